@@ -8,34 +8,68 @@ import type { Letter } from './letters-of-message.js'
 const groupsListed = 100
 const groupsMax = 1_000
 
-type Group = DeadLetterGroups['groups'][number]
+type ListedGroup = DeadLetterGroups['groups'][number]
+
+/** A group; the letters are counted from the newest. */
+interface Group extends Pick<ListedGroup, 'type' | 'reason' | 'destination_id' | 'example_id'> {
+  count: number
+  firstMs: number
+  readonly lastMs: number
+}
+
+/** Letters whose group is known: the neighbours in a message are mostly alike, and there may be half a million of them. */
+interface Alike {
+  readonly type: string
+  readonly reason: string
+  readonly destinationId: string | null
+  readonly group: Group
+}
 
 export class LetterGroups {
   readonly #groups = new Map<string, Group>()
+  #last: Alike | undefined
 
   /** The newest letter first. False if there are too many groups to count this one: it was not counted. */
-  add({ id, type, origin, storedAtMs }: Letter): boolean {
-    const reason = reasonPattern(origin.reason)
-    const { destinationId: destination_id } = origin
-    const key = JSON.stringify([type, reason, destination_id])
-    const at = isoMillis(storedAtMs)
-    const known = this.#groups.get(key)
-    if (known === undefined && this.#groups.size === groupsMax) return false
-    this.#groups.set(
-      key,
-      known === undefined
-        ? { type, reason, destination_id, count: 1, first_at: at, last_at: at, example_id: id }
-        : { ...known, count: known.count + 1, first_at: at },
-    )
+  add(letter: Letter): boolean {
+    const group = this.#groupOf(letter)
+    if (group === undefined) return false
+    group.count += 1
+    group.firstMs = letter.storedAtMs
     return true
+  }
+
+  #groupOf({ id, type, origin, storedAtMs }: Letter): Group | undefined {
+    const { reason, destinationId } = origin
+    const last = this.#last
+    if (last?.reason === reason && last.type === type && last.destinationId === destinationId)
+      return last.group
+    const pattern = reasonPattern(reason)
+    const key = JSON.stringify([type, pattern, destinationId])
+    let group = this.#groups.get(key)
+    if (group === undefined) {
+      if (this.#groups.size === groupsMax) return undefined
+      const names = { type, reason: pattern, destination_id: destinationId, example_id: id }
+      group = { ...names, count: 0, firstMs: storedAtMs, lastMs: storedAtMs }
+      this.#groups.set(key, group)
+    }
+    this.#last = { type, reason, destinationId, group }
+    return group
   }
 
   /** The largest first. */
   listed(): Pick<DeadLetterGroups, 'groups' | 'groups_left_out'> {
     const groups = [...this.#groups.values()].sort((one, other) => other.count - one.count)
     return {
-      groups: groups.slice(0, groupsListed),
+      groups: groups.slice(0, groupsListed).map(listedGroup),
       groups_left_out: Math.max(0, groups.length - groupsListed),
     }
   }
 }
+
+const listedGroup = ({ count, firstMs, lastMs, example_id, ...names }: Group): ListedGroup => ({
+  ...names,
+  count,
+  first_at: isoMillis(firstMs),
+  last_at: isoMillis(lastMs),
+  example_id,
+})

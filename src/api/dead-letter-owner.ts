@@ -41,8 +41,9 @@ const spaces = [0x20, 0x09, 0x0d, 0x0a]
 
 /** Spares parsing what is no object, or has no such member: a message may hold half a million letters. */
 function mayNameOwner(data: Uint8Array): boolean {
-  const first = data.find((byte) => !spaces.includes(byte))
-  if (first !== openingBrace) return false
+  let start = 0
+  while (spaces.includes(data[start]!)) start += 1
+  if (data[start] !== openingBrace) return false
   const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength)
   // A name may be escaped.
   return bytes.includes('_id"') || bytes.includes('\\')

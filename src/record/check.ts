@@ -41,7 +41,7 @@ const count: Check = (value, name) =>
 const integer: Check = (value, name) =>
   Number.isSafeInteger(value) || isAbsent(value)
     ? undefined
-    : wrong(name, value, 'an integer of at most 2^53-1')
+    : wrong(name, value, 'an integer from -(2^53-1) to 2^53-1')
 
 /** May be negative: proxies report an aborted request like this. */
 const status: Check = (value, name) =>

@@ -12,7 +12,7 @@ import type { Headers, RecordsByType, RecordType } from './traffic-record.js'
  * - `timestamp`: RFC 3339
  * - `port`: 0 to 65535
  * - `count`: 0 to 2^53-1
- * - `int64`: an integer of at most 2^53-1 either way
+ * - `int64`: -(2^53-1) to 2^53-1
  * - `int32`: -2^31 to 2^31-1
  * - `headers`: lists of values by name
  */

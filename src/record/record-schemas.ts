@@ -13,7 +13,10 @@ const integer = (minimum: number, maximum: number): TSchema => Type.Integer({ mi
 const valueSchemas: Readonly<Record<RecordFieldType, TSchema>> = {
   text: Type.String(),
   id: Type.String({ minLength: 1 }),
-  address: Type.String({ anyOf: [{ format: 'ipv4' }, { format: 'ipv6' }] }),
+  // The last one is IPv6 with a zone.
+  address: Type.String({
+    anyOf: [{ format: 'ipv4' }, { format: 'ipv6' }, { pattern: '^[0-9A-Fa-f:.]+%.+$' }],
+  }),
   timestamp: Type.String({ format: 'date-time' }),
   port: integer(0, 65_535),
   count: integer(0, Number.MAX_SAFE_INTEGER),

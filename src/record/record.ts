@@ -8,6 +8,7 @@ import { isAscii, isUtf8 } from 'node:buffer'
 import { messageOf, ok, problem, type Result, shown } from '../core/errors.js'
 import { recordBytesMax } from '../core/limits.js'
 import { complaintAboutRecord, type RecordRules } from './check.js'
+import { withNumberAsSent } from './number-as-sent.js'
 import { RecordShapes } from './record-shapes.js'
 import { spellAlike } from './spelling.js'
 import type { TrafficRecord } from './traffic-record.js'
@@ -76,7 +77,10 @@ function isBlank(bytes: Buffer, start: number, end: number): boolean {
 }
 
 /** Reads and normalizes one record; the problem is one sentence that names the member and its value. */
-export const parseRecord = (bytes: Uint8Array): Result<TrafficRecord> => recordOf(parseJson(bytes))
+export function parseRecord(bytes: Uint8Array): Result<TrafficRecord> {
+  const { byteLength } = bytes
+  return recordOf(byteLength, byteLength > recordBytesMax ? undefined : textOf(bytes))
+}
 
 const shapes = new RecordShapes()
 
@@ -84,18 +88,22 @@ const shapes = new RecordShapes()
 export function parseLine(line: Line): Result<TrafficRecord> {
   const text = line.byteLength > recordBytesMax ? undefined : line.text
   const known = text === undefined ? undefined : shapes.read(text)
-  if (known !== undefined) return checked(known, { timesChecked: true })
-  const record = recordOf(parseText({ byteLength: line.byteLength, text }))
+  if (known !== undefined) return checked(known, text!, { timesChecked: true })
+  const record = recordOf(line.byteLength, text)
   if (record.ok) shapes.missed(text!, record.value.type)
   return record
 }
 
-const recordOf = (parsed: Result<unknown>): Result<TrafficRecord> =>
-  parsed.ok ? checked(parsed.value) : parsed
+function recordOf(byteLength: number, text: string | undefined): Result<TrafficRecord> {
+  const parsed = parseText({ byteLength, text })
+  return parsed.ok ? checked(parsed.value, text!) : parsed
+}
 
-function checked(value: unknown, rules?: RecordRules): Result<TrafficRecord> {
+function checked(value: unknown, text: string, rules?: RecordRules): Result<TrafficRecord> {
   const complaint = complaintAboutRecord(value, rules)
-  return complaint === undefined ? ok(spellAlike(value as TrafficRecord)) : problem(complaint)
+  return complaint === undefined
+    ? ok(spellAlike(value as TrafficRecord))
+    : problem(withNumberAsSent(complaint, text))
 }
 
 /** A question of an ingress node, before it lets a connection in. */

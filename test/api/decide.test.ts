@@ -146,6 +146,7 @@ t.test('decisions over the API', async (t) => {
       explain: false,
     })
     t.equal(none, undefined, 'without an explanation')
+    t.equal((await office.decide('::ffff:198.51.100.7%eth0')).decision, 'allow', 'a zone is dropped')
   })
 
   t.test('a request to a route', async (t) => {

@@ -109,7 +109,14 @@ const overNats = (record: object) =>
 // --- the same answers as over NATS ---
 
 const address = fc.oneof(
-  fc.constantFrom('203.0.113.7', '203.0.113.66', '198.51.100.7', '198.51.100.200', '2001:db8::1'),
+  fc.constantFrom(
+    '203.0.113.7',
+    '203.0.113.66',
+    '198.51.100.7',
+    '198.51.100.200',
+    '2001:db8::1',
+    '2001:db8::1%2',
+  ),
   fc.ipV4(),
   fc.ipV6(),
 )
@@ -211,6 +218,7 @@ t.test('requests of trusted proxies', async (t) => {
   const rule = `${route};rule_id="ipr_2"`
   const cases: [name: string, asked: Asked, status: number, decidedBy: string][] = [
     ['let in', { headers: forwarded('203.0.113.7', '/admin') }, 204, 'none'],
+    ['let in with a zone', { headers: forwarded('2001:db8::7%eth0', '/admin') }, 204, 'none'],
     ['blocked by no rule', { headers: forwarded('192.0.2.1', '/admin') }, 403, route],
     ['blocked by a rule', { headers: forwarded('203.0.113.66', '/admin/x?a=b') }, 403, rule],
     ['another path', { headers: forwarded('192.0.2.1', '/administrator') }, 204, 'none'],

@@ -75,14 +75,15 @@ t.test('security', async (t) => {
   )
 
   t.test('forged client data does not reach the log', async (t) => {
-    const guarded = await store.api({ trustedProxies: ['10.0.0.0/8'] })
+    // Of the many failed logins above, the log of their process has a part only.
+    const guarded = await (await openTestStore(t)).api({ trustedProxies: ['10.0.0.0/8'] })
     const claims = ['<script>', '\u001b[2Jcleared', `"}\t{"level":60,"msg":"forged"`, 'x'.repeat(8000)]
-    const before = api.log().length
+    const before = guarded.log().length
     for (const claim of claims) {
       const headers = { 'x-forwarded-for': claim }
       await guarded.stranger('guess').raw.send('GET', '/ip_policies', { from: '10.0.0.2', headers })
     }
-    const lines = api.log().slice(before).trimEnd().split('\n')
+    const lines = guarded.log().slice(before).trimEnd().split('\n')
     t.equal(lines.length, claims.length)
     for (const line of lines) t.match(JSON.parse(line), { address: 'unknown', msg: /login/i })
   })
@@ -190,6 +191,7 @@ t.test('security', async (t) => {
       ['2001:DB8:0:1::2', '2001:db8:0:1::2', '2001:db8:0:1::/64'],
       ['::1', '::1', '::/64'],
       ['fe80::1%eth0', 'fe80::1', 'fe80::/64'],
+      ['203.0.113.7%eth0', 'unknown', 'unknown'],
       ['203.0.113.7:4711', '203.0.113.7', '203.0.113.7'],
       ['[2001:db8:0:1::2]:4711', '2001:db8:0:1::2', '2001:db8:0:1::/64'],
       ['[2001:db8:0:1::2]', '2001:db8:0:1::2', '2001:db8:0:1::/64'],

@@ -48,6 +48,11 @@ t.test('decisions', async (t) => {
       want: { decision: 'allow', ip_policy: ip, policy: null },
     },
     {
+      name: 'let in with a zone',
+      request: { type: 'tcp_connection', conn: { ...conn, client_ip: '::ffff:198.51.100.7%eth0' } },
+      want: { decision: 'allow', ip_policy: ip, policy: null },
+    },
+    {
       name: 'blocked',
       request: { type: 'tcp_connection', conn: { ...conn, client_ip: '198.51.100.66' } },
       want: { decision: 'block', ip_policy: { ...ip, decision: 'block' }, policy: null },
@@ -208,6 +213,16 @@ t.test('agents', async (t) => {
       name: 'let in',
       request: { token: 'secret-token', client_ip: '::1', bind: 'a.example.com' },
       want: { decision: 'allow', credential_id: 'cr_1' },
+    },
+    ...['fe80::9%2', 'fe80::9%eth0'].map((client_ip) => ({
+      name: `an address with a zone: ${client_ip}`,
+      request: { token: 'secret-token', client_ip, bind: 'a.example.com' },
+      want: { decision: 'allow', credential_id: 'cr_1' },
+    })),
+    {
+      name: 'a zone of IPv4, which has none',
+      request: { token: 'secret-token', client_ip: '192.0.2.1%eth0', bind: 'a' },
+      want: { error_code: 'ERR_INVALID_REQUEST', msg: /"client_ip" is "192.0.2.1%eth0"/ },
     },
     {
       name: 'not allowed to bind',

@@ -1,5 +1,6 @@
 /** Killed processes lose nothing, and the books still balance. */
 import t from 'tap'
+import { readDeadRecords } from '../../src/demo/dead-letters.js'
 import { readGreeting } from '../../src/process/nats-probe.js'
 import { hostileReplies, publishHostile } from '../harness/hostile-replies.js'
 import { killAll, killRole } from '../harness/tree.js'
@@ -19,11 +20,15 @@ t.setTimeout(300_000)
 
 const records = 4_000
 const hostileMessages = 3
+const floods = 5
+const floodLines = 20_000
 
 t.test('two pipelines and two deliverers, killed one role after the other under load', async (t) => {
   const deployment = await openDeployment(t, { WEIR_PIPELINES: '2', WEIR_DELIVERERS: '2' })
   const nats = await deployment.weir.nats()
   const publishing = publish(nats, 'run', 0, records, 20)
+  for (let n = 0; n < floods; n += 1)
+    await nats.publish('weir.records.eu.node-1', 'x\n'.repeat(floodLines), { msgId: `flood.${n}` })
   for (const role of ['pipeline', 'deliver', 'nats-server', 'pipeline', 'deliver']) {
     await new Promise((resolve) => setTimeout(resolve, 700))
     t.ok(killRole(deployment.weir.process.pid, role) > 0, `${role} is killed`)
@@ -36,7 +41,8 @@ t.test('two pipelines and two deliverers, killed one role after the other under 
     const { unique } = await deployment.emulator.client.counts({ service: 'kinesis', name })
     t.equal(unique, expectedEvents(records)[name], `nothing beyond the expected at ${name}`)
   }
-  await checkBooks(t, deployment, records)
+  await checkBooks(t, deployment, records, floods * floodLines)
+  t.equal((await readDeadRecords(nats, 0)).count, floods * floodLines, 'each bad line is one dead letter')
 })
 
 t.test('a client sends wildcards as reply subjects, on which an old nats-server crashes', async (t) => {

@@ -114,6 +114,32 @@ function objectIn(schema: unknown): unknown {
   return anyOf?.find((each) => each.properties !== undefined) ?? schema
 }
 
+t.test('a number that is refused is shown as it was sent', async (t) => {
+  const digits = '9'.repeat(200)
+  for (const [sent, want] of [
+    ['9223372036854775807', '9223372036854775807'],
+    ['9007199254740993', '9007199254740993'],
+    ['-9223372036854775808', '-9223372036854775808'],
+    ['1e400', '1e400'],
+    ['1.00000000000000001E2000', '1.00000000000000001E2000'],
+    ['0.10000000000000000555', '0.10000000000000000555'],
+    ['-1', '-1'],
+    ['1.5', '1.5'],
+    [digits, `${digits.slice(0, 80)}…`],
+  ] as const) {
+    const text = `{"record_id":"r1","type":"tcp_connection","bytes_in":1,"conn":{"client_ip":"::1","x":{"bytes_in":2},"bytes_in": ${sent} }}`
+    const msg = `"conn.bytes_in" is ${want}; it must be an integer from 0 to 2^53-1.`
+    t.same(parseRecord(Buffer.from(text)), { ok: false, problem: { msg } }, sent)
+    const [line] = parseMessage(Buffer.from(`${text}\n`))
+    t.same(parseLine(line!), { ok: false, problem: { msg } }, `${sent}, in a line`)
+  }
+  const twice =
+    '{"record_id":"r1","type":"http_request","conn":{"client_ip":"::1"},"http":{"response":{"status_code":1,"status_code":4294967296000000001}}}'
+  t.match(parseRecord(Buffer.from(twice)), {
+    problem: { msg: /^"http.response.status_code" is 4294967296000000001;/ },
+  })
+})
+
 t.test('an address with a zone is taken without it', async (t) => {
   for (const [given, want] of [
     ['fe80::9%2', 'fe80::9'],
