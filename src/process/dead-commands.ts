@@ -37,24 +37,28 @@ interface ChangeOptions extends SelectionOptions, SightOptions {
 
 const allText = 'letters of all accounts, and those that name none: for an operator, without an API key'
 
+const selecting = (command: Command): Command =>
+  command
+    .option('--type <type>', 'record, event or audit')
+    .option('--reason <reason>', 'exactly this one; … stands for any text')
+    .option('--destination <id>', 'events for this destination')
+    .option('--since <time>', 'set aside at this time or later (RFC 3339)')
+    .option('--until <time>', 'set aside before this time')
+
+const report = (text: string): void => void process.stdout.write(`${text}\n`)
+
+const reportTotals = (what: string, totals: DeadLetterTotals, { json }: ChangeOptions): void =>
+  report(json ? JSON.stringify(totals) : totalsText(what, totals))
+
+const reportOne = (what: string, id: string, { json }: ChangeOptions): void =>
+  report(json ? JSON.stringify({ done: 1, refused: 0, refusals: [] }) : `${id} was ${what}.`)
+
 export function addDeadCommands(program: Command, settings: () => Settings, ask: AskOwner): void {
   const dead = program
     .command('dead')
     .description(
       'dead letters: records and events that were set aside; needs an API key in WEIR_API_KEY, or --all',
     )
-  const selecting = (command: Command): Command =>
-    command
-      .option('--type <type>', 'record, event or audit')
-      .option('--reason <reason>', 'exactly this one; … stands for any text')
-      .option('--destination <id>', 'events for this destination')
-      .option('--since <time>', 'set aside at this time or later (RFC 3339)')
-      .option('--until <time>', 'set aside before this time')
-  const report = (text: string): void => void process.stdout.write(`${text}\n`)
-  const reportTotals = (what: string, totals: DeadLetterTotals, { json }: ChangeOptions): void =>
-    report(json ? JSON.stringify(totals) : totalsText(what, totals))
-  const reportOne = (what: string, id: string, { json }: ChangeOptions): void =>
-    report(json ? JSON.stringify({ done: 1, refused: 0, refusals: [] }) : `${id} was ${what}.`)
   const clientOf = async ({ all }: SightOptions): Promise<DeadLetterClient> => {
     if (all) return (await import('./operator-http.js')).operatorDeadLetters(ask)
     const { clientOf: open } = await import('./tap.js')
