@@ -22,7 +22,7 @@ import { messageOf, unavailable } from './core/errors.js'
 import type { Failing } from './core/health.js'
 import type { ReleaseStack } from './core/release.js'
 import { expectSameKey, Sealer } from './core/seal.js'
-import { AwsClock } from './deliver/aws-clock.js'
+import { openAwsClock } from './deliver/aws-clock.js'
 import { Deliverer } from './deliver/deliverer.js'
 import { DeliveryLog } from './deliver/delivery-log.js'
 import { answerQuestions } from './deliver/questions.js'
@@ -107,17 +107,16 @@ export async function openApi(
   const makeBooks = () => nats.openBucket(booksBucket, bucketBytesMax)
   const books = release.own(await openBooks(nats, occurrences, makeBooks))
   const behind = await openBehind(context, parts, release)
-  const access = destinationAccess(settings, awsClock(context))
+  const access = destinationAccess(settings, openAwsClock(occurrences))
   const usage = new Usage(settings.api.rateLimitPerMinute)
   release.own(exchangeUsage(nats, usage, occurrences))
   const live = new Live({ nats, occurrences, ownerOf: ownersIn(store.view) })
-  const { retentionMs } = settings.nats
-  const jobs = { nats, bucketBytesMax, retentionMs }
+  const jobs = { nats, bucketBytesMax, retentionMs: settings.nats.retentionMs }
   const start = trialStarter(() => forkTrial(program, settings))
   const app = await buildApi({
     context: { store, writes: parts.writes, presenter: parts.presenter },
     view: store.view,
-    destinations: destinationOperations({ ...{ nats, books, secrets, sealer, access, behind }, retentionMs }),
+    destinations: destinationOperations({ ...jobs, books, secrets, sealer, access, behind }),
     geo,
     live,
     log: parts.log,
@@ -220,13 +219,6 @@ export async function openPipeline(
   return roleOf(readiness)
 }
 
-const awsClock = ({ occurrences }: RoleContext): AwsClock =>
-  new AwsClock((offsetMs) => {
-    const offset = Math.round(offsetMs / 1000)
-    occurrences.awsClockOffset({}, offset)
-    if (offset !== 0) occurrences.awsClockDiffers({ offset_seconds: offset })
-  })
-
 const openLedger = ({ occurrences }: RoleContext, nats: Nats): LedgerWriter =>
   new LedgerWriter(nats, (error) => occurrences.ledgerUnwritten({ reason: messageOf(error) }))
 
@@ -244,10 +236,9 @@ export async function openDecide(context: RoleContext, { parent, release }: Fram
   await configuration.open()
   const policySet = () => configuration.current.policySet
   const answers = release.own(new Answers({ nats, mode: settings.decisionLog.rows, occurrences }))
-  const { noted } = answers
   const decided = (request: Uint8Array): Uint8Array => {
     const startedMs = monotonicMs()
-    const answer = decide(policySet(), geo, request, noted)
+    const answer = decide(policySet(), geo, request, answers.noted)
     occurrences.decisionTimed({ over: 'nats' }, (monotonicMs() - startedMs) / 1000)
     return answer
   }
@@ -258,7 +249,7 @@ export async function openDecide(context: RoleContext, { parent, release }: Fram
   // The API creates the bucket; one that is older has none.
   const keyUses = release.own(new KeyUses({ bucket: () => nats.findBucket(keyUseBucket), occurrences }))
   const keysOf = keyFinder(view)
-  const asked = { policySet, geo, keysOf, keyUses, trustedProxies, occurrences, noted }
+  const asked = { policySet, geo, keysOf, keyUses, trustedProxies, occurrences, noted: answers.noted }
   const port = await openDecisionPort(host, settings.decide.port, asked)
   release.add(() => port?.close(requestsEndMs))
   await readiness.started({ nats, streams: neededStreams.decide, view })
@@ -287,7 +278,7 @@ export async function openDeliver(context: RoleContext, { parent, release }: Fra
   const mode = settings.decisionLog.rows
   const deliveryLog = release.own(new DeliveryLog({ nats, mode, occurrences, watched }))
   const packs = new SharedPacks()
-  const { openSender } = destinationAccess(settings, awsClock(context), new SharedBodies(packs))
+  const { openSender } = destinationAccess(settings, openAwsClock(occurrences), new SharedBodies(packs))
   const { metricsDestinationsMax } = settings.ops
   const bounds = { retentionMs: settings.nats.retentionMs, metricsDestinationsMax }
   const deliverer = release.own(

@@ -9,9 +9,9 @@
  */
 import { every, isoMillis, now, type Timer, yieldTurn } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
-import { warningMs } from '../core/limits.js'
 import { getOrMake } from '../core/maps.js'
 import type { Occurrences } from '../core/occurrences.js'
+import { warningMs } from '../core/warning-time.js'
 import { operatorEventJson } from '../event/operator-event.js'
 import type { Nats } from '../nats/nats.js'
 import { replay } from '../nats/replay.js'

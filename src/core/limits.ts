@@ -35,10 +35,6 @@ export const urlBytesMax = 8000
 export const principalsPerCertificateMax = 100
 /** A host name has at most 253 (RFC 1035, section 2.3.4), a user name usually 32. */
 export const principalBytesMax = 255
-/** Critical options of an SSH certificate, and as many extensions: at full length they still fit into a login. */
-export const sshOptionsMax = 20
-export const sshOptionNameCharsMax = 255
-export const sshOptionBytesMax = 4096
 /** The longest line that sshd(8) guarantees to read. */
 export const sshPublicKeyCharsMax = 8192
 /** Shorter keys can be factored (NIST SP 800-131A); OpenSSH refuses longer ones (SSHBUF_MAX_BIGNUM). */
@@ -120,8 +116,6 @@ export const recordBytesMax = 64 * 1024
 export const recordIdCharsMax = 128
 /** The id that another service gives its audit event. */
 export const auditIdCharsMax = 128
-/** Addresses in the geography cache: about 200 bytes each. */
-export const geoMemoAddressesMax = 16_384
 /** Part of the server's payload limit that stays free for headers. */
 export const payloadHeadroomBytes = 64 * 1024
 
@@ -146,12 +140,6 @@ export const explainedRulesMax = 1000
 export const explainedDescriptionCharsMax = 256 * 1024
 /** A value in the explanation of a decision. */
 export const explainedValueCharsMax = 256
-
-// --- ages ---
-
-/** How long before their removal for age dead letters and events are announced. */
-export const warningMs = (retentionMs: number): number =>
-  Math.min(6 * 60 * 60_000, Math.floor(retentionMs / 2))
 
 // --- pipeline ---
 

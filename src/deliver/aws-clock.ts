@@ -4,6 +4,7 @@
  * succeeds when it is repeated with the same client. The difference is kept here as well, for as long as the process
  * lives: clients are thrown away with their credentials, and each assumption of a role has a new one.
  */
+import type { Occurrences } from '../core/occurrences.js'
 
 /** The part of a client of the SDK that has the difference. */
 export interface ClockedClient {
@@ -67,3 +68,13 @@ export class AwsClock {
 /** A difference in words, `600 s behind that of AWS`. */
 export const differenceText = (offsetMs: number): string =>
   `${Math.round(Math.abs(offsetMs) / 1000)} s ${offsetMs > 0 ? 'behind' : 'ahead of'} that of AWS`
+
+/** The clock of a process; each new difference is logged and measured. */
+export const openAwsClock = (
+  occurrences: Pick<Occurrences, 'awsClockOffset' | 'awsClockDiffers'>,
+): AwsClock =>
+  new AwsClock((offsetMs) => {
+    const offset = Math.round(offsetMs / 1000)
+    occurrences.awsClockOffset({}, offset)
+    if (offset !== 0) occurrences.awsClockDiffers({ offset_seconds: offset })
+  })

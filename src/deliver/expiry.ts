@@ -7,7 +7,7 @@
  * - not within the time of the warning after a start. While no deliverer ran, no one could be warned in time.
  */
 import { monotonicMs, now } from '../core/clock.js'
-import { warningMs } from '../core/limits.js'
+import { warningMs } from '../core/warning-time.js'
 import type { Nats } from '../nats/nats.js'
 import type { DestinationConfig } from './destination.js'
 import { oldestPack } from './oldest-pack.js'

@@ -73,14 +73,13 @@ export class Nats {
     manager: JetStreamManager,
     options: Pick<NatsOptions, 'replicas' | 'occurrences' | 'isVersionReported'>,
   ) {
-    const { replicas, occurrences } = options
     this.#connection = connection
     this.acknowledgements = new Acknowledgements(connection)
     this.#manager = manager
     this.#jetstream = jetstream(connection, { timeout: callTimeoutMs })
     this.#consumers = new Consumers(manager, this.#jetstream)
-    this.#replicas = replicas
-    this.#occurrences = occurrences
+    this.#replicas = options.replicas
+    this.#occurrences = options.occurrences
     this.#status = new NatsStatus(connection, options)
   }
 

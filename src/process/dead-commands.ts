@@ -91,12 +91,15 @@ export function addDeadCommands(program: Command, settings: () => Settings, ask:
       report(json ? JSON.stringify(letter) : forTerminal(letterText(letter)))
     })
 
-  selecting(dead.command('resend').description('send one again, or all that the options select'))
-    .argument('[id]', 'dl_…')
-    .option('--own', 'all letters of the account')
-    .option('--all', `${allText}; without an id or other options, each of them`)
+  const changing = (name: string, description: string): Command =>
+    selecting(dead.command(name).description(description))
+      .argument('[id]', 'dl_…')
+      .option('--own', 'all letters of the account')
+      .option('--all', `${allText}; without an id or other options, each of them`)
+      .option('--json', 'how many were, and which were refused, as JSON')
+
+  changing('resend', 'send one again, or all that the options select')
     .option('--file <file>', 'with an id: the corrected record as JSON; - is standard input')
-    .option('--json', 'how many were, and which were refused, as JSON')
     .action(async (id: string | undefined, options: ChangeOptions) => {
       const selection = selectionFor(id, options)
       const letters = await clientOf(options)
@@ -105,18 +108,15 @@ export function addDeadCommands(program: Command, settings: () => Settings, ask:
       reportOne('sent again', id, options)
     })
 
-  selecting(dead.command('drop').description('remove one for good, or all that the options select'))
-    .argument('[id]', 'dl_…')
-    .option('--own', 'all letters of the account')
-    .option('--all', `${allText}; without an id or other options, each of them`)
-    .option('--json', 'how many were, and which were refused, as JSON')
-    .action(async (id: string | undefined, options: ChangeOptions) => {
+  changing('drop', 'remove one for good, or all that the options select').action(
+    async (id: string | undefined, options: ChangeOptions) => {
       const selection = selectionFor(id, options)
       const letters = await clientOf(options)
       if (id === undefined) return reportTotals('dropped', await letters.dropAll(selection), options)
       await letters.drop(id)
       reportOne('dropped', id, options)
-    })
+    },
+  )
 }
 
 const selectionOf = ({ type, reason, destination, since, until }: SelectionOptions): DeadLetterSelection =>

@@ -1,6 +1,5 @@
 /** Looks addresses up in GeoIP databases. */
 import { type AddressFamily, formatAddress, sharedSlot } from '../core/ip.js'
-import { geoMemoAddressesMax } from '../core/limits.js'
 import { GeoDatabase } from './geo-database.js'
 import type { Geo } from './geo-entry.js'
 
@@ -16,6 +15,9 @@ export interface GeoDatabases extends GeoLookup {
   /** Files that know nothing that Weir reads, such as a database of domains. */
   readonly useless: readonly { readonly file: string; readonly type: string }[]
 }
+
+/** Addresses in the memo: about 200 bytes each. */
+const memoAddressesMax = 16_384
 
 const unknownGeo: Geo = Object.freeze({})
 
@@ -64,7 +66,7 @@ class MergedGeo implements GeoDatabases {
     const geo: Geo = {}
     for (const database of this.#databases)
       Object.assign(geo, { ...this.#find(database, address, family), ...geo })
-    if (this.#memo.size >= geoMemoAddressesMax) this.#memo.clear()
+    if (this.#memo.size >= memoAddressesMax) this.#memo.clear()
     this.#memo.set(family === 4 ? words[3]! | 0 : address, Object.freeze(geo))
     return geo
   }

@@ -6,9 +6,13 @@
  */
 import { parseCidr } from '../core/cidr.js'
 import { shown } from '../core/errors.js'
-import { sshOptionBytesMax, sshOptionNameCharsMax, sshOptionsMax } from '../core/limits.js'
 import { boundedBytes, mapOf, ruled } from '../core/schema.js'
 import { defaulted } from './fields.js'
+
+/** At full length, so many critical options and as many extensions still fit into a login. */
+const sshOptionsMax = 20
+const sshOptionNameCharsMax = 255
+const sshOptionBytesMax = 4096
 
 /** Returns what is wrong with an option's value, if anything. */
 type CheckValue = (value: string) => string | undefined

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { ownersIn } from '../../src/api/dead-letter-owner.js'
 import { ExpiringDeadLetters } from '../../src/api/expiring-dead-letters.js'
-import { warningMs } from '../../src/core/limits.js'
+import { warningMs } from '../../src/core/warning-time.js'
 import type { OperatorObjects } from '../../src/event/operator-event.js'
 import {
   auditStream,
