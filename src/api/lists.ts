@@ -103,11 +103,11 @@ export function beforeIdOf({ idPrefix }: AnyResource, text: string | undefined):
   )
 }
 
-export function limitOf(text: string | undefined): number {
-  if (text === undefined) return pageEntriesMax
-  const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0
-  if (limit >= 1 && limit <= pageEntriesMax) return limit
+export function limitOf(text: string | undefined, max = pageEntriesMax): number {
+  if (text === undefined) return max
+  const limit = /^\d{1,6}$/.test(text) ? Number(text) : 0
+  if (limit >= 1 && limit <= max) return limit
   throw badRequest(
-    `The query parameter "limit" is ${shown(text)}: a whole number from 1 to ${pageEntriesMax} is allowed.`,
+    `The query parameter "limit" is ${shown(text)}: a whole number from 1 to ${max} is allowed.`,
   )
 }

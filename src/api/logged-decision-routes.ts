@@ -2,12 +2,12 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { boundsOf, parseCidr } from '../core/cidr.js'
 import { badRequest, shown } from '../core/errors.js'
-import { logFilterCharsMax } from '../core/limits.js'
+import { decisionsExportedMax, logFilterCharsMax, pageEntriesMax } from '../core/limits.js'
+import type { Occurrences } from '../core/occurrences.js'
 import { Type } from '../core/schema.js'
 import {
   deciderWords,
   decisionWords,
-  type LoggedDecision,
   loggedDecisionExample,
   loggedDecisionSchema,
   sourceWords,
@@ -15,13 +15,14 @@ import {
 import type { DecisionsQuery, LogPosition, LogReader, PageQuery } from '../store/log-reader.js'
 import { type ApiContext, queryOf, sendJson } from './context.js'
 import { decisionsTag } from './decide-routes.js'
+import { DecisionExports, exportTypes, formatFor, type ReadPage } from './decision-export.js'
 import { compileDecisionFilter } from './decision-filter.js'
 import { exampleLinks } from './examples.js'
 import { limitOf } from './lists.js'
-import { describe, filterParameter, limitParameter, listSchema, shownBy } from './openapi.js'
+import { describe, filterParameter, listSchema, shownBy } from './openapi.js'
 import { checkEverPresent, edgeResources, routeResources } from './query-ids.js'
 import { queryText, sourceParameter, timeOf, timeParameters } from './query-values.js'
-import { decisionIdOf, shownDecision } from './shown-decision.js'
+import { decisionIdOf, shownDecision, shownDecisions } from './shown-decision.js'
 
 const path = '/decisions'
 
@@ -53,7 +54,13 @@ const parameters = [
 const words = (description: string) => Type.Optional(Type.String({ description }))
 
 const querySchema = Type.Object({
-  limit: limitParameter,
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: decisionsExportedMax,
+      description: `The maximum number of entries: up to ${pageEntriesMax} in a page of JSON, which is the default, and up to ${decisionsExportedMax} in NDJSON and CSV, which is theirs.`,
+    }),
+  ),
   before_id: words('Decisions older than this one.'),
   ...timeParameters,
   filter: filterParameter,
@@ -79,25 +86,35 @@ export function registerLoggedDecisions(
   app: FastifyInstance,
   context: ApiContext,
   log: Pick<LogReader, 'page'>,
+  occurrences: Occurrences,
 ): void {
+  const exports = new DecisionExports(occurrences)
+  app.addHook('preClose', async () => exports.close())
   const described = describe({
     operationId: 'list_decisions',
     atOnce: 'log_search',
     summary: 'List decisions of the log',
     description:
-      'What was decided about records, and for ingress nodes and proxies that asked, within the retention. A page may have fewer entries than `limit` and a next page.',
+      'What was decided about records, and for ingress nodes and proxies that asked, within the retention. A page may have fewer entries than `limit` and a next page. As NDJSON or CSV (`Accept`), all pages come in one answer, which breaks off if it can not be completed.',
     tag: decisionsTag.name,
     path,
     success: [200, pageSchema],
+    otherForms: Object.fromEntries(exportTypes.map((type) => [type, Type.String()])),
     query: querySchema,
   })
   app.get(path, described, async (request, reply) => {
     const query = queryOf(request, parameters)
-    const limit = limitOf(query['limit'])
-    const asked = askedFor(request, query)
+    reply.header('Vary', 'Accept')
+    const format = formatFor(request)
+    const limit = limitOf(query['limit'], format && decisionsExportedMax)
+    const asked = { ...askedFor(request, query), ...searchOf(query['filter']) }
     await checkIds(context, asked.accountId, query)
-    const found = await log.page({ ...asked, limit, ...searchOf(query['filter']) })
-    const decisions = withoutRepeats(found.rows.map(shownDecision))
+    if (format !== undefined) {
+      const read: ReadPage = (limit, before = asked.before) => log.page({ ...asked, limit, before })
+      return exports.send(request, reply, format, limit, read)
+    }
+    const found = await log.page({ ...asked, limit })
+    const decisions = shownDecisions(found.rows)
     const uri = context.presenter.links.uri(path)
     const { next: last } = found
     const next = last && queryText({ ...query, limit: String(limit), before_id: decisionIdOf(last) })
@@ -172,7 +189,3 @@ function positionOf(text: string | undefined): LogPosition | undefined {
     `The query parameter "before_id" is ${shown(text)}: the "id" of a decision in this list is needed.`,
   )
 }
-
-/** A row that was stored twice comes twice in a row. */
-const withoutRepeats = (decisions: readonly LoggedDecision[]): LoggedDecision[] =>
-  decisions.filter(({ id }, index) => id !== decisions[index - 1]?.id)

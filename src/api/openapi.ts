@@ -32,6 +32,8 @@ export interface OperationDescription {
   readonly success: readonly [status: 200 | 201 | 202 | 204, schema?: TSchema]
   /** The body of a 202, which the operation may also answer with. */
   readonly accepted?: TSchema
+  /** Other forms of the success's body: schemas by media type. */
+  readonly otherForms?: Readonly<Record<string, TSchema>>
   readonly query?: TSchema
   readonly headers?: TSchema
   readonly body?: TSchema
@@ -45,6 +47,7 @@ export function describe({
   path,
   success,
   accepted,
+  otherForms,
   query,
   headers,
   body,
@@ -65,7 +68,7 @@ export function describe({
       ...(headers === undefined ? {} : { headers }),
       ...(body === undefined ? {} : { body }),
       response: {
-        [status]: withHeaders(shown, {
+        [status]: withHeaders(inForms(shown, otherForms), {
           ...(status === 201 || status === 202 ? location : {}),
           ...(query === writeParameters.query ? warning : {}),
         }),
@@ -73,6 +76,16 @@ export function describe({
       },
     },
   }
+}
+
+/** A response with one form is its schema. */
+function inForms(schema: TSchema, others: OperationDescription['otherForms']): TSchema {
+  if (others === undefined) return schema
+  const forms = Object.entries({ 'application/json': schema, ...others })
+  return {
+    description: 'In the form that `Accept` prefers.',
+    content: Object.fromEntries(forms.map(([type, of]) => [type, { schema: of }])),
+  } as TSchema
 }
 
 const location = {

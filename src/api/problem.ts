@@ -73,6 +73,19 @@ export function problemHeadersOf(error: WeirError): Readonly<Record<string, stri
   }
 }
 
+/** Logs what is no fault of the client. */
+export function reportFault(
+  occurrences: Pick<Occurrences, 'requestFailed' | 'requestUnavailable'>,
+  error: WeirError,
+  { id, routeOptions }: FastifyRequest,
+): void {
+  // A refusal for being one too many is counted where it is decided, and no fault.
+  if (error.status < 500 || error instanceof TooManyAtOnce) return
+  const fields = { operation_id: id, path: routeOptions.url ?? '', err: error.cause ?? error }
+  if (error.code === 'ERR_INTERNAL') occurrences.requestFailed(fields)
+  else occurrences.requestUnavailable(fields)
+}
+
 /** Answers an error. The cause of a 5xx is only logged. */
 export const answerProblem =
   (occurrences: Occurrences) =>
@@ -81,15 +94,6 @@ export const answerProblem =
     const error = isAborted ? incomplete() : asWeirError(thrown, request.routeOptions.bodyLimit)
     if (isAborted)
       occurrences.requestAborted({ operation_id: request.id, path: request.routeOptions.url ?? '' })
-    // A refusal for being one too many is counted where it is decided, and no fault.
-    if (error.status >= 500 && !(error instanceof TooManyAtOnce)) {
-      const fields = {
-        operation_id: request.id,
-        path: request.routeOptions.url ?? '',
-        err: error.cause ?? error,
-      }
-      if (error.code === 'ERR_INTERNAL') occurrences.requestFailed(fields)
-      else occurrences.requestUnavailable(fields)
-    }
+    reportFault(occurrences, error, request)
     reply.status(error.status).headers(problemHeadersOf(error)).send(problemBody(error, request.id))
   }

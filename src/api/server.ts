@@ -215,7 +215,7 @@ function registerResources(app: FastifyInstance, options: WholeOptions): void {
   const decider = new Decider({ ...options, pastRows })
   registerDecisions(app, context, decider)
   registerLive(app, context, live)
-  registerLoggedDecisions(app, context, log)
+  registerLoggedDecisions(app, context, log, options.occurrences)
   registerRecords(app, context, new RecordTracer({ ...options, pastRows, decider }))
   const letters = new DeadLetters({ nats: options.nats, ownerOf: ownersIn(options.view) })
   registerDeadLetters(app, context, letters)

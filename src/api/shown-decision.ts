@@ -35,3 +35,9 @@ export const shownDecision = (row: DecisionRow): LoggedDecision => ({
   source: row.source,
   weight: row.weight,
 })
+
+/** A row that was stored twice comes twice in a row, and is shown once. */
+export const shownDecisions = (rows: readonly DecisionRow[]): LoggedDecision[] =>
+  rows
+    .filter((row, index) => index === 0 || decisionIdOf(row) !== decisionIdOf(rows[index - 1]!))
+    .map(shownDecision)

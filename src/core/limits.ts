@@ -203,6 +203,9 @@ export const logSearchesAtOnceMax = 2
 export const logSearchesWaitingMax = 64
 /** A value to search the log for: the name of a policy is the longest. */
 export const logFilterCharsMax = 255
+/** Decisions in one answer as NDJSON or CSV, and how long a client may take for it. */
+export const decisionsExportedMax = 100_000
+export const exportMsMax = 60_000
 /** How many publications of one record an answer shows in full: each is read and judged again. */
 export const publicationsTracedMax = 5
 /** Intervals, and edges, policies or countries, in one answer with sums: 20,000 entries at most. */

@@ -18,7 +18,8 @@ export function addDecisionCommands(program: Command, settings: () => Settings):
     .option('--until <time>', 'the same; default: now')
     .option('--limit <number>', 'how many at most', '50')
     .option('--why', 'explain the newest one: every rule and policy that was looked at')
-    .option('--json', 'a line of JSON for each')
+    .option('--format <format>', 'ndjson or csv, for programs and spreadsheets')
+    .option('--json', 'the same as --format ndjson; with --why, one object')
     .action(async (options: DecisionsCommand & FilterOptions) => {
       const { showDecisions } = await import('./decisions.js')
       const { clientOf } = await import('./tap.js')

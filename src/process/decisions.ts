@@ -2,6 +2,7 @@
 import type { Client } from '../client/client.js'
 import { StartFault } from '../core/errors.js'
 import { forTerminal } from '../core/terminal.js'
+import { type DecisionFormat, decisionFormats } from '../resource/decision-formats.js'
 import type { LoggedDecision } from '../resource/logged-decision.js'
 import { decisionText } from './tap.js'
 import { recordWhyText } from './why-report.js'
@@ -17,6 +18,7 @@ export interface DecisionsCommand {
   readonly until?: string
   readonly limit: string
   readonly why?: true
+  readonly format?: string
   readonly json?: true
 }
 
@@ -24,9 +26,11 @@ const pageMax = 100
 
 export async function showDecisions(
   client: Pick<Client, 'decisions' | 'record'>,
-  { edge, rule, limit, why, json, ...found }: DecisionsCommand,
+  { edge, rule, limit, why, json, format: named, ...found }: DecisionsCommand,
   print: (line: string) => void,
 ): Promise<void> {
+  if (why && named !== undefined)
+    throw new StartFault('--why explains one decision, and --format is for several: give one of them.')
   const max = why ? 1 : numberOf(limit)
   const query = {
     ...found,
@@ -34,16 +38,17 @@ export async function showDecisions(
     ...(rule === undefined ? {} : { ruleId: rule }),
     limit: Math.min(max, pageMax),
   }
+  const formatName = named ?? (json ? 'ndjson' : undefined)
+  const format = formatName === undefined ? undefined : formatOf(formatName)
+  if (!why) for (const line of format?.head ?? []) print(line)
   let shown = 0
   for await (const decision of client.decisions(query)) {
     if (why) return explain(client, decision, json === true, print)
-    print(
-      json ? JSON.stringify(decision) : forTerminal(`${decision.at.slice(0, 10)} ${decisionText(decision)}`),
-    )
+    print(format?.line(decision) ?? forTerminal(`${decision.at.slice(0, 10)} ${decisionText(decision)}`))
     shown += 1
     if (shown >= max) return
   }
-  if (shown === 0 && !json) print('No such decision is in the log.')
+  if (shown === 0 && format === undefined) print('No such decision is in the log.')
 }
 
 async function explain(
@@ -54,6 +59,11 @@ async function explain(
 ): Promise<void> {
   const traced = await client.record(record_id)
   print(isJson ? JSON.stringify(traced) : forTerminal(recordWhyText(traced)))
+}
+
+function formatOf(name: string): DecisionFormat {
+  if (name === 'ndjson' || name === 'csv') return decisionFormats[name]
+  throw new StartFault(`--format is "${name}", but must be ndjson or csv.`)
 }
 
 function numberOf(text: string): number {

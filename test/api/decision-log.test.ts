@@ -138,6 +138,48 @@ t.test('the log of two accounts', async (t) => {
     t.strictSame(stopped, ['r4', 'r3'], 'the next page keeps the filter')
   })
 
+  await t.test('all in one answer, as NDJSON and CSV', async (t) => {
+    const as = (accept: string, query = '') =>
+      mine.raw.send('GET', `/decisions${query}`, { headers: { accept } })
+    const ndjson = await as('application/x-ndjson')
+    t.match(ndjson, {
+      status: 200,
+      headers: { 'content-type': 'application/x-ndjson; charset=utf-8', vary: 'Accept' },
+    })
+    const lines = ndjson.text.split('\n')
+    t.equal(lines.pop(), '', 'each line has its end')
+    t.strictSame(
+      lines.map((line) => JSON.parse(line)),
+      (await mine.raw.get('/decisions')).decisions,
+    )
+    const csv = await as('text/csv', '?record_id=r4')
+    t.match(csv.headers, { 'content-type': 'text/csv; charset=utf-8', vary: 'Accept' })
+    t.equal(
+      csv.text,
+      'id,at,record_id,type,edge_id,route_id,server_name,server_port,client_ip,country,asn,decision,decided_by.type,decided_by.id,decided_by.policy,decided_by.rule_id,revision,bytes_in,bytes_out,sequence,line,source,weight\r\n' +
+        `${day + 4 * hourMs}-4-1,2026-11-20T04:00:00.000Z,r4,tcp_connection,edgtcp_01KAJ5T2Q8XN4RB6TZ5CDEFGHJ,,ssh.example,22,198.51.100.200,FR,64500,deny,traffic_policy,edgtcp_1,"a, ""b"" & c",,7,5,1099511627776,4,1,record,1\r\n`,
+    )
+    const idsIn = ({ text }: { text: string }) =>
+      text
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => JSON.parse(line).record_id)
+    const before = `${day + 3 * hourMs}-3-1`
+    t.strictSame(idsIn(await as('application/x-ndjson', '?limit=3')), all.slice(0, 3))
+    t.strictSame(idsIn(await as('application/x-ndjson', `?before_id=${before}`)), ['r2', 'r1'])
+    t.strictSame(idsIn(await as('application/x-ndjson', "?filter=country=='FR'")), ['r4'])
+    t.strictSame(idsIn(await as('application/x-ndjson', '?record_id=none')), [])
+    t.equal((await as('text/csv', '?record_id=none')).text.split('\r\n').length, 2, 'a header all the same')
+    for (const other of ['application/json', '*/*', 'image/png', 'text/csv;q=0'])
+      t.match(await as(other), {
+        headers: { 'content-type': /json/, vary: 'Accept' },
+        body: { decisions: [{ record_id: "it's" }] },
+      })
+    for (const query of ['?limit=100001', '?limit=0', '?client=x', '?filter=1%20%2B'])
+      t.match(await as('text/csv', query), { status: 400, headers: { 'content-type': /json/ } }, query)
+    t.match(await as('application/json', '?limit=101'), { status: 400 })
+  })
+
   await t.test("another account's decisions are never found", async (t) => {
     t.strictSame(await found('', theirs), ['r8', 'r3'])
     t.strictSame(await found('?record_id=r8'), [])

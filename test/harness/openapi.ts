@@ -128,14 +128,16 @@ export class AnswerCheck {
     // Operations without a body also refuse one, and do not declare these answers.
     if (response === undefined && [413, 415].includes(answer.status)) return
     if (response === undefined) throw say('The document has no such response.')
-    const schema = response.content?.['application/json']?.schema
+    const type = answer.headers['content-type']?.split(';')[0] ?? ''
+    const schema = response.content?.[type]?.schema
     if (schema === undefined) {
       if (answer.text !== '') say('The document says: no body.')
       return
     }
     const validator = this.#validators.get(schema) ?? Compile(schema as TSchema)
     this.#validators.set(schema, validator)
-    if (!validator.Check(answer.body)) say(JSON.stringify(validator.Errors(answer.body)[1], null, 1))
+    const body = type === 'application/json' ? answer.body : answer.text
+    if (!validator.Check(body)) say(JSON.stringify(validator.Errors(body)[1], null, 1))
   }
 
   #operation(method: string, url: string): Operation | undefined {

@@ -58,6 +58,18 @@ t.test('lines of JSON', async (t) => {
   )
 })
 
+t.test('lines of CSV, with a header', async (t) => {
+  const { lines } = await shown({ format: 'csv' }, 1)
+  t.match(lines, [
+    /^id,at,record_id,.*,decided_by\.rule_id,/,
+    /^1795168800250-77-3,2026-.*,ipr_1,.*,asked,20$/,
+  ])
+  t.equal((await shown({ format: 'csv' }, 0)).lines.length, 1, 'also if there is none')
+  t.strictSame((await shown({ format: 'ndjson' })).lines, (await shown({ json: true })).lines)
+  await t.rejects(shown({ format: 'xml' }), { message: /--format is "xml", but must be ndjson or csv/ })
+  await t.rejects(shown({ format: 'csv', why: true }), { message: /--why explains one/ })
+})
+
 t.test('from an address to the explanation', async (t) => {
   const { lines } = await shown({ client: '203.0.113.66', why: true })
   t.equal(lines.length, 1)

@@ -1,0 +1,92 @@
+/**
+ * Decisions of the log as NDJSON or CSV: all pages in one answer. The next page is read once the client has taken the one
+ * before. An answer that can't be completed breaks off, so that no client takes a part for the whole.
+ */
+import { Readable } from 'node:stream'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { after } from '../core/clock.js'
+import { ClientGone, WeirError } from '../core/errors.js'
+import { exportMsMax } from '../core/limits.js'
+import type { Occurrences } from '../core/occurrences.js'
+import { type DecisionFormat, decisionFormats } from '../resource/decision-formats.js'
+import type { LogPosition, LogReader } from '../store/log-reader.js'
+import { acceptedType } from './accepted-type.js'
+import { reportFault } from './problem.js'
+import { shownDecisions } from './shown-decision.js'
+
+type Page = Awaited<ReturnType<LogReader['page']>>
+
+/** A page of at most `limit` decisions after a place in the list. */
+export type ReadPage = (limit: number, before?: LogPosition) => Promise<Page>
+
+const rowsAtOnce = 1_000
+const formats = Object.values(decisionFormats)
+
+export const exportTypes = formats.map(({ mediaType }) => mediaType)
+
+/** The format that the client prefers to JSON. */
+export function formatFor({ headers }: FastifyRequest): DecisionFormat | undefined {
+  const type = acceptedType(headers.accept, ['application/json', ...exportTypes])
+  return formats.find(({ mediaType }) => mediaType === type)
+}
+
+/** Breaks an answer off: its client took too long, or the API stops. */
+class ExportEnded extends Error {}
+
+export class DecisionExports {
+  readonly #occurrences: Occurrences
+  readonly #underWay = new Set<Readable>()
+
+  constructor(occurrences: Occurrences) {
+    this.#occurrences = occurrences
+  }
+
+  /** Whatever is wrong with the first page is answered as with any other request. */
+  async send(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { mediaType, head, line, lineBreak }: DecisionFormat,
+    limit: number,
+    read: ReadPage,
+  ): Promise<FastifyReply> {
+    const first = await read(Math.min(limit, rowsAtOnce))
+    const pages = this.#pages(request, first, limit, read)
+    const textOf = (lines: readonly string[]): string => lines.map((each) => each + lineBreak).join('')
+    async function* text() {
+      if (head.length > 0) yield textOf(head)
+      for await (const decisions of pages) yield textOf(decisions.map(line))
+    }
+    const stream = Readable.from(text(), { highWaterMark: 1 })
+    const timer = after(exportMsMax, () => stream.destroy(new ExportEnded()))
+    this.#underWay.add(stream)
+    stream.once('close', () => {
+      timer.stop()
+      this.#underWay.delete(stream)
+    })
+    return reply.type(`${mediaType}; charset=utf-8`).send(stream)
+  }
+
+  async *#pages(request: FastifyRequest, first: Page, limit: number, read: ReadPage) {
+    let left = limit
+    for (let page = first; ; ) {
+      const decisions = shownDecisions(page.rows)
+      if (decisions.length > 0) yield decisions
+      left -= decisions.length
+      const { next } = page
+      if (next === undefined || left <= 0) return
+      const readNext = () => read(Math.min(left, rowsAtOnce), next)
+      try {
+        page = await (request.work === undefined ? readNext() : request.work.run(readNext))
+      } catch (error) {
+        if (error instanceof WeirError) reportFault(this.#occurrences, error, request)
+        if (error instanceof ClientGone) return
+        throw error
+      }
+    }
+  }
+
+  /** Ends all, so that the API can stop. */
+  close(): void {
+    for (const stream of this.#underWay) stream.destroy(new ExportEnded())
+  }
+}
