@@ -238,7 +238,7 @@ export async function openDecide(context: RoleContext, { parent, release }: Fram
   const answers = release.own(new Answers({ nats, mode: settings.decisionLog.rows, occurrences }))
   const decided = (request: Uint8Array): Uint8Array => {
     const startedMs = monotonicMs()
-    const answer = decide(policySet(), geo, request, answers.noted)
+    const answer = decide(policySet(), geo, request, answers.noted, settings.decide.explain === 'on')
     occurrences.decisionTimed({ over: 'nats' }, (monotonicMs() - startedMs) / 1000)
     return answer
   }

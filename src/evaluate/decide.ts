@@ -35,22 +35,32 @@ export interface Decided {
   readonly judgement: Judgement
 }
 
-/** The reply to a request on `weir.decide`: a record, optionally with `explain`. `noted` is called with what was decided. */
+/**
+ * The reply to a request on `weir.decide`: a record, optionally with `explain`. `noted` is called with what was decided. If
+ * it is not explained, who asked for that gets the decision all the same: an ingress must not stand still for it.
+ */
 export function decide(
   policySet: PolicySet,
   geo: GeoLookup,
   request: Uint8Array,
   noted: (judgement: Judgement) => void = () => {},
+  isExplained = true,
 ): Uint8Array {
   const json = parseJson(request)
   if (!json.ok) return refused(refusal('ERR_INVALID_JSON', json.problem))
   const parsed = parseDecisionRequest(json.value)
   if (!parsed.ok) return refused(refusal('ERR_INVALID_REQUEST', parsed.problem))
-  const decided = decideRecord(policySet, geo, parsed.value)
+  const { record, explain } = parsed.value
+  const decided = decideRecord(policySet, geo, { record, explain: explain && isExplained })
   if (!decided.ok) return refused(decided.problem)
-  noted(decided.value.judgement)
-  return reply(decided.value.answer)
+  const { answer, judgement } = decided.value
+  noted(judgement)
+  if (!explain || isExplained) return reply(answer)
+  return reply({ ...answer, warnings: [...answer.warnings, unexplained] })
 }
+
+const unexplained =
+  'There is no explanation, because WEIR_DECIDE_EXPLAIN is off: ask the API (POST /decide), or set it to on.'
 
 /** Decides about a record. If an account asks, other accounts and their edges do not exist. */
 export function decideRecord(

@@ -48,7 +48,10 @@ export const declared = {
     pipelines: optional('WEIR_PIPELINES', form.integer(1, workersMax)),
     deliverers: optional('WEIR_DELIVERERS', form.integer(1, workersMax)),
   },
-  decide: { port: optional('WEIR_DECIDE_PORT', form.integer(0, 65_535)) },
+  decide: {
+    port: optional('WEIR_DECIDE_PORT', form.integer(0, 65_535)),
+    explain: required('WEIR_DECIDE_EXPLAIN', form.oneOf('on', 'off')),
+  },
   ops: {
     port: optional('WEIR_OPS_PORT', form.integer(0, 65_535)),
     logLevel: required('WEIR_LOG_LEVEL', form.oneOf('debug', 'info', 'warn', 'error', 'silent')),

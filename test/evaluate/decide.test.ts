@@ -101,6 +101,20 @@ t.test('decisions', async (t) => {
   )
 })
 
+t.test('a decision that is not explained to who asks', (t) => {
+  const request = { type: 'tcp_connection', conn: { ...conn, client_port: 5000 } }
+  const answerTo = (asked: object) => {
+    const bytes = Buffer.from(JSON.stringify(asked))
+    return JSON.parse(Buffer.from(decide(policySet, noGeo, bytes, () => {}, false)).toString())
+  }
+  const answer = answerTo(request)
+  t.strictSame(answer, ask(request))
+  const { warnings, ...rest } = answerTo({ ...request, explain: true })
+  t.strictSame({ ...rest, warnings: warnings.slice(0, -1) }, answer, 'the same decision, and no explanation')
+  t.match(warnings.at(-1), 'WEIR_DECIDE_EXPLAIN is off')
+  t.end()
+})
+
 t.test('explanations', async (t) => {
   const { explanation } = ask({ type: 'tcp_connection', conn: { ...conn, client_port: 5000 }, explain: true })
   const rule = { ip_policy_id: 'ipp_1', description: null }

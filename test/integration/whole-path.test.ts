@@ -66,10 +66,11 @@ t.test('records from NATS arrive as events at each destination', async (t) => {
     'weir.records.eu.node-1',
     [record('r1', '203.0.113.9'), record('r2', '198.51.100.1'), 'not json'].join('\n'),
   )
-  const decision = JSON.parse(
-    Buffer.from(await nats.request('weir.decide', record('r3', '198.51.100.1'), 2_000)).toString(),
-  )
+  const question = JSON.stringify({ ...JSON.parse(record('r3', '198.51.100.1')), explain: true })
+  const decision = JSON.parse(Buffer.from(await nats.request('weir.decide', question, 2_000)).toString())
   t.match(decision, { decision: 'block', ip_policy: { decision: 'block', policy_ids: [policy.id] } })
+  t.match(decision.warnings, [/WEIR_DECIDE_EXPLAIN is off/])
+  t.equal(decision.explanation, undefined, 'an ingress node reads no rules')
   const { token } = await api.apiKey.create({ rights: ['decide'] })
   const [, decisions = ''] = await weir.process.line(/^decisions: (\S+)$/)
   let overHttp: Response | undefined
@@ -92,7 +93,8 @@ t.test('records from NATS arrive as events at each destination', async (t) => {
   const questions = await api.record('r3')
   t.strictSame(questions.publications, [])
   t.match(questions.asked, [{ explained: { decision: 'block' }, missing: null }, { explained: {} }])
-  t.strictSame({ ...((await overHttp!.json()) as object), revision: 0 }, { ...decision, revision: 0 })
+  const unexplained = { ...decision, warnings: [], revision: 0 }
+  t.strictSame({ ...((await overHttp!.json()) as object), revision: 0 }, unexplained)
   await until(
     'five events at the stream',
     async () => (await emulator.client.counts({ service: 'kinesis', name: 'events' })).events >= 5,
