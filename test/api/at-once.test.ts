@@ -23,10 +23,10 @@ t.test('at the same time', { timeout: 300_000 }, async (t) => {
   let searches = 0
   const log = {
     ...store.parts.log,
-    decisions: async () => {
+    page: async () => {
       searches += 1
       await gate
-      return []
+      return { rows: [], next: undefined }
     },
   }
   const api = await store.api({

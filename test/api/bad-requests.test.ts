@@ -329,7 +329,7 @@ const eventDestination: Row[] = [
     kinesis(arn, { creds: { ...creds, aws_secret_access_key: 'AKIAIOSFODNN7EXAMPLE' } }),
     /aws_secret_access_key" has a value that is not shown here: the form is that of an access key id/,
   ],
-  ...['a b', ' a', 'a\n', 'a\u0000', 'a\u00a0', 'a\u200b'].map(
+  ...['a b', ' a', 'a\n', 'a\u0001', 'a\u00a0', 'a\u200b'].map(
     (secret): Row => [
       `a secret with ${JSON.stringify(secret)}`,
       kinesis(arn, { creds: { ...creds, aws_secret_access_key: secret } }),
@@ -448,7 +448,7 @@ const sshCertificate = (ssh_certificate_authority_id: string): Row[] => {
     ['a hyphen in front', { ...body, principals: ['-a'] }, /must not begin with a hyphen/],
     ['white space', { ...body, principals: ['a b'] }, /no commas, white space/],
     ['a line end', { ...body, principals: ['a\n'] }, /no commas, white space/],
-    ['a zero byte', { ...body, principals: ['a\0'] }, /control characters/],
+    ['a zero byte', { ...body, principals: ['a\0'] }, /NUL/],
     ['an invisible character', { ...body, principals: ['a\u200b'] }, /control characters/],
     ['256 bytes', { ...body, principals: ['x'.repeat(256)] }, /"principals\[0\]" .*at most 255/],
     ['101 principals', { ...body, principals: many(101, (at) => `p${at}`) }, /101 entries: at most 100/],
@@ -482,7 +482,7 @@ const sshUserCertificate = (ssh_certificate_authority_id: string): Row[] => {
     ['a list of options', critical(['verify-required']), /"critical_options" is .*must be an object/],
     ['an unknown option', critical({ force_command: 'x' }), /"force_command".*force-command, source-address/],
     ['no command', critical({ 'force-command': '' }), /"force-command" needs a command/],
-    ['a zero byte', critical({ 'force-command': 'a\0b' }), /"force-command" holds a zero byte/],
+    ['a zero byte', critical({ 'force-command': 'a\0b' }), /"force-command" contains NUL/],
     ['no addresses', critical({ 'source-address': '' }), /"source-address" needs addresses/],
     ['a host', critical({ 'source-address': 'a.example' }), /"a.example" is not an IP address/],
     ['host bits', critical({ 'source-address': '10.0.0.1/8' }), /write 10\.0\.0\.0\/8/],
@@ -516,11 +516,7 @@ const abuseReport: Row[] = [
     { urls: ['http://a.example/\nb'] },
     /"urls\[0\]" .* a URL must not contain white space/,
   ],
-  [
-    'a zero byte in it',
-    { urls: ['http://a.example/\0'] },
-    /"urls\[0\]" .* must not contain .* control characters/,
-  ],
+  ['a zero byte in it', { urls: ['http://a.example/\0'] }, /"urls\[0\]" contains NUL/],
   ['an endless URL', { urls: [`http://a.example/${'x'.repeat(8000)}`] }, /"urls\[0\]" is too long/],
   ['a decision', { urls: ['http://a.example'], status: 'PROCESSED' }, /has no field "status"/],
 ]

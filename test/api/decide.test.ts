@@ -252,19 +252,16 @@ t.test('decisions over the API', async (t) => {
     const limited = me.withToken(made.token)
     const answer = await limited.decide({ type: 'tcp_connection', conn: office.conn('203.0.113.66') })
     t.equal(answer.decision, 'block')
-    for (const rights of [['all'], ['decide', 'all'], [], null] as ('all' | 'decide')[][]) {
+    for (const rights of [['all'], ['decide', 'all'], null] as ('all' | 'decide')[][]) {
       const { rights: shown, token } = await me.apiKey.create({ rights })
       t.equal(shown, undefined, `${rights}`)
       t.ok(await newest(me.withToken(token).apiKey.list()), `${rights}: everything`)
     }
     const refusals: [string, unknown, RegExp][] = [
-      [
-        'an unknown right',
-        ['see'],
-        /"rights\[0\]" is "see", but must be one of "read", "write", "decide", "all"/,
-      ],
-      ['a right twice', ['decide', 'decide'], /"rights".*"decide" appears twice/],
-      ['text', 'decide', /"rights" is "decide", but must be a list/],
+      // What stands there may be a token that was put at the wrong place.
+      ['an unknown right', ['see'], /"rights\[0\]" .* must be one of "read", "write", "decide", "all"/],
+      ['a right twice', ['decide', 'decide'], /"rights" .* given twice/],
+      ['text', 'decide', /"rights" .* must be a list/],
     ]
     for (const [name, rights, says] of refusals)
       t.match((await me.raw.expect(400, 'POST', '/api_keys', { rights })).msg, says, name)

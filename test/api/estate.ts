@@ -60,7 +60,7 @@ const bodies: Readonly<Record<string, (of: Estate) => Promise<Body> | Body>> = {
   certificate_authority: () => ({ ...described, ca_pem: fixturePem('authority') }),
   ssh_certificate_authority: () => described,
   ssh_host_certificate: sshCertificate,
-  ssh_user_certificate: sshCertificate,
+  ssh_user_certificate: async (of) => ({ ...(await sshCertificate(of)), principals: ['root'] }),
   ssh_credential: async (of) => ({ ...described, public_key: await of.publicKey() }),
   event_destination: () => ({
     ...described,
