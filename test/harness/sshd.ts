@@ -8,6 +8,9 @@ const sshd = '/usr/sbin/sshd'
 /** The directory for sshd's privilege separation; usually a service manager creates it. */
 const privilegeSeparation = '/run/sshd'
 
+/** `OpenSSH_9.2p1 …`; empty if there is no ssh. */
+export const sshVersion = (): string => spawnSync('ssh', ['-V'], { encoding: 'utf8' }).stderr ?? ''
+
 /** Why a test must be skipped; only root can log in other users. */
 export const withoutSshd =
   process.getuid?.() !== 0 || !existsSync(sshd) || spawnSync('ssh', ['-V']).error !== undefined
