@@ -39,7 +39,7 @@ const rank = (file: string): number => {
  * parts of it; so do those of its clients and documents.
  */
 const groups: readonly { readonly files: RegExp; readonly processes: number }[] = [
-  { files: /^api\/(?!accounts|idempotency|security|shared-dead-letters)/, processes: 5 },
+  { files: /^api\/(?!accounts|decision-log|idempotency|security|shared-dead-letters)/, processes: 5 },
   { files: /^(client\/client|docs\/(examples|fields))\./, processes: 1 },
   { files: /^(core|evaluate|event|record|resource|view|wire)\//, processes: 2 },
   {

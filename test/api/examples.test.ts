@@ -153,7 +153,7 @@ t.test('examples', async (t) => {
       // A stream is read where it is tested.
       if (type !== mediaType) continue
       const { uri } = body as { uri?: string }
-      const headers = { 'operation-id': 'op_1', location: uri }
+      const headers = { 'operation-id': 'op_1', 'content-type': mediaType, location: uri }
       check.check(method, path, { status: Number(status), headers, text: JSON.stringify(body), body })
     }
   })
