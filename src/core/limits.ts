@@ -114,8 +114,6 @@ export const changeCoalesceMs = 200
 
 export const recordBytesMax = 64 * 1024
 export const recordIdCharsMax = 128
-/** The id that another service gives its audit event. */
-export const auditIdCharsMax = 128
 /** Part of the server's payload limit that stays free for headers. */
 export const payloadHeadroomBytes = 64 * 1024
 

@@ -6,7 +6,6 @@
  * are given back with a delay, and nothing more is fetched. While it is paused by hand, nothing is fetched at all. But
  * packs that are too old (`expiry.ts`) are fetched in any case, entered in the ledger as dropped, and acknowledged.
  */
-
 import { type LedgerWriter, type PackContents, resentInput } from '../books/ledger.js'
 import { now, sleep } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'

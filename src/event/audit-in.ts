@@ -8,7 +8,7 @@ import { isUtf8 } from 'node:buffer'
 import { isSecretName, ok, problem, type Result, shown } from '../core/errors.js'
 import { hash128, isId } from '../core/ids.js'
 import { isNestedTooDeep } from '../core/json-nesting.js'
-import { auditIdCharsMax, jsonNestingMax } from '../core/limits.js'
+import { jsonNestingMax } from '../core/limits.js'
 import { getOrMake } from '../core/maps.js'
 import { objectOf, type TSchema, Type } from '../core/schema.js'
 import { type Check, compileCheck } from '../core/schema-check.js'
@@ -18,6 +18,9 @@ import { auditedSchema } from '../resource/shown-schema.js'
 import { auditInSubjectHead } from '../wire/names.js'
 import { type AuditVerb, auditJson, auditKindOf, auditVerbs, type EventPrincipal } from './audit.js'
 import { principalSchema } from './event-schemas.js'
+
+/** The id that another service gives its audit event. */
+const auditIdCharsMax = 128
 
 /** A message as its stream stores it. */
 interface AuditInMessage {
