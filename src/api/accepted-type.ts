@@ -6,8 +6,8 @@ interface Range {
 }
 
 /**
- * Of `offered` the media type that the header `Accept` prefers; of equals the one that is named more exactly, then the one
- * that is offered first. The first one also if none is accepted: an answer in another form is better than none.
+ * The offered media type that the header `Accept` prefers. Among equals, the one that is named more exactly wins, then the
+ * one that is offered first. If none is accepted, it is the first: an answer in another form is better than none.
  */
 export function acceptedType<const Offered extends string>(
   accept: string | undefined,

@@ -13,7 +13,7 @@ interface AtOnceBound {
   /** The requests that are counted, in words. */
   readonly what: string
   readonly perAccount: number
-  /** Of all accounts together: more than one account can take. */
+  /** For all accounts together: more than one account can take. */
   readonly perProcess: number
   /** About as long as one such request takes. */
   readonly retryAfterSeconds: number

@@ -26,7 +26,7 @@ declare module 'fastify' {
 class BoundedWork {
   readonly #gone = new AbortController()
   readonly #releases: (() => void)[] = []
-  /** Of the answer, and of work under way. */
+  /** The answer holds one; each piece of work under way holds one. */
   #holds = 1
 
   constructor({ raw }: Pick<FastifyReply, 'raw'>) {

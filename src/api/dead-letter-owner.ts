@@ -20,7 +20,7 @@ export const ownersIn = (view: Pick<View, 'state' | 'isUsable'>): OwnerOf => {
     const named = namedIn(origin, data, accountOf)
     // A record may name anything.
     if (named !== undefined && accounts?.has(named) === true) return named
-    // Of a view that is not complete, other accounts may be missing.
+    // A view that is not complete may lack other accounts.
     return view.isUsable && accounts?.size === 1 ? [...accounts.keys()][0] : undefined
   }
 }

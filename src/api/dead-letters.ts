@@ -90,7 +90,7 @@ export class DeadLetters {
     const since = await this.#since()
     const stream = this.#options.nats.stored(deadLetterStream, deadLetterSubjects)
     const { before } = wanted
-    // Of the message with lines before that one, too.
+    // A letter with a line: earlier lines of its message still belong to the page.
     const beforeSequence = before && (before.line === undefined ? before.sequence : before.sequence + 1)
     const endMs = monotonicMs() + searchMsMax
     let bytes = 0

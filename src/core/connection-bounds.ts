@@ -16,7 +16,7 @@ export interface ConnectionBounds {
   readonly perAddressMax: number
 }
 
-/** Of which the process keeps half for itself, if the system does not say how many there are. */
+/** Used if the system does not say how many there are. The process keeps half for itself. */
 const descriptorsDefault = 1024
 /** Each connection takes some 10 KiB of memory. */
 const connectionsMax = 10_000

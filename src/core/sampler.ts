@@ -15,7 +15,7 @@ interface SamplerOptions<Item> {
 
 interface Sampled<Item> {
   second: number
-  /** Of this second. */
+  /** Items offered in this second. */
   offered: number
   taken: number
   /** Every so many items one is taken: as the rate of the last second asks for. */

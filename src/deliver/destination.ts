@@ -192,7 +192,7 @@ export interface SenderDeps extends Omit<KindSettings, 'requestBytesMax'> {
   /** From call to answer, fetching credentials included. */
   readonly requestTimeoutMs: number
   readonly aws: AwsAccess
-  /** Of all clients of AWS in the process. */
+  /** Shared by all clients of AWS in the process. */
   readonly clock: AwsClock
   readonly bodies: SharedBodies
 }
