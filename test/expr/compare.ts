@@ -1,8 +1,4 @@
-/**
- * Compares expressions, as functions and as closures, with jexl; also a program:
- * `node dist/test/expr/compare.js [pairs] [seed]`.
- */
-import { pathToFileURL } from 'node:url'
+/** Compares expressions, as functions and as closures, with jexl. */
 import { isDeepStrictEqual } from 'node:util'
 import { StepBudget } from '../../src/expr/budget.js'
 import { type CompiledExpression, compileClosures, compileExpression } from '../../src/expr/expression.js'
@@ -140,9 +136,4 @@ function compareCosts(
 
 function count(counts: Record<string, number>, key: string): void {
   counts[key] = (counts[key] ?? 0) + 1
-}
-
-if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
-  const [pairs, seed] = process.argv.slice(2).map(Number)
-  console.log(JSON.stringify(compareWithReference(pairs ?? 100_000, seed ?? 1), undefined, 2))
 }
