@@ -1,6 +1,6 @@
 /** Decisions of the response team about abuse reports of all accounts, from the command line or over NATS. */
 import { isoSeconds } from '../core/clock.js'
-import { badRequest, notFound, shown, WeirError } from '../core/errors.js'
+import { badRequest, notFound, shown, unavailable, WeirError } from '../core/errors.js'
 import { newId } from '../core/ids.js'
 import type { Occurrences } from '../core/occurrences.js'
 import { oneOf, type Static, Type } from '../core/schema.js'
@@ -59,6 +59,8 @@ export async function decideHostname(
   const { report_id: id, hostname, status } = decisionOf(given)
   checkPathId(resource, id)
   const report = store.view.state.rows.get(resource.kind)?.get(id)
+  if (report === undefined && !store.view.isComplete)
+    throw unavailable('The configuration is not complete yet.')
   if (report === undefined) throw unknownResource(resource, id)
   const caller = { accountId: report.account_id, principal, address: undefined }
   const plan = writes.update(caller, resource, id, (present) => ({

@@ -86,8 +86,15 @@ export class Auth {
 
   /** The key of a login, unless that failed. */
   #valid(key: Row | undefined, address: string): Row {
+    const { view } = this.#options
+    if (key !== undefined) view.checkServed(key.account_id)
     // Failed logins of other clients at the same address or proxy don't count against a valid key.
     if (key !== undefined && !isExpired(key, now())) return key
+    if (key === undefined && view.withheld.size > 0) {
+      throw unavailable(
+        'This API key is not known yet, because accounts are being brought up to date from ClickHouse. Try again in a few seconds.',
+      )
+    }
     const waitSeconds = this.#options.usage.failedLogins.take(loginSource(address))
     if (waitSeconds !== undefined) {
       throw new WeirError('ERR_RATE_LIMIT', 'Too many failed logins from this address.', {

@@ -9,7 +9,7 @@ import type { DeadLetterOrigin } from '../wire/dead-letter.js'
 /** The account that sees a letter besides the operator. */
 export type OwnerOf = (origin: DeadLetterOrigin, data: Uint8Array) => string | undefined
 
-export const ownersIn = (view: Pick<View, 'state' | 'isUsable'>): OwnerOf => {
+export const ownersIn = (view: Pick<View, 'state' | 'isComplete'>): OwnerOf => {
   const accountOf = (id: string): string | undefined => {
     const kinds = ['event_destination', 'tcp_edge', 'https_edge']
     const rows = kinds.map((kind) => view.state.rows.get(kind)?.get(id))
@@ -21,7 +21,7 @@ export const ownersIn = (view: Pick<View, 'state' | 'isUsable'>): OwnerOf => {
     // A record may name anything.
     if (named !== undefined && accounts?.has(named) === true) return named
     // A view that is not complete may lack other accounts.
-    return view.isUsable && accounts?.size === 1 ? [...accounts.keys()][0] : undefined
+    return view.isComplete && accounts?.size === 1 ? [...accounts.keys()][0] : undefined
   }
 }
 

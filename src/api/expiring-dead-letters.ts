@@ -17,17 +17,18 @@ import type { Nats } from '../nats/nats.js'
 import { replay } from '../nats/replay.js'
 import { streamIdentity } from '../nats/streams.js'
 import type { Links } from '../resource/define.js'
+import type { View } from '../view/view.js'
 import type { DeadLetterType } from '../wire/dead-letter.js'
 import { deadLetterStream, deadLetterSubjects } from '../wire/names.js'
 import { announce } from '../wire/operator-events.js'
-import type { OwnerOf } from './dead-letter-owner.js'
+import { type OwnerOf, ownersIn } from './dead-letter-owner.js'
 import { deadLettersPath } from './dead-letter-queries.js'
 import { lettersOfMessage, lettersPerTurn } from './letters-of-message.js'
 import { queryText } from './query-values.js'
 
 interface ExpiringDeadLettersOptions {
   readonly nats: Pick<Nats, 'stored' | 'streamInfo' | 'lastMessage' | 'publishAfter'>
-  readonly ownerOf: OwnerOf
+  readonly view: Pick<View, 'state' | 'isComplete'>
   readonly links: Pick<Links, 'uri'>
   readonly retentionMs: number
   readonly occurrences: Pick<Occurrences, 'deadLettersExpiring' | 'deadLettersUnwatched'>
@@ -46,6 +47,7 @@ interface Tally {
 
 export class ExpiringDeadLetters {
   readonly #options: ExpiringDeadLettersOptions
+  readonly #ownerOf: OwnerOf
   readonly #windowMs: number
   readonly #timer: Timer
   /** Windows before this one were announced by this process. */
@@ -53,6 +55,7 @@ export class ExpiringDeadLetters {
 
   constructor(options: ExpiringDeadLettersOptions) {
     this.#options = options
+    this.#ownerOf = ownersIn(options.view)
     this.#windowMs = warningMs(options.retentionMs)
     this.#timer = every(lookEveryMs, () => this.#look())
     void this.#look()
@@ -68,7 +71,9 @@ export class ExpiringDeadLetters {
 
   /** Announces all that is to be announced at a time. */
   async lookAt(nowMs: number): Promise<void> {
-    const { nats, retentionMs } = this.#options
+    const { nats, view, retentionMs } = this.#options
+    // A window is announced once, to the owners that are known then.
+    if (!view.isComplete) return
     const info = await nats.streamInfo(deadLetterStream)
     if (info === undefined || info.state.messages === 0) return
     const since = streamIdentity(info)
@@ -98,7 +103,7 @@ export class ExpiringDeadLetters {
   /** By account; letters that belong to none are under `undefined`. */
   async #tallies(window: number, since: string): Promise<Map<string | undefined, Tally>> {
     const tallies = new Map<string | undefined, Tally>()
-    const { nats, ownerOf } = this.#options
+    const { nats } = this.#options
     const stored = nats.stored(deadLetterStream, deadLetterSubjects)
     for await (const message of replay(stored, window * this.#windowMs, messagesAtOnce)) {
       const { storedAtMs } = message
@@ -106,7 +111,7 @@ export class ExpiringDeadLetters {
       const letters = await lettersOfMessage(nats, message, since)
       for (let at = 0; letters !== undefined && at < letters.size; at += 1) {
         if (at % lettersPerTurn === lettersPerTurn - 1) await yieldTurn()
-        const letter = letters.letterAt(at, ownerOf)
+        const letter = letters.letterAt(at, this.#ownerOf)
         if (letter === undefined) continue
         const tally = getOrMake(tallies, letter.owner, () => emptyTally(storedAtMs))
         tally.counts[letter.type] += 1

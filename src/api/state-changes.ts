@@ -35,7 +35,7 @@ import { worstOf } from './delivery-states.js'
 
 interface StateChangesOptions {
   readonly nats: Pick<Nats, 'gather' | 'lastMessage' | 'publishAfter' | 'subjectCounts'>
-  readonly view: { readonly isUsable: boolean; readonly state: Pick<ViewState, 'rows'> }
+  readonly view: { readonly isComplete: boolean; readonly state: Pick<ViewState, 'rows'> }
   readonly links: Pick<Links, 'of'>
   readonly occurrences: Pick<Occurrences, 'stateChangesUnannounced'>
 }
@@ -84,7 +84,7 @@ export class StateChanges {
   /** Announces what has changed. */
   async lookAt(nowMs: number): Promise<void> {
     const { nats, view } = this.#options
-    if (!view.isUsable) return
+    if (!view.isComplete) return
     const known = await this.#knownAt(nowMs)
     if (known.size === 0 && this.#rows.size === 0) return
     const troubled = [...known].flatMap(([id, { state }]) => (state === 'healthy' ? [] : [id]))

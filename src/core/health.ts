@@ -3,12 +3,14 @@ import { WeirError } from './errors.js'
 import { metricsContentType } from './metrics.js'
 import { version } from './package.js'
 
-/** Parts that don't work, each with a sentence that says why. */
+/** Parts that don't work, or in part only, each with a sentence that says why. */
 export type Failing = Readonly<Record<string, string>>
 
 export interface HealthSource {
   /** Parts that don't work; empty when the role is ready. */
   readonly failing: () => Failing | Promise<Failing>
+  /** Parts that work in part; the role is ready. */
+  readonly degraded?: () => Failing
   /** Prometheus' text. */
   readonly metrics: () => Promise<string>
 }
@@ -35,7 +37,13 @@ const pages: Readonly<Record<string, Page>> = {
   '/readyz': async (source) => {
     const failing = await source.failing()
     const isReady = Object.keys(failing).length === 0
-    return json(isReady ? 200 : 503, { status: isReady ? 'ready' : 'not ready', failing })
+    const degraded = source.degraded?.() ?? {}
+    const status = isReady ? 'ready' : 'not ready'
+    return json(isReady ? 200 : 503, {
+      status,
+      failing,
+      ...(Object.keys(degraded).length > 0 && { degraded }),
+    })
   },
   '/metrics': async (source) => answer(200, metricsContentType, await source.metrics()),
 }

@@ -202,6 +202,11 @@ const store = {
     'weir_projection_repairs_total',
     'Comparisons of bucket and ClickHouse that wrote something.',
   ),
+  accountsWithheld: warn(
+    'Accounts differ from ClickHouse; they are being brought up to date, and the others are served meanwhile.',
+    'weir_accounts_withheld_total',
+    'Starts that served some accounts before others were brought up to date from ClickHouse.',
+  ),
   keyForeign: boundedError(
     'The configuration bucket holds an API key that ClickHouse does not have; it is refused.',
     'weir_foreign_api_keys_total',

@@ -15,7 +15,7 @@ import {
   type NewAccount,
   revokeRight,
 } from '../api/accounts.js'
-import { badRequest } from '../core/errors.js'
+import { badRequest, unavailable } from '../core/errors.js'
 import { ReleaseStack } from '../core/release.js'
 import type { Row } from '../resource/define.js'
 import type { Clickhouse, TextFormat } from '../store/clickhouse.js'
@@ -24,6 +24,7 @@ import { reportChanges } from './change-report.js'
 import { answerOperator } from './dead-admin.js'
 import { openLocalNats, withLocalNats } from './local-nats.js'
 import { lockDataDir } from './lock.js'
+import { repairedText } from './readiness.js'
 import { createRoleContext } from './role-context.js'
 import type { Settings } from './settings.js'
 import { openDatabase, openStoreParts, type StoreParts } from './store-parts.js'
@@ -87,10 +88,16 @@ async function querySql(clickhouse: Clickhouse, command: AdminCommand): Promise<
   return clickhouse.text(query, known)
 }
 
+/** Commands that need no complete configuration. */
+const anytime: readonly string[] = ['sql', 'store adopt']
+
 /** Returns the answer as text for a person. Throws an error whose message is for the operator. */
 export function runAdminCommand(parts: StoreParts, command: AdminCommand): Promise<string> {
   const run = Object.hasOwn(commands, command.command) ? commands[command.command] : undefined
   if (run === undefined) throw badRequest(`There is no command "${command.command}".`)
+  const { size } = parts.store.view.withheld
+  if (size > 0 && !anytime.includes(command.command))
+    throw unavailable(`${repairedText(size)} Try again in a few seconds.`)
   return run(parts, command)
 }
 
@@ -111,6 +118,7 @@ export async function administerAlone(loaded: Settings, command: AdminCommand): 
     release,
   )
   if (parts.loss !== undefined) process.stderr.write(`weir: ${parts.loss}\n`)
+  await parts.store.repaired
   // Awaited here, so that the store stays open until the command is done.
   return await runAdminCommand(parts, command)
 }

@@ -2,7 +2,6 @@
 
 import { AgeLimits } from '../api/age-limits.js'
 import { BehindDestinations } from '../api/behind-destinations.js'
-import { ownersIn } from '../api/dead-letter-owner.js'
 import { DroppedEvents } from '../api/dropped-events.js'
 import { ExpiringDeadLetters } from '../api/expiring-dead-letters.js'
 import { ExpiringEvents } from '../api/expiring-events.js'
@@ -31,7 +30,9 @@ export async function openBehind(
   const entries = release.own(new BehindEntries(await waitForBucket(nats, behindBucket)))
   await entries.open()
   const keeping = () =>
-    view.isUsable ? [...(destinations()?.values() ?? [])].filter(keepsRecords).map(({ id }) => id) : undefined
+    view.isComplete
+      ? [...(destinations()?.values() ?? [])].filter(keepsRecords).map(({ id }) => id)
+      : undefined
   const { retentionMs } = settings.nats
   release.own(new AgeLimits({ nats, entries, keeping, retentionMs, occurrences }))
   const destinationOf = (id: string) => destinations()?.get(id)
@@ -48,9 +49,8 @@ export function openOperatorWatches(
   readiness.measures(release.own(new RecordsLag(nats, occurrences)))
   const { retentionMs } = settings.nats
   const { view } = store
-  const ownerOf = ownersIn(view)
   const { links } = presenter
-  release.own(new ExpiringDeadLetters({ nats, ownerOf, links, retentionMs, occurrences }))
+  release.own(new ExpiringDeadLetters({ nats, view, links, retentionMs, occurrences }))
   const destinations = () => view.state.rows.get(eventDestination.kind)
   release.own(
     new ExpiringEvents({

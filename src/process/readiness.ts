@@ -90,6 +90,12 @@ export class Readiness {
     }
   }
 
+  /** Parts of this process that work for some accounts only. */
+  degraded(): Failing {
+    const { size } = this.#parts?.view.withheld ?? new Set()
+    return size === 0 ? {} : { accounts: repairedText(size) }
+  }
+
   /** The same for this process and the others of its supervisor. */
   async failing(): Promise<Failing> {
     const [others, own] = await Promise.all([this.#others(), this.own()])
@@ -148,6 +154,7 @@ export async function openRoleServer(
     host,
     connectionRefused: (because) => occurrences.connectionRefused({ because }),
     failing: () => readiness.failing(),
+    degraded: () => readiness.degraded(),
     metrics: () => readiness.metrics(),
   }).catch((error: unknown) => {
     throw listenFault(error, host, options.port)
@@ -167,6 +174,11 @@ export async function openReadiness(
     release.own(await openRoleServer(context, readiness, { port: context.settings.ops.port }))
   return readiness
 }
+
+export const repairedText = (accounts: number): string =>
+  accounts === 1
+    ? 'An account is being brought up to date from ClickHouse; its requests get 503 until then.'
+    : `${accounts} accounts are being brought up to date from ClickHouse; their requests get 503 until then.`
 
 /** The other roles find streams and buckets only after an API has started once. */
 export const firstApiStart = 'an API to create the streams and buckets'

@@ -58,7 +58,7 @@ export async function openStoreParts(
   const loss = await restoreStreams(nats, settings.nats, await hasAccounts(clickhouse), occurrences)
   const bucketBytesMax = reservedBytes(settings.nats.storageMaxBytes)
   const isDeleted = (keyId: string): boolean =>
-    store.view.isUsable && store.view.state.rows.get(apiKey.kind)?.has(keyId) !== true
+    store.view.isComplete && store.view.state.rows.get(apiKey.kind)?.has(keyId) !== true
   const keyUses = release.own(await openKeyUses(nats, bucketBytesMax, occurrences, isDeleted))
   const presenter = new Presenter(new BaseLinks(baseUrl), (...of) => keyUses.shown(...of))
   const store: Store = await openStore({

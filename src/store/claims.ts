@@ -5,6 +5,7 @@
  * dies in between leaves a claim without a holder. The next writer that wants it raises the version of the dead
  * writer's account, so that the old change can no longer be committed, and takes the claim over.
  */
+import { unavailable } from '../core/errors.js'
 import type { Bucket } from '../nats/bucket.js'
 import { claimKey, jsonOf } from '../view/keys.js'
 import { type Claim, type Draft, holds } from './plan.js'
@@ -107,6 +108,11 @@ export class Claims {
 
   /** Does the holder hold the claim, by the changes committed so far? */
   async #look(claim: string, { account_id: accountId, id }: ClaimHolder) {
+    if (this.#parts.view.withheld.has(accountId)) {
+      throw unavailable(
+        'It is not known yet whether this name is free: an account that may hold it is being brought up to date from ClickHouse. Try again in a few seconds.',
+      )
+    }
     const known = await caughtUp(this.#parts, accountId)
     return { isHeld: holds(this.#parts.view.state, claim, id), known }
   }

@@ -37,10 +37,16 @@ interface HeadsParts {
   readonly occurrences: Occurrences
   /** Every step after the commit; may run several times for one commit, also in several processes at once. */
   readonly carryOut: (accountId: string, version: number, changes: readonly Change[]) => Promise<void>
-  /** May abandoned changes be finished? Not if the database contradicts the buckets. */
-  readonly maySweep: () => boolean
+  /** May this account's abandoned change be finished? Not if the database contradicts the buckets. */
+  readonly maySweep: (accountId: string) => boolean
   /** For an account without a head: the highest known version, and the one in the configuration. */
   readonly known: (accountId: string) => Promise<{ highest: number; seen: number }>
+}
+
+/** An unfinished change that this process learned of. */
+interface Unfinished {
+  readonly since: number
+  readonly isRepair: boolean
 }
 
 /** Committed changes, the last one as this version. */
@@ -53,8 +59,8 @@ interface Commit extends Pick<Head, 'version' | 'recent'> {
 export class Heads {
   readonly #parts: HeadsParts
   readonly #follower: BucketFollower
-  /** Accounts with an unfinished change, and when this process learned of it. */
-  #unfinished = new Map<string, number>()
+  /** By account. */
+  #unfinished = new Map<string, Unfinished>()
   /** Accounts with a change that this process is carrying out. */
   readonly #inProgress = new Set<string>()
   readonly #whenRead = deferred()
@@ -78,9 +84,12 @@ export class Heads {
     this.#sweep = every(sweepMs, () => this.#finishLeftBehind())
   }
 
-  /** Carries out the changes that heads of these accounts hold. One that fails is reported, and swept later. */
+  /**
+   * Carries out the changes that heads of these accounts hold. One that fails is reported, and swept later. Repairs are
+   * left to the caller, because they may take long: see `repairIn`.
+   */
   async finishAll(accountIds: Iterable<string>): Promise<void> {
-    const waiting = [...accountIds].filter((accountId) => this.#unfinished.has(accountId))
+    const waiting = [...accountIds].filter((accountId) => this.#unfinished.get(accountId)?.isRepair === false)
     await eachOf(waiting, headsAtOnceMax, (accountId) => this.#finish(accountId))
   }
 
@@ -103,6 +112,15 @@ export class Heads {
       if (change === null) return { version, seen: version, revision, recent }
       await this.carryOut(accountId, { version, changes: [...earlier, change], recent, revision })
     }
+  }
+
+  /** The repair that the head holds, to be continued; undefined if it holds none. */
+  async repairIn(accountId: string): Promise<Commit | undefined> {
+    const entry = await this.#parts.bucket.get(accountId)
+    if (entry?.value === undefined) return undefined
+    const { version, change, recent } = decodeHead(entry.value)
+    if (!change?.isRepair) return undefined
+    return { version, changes: [change], recent, revision: entry.revision }
   }
 
   async #recreated(accountId: string, revision: number): Promise<FinishedHead> {
@@ -198,16 +216,16 @@ export class Heads {
   }
 
   #notice({ key, value }: BucketEntry): void {
-    if (value === undefined || decodeHead(value).change === null) this.#unfinished.delete(key)
-    else this.#unfinished.set(key, now())
+    const change = value === undefined ? null : decodeHead(value).change
+    if (change === null) this.#unfinished.delete(key)
+    else this.#unfinished.set(key, { since: now(), isRepair: change.isRepair === true })
   }
 
   /** Finishes changes that their writers abandoned. */
   async #finishLeftBehind(): Promise<void> {
-    if (!this.#parts.maySweep()) return
-    const due = [...this.#unfinished].filter(
-      ([accountId, since]) => now() - since >= sweepMs && !this.#inProgress.has(accountId),
-    )
+    const isDue = ([accountId, { since }]: [string, Unfinished]): boolean =>
+      now() - since >= sweepMs && !this.#inProgress.has(accountId) && this.#parts.maySweep(accountId)
+    const due = [...this.#unfinished].filter(isDue)
     await eachOf(due, headsAtOnceMax, ([accountId]) => this.#finish(accountId))
   }
 

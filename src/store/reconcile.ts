@@ -10,13 +10,14 @@ import { getOrMake } from '../core/maps.js'
 import type { Bucket } from '../nats/bucket.js'
 import { readEntries } from '../nats/bucket-follower.js'
 import { apiKey } from '../resource/api-key.js'
+import type { Row } from '../resource/define.js'
 import { claimKey, jsonOf, type SecretsEntry, secretKey } from '../view/keys.js'
 import type { ViewState } from '../view/view-state.js'
 import { type ClaimHolder, decodeClaim } from './claims.js'
 import { decodeHead } from './heads.js'
-import { claimsOf, holds } from './plan.js'
+import { claimsOf } from './plan.js'
 import { sealedFields } from './sealed-values.js'
-import type { StoredVersion, StoredVersions } from './stored-rows.js'
+import type { StoredRow, StoredVersion, StoredVersions } from './stored-rows.js'
 
 /** Versions in the buckets other than the configuration. */
 export interface SideBuckets {
@@ -157,23 +158,35 @@ function* lacksOf(seen: SeenAccount, stored: StoredAccount, { secrets }: SideBuc
   }
 }
 
+/** The rows of a state, except that those of some accounts are as ClickHouse has them. */
+export function* rowsWith(
+  state: ViewState,
+  stored: ReadonlyMap<string, readonly StoredRow[]>,
+): Generator<Pick<StoredRow, 'kind' | 'row'>> {
+  for (const [kind, rows] of state.rows)
+    for (const row of rows.values()) if (!stored.has(row.account_id)) yield { kind, row }
+  for (const rows of stored.values())
+    for (const { kind, row, deleted } of rows) if (!deleted) yield { kind, row }
+}
+
 /** Creates missing claims of rows, and takes over claims whose holder has no right to them. */
-export async function fillClaims(claims: Bucket, state: ViewState): Promise<number> {
+export async function fillClaims(
+  claims: Bucket,
+  rows: Iterable<Pick<StoredRow, 'kind' | 'row'>>,
+): Promise<number> {
+  const held = new Map<string, Row[]>()
+  for (const { kind, row } of rows)
+    for (const claim of claimsOf(kind, row)) getOrMake(held, claimKey(claim), () => []).push(row)
   const there = new Map<string, { revision: number; holder: ClaimHolder | undefined }>()
   await readEntries(claims, ({ key, revision, value }) => {
     there.set(key, { revision, holder: value === undefined ? undefined : decodeClaim(value) })
   })
   const missing: { key: string; revision: number; holder: ClaimHolder }[] = []
-  for (const [kind, rows] of state.rows) {
-    for (const row of rows.values()) {
-      for (const claim of claimsOf(kind, row)) {
-        const key = claimKey(claim)
-        const { revision, holder } = there.get(key) ?? { revision: 0, holder: undefined }
-        if (holder?.id === row.id || (holder !== undefined && holds(state, claim, holder.id))) continue
-        const { account_id, id, version } = row
-        missing.push({ key, revision, holder: { account_id, id, version } })
-      }
-    }
+  for (const [key, [first, ...others]] of held) {
+    const { revision, holder } = there.get(key) ?? { revision: 0, holder: undefined }
+    if (first === undefined || [first, ...others].some(({ id }) => id === holder?.id)) continue
+    const { account_id, id, version } = first
+    missing.push({ key, revision, holder: { account_id, id, version } })
   }
   await eachOf(missing, keysAtOnceMax, ({ key, revision, holder }) =>
     claims.replace(key, JSON.stringify(holder), revision),

@@ -1,24 +1,32 @@
-/** Keeps the buckets equal to ClickHouse, and says why nothing may be written if they contradict each other. */
+/**
+ * Keeps the buckets equal to ClickHouse, and says why nothing may be written if they contradict each other.
+ *
+ * At a start, accounts that need no repair are served as soon as it is known which these are; nothing of the others is
+ * served before they are repaired (`View.useWithout`). A name that one of those holds must not be taken meanwhile, so
+ * claims are filled before, also from the rows that the repairs will write.
+ */
 import { now, sleep } from '../core/clock.js'
-import { eachOf } from '../core/concurrency.js'
-import { headsAtOnceMax } from '../core/limits.js'
 import type { Occurrences } from '../core/occurrences.js'
 import type { BucketPosition } from '../nats/bucket.js'
-import type { AnyResource } from '../resource/define.js'
 import { faultOfMeta, faultsIn } from '../view/completeness.js'
 import { epochOf, isEpoch, type Meta, metaKey } from '../view/keys.js'
-import type { View } from '../view/view.js'
+import { deferred, type View } from '../view/view.js'
 import type { StoreBuckets } from './buckets.js'
-import type { Clickhouse } from './clickhouse.js'
 import type { Deployment } from './migrate.js'
 import { Queue } from './queues.js'
-import { compare, type Differences, fillClaims, lasting, readSideBuckets, seenIn } from './reconcile.js'
-import { type CarryOutRepair, commitRepair, type RepairParts } from './repair.js'
-import { readStored, readVersions } from './stored-rows.js'
+import {
+  compare,
+  type Differences,
+  fillClaims,
+  lasting,
+  readSideBuckets,
+  rowsWith,
+  seenIn,
+} from './reconcile.js'
+import { beginRepairs, carryOutRepairs, type RepairParts } from './repair.js'
+import { readVersions } from './stored-rows.js'
 
 export interface ReconcilerParts extends RepairParts {
-  readonly clickhouse: Clickhouse
-  readonly resources: readonly AnyResource[]
   readonly buckets: StoreBuckets
   /** Creates missing buckets. */
   readonly makeBuckets: () => Promise<unknown>
@@ -38,7 +46,9 @@ export class Reconciler {
   readonly #parts: ReconcilerParts
   #refusal: string | undefined
   /** No change is finished, either, before the first comparison. */
-  #doubt: string | undefined = beingCompared
+  #doubt: { readonly reason: string } | undefined = { reason: beingCompared }
+  #isStarting = true
+  readonly #othersServed = deferred()
   #positions: Positions = []
   /** Faults of the bucket that a comparison with ClickHouse could not mend. */
   #unmended: ReadonlySet<string> = new Set()
@@ -51,21 +61,26 @@ export class Reconciler {
 
   /** Why nothing may be written; undefined if writes are allowed. */
   get refusal(): string | undefined {
-    return this.#refusal ?? this.#doubt
+    return this.#refusal ?? this.#doubt?.reason
+  }
+
+  /** Resolves when a start serves the accounts that need no repair, before the others are repaired. */
+  get othersServed(): Promise<void> {
+    return this.#othersServed.promise
   }
 
   /** Refuses writes until the next comparison. */
   doubt(reason: string): void {
-    this.#doubt = reason
+    this.#doubt = { reason }
   }
 
   /** Compares again if something happened since the last time that makes it necessary. */
   check(): Promise<void> {
     return this.#queue.inTurn(async () => {
       const isContinued = this.#isContinued(await this.#read())
-      if (isContinued && this.refusal === undefined && this.#parts.view.isUsable) return this.#mend()
+      if (isContinued && this.refusal === undefined && this.#parts.view.isComplete) return this.#mend()
       await this.#parts.makeBuckets()
-      this.#doubt ??= beingCompared
+      this.#doubt ??= { reason: beingCompared }
       await this.#parts.view.reread()
       await this.#reconcile()
     })
@@ -89,7 +104,7 @@ export class Reconciler {
     const { behind, ahead } = await this.#compare()
     // Rows that ClickHouse does not have are left to an operator, who learns of them: see `foreign-rows.ts`.
     const mended = new Map([...behind].filter(([accountId]) => !ahead.includes(accountId)))
-    await this.#repair(mended)
+    await carryOutRepairs(this.#parts, await beginRepairs(this.#parts, mended))
     await this.#putMeta(undefined)
     occurrences.projectionRepaired({ accounts: mended.size, claims: 0 })
     this.#unmended = new Set(faultsIn(view.latest).keys())
@@ -131,6 +146,7 @@ export class Reconciler {
   async #reconcile(epochBefore = 0, versionsBefore: ReadonlyMap<string, number> = new Map()): Promise<void> {
     const { view, deployment } = this.#parts
     const { meta } = view.latest
+    const doubt = this.#doubt
     const foreign = foreignMeta(meta, deployment)
     if (foreign !== undefined) return this.#refuse(foreign)
     const { behind, ahead } = await this.#compare()
@@ -140,23 +156,41 @@ export class Reconciler {
         `The configuration in NATS is ahead of ClickHouse (${ahead.length} accounts, such as ${first}): restore a newer backup of ClickHouse, or run "weir store adopt" to use the contents of ClickHouse.`,
       )
     }
-    await this.#repair(behind, versionsBefore)
+    const repairs = await beginRepairs(this.#parts, behind, versionsBefore)
+    const claims = await fillClaims(this.#parts.buckets.claims, rowsWith(view.latest, repairs.stored))
+    if (this.#isStarting && meta !== undefined) this.#serveOthers(behind)
+    await carryOutRepairs(this.#parts, repairs)
     const isFilled = meta === undefined || behind.size > 0
     // Else the view is as good as a fresh one, which would take as long as the first.
     if (isFilled) await view.reread()
-    const claims = await fillClaims(this.#parts.buckets.claims, view.latest)
+    view.useWithout(new Set([...view.withheld].filter((accountId) => !view.latest.isWhole(accountId))))
     await this.#putMeta(isFilled ? nextEpoch(epochBefore, view) : undefined)
     if (claims + behind.size > 0)
       this.#parts.occurrences.projectionRepaired({ accounts: behind.size, claims })
     this.#positions = await this.#read()
+    this.#isStarting = false
+    this.#refusal = undefined
+    // A doubt that came up meanwhile needs another comparison.
+    if (this.#doubt === doubt) this.#doubt = undefined
+  }
+
+  /** Not if all accounts are repaired: then there is nothing to serve. */
+  #serveOthers(behind: Differences['behind']): void {
+    const { view, occurrences } = this.#parts
+    const isOther = (accountId: string): boolean => !behind.has(accountId)
+    if (behind.size === 0 || ![...view.latest.accounts.keys()].some(isOther)) return
+    occurrences.accountsWithheld({ accounts: behind.size })
+    view.useWithout(new Set(behind.keys()))
     this.#refusal = undefined
     this.#doubt = undefined
+    this.#othersServed.resolve()
   }
 
   #refuse(reason: string): void {
     if (this.#refusal !== reason) this.#parts.occurrences.storeMismatch({ reason })
     this.#refusal = reason
     this.#doubt = undefined
+    this.#isStarting = false
   }
 
   /**
@@ -183,27 +217,6 @@ export class Reconciler {
     const seen = seenIn(view.latest)
     const stored = await readVersions(clickhouse, resources)
     return compare(seen, stored, await readSideBuckets(buckets))
-  }
-
-  /** All repairs are committed before ClickHouse is read once for all of them, so the rows read are current. */
-  async #repair(
-    behind: Differences['behind'],
-    versionsBefore: ReadonlyMap<string, number> = new Map(),
-  ): Promise<void> {
-    if (behind.size === 0) return
-    const { clickhouse, resources, projection } = this.#parts
-    const carriers = new Map<string, CarryOutRepair>()
-    await eachOf(behind, headsAtOnceMax, async ([accountId, floor]) => {
-      const atLeast = Math.max(floor, versionsBefore.get(accountId) ?? 0)
-      carriers.set(accountId, await commitRepair(this.#parts, accountId, atLeast))
-    })
-    const accountIds = carriers.size <= namedAccountsMax ? [...carriers.keys()] : undefined
-    const stored = await readStored(clickhouse, resources, accountIds)
-    await projection.caughtUp()
-    const basis = projection.basis()
-    await eachOf(carriers, headsAtOnceMax, ([accountId, carryOut]) =>
-      carryOut({ stored: stored.get(accountId) ?? [], basis }),
-    )
   }
 
   /**
@@ -235,9 +248,6 @@ export class Reconciler {
  */
 const nextEpoch = (before: number, { latest, state }: View): number =>
   1 + Math.max(before, epochOf(latest.meta), epochOf(state.meta), Math.floor(now() / 1_000))
-
-/** Few accounts are read by name; for many, all accounts are read. */
-const namedAccountsMax = 100
 
 /** Why a configuration does not belong to this deployment. */
 function foreignMeta(meta: Meta | undefined, deployment: Deployment): string | undefined {

@@ -7,19 +7,22 @@
  * ClickHouse are deleted. Nothing is deleted because it was not found.
  */
 import { eachOf } from '../core/concurrency.js'
-import { keysAtOnceMax } from '../core/limits.js'
+import { headsAtOnceMax, keysAtOnceMax } from '../core/limits.js'
 import { getOrMake } from '../core/maps.js'
-import type { Row } from '../resource/define.js'
+import type { AnyResource, Row } from '../resource/define.js'
 import { generationKeys, policyKind, type RulesChunk, ruleKind, rulesKey } from '../view/keys.js'
 import type { ViewState } from '../view/view-state.js'
 import { newChange } from './change.js'
+import type { Clickhouse } from './clickhouse.js'
 import { type Heads, versionGap } from './heads.js'
 import { type Basis, isCurrent, type Projection, type Writers } from './projection.js'
 import { chunksOf } from './rule-chunks.js'
 import { sealedFields } from './sealed-values.js'
-import type { StoredRow } from './stored-rows.js'
+import { readStored, type StoredRow } from './stored-rows.js'
 
 export interface RepairParts {
+  readonly clickhouse: Clickhouse
+  readonly resources: readonly AnyResource[]
   readonly heads: Heads
   readonly projection: Projection
   readonly repair: Repair
@@ -33,27 +36,77 @@ interface Compared {
 }
 
 /** Carries out a repair. */
-export type CarryOutRepair = (compared: Compared) => Promise<void>
+type CarryOutRepair = (compared: Compared) => Promise<void>
 
-/** Commits a repair of an account, above every version known of it; resolves with a function that carries it out. */
-export async function commitRepair(
+/** Repairs that are committed and not carried out yet, and the rows of their accounts in ClickHouse. */
+interface BegunRepairs {
+  readonly carriers: ReadonlyMap<string, CarryOutRepair>
+  readonly stored: ReadonlyMap<string, readonly StoredRow[]>
+}
+
+/** Few accounts are read by name; for many, all accounts are read. */
+const namedAccountsMax = 100
+
+/**
+ * All repairs are committed before ClickHouse is read once for all of them, so the rows read are current. `behind`: the
+ * highest known version of each account; `versionsBefore`: of a configuration that was emptied to be rebuilt.
+ */
+export async function beginRepairs(
+  parts: RepairParts,
+  behind: ReadonlyMap<string, number>,
+  versionsBefore: ReadonlyMap<string, number> = new Map(),
+): Promise<BegunRepairs> {
+  const carriers = new Map<string, CarryOutRepair>()
+  if (behind.size === 0) return { carriers, stored: new Map() }
+  await eachOf(behind, headsAtOnceMax, async ([accountId, floor]) => {
+    const atLeast = Math.max(floor, versionsBefore.get(accountId) ?? 0)
+    carriers.set(accountId, await commitRepair(parts, accountId, atLeast))
+  })
+  const accountIds = carriers.size <= namedAccountsMax ? [...carriers.keys()] : undefined
+  const stored = await readStored(parts.clickhouse, parts.resources, accountIds)
+  return { carriers, stored: new Map([...carriers.keys()].map((id) => [id, stored.get(id) ?? []])) }
+}
+
+export async function carryOutRepairs(
+  { projection }: RepairParts,
+  { carriers, stored }: BegunRepairs,
+): Promise<void> {
+  if (carriers.size === 0) return
+  await projection.caughtUp()
+  const basis = projection.basis()
+  await eachOf(carriers, headsAtOnceMax, ([accountId, carryOut]) =>
+    carryOut({ stored: stored.get(accountId) ?? [], basis }),
+  )
+}
+
+/**
+ * Commits a repair of an account, above every version known of it, or takes over one that was begun and is in the head.
+ * Resolves with a function that carries it out.
+ */
+async function commitRepair(
   { heads, repair }: RepairParts,
   accountId: string,
   floor: number,
 ): Promise<CarryOutRepair> {
   for (;;) {
-    const known = await heads.finished(accountId)
-    const version = known.version >= floor ? known.version + 1 : floor + versionGap
-    const change = newChange({ counts: {}, stored: 0, isRepair: true })
-    const committed = await heads.commit(accountId, known, [change], version)
+    const begun = await heads.repairIn(accountId)
+    const isAbove = begun !== undefined && begun.version > floor
+    const committed = isAbove ? begun : await commitNew(heads, accountId, floor)
     if (committed === undefined) continue
-    const { revision } = committed
+    const { version, revision } = committed
     return async (compared) => {
       if (revision === undefined) return
       await repair.apply(accountId, version, compared)
       await heads.done(accountId, committed, revision)
     }
   }
+}
+
+async function commitNew(heads: Heads, accountId: string, floor: number) {
+  const known = await heads.finished(accountId)
+  const version = known.version >= floor ? known.version + 1 : floor + versionGap
+  const change = newChange({ counts: {}, stored: 0, isRepair: true })
+  return heads.commit(accountId, known, [change], version)
 }
 
 type ReadAccount = (accountId: string) => Promise<readonly StoredRow[]>

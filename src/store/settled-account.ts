@@ -32,6 +32,7 @@ export async function settle(
   for (;;) {
     const refused = refusal()
     if (refused !== undefined) throw unavailable(refused)
+    view.checkServed(accountId)
     const known = await caughtUp(parts, accountId)
     const { state } = view
     if (state.versionOf(accountId) <= known.version) return { known, state }

@@ -96,7 +96,7 @@ export class Store {
       bytesMax: () => nats.payloadBytesMax - payloadHeadroomBytes,
       occurrences,
       carryOut: (...committed) => carryOut(carriers, ...committed),
-      maySweep: () => this.#upkeep.contradiction === undefined,
+      maySweep: (accountId) => this.#upkeep.contradiction === undefined && !view.withheld.has(accountId),
       known: async (accountId) => {
         const seen = view.latest.versionOf(accountId)
         return { highest: Math.max(seen, await highestVersion(clickhouse, resources, accountId)), seen }
@@ -134,6 +134,12 @@ export class Store {
     return this.#upkeep.refusal
   }
 
+  /** Resolves when the accounts that were not served at once are repaired. */
+  get repaired(): Promise<void> {
+    return this.#upkeep.repaired
+  }
+
+  /** Resolves when accounts can be served, all but those that are being repaired. */
   async open(): Promise<void> {
     this.#waitsFor?.(() =>
       this.view.isUsable

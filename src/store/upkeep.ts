@@ -42,6 +42,8 @@ export class Upkeep {
   /** Why ClickHouse can't be written to. */
   #clickhouseRefusal: string | undefined
   #stopListening = (): void => {}
+  #repaired: Promise<void> = Promise.resolve()
+  #isClosed = false
 
   constructor(parts: UpkeepParts) {
     this.#parts = parts
@@ -63,9 +65,19 @@ export class Upkeep {
       : 'The configuration is not complete yet; nothing was written.'
   }
 
-  /** Compares the buckets with ClickHouse and repairs them, once, before the store is used. */
-  reconcile(): Promise<void> {
-    return this.#reconciler.run()
+  /**
+   * Compares the buckets with ClickHouse, once, before the store is used. Resolves when accounts that are as they should
+   * be can be served; the others are being repaired.
+   */
+  async reconcile(): Promise<void> {
+    this.#repaired = this.#reconciler.run()
+    await Promise.race([this.#repaired, this.#reconciler.othersServed])
+    void this.#reported(() => this.#repaired)
+  }
+
+  /** Resolves when the repairs of the start have ended. */
+  get repaired(): Promise<void> {
+    return this.#repaired
   }
 
   /** Starts the regular checks. */
@@ -130,7 +142,7 @@ export class Upkeep {
   }
 
   async #whileWritable(work: () => Promise<void>): Promise<void> {
-    if (this.refusal === undefined) await this.#reported(work)
+    if (this.refusal === undefined && this.#parts.view.isComplete) await this.#reported(work)
   }
 
   /** A failed check is reported and runs again at its next time. */
@@ -138,11 +150,13 @@ export class Upkeep {
     try {
       await work()
     } catch (error) {
+      if (this.#isClosed) return
       this.#parts.occurrences.configurationUnreachable({ reason: messageOf(error) })
     }
   }
 
   close(): void {
+    this.#isClosed = true
     for (const timer of this.#timers) timer.stop()
     this.#stopListening()
   }

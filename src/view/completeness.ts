@@ -31,8 +31,17 @@ export class Completeness {
   }
 
   get holds(): boolean {
+    return this.holdsWithout(new Set())
+  }
+
+  /** Does it hold everything but what it lacks of these accounts? */
+  holdsWithout(left: ReadonlySet<string>): boolean {
     const { meta, accounts } = this.#state
-    return this.#unproven?.size === 0 && meta !== undefined && accounts.size >= meta.accounts
+    if (this.#unproven === undefined || meta === undefined) return false
+    for (const accountId of this.#unproven) if (!left.has(accountId)) return false
+    let size = accounts.size
+    for (const accountId of left) if (!accounts.has(accountId)) size += 1
+    return size >= meta.accounts
   }
 
   /** What is missing, as a clause; undefined if nothing is. */

@@ -44,11 +44,11 @@ export function destinationConfig(
 /** The row of a destination; null if it was deleted, undefined if that is not certain. */
 export type FindDestination = (id: string) => Row | null | undefined
 
-/** Finds nothing before the view is usable: a destination is never taken for deleted because it was not found. */
+/** Finds nothing before the view is complete: a destination is never taken for deleted because it was not found. */
 export const destinationFinder =
-  (view: Pick<View, 'isUsable' | 'state'>): FindDestination =>
+  (view: Pick<View, 'isComplete' | 'state'>): FindDestination =>
   (id) =>
-    view.isUsable ? (view.state.rows.get(kind)?.get(id) ?? null) : undefined
+    view.isComplete ? (view.state.rows.get(kind)?.get(id) ?? null) : undefined
 
 /** All present destinations, and the ids of those known to be deleted. */
 export function destinationsIn(

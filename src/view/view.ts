@@ -5,6 +5,8 @@
  * A view becomes usable when it holds everything that the bucket says it should hold. Once usable it stays so: if the
  * bucket is recreated or restored under a running process, the last good state stays in use, and a fresh one is read
  * next to it until that is complete, too, and not older. A missing entry never counts as an empty configuration.
+ *
+ * The view of an API that starts may be usable before it is complete: without the accounts that the API is repairing.
  */
 import { after, every, type Timer } from '../core/clock.js'
 import { unavailable } from '../core/errors.js'
@@ -41,6 +43,8 @@ export class View {
   #latest: ViewState
   #completeness: Completeness
   #isUsable = false
+  #isWhole = false
+  #withheld: ReadonlySet<string> = new Set()
   #reporting: Timer | undefined
   /** Looks since the last report of what is missing; undefined if nothing is. */
   #looks: number | undefined
@@ -83,6 +87,30 @@ export class View {
 
   get isUsable(): boolean {
     return this.#isUsable
+  }
+
+  /** Does the configuration in use hold everything there is? Only then is something deleted because it is not found. */
+  get isComplete(): boolean {
+    return this.#isWhole && this.#withheld.size === 0
+  }
+
+  /** Accounts that are being repaired: what the view holds of them may be wrong, so it is not served. */
+  get withheld(): ReadonlySet<string> {
+    return this.#withheld
+  }
+
+  /** Uses the configuration as soon as it is complete but for these accounts; none: all of it counts again. */
+  useWithout(accountIds: ReadonlySet<string>): void {
+    this.#withheld = accountIds
+    this.#consider(this.#latest, this.#completeness)
+  }
+
+  /** Throws for an account that is being repaired. */
+  checkServed(accountId: string): void {
+    if (!this.#withheld.has(accountId)) return
+    throw unavailable(
+      'This account is being brought up to date from ClickHouse, and is served again after that. Try again in a few seconds.',
+    )
   }
 
   /** Why the bucket's present contents are not in use, as a clause; undefined if they are. */
@@ -169,7 +197,7 @@ export class View {
       current: () => {
         completeness.begin()
         this.#whenRead.resolve()
-        if (completeness.holds) this.#use(state)
+        this.#consider(state, completeness)
       },
     }
   }
@@ -182,21 +210,29 @@ export class View {
       this.#wake()
       // The bucket was refilled; keys deleted for that left no tombstones.
       if (state.meta?.epoch !== epoch) void this.#follower.reread()
-      return
+      if (this.#isWhole) return
     }
     completeness.note(entry.key)
-    if (completeness.holds) this.#use(state)
+    this.#consider(state, completeness)
   }
 
-  /** Starts to use a complete state, unless it is older than the one in use. */
-  #use(state: ViewState): void {
-    if (this.#isUsable && (state === this.#state || isOlder(state, this.#state))) return
+  /** Starts to use a state that is complete, or is but for accounts that are being repaired. */
+  #consider(state: ViewState, completeness: Completeness): void {
+    if (completeness.holds) this.#isWhole = this.#use(state) || this.#isWhole
+    else if (!this.#isWhole && completeness.holdsWithout(this.#withheld)) this.#use(state)
+  }
+
+  /** False if the state is older than the one in use, which then stays. */
+  #use(state: ViewState): boolean {
+    if (this.#isUsable && state === this.#state) return true
+    if (this.#isUsable && isOlder(state, this.#state)) return false
     this.#state = state
     this.#pending = 0
     this.#isUsable = true
     this.#whenUsable.resolve()
     this.#notify('*')
     this.#wake()
+    return true
   }
 
   #notify(kind: string): void {

@@ -1,6 +1,5 @@
 /** Dead letters are announced before they are removed: to their account, once, whatever restarts. */
 import t from 'tap'
-import { ownersIn } from '../../src/api/dead-letter-owner.js'
 import { ExpiringDeadLetters } from '../../src/api/expiring-dead-letters.js'
 import { warningMs } from '../../src/core/warning-time.js'
 import type { OperatorObjects } from '../../src/event/operator-event.js'
@@ -58,7 +57,7 @@ t.test('letters of two accounts, and one of none', async (t) => {
   const open = () => {
     const options = {
       nats,
-      ownerOf: ownersIn(writes.view),
+      view: writes.view,
       links: presenter.links,
       retentionMs,
       occurrences,

@@ -4,8 +4,10 @@ import { eachOf } from '../../src/core/concurrency.js'
 import type { Bucket } from '../../src/nats/bucket.js'
 import { jsonOf, metaKey, policyKind, type RulesChunk, rowKey, stateKey } from '../../src/view/keys.js'
 import { bucketNames } from '../../src/wire/names.js'
-import { all, statusOf } from '../harness/caller.js'
+import { all, newest, openCaller, refused, statusOf } from '../harness/caller.js'
+import { startDeafNats } from '../harness/deaf-nats.js'
 import { startNatsProxy } from '../harness/nats-proxy.js'
+import { isReady } from '../harness/pages.js'
 import { run } from '../harness/processes.js'
 import { until } from '../harness/weir.js'
 import { everything, openFixture, takesWrites } from './filled-store.js'
@@ -97,4 +99,70 @@ t.test('a repair that is killed is continued', async (t) => {
   t.strictSame((await all(api.client.ipPolicy.list())).length, lost.length)
   t.ok(await config.get(metaKey))
   t.equal((await config.keys(stateKey('*'))).length, 1)
+})
+
+t.test('while an account is repaired at a start, the others are served', async (t) => {
+  const proxy = await startDeafNats(fixture.natsUrl)
+  t.teardown(() => proxy.close())
+  const made = await fixture.command('one', { command: 'account create', name: 'another' })
+  const [, token = ''] = /(weir_\S+)/.exec(made) ?? []
+  const other = () => openCaller({ base: api.url, token })
+  const hostport = 'held.repaired.example.com:443'
+  const edge = await api.client.httpsEdge.create({ hostports: [hostport] })
+  const key = await api.client.apiKey.create({ description: 'not in the bucket for a time' })
+  const policy = await api.client.ipPolicy.create({ description: 'first' })
+  const old = await config.get(rowKey(policyKind, policy.id))
+  await api.client.ipPolicy.update(policy.id, { description: 'second' })
+  await other().ipPolicy.create({ description: 'of another account' })
+  const claims = (await (await fixture.nats()).findBucket(bucketNames.claims)) as Bucket
+  const damages = {
+    'rows and a claim are missing': async () => {
+      const keys = [rowKey('https_edge', edge.id), rowKey(policyKind, policy.id), rowKey('api_key', key.id)]
+      for (const each of keys) await config.forget(each)
+      for (const claim of await claims.keys('>')) await claims.forget(claim)
+    },
+    'a row is older': async () => void (await config.put(rowKey(policyKind, policy.id), old!.value!)),
+  }
+  for (const [damage, make] of Object.entries(damages)) {
+    const before = await everything(api)
+    await api.process.kill()
+    await make()
+    proxy.swallow(new RegExp(`row\\.${policyKind}\\.${policy.id}$`))
+    api = await fixture.startApi('one', { NATS_URL: proxy.url }, { answering: 503 })
+    await until(`${damage}: the API is ready`, () => isReady(api.url))
+    t.match(
+      await (await fetch(`${api.url}/readyz`)).text(),
+      /"degraded".*An account is being brought up to date/,
+    )
+    const withheld = /account is being brought up to date from ClickHouse/
+    t.match(await refused(503, api.client.ipPolicy.get(policy.id)), withheld, `${damage}: no read`)
+    t.match(await refused(503, api.client.ipPolicy.create({})), withheld, `${damage}: no write`)
+    const { headers } = await api.client.raw.send('GET', '/ip_policies')
+    t.match(headers['retry-after'], /^\d+$/)
+    t.ok(await takesWrites({ ...api, client: other() }), `${damage}: others write`)
+    t.equal((await newest(other().ipPolicy.list())).description, 'written', 'and read')
+    t.ok((await other().httpsEdge.create({ hostports: [`${damage.length}.${hostport}`] })).id)
+    t.match(
+      await refused(503, other().httpsEdge.create({ hostports: [hostport] })),
+      /not known yet whether this name is free/,
+    )
+    for (const unknown of [key.token, 'weir_never_made'])
+      t.match(await refused(503, newest(api.client.withToken(unknown).apiKey.list())), /brought up to date/)
+    await t.rejects(fixture.command('one', { command: 'account list' }), { message: /brought up to date/ })
+
+    await api.process.kill()
+    api = await fixture.startApi('one', { NATS_URL: proxy.url }, { answering: 503 })
+    t.ok(await takesWrites({ ...api, client: other() }), `${damage}: others, also after a kill meanwhile`)
+    proxy.swallow(undefined)
+    await until('it is repaired', async () => (await statusOf(newest(api.client.apiKey.list()))) === 'ok')
+    t.equal(await everything(api), before, `${damage}: all is as it was`)
+    t.ok(await takesWrites(api))
+    t.equal(await statusOf(other().httpsEdge.create({ hostports: [hostport] })), 400)
+    t.ok(await newest(api.client.withToken(key.token).apiKey.list()))
+    t.equal(await statusOf(newest(api.client.withToken('weir_never_made').apiKey.list())), 401)
+    await until('/readyz has no reservation', async () => {
+      const text = await (await fetch(`${api.url}/readyz`)).text()
+      return !text.includes('degraded') && (await isReady(api.url))
+    })
+  }
 })

@@ -8,7 +8,7 @@ import { View } from '../../src/view/view.js'
 
 export const accountId = 'ac_1'
 export const policyId = 'ipp_1'
-const meta = { deployment_id: 'dep_1', epoch: 1, accounts: 1, key_fingerprint: '' }
+export const meta = { deployment_id: 'dep_1', epoch: 1, accounts: 1, key_fingerprint: '' }
 export const stateOf = (version: number) => ({ version, stored: version, counts: { [policyKind]: 1 } })
 export const policyOf = (version: number) => ({
   id: policyId,

@@ -1,8 +1,8 @@
 /** The contents of a view at the time it reports a change. */
 import t from 'tap'
-import { policyKind, rowKey, stateKey } from '../../src/view/keys.js'
+import { metaKey, policyKind, rowKey, stateKey } from '../../src/view/keys.js'
 import type { View } from '../../src/view/view.js'
-import { accountId, openSentView, policyId, policyOf, stateOf } from './sent-view.js'
+import { accountId, meta, openSentView, policyId, policyOf, stateOf } from './sent-view.js'
 
 /** Usable. */
 async function openView() {
@@ -32,6 +32,42 @@ t.test('nothing is awaited if no entries are pending', async (t) => {
   send(5, stateKey(accountId), stateOf(2))
   await view.reached(accountId, 2)
   t.equal(policyIn(view)?.version, 2)
+})
+
+t.test('without accounts that are being repaired, it is usable before it is complete', async (t) => {
+  const { view, send, complete } = await openSentView()
+  t.teardown(() => view.close())
+  const changed: string[] = []
+  view.onChange((kind) => changed.push(kind))
+  send(1, metaKey, { ...meta, accounts: 3 })
+  send(2, rowKey(policyKind, policyId), policyOf(1))
+  send(3, stateKey(accountId), stateOf(1))
+  send(4, stateKey('ac_partial'), stateOf(1))
+  complete()
+  t.notOk(view.isUsable)
+  view.useWithout(new Set(['ac_partial']))
+  t.notOk(view.isUsable, 'it also lacks one of which nothing is there')
+  view.useWithout(new Set(['ac_partial', 'ac_missing']))
+  await view.usable
+  t.notOk(view.isComplete)
+  t.throws(() => view.checkServed('ac_missing'), { code: 'ERR_UNAVAILABLE' })
+  view.checkServed(accountId)
+  t.strictSame(changed, ['*'])
+  send(5, rowKey(policyKind, policyId), policyOf(2))
+  t.strictSame(changed, ['*', policyKind])
+  const reread = view.reread()
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  t.equal(policyIn(view)?.version, 2, 'stays in use while it is read again')
+  send(1, metaKey, { ...meta, accounts: 3 })
+  send(5, rowKey(policyKind, policyId), policyOf(2))
+  send(6, stateKey(accountId), stateOf(2))
+  for (const [revision, id] of ['ac_partial', 'ac_missing'].entries())
+    send(7 + revision, stateKey(id), { version: 2, stored: 2, counts: {} })
+  complete()
+  await reread
+  t.notOk(view.isComplete, 'before the repairs are over')
+  view.useWithout(new Set())
+  t.ok(view.isComplete)
 })
 
 t.test('a read that another one replaces before its end ends with that one', async (t) => {
