@@ -2,9 +2,8 @@
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Command, Option } from 'commander'
-import { messageOf } from './core/errors.js'
 import { version } from './core/package.js'
-import { forTerminal } from './core/terminal.js'
+import { errorText, forTerminal } from './core/terminal.js'
 import { addAccountCommands } from './process/account-commands.js'
 import { type AdminCommand, sendAdminCommand } from './process/admin-server.js'
 import { type Frame, guard, type Role, runRole, stopSignal } from './process/child.js'
@@ -292,6 +291,6 @@ program
   })
 
 program.parseAsync().catch((error: unknown) => {
-  process.stderr.write(`weir: ${forTerminal(messageOf(error))}\n`)
+  process.stderr.write(`${errorText(error)}\n`)
   process.exit(1)
 })

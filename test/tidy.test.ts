@@ -114,7 +114,6 @@ const smallFiles: Readonly<Record<string, string>> = {
   'src/pipeline/audits-of-api.ts':
     'one of two sources of audit events; the other one is audits-of-services.ts',
   'src/pipeline/quarantine-child.ts': 'what the child process loads, without its parent',
-  'src/process/decision-commands.ts': 'declares commands, as the files of its name do for others',
   'src/process/operator-http.ts': 'what only the commands of an operator load',
   'src/record/number-as-sent.ts': 'mends the text of a complaint, after the walk of a record has ended',
 }

@@ -23,7 +23,7 @@ export function callerAddress(text: string | undefined): string {
 /** Is an entry of X-Forwarded-For a trusted proxy? Entries may have a port. */
 export function trustOf(networks: readonly string[]): (entry: string) => boolean {
   const contain = networks.map((network) => {
-    const parsed = parseCidr(network, { hostBits: 'allow', bareAddress: 'allow' })
+    const parsed = parseCidr(network, { hostBits: 'allow' })
     if (!parsed.ok) throw new Error(parsed.problem.msg)
     return compileCidr(parsed.value, sharedSlot)
   })

@@ -14,7 +14,7 @@ import { exampleLinks } from './examples.js'
 import { article, checkPathId, unknownResource } from './input.js'
 import { limitOf } from './lists.js'
 import { describe, filterParameter, limitParameter, listSchema, routePath, shownBy } from './openapi.js'
-import { queryText, timeOf, timeParameters } from './query-values.js'
+import { queryText, timeOf, timeParameters, withFixedTimes } from './query-values.js'
 import { maySee, rightNeeded } from './rights.js'
 
 export const changesTag = {
@@ -125,7 +125,7 @@ async function sendPage(
   const uri = links.uri(path)
   const { changes, next } = found
   const nextQuery = next && {
-    ...query,
+    ...withFixedTimes(query),
     limit: String(limit),
     before_version: String(next.version),
     before_id: next.id,

@@ -121,7 +121,7 @@ async function readChanges(
 const detailsReadAtOnce = 20
 
 function headOf(entry: HistoryEntry): ChangeHead {
-  const { version, verb, kind, id, changedBy, clientAddress, operationId } = entry
+  const { version, verb, kind, id, changedBy, keyDescription, clientAddress, operationId } = entry
   const isKey = changedBy.startsWith('ak_')
   return {
     version,
@@ -131,6 +131,7 @@ function headOf(entry: HistoryEntry): ChangeHead {
     id,
     source: isKey ? 'API' : changedBy === 'nats' ? 'NATS' : 'CLI',
     api_key_id: isKey ? changedBy : null,
+    api_key_description: keyDescription,
     client_address: clientAddress,
     operation_id: operationId,
   }

@@ -18,7 +18,7 @@ import type { DeadLetters, Sight } from './dead-letters.js'
 import { checkNames } from './input.js'
 import { type Letter, placeId } from './letters-of-message.js'
 import { limitOf } from './lists.js'
-import { queryText } from './query-values.js'
+import { queryText, withFixedTimes } from './query-values.js'
 
 /** Letters of one request, and their bytes: a client repeats the request for more. */
 const batchMax = 1_000
@@ -46,7 +46,7 @@ export async function pageOfLetters(
   const end = await letters.search(sight, wanted, (letter) => found.push(letter) > limit)
   const last = found.length > limit ? found[limit - 1]!.id : end && placeId(end.before)
   const uri = links.uri(deadLettersPath)
-  const next = last && queryText({ ...query, limit: String(limit), before_id: last })
+  const next = last && queryText({ ...withFixedTimes(query), limit: String(limit), before_id: last })
   return {
     dead_letters: found.slice(0, limit).map((letter) => shownAs(letter, links)),
     uri,

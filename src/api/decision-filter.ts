@@ -7,7 +7,7 @@
  */
 import { boundsOf, type Cidr, parseCidr } from '../core/cidr.js'
 import { trafficEvents } from '../event/catalog.js'
-import { compileSearch } from '../expr/expression.js'
+import { compileSearch, namesIn } from '../expr/expression.js'
 import type { Condition, Requirement } from '../expr/requirement.js'
 import { defineScope, type ScopeName } from '../expr/scope.js'
 import { nameAliases } from '../record/policy-scope.js'
@@ -20,6 +20,8 @@ interface DecisionFilter {
   readonly matches: (decision: LoggedDecision) => boolean
   /** What all rows have for which it is true; undefined if nothing is known. */
   readonly condition: LogCondition | undefined
+  /** Members of a decision that it reads, and names of filters of subscriptions for those that are no members. */
+  readonly names: readonly string[]
 }
 
 type Name = ScopeName<LoggedDecision>
@@ -109,7 +111,11 @@ export function compileDecisionFilter(text: string, parameter = 'filter'): Decis
   const compiled = compileSearch(text, scope)
   const matches = filterOf(compiled, parameter)
   const requirement = compiled.ok ? compiled.value.requirement : undefined
-  return { matches, condition: requirement && conditionOf(requirement) }
+  return {
+    matches,
+    condition: requirement && conditionOf(requirement),
+    names: namesIn(text, scope).map(({ name }) => name),
+  }
 }
 
 /** More would make the statement large without finding fewer rows. */
@@ -160,6 +166,6 @@ function clientCondition(condition: Condition<LoggedDecision>): LogCondition | u
 function addressOf(condition: Condition<LoggedDecision>): Cidr | undefined {
   if (condition.kind !== 'equal' || typeof condition.value !== 'string' || condition.value.includes('/'))
     return undefined
-  const parsed = parseCidr(condition.value, { hostBits: 'allow', bareAddress: 'allow' })
+  const parsed = parseCidr(condition.value, { hostBits: 'allow' })
   return parsed.ok ? parsed.value : undefined
 }

@@ -2,15 +2,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import { badRequest, notFound, scalarShown, shown, valueAt } from '../core/errors.js'
 import { isId } from '../core/ids.js'
-import { entryFaultsMax } from '../core/limits.js'
 import { insteadOf, supported } from '../core/nearest.js'
-import type { TSchema } from '../core/schema.js'
 import type { AnyResource, Fields, Row } from '../resource/define.js'
 import type { ViewState } from '../view/view-state.js'
 import { isEmptyOf, isNothing, withoutForeign, withoutNothing } from './empty-values.js'
-import { addFault, type Faults, refusalOf } from './entry-faults.js'
-import { shapeOf } from './schema-shape.js'
-import { type AnyField, changedMembers, checkOf, refuseReadOnly, withIds } from './sent-back.js'
+import { checkOf, schemaRefusal } from './schema-faults.js'
+import { type AnyField, changedMembers, refuseReadOnly, withIds } from './sent-back.js'
 
 type Values = Record<string, unknown>
 
@@ -57,23 +54,8 @@ const fieldsOf = (resource: AnyResource): readonly (readonly [string, AnyField])
 function checkedValue(field: AnyField, name: string, value: unknown): unknown {
   const whole = normalized(field, name, value)
   const wrong = checkOf(field.schema)(whole, name)
-  if (wrong !== undefined) throw refusalOf(wrong, entryFaults(field.schema, whole, name))
+  if (wrong !== undefined) throw schemaRefusal(wrong, field.schema, whole, name)
   return completed(field, whole)
-}
-
-/** Everything that is wrong with the entries of a list, by their place: `hostports[1]`. */
-function entryFaults(schema: TSchema, value: unknown, name: string): Faults {
-  const { items } = shapeOf(schema)
-  const faults: Faults = {}
-  if (items === undefined || !Array.isArray(value)) return faults
-  const check = checkOf(items)
-  for (const [index, entry] of value.entries()) {
-    const place = `${name}[${index}]`
-    const wrong = check(entry, place)
-    if (wrong !== undefined) addFault(faults, place, wrong)
-    if (Object.keys(faults).length === entryFaultsMax) break
-  }
-  return faults
 }
 
 /** The value in the form of the field's schema: references as ids, no empty optional members. */

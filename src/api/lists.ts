@@ -49,6 +49,10 @@ export function listHandler(context: ApiContext, resource: AnyResource) {
   }
 }
 
+/** A page of entries as JSON, among searches that take as long. */
+export const searchPage = (context: ApiContext, search: Search) =>
+  searches.take(() => findPage(context, search))
+
 /** An empty description matches entries without one. */
 function wantedBy(context: ApiContext, resource: AnyResource, { filter, description }: ListQuery): IsWanted {
   const matches = filter === undefined ? undefined : compileFilter(resource, filter)

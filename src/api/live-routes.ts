@@ -22,7 +22,9 @@ import { rowOf } from './input.js'
 import { compileSchemaFilter } from './list-filter.js'
 import type { Live } from './live.js'
 import type { WatchRate } from './live-feed.js'
-import { filterParameter } from './openapi.js'
+import { usesIn, warnOfGaps } from './log-warnings.js'
+import type { Use } from './missing-values.js'
+import { filterParameter, gapWarning } from './openapi.js'
 import { checkPresent, edgeResources } from './query-ids.js'
 
 const path = '/live'
@@ -57,14 +59,17 @@ export function registerLive(app: FastifyInstance, context: ApiContext, live: Li
     }),
     response: {
       200: {
+        headers: gapWarning,
         description: 'Server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html).',
         content: { 'text/event-stream': { schema: linesSchema } },
       },
     },
   }
-  app.get(path, { schema }, (request, reply) =>
-    stream(request, reply, context, watchFor(request, context, live)),
-  )
+  app.get(path, { schema }, (request, reply) => {
+    const { watch, uses = [] } = watchFor(request, context, live)
+    warnOfGaps(reply, context, uses)
+    stream(request, reply, context, watch)
+  })
 }
 
 interface Reader {
@@ -76,8 +81,12 @@ interface Reader {
 /** The result ends the watching. */
 type Watch = (reader: Reader) => () => void
 
-/** What the request asks for. */
-function watchFor(request: FastifyRequest, context: ApiContext, live: Live): Watch {
+/** What the request asks for, and what a filter of decisions uses. */
+function watchFor(
+  request: FastifyRequest,
+  context: ApiContext,
+  live: Live,
+): { readonly watch: Watch; readonly uses?: readonly Use[] } {
   const query = queryOf(request, ['filter', 'where', 'edge', 'destination', 'dead'])
   const { edge, destination, dead } = query
   const filter = filterIn(query)
@@ -86,20 +95,24 @@ function watchFor(request: FastifyRequest, context: ApiContext, live: Live): Wat
     if (edge !== undefined || destination !== undefined)
       throw badRequest('"dead" selects dead letters: "edge" and "destination" must be left out.')
     const wants = filterOf(liveDeadLetterSchema, filter)
-    return (reader) => live.watchDeadLetters(accountId, { wants, ...reader })
+    return { watch: (reader) => live.watchDeadLetters(accountId, { wants, ...reader }) }
   }
   if (destination !== undefined) {
     if (edge !== undefined)
       throw badRequest('"edge" selects decisions, and "destination" deliveries: give one of them.')
     const { id } = rowOf(readable(context), accountId, anyResource(eventDestination), destination)
     const wants = filterOf(liveDeliverySchema, filter)
-    return (reader) => live.watchDeliveries(accountId, id, { wants, ...reader })
+    return { watch: (reader) => live.watchDeliveries(accountId, id, { wants, ...reader }) }
   }
   if (edge !== undefined) checkPresent(context, accountId, 'edge', edge, edgeResources)
-  const matches = filter === undefined ? everything : compileDecisionFilter(filter.text, filter.name).matches
+  const found = filter && compileDecisionFilter(filter.text, filter.name)
+  const matches = found?.matches ?? everything
   const wants = (line: LoggedDecision): boolean =>
     (edge === undefined || line.edge_id === edge) && matches(line)
-  return (reader) => live.watchDecisions(accountId, { wants, ...reader })
+  return {
+    watch: (reader) => live.watchDecisions(accountId, { wants, ...reader }),
+    uses: usesIn(filter?.name ?? '', found?.names ?? []),
+  }
 }
 
 function isTrue(name: string, text: string | undefined): boolean {

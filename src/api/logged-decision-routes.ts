@@ -19,9 +19,10 @@ import { DecisionExports, exportTypes, formatFor, type ReadPage } from './decisi
 import { compileDecisionFilter } from './decision-filter.js'
 import { exampleLinks } from './examples.js'
 import { limitOf } from './lists.js'
+import { onlyBlocked, usesIn, warnOfGaps } from './log-warnings.js'
 import { describe, filterParameter, listSchema, shownBy } from './openapi.js'
-import { checkEverPresent, edgeResources, routeResources } from './query-ids.js'
-import { queryText, sourceParameter, timeOf, timeParameters } from './query-values.js'
+import { checkEverPresent, edgeResources, routeResources, ruleResources } from './query-ids.js'
+import { queryText, sourceParameter, timeOf, timeParameters, withFixedTimes } from './query-values.js'
 import { decisionIdOf, shownDecision, shownDecisions } from './shown-decision.js'
 
 const path = '/decisions'
@@ -85,7 +86,7 @@ const pageSchema = shownBy(listSchema('decisions', loggedDecisionSchema, 'Logged
 export function registerLoggedDecisions(
   app: FastifyInstance,
   context: ApiContext,
-  log: Pick<LogReader, 'page'>,
+  log: Pick<LogReader, 'page' | 'mode'>,
   occurrences: Occurrences,
 ): void {
   const exports = new DecisionExports(occurrences)
@@ -101,14 +102,22 @@ export function registerLoggedDecisions(
     success: [200, pageSchema],
     otherForms: Object.fromEntries(exportTypes.map((type) => [type, Type.String()])),
     query: querySchema,
+    warns: true,
   })
   app.get(path, described, async (request, reply) => {
     const query = queryOf(request, parameters)
     reply.header('Vary', 'Accept')
     const format = formatFor(request)
     const limit = limitOf(query['limit'], format && decisionsExportedMax)
-    const asked = { ...askedFor(request, query), ...searchOf(query['filter']) }
+    const { names, ...search } = searchOf(query['filter'])
+    const asked = { ...askedFor(request, query), ...search }
     await checkIds(context, asked.accountId, query)
+    const uses = [
+      ...usesIn('country', query['country'] === undefined ? [] : ['country']),
+      ...usesIn('filter', names),
+    ]
+    const isCut = log.mode === 'blocked' && asked.values['decision']?.includes('allow') !== false
+    warnOfGaps(reply, context, uses, isCut ? [onlyBlocked] : [])
     if (format !== undefined) {
       const read: ReadPage = (limit, before = asked.before) => log.page({ ...asked, limit, before })
       return exports.send(request, reply, format, limit, read)
@@ -117,7 +126,8 @@ export function registerLoggedDecisions(
     const decisions = shownDecisions(found.rows)
     const uri = context.presenter.links.uri(path)
     const { next: last } = found
-    const next = last && queryText({ ...query, limit: String(limit), before_id: decisionIdOf(last) })
+    const next =
+      last && queryText({ ...withFixedTimes(query), limit: String(limit), before_id: decisionIdOf(last) })
     return sendJson(reply, {
       decisions,
       uri,
@@ -127,16 +137,18 @@ export function registerLoggedDecisions(
 }
 
 /** What ClickHouse looks for, and what decides. */
-function searchOf(text: string | undefined): Pick<PageQuery, 'condition' | 'matches'> {
-  if (text === undefined) return {}
-  const { condition, matches } = compileDecisionFilter(text)
-  return { condition, matches: (row) => matches(shownDecision(row)) }
+function searchOf(
+  text: string | undefined,
+): Pick<PageQuery, 'condition' | 'matches'> & { readonly names: readonly string[] } {
+  if (text === undefined) return { names: [] }
+  const { matches, ...others } = compileDecisionFilter(text)
+  return { ...others, matches: (row) => matches(shownDecision(row)) }
 }
 
 type Query = Readonly<Record<string, string | undefined>>
 
 /** Parameters that name resources, which may have been deleted since. */
-const idParameters = { edge_id: edgeResources, route_id: routeResources }
+const idParameters = { edge_id: edgeResources, route_id: routeResources, rule_id: ruleResources }
 
 async function checkIds(context: ApiContext, accountId: string, query: Query): Promise<void> {
   for (const [name, resources] of Object.entries(idParameters)) {
@@ -176,7 +188,7 @@ function valuesIn(query: Query): Record<string, readonly string[]> {
 
 function clientsOf(text: string | undefined): DecisionsQuery['clients'] {
   if (text === undefined) return undefined
-  const cidr = parseCidr(text, { hostBits: 'allow', bareAddress: 'allow' })
+  const cidr = parseCidr(text, { hostBits: 'allow' })
   if (!cidr.ok) throw badRequest(`The query parameter "client" is not usable: ${cidr.problem.msg}`)
   return boundsOf(cidr.value)
 }

@@ -16,7 +16,7 @@ import type { Put } from '../store/change.js'
 export const warningHeader = 'Weir-Warning'
 
 /** The place of a name in a resource. */
-interface Use {
+export interface Use {
   readonly place: string
   readonly name: string
 }
@@ -40,6 +40,14 @@ export class MissingValues {
     return [...places].map(([name, place]) => `"${place}" uses ${name}. ${missingNote}`)
   }
 
+  /** About names that a search for decisions uses: the parameter or filter, and the name. */
+  searchWarnings(uses: readonly Use[]): string[] {
+    return uses.flatMap(({ place, name }) => {
+      const missing = geoMembers[name] ?? name
+      return this.names.has(missing) ? [`"${place}" uses ${missing}. ${missingNote}`] : []
+    })
+  }
+
   #uses(kind: string, row: Row): Use[] {
     if (kind === eventSubscription.kind) return this.#usesOfSources(row as unknown as Subscription)
     return kindsWithPolicies.has(kind) ? usesOfPolicies(row as unknown as Edge) : []
@@ -57,6 +65,9 @@ export class MissingValues {
     })
   }
 }
+
+/** Members of a logged decision that have another name elsewhere. */
+const geoMembers: Readonly<Record<string, string>> = { country: 'conn.geo.country_code', asn: 'conn.asn' }
 
 type Subscription = DeclaredRow<'event_subscription'>
 type Edge = DeclaredRow<'tcp_edge'>

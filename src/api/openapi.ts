@@ -39,6 +39,8 @@ export interface OperationDescription {
   readonly body?: TSchema
   /** The bound on such requests at the same time. */
   readonly atOnce?: BoundName
+  /** Does the answer say which values it lacks? Writes do in any case. */
+  readonly warns?: true
 }
 
 /** The options of a route. Error responses are added when the document is finished. */
@@ -52,6 +54,7 @@ export function describe({
   headers,
   body,
   atOnce,
+  warns,
   description,
   ...texts
 }: OperationDescription) {
@@ -71,6 +74,7 @@ export function describe({
         [status]: withHeaders(inForms(shown, otherForms), {
           ...(status === 201 || status === 202 ? location : {}),
           ...(query === writeParameters.query ? warning : {}),
+          ...(warns ? gapWarning : {}),
         }),
         ...(accepted === undefined ? {} : { 202: withHeaders(accepted, location) }),
       },
@@ -96,6 +100,14 @@ const warning = {
   [warningHeader]: {
     type: 'string',
     description: 'Names in what was written that never have a value in this deployment, and why.',
+  },
+}
+
+export const gapWarning = {
+  [warningHeader]: {
+    type: 'string',
+    description:
+      'Why the answer may be empty or 0: names that never have a value in this deployment, or rows that its log does not have.',
   },
 }
 

@@ -4,12 +4,14 @@ import { isId } from '../core/ids.js'
 import { type AnyResource, anyResource } from '../resource/define.js'
 import { eventDestination } from '../resource/event-destination.js'
 import { httpsEdge, httpsEdgeRoute } from '../resource/https-edge.js'
+import { ipPolicyRule } from '../resource/ip-policy.js'
 import { tcpEdge } from '../resource/tcp-edge.js'
 import { type ApiContext, readable } from './context.js'
 
 export const edgeResources: readonly AnyResource[] = [anyResource(tcpEdge), anyResource(httpsEdge)]
 export const destinationResources: readonly AnyResource[] = [anyResource(eventDestination)]
 export const routeResources: readonly AnyResource[] = [anyResource(httpsEdgeRoute)]
+export const ruleResources: readonly AnyResource[] = [anyResource(ipPolicyRule)]
 
 const isPresent = (context: ApiContext, accountId: string, { kind }: AnyResource, id: string): boolean =>
   readable(context).rows.get(kind)?.get(id)?.account_id === accountId

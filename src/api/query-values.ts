@@ -1,8 +1,9 @@
 /** Values of query parameters that several lists know. */
-import { now } from '../core/clock.js'
-import { badRequest, shown } from '../core/errors.js'
+import { isoMillis } from '../core/clock.js'
+import { pastTimeForms } from '../core/past-time.js'
 import { Type } from '../core/schema.js'
-import { pastTimeForms, timeIn } from './past-time.js'
+import { durationMs } from '../core/units.js'
+import { timeNamed } from './past-time.js'
 
 const time = (description: string) =>
   Type.Optional(Type.String({ description: `${description}: ${pastTimeForms}.` }))
@@ -20,17 +21,24 @@ export const sourceParameter = Type.Optional(
 )
 
 /** Milliseconds since the epoch. */
-export function timeOf(name: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined
-  const ms = timeIn(text, now())
-  if (ms !== undefined) return ms
-  throw badRequest(
-    `The query parameter "${name}" is ${shown(text)}: ${pastTimeForms.replaceAll('`', '')} is needed.`,
-  )
-}
+export const timeOf = (name: string, text: string | undefined): number | undefined =>
+  text === undefined ? undefined : timeNamed(`The query parameter "${name}"`, text)
+
+type Query = Readonly<Record<string, string | undefined>>
 
 /** The values that are given, as a query. */
-export const queryText = (query: Readonly<Record<string, string | undefined>>): string =>
+export const queryText = (query: Query): string =>
   Object.entries(query)
     .flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`]))
     .join('&')
+
+/** The query with the times that its lengths of time mean now, so that the next page begins and ends where this one does. */
+export function withFixedTimes<Q extends Query>(query: Q): Q {
+  const fixed = Object.keys(timeParameters).flatMap((name) => {
+    const text = query[name]
+    return text === undefined || durationMs(text) === undefined
+      ? []
+      : [[name, isoMillis(timeOf(name, text)!)]]
+  })
+  return { ...query, ...Object.fromEntries(fixed) }
+}

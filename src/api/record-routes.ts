@@ -4,8 +4,10 @@ import { badRequest, notFound, shown } from '../core/errors.js'
 import { recordIdCharsMax } from '../core/limits.js'
 import { Type } from '../core/schema.js'
 import { tracedRecordSchema } from '../resource/traced-record.js'
+import type { LogMode } from '../wire/log-publisher.js'
 import { type ApiContext, pathParams, queryOf, readable, sendJson } from './context.js'
 import { decisionsTag } from './decide-routes.js'
+import { onlyBlocked, onlyFailed } from './log-warnings.js'
 import { describe } from './openapi.js'
 import type { RecordTracer } from './record-tracer.js'
 
@@ -14,11 +16,17 @@ const eventIdForm = /^ev_[0-9a-f]{48}$/
 
 const common = { tag: decisionsTag.name, success: [200, tracedRecordSchema], atOnce: 'log_search' } as const
 
-export function registerRecords(app: FastifyInstance, context: ApiContext, tracer: RecordTracer): void {
+export function registerRecords(
+  app: FastifyInstance,
+  context: ApiContext,
+  tracer: RecordTracer,
+  mode: LogMode,
+): void {
+  const gap = (sentence: string): string => (mode === 'blocked' ? ` ${sentence}` : '')
   const traced = async (accountId: string, recordId: string) => {
     const found = await tracer.trace(readable(context), accountId, recordId)
     if (found !== undefined) return found
-    throw notFound(`The record ${shown(recordId)} is not in the decision log.`)
+    throw notFound(`The record ${shown(recordId)} is not in the decision log.${gap(onlyBlocked)}`)
   }
   const byId = describe({
     ...common,
@@ -50,7 +58,8 @@ export function registerRecords(app: FastifyInstance, context: ApiContext, trace
       )
     const { accountId } = request.caller
     const recordId = await tracer.recordOf(accountId, event_id)
-    if (recordId === undefined) throw notFound(`No record in the decision log made the event ${event_id}.`)
+    if (recordId === undefined)
+      throw notFound(`No record in the decision log made the event ${event_id}.${gap(onlyFailed)}`)
     return sendJson(reply, await traced(accountId, recordId))
   })
 }

@@ -3,7 +3,6 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { now } from '../core/clock.js'
 import { badRequest, notFound, shown } from '../core/errors.js'
 import { pluralOf } from '../core/plural.js'
-import { compileCheck } from '../core/schema-check.js'
 import { anyResource } from '../resource/define.js'
 import { eventDestination } from '../resource/event-destination.js'
 import type { Source } from '../resource/event-subscription.js'
@@ -22,11 +21,11 @@ import { describe, idempotencyHeaders, listSchema, replaysPath, routePath, shown
 import { pastTime } from './past-time.js'
 import { replayedTypes } from './replay-types.js'
 import type { Replays } from './replays.js'
+import { checkOf, schemaRefusal } from './schema-faults.js'
 import { actionHandler } from './write-handlers.js'
 
 const destination = anyResource(eventDestination)
 const tag = pluralOf(destination.title)
-const checkRequest = compileCheck(replayRequestSchema)
 
 export function registerReplays(app: FastifyInstance, context: ApiContext, replays: Replays): void {
   const start = describe({
@@ -135,8 +134,8 @@ interface Order {
 
 function orderIn(body: Readonly<Record<string, unknown>>, retentionMs: number): Order {
   checkNames(body, Object.keys(replayRequestSchema.properties), 'replay')
-  const wrong = checkRequest(body, '')
-  if (wrong !== undefined) throw badRequest(wrong)
+  const wrong = checkOf(replayRequestSchema)(body, '')
+  if (wrong !== undefined) throw schemaRefusal(wrong, replayRequestSchema, body, '')
   const { from, to, filter, types = null } = body as ReplayRequest
   const bounds = { nowMs: now(), retentionMs }
   const fromMs = pastTime('"from"', from, bounds)

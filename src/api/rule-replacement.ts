@@ -1,8 +1,9 @@
 /** Plans the replacement of all rules of an IP policy: which rules are added, updated, removed or kept. */
 import { startOfSecond } from '../core/clock.js'
-import { badRequest, conflict, valueAt, WeirError } from '../core/errors.js'
+import { EntryFaults } from '../core/entry-faults.js'
+import { badRequest, conflict, valueAt } from '../core/errors.js'
 import { newId } from '../core/ids.js'
-import { entryFaultsMax, rulesBodyBytesMax, rulesPerIpPolicyMax } from '../core/limits.js'
+import { rulesBodyBytesMax, rulesPerIpPolicyMax } from '../core/limits.js'
 import { objectOf, type TSchema, Type } from '../core/schema.js'
 import { compileCheck } from '../core/schema-check.js'
 import type { Slices } from '../core/slices.js'
@@ -12,10 +13,10 @@ import { ipPolicy, ipPolicyRule } from '../resource/ip-policy.js'
 import type { DeclaredRow } from '../resource/registry.js'
 import type { RuleCounts } from '../resource/rule-counts.js'
 import { resourceSchema } from '../resource/shown-schema.js'
+import { ruleUseMember } from '../resource/used-rule.js'
 import type { RulesDraft, RulesPlan } from '../store/plan.js'
 import type { ViewState } from '../view/view-state.js'
 import type { Caller } from './caller.js'
-import { addFault, type Faults, refusalOf } from './entry-faults.js'
 import { checkNames, createValues, rowOf } from './input.js'
 import { lockoutCheck } from './lockout.js'
 import type { Presenter } from './present.js'
@@ -35,10 +36,14 @@ const shownOnly: Readonly<Record<string, TSchema>> = Object.fromEntries(
 )
 
 const entrySchema = objectOf(
-  { ...(bodySchema(ruleFields) as { properties: Record<string, TSchema> }).properties, ...shownOnly },
+  {
+    ...(bodySchema(ruleFields) as { properties: Record<string, TSchema> }).properties,
+    ...shownOnly,
+    counts: Type.Optional(ruleUseMember),
+  },
   {
     title: 'IpPolicyRuleInput',
-    description: `A rule, or an entry of GET /ip_policy_rules: its ${Object.keys(shownOnly).join(', ')} are accepted unchanged, and refused with another value.`,
+    description: `A rule, or an entry of a list of rules: its ${Object.keys(shownOnly).join(', ')} are accepted unchanged, and refused with another value; counts are ignored.`,
   },
 )
 
@@ -90,26 +95,21 @@ export async function wantedRules(body: Record<string, unknown>, slices: Slices)
   if (wrong !== undefined) throw badRequest(wrong)
   const rules: SentRule[] = []
   const places = new Map<string, number>()
-  const faults: Faults = {}
-  let refused: WeirError | undefined
+  const faults = new EntryFaults()
   for (const [index, entry] of (list as unknown[]).entries()) {
     if (slices.isDue()) await slices.pause()
     const name = `rules[${index}]`
-    try {
+    faults.check(name, () => {
       const sent = sentRule(entry, name)
       const { rule } = sent
       const first = places.get(rule.cidr)
       if (first !== undefined) throw repeatedCidr(rule.cidr, first, index)
       places.set(rule.cidr, index)
       rules.push(sent)
-    } catch (error) {
-      if (!(error instanceof WeirError)) throw error
-      refused ??= error
-      addFault(faults, name, error.message)
-      if (Object.keys(faults).length === entryFaultsMax) break
-    }
+    })
+    if (faults.isFull) break
   }
-  if (refused !== undefined) throw refusalOf(refused.message, faults, refused.code)
+  faults.throwIfAny()
   return rules
 }
 
@@ -118,7 +118,7 @@ function sentRule(entry: unknown, name: string): SentRule {
   if (wrong !== undefined) throw badRequest(wrong)
   const members = Object.entries(entry as Record<string, unknown>)
   const isRepeated = ([member]: [string, unknown]): boolean => Object.hasOwn(shownOnly, member)
-  const own = Object.fromEntries(members.filter((member) => !isRepeated(member)))
+  const own = Object.fromEntries(members.filter((member) => !isRepeated(member) && member[0] !== 'counts'))
   return {
     rule: createValues(entryResource, own, `${name}.`) as unknown as WantedRule,
     repeated: members.some(isRepeated) ? Object.fromEntries(members.filter(isRepeated)) : undefined,

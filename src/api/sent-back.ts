@@ -7,11 +7,9 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import { badRequest, shown, valueAt } from '../core/errors.js'
-import { getOrMake } from '../core/maps.js'
-import type { TSchema } from '../core/schema.js'
-import { type Check, compileCheck } from '../core/schema-check.js'
 import type { AnyResource, Field, Fields } from '../resource/define.js'
 import { resourceSchema } from '../resource/shown-schema.js'
+import { checkOf, schemaRefusal } from './schema-faults.js'
 
 type Values = Readonly<Record<string, unknown>>
 export type AnyField = Field<never, null>
@@ -38,11 +36,6 @@ export function refuseChanged(members: Values, present: Values, prefix: string):
       `${valueAt(`${prefix}${name}`, value)}, but can't be changed: it is ${shown(present[name] ?? null)}.`,
     )
 }
-
-const checks = new WeakMap<object, Check>()
-
-/** The check of values against a schema; compiled once per schema. */
-export const checkOf = (schema: TSchema): Check => getOrMake(checks, schema, () => compileCheck(schema))
 
 /** Replaces references as responses show them by their ids. `prefix`: precedes names in messages. */
 export function withIds(fields: Fields, body: Values, prefix = ''): Values {
@@ -73,6 +66,6 @@ type Ref = { readonly id: string }
 function idsOf(schema: NonNullable<AnyField['shownRefs']>, name: string, value: unknown): unknown {
   if (value === null) return null
   const wrong = checkOf(schema)(value, name)
-  if (wrong !== undefined) throw badRequest(wrong)
+  if (wrong !== undefined) throw schemaRefusal(wrong, schema, value, name)
   return Array.isArray(value) ? value.map(({ id }: Ref) => id) : (value as Ref).id
 }

@@ -59,6 +59,7 @@ import { registerReplays } from './replay-routes.js'
 import type { Replays } from './replays.js'
 import { registerResource } from './resource-routes.js'
 import { registerRestore } from './restore-routes.js'
+import { registerRuleList } from './rule-list.js'
 import { registerRuleRestore } from './rule-restore.js'
 import { registerRules } from './rule-routes.js'
 import { registerSources } from './source-routes.js'
@@ -75,9 +76,9 @@ export interface ApiOptions extends OpenapiOptions {
   readonly geo: GeoDatabases
   readonly live: Live
   /** The decision log. */
-  readonly log: Pick<LogReader, 'decisions' | 'page' | 'counts'>
+  readonly log: Pick<LogReader, 'decisions' | 'page' | 'counts' | 'filteredCounts' | 'ruleUses' | 'mode'>
   /** The log of attempts to deliver. */
-  readonly deliveries: RecordTracerOptions['deliveries'] & Pick<DeliveryReader, 'counts'>
+  readonly deliveries: RecordTracerOptions['deliveries'] & Pick<DeliveryReader, 'counts' | 'isComplete'>
   /** Reads records that are still stored. */
   readonly nats: RecordTracerOptions['nats'] & DeadLettersOptions['nats'] & ResenderOptions['nats']
   readonly replays: Replays
@@ -207,6 +208,7 @@ function registerResources(app: FastifyInstance, options: WholeOptions): void {
   }
   registerAllChanges(app, context)
   registerRules(app, context, trials)
+  registerRuleList(app, context, log)
   registerRuleRestore(app, context)
   registerSources(app, context)
   registerDestinationOperations(app, context, destinations)
@@ -216,12 +218,12 @@ function registerResources(app: FastifyInstance, options: WholeOptions): void {
   registerDecisions(app, context, decider)
   registerLive(app, context, live)
   registerLoggedDecisions(app, context, log, options.occurrences)
-  registerRecords(app, context, new RecordTracer({ ...options, pastRows, decider }))
+  registerRecords(app, context, new RecordTracer({ ...options, pastRows, decider }), log.mode)
   const letters = new DeadLetters({ nats: options.nats, ownerOf: ownersIn(options.view) })
   registerDeadLetters(app, context, letters)
   const isDestination = isDestinationIn(options.view)
   const resender = new DeadLetterResender({ nats: options.nats, isDestination })
   registerDeadLetterChanges(app, context, letters, resender)
-  registerStats(app, log, options.deliveries)
+  registerStats(app, context, log, options.deliveries)
   registerTrials(app, context, trials)
 }

@@ -3,7 +3,6 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { badRequest, conflict, notFound, shown } from '../core/errors.js'
 import { pluralOf } from '../core/plural.js'
 import type { Static, TSchema } from '../core/schema.js'
-import { compileCheck } from '../core/schema-check.js'
 import { anyResource, type Row } from '../resource/define.js'
 import {
   completeSource,
@@ -30,6 +29,7 @@ import {
   shownBy,
   writeParameters,
 } from './openapi.js'
+import { checkOf, schemaRefusal } from './schema-faults.js'
 import { withAnswer, writeHandler } from './write-handlers.js'
 
 const subscription = anyResource(eventSubscription)
@@ -57,15 +57,14 @@ function sourceAt(row: Row, type: string): Source {
   throw notFound(`The event subscription ${row.id} has no source ${shown(type)}.`)
 }
 
-const checkSource = compileCheck(sourceSchema)
 const title = 'event source'
 
 function parseSource(body: Readonly<Record<string, unknown>>): Source {
   checkNames(body, Object.keys(sourceSchema.properties), title)
   if ((body['type'] ?? null) === null) throw badRequest(`"type" is required for an ${title}.`)
   const source = withoutNothing(sourceSchema, body)
-  const wrong = checkSource(source, '')
-  if (wrong !== undefined) throw badRequest(wrong)
+  const wrong = checkOf(sourceSchema)(source, '')
+  if (wrong !== undefined) throw schemaRefusal(wrong, sourceSchema, source, '')
   const misplaced = wrongSourceUri(source as Static<typeof sourceSchema>)
   if (misplaced !== undefined) throw badRequest(`"uri" is ${shown(body['uri'])}: ${misplaced}.`)
   return completeSource(source as Source)

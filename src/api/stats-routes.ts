@@ -6,15 +6,19 @@ import { statsIntervalsMax, statsValuesMax } from '../core/limits.js'
 import { Type } from '../core/schema.js'
 import { sourceWords } from '../resource/logged-decision.js'
 import { dimensions, intervals, statsSchema } from '../resource/stats.js'
+import type { Counts, CountsQuery } from '../store/count-query.js'
 import type { DeliveryReader } from '../store/delivery-reader.js'
 import type { LogReader } from '../store/log-reader.js'
-import { queryOf, sendJson } from './context.js'
+import { type ApiContext, queryOf, sendJson } from './context.js'
+import { compileCountFilter } from './count-filter.js'
 import { decisionsTag } from './decide-routes.js'
-import { describe } from './openapi.js'
+import { onlyBlocked, onlyFailed, usesIn, warnOfGaps } from './log-warnings.js'
+import type { Use } from './missing-values.js'
+import { describe, filterParameter } from './openapi.js'
 import { sourceParameter, timeOf, timeParameters } from './query-values.js'
 
 const path = '/stats'
-const parameters = ['by', 'interval', 'since', 'until', 'values', 'source'] as const
+const parameters = ['by', 'interval', 'since', 'until', 'values', 'source', 'filter'] as const
 
 type Interval = (typeof intervals)[number]
 
@@ -35,6 +39,7 @@ const querySchema = Type.Object({
   source: sourceParameter,
   interval: Type.Optional(Type.Enum([...intervals], { default: 'minute', description: 'In UTC.' })),
   ...timeParameters,
+  filter: filterParameter,
   values: Type.Optional(
     Type.Integer({
       minimum: 1,
@@ -46,20 +51,25 @@ const querySchema = Type.Object({
   ),
 })
 
+type Log = Pick<LogReader, 'counts' | 'filteredCounts' | 'mode'>
+type Deliveries = Pick<DeliveryReader, 'counts' | 'isComplete'>
+
 export function registerStats(
   app: FastifyInstance,
-  log: Pick<LogReader, 'counts'>,
-  deliveries: Pick<DeliveryReader, 'counts'>,
+  context: ApiContext,
+  log: Log,
+  deliveries: Deliveries,
 ): void {
   const described = describe({
     operationId: 'get_stats',
     atOnce: 'log_search',
     summary: 'Count decisions, or deliveries by destination, by minute, hour or day',
-    description: `The range is extended to whole intervals and has at most ${statsIntervalsMax} of them; by default it is the last hour, day or week.`,
+    description: `The range is extended to whole intervals and has at most ${statsIntervalsMax} of them; by default it is the last hour, day or week. With \`filter\`, only decisions for which it is true are counted: its names are those of \`GET /decisions\`, except for those that are another in each decision (\`id\`, \`at\`, \`sequence\`, \`line\`). Rows of the log are counted then, which are not kept as long as the sums.`,
     tag: decisionsTag.name,
     path,
     success: [200, statsSchema],
     query: querySchema,
+    warns: true,
   })
   app.get(path, described, async (request, reply) => {
     const query = queryOf(request, parameters)
@@ -71,14 +81,11 @@ export function registerStats(
       valuesMax: valuesOf(query.values),
       ...rangeOf(interval, timeOf('since', query.since), timeOf('until', query.until)),
     }
+    const warn = (uses: readonly Use[], others: readonly string[]) => warnOfGaps(reply, context, uses, others)
     const { counts, valuesLeftOut } =
       by === 'destination'
-        ? await deliveries.counts(asked)
-        : await log.counts({
-            ...asked,
-            dimension: by,
-            source: wordOf('source', query.source ?? 'record', sourceWords),
-          })
+        ? await deliveryCounts(deliveries, asked, query, warn)
+        : await decisionCounts(log, { ...asked, dimension: by }, query, warn)
     return sendJson(reply, {
       by,
       interval,
@@ -89,6 +96,52 @@ export function registerStats(
     })
   })
 }
+
+interface Query {
+  readonly filter?: string
+  readonly source?: string
+}
+
+type Warn = (uses: readonly Use[], others: readonly string[]) => void
+
+function deliveryCounts(
+  deliveries: Deliveries,
+  asked: Parameters<Deliveries['counts']>[0],
+  { filter }: Query,
+  warn: Warn,
+) {
+  if (filter !== undefined)
+    throw badRequest(
+      '"filter" is about decisions: with "by=destination", which counts deliveries, leave it out.',
+    )
+  warn([], deliveries.isComplete ? [] : [onlyFailed])
+  return deliveries.counts(asked)
+}
+
+async function decisionCounts(
+  log: Log,
+  asked: Omit<CountsQuery, 'source'>,
+  { filter: text, source: word }: Query,
+  warn: Warn,
+): Promise<Counts> {
+  const query = { ...asked, source: wordOf('source', word ?? 'record', sourceWords) }
+  const filter = text === undefined ? undefined : compileCountFilter(text)
+  const uses = [
+    ...usesIn('by', asked.dimension === 'country' ? ['country'] : []),
+    ...usesIn('filter', filter?.names ?? []),
+  ]
+  const gaps = log.mode === 'blocked' ? [onlyBlocked] : []
+  if (filter === undefined) {
+    warn(uses, gaps)
+    return log.counts(query)
+  }
+  const { rowsBeginMs, ...counts } = await log.filteredCounts(query, filter)
+  warn(uses, rowsBeginMs === undefined ? gaps : [...gaps, rowsBeginAt(rowsBeginMs)])
+  return counts
+}
+
+const rowsBeginAt = (ms: number): string =>
+  `With "filter", rows of the log are counted, and they begin at ${isoSeconds(ms)}: nothing before is counted. Without it, sums of the time before are there.`
 
 /** Whole intervals. */
 function rangeOf(interval: Interval, since: number | undefined, until: number | undefined) {

@@ -2,13 +2,14 @@
 import type { FastifyReply } from 'fastify'
 import { now } from '../core/clock.js'
 import { trialSinceMsDefault } from '../core/limits.js'
+import { pastTimeForms } from '../core/past-time.js'
 import { Type } from '../core/schema.js'
 import type { Trial } from '../resource/trial.js'
 import type { TrialJob } from '../trial/trial-child.js'
 import type { Caller } from './caller.js'
 import { type ApiContext, readable, sendJson } from './context.js'
 import { trialsPath } from './openapi.js'
-import { pastTime, pastTimeForms } from './past-time.js'
+import { pastTime } from './past-time.js'
 import type { StoredTrial } from './trials.js'
 
 const hours = trialSinceMsDefault / 3_600_000

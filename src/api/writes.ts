@@ -4,6 +4,7 @@
  */
 import { startOfSecond } from '../core/clock.js'
 import { Turns } from '../core/concurrency.js'
+import { EntryFaults } from '../core/entry-faults.js'
 import { conflict, notFound } from '../core/errors.js'
 import { newId } from '../core/ids.js'
 import { keyPairsAtOnceMax, keyPairsWaitingMax } from '../core/limits.js'
@@ -29,7 +30,7 @@ import { newClaims, redraws } from './row-claims.js'
 interface WriteTools extends DeriveParts {
   readonly presenter: Presenter
   readonly store: Pick<Store, 'settled' | 'sealedValue'>
-  readonly sourceProblem: Lookups['sourceProblem']
+  readonly sourceProblems: Lookups['sourceProblems']
 }
 
 /** The result of a write. */
@@ -217,8 +218,8 @@ export class Writes {
   }
 
   #lookups(state: ViewState, { accountId }: Caller, nameInBody = asInResource): Lookups {
-    const { sourceProblem, tcpAddresses } = this.#tools
-    return { ...lookupsOf(state, accountId), nameInBody, sourceProblem, tcpDomain: tcpAddresses.domain }
+    const { sourceProblems, tcpAddresses } = this.#tools
+    return { ...lookupsOf(state, accountId), nameInBody, sourceProblems, tcpDomain: tcpAddresses.domain }
   }
 
   #shown(resource: AnyResource, row: Row, state: ViewState): Values {
@@ -233,12 +234,15 @@ export class Writes {
     caller: Caller,
     { nameInBody = asInResource, present }: { nameInBody?: NameInBody; present?: Row } = {},
   ): void {
+    const faults = new EntryFaults()
     for (const { path, field, kind, id } of referencesIn(resource.fields, values)) {
       const row = state.rows.get(kind)?.get(id)
       if (row?.account_id === caller.accountId) continue
       if (present !== undefined && isNamed(resource, present, field, id)) continue
-      throw notFound(`"${nameInBody(path)}" names ${JSON.stringify(id)}, which does not exist.`)
+      const place = nameInBody(path)
+      faults.add(place, notFound(`"${place}" names ${JSON.stringify(id)}, which does not exist.`))
     }
+    faults.throwIfAny()
   }
 }
 
@@ -261,7 +265,7 @@ function newRow({ accountId }: Caller, { fields, idPrefix }: AnyResource, values
 const derivedOf = (resource: AnyResource, draft: Row, previous: Row | undefined, tools: DeriveTools): Row =>
   resource.derive?.(draft as never, previous as never, tools) ?? draft
 
-type StateLookups = Omit<Lookups, 'nameInBody' | 'sourceProblem' | 'tcpDomain'>
+type StateLookups = Omit<Lookups, 'nameInBody' | 'sourceProblems' | 'tcpDomain'>
 
 const lookupsOf = (state: ViewState, accountId: string): StateLookups => ({
   get: (kind, id) => {

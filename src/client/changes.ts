@@ -5,9 +5,9 @@ import type { Http } from './http.js'
 export interface ChangesOptions {
   /** An expression over the members of a change, such as `kind == 'tcp_edge' && verb != 'create'`. */
   readonly filter?: string
-  /** RFC 3339: changes at this time or later. */
+  /** Changes at this time (RFC 3339) or later; or a length of time before now, such as `24h`. */
   readonly since?: string
-  /** RFC 3339: changes before this time. */
+  /** Changes before this time; like `since`. */
   readonly until?: string
   /** Changes in a page: 1 to 100. */
   readonly limit?: number

@@ -45,6 +45,7 @@ import { DeadLetterClient } from './dead-letters.js'
 import { type DecisionsOptions, loggedDecisions } from './decisions.js'
 import { Http, type HttpOptions } from './http.js'
 import type { Changes, Kinds, NewResource, Resource } from './kinds.js'
+import { type RulesOptions, rulesOf, type UsedRule } from './rules.js'
 
 export { ApiError } from './api-error.js'
 export type { TryOptions } from './collection.js'
@@ -57,6 +58,8 @@ interface PageOptions {
 export interface Client extends Kinds {
   /** The sources of an event subscription, by their types. */
   sources(subscriptionId: string): Collection<NewSource, SourceChanges, Source>
+  /** The rules of an IP policy, newest first; with `countsSince`, how often each decided. */
+  rules(policyId: string, options?: RulesOptions): AsyncGenerator<UsedRule, void, undefined>
   /** Replaces all rules of an IP policy as one atomic change. */
   replaceRules(policyId: string, rules: readonly NewRule[], options?: WriteOptions): Promise<RuleCounts>
   /** Puts all rules of an IP policy back as they were at a version of the account. */
@@ -99,7 +102,7 @@ export interface Client extends Kinds {
   /** Sums of decisions by minute, hour or day. */
   stats(options?: StatsOptions): Promise<Stats>
   /** Sums of attempts to deliver, by destination. */
-  deliveryStats(options?: Omit<StatsOptions, 'by' | 'source'>): Promise<DeliveryStats>
+  deliveryStats(options?: Omit<StatsOptions, 'by' | 'source' | 'filter'>): Promise<DeliveryStats>
   /** The delivery status of a destination. */
   deliveryStatus(destinationId: string): Promise<DeliveryStatus>
   /** The last requests to a destination, newest first. */
@@ -160,7 +163,9 @@ export type Source = Static<typeof shownSourceSchema>
 export type TestOptions = Pick<CreateOptions, 'idempotencyKey'>
 
 export interface StatsOptions extends Partial<Pick<Stats, 'by' | 'interval'>> {
-  /** RFC 3339: the range, extended to whole intervals. */
+  /** An expression: only decisions for which it is true are counted. */
+  readonly filter?: string
+  /** The range, extended to whole intervals: times (RFC 3339), or lengths of time before now, such as `24h`. */
   readonly since?: string
   readonly until?: string
   /** Whose decisions `allow`, `block` and `deny` count: those about records by default. */
@@ -181,6 +186,7 @@ export function openClient(options: HttpOptions): Client {
     `${path}/${encodeURIComponent(id)}/${name}`
   const others: Omit<Client, keyof Kinds> = {
     sources: (id) => new Collection(http, subpath(eventSubscription, id, 'sources'), 'sources'),
+    rules: (id, options = {}) => rulesOf(http, subpath(ipPolicy, id, 'rules'), options),
     replaceRules: async (id, rules, options = {}) =>
       http.send('PUT', subpath(ipPolicy, id, 'rules'), { body: { rules }, query: writeQuery(options) }),
     restoreRules: async (id, version, options = {}) =>

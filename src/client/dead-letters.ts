@@ -13,9 +13,9 @@ export interface DeadLetterSelection {
   /** The whole reason; `…` stands for any text. */
   readonly reason?: string | undefined
   readonly destinationId?: string | undefined
-  /** RFC 3339: set aside at this time or later. */
+  /** Set aside at this time (RFC 3339) or later; or a length of time before now, such as `24h`. */
   readonly since?: string | undefined
-  /** RFC 3339: set aside before this time. */
+  /** Set aside before this time; like `since`. */
   readonly until?: string | undefined
 }
 

@@ -1,6 +1,6 @@
 /** The decisions of the log, newest first. */
 import type { LoggedDecision } from '../resource/logged-decision.js'
-import type { Http } from './http.js'
+import type { Http, Request } from './http.js'
 
 export interface DecisionsOptions {
   /** An expression over the members of a decision. */
@@ -20,9 +20,9 @@ export interface DecisionsOptions {
   readonly ruleId?: string
   /** `record` or `asked`; both by default. */
   readonly source?: string
-  /** RFC 3339: decisions at this time or later. */
+  /** Decisions at this time (RFC 3339) or later; or a length of time before now, such as `24h`. */
   readonly since?: string
-  /** RFC 3339: decisions before this time. */
+  /** Decisions before this time; like `since`. */
   readonly until?: string
   /** Decisions in a page: 1 to 100. */
   readonly limit?: number
@@ -45,11 +45,11 @@ export async function* loggedDecisions(
     record_id: recordId,
     rule_id: ruleId,
   }
-  for (let before_id: string | undefined; ; ) {
-    const page = await http.send<Page>('GET', '/decisions', { query: { ...options, ...ids, before_id } })
+  for (let query: Request['query'] = { ...options, ...ids }; ; ) {
+    const page: Page = await http.send<Page>('GET', '/decisions', { query })
     yield* page.decisions
     if (page.next_page_uri === null) return
-    // The URI may have a base that this client can't reach, so only its position is used.
-    before_id = new URL(page.next_page_uri).searchParams.get('before_id') ?? undefined
+    // The URI may have a base that this client can't reach, so only its query is used.
+    query = Object.fromEntries(new URL(page.next_page_uri).searchParams)
   }
 }

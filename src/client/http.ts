@@ -12,6 +12,8 @@ export interface HttpOptions {
   readonly timeoutMs?: number
   /** How long a call may wait in total between retries that the API asks for; 0: no retries. Default: 30 s. */
   readonly waitMs?: number
+  /** Called with what an answer warns of: why it may be empty, or what was saved can never apply. */
+  readonly warned?: (warning: string) => void
   /** Sends requests instead of the global `fetch`, for example through a proxy. */
   readonly fetch?: Fetch
 }
@@ -31,6 +33,7 @@ export class Http {
   readonly #headers: Readonly<Record<string, string>>
   readonly #timeoutMs: number
   readonly #waitMs: number
+  readonly #warned: (warning: string) => void
   readonly #fetchOne: Fetch
 
   constructor({
@@ -39,12 +42,14 @@ export class Http {
     versionHeader = 'Service-Version',
     timeoutMs = 60_000,
     waitMs = 30_000,
+    warned = () => {},
     fetch = globalThis.fetch,
   }: HttpOptions) {
     this.#base = url.replace(/\/+$/, '')
     this.#headers = { authorization: `Bearer ${token}`, [versionHeader]: '2' }
     this.#timeoutMs = timeoutMs
     this.#waitMs = waitMs
+    this.#warned = warned
     this.#fetchOne = fetch
   }
 
@@ -94,14 +99,14 @@ export class Http {
     }
   }
 
-  #fetch(
+  async #fetch(
     method: Method,
     path: string,
     { query, body, idempotencyKey }: Request,
     signal = AbortSignal.timeout(this.#timeoutMs),
   ): Promise<Response> {
     const fetchOne = this.#fetchOne
-    return fetchOne(`${this.#base}${path}${queryText(query)}`, {
+    const response = await fetchOne(`${this.#base}${path}${queryText(query)}`, {
       method,
       headers: {
         ...this.#headers,
@@ -113,6 +118,9 @@ export class Http {
       redirect: 'error',
       signal,
     })
+    const warning = response.headers.get('weir-warning')
+    if (warning !== null) this.#warned(warning)
+    return response
   }
 }
 

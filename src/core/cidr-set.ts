@@ -228,7 +228,7 @@ export function* buildCidrSet(cidrs: Iterable<string>): Generator<void, CidrSet>
   let place = 0
   let untilPause = rangesPerSlice
   for (const text of cidrs) {
-    const cidr = parseCidr(text, { hostBits: 'allow', bareAddress: 'allow' })
+    const cidr = parseCidr(text, { hostBits: 'allow' })
     if (!cidr.ok) throw new Error(cidr.problem.msg)
     if (cidr.value.family === 4) ipv4.add(cidr.value, place)
     else ipv6.add(cidr.value, place)

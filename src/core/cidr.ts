@@ -19,8 +19,6 @@ export interface Cidr {
 interface CidrOptions {
   /** May bits be set after the prefix (`10.1.2.3/8`)? If so, they are cleared. */
   readonly hostBits: 'allow' | 'refuse'
-  /** May the prefix be missing? The range is then that one address. */
-  readonly bareAddress: 'allow' | 'refuse'
 }
 
 /** The prefix length counted over all 128 bits, also for IPv4. */
@@ -34,7 +32,7 @@ export function maskOf(index: number, prefix128: number): number {
 
 const prefixText = /^(?:0|[1-9][0-9]{0,2})$/
 
-/** Parses a CIDR range; the problem is one sentence that names the text and, if possible, how to write it correctly. */
+/** Parses a CIDR range, or an address, which is the range of itself alone; the problem is one sentence that names the text and, if possible, how to write it correctly. */
 export function parseCidr(value: unknown, options: CidrOptions): Result<Cidr> {
   if (typeof value !== 'string') return problem(`${shown(value)} is not a range in CIDR notation.`)
   const cut = value.indexOf(slash)
@@ -43,11 +41,6 @@ export function parseCidr(value: unknown, options: CidrOptions): Result<Cidr> {
   if (family === 0)
     return problem(`${shown(value)} is not a range in CIDR notation: ${shown(address)} is not an IP address.`)
   const writtenBits = address.includes(':') ? 128 : 32
-  if (cut < 0 && options.bareAddress === 'refuse') {
-    return problem(
-      `${shown(value)} has no prefix length; write ${address}/${writtenBits} for this one address.`,
-    )
-  }
   const prefixPart = cut < 0 ? String(writtenBits) : value.slice(cut + 1)
   const written = prefixText.test(prefixPart) ? Number(prefixPart) : Number.NaN
   if (!(written <= writtenBits)) {

@@ -82,7 +82,7 @@ export function denyRuleFor(
 
 /** Whether this rule matches; for explanations, which look at rules one by one. */
 export function ruleMatches(rule: IpRule, address: string): boolean {
-  const cidr = parseCidr(rule.cidr, { hostBits: 'allow', bareAddress: 'allow' })
+  const cidr = parseCidr(rule.cidr, { hostBits: 'allow' })
   sharedSlot.read(address)
   return cidr.ok && cidrContains(cidr.value, sharedSlot)
 }

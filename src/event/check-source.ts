@@ -27,29 +27,38 @@ interface SourceChoice {
   readonly filter?: string | null | undefined
 }
 
-/** A problem and the member of the source that has it. */
+/** A problem and the member of the source that has it: `filter`, `fields[2]`. */
 interface SourceProblem extends Problem {
-  readonly member: keyof SourceChoice
+  readonly member: string
 }
 
 /** The first problem of a source. */
-export function checkSource(
+export const checkSource = (...args: Parameters<typeof sourceProblems>): SourceProblem | undefined =>
+  sourceProblems(...args)[0]
+
+/** All problems of a source. */
+export function sourceProblems(
   source: SourceChoice,
   kinds: readonly AnyTrafficEvent[] = trafficEvents,
-): SourceProblem | undefined {
+): SourceProblem[] {
   const { type, fields, filter } = source
   const kind = kinds.find(({ name }) => name === type)
   if (kind !== undefined)
-    return about('fields', checkFields(kind, fields, kinds)) ?? about('filter', checkFilter(kind, filter))
+    return [...fieldProblems(kind, fields, kinds), ...about('filter', checkFilter(kind, filter))]
   if (!wholeKinds.includes(type)) return about('type', unknownType(type, kinds))
   const sort = auditKinds.includes(type) ? 'audit' : 'operator'
-  if (isGiven(fields)) return about('fields', { msg: `${type} is an ${sort} kind, which takes no fields.` })
-  if (isGiven(filter)) return about('filter', { msg: `${type} is an ${sort} kind, which takes no filter.` })
-  return undefined
+  return [
+    ...about('fields', isGiven(fields) ? noneTaken(type, sort, 'fields') : undefined),
+    ...about('filter', isGiven(filter) ? noneTaken(type, sort, 'filter') : undefined),
+  ]
 }
 
-const about = (member: keyof SourceChoice, problem: Problem | undefined): SourceProblem | undefined =>
-  problem === undefined ? undefined : { ...problem, member }
+const noneTaken = (type: string, sort: string, what: string): Problem => ({
+  msg: `${type} is an ${sort} kind, which takes no ${what}.`,
+})
+
+const about = (member: string, problem: Problem | undefined): SourceProblem[] =>
+  problem === undefined ? [] : [{ ...problem, member }]
 
 /** An empty filter is no filter: an empty text clears a field everywhere. */
 const isGiven = <T>(choice: T): choice is NonNullable<T> =>
@@ -65,17 +74,26 @@ function unknownType(type: string, kinds: readonly AnyTrafficEvent[]): Problem {
 const didYouMean = (near: readonly string[]): string | undefined =>
   near.length === 0 ? undefined : `did you mean ${near.join(' or ')}?`
 
-function checkFields(
-  { name, fields }: AnyTrafficEvent,
+function fieldProblems(
+  kind: AnyTrafficEvent,
   selected: SourceChoice['fields'],
   kinds: readonly AnyTrafficEvent[],
-): Problem | undefined {
-  if (!isGiven(selected)) return undefined
-  if (selected.length === 0) {
-    return { msg: `The fields of ${name} are an empty list; leave them out to get the default ones.` }
-  }
-  const unknown = selected.find((field) => !fields.has(field))
-  if (unknown === undefined) return undefined
+): SourceProblem[] {
+  if (!isGiven(selected)) return []
+  if (selected.length === 0)
+    return about('fields', {
+      msg: `The fields of ${kind.name} are an empty list; leave them out to get the default ones.`,
+    })
+  return selected.flatMap((field, index) =>
+    kind.fields.has(field) ? [] : about(`fields[${index}]`, unknownField(kind, field, kinds)),
+  )
+}
+
+function unknownField(
+  { name, fields }: AnyTrafficEvent,
+  unknown: string,
+  kinds: readonly AnyTrafficEvent[],
+): Problem {
   const owners = kinds.filter((other) => other.fields.has(unknown)).map((other) => other.name)
   const refusal = `${name} has no field ${shown(unknown)}`
   if (owners.length > 0)

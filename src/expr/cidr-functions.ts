@@ -11,8 +11,7 @@ import type { ExpressionFunction } from './function-type.js'
 const stepsPerRange = 10
 
 /** In an expression a range may be written with any of its addresses, and a bare address is a range of one. */
-const readRange = (value: unknown): Result<Cidr> =>
-  parseCidr(value, { hostBits: 'allow', bareAddress: 'allow' })
+const readRange = (value: unknown): Result<Cidr> => parseCidr(value, { hostBits: 'allow' })
 
 const checkAddress = (value: unknown): string | undefined =>
   value === undefined || isAddress(value) ? undefined : `${shown(value)} is not an IP address`

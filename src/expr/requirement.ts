@@ -136,7 +136,7 @@ function questionOf<C>({ callee, args }: CallTree<C>): Requirement<C> | undefine
 
 function rangeOf<C>(name: NameTree<C>, tree: Tree<C>): Condition<C> | undefined {
   if (tree.kind !== 'constant' || typeof tree.value !== 'string') return undefined
-  const range = parseCidr(tree.value, { hostBits: 'allow', bareAddress: 'allow' })
+  const range = parseCidr(tree.value, { hostBits: 'allow' })
   return range.ok ? { kind: 'range', name, range: range.value, value: tree.value } : undefined
 }
 

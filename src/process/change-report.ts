@@ -1,15 +1,14 @@
 /** The changes of all accounts or of one as text, for the command line: newest first. */
 import { changesOf, findEntries } from '../api/changes.js'
+import { timeNamed } from '../api/past-time.js'
 import { now } from '../core/clock.js'
 import { badRequest, notFound, shown } from '../core/errors.js'
 import { changesReportBytesMax, changesReportedMax } from '../core/limits.js'
 import { getOrMake } from '../core/maps.js'
 import { insteadOf } from '../core/nearest.js'
-import { isTimestamp } from '../core/timestamp.js'
 import type { Change } from '../resource/change-schema.js'
 import { resources } from '../resource/registry.js'
 import type { History, HistoryEntry } from '../store/history.js'
-import { duration } from './setting-value.js'
 import type { StoreParts } from './store-parts.js'
 
 interface ReportOptions {
@@ -58,7 +57,7 @@ async function searchOf(
   { store }: StoreParts,
   { since, account, kind }: ReportOptions,
 ): Promise<ReportSearch> {
-  const sinceMs = sinceIn(since)
+  const sinceMs = timeNamed('--since', since, now())
   const all = resources.map((resource) => resource.kind)
   if (kind !== '' && !all.includes(kind))
     throw badRequest(`There is no kind ${shown(kind)}: ${insteadOf(kind, all)}.`)
@@ -67,15 +66,6 @@ async function searchOf(
   const kinds = kind === '' ? all : [kind]
   const accounts = account === '' ? await store.history.changedAccounts(sinceMs, kinds) : [account]
   return { accounts, kind, kinds, sinceMs }
-}
-
-function sinceIn(text: string): number {
-  const ms = duration(1, Number.MAX_SAFE_INTEGER).parse(text)
-  if (ms !== undefined) return now() - ms
-  if (isTimestamp(text)) return Date.parse(text)
-  throw badRequest(
-    `--since is ${shown(text)}: a length of time such as 90s, 30m, 1h or 7d is needed, or a time such as 2026-11-20T10:00:00Z.`,
-  )
 }
 
 /** The newest entries of all accounts together, by account; one account at a time, because there may be many. */
@@ -102,8 +92,9 @@ const newestFirst = (one: AccountChange, other: AccountChange): number =>
 
 /** Times and names only: values are in the JSON. */
 function lineOf({ changed_at, account_id, version, verb, kind, id, ...change }: AccountChange): string {
-  const { source, api_key_id, client_address, operation_id, fields, rules } = change
-  const author = api_key_id ?? source
+  const { source, api_key_id, api_key_description, client_address, operation_id, fields, rules } = change
+  const called = api_key_description === null ? '' : ` (${api_key_description})`
+  const author = `${api_key_id ?? source}${called}`
   const names = fields.map(({ name }) => name)
   const counts = rules === null ? [] : [`rules +${rules.added} ~${rules.updated} -${rules.removed}`]
   const columns = [changed_at, account_id, `v${version}`, verb, kind, id, author, client_address ?? '-']

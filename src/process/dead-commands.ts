@@ -42,8 +42,8 @@ const selecting = (command: Command): Command =>
     .option('--type <type>', 'record, event or audit')
     .option('--reason <reason>', 'exactly this one; … stands for any text')
     .option('--destination <id>', 'events for this destination')
-    .option('--since <time>', 'set aside at this time or later (RFC 3339)')
-    .option('--until <time>', 'set aside before this time')
+    .option('--since <time>', 'set aside since then: a length of time such as 90s, 1h or 7d, or a time')
+    .option('--until <time>', 'set aside before then: the same')
 
 const report = (text: string): void => void process.stdout.write(`${text}\n`)
 

@@ -1,7 +1,8 @@
-/** `weir decisions`: what was decided, from the log. */
+/** `weir decisions`: what was decided, from the log; `weir rules`: how often each rule decided. */
 import type { Command } from 'commander'
 import type { DecisionsCommand } from './decisions.js'
 import { type FilterOptions, filtered, withFilter } from './filter-option.js'
+import type { RulesCommand } from './rules.js'
 import type { Settings } from './settings.js'
 
 export function addDecisionCommands(program: Command, settings: () => Settings): void {
@@ -23,7 +24,24 @@ export function addDecisionCommands(program: Command, settings: () => Settings):
     .action(async (options: DecisionsCommand & FilterOptions) => {
       const { showDecisions } = await import('./decisions.js')
       const { clientOf } = await import('./tap.js')
-      const print = (line: string): void => void process.stdout.write(`${line}\n`)
       await showDecisions(clientOf(settings()), filtered(options), print)
     })
+  withFilter(
+    program
+      .command('rules')
+      .description(
+        'the rules of an IP policy, newest first, and how often each deny rule blocked; needs an API key in WEIR_API_KEY',
+      ),
+    'only these, such as "action == \'deny\'"',
+  )
+    .argument('<policy>', 'ipp_…')
+    .option('--since <time>', 'count since then: a length of time such as 90s, 1h or 7d, or a time', '24h')
+    .option('--json', 'a line of JSON for each')
+    .action(async (policy: string, options: RulesCommand & FilterOptions) => {
+      const { showRules } = await import('./rules.js')
+      const { clientOf } = await import('./tap.js')
+      await showRules(clientOf(settings()), policy, filtered(options), print)
+    })
 }
+
+const print = (line: string): void => void process.stdout.write(`${line}\n`)

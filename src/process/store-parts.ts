@@ -6,7 +6,7 @@ import { BaseLinks, Presenter } from '../api/present.js'
 import { Writes } from '../api/writes.js'
 import type { ReleaseStack } from '../core/release.js'
 import { Sealer } from '../core/seal.js'
-import { checkSource } from '../event/check-source.js'
+import { sourceProblems } from '../event/check-source.js'
 import type { Nats } from '../nats/nats.js'
 import { apiKey } from '../resource/api-key.js'
 import { resources } from '../resource/registry.js'
@@ -73,16 +73,16 @@ export async function openStoreParts(
   })
   release.own(store)
   const tcpAddresses = tcpAddressSpace(settings.api.tcpDomain)
-  const sourceProblem = (source: unknown) => checkSource(source as never, eventKinds)
+  const problemsOf = (source: unknown) => sourceProblems(source as never, eventKinds)
   return {
     store,
-    writes: new Writes({ presenter, sealer, store, tcpAddresses, sourceProblem }),
+    writes: new Writes({ presenter, sealer, store, tcpAddresses, sourceProblems: problemsOf }),
     presenter,
     keyUses,
     nats,
     sealer,
     clickhouse,
-    log: new LogReader(clickhouse, settings.decisionLog.rows !== 'off'),
+    log: new LogReader(clickhouse, settings.decisionLog.rows),
     deliveries: new DeliveryReader(clickhouse, settings.decisionLog.rows),
     loss,
   }

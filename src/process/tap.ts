@@ -26,7 +26,17 @@ export function clientOf({ client: { url, key }, data }: Settings): Client {
   if (found === undefined)
     throw new StartFault(`No service runs on ${data.dir}: set WEIR_DATA_DIR, or WEIR_API_URL to its address.`)
   if (key === undefined) throw new StartFault('Set WEIR_API_KEY to the token of an API key.')
-  return openClient({ url: found, token: key })
+  return openClient({ url: found, token: key, warned: warnOnce() })
+}
+
+/** Each warning once, apart from what the command prints. */
+function warnOnce(): (warning: string) => void {
+  const before = new Set<string>()
+  return (warning) => {
+    if (before.has(warning)) return
+    before.add(warning)
+    process.stderr.write(`Warning: ${forTerminal(warning)}\n`)
+  }
 }
 
 export async function tap(

@@ -22,6 +22,10 @@ export const changeHeadSchema = objectOf(
     id: Type.String({ description: 'The id of the resource.' }),
     source: oneOf(['API', 'CLI', 'NATS'], 'How the request came.'),
     api_key_id: orNull(idSchema('api_key', 'ak_'), { description: 'The API key that made the change.' }),
+    api_key_description: orNull(Type.String(), {
+      description:
+        'The description of this key, or its last one if the key was deleted; null if it has none.',
+    }),
     client_address: orNull(Type.String(), {
       description: 'The address of the client; null if the change did not come over HTTP.',
     }),
@@ -60,6 +64,7 @@ export const changeExample = {
   id: exampleId('edgtcp_'),
   source: 'API',
   api_key_id: exampleId('ak_'),
+  api_key_description: 'deployments',
   client_address: '192.0.2.10',
   operation_id: exampleId('op_'),
   fields: [{ name: 'ip_restriction.enabled', before: false, after: true, secret: false }],

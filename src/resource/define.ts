@@ -111,7 +111,7 @@ export interface Lookups {
    */
   nameInBody(path: string): string
   /** The problem with a source of an event subscription; later rooms know the event kinds. */
-  sourceProblem(source: unknown): { readonly member: string; readonly msg: string } | undefined
+  sourceProblems(source: unknown): readonly { readonly member: string; readonly msg: string }[]
 }
 
 interface ResourceDefinition<

@@ -1,4 +1,5 @@
 /** Event subscriptions: which event kinds go to which destinations, with which fields and filter. */
+import { EntryFaults } from '../core/entry-faults.js'
 import { badRequest, WeirError } from '../core/errors.js'
 import { newId } from '../core/ids.js'
 import { destinationsPerSubscriptionMax, sourcesPerSubscriptionMax } from '../core/limits.js'
@@ -10,7 +11,7 @@ import { asIs, defaulted, derived, repeatedEntry, writable } from './fields.js'
 import { uriSchema } from './id-schema.js'
 import { references } from './reference-fields.js'
 import { replayIdPrefix } from './replay.js'
-import { canonicalTime, timestamp } from './timestamp-field.js'
+import { canonicalPastTime, pastTimestamp } from './timestamp-field.js'
 
 /** The OpenAPI document lists the values; this room does not know them. */
 export const eventKindSchema = Type.String({ title: 'EventKind', maxLength: 100 })
@@ -111,8 +112,8 @@ export const eventSubscription = defineResource({
     metadata: writable(boundedChars(4096, 'Machine-readable customer data.')),
     sources: sourcesField(),
     start_from: {
-      ...writable(timestamp, { atCreation: true }),
-      complete: canonicalTime,
+      ...writable(pastTimestamp, { atCreation: true }),
+      complete: canonicalPastTime,
       shown: asIs(
         Type.String({
           description:
@@ -146,13 +147,15 @@ export const eventSubscription = defineResource({
         `"sources" would have ${sources.length} entries: at most ${sourcesPerSubscriptionMax} are allowed.`,
       )
     }
+    const faults = new EntryFaults()
     for (const [index, source] of sources.entries()) {
-      const found = lookups.sourceProblem(source)
-      if (found === undefined) continue
-      const place = lookups.nameInBody(`sources[${index}].${found.member}`)
-      const code = found.member === 'filter' ? 'ERR_INVALID_EXPRESSION' : 'ERR_INVALID_REQUEST'
-      throw new WeirError(code, `"${place}" is refused: ${found.msg}`)
+      for (const { member, msg } of lookups.sourceProblems(source)) {
+        const place = lookups.nameInBody(`sources[${index}].${member}`)
+        const code = member === 'filter' ? 'ERR_INVALID_EXPRESSION' : 'ERR_INVALID_REQUEST'
+        faults.add(place, new WeirError(code, `"${place}" is refused: ${msg}`))
+      }
     }
+    faults.throwIfAny()
   },
   embed: (subscription, links) => ({
     sources: (subscription.sources as Source[]).map((source) =>

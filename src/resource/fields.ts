@@ -233,11 +233,14 @@ export function renderFields(
 /** A rule for lists without duplicates. */
 export const repeatedEntry = (values: readonly string[]): string | undefined => {
   const seen = new Set<string>()
+  const repeated = new Set<string>()
   for (const value of values) {
-    if (seen.has(value)) return `${shown(value)} appears twice`
+    if (seen.has(value)) repeated.add(value)
     seen.add(value)
   }
-  return undefined
+  if (repeated.size === 0) return undefined
+  const texts = [...repeated].map((value) => shown(value))
+  return texts.length === 1 ? `${texts[0]} appears twice` : `${texts.join(', ')} appear twice`
 }
 
 export const labels = ruled(

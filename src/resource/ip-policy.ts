@@ -24,7 +24,7 @@ const ipv4Pattern = '[0-9]{1,3}(\\.[0-9]{1,3}){3}(/(3[0-2]|[12]?[0-9]))?'
 const ipv6Pattern = '[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*(/(12[0-8]|1[01][0-9]|[1-9]?[0-9]))?'
 const cidrPattern = `^(${ipv4Pattern}|${ipv6Pattern})$`
 
-const parseRule = (text: string) => parseCidr(text, { hostBits: 'refuse', bareAddress: 'allow' })
+const parseRule = (text: string) => parseCidr(text, { hostBits: 'refuse' })
 
 const cidr = ruled(
   Type.String({

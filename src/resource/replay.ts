@@ -1,4 +1,5 @@
 /** A replay, as the API shows it: recorded traffic that is processed again for one destination. */
+import { pastTimeForms } from '../core/past-time.js'
 import { objectOf, oneOf, orNull, type Static, Type } from '../core/schema.js'
 import { exampleId } from './examples.js'
 import { uriSchema } from './id-schema.js'
@@ -61,8 +62,7 @@ export const replaySchema = objectOf(
 
 export type Replay = Static<typeof replaySchema>
 
-const when =
-  'A time in RFC 3339, or how long ago: a length of time such as `90s`, `30m` or `24h`. At most the retention of records.'
+const when = `${pastTimeForms.charAt(0).toUpperCase()}${pastTimeForms.slice(1)}. At most the retention of records.`
 
 export const replayRequestSchema = objectOf(
   {

@@ -24,7 +24,7 @@ const checkCommand: CheckValue = (value) => (value === '' ? 'needs a command' : 
 /** Read by addr_match_cidr_list() of OpenSSH: no spaces, and no bits set after a prefix. */
 const checkAddressList: CheckValue = (value) => {
   for (const range of value.split(',')) {
-    const parsed = parseCidr(range, { hostBits: 'refuse', bareAddress: 'allow' })
+    const parsed = parseCidr(range, { hostBits: 'refuse' })
     if (!parsed.ok)
       return `needs addresses and ranges, separated by commas: ${parsed.problem.msg.slice(0, -1)}`
   }

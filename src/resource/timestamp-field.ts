@@ -1,5 +1,6 @@
 /** Times that clients set: RFC 3339, stored and shown in UTC with whole seconds. */
 import { isoSeconds } from '../core/clock.js'
+import { pastTimeForms, pastTimeFormsPlain, timeIn } from '../core/past-time.js'
 import { documented, ruled, Type } from '../core/schema.js'
 import { parseTimestamp } from '../core/timestamp.js'
 
@@ -29,3 +30,15 @@ export function secondsOf(text: string): number {
   if (seconds === undefined) throw new Error(`Not a valid time, though it was checked: ${text}.`)
   return seconds
 }
+
+/** A time that is past when it is given. */
+export const pastTimestamp = ruled(
+  Type.String({
+    maxLength: 64,
+    description: `${pastTimeForms.charAt(0).toUpperCase()}${pastTimeForms.slice(1)}; fractions of a second are dropped.`,
+  }),
+  (text) => (timeIn(text) === undefined ? `${pastTimeFormsPlain} is needed` : undefined),
+)
+
+/** For text that was checked before: in UTC, whole seconds. A length of time is one before now. */
+export const canonicalPastTime = (text: string): string => isoSeconds(timeIn(text) ?? Number.NaN)

@@ -1,4 +1,5 @@
 /** The traffic policy module of a TCP edge: its shape and limits; expressions are checked when they are saved. */
+import { EntryFaults } from '../core/entry-faults.js'
 import { badRequest, shown, WeirError } from '../core/errors.js'
 import {
   actionsPerPolicyMax,
@@ -84,53 +85,57 @@ export const trafficPoliciesModule = moduleField('TrafficPolicies', {
 
 type Module = Readonly<Record<Direction, readonly WholePolicy[]>>
 
-/** Checks what the schema can't; throws an error that names the place in the request's body. */
+/** Checks what the schema can't; throws an error that names the places in the request's body. */
 export function checkTrafficPolicies(module: Module, nameInBody: Lookups['nameInBody']): void {
+  const faults = new EntryFaults()
   let expressionBytes = 0
   for (const side of ['inbound', 'outbound'] as const) {
     for (const [index, entry] of module[side].entries()) {
       const place = nameInBody(`policies.${side}[${index}]`)
-      expressionBytes += checkExpressions(entry, side, place)
+      expressionBytes += checkExpressions(entry, side, place, faults)
       if (expressionBytes > expressionsPerModuleBytesMax) {
         throw badRequest(
           `"${place}.expressions" brings the module to ${expressionBytes} bytes of expressions: at most ${expressionsPerModuleBytesMax} are allowed.`,
         )
       }
-      checkActions(entry.actions, side, place)
+      checkActions(entry.actions, side, place, faults)
     }
   }
+  faults.throwIfAny()
 }
 
-function checkExpressions({ expressions }: Policy, side: Direction, place: string): number {
+function checkExpressions(
+  { expressions }: Policy,
+  side: Direction,
+  place: string,
+  faults: EntryFaults,
+): number {
   let bytes = 0
   for (const [index, text] of (expressions ?? []).entries()) {
     bytes += Buffer.byteLength(text)
     const found = checkExpression<never>(text, side === 'inbound' ? inboundScope : outboundScope)
-    if (found !== undefined)
-      throw new WeirError(
-        'ERR_INVALID_EXPRESSION',
-        `"${place}.expressions[${index}]" is not a valid expression: ${found.msg}`,
-      )
+    if (found === undefined) continue
+    const entry = `${place}.expressions[${index}]`
+    const sentence = `"${entry}" is not a valid expression: ${found.msg}`
+    faults.add(entry, new WeirError('ERR_INVALID_EXPRESSION', sentence))
   }
   return bytes
 }
 
-function checkActions(actions: readonly Action[], side: Direction, place: string): void {
+function checkActions(actions: readonly Action[], side: Direction, place: string, faults: EntryFaults): void {
   const denyIndex = actions.findIndex(({ type }) => type === 'deny')
-  if (denyIndex !== -1 && side === 'outbound') {
-    throw badRequest(
-      `"${place}.actions[${denyIndex}].type" is "deny", which only inbound policies may do: outbound ones may "log".`,
-    )
-  }
-  if (denyIndex !== -1 && denyIndex < actions.length - 1) {
-    throw badRequest(
-      `"${place}.actions[${denyIndex + 1}]" comes after a deny and would never run: deny must be the last action.`,
-    )
-  }
   for (const [index, { type, config }] of actions.entries()) {
-    const configPlace = `${place}.actions[${index}].config`
-    if (type === 'log') checkLogConfig(config ?? {}, configPlace)
-    else if (config !== null) throw configOfDeny(configPlace)
+    const entry = `${place}.actions[${index}]`
+    faults.check(entry, () => {
+      if (type === 'deny' && side === 'outbound')
+        throw badRequest(
+          `"${entry}.type" is "deny", which only inbound policies may do: outbound ones may "log".`,
+        )
+      if (denyIndex !== -1 && index > denyIndex)
+        throw badRequest(`"${entry}" comes after a deny and would never run: deny must be the last action.`)
+      if (type === 'log') checkLogConfig(config ?? {}, `${entry}.config`)
+      else if (config !== null) throw configOfDeny(`${entry}.config`)
+    })
   }
 }
 

@@ -1,14 +1,12 @@
 /** Reads what became of events, from the log of attempts to deliver. Each statement is of one account. */
 import type { DeliveryRow } from '../wire/delivery-rows.js'
 import { tagOf } from '../wire/event-tag.js'
+import type { LogMode } from '../wire/log-publisher.js'
 import type { Clickhouse } from './clickhouse.js'
+import type { CountsQuery } from './count-query.js'
 import { deliveriesTable, deliveryCountsTable, deliverySums } from './delivery-tables.js'
 import { LogQueries, timeOf } from './log-queries.js'
-import type { CountsQuery } from './log-reader.js'
 import { decisionsTable } from './log-tables.js'
-
-/** Which attempts have rows. */
-type LogMode = 'all' | 'blocked' | 'off'
 
 interface EventsQuery {
   readonly accountId: string

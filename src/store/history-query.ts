@@ -2,6 +2,7 @@
  * Queries of the history, and their statements. Rows can be stored twice until ClickHouse merges them, so every
  * statement counts a row once.
  */
+import { apiKey } from '../resource/api-key.js'
 import { policyKind, ruleKind } from '../view/keys.js'
 import { tableOf } from './tables.js'
 
@@ -23,6 +24,32 @@ export interface HistoryQuery {
   readonly sinceMs?: number | undefined
   readonly untilMs?: number | undefined
   readonly limit: number
+}
+
+/** Who made a change. */
+export interface Origin {
+  readonly changed_at: string
+  readonly changed_by: string
+  readonly client_address: string | null
+  readonly operation_id: string | null
+}
+
+export interface Header extends Origin {
+  /** Empty if only rules of the policy were changed. */
+  readonly kind: string
+  readonly id: string
+  readonly version: number
+  readonly rules: number
+  readonly rule_id: string
+}
+
+/** What happened to a resource in a version. */
+export interface Step {
+  readonly id: string
+  readonly version: number
+  readonly deleted: boolean
+  readonly previous: number
+  readonly previous_deleted: boolean
 }
 
 const ruleTable = tableOf(ruleKind)
@@ -64,6 +91,10 @@ GROUP BY version, policy ORDER BY version DESC, policy DESC LIMIT {limit:UInt32}
 export const originsSql = `SELECT version, ${origin.join(', ')} FROM ${ruleTable}
 WHERE account_id = {account:String} AND id IN {ids:Array(String)} AND version IN {versions:Array(UInt64)}
 LIMIT 1 BY version`
+
+/** The last description of each key, as it was before a deletion. */
+export const keyDescriptionsSql = `SELECT id, argMaxIf(ifNull(description, ''), version, NOT deleted) AS text
+FROM ${tableOf(apiKey.kind)} WHERE account_id = {account:String} AND id IN {ids:Array(String)} GROUP BY id`
 
 function conditions({ id, before, sinceMs, untilMs }: HistoryQuery, idColumn: string): string {
   const time = 'toUnixTimestamp64Milli(changed_at)'

@@ -7,17 +7,22 @@
  */
 import { unavailable } from '../core/errors.js'
 import { getOrMake } from '../core/maps.js'
+import { apiKey } from '../resource/api-key.js'
 import type { AnyResource, Row } from '../resource/define.js'
 import { resourceOf } from '../resource/registry.js'
 import { policyKind, ruleKind } from '../view/keys.js'
 import type { WriteVerb } from './change.js'
 import type { Clickhouse } from './clickhouse.js'
 import {
+  type Header,
   type HistoryPosition,
   type HistoryQuery,
   headersSql,
+  keyDescriptionsSql,
+  type Origin,
   originsSql,
   ruleCountsSql,
+  type Step,
   stepsSql,
 } from './history-query.js'
 import { decodeRow, type EncodedRow, tableOf, timeOf } from './tables.js'
@@ -36,6 +41,8 @@ export interface HistoryEntry {
   readonly changedAt: number
   /** Id of the API key, or `cli` or `nats`. */
   readonly changedBy: string
+  /** The last description of the API key, which may have been deleted since. */
+  readonly keyDescription: string | null
   readonly clientAddress: string | null
   readonly operationId: string | null
 }
@@ -51,32 +58,6 @@ export interface HistoryDetail {
   readonly before: Row | undefined
   readonly after: Row | undefined
   readonly rules: ChangedRuleCounts | undefined
-}
-
-/** Who made a change. */
-interface Origin {
-  readonly changed_at: string
-  readonly changed_by: string
-  readonly client_address: string | null
-  readonly operation_id: string | null
-}
-
-interface Header extends Origin {
-  /** Empty if only rules of the policy were changed. */
-  readonly kind: string
-  readonly id: string
-  readonly version: number
-  readonly rules: number
-  readonly rule_id: string
-}
-
-/** What happened to a resource in a version. */
-interface Step {
-  readonly id: string
-  readonly version: number
-  readonly deleted: boolean
-  readonly previous: number
-  readonly previous_deleted: boolean
 }
 
 /** A client waits, and other statements wait for the same disk. */
@@ -98,7 +79,27 @@ export class History {
     const found = await this.#rows<Header>(headersSql(query), defined(params))
     const headers = (await this.#withOrigins(accountId, found)).map(withOwnRule)
     const steps = await this.#steps(accountId, headers)
-    return headers.map((header) => entryOf(header, steps.get(stepOf(header.shownId, header.version))))
+    const descriptions = await this.#keyDescriptions(accountId, headers)
+    return headers.map((header) => ({
+      ...entryOf(header, steps.get(stepOf(header.shownId, header.version))),
+      keyDescription: descriptions.get(header.changed_by) || null,
+    }))
+  }
+
+  /** What the account called the keys that made the changes. */
+  async #keyDescriptions(
+    accountId: string,
+    headers: readonly Header[],
+  ): Promise<ReadonlyMap<string, string>> {
+    const ids = [...new Set(headers.map(({ changed_by }) => changed_by))].filter((by) =>
+      by.startsWith(apiKey.idPrefix),
+    )
+    if (ids.length === 0) return new Map()
+    const found = await this.#rows<{ id: string; text: string }>(keyDescriptionsSql, {
+      account: accountId,
+      ids,
+    })
+    return new Map(found.map(({ id, text }) => [id, text]))
   }
 
   /** Adds who made the change to headers of rules; all changes of one version have the same author. */
@@ -260,7 +261,7 @@ const withOwnRule = (header: Header): ShownHeader => {
   return { ...header, shownKind: kind === '' ? undefined : kind, shownId: id }
 }
 
-function entryOf(header: ShownHeader, step: Step | undefined): HistoryEntry {
+function entryOf(header: ShownHeader, step: Step | undefined): Omit<HistoryEntry, 'keyDescription'> {
   const { id, version, shownKind, shownId, rules } = header
   const existed = step !== undefined && Number(step.previous) > 0 && !step.previous_deleted
   const isRule = shownKind === ruleKind

@@ -10,7 +10,7 @@ const searchTimeoutMs = 5_000
 /** How much longer an answer may take until ClickHouse counts as unavailable. */
 const answerDelayMs = 5_000
 
-type ReadRows = <T>(sql: string, params: Readonly<Record<string, unknown>>) => Promise<T[]>
+export type ReadRows = <T>(sql: string, params: Readonly<Record<string, unknown>>) => Promise<T[]>
 
 const searches = new Turns(logSearchesAtOnceMax, logSearchesWaitingMax)
 

@@ -7,10 +7,15 @@
  */
 import { monotonicMs, now, yieldTurn } from '../core/clock.js'
 import type { DecisionRow } from '../wire/decision-rows.js'
+import type { LogMode } from '../wire/log-publisher.js'
 import type { Clickhouse } from './clickhouse.js'
+import type { CountRow, Counts, CountsQuery } from './count-query.js'
+import { type CountFilter, countRows, type FilteredCounts } from './filtered-counts.js'
+import { rowColumns, selected } from './log-columns.js'
 import { conditionSql, type LogCondition } from './log-condition.js'
 import { LogQueries, timeOf } from './log-queries.js'
 import { clientKeyOf, countsTable, decisionsTable } from './log-tables.js'
+import { type RuleUse, ruleUsesSql } from './rule-uses.js'
 
 /** Entries are sorted by time and, within a millisecond, by their place in the stream of records. */
 export type LogPosition = Pick<DecisionRow, 'at' | 'sequence' | 'line'>
@@ -41,33 +46,6 @@ interface Page {
   readonly next: LogPosition | undefined
 }
 
-export interface CountsQuery {
-  readonly accountId: string
-  /** `none`: all together. */
-  readonly dimension: string
-  /** Whose decisions are counted by word. */
-  readonly source: DecisionRow['source']
-  /** A number of minutes. */
-  readonly intervalMs: number
-  readonly sinceMs: number
-  readonly untilMs: number
-  /** How many values are listed: those with the most records. */
-  readonly valuesMax: number
-}
-
-interface CountRow {
-  /** The start of the interval. */
-  readonly at: number
-  readonly value: string
-  readonly allow: number
-  readonly block: number
-  readonly deny: number
-  readonly bytes_in: number
-  readonly bytes_out: number
-  /** All questions, whatever is counted by word. */
-  readonly asked: number
-}
-
 /** A part of the searched time; the newest one has no end unless the query has. */
 interface Window {
   readonly sinceMs: number
@@ -83,16 +61,16 @@ const rowsSearchedMax = 100_000
 const rowsReadAtOnce = 2_000
 const filterTimeoutMs = 3_000
 
-const columns = `account_id AS accountId, toUnixTimestamp64Milli(time) AS at, record_id AS recordId, type,
-edge_id AS edgeId, route_id AS routeId, server_name AS serverName, server_port AS serverPort, client_ip AS clientIp,
-country, asn, decision, decided_by AS decidedBy, decided_by_id AS decidedById, policy, rule_id AS ruleId, revision,
-bytes_in AS bytesIn, bytes_out AS bytesOut, sequence, line, source, weight`
+const columns = selected(Object.keys(rowColumns) as (keyof DecisionRow)[])
 
 export class LogReader {
   readonly #queries: LogQueries
+  /** Which decisions have rows. */
+  readonly mode: LogMode
 
-  constructor(clickhouse: Clickhouse, isOn: boolean) {
-    this.#queries = new LogQueries(clickhouse, isOn)
+  constructor(clickhouse: Clickhouse, mode: LogMode) {
+    this.#queries = new LogQueries(clickhouse, mode !== 'off')
+    this.mode = mode
   }
 
   /** At most `limit` rows, newest first. A row that was stored twice is there twice. */
@@ -132,8 +110,22 @@ export class LogReader {
     return { rows, next: before }
   }
 
+  /** Sums of the rows for which a filter is true. */
+  filteredCounts(query: CountsQuery, filter: CountFilter): Promise<FilteredCounts> {
+    return this.#queries.search((read) => countRows(read, query, filter))
+  }
+
+  /** How often each of these deny rules blocked since then; those that never did are missing. */
+  ruleUses(accountId: string, ruleIds: readonly string[], sinceMs: number): Promise<RuleUse[]> {
+    return this.#queries.rows<RuleUse>(ruleUsesSql, {
+      account: accountId,
+      rules: ruleIds,
+      since: Math.floor(sinceMs / 1000),
+    })
+  }
+
   /** Sums by interval, oldest first, and how many values have too few records to be listed. */
-  async counts(query: CountsQuery): Promise<{ counts: CountRow[]; valuesLeftOut: number }> {
+  async counts(query: CountsQuery): Promise<Counts> {
     const { accountId, intervalMs, sinceMs, untilMs, valuesMax, source } = query
     const [ofRecords, ofQuestions] = dimensionsOf(query.dimension)
     const params = {

@@ -379,7 +379,7 @@ const eventSubscription: Row[] = [
   [
     'an unknown field',
     source('tcp_connection_closed.v0', { fields: ['conn.client_ib'] }),
-    /"sources\[0\].fields" .*conn.client_ip/,
+    /"sources\[0\].fields\[0\]" .*conn.client_ip/,
   ],
   [
     'a field of another kind',

@@ -63,6 +63,7 @@ t.test('changes', async (t) => {
       changed_at: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/,
       source: 'API',
       api_key_id: key.id,
+      api_key_description: 'First key of the account.',
       client_address: '192.0.2.7',
       operation_id: made.headers['operation-id'],
       rules: null,
@@ -89,6 +90,31 @@ t.test('changes', async (t) => {
     t.notMatch(log, 'the office', 'no values in the log')
   })
 
+  t.test('an author is called as its key was last, also after the key was deleted', async (t) => {
+    const me = await api.account()
+    const key = await me.apiKey.create({ description: 'deploy' })
+    await me.withToken(key.token!).ipPolicy.create({})
+    await me.apiKey.update(key.id, { description: 'deployments' })
+    const nameless = await me.apiKey.create({})
+    await me.withToken(nameless.token!).ipPolicy.create({})
+    await me.apiKey.delete(key.id)
+    const policies = (await of(me, '/changes?filter=kind%3D%3D%22ip_policy%22')) as object[]
+    t.match(policies, [
+      { api_key_id: nameless.id, api_key_description: null },
+      { api_key_id: key.id, api_key_description: 'deployments' },
+    ])
+    const found = await of(
+      me,
+      `/changes?filter=${encodeURIComponent("api_key_description == 'deployments'")}`,
+    )
+    t.strictSame(
+      steps(found).map(([verb, kind]) => [verb, kind]),
+      [['create', 'ip_policy']],
+    )
+    const report = await runAdminCommand(store.parts, { command: 'changes', account: me.accountId })
+    t.match(report, `  ${key.id} (deployments)  `)
+  })
+
   t.test('changes of the command line have no key, no address and no operation', async (t) => {
     const me = await api.account('made')
     const changes = await of(me, '/changes')
@@ -100,7 +126,13 @@ t.test('changes', async (t) => {
       ],
     )
     for (const change of changes)
-      t.match(change, { source: 'CLI', api_key_id: null, client_address: null, operation_id: null })
+      t.match(change, {
+        source: 'CLI',
+        api_key_id: null,
+        api_key_description: null,
+        client_address: null,
+        operation_id: null,
+      })
     t.strictSame(fields(changes), [
       [['description', null, 'First key of the account.']],
       [

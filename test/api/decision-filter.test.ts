@@ -96,7 +96,7 @@ t.test('filters of logged decisions', async (t) => {
   await shapeLogTables(parts.clickhouse, bounds)
   const rows = rowsOf(accountId)
   await parts.clickhouse.insertBlocks('decisions', [rowBytes(rows)])
-  const reader = new LogReader(parts.clickhouse, true)
+  const reader = new LogReader(parts.clickhouse, 'all')
 
   await t.test('ClickHouse leaves out no row for which a filter is true', async (t) => {
     let narrowed = 0

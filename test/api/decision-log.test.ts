@@ -1,8 +1,9 @@
 /** The decision log over the management API: found by what a person knows, in pages, of the own account alone. */
 import t from 'tap'
+import { newId } from '../../src/core/ids.js'
 import { shapeLogTables } from '../../src/store/log-tables.js'
 import { base, openTestStore } from '../harness/api.js'
-import type { Caller } from '../harness/caller.js'
+import { type Caller, all as listed } from '../harness/caller.js'
 import { decisionRow, deliveryBytes, deliveryRow, rowBytes } from '../harness/decision-rows.js'
 
 const hourMs = 60 * 60_000
@@ -231,15 +232,19 @@ t.test('the log of two accounts', async (t) => {
 
   await t.test('questions are told apart from records, and found by the rule that blocked', async (t) => {
     const asker = await api.account('asker')
+    const policy = await asker.ipPolicy.create({})
+    const rule = async (cidr: string, action: 'allow' | 'deny' = 'deny') =>
+      (await asker.ipPolicyRule.create({ ip_policy_id: policy.id, cidr, action })).id
+    const [first, second] = [await rule('203.0.113.0/24'), await rule('198.51.100.0/24')]
     const blocked = { decision: 'block', decidedBy: 'ip_restriction', decidedById: 'edgtcp_1' } as const
     const question = (n: number, values: Parameters<typeof decisionRow>[0] = {}) =>
       row(asker, n, { source: 'asked', line: 0, sequence: 2 ** 47 + n, bytesIn: 0, bytesOut: 0, ...values })
     await clickhouse.insertBlocks('decisions', [
-      rowBytes([row(asker, 3, { recordId: 'same', ruleId: 'ipr_1', ...blocked }), row(asker, 4)]),
+      rowBytes([row(asker, 3, { recordId: 'same', ruleId: first, ...blocked }), row(asker, 4)]),
       rowBytes([
-        question(3, { at: day + 3 * hourMs - 20, recordId: 'same', ruleId: 'ipr_1', ...blocked }),
+        question(3, { at: day + 3 * hourMs - 20, recordId: 'same', ruleId: first, ...blocked }),
         question(5, { recordId: 'dq_1', weight: 40 }),
-        question(6, { recordId: 'dq_2', ruleId: 'ipr_2', weight: 3, ...blocked }),
+        question(6, { recordId: 'dq_2', ruleId: second, weight: 3, ...blocked }),
       ]),
     ])
     const cases: Readonly<Record<string, readonly string[]>> = {
@@ -247,8 +252,8 @@ t.test('the log of two accounts', async (t) => {
       '?source=asked': ['dq_2', 'dq_1', 'same'],
       '?source=record': ['r4', 'same'],
       '?source=record,asked&limit=100': ['dq_2', 'dq_1', 'r4', 'same', 'same'],
-      '?rule_id=ipr_1': ['same', 'same'],
-      '?rule_id=ipr_2&source=record': [],
+      [`?rule_id=${first}`]: ['same', 'same'],
+      [`?rule_id=${second}&source=record`]: [],
     }
     for (const [query, ids] of Object.entries(cases)) t.strictSame(await found(query, asker), ids, query)
     const pages: (number | null)[] = []
@@ -260,7 +265,7 @@ t.test('the log of two accounts', async (t) => {
       weight: 1,
       sequence: null,
       line: null,
-      decided_by: { rule_id: 'ipr_1' },
+      decided_by: { rule_id: first },
     })
     t.match(await asker.raw.send('GET', '/decisions?source=else'), {
       status: 400,
@@ -279,14 +284,122 @@ t.test('the log of two accounts', async (t) => {
     t.strictSame(await sums({ source: 'asked' }), [[null, 40, 4, 44]], 'samples are scaled')
     t.strictSame(await sums({ by: 'rule' }), [
       [null, 1, 0, 40],
-      ['ipr_2', 0, 0, 3],
-      ['ipr_1', 0, 1, 1],
+      [second, 0, 0, 3],
+      [first, 0, 1, 1],
     ])
     t.strictSame(await sums({ by: 'rule', source: 'asked', values: 1 }), [[null, 40, 0, 40]])
     t.match(await asker.raw.send('GET', '/stats?source=both'), {
       status: 400,
       body: { msg: /"source" is "both"/ },
     })
+
+    const [never, allowed] = [await rule('192.0.2.0/24'), await rule('10.0.0.0/8', 'allow')]
+    const counted = async (options: Parameters<typeof asker.rules>[1]) =>
+      (await listed(asker.rules(policy.id, options))).map(({ id, counts }) => [id, counts])
+    t.strictSame(
+      await counted({ countsSince: '2026-11-20T02:59:30Z', limit: 1 }),
+      [
+        [allowed, null],
+        [never, { blocked: 0, asked: 0, last_at: null }],
+        [second, { blocked: 0, asked: 3, last_at: '2026-11-20T06:00:00Z' }],
+        [first, { blocked: 1, asked: 1, last_at: '2026-11-20T03:00:00Z' }],
+      ],
+      'counts beside rules, page by page',
+    )
+    const last = await counted({ countsSince: '2026-11-20T03:01:00Z', filter: "cidr == '203.0.113.0/24'" })
+    t.strictSame(last, [[first, { blocked: 0, asked: 0, last_at: null }]])
+    const path = `/ip_policies/${policy.id}/rules`
+    const plain = await asker.raw.get(path)
+    t.match(plain, { uri: `${base}${path}`, next_page_uri: null, counts_since: null })
+    t.match(plain.rules, [
+      { id: allowed, counts: null },
+      {},
+      {},
+      { ip_policy: { id: policy.id }, counts: null },
+    ])
+    const { rules, counts_since } = await asker.raw.get(`${path}?counts_since=2026-11-20T02:59:30Z`)
+    t.equal(counts_since, '2026-11-20T02:59:00Z', 'whole minutes')
+    t.match(await asker.raw.send('PUT', `${path}?validate_only=true`, { body: { rules } }), {
+      status: 200,
+      body: { added: 0, updated: 0, removed: 0, kept: 4 },
+    })
+    t.equal((await mine.raw.send('GET', path)).status, 404, 'of another account')
+
+    await asker.ipPolicy.delete(policy.id)
+    t.strictSame(await found(`?rule_id=${first}`, asker), ['same', 'same'], 'a deleted rule is known')
+    for (const id of [first, 'ipr_1', policy.id, newId('ipr_')])
+      t.match(await mine.raw.refused(404, 'GET', `/decisions?rule_id=${id}`), `"rule_id" names "${id}"`)
+  })
+
+  await t.test('sums of what a filter chooses', async (t) => {
+    const range = { since: '2026-11-20T00:00:00Z', until: '2026-11-21T00:00:00Z' }
+    for (const by of ['none', 'edge', 'policy', 'rule', 'country'] as const)
+      for (const interval of ['hour', 'day'] as const)
+        t.strictSame(
+          await mine.stats({ ...range, by, interval, filter: 'true' }),
+          await mine.stats({ ...range, by, interval }),
+          `everything by ${by} and ${interval}`,
+        )
+    const sums = async (filter: string, by: 'none' | 'country' = 'none') =>
+      (await mine.stats({ ...range, interval: 'day', by, filter })).counts.map(
+        ({ value, allow, block, deny }) => [value, allow, block, deny],
+      )
+    const cases: Readonly<Record<string, readonly (string | number | null)[][]>> = {
+      "decision != 'allow'": [[null, 0, 1, 1]],
+      "country == 'FR'": [[null, 0, 0, 1]],
+      "conn.geo.country_code == 'FR' || asn == null": [[null, 1, 0, 1]],
+      "inCidrRange(conn.client_ip, '2001:db8::/32')": [[null, 1, 0, 0]],
+      "type == 'http_request' && server_port == 443": [[null, 1, 0, 0]],
+      "conn.server_name == 'SSH.example.'": [[null, 6, 1, 1]],
+      "matches(decided_by.policy, '^a,')": [[null, 0, 0, 1]],
+      'conn.bytes_in == 5 && bytes_out > 2': [[null, 6, 1, 1]],
+      "source == 'asked'": [],
+      "country == 'XX'": [],
+    }
+    for (const [filter, counts] of Object.entries(cases)) t.strictSame(await sums(filter), counts, filter)
+    t.strictSame(await sums("decision == 'deny' || country == 'DE'", 'country'), [
+      ['DE', 6, 1, 0],
+      ['FR', 0, 0, 1],
+    ])
+    const refused: Readonly<Record<string, RegExp>> = {
+      "id == '1'": /"filter" uses id, which is another in each decision/,
+      'sequence > 3 && asn == 1': /"filter" uses sequence/,
+      "ev.http.request.method == 'get'": /is not in the log of decisions/,
+      'nothing == 1': /nothing/,
+      '1 +': /not a valid expression/,
+    }
+    for (const [filter, msg] of Object.entries(refused))
+      t.match(await mine.raw.send('GET', `/stats?filter=${encodeURIComponent(filter)}`), {
+        status: 400,
+        body: { error_code: 'ERR_INVALID_EXPRESSION', msg },
+      })
+    t.match(
+      await mine.raw.refused(400, 'GET', '/stats?by=destination&filter=true'),
+      /"filter" is about decisions/,
+    )
+  })
+
+  await t.test('an answer says what a log of blocked decisions lacks', async (t) => {
+    const { LogReader } = await import('../../src/store/log-reader.js')
+    const { DeliveryReader } = await import('../../src/store/delivery-reader.js')
+    const cut = await openApi({
+      log: new LogReader(clickhouse, 'blocked'),
+      deliveries: new DeliveryReader(clickhouse, 'blocked'),
+    })
+    const client = cut.caller(mine.token, mine.accountId)
+    const warningOf = async (path: string) => (await client.raw.send('GET', path)).headers['weir-warning']
+    for (const path of [
+      '/decisions',
+      '/decisions?decision=allow,deny',
+      '/stats',
+      '/stats?by=rule&filter=true',
+    ])
+      t.match(await warningOf(path), /WEIR_DECISION_LOG.*those that allowed are missing/, path)
+    t.match(await warningOf('/stats?by=destination'), /those that delivered are missing/)
+    t.match(await client.raw.refused(404, 'GET', '/records/unknown'), /those that allowed are missing/)
+    for (const path of ['/decisions?decision=block,deny', '/ip_policies'])
+      t.equal(await warningOf(path), undefined, path)
+    t.equal((await mine.raw.send('GET', '/stats')).headers['weir-warning'], undefined, 'a whole log')
   })
 
   await t.test('sums of attempts to deliver, by destination', async (t) => {
@@ -358,7 +471,7 @@ t.test('the log of two accounts', async (t) => {
 
   await t.test('a log that is off says so', async (t) => {
     const { LogReader } = await import('../../src/store/log-reader.js')
-    const off = await openApi({ log: new LogReader(clickhouse, false) })
+    const off = await openApi({ log: new LogReader(clickhouse, 'off') })
     const client = await off.account('off')
     const { status, body } = await client.raw.send('GET', '/decisions')
     t.match({ status, body }, { status: 400, body: { error_code: 'ERR_LOG_OFF', msg: /WEIR_DECISION_LOG/ } })

@@ -1,6 +1,10 @@
 /** Names that have no value in a deployment, because no GeoIP database of it has them. */
 import t from 'tap'
+import { openClient } from '../../src/client/client.js'
+import { listenHttp } from '../../src/core/http-listen.js'
+import { shapeLogTables } from '../../src/store/log-tables.js'
 import { openTestStore } from '../harness/api.js'
+import type { Caller } from '../harness/caller.js'
 import { geoOf } from '../harness/geo.js'
 
 t.test('names without a value in this deployment', async (t) => {
@@ -64,4 +68,54 @@ t.test('names without a value in this deployment', async (t) => {
   const known = { inbound: [{ expressions: ["conn.geo.country_code == 'DE'"], ...deny }] }
   t.equal(await warningOf('PUT', `${path}/policies`, known), undefined, 'names with a value')
   t.equal(await warningOf('PATCH', path, { description: 'z' }), undefined)
+
+  await t.test('searches of decisions, sums and the live view say so, too', async (t) => {
+    await shapeLogTables(store.parts.clickhouse, { retentionMs: 3_600_000, bytesMax: 2 ** 30 })
+    const other = await (await store.api({ geo: geoOf(() => ({}), new Set(['asn'])) })).account(
+      'no countries',
+    )
+    const filter = (text: string): string => `filter=${encodeURIComponent(text)}`
+    const warningAt = async (caller: Caller, path: string) =>
+      (await caller.raw.send('GET', path)).headers['weir-warning']
+    for (const [asking, path, missing] of [
+      [other, '/decisions?country=DE', /^"country" uses conn\.geo\.country_code\. It never has a value/],
+      [other, `/decisions?${filter("country == 'DE'")}`, /^"filter" uses conn\.geo\.country_code\./],
+      [other, `/stats?by=country`, /^"by" uses conn\.geo\.country_code\./],
+      [
+        other,
+        `/stats?${filter("ev.conn.Geo.CountryCode == 'DE'")}`,
+        /^"filter" uses conn\.geo\.country_code\./,
+      ],
+      [caller, `/decisions?${filter('asn == 1 && decision == "deny"')}`, /^"filter" uses conn\.asn\./],
+      [caller, `/stats?by=edge&${filter('conn.asn == 1')}`, /^"filter" uses conn\.asn\./],
+      [caller, '/decisions?country=DE', undefined],
+      [caller, `/stats?by=country&${filter("country == 'DE'")}`, undefined],
+    ] as const)
+      t.match(await warningAt(asking, path), missing, path)
+  })
+
+  await t.test('live', async (t) => {
+    const listening = await listenHttp('127.0.0.1', 0, () => {})
+    store.release.own(listening)
+    await store.api({ geo, listening })
+    const warnings: string[] = []
+    const client = openClient({
+      url: listening.url,
+      token: caller.token,
+      warned: (warning) => warnings.push(warning),
+    })
+    for (const options of [
+      { filter: 'conn.asn == 1' },
+      { where: 'asn == 1' },
+      { filter: "country == 'DE'" },
+    ]) {
+      const stop = new AbortController()
+      const lines = client.watchDecisions({ ...options, signal: stop.signal, rate: () => stop.abort() })
+      for await (const _ of lines) t.fail('nothing was decided')
+    }
+    t.strictSame(
+      warnings.map((warning) => warning.split('.').slice(0, 2).join('.')),
+      ['"filter" uses conn.asn', '"where" uses conn.asn'],
+    )
+  })
 })

@@ -1,7 +1,7 @@
 /** Reserved addresses: how they are assigned, which edges may serve them, and when they are released. */
 import t from 'tap'
 import { Writes } from '../../src/api/writes.js'
-import { checkSource } from '../../src/event/check-source.js'
+import { sourceProblems } from '../../src/event/check-source.js'
 import { type TcpAddressSpace, tcpAddressSpace } from '../../src/resource/tcp-address.js'
 import { base, openTestStore } from '../harness/api.js'
 import { all, type Caller, notFound, refused, statusOf } from '../harness/caller.js'
@@ -115,7 +115,7 @@ t.test('reserved addresses', async (t) => {
     const writes = new Writes({
       ...parts,
       tcpAddresses,
-      sourceProblem: (source) => checkSource(source as never),
+      sourceProblems: (source) => sourceProblems(source as never),
     })
     return store.api({ context: { ...parts, writes } })
   }

@@ -51,7 +51,7 @@ t.test('event sources', async (t) => {
         'PATCH',
         `${sources}/${tcp}`,
         { fields: ['conn.client_ib'] },
-        /^"fields" is refused: .*conn.client_ip/,
+        /^"fields\[0\]" is refused: .*conn.client_ip/,
       ],
       ['PATCH', `${sources}/${tcp}`, { filter: 'conn.end_ts > 1' }, /^"filter" is refused: .*not filterable/],
       ['PATCH', `${sources}/${tcp}`, { filter: 5 }, /"filter" is 5/],

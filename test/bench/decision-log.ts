@@ -78,7 +78,7 @@ WHERE database = currentDatabase() AND active AND table LIKE 'decision%' GROUP B
 for (const { table, rows, bytes } of sizes) console.log(table, { rows, bytes_per_record: bytes / rowsTotal })
 console.log('CPU of inserts, merges included', { micros_per_row: (cpuMicros / rowsTotal).toFixed(2) })
 
-const reader = new LogReader(clickhouse, true)
+const reader = new LogReader(clickhouse, 'all')
 const [middle] = await reader.decisions({
   accountId,
   values: {},

@@ -94,7 +94,6 @@ function randomCase(seed: number, count: number, isIpv4: boolean) {
     const prefix = isIpv4 ? 8 + below(25) : 16 + below(113)
     const range = parseCidr(`${formatAddress(isIpv4 ? 4 : 6, words)}/${prefix}`, {
       hostBits: 'allow',
-      bareAddress: 'refuse',
     })
     if (!range.ok) throw new Error(range.problem.msg)
     ranges.push(`${formatAddress(range.value.family, range.value.words)}/${prefix}`)

@@ -51,7 +51,7 @@ const scope = defineScope<Context>({
 const slot = new AddressSlot()
 
 function inRange(range: string): (address: unknown) => boolean {
-  const cidr = parseCidr(range, { hostBits: 'allow', bareAddress: 'refuse' })
+  const cidr = parseCidr(range, { hostBits: 'allow' })
   if (!cidr.ok) throw new Error(cidr.problem.msg)
   return compileCidr(cidr.value, slot)
 }

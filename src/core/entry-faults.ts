@@ -1,0 +1,53 @@
+/**
+ * Faults of many entries of lists, named at once: who imports a thousand lines would otherwise mend one at a time. The
+ * message is the first one and how many more there are; `details` has them all by their place.
+ */
+import { WeirError } from './errors.js'
+import { entryFaultsMax } from './limits.js'
+
+export class EntryFaults {
+  /** Sentences by place: `rules[17].cidr`. */
+  readonly #sentences = new Map<string, string>()
+  #first: WeirError | undefined
+
+  /** More are not named. */
+  get isFull(): boolean {
+    return this.#sentences.size >= entryFaultsMax
+  }
+
+  /** Adds what is wrong with an entry, under the member that the sentence begins with. */
+  add(entry: string, error: WeirError): void {
+    if (this.isFull) return
+    this.#first ??= error
+    const [, place = entry] = /^"([^"]+)"/.exec(error.message) ?? []
+    this.#sentences.set(place.startsWith(entry) ? place : entry, error.message)
+  }
+
+  /** Runs a check of an entry; a `WeirError` that it throws is added. */
+  check(entry: string, run: () => void): void {
+    if (this.isFull) return
+    try {
+      run()
+    } catch (error) {
+      if (!(error instanceof WeirError)) throw error
+      this.add(entry, error)
+    }
+  }
+
+  /** All of them as one error; undefined if there are none. */
+  get error(): WeirError | undefined {
+    const more = this.#sentences.size - 1
+    if (this.#first === undefined || more === 0) return this.#first
+    const count = this.isFull ? `at least ${more}` : String(more)
+    return new WeirError(
+      this.#first.code,
+      `${this.#first.message} ${count} more ${more === 1 ? 'entry is' : 'entries are'} wrong: see "details".`,
+      { details: Object.fromEntries(this.#sentences) },
+    )
+  }
+
+  throwIfAny(): void {
+    const { error } = this
+    if (error !== undefined) throw error
+  }
+}
