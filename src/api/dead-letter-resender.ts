@@ -116,12 +116,19 @@ export class DeadLetterResender {
 
   async #store(destination: string, since: string, writer: PackWriter, segments: string): Promise<void> {
     const { nats } = this.#options
-    const events = writer.events
+    const { events, ...held } = writer.summary()
     const bytes = writer.take()
     const origin = { stream: resentInput, since, segments } as const
     const message = packMessage(destination, bytes, events, origin)
-    await nats.publish(deliverySubject(destination), bytes, { ...message, ...patience })
-    const entry: LedgerEntry = { type: 'pack', destination, pack: message.msgId, ...origin }
+    const { sequence } = await nats.publish(deliverySubject(destination), bytes, { ...message, ...patience })
+    const entry: LedgerEntry = {
+      type: 'pack',
+      destination,
+      pack: message.msgId,
+      ...origin,
+      sequence,
+      ...held,
+    }
     await writeEntries(nats, [entry], patience)
   }
 }

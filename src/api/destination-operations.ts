@@ -1,4 +1,6 @@
 /** Operations on a destination: a test event, and the delivery status over all processes. */
+import type { Books } from '../books/books.js'
+import { dropReasons } from '../books/dropped.js'
 import type { BooksKeeper } from '../books/keeper.js'
 import { isoMillis, now, sleep } from '../core/clock.js'
 import { fail, type Result } from '../core/errors.js'
@@ -19,10 +21,16 @@ import type { StoredMessage } from '../nats/messages.js'
 import type { Nats } from '../nats/nats.js'
 import { billingOf } from '../resource/billing.js'
 import type { Row } from '../resource/define.js'
-import { adviceFor, type DestinationCheck } from '../resource/delivery-status.js'
+import {
+  adviceFor,
+  type DeliveryStatus,
+  type DestinationCheck,
+  unfoundAdvice,
+} from '../resource/delivery-status.js'
 import { chosenTarget, keepsRecords } from '../resource/event-destination.js'
 import { destinationConfig } from '../view/destinations.js'
 import type { SecretsView } from '../view/secrets-view.js'
+import { destinationIn } from '../wire/pack-message.js'
 import { attemptsOf } from './attempt-routes.js'
 import type { BehindDestinations } from './behind-destinations.js'
 import { DeliveryStates } from './delivery-states.js'
@@ -84,15 +92,12 @@ export function destinationOperations(deps: DestinationOperationsDeps): Destinat
       const backlog = { events, ...timesOf(events === 0 ? undefined : oldest, row, deps.retentionMs) }
       return {
         ...state,
-        advice: adviceFor(
-          state.cause,
-          row,
-          behind,
-          ifNear(backlog.expires_at, deps.retentionMs),
-          state.last_error,
+        advice: joined(
+          adviceFor(state.cause, row, behind, ifNear(backlog.expires_at, deps.retentionMs), state.last_error),
+          events > 0 && oldest === undefined && !hasOpenPack(books, row.id) ? unfoundAdvice(events) : null,
         ),
         backlog,
-        dropped: Object.entries(books.dropped(row.id).kinds).map(([type, events]) => ({ type, events })),
+        dropped: droppedOf(books, row.id),
         behind,
         counts,
         billing: billingOf(kindNamed(kind), packing, usages),
@@ -118,6 +123,11 @@ function shownCheck(found: Result<Finding, Fault>, row: Row): DestinationCheck {
   }
 }
 
+const droppedOf = (books: Books, id: string): DeliveryStatus['dropped'] =>
+  dropReasons.flatMap((reason) =>
+    Object.entries(books.dropped(id, reason).kinds).map(([type, events]) => ({ type, reason, events })),
+  )
+
 /** The secret comes from another bucket than the row. */
 const notYet: Fault = {
   class: 'transient',
@@ -130,6 +140,12 @@ function testEventFor({ account_id, id }: Row): TestEvent {
   const timestampMs = now()
   return { partitionKey: eventId, timestampMs, json: testEventJson(eventId, timestampMs, account_id, id) }
 }
+
+const joined = (...texts: readonly (string | null)[]): string | null =>
+  texts.filter((text) => text !== null).join(' ') || null
+
+const hasOpenPack = ({ openPacks }: Books, id: string): boolean =>
+  [...openPacks.keys()].some((pack) => destinationIn(pack) === id)
 
 /** When the oldest pack was stored, and when it is dropped. */
 function timesOf(oldest: StoredMessage | undefined, row: Row, retentionMs: number) {

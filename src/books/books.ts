@@ -12,15 +12,16 @@
  * - A message that was processed again under another configuration may settle with fewer events than its packs held.
  *   The surplus was produced, too: it is added to the counts of the destination's sources. So are the events of
  *   messages that are open when their stream is recreated or restored, unless they settle after all.
+ * - A pack that **vanished** from the stream of deliveries counts as dropped, unless the ledger said before that it was
+ *   delivered. The order of the entries decides, so no one who writes them needs the latest books.
  * - A **dead letter** that is sent again is an input message, too, and its pack settles it: however often it is sent, it
  *   is produced again once, as a kind of its own.
  */
 import { getOrMake } from '../core/maps.js'
-import { type RecordType, recordTypes } from '../record/traffic-record.js'
 import { type LastOutcomes, laterOutcomes, noOutcomes } from '../wire/last-outcomes.js'
 import { parseSegments } from '../wire/segments.js'
 import { countsOf, type DestinationCounts, type DestinationTotals, newTotals } from './destination-totals.js'
-import { addDropped, type DroppedTotals, noneDropped } from './dropped.js'
+import { addDropped, addVanished, type DroppedTotals, type DropReason, noneDropped } from './dropped.js'
 import { InputRun, type InputRunSnapshot, type LastSettled } from './input-run.js'
 import {
   type DeliveredEntry,
@@ -29,23 +30,11 @@ import {
   type LedgerEntry,
   type PackContents,
   resentInput,
+  type VanishedEntry,
 } from './ledger.js'
+import type { OpenPack } from './open-pack.js'
+import { noRecords, type RecordTotals } from './record-totals.js'
 import { SourceBooks, type SourcesSnapshot, type SourceTotals } from './source-books.js'
-
-type RecordTotals = Record<Exclude<keyof InputCounts, 'sources' | 'asked'>, number>
-
-/** All zero: the initial totals, and the counts of a message without records. */
-export const noRecords: Readonly<RecordTotals> = {
-  records: 0,
-  bad: 0,
-  ...(Object.fromEntries(recordTypes.map((type) => [type, 0])) as Record<RecordType, number>),
-  allow: 0,
-  block: 0,
-  deny: 0,
-  unserved: 0,
-  audits: 0,
-  audits_bad: 0,
-}
 
 /** Runs kept per stream: entries of the previous run may still arrive when the next one has begun. */
 const runsMax = 4
@@ -55,14 +44,6 @@ const replayHead = 'replay.'
 /** The kind under which events of dead letters count when they are sent again. */
 const resentKind = 'resent'
 const replayRunsMax = 20
-
-/** A pack that is not delivered yet. */
-interface OpenPack {
-  /** Events that this pack counts. */
-  readonly events: number
-  /** The messages whose events count; null if all of the pack's do. */
-  readonly sequences: readonly number[] | null
-}
 
 /** The books as stored in a bucket. */
 export interface BooksSnapshot extends SourcesSnapshot {
@@ -116,7 +97,10 @@ export class Books {
         break
       case 'pack':
         this.#activeRun(entry)
-        this.#enter(entry)
+        this.#enter(entry, entry)
+        break
+      case 'vanished':
+        this.#addVanished(entry)
         break
       case 'delivered':
         this.#addDelivered(entry)
@@ -184,7 +168,7 @@ export class Books {
   }
 
   /** Counts a pack; a pack without new events is not kept. */
-  #enter(contents: PackContents): OpenPack {
+  #enter(contents: PackContents, { sequence, kinds, first, last }: Partial<OpenPack> = {}): OpenPack {
     const known = this.#packs.get(contents.pack)
     if (known !== undefined) return known
     const run = this.#run(contents.stream, contents.since)
@@ -202,7 +186,8 @@ export class Books {
         if (fresh < ofEach) isWhole = false
       }
     }
-    const pack: OpenPack = { events, sequences: isWhole ? null : sequences }
+    const counted = { events, sequences: isWhole ? null : sequences }
+    const pack: OpenPack = { ...counted, sequence, kinds, first, last }
     if (events > 0) this.#packs.set(contents.pack, pack)
     return pack
   }
@@ -228,6 +213,14 @@ export class Books {
     totals.dead_lettered += dead
     totals.delivered += events - dead - addDropped(totals, entry.dropped, sequences, events - dead)
     totals.retried += entry.retried
+  }
+
+  #addVanished({ destination, packs, at }: VanishedEntry): void {
+    for (const id of packs) {
+      const pack = this.#packs.get(id)
+      if (pack !== undefined) addVanished(this.#destination(destination), pack, at)
+      this.#packs.delete(id)
+    }
   }
 
   #destination(id: string): DestinationTotals {
@@ -262,9 +255,15 @@ export class Books {
     return this.#destinations.get(id)?.last ?? noOutcomes
   }
 
-  /** Events of a destination that were dropped for their age. */
-  dropped(id: string): DroppedTotals {
-    return this.#destinations.get(id)?.dropped ?? noneDropped
+  /** Events of a destination that were dropped for this reason. */
+  dropped(id: string, reason: DropReason): DroppedTotals {
+    const totals = this.#destinations.get(id)
+    return (reason === 'age' ? totals?.dropped : totals?.vanished) ?? noneDropped
+  }
+
+  /** Packs that are stored and not delivered, as far as the ledger says, by their ids. */
+  get openPacks(): ReadonlyMap<string, OpenPack> {
+    return this.#packs
   }
 
   /** Counts of these destinations, by default of all that events were produced or filtered for. */

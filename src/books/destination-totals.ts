@@ -8,6 +8,8 @@ export interface DestinationTotals {
   retried: number
   /** For their age. */
   dropped: DroppedTotals
+  /** With their packs; part of stored snapshots since it was introduced. */
+  vanished: DroppedTotals
   /** Produced in excess of the sources' counts. */
   extra: number
   /** It was deleted, and its undelivered events were dropped. Part of stored snapshots, so the name stays. */
@@ -23,7 +25,7 @@ export interface DestinationCounts {
   readonly delivered: number
   readonly dead_lettered: number
   readonly retried: number
-  /** For their age, or with their destination when it was deleted. */
+  /** For their age, with packs that vanished, or with their destination when it was deleted. */
   readonly dropped: number
   /** Produced, and neither delivered nor dead-lettered nor dropped yet. */
   readonly backlog: number
@@ -34,6 +36,7 @@ export const newTotals = (): DestinationTotals => ({
   dead_lettered: 0,
   retried: 0,
   dropped: noneDropped,
+  vanished: noneDropped,
   extra: 0,
   gone: false,
   target: null,
@@ -41,12 +44,12 @@ export const newTotals = (): DestinationTotals => ({
 })
 
 export function countsOf(
-  { delivered, dead_lettered, retried, dropped: forAge, gone }: DestinationTotals,
+  { delivered, dead_lettered, retried, dropped: forAge, vanished, gone }: DestinationTotals,
   { produced, filtered }: Pick<DestinationCounts, 'produced' | 'filtered'>,
 ): DestinationCounts {
   // A fast delivery can be entered before the message that caused it.
-  const expired = sumOf(forAge.kinds)
-  const pending = Math.max(0, produced - delivered - dead_lettered - expired)
-  const [dropped, backlog] = gone ? [expired + pending, 0] : [expired, pending]
+  const lost = sumOf(forAge.kinds) + sumOf(vanished.kinds)
+  const pending = Math.max(0, produced - delivered - dead_lettered - lost)
+  const [dropped, backlog] = gone ? [lost + pending, 0] : [lost, pending]
   return { produced, filtered, delivered, dead_lettered, dropped, retried, backlog }
 }

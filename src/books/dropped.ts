@@ -1,9 +1,19 @@
 /**
- * Events of a destination that were dropped, because they had become older than the retention: how many of each kind, and
- * what is known of the last **episode**. Within an episode, less than an hour passes from one drop to the next.
+ * Events of a destination that it will never get: how many of each kind, and what is known of the last **episode**. Within
+ * an episode, less than an hour passes from one drop to the next.
  */
+import { unknownKind } from '../wire/event-kind.js'
 import { parseSegments } from '../wire/segments.js'
 import type { DroppedEvents } from './ledger.js'
+import type { OpenPack } from './open-pack.js'
+
+/**
+ * - `age`: a deliverer dropped them, because they had become older than the retention.
+ * - `vanished`: their packs left the stream of deliveries in another way. Someone purged it or deleted messages, or it was
+ *   recreated or restored to an earlier state.
+ */
+export const dropReasons = ['age', 'vanished'] as const
+export type DropReason = (typeof dropReasons)[number]
 
 export type KindCounts = Readonly<Record<string, number>>
 
@@ -23,6 +33,11 @@ export interface DroppedTotals {
   readonly episode: DropEpisode | null
 }
 
+interface DroppedByReason {
+  dropped: DroppedTotals
+  vanished: DroppedTotals
+}
+
 export const noneDropped: DroppedTotals = { kinds: {}, episode: null }
 
 const episodeGapMs = 60 * 60_000
@@ -35,7 +50,7 @@ export const sumOf = (kinds: KindCounts): number =>
  * whose events the pack counts, all if `sequences` is null, and no more than `max`.
  */
 export function addDropped(
-  totals: { dropped: DroppedTotals },
+  totals: DroppedByReason,
   dropped: DroppedEvents | undefined,
   sequences: readonly number[] | null,
   max: number,
@@ -45,6 +60,24 @@ export function addDropped(
   const events = sumOf(kinds)
   if (events > 0) totals.dropped = withDropped(totals.dropped, kinds, dropped)
   return events
+}
+
+/**
+ * Adds the events of a pack that vanished. Of a pack that counts only some of its events, the kinds of these are not known:
+ * the first ones are taken. That needs a pipeline that was killed, and two kinds in a pack.
+ */
+export function addVanished(
+  totals: DroppedByReason,
+  { events, kinds = [], first, last }: OpenPack,
+  at: number,
+): void {
+  const counts: Record<string, number> = {}
+  let left = events
+  for (const [kind, count] of [...kinds, [unknownKind, left] as const]) {
+    if (left > 0) counts[kind] = (counts[kind] ?? 0) + Math.min(left, count)
+    left -= Math.min(left, count)
+  }
+  totals.vanished = withDropped(totals.vanished, counts, { first: first ?? at, last: last ?? at, at })
 }
 
 function countedOf({ kinds }: DroppedEvents, sequences: readonly number[] | null, max: number): KindCounts {

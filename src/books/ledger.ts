@@ -12,6 +12,7 @@ import type { Patience } from '../nats/retry.js'
 import type { RecordType } from '../record/traffic-record.js'
 import type { LastOutcomes } from '../wire/last-outcomes.js'
 import { ledgerSubject } from '../wire/names.js'
+import type { PackSummary } from '../wire/pack.js'
 import type { SequenceRange } from '../wire/sequence-set.js'
 
 /** Input that is events already: dead letters, sent again to their destinations. */
@@ -80,9 +81,11 @@ export interface PackContents {
   readonly segments: string
 }
 
-/** A pack was stored. */
-interface PackEntry extends PackContents {
+/** A pack was stored. What it holds, and where, is missing in entries from before this was entered. */
+interface PackEntry extends PackContents, Partial<Omit<PackSummary, 'events'>> {
   readonly type: 'pack'
+  /** Of its message in the stream of deliveries. */
+  readonly sequence?: number
 }
 
 /** Delivery to a destination begins. */
@@ -118,6 +121,15 @@ export interface DeliveredEntry extends PackContents {
   readonly last: LastOutcomes
 }
 
+/** Packs left the stream of deliveries without being delivered; those that an entry before says to be delivered were. */
+export interface VanishedEntry {
+  readonly type: 'vanished'
+  readonly destination: string
+  readonly packs: readonly string[]
+  /** When it was noticed: milliseconds since the epoch. */
+  readonly at: number
+}
+
 /** Events of a pack failed before it was given back: the process that gets it next sends them again. */
 interface RetriedEntry {
   readonly type: 'retried'
@@ -145,6 +157,7 @@ export type LedgerEntry =
   | DeliveredEntry
   | RetriedEntry
   | DroppedEntry
+  | VanishedEntry
   | ReplayEndedEntry
 
 const messageBytesMax = 512 * 1024

@@ -1,6 +1,7 @@
 /** The books as Prometheus text: totals of the whole deployment, the same in every process that keeps books. */
 import { recordTypes } from '../record/traffic-record.js'
 import type { Books } from './books.js'
+import { dropReasons } from './dropped.js'
 
 /** The kind of target of a configured destination; undefined if there is no such destination. */
 type TargetOf = (destinationId: string) => string | undefined
@@ -37,18 +38,19 @@ export function booksMetrics(books: Books, targetOf: TargetOf): string {
   for (const decision of ['allow', 'block', 'deny'] as const) decisions.add({ decision }, records[decision])
   const produced = new Sums()
   const filtered = new Sums()
-  const expired = new Sums()
+  const lost = { age: new Sums(), vanished: new Sums() }
   for (const source of books.sources) {
     const labels = { kind: source.kind, target: target(source.destination) }
     produced.add(labels, source.produced)
     filtered.add(labels, source.filtered)
     // An increase is seen only from a value that was there before.
-    expired.add(labels, 0)
+    for (const sums of Object.values(lost)) sums.add(labels, 0)
   }
   const ends = { delivered: new Sums(), dead_lettered: new Sums(), dropped: new Sums(), backlog: new Sums() }
   for (const [id, counts] of books.destinations()) {
-    for (const [kind, count] of Object.entries(books.dropped(id).kinds))
-      expired.add({ kind, target: target(id) }, count)
+    for (const reason of dropReasons)
+      for (const [kind, count] of Object.entries(books.dropped(id, reason).kinds))
+        lost[reason].add({ kind, target: target(id) }, count)
     const extra = books.extra(id)
     if (extra > 0) produced.add({ kind: reconfigured, target: target(id) }, extra)
     for (const [name, sums] of Object.entries(ends)) {
@@ -75,13 +77,18 @@ export function booksMetrics(books: Books, targetOf: TargetOf): string {
     counter('weir_events_dead_lettered_total', 'Events set aside in the dead letters.', ends.dead_lettered),
     counter(
       'weir_events_dropped_total',
-      'Events dropped for their age, or with their deleted destination.',
+      'Events dropped for their age, with their deleted destination, or because their packs vanished.',
       ends.dropped,
     ),
     counter(
       'weir_events_expired_total',
       'Events dropped for their age, by kind; part of the dropped ones.',
-      expired,
+      lost.age,
+    ),
+    counter(
+      'weir_events_vanished_total',
+      'Events whose packs left the stream of deliveries undelivered, by kind; part of the dropped ones.',
+      lost.vanished,
     ),
     ends.backlog.text('gauge', 'weir_events_backlog', 'Events that are not delivered yet.'),
   ].join('')

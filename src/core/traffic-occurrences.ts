@@ -215,10 +215,15 @@ export const delivery = {
     'weir_events_dropped_announced_total',
     'Events dropped for their age, as far as that was announced.',
   ),
+  eventsVanished: error(
+    'Events that waited for a destination are not in the stream of deliveries any more.',
+    'weir_events_vanished_announced_total',
+    'Events whose packs vanished, as far as that was announced.',
+  ),
   expiryUnwatched: warn(
-    'Events that are dropped for their age, or will be, could not be announced; trying again.',
+    'Events that were dropped, or will be, could not be looked for or announced; trying again.',
     'weir_expiry_announcement_failures_total',
-    'Times that the announcement of events dropped for their age failed.',
+    'Times that the search for dropped events, or their announcement, failed.',
   ),
   stateChangesUnannounced: warn(
     'Changes of the states of destinations could not be announced; the next try follows in seconds.',

@@ -9,6 +9,7 @@ import { messageOf } from '../core/errors.js'
 import { packsInFlightBytesMax, statesReportedMax } from '../core/limits.js'
 import type { DeliveryAttempt } from '../wire/delivery-attempts.js'
 import { deliveriesStream, deliverySubject } from '../wire/names.js'
+import { destinationIn } from '../wire/pack-message.js'
 import { ByteBudget } from './byte-budget.js'
 import type { DestinationConfig } from './destination.js'
 import { DestinationRun, type DestinationRunDeps } from './destination-run.js'
@@ -101,6 +102,11 @@ export class Deliverer {
       if (reports.length === statesReportedMax) break
     }
     return reports
+  }
+
+  /** Those of these packs whose delivery has begun and not ended. */
+  held(packs: readonly string[]): string[] {
+    return packs.filter((pack) => this.#runs.get(destinationIn(pack))?.holds(pack))
   }
 
   /** The newest first; undefined for an unknown destination. */

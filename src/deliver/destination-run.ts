@@ -23,7 +23,7 @@ import type { PackedEvent } from '../wire/packed-event.js'
 import type { AttemptLog } from './attempt-log.js'
 import type { ByteBudget } from './byte-budget.js'
 import { DeadEvents } from './dead-events.js'
-import type { DestinationConfig, Sender } from './destination.js'
+import { type DestinationConfig, type Sender, targetOf } from './destination.js'
 import { droppedEvents } from './dropped-events.js'
 import { Expiry } from './expiry.js'
 import { HandPause } from './hand-pause.js'
@@ -125,6 +125,8 @@ export class DestinationRun {
     this.#setPause(config)
   }
 
+  readonly holds = (pack: string): boolean => this.#packs.has(pack)
+
   /** There is reason to think that it works again. A pause by hand stays. */
   readonly probe = (): void => this.#lane.hurry()
 
@@ -193,7 +195,7 @@ export class DestinationRun {
     const { sequence, storedAtMs } = message
     const pack = { sequence, storedAtMs, contents, events }
     const end = (): Promise<void> => (isExpired ? this.#drop(inFlight, pack) : this.#deliver(inFlight, pack))
-    this.#packs.add(events, () => end().finally(release))
+    this.#packs.add(contents.pack, events, () => end().finally(release))
   }
 
   // --- packs that are too old ---
@@ -293,7 +295,3 @@ export class DestinationRun {
     await this.#reader.close()
   }
 }
-
-/** Everything about a destination that decides where and how events are sent. */
-const targetOf = ({ pausedAt: _, keepsEvents: __, ...target }: DestinationConfig): string =>
-  JSON.stringify(target)

@@ -37,6 +37,10 @@ export interface DestinationConfig {
   readonly keepsEvents?: true
 }
 
+/** Everything about a destination that decides where and how events are sent. */
+export const targetOf = ({ pausedAt: _, keepsEvents: __, ...target }: DestinationConfig): string =>
+  JSON.stringify(target)
+
 /** The limits of one request. */
 export interface BatchLimits {
   readonly eventsMax: number

@@ -2,6 +2,7 @@
 import type { DroppedEvents } from '../books/ledger.js'
 import { now } from '../core/clock.js'
 import { getOrMake } from '../core/maps.js'
+import { kindIn } from '../wire/event-kind.js'
 import type { PackedEvent } from '../wire/packed-event.js'
 import {
   addToSegments,
@@ -23,7 +24,7 @@ export function droppedEvents(
   let first = Number.POSITIVE_INFINITY
   let last = Number.NEGATIVE_INFINITY
   for (const event of dropped) {
-    const counts = getOrMake(kinds, kindOf(event), () => new Map<number, number>())
+    const counts = getOrMake(kinds, kindIn(event.data.toString()), () => new Map<number, number>())
     const sequence = sequenceOfEvent(parsed, positions.get(event) ?? 0) ?? 0
     counts.set(sequence, (counts.get(sequence) ?? 0) + 1)
     first = Math.min(first, event.timestampMs)
@@ -37,8 +38,3 @@ function textOf(counts: ReadonlyMap<number, number>): string {
   for (const [sequence, events] of counts) addToSegments(segments, sequence, 0, events)
   return formatSegments(segments)
 }
-
-const kindOf = ({ data }: PackedEvent): string => kindForm.exec(data.toString())?.[1] ?? 'unknown'
-
-/** How every event begins. */
-const kindForm = /^\{"event_id":"[^"]*","event_type":"([^"]*)"/

@@ -5,7 +5,7 @@ import type { ByteBudget } from './byte-budget.js'
 
 export class PacksInFlight {
   readonly #budget: Pick<ByteBudget, 'take' | 'give'>
-  readonly #deliveries = new Set<Promise<void>>()
+  readonly #deliveries = new Map<Promise<void>, string>()
   #events = 0
   /** Of the last one; the next ones are likely to be as large. */
   #eventsPerPack = 1
@@ -20,8 +20,12 @@ export class PacksInFlight {
     return Math.min(packsInFlightMax - this.#deliveries.size, byEvents)
   }
 
+  has(pack: string): boolean {
+    return [...this.#deliveries.values()].includes(pack)
+  }
+
   /** The pack counts until its delivery, which must not reject, has ended. */
-  add(events: readonly PackedEvent[], deliver: () => Promise<void>): void {
+  add(pack: string, events: readonly PackedEvent[], deliver: () => Promise<void>): void {
     const bytes = events.reduce((sum, { dataBytes }) => sum + dataBytes, 0)
     this.#budget.take(bytes)
     this.#events += events.length
@@ -31,16 +35,16 @@ export class PacksInFlight {
       this.#events -= events.length
       this.#deliveries.delete(delivery)
     })
-    this.#deliveries.add(delivery)
+    this.#deliveries.set(delivery, pack)
   }
 
   /** When one of them has ended; never, if there is none. */
   one(): Promise<void> {
-    return Promise.race(this.#deliveries)
+    return Promise.race(this.#deliveries.keys())
   }
 
   /** When all of them have ended. */
   async all(): Promise<void> {
-    await Promise.all(this.#deliveries)
+    await Promise.all(this.#deliveries.keys())
   }
 }

@@ -1,16 +1,23 @@
 /** Answers what the API asks deliverers about their destinations. An unknown destination is `null`, so that the API knows that a deliverer runs. */
 import type { Nats } from '../nats/nats.js'
-import { attemptsSubject, probeSubject, statesSubject, statusSubject } from '../wire/names.js'
+import {
+  attemptsSubject,
+  heldPacksSubject,
+  probeSubject,
+  statesSubject,
+  statusSubject,
+} from '../wire/names.js'
 import type { Deliverer } from './deliverer.js'
 
 export function answerQuestions(
   nats: Pick<Nats, 'answer'>,
-  deliverer: Pick<Deliverer, 'statusOf' | 'attemptsOf' | 'states' | 'probe'>,
+  deliverer: Pick<Deliverer, 'statusOf' | 'attemptsOf' | 'states' | 'probe' | 'held'>,
 ): { close(): Promise<unknown> } {
   const answers: Readonly<Record<string, (asked: string) => unknown>> = {
     [statusSubject]: (id) => deliverer.statusOf(id),
     [attemptsSubject]: (id) => deliverer.attemptsOf(id),
     [probeSubject]: (id) => deliverer.probe(id),
+    [heldPacksSubject]: (ids) => deliverer.held(JSON.parse(ids) as string[]),
     [statesSubject]: (ids) => deliverer.states(new Set(JSON.parse(ids) as string[])),
   }
   const open = Object.entries(answers).map(([subject, of]) =>

@@ -1,4 +1,5 @@
 /** Schemas of all kinds of events, derived from the declarations of kinds and resources. */
+import { dropReasons } from '../books/dropped.js'
 import { isoMillis } from '../core/clock.js'
 import { type DottedTree, treeOfDotted } from '../core/dotted.js'
 import { accountNameBytesMax } from '../core/limits.js'
@@ -169,22 +170,23 @@ const operatorSchemas: Readonly<Record<OperatorKind, OperatorSchema>> = {
   },
   'events_dropped.v0': {
     about:
-      'Events that waited for an event destination were dropped, because they were older than the retention.',
+      'Events that waited for an event destination were dropped, because they were older than the retention, or their messages have left the stream of deliveries.',
     object: objectOf({
       event_destination: refSchema,
       description: orNull(Type.String(), { description: "The destination's." }),
-      count: count('Events that were dropped and not announced before.'),
+      reason: oneOf(dropReasons, 'Why: too old, or no longer in the stream WEIR_DELIVERIES.'),
+      count: count('Events that were dropped for this reason and not announced before.'),
       types: Type.Array(
         objectOf({
           type: Type.String({ description: 'The kind of these events.' }),
           count: count('Events among them.'),
-          total: count('All events of the kind that the destination has lost for their age.'),
+          total: count('All events of the kind that the destination has lost for this reason.'),
         }),
       ),
       first_event_at: time('The time of the oldest event that it lost in this outage.'),
       last_event_at: time('The time of the newest event that it lost in this outage.'),
       replay: orNull(objectOf({ from: time('Where a replay begins.'), to: time('Where it ends.') }), {
-        description: 'What brings them back, all or in part; null if their records were removed.',
+        description: 'What brings them back, all or in part; null if no records of that time are there.',
       }),
       advice: Type.String({ description: 'What to do, for a person.' }),
     }),

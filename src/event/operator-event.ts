@@ -4,6 +4,7 @@
  * announced by `wire/operator-events.ts`, and take the way of audit events from there. This file loads no schemas, so
  * that every role may announce.
  */
+import type { DropReason } from '../books/dropped.js'
 import { isoMillis } from '../core/clock.js'
 import { hash128 } from '../core/ids.js'
 
@@ -39,6 +40,7 @@ export interface OperatorObjects {
   'events_dropped.v0': {
     readonly event_destination: { readonly id: string; readonly uri: string }
     readonly description: string | null
+    readonly reason: DropReason
     readonly count: number
     readonly types: readonly { readonly type: string; readonly count: number; readonly total: number }[]
     /** RFC 3339. */

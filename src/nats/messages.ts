@@ -4,6 +4,9 @@ import { headers as createHeaders, type MsgHdrs, type NatsConnection, nanos } fr
 import { messageOf, shown } from '../core/errors.js'
 import { isMessageMissing, type Patience, retried, undefinedIf } from './retry.js'
 
+/** JetStream's own: the id of a published message. */
+export const messageIdHeader = 'Nats-Msg-Id'
+
 export interface PublishOptions extends Patience {
   /** A second publish with the same id within the stream's duplicate window is acknowledged and not stored. */
   readonly msgId?: string

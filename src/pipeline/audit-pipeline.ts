@@ -3,8 +3,8 @@
  * subscriptions name their kind. Each source of audit events says how its messages are read.
  */
 
-import { noRecords } from '../books/books.js'
 import type { InputCounts, InputStream, LedgerWriter, SourceTally } from '../books/ledger.js'
+import { noRecords } from '../books/record-totals.js'
 import type { SettledInput } from '../books/settled-input.js'
 import { messageOf } from '../core/errors.js'
 import type { Occurrences } from '../core/occurrences.js'

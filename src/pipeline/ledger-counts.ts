@@ -1,6 +1,7 @@
 /** What the counts of a message look like in the ledger. */
-import { noRecords } from '../books/books.js'
+
 import type { InputCounts, SourcesEntry, SourceTally } from '../books/ledger.js'
+import { noRecords } from '../books/record-totals.js'
 import { areSame, type CountVector } from './counts.js'
 import { SourceNames } from './source-names.js'
 

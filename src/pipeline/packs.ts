@@ -7,12 +7,12 @@
  * buffer space, and when that is full nothing more is pulled.
  */
 
-import type { InputStream, LedgerWriter } from '../books/ledger.js'
+import type { InputStream, LedgerWriter, PackContents } from '../books/ledger.js'
 import { monotonicMs, sleep } from '../core/clock.js'
 import { packAgeMaxMs, packBytesTarget, packsBufferedBytesMax } from '../core/limits.js'
 import type { Nats } from '../nats/nats.js'
 import { deliverySubject } from '../wire/names.js'
-import { PackWriter } from '../wire/pack.js'
+import { type PackSummary, PackWriter } from '../wire/pack.js'
 import { packMessage } from '../wire/pack-message.js'
 import { addToSegments, formatSegments, type Segment } from '../wire/segments.js'
 
@@ -208,13 +208,15 @@ export class Packs implements Buffers {
 
   #store(destinationId: string, pack: OpenPack): void {
     const { segments, messages } = pack
-    const events = pack.writer.events
+    const { stream } = this.#deps
+    const origin = { stream, since: this.#since, segments: formatSegments(segments) }
+    const summary = pack.writer.summary()
     const bytes = pack.writer.take()
     pack.segments = []
     pack.messages = []
     pack.storedMs = monotonicMs()
     this.#deps.packStored?.(destinationId, bytes.length)
-    const storing = this.#storeUntilDone(destinationId, bytes, events, formatSegments(segments), this.#since)
+    const storing = this.#storeUntilDone(destinationId, bytes, origin, summary)
       .then((isStored) => {
         if (!isStored) return
         for (const message of messages) {
@@ -233,18 +235,19 @@ export class Packs implements Buffers {
   async #storeUntilDone(
     destination: string,
     bytes: Uint8Array,
-    events: number,
-    segments: string,
-    since: string,
+    origin: Pick<PackContents, 'stream' | 'since' | 'segments'>,
+    summary: PackSummary,
   ): Promise<boolean> {
-    const { nats, ledger, stream } = this.#deps
-    const { msgId, headers } = packMessage(destination, bytes, events, { stream, since, segments })
+    const { nats, ledger } = this.#deps
+    const { events, ...held } = summary
+    const { msgId, headers } = packMessage(destination, bytes, events, origin)
     const { signal } = this.#abort
     while (!signal.aborted) {
       try {
-        await nats.publish(deliverySubject(destination), bytes, { msgId, signal, headers })
+        const stored = await nats.publish(deliverySubject(destination), bytes, { msgId, signal, headers })
+        const { sequence } = stored
         // Entered even if the pack was stored already: its first entry may be lost.
-        await ledger.write([{ type: 'pack', destination, pack: msgId, stream, since, segments }])
+        await ledger.write([{ type: 'pack', destination, pack: msgId, ...origin, sequence, ...held }])
         return true
       } catch (error) {
         if (signal.aborted) break

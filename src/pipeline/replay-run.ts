@@ -8,8 +8,9 @@
  * evaluated is the configuration in force. Live records come first: while they wait, or take much of the time, a
  * run takes a thirtieth of it. It pulls nothing while the destination holds more than a quarter of its share.
  */
-import { noRecords } from '../books/books.js'
+
 import type { LedgerWriter } from '../books/ledger.js'
+import { noRecords } from '../books/record-totals.js'
 import { monotonicMs, sleep, yieldTurn } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import type { Occurrences } from '../core/occurrences.js'

@@ -6,6 +6,7 @@ import { DroppedEvents } from '../api/dropped-events.js'
 import { ExpiringDeadLetters } from '../api/expiring-dead-letters.js'
 import { ExpiringEvents } from '../api/expiring-events.js'
 import { StateChanges } from '../api/state-changes.js'
+import { VanishedPacks } from '../api/vanished-packs.js'
 import type { BooksKeeper } from '../books/keeper.js'
 import { now } from '../core/clock.js'
 import type { Level } from '../core/metrics.js'
@@ -64,8 +65,15 @@ export function openOperatorWatches(
     new DroppedEvents({
       ...{ nats, links, retentionMs, occurrences },
       destinations: () => destinations()?.values() ?? [],
-      droppedOf: (id) => keeper.books.dropped(id),
+      droppedOf: (id, reason) => keeper.books.dropped(id, reason),
       isTraffic: (kind) => eventKinds.some(({ name }) => name === kind),
+    }),
+  )
+  release.own(
+    new VanishedPacks({
+      ...{ nats, occurrences },
+      openPacks: () => keeper.books.openPacks,
+      isDestination: (id) => destinations()?.has(id) ?? false,
     }),
   )
   release.own(new StateChanges({ nats, view, links, occurrences }))

@@ -1,4 +1,5 @@
 /** Delivery status of an event destination; not part of the stored resource. */
+import { dropReasons } from '../books/dropped.js'
 import { objectOf, orNull, type Static, Type } from '../core/schema.js'
 import { isClockRefusal } from '../deliver/aws-clock.js'
 import type { FaultClass } from '../deliver/destination.js'
@@ -49,6 +50,13 @@ export function adviceFor(
 
 export const expiryAdvice = (expiresAt: string): string =>
   `If it stays so, its oldest events are dropped from ${expiresAt} on, because they are older than WEIR_RETENTION. With "on_expiry": "block", they wait at any age.`
+
+/**
+ * Packs that vanished are counted as dropped (`api/vanished-packs.ts`). That is not possible if the ledger lost entries of
+ * their deliveries: then no one knows what became of these events.
+ */
+export const unfoundAdvice = (events: number): string =>
+  `The backlog of ${events === 1 ? '1 event' : `${events} events`} is not there: no message holds it. The ledger WEIR_BOOKS has lost entries, so these events were delivered or lost.`
 
 /** The last error of a destination. */
 interface NamedError {
@@ -172,8 +180,14 @@ export const deliveryStatusSchema = objectOf(
       ),
     }),
     dropped: Type.Array(
-      objectOf({ type: Type.String({ description: 'The kind of these events.' }), events: count }),
-      { description: 'Events that were dropped for their age, by type.' },
+      objectOf({
+        type: Type.String({ description: 'The kind of these events.' }),
+        reason: Type.Enum([...dropReasons], {
+          description: 'age: older than the retention. vanished: their messages left WEIR_DELIVERIES.',
+        }),
+        events: count,
+      }),
+      { description: 'Events that were dropped, by type and reason.' },
     ),
     behind: orNull(behindSchema),
     last_success_at: instant,

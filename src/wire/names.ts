@@ -129,6 +129,8 @@ export const attemptsSubject = 'weir.status.attempts'
 export const statesSubject = 'weir.status.states'
 /** The API tells deliverers that a destination may work again: they try now, and answer as about its status before. */
 export const probeSubject = 'weir.status.probe'
+/** The API names packs by their ids, as JSON; each deliverer answers with those that it has in hand. */
+export const heldPacksSubject = 'weir.status.held'
 /** All that the API asks deliverers. */
 export const statusSubjects = 'weir.status.*'
 /** API processes share their counts of requests and failed logins; no other user of NATS may publish. */

@@ -38,6 +38,9 @@ export function packMessage(
 export const contentsIdIn = (msgId: string, destination: string): string =>
   msgId.slice(destination.length + 1)
 
+/** The destination of a pack, from its message id. */
+export const destinationIn = (msgId: string): string => msgId.slice(0, msgId.lastIndexOf('.'))
+
 /** What the headers of a pack say of its origin. */
 export const packOrigin = (headers: Headers | undefined): PackOrigin => ({
   stream: headers?.get(packHeaders.stream) || 'records',

@@ -13,6 +13,7 @@
  * found without parsing. A partition key contains no space, and begins with none of the characters that mark a line.
  */
 import { defaultBufferBytes, JsonBytes } from '../core/json-bytes.js'
+import { kindIn } from './event-kind.js'
 import { EventTemplate, EventTime, eventHead } from './event-template.js'
 import { type PackedEvent, TemplatedEvent, WholeEvent } from './packed-event.js'
 
@@ -36,16 +37,38 @@ export interface EventParts {
   readonly line: Uint8Array
 }
 
+/** What a pack holds: the books need it if the pack is lost. */
+export interface PackSummary {
+  readonly events: number
+  /** By kind. */
+  readonly kinds: readonly (readonly [kind: string, events: number])[]
+  /** The times of the oldest and the newest event: milliseconds since the epoch. */
+  readonly first: number
+  readonly last: number
+}
+
+/** A template of a pack. */
+interface UsedTemplate {
+  readonly template: EventTemplate | undefined
+  /** How the lines of its events begin. */
+  readonly lineHead: Uint8Array
+  events: number
+}
+
+const noTemplate = (): UsedTemplate => ({ template: undefined, lineHead: noBytes, events: 0 })
+
 /** Appends events to a growing buffer; `take` returns the pack and starts the next one. */
 export class PackWriter {
   #lines = new JsonBytes()
   #events = 0
   /** Of the last traffic event, like many before and after it. */
   #timestampMs = Number.NaN
-  #template: EventTemplate | undefined
-  #lineHead: Uint8Array = noBytes
-  /** How the lines of events begin, by template. */
-  #lineHeads = new Map<EventTemplate, Uint8Array>()
+  #firstMs = Number.POSITIVE_INFINITY
+  #lastMs = Number.NEGATIVE_INFINITY
+  #used = noTemplate()
+  #templates = new Map<EventTemplate, UsedTemplate>()
+  /** Events that have no template, by kind. */
+  #whole = new Map<string, number>()
 
   get byteLength(): number {
     return this.#lines.byteLength
@@ -58,30 +81,49 @@ export class PackWriter {
   append(partitionKey: string, timestampMs: number, json: string): void {
     this.#lines.text(`${partitionKey} ${timestampMs} ${json}\n`)
     this.#events += 1
+    this.#noteTime(timestampMs)
+    const kind = kindIn(json)
+    this.#whole.set(kind, (this.#whole.get(kind) ?? 0) + 1)
   }
 
   appendParts({ template, line }: EventParts, timestampMs: number): void {
     const lines = this.#lines
     if (timestampMs !== this.#timestampMs) {
       this.#timestampMs = timestampMs
+      this.#noteTime(timestampMs)
       lines.text(`@${timestampMs}\n`)
     }
-    if (template !== this.#template) {
-      this.#template = template
-      this.#lineHead = this.#lineHeads.get(template) ?? this.#addTemplate(template)
-    }
-    lines.bytes(this.#lineHead)
+    if (template !== this.#used.template)
+      this.#used = this.#templates.get(template) ?? this.#addTemplate(template)
+    lines.bytes(this.#used.lineHead)
     lines.bytes(line)
+    this.#used.events += 1
     this.#events += 1
   }
 
-  #addTemplate(template: EventTemplate): Uint8Array {
+  #addTemplate(template: EventTemplate): UsedTemplate {
     this.#lines.byte(templateMark)
     this.#lines.bytes(template.line)
     this.#lines.byte(lineFeed)
-    const lineHead = Buffer.from(`#${this.#lineHeads.size}\t`)
-    this.#lineHeads.set(template, lineHead)
-    return lineHead
+    const lineHead = Buffer.from(`#${this.#templates.size}\t`)
+    const used = { template, lineHead, events: 0 }
+    this.#templates.set(template, used)
+    return used
+  }
+
+  #noteTime(ms: number): void {
+    if (ms < this.#firstMs) this.#firstMs = ms
+    if (ms > this.#lastMs) this.#lastMs = ms
+  }
+
+  /** Of the pack that `take` will return; it holds an event. */
+  summary(): PackSummary {
+    const kinds = new Map(this.#whole)
+    for (const [{ line }, { events }] of this.#templates) {
+      const kind = kindIn(line.toString('latin1'))
+      kinds.set(kind, (kinds.get(kind) ?? 0) + events)
+    }
+    return { events: this.#events, kinds: [...kinds], first: this.#firstMs, last: this.#lastMs }
   }
 
   /** The pack's bytes, which the caller owns from now on; empty if nothing was appended. */
@@ -91,8 +133,11 @@ export class PackWriter {
     this.#lines = new JsonBytes(Math.max(defaultBufferBytes, pack.length))
     this.#events = 0
     this.#timestampMs = Number.NaN
-    this.#template = undefined
-    if (this.#lineHeads.size > 0) this.#lineHeads = new Map()
+    this.#firstMs = Number.POSITIVE_INFINITY
+    this.#lastMs = Number.NEGATIVE_INFINITY
+    this.#used = noTemplate()
+    if (this.#templates.size > 0) this.#templates = new Map()
+    if (this.#whole.size > 0) this.#whole = new Map()
     return pack
   }
 }

@@ -381,6 +381,55 @@ t.test(
   },
 )
 
+t.test('a pack that vanished counts once, by kind, unless it was delivered before', async (t) => {
+  const books = new Books()
+  const of = { destination: 'ed_a', stream: 'records', since: 'run 1' } as const
+  const kinds = [
+    ['log.v0', 2],
+    ['tcp_connection_closed.v0', 1],
+  ] as const
+  const stored = (sequence: number, segments = `${sequence}:3`): LedgerEntry => {
+    const held = { sequence, kinds, first: sequence, last: sequence + 10 }
+    return { type: 'pack', ...of, pack: `ed_a.${sequence}`, segments, ...held }
+  }
+  const settled = (sequence: number): LedgerEntry => ({
+    type: 'input',
+    ...{ stream: 'records', since: 'run 1', ranges: [[sequence, sequence]] },
+    counts: counts({ ed_a: 3, ed_b: 0 }),
+  })
+  const delivered = (sequence: number): LedgerEntry => ({
+    ...{ type: 'delivered', ...of, pack: `ed_a.${sequence}`, segments: `${sequence}:3` },
+    ...{ dead: [], retried: 0, target: 'kinesis', last: noOutcomes },
+  })
+  const vanished: LedgerEntry = {
+    ...{ type: 'vanished', destination: 'ed_a', at: 1_000 },
+    packs: ['ed_a.1', 'ed_a.2', 'ed_a.3', 'ed_a.unknown'],
+  }
+  for (const sequence of [1, 2, 3, 4])
+    for (const entry of [stored(sequence), settled(sequence)]) books.add(entry)
+  books.add(delivered(2))
+  for (const entry of [vanished, vanished, stored(1), delivered(1)]) books.add(entry)
+  const kept = new Books(JSON.parse(JSON.stringify(books.snapshot())))
+  for (const known of [books, kept]) {
+    t.match(known.destination('ed_a'), { produced: 12, delivered: 3, dropped: 6, backlog: 3 })
+    t.strictSame(known.dropped('ed_a', 'age').kinds, {})
+    t.match(known.dropped('ed_a', 'vanished'), {
+      kinds: { 'log.v0': 4, 'tcp_connection_closed.v0': 2 },
+      episode: { beganAt: 1_000, first: 1, last: 13 },
+    })
+    t.match(
+      booksMetrics(known, () => 'kinesis'),
+      /^weir_events_vanished_total\{kind="log.v0",target="kinesis"\} 4$/m,
+    )
+    t.strictSame([...known.openPacks.keys()], ['ed_a.4'])
+  }
+  // The same messages again, of a pipeline that was killed: only what is new in it counts.
+  books.add({ ...stored(5, '4-5:3'), pack: 'ed_a.5' } as LedgerEntry)
+  books.add(settled(5))
+  books.add({ type: 'vanished', destination: 'ed_a', at: 2_000, packs: ['ed_a.5'] })
+  t.match(books.destination('ed_a'), { produced: 15, dropped: 9, backlog: 3 })
+})
+
 t.test('dropped events count once, by kind, and only those that the pack counts', async (t) => {
   const dropped = (pack: string, segments: string, kinds: [string, string][], at = 1_000): LedgerEntry => ({
     type: 'delivered',
@@ -410,7 +459,7 @@ t.test('dropped events count once, by kind, and only those that the pack counts'
   const kept = new Books(JSON.parse(JSON.stringify(books.snapshot())))
   for (const known of [books, kept]) {
     t.match(known.destination('ed_a'), { produced: 6, delivered: 3, dropped: 3, backlog: 0 })
-    t.strictSame(known.dropped('ed_a').kinds, { 'log.v0': 2, 'tcp_connection_closed.v0': 1 })
+    t.strictSame(known.dropped('ed_a', 'age').kinds, { 'log.v0': 2, 'tcp_connection_closed.v0': 1 })
     const metrics = booksMetrics(known, () => 'kinesis')
     t.match(metrics, /^weir_events_expired_total\{kind="log.v0",target="kinesis"\} 2$/m)
     t.match(metrics, /^weir_events_dropped_total\{target="kinesis"\} 3$/m)
@@ -423,7 +472,7 @@ t.test('dropped events count once, by kind, and only those that the pack counts'
     books.add({ ...pack, pack: `p${sequence}`, segments: `${sequence}:3` })
     books.add(settled(sequence))
     books.add(dropped(`p${sequence}`, `${sequence}:3`, [['log.v0', `${sequence}:3`]], at))
-    const { kinds } = books.dropped('ed_a').episode!
+    const { kinds } = books.dropped('ed_a', 'age').episode!
     t.equal(kinds['log.v0'], at === later ? 3 : 5, 'an episode ends with an hour without a drop')
   }
   books.add({ type: 'dropped', destination: 'ed_a' })

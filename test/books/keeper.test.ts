@@ -1,9 +1,9 @@
 /** Keepers of the books: several at a time, and with a ledger that is killed or restored from a backup. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { noRecords } from '../../src/books/books.js'
 import { BooksKeeper } from '../../src/books/keeper.js'
 import { LedgerReading } from '../../src/books/reading.js'
+import { noRecords } from '../../src/books/record-totals.js'
 import { Snapshots } from '../../src/books/snapshots.js'
 import { createLogger } from '../../src/core/log.js'
 import { createRegistry } from '../../src/core/metrics.js'

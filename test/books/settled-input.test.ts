@@ -1,7 +1,7 @@
 /** Which message of an input was settled last, asked by a process that keeps no books. */
 import t from 'tap'
-import { noRecords } from '../../src/books/books.js'
 import { BooksKeeper } from '../../src/books/keeper.js'
+import { noRecords } from '../../src/books/record-totals.js'
 import { SettledInput } from '../../src/books/settled-input.js'
 import { createLogger } from '../../src/core/log.js'
 import { createRegistry } from '../../src/core/metrics.js'

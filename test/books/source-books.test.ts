@@ -1,8 +1,9 @@
 /** Counts of sources by list give what counts of each source give, whoever keeps the books and however often. */
 import fc from 'fast-check'
 import t from 'tap'
-import { Books, noRecords } from '../../src/books/books.js'
+import { Books } from '../../src/books/books.js'
 import type { InputCounts, LedgerEntry, SourceName, SourceTally } from '../../src/books/ledger.js'
+import { noRecords } from '../../src/books/record-totals.js'
 import { SourceBooks } from '../../src/books/source-books.js'
 
 const sourceNames = Array.from({ length: 6 }, (_, at): SourceName => [`es_${at}`, 'log.v0', `ed_${at % 4}`])

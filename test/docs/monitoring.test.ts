@@ -152,6 +152,7 @@ const unwatched: Readonly<Record<string, readonly string[]>> = {
     'weir_delivery_refused_total',
     'weir_events_expiring_announcements_total',
     'weir_events_dropped_announced_total',
+    'weir_events_vanished_announced_total',
   ],
   'the state of the destination shows it': ['weir_destination_pauses_by_hand_total'],
   'decisions add up to it': ['weir_records_evaluated_total'],

@@ -115,7 +115,7 @@ t.test('failing and paused by hand: announced, dropped once, counted by type', a
   ] as const) {
     const status = await statusOf(deployment, name)
     t.match(status, { backlog: { events: 0, oldest_at: null, expires_at: null } }, name)
-    t.strictSame(status.dropped, [{ type, events: count }])
+    t.strictSame(status.dropped, [{ type, reason: 'age', events: count }])
     t.equal(balance(status), 0)
     t.equal(await nats.nextMessage(deliveriesStream, deliverySubject(destinations[name])), undefined)
   }

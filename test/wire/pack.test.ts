@@ -139,6 +139,29 @@ function checkEvent(t: Test, event: PackedEvent, id: string, timestampMs: number
   t.equal(target.toString('latin1', end, event.writeKey(target, end)), id)
 }
 
+t.test(
+  'a writer counts the events of its pack by kind, and knows the times of the first and the last',
+  (t) => {
+    const writer = new PackWriter()
+    const closed = EventTemplate.of(['{"event_id":"ev_', '","event_type":"log.v0","at":"', '"}'])
+    const line = Buffer.from('abc\n')
+    for (const timestampMs of [7, 9, 5]) writer.appendParts({ template: closed, line }, timestampMs)
+    writer.append('k', 8, '{"event_id":"ev_1","event_type":"tcp_edge_created.v0"}')
+    writer.append('k', 8, '{"event_id":"ev_2","event_type":"log.v0"}')
+    const kinds = new Map([
+      ['log.v0', 4],
+      ['tcp_edge_created.v0', 1],
+    ])
+    const summary = writer.summary()
+    t.match(summary, { events: 5, first: 5, last: 9 })
+    t.strictSame(new Map([...summary.kinds].sort()), kinds)
+    writer.take()
+    writer.append('k', 3, '{"event_id":"ev_3","event_type":"log.v0"}')
+    t.strictSame(writer.summary(), { events: 1, kinds: [['log.v0', 1]], first: 3, last: 3 })
+    t.end()
+  },
+)
+
 t.test('a pack holds a template once, and a time as long as it stays', (t) => {
   const writer = new PackWriter()
   const [one, other] = [templateOf('34', ['é']), templateOf('56', [])]
