@@ -42,6 +42,9 @@ function isBefore({ numbers, isPreview }: Version, wanted: Numbers): boolean {
   return different === -1 ? isPreview : numbers[different]! < wanted[different]!
 }
 
+/** The first version with the feature. */
+export const firstWith = (feature: keyof typeof features): string => features[feature].join('.')
+
 /** False for a version that can't be read. */
 export function supports(version: unknown, feature: keyof typeof features): boolean {
   const parsed = parseVersion(version)

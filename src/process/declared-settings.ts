@@ -65,6 +65,7 @@ export const declared = {
   nats: {
     servers: optional('NATS_URL', form.natsServers),
     localPort: required('WEIR_NATS_PORT', form.integer(0, 65_535)),
+    sync: required('WEIR_NATS_SYNC', form.oneOf('interval', 'always')),
     inboxPrefix: required('WEIR_NATS_INBOX_PREFIX', form.subjectPrefix),
     replicas: required('WEIR_NATS_REPLICAS', form.integer(1, 5)),
     retentionMs: required('WEIR_RETENTION', form.duration(10 * secondMs, 365 * dayMs)),

@@ -13,6 +13,7 @@ export const openLocalNats = ({ nats, data }: Settings, occurrences: Occurrences
     dataDir: data.dir,
     port: nats.localPort,
     storageMaxBytes: nats.storageMaxBytes,
+    syncsAlways: nats.sync === 'always',
     access: natsAccess,
     occurrences,
   })

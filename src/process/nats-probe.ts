@@ -1,5 +1,7 @@
 /** Probes ports of this machine without a NATS client: a NATS server greets with a line about itself. */
+import { spawnSync } from 'node:child_process'
 import { connect, createServer } from 'node:net'
+import { firstWith, supports } from '../nats/server-versions.js'
 
 const greetingTimeoutMs = 1_000
 const greetingBytesMax = 64 * 1024
@@ -58,3 +60,15 @@ const listenOnce = (port: number): Promise<number> =>
       server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : port))
     })
   })
+
+const askMaxMs = 10_000
+
+/** Throws if the server would refuse its configuration, or ignore it, because it is too old. */
+export function expectSyncAlways(executable: string, env?: NodeJS.ProcessEnv): void {
+  const { stdout } = spawnSync(executable, ['--version'], { encoding: 'utf8', env, timeout: askMaxMs })
+  const version = /\d+\.\d+\.\d+\S*/.exec(stdout ?? '')?.[0]
+  if (supports(version, 'syncAlways')) return
+  throw new Error(
+    `WEIR_NATS_SYNC=always needs nats-server ${firstWith('syncAlways')} or newer, and ${executable} is ${version ?? 'of an unknown version'}. Put a current one on PATH, or remove the setting.`,
+  )
+}

@@ -29,7 +29,7 @@ import {
   writePort,
   writeServerRecord,
 } from './nats-files.js'
-import { freePort, isPortFree, readGreeting } from './nats-probe.js'
+import { expectSyncAlways, freePort, isPortFree, readGreeting } from './nats-probe.js'
 import { ServerStderr } from './nats-stderr.js'
 import { processStart } from './process-start.mjs'
 
@@ -43,6 +43,8 @@ interface NatsServerOptions {
   readonly port: number
   /** The limit of each stream: the server's total must hold several. */
   readonly storageMaxBytes: number
+  /** Sync every write to the disk before it is acknowledged; default: every two minutes. */
+  readonly syncsAlways?: boolean
   /** Only these users may connect. */
   readonly access: NatsAccess
   readonly occurrences: Occurrences
@@ -73,6 +75,7 @@ const withWatcher =
 /** Starts the server and resolves when it answers. */
 export async function openNatsServer(options: NatsServerOptions): Promise<NatsServer> {
   if (options.executable === undefined) throw new Error(natsServerMissing)
+  if (options.syncsAlways) expectSyncAlways(options.executable, options.environment)
   const dir = join(options.dataDir, 'nats')
   mkdirSync(dir, { recursive: true, mode: 0o700 })
   const leftover = readServerRecord(dir)
@@ -180,9 +183,9 @@ export class NatsServer {
 
   /** Starts the process; the promise resolves with how it ended. */
   #spawn(): Promise<string> {
-    const { storageMaxBytes, access } = this.#options
+    const { access } = this.#options
     const accounts = accountsConfig(access.accounts, (user) => this.#passwords.get(user)!)
-    writeConfig(this.#dir, this.#port, storageMaxBytes, accounts)
+    writeConfig(this.#dir, this.#port, this.#options, accounts)
     const args = ['-c', withWatcher, 'sh', this.#executable, '-c', configPath(this.#dir)]
     const { environment: env } = this.#options
     const child = spawn('/bin/sh', args, { stdio: ['pipe', 'ignore', 'pipe'], detached: true, env })
@@ -238,7 +241,12 @@ const logPath = (dir: string): string => join(dir, 'server.log')
  * Passwords are in this file, so that they are never on a command line. The server also reads JSON. The name is unique
  * for each start, to distinguish the server from any other on its port.
  */
-function writeConfig(dir: string, port: number, storageMaxBytes: number, accounts: object): void {
+function writeConfig(
+  dir: string,
+  port: number,
+  { storageMaxBytes, syncsAlways }: NatsServerOptions,
+  accounts: object,
+): void {
   const config = {
     server_name: `weir-${randomToken(9)}`,
     host: '127.0.0.1',
@@ -250,6 +258,7 @@ function writeConfig(dir: string, port: number, storageMaxBytes: number, account
     jetstream: {
       store_dir: join(dir, 'store'),
       max_file_store: storageMaxBytes * streamsOfFullSizeMax,
+      ...(syncsAlways && { sync_interval: 'always' }),
     },
     accounts,
   }

@@ -25,6 +25,7 @@ import { row as latency } from './rows/latency.js'
 import { row as natsDecide } from './rows/nats-decide.js'
 import { row as packing } from './rows/packing.js'
 import { row as processes } from './rows/processes.js'
+import { row as publishing } from './rows/publishing.js'
 import { row as replay } from './rows/replay.js'
 import { row as size } from './rows/size.js'
 import { row as start } from './rows/start.js'
@@ -48,6 +49,7 @@ const rows: readonly BenchRow[] = [
   natsDecide,
   packing,
   processes,
+  publishing,
   replay,
   start,
   size,

@@ -27,16 +27,17 @@ const access: NatsAccess = {
   accounts: { HOME: { jetstream: 'enabled', users: [{ name: 'one' }, { name: 'two' }] } },
 }
 
-const open = (dataDir: string, port = 0, registry = createRegistry(), logger = silentLogger()) =>
-  openNatsServer({
-    executable: localNatsServer(),
-    environment: { ...process.env, MARK: 'here' },
-    dataDir,
-    port,
-    storageMaxBytes: 8 * gibibyte,
-    access,
-    occurrences: createOccurrences({ logger, registry }),
-  })
+const optionsOf = (dataDir: string, port = 0, registry = createRegistry(), logger = silentLogger()) => ({
+  executable: localNatsServer(),
+  environment: { ...process.env, MARK: 'here' },
+  dataDir,
+  port,
+  storageMaxBytes: 8 * gibibyte,
+  access,
+  occurrences: createOccurrences({ logger, registry }),
+})
+
+const open = (...options: Parameters<typeof optionsOf>) => openNatsServer(optionsOf(...options))
 
 function loggedLines() {
   const lines: { readonly msg: string }[] = []
@@ -68,6 +69,32 @@ if (process.argv[2] === 'owner') {
     t.equal(processStart(pid), undefined)
     t.notOk(server.isUp())
     t.ok(await isPortFree(server.port))
+  })
+
+  t.test('syncing before each acknowledgement needs a server that can do it', async (t) => {
+    const dir = tempDir(t)
+    const dataDir = join(dir, 'data')
+    for (const [says, named] of [
+      ['nats-server: v2.9.10', '2.9.10'],
+      ['', 'of an unknown version'],
+    ] as const) {
+      const executable = join(dir, `old-${named}`)
+      writeFileSync(executable, `#!/bin/sh\necho "${says}"\n`, { mode: 0o700 })
+      const message = `WEIR_NATS_SYNC=always needs nats-server 2.10.0 or newer, and ${executable} is ${named}. Put a current one on PATH, or remove the setting.`
+      await t.rejects(openNatsServer({ ...optionsOf(dataDir), executable, syncsAlways: true }), { message })
+    }
+    t.notOk(existsSync(dataDir), 'nothing was started')
+  })
+
+  t.test('a server that syncs before each acknowledgement', async (t) => {
+    const dir = tempDir(t)
+    const opened = await openNatsServer({ ...optionsOf(dir), syncsAlways: true }).catch(
+      (error: Error) => error,
+    )
+    if (opened instanceof Error) return void t.match(opened.message, /^WEIR_NATS_SYNC=always needs/)
+    t.teardown(() => opened.close())
+    const { jetstream } = JSON.parse(readFileSync(join(dir, 'nats', 'server.conf'), 'utf8'))
+    t.equal(jetstream.sync_interval, 'always', 'a server does not start with a setting that it does not know')
   })
 
   t.test('only its users may connect, by passwords that stay', async (t) => {
