@@ -37,7 +37,7 @@ const users = Type.Array(principal, {
 export const hostPrincipals = defaulted(hosts, [], { atCreation: true })
 export const userPrincipals = required(users, { atCreation: true })
 
-/** Signed if no host is named: OpenSSH 10.3 and later refuse an empty list, and earlier ones read the pattern, too. */
+/** Signed if no host is named: clients from OpenSSH 10.3 on refuse an empty list and take this pattern; earlier ones refuse the pattern. */
 const everyHost = '*'
 
 const time = {
