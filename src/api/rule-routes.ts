@@ -13,6 +13,7 @@ import { slicesOf } from './bounded-work.js'
 import { whileKeyLasts } from './caller.js'
 import { type ApiContext, queryOf, requestBody, rowAt, sendJson } from './context.js'
 import { describe, routePath, writeParameters } from './openapi.js'
+import { removedRules } from './removed-parts.js'
 import { planRules, rulesBodySchema, wantedRules } from './rule-replacement.js'
 import { answerTrial, openJob, rangeSince, tryParameter } from './trial-requests.js'
 import type { Trials } from './trials.js'
@@ -41,14 +42,16 @@ export function registerRules(app: FastifyInstance, context: ApiContext, trials:
     const plan = whileKeyLasts(caller, planRules(caller, id, wanted, now(), presenter, slices))
     if (since !== undefined) {
       if (validateOnly) throw badRequest('"try" and "validate_only" exclude each other: send one of them.')
-      const { rules } = await plan(await store.settled(caller.accountId), 0)
+      const state = await store.settled(caller.accountId)
+      const { rules } = await plan(state, 0)
+      const removes = await removedRules(state, id, rules, slices)
       const job = {
         ...openJob(context, caller, rangeSince('try', since, trials.retentionMs)),
         rows: [],
         policyId: id,
       }
       const draftOf = { kind: ipPolicy.kind, id, part: 'rules' }
-      return answerTrial(context, reply, await trials.start({ draftOf, job, rules: rules as never }))
+      return answerTrial(context, reply, await trials.start({ draftOf, job, removes, rules: rules as never }))
     }
     const counts = validateOnly
       ? (await plan(await store.settled(caller.accountId), 0)).result

@@ -50,6 +50,9 @@ export const shownTrial = ({ presenter }: ApiContext, { id, ...trial }: StoredTr
   id,
   uri: presenter.links.uri(`${trialsPath}/${id}`),
   ...trial,
+  // Trials that an earlier version began have none.
+  removes: trial.removes ?? [],
+  removes_left_out: trial.removes_left_out ?? 0,
 })
 
 /** The answer to a request that began a trial. */

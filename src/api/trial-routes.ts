@@ -13,10 +13,11 @@ import { resources } from '../resource/registry.js'
 import { trialSchema } from '../resource/trial.js'
 import type { Plan } from '../store/plan.js'
 import { whileKeyLasts } from './caller.js'
-import { type ApiContext, pathParams, queryOf, requestBody, rowAt, sendJson } from './context.js'
+import { type ApiContext, pathParams, queryOf, readable, requestBody, rowAt, sendJson } from './context.js'
 import { changesExample, createExample, moduleExample } from './examples.js'
 import { article, asInPart, createValues, moduleValue, updateValues } from './input.js'
 import { createSchema, describe, patchSchema, routePath, shownBy, trialsPath } from './openapi.js'
+import { removedParts } from './removed-parts.js'
 import { answerTrial, openJob, rangeSince, shownTrial, sinceParameter } from './trial-requests.js'
 import type { TrialRequest, Trials } from './trials.js'
 import { withRows } from './write-handlers.js'
@@ -61,7 +62,8 @@ export function registerTrials(app: FastifyInstance, context: ApiContext, trials
       const planned = whileKeyLasts(caller, withRows(plan))
       const rows = await context.store.rehearse(caller.accountId, caller.principal, planned)
       const job = { ...openJob(context, caller, range), rows }
-      return answerTrial(context, reply, await trials.start({ draftOf, job, rules: [] }))
+      const removes = removedParts(readable(context), rows)
+      return answerTrial(context, reply, await trials.start({ draftOf, job, removes, rules: [] }))
     })
   }
   for (const resource of resources) {

@@ -32,6 +32,8 @@ export type StoredTrial = Omit<Trial, 'uri'>
 export interface TrialRequest {
   readonly draftOf: Trial['draft_of']
   readonly job: TrialJob
+  /** What the draft removes, for people. */
+  readonly removes: readonly string[]
   /** All rules of the drafted policy. */
   readonly rules: readonly IpRule[]
 }
@@ -52,6 +54,9 @@ interface Entry {
   /** When its API wrote it last. */
   readonly writtenMs: number
 }
+
+/** What a draft removes is named, up to so many parts: an IP policy has up to 100,000 rules. */
+const removesMax = 100
 
 /** A client waits for the answer. */
 const patienceMs = 5_000
@@ -98,11 +103,11 @@ export class Trials {
     }
   }
 
-  async #start({ draftOf, job, rules }: TrialRequest): Promise<StoredTrial> {
+  async #start({ draftOf, job, removes, rules }: TrialRequest): Promise<StoredTrial> {
     const { bucket, ensureBucket, start, occurrences } = this.#options
     const { accountId } = job
     await ensureBucket()
-    const trial = newTrial(draftOf, job)
+    const trial = newTrial(draftOf, job, removes)
     await this.#beLatest(accountId, trial.id)
     const key = keyOf(accountId, trial.id)
     const revision = await bucket.replace(key, entryJson(trial), 0)
@@ -158,12 +163,18 @@ export class Trials {
 const tooMany = (message: string): WeirError =>
   new WeirError('ERR_RATE_LIMIT', message, { retryAfterSeconds: 5 })
 
-function newTrial(draftOf: Trial['draft_of'], { sinceMs, untilMs }: TrialJob): StoredTrial {
+function newTrial(
+  draftOf: Trial['draft_of'],
+  { sinceMs, untilMs }: TrialJob,
+  removes: readonly string[],
+): StoredTrial {
   return {
     id: newId(trialIdPrefix),
     created_at: isoMillis(now()),
     state: 'running',
     draft_of: draftOf,
+    removes: removes.slice(0, removesMax),
+    removes_left_out: Math.max(0, removes.length - removesMax),
     since: isoMillis(sinceMs),
     until: isoMillis(untilMs),
     progress: { records: 0, bytes: 0, at: null },

@@ -20,10 +20,15 @@ export function trialReport(trial: Trial): string {
     lines.push(
       `The trial ended early, at ${progress.at}: its limit of ${stopped_by} was reached. This is about the records before.`,
     )
+  if (trial.removes.length > 0)
+    lines.push(`The draft removes what is there now: ${[...trial.removes, ...leftOut(trial)].join(', ')}.`)
   if (decisions !== null) lines.push(...decisionLines(decisions))
   if (events !== null) lines.push(...eventLines(events))
   return `${lines.join('\n')}\n`
 }
+
+const leftOut = ({ removes_left_out: more }: Trial): string[] =>
+  more === 0 ? [] : [`and ${number(more)} more`]
 
 function decisionLines(decisions: TrialDecisions): string[] {
   const { records, changed, matrix, examples } = decisions

@@ -140,6 +140,8 @@ export const trialExample = {
   created_at: '2026-11-20T10:00:00.000Z',
   state: 'done',
   draft_of: { kind: 'tcp_edge', id: edge, part: 'policies' },
+  removes: ['inbound[1] "office hours"'],
+  removes_left_out: 0,
   since: '2026-11-20T09:00:00.000Z',
   until: '2026-11-20T10:00:00.000Z',
   progress: { records: 7514, bytes: 4_300_000, at: '2026-11-20T09:59:59.750Z' },
@@ -193,6 +195,11 @@ export const trialSchema = objectOf(
         description: 'The module, or `rules`; null if the draft is of the whole.',
       }),
     }),
+    removes: Type.Array(Type.String(), {
+      description:
+        'What is there and the draft lacks, because it replaces the whole: traffic policies by place and name, IP policies by id, rules by action and range.',
+    }),
+    removes_left_out: Type.Integer({ minimum: 0, description: 'How many more it removes.' }),
     since: Type.String({ description: 'Records from this time …' }),
     until: Type.String({ description: '… to this one are read.' }),
     progress: objectOf(

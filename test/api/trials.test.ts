@@ -1,5 +1,6 @@
 /** Drafts over the management API, tried on recorded traffic: checked as their writes, and leaving nothing. */
 import t from 'tap'
+import type { Trial } from '../../src/resource/trial.js'
 import type { StartTrial } from '../../src/trial/trial-process.js'
 import { openTestStore } from '../harness/api.js'
 import { all, type Caller, refused } from '../harness/caller.js'
@@ -236,6 +237,46 @@ t.test('trials that do not end by themselves', async (t) => {
     const { id } = await client.tcpEdge.policies.try(edge.id, denyAll)
     await client.cancelTrial(id)
     t.match(await client.trial(id), { state: 'cancelled', error: null })
+  })
+
+  await t.test('what a draft removes is named', async (t) => {
+    const removesOf = async ({ id, removes, removes_left_out }: Trial) => {
+      await client.cancelTrial(id)
+      return removes_left_out === 0 ? removes : [...removes.slice(0, 1), removes_left_out]
+    }
+    const log = { actions: [{ type: 'log' as const, config: { Metadata: {} } }] }
+    const named = (name: string) => ({ name, ...log })
+    const other = await client.tcpEdge.create({
+      policies: { inbound: [named('a'), log, named('b'), log], outbound: [named('a')] },
+    })
+    const draft = { inbound: [{ name: 'b', actions: [{ type: 'deny' as const }] }, log] }
+    t.strictSame(
+      await removesOf(await client.tcpEdge.policies.try(other.id, draft)),
+      ['inbound[0] "a"', 'inbound[3]', 'outbound[0] "a"'],
+      'a policy that is changed or moved is not removed',
+    )
+    t.strictSame(await removesOf(await client.tcpEdge.policies.try(edge.id, draft)), [], 'there was none')
+
+    const office = await client.ipPolicy.create({ description: 'office' })
+    const home = await client.ipPolicy.create({})
+    const ids = { ip_policy_ids: [office.id, home.id] }
+    await client.tcpEdge.ip_restriction.put(other.id, ids)
+    t.strictSame(
+      await removesOf(await client.tcpEdge.ip_restriction.try(other.id, { ip_policy_ids: [home.id] })),
+      [`IP policy ${office.id} "office"`],
+    )
+    const restriction = await client.ipRestriction.create({ type: 'endpoints', enforced: false, ...ids })
+    t.strictSame(
+      await removesOf(await client.tryRestriction(restriction.id, { ip_policy_ids: [office.id] })),
+      [`IP policy ${home.id}`],
+    )
+    const rules = Array.from({ length: 103 }, (_, n) => ({ cidr: `10.0.0.${n}`, action: 'deny' as const }))
+    await client.replaceRules(office.id, rules)
+    t.strictSame(await removesOf(await client.tryRules(office.id, rules.slice(2))), [
+      'deny 10.0.0.0/32',
+      'deny 10.0.0.1/32',
+    ])
+    t.match(await removesOf(await client.tryRules(office.id, [])), [/^deny 10\.0\.0\.\d+\/32$/, 3])
   })
 
   await t.test('a process that crashes: the trial has failed, with the reason', async (t) => {

@@ -10,6 +10,7 @@ t.test('a draft that changes decisions', async (t) => {
   for (const line of [
     'Records from 2026-11-20T09:00:00.000Z to 2026-11-20T10:00:00.000Z.',
     'The trial ended early, at 2026-11-20T09:59:59.750Z: its limit of time was reached. This is about the records before.',
+    'The draft removes what is there now: inbound[1] "office hours".',
     '310 of 7,514 records would be decided differently.',
     '  allow → allow  7,204',
     '  allow → deny   310',
