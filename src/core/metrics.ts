@@ -155,6 +155,8 @@ export function levelsOf(
     registers: [registry],
     collect() {
       this.reset()
+      // Without labels, a reset sets it to 0.
+      if (labels.length === 0) this.remove()
       for (const [labels, value] of readLevels()) this.set(labels, value)
     },
   })

@@ -1,5 +1,5 @@
 /** Occurrences of processing records and delivering events: part of the table of `occurrences.ts`. */
-import { boundedError, boundedWarn, count, error, gauge, info, warn } from './occurrence.js'
+import { boundedError, boundedWarn, count, error, info, levels, warn } from './occurrence.js'
 
 // --- pipeline ---
 
@@ -253,9 +253,12 @@ export const delivery = {
     'weir_aws_clock_differences_total',
     'Times that a difference between the clock of this machine and that of AWS was found, or another one than before.',
   ),
-  awsClockOffset: gauge(
+  // Only from processes that know it: all that do have the same, and 0 of the others must not hide it.
+  awsClockOffset: levels(
     'weir_aws_clock_offset_seconds',
-    'How far the clock of AWS is ahead of that of this machine, if it is more than a minute; negative if it is behind.',
+    'How far the clock of AWS is ahead of that of this machine, negative if it is behind; only if it is more than a minute.',
+    [],
+    'max',
   ),
   destinationPaused: error(
     'A destination is paused until its credentials or configuration are corrected; it is probed.',

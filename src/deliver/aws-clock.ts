@@ -69,12 +69,12 @@ export class AwsClock {
 export const differenceText = (offsetMs: number): string =>
   `${Math.round(Math.abs(offsetMs) / 1000)} s ${offsetMs > 0 ? 'behind' : 'ahead of'} that of AWS`
 
-/** The clock of a process; each new difference is logged and measured. */
-export const openAwsClock = (
-  occurrences: Pick<Occurrences, 'awsClockOffset' | 'awsClockDiffers'>,
-): AwsClock =>
-  new AwsClock((offsetMs) => {
-    const offset = Math.round(offsetMs / 1000)
-    occurrences.awsClockOffset({}, offset)
-    if (offset !== 0) occurrences.awsClockDiffers({ offset_seconds: offset })
+/** The clock of a process; each new difference is logged, and the difference measured. */
+export function openAwsClock(occurrences: Pick<Occurrences, 'awsClockOffset' | 'awsClockDiffers'>): AwsClock {
+  const inSeconds = (offsetMs: number): number => Math.round(offsetMs / 1000)
+  const clock = new AwsClock((offsetMs) => {
+    if (offsetMs !== 0) occurrences.awsClockDiffers({ offset_seconds: inSeconds(offsetMs) })
   })
+  occurrences.awsClockOffset(() => (clock.offsetMs === 0 ? [] : [[{}, inSeconds(clock.offsetMs)]]))
+  return clock
+}
