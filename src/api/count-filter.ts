@@ -34,6 +34,9 @@ const rowMembers: Readonly<Record<string, readonly (keyof DecisionRow)[]>> = {
   'http.response.body_length': ['type', 'bytesOut'],
   source: ['source'],
   weight: ['weight'],
+  method: ['method'],
+  path: ['path'],
+  status_code: ['status'],
 }
 
 /** A filter that chooses what is counted. Throws a `WeirError` also for a name by which nothing can be counted. */
@@ -76,6 +79,9 @@ const unreadRow: DecisionRow = {
   bytesOut: 0,
   sequence: 0,
   line: 0,
+  method: '',
+  path: '',
+  status: '',
   source: 'record',
   weight: 1,
 }

@@ -9,9 +9,9 @@ import { boundsOf, type Cidr, parseCidr } from '../core/cidr.js'
 import { trafficEvents } from '../event/catalog.js'
 import { compileSearch, namesIn } from '../expr/expression.js'
 import type { Condition, Requirement } from '../expr/requirement.js'
-import { defineScope, type ScopeName } from '../expr/scope.js'
+import { defineScope, type ScopeName, type Spelling } from '../expr/scope.js'
 import { nameAliases } from '../record/policy-scope.js'
-import { addressSpelling, serverHost, serverSpelling } from '../record/spelling.js'
+import { addressSpelling, methodSpelling, serverHost, serverSpelling } from '../record/spelling.js'
 import { type LoggedDecision, loggedDecisionSchema } from '../resource/logged-decision.js'
 import type { LogCondition, NumberColumn, TextColumn } from '../store/log-condition.js'
 import { filterOf, namesOfSchema } from './list-filter.js'
@@ -26,11 +26,20 @@ interface DecisionFilter {
 
 type Name = ScopeName<LoggedDecision>
 
+const spellings: Readonly<Record<string, Spelling>> = { client_ip: addressSpelling, method: methodSpelling }
+
 /** Null is no value here, as in events: `asn < 100` is false without one. */
 const members: Readonly<Record<string, Name>> = Object.fromEntries(
   namesOfSchema(loggedDecisionSchema).map(([name, { read, ...rest }]) => {
-    const spelling = name === 'client_ip' ? { spelling: addressSpelling } : {}
-    return [name, { ...rest, ...spelling, read: (decision: LoggedDecision) => read(decision) ?? undefined }]
+    const spelling = spellings[name]
+    return [
+      name,
+      {
+        ...rest,
+        ...(spelling && { spelling }),
+        read: (decision: LoggedDecision) => read(decision) ?? undefined,
+      },
+    ]
   }),
 )
 
@@ -57,6 +66,9 @@ const eventNames: Readonly<Record<string, Name>> = {
   'edge.id': members['edge_id']!,
   'route.id': members['route_id']!,
   configuration_revision: members['revision']!,
+  'http.request.method': members['method']!,
+  'http.request.url.path': members['path']!,
+  'http.response.status_code': members['status_code']!,
 }
 
 const names = { ...members, ...eventNames }

@@ -34,6 +34,9 @@ export const shownDecision = (row: DecisionRow): LoggedDecision => ({
   line: row.source === 'asked' ? null : row.line,
   source: row.source,
   weight: row.weight,
+  method: row.method || null,
+  path: row.path || null,
+  status_code: row.status === '' ? null : Number(row.status),
 })
 
 /** A row that was stored twice comes twice in a row, and is shown once. */

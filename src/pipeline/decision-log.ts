@@ -3,8 +3,9 @@ import { sharedSlot } from '../core/ip.js'
 import type { Occurrences } from '../core/occurrences.js'
 import type { Judgement } from '../evaluate/judgement.js'
 import type { Nats } from '../nats/nats.js'
+import { normalizeMethod } from '../record/normalize.js'
 import type { TrafficRecord } from '../record/traffic-record.js'
-import { DecisionRows, type RecordRow } from '../wire/decision-rows.js'
+import { DecisionRows, loggedPathCharsMax, type RecordRow } from '../wire/decision-rows.js'
 import { isLogged, type LogMode, LogPublisher, RowBatch } from '../wire/log-publisher.js'
 import { decisionRowsSubject, watchedRowsSubject } from '../wire/names.js'
 import type { Watched } from '../wire/watched.js'
@@ -94,6 +95,19 @@ export function rowOf(
     bytesOut,
     sequence,
     line,
+    ...requestOf(record),
+  }
+}
+
+const noRequest = { method: '', path: '', status: '' }
+
+function requestOf(record: TrafficRecord): Pick<RecordRow, 'method' | 'path' | 'status'> {
+  if (record.type !== 'http_request' || !record.http) return noRequest
+  const { request, response } = record.http
+  return {
+    method: normalizeMethod(request?.method) ?? '',
+    path: request?.url?.path?.slice(0, loggedPathCharsMax) ?? '',
+    status: String(response?.status_code ?? ''),
   }
 }
 

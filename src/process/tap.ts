@@ -146,6 +146,10 @@ function deadLetterText({
   return [at.slice(11, 23), kind.padEnd(6), places[kind], reason, text.replaceAll(/\s+/g, ' ')].join('  ')
 }
 
+/** `GET /admin 403`; empty for a connection. */
+const requestText = ({ method, path, status_code }: LoggedDecision): string =>
+  [method?.toUpperCase(), path, status_code].filter((part) => part !== null && part !== undefined).join(' ')
+
 /** `10:00:00.250  block  203.0.113.9  DE AS64500  ssh.example.com:22  ip_restriction edgtcp_… ipr_…` */
 export function decisionText(line: LoggedDecision): string {
   const { at, decision, decided_by, client_ip, country, asn, server_name, server_port } = line
@@ -159,6 +163,7 @@ export function decisionText(line: LoggedDecision): string {
     client_ip.padEnd(15),
     origin.padEnd(10),
     `${server_name ?? '?'}:${server_port ?? '?'}`,
+    requestText(line),
     by.filter(Boolean).join(' '),
     line.source === 'asked' ? `asked${others}` : '',
   ]

@@ -1,6 +1,12 @@
 /** A decision of the log, as the API shows it. */
 import { objectOf, oneOf, orNull, type Static, Type } from '../core/schema.js'
-import { deciderNumbers, decisionNumbers, sourceNumbers, typeNumbers } from '../wire/decision-rows.js'
+import {
+  deciderNumbers,
+  decisionNumbers,
+  loggedPathCharsMax,
+  sourceNumbers,
+  typeNumbers,
+} from '../wire/decision-rows.js'
 import { exampleId } from './examples.js'
 
 const wordsOf = <Word extends string>(numbers: Readonly<Record<Word, number>>) =>
@@ -38,6 +44,9 @@ export const loggedDecisionExample = {
   line: 3,
   source: 'record',
   weight: 1,
+  method: null,
+  path: null,
+  status_code: null,
 }
 
 export const loggedDecisionSchema = objectOf(
@@ -86,6 +95,11 @@ export const loggedDecisionSchema = objectOf(
       description:
         'How many decisions this one stands for: 1, and more if so many questions were asked that only a share of them, 1/weight, is in the log.',
     }),
+    method: orNull(Type.String(), { description: 'Of an HTTP request, in lower case.' }),
+    path: orNull(Type.String(), {
+      description: `Of an HTTP request, without the query; at most ${loggedPathCharsMax} characters.`,
+    }),
+    status_code: orNull(Type.Integer(), { description: 'Of the response to an HTTP request.' }),
   },
   {
     title: 'LoggedDecision',

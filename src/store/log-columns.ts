@@ -23,6 +23,9 @@ export const rowColumns: Readonly<Record<keyof DecisionRow, string>> = {
   bytesOut: 'bytes_out',
   sequence: 'sequence',
   line: 'line',
+  method: 'method',
+  path: 'path',
+  status: 'status',
   source: 'source',
   weight: 'weight',
 }

@@ -74,6 +74,13 @@ const decisionColumns = [
   ['line', 'UInt32', deltas],
 ] as const
 
+/** Tables and blocks of earlier versions do not have them. */
+const requestColumns = [
+  ['method', word, packed],
+  ['path', 'String', packed],
+  ['status', word, packed],
+] as const
+
 /** Blocks of rows about records do not have them. */
 const askedColumns = [
   ['source', `${enumOf(sourceNumbers)} DEFAULT 'record'`, packed],
@@ -106,6 +113,7 @@ const tables = (bounds: LogBounds): LogTable[] => [
     name: decisionsTable,
     columns: listed([
       ...decisionColumns,
+      ...requestColumns,
       ...askedColumns,
       clientKeyColumn,
       ...['record_id', 'edge_id'].map((column) => [indexOf(column)]),
@@ -193,7 +201,7 @@ WHERE database = currentDatabase() AND table IN ('${decisionsTable}', '${countsT
   )
   const typeOf = (table: string, name: string) =>
     found.find((column) => column.table === table && column.name === name)?.type
-  const missing = [...askedColumns, clientKeyColumn].filter(
+  const missing = [...requestColumns, ...askedColumns, clientKeyColumn].filter(
     ([name]) => typeOf(decisionsTable, name!) === undefined,
   )
   if (missing.length > 0)

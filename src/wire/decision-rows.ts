@@ -19,6 +19,9 @@ export const deciderNumbers = {
 /** What was decided about: a record, or a question before the connection was let in. */
 export const sourceNumbers = { record: 0, asked: 1 }
 
+/** A longer path of a request is cut: the log is no archive of requests. */
+export const loggedPathCharsMax = 300
+
 /** Texts are empty and numbers 0 where there is no value. */
 export interface DecisionRow {
   readonly accountId: string
@@ -51,6 +54,10 @@ export interface DecisionRow {
   /** The message and its line in the stream of records. Of a question: any number, and 0. */
   readonly sequence: number
   readonly line: number
+  /** Of a request: in lower case, its path without the query, and the status of the response as digits. */
+  readonly method: string
+  readonly path: string
+  readonly status: string
   readonly source: keyof typeof sourceNumbers
   /** How many decisions the row stands for: questions are sampled beyond a rate. */
   readonly weight: number
@@ -87,6 +94,9 @@ export class DecisionRows extends BlockWriter {
   readonly #bytesOut = this.number('bytes_out')
   readonly #sequence = this.number('sequence')
   readonly #line = this.number('line')
+  readonly #method = this.word('method')
+  readonly #path = this.text('path')
+  readonly #status = this.word('status')
 
   /** `client` holds the client's address. */
   add(row: RecordRow, client: AddressSlot): void {
@@ -111,6 +121,9 @@ export class DecisionRows extends BlockWriter {
     this.#bytesOut.add(row.bytesOut)
     this.#sequence.add(row.sequence)
     this.#line.add(row.line)
+    this.#method.add(row.method)
+    this.#path.add(row.path)
+    this.#status.add(row.status)
     this.endRow()
   }
 }
@@ -127,15 +140,24 @@ export class AskedRows extends DecisionRows {
   }
 }
 
-const columnsOfRecords = 21
-const columnsOfQuestions = 23
+const columnsOfRecords = 24
+const columnsOfQuestions = 26
+/** An earlier version publishes blocks without the columns of requests. */
+const columnsOfRequests = 3
+const noText = (): string => ''
 
 /** The rows of accounts that are wanted; throws a `RangeError` for bytes that are no such block. */
 export function* readDecisionRows(
   bytes: Uint8Array,
   isWanted: (accountId: string) => boolean = () => true,
 ): Generator<DecisionRow> {
-  const block = new BlockReader(bytes, columnsOfRecords, columnsOfQuestions)
+  const block = new BlockReader(
+    bytes,
+    columnsOfRecords,
+    columnsOfQuestions,
+    columnsOfRecords - columnsOfRequests,
+    columnsOfQuestions - columnsOfRequests,
+  )
   const accountId = block.word('account_id')
   const valuesOf = otherValues(block)
   block.end()
@@ -165,7 +187,11 @@ function otherValues(block: BlockReader): (row: number) => Omit<DecisionRow, 'ac
   const bytesOut = block.number('bytes_out')
   const sequence = block.number('sequence')
   const line = block.number('line')
-  const isAsked = block.columns === columnsOfQuestions
+  const hasRequests = block.columns === columnsOfRecords || block.columns === columnsOfQuestions
+  const method = hasRequests ? block.word('method') : noText
+  const path = hasRequests ? block.text('path') : noText
+  const status = hasRequests ? block.word('status') : noText
+  const isAsked = block.columns + (hasRequests ? 0 : columnsOfRequests) === columnsOfQuestions
   const source = isAsked ? block.number('source') : () => sourceNumbers.record
   const weight = isAsked ? block.number('weight') : () => 1
   return (row) => ({
@@ -189,6 +215,9 @@ function otherValues(block: BlockReader): (row: number) => Omit<DecisionRow, 'ac
     bytesOut: bytesOut(row),
     sequence: sequence(row),
     line: line(row),
+    method: method(row),
+    path: path(row),
+    status: status(row),
     source: sources.get(source(row))!,
     weight: weight(row),
   })

@@ -147,9 +147,9 @@ t.test('filters of logged decisions', async (t) => {
     )
     const refused = async (filter: string) =>
       (await mine.raw.send('GET', `/decisions?filter=${encodeURIComponent(filter)}`)).body
-    t.match(await refused("http.request.method == 'get'"), {
+    t.match(await refused("ip_policy.decision == 'allow'"), {
       error_code: 'ERR_INVALID_EXPRESSION',
-      msg: /http\.request\.method.* is not in the log of decisions; filters here may use .*client_ip.*edge\.id/,
+      msg: /ip_policy\.decision.* is not in the log of decisions; filters here may use .*client_ip.*edge\.id/,
     })
     t.match(await refused('unheard == 1'), { error_code: 'ERR_INVALID_EXPRESSION', msg: /unheard/ })
   })

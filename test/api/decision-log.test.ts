@@ -46,7 +46,15 @@ t.test('the log of two accounts', async (t) => {
       ruleId: 'ipr_1',
     }),
     row(mine, 4, { ...denied, clientIp: '198.51.100.200', country: 'FR' }),
-    row(mine, 5, { type: 'http_request', edgeId: edge.id, routeId: route.id, serverPort: 443 }),
+    row(mine, 5, {
+      type: 'http_request',
+      edgeId: edge.id,
+      routeId: route.id,
+      serverPort: 443,
+      method: 'get',
+      path: '/admin',
+      status: '403',
+    }),
     // Within one millisecond, and stored twice.
     row(mine, 6, { line: 1 }),
     row(mine, 6, { line: 2, recordId: 'r6.2' }),
@@ -86,7 +94,13 @@ t.test('the log of two accounts', async (t) => {
         line: 1,
         source: 'record',
         weight: 1,
+        method: null,
+        path: null,
+        status_code: null,
       },
+    ])
+    t.match((await mine.raw.get('/decisions?record_id=r5')).decisions, [
+      { method: 'get', path: '/admin', status_code: 403 },
     ])
     const [sparse] = (await mine.raw.get('/decisions?record_id=r2')).decisions
     const nothing = { edge_id: null, server_name: null, server_port: null, country: null, asn: null }
@@ -157,8 +171,8 @@ t.test('the log of two accounts', async (t) => {
     t.match(csv.headers, { 'content-type': 'text/csv; charset=utf-8', vary: 'Accept' })
     t.equal(
       csv.text,
-      'id,at,record_id,type,edge_id,route_id,server_name,server_port,client_ip,country,asn,decision,decided_by.type,decided_by.id,decided_by.policy,decided_by.rule_id,revision,bytes_in,bytes_out,sequence,line,source,weight\r\n' +
-        `${day + 4 * hourMs}-4-1,2026-11-20T04:00:00.000Z,r4,tcp_connection,edgtcp_01KAJ5T2Q8XN4RB6TZ5CDEFGHJ,,ssh.example,22,198.51.100.200,FR,64500,deny,traffic_policy,edgtcp_1,"a, ""b"" & c",,7,5,1099511627776,4,1,record,1\r\n`,
+      'id,at,record_id,type,edge_id,route_id,server_name,server_port,client_ip,country,asn,decision,decided_by.type,decided_by.id,decided_by.policy,decided_by.rule_id,revision,bytes_in,bytes_out,sequence,line,source,weight,method,path,status_code\r\n' +
+        `${day + 4 * hourMs}-4-1,2026-11-20T04:00:00.000Z,r4,tcp_connection,edgtcp_01KAJ5T2Q8XN4RB6TZ5CDEFGHJ,,ssh.example,22,198.51.100.200,FR,64500,deny,traffic_policy,edgtcp_1,"a, ""b"" & c",,7,5,1099511627776,4,1,record,1,,,\r\n`,
     )
     const idsIn = ({ text }: { text: string }) =>
       text
@@ -353,6 +367,8 @@ t.test('the log of two accounts', async (t) => {
       "conn.server_name == 'SSH.example.'": [[null, 6, 1, 1]],
       "matches(decided_by.policy, '^a,')": [[null, 0, 0, 1]],
       'conn.bytes_in == 5 && bytes_out > 2': [[null, 6, 1, 1]],
+      "ev.http.request.method == 'GET' && http.response.status_code == 403": [[null, 1, 0, 0]],
+      "path == '/admin'": [[null, 1, 0, 0]],
       "source == 'asked'": [],
       "country == 'XX'": [],
     }
@@ -364,7 +380,7 @@ t.test('the log of two accounts', async (t) => {
     const refused: Readonly<Record<string, RegExp>> = {
       "id == '1'": /"filter" uses id, which is another in each decision/,
       'sequence > 3 && asn == 1': /"filter" uses sequence/,
-      "ev.http.request.method == 'get'": /is not in the log of decisions/,
+      "ev.ip_policy.decision == 'allow'": /is not in the log of decisions/,
       'nothing == 1': /nothing/,
       '1 +': /not a valid expression/,
     }

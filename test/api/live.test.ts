@@ -127,6 +127,9 @@ t.test('watching decisions and deliveries', async (t) => {
       line: 1,
       source: 'record',
       weight: 1,
+      method: null,
+      path: null,
+      status_code: null,
     })
     for (const each of [all, stopped, edge, foreign]) each.stop()
     await Promise.all([all, stopped, edge, foreign].map(({ ended }) => ended))

@@ -5,7 +5,7 @@ import { decisionBatchRows, watchedForMs } from '../../src/core/limits.js'
 import { DecisionLog } from '../../src/pipeline/decision-log.js'
 import { processMessage } from '../../src/pipeline/process-record.js'
 import { buildTrafficView } from '../../src/produce/traffic-view.js'
-import { readDecisionRows } from '../../src/wire/decision-rows.js'
+import { loggedPathCharsMax, readDecisionRows } from '../../src/wire/decision-rows.js'
 import { PackWriter } from '../../src/wire/pack.js'
 import { Watched } from '../../src/wire/watched.js'
 import { deny, noYield, TestConfiguration } from '../evaluate/configuration.js'
@@ -109,6 +109,9 @@ t.test('every record of an account has a row, with what decided', async (t) => {
     bytesIn: 5,
     bytesOut: 2 ** 40,
     sequence: 77,
+    method: '',
+    path: '',
+    status: '',
     source: 'record',
     weight: 1,
   }
@@ -122,6 +125,27 @@ t.test('every record of an account has a row, with what decided', async (t) => {
   ])
   t.strictSame(headers, [{ 'Weir-Rows': '4' }])
   t.strictSame(lost, [])
+})
+
+t.test('of a request, its method, the beginning of its path, and the status', async (t) => {
+  const request = (http: object) =>
+    JSON.stringify({
+      record_id: 'r',
+      type: 'http_request',
+      account_id: 'ac_1',
+      conn: { client_ip: '::1' },
+      http,
+    })
+  const path = `/${'x'.repeat(400)}`
+  const { log, rows } = await logged('all', [
+    request({ request: { method: 'GET', url: { path } }, response: { status_code: -3 } }),
+    request({}),
+  ])
+  await log.close()
+  t.match(rows(), [
+    { method: 'get', path: path.slice(0, loggedPathCharsMax), status: '-3' },
+    { method: '', path: '', status: '' },
+  ])
 })
 
 t.test('only what was stopped', async (t) => {

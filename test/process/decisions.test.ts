@@ -2,6 +2,7 @@
 import t from 'tap'
 import type { DecisionsOptions } from '../../src/client/decisions.js'
 import { type DecisionsCommand, showDecisions } from '../../src/process/decisions.js'
+import { decisionText } from '../../src/process/tap.js'
 import { type LoggedDecision, loggedDecisionExample } from '../../src/resource/logged-decision.js'
 
 const decision: LoggedDecision = {
@@ -50,6 +51,15 @@ t.test('a line for each decision', async (t) => {
   ])
 })
 
+t.test('a request shows its method, path and status; a question has no status', async (t) => {
+  const request = { ...decision, method: 'get', path: '/admin' }
+  t.match(
+    decisionText({ ...request, status_code: 403 }),
+    '  ssh.example.com:22  GET /admin 403  ip_restriction',
+  )
+  t.match(decisionText(request), '  ssh.example.com:22  GET /admin  ip_restriction')
+})
+
 t.test('lines of JSON', async (t) => {
   const { lines } = await shown({ json: true }, 1)
   t.strictSame(
@@ -62,7 +72,7 @@ t.test('lines of CSV, with a header', async (t) => {
   const { lines } = await shown({ format: 'csv' }, 1)
   t.match(lines, [
     /^id,at,record_id,.*,decided_by\.rule_id,/,
-    /^1795168800250-77-3,2026-.*,ipr_1,.*,asked,20$/,
+    /^1795168800250-77-3,2026-.*,ipr_1,.*,asked,20,,,$/,
   ])
   t.equal((await shown({ format: 'csv' }, 0)).lines.length, 1, 'also if there is none')
   t.strictSame((await shown({ format: 'ndjson' })).lines, (await shown({ json: true })).lines)

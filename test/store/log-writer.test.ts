@@ -102,6 +102,9 @@ t.test('rows of decisions', async (t) => {
       bytes_out: 2 ** 40,
       sequence: 77,
       line: 1,
+      method: '',
+      path: '',
+      status: '',
       source: 'record',
       weight: 1,
     })
@@ -198,6 +201,7 @@ ORDER BY (account_id, dimension, minute, value) TTL minute + toIntervalSecond(69
     const blocked = { decision: 'block', decidedBy: 'ip_restriction', ruleId: 'ipr_7' } as const
     const record = (recordId: string) => decisionRow({ accountId, at, recordId, ...blocked, bytesOut: 1 })
     await clickhouse.insertBlocks('decisions', [rowBytes([record('of an earlier version')])])
+    await clickhouse.command('ALTER TABLE decisions DROP COLUMN method, DROP COLUMN path, DROP COLUMN status')
     await shapeLogTables(clickhouse, bounds)
     const question = decisionRow({
       accountId,

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { AddressSlot, canonicalAddress } from '../../src/core/ip.js'
 import { decisionBatchBytes, decisionBatchRows } from '../../src/core/limits.js'
+import { BlockWriter } from '../../src/wire/block-writer.js'
 import {
   AskedRows,
   type DecisionRow,
@@ -47,6 +48,9 @@ const row: fc.Arbitrary<DecisionRow> = fc
     bytesOut: fc.maxSafeNat(),
     sequence: fc.maxSafeNat(),
     line: uint32,
+    method: text,
+    path: text,
+    status: text,
     source: fc.constantFrom(...(Object.keys(sourceNumbers) as (keyof typeof sourceNumbers)[])),
     weight: uint32,
   })
@@ -119,4 +123,45 @@ t.test('no client is an address of zeros', async (t) => {
   collected.add(plain, client)
   const [read] = readDecisionRows(collected.take())
   t.equal(read!.clientIp, '::')
+})
+
+t.test('blocks of an earlier version have no requests', async (t) => {
+  class EarlierRows extends BlockWriter {
+    readonly #columns = [
+      this.word('account_id'),
+      this.time('time'),
+      this.text('record_id'),
+      this.number('type'),
+      this.word('edge_id'),
+      this.word('route_id'),
+      this.word('server_name'),
+      this.number('server_port'),
+      this.address('client_ip'),
+      this.word('country'),
+      this.number('asn'),
+      this.number('decision'),
+      this.number('decided_by'),
+      this.word('decided_by_id'),
+      this.word('policy'),
+      this.word('rule_id'),
+      this.number('revision'),
+      this.number('bytes_in'),
+      this.number('bytes_out'),
+      this.number('sequence'),
+      this.number('line'),
+    ]
+
+    add(...values: readonly unknown[]): void {
+      for (const [index, column] of this.#columns.entries()) column.add(values[index] as never)
+      this.endRow()
+    }
+  }
+  const client = new AddressSlot()
+  client.read('192.0.2.1')
+  const rows = new EarlierRows()
+  rows.add('ac_1', 5, 'r1', 1, '', '', 'x', 443, client, '', 0, 0, 0, '', '', '', 7, 0, 0, 1, 1)
+  t.match(
+    [...readDecisionRows(rows.take())],
+    [{ recordId: 'r1', type: 'http_request', source: 'record', weight: 1, method: '', path: '', status: '' }],
+  )
 })
