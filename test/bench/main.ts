@@ -27,6 +27,7 @@ import { row as packing } from './rows/packing.js'
 import { row as processes } from './rows/processes.js'
 import { row as publishing } from './rows/publishing.js'
 import { row as replay } from './rows/replay.js'
+import { row as restart } from './rows/restart.js'
 import { row as size } from './rows/size.js'
 import { row as start } from './rows/start.js'
 import { row as subscriptions } from './rows/subscriptions.js'
@@ -51,6 +52,7 @@ const rows: readonly BenchRow[] = [
   processes,
   publishing,
   replay,
+  restart,
   start,
   size,
   subscriptions,

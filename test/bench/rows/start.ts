@@ -3,15 +3,14 @@
  * Kinesis; destination, subscription and edge are created as soon as it is ready. Compared with `node -e 0`, which takes
  * 40 ms on a quiet machine of two cores, in turns. With `--against DIR`, the build of another checkout takes turns, too.
  */
-import { execFileSync } from 'node:child_process'
 import { monotonicMs, sleep } from '../../../src/core/clock.js'
 import { tempDir } from '../../harness/temp-dir.js'
 import { type Emulator, type Serve, startEmulator, startWeir } from '../../harness/weir.js'
 import { token } from '../../integration/deployment.js'
 import { type BenchRow, type Measure, median } from '../bench.js'
+import { nodeStartMs } from '../node-start.js'
 import { serveOf } from '../serve-of.js'
 
-const nodeStarts = 5
 /** 3 s and 4 s of 40 ms. */
 const readyMax = 75
 const deliveredMax = 100
@@ -80,12 +79,6 @@ const record = (n: number): string =>
       bytes_out: 1,
     },
   })
-
-function nodeStartMs(): number {
-  const begunMs = monotonicMs()
-  for (let n = 0; n < nodeStarts; n += 1) execFileSync(process.execPath, ['-e', '0'])
-  return (monotonicMs() - begunMs) / nodeStarts
-}
 
 export const row: BenchRow = {
   name: 'start',
