@@ -170,6 +170,8 @@ export class Books {
   /** Counts a pack; a pack without new events is not kept. */
   #enter(contents: PackContents, { sequence, kinds, first, last }: Partial<OpenPack> = {}): OpenPack {
     const known = this.#packs.get(contents.pack)
+    // After its stream was recreated, it can be stored again, in another message.
+    if (known !== undefined && sequence !== undefined) this.#packs.set(contents.pack, { ...known, sequence })
     if (known !== undefined) return known
     const run = this.#run(contents.stream, contents.since)
     const sequences: number[] = []

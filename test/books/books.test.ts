@@ -422,6 +422,12 @@ t.test('a pack that vanished counts once, by kind, unless it was delivered befor
       /^weir_events_vanished_total\{kind="log.v0",target="kinesis"\} 4$/m,
     )
     t.strictSame([...known.openPacks.keys()], ['ed_a.4'])
+    known.add({ ...stored(4), sequence: 9 } as LedgerEntry)
+    t.match(
+      known.openPacks.get('ed_a.4'),
+      { events: 3, sequence: 9 },
+      'it was stored again, in another stream',
+    )
   }
   // The same messages again, of a pipeline that was killed: only what is new in it counts.
   books.add({ ...stored(5, '4-5:3'), pack: 'ed_a.5' } as LedgerEntry)
