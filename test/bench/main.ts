@@ -21,6 +21,7 @@ import { row as endToEnd } from './rows/end-to-end.js'
 import { row as expressions } from './rows/expressions.js'
 import { row as idle } from './rows/idle.js'
 import { row as ipSets } from './rows/ip-sets.js'
+import { row as largeBodies } from './rows/large-bodies.js'
 import { row as latency } from './rows/latency.js'
 import { row as natsDecide } from './rows/nats-decide.js'
 import { row as packing } from './rows/packing.js'
@@ -46,6 +47,7 @@ const rows: readonly BenchRow[] = [
   expressions,
   idle,
   ipSets,
+  largeBodies,
   latency,
   natsDecide,
   packing,

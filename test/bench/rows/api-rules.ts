@@ -23,7 +23,7 @@ interface Closers {
 type Send = (method: string, path: string, body?: Buffer) => Promise<void>
 
 /** Rules of single addresses, as JSON. */
-const bodyOf = (count: number): Buffer => {
+export const bodyOf = (count: number): Buffer => {
   const cidr = (n: number) => `10.${n >> 16}.${(n >> 8) & 255}.${n & 255}/32`
   const rules = Array.from({ length: count }, (_, n) => ({ cidr: cidr(n), action: n % 2 ? 'deny' : 'allow' }))
   return Buffer.from(JSON.stringify({ rules }))

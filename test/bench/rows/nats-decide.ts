@@ -1,13 +1,16 @@
 /**
  * Decisions over NATS against a bare service that answers the same bytes on the same nats-server, while the pipeline works
  * at half load. Both take turns. The rate: 64 requests under way at a time. The p99: 8 under way, so that what is measured
- * is an answer and not a queue.
+ * is an answer and not a queue. With `--against DIR`, also the CPU of an answer, beside that of the build of another
+ * checkout, with the decision log on: at a rate at which each answer has a row, and in a flood.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Nats } from '../../../src/nats/nats.js'
 import { run } from '../../harness/processes.js'
-import { type BenchRow, median, percentile } from '../bench.js'
-import { openWeir, type System, withClosers } from '../systems/system.js'
+import { type BenchRow, type BenchTools, type Measure, median, percentile } from '../bench.js'
+import { cpuUsed, difference } from '../cpu-meter.js'
+import { serveOf } from '../serve-of.js'
+import { type Closers, openWeir, type System, withClosers } from '../systems/system.js'
 import { messagesOf, publish, record } from '../systems/traffic.js'
 
 const underWay = { rate: 64, latency: 8 }
@@ -67,11 +70,68 @@ function openLoad({ nats }: System): { close(): Promise<void> } {
   }
 }
 
+// --- against another build ---
+
+/** Answers per second; below the rate at which rows are sampled (`pipeline/asked-log.ts`). */
+const calmPerSecond = 500
+const logged = { WEIR_DECISION_LOG: 'all' }
+
+interface Answering {
+  readonly system: System
+  readonly nats: Nats
+}
+
+/** Microseconds of CPU that `decide` takes for an answer. */
+async function cpuOfAnswer({ system, nats }: Answering, requests: readonly string[], isCalm: boolean) {
+  const deciders = system.processes().filter(({ role }) => role === 'decide')
+  const before = cpuUsed(deciders)
+  if (isCalm)
+    for (const request of requests) {
+      const pause = sleep(1_000 / calmPerSecond)
+      await nats.request('weir.decide', request, timeoutMs)
+      await pause
+    }
+  else await ask(nats, 'weir.decide', requests, underWay.rate)
+  return (difference(cpuUsed(deciders), before)['decide'] ?? 0) / requests.length
+}
+
+async function measureAgainst(closers: Closers, { quick }: BenchTools, against: string) {
+  const openOne = async (options: object): Promise<Answering> => {
+    const system = await openWeir(closers, { ...options, env: logged })
+    return { system, nats: await system.openNats() }
+  }
+  const builds = { weir: await openOne({}), [against]: await openOne({ serve: serveOf(against) }) }
+  const measures: Measure[] = []
+  const nsPerOperation: Record<string, number> = {}
+  const warmUp = Array.from({ length: quick ? 20_000 : 100_000 }, (_, n) => requestOf(n))
+  for (const build of Object.values(builds)) await cpuOfAnswer(build, warmUp, false)
+  for (const [way, isCalm] of [
+    [`${calmPerSecond} answers a second`, true],
+    ['a flood of answers', false],
+  ] as const) {
+    const requests = Array.from({ length: (isCalm ? 2_000 : 20_000) / (quick ? 2 : 1) }, (_, n) =>
+      requestOf(n),
+    )
+    // CPU is counted in hundredths of a second, so it is added up.
+    const spent = new Map<string, number>()
+    const turns = quick ? 4 : 9
+    for (let turn = 0; turn < turns; turn += 1)
+      for (const [name, build] of Object.entries(builds))
+        spent.set(name, (spent.get(name) ?? 0) + (await cpuOfAnswer(build, requests, isCalm)) / turns)
+    for (const [name, us] of spent) nsPerOperation[`${name}: CPU, ${way}`] = us * 1_000
+    const ratio = spent.get('weir')! / spent.get(against)!
+    measures.push({ name: `CPU of an answer, of ${against}: ${way}`, ratio, bound: { atMost: 1.1 } })
+  }
+  return { measures, nsPerOperation }
+}
+
 export const row: BenchRow = {
   name: 'nats-decide',
   mustReach: 'at least 0.6 of the rate of a bare NATS service, p99 at most 2.5 times its, at half load',
-  run: ({ quick }) =>
+  run: ({ against, ...tools }) =>
     withClosers(async (closers) => {
+      if (against !== undefined) return await measureAgainst(closers, tools, against)
+      const { quick } = tools
       const weir = await openWeir(closers)
       const asking = await weir.openNats()
       const requests = Array.from({ length: quick ? 2_000 : 10_000 }, (_, n) => requestOf(n))

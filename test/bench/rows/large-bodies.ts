@@ -1,0 +1,112 @@
+/**
+ * What others notice while one key sends large bodies: twelve clients replace 100,000 rules each, again and again, and go on
+ * when they are refused. How long `/healthz` takes meanwhile, and how much memory the API keeps afterwards.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { monotonicMs } from '../../../src/core/clock.js'
+import { rulesPerIpPolicyMax } from '../../../src/core/limits.js'
+import { tempDir } from '../../harness/temp-dir.js'
+import { processesBelow } from '../../harness/tree.js'
+import { type RunningWeir, startWeir } from '../../harness/weir.js'
+import { token } from '../../integration/deployment.js'
+import { type BenchRow, median, percentile } from '../bench.js'
+import { residentOf } from '../memory-meter.js'
+import { slowness } from '../slowness.js'
+import { type Closers, withClosers } from '../systems/system.js'
+import { bodyOf } from './api-rules.js'
+
+const clients = 12
+const waitMs = 250
+const givenBackAfterMs = 60_000
+const mebibyte = 1024 ** 2
+const keptBytesMax = 256 * mebibyte
+
+/** Private memory of the API. */
+const heldBy = ({ process }: RunningWeir): number =>
+  residentOf(processesBelow(process.pid).filter(({ role }) => role === 'api')).privateBytes
+
+async function send(weir: RunningWeir, policy: string, body: Buffer, signal: AbortSignal): Promise<number> {
+  const headers = {
+    authorization: `Bearer ${weir.token}`,
+    'service-version': '2',
+    'content-type': 'application/json',
+  }
+  const options = { method: 'PUT', headers, body, signal }
+  const answer = await fetch(`${weir.url}/ip_policies/${policy}/rules`, options)
+  await answer.arrayBuffer()
+  return answer.status
+}
+
+/** The answers of each status. */
+async function flood(weir: RunningWeir, policies: readonly string[], seconds: number) {
+  const statuses = new Map<number, number>()
+  const ends = AbortSignal.timeout(seconds * 1_000)
+  // Two bodies in turn: one that changes nothing costs less.
+  const bodies = [rulesPerIpPolicyMax, rulesPerIpPolicyMax - 1].map(bodyOf)
+  const sending = async (policy: string): Promise<void> => {
+    for (let n = 0; !ends.aborted; n += 1) {
+      const status = await send(weir, policy, bodies[n % 2]!, ends).catch(() => 0)
+      statuses.set(status, (statuses.get(status) ?? 0) + 1)
+      if (status !== 200) await sleep(100)
+    }
+  }
+  await Promise.all(policies.map(sending))
+  return statuses
+}
+
+async function probe(weir: RunningWeir, until: { isOver: boolean }): Promise<number[]> {
+  const waits: number[] = []
+  while (!until.isOver) {
+    const begunMs = monotonicMs()
+    await fetch(`${weir.url}/healthz`).then((answer) => answer.arrayBuffer())
+    waits.push(monotonicMs() - begunMs)
+    await sleep(20)
+  }
+  return waits
+}
+
+async function open(closers: Closers): Promise<RunningWeir> {
+  const env = { WEIR_BOOTSTRAP_TOKEN: token, WEIR_RATE_LIMIT: '0', WEIR_DECISION_LOG: 'off' }
+  const weir = await startWeir(tempDir(closers), env)
+  closers.teardown(() => weir.stop())
+  return weir
+}
+
+export const row: BenchRow = {
+  name: 'large-bodies',
+  mustReach: `${clients} clients that send 100,000 rules at once: /healthz within ${waitMs} ms for 99 of 100, scaled; at most 256 MiB more a minute later`,
+  run: ({ quick }) =>
+    withClosers(async (closers) => {
+      const factor = slowness()
+      const weir = await open(closers)
+      const policies = await Promise.all(
+        Array.from({ length: clients }, async () => (await weir.api.ipPolicy.create({})).id),
+      )
+      const heldBefore = heldBy(weir)
+      const until = { isOver: false }
+      const probing = probe(weir, until)
+      const statuses = await flood(weir, policies, quick ? 15 : 60)
+      until.isOver = true
+      const waits = await probing
+      const heldThen = heldBy(weir)
+      await sleep(quick ? givenBackAfterMs / 3 : givenBackAfterMs)
+      const kept = heldBy(weir) - heldBefore
+      for (const [status, count] of statuses) console.log(`        ${count} answers ${status || 'cut off'}`)
+      const inMiB = (bytes: number): number => Math.round(bytes / mebibyte)
+      console.log(
+        `        API: ${inMiB(heldBefore)} MiB, then ${inMiB(heldThen)}, later ${inMiB(heldBefore + kept)}`,
+      )
+      const p99 = percentile(waits, 0.99)
+      return {
+        measures: [
+          { name: 'p99 of /healthz, of 250 ms, scaled', ratio: p99 / waitMs / factor, bound: { atMost: 1 } },
+          { name: 'memory kept, of 256 MiB', ratio: kept / keptBytesMax, bound: { atMost: 1 } },
+        ],
+        nsPerOperation: {
+          '/healthz, median': median(waits) * 1e6,
+          '/healthz, p99': p99 * 1e6,
+          '/healthz, longest': Math.max(...waits) * 1e6,
+        },
+      }
+    }),
+}
