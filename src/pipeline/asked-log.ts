@@ -2,7 +2,7 @@
  * Rows of decisions that ingress nodes and proxies ask for, for the decision log and for those who watch. An answer never
  * waits for its row. Beyond a rate, some questions have a row that stands for several.
  */
-import { now, randomFraction } from '../core/clock.js'
+import { after, now, randomFraction, type Timer } from '../core/clock.js'
 import { newId } from '../core/ids.js'
 import { sharedSlot } from '../core/ip.js'
 import type { Occurrences } from '../core/occurrences.js'
@@ -23,6 +23,8 @@ interface AskedLogOptions extends DecisionLogOptions {
  * this rate ClickHouse spends some hundredths of a core on them.
  */
 export const askedRowsPerSecondMax = 1_000
+/** A counter with a label takes a microsecond, which a flood of answers would notice. */
+const countEveryMs = 1_000
 /** Ids of two processes never meet: each numbers its questions from a random number on. */
 const firstNumberMax = 2 ** 48
 
@@ -32,6 +34,9 @@ export class AskedLog {
   readonly #logged: LogPublisher<AskedRows>
   readonly #watched: RowBatch<AskedRows>
   #number = Math.floor(randomFraction() * firstNumberMax)
+  /** Decisions that no counter has yet. */
+  #asked: Record<Decision, number> = noneAsked()
+  #counting: Timer | undefined
 
   constructor(options: AskedLogOptions) {
     this.#options = options
@@ -47,12 +52,20 @@ export class AskedLog {
 
   /** Counts a decision. A question that no account is known for has no row. */
   add(judgement: Judgement): void {
-    const { occurrences } = this.#options
     const { decision, endpoint } = judgement
     const { accountId } = endpoint
-    occurrences.decisionAsked({ decision })
+    this.#asked[decision] += 1
+    this.#counting ??= after(countEveryMs, () => this.#count())
     if (accountId === undefined || this.#batchFor(accountId, judgement) === undefined) return
     this.#samplers[decision].add(accountId, judgement)
+  }
+
+  #count(): void {
+    this.#counting?.stop()
+    this.#counting = undefined
+    for (const [decision, count] of Object.entries(this.#asked))
+      if (count > 0) this.#options.occurrences.decisionAsked({ decision }, count)
+    this.#asked = noneAsked()
   }
 
   #batchFor(accountId: string, { decision }: Judgement): RowBatch<AskedRows> | undefined {
@@ -76,8 +89,11 @@ export class AskedLog {
 
   /** Publishes what is left; waits for batches under way. */
   async close(): Promise<void> {
+    this.#count()
     for (const sampler of Object.values(this.#samplers)) sampler.flush()
     this.#watched.publish()
     await this.#logged.close()
   }
 }
+
+const noneAsked = (): Record<Decision, number> => ({ allow: 0, block: 0, deny: 0 })
