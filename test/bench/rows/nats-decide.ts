@@ -72,8 +72,8 @@ function openLoad({ nats }: System): { close(): Promise<void> } {
 
 // --- against another build ---
 
-/** Answers per second; below the rate at which rows are sampled (`pipeline/asked-log.ts`). */
-const calmPerSecond = 500
+/** Answers per second: the rate at which each of them just has a row (`pipeline/asked-log.ts`). */
+const calmPerSecond = 100
 const logged = { WEIR_DECISION_LOG: 'all' }
 
 interface Answering {
@@ -109,7 +109,7 @@ async function measureAgainst(closers: Closers, { quick }: BenchTools, against: 
     [`${calmPerSecond} answers a second`, true],
     ['a flood of answers', false],
   ] as const) {
-    const requests = Array.from({ length: (isCalm ? 2_000 : 20_000) / (quick ? 2 : 1) }, (_, n) =>
+    const requests = Array.from({ length: (isCalm ? 1_000 : 40_000) / (quick ? 2 : 1) }, (_, n) =>
       requestOf(n),
     )
     // CPU is counted in hundredths of a second, so it is added up.
