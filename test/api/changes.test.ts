@@ -204,16 +204,14 @@ t.test('changes', async (t) => {
     await me.httpsEdge.delete(edge.id)
     const whole = await of(me, '/changes')
     t.equal(new Set(whole.slice(0, 4).map(({ version }) => version)).size, 1, 'edge and routes in one write')
-    for (const limit of [1, 3]) {
-      const found: ShownChange[] = []
-      for (let next: string | null = `/changes?limit=${limit}`; next !== null; ) {
-        const page = await me.raw.get(next)
-        t.equal(page.uri, `${base}/changes`)
-        found.push(...page.changes)
-        next = page.next_page_uri
-      }
-      t.strictSame(found, whole)
+    const found: ShownChange[] = []
+    for (let next: string | null = '/changes?limit=3'; next !== null; ) {
+      const page = await me.raw.get(next)
+      t.equal(page.uri, `${base}/changes`)
+      found.push(...page.changes)
+      next = page.next_page_uri
     }
+    t.strictSame(found, whole)
     const [, route] = whole
     const routePath = `/edges/https/${edge.id}/routes/${route?.id}/changes`
     t.strictSame(steps(await of(me, routePath)), [
@@ -272,6 +270,7 @@ t.test('changes', async (t) => {
   })
 
   t.test('for an operator: all accounts or one, as lines or as JSON', async (t) => {
+    const since = new Date().toISOString()
     const [one, other] = [await api.account('one'), await api.account('other')]
     const policy = await one.ipPolicy.create({ description: 'first' })
     await one.ipPolicy.update(policy.id, { description: 'second' })
@@ -282,7 +281,7 @@ t.test('changes', async (t) => {
     const edge = await other.tcpEdge.create({ hostports: ['lines.example:1'] })
     const report = (options: object) => runAdminCommand(api.parts, { command: 'changes', ...options })
     const lines = (text: string) => text.trimEnd().split('\n')
-    const [newestLine, ...older] = lines(await report({ since: '1h' }))
+    const [newestLine, ...older] = lines(await report({ since }))
     t.match(
       newestLine,
       new RegExp(`^2.*Z  ${other.accountId}  v\\d+  create  tcp_edge  ${edge.id}  ak_.*  hostports$`),

@@ -6,7 +6,7 @@ import { until } from '../harness/weir.js'
 
 t.test('one answer for each request', async (t) => {
   const store = await openTestStore(t)
-  const api = await store.api()
+  const api = await store.api({})
   const me = await api.account()
   await api.app.listen({ host: '127.0.0.1', port: 0 })
   const { server } = api.app

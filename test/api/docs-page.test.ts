@@ -11,7 +11,7 @@ const patienceMs = 60_000
 t.test('the reference in a browser', { skip: noChromium }, async (t) => {
   const store = await openTestStore(t)
   // Documents name the base URL of the deployment, which differs from the address that the browser uses here.
-  const api = await store.api()
+  const api = await store.api({})
   const origin = await api.app.listen({ host: '127.0.0.1', port: 0 })
   const me = await api.account()
   const browser = await openBrowser()

@@ -21,7 +21,7 @@ const exchange = (port: number, text: string): Promise<string> =>
 
 t.test('connections', async (t) => {
   const store = await openTestStore(t)
-  const api = await store.api()
+  const api = await store.api({})
   const me = await api.account()
   await api.app.listen({ host: '127.0.0.1', port: 0 })
   await t.test('input that is not HTTP', (t) => unreadable(t, me, portOf(api.app)))

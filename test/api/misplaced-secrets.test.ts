@@ -29,15 +29,22 @@ const traceOf = (secret: string): string => secret.replaceAll(/-----\w+ PRIVATE 
 
 // --- bodies with a secret in them ---
 
-/** Each way to put a secret into one place of the body. */
+/** With `--full`, each place gets every shape; otherwise one of each sort, the next place the next ones. */
+const isFull = process.argv.includes('--full')
+let place = 0
+const ofThisPlace = <T>(shapes: readonly T[]): readonly T[] =>
+  isFull ? shapes : [shapes[place % shapes.length]!]
+
+/** Ways to put a secret into one place of the body. */
 function* misplacedAt(value: Json, form: () => string): Generator<{ secret: string; value: Json }> {
+  place += 1
   const shapes: ((secret: string) => Json)[] = [
     (secret) => secret,
     (secret) => [secret],
     (secret) => ({ note: secret }),
     (secret) => [[{ deep: [secret] }]],
   ]
-  for (const shape of shapes) {
+  for (const shape of ofThisPlace(shapes)) {
     const secret = form()
     yield { secret, value: shape(secret) }
   }
@@ -47,7 +54,7 @@ function* misplacedAt(value: Json, form: () => string): Generator<{ secret: stri
     (secret) => ({ private_key_pem: [secret] }),
     (secret) => ({ token: { of: secret } }),
   ]
-  for (const members of named) {
+  for (const members of ofThisPlace(named)) {
     const secret = opaque()
     if (Array.isArray(value)) yield { secret, value: [...value, members(secret)] }
     else if (typeof value === 'object' && value !== null)
@@ -154,7 +161,7 @@ t.test('misplaced secrets', async (t) => {
         }
       }
     }
-    t.ok(sent > 2_000, `${sent} bodies`)
+    t.ok(sent > (isFull ? 2_000 : 600), `${sent} bodies`)
   })
 
   await t.test('of any form, in the fields beside those for secrets', async (t) => {
@@ -262,7 +269,7 @@ t.test('misplaced secrets', async (t) => {
     }
   })
 
-  t.ok(refusedWith.size > 1_000, `${refusedWith.size} refused requests`)
+  t.ok(refusedWith.size > (isFull ? 2_000 : 600), `${refusedWith.size} refused requests`)
   const audits = JSON.stringify(await api.audits(me.accountId))
   for (const [where, text] of [
     ['the log', api.log()],

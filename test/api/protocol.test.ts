@@ -399,7 +399,7 @@ t.test('the protocol', async (t) => {
   })
 
   t.test('of two keys that delete each other at the same time, one stays', async (t) => {
-    for (let round = 0; round < 10; round += 1) {
+    for (let round = 0; round < (process.argv.includes('--full') ? 10 : 3); round += 1) {
       const caller = await api.account()
       const first = await newest(caller.apiKey.list())
       const { id, token } = await caller.apiKey.create({})
@@ -435,10 +435,12 @@ t.test('the protocol', async (t) => {
       ['PUT', `/ip_policies/${policy}/rules?validate_only=true`, { rules: [] }],
       ['DELETE', `/ip_policies/${policy}`],
     ]
+    let doomed = ''
+    const late = lateStore(store.parts.store, () => caller.apiKey.delete(doomed))
+    const overtaken = await store.api({ context: { ...store.parts, store: late } })
     for (const [method, path, body, headers = {}] of writes) {
       const { id, token } = await caller.apiKey.create({})
-      const late = lateStore(store.parts.store, () => caller.apiKey.delete(id))
-      const overtaken = await store.api({ context: { ...store.parts, store: late } })
+      doomed = id
       const answer = await overtaken.stranger(token).raw.send(method, path, { body, headers })
       t.equal(answer.status, 401, `${method} ${path}`)
       t.equal(answer.body.msg, 'The API key is not valid.')

@@ -123,7 +123,7 @@ const otherLists = {
 
 t.test('requests to the API', async (t) => {
   const store = await openTestStore(t)
-  const opened = await store.api()
+  const opened = await store.api({})
   const me = await opened.account()
   await me.tcpEdge.create({ hostports: ['a.example:22'] })
   await opened.app.listen({ host: '127.0.0.1', port: 0 })

@@ -7,10 +7,13 @@ import root, { type Test } from 'tap'
 import { createAccount } from '../../src/api/accounts.js'
 import { ownersIn } from '../../src/api/dead-letter-owner.js'
 import { Live } from '../../src/api/live.js'
+import { windowMs } from '../../src/api/rate-windows.js'
 import { openReplays } from '../../src/api/replays.js'
 import { type ApiOptions, buildApi } from '../../src/api/server.js'
 import { Usage } from '../../src/api/usage.js'
+import { monotonicMs } from '../../src/core/clock.js'
 import { createLogger } from '../../src/core/log.js'
+import { getOrMake } from '../../src/core/maps.js'
 import { createRegistry } from '../../src/core/metrics.js'
 import { createOccurrences } from '../../src/core/occurrences.js'
 import { ReleaseStack } from '../../src/core/release.js'
@@ -81,6 +84,8 @@ export class TestApi {
   readonly #lines: readonly string[]
   /** Reads audit events, which the API itself may only publish. */
   readonly #admin: Nats
+  /** Those that were read already, by account, and where to go on. */
+  readonly #audits = new Map<string, { readonly events: AuditEvent[]; next: number }>()
 
   constructor(parts: StoreParts, app: FastifyInstance, lines: readonly string[], admin: Nats) {
     this.parts = parts
@@ -122,18 +127,17 @@ export class TestApi {
 
   /** The audit events of an account, in the order of the stream. */
   async audits(accountId: string): Promise<AuditEvent[]> {
-    const nats = this.#admin
-    const events: AuditEvent[] = []
+    const read = getOrMake(this.#audits, accountId, () => ({ events: [], next: 1 }))
     const subject = auditSubject(accountId)
-    for (let sequence = 1; ; ) {
-      const message = await nats.nextMessage(auditStream, subject, sequence)
-      if (message === undefined) return events
+    for (;;) {
+      const message = await this.#admin.nextMessage(auditStream, subject, read.next)
+      if (message === undefined) return [...read.events]
       for (const { data, partitionKey } of readPack(message.data).events) {
         const event = JSON.parse(data.toString())
         this.#events.check(event)
-        events.push({ ...event, partitionKey })
+        read.events.push({ ...event, partitionKey })
       }
-      sequence = message.sequence + 1
+      read.next = message.sequence + 1
     }
   }
 
@@ -174,6 +178,10 @@ export interface TestStore {
   readonly dir: string
   /** Closed with the test that asked for the store; the store itself, with the process. */
   readonly release: ReleaseStack
+  /**
+   * With options, even without any in them, an instance of the test's own: it may listen. Otherwise the one that all
+   * tests of the process share, in a new minute: it remembers no failed logins.
+   */
   api(options?: TestApiOptions): Promise<TestApi>
 }
 
@@ -191,9 +199,13 @@ type OpenStore = Omit<TestStore, 'release' | 'api'> & {
   readonly occurrences: ApiOptions['occurrences']
   /** All log lines so far. */
   readonly lines: readonly string[]
+  /** Released with the process. */
+  readonly release: ReleaseStack
 }
 
 let opened: Promise<OpenStore> | undefined
+let shared: Promise<TestApi> | undefined
+let sharedSkippedMs = 0
 
 /**
  * ClickHouse allows one store per process, and to open it takes longer than most tests. So the tests of a process share
@@ -201,7 +213,8 @@ let opened: Promise<OpenStore> | undefined
  */
 export async function openTestStore(t: Test): Promise<TestStore> {
   opened ??= openStoreOfProcess()
-  const { parts, admin, dir, occurrences, lines } = await opened
+  const store = await opened
+  const { parts, admin, dir } = store
   const release = new ReleaseStack()
   t.teardown(() => release.release())
   return {
@@ -209,42 +222,44 @@ export async function openTestStore(t: Test): Promise<TestStore> {
     admin,
     dir,
     release,
-    api: async (options = {}) => {
-      const geo = geoOf()
-      const app = await buildApi({
-        context: { store: parts.store, writes: parts.writes, presenter: parts.presenter },
-        view: parts.store.view,
-        destinations: noDestinations,
-        geo,
-        live: new Live({
-          nats: parts.nats,
-          occurrences,
-          ownerOf: ownersIn(parts.store.view),
-        }),
-        log: parts.log,
-        deliveries: parts.deliveries,
-        nats: parts.nats,
-        replays: await openReplays({ nats: parts.nats, bucketBytesMax: 1024 * 1024, retentionMs: day }),
-        trials: await openTrials({
-          nats: parts.nats,
-          reader: admin,
-          view: parts.store.view,
-          geo,
-          occurrences,
-        }),
-        occurrences,
-        baseUrl: base,
-        versionHeaders: ['Service-Version'],
-        eventKinds: trafficEvents,
-        usage: new Usage(0),
-        keyUses: parts.keyUses,
-        trustedProxies: [],
-        ...options,
-      })
-      release.add(() => app.close())
-      return new TestApi(parts, app, lines, admin)
+    api: async (options) => {
+      if (options !== undefined) return openApi(store, options, release)
+      sharedSkippedMs += windowMs
+      const usage = new Usage(0, () => monotonicMs() + sharedSkippedMs)
+      shared ??= openApi(store, { usage }, store.release)
+      return shared
     },
   }
+}
+
+async function openApi(
+  { parts, admin, occurrences, lines }: OpenStore,
+  options: TestApiOptions,
+  release: ReleaseStack,
+): Promise<TestApi> {
+  const geo = geoOf()
+  const app = await buildApi({
+    context: { store: parts.store, writes: parts.writes, presenter: parts.presenter },
+    view: parts.store.view,
+    destinations: noDestinations,
+    geo,
+    live: new Live({ nats: parts.nats, occurrences, ownerOf: ownersIn(parts.store.view) }),
+    log: parts.log,
+    deliveries: parts.deliveries,
+    nats: parts.nats,
+    replays: await openReplays({ nats: parts.nats, bucketBytesMax: 1024 * 1024, retentionMs: day }),
+    trials: await openTrials({ nats: parts.nats, reader: admin, view: parts.store.view, geo, occurrences }),
+    occurrences,
+    baseUrl: base,
+    versionHeaders: ['Service-Version'],
+    eventKinds: trafficEvents,
+    usage: new Usage(0),
+    keyUses: parts.keyUses,
+    trustedProxies: [],
+    ...options,
+  })
+  release.add(() => app.close())
+  return new TestApi(parts, app, lines, admin)
 }
 
 async function openStoreOfProcess(): Promise<OpenStore> {
@@ -273,5 +288,5 @@ async function openStoreOfProcess(): Promise<OpenStore> {
   release.own(admin)
   const context = { settings, logger, registry, occurrences, eventKinds: trafficEvents }
   const parts = await openStoreParts(context, () => base, release)
-  return { parts, admin, dir, occurrences, lines }
+  return { parts, admin, dir, occurrences, lines, release }
 }
