@@ -198,7 +198,7 @@ t.test('replacing the rules of an IP policy', { timeout: 300_000 }, async (t) =>
           t.strictSame(counts, { added, updated: same.length - kept.length, removed, kept: kept.length })
         }
       }),
-      { numRuns: 20 },
+      { numRuns: process.argv.includes('--full') ? 50 : 5 },
     )
   })
 

@@ -45,6 +45,7 @@ const authorityKinds = [
 ] as const
 
 const day = 24 * 60 * 60
+const isFull = process.argv.includes('--full')
 
 const secondsBetween = ({ valid_after, valid_until }: { valid_after: string; valid_until: string }): number =>
   (Date.parse(valid_until) - Date.parse(valid_after)) / 1000
@@ -75,7 +76,9 @@ t.test('SSH', { skip: withoutSshKeygen }, async (t) => {
   const authority = await me.sshCertificateAuthority.create({})
   const ssh_certificate_authority_id: string = authority.id
 
-  for (const { body, type, bits, signs } of authorityKinds) {
+  for (const [at, { body, type, bits, signs }] of authorityKinds.entries()) {
+    // The first one signs keys of every kind; with `--full` all do.
+    const signed = isFull || at === 0 ? keys : [keys[at % keys.length]!]
     t.test(`an authority made of ${JSON.stringify(body)}`, async (t) => {
       const { id, uri, created_at, public_key, ...rest } = await me.sshCertificateAuthority.create(body)
       t.strictSame(rest, { key_type: type }, 'only the public key is shown')
@@ -84,7 +87,7 @@ t.test('SSH', { skip: withoutSshKeygen }, async (t) => {
         [hosts, 'host'],
         [users, 'user'],
       ] as const) {
-        for (const key of keys) {
+        for (const key of signed) {
           const made = await me.at(path).create({
             ssh_certificate_authority_id: id,
             public_key: key.publicKey,
