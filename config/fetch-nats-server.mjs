@@ -47,6 +47,33 @@ export function fetchNatsServer(environment, say) {
 }
 
 /**
+ * A current server and that of the distribution, each in a directory of its own, for tests that run on both; the reason
+ * where one can't be had.
+ *
+ * @param {Environment} environment
+ * @param {(line: string) => void} say
+ * @returns {readonly { readonly name: string, readonly dir: string, readonly missing: string | undefined }[]}
+ */
+export function fetchBothNatsServers(environment, say) {
+  const dirOf = (/** @type {string} */ name) => `${natsServerCacheDir(environment)}-${name}`
+  const [current, distribution] = [dirOf('current'), dirOf('distribution')]
+  return [
+    {
+      name: 'a current nats-server',
+      dir: current,
+      missing: isCurrent(current) ? undefined : fetchCurrent(current, say)?.join('; '),
+    },
+    {
+      name: "the distribution's nats-server",
+      dir: distribution,
+      missing: existsSync(join(distribution, 'nats-server'))
+        ? undefined
+        : fetchFrom(distribution, (dir) => fromDistribution(dir, say)),
+    },
+  ]
+}
+
+/**
  * Replaces a fetched server that is not current, at most once a day: a start must not wait for a network that is not
  * there, and never fails because of it.
  *

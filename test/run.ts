@@ -6,7 +6,7 @@
  *     npm test -- --test-arg=core/ --test-arg=api/lists
  *
  * With `--full` each runs as thoroughly as it can, on the disk, and then once more, as usual, on the other versions of
- * Node.
+ * Node and on the other nats-server: a current one, or the distribution's.
  *
  * Left to run them itself, `tap` puts the hooks of its coverage into every process of a test and into all that those
  * start, wanted or not. A role then takes more than twice as long to start, and most of the time here is starts.
@@ -16,6 +16,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { argv, env, execPath } from 'node:process'
 import t from 'tap'
+import { otherNatsServers } from './harness/other-nats-servers.js'
 import { otherNodes } from './harness/other-nodes.js'
 import { compiled } from './harness/processes.js'
 
@@ -95,14 +96,19 @@ const runs = [
 ]
 
 /** `tap` sets NODE_OPTIONS for all it starts. npm, which some tests start, takes the first `node` of PATH. */
-const runAll = (node: string, more: readonly string[], TMPDIR: string, suffix = ''): void => {
+const runAll = (
+  dirsOfPath: readonly string[],
+  more: readonly string[],
+  TMPDIR: string,
+  suffix = '',
+): void => {
   for (const files of runs) {
     const paths = files.map((file) => join('dist/tests', file))
     const imports = paths.map((path) => `import './${path}'`).join('\n')
     // A process that is started with `--eval` starts its own children so: a file that is alone is started as itself.
     const program = paths.length === 1 ? paths : ['--input-type=module', '--eval', imports, '--']
     // Without source maps, which every file would read: a failure is shown with its lines of the bundled file.
-    const args = ['-u', 'NODE_OPTIONS', node, ...program, ...more]
+    const args = ['-u', 'NODE_OPTIONS', 'node', ...program, ...more]
     const seconds = timeoutSeconds * files.length
     void t.spawn('env', args, {
       name: `${paths.join(' ')}${suffix}`,
@@ -111,7 +117,7 @@ const runAll = (node: string, more: readonly string[], TMPDIR: string, suffix = 
       env: {
         ...env,
         TMPDIR,
-        PATH: `${dirname(node)}${delimiter}${env['PATH'] ?? ''}`,
+        PATH: [...dirsOfPath, env['PATH'] ?? ''].join(delimiter),
         TAP_TIMEOUT: String(seconds),
       },
       at: null,
@@ -121,16 +127,18 @@ const runAll = (node: string, more: readonly string[], TMPDIR: string, suffix = 
 }
 
 const isFull = options.includes('--full')
-const others = isFull ? otherNodes() : []
 const usualOptions = options.filter((option) => option !== '--full')
+const ownNode = dirname(execPath)
+
+const others = isFull ? [...otherNodes(), ...(await otherNatsServers())] : []
 
 t.setTimeout(0)
 t.jobs = filesAtATime
-t.plan(others.reduce((count, { program }) => count + ('path' in program ? runs.length : 1), runs.length))
+t.plan(others.reduce((count, { program }) => count + ('dir' in program ? runs.length : 1), runs.length))
 const dir = env['TMPDIR'] ?? mkdtempSync(join(temporaryDir(), 'weir-tests-'))
 if (env['TMPDIR'] === undefined) t.teardown(() => rmSync(dir, { recursive: true, force: true }))
-runAll(execPath, options, isFull ? tmpdir() : dir)
-for (const { version, program } of others) {
-  if ('path' in program) runAll(program.path, usualOptions, dir, ` on Node ${version}`)
-  else void t.test(`Node ${version}`, { skip: program.missing }, () => {})
+runAll([ownNode], options, isFull ? tmpdir() : dir)
+for (const { name, program } of others) {
+  if ('dir' in program) runAll([program.dir, ownNode], usualOptions, dir, ` on ${name}`)
+  else void t.test(name, { skip: program.missing }, () => {})
 }

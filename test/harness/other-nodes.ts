@@ -5,10 +5,11 @@ import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { arch, env, platform, versions } from 'node:process'
 
-interface OtherNode {
-  readonly version: string
-  /** The path of its program, or why it is missing. */
-  readonly program: { readonly path: string } | { readonly missing: string }
+/** What the tests are to run on once more. */
+export interface Other {
+  readonly name: string
+  /** The directory of its program, which comes first in PATH; or why it is missing. */
+  readonly program: { readonly dir: string } | { readonly missing: string }
 }
 
 /** The newest version of each maintained line, and the oldest that Weir runs on. */
@@ -18,13 +19,13 @@ const installTimeoutMs = 300_000
 const majorOf = (version: string): string => version.split('.')[0] ?? ''
 
 /** All except those of the running Node's line. */
-export const otherNodes = (): OtherNode[] =>
+export const otherNodes = (): Other[] =>
   wanted
     .filter((version) => majorOf(version) !== majorOf(versions.node))
-    .map((version) => ({ version, program: find(version) }))
+    .map((version) => ({ name: `Node ${version}`, program: find(version) }))
 
 /** The fetched program, in the cache directory of this user. */
-function find(version: string): OtherNode['program'] {
+function find(version: string): Other['program'] {
   const name = `node-${platform}-${arch}`
   const dir = join(env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'weir', 'node', version)
   const path = join(dir, 'node_modules', name, 'bin', 'node')
@@ -33,7 +34,9 @@ function find(version: string): OtherNode['program'] {
     if (missing !== undefined) return { missing }
   }
   const { stdout } = spawnSync(path, ['--version'], { encoding: 'utf8' })
-  return stdout?.trim() === `v${version}` ? { path } : { missing: `${path} does not run on this machine` }
+  return stdout?.trim() === `v${version}`
+    ? { dir: dirname(path) }
+    : { missing: `${path} does not run on this machine` }
 }
 
 /** Returns why it can't be installed. Moves it into place in one step, because several processes may install it. */
