@@ -2,7 +2,7 @@
 import t from 'tap'
 import { ApiError } from '../../src/client/client.js'
 import type { Nats } from '../../src/nats/nats.js'
-import { deliveriesStream } from '../../src/wire/names.js'
+import { deliveriesStream, recordsStream } from '../../src/wire/names.js'
 import { messagesOf, OwnNats } from '../harness/own-nats.js'
 import { isReady } from '../harness/pages.js'
 import { tempDir } from '../harness/temp-dir.js'
@@ -10,7 +10,6 @@ import { killRole, processesBelow } from '../harness/tree.js'
 import { until } from '../harness/weir.js'
 import {
   checkBooks,
-  type Deployment,
   expectedEvents,
   openDeployment,
   publish,
@@ -22,13 +21,25 @@ import {
 
 t.setTimeout(480_000)
 
-async function openDeploymentOnNats(t: {
-  teardown(close: () => unknown): unknown
-}): Promise<{ deployment: Deployment; server: OwnNats }> {
-  const server = new OwnNats(tempDir(t))
+// One deployment for all tests, because starts take longest. Each continues with the next record.
+const server = new OwnNats(tempDir(t))
+await server.start()
+t.teardown(() => server.stop())
+const deployment = await openDeployment(t, { NATS_URL: server.url })
+let records = 0
+
+/** Publishes this many more records, and waits for their events. */
+async function publishAndWait(nats: Nats, count: number, perMessage = 50): Promise<void> {
+  const from = records
+  records += count
+  await publish(nats, 'run', from, records, perMessage)
+  await untilArrived(deployment, expectedEvents(records))
+}
+
+async function restarted(meanwhile: () => void): Promise<void> {
+  await server.stop()
+  meanwhile()
   await server.start()
-  t.teardown(() => server.stop())
-  return { server, deployment: await openDeployment(t, { NATS_URL: server.url }) }
 }
 
 const isRefusal = (error: unknown): boolean => {
@@ -47,40 +58,39 @@ async function lastSequence(nats: Nats, stream: string): Promise<number> {
   return last
 }
 
-t.test('packs restored from an earlier copy: consumers that are ahead continue at their end', async (t) => {
-  const { deployment, server } = await openDeploymentOnNats(t)
-  const nats = await deployment.weir.nats()
-  const restarted = async (meanwhile: () => void): Promise<void> => {
-    await server.stop()
-    meanwhile()
-    await server.start()
-  }
-  await publish(nats, 'run', 0, 100)
-  await untilArrived(deployment, expectedEvents(100))
-  let putBack = (): void => {}
-  await restarted(() => {
-    putBack = server.copy(messagesOf(deliveriesStream))
+const restoredStreams = [
+  { of: 'records', stream: recordsStream },
+  { of: 'packs', stream: deliveriesStream },
+]
+
+for (const { of, stream } of restoredStreams) {
+  t.test(`${of} restored from an earlier copy: consumers that are ahead continue at their end`, async (t) => {
+    const nats = await deployment.weir.nats()
+    await publishAndWait(nats, 100)
+    let putBack = (): void => {}
+    await restarted(() => {
+      putBack = server.copy(messagesOf(stream))
+    })
+    await publishAndWait(nats, 600, 10)
+    const before = await lastSequence(nats, stream)
+    await restarted(putBack)
+    t.ok((await lastSequence(nats, stream)) < before, 'sequences begin again at lower ones')
+    await publishAndWait(nats, 100)
+    // A process that starts finds a consumer that is ahead of its stream, too.
+    for (const role of ['pipeline', 'deliver']) t.equal(killRole(deployment.weir.process.pid, role), 1)
+    await publishAndWait(nats, 50, 10)
+    await checkBooks(t, deployment, records)
   })
-  await publish(nats, 'run', 100, 1_000, 10)
-  await untilArrived(deployment, expectedEvents(1_000))
-  const before = await lastSequence(nats, deliveriesStream)
-  await restarted(putBack)
-  t.ok((await lastSequence(nats, deliveriesStream)) < before, 'sequences begin again at lower ones')
-  await publish(nats, 'run', 1_000, 1_100)
-  await untilArrived(deployment, expectedEvents(1_100))
-  await checkBooks(t, deployment, 1_100)
-})
+}
 
 t.test(
   "the whole store put back to yesterday's: nothing crashes, and what is new is delivered",
   async (t) => {
-    const { deployment, server } = await openDeploymentOnNats(t)
     const nats = await deployment.weir.nats()
-    await publish(nats, 'run', 0, 100)
-    await untilArrived(deployment, expectedEvents(100))
-    await server.stop()
-    const putBack = server.copy()
-    await server.start()
+    let putBack = (): void => {}
+    await restarted(() => {
+      putBack = server.copy()
+    })
 
     const late = { service: 'kinesis', name: 'late' } as const
     const made = target(await stream(deployment.emulator, late.name), deployment.emulator)
@@ -90,17 +100,14 @@ t.test(
     const sources = [{ type: 'tcp_connection_closed.v0' }]
     await api.eventSubscription.create({ sources, destination_ids: [id] }, { idempotencyKey: 'late-2' })
     await settle()
-    await publish(nats, 'run', 100, 300)
-    await untilArrived(deployment, expectedEvents(300))
+    await publishAndWait(nats, 200)
 
     const roles = () => processesBelow(deployment.weir.process.pid)
     const before = roles()
-    await server.stop()
-    putBack()
-    await server.start()
+    await restarted(putBack)
     await until('it is ready', () => isReady(deployment.weir.url))
-    await publish(nats, 'run', 300, 400)
-    await untilArrived(deployment, expectedEvents(400))
+    const today = records
+    await publishAndWait(nats, 100)
     t.strictSame(roles(), before, 'no process was restarted')
 
     /** Records, each counted once: events under way when a process was killed may arrive twice. */
@@ -118,15 +125,15 @@ t.test(
       () => api.ipPolicy.create({}).then(() => true, isRefusal),
       60_000,
     )
-    await until('a destination of today was kept', async () => (await arrivedSince(300)) === 100)
+    await until('a destination of today was kept', async () => (await arrivedSince(today)) === 100)
     for (const role of ['pipeline', 'deliver']) t.equal(killRole(deployment.weir.process.pid, role), 1)
-    await publish(nats, 'run', 400, 500)
-    await untilArrived(deployment, expectedEvents(500))
+    const afterwards = records
+    await publishAndWait(nats, 100)
     let arrived = 0
     await until(
       'a destination of today gets all of them, too',
       async () => {
-        arrived = await arrivedSince(400)
+        arrived = await arrivedSince(afterwards)
         return arrived >= 100
       },
       90_000,
