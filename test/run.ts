@@ -48,6 +48,13 @@ const groups: readonly { readonly files: RegExp; readonly processes: number }[] 
     files: /^store\/(answers|audit-relay|compare|foreign-rows|heads|plan|queues|rule-chunks|sealed-values)\./,
     processes: 1,
   },
+  { files: /^integration\/(destination|event)-kind\./, processes: 1 },
+  // These share a service, see `integration/service.ts`. The last one ends it.
+  {
+    files:
+      /^integration\/(abuse-reports|agents|audit-in|aws-clock|frozen|nats-credentials|re(play|sent)|sql|trial|whole-path|without-service)\./,
+    processes: 1,
+  },
 ]
 
 const memory = '/dev/shm'

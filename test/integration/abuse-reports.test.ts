@@ -1,21 +1,10 @@
-/** Decisions about abuse reports over NATS and from the command line, while the service runs and after. */
-import { once } from 'node:events'
+/** Decisions about abuse reports over NATS and from the command line. */
 import t from 'tap'
-import { run } from '../harness/processes.js'
-import { tempDir } from '../harness/temp-dir.js'
-import { startWeir } from '../harness/weir.js'
-
-t.setTimeout(300_000)
+import { openAccount, weirDoes } from './service.js'
 
 t.test('abuse reports are decided', async (t) => {
-  const dir = tempDir(t)
-  const weir = await startWeir(dir)
-  t.teardown(() => weir.stop())
-  const command = async (...args: string[]): Promise<{ code: number; text: string }> => {
-    const { child, output } = run('programs/main.js', args, { WEIR_DATA_DIR: dir })
-    const [code] = await once(child, 'close')
-    return { code, text: output() }
-  }
+  const { weir, dataDir } = await openAccount(t)
+  const command = (...args: string[]) => weirDoes(dataDir, ...args)
   const { api, accountId } = weir
   await t.rejects(api.abuseReport.create({ urls: ['http://a.example'] }), {
     name: 'ApiError',
@@ -49,9 +38,4 @@ t.test('abuse reports are decided', async (t) => {
   const [, maker, ...deciders] = (await command('sql', query, '--format', 'tsv')).text.split('\n')
   t.match(maker, /^ak_/)
   t.strictSame(deciders, ['nats', 'cli'])
-
-  await weir.stop()
-  const changed = await command('abuse', 'decide', report.id, 'a.example', 'UNBANNED')
-  t.match(changed, { code: 0, text: `${report.id}  PROCESSED` }, 'also while no service runs')
-  t.match(await command('abuse', 'list', '--all'), { code: 0, text: 'UNBANNED  a.example' })
 })

@@ -3,16 +3,13 @@ import t from 'tap'
 import { openClient } from '../../src/client/client.js'
 import { metricsOf } from '../harness/pages.js'
 import { soonestRefusalMs } from '../harness/revocation.js'
-import { tempDir } from '../harness/temp-dir.js'
-import { startWeir, until } from '../harness/weir.js'
-
-t.setTimeout(300_000)
+import { until } from '../harness/weir.js'
+import { openAccount } from './service.js'
 
 const address = '203.0.113.9'
 
 t.test('decisions about agents', async (t) => {
-  const weir = await startWeir(tempDir(t))
-  t.teardown(() => weir.stop())
+  const { weir } = await openAccount(t)
   const { api, accountId } = weir
   const nats = await weir.nats()
   const askRaw = async (request: string) =>

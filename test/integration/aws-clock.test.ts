@@ -5,25 +5,19 @@
 import t from 'tap'
 import { metricsOf } from '../harness/pages.js'
 import { until } from '../harness/weir.js'
-import { openDeployment, publish, settle, statusOf, stream, target } from './deployment.js'
-
-t.setTimeout(300_000)
+import { publish, settle, statusOf, stream, target } from './deployment.js'
+import { openShared, ownKey } from './service.js'
 
 const waitMs = 120_000
 const count = 20
-/** Weir's own keys, with which it assumes roles. */
-const own = { accessKeyId: 'AKIAWEIRITSELF000000', secretAccessKey: 'the secret of Weir itself' }
 const roleArn = 'arn:aws:iam::123456789012:role/delivery'
 
 t.test('ten minutes ahead, then ten minutes behind', async (t) => {
-  const deployment = await openDeployment(t, {
-    WEIR_DECISION_LOG: 'off',
-    AWS_ACCESS_KEY_ID: own.accessKeyId,
-    AWS_SECRET_ACCESS_KEY: own.secretAccessKey,
-  })
+  const deployment = await openShared(t)
   const { weir, emulator, destinations } = deployment
   const { api } = weir
-  await emulator.client.addKey(own)
+  t.teardown(() => emulator.client.setClock(0))
+  await emulator.client.addKey(ownKey)
   await emulator.client.addRole({ roleArn, externalId: weir.accountId })
   const { kinesis } = target(await stream(emulator, 'role'), emulator).target
   const withRole = await api.eventDestination.create({

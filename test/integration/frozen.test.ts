@@ -1,10 +1,12 @@
-/** The status of a destination while its deliverer is stopped with SIGSTOP, as on an overloaded machine. */
+/** A deliverer, or the local nats-server, that is stopped with SIGSTOP, as on an overloaded machine. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
+import { isReady, readyOf } from '../harness/pages.js'
 import { processesBelow } from '../harness/tree.js'
 import { until } from '../harness/weir.js'
-import { expectedEvents, openDeployment, publish, statusOf, untilArrived } from './deployment.js'
-
-t.setTimeout(300_000)
+import { expectedEvents, publish, statusOf, untilArrived } from './deployment.js'
+import { openService, openShared } from './service.js'
 
 /** Without an answer for this long, no deliverer answers. */
 const silenceMs = 10_000
@@ -12,13 +14,13 @@ const silenceMs = 10_000
 t.test(
   'a frozen deliverer: first the last known state with its time, then "no deliverer answers"',
   async (t) => {
-    const deployment = await openDeployment(t)
+    const deployment = await openShared(t)
     const ask = async () => {
       const { as_of, since, ...status } = await statusOf(deployment, 'all')
       return { ...status, as_of: as_of ?? 'never', since: since ?? 'never' }
     }
     const nats = await deployment.weir.nats()
-    await publish(nats, 'run', 0, 100)
+    await publish(nats, 'frozen', 0, 100)
     await untilArrived(deployment, expectedEvents(100))
     const before = await ask()
     t.match(before, { state: 'healthy', cause: null, as_of: /^2/ })
@@ -29,7 +31,7 @@ t.test(
     signal('SIGSTOP')
     const stoppedAt = new Date().toISOString()
     try {
-      await publish(nats, 'run', 100, 200)
+      await publish(nats, 'frozen', 100, 200)
       let status = await ask()
       const lastKnown = status
       let asks = 0
@@ -53,3 +55,19 @@ t.test(
     await untilArrived(deployment, expectedEvents(200))
   },
 )
+
+t.test('its own nats-server frozen: readiness says so, and it recovers', async (t) => {
+  const { weir, dataDir } = await openService()
+  await until('it is ready', () => isReady(weir.url))
+  const { pid } = JSON.parse(readFileSync(join(dataDir, 'nats/server.json'), 'utf8'))
+  process.kill(pid, 'SIGSTOP')
+  try {
+    const says = async () => Object.values((await readyOf(weir.url)).failing).join(' ')
+    // The promise is 5 s; this is for a machine with other work.
+    await until('it is noticed', async () => /JetStream does not answer/.test(await says()), 15_000)
+    t.equal((await readyOf(weir.url)).status, 503)
+  } finally {
+    process.kill(pid, 'SIGCONT')
+  }
+  await until('it is ready again', () => isReady(weir.url))
+})

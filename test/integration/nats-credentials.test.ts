@@ -5,16 +5,12 @@ import t from 'tap'
 import { openNats } from '../../src/nats/nats.js'
 import { readUserUrl } from '../../src/process/nats-access.js'
 import { readRuntime } from '../../src/process/runtime-file.js'
-import { tempDir } from '../harness/temp-dir.js'
 import { processesBelow } from '../harness/tree.js'
-import { startWeir } from '../harness/weir.js'
-
-t.setTimeout(300_000)
+import { openService } from './service.js'
 
 t.test('the output shows the password of ingress nodes and no other', async (t) => {
-  const dataDir = tempDir(t)
+  const { weir, dataDir } = await openService()
   const natsDir = join(dataDir, 'nats')
-  const weir = await startWeir(dataDir, { WEIR_LOG_LEVEL: 'info' })
   t.match(weir.natsUrl, /^nats:\/\/ingress:[\w-]+@127\.0\.0\.1:\d+$/)
   t.equal(readRuntime(dataDir)?.natsUrl, weir.natsUrl)
   t.equal(statSync(join(dataDir, 'runtime.json')).mode & 0o777, 0o600)
@@ -36,8 +32,4 @@ t.test('the output shows the password of ingress nodes and no other', async (t) 
   t.ok(sequence > 0, 'an ingress node can publish with the printed address')
   t.match(Buffer.from(await ingress.request('weir.decide', '{}', 5_000)).toString(), /error_code/)
   await ingress.close()
-  await weir.stop()
-  const again = await startWeir(dataDir)
-  t.equal(again.natsUrl, weir.natsUrl, 'the address stays the same after a clean restart')
-  await again.stop()
 })

@@ -1,6 +1,5 @@
 /** `/readyz` is right within 5 s: every role reports why it can't work, and recovers by itself. */
 import { randomBytes, randomInt } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { freePort, isPortFree } from '../../src/process/nats-probe.js'
@@ -11,7 +10,7 @@ import { OwnNats } from '../harness/own-nats.js'
 import { isReady, type Ready, readyOf } from '../harness/pages.js'
 import { type Running, run } from '../harness/processes.js'
 import { tempDir } from '../harness/temp-dir.js'
-import { startWeir, until } from '../harness/weir.js'
+import { until } from '../harness/weir.js'
 
 t.setTimeout(300_000)
 
@@ -26,7 +25,7 @@ interface RunningRole {
 }
 
 /** Starts every role that runs alone, on one NATS and one ClickHouse. */
-async function startRoles(t: Test, dir: string, natsUrl: string, replicas = 1) {
+async function startRoles(t: Test, dir: string, natsUrl: string, replicas: number) {
   const clickhouse = await startClickhouseFront(join(dir, 'clickhouse'))
   t.teardown(() => clickhouse.process.kill())
   const secretKey = randomBytes(32).toString('base64')
@@ -87,21 +86,27 @@ async function untilNoticed(
 
 t.test('NATS and ClickHouse stopped or frozen', async (t) => {
   const dir = tempDir(t)
-  const nats = new OwnNats(join(dir, 'nats'))
-  await nats.start()
-  t.teardown(() => nats.kill())
-  const { roles, clickhouse } = await startRoles(t, dir, nats.url)
+  const cluster = await startNatsCluster(dir)
+  t.teardown(() => cluster.close())
+  const { servers } = cluster
+  const { roles, clickhouse } = await startRoles(t, dir, cluster.url, servers.length)
 
-  nats.freeze()
+  for (const server of servers) server.freeze()
   await untilNoticed(t, roles, 'frozen', /JetStream does not answer/)
   for (const { url, name } of roles) t.equal((await fetch(`${url}/healthz`)).status, 200, `${name} is alive`)
-  nats.thaw()
-  await untilAll(roles, 200, 60_000)
+  for (const server of servers) server.thaw()
+  await untilAll(roles, 200, 120_000)
 
-  await nats.kill()
+  const [, ...others] = servers
+  for (const server of others) await server.kill()
+  await untilNoticed(t, roles, 'without a quorum', /nothing can be stored/i)
+  for (const server of others) await server.start()
+  await untilAll(roles, 200, 120_000)
+
+  for (const server of servers) await server.kill()
   await untilNoticed(t, roles, 'killed', /the connection to NATS is lost/)
-  await nats.start()
-  await untilAll(roles, 200, 60_000)
+  await Promise.all(servers.map((server) => server.start()))
+  await untilAll(roles, 200, 120_000)
 
   const api = roles.filter(({ name }) => name === 'api')
   for (const mode of ['hang', 'fail'] as const) {
@@ -110,36 +115,6 @@ t.test('NATS and ClickHouse stopped or frozen', async (t) => {
     await clickhouse.mode('ok')
     await untilAll(api, 200, 60_000)
   }
-})
-
-t.test('a cluster without a quorum', async (t) => {
-  const dir = tempDir(t)
-  const cluster = await startNatsCluster(dir)
-  t.teardown(() => cluster.close())
-  const { roles } = await startRoles(t, dir, cluster.url, 3)
-  const [, ...others] = cluster.servers
-
-  for (const server of others) await server.kill()
-  await untilNoticed(t, roles, 'two of three killed', /nothing can be stored/i)
-  for (const server of others) await server.start()
-  await untilAll(roles, 200, 120_000)
-})
-
-t.test('serve with its own nats-server frozen', async (t) => {
-  const dir = tempDir(t)
-  const weir = await startWeir(dir)
-  t.teardown(() => weir.stop())
-  const roles = [{ name: 'serve', url: weir.url, process: weir.process }]
-  await untilAll(roles, 200, 60_000)
-
-  const { pid } = JSON.parse(readFileSync(join(dir, 'nats/server.json'), 'utf8'))
-  process.kill(pid, 'SIGSTOP')
-  try {
-    await untilNoticed(t, roles, 'own server frozen', /JetStream does not answer/)
-  } finally {
-    process.kill(pid, 'SIGCONT')
-  }
-  await untilAll(roles, 200, 60_000)
 })
 
 /** A port that stays free for a while: it is below those that connections get, on Linux from 32768 on. */

@@ -1,33 +1,30 @@
-/** A draft, tried by a process of its own: from the command line, cancelled, killed, and stopped with the service; and decisions, explained there. */
+/** A draft, tried by a process of its own: from the command line, cancelled, and killed; and decisions, explained there. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { run } from '../harness/processes.js'
-import { tempDir } from '../harness/temp-dir.js'
-import { endNow, isAlive, processesBelow } from '../harness/tree.js'
-import { startWeir, until } from '../harness/weir.js'
+import { endNow, processesBelow } from '../harness/tree.js'
+import { until } from '../harness/weir.js'
 import { record } from './deployment.js'
+import { openAccount } from './service.js'
 
-t.setTimeout(300_000)
-
-const token = 'a-token-of-the-tests-0001'
+const host = 'tried.example.com'
 const messages = 50
 const perMessage = 100
 
 t.test('trials of a service', async (t) => {
-  const dataDir = tempDir(t)
-  const weir = await startWeir(dataDir, { WEIR_BOOTSTRAP_TOKEN: token })
-  t.teardown(() => weir.stop())
-  const { api } = weir
+  const { weir, dataDir } = await openAccount(t)
+  const { api, token } = weir
   const nats = await weir.nats()
   const policy = await api.ipPolicy.create({})
   await api.replaceRules(policy.id, [{ cidr: '0.0.0.0/0', action: 'allow' }])
   const edge = await api.tcpEdge.create({
-    hostports: ['ssh.example.com:22'],
+    hostports: [`${host}:22`],
     ip_restriction: { ip_policy_ids: [policy.id] },
   })
+  const tried = (run: string, n: number) => record(run, n).replace('ssh.example.com', host)
   for (let index = 0; index < messages; index += 1) {
-    const lines = Array.from({ length: perMessage }, (_, line) => record('tried', index * perMessage + line))
+    const lines = Array.from({ length: perMessage }, (_, line) => tried('tried', index * perMessage + line))
     await nats.publish('weir.records.test.1', lines.join('\n'))
   }
   const total = messages * perMessage
@@ -72,7 +69,7 @@ t.test('trials of a service', async (t) => {
 
   await t.test('weir why: about a record, and about a connection', async (t) => {
     const recordId = 'explained-3'
-    await nats.publish('weir.records.test.1', record('explained', 3))
+    await nats.publish('weir.records.test.1', tried('explained', 3))
     const ask = async (...options: string[]): Promise<string> => {
       const command = run('programs/main.js', ['why', ...options], personEnv)
       t.equal((await command.ended).code, 0, command.output())
@@ -86,9 +83,9 @@ t.test('trials of a service', async (t) => {
     )
     t.match(
       await ask(recordId),
-      /^Record explained-3, stored .*: 192\.0\.2\.3 to ssh\.example\.com:22\nallow, with/,
+      /^Record explained-3, stored .*: 192\.0\.2\.3 to tried\.example\.com:22\nallow, with/,
     )
-    const asked = ['--client', '192.0.2.3', '--server', 'ssh.example.com:22']
+    const asked = ['--client', '192.0.2.3', '--server', `${host}:22`]
     t.match(await ask(...asked), /^allow, with revision \d+ of the configuration\n/)
     t.match(JSON.parse(await ask(...asked, '--json')), { decision: 'allow' })
     const nobody = run('programs/main.js', ['why', '--client', '192.0.2.3'], personEnv)
@@ -103,13 +100,5 @@ t.test('trials of a service', async (t) => {
     await until('it has failed', async () => (await api.trial(id)).state !== 'running')
     t.match(await api.trial(id), { state: 'failed', error: 'Its process ended: SIGKILL.', decisions: null })
     t.equal((await api.tcpEdge.get(edge.id)).policies, null)
-  })
-
-  await t.test('a stopped service leaves no trial behind', async (t) => {
-    await api.tcpEdge.policies.try(edge.id, drafted)
-    await until('its process runs', () => trials().length === 1)
-    const running = trials()
-    await weir.stop()
-    t.strictSame(running.filter(isAlive), [])
   })
 })
