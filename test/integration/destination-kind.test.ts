@@ -1,13 +1,11 @@
 /** A destination kind is one file and one line: a made-up one works in every process from its declaration alone. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { pathToFileURL } from 'node:url'
 import t, { type Test } from 'tap'
 import type { NewResource } from '../../src/client/kinds.js'
 import { documentAt, metricsOf } from '../harness/pages.js'
-import { compiled } from '../harness/processes.js'
-import { tempDir } from '../harness/temp-dir.js'
-import { type RunningWeir, serveModules, startWeir, until } from '../harness/weir.js'
+import { type RunningWeir, until } from '../harness/weir.js'
+import { openAddedKinds } from './added-kinds.js'
 
 t.setTimeout(300_000)
 
@@ -59,10 +57,7 @@ async function checkApi(t: Test, weir: RunningWeir, url: string): Promise<void> 
 
 t.test('a made-up kind has its API, settings, metrics and deliveries', async (t) => {
   const sink = await openSink(t)
-  const added = pathToFileURL(compiled('test/deliver/add-http-lines.js')).href
-  const env = { NODE_OPTIONS: `--import=${added}`, WEIR_HTTP_LINES_REQUEST_MAX: '64KiB' }
-  const weir = await startWeir(tempDir(t), env, '', serveModules)
-  t.teardown(() => weir.stop())
+  const { weir } = await openAddedKinds(t)
   const { api } = weir
   t.notMatch(weir.process.output(), /WEIR_HTTP_LINES_REQUEST_MAX/, 'its setting is known')
   await checkApi(t, weir, sink.url)

@@ -1,10 +1,8 @@
 /** A traffic event kind is one file and one line: a made-up one works in every process from its declaration alone. */
-import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { documentAt } from '../harness/pages.js'
-import { compiled } from '../harness/processes.js'
-import { tempDir } from '../harness/temp-dir.js'
-import { serveModules, startEmulator, startWeir, until } from '../harness/weir.js'
+import { until } from '../harness/weir.js'
+import { openAddedKinds } from './added-kinds.js'
 import { stream, target } from './deployment.js'
 
 t.setTimeout(300_000)
@@ -19,12 +17,7 @@ const record = (record_id: string, server_port: number): string =>
   })
 
 t.test('a made-up kind has its schema, its checks, its filter and its events', async (t) => {
-  const emulator = await startEmulator()
-  t.teardown(() => emulator.stop())
-  const added = pathToFileURL(compiled('test/event/add-ssh-session-ended.js')).href
-  const env = { AWS_ENDPOINT_URL: emulator.url, NODE_OPTIONS: `--import=${added}` }
-  const weir = await startWeir(tempDir(t), env, '', serveModules)
-  t.teardown(() => weir.stop())
+  const { weir, emulator } = await openAddedKinds(t)
   const { api } = weir
 
   const { components, webhooks } = await documentAt(`${weir.url}/openapi.json`)
