@@ -24,8 +24,9 @@ import {
 
 t.setTimeout(1_800_000)
 
-/** `--full` stops as often as it takes to be sure. Two more stops follow in every run. */
-const stops = process.argv.includes('--full') ? 30 : 1
+/** `--full` stops as often as it takes to be sure. Two stops follow in every run. */
+const isFull = process.argv.includes('--full')
+const stops = isFull ? 30 : 0
 const recordsPerMessage = 10
 /** Some thousands of records a second. */
 const publishPauseMs = 2
@@ -35,7 +36,7 @@ const loadMsStep = 37
 const stopMsMax = 60_000
 /** With this latency, a destination needs longer for its packs in flight than a stop waits. */
 const slowMs = 1_500
-const slowRecords = 20_000
+const slowRecords = 12_000
 
 /**
  * Publishes records from number `from` on until it is stopped, also while Weir stops. Returns the first number that is
@@ -87,14 +88,8 @@ t.test('stopped under load and started again', async (t) => {
     records = await publisher.stop()
     await startAgain()
   }
-  await publish(await deployment.weir.nats(), 'run', records, records + recordsPerMessage, recordsPerMessage)
-  records += recordsPerMessage
-  await untilArrived(deployment, expectedEvents(records))
-  t.equal((await arrivedRecords(deployment)).size, records, 'nothing is lost')
-  await checkOnce(t, deployment)
-  await checkBooks(t, deployment, records)
 
-  await t.test('a destination that is paused and resumed under load loses nothing', async (t) => {
+  await t.test('beside a destination that is paused, and resumed later: nothing is lost', async (t) => {
     const arrived = async () =>
       (await deployment.emulator.client.counts({ service: 'kinesis', name: 'all' })).events
     const paused = {
@@ -109,8 +104,11 @@ t.test('stopped under load and started again', async (t) => {
     await settle()
     const before = await arrived()
     await sleep(loadMsMin)
+    const begun = Date.now()
+    const { code } = await deployment.weir.process.stop()
+    t.equal(code, 0, 'the stop ends well')
+    t.ok(Date.now() - begun < stopMsMax, `it took ${Date.now() - begun} ms`)
     records = await publisher.stop()
-    await deployment.weir.process.stop()
     await startAgain()
     const { weir } = deployment
     await publish(await weir.nats(), 'run', records, records + recordsPerMessage, recordsPerMessage)
@@ -147,7 +145,7 @@ t.test('stopped under load and started again', async (t) => {
 const killed = /did not stop in time/
 
 t.test('stopped while it starts', async (t) => {
-  for (const role of ['api', 'deliver', 'decide']) {
+  for (const role of isFull ? ['api', 'deliver', 'decide'] : ['api', 'decide']) {
     const serving = run('programs/main.js', ['serve'], { WEIR_DATA_DIR: tempDir(t), WEIR_PORT: '0' })
     t.teardown(() => serving.kill())
     const below = () => processesBelow(serving.pid)
