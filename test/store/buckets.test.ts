@@ -1,25 +1,27 @@
-/** Buckets that change under their followers: new limits, recreated, created by two processes at once. */
+/** Buckets that change under their followers: new limits, recreated, created by two processes at once; and that forget. */
 import t from 'tap'
 import type { Bucket, BucketWatcher } from '../../src/nats/bucket.js'
 import { BucketFollower } from '../../src/nats/bucket-follower.js'
 import { streamOf } from '../../src/nats/bucket-stream.js'
-import type { Nats } from '../../src/nats/nats.js'
 import { bucketNames } from '../../src/wire/names.js'
 import { all, statusOf } from '../harness/caller.js'
 import { metricsOf } from '../harness/pages.js'
-import type { StoreFixture } from '../harness/store-fixture.js'
 import { until } from '../harness/weir.js'
 import { openFixture } from './filled-store.js'
 
 t.setTimeout(600_000)
 
+// One store for all tests, because starts take longest.
+const fixture = await openFixture(t)
+const nats = await fixture.nats()
+
 const mebibyte = 1024 * 1024
 
-const infoOf = async (nats: Nats, bucket: string) => (await nats.streamInfo(streamOf(bucket)))!
+const infoOf = async (bucket: string) => (await nats.streamInfo(streamOf(bucket)))!
 
 /** Changes limits as an operator does, with another tool. */
-async function changeLimits(nats: Nats, bucket: string): Promise<void> {
-  const { config } = await infoOf(nats, bucket)
+async function changeLimits(bucket: string): Promise<void> {
+  const { config } = await infoOf(bucket)
   const changed = JSON.stringify({ ...config, max_bytes: config.max_bytes + mebibyte })
   const answer = await nats.request(`$JS.API.STREAM.UPDATE.${config.name}`, changed, 5_000)
   const { error } = JSON.parse(Buffer.from(answer).toString())
@@ -27,19 +29,17 @@ async function changeLimits(nats: Nats, bucket: string): Promise<void> {
 }
 
 /** After two restarts, limits changed in between move the server's own time of creation, unless it is a current one. */
-async function restart(fixture: StoreFixture, nats: Nats): Promise<void> {
+async function restart(): Promise<void> {
   const isBack = new Promise<void>((resolve) => nats.onReconnect(resolve))
   await fixture.killNats()
   await fixture.startNats()
   await isBack
 }
 
-const deleteBucket = (nats: Nats, bucket: string): Promise<unknown> =>
+const deleteBucket = (bucket: string): Promise<unknown> =>
   nats.request(`$JS.API.STREAM.DELETE.${streamOf(bucket)}`, '', 5_000)
 
 t.test('a follower continues in a bucket with new limits, and reads a recreated one again', async (t) => {
-  const fixture = await openFixture(t)
-  const nats = await fixture.nats()
   const bucket = await nats.openBucket('followed', mebibyte)
   const passes: string[][] = []
   const follower = new BucketFollower(bucket, {
@@ -53,9 +53,9 @@ t.test('a follower continues in a bucket with new limits, and reads a recreated 
   await follower.open()
   await bucket.put('one', '1')
   const before = await bucket.position()
-  await restart(fixture, nats)
-  await changeLimits(nats, 'followed')
-  await restart(fixture, nats)
+  await restart()
+  await changeLimits('followed')
+  await restart()
   t.strictSame(await bucket.position(), before)
   await bucket.put('two', '2')
   await until('what is written then arrives', () => passes[0]!.includes('two'))
@@ -63,7 +63,7 @@ t.test('a follower continues in a bucket with new limits, and reads a recreated 
   t.equal(passes.length, 2, 'the first and this one')
   await until('everything is read', () => passes[1]!.length === 2)
 
-  await deleteBucket(nats, 'followed')
+  await deleteBucket('followed')
   const again = await nats.openBucket('followed', mebibyte)
   for (const key of ['three', 'four', 'five', 'six']) await again.put(key, '1')
   await until('it is read from its start', () => passes[2]?.length === 4)
@@ -71,9 +71,7 @@ t.test('a follower continues in a bucket with new limits, and reads a recreated 
 })
 
 t.test('entries that arrive during a position check', async (t) => {
-  const fixture = await openFixture(t)
-  const nats = await fixture.nats()
-  const bucket = await nats.openBucket('followed', mebibyte)
+  const bucket = await nats.openBucket('asked', mebibyte)
   const followed: string[] = []
   let passes = 0
   let checked = 0
@@ -110,16 +108,14 @@ t.test('entries that arrive during a position check', async (t) => {
 })
 
 t.test('a bucket gets the size in the settings, and keeps its entries', async (t) => {
-  const nats = await (await openFixture(t)).nats()
   await nats.openBucket('room', 4 * mebibyte)
   await nats.openBucket('room', mebibyte)
-  t.equal((await infoOf(nats, 'room')).config.max_bytes, 4 * mebibyte)
+  t.equal((await infoOf('room')).config.max_bytes, 4 * mebibyte)
   await nats.openBucket('room', 8 * mebibyte)
-  t.equal((await infoOf(nats, 'room')).config.max_bytes, 8 * mebibyte)
+  t.equal((await infoOf('room')).config.max_bytes, 8 * mebibyte)
 })
 
 t.test('several processes create a bucket at once', async (t) => {
-  const fixture = await openFixture(t)
   const makers = await Promise.all(Array.from({ length: 8 }, () => fixture.nats()))
   const buckets = await Promise.all(makers.map((nats) => nats.openBucket('made', mebibyte)))
   const identities = await Promise.all(buckets.map(async (bucket) => (await bucket.position()).identity))
@@ -127,15 +123,13 @@ t.test('several processes create a bucket at once', async (t) => {
 })
 
 t.test('limits of all buckets changed under a running API: nothing is read again', async (t) => {
-  const fixture = await openFixture(t)
   const api = await fixture.startApi()
-  const nats = await fixture.nats()
   await api.client.ipPolicy.create({ description: 'kept' })
   const rereads = async (): Promise<string | undefined> =>
     /^weir_configuration_rereads_total (\d+)$/m.exec(await metricsOf(api.url))?.[1]
-  await restart(fixture, nats)
-  for (const bucket of Object.values(bucketNames)) await changeLimits(nats, bucket)
-  await restart(fixture, nats)
+  await restart()
+  for (const bucket of Object.values(bucketNames)) await changeLimits(bucket)
+  await restart()
   await until(
     'writes are accepted',
     async () => (await statusOf(api.client.ipPolicy.create({ description: 'after' }))) === 'ok',
@@ -143,7 +137,7 @@ t.test('limits of all buckets changed under a running API: nothing is read again
   t.equal(await rereads(), '0')
 
   const before = await all(api.client.ipPolicy.list())
-  await deleteBucket(nats, bucketNames.config)
+  await deleteBucket(bucketNames.config)
   await until('the deletion is noticed', async () => (await rereads()) !== '0', 60_000)
   await until(
     'writes are accepted again',
@@ -156,4 +150,28 @@ t.test('limits of all buckets changed under a running API: nothing is read again
     before,
     'its entries are unchanged',
   )
+})
+
+t.test('entries expire after 24 hours, the oldest earlier if the bucket is full', async (t) => {
+  const { config } = await infoOf(bucketNames.idempotency)
+  t.equal(config.max_age, 24 * 60 * 60 * 1e9, 'in nanoseconds')
+  t.equal(config.discard, 'old')
+  const { config: heads } = await infoOf(bucketNames.heads)
+  t.equal(heads.max_age, 0, 'the others never forget')
+  t.equal(heads.discard, 'new')
+})
+
+t.test('the key of an expired entry can be used again', async (t) => {
+  const bucket = await nats.openBucket('short', mebibyte, { ageMaxMs: 1_000 })
+  t.ok(await bucket.replace('key', 'first', 0))
+  t.equal(await bucket.replace('key', 'second', 0), undefined, 'created once')
+  await until('it has expired', async () => (await bucket.get('key')) === undefined)
+  t.ok(await bucket.replace('key', 'third', 0))
+})
+
+t.test('a full bucket takes new entries', async (t) => {
+  const bucket = await nats.openBucket('small', 64 * 1024, { ageMaxMs: 60_000 })
+  for (let at = 0; at < 100; at += 1) t.ok(await bucket.replace(`key${at}`, 'x'.repeat(2_000), 0))
+  t.equal(await bucket.get('key0'), undefined, 'the oldest is deleted')
+  t.ok(await bucket.get('key99'))
 })

@@ -10,6 +10,13 @@ export async function openFixture(t: Test): Promise<StoreFixture> {
   return fixture
 }
 
+/** Makes another account by a command in the API of this name; resolves with the token of its key. */
+export async function newAccount(fixture: StoreFixture, host = 'one'): Promise<string> {
+  const made = await fixture.command(host, { command: 'account create', name: 'another' })
+  const [, token = ''] = /(weir_\S+)/.exec(made) ?? []
+  return token
+}
+
 /** Resources of every sort: children, rules in several chunks, claims, secrets, a deletion. */
 export async function fill(client: Caller): Promise<void> {
   const policy = await client.ipPolicy.create({ description: 'kept' })

@@ -19,10 +19,14 @@ const sides: readonly ('before' | 'after')[] = process.argv.includes('--full')
   : ['after']
 
 /**
- * An API that is killed at each write of its request; the last one of each side survives. `step`: for a request whose
- * writes are those of other requests, or are of one sort, the distance from one to the next; `--full` takes each.
+ * An API that is killed at each write of its requests; the last one of each side survives. `step`: the distance from one
+ * write to the next; `--full` takes each.
  */
-export async function* killedAtEachWrite(t: Test, fixture: StoreFixture, step = 1): AsyncGenerator<Victim> {
+export async function* killedAtEachWrite(
+  t: Test,
+  fixture: StoreFixture,
+  step: number,
+): AsyncGenerator<Victim> {
   const distance = process.argv.includes('--full') ? 1 : step
   const proxy = await startNatsProxy(fixture.natsUrl)
   t.teardown(() => proxy.close())

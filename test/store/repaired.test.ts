@@ -10,7 +10,7 @@ import { startNatsProxy } from '../harness/nats-proxy.js'
 import { isReady } from '../harness/pages.js'
 import { run } from '../harness/processes.js'
 import { until } from '../harness/weir.js'
-import { everything, openFixture, takesWrites } from './filled-store.js'
+import { everything, newAccount, openFixture, takesWrites } from './filled-store.js'
 
 t.setTimeout(900_000)
 
@@ -104,8 +104,7 @@ t.test('a repair that is killed is continued', async (t) => {
 t.test('while an account is repaired at a start, the others are served', async (t) => {
   const proxy = await startDeafNats(fixture.natsUrl)
   t.teardown(() => proxy.close())
-  const made = await fixture.command('one', { command: 'account create', name: 'another' })
-  const [, token = ''] = /(weir_\S+)/.exec(made) ?? []
+  const token = await newAccount(fixture)
   const other = () => openCaller({ base: api.url, token })
   const hostport = 'held.repaired.example.com:443'
   const edge = await api.client.httpsEdge.create({ hostports: [hostport] })

@@ -5,7 +5,7 @@ import { openCaller } from '../harness/caller.js'
 import { isReady } from '../harness/pages.js'
 import type { StoreRole } from '../harness/store-fixture.js'
 import { until } from '../harness/weir.js'
-import { openFixture } from './filled-store.js'
+import { newAccount, openFixture } from './filled-store.js'
 
 t.setTimeout(2_700_000)
 
@@ -22,11 +22,7 @@ t.test('at random beside each other', { timeout: 2_400_000 }, async (t) => {
   const before = await consumersOf()
   let isOver = false
 
-  const create = async (): Promise<ReturnType<typeof openCaller>> => {
-    const made = await fixture.command('one', { command: 'account create', name: 'one of many' })
-    const [, token = ''] = /(weir_\S+)/.exec(made) ?? []
-    return openCaller({ base: url, token })
-  }
+  const create = async () => openCaller({ base: url, token: await newAccount(fixture) })
   const write = async (client: ReturnType<typeof openCaller>): Promise<void> => {
     const policy = await client.ipPolicy.create({})
     for (let turn = 0; !isOver; turn += 1) {
