@@ -15,7 +15,8 @@ import { everything, newAccount, openFixture, takesWrites } from './filled-store
 t.setTimeout(900_000)
 
 /** `--full` fills an account as large as a large deployment's. */
-const [policies, rulesEach] = process.argv.includes('--full') ? [10_000, 10] : [100, 40]
+const isFull = process.argv.includes('--full')
+const [policies, rulesEach] = isFull ? [10_000, 10] : [100, 40]
 
 // One store for all tests, because starts take longest.
 const fixture = await openFixture(t)
@@ -38,8 +39,8 @@ const entries = async (): Promise<number> => (await config.position()).lastRevis
 t.test('an API that is killed while it carries out a change rewrites nothing else', async (t) => {
   const proxy = await startNatsProxy(fixture.natsUrl)
   t.teardown(() => proxy.close())
-  await api.process.kill()
-  for (const write of [2, 3]) {
+  for (const write of isFull ? [2, 3] : [3]) {
+    await api.process.kill()
     const victim = await fixture.startApi('victim', { NATS_URL: proxy.url })
     proxy.cut({ write, after: true, meet: () => victim.process.child.kill('SIGKILL') })
     await victim.client.ipPolicy
@@ -50,9 +51,7 @@ t.test('an API that is killed while it carries out a change rewrites nothing els
     api = await fixture.startApi()
     const written = (await entries()) - before
     t.ok(written < 10, `write ${write}: ${written} entries`)
-    await api.process.kill()
   }
-  api = await fixture.startApi()
 })
 
 t.test('rows, rules and deletions that differ are written, and no others', async (t) => {
@@ -122,6 +121,7 @@ t.test('while an account is repaired at a start, the others are served', async (
     },
     'a row is older': async () => void (await config.put(rowKey(policyKind, policy.id), old!.value!)),
   }
+  const [killedAt] = Object.keys(damages)
   for (const [damage, make] of Object.entries(damages)) {
     const before = await everything(api)
     await api.process.kill()
@@ -149,9 +149,11 @@ t.test('while an account is repaired at a start, the others are served', async (
       t.match(await refused(503, newest(api.client.withToken(unknown).apiKey.list())), /brought up to date/)
     await t.rejects(fixture.command('one', { command: 'account list' }), { message: /brought up to date/ })
 
-    await api.process.kill()
-    api = await fixture.startApi('one', { NATS_URL: proxy.url }, { answering: 503 })
-    t.ok(await takesWrites({ ...api, client: other() }), `${damage}: others, also after a kill meanwhile`)
+    if (isFull || damage === killedAt) {
+      await api.process.kill()
+      api = await fixture.startApi('one', { NATS_URL: proxy.url }, { answering: 503 })
+      t.ok(await takesWrites({ ...api, client: other() }), `${damage}: others, also after a kill meanwhile`)
+    }
     proxy.swallow(undefined)
     await until('it is repaired', async () => (await statusOf(newest(api.client.apiKey.list()))) === 'ok')
     t.equal(await everything(api), before, `${damage}: all is as it was`)
