@@ -8,7 +8,7 @@ import { processStart } from '../../src/process/process-start.mjs'
 import { recordsStream } from '../../src/wire/names.js'
 import { type Running, runNpmStart, signalGroup } from '../harness/processes.js'
 import { processesBelow } from '../harness/tree.js'
-import { startWeir, until } from '../harness/weir.js'
+import { type Serve, startWeir, until } from '../harness/weir.js'
 import {
   arrivedRecords,
   checkBooks,
@@ -22,7 +22,7 @@ import {
 
 t.setTimeout(300_000)
 
-const records = 3_000
+const records = 2_000
 const perMessage = 10
 /** The pause after which a second Ctrl-C no longer counts as the first one, forwarded by npm. */
 const impatienceMs = 1_200
@@ -44,8 +44,9 @@ async function publishTo(deployment: Deployment, from: number, to: number): Prom
 async function startAgain(
   t: { teardown(close: () => unknown): unknown },
   deployment: Deployment,
+  start?: Serve,
 ): Promise<Deployment> {
-  const weir = await startWeir(deployment.dataDir, deployment.env, '', runNpmStart)
+  const weir = await startWeir(deployment.dataDir, deployment.env, '', start)
   t.teardown(() => weir.stop())
   return { ...deployment, weir }
 }
@@ -76,7 +77,7 @@ t.test('Ctrl-C under load, then an immediate start on the same directory', async
   t.notMatch(npm.output(), 'server shutdown', 'nats-server runs until the end')
   await until('the watcher of nats-server has ended', () => left().length === 0)
 
-  const again = await startAgain(t, deployment)
+  const again = await startAgain(t, deployment, runNpmStart)
   await publishTo(again, records, 2 * records)
   await untilArrived(again, expectedEvents(2 * records))
   t.equal((await arrivedRecords(again)).size, 2 * records, 'nothing is lost')
