@@ -27,7 +27,9 @@ import { configure, settle, token } from './deployment.js'
 t.setTimeout(300_000)
 
 const sample = '../shared/data/honeypot-tcp.ndjson.gz'
-const recordsMax = 20_000
+const recordsMax = process.argv.includes('--full') ? 20_000 : 5_000
+/** For a machine with other work. */
+const deliveredWithinMs = 180_000
 const perMessage = 100
 
 t.test('an API, two pipelines and two deliverers', async (t) => {
@@ -96,10 +98,14 @@ t.test('an API, two pipelines and two deliverers', async (t) => {
     await nats.publish('weir.records.eu.node-1', lines.slice(at, at + perMessage).join('\n'))
 
   const status = () => api.deliveryStatus(destinations.all)
-  await until('all are delivered', async () => {
-    const { counts, backlog } = await status()
-    return counts.produced === lines.length && counts.delivered === lines.length && backlog.events === 0
-  })
+  await until(
+    'all are delivered',
+    async () => {
+      const { counts, backlog } = await status()
+      return counts.produced === lines.length && counts.delivered === lines.length && backlog.events === 0
+    },
+    deliveredWithinMs,
+  )
   const counts = await emulator.client.counts({ service: 'kinesis', name: 'all' })
   t.match(counts, { unique: lines.length, duplicates: 0 }, 'every event arrived once')
   const metrics = await metricsOf(url)
