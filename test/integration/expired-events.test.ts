@@ -15,12 +15,15 @@ const waitMs = 180_000
 /** Of the subscription to `tcp_connection_closed.v0`. */
 const events = 60
 
-const retention = (seconds: number) => ({
-  WEIR_RETENTION: `${seconds}s`,
+const settings = {
+  WEIR_RETENTION: '40s',
   WEIR_DECISION_LOG: 'off',
   WEIR_DELIVERERS: '2',
   WEIR_PIPELINES: '2',
-})
+}
+/** Shorter after the restart, so that a test has less to wait for. */
+const laterRetentionMs = 20_000
+const later = { WEIR_RETENTION: '20s', WEIR_DELIVERERS: '1', WEIR_PIPELINES: '1' }
 
 const balance = ({ counts, backlog }: Awaited<ReturnType<typeof statusOf>>): number =>
   counts.produced - counts.delivered - counts.dead_lettered - counts.dropped - backlog.events
@@ -63,8 +66,10 @@ async function untilDropped(deployment: Deployment, name: 'all' | 'logs', count:
   })
 }
 
+// One deployment for both tests, because starts take longest.
+const deployment = await openDeployment(t, settings)
+
 t.test('failing and paused by hand: announced, dropped once, counted by type', async (t: Test) => {
-  const deployment = await openDeployment(t, retention(40))
   const { weir, emulator, destinations } = deployment
   const received = await openAnnouncements(deployment)
   const kept = await weir.api.eventDestination.create({
@@ -160,26 +165,30 @@ t.test('failing and paused by hand: announced, dropped once, counted by type', a
 })
 
 t.test('down for longer than the retention: each event is delivered or dropped, and counted', async (t) => {
-  const deployment = await openDeployment(t, retention(20))
-  const { emulator, dataDir, env } = deployment
+  const { weir, emulator, dataDir, env, destinations } = deployment
+  const droppedBefore = (await statusOf(deployment, 'all')).counts.dropped
+  const logsBefore = (await statusOf(deployment, 'logs')).counts.dropped
+  await weir.api.resumeDestination(destinations.logs)
   for (const resource of ['all', 'logs'])
     await emulator.client.addFault({ effect: { type: 'access_denied' }, resource })
-  await publish(await deployment.weir.nats(), 'old', 0, events)
+  await publish(await weir.nats(), 'older', 0, events)
+  const publishedAt = Date.now()
   const waiting = async (name: 'all' | 'logs') => (await statusOf(deployment, name)).backlog.events
   await until('the events wait', async () => (await waiting('all')) === events, waitMs)
   await until('the log events wait', async () => (await waiting('logs')) > 0, waitMs)
   const logs = await waiting('logs')
-  endNow(deployment.weir.process.pid)
-  await deployment.weir.stop()
-  await new Promise((resolve) => setTimeout(resolve, 25_000))
+  endNow(weir.process.pid)
+  await weir.stop()
+  const tooOldAt = publishedAt + laterRetentionMs + 1_000
+  await new Promise((resolve) => setTimeout(resolve, tooOldAt - Date.now()))
   await emulator.client.clearFaults()
   await emulator.client.addFault({ effect: { type: 'access_denied' }, resource: 'logs' })
-  deployment.weir = await startWeir(dataDir, env)
+  deployment.weir = await startWeir(dataDir, { ...env, ...later })
   await until('what works again gets its events', async () => {
     const { unique } = await emulator.client.counts({ service: 'kinesis', name: 'all' })
     return unique === events && (await waiting('all')) === 0
   })
-  t.match((await statusOf(deployment, 'all')).counts, { delivered: events, dropped: 0 })
-  await untilDropped(deployment, 'logs', logs)
+  t.match((await statusOf(deployment, 'all')).counts, { delivered: events, dropped: droppedBefore })
+  await untilDropped(deployment, 'logs', logsBefore + logs)
   t.equal(balance(await statusOf(deployment, 'logs')), 0)
 })
