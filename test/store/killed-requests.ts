@@ -8,7 +8,7 @@ import { all, type Caller, statusOf } from '../harness/caller.js'
 import type { StoreFixture } from '../harness/store-fixture.js'
 import { type Rule, rulesByEvents, rulesWith, ruleTexts, storedRules } from './rules.js'
 
-export interface KilledRequests {
+interface KilledRequests {
   /** Before the API is asked. */
   prepare?(point: string): Promise<void>
   /** Resolves with undefined if there was no answer. */
