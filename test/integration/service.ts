@@ -19,7 +19,7 @@ root.setTimeout(1_800_000)
 /** Weir's own keys, with which it assumes roles. */
 export const ownKey = { accessKeyId: 'AKIAWEIRITSELF000000', secretAccessKey: 'the secret of Weir itself' }
 
-export interface Service {
+interface Service {
   readonly emulator: Emulator
   readonly dataDir: string
   readonly env: Readonly<Record<string, string>>
