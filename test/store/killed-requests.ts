@@ -4,6 +4,7 @@ import type { Test } from 'tap'
 import { ApiError } from '../../src/client/client.js'
 import type { Resource } from '../../src/client/kinds.js'
 import { ruleEventsPerMessage } from '../../src/core/limits.js'
+import { bucketNames } from '../../src/wire/names.js'
 import { all, type Caller, statusOf } from '../harness/caller.js'
 import type { StoreFixture } from '../harness/store-fixture.js'
 import { type Rule, rulesByEvents, rulesWith, ruleTexts, storedRules } from './rules.js'
@@ -75,6 +76,8 @@ export const deletionsWithManyRules: MakeRequests = async (fixture, me) => {
       )
       t.strictSame(await all(me().ipPolicyRule.list()), [], 'none is left')
       for (const id of gone) t.strictSame(await storedRules(t, fixture, id), [], 'nor in ClickHouse')
+      const config = await (await fixture.nats()).findBucket(bucketNames.config)
+      for (const id of gone) t.strictSame(await config?.keys(`rules.${id}.>`), [], 'nor in the bucket')
     },
   }
 }
