@@ -9,7 +9,7 @@ import { join } from 'node:path'
 /** As in `src/core/package.ts`, which finds them while Weir runs. */
 const programs = {
   main: 'src/main.ts',
-  'last-resort-thread': 'src/core/last-resort-thread.ts',
+  'last-resort-thread': 'src/core/telemetry/last-resort-thread.ts',
   emulator: 'src/emulator/main.ts',
   client: 'src/client/client.ts',
 }

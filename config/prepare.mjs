@@ -24,8 +24,12 @@ import { dirname, join, resolve } from 'node:path'
 import { argv, env, execPath, stderr } from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import {
+  findNatsServer,
+  natsServerCacheDir,
+  natsServerMissing,
+} from '../src/nats-server/find-nats-server.mjs'
 import { tryLock } from '../src/process/file-lock.mjs'
-import { findNatsServer, natsServerCacheDir, natsServerMissing } from '../src/process/find-nats-server.mjs'
 import { buildAsnDatabase } from './asn-database.mjs'
 import { buildModules, bundlePrograms, bundleTests } from './bundle.mjs'
 import { fetchNatsServer, renewNatsServer } from './fetch-nats-server.mjs'

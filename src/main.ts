@@ -2,23 +2,23 @@
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Command, Option } from 'commander'
+import { addAccountCommands } from './cli/account-commands.js'
+import { addDeadCommands } from './cli/dead-commands.js'
+import { addDecisionCommands } from './cli/decision-commands.js'
+import { addDestinationCommands } from './cli/destination-commands.js'
+import { type FilterOptions, filtered, withFilter } from './cli/filter-option.js'
+import type { ReplayOptions } from './cli/replay-command.js'
+import type { TapOptions } from './cli/tap.js'
+import type { WhyOptions } from './cli/why-report.js'
 import { version } from './core/package.js'
-import { errorText, forTerminal } from './core/terminal.js'
-import { addAccountCommands } from './process/account-commands.js'
+import { errorText, forTerminal } from './core/text/terminal.js'
 import { type AdminCommand, sendAdminCommand } from './process/admin-server.js'
 import { type Frame, guard, type Role, runRole, stopSignal } from './process/child.js'
-import { addDeadCommands } from './process/dead-commands.js'
-import { addDecisionCommands } from './process/decision-commands.js'
-import { addDestinationCommands } from './process/destination-commands.js'
-import { type FilterOptions, filtered, withFilter } from './process/filter-option.js'
-import type { Program } from './process/programs.js'
-import type { ReplayOptions } from './process/replay.js'
 import { createRoleContext, type RoleContext } from './process/role-context.js'
 import { type ChildRole, secretsOf } from './process/role-secrets.js'
 import { readRuntime } from './process/runtime-file.js'
 import { loadSettings, type Settings } from './process/settings.js'
-import type { TapOptions } from './process/tap.js'
-import type { WhyOptions } from './process/why-report.js'
+import type { Program } from './roles/programs.js'
 
 const mainModule = fileURLToPath(import.meta.url)
 
@@ -56,23 +56,21 @@ function settingsOfRole(name: ChildRole): Settings {
 
 // --- roles ---
 
-/** Loaded only by a process that runs a role, so that `serve` and the other commands start quickly. */
-const roles = () => import('./app.js')
-/** The same for processes that a role starts for one purpose. */
-const children = () => import('./children.js')
+/** Processes that a role starts for one purpose. Like roles, loaded where they run: `serve` and other commands start quickly. */
+const children = () => import('./roles/children.js')
 
 /** A command that runs one role in this process. */
 function roleCommand(
   name: ChildRole,
   description: string,
-  open: (app: typeof import('./app.js'), context: RoleContext, frame: Frame) => Promise<Role>,
+  open: (context: RoleContext, frame: Frame) => Promise<Role>,
 ): void {
   program
     .command(name)
     .description(description)
     .action(() => {
       const context = createRoleContext(settingsOfRole(name), name)
-      return runRole({ ...context, open: async (frame) => open(await roles(), context, frame) })
+      return runRole({ ...context, open: (frame) => open(context, frame) })
     })
 }
 
@@ -82,18 +80,22 @@ program
     'everything on this machine: API, pipeline, decisions, delivery, and a nats-server unless NATS_URL is set',
   )
   .action(async () => {
-    const { serve } = await import('./process/serve.js')
+    const { serve } = await import('./roles/serve.js')
     await serve(createRoleContext(settings(), 'serve'), thisProgram)
   })
 
-roleCommand('api', 'the management API', (app, context, frame) => app.openApi(context, frame, thisProgram))
-roleCommand('pipeline', 'records in, events out; on its own it also runs decide', (app, context, frame) =>
-  app.openPipeline(context, frame, thisProgram),
+roleCommand('api', 'the management API', async (...run) =>
+  (await import('./roles/api.js')).openApi(...run, thisProgram),
 )
-roleCommand('decide', 'only the answers to weir.decide and weir.decide.agent', (app, context, frame) =>
-  app.openDecide(context, frame),
+roleCommand('pipeline', 'records in, events out; on its own it also runs decide', async (...run) =>
+  (await import('./roles/pipeline.js')).openPipeline(...run, thisProgram),
 )
-roleCommand('deliver', 'events to AWS', (app, context, frame) => app.openDeliver(context, frame))
+roleCommand('decide', 'only the answers to weir.decide and weir.decide.agent', async (...run) =>
+  (await import('./roles/decide.js')).openDecide(...run),
+)
+roleCommand('deliver', 'events to AWS', async (...run) =>
+  (await import('./roles/deliver.js')).openDeliver(...run),
+)
 
 program
   .command('quarantine', { hidden: true })
@@ -119,7 +121,7 @@ async function askOwner(command: AdminCommand): Promise<string> {
   const loaded = settings()
   const running = readRuntime(loaded.data.dir)
   return running === undefined
-    ? await (await import('./process/admin.js')).administerAlone(loaded, command)
+    ? await (await import('./roles/admin.js')).administerAlone(loaded, command)
     : await sendAdminCommand(running.adminUrl, running.adminToken, command)
 }
 
@@ -144,7 +146,7 @@ withFilter(
   .option('--dead', 'records and events that are set aside, with the reason, instead')
   .option('--json', 'a line of JSON for each')
   .action(async (options: TapOptions & FilterOptions) => {
-    const { tap } = await import('./process/tap.js')
+    const { tap } = await import('./cli/tap.js')
     await tap(settings(), filtered(options))
   })
 
@@ -159,7 +161,7 @@ withFilter(
   .option('--edge <id>', 'count only those at this edge')
   .option('--json', 'each picture as a line of JSON')
   .action(async (options: FilterOptions & { edge?: string; json?: true }) => {
-    const { top } = await import('./process/top.js')
+    const { top } = await import('./cli/top.js')
     await top(settings(), filtered(options))
   })
 
@@ -181,7 +183,7 @@ for (const [what, argument, description] of triedDrafts) {
     .option('--since <time>', 'which traffic: a length of time such as 90s, 2h or 1d, or a time', '1h')
     .option('--json', 'the whole trial as JSON')
     .action(async (...given: unknown[]) => {
-      const { tryDraft } = await import('./process/try.js')
+      const { tryDraft } = await import('./cli/try.js')
       const options = given[argument === '' ? 0 : 1] as Parameters<typeof tryDraft>[3]
       process.exitCode = await tryDraft(settings(), what, argument === '' ? '' : String(given[0]), options)
     })
@@ -212,7 +214,7 @@ withFilter(
   )
   .option('--json', 'the replay as JSON, when it has ended')
   .action(async (destination: string, options: ReplayOptions & FilterOptions) => {
-    const { replayTo } = await import('./process/replay.js')
+    const { replayTo } = await import('./cli/replay-command.js')
     process.exitCode = await replayTo(settings(), destination, filtered(options))
   })
 
@@ -224,7 +226,7 @@ program
   .argument('<id>', 'the id of the record, or of an event that it made (ev_…)')
   .option('--json', 'the answer of the API')
   .action(async (id: string, options: { json?: true }) => {
-    const { showRecord } = await import('./process/record-report.js')
+    const { showRecord } = await import('./cli/record-report.js')
     await showRecord(settings(), id, options)
   })
 
@@ -241,7 +243,7 @@ program
   .option('--revision <number>', 'as the configuration was then')
   .option('--json', 'the answer of the API')
   .action(async (record: string | undefined, options: WhyOptions) => {
-    const { showWhy } = await import('./process/why-report.js')
+    const { showWhy } = await import('./cli/why-report.js')
     await showWhy(settings(), record, options)
   })
 

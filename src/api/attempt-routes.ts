@@ -1,17 +1,15 @@
 /** `GET /event_destinations/{id}/attempts`: the last requests to a destination, as deliverers remember them. */
 import type { FastifyInstance } from 'fastify'
 import { unavailable } from '../core/errors.js'
-import { pluralOf } from '../core/plural.js'
-import type { Nats } from '../nats/nats.js'
+import { pluralOf } from '../core/text/plural.js'
+import { type ApiContext, queryOf, rowAt, sendJson } from '../http/context.js'
+import { exampleLinks } from '../http/openapi/examples.js'
+import { describe, listSchema, routePath, shownBy } from '../http/openapi/openapi.js'
 import { anyResource, type Row } from '../resource/define.js'
-import { deliveryAttemptExample, deliveryAttemptSchema } from '../resource/delivery-attempt.js'
 import { eventDestination } from '../resource/event-destination.js'
 import { exampleId } from '../resource/examples.js'
-import { attemptsMax, type DeliveryAttempt } from '../wire/delivery-attempts.js'
-import { attemptsSubject } from '../wire/names.js'
-import { type ApiContext, queryOf, rowAt, sendJson } from './context.js'
-import { exampleLinks } from './examples.js'
-import { describe, listSchema, routePath, shownBy } from './openapi.js'
+import { deliveryAttemptExample, deliveryAttemptSchema } from '../shape/delivery-attempt.js'
+import type { DeliveryAttempt } from '../wire/delivery-attempts.js'
 
 const destination = anyResource(eventDestination)
 const path = `${routePath(destination.path)}/:id/attempts`
@@ -22,7 +20,7 @@ const page = shownBy(listSchema('attempts', deliveryAttemptSchema, 'DeliveryAtte
   next_page_uri: null,
 })
 
-export interface AttemptsSource {
+interface AttemptsSource {
   /** The newest first; undefined if no deliverer answers. */
   attempts(row: Row): Promise<readonly DeliveryAttempt[] | undefined>
 }
@@ -46,17 +44,4 @@ export function registerAttempts(app: FastifyInstance, context: ApiContext, sour
     if (attempts === undefined) throw unavailable('No deliverer answers.')
     return sendJson(reply, { attempts, uri: uriOf(row.id), next_page_uri: null })
   })
-}
-
-/** How long the deliverers have to answer; the client waits, too. */
-const answerWaitMs = 500
-
-/** Asks all deliverers. */
-export async function attemptsOf(nats: Pick<Nats, 'gather'>, id: string) {
-  const answers = await nats.gather(attemptsSubject, id, answerWaitMs)
-  if (answers === undefined || answers.length === 0) return undefined
-  return answers
-    .flatMap((answer) => (JSON.parse(Buffer.from(answer).toString()) as DeliveryAttempt[] | null) ?? [])
-    .toSorted((a, b) => (a.at < b.at ? 1 : -1))
-    .slice(0, attemptsMax)
 }

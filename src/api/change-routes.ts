@@ -2,20 +2,27 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { badRequest } from '../core/errors.js'
 import { changesSearchedMax } from '../core/limits.js'
-import { pluralOf } from '../core/plural.js'
 import { Type } from '../core/schema.js'
-import { changeExample, changeHeadSchema, changeSchema } from '../resource/change-schema.js'
+import { pluralOf } from '../core/text/plural.js'
+import { article, checkPathId, unknownResource } from '../http/body/input.js'
+import { maySee, rightNeeded } from '../http/caller/rights.js'
+import { type ApiContext, pathParams, queryOf, sendJson, versionIn } from '../http/context.js'
+import { limitOf } from '../http/lists/lists.js'
+import { queryText, timeOf, timeParameters, withFixedTimes } from '../http/lists/query-values.js'
+import { exampleLinks } from '../http/openapi/examples.js'
+import {
+  describe,
+  filterParameter,
+  limitParameter,
+  listSchema,
+  routePath,
+  shownBy,
+} from '../http/openapi/openapi.js'
 import { type AnyResource, isServed } from '../resource/define.js'
 import { resources } from '../resource/registry.js'
-import type { HistoryPosition } from '../store/history-query.js'
-import { findChanges } from './changes.js'
-import { type ApiContext, pathParams, queryOf, sendJson, versionIn } from './context.js'
-import { exampleLinks } from './examples.js'
-import { article, checkPathId, unknownResource } from './input.js'
-import { limitOf } from './lists.js'
-import { describe, filterParameter, limitParameter, listSchema, routePath, shownBy } from './openapi.js'
-import { queryText, timeOf, timeParameters, withFixedTimes } from './query-values.js'
-import { maySee, rightNeeded } from './rights.js'
+import { changeExample, changeHeadSchema, changeSchema } from '../shape/change-schema.js'
+import type { HistoryPosition } from '../store/history/history-query.js'
+import { findChanges } from '../write/changes.js'
 
 export const changesTag = {
   name: 'changes',

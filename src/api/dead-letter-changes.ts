@@ -1,20 +1,21 @@
 /** `POST /dead_letters/…/resend`, `…/drop` and `DELETE`: dead letters are sent again, or dropped. */
 import type { FastifyInstance } from 'fastify'
 import { Type } from '../core/schema.js'
-import { deadLetterBatchSchema, editedRecordSchema } from '../resource/dead-letter.js'
-import { type ApiContext, queryOf, requestBody } from './context.js'
-import { type BatchVerb, changeLetters, resendLetter } from './dead-letter-answers.js'
+import { type ApiContext, queryOf, requestBody } from '../http/context.js'
+import { describe, idempotencyHeaders } from '../http/openapi/openapi.js'
+import { actionHandler } from '../http/write-handlers.js'
+import { type BatchVerb, changeLetters, resendLetter } from '../operate/dead-letter-answers.js'
 import {
   checkDestination,
   deadLettersTag,
-  letterAt,
   deadLettersPath as path,
   selectingSchemas,
-} from './dead-letter-queries.js'
-import type { DeadLetterResender } from './dead-letter-resender.js'
-import { type DeadLetters, sightOf } from './dead-letters.js'
-import { describe, idempotencyHeaders } from './openapi.js'
-import { actionHandler } from './write-handlers.js'
+} from '../operate/dead-letter-queries.js'
+import type { DeadLetterResender } from '../operate/dead-letter-resender.js'
+import { type DeadLetters, sightOf } from '../operate/dead-letters.js'
+import { deadLetterBatchSchema, editedRecordSchema } from '../shape/dead-letter.js'
+
+import { letterAt } from './dead-letter-routes.js'
 
 const tag = deadLettersTag.name
 
@@ -52,7 +53,7 @@ export function registerDeadLetterChanges(
     const change = actionHandler(context, async (request) => {
       const sight = sightOf(request.caller.accountId)
       const body = requestBody(request)
-      await checkDestination(context, request, body['destination_id'])
+      await checkDestination(context, request.caller.accountId, body['destination_id'])
       return { status: 200, body: await changeLetters(letters, resender, sight, verb, body) }
     })
     app.post(`${path}/${verb}`, described, change)

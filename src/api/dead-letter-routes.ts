@@ -1,26 +1,27 @@
 /** `GET /dead_letters`: what was set aside, why, and its bytes. */
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from '../core/schema.js'
+import { type ApiContext, pathParams, queryOf, sendJson } from '../http/context.js'
+import { exampleLinks } from '../http/openapi/examples.js'
+import { describe, limitParameter, listSchema, shownBy } from '../http/openapi/openapi.js'
+import { groupsOfLetters, pageOfLetters } from '../operate/dead-letter-answers.js'
+import {
+  checkDestination,
+  deadLettersTag,
+  letterCalled,
+  deadLettersPath as path,
+  selectingNames,
+  selectingSchemas,
+  wholeLetter,
+} from '../operate/dead-letter-queries.js'
+import { type DeadLetters, sightOf } from '../operate/dead-letters.js'
+import type { Letter } from '../operate/letters-of-message.js'
 import {
   deadLetterExample,
   deadLetterGroupsSchema,
   deadLetterSchema,
   wholeDeadLetterSchema,
-} from '../resource/dead-letter.js'
-import { type ApiContext, queryOf, sendJson } from './context.js'
-import { groupsOfLetters, pageOfLetters } from './dead-letter-answers.js'
-import {
-  checkDestination,
-  deadLettersTag,
-  letterAt,
-  deadLettersPath as path,
-  selectingNames,
-  selectingSchemas,
-  wholeLetter,
-} from './dead-letter-queries.js'
-import { type DeadLetters, sightOf } from './dead-letters.js'
-import { exampleLinks } from './examples.js'
-import { describe, limitParameter, listSchema, shownBy } from './openapi.js'
+} from '../shape/dead-letter.js'
 
 const tag = deadLettersTag.name
 
@@ -64,7 +65,7 @@ function registerList(app: FastifyInstance, context: ApiContext, letters: DeadLe
   })
   app.get(path, described, async (request, reply) => {
     const query = queryOf(request, ['limit', 'before_id', ...selectingNames])
-    await checkDestination(context, request, query.destination_id)
+    await checkDestination(context, request.caller.accountId, query.destination_id)
     return sendJson(
       reply,
       await pageOfLetters(letters, sightOf(request.caller.accountId), query, context.presenter.links),
@@ -84,7 +85,13 @@ function registerGroups(app: FastifyInstance, context: ApiContext, letters: Dead
   })
   app.get(`${path}/groups`, described, async (request, reply) => {
     const query = queryOf(request, selectingNames)
-    await checkDestination(context, request, query.destination_id)
+    await checkDestination(context, request.caller.accountId, query.destination_id)
     return sendJson(reply, await groupsOfLetters(letters, sightOf(request.caller.accountId), query))
   })
+}
+
+/** The letter that the path names. One of another account is unknown. */
+export function letterAt(letters: DeadLetters, request: FastifyRequest): Promise<Letter> {
+  const { id = '' } = pathParams(request)
+  return letterCalled(letters, sightOf(request.caller.accountId), id)
 }

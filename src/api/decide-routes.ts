@@ -3,13 +3,13 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { badRequest, shown } from '../core/errors.js'
 import { recordBytesMax } from '../core/limits.js'
 import { type TSchema, Type } from '../core/schema.js'
+import { type ApiContext, queryOf, readable, requestBody, sendJson } from '../http/context.js'
+import { describe, shownBy } from '../http/openapi/openapi.js'
+import type { Decider } from '../insight/decider.js'
 import { type DecisionRequest, parseDecisionRequest } from '../record/record.js'
 import { recordSchemas } from '../record/record-schemas.js'
 import { componentName } from '../resource/component-name.js'
-import { decisionSchema } from '../resource/decision.js'
-import { type ApiContext, queryOf, readable, requestBody, sendJson } from './context.js'
-import type { Decider } from './decider.js'
-import { describe, shownBy } from './openapi.js'
+import { decisionSchema } from '../shape/decision.js'
 
 export const decisionsTag = {
   name: 'decisions',

@@ -7,12 +7,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { after } from '../core/clock.js'
 import { ClientGone, WeirError } from '../core/errors.js'
 import { exportMsMax } from '../core/limits.js'
-import type { Occurrences } from '../core/occurrences.js'
-import { type DecisionFormat, decisionFormats } from '../resource/decision-formats.js'
-import type { LogPosition, LogReader } from '../store/log-reader.js'
-import { acceptedType } from './accepted-type.js'
-import { reportFault } from './problem.js'
-import { shownDecisions } from './shown-decision.js'
+import type { Occurrences } from '../core/telemetry/occurrences.js'
+import { acceptedType } from '../http/accepted-type.js'
+import { reportFault } from '../http/problem.js'
+import { shownDecisions } from '../insight/shown-decision.js'
+import { type DecisionFormat, decisionFormats } from '../shape/decision-formats.js'
+import type { LogPosition, LogReader } from '../store/logs/log-reader.js'
 
 type Page = Awaited<ReturnType<LogReader['page']>>
 

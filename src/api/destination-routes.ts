@@ -2,42 +2,41 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { eachOf } from '../core/concurrency.js'
 import { WeirError } from '../core/errors.js'
-import { pluralOf } from '../core/plural.js'
-import { anyResource, type Row } from '../resource/define.js'
+import { pluralOf } from '../core/text/plural.js'
+import { checkNames } from '../http/body/input.js'
+import { type ApiContext, queryOf, readable, requestBody, rowAt, sendJson } from '../http/context.js'
+import { beforeIdOf, limitOf } from '../http/lists/lists.js'
+import { queryText } from '../http/lists/query-values.js'
+import { exampleLinks } from '../http/openapi/examples.js'
 import {
-  type DeliveryStatus,
-  type DestinationCheck,
+  describe,
+  idempotencyHeaders,
+  listSchema,
+  pageQuery,
+  routePath,
+  shownBy,
+} from '../http/openapi/openapi.js'
+import { actionHandler } from '../http/write-handlers.js'
+import type { DestinationOperations } from '../operate/destination-operations.js'
+import { anyResource, type Row } from '../resource/define.js'
+import { eventDestination } from '../resource/event-destination.js'
+import {
   type DestinationStatus,
   deliveryStatusSchema,
   destinationCheckSchema,
   destinationStatusExample,
   destinationStatusSchema,
   testEventSchema,
-} from '../resource/delivery-status.js'
-import { eventDestination } from '../resource/event-destination.js'
-import { type AttemptsSource, registerAttempts } from './attempt-routes.js'
-import { type ApiContext, queryOf, readable, requestBody, rowAt, sendJson } from './context.js'
-import { exampleLinks } from './examples.js'
-import { checkNames } from './input.js'
-import { beforeIdOf, limitOf } from './lists.js'
-import { describe, idempotencyHeaders, listSchema, pageQuery, routePath, shownBy } from './openapi.js'
-import { registerPauses, type Tries } from './pause-routes.js'
-import { queryText } from './query-values.js'
-import { actionHandler } from './write-handlers.js'
+} from '../shape/delivery-status.js'
+import { registerAttempts } from './attempt-routes.js'
+import { registerPauses } from './pause-routes.js'
+import type { WriteContext } from './write-context.js'
 
 const destination = anyResource(eventDestination)
 
-export interface DestinationOperations extends AttemptsSource, Tries {
-  /** Sends an event of the type `test.v0`, and tries to deliver if it is accepted; the reason if the destination did not accept it in time. */
-  sendTestEvent(row: Row): Promise<{ eventId: string } | { refusal: string }>
-  /** Finds out whether the destination could be delivered to, without writing to it; if so, tries now. */
-  check(row: Row): Promise<DestinationCheck>
-  status(row: Row): Promise<DeliveryStatus>
-}
-
 export function registerDestinationOperations(
   app: FastifyInstance,
-  context: ApiContext,
+  context: WriteContext,
   operations: DestinationOperations,
 ): void {
   const single = `${routePath(destination.path)}/:id`

@@ -1,29 +1,35 @@
 /** `GET /decisions`: decisions of the log, newest first. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { boundsOf, parseCidr } from '../core/cidr.js'
+import { boundsOf, parseCidr } from '../core/address/cidr.js'
 import { badRequest, shown } from '../core/errors.js'
 import { decisionsExportedMax, logFilterCharsMax, pageEntriesMax } from '../core/limits.js'
-import type { Occurrences } from '../core/occurrences.js'
 import { Type } from '../core/schema.js'
+import type { Occurrences } from '../core/telemetry/occurrences.js'
+import { type ApiContext, queryOf, sendJson } from '../http/context.js'
+import { limitOf } from '../http/lists/lists.js'
+import { checkEverPresent, edgeResources, routeResources, ruleResources } from '../http/lists/query-ids.js'
+import {
+  queryText,
+  sourceParameter,
+  timeOf,
+  timeParameters,
+  withFixedTimes,
+} from '../http/lists/query-values.js'
+import { onlyBlocked, usesIn, warnOfGaps } from '../http/log-warnings.js'
+import { exampleLinks } from '../http/openapi/examples.js'
+import { describe, filterParameter, listSchema, shownBy } from '../http/openapi/openapi.js'
+import { compileDecisionFilter } from '../insight/decision-filter.js'
+import { decisionIdOf, shownDecision, shownDecisions } from '../insight/shown-decision.js'
 import {
   deciderWords,
   decisionWords,
   loggedDecisionExample,
   loggedDecisionSchema,
   sourceWords,
-} from '../resource/logged-decision.js'
-import type { DecisionsQuery, LogPosition, LogReader, PageQuery } from '../store/log-reader.js'
-import { type ApiContext, queryOf, sendJson } from './context.js'
+} from '../shape/logged-decision.js'
+import type { DecisionsQuery, LogPosition, LogReader, PageQuery } from '../store/logs/log-reader.js'
 import { decisionsTag } from './decide-routes.js'
 import { DecisionExports, exportTypes, formatFor, type ReadPage } from './decision-export.js'
-import { compileDecisionFilter } from './decision-filter.js'
-import { exampleLinks } from './examples.js'
-import { limitOf } from './lists.js'
-import { onlyBlocked, usesIn, warnOfGaps } from './log-warnings.js'
-import { describe, filterParameter, listSchema, shownBy } from './openapi.js'
-import { checkEverPresent, edgeResources, routeResources, ruleResources } from './query-ids.js'
-import { queryText, sourceParameter, timeOf, timeParameters, withFixedTimes } from './query-values.js'
-import { decisionIdOf, shownDecision, shownDecisions } from './shown-decision.js'
 
 const path = '/decisions'
 

@@ -4,17 +4,24 @@
  */
 import type { FastifyInstance } from 'fastify'
 import { notFound } from '../core/errors.js'
-import { pluralOf } from '../core/plural.js'
 import type { TSchema } from '../core/schema.js'
+import { pluralOf } from '../core/text/plural.js'
+import { article, asInPart, moduleValue } from '../http/body/input.js'
+import { queryOf, requestBody, rowAt, sendJson } from '../http/context.js'
+import { moduleExample, shownModuleExample } from '../http/openapi/examples.js'
+import {
+  describe,
+  type OperationDescription,
+  routePath,
+  shownBy,
+  writeParameters,
+} from '../http/openapi/openapi.js'
+import { shapeOf } from '../http/openapi/schema-shape.js'
+import { withAnswer, writeHandler } from '../http/write-handlers.js'
 import type { AnyResource, Field } from '../resource/define.js'
-import { type ApiContext, queryOf, requestBody, rowAt, sendJson } from './context.js'
-import { moduleExample, shownModuleExample } from './examples.js'
-import { article, asInPart, moduleValue } from './input.js'
-import { describe, type OperationDescription, routePath, shownBy, writeParameters } from './openapi.js'
-import { shapeOf } from './schema-shape.js'
-import { withAnswer, writeHandler } from './write-handlers.js'
+import type { WriteContext } from './write-context.js'
 
-export function registerModules(app: FastifyInstance, context: ApiContext, resource: AnyResource): void {
+export function registerModules(app: FastifyInstance, context: WriteContext, resource: AnyResource): void {
   for (const [name, field] of Object.entries(resource.fields)) {
     if (field.fields !== undefined) registerModule(app, context, resource, name, field as unknown as Field)
   }
@@ -22,7 +29,7 @@ export function registerModules(app: FastifyInstance, context: ApiContext, resou
 
 function registerModule(
   app: FastifyInstance,
-  context: ApiContext,
+  context: WriteContext,
   resource: AnyResource,
   name: string,
   field: Field,
@@ -79,7 +86,11 @@ type Method = 'get' | 'put' | 'delete'
 const verbs: Record<Method, string> = { get: 'Get', put: 'Replace', delete: 'Remove' }
 
 /** `DELETE` of a single field, such as a domain's certificate. It succeeds even if there is nothing to detach. */
-export function registerDetachments(app: FastifyInstance, context: ApiContext, resource: AnyResource): void {
+export function registerDetachments(
+  app: FastifyInstance,
+  context: WriteContext,
+  resource: AnyResource,
+): void {
   for (const [name, { isDetachable, shown, fallback }] of Object.entries(resource.fields)) {
     if (!isDetachable || shown === 'hidden') continue
     const shownName = shown.name ?? name

@@ -1,23 +1,24 @@
 /** Routes that pause and resume an event destination: writes of its field `paused`. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { isoMillis, now } from '../core/clock.js'
-import { pluralOf } from '../core/plural.js'
 import { objectOf, type TObject, type TSchema } from '../core/schema.js'
+import { pluralOf } from '../core/text/plural.js'
 import type { LaneStatus } from '../deliver/health.js'
+import { checkNames } from '../http/body/input.js'
+import type { Caller } from '../http/caller/caller.js'
+import { requestBody, rowAt } from '../http/context.js'
+import { shownExample } from '../http/openapi/examples.js'
+import { describe, postParameters, routePath, shownBy } from '../http/openapi/openapi.js'
+import { isValidateOnly, withAnswer, writeHandler } from '../http/write-handlers.js'
 import { anyResource, type Row } from '../resource/define.js'
 import { eventDestination } from '../resource/event-destination.js'
-import { resumptionExample, resumptionOf, resumptionSchema } from '../resource/resumption.js'
 import { resourceSchema } from '../resource/shown-schema.js'
-import type { Caller } from './caller.js'
-import { type ApiContext, requestBody, rowAt } from './context.js'
-import { shownExample } from './examples.js'
-import { checkNames } from './input.js'
-import { describe, postParameters, routePath, shownBy } from './openapi.js'
-import { isValidateOnly, withAnswer, writeHandler } from './write-handlers.js'
+import { resumptionExample, resumptionOf, resumptionSchema } from '../shape/resumption.js'
+import type { WriteContext } from './write-context.js'
 
 const destination = anyResource(eventDestination)
 
-export interface Tries {
+interface Tries {
   /** Tries to deliver now, unless it is paused by hand; the state before, undefined if no deliverer answers. */
   tryNow(row: Row): Promise<LaneStatus | undefined>
 }
@@ -28,7 +29,7 @@ const pauseOf = (row: Row, { principal: { source, credentialId } }: Caller): Par
 
 const resumeOf = (row: Row): Partial<Row> => (row['paused'] ? { paused: null } : {})
 
-export function registerPauses(app: FastifyInstance, context: ApiContext, { tryNow }: Tries): void {
+export function registerPauses(app: FastifyInstance, context: WriteContext, { tryNow }: Tries): void {
   const shown = resourceSchema(destination) as TObject
   const example = shownExample(destination)
   app.post(
@@ -95,7 +96,7 @@ const described = ({ verb, description, shown }: Described) =>
   })
 
 /** The destination that a request without members is about. */
-function asked(context: ApiContext, request: FastifyRequest, verb: string): Row {
+function asked(context: WriteContext, request: FastifyRequest, verb: string): Row {
   checkNames(requestBody(request), [], verb)
   return rowAt(context, request, destination)
 }

@@ -2,7 +2,30 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { now } from '../core/clock.js'
 import { badRequest, notFound, shown } from '../core/errors.js'
-import { pluralOf } from '../core/plural.js'
+import { pluralOf } from '../core/text/plural.js'
+import { checkNames } from '../http/body/input.js'
+import { checkOf, schemaRefusal } from '../http/body/schema-faults.js'
+import {
+  type ApiContext,
+  pathParams,
+  queryOf,
+  readable,
+  requestBody,
+  rowAt,
+  sendJson,
+} from '../http/context.js'
+import { pastTime } from '../http/lists/past-time.js'
+import { exampleLinks } from '../http/openapi/examples.js'
+import {
+  describe,
+  idempotencyHeaders,
+  listSchema,
+  replaysPath,
+  routePath,
+  shownBy,
+} from '../http/openapi/openapi.js'
+import { actionHandler } from '../http/write-handlers.js'
+import type { Replays } from '../operate/replays.js'
 import { anyResource } from '../resource/define.js'
 import { eventDestination } from '../resource/event-destination.js'
 import type { Source } from '../resource/event-subscription.js'
@@ -12,17 +35,9 @@ import {
   replayExample,
   replayRequestSchema,
   replaySchema,
-} from '../resource/replay.js'
+} from '../shape/replay.js'
 import type { StoredReplay } from '../wire/replays.js'
-import { type ApiContext, pathParams, queryOf, readable, requestBody, rowAt, sendJson } from './context.js'
-import { exampleLinks } from './examples.js'
-import { checkNames } from './input.js'
-import { describe, idempotencyHeaders, listSchema, replaysPath, routePath, shownBy } from './openapi.js'
-import { pastTime } from './past-time.js'
 import { replayedTypes } from './replay-types.js'
-import type { Replays } from './replays.js'
-import { checkOf, schemaRefusal } from './schema-faults.js'
-import { actionHandler } from './write-handlers.js'
 
 const destination = anyResource(eventDestination)
 const tag = pluralOf(destination.title)

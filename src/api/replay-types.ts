@@ -1,6 +1,6 @@
 /** Which kinds of events a replay sends: those that were chosen, and that the filter is about. */
 import { badRequest, shown, WeirError } from '../core/errors.js'
-import { listed } from '../core/plural.js'
+import { listed } from '../core/text/plural.js'
 import { trafficEvents } from '../event/catalog.js'
 import { checkSource, wholeKinds } from '../event/check-source.js'
 

@@ -1,41 +1,25 @@
 /** Routes of every resource kind, made from its declaration. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { now } from '../core/clock.js'
+import { createValues, updateValues } from '../http/body/input.js'
+import { rightNeeded } from '../http/caller/rights.js'
+import { keysCompared, parentOf, queryOf, readable, requestBody, rowAt, sendJson } from '../http/context.js'
+import { listHandler } from '../http/lists/lists.js'
+import { describeOperation, routePath } from '../http/openapi/openapi.js'
+import { pathOf } from '../http/present.js'
+import { type CreationHooks, withAnswer, writeHandler } from '../http/write-handlers.js'
 import { type AnyResource, allOperations, type Operation } from '../resource/define.js'
 import type { WriteAnswer } from '../store/answers.js'
 import type { Plan } from '../store/plan.js'
 import type { ViewState } from '../view/view-state.js'
-import {
-  type ApiContext,
-  keysCompared,
-  parentOf,
-  queryOf,
-  readable,
-  requestBody,
-  rowAt,
-  sendJson,
-} from './context.js'
-import { createValues, updateValues } from './input.js'
-import { listHandler } from './lists.js'
-import { describeOperation, routePath } from './openapi.js'
-import { pathOf } from './present.js'
-import { rightNeeded } from './rights.js'
-import { withAnswer, writeHandler } from './write-handlers.js'
-import type { WriteResult } from './writes.js'
+import type { WriteResult } from '../write/writes.js'
+import type { WriteContext } from './write-context.js'
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown> | unknown
 
-/** What a kind does besides storing a new resource. */
-export interface CreationHooks {
-  /** Throws a `WeirError` if it can't be done. */
-  before(values: object): Promise<void>
-  /** After it is stored, also if the request is repeated: what was done before must not be done again. */
-  after(accountId: string, created: object): Promise<void>
-}
-
 export function registerResource(
   app: FastifyInstance,
-  context: ApiContext,
+  context: WriteContext,
   resource: AnyResource,
   hooks?: CreationHooks,
 ): void {
@@ -56,7 +40,7 @@ export function registerResource(
   for (const operation of resource.operations ?? allOperations) register[operation]()
 }
 
-const create = (context: ApiContext, resource: AnyResource, hooks: CreationHooks | undefined): Handler => {
+const create = (context: WriteContext, resource: AnyResource, hooks: CreationHooks | undefined): Handler => {
   const planFor = async (request: FastifyRequest): Promise<Plan<WriteAnswer>> => {
     const parent = parentOf(context, request, resource)
     const values = { ...createValues(resource, requestBody(request)), ...parent }
@@ -74,14 +58,14 @@ const create = (context: ApiContext, resource: AnyResource, hooks: CreationHooks
 }
 
 const get =
-  (context: ApiContext, resource: AnyResource): Handler =>
+  (context: WriteContext, resource: AnyResource): Handler =>
   (request, reply) => {
     queryOf(request)
     const row = rowAt(context, request, resource)
     return sendJson(reply, context.presenter.showJson(resource, row, readable(context)))
   }
 
-const update = (context: ApiContext, resource: AnyResource): Handler =>
+const update = (context: WriteContext, resource: AnyResource): Handler =>
   writeHandler(context, (request) => {
     const { id } = rowAt(context, request, resource)
     const body = requestBody(request)
@@ -91,14 +75,14 @@ const update = (context: ApiContext, resource: AnyResource): Handler =>
     return withAnswer(plan, (written, state) => ({ status: 200, ...shownOf(context, written, state) }))
   })
 
-const remove = (context: ApiContext, resource: AnyResource): Handler =>
+const remove = (context: WriteContext, resource: AnyResource): Handler =>
   writeHandler(context, (request) => {
     const { id } = rowAt(context, request, resource)
     return withAnswer(context.writes.delete(request.caller, resource, id), () => ({ status: 204 }))
   })
 
 const shownOf = (
-  { presenter }: ApiContext,
+  { presenter }: WriteContext,
   { resource, row, once }: WriteResult,
   state: ViewState,
 ): Pick<WriteAnswer, 'body' | 'once'> => ({ body: presenter.show(resource, row, state), once })

@@ -1,17 +1,18 @@
 /** `POST …/{id}/restore?version=`: a resource is put back as it was at a version of its account. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { badRequest } from '../core/errors.js'
-import { pluralOf } from '../core/plural.js'
 import { Type } from '../core/schema.js'
+import { pluralOf } from '../core/text/plural.js'
+import { article, checkNames } from '../http/body/input.js'
+import { rightNeeded } from '../http/caller/rights.js'
+import { queryOf, requestBody, versionIn } from '../http/context.js'
+import { shownExample } from '../http/openapi/examples.js'
+import { describe, idempotencyHeaders, routePath, shownBy, writeParameters } from '../http/openapi/openapi.js'
+import { withAnswer, writeHandler } from '../http/write-handlers.js'
 import { type AnyResource, allOperations, type Row } from '../resource/define.js'
 import { resourceSchema } from '../resource/shown-schema.js'
 import { knownId } from './change-routes.js'
-import { type ApiContext, queryOf, requestBody, versionIn } from './context.js'
-import { shownExample } from './examples.js'
-import { article, checkNames } from './input.js'
-import { describe, idempotencyHeaders, routePath, shownBy, writeParameters } from './openapi.js'
-import { rightNeeded } from './rights.js'
-import { withAnswer, writeHandler } from './write-handlers.js'
+import type { WriteContext } from './write-context.js'
 
 export const restoreQuery = Type.Object({
   version: Type.Integer({ minimum: 1, description: 'The version to go back to, as the changes list it.' }),
@@ -19,7 +20,7 @@ export const restoreQuery = Type.Object({
 })
 
 /** Kinds that can be updated can be restored. */
-export function registerRestore(app: FastifyInstance, context: ApiContext, resource: AnyResource): void {
+export function registerRestore(app: FastifyInstance, context: WriteContext, resource: AnyResource): void {
   if (!(resource.operations ?? allOperations).includes('update')) return
   const path = `${routePath(resource.path)}/:id/restore`
   const described = describe({
@@ -57,7 +58,7 @@ export function versionAsked(request: FastifyRequest): number {
 }
 
 /** Until the account reaches it, a version may still become anything. */
-async function checkReached({ store }: ApiContext, accountId: string, version: number): Promise<void> {
+async function checkReached({ store }: WriteContext, accountId: string, version: number): Promise<void> {
   const reached = (await store.settled(accountId)).versionOf(accountId)
   if (version > reached)
     throw badRequest(
@@ -67,7 +68,7 @@ async function checkReached({ store }: ApiContext, accountId: string, version: n
 
 /** The resource as it was at the version in the query. */
 export async function pastRow(
-  context: ApiContext,
+  context: WriteContext,
   request: FastifyRequest,
   resource: AnyResource,
 ): Promise<Row> {

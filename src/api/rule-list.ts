@@ -2,19 +2,26 @@
 import type { FastifyInstance } from 'fastify'
 import { isoSeconds } from '../core/clock.js'
 import { pastTimeForms } from '../core/past-time.js'
-import { pluralOf } from '../core/plural.js'
 import { objectOf, orNull, type TObject, Type } from '../core/schema.js'
+import { pluralOf } from '../core/text/plural.js'
+import { type ApiContext, pathParams, queryOf, rowAt, sendJson } from '../http/context.js'
+import { compileFilter } from '../http/lists/list-filter.js'
+import { beforeIdOf, limitOf, searchPage } from '../http/lists/lists.js'
+import { queryText, timeOf } from '../http/lists/query-values.js'
+import { exampleLinks, shownExample } from '../http/openapi/examples.js'
+import {
+  describe,
+  filterParameter,
+  listSchema,
+  pageQuery,
+  routePath,
+  shownBy,
+} from '../http/openapi/openapi.js'
 import { anyResource } from '../resource/define.js'
 import { ipPolicy, ipPolicyRule } from '../resource/ip-policy.js'
-import { type RuleUseCounts, usedRuleSchema } from '../resource/used-rule.js'
-import type { LogReader } from '../store/log-reader.js'
-import type { RuleUse } from '../store/rule-uses.js'
-import { type ApiContext, pathParams, queryOf, rowAt, sendJson } from './context.js'
-import { exampleLinks, shownExample } from './examples.js'
-import { compileFilter } from './list-filter.js'
-import { beforeIdOf, limitOf, searchPage } from './lists.js'
-import { describe, filterParameter, listSchema, pageQuery, routePath, shownBy } from './openapi.js'
-import { queryText, timeOf } from './query-values.js'
+import { type RuleUseCounts, usedRuleSchema } from '../shape/used-rule.js'
+import type { LogReader } from '../store/logs/log-reader.js'
+import type { RuleUse } from '../store/logs/rule-uses.js'
 
 const policy = anyResource(ipPolicy)
 const rule = anyResource(ipPolicyRule)

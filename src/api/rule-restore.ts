@@ -2,21 +2,22 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Turns } from '../core/concurrency.js'
 import { pastExplanationsAtOnceMax, pastExplanationsWaitingMax } from '../core/limits.js'
-import { pluralOf } from '../core/plural.js'
 import type { Slices } from '../core/slices.js'
+import { pluralOf } from '../core/text/plural.js'
+import { rowOf } from '../http/body/input.js'
+import { slicesOf } from '../http/bounds/bounded-work.js'
+import { type Caller, whileKeyLasts } from '../http/caller/caller.js'
+import { lockoutCheck } from '../http/caller/lockout.js'
+import { rowAt, sendJson } from '../http/context.js'
+import { describe, idempotencyHeaders, routePath } from '../http/openapi/openapi.js'
+import { actionHandler, isValidateOnly } from '../http/write-handlers.js'
 import { anyResource, type Row } from '../resource/define.js'
 import { ipPolicy } from '../resource/ip-policy.js'
 import type { DeclaredRow } from '../resource/registry.js'
-import { type RuleCounts, ruleCountsSchema } from '../resource/rule-counts.js'
+import { type RuleCounts, ruleCountsSchema } from '../shape/rule-counts.js'
 import type { RulesPlan } from '../store/plan.js'
-import { slicesOf } from './bounded-work.js'
-import { type Caller, whileKeyLasts } from './caller.js'
-import { type ApiContext, rowAt, sendJson } from './context.js'
-import { rowOf } from './input.js'
-import { lockoutCheck } from './lockout.js'
-import { describe, idempotencyHeaders, routePath } from './openapi.js'
 import { pastRow, restoreQuery, versionAsked } from './restore-routes.js'
-import { actionHandler, isValidateOnly } from './write-handlers.js'
+import type { WriteContext } from './write-context.js'
 
 type Rule = DeclaredRow<'ip_policy_rule'>
 
@@ -24,7 +25,7 @@ const resource = anyResource(ipPolicy)
 /** There may be very many rules. */
 const reading = new Turns(pastExplanationsAtOnceMax, pastExplanationsWaitingMax)
 
-export function registerRuleRestore(app: FastifyInstance, context: ApiContext): void {
+export function registerRuleRestore(app: FastifyInstance, context: WriteContext): void {
   const path = `${routePath(ipPolicy.path)}/:id/rules/restore`
   const described = describe({
     operationId: 'restore_ip_policy_rules',
@@ -51,7 +52,7 @@ export function registerRuleRestore(app: FastifyInstance, context: ApiContext): 
 }
 
 async function restoreRules(
-  context: ApiContext,
+  context: WriteContext,
   request: FastifyRequest,
   validateOnly: boolean,
 ): Promise<RuleCounts> {

@@ -1,8 +1,22 @@
 /** Routes of the single sources of an event subscription. Each change is an update of the subscription. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { badRequest, conflict, notFound, shown } from '../core/errors.js'
-import { pluralOf } from '../core/plural.js'
 import type { Static, TSchema } from '../core/schema.js'
+import { pluralOf } from '../core/text/plural.js'
+import { withoutNothing } from '../http/body/empty-values.js'
+import { asInPart, checkNames } from '../http/body/input.js'
+import { checkOf, schemaRefusal } from '../http/body/schema-faults.js'
+import { pathParams, queryOf, requestBody, rowAt, sendJson } from '../http/context.js'
+import { exampleLinks, shownExample } from '../http/openapi/examples.js'
+import {
+  describe,
+  listSchema,
+  type OperationDescription,
+  postParameters,
+  shownBy,
+  writeParameters,
+} from '../http/openapi/openapi.js'
+import { withAnswer, writeHandler } from '../http/write-handlers.js'
 import { anyResource, type Row } from '../resource/define.js'
 import {
   completeSource,
@@ -17,20 +31,7 @@ import {
 import { exampleId } from '../resource/examples.js'
 import type { WriteAnswer } from '../store/answers.js'
 import type { Plan } from '../store/plan.js'
-import { type ApiContext, pathParams, queryOf, requestBody, rowAt, sendJson } from './context.js'
-import { withoutNothing } from './empty-values.js'
-import { exampleLinks, shownExample } from './examples.js'
-import { asInPart, checkNames } from './input.js'
-import {
-  describe,
-  listSchema,
-  type OperationDescription,
-  postParameters,
-  shownBy,
-  writeParameters,
-} from './openapi.js'
-import { checkOf, schemaRefusal } from './schema-faults.js'
-import { withAnswer, writeHandler } from './write-handlers.js'
+import type { WriteContext } from './write-context.js'
 
 const subscription = anyResource(eventSubscription)
 const sourcesPath = '/event_subscriptions/:subscription_id/sources'
@@ -76,7 +77,7 @@ const created = (source: { readonly uri: string }): WriteAnswer => ({
   body: source,
 })
 
-export function registerSources(app: FastifyInstance, context: ApiContext): void {
+export function registerSources(app: FastifyInstance, context: WriteContext): void {
   const rowFor = (request: FastifyRequest): Row => rowAt(context, request, subscription, 'subscription_id')
   const show = (row: Row, type: string) => shownSourceOf(row.id, sourceAt(row, type), context.presenter.links)
   const changed = (

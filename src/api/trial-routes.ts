@@ -6,22 +6,30 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { now } from '../core/clock.js'
 import { badRequest, notFound, shown } from '../core/errors.js'
 import { type TSchema, Type } from '../core/schema.js'
+import { article, asInPart, createValues, moduleValue, updateValues } from '../http/body/input.js'
+import { whileKeyLasts } from '../http/caller/caller.js'
+import { pathParams, queryOf, readable, requestBody, rowAt, sendJson } from '../http/context.js'
+import { changesExample, createExample, moduleExample } from '../http/openapi/examples.js'
+import {
+  createSchema,
+  describe,
+  patchSchema,
+  routePath,
+  shownBy,
+  trialsPath,
+} from '../http/openapi/openapi.js'
+import { withRows } from '../http/write-handlers.js'
+import { removedParts } from '../insight/removed-parts.js'
+import type { TrialRequest, Trials } from '../insight/trials.js'
 import { type AnyResource, anyResource, type Field, type Row } from '../resource/define.js'
 import { eventSubscription } from '../resource/event-subscription.js'
 import { ipRestriction } from '../resource/ip-restriction.js'
 import { resources } from '../resource/registry.js'
-import { trialSchema } from '../resource/trial.js'
+import { trialSchema } from '../shape/trial.js'
 import type { Plan } from '../store/plan.js'
-import { whileKeyLasts } from './caller.js'
-import { type ApiContext, pathParams, queryOf, readable, requestBody, rowAt, sendJson } from './context.js'
-import { changesExample, createExample, moduleExample } from './examples.js'
-import { article, asInPart, createValues, moduleValue, updateValues } from './input.js'
-import { createSchema, describe, patchSchema, routePath, shownBy, trialsPath } from './openapi.js'
-import { removedParts } from './removed-parts.js'
+import type { WriteResult } from '../write/writes.js'
 import { answerTrial, openJob, rangeSince, shownTrial, sinceParameter } from './trial-requests.js'
-import type { TrialRequest, Trials } from './trials.js'
-import { withRows } from './write-handlers.js'
-import type { WriteResult } from './writes.js'
+import type { WriteContext } from './write-context.js'
 
 export const trialsTag = {
   name: 'trials',
@@ -40,7 +48,7 @@ interface DraftedWrite {
 
 type DraftIn = (request: FastifyRequest) => Promise<DraftedWrite> | DraftedWrite
 
-export function registerTrials(app: FastifyInstance, context: ApiContext, trials: Trials): void {
+export function registerTrials(app: FastifyInstance, context: WriteContext, trials: Trials): void {
   const register = (
     path: string,
     operation: { operationId: string; summary: string; body: TSchema },
@@ -96,7 +104,7 @@ export function registerTrials(app: FastifyInstance, context: ApiContext, trials
 }
 
 const draftOfModule =
-  (context: ApiContext, resource: AnyResource, name: string, field: Field): DraftIn =>
+  (context: WriteContext, resource: AnyResource, name: string, field: Field): DraftIn =>
   (request) => {
     const { id } = rowAt(context, request, resource)
     const value = moduleValue(name, field as never, requestBody(request))
@@ -108,7 +116,7 @@ const draftOfModule =
   }
 
 const draftOfRestriction =
-  (context: ApiContext, resource: AnyResource): DraftIn =>
+  (context: WriteContext, resource: AnyResource): DraftIn =>
   (request) => {
     const present = rowAt(context, request, resource)
     const body = requestBody(request)
@@ -130,7 +138,7 @@ function checkType({ id, type }: Row): void {
 }
 
 const draftOfSubscription =
-  (context: ApiContext, resource: AnyResource): DraftIn =>
+  (context: WriteContext, resource: AnyResource): DraftIn =>
   async (request) => ({
     draftOf: { kind: resource.kind, id: null, part: null },
     plan: await context.writes.create(
@@ -141,7 +149,7 @@ const draftOfSubscription =
     ),
   })
 
-function registerResults(app: FastifyInstance, context: ApiContext, trials: Trials): void {
+function registerResults(app: FastifyInstance, context: WriteContext, trials: Trials): void {
   const path = `${trialsPath}/:id`
   const idOf = (request: FastifyRequest): string => pathParams(request)['id'] ?? ''
   const unknown = (id: string) => notFound(`There is no trial ${shown(id)}, or it was an hour ago.`)

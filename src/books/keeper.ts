@@ -7,7 +7,7 @@
  */
 import { every, monotonicMs, sleep, type Timer } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
-import type { Occurrences } from '../core/occurrences.js'
+import type { Occurrences } from '../core/telemetry/occurrences.js'
 import { type Bucket, waitForBucket } from '../nats/bucket.js'
 import type { Nats } from '../nats/nats.js'
 import { streamIdentity } from '../nats/streams.js'

@@ -12,26 +12,26 @@
  */
 import type { Static } from '../core/schema.js'
 import type { RecordsByType, RecordType } from '../record/traffic-record.js'
-import type { Change } from '../resource/change-schema.js'
-import type { Decision } from '../resource/decision.js'
 import { type AnyResource, anyResource, type Fields, isServed } from '../resource/define.js'
+import type { shownSourceSchema, sourceChangesSchema, sourceSchema } from '../resource/event-subscription.js'
+import { declarations } from '../resource/registry.js'
+import type { Change } from '../shape/change-schema.js'
+import type { Decision } from '../shape/decision.js'
 import type {
   DeliveryStatus,
   DestinationCheck,
   DestinationStatus,
   testEventSchema,
-} from '../resource/delivery-status.js'
-import type { shownSourceSchema, sourceChangesSchema, sourceSchema } from '../resource/event-subscription.js'
-import type { LiveDeadLetter } from '../resource/live-dead-letter.js'
-import type { LiveDelivery } from '../resource/live-delivery.js'
-import type { LoggedDecision } from '../resource/logged-decision.js'
-import { declarations } from '../resource/registry.js'
-import type { Replay, ReplayRequest } from '../resource/replay.js'
-import type { Resumption } from '../resource/resumption.js'
-import type { RuleCounts } from '../resource/rule-counts.js'
-import type { DeliveryStats, Stats } from '../resource/stats.js'
-import type { TracedRecord } from '../resource/traced-record.js'
-import type { Trial } from '../resource/trial.js'
+} from '../shape/delivery-status.js'
+import type { LiveDeadLetter } from '../shape/live-dead-letter.js'
+import type { LiveDelivery } from '../shape/live-delivery.js'
+import type { LoggedDecision } from '../shape/logged-decision.js'
+import type { Replay, ReplayRequest } from '../shape/replay.js'
+import type { Resumption } from '../shape/resumption.js'
+import type { RuleCounts } from '../shape/rule-counts.js'
+import type { DeliveryStats, Stats } from '../shape/stats.js'
+import type { TracedRecord } from '../shape/traced-record.js'
+import type { Trial } from '../shape/trial.js'
 import type { DeliveryAttempt } from '../wire/delivery-attempts.js'
 import { type ChangesOptions, changesAt } from './changes.js'
 import {

@@ -1,6 +1,6 @@
 /** The operations at one path: resources of a kind, and their modules. */
-import type { Change } from '../resource/change-schema.js'
-import type { Trial } from '../resource/trial.js'
+import type { Change } from '../shape/change-schema.js'
+import type { Trial } from '../shape/trial.js'
 import { type ChangesOptions, changesAt } from './changes.js'
 import type { Http, Request } from './http.js'
 

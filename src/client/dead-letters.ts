@@ -1,10 +1,5 @@
 /** Dead letters of the account. */
-import type {
-  DeadLetter,
-  DeadLetterBatch,
-  DeadLetterGroups,
-  WholeDeadLetter,
-} from '../resource/dead-letter.js'
+import type { DeadLetter, DeadLetterBatch, DeadLetterGroups, WholeDeadLetter } from '../shape/dead-letter.js'
 import type { Http } from './http.js'
 
 /** Which letters; all of them by default. */

@@ -1,5 +1,5 @@
 /** The decisions of the log, newest first. */
-import type { LoggedDecision } from '../resource/logged-decision.js'
+import type { LoggedDecision } from '../shape/logged-decision.js'
 import type { Http, Request } from './http.js'
 
 export interface DecisionsOptions {

@@ -25,7 +25,7 @@ export const packageFile = (...path: readonly string[]): string => join(packageD
 /** Programs that others start, as compiled modules. Each is an entry of `config/bundle.mjs`. */
 const modules = {
   emulator: '../emulator/main.js',
-  'last-resort-thread': 'last-resort-thread.js',
+  'last-resort-thread': 'telemetry/last-resort-thread.js',
 }
 
 export const programFile = (name: keyof typeof modules): string =>

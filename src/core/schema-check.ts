@@ -5,8 +5,8 @@
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/schema'
 import { memberName, scalarShown, shown, valueAt } from './errors.js'
-import { insteadOf } from './nearest.js'
 import { maxBytesKey, tooManyBytes } from './schema.js'
+import { insteadOf } from './text/nearest.js'
 
 /** Describes what is wrong with `value`, called `name` in the sentence; undefined if it is valid. */
 export type Check = (value: unknown, name: string) => string | undefined

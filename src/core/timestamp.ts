@@ -1,5 +1,5 @@
 /** Timestamps as text: RFC 3339, section 5.6. */
-import type { JsonBytes } from './json-bytes.js'
+import type { JsonBytes } from './text/json-bytes.js'
 
 const zero = 0x30
 const plus = 0x2b

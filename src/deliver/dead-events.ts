@@ -1,5 +1,5 @@
 /** Events of one destination that go to the dead letters: stored there, and remembered while their packs are under way. */
-import type { Occurrences } from '../core/occurrences.js'
+import type { Occurrences } from '../core/telemetry/occurrences.js'
 import type { Nats } from '../nats/nats.js'
 import { deadLetter } from '../wire/dead-letter.js'
 import { deadEventsSubject, deadLetterHeaders } from '../wire/names.js'

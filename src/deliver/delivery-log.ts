@@ -3,7 +3,7 @@
  * never waits for them.
  */
 import { now } from '../core/clock.js'
-import type { Occurrences } from '../core/occurrences.js'
+import type { Occurrences } from '../core/telemetry/occurrences.js'
 import type { Nats } from '../nats/nats.js'
 import { type DeliveryOutcome, type DeliveryRow, DeliveryRows } from '../wire/delivery-rows.js'
 import { isLogged, type LogMode, LogPublisher } from '../wire/log-publisher.js'
@@ -12,7 +12,7 @@ import type { Watched } from '../wire/watched.js'
 import type { AttemptLog } from './attempt-log.js'
 import type { DestinationConfig, Fault, Receipt, SendOutcome } from './destination.js'
 import type { Item } from './job.js'
-import { faultIn, notAcceptedIn } from './outcomes.js'
+import { faultIn, notAcceptedIn } from './lane/outcomes.js'
 import { WatchedDeliveries } from './watched-deliveries.js'
 
 interface DeliveryLogOptions {

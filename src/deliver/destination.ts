@@ -9,9 +9,9 @@
 
 import type { Problem, Result } from '../core/errors.js'
 import type { PackedEvent } from '../wire/packed-event.js'
-import type { AwsClock } from './aws-clock.js'
-import type { Packing, PackingTarget, ServiceRecord } from './packing.js'
-import type { SharedBodies } from './shared-bodies.js'
+import type { AwsClock } from './aws/aws-clock.js'
+import type { Packing, PackingTarget, ServiceRecord } from './aws/packing.js'
+import type { SharedBodies } from './aws/shared-bodies.js'
 
 /** How the deliverer authenticates to AWS: a role it assumes, or a pair of keys. */
 export type DestinationAuth =

@@ -1,7 +1,7 @@
 /** A pack in a lane: its events, their outcomes, and the promise of its end. */
 
 import type { PackedEvent } from '../wire/packed-event.js'
-import type { Batchable } from './batcher.js'
+import type { Batchable } from './lane/batcher.js'
 
 /** Wire names: these are parts of a destination's `counts`. */
 interface PackCounts {

@@ -1,10 +1,10 @@
 /** The list of destination kinds. */
-import type { AwsClock } from './aws-clock.js'
-import { cloudwatchLogs } from './cloudwatch-logs.js'
+import type { AwsClock } from './aws/aws-clock.js'
+import { SharedBodies } from './aws/shared-bodies.js'
 import type { AwsAccess, DestinationConfig, DestinationKind, KindSettings, Sender } from './destination.js'
-import { firehose } from './firehose.js'
-import { kinesis } from './kinesis.js'
-import { SharedBodies } from './shared-bodies.js'
+import { cloudwatchLogs } from './kinds/cloudwatch-logs.js'
+import { firehose } from './kinds/firehose.js'
+import { kinesis } from './kinds/kinesis.js'
 
 // In the order of the API's document.
 const declared = [kinesis, firehose, cloudwatchLogs] as const

@@ -4,14 +4,14 @@
  * off or late. A restart forgets it; the log has what is older.
  */
 import { isoMillis, now } from '../core/clock.js'
-import type { Occurrences } from '../core/occurrences.js'
+import type { Occurrences } from '../core/telemetry/occurrences.js'
 import { attemptsMax, type DeliveryAttempt, type Usage } from '../wire/delivery-attempts.js'
 import type { AttemptLog } from './attempt-log.js'
 import type { DeliveryLog } from './delivery-log.js'
 import type { DestinationConfig, DestinationKind, SendAnswer, SendOutcome } from './destination.js'
 import type { Item } from './job.js'
 import { kindNamed } from './kinds.js'
-import { faultIn, notAcceptedIn } from './outcomes.js'
+import { faultIn, notAcceptedIn } from './lane/outcomes.js'
 import { UsageCounter } from './usage.js'
 
 interface RequestHistoryOptions {

@@ -1,6 +1,6 @@
 /** States of destinations as a gauge: 1 for the present state, 0 for the others. */
 import { getOrMake } from '../core/maps.js'
-import type { Level } from '../core/metrics.js'
+import type { Level } from '../core/telemetry/metrics.js'
 import type { LaneState } from './health.js'
 
 export interface LaneOfDestination {

@@ -3,12 +3,12 @@ import { after } from '../core/clock.js'
 import { fail, ok, type Result } from '../core/errors.js'
 import { PackWriter, readPack } from '../wire/pack.js'
 import type { PackedEvent } from '../wire/packed-event.js'
-import { checkRole, requestTimeoutMsDefault } from './aws.js'
-import type { AwsClock } from './aws-clock.js'
+import { checkRole, requestTimeoutMsDefault } from './aws/aws.js'
+import type { AwsClock } from './aws/aws-clock.js'
+import type { SharedBodies } from './aws/shared-bodies.js'
 import type { DestinationConfig, Fault, Finding, Sender } from './destination.js'
 import { type DeliverySettings, openSender } from './kinds.js'
-import { faultIn } from './outcomes.js'
-import type { SharedBodies } from './shared-bodies.js'
+import { faultIn } from './lane/outcomes.js'
 
 export interface TestEvent {
   readonly partitionKey: string

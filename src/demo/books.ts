@@ -1,7 +1,7 @@
 /** The books of a run: what each counter must be, and whether it is. */
 
 import type { ReceivedCounts } from '../emulator/wire.js'
-import type { DeliveryStatus } from '../resource/delivery-status.js'
+import type { DeliveryStatus } from '../shape/delivery-status.js'
 import type { Destination } from './build.js'
 import type { MetricsPage } from './metrics-page.js'
 import type { Scenario, TargetKind } from './scenario.js'

@@ -2,7 +2,7 @@
 import { type Client, openClient } from '../client/client.js'
 import type { NewResource } from '../client/kinds.js'
 import { sleep } from '../core/clock.js'
-import { parseArn } from '../deliver/arn.js'
+import { parseArn } from '../deliver/aws/arn.js'
 import { kindNamed } from '../deliver/kinds.js'
 import type { ResourceName } from '../emulator/wire.js'
 import { connectionSubject } from '../wire/names.js'

@@ -1,8 +1,8 @@
 /** The report of a run with all details: `--verbose`. */
 import { type Check, checksOf, type DestinationResult, evaluatedOf, holds, type Result } from './books.js'
 import type { Built } from './build.js'
-import type { DeadLetter } from './dead-letters.js'
 import { grouped, table } from './screen.js'
+import type { DeadLetter } from './set-aside.js'
 import type { Outage } from './watch.js'
 
 interface Timing {

@@ -8,7 +8,7 @@ import type { ReleaseStack } from '../core/release.js'
 import { type EmulatorClient, emulatorClient } from '../emulator/client.js'
 import type { KeyPair } from '../emulator/wire.js'
 import { type Nats, openNats } from '../nats/nats.js'
-import { readUserUrl } from '../process/nats-access.js'
+import { readUserUrl } from '../nats-server/nats-access.js'
 import { childEnvironment, settingNames } from '../process/settings.js'
 import { Program } from './child-process.js'
 

@@ -1,7 +1,7 @@
 /** Waits until everything has arrived, and lets a shard fail on the way. */
 import { monotonicMs, sleep } from '../core/clock.js'
 import type { EmulatorClient } from '../emulator/client.js'
-import type { DeliveryStatus } from '../resource/delivery-status.js'
+import type { DeliveryStatus } from '../shape/delivery-status.js'
 import type { Destination } from './build.js'
 import { type MetricsPage, readMetrics } from './metrics-page.js'
 

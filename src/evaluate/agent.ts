@@ -1,6 +1,6 @@
 /** Decides whether an agent with this token may bind this name from this address. */
 import { hashToken } from '../core/ids.js'
-import { anything, parseBindRule, parseBindTarget } from '../resource/bind-acl.js'
+import { anything, parseBindRule, parseBindTarget } from '../resource/fields/bind-acl.js'
 import type { DeclaredRow } from '../resource/registry.js'
 import { checkRestriction, type Restrictions, type Warning } from './ip-restriction.js'
 

@@ -2,14 +2,15 @@
  * Answers requests of ingress nodes (is this connection allowed?) and tunnel servers (may this agent bind this name?).
  * Bytes in, bytes out; the same evaluator as in the pipeline, and no events.
  */
+
+import { canonicalAddress, isPeerAddress } from '../core/address/ip.js'
 import { type ErrorCode, fail, ok, type Problem, type Result, wrong } from '../core/errors.js'
-import { canonicalAddress, isPeerAddress } from '../core/ip.js'
 import { hostportCharsMax } from '../core/limits.js'
 import { StepBudget } from '../expr/budget.js'
 import type { GeoLookup } from '../record/geo.js'
 import { PolicyContext } from '../record/policy-scope.js'
 import { type DecisionRequest, parseDecisionRequest, parseJson } from '../record/record.js'
-import type { Decision } from '../resource/decision.js'
+import type { Decision } from '../shape/decision.js'
 import { type AgentDecision, type AgentRequest, checkAgent } from './agent.js'
 import { nowhere } from './edges.js'
 import { evaluate, type Phase } from './evaluate.js'

@@ -7,7 +7,7 @@ import { getOrMake } from '../core/maps.js'
 import { serverHost } from '../record/spelling.js'
 import type { RequestRecord, TrafficRecord } from '../record/traffic-record.js'
 import type { DeclaredRow } from '../resource/registry.js'
-import type { IpRestrictionModule } from './configuration.js'
+import type { IpRestrictionModule } from './policy-source.js'
 import { TrafficPolicies } from './traffic-policy.js'
 
 /** The edge or account of a record, and what applies there. */

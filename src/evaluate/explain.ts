@@ -2,13 +2,13 @@
 
 import { shown } from '../core/errors.js'
 import { explainedDescriptionCharsMax, explainedRulesMax, explainedValueCharsMax } from '../core/limits.js'
-import type { ExplainedGroup, ExplainedPolicy, ExplainedRule, Explanation } from '../resource/decision.js'
-import type { IpRule } from './configuration.js'
+import type { ExplainedGroup, ExplainedPolicy, ExplainedRule, Explanation } from '../shape/decision.js'
 import type { Endpoint } from './edges.js'
 import type { EvaluationTrace, IpPolicyGroup, Verdict } from './evaluate.js'
 import { denyRuleFor, ruleMatches } from './ip-policy.js'
 import type { Restrictions } from './ip-restriction.js'
 import type { Judgement } from './judgement.js'
+import type { IpRule } from './policy-source.js'
 import type { TrafficPolicy } from './traffic-policy.js'
 
 /** A rule that was looked at. */

@@ -3,12 +3,12 @@
  * the rules of all policies that a module names: no match, no rules, or deny rules alone mean blocked.
  */
 
-import { cidrContains, parseCidr } from '../core/cidr.js'
-import { buildCidrSet, type CidrSet } from '../core/cidr-set.js'
-import { sharedSlot } from '../core/ip.js'
+import { cidrContains, parseCidr } from '../core/address/cidr.js'
+import { buildCidrSet, type CidrSet } from '../core/address/cidr-set.js'
+import { sharedSlot } from '../core/address/ip.js'
 import { withoutPauses } from '../core/slices.js'
 import type { IpDecision } from '../record/policy-scope.js'
-import type { IpRule } from './configuration.js'
+import type { IpRule } from './policy-source.js'
 
 /** One policy as a pair of sets. There is no union per edge, so a change compiles one policy and no edge. */
 export interface IpPolicy {

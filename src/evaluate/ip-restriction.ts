@@ -1,8 +1,8 @@
 /** IP restrictions: IP policies for all traffic of a type of one account. */
 import type { IpDecision } from '../record/policy-scope.js'
 import type { DeclaredRow } from '../resource/registry.js'
-import type { IpRule, RestrictionType } from './configuration.js'
 import { compileIpPolicy, decideAddress, type IpPolicies } from './ip-policy.js'
+import type { IpRule, RestrictionType } from './policy-source.js'
 
 /** If it is not `enforced`, it only warns. */
 export type Restriction = DeclaredRow<'ip_restriction'>

@@ -8,7 +8,6 @@ import { Slices } from '../core/slices.js'
 import { StringIndex } from '../core/string-index.js'
 import type { ConnectionRecord, RecordType, RequestRecord, TrafficRecord } from '../record/traffic-record.js'
 import type { DeclaredRow } from '../resource/registry.js'
-import type { ConfigurationSource, RestrictionType } from './configuration.js'
 import {
   accountEndpoint,
   compileRoute,
@@ -23,6 +22,7 @@ import { type Hostports, HostportsBuilder } from './hostports.js'
 import { buildIpPolicy, type IpPolicy } from './ip-policy.js'
 import type { Restriction, Restrictions } from './ip-restriction.js'
 import { Parts } from './parts.js'
+import type { ConfigurationSource, RestrictionType } from './policy-source.js'
 
 /** Why the edge of a record is wrong. */
 interface EdgeProblem extends Problem {

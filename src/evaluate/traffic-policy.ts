@@ -8,7 +8,7 @@ import { compileToInstruction } from '../expr/expression.js'
 import type { Instruction, Operation } from '../expr/run.js'
 import type { Scope } from '../expr/scope.js'
 import { inboundScope, outboundScope, type PolicyContext } from '../record/policy-scope.js'
-import type { PoliciesModule, PolicyRow } from './configuration.js'
+import type { PoliciesModule, PolicyRow } from './policy-source.js'
 
 /** A log action, ready to be an event. */
 export interface LogAction extends LogEntry {

@@ -1,6 +1,6 @@
 /** What a subscription may ask of a source: its kind, its fields, its filter. */
 import { type Problem, shown } from '../core/errors.js'
-import { nearestNames, supported } from '../core/nearest.js'
+import { nearestNames, supported } from '../core/text/nearest.js'
 import { checkExpression } from '../expr/expression.js'
 import { auditKinds, auditObjects } from './audit.js'
 import { trafficEvents } from './catalog.js'

@@ -3,7 +3,7 @@
  * per field: the field's type, whether filters may use it, and where its value comes from. A field named like a field
  * of the record is described there; any other field brings its description along.
  */
-import type { JsonBytes } from '../core/json-bytes.js'
+import type { JsonBytes } from '../core/text/json-bytes.js'
 import { writeUtcMicros } from '../core/timestamp.js'
 import { defineScope, type Scope, type ScopeName, type Spelling } from '../expr/scope.js'
 import type { Geo } from '../record/geo-entry.js'

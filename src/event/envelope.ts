@@ -4,8 +4,8 @@
  * They are compiled once per kind and selection: the JSON between the values becomes a template (`wire/event-template.ts`),
  * and per record only the values are written.
  */
-import { type DottedTree, treeOfDotted } from '../core/dotted.js'
-import type { JsonBytes } from '../core/json-bytes.js'
+import { type DottedTree, treeOfDotted } from '../core/text/dotted.js'
+import type { JsonBytes } from '../core/text/json-bytes.js'
 import { EventTemplate, eventHead } from '../wire/event-template.js'
 import type { Field, ShownDecision, TrafficEventKind } from './define.js'
 import { eventIdPrefix } from './event-id.js'

@@ -6,7 +6,7 @@
  * record, the second once per subscription. Ids of events of one record begin alike.
  */
 import { hash } from 'node:crypto'
-import type { JsonBytes } from '../core/json-bytes.js'
+import type { JsonBytes } from '../core/text/json-bytes.js'
 
 export const eventIdPrefix = 'ev_'
 /** 128 bits, for no two records must ever share it. */

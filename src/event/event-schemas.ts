@@ -1,7 +1,6 @@
 /** Schemas of all kinds of events, derived from the declarations of kinds and resources. */
 import { dropReasons } from '../books/dropped.js'
 import { isoMillis } from '../core/clock.js'
-import { type DottedTree, treeOfDotted } from '../core/dotted.js'
 import { accountNameBytesMax } from '../core/limits.js'
 import {
   boundedBytes,
@@ -13,9 +12,10 @@ import {
   type TSchema,
   Type,
 } from '../core/schema.js'
+import { type DottedTree, treeOfDotted } from '../core/text/dotted.js'
 import { unitKey } from '../record/record-schemas.js'
 import { componentName } from '../resource/component-name.js'
-import { accountIdSchema, idSchema, refSchema } from '../resource/id-schema.js'
+import { accountIdSchema, idSchema, refSchema } from '../resource/fields/id-schema.js'
 import { resources } from '../resource/registry.js'
 import { auditedSchema } from '../resource/shown-schema.js'
 import { auditKindOf, auditVerbs } from './audit.js'

@@ -1,8 +1,8 @@
 /** The field reference and the destination kinds as tables in Markdown, for the documents and the API reference. */
-import { sizeText } from '../core/plural.js'
+import { sizeText } from '../core/text/plural.js'
+import { packedEventsMax } from '../deliver/aws/packed-limits.js'
 import type { DestinationKind } from '../deliver/destination.js'
 import { destinationKinds, requestMaxSetting } from '../deliver/kinds.js'
-import { packedEventsMax } from '../deliver/packed-limits.js'
 import type { FieldReference } from './field-reference.js'
 
 const code = (text: string): string => `\`${text}\``

@@ -4,7 +4,7 @@
  * 4,096 tokens in a row do not use up the stack.
  */
 import { exprPatternsMax } from '../core/limits.js'
-import { nearestNames } from '../core/nearest.js'
+import { nearestNames } from '../core/text/nearest.js'
 import type { CallNode, IdentifierNode, JexlNode } from './ast.js'
 import type { ExpressionFunction } from './function-type.js'
 import { expressionFunctions } from './functions.js'

@@ -1,9 +1,9 @@
 /** `inCidrRange` and `inCidrRanges`: what can be read when the expression is saved is read then. */
 
-import { type Cidr, cidrContains, compileCidr, parseCidr } from '../core/cidr.js'
-import { compileCidrSet } from '../core/cidr-set.js'
+import { type Cidr, cidrContains, compileCidr, parseCidr } from '../core/address/cidr.js'
+import { compileCidrSet } from '../core/address/cidr-set.js'
+import { isAddress, sharedSlot } from '../core/address/ip.js'
 import { ok, problem, type Result, shown } from '../core/errors.js'
-import { isAddress, sharedSlot } from '../core/ip.js'
 import type { StepBudget } from './budget.js'
 import type { ExpressionFunction } from './function-type.js'
 

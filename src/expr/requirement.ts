@@ -6,7 +6,7 @@
  * no step of the budget. So leaving the expression out changes nothing, not even what is left of the budget for others.
  * An expression for which this can't be said has no requirement: it must be evaluated.
  */
-import { type Cidr, parseCidr } from '../core/cidr.js'
+import { type Cidr, parseCidr } from '../core/address/cidr.js'
 import type { BinaryTree, CallTree, NameTree, Tree } from './tree.js'
 import { charsPerStep } from './values.js'
 

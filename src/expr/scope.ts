@@ -1,4 +1,4 @@
-import { nearestNames } from '../core/nearest.js'
+import { nearestNames } from '../core/text/nearest.js'
 
 /**
  * The type of a name. Only `any` has members: policies should not depend on members of strings or numbers, and the

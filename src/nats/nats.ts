@@ -12,7 +12,6 @@ import {
 } from '@nats-io/jetstream'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
 import { within } from '../core/clock.js'
-import { answerRequests, type OnMessage, type Reply, type Subscription, subscribe } from './answers.js'
 import { Bucket, type BucketOptions, ensureBucket, findBucket } from './bucket.js'
 import { streamOf } from './bucket-stream.js'
 import {
@@ -32,7 +31,7 @@ import {
   storedMessage,
 } from './messages.js'
 import { connectionOptions, type NatsOptions } from './options.js'
-import type { StoredStream } from './replay.js'
+import { answerRequests, type OnMessage, type Reply, type Subscription, subscribe } from './responder.js'
 import {
   callTimeoutMs,
   isStreamMissing,
@@ -43,6 +42,7 @@ import {
 } from './retry.js'
 import { removeMessages } from './server-2-9.js'
 import { NatsStatus } from './status.js'
+import type { StoredStream } from './stream-replay.js'
 import { ageLimit, changeableConfig, newStreamIdentity, type StreamOptions, streamConfig } from './streams.js'
 
 /** Closing waits this long for buffered messages to be sent. */

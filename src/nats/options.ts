@@ -1,6 +1,6 @@
 /** Options of the connection to NATS. */
 import type { NodeConnectionOptions } from '@nats-io/transport-node'
-import type { Occurrences } from '../core/occurrences.js'
+import type { Occurrences } from '../core/telemetry/occurrences.js'
 import type { VersionOccurrences } from './server-versions.js'
 
 type NatsOccurrences = Pick<

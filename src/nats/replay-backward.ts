@@ -3,7 +3,7 @@
  * messages are requested by their sequences, and a gap, which removed messages leave, is measured with forward reads.
  */
 import type { StoredMessage } from './messages.js'
-import { firstSince, type StoredStream } from './replay.js'
+import { firstSince, type StoredStream } from './stream-replay.js'
 
 /** Where to begin; by default at the newest message. */
 interface Before {

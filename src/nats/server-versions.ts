@@ -2,7 +2,7 @@
  * What the version of a nats-server means for Weir: faults that later versions do not have, and features that earlier ones
  * lack. Code asks here, by name, and never compares versions itself.
  */
-import type { Occurrences } from '../core/occurrences.js'
+import type { Occurrences } from '../core/telemetry/occurrences.js'
 
 type Numbers = readonly [major: number, minor: number, patch: number]
 

@@ -1,5 +1,5 @@
 /** What becomes of answers to ingress nodes, proxies and tunnel servers: they are counted, logged and seen live. */
-import type { Occurrences } from '../core/occurrences.js'
+import type { Occurrences } from '../core/telemetry/occurrences.js'
 import type { AgentWatch } from '../evaluate/decide.js'
 import type { Judgement } from '../evaluate/judgement.js'
 import type { Nats } from '../nats/nats.js'

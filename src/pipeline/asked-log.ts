@@ -3,11 +3,12 @@
  * waits for its row: counters and rows are written together, once a second, which takes a fraction of the time that one
  * after each answer would. Beyond a rate, some questions have a row that stands for several.
  */
+
+import { sharedSlot } from '../core/address/ip.js'
 import { after, now, randomFraction, type Timer } from '../core/clock.js'
 import { newId } from '../core/ids.js'
-import { sharedSlot } from '../core/ip.js'
-import type { Occurrences } from '../core/occurrences.js'
 import { Sampler } from '../core/sampler.js'
+import type { Occurrences } from '../core/telemetry/occurrences.js'
 import type { Judgement } from '../evaluate/judgement.js'
 import type { Decision } from '../event/define.js'
 import { AskedRows } from '../wire/decision-rows.js'

@@ -7,7 +7,7 @@ import type { InputCounts, InputStream, LedgerWriter, SourceTally } from '../boo
 import { noRecords } from '../books/record-totals.js'
 import type { SettledInput } from '../books/settled-input.js'
 import { messageOf } from '../core/errors.js'
-import type { Occurrences } from '../core/occurrences.js'
+import type { Occurrences } from '../core/telemetry/occurrences.js'
 import type { PulledMessage } from '../nats/messages.js'
 import type { Nats } from '../nats/nats.js'
 import type { View } from '../view/view.js'

@@ -5,7 +5,7 @@
 import { eachOf } from '../core/concurrency.js'
 import { hash128 } from '../core/ids.js'
 import { payloadHeadroomBytes } from '../core/limits.js'
-import type { Occurrences } from '../core/occurrences.js'
+import type { Occurrences } from '../core/telemetry/occurrences.js'
 import type { Nats } from '../nats/nats.js'
 import { deadLetter } from '../wire/dead-letter.js'
 import { deadLetterHeaders, deadRecordsSubject, recordsStream } from '../wire/names.js'

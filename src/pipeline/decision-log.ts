@@ -1,6 +1,6 @@
 /** Rows of decisions, for the decision log and for those who watch; events never wait for them. */
-import { sharedSlot } from '../core/ip.js'
-import type { Occurrences } from '../core/occurrences.js'
+import { sharedSlot } from '../core/address/ip.js'
+import type { Occurrences } from '../core/telemetry/occurrences.js'
 import type { Judgement } from '../evaluate/judgement.js'
 import type { Nats } from '../nats/nats.js'
 import { normalizeMethod } from '../record/normalize.js'

@@ -3,7 +3,7 @@
  * once, and logged per policy and per restriction rather than per record.
  */
 import { after, type Timer } from '../core/clock.js'
-import type { Occurrences } from '../core/occurrences.js'
+import type { Occurrences } from '../core/telemetry/occurrences.js'
 import type { Verdict } from '../evaluate/evaluate.js'
 import type { CountVector } from './counts.js'
 

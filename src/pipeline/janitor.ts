@@ -21,7 +21,7 @@ import {
   removalsPerPassMax,
 } from '../core/limits.js'
 import { getOrMake } from '../core/maps.js'
-import type { Occurrences } from '../core/occurrences.js'
+import type { Occurrences } from '../core/telemetry/occurrences.js'
 import { dropBacklog } from '../deliver/deliverer.js'
 import type { Nats } from '../nats/nats.js'
 import type { FindDestination } from '../view/destinations.js'

@@ -75,7 +75,7 @@ interface PacksDeps {
 const idleSpacingMs = { min: 150, max: 350, perDestination: 1 }
 const retryPauseMs = 1_000
 /**
- * A full request to Kinesis or Firehose (`eventsMax` in `deliver/kinesis.ts` and `deliver/firehose.ts`): packs of so many
+ * A full request to Kinesis or Firehose (`eventsMax` in `deliver/kinds/kinesis.ts` and `deliver/kinds/firehose.ts`): packs of so many
  * events, or of two or three times as many, need the fewest requests.
  */
 const requestEvents = 500

@@ -1,7 +1,7 @@
 /** Reports records that no edge serves: the first at once, those within the following minute together at its end. */
 import { after, type Timer } from '../core/clock.js'
 import { unservedEndpointsListed, unservedEndpointsMax } from '../core/limits.js'
-import type { Occurrences } from '../core/occurrences.js'
+import type { Occurrences } from '../core/telemetry/occurrences.js'
 import { TopCounts } from '../core/top-counts.js'
 import type { CountVector } from './counts.js'
 

@@ -9,12 +9,12 @@
 import { once } from 'node:events'
 import { monotonicMs, yieldTurn } from '../core/clock.js'
 import { messageOf, StartFault } from '../core/errors.js'
-import type { Failing } from '../core/health.js'
-import { endAtOnce, LastResort } from '../core/last-resort.js'
-import type { Logger } from '../core/log.js'
-import type { MetricsSnapshot } from '../core/metrics.js'
-import type { Occurrences } from '../core/occurrences.js'
 import { ReleaseStack } from '../core/release.js'
+import type { Failing } from '../core/telemetry/health.js'
+import { endAtOnce, LastResort } from '../core/telemetry/last-resort.js'
+import type { Logger } from '../core/telemetry/log.js'
+import type { MetricsSnapshot } from '../core/telemetry/metrics.js'
+import type { Occurrences } from '../core/telemetry/occurrences.js'
 
 /** Addresses of a role by name: `{ api: 'http://127.0.0.1:8080' }`. */
 export type Addresses = Readonly<Record<string, string>>

@@ -11,7 +11,7 @@
 import { createHash } from 'node:crypto'
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { pid } from 'node:process'
-import { processStart } from './process-start.mjs'
+import { processStart } from '../nats-server/process-start.mjs'
 
 let locks = 0
 

@@ -3,11 +3,11 @@
  * built. So the health pages are the same in every role, and available while the API starts.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
-import { problemBody, problemHeadersOf } from '../api/problem.js'
 import { notFound, WeirError } from '../core/errors.js'
-import { type HealthAnswer, type HealthSource, healthAnswer, healthPaths } from '../core/health.js'
 import { type ListeningServer, type ListenOptions, listenHttp } from '../core/http-listen.js'
 import { newId } from '../core/ids.js'
+import { type HealthAnswer, type HealthSource, healthAnswer, healthPaths } from '../core/telemetry/health.js'
+import { problemBody, problemHeadersOf } from '../http/problem.js'
 
 export interface OpsServerOptions extends HealthSource, Pick<ListenOptions, 'http' | 'connectionRefused'> {
   readonly host: string

@@ -1,7 +1,7 @@
 /** The context of every role: settings, logger, metrics. `serve`, which only supervises the others, has one too. */
-import { createLogger, type Logger, standardError } from '../core/log.js'
-import { createRegistry, type Registry } from '../core/metrics.js'
-import { createOccurrences, type Occurrences } from '../core/occurrences.js'
+import { createLogger, type Logger, standardError } from '../core/telemetry/log.js'
+import { createRegistry, type Registry } from '../core/telemetry/metrics.js'
+import { createOccurrences, type Occurrences } from '../core/telemetry/occurrences.js'
 import { trafficEvents } from '../event/catalog.js'
 import type { AnyTrafficEvent } from '../event/define.js'
 import type { Settings } from './settings.js'

@@ -4,8 +4,8 @@
  */
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { writeWhole } from './files.js'
-import { processStart } from './process-start.mjs'
+import { writeWhole } from '../nats-server/files.js'
+import { processStart } from '../nats-server/process-start.mjs'
 
 interface Runtime {
   /** Address of the management API: `http://127.0.0.1:8080`. */

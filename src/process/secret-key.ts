@@ -3,7 +3,7 @@ import { chmodSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } f
 import { join } from 'node:path'
 import { randomToken } from '../core/clock.js'
 import { StartFault } from '../core/errors.js'
-import { readIfPresent } from './files.js'
+import { readIfPresent } from '../nats-server/files.js'
 import type { Settings } from './settings.js'
 
 const keyBytes = 32

@@ -1,7 +1,7 @@
 /** Value formats of settings: each form parses a text, describes what it allows, and returns `undefined` for the rest. */
 import { isIP } from 'node:net'
 import { tokenCharsMax, tokenCharsMin } from '../core/limits.js'
-import { sizeText } from '../core/plural.js'
+import { sizeText } from '../core/text/plural.js'
 import { durationMs, inUnits, units } from '../core/units.js'
 
 export interface ValueForm<T> {

@@ -1,5 +1,6 @@
 /**
- * Runs roles as child processes: starts them in parallel, stops them one after the other in the order given, restarts
+ * Start here: processes, whatever they do. How one runs a role is in `child.ts`, what an operator can set in
+ * `declared-settings.ts`. This file runs roles as child processes: starts them in parallel, stops them one after the other in the order given, restarts
  * those that end by themselves, and reports the state of all of them.
  *
  * A child is **starting** until it reports that it is ready, then **running**. A child that ends is **waiting** for a
@@ -8,10 +9,15 @@
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { monotonicMs, sleep, within } from '../core/clock.js'
-import type { Failing } from '../core/health.js'
-import { type MetricsSnapshot, metricsSnapshot, type Registry, sumMetrics } from '../core/metrics.js'
-import type { Occurrences } from '../core/occurrences.js'
 import { forkOptions } from '../core/source-maps.js'
+import type { Failing } from '../core/telemetry/health.js'
+import {
+  type MetricsSnapshot,
+  metricsSnapshot,
+  type Registry,
+  sumMetrics,
+} from '../core/telemetry/metrics.js'
+import type { Occurrences } from '../core/telemetry/occurrences.js'
 import type { Addresses, ChildAnswers, FromChild, FromParent } from './child.js'
 import { inquiryMaxMs } from './inquiry.js'
 import { childEnvironment } from './settings.js'

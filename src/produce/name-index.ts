@@ -1,8 +1,8 @@
 /** Conditions of one name, filed so that a value finds those that it meets. */
 
-import { sharedSlot } from '../core/ip.js'
+import { sharedSlot } from '../core/address/ip.js'
+import { NestedRanges } from '../core/address/nested-ranges.js'
 import { getOrMake } from '../core/maps.js'
-import { NestedRanges } from '../core/nested-ranges.js'
 import type { Comparable, Condition, OrderOperator } from '../expr/requirement.js'
 
 /** The places of filters in their list. */

@@ -2,7 +2,7 @@
  * One subject of a record, for the sources of a list: equal filters are evaluated once, and equal selections of fields
  * are written once.
  */
-import { JsonBytes } from '../core/json-bytes.js'
+import { JsonBytes } from '../core/text/json-bytes.js'
 import type { FilterInput } from '../event/define.js'
 import type { EventObject } from '../event/envelope.js'
 import type { RecordPart } from '../event/event-id.js'

@@ -1,6 +1,7 @@
 /** The compiled configuration of traffic: what decides about records, and what is made of them. */
-import type { ConfigurationSource } from '../evaluate/configuration.js'
+
 import { buildPolicySet, type PolicySet } from '../evaluate/policy-set.js'
+import type { ConfigurationSource } from '../evaluate/policy-source.js'
 import { trafficEvents } from '../event/catalog.js'
 import type { AnyTrafficEvent } from '../event/define.js'
 import { buildSubscriptionSet, type SubscriptionSet } from './subscriptions.js'

@@ -2,8 +2,9 @@
  * The schema of records, checked by hand: this runs for every record, and a compiled schema would cost more than the
  * rest of the parse. A **complaint** is a sentence that names the member, its value and what is allowed.
  */
+
+import { isPeerAddress } from '../core/address/ip.js'
 import { memberName, wrong } from '../core/errors.js'
-import { isPeerAddress } from '../core/ip.js'
 import { recordIdCharsMax } from '../core/limits.js'
 import { hasUtcYear, isTimestamp } from '../core/timestamp.js'
 import { type RecordType, recordTypeOf, recordTypes } from './traffic-record.js'

@@ -3,8 +3,8 @@
  * GeoLite2 or DB-IP. The only file that uses the maxmind package.
  */
 import { open, type Reader, type Response } from 'maxmind'
+import type { AddressFamily } from '../core/address/ip.js'
 import { messageOf, StartFault } from '../core/errors.js'
-import type { AddressFamily } from '../core/ip.js'
 import { type Geo, geoOf } from './geo-entry.js'
 
 /** Zero bytes between the search tree and the data. */

@@ -1,5 +1,5 @@
 /** Looks addresses up in GeoIP databases. */
-import { type AddressFamily, formatAddress, sharedSlot } from '../core/ip.js'
+import { type AddressFamily, formatAddress, sharedSlot } from '../core/address/ip.js'
 import { GeoDatabase } from './geo-database.js'
 import type { Geo } from './geo-entry.js'
 

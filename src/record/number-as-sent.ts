@@ -2,7 +2,7 @@
  * A number with more digits than a double has is another number once it is parsed: a complaint about it shows what was
  * sent, as the text of the record has it.
  */
-import { placeIn } from '../core/json-place.js'
+import { placeIn } from '../core/text/json-place.js'
 
 /** A complaint that shows a number; those beyond all doubles are shown as null. */
 const shownForm = /^"([\w.]+)" is (-?\d[\d.e+-]*|null); it must be /

@@ -6,7 +6,7 @@
  * Members that the schema names match only with their usual values: strings without escapes, integers of at most 15
  * digits, times in UTC. A text with other values does not match, and JSON.parse reads it.
  */
-import { type DottedTree, treeOfDotted } from '../core/dotted.js'
+import { type DottedTree, treeOfDotted } from '../core/text/dotted.js'
 import { type RecordField, type RecordFieldType, recordFields } from './record-fields.js'
 import type { RecordType, TrafficRecord } from './traffic-record.js'
 

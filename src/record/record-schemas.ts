@@ -1,7 +1,8 @@
 /** JSON Schemas of records, for senders. They say the same as `check.ts`; unknown members are allowed. */
-import { type DottedTree, treeOfDotted } from '../core/dotted.js'
+
 import { recordIdCharsMax } from '../core/limits.js'
 import { mapOf, orNull, type TSchema, Type } from '../core/schema.js'
+import { type DottedTree, treeOfDotted } from '../core/text/dotted.js'
 import { type RecordField, type RecordFieldType, recordFields } from './record-fields.js'
 import { type RecordType, recordTypes } from './traffic-record.js'
 

@@ -4,9 +4,10 @@
  * are written once, and a normalized text of each would be made for it. Server names are chosen by clients: events show
  * them as reported, and decisions use `serverHost` of them.
  */
+
+import { parseHost } from '../core/address/host-name.js'
+import { canonicalAddress } from '../core/address/ip.js'
 import { valueOr } from '../core/errors.js'
-import { parseHost } from '../core/host-name.js'
-import { canonicalAddress } from '../core/ip.js'
 import type { Spelling } from '../expr/scope.js'
 import { type RecordType, recordTypeOf, type TrafficRecord } from './traffic-record.js'
 

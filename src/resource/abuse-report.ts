@@ -1,7 +1,7 @@
 import { urlBytesMax, urlsPerReportMax } from '../core/limits.js'
 import { boundedBytes, objectOf, oneOf, ruled, type Static, Type } from '../core/schema.js'
 import { defineResource } from './define.js'
-import { assigned, described, required } from './fields.js'
+import { assigned, described, required } from './fields/fields.js'
 
 /** Decisions about a hostname; until one is made it is pending. */
 export const hostnameDecisions = ['BANNED', 'UNBANNED', 'IGNORE'] as const

@@ -1,6 +1,6 @@
 import { boundedBytes, Type } from '../core/schema.js'
 import { defineResource } from './define.js'
-import { defaulted, required } from './fields.js'
+import { defaulted, required } from './fields/fields.js'
 
 /** Owner of all other resources. Accounts and their rights are managed from the command line; the API has no path for them. */
 export const account = defineResource({

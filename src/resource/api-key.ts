@@ -1,10 +1,10 @@
 import { isoSeconds } from '../core/clock.js'
 import { badRequest } from '../core/errors.js'
 import { documented, oneOf, orNull, ruled, Type } from '../core/schema.js'
-import { bearerToken, withToken } from './bearer-token.js'
 import { defineResource, type Row } from './define.js'
-import { asIs, described, observed, writable } from './fields.js'
-import { canonicalTime, timestamp } from './timestamp-field.js'
+import { bearerToken, withToken } from './fields/bearer-token.js'
+import { asIs, described, observed, writable } from './fields/fields.js'
+import { canonicalTime, timestamp } from './fields/timestamp-field.js'
 
 /** What a key may be limited to. `all` is everything that the API offers, now and later. */
 export const keyRights = ['read', 'write', 'decide', 'all'] as const

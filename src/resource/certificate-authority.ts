@@ -1,11 +1,11 @@
 /** Certificate authorities that client certificates are verified against. */
 import { problem } from '../core/errors.js'
-import { certificateFactFields, certificatePem, usable } from './certificate-fields.js'
+import { readCertificates } from '../pki/pem.js'
+import { certificateFacts } from '../pki/x509.js'
 import { defineResource } from './define.js'
 import { exampleCertificate, exampleCertificateFacts } from './examples.js'
-import { described, required } from './fields.js'
-import { readCertificates } from './pem.js'
-import { certificateFacts } from './x509.js'
+import { certificateFactFields, certificatePem, usable } from './fields/certificate-fields.js'
+import { described, required } from './fields/fields.js'
 
 /** The fields describe one certificate; the others of a bundle would not be visible. */
 const certificatesPerAuthority = 1

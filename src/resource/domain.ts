@@ -6,13 +6,13 @@
  */
 import { badRequest, complaintOf, shown } from '../core/errors.js'
 import { objectOf, oneOf, orNull, ruled, type Static, Type } from '../core/schema.js'
-import { certificateTime } from './certificate-fields.js'
 import { defineResource, type RowOf } from './define.js'
-import { canonicalDomainName, isCovered, parseDomainName, wildcard } from './domain-name.js'
 import { exampleId } from './examples.js'
-import { asIs, derived, described, required, writable } from './fields.js'
-import { reference } from './reference-fields.js'
-import { isUnder } from './tcp-address.js'
+import { certificateTime } from './fields/certificate-fields.js'
+import { canonicalDomainName, isCovered, parseDomainName, wildcard } from './fields/domain-name.js'
+import { asIs, derived, described, required, writable } from './fields/fields.js'
+import { reference } from './fields/reference-fields.js'
+import { isUnder } from './fields/tcp-address.js'
 import type { tlsCertificate } from './tls-certificate.js'
 
 const domainName = ruled(Type.String({ maxLength: 255 }), (text) => complaintOf(parseDomainName(text)))

@@ -1,6 +1,5 @@
 /** Event destinations: one target of a kind that `deliver/kinds.ts` lists and, for AWS, a role or a pair of keys. */
 import { badRequest, type Problem } from '../core/errors.js'
-import { listed } from '../core/plural.js'
 import {
   documented,
   objectOf,
@@ -11,13 +10,14 @@ import {
   type TSchema,
   Type,
 } from '../core/schema.js'
-import { checkRoleArn } from '../deliver/arn.js'
+import { listed } from '../core/text/plural.js'
+import { checkRoleArn } from '../deliver/aws/arn.js'
+import { type Packing, packings } from '../deliver/aws/packing.js'
 import type { DestinationKind } from '../deliver/destination.js'
 import { type DeclaredKind, destinationKinds, kindNamed } from '../deliver/kinds.js'
-import { type Packing, packings } from '../deliver/packing.js'
 import { type DeriveTools, defineResource, type RowOf } from './define.js'
-import { defaulted, derived, described, hidden, required, sealed, writable } from './fields.js'
-import { idSchema } from './id-schema.js'
+import { defaulted, derived, described, hidden, required, sealed, writable } from './fields/fields.js'
+import { idSchema } from './fields/id-schema.js'
 
 /** AWS's own limit: https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html */
 const addressText = (pattern: string) => Type.String({ maxLength: 2048, ...documented({ pattern }) })

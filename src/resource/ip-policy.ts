@@ -1,11 +1,11 @@
-import { formatCidr, parseCidr } from '../core/cidr.js'
+import { formatCidr, parseCidr } from '../core/address/cidr.js'
 import { complaintOf, conflict } from '../core/errors.js'
 import { rulesPerIpPolicyMax } from '../core/limits.js'
 import { documented, oneOf, ruled, Type } from '../core/schema.js'
 import { defineResource } from './define.js'
 import { exampleId } from './examples.js'
-import { described, required } from './fields.js'
-import { reference } from './reference-fields.js'
+import { described, required } from './fields/fields.js'
+import { reference } from './fields/reference-fields.js'
 
 export const ipPolicy = defineResource({
   kind: 'ip_policy',

@@ -2,8 +2,8 @@ import { conflict } from '../core/errors.js'
 import { oneOf, Type } from '../core/schema.js'
 import { defineResource } from './define.js'
 import { exampleId } from './examples.js'
-import { defaulted, described, required } from './fields.js'
-import { ipPolicyIds } from './reference-fields.js'
+import { defaulted, described, required } from './fields/fields.js'
+import { ipPolicyIds } from './fields/reference-fields.js'
 
 export const ipRestriction = defineResource({
   kind: 'ip_restriction',

@@ -3,8 +3,8 @@
 import { objectOf, type TSchema, Type } from '../core/schema.js'
 import { componentName } from './component-name.js'
 import type { AnyResource } from './define.js'
-import { hasObserved, shownMembersOf, storedFields } from './fields.js'
-import { idSchema, uriSchema } from './id-schema.js'
+import { hasObserved, shownMembersOf, storedFields } from './fields/fields.js'
+import { idSchema, uriSchema } from './fields/id-schema.js'
 import { resources } from './registry.js'
 
 const childKinds = new Map(

@@ -1,8 +1,8 @@
-import { bindAcl } from './bind-acl.js'
 import { defineResource } from './define.js'
 import { exampleSshKey } from './examples.js'
-import { described } from './fields.js'
-import { sshPublicKeyField } from './ssh-key-fields.js'
+import { bindAcl } from './fields/bind-acl.js'
+import { described } from './fields/fields.js'
+import { sshPublicKeyField } from './fields/ssh-key-fields.js'
 
 export const sshCredential = defineResource({
   kind: 'ssh_credential',

@@ -4,7 +4,7 @@ import {
   issueCertificate,
   sshCertificateExample,
   sshCertificateFields,
-} from './ssh-certificate-fields.js'
+} from './fields/ssh-certificate-fields.js'
 
 /** A year. */
 const seconds = 365 * 24 * 60 * 60

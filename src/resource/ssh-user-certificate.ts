@@ -5,8 +5,8 @@ import {
   sshCertificateExample,
   sshCertificateFields,
   userPrincipals,
-} from './ssh-certificate-fields.js'
-import { sshOptionFields } from './ssh-certificate-options.js'
+} from './fields/ssh-certificate-fields.js'
+import { sshOptionFields } from './fields/ssh-certificate-options.js'
 
 /** A day. */
 const seconds = 24 * 60 * 60

@@ -1,10 +1,10 @@
 import { defineResource } from './define.js'
-import { backendModule, ipRestrictionModule } from './edge-modules.js'
 import { exampleId } from './examples.js'
-import { described } from './fields.js'
-import { hostportClaims, hostports, hostportTaken } from './hostport.js'
-import { checkReserved } from './tcp-address.js'
-import { checkTrafficPolicies, trafficPoliciesModule } from './traffic-policies.js'
+import { backendModule, ipRestrictionModule } from './fields/edge-modules.js'
+import { described } from './fields/fields.js'
+import { hostportClaims, hostports, hostportTaken } from './fields/hostport.js'
+import { checkReserved } from './fields/tcp-address.js'
+import { checkTrafficPolicies, trafficPoliciesModule } from './fields/traffic-policies.js'
 
 export const tcpEdge = defineResource({
   kind: 'tcp_edge',

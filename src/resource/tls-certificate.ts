@@ -3,18 +3,18 @@ import type { X509Certificate } from 'node:crypto'
 import { ok, problem, type Result } from '../core/errors.js'
 import { certificatesPerChainMax, privateKeyPemBytesMax } from '../core/limits.js'
 import { boundedBytes, oneOf, Type } from '../core/schema.js'
+import { readCertificates, readPrivateKey } from '../pki/pem.js'
+import { keyTypeOf, leafFacts, privateKeyTypes } from '../pki/x509.js'
+import { defineResource } from './define.js'
+import { exampleCertificate, exampleCertificateFacts, examplePrivateKey } from './examples.js'
 import {
   alternativeNamesField,
   certificateFactFields,
   certificatePem,
   certificateTime,
   usable,
-} from './certificate-fields.js'
-import { defineResource } from './define.js'
-import { exampleCertificate, exampleCertificateFacts, examplePrivateKey } from './examples.js'
-import { assigned, derived, described, required, unseen } from './fields.js'
-import { readCertificates, readPrivateKey } from './pem.js'
-import { keyTypeOf, leafFacts, privateKeyTypes } from './x509.js'
+} from './fields/certificate-fields.js'
+import { assigned, derived, described, required, unseen } from './fields/fields.js'
 
 const privateKeyPem = boundedBytes(
   privateKeyPemBytesMax,

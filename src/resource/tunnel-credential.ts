@@ -1,7 +1,7 @@
-import { bearerToken, withToken } from './bearer-token.js'
-import { bindAcl } from './bind-acl.js'
 import { defineResource } from './define.js'
-import { described } from './fields.js'
+import { bearerToken, withToken } from './fields/bearer-token.js'
+import { bindAcl } from './fields/bind-acl.js'
+import { described } from './fields/fields.js'
 
 export const tunnelCredential = defineResource({
   kind: 'tunnel_credential',

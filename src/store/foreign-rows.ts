@@ -10,9 +10,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import { sleep } from '../core/clock.js'
 import type { AnyResource, Row } from '../resource/define.js'
+import { decodeRow, type EncodedRow, rowEncoder, tableOf } from './clickhouse/tables.js'
 import type { ReconcilerParts } from './reconciler.js'
 import { sealedFields } from './sealed-values.js'
-import { decodeRow, type EncodedRow, rowEncoder, tableOf } from './tables.js'
 
 type ForeignRowsParts = Pick<ReconcilerParts, 'clickhouse' | 'resources' | 'view' | 'occurrences'>
 

@@ -9,13 +9,13 @@
  */
 import { now } from '../core/clock.js'
 import { messageOf, unavailable } from '../core/errors.js'
-import type { Occurrences } from '../core/occurrences.js'
+import type { Occurrences } from '../core/telemetry/occurrences.js'
 import { apiKey, expiryOf, rightsOf } from '../resource/api-key.js'
 import type { Row } from '../resource/define.js'
 import type { View } from '../view/view.js'
-import type { Clickhouse } from './clickhouse.js'
+import type { Clickhouse } from './clickhouse/clickhouse.js'
+import { tableOf } from './clickhouse/tables.js'
 import { Queue } from './queues.js'
-import { tableOf } from './tables.js'
 
 interface KnownKeysParts {
   readonly clickhouse: Clickhouse

@@ -2,8 +2,8 @@
 import { getOrMake } from '../core/maps.js'
 import { account } from '../resource/account.js'
 import type { AnyResource, Row } from '../resource/define.js'
-import type { Clickhouse } from './clickhouse.js'
-import { decodeRow, tableOf } from './tables.js'
+import type { Clickhouse } from './clickhouse/clickhouse.js'
+import { decodeRow, tableOf } from './clickhouse/tables.js'
 
 export interface StoredRow {
   readonly kind: string

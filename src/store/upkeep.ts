@@ -13,9 +13,9 @@ import type { Nats } from '../nats/nats.js'
 import type { View } from '../view/view.js'
 import type { IdleGeneration } from '../view/view-state.js'
 import { openBuckets } from './buckets.js'
-import { isTableMissing } from './clickhouse.js'
+import { isTableMissing } from './clickhouse/clickhouse.js'
+import { insistently, readDeployment } from './clickhouse/migrate.js'
 import { ForeignRows } from './foreign-rows.js'
-import { insistently, readDeployment } from './migrate.js'
 import { Reconciler, type ReconcilerParts } from './reconciler.js'
 
 interface UpkeepParts extends Omit<ReconcilerParts, 'makeBuckets'> {

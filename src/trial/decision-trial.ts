@@ -13,7 +13,7 @@ import type { GeoLookup } from '../record/geo.js'
 import type { Geo } from '../record/geo-entry.js'
 import { PolicyContext } from '../record/policy-scope.js'
 import type { TrafficRecord } from '../record/traffic-record.js'
-import type { TrialDecisions, TrialExample } from '../resource/trial.js'
+import type { TrialDecisions, TrialExample } from '../shape/trial.js'
 import type { NameCounts } from './name-counts.js'
 import type { Examiner, OwnRecord } from './trial.js'
 

@@ -1,7 +1,7 @@
 /** How often the names that a draft's expressions use had a value: a draft about a name without one changes nothing. */
 import type { UsedName } from '../expr/names.js'
 import { missingNote } from '../record/missing-names.js'
-import type { TrialName } from '../resource/trial.js'
+import type { TrialName } from '../shape/trial.js'
 
 export class NameCounts<C> {
   readonly #missing: ReadonlySet<string>

@@ -2,8 +2,8 @@
 import { once } from 'node:events'
 import { constants, setPriority } from 'node:os'
 import { messageOf } from '../core/errors.js'
-import type { IpRule } from '../evaluate/configuration.js'
-import type { Draft } from './configuration.js'
+import type { IpRule } from '../evaluate/policy-source.js'
+import type { Draft } from './draft-configuration.js'
 import type { TrialProgress, TrialReport } from './trial.js'
 
 export interface TrialJob {

@@ -2,7 +2,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { after, yieldTurn } from '../core/clock.js'
 import { trialGraceMs, trialMsMax, trialRulesAtOnce } from '../core/limits.js'
-import type { IpRule } from '../evaluate/configuration.js'
+import type { IpRule } from '../evaluate/policy-source.js'
 import type { TrialProgress, TrialReport } from './trial.js'
 import type { FromTrial, ToTrial, TrialJob } from './trial-child.js'
 

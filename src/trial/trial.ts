@@ -17,7 +17,7 @@ import type { Endpoint } from '../evaluate/edges.js'
 import type { PolicySet } from '../evaluate/policy-set.js'
 import { type Line, parseLine, parseMessage } from '../record/record.js'
 import type { TrafficRecord } from '../record/traffic-record.js'
-import type { Trial, TrialDecisions, TrialEvents } from '../resource/trial.js'
+import type { Trial, TrialDecisions, TrialEvents } from '../shape/trial.js'
 
 /** A record of the account, and the endpoint that serves it at present. */
 export interface OwnRecord {

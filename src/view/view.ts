@@ -10,7 +10,7 @@
  */
 import { after, every, type Timer } from '../core/clock.js'
 import { unavailable } from '../core/errors.js'
-import type { Occurrences } from '../core/occurrences.js'
+import type { Occurrences } from '../core/telemetry/occurrences.js'
 import { type Bucket, type BucketEntry, waitForBucket } from '../nats/bucket.js'
 import { BucketFollower, type Pass } from '../nats/bucket-follower.js'
 import type { Nats } from '../nats/nats.js'

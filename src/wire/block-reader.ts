@@ -1,5 +1,5 @@
 /** Reads blocks that `columns.ts` writes: column by column, in the order in which they were written. */
-import { formatAddress } from '../core/ip.js'
+import { formatAddress } from '../core/address/ip.js'
 import { timeType } from './columns.js'
 
 const twoTo32 = 2 ** 32

@@ -1,5 +1,5 @@
 /** Columns of a block (`block-writer.ts`). */
-import type { AddressSlot } from '../core/ip.js'
+import type { AddressSlot } from '../core/address/ip.js'
 import { bytesPerChar, lengthBytesMax, writeArray, writeText, writeUint64, writeUint64s } from './encode.js'
 
 const twoTo32 = 2 ** 32

@@ -2,7 +2,7 @@
  * Rows of the decision log: one for each record of an account, and for questions of ingress nodes and proxies, with what was
  * decided and by what.
  */
-import type { AddressSlot } from '../core/ip.js'
+import type { AddressSlot } from '../core/address/ip.js'
 import { BlockReader } from './block-reader.js'
 import { BlockWriter } from './block-writer.js'
 import { wordsByNumber } from './words.js'

@@ -5,7 +5,7 @@
 import { after, type Timer } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import { decisionBatchAgeMaxMs, decisionBatchesInFlightMax } from '../core/limits.js'
-import type { Occurrences } from '../core/occurrences.js'
+import type { Occurrences } from '../core/telemetry/occurrences.js'
 import type { Nats } from '../nats/nats.js'
 import type { BlockWriter } from './block-writer.js'
 import { rowsHeader } from './names.js'

@@ -12,7 +12,7 @@
  * JSON contains no raw control character (JSON.stringify writes none) and always begins with `{"event_id":"`, so the id is
  * found without parsing. A partition key contains no space, and begins with none of the characters that mark a line.
  */
-import { defaultBufferBytes, JsonBytes } from '../core/json-bytes.js'
+import { defaultBufferBytes, JsonBytes } from '../core/text/json-bytes.js'
 import { kindIn } from './event-kind.js'
 import { EventTemplate, EventTime, eventHead } from './event-template.js'
 import { type PackedEvent, TemplatedEvent, WholeEvent } from './packed-event.js'

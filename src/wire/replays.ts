@@ -4,6 +4,8 @@
  */
 import type { Bucket, BucketEntry } from '../nats/bucket.js'
 
+export const replayIdPrefix = 'rp_'
+
 export interface StoredReplay {
   readonly id: string
   readonly account_id: string

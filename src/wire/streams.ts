@@ -4,7 +4,7 @@
  */
 import { sleep } from '../core/clock.js'
 import { behindBytesMax, payloadHeadroomBytes } from '../core/limits.js'
-import type { Occurrences } from '../core/occurrences.js'
+import type { Occurrences } from '../core/telemetry/occurrences.js'
 import type { Nats } from '../nats/nats.js'
 import type { StreamOptions } from '../nats/streams.js'
 import {

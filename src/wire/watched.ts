@@ -2,7 +2,7 @@
 import { monotonicMs } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import { watchedAtOnceMax, watchedForMs } from '../core/limits.js'
-import type { Occurrences } from '../core/occurrences.js'
+import type { Occurrences } from '../core/telemetry/occurrences.js'
 import type { Nats } from '../nats/nats.js'
 import { watchedSubject } from './names.js'
 

@@ -1,10 +1,10 @@
 /** Abuse reports: who may create them, what they contain, and decisions of the response team. */
 import t from 'tap'
-import { answerDecision } from '../../src/api/abuse-reports.js'
-import { createLogger } from '../../src/core/log.js'
-import { createRegistry } from '../../src/core/metrics.js'
-import { createOccurrences } from '../../src/core/occurrences.js'
-import { runAdminCommand } from '../../src/process/admin.js'
+import { createLogger } from '../../src/core/telemetry/log.js'
+import { createRegistry } from '../../src/core/telemetry/metrics.js'
+import { createOccurrences } from '../../src/core/telemetry/occurrences.js'
+import { runAdminCommand } from '../../src/roles/admin.js'
+import { answerDecision } from '../../src/write/abuse-reports.js'
 import { base, openTestStore, type TestApi } from '../harness/api.js'
 import { type Caller, refused } from '../harness/caller.js'
 

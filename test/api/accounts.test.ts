@@ -1,7 +1,7 @@
 /** Accounts created from the command line, and their rights. */
 import t from 'tap'
-import { bootstrapAccount } from '../../src/api/accounts.js'
-import { runAdminCommand } from '../../src/process/admin.js'
+import { runAdminCommand } from '../../src/roles/admin.js'
+import { bootstrapAccount } from '../../src/write/accounts.js'
 import { openTestStore } from '../harness/api.js'
 import { all, newest, statusOf } from '../harness/caller.js'
 import { until } from '../harness/weir.js'

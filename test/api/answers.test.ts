@@ -3,10 +3,10 @@
  * that calls the API checks that required fields are present.
  */
 import t from 'tap'
-import { runAdminCommand } from '../../src/process/admin.js'
 import { componentName } from '../../src/resource/component-name.js'
 import { type AnyResource, isServed } from '../../src/resource/define.js'
 import { resources } from '../../src/resource/registry.js'
+import { runAdminCommand } from '../../src/roles/admin.js'
 import { openTestStore } from '../harness/api.js'
 import { certificateBody, fixturePem } from '../harness/certificates.js'
 import { type Document, resolved } from '../harness/openapi.js'

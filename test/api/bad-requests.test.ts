@@ -1,8 +1,8 @@
 /** Requests that a client can correct: each is refused with a sentence that names the field and what is allowed. */
 import t from 'tap'
-import { grantRight } from '../../src/api/accounts.js'
 import { allOperations } from '../../src/resource/define.js'
 import { resources } from '../../src/resource/registry.js'
+import { grantRight } from '../../src/write/accounts.js'
 import { openTestStore } from '../harness/api.js'
 import type { Caller } from '../harness/caller.js'
 

@@ -1,6 +1,6 @@
 /** The history: who changed what, of every resource of an account, with the fields before and after. */
 import t from 'tap'
-import { runAdminCommand } from '../../src/process/admin.js'
+import { runAdminCommand } from '../../src/roles/admin.js'
 import { base, openTestStore } from '../harness/api.js'
 import { all, type Caller, newest } from '../harness/caller.js'
 

@@ -1,8 +1,8 @@
 /** Decisions as NDJSON or CSV: over pages, and what ends such an answer before it is complete. */
 import t from 'tap'
-import { boundsAtOnce } from '../../src/api/at-once.js'
 import { unavailable } from '../../src/core/errors.js'
-import type { PageQuery } from '../../src/store/log-reader.js'
+import { boundsAtOnce } from '../../src/http/bounds/at-once.js'
+import type { PageQuery } from '../../src/store/logs/log-reader.js'
 import { openTestStore } from '../harness/api.js'
 import type { Caller } from '../harness/caller.js'
 import { decisionRow } from '../harness/decision-rows.js'

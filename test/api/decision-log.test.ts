@@ -1,7 +1,7 @@
 /** The decision log over the management API: found by what a person knows, in pages, of the own account alone. */
 import t from 'tap'
 import { newId } from '../../src/core/ids.js'
-import { shapeLogTables } from '../../src/store/log-tables.js'
+import { shapeLogTables } from '../../src/store/logs/log-tables.js'
 import { base, openTestStore } from '../harness/api.js'
 import { type Caller, all as listed } from '../harness/caller.js'
 import { decisionRow, deliveryBytes, deliveryRow, rowBytes } from '../harness/decision-rows.js'
@@ -396,8 +396,8 @@ t.test('the log of two accounts', async (t) => {
   })
 
   await t.test('an answer says what a log of blocked decisions lacks', async (t) => {
-    const { LogReader } = await import('../../src/store/log-reader.js')
-    const { DeliveryReader } = await import('../../src/store/delivery-reader.js')
+    const { LogReader } = await import('../../src/store/logs/log-reader.js')
+    const { DeliveryReader } = await import('../../src/store/logs/delivery-reader.js')
     const cut = await openApi({
       log: new LogReader(clickhouse, 'blocked'),
       deliveries: new DeliveryReader(clickhouse, 'blocked'),
@@ -486,7 +486,7 @@ t.test('the log of two accounts', async (t) => {
   })
 
   await t.test('a log that is off says so', async (t) => {
-    const { LogReader } = await import('../../src/store/log-reader.js')
+    const { LogReader } = await import('../../src/store/logs/log-reader.js')
     const off = await openApi({ log: new LogReader(clickhouse, 'off') })
     const client = await off.account('off')
     const { status, body } = await client.raw.send('GET', '/decisions')

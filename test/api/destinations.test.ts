@@ -1,10 +1,10 @@
 /** Event destinations: how their secrets are stored, and whether they accept a test event. */
 import t from 'tap'
-import { destinationOperations } from '../../src/api/destination-operations.js'
 import { Books } from '../../src/books/books.js'
 import type { BooksKeeper } from '../../src/books/keeper.js'
-import { AwsClock } from '../../src/deliver/aws-clock.js'
+import { AwsClock } from '../../src/deliver/aws/aws-clock.js'
 import { destinationAccess } from '../../src/deliver/test-event.js'
+import { destinationOperations } from '../../src/operate/destination-operations.js'
 import { loadSettings } from '../../src/process/settings.js'
 import { SecretsView } from '../../src/view/secrets-view.js'
 import { bucketNames } from '../../src/wire/names.js'

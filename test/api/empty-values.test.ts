@@ -4,8 +4,8 @@
  */
 import t from 'tap'
 import type { TSchema } from '../../src/core/schema.js'
-import { runAdminCommand } from '../../src/process/admin.js'
 import { type AnyResource, allOperations, type Field, type Fields } from '../../src/resource/define.js'
+import { runAdminCommand } from '../../src/roles/admin.js'
 import { openTestStore } from '../harness/api.js'
 import { refused } from '../harness/caller.js'
 import { Estate, servedResources } from './estate.js'

@@ -3,10 +3,10 @@
  * API.
  */
 import t from 'tap'
-import { runAdminCommand } from '../../src/process/admin.js'
 import { type AnyResource, isServed } from '../../src/resource/define.js'
 import { isExampleId } from '../../src/resource/examples.js'
 import { resources } from '../../src/resource/registry.js'
+import { runAdminCommand } from '../../src/roles/admin.js'
 import { openTestStore } from '../harness/api.js'
 import type { Caller } from '../harness/caller.js'
 import { idleStatus, passedCheck } from '../harness/idle-status.js'

@@ -1,8 +1,8 @@
 /** Dead letters are announced before they are removed: to their account, once, whatever restarts. */
 import t from 'tap'
-import { ExpiringDeadLetters } from '../../src/api/expiring-dead-letters.js'
 import { warningMs } from '../../src/core/warning-time.js'
 import type { OperatorObjects } from '../../src/event/operator-event.js'
+import { ExpiringDeadLetters } from '../../src/operate/expiring-dead-letters.js'
 import {
   auditStream,
   deadAuditsSubject,

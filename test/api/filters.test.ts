@@ -1,8 +1,8 @@
 /** Lists narrowed down: by an expression over shown members, and by a description. */
 import t from 'tap'
-import { grantRight } from '../../src/api/accounts.js'
 import { allOperations } from '../../src/resource/define.js'
 import { resources } from '../../src/resource/registry.js'
+import { grantRight } from '../../src/write/accounts.js'
 import { seededRandom } from '../expr/generator.js'
 import { base, openTestStore } from '../harness/api.js'
 import { all, type Caller } from '../harness/caller.js'

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { unavailable } from '../../src/core/errors.js'
-import { createRegistry, metricsSnapshot, metricsText, sumMetrics } from '../../src/core/metrics.js'
+import { createRegistry, metricsSnapshot, metricsText, sumMetrics } from '../../src/core/telemetry/metrics.js'
 import { openOpsServer } from '../../src/process/ops-server.js'
 import { openTestStore } from '../harness/api.js'
 import { run } from '../harness/processes.js'

@@ -1,9 +1,9 @@
 /** Several accounts: resources of another account do not exist, for any request and in any place. */
 import t from 'tap'
 import { now } from '../../src/core/clock.js'
-import { runAdminCommand } from '../../src/process/admin.js'
 import { allOperations } from '../../src/resource/define.js'
-import { shapeLogTables } from '../../src/store/log-tables.js'
+import { runAdminCommand } from '../../src/roles/admin.js'
+import { shapeLogTables } from '../../src/store/logs/log-tables.js'
 import { openTestStore } from '../harness/api.js'
 import { decisionRow, rowBytes } from '../harness/decision-rows.js'
 import { Estate, type ReferenceField, referenceFields, servedResources, sharedDescription } from './estate.js'

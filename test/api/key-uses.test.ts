@@ -1,7 +1,7 @@
 /** The last use of each API key: noted in memory, written once a minute, known to every API process. */
 import t from 'tap'
-import { KeyUses, openKeyUses } from '../../src/api/key-uses.js'
 import { now } from '../../src/core/clock.js'
+import { KeyUses, openKeyUses } from '../../src/http/caller/key-uses.js'
 import { streamOf } from '../../src/nats/bucket-stream.js'
 import { openNats } from '../../src/nats/nats.js'
 import { keyUseBucket } from '../../src/wire/names.js'

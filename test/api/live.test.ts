@@ -1,11 +1,11 @@
 /** Decisions and deliveries as they happen, over HTTP: whose they are, which are wanted, how many, and what a slow reader gets. */
 import t from 'tap'
-import { Live } from '../../src/api/live.js'
 import { openClient, type WatchDecisionsOptions, type WatchRate } from '../../src/client/client.js'
 import { listenHttp } from '../../src/core/http-listen.js'
 import { watchedLinesPerSecondMax, watchersPerAccountMax } from '../../src/core/limits.js'
-import type { LiveDelivery } from '../../src/resource/live-delivery.js'
-import type { LoggedDecision } from '../../src/resource/logged-decision.js'
+import { Live } from '../../src/insight/live.js'
+import type { LiveDelivery } from '../../src/shape/live-delivery.js'
+import type { LoggedDecision } from '../../src/shape/logged-decision.js'
 import type { DecisionRow } from '../../src/wire/decision-rows.js'
 import {
   decisionRowsSubject,

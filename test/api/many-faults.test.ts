@@ -1,7 +1,7 @@
 /** Lists in bodies, at any depth: every wrong entry is named at once, up to 100. */
 import t from 'tap'
 import { newId } from '../../src/core/ids.js'
-import { errorText } from '../../src/core/terminal.js'
+import { errorText } from '../../src/core/text/terminal.js'
 import { sshCredential } from '../../src/resource/ssh-credential.js'
 import { openTestStore } from '../harness/api.js'
 import { refusalOf } from '../harness/caller.js'

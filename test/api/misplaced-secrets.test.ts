@@ -1,8 +1,8 @@
 /** A secret in a wrong place is not repeated in any error, log line or audit event. */
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
-import { grantRight } from '../../src/api/accounts.js'
 import { resources } from '../../src/resource/registry.js'
+import { grantRight } from '../../src/write/accounts.js'
 import { openTestStore } from '../harness/api.js'
 import type { HttpAnswer, RequestParts } from '../harness/raw-client.js'
 import { Estate, servedResources } from './estate.js'

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { openClient } from '../../src/client/client.js'
 import { listenHttp } from '../../src/core/http-listen.js'
-import { shapeLogTables } from '../../src/store/log-tables.js'
+import { shapeLogTables } from '../../src/store/logs/log-tables.js'
 import { openTestStore } from '../harness/api.js'
 import type { Caller } from '../harness/caller.js'
 import { geoOf } from '../harness/geo.js'

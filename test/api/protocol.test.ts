@@ -1,8 +1,8 @@
 /** Rules that hold for every request. */
 import t from 'tap'
-import type { RouteStore } from '../../src/api/context.js'
-import { Usage } from '../../src/api/usage.js'
 import { requestBodyBytesMax } from '../../src/core/limits.js'
+import { Usage } from '../../src/http/bounds/usage.js'
+import type { RouteStore } from '../../src/http/context.js'
 import type { Store } from '../../src/store/store.js'
 import { base, openTestStore } from '../harness/api.js'
 import { all, type Caller, newest, refused, statusOf } from '../harness/caller.js'

@@ -1,8 +1,8 @@
 /** Replays over the management API: what is refused, who sees them, and how they are cancelled. */
 import t from 'tap'
-import { PastStarts } from '../../src/api/past-starts.js'
-import { openReplays } from '../../src/api/replays.js'
 import { newId } from '../../src/core/ids.js'
+import { PastStarts } from '../../src/operate/past-starts.js'
+import { openReplays } from '../../src/operate/replays.js'
 import { openTestStore } from '../harness/api.js'
 import { refused } from '../harness/caller.js'
 

@@ -1,8 +1,8 @@
 /** Reserved addresses: how they are assigned, which edges may serve them, and when they are released. */
 import t from 'tap'
-import { Writes } from '../../src/api/writes.js'
 import { sourceProblems } from '../../src/event/check-source.js'
-import { type TcpAddressSpace, tcpAddressSpace } from '../../src/resource/tcp-address.js'
+import { type TcpAddressSpace, tcpAddressSpace } from '../../src/resource/fields/tcp-address.js'
+import { Writes } from '../../src/write/writes.js'
 import { base, openTestStore } from '../harness/api.js'
 import { all, type Caller, notFound, refused, statusOf } from '../harness/caller.js'
 

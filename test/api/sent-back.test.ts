@@ -1,7 +1,7 @@
 /** The answer of a GET can be sent back: whole, in parts, and with changes. */
 import t from 'tap'
-import { runAdminCommand } from '../../src/process/admin.js'
 import { allOperations, type Fields } from '../../src/resource/define.js'
+import { runAdminCommand } from '../../src/roles/admin.js'
 import { openTestStore } from '../harness/api.js'
 import { type Caller, refused } from '../harness/caller.js'
 import { Estate, servedResources } from './estate.js'

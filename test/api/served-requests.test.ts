@@ -1,8 +1,8 @@
 /** What the metrics say of requests: each whole answer once, by status and by the pattern of its path. */
 import t from 'tap'
-import { silentLogger } from '../../src/core/log.js'
-import { createRegistry } from '../../src/core/metrics.js'
-import { createOccurrences } from '../../src/core/occurrences.js'
+import { silentLogger } from '../../src/core/telemetry/log.js'
+import { createRegistry } from '../../src/core/telemetry/metrics.js'
+import { createOccurrences } from '../../src/core/telemetry/occurrences.js'
 import { openTestStore } from '../harness/api.js'
 import { portOf, RawConnection } from '../harness/raw-connection.js'
 import { until } from '../harness/weir.js'

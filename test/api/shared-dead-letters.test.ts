@@ -1,7 +1,7 @@
 /** Dead letters that share a stored message, and those that name no account: who sees them, and what becomes of each. */
 import t from 'tap'
-import { runAdminCommand } from '../../src/process/admin.js'
-import { operatorDeadLetters } from '../../src/process/operator-http.js'
+import { operatorDeadLetters } from '../../src/cli/operator-http.js'
+import { runAdminCommand } from '../../src/roles/admin.js'
 import {
   deadLetterHeaders,
   deadLetterStream,

@@ -1,6 +1,6 @@
 /** SSH authorities, certificates and credentials through the API; ssh-keygen checks the signatures. */
 import t from 'tap'
-import { readStrings } from '../../src/resource/ssh-wire.js'
+import { readStrings } from '../../src/pki/ssh-wire.js'
 import { base, openTestStore } from '../harness/api.js'
 import { all, newest, notFound, refused } from '../harness/caller.js'
 import {

@@ -1,8 +1,8 @@
 /** A changed state of a destination is announced to its account: once, whatever restarts, and at most once a minute. */
 import t from 'tap'
-import { StateChanges } from '../../src/api/state-changes.js'
 import type { StateReport } from '../../src/deliver/health.js'
 import type { OperatorObjects } from '../../src/event/operator-event.js'
+import { StateChanges } from '../../src/operate/state-changes.js'
 import { auditStream, operatorSubject, statesSubject } from '../../src/wire/names.js'
 import { readPack } from '../../src/wire/pack.js'
 import { openTestStore } from '../harness/api.js'

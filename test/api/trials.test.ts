@@ -1,6 +1,6 @@
 /** Drafts over the management API, tried on recorded traffic: checked as their writes, and leaving nothing. */
 import t from 'tap'
-import type { Trial } from '../../src/resource/trial.js'
+import type { Trial } from '../../src/shape/trial.js'
 import type { StartTrial } from '../../src/trial/trial-process.js'
 import { openTestStore } from '../harness/api.js'
 import { all, type Caller, refused } from '../harness/caller.js'

@@ -1,10 +1,10 @@
 /** Requests and failed logins are counted for all API processes together, approximately. */
 import fc from 'fast-check'
 import t from 'tap'
-import { RateWindows } from '../../src/api/rate-windows.js'
-import { exchangeUsage, Usage, usageLimits } from '../../src/api/usage.js'
 import { failedLoginsPerMinuteMax } from '../../src/core/limits.js'
 import { ReleaseStack } from '../../src/core/release.js'
+import { RateWindows } from '../../src/http/bounds/rate-windows.js'
+import { exchangeUsage, Usage, usageLimits } from '../../src/http/bounds/usage.js'
 import { openNats } from '../../src/nats/nats.js'
 import { usageSubject } from '../../src/wire/names.js'
 import { openTestStore, type TestApi } from '../harness/api.js'

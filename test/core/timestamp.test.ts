@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { JsonBytes } from '../../src/core/json-bytes.js'
+import { JsonBytes } from '../../src/core/text/json-bytes.js'
 import { isTimestamp, parseTimestamp, utcMicros, writeUtcMicros } from '../../src/core/timestamp.js'
 
 function writtenMicros(text: string): string {

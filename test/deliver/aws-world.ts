@@ -1,10 +1,10 @@
 /** An emulator with one resource of each kind, and configurations of destinations for them. */
 import type { Test } from 'tap'
-import { parseArn } from '../../src/deliver/arn.js'
-import { AwsClock } from '../../src/deliver/aws-clock.js'
+import { parseArn } from '../../src/deliver/aws/arn.js'
+import { AwsClock } from '../../src/deliver/aws/aws-clock.js'
+import type { Packing } from '../../src/deliver/aws/packing.js'
 import type { DestinationAuth, DestinationConfig } from '../../src/deliver/destination.js'
 import { type DeliverySettings, destinationKinds, kindNamed } from '../../src/deliver/kinds.js'
-import type { Packing } from '../../src/deliver/packing.js'
 import { type Emulator, type EmulatorOptions, openEmulator } from '../../src/emulator/emulator.js'
 import type { Ledger } from '../../src/emulator/ledger.js'
 import type { ResourceName, ResourceSpec, RoleSpec } from '../../src/emulator/wire.js'

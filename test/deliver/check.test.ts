@@ -2,7 +2,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
-import { checkRole } from '../../src/deliver/aws.js'
+import { checkRole } from '../../src/deliver/aws/aws.js'
 import type { DestinationConfig } from '../../src/deliver/destination.js'
 import { type DeliverySettings, openSender } from '../../src/deliver/kinds.js'
 import { checkDestination } from '../../src/deliver/test-event.js'

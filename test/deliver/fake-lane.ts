@@ -7,9 +7,9 @@ import type {
   Sender,
   SendOutcome,
 } from '../../src/deliver/destination.js'
-import type { HoldingBudget } from '../../src/deliver/held-packs.js'
-import { Lane } from '../../src/deliver/lane.js'
-import type { LaneSettings } from '../../src/deliver/lane-settings.js'
+import type { HoldingBudget } from '../../src/deliver/lane/held-packs.js'
+import { Lane } from '../../src/deliver/lane/lane.js'
+import type { LaneSettings } from '../../src/deliver/lane/lane-settings.js'
 import type { PackedEvent } from '../../src/wire/packed-event.js'
 
 export const config: DestinationConfig = {

@@ -4,7 +4,7 @@ import type { SendOutcome } from '../../src/deliver/destination.js'
 import { kindNamed } from '../../src/deliver/kinds.js'
 import { RequestHistory } from '../../src/deliver/request-history.js'
 import { UsageCounter } from '../../src/deliver/usage.js'
-import { billingOf } from '../../src/resource/billing.js'
+import { billingOf } from '../../src/shape/billing.js'
 import { someEvents } from './events.js'
 import { accepted, config, fault, openLane, roomForAll } from './fake-lane.js'
 

@@ -4,7 +4,7 @@
  */
 import { mock } from 'node:test'
 import type { Sender, SendOutcome } from '../../src/deliver/destination.js'
-import { Lane } from '../../src/deliver/lane.js'
+import { Lane } from '../../src/deliver/lane/lane.js'
 import { someEvents } from './events.js'
 import { config, fault, roomForAll } from './fake-lane.js'
 

@@ -7,7 +7,7 @@ import { Screen } from '../../src/demo/screen.js'
 import { outage } from '../../src/demo/summary.js'
 import { surveyRecords } from '../../src/demo/survey.js'
 import { feltError } from '../../src/demo/watch.js'
-import type { DeliveryStatus } from '../../src/resource/delivery-status.js'
+import type { DeliveryStatus } from '../../src/shape/delivery-status.js'
 import { idleStatus } from '../harness/idle-status.js'
 
 const status = (given: object): DeliveryStatus => ({ ...idleStatus, ...given })

@@ -80,9 +80,9 @@ t.test('files and rooms of the architecture', (t) => {
   const architecture = pages.find(({ file }) => file === 'docs/architecture.md')!.text
   const rooms = readdirSync('src', { withFileTypes: true }).filter((entry) => entry.isDirectory())
   const table = architecture.split('\n## Rooms\n')[1]!.split('\n## ')[0]!
-  const listed = [...table.matchAll(/^\| `([a-z]+)` \|/gm)].map(([, room]) => room)
+  const listed = [...table.matchAll(/^\| `([a-z-]+)` \|/gm)].map(([, room]) => room)
   t.strictSame(listed.toSorted(), rooms.map(({ name }) => name).toSorted())
-  const names = [...architecture.matchAll(/`(?:src\/)?([a-z]+\/[\w./-]+\.(?:ts|mjs))`/g)]
+  const names = [...architecture.matchAll(/`(?:src\/)?([a-z-]+\/[\w./-]+\.(?:ts|mjs))`/g)]
   t.ok(names.length > 20)
   for (const [, name = ''] of names) {
     t.ok(existsSync(name) || existsSync(join('src', name)), `docs/architecture.md: ${name}`)

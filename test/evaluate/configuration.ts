@@ -1,8 +1,8 @@
 /** A configuration in memory, written the way a test thinks of it. */
 import { getOrMake } from '../../src/core/maps.js'
-import type { ConfigurationSource, IpRule, PolicyRow } from '../../src/evaluate/configuration.js'
+import type { ConfigurationSource, IpRule, PolicyRow } from '../../src/evaluate/policy-source.js'
 import type { GeoLookup } from '../../src/record/geo.js'
-import { completed } from '../../src/resource/fields.js'
+import { completed } from '../../src/resource/fields/fields.js'
 import { type DeclaredRow, type KindName, resourceOf } from '../../src/resource/registry.js'
 
 /** Fields of a row that a test gives; the others are as a write leaves them. */

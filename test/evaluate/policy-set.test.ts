@@ -6,7 +6,7 @@ import { hostOf } from '../../src/evaluate/edges.js'
 import { checkRestriction, type RestrictionChange, wouldLockOut } from '../../src/evaluate/ip-restriction.js'
 import { buildPolicySet, type PolicySet } from '../../src/evaluate/policy-set.js'
 import type { RequestRecord, TrafficRecord } from '../../src/record/traffic-record.js'
-import { parseHostport } from '../../src/resource/hostport.js'
+import { parseHostport } from '../../src/resource/fields/hostport.js'
 import { deny, noYield, rulesOf, TestConfiguration } from './configuration.js'
 
 const build = (configuration: TestConfiguration, previous?: PolicySet) =>

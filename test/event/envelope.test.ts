@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
-import { JsonBytes } from '../../src/core/json-bytes.js'
+import { JsonBytes } from '../../src/core/text/json-bytes.js'
 import { utcMicros } from '../../src/core/timestamp.js'
 import { type AuditOccasion, auditEvent } from '../../src/event/audit.js'
 import type { LogEntry } from '../../src/event/define.js'

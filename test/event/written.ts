@@ -1,5 +1,5 @@
 /** What objects and templates of events write, as text. */
-import { JsonBytes } from '../../src/core/json-bytes.js'
+import { JsonBytes } from '../../src/core/text/json-bytes.js'
 import type { ShownDecision, TrafficEventKind } from '../../src/event/define.js'
 import { compileObject, templateOf } from '../../src/event/envelope.js'
 import { EventTime } from '../../src/wire/event-template.js'

@@ -1,5 +1,5 @@
 /** Rows of the decision log, as pipelines and deliverers publish them. */
-import { AddressSlot } from '../../src/core/ip.js'
+import { AddressSlot } from '../../src/core/address/ip.js'
 import type { Nats } from '../../src/nats/nats.js'
 import { AskedRows, type DecisionRow, DecisionRows } from '../../src/wire/decision-rows.js'
 import { type DeliveryRow, DeliveryRows } from '../../src/wire/delivery-rows.js'

@@ -1,5 +1,5 @@
 /** The status of a destination, and a check of it. */
-import type { DeliveryStatus, DestinationCheck } from '../../src/resource/delivery-status.js'
+import type { DeliveryStatus, DestinationCheck } from '../../src/shape/delivery-status.js'
 
 /** Of a destination that no event was sent to. */
 export const idleStatus: DeliveryStatus = {

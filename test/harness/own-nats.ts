@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { freePort, readGreeting } from '../../src/process/nats-probe.js'
+import { freePort, readGreeting } from '../../src/nats-server/nats-probe.js'
 import { localNatsServer, localNatsServerEnvironment } from '../../src/process/settings.js'
 import { until } from './weir.js'
 

@@ -1,9 +1,10 @@
 /** Trials of a test: in this process, on the records of the test's own NATS. */
-import { openTrialsBucket, Trials } from '../../src/api/trials.js'
-import type { Occurrences } from '../../src/core/occurrences.js'
+
+import type { Occurrences } from '../../src/core/telemetry/occurrences.js'
 import { trafficEvents } from '../../src/event/catalog.js'
+import { openTrialsBucket, Trials } from '../../src/insight/trials.js'
 import type { Nats } from '../../src/nats/nats.js'
-import { replay } from '../../src/nats/replay.js'
+import { replay } from '../../src/nats/stream-replay.js'
 import type { GeoDatabases } from '../../src/record/geo.js'
 import { openExaminer } from '../../src/trial/examiner.js'
 import { runTrial } from '../../src/trial/trial.js'

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Client, openClient } from '../../src/client/client.js'
 import { type EmulatorClient, emulatorClient } from '../../src/emulator/client.js'
 import { type Nats, openNats } from '../../src/nats/nats.js'
-import { readUserUrl } from '../../src/process/nats-access.js'
+import { readUserUrl } from '../../src/nats-server/nats-access.js'
 import { type Running, run } from './processes.js'
 
 export interface Emulator {

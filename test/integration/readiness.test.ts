@@ -2,7 +2,7 @@
 import { randomBytes, randomInt } from 'node:crypto'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { freePort, isPortFree } from '../../src/process/nats-probe.js'
+import { freePort, isPortFree } from '../../src/nats-server/nats-probe.js'
 import { newest, openCaller } from '../harness/caller.js'
 import { type ClickhouseFront, startClickhouseFront } from '../harness/clickhouse-front.js'
 import { startNatsCluster } from '../harness/nats-cluster.js'

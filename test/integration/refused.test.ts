@@ -1,6 +1,6 @@
 /** Invalid records, and destinations that refuse, hang or are deleted. */
 import t, { type Test } from 'tap'
-import { readDeadRecords } from '../../src/demo/dead-letters.js'
+import { readDeadRecords } from '../../src/demo/set-aside.js'
 import {
   deadEventsSubject,
   deadLetterStream,

@@ -1,8 +1,8 @@
 /** Messages that the janitor removes from the streams, and those that it leaves. */
 import t, { type Test } from 'tap'
-import { createLogger } from '../../src/core/log.js'
-import { createRegistry } from '../../src/core/metrics.js'
-import { createOccurrences } from '../../src/core/occurrences.js'
+import { createLogger } from '../../src/core/telemetry/log.js'
+import { createRegistry } from '../../src/core/telemetry/metrics.js'
+import { createOccurrences } from '../../src/core/telemetry/occurrences.js'
 import { Janitor } from '../../src/pipeline/janitor.js'
 import type { Row } from '../../src/resource/define.js'
 import {

@@ -2,9 +2,9 @@
 import { Writable } from 'node:stream'
 import { mock } from 'node:test'
 import t, { type Test } from 'tap'
-import { createLogger } from '../../src/core/log.js'
-import { createRegistry, metricsText } from '../../src/core/metrics.js'
-import { createOccurrences } from '../../src/core/occurrences.js'
+import { createLogger } from '../../src/core/telemetry/log.js'
+import { createRegistry, metricsText } from '../../src/core/telemetry/metrics.js'
+import { createOccurrences } from '../../src/core/telemetry/occurrences.js'
 import { FailureReports } from '../../src/pipeline/failure-reports.js'
 import { total } from '../harness/metrics.js'
 

@@ -1,8 +1,8 @@
 /** The command line as a whole: what every command has, and small texts that commands read or print. */
 import { Command } from 'commander'
 import t from 'tap'
-import { Notes } from '../../src/process/tap.js'
-import { rulesOfList } from '../../src/process/try.js'
+import { Notes } from '../../src/cli/tap.js'
+import { rulesOfList } from '../../src/cli/try.js'
 
 /** The tree of commands, as main.ts makes it; nothing runs. */
 async function commandTree(): Promise<Command> {

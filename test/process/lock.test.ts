@@ -3,8 +3,8 @@ import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { StartFault } from '../../src/core/errors.js'
+import { processStart } from '../../src/nats-server/process-start.mjs'
 import { lockDataDir } from '../../src/process/lock.js'
-import { processStart } from '../../src/process/process-start.mjs'
 import { compiled } from '../harness/processes.js'
 
 const rivalProgram = compiled('test/process/lock-rival.js')

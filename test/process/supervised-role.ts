@@ -5,9 +5,9 @@
 import { appendFileSync } from 'node:fs'
 import { sleep } from '../../src/core/clock.js'
 import type { ListeningServer } from '../../src/core/http-listen.js'
-import { silentLogger } from '../../src/core/log.js'
-import { counterOf, createRegistry, metricsSnapshot } from '../../src/core/metrics.js'
-import { createOccurrences } from '../../src/core/occurrences.js'
+import { silentLogger } from '../../src/core/telemetry/log.js'
+import { counterOf, createRegistry, metricsSnapshot } from '../../src/core/telemetry/metrics.js'
+import { createOccurrences } from '../../src/core/telemetry/occurrences.js'
 import { type Role, runRole } from '../../src/process/child.js'
 import { openOpsServer } from '../../src/process/ops-server.js'
 

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import t from 'tap'
-import { formatAddress } from '../../src/core/ip.js'
+import { formatAddress } from '../../src/core/address/ip.js'
 import { packageFile } from '../../src/core/package.js'
 import { openGeo } from '../../src/record/geo.js'
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
-import { type DottedTree, treeOfDotted } from '../../src/core/dotted.js'
+import { type DottedTree, treeOfDotted } from '../../src/core/text/dotted.js'
 import { isTimestamp } from '../../src/core/timestamp.js'
 import { parseLine, parseMessage, parseRecord } from '../../src/record/record.js'
 import { type RecordField, recordFields } from '../../src/record/record-fields.js'

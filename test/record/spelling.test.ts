@@ -1,7 +1,7 @@
 /** Server names are compared in one spelling, which is also that of hostports. */
 import fc from 'fast-check'
 import t from 'tap'
-import { parseHost } from '../../src/core/host-name.js'
+import { parseHost } from '../../src/core/address/host-name.js'
 import { serverHost, serverSpelling } from '../../src/record/spelling.js'
 
 t.test('a server name in its one spelling', async (t) => {

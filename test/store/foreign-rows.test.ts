@@ -5,8 +5,8 @@ import { eventDestination } from '../../src/resource/event-destination.js'
 import { ipPolicy } from '../../src/resource/ip-policy.js'
 import { resourceOf } from '../../src/resource/registry.js'
 import { tcpEdge } from '../../src/resource/tcp-edge.js'
+import { type EncodedRow, rowEncoder } from '../../src/store/clickhouse/tables.js'
 import { rowComparer } from '../../src/store/foreign-rows.js'
-import { type EncodedRow, rowEncoder } from '../../src/store/tables.js'
 
 const origin = { changedAt: 2_000, changedBy: 'ak_1' }
 

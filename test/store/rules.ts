@@ -1,6 +1,6 @@
 /** The rules of an IP policy as each part of a store has them. */
 import type { Test } from 'tap'
-import { openClickhouse } from '../../src/store/clickhouse.js'
+import { openClickhouse } from '../../src/store/clickhouse/clickhouse.js'
 import type { StoreFixture } from '../harness/store-fixture.js'
 
 export interface Rule {

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { trafficEvents } from '../../src/event/catalog.js'
 import type { Row } from '../../src/resource/define.js'
-import type { Draft } from '../../src/trial/configuration.js'
+import type { Draft } from '../../src/trial/draft-configuration.js'
 import { openExaminer } from '../../src/trial/examiner.js'
 import { runTrial, type TrialReport } from '../../src/trial/trial.js'
 import { deny, log, TestConfiguration } from '../evaluate/configuration.js'

@@ -1,7 +1,7 @@
 /** A view whose entries the test sends: a real server can't be made to lag between two writes. */
-import { silentLogger } from '../../src/core/log.js'
-import { createRegistry } from '../../src/core/metrics.js'
-import { createOccurrences } from '../../src/core/occurrences.js'
+import { silentLogger } from '../../src/core/telemetry/log.js'
+import { createRegistry } from '../../src/core/telemetry/metrics.js'
+import { createOccurrences } from '../../src/core/telemetry/occurrences.js'
 import type { Bucket, BucketWatcher } from '../../src/nats/bucket.js'
 import { metaKey, policyKind, rowKey, stateKey } from '../../src/view/keys.js'
 import { View } from '../../src/view/view.js'

@@ -1,7 +1,7 @@
 /** Rows of the decision log: what is read is what was written, whatever the texts and numbers are. */
 import fc from 'fast-check'
 import t from 'tap'
-import { AddressSlot, canonicalAddress } from '../../src/core/ip.js'
+import { AddressSlot, canonicalAddress } from '../../src/core/address/ip.js'
 import { decisionBatchBytes, decisionBatchRows } from '../../src/core/limits.js'
 import { BlockWriter } from '../../src/wire/block-writer.js'
 import {

@@ -1,6 +1,6 @@
-import { compileCidr, parseCidr } from '../../../src/core/cidr.js'
+import { compileCidr, parseCidr } from '../../../src/core/address/cidr.js'
+import { AddressSlot } from '../../../src/core/address/ip.js'
 import type { Result } from '../../../src/core/errors.js'
-import { AddressSlot } from '../../../src/core/ip.js'
 import { StepBudget } from '../../../src/expr/budget.js'
 import {
   type CompiledExpression,

@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js'
-import { compileCidrSet } from '../../../src/core/cidr-set.js'
-import { AddressSlot } from '../../../src/core/ip.js'
+import { compileCidrSet } from '../../../src/core/address/cidr-set.js'
+import { AddressSlot } from '../../../src/core/address/ip.js'
 import { seededRandom } from '../../expr/generator.js'
 import type { BenchRow, Contender } from '../bench.js'
 

@@ -3,11 +3,11 @@
  * real SDK, and what AWS bills. The server is another process, and accepts every record. A full request is what a lane
  * makes of a backlog: 500 events, or 2,000 if they are packed.
  */
-import { AwsClock } from '../../../src/deliver/aws-clock.js'
+import { AwsClock } from '../../../src/deliver/aws/aws-clock.js'
+import { limitsOf } from '../../../src/deliver/aws/packed-limits.js'
+import { type Packing, packings, recordsOf } from '../../../src/deliver/aws/packing.js'
 import type { Sender } from '../../../src/deliver/destination.js'
 import { kindNamed, openSender } from '../../../src/deliver/kinds.js'
-import { limitsOf } from '../../../src/deliver/packed-limits.js'
-import { type Packing, packings, recordsOf } from '../../../src/deliver/packing.js'
 import type { PackedEvent } from '../../../src/wire/packed-event.js'
 import { someEvents } from '../../deliver/events.js'
 import { run } from '../../harness/processes.js'

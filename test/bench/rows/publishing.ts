@@ -3,12 +3,12 @@
  * the disk before each acknowledgement. Without Weir's roles, which have no part in it. All servers run at the same time
  * and take turns.
  */
-import { createLogger } from '../../../src/core/log.js'
-import { createRegistry } from '../../../src/core/metrics.js'
-import { createOccurrences } from '../../../src/core/occurrences.js'
+import { createLogger } from '../../../src/core/telemetry/log.js'
+import { createRegistry } from '../../../src/core/telemetry/metrics.js'
+import { createOccurrences } from '../../../src/core/telemetry/occurrences.js'
 import { type Nats, openNats } from '../../../src/nats/nats.js'
-import { openNatsServer } from '../../../src/process/nats-server.js'
-import { natsAccess } from '../../../src/process/nats-users.js'
+import { openNatsServer } from '../../../src/nats-server/nats-server.js'
+import { natsAccess } from '../../../src/nats-server/nats-users.js'
 import { localNatsServer, localNatsServerEnvironment } from '../../../src/process/settings.js'
 import { ensureStreams } from '../../../src/wire/streams.js'
 import { tempDir } from '../../harness/temp-dir.js'

@@ -6,7 +6,7 @@
  */
 import { monotonicMs, randomFraction, sleep } from '../../../src/core/clock.js'
 import { eachOf } from '../../../src/core/concurrency.js'
-import { freePort } from '../../../src/process/nats-probe.js'
+import { freePort } from '../../../src/nats-server/nats-probe.js'
 import { openCaller } from '../../harness/caller.js'
 import { isReady } from '../../harness/pages.js'
 import { tempDir } from '../../harness/temp-dir.js'

@@ -3,9 +3,9 @@
  * and a shard takes 1,000 records a second. Seconds, not turns: this is about a rate, not about the cost of work.
  */
 import { monotonicMs, sleep } from '../../../src/core/clock.js'
-import { AwsClock } from '../../../src/deliver/aws-clock.js'
+import { AwsClock } from '../../../src/deliver/aws/aws-clock.js'
 import { openSender } from '../../../src/deliver/kinds.js'
-import { Lane } from '../../../src/deliver/lane.js'
+import { Lane } from '../../../src/deliver/lane/lane.js'
 import { openEmulator } from '../../../src/emulator/emulator.js'
 import type { FaultSpec } from '../../../src/emulator/wire.js'
 import { someEvents } from '../../deliver/events.js'

@@ -1,0 +1,71 @@
+/**
+ * Pages that need no key: the API reference and its document; `GET /fields`, the field reference; and
+ * `GET /schemas/<name>.json`, the JSON Schema of each record type and event kind.
+ */
+import swagger from '@fastify/swagger'
+import type { FastifyInstance } from 'fastify'
+import type { TSchema } from '../../core/schema.js'
+import type { AnyTrafficEvent } from '../../event/define.js'
+import { eventSchemas } from '../../event/event-schemas.js'
+import { fieldReference } from '../../event/field-reference.js'
+import { Components } from '../../http/openapi/openapi-components.js'
+import { recordSchemas } from '../../record/record-schemas.js'
+import { finishDocument, type OpenapiOptions, openapiHead } from './openapi-document.js'
+import { registerReference } from './reference-page.js'
+
+/** Options of routes that the document does not list. */
+const hidden = { schema: { hide: true }, exposeHeadRoute: true }
+
+/** Must be called before the first route is registered, because the document lists later routes only. */
+export async function openReference(app: FastifyInstance, options: OpenapiOptions): Promise<void> {
+  await app.register(swagger, {
+    openapi: openapiHead(options),
+    transformObject: finishDocument(options),
+  })
+}
+
+export async function registerOpenPages(
+  app: FastifyInstance,
+  document: () => object,
+  eventKinds: readonly AnyTrafficEvent[],
+  missing: ReadonlySet<string>,
+): Promise<void> {
+  app.addHook('onRoute', (route) => {
+    route.config = { ...route.config, isOpen: true }
+  })
+  app.get('/openapi.json', hidden, document)
+  registerFields(app, eventKinds, missing)
+  await registerReference(app)
+}
+
+/** A schema as a separate document: parts with a title are its definitions. */
+function standalone(schema: TSchema): object {
+  const components = new Components({})
+  const root = components.moved<object>(schema)
+  const whole = JSON.stringify({ ...root, $defs: components.schemas })
+  return {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    ...JSON.parse(whole.replaceAll('#/components/schemas/', '#/$defs/')),
+  }
+}
+
+function registerFields(
+  app: FastifyInstance,
+  eventKinds: readonly AnyTrafficEvent[],
+  missing: ReadonlySet<string>,
+): void {
+  const reference = fieldReference(eventKinds, missing)
+  app.get('/fields', hidden, () => reference)
+  const named = [
+    ...recordSchemas.map(({ type, schema }) => ({ name: type, schema })),
+    ...eventSchemas(eventKinds).map(({ kind, schema }) => ({ name: kind, schema })),
+  ]
+  for (const { name, schema } of named) {
+    // Made when it is first asked for: all of them would cost a start some 40 ms.
+    let document: object | undefined
+    app.get(`/schemas/${name}.json`, hidden, (_request, reply) => {
+      document ??= standalone(schema)
+      return reply.type('application/schema+json').send(document)
+    })
+  }
+}

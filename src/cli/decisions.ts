@@ -1,0 +1,72 @@
+/** Decisions of the log in the terminal, newest first; and why, in one command. */
+import type { Client } from '../client/client.js'
+import { StartFault } from '../core/errors.js'
+import { forTerminal } from '../core/text/terminal.js'
+import { type DecisionFormat, decisionFormats } from '../shape/decision-formats.js'
+import type { LoggedDecision } from '../shape/logged-decision.js'
+import { decisionText } from './tap.js'
+import { recordWhyText } from './why-report.js'
+
+export interface DecisionsCommand {
+  readonly client?: string
+  readonly edge?: string
+  readonly rule?: string
+  readonly decision?: string
+  readonly source?: string
+  readonly filter?: string
+  readonly since: string
+  readonly until?: string
+  readonly limit: string
+  readonly why?: true
+  readonly format?: string
+  readonly json?: true
+}
+
+const pageMax = 100
+
+export async function showDecisions(
+  client: Pick<Client, 'decisions' | 'record'>,
+  { edge, rule, limit, why, json, format: named, ...found }: DecisionsCommand,
+  print: (line: string) => void,
+): Promise<void> {
+  if (why && named !== undefined)
+    throw new StartFault('--why explains one decision, and --format is for several: give one of them.')
+  const max = why ? 1 : numberOf(limit)
+  const query = {
+    ...found,
+    ...(edge === undefined ? {} : { edgeId: edge }),
+    ...(rule === undefined ? {} : { ruleId: rule }),
+    limit: Math.min(max, pageMax),
+  }
+  const formatName = named ?? (json ? 'ndjson' : undefined)
+  const format = formatName === undefined ? undefined : formatOf(formatName)
+  if (!why) for (const line of format?.head ?? []) print(line)
+  let shown = 0
+  for await (const decision of client.decisions(query)) {
+    if (why) return explain(client, decision, json === true, print)
+    print(format?.line(decision) ?? forTerminal(`${decision.at.slice(0, 10)} ${decisionText(decision)}`))
+    shown += 1
+    if (shown >= max) return
+  }
+  if (shown === 0 && format === undefined) print('No such decision is in the log.')
+}
+
+async function explain(
+  client: Pick<Client, 'record'>,
+  { record_id }: LoggedDecision,
+  isJson: boolean,
+  print: (line: string) => void,
+): Promise<void> {
+  const traced = await client.record(record_id)
+  print(isJson ? JSON.stringify(traced) : forTerminal(recordWhyText(traced)))
+}
+
+function formatOf(name: string): DecisionFormat {
+  if (name === 'ndjson' || name === 'csv') return decisionFormats[name]
+  throw new StartFault(`--format is "${name}", but must be ndjson or csv.`)
+}
+
+function numberOf(text: string): number {
+  if (/^[1-9]\d{0,6}$/.test(text)) return Number(text)
+  throw new StartFault(`--limit is "${text}", but must be a whole number from 1 on.`)
+}

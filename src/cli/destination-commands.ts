@@ -1,0 +1,183 @@
+/** `weir destination`: how delivery goes, and whether it could go; pauses it and resumes it. */
+import type { Command } from 'commander'
+import type { Client } from '../client/client.js'
+import { forTerminal } from '../core/text/terminal.js'
+import { kindNamed } from '../deliver/kinds.js'
+import type { Settings } from '../process/settings.js'
+import type { DeliveryStatus, DestinationCheck, DestinationStatus } from '../shape/delivery-status.js'
+
+export function addDestinationCommands(program: Command, settings: () => Settings): void {
+  const destination = program
+    .command('destination')
+    .description('event destinations and their delivery; needs an API key in WEIR_API_KEY')
+  const report = (text: string): void => void process.stdout.write(`${forTerminal(text)}\n`)
+  const clientOf = async () => {
+    const { clientOf: open } = await import('./tap.js')
+    return open(settings())
+  }
+
+  destination
+    .command('status')
+    .description('state, cause and what to do, backlog and counts; without an id: of all destinations')
+    .argument('[id]', 'ed_…')
+    .option('--json', 'the answer of the API; of all: a line for each')
+    .action(async (id: string | undefined, { json }: { json?: true }) => {
+      for await (const text of statuses(await clientOf(), id, json)) report(text)
+    })
+
+  destination
+    .command('check')
+    .description('can it be delivered to? Asks the service and writes nothing; fails if it can not')
+    .argument('<id>', 'ed_…')
+    .option('--json', 'the answer of the API')
+    .action(async (id: string, { json }: { json?: true }) => {
+      const check = await (await clientOf()).checkDestination(id)
+      report(json ? JSON.stringify(check) : checkText(id, check))
+      if (check.result === 'failed') process.exitCode = 1
+    })
+
+  destination
+    .command('attempts')
+    .description('the last requests to it, newest first: time, outcome, events, duration, request id, error')
+    .argument('<id>', 'ed_…')
+    .option('--json', 'a line of JSON for each')
+    .action(async (id: string, { json }: { json?: true }) => {
+      const { attempts } = await (await clientOf()).deliveryAttempts(id)
+      for (const attempt of attempts) report(json ? JSON.stringify(attempt) : attemptText(attempt))
+      if (attempts.length === 0 && !json) report('No request since the deliverers were started.')
+    })
+
+  destination
+    .command('pause')
+    .description('send nothing more to it; its events wait until it is resumed')
+    .argument('<id>', 'ed_…')
+    .option('--json', 'the answer of the API')
+    .action(async (id: string, { json }: { json?: true }) => {
+      const destination = await (await clientOf()).pauseDestination(id)
+      const { paused } = destination
+      if (json) report(JSON.stringify(destination))
+      else report(`${id} is paused since ${paused?.at}. To send again: weir destination resume ${id}`)
+    })
+
+  destination
+    .command('resume')
+    .description('send its events again; one that nobody paused is tried now')
+    .argument('<id>', 'ed_…')
+    .option('--json', 'the answer of the API')
+    .action(async (id: string, { json }: { json?: true }) => {
+      const destination = await (await clientOf()).resumeDestination(id)
+      report(json ? JSON.stringify(destination) : `${id}: ${destination.resumed.msg}`)
+    })
+}
+
+/** The status of a destination, or of all. */
+async function* statuses(client: Client, id?: string, json?: true): AsyncGenerator<string, void> {
+  if (id !== undefined) {
+    const status = await client.deliveryStatus(id)
+    yield json ? JSON.stringify(status) : statusText(await client.eventDestination.get(id), status)
+    return
+  }
+  const destinations = new Map<string, Destination>()
+  for await (const destination of client.eventDestination.list())
+    destinations.set(destination.id, destination)
+  for await (const { destination_id, description, status } of allStatuses(client)) {
+    const destination = destinations.get(destination_id)
+    // One that was created meanwhile is shown by the next command.
+    if (destination === undefined) continue
+    const { target } = destination
+    yield json
+      ? JSON.stringify({ destination_id, description, target, status })
+      : statusText(destination, status)
+  }
+}
+
+async function* allStatuses(client: Client): AsyncGenerator<DestinationStatus, void> {
+  for (let before_id: string | undefined; ; ) {
+    const { statuses, next_page_uri } = await client.deliveryStatuses(
+      before_id === undefined ? {} : { before_id },
+    )
+    yield* statuses
+    before_id = statuses.at(-1)?.destination_id
+    if (next_page_uri === null || before_id === undefined) return
+  }
+}
+
+/** A line with the result, then the reasons. */
+export function checkText(
+  id: string,
+  { result, proved, not_proved, error, advice }: DestinationCheck,
+): string {
+  const lines = [
+    ...proved,
+    ...not_proved.map((sentence) => `Not proved: ${sentence}`),
+    ...(error === null ? [] : [`${error.code}: ${error.msg}`]),
+    ...(advice === null ? [] : [advice]),
+  ]
+  return [`${id}  ${result}`, ...lines.map((line) => `  ${line}`)].join('\n')
+}
+
+type Attempt = Awaited<ReturnType<Client['deliveryAttempts']>>['attempts'][number]
+type Destination = Awaited<ReturnType<Client['eventDestination']['get']>>
+
+/** `kinesis  arn:aws:kinesis:…` */
+function targetText(target: Destination['target']): string {
+  const [name = '', member] = Object.entries(target).find(([, each]) => each !== null) ?? []
+  const { field } = kindNamed(name).address
+  return `${name}  ${(member as unknown as Readonly<Record<string, string>>)[field]}`
+}
+
+type Shown = Pick<Destination, 'id' | 'target' | 'description'>
+
+/** A line with the state, one with the target, then what is known of it. */
+export function statusText({ id, target, description }: Shown, status: DeliveryStatus): string {
+  const { state, cause, advice, since, backlog, behind, last_success_at, last_error, counts, billing } =
+    status
+  const why = cause === null || cause === state ? '' : ` (${cause})`
+  const lines = [
+    targetText(target),
+    since === null ? undefined : `since ${since}`,
+    advice,
+    backlogText(backlog),
+    behind === null ? undefined : `behind since ${behind.since}, ${behind.messages} messages of records wait`,
+    last_success_at === null ? undefined : `last success ${last_success_at}`,
+    last_error === null ? undefined : `last error ${last_error.at}: ${last_error.code}: ${last_error.msg}`,
+    Object.entries(counts)
+      .map(([name, count]) => `${name} ${count}`)
+      .join(', '),
+    billing?.saving,
+  ]
+  return [
+    `${id}  ${state}${why}  ${description ?? ''}`.trimEnd(),
+    ...lines.flatMap((line) => (line ? [`  ${line}`] : [])),
+  ].join('\n')
+}
+
+function backlogText({ events, oldest_at, expires_at }: DeliveryStatus['backlog']): string {
+  const since = oldest_at === null ? '' : `, the oldest since ${oldest_at}`
+  return `${events} events wait${since}${expires_at ? `, kept until ${expires_at}` : ''}`
+}
+
+/** `2026-11-20T10:00:02.117Z  partial    380 of 500 events  256410 bytes  41 ms  c0ffee…  Code: message` */
+export function attemptText({
+  at,
+  outcome,
+  events,
+  accepted,
+  bytes,
+  took_ms,
+  request_id,
+  error,
+}: Attempt): string {
+  const fault = error === null ? undefined : `${error.code}: ${error.msg}`
+  return [
+    at,
+    outcome.padEnd(9),
+    `${accepted} of ${events} events`,
+    `${bytes} bytes`,
+    `${took_ms} ms`,
+    request_id,
+    fault,
+  ]
+    .filter(Boolean)
+    .join('  ')
+}

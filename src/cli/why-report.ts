@@ -1,0 +1,154 @@
+/** `weir why`: why a record was decided so, or what would be decided about a connection or request. */
+import type { Client, DecisionRequest } from '../client/client.js'
+import { StartFault } from '../core/errors.js'
+import { forTerminal } from '../core/text/terminal.js'
+import type { Settings } from '../process/settings.js'
+import type {
+  Decision,
+  ExplainedGroup,
+  ExplainedPolicy,
+  ExplainedRule,
+  LastChange,
+} from '../shape/decision.js'
+import type { LoggedDecision } from '../shape/logged-decision.js'
+import type { AskedDecision, PublishedRecord, TracedRecord } from '../shape/traced-record.js'
+import { clientOf } from './tap.js'
+
+export interface WhyOptions {
+  readonly client?: string
+  /** `host:port`. */
+  readonly server?: string
+  readonly edge?: string
+  /** The path of an HTTP request; undefined if the question is about a TCP connection. */
+  readonly path?: string
+  readonly revision?: string
+  readonly json?: true
+}
+
+/** About a record if there is an id, else about what the options describe. */
+export async function showWhy(
+  settings: Settings,
+  recordId: string | undefined,
+  options: WhyOptions,
+): Promise<void> {
+  const answer = await answerTo(clientOf(settings), recordId, options)
+  process.stdout.write(options.json ? `${JSON.stringify(answer.json)}\n` : `${forTerminal(answer.text())}\n`)
+}
+
+async function answerTo(client: Client, recordId: string | undefined, options: WhyOptions) {
+  if (recordId !== undefined) {
+    const traced = await client.record(recordId)
+    return { json: traced, text: () => recordWhyText(traced) }
+  }
+  const { revision } = options
+  if (revision !== undefined && !/^\d{1,15}$/.test(revision))
+    throw new StartFault(`--revision is "${revision}", but must be a number.`)
+  const decision = await client.decide(
+    requestOf(options),
+    revision === undefined ? {} : { revision: Number(revision) },
+  )
+  return { json: decision, text: () => decisionText(decision) }
+}
+
+/** The API names what is wrong with an address, an edge or a revision. */
+export function requestOf({ client, server, edge, path }: WhyOptions): DecisionRequest {
+  if (client === undefined || (server === undefined && edge === undefined))
+    throw new StartFault(
+      'Name a record, or a connection: --client <address> and --server <host:port> or --edge <id>.',
+    )
+  const [, host, port] = /^(.+):(\d{1,5})$/.exec(server ?? '') ?? []
+  if (server !== undefined && host === undefined)
+    throw new StartFault(
+      `--server is "${server}", but must be a host and a port, such as ssh.example.com:22.`,
+    )
+  const named = {
+    conn: {
+      client_ip: client,
+      ...(host === undefined ? {} : { server_name: host, server_port: Number(port) }),
+    },
+    ...(edge === undefined ? {} : { edge_id: edge }),
+  }
+  if (path === undefined) return { type: 'tcp_connection', ...named } as DecisionRequest
+  return { type: 'http_request', ...named, http: { request: { url: { path } } } } as DecisionRequest
+}
+
+/** A paragraph per publication and per question, newest first. */
+export const recordWhyText = ({ record_id, publications, asked }: TracedRecord): string =>
+  [...publications, ...asked].map((each) => explainedText(record_id, each)).join('\n\n')
+
+function explainedText(
+  recordId: string,
+  { decision, explained, missing }: PublishedRecord | AskedDecision,
+): string {
+  const { client_ip, server_name, server_port } = decision
+  const head = `${headOf(recordId, decision)}: ${client_ip} to ${server_name ?? '?'}:${server_port ?? '?'}`
+  if (explained === null) return `${head}\n${missing ?? 'It can not be explained any more.'}`
+  return [head, decisionText(explained), ...(missing === null ? [] : [missing])].join('\n')
+}
+
+/** Tells a question from the record that was published later. */
+export function headOf(recordId: string, { source, at, weight }: LoggedDecision): string {
+  if (source === 'record') return `Record ${recordId}, stored ${at}`
+  const others = weight === 1 ? '' : `, for ${weight} questions`
+  return `Question ${recordId}, asked ${at}${others}`
+}
+
+/** What was decided and by what, then every rule and policy that was looked at. */
+export function decisionText({ decision, revision, warnings, explanation }: Decision): string {
+  const lines = [`${decision}, with revision ${revision} of the configuration`]
+  if (explanation !== undefined) {
+    const { decided_by, ip_policies, policies, policies_not_reached } = explanation
+    lines.push(...deciderLines(decided_by))
+    lines.push(...ip_policies.flatMap(groupLines))
+    lines.push(...policies.flatMap(policyLines))
+    for (const { policy, direction, reason } of policies_not_reached)
+      lines.push(`${direction} policy ${policy}: not evaluated. ${reason}`)
+  }
+  return [...lines, ...warnings.map((warning) => `Warning: ${warning}`)].join('\n')
+}
+
+type DecidedBy = NonNullable<Decision['explanation']>['decided_by']
+
+function deciderLines({ type, id, name, ip_policy_id, rule_id, cidr, last_change }: DecidedBy): string[] {
+  if (type === 'none') return ['Nothing said no.']
+  const parts = [`${type} of ${id}`, name, cidr === null ? null : `deny ${cidr}`, rule_id, ip_policy_id]
+  const changed =
+    last_change === null || last_change === undefined
+      ? []
+      : [`  last changed ${last_change.at} by ${authorOf(last_change)}, version ${last_change.version}`]
+  return [`decided by ${parts.filter((part) => part !== null).join(', ')}`, ...changed]
+}
+
+const authorOf = ({ by, by_description }: LastChange): string =>
+  by_description === null ? by : `${by} "${by_description}"`
+
+const groupLines = ({
+  source,
+  enforced,
+  decision,
+  reason,
+  rules,
+  rules_left_out,
+}: ExplainedGroup): string[] => [
+  `${source}: ${decision}${enforced ? '' : ', not enforced'}. ${reason}`,
+  ...rules.map(ruleLine),
+  ...(rules_left_out === 0 ? [] : [`  and ${rules_left_out} more rules that do not match`]),
+]
+
+function ruleLine({ won, action, cidr, rule_id, description, reason }: ExplainedRule): string {
+  const named = description === null ? rule_id : `${rule_id} "${description}"`
+  return `  ${won ? 'won ' : 'lost'}  ${action.padEnd(5)}  ${cidr}  ${named}: ${reason}`
+}
+
+export const policyLines = ({
+  policy,
+  direction,
+  applied,
+  reason,
+  expressions,
+}: ExplainedPolicy): string[] => [
+  `${direction} policy ${policy}: ${applied ? 'applied' : 'did not apply'}. ${reason}`,
+  ...expressions.map(
+    ({ expression, value, failure }) => `  ${expression} = ${failure ?? JSON.stringify(value)}`,
+  ),
+]

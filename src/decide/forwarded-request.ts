@@ -1,0 +1,129 @@
+/**
+ * The record of a request that a proxy asks about: from the headers in which nginx, Traefik, Caddy and Envoy describe
+ * it. Only trusted proxies may describe another request than the one they send.
+ */
+import type { IncomingHttpHeaders } from 'node:http'
+import { fail, ok, type Result, shown } from '../core/errors.js'
+import { recordIdCharsMax } from '../core/limits.js'
+import { unknownAddress } from '../http/caller/caller-address.js'
+
+/** What a proxy sent. */
+interface ProxyRequest {
+  readonly method: string
+  readonly headers: IncomingHttpHeaders
+  /** Path and query of the request itself, if the proxy appends them to the path that it asks at. */
+  readonly appendedUri: string
+  /** The address of the proxy. */
+  readonly peer: string
+  /** Parameters of the query, which the proxy's own configuration sets. */
+  readonly type: string | undefined
+  readonly edgeId: string | undefined
+}
+
+type IsTrusted = (address: string) => boolean
+
+/** The record as an ingress node would send it. The problem names the header. */
+export function recordOfProxy(
+  request: ProxyRequest,
+  accountId: string,
+  isTrusted: IsTrusted,
+  addressOf: (text: string | undefined) => string,
+): Result<object> {
+  const { headers, type = 'http_request', edgeId } = request
+  const isProxy = isTrusted(request.peer)
+  const client = clientOf(request, isProxy, isTrusted, addressOf)
+  if (!client.ok) return client
+  const forwarded = (name: string): string | undefined => (isProxy ? first(headers[name]) : undefined)
+  // A proxy that passes on method, host and URI as they are does not replace headers that a client made up.
+  const described = (name: string): string | undefined =>
+    request.appendedUri === '' ? forwarded(name) : undefined
+  const host = splitHost(described('x-forwarded-host') ?? headers.host ?? '')
+  const scheme = forwarded('x-forwarded-proto')?.toLowerCase()
+  const port = host.port ?? portsOf.get(scheme ?? '')
+  const target = splitUri(described('x-forwarded-uri') ?? request.appendedUri)
+  if (!target.ok) return target
+  const method = described('x-forwarded-method') ?? request.method
+  return ok({
+    ...recordIdOf(forwarded('weir-record-id') ?? forwarded('x-request-id')),
+    type,
+    account_id: accountId,
+    edge_id: edgeId ?? null,
+    conn: {
+      client_ip: client.value,
+      server_name: host.name,
+      server_port: port === undefined ? null : Number(port),
+    },
+    http: {
+      request: {
+        method,
+        user_agent: headers['user-agent'] ?? null,
+        url: { scheme: scheme ?? null, host: host.name, ...target.value },
+      },
+    },
+  })
+}
+
+/** Joins the question with the record that the proxy publishes later. A decision never depends on it. */
+const recordIdOf = (id: string | undefined): { readonly record_id?: string } =>
+  id === undefined || [...id].length > recordIdCharsMax ? {} : { record_id: id }
+
+/** The last address in X-Forwarded-For that is not a trusted proxy; else the peer. */
+function clientOf(
+  { headers, peer }: ProxyRequest,
+  isProxy: boolean,
+  isTrusted: IsTrusted,
+  addressOf: (text: string | undefined) => string,
+): Result<string> {
+  const entries = all(headers['x-forwarded-for'])
+  if (!isProxy && entries.length === 0) return ok(peer)
+  if (!isProxy)
+    return fail({
+      msg: `The header X-Forwarded-For comes from ${peer}, which is not a trusted proxy: add it to WEIR_TRUST_PROXY.`,
+    })
+  if (entries.length === 0)
+    return fail({ msg: `The trusted proxy ${peer} must send the client's address as X-Forwarded-For.` })
+  const entry = entries.findLast((each) => !isTrusted(each)) ?? entries[0]
+  const address = addressOf(entry)
+  if (address !== unknownAddress) return ok(address)
+  return fail({ msg: `The header X-Forwarded-For has the entry ${shown(entry)}, which is not an address.` })
+}
+
+const portsOf: ReadonlyMap<string, number> = new Map([
+  ['http', 80],
+  ['ws', 80],
+  ['https', 443],
+  ['wss', 443],
+])
+
+const all = (value: string | string[] | undefined): string[] =>
+  String(value ?? '')
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '')
+
+/** The first entry: proxies append theirs. */
+const first = (value: string | string[] | undefined): string | undefined => all(value)[0]
+
+function splitHost(host: string): { readonly name: string; readonly port: string | undefined } {
+  const { 1: name, 2: port } = /^(\[[^\]]*\]|[^:]*)(?::(\d{1,5}))?$/.exec(host) ?? []
+  return name === undefined ? { name: host, port: undefined } : { name: name.replace(/^\[|\]$/g, ''), port }
+}
+
+/**
+ * Path and query. The path is decoded and cleaned of empty and dot segments, as servers do before they choose what to
+ * serve: otherwise `//admin` or `/%61dmin` would miss the route of `/admin`.
+ */
+function splitUri(uri: string): Result<{ readonly path: string; readonly query: string | null }> {
+  const { 1: sent = '', 2: query } = /^([^?#]*)(?:\?([^#]*))?/.exec(uri) ?? []
+  try {
+    const segments: string[] = []
+    for (const segment of decodeURIComponent(sent).split(/[/\\]/)) {
+      if (segment === '..') segments.pop()
+      else if (segment !== '' && segment !== '.') segments.push(segment)
+    }
+    const isFolder = segments.length > 0 && /[/\\]$/.test(sent)
+    return ok({ path: `/${segments.join('/')}${isFolder ? '/' : ''}`, query: query ?? null })
+  } catch {
+    return fail({ msg: `The URI ${shown(uri)} has a path that can't be decoded.` })
+  }
+}

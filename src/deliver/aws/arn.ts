@@ -1,0 +1,84 @@
+/** ARNs, read and checked: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference-arns.html */
+import { type Problem, shown } from '../../core/errors.js'
+import type { DestinationAddress } from '../destination.js'
+
+interface Arn {
+  readonly partition: string
+  readonly service: string
+  readonly region: string
+  readonly awsAccountId: string
+  /** What follows the fifth colon. */
+  readonly resource: string
+}
+
+const arnForm =
+  /^arn:(?<partition>[^:]+):(?<service>[^:]+):(?<region>[^:]*):(?<awsAccountId>[^:]*):(?<resource>.+)$/
+
+export const parseArn = (text: string): Arn | undefined =>
+  arnForm.exec(text)?.groups as unknown as Arn | undefined
+
+/** The form of ARNs of one kind of target. */
+interface ArnForm {
+  readonly service: string
+  readonly resource: RegExp
+  readonly example: string
+}
+
+const partitions = ['aws', 'aws-cn', 'aws-us-gov']
+const regionForm = /^[a-z]{2,}(-[a-z]+)+-\d{1,2}$/
+const awsAccountForm = /^\d{12}$/
+
+/** The partition that a region belongs to. */
+function partitionOf(region: string): string {
+  if (region.startsWith('cn-')) return 'aws-cn'
+  return region.startsWith('us-gov-') ? 'aws-us-gov' : 'aws'
+}
+
+/** What is wrong with an ARN, if anything; the sentence continues after the field's name. */
+function checkArn(text: string, { service, resource, example }: ArnForm): Problem | undefined {
+  const wrong = (what: string): Problem => ({
+    msg: `is ${shown(text, 200)}, ${what}; an example is ${example}`,
+  })
+  const arn = parseArn(text)
+  // Another text may be a secret in the wrong place, so it is not shown.
+  if (arn === undefined) return { msg: `is not an ARN; an example is ${example}` }
+  if (!partitions.includes(arn.partition)) {
+    return wrong(`whose partition ${shown(arn.partition)} is not one of ${partitions.join(', ')}`)
+  }
+  if (arn.service !== service)
+    return wrong(`whose service is ${shown(arn.service)}, but ${service} is expected`)
+  if (!regionForm.test(arn.region)) return wrong(`whose region ${shown(arn.region)} is not a region`)
+  if (partitionOf(arn.region) !== arn.partition) {
+    return wrong(`whose region ${arn.region} does not lie in the partition ${arn.partition}`)
+  }
+  if (!awsAccountForm.test(arn.awsAccountId)) return wrong('whose account is not twelve digits')
+  return resource.test(arn.resource) ? undefined : wrong(`which names no resource of the kind expected`)
+}
+
+/** The address of a destination kind whose targets are named by ARNs. */
+export const arnAddress = <const Field extends string>(
+  field: Field,
+  form: ArnForm,
+): DestinationAddress<Field> => ({
+  field,
+  pattern: '^arn:(aws|aws-cn|aws-us-gov):[a-z]+:[a-z0-9-]+:[0-9]{12}:.+$',
+  example: form.example,
+  check: (arn) => checkArn(arn, form),
+})
+
+const roleForm = /^role\/[\w+=,.@/-]{1,576}$/
+
+/** What is wrong with the ARN of a role, if anything. Unlike others, it has no region. */
+export function checkRoleArn(text: string): Problem | undefined {
+  const arn = parseArn(text)
+  const valid =
+    arn !== undefined &&
+    partitions.includes(arn.partition) &&
+    arn.service === 'iam' &&
+    arn.region === '' &&
+    awsAccountForm.test(arn.awsAccountId) &&
+    roleForm.test(arn.resource)
+  if (valid) return undefined
+  const is = arn === undefined ? 'is' : `is ${shown(text, 200)}, which is`
+  return { msg: `${is} not the ARN of a role; an example is arn:aws:iam::123456789012:role/name` }
+}

@@ -1,0 +1,166 @@
+/**
+ * Turns an error of AWS or the network into a fault. Its class alone decides what a lane does.
+ *
+ * The names are those of the services' API references, "Common Errors" included:
+ * https://docs.aws.amazon.com/kinesis/latest/APIReference/CommonErrors.html
+ */
+import { messageOf } from '../../core/errors.js'
+import type { Fault, FaultClass } from '../destination.js'
+import { differenceText, isClockRefusal } from './aws-clock.js'
+
+const classOfCode = new Map<string, FaultClass>()
+const classify = (faultClass: FaultClass, ...codes: readonly string[]): void => {
+  for (const code of codes) classOfCode.set(code, faultClass)
+}
+
+classify(
+  'throttle',
+  'ProvisionedThroughputExceededException',
+  'ThrottlingException',
+  'Throttling',
+  'ThrottledException',
+  'RequestThrottled',
+  'RequestThrottledException',
+  'RequestLimitExceeded',
+  'TooManyRequestsException',
+  'LimitExceededException',
+  'KMSThrottlingException',
+  'SlowDown',
+  // Firehose: the delivery stream's throughput is used up.
+  'ServiceUnavailableException',
+)
+classify(
+  'transient',
+  'InternalFailure',
+  'InternalFailureException',
+  'InternalServerError',
+  'InternalServerException',
+  'ServiceUnavailable',
+  'OperationAbortedException',
+  'ConcurrentModificationException',
+  'RequestTimeout',
+  'RequestTimeoutException',
+)
+classify(
+  'credentials',
+  'ExpiredToken',
+  'ExpiredTokenException',
+  'InvalidClientTokenId',
+  'UnrecognizedClientException',
+  'InvalidSignatureException',
+  'SignatureDoesNotMatch',
+  'IncompleteSignature',
+  'IncompleteSignatureException',
+  'MissingAuthenticationToken',
+  'MissingAuthenticationTokenException',
+  'RequestExpired',
+  'RequestTimeTooSkewed',
+  'RequestInTheFuture',
+  'AuthFailure',
+  'NotAuthorized',
+  'RegionDisabledException',
+  // STS: the role can't be assumed. The services themselves use AccessDeniedException.
+  'AccessDenied',
+  // The SDK: Weir itself has no credentials to assume the role with.
+  'CredentialsProviderError',
+  'TokenProviderError',
+)
+classify(
+  'configuration',
+  'AccessDeniedException',
+  'ResourceNotFoundException',
+  'ResourceInUseException',
+  'KMSAccessDeniedException',
+  'KMSDisabledException',
+  'KMSInvalidStateException',
+  'KMSNotFoundException',
+  'KMSOptInRequired',
+  'OptInRequired',
+  'InvalidKMSResourceException',
+  'InvalidSourceException',
+  'ServiceQuotaExceededException',
+  'UnknownOperationException',
+  // STS: the role's ARN or the session is invalid.
+  'ValidationError',
+  'MalformedPolicyDocument',
+  'PackedPolicyTooLarge',
+)
+classify(
+  'poison',
+  'ValidationException',
+  'InvalidArgumentException',
+  'InvalidParameterException',
+  'InvalidParameterValue',
+  'SerializationException',
+  'RequestEntityTooLarge',
+)
+
+const messageCharsMax = 500
+
+/** AWS's messages may contain key ids, tokens and signatures. */
+const secrets =
+  /\b(?:AKIA|ASIA)[A-Z0-9]{8,}\b|(?<=Signature=|SecretAccessKey=|SessionToken=|Security-Token:)\S+|\b[0-9a-f]{64}\b/gi
+
+const safeMessage = (message: string): string =>
+  message.replaceAll(secrets, '…').replaceAll(/\s+/g, ' ').trim().slice(0, messageCharsMax)
+
+/** The fault of a single record that failed within an HTTP 200. */
+export function faultOfRecord(code: string, message: string | undefined, requestId?: string): Fault {
+  return fault(classOfCode.get(code) ?? 'transient', code, message ?? code, requestId)
+}
+
+/** The fault of a request, from the SDK's exception. `clockOffsetMs`: how far AWS's clock is known to be ahead. */
+export function faultOf(error: unknown, clockOffsetMs = 0): Fault {
+  const { name, code, $metadata } = asSdkError(error)
+  const status = $metadata?.httpStatusCode
+  if (name === 'AbortError') return fault('transient', 'Aborted', 'The request was aborted.')
+  // The SDK calls a connection that was reset a timeout, too.
+  const timedOut = name === 'TimeoutError' && (code === undefined || code === 'ETIMEDOUT')
+  if (timedOut) return fault('transient', timeoutCode, 'No answer arrived in time.')
+  if (status === undefined && code !== undefined && !classOfCode.has(name)) {
+    return fault('transient', 'ConnectionLost', `${code}: ${messageOf(error)}`)
+  }
+  const message = messageOf(error)
+  const clock =
+    isClockRefusal(name, message) && clockOffsetMs !== 0
+      ? ` The clock of this machine is ${differenceText(clockOffsetMs)}.`
+      : ''
+  return fault(
+    classOfCode.get(name) ?? classOfStatus(status),
+    name,
+    `${message}${clock}`,
+    $metadata?.requestId,
+  )
+}
+
+interface SdkError {
+  readonly name: string
+  /** Node's, such as ECONNRESET. */
+  readonly code?: string
+  readonly $metadata?: { readonly httpStatusCode?: number; readonly requestId?: string }
+}
+
+const asSdkError = (error: unknown): SdkError =>
+  error instanceof Error ? (error as SdkError) : { name: 'UnknownError' }
+
+/** An unknown refusal pauses the destination, so that no event is dropped on a guess. */
+function classOfStatus(status: number | undefined): FaultClass {
+  if (status === 413) return 'poison'
+  if (status === 429) return 'throttle'
+  return status !== undefined && status >= 400 && status < 500 ? 'configuration' : 'transient'
+}
+
+function fault(faultClass: FaultClass, code: string, message: string, requestId?: string): Fault {
+  const named = { class: faultClass, code, msg: safeMessage(message) || code }
+  return requestId === undefined ? named : { ...named, requestId }
+}
+
+/** The code for a request that was not answered in time. */
+export const timeoutCode = 'Timeout'
+
+/** An event that no request can hold. */
+export const tooLarge: Fault = {
+  class: 'poison',
+  code: 'TooLarge',
+  msg: 'The event exceeds the limit of the service.',
+}

@@ -1,0 +1,12 @@
+/** What the checks of several kinds have in common. */
+import { fail, ok, type Result } from '../../core/errors.js'
+import type { Fault, Finding } from '../destination.js'
+
+export const endpointAnswers = 'The endpoint answers and accepts the credentials.'
+
+/** Delivery works without the right to describe its target, so a refusal of that proves only who asks. */
+export function unlessDenied(fault: Fault, right: string, writing: string): Result<Finding, Fault> {
+  if (fault.code !== 'AccessDeniedException') return fail(fault)
+  const target = `The target's existence: the credentials lack the right ${right}, which delivery does not need.`
+  return ok({ mayWrite: false, proved: [endpointAnswers], notProved: [target, writing] })
+}

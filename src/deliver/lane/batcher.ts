@@ -1,0 +1,141 @@
+/**
+ * A queue of events that is cut into requests. Order is kept, except that retries go first. An event that exceeds the
+ * service's limit is set apart, and its neighbours continue. An event that exceeds the request's limit alone is sent in a
+ * separate request.
+ */
+
+import type { PackedEvent } from '../../wire/packed-event.js'
+import type { BatchLimits } from '../destination.js'
+
+export interface Batchable {
+  readonly event: PackedEvent
+  /** Its pack has ended: it is skipped. */
+  readonly abandoned: boolean
+}
+
+interface Cut<T> {
+  readonly batch: readonly T[]
+  /** Each of them exceeds the service's limit. */
+  readonly oversize: readonly T[]
+}
+
+export class Batcher<T extends Batchable> {
+  readonly #again = new Line<T>()
+  readonly #fresh = new Line<T>()
+
+  get length(): number {
+    return this.#again.length + this.#fresh.length
+  }
+
+  get byteLength(): number {
+    return this.#again.byteLength + this.#fresh.byteLength
+  }
+
+  add(items: Iterable<T>): void {
+    for (const item of items) this.#fresh.push(item)
+  }
+
+  /** These go before everything that was added by `add`. */
+  addFirst(items: Iterable<T>): void {
+    for (const item of items) this.#again.push(item)
+  }
+
+  /** Is there enough for a full request? An estimate: it ignores the service's overhead per event. */
+  fills({ eventsMax, requestBytesMax }: BatchLimits): boolean {
+    return this.length >= eventsMax || this.byteLength >= requestBytesMax
+  }
+
+  /** Takes what fits into one request; an empty batch when nothing is left. */
+  cut({
+    eventsMax,
+    requestBytesMax,
+    eventBytesMax,
+    sizeOf,
+    packed,
+    spanMaxMs = Number.POSITIVE_INFINITY,
+  }: BatchLimits): Cut<T> {
+    const batch: T[] = []
+    const oversize: T[] = []
+    let bytes = 0
+    let records = 0
+    let oldestMs = Number.POSITIVE_INFINITY
+    let newestMs = Number.NEGATIVE_INFINITY
+    for (let item = this.#next(); item !== undefined && batch.length < eventsMax; item = this.#next()) {
+      const size = sizeOf(item.event)
+      if (size > eventBytesMax) {
+        oversize.push(item)
+      } else {
+        if (spanMaxMs < Number.POSITIVE_INFINITY) {
+          const { timestampMs } = item.event
+          oldestMs = Math.min(oldestMs, timestampMs)
+          newestMs = Math.max(newestMs, timestampMs)
+        }
+        bytes += size
+        if (packed !== undefined) records += packed.recordPartOf(item.event)
+        const fits =
+          bytes <= requestBytesMax &&
+          newestMs - oldestMs <= spanMaxMs &&
+          (packed === undefined || Math.ceil(records) <= packed.recordsMax)
+        if (!fits && batch.length > 0) break
+        batch.push(item)
+      }
+      this.#shift()
+    }
+    return { batch, oversize }
+  }
+
+  /** Drops the items of packs that have ended. */
+  dropAbandoned(): void {
+    this.#again.keep((item) => !item.abandoned)
+    this.#fresh.keep((item) => !item.abandoned)
+  }
+
+  #line(): Line<T> {
+    return this.#again.length > 0 ? this.#again : this.#fresh
+  }
+
+  #next(): T | undefined {
+    while (this.#line().first?.abandoned) this.#shift()
+    return this.#line().first
+  }
+
+  #shift(): void {
+    this.#line().shift()
+  }
+}
+
+/** First in, first out, without moving the rest at every `shift`. */
+class Line<T extends Batchable> {
+  #items: T[] = []
+  #head = 0
+  byteLength = 0
+
+  get length(): number {
+    return this.#items.length - this.#head
+  }
+
+  get first(): T | undefined {
+    return this.#items[this.#head]
+  }
+
+  push(item: T): void {
+    this.#items.push(item)
+    this.byteLength += item.event.dataBytes
+  }
+
+  keep(wanted: (item: T) => boolean): void {
+    const kept = this.#items.slice(this.#head).filter(wanted)
+    this.#items = []
+    this.#head = 0
+    this.byteLength = 0
+    for (const item of kept) this.push(item)
+  }
+
+  shift(): void {
+    this.byteLength -= this.#items[this.#head]!.event.dataBytes
+    this.#head += 1
+    if (this.#head * 2 < this.#items.length) return
+    this.#items = this.#items.slice(this.#head)
+    this.#head = 0
+  }
+}

@@ -1,0 +1,94 @@
+/** What the outcome of a request means for each of its events. */
+
+import { faultOfRecord } from '../aws/faults.js'
+import type { ServiceRecord } from '../aws/packing.js'
+import type { Fault, Receipt, Rejection, SendAnswer, SendOutcome, Suspects } from '../destination.js'
+
+/** The events of an answered request that the service did not accept. */
+export function notAcceptedIn(answer: SendAnswer): Set<number> {
+  if (answer.outcome === 'accepted') return new Set()
+  const { retry, rejected, suspects } = answer
+  return new Set([...retry, ...rejected.map(({ index }) => index), ...(suspects?.indices ?? [])])
+}
+
+/** The items of an answered request whose events the service accepted. */
+export function acceptedOf<T>(items: readonly T[], answer: SendAnswer): readonly T[] {
+  if (answer.outcome === 'accepted') return items
+  const notAccepted = notAcceptedIn(answer)
+  return items.filter((_, index) => !notAccepted.has(index))
+}
+
+/** Why events of a request failed. There may be several reasons; for people, one is enough. */
+export function faultIn(outcome: SendOutcome): Fault | undefined {
+  if (outcome.outcome === 'accepted') return undefined
+  if (outcome.outcome === 'failed') return outcome.fault
+  return outcome.reason ?? outcome.suspects?.fault ?? outcome.rejected[0]?.fault
+}
+
+/** How many events of a request were throttled. */
+export function throttledIn(outcome: SendOutcome, events: number): number {
+  if (outcome.outcome === 'accepted') return 0
+  if (outcome.outcome === 'failed') return outcome.fault.class === 'throttle' ? events : 0
+  return outcome.reason?.class === 'throttle' ? outcome.retry.length : 0
+}
+
+/** One record's result of PutRecords or PutRecordBatch. */
+interface RecordResult {
+  readonly ErrorCode?: string | undefined
+  readonly ErrorMessage?: string | undefined
+  readonly SequenceNumber?: string | undefined
+  readonly ShardId?: string | undefined
+  readonly RecordId?: string | undefined
+}
+
+/**
+ * The outcome of an HTTP 200 with a result per record, of which so many failed. `records` names the events of each record,
+ * unless each record is an event.
+ */
+export function outcomeOfRecords(
+  results: readonly RecordResult[],
+  failed: number,
+  requestId?: string,
+  records: readonly ServiceRecord[] = [],
+): SendOutcome {
+  const isPacked = records[0]?.indices !== undefined
+  const receipt = { ...receiptOf(results, requestId), ...(isPacked && { records }) }
+  if (failed === 0) return { outcome: 'accepted', ...receipt }
+  const retry: number[] = []
+  const rejected: Rejection[] = []
+  let suspects: Suspects | undefined
+  let reason: Fault | undefined
+  for (const [index, { ErrorCode, ErrorMessage }] of results.entries()) {
+    if (ErrorCode === undefined) continue
+    const fault = faultOfRecord(ErrorCode, ErrorMessage, requestId)
+    const indices = records[index]?.indices ?? [index]
+    const [first, ...others] = indices
+    if (fault.class === 'poison' && others.length === 0) {
+      rejected.push({ index: first!, fault })
+    } else if (fault.class === 'poison' && results.length === 1) {
+      // A part of a record that is searched for the event at fault: the search must see that it was refused.
+      return { outcome: 'failed', fault }
+    } else if (fault.class === 'poison' && suspects === undefined) {
+      suspects = { indices, fault }
+    } else {
+      retry.push(...indices)
+      reason ??= fault
+    }
+  }
+  if (retry.length + rejected.length === 0 && suspects === undefined)
+    return { outcome: 'accepted', ...receipt }
+  // Events of records that were filled at the same time are interleaved.
+  retry.sort((a, b) => a - b)
+  const optional = { ...(suspects !== undefined && { suspects }), ...(reason !== undefined && { reason }) }
+  return { outcome: 'partial', retry, rejected, ...optional, ...receipt }
+}
+
+function receiptOf(results: readonly RecordResult[], requestId: string | undefined): Receipt {
+  const first = results.find(({ ErrorCode }) => ErrorCode === undefined)
+  const receipt = first?.SequenceNumber ?? first?.RecordId
+  return {
+    ...(requestId !== undefined && { requestId }),
+    ...(receipt !== undefined && { receipt }),
+    ...(first?.ShardId !== undefined && { shard: first.ShardId }),
+  }
+}

@@ -1,0 +1,143 @@
+/**
+ * How fast a lane may send: requests at once, events per second, the wait before the next request, and whether the lane
+ * only probes.
+ */
+import { now, randomFraction } from '../../core/clock.js'
+import type { BatchLimits } from '../destination.js'
+import { type Backoff, backoffMs, ceilingMs } from './backoff.js'
+import { Rate } from './rate.js'
+
+export interface PaceSettings {
+  /** Requests under way at once. */
+  readonly concurrencyMax: number
+  /** The interval between probes is between these two. */
+  readonly probeMinMs: number
+  readonly probeMaxMs: number
+}
+
+/** After failures, the number of requests at once grows by one per this time. */
+const climbMs = 1_000
+const holdMs = 200
+
+export class Pace {
+  readonly rate = new Rate()
+  readonly #settings: PaceSettings
+  #concurrency: number
+  #climbedMs = 0
+  #failuresInARow = 0
+  /** Nothing is sent before this time. */
+  #gateMs = 0
+  /** The next wait is left out. */
+  #isHurried = false
+  #lastSentMs = 0
+  #probing = false
+  #halted = false
+
+  constructor(settings: PaceSettings) {
+    this.#settings = settings
+    this.#concurrency = settings.concurrencyMax
+  }
+
+  get probing(): boolean {
+    return this.#probing
+  }
+
+  /**
+   * How many requests may be under way now, and the time until the next one may be sent. Both come from one reading of
+   * the clock: if time passed between them, a lane could see neither a free request nor a time to wait for.
+   */
+  allowance(): { readonly concurrency: number; readonly waitMs: number } {
+    if (this.#halted) return { concurrency: 0, waitMs: 0 }
+    const waitMs = this.waitMs()
+    if (waitMs > 0) return { concurrency: 0, waitMs }
+    // One request, until one is accepted after a failure.
+    return { concurrency: this.#probing || this.#failuresInARow > 0 ? 1 : this.#concurrency, waitMs }
+  }
+
+  /** Time until the next request may be sent. */
+  waitMs(): number {
+    const rateGateMs = this.#probing ? 0 : this.rate.gateMs
+    return Math.max(0, Math.ceil(Math.max(this.#gateMs, rateGateMs) - now()))
+  }
+
+  /** The limits of the next request, within those of the service. */
+  limits(limits: BatchLimits): BatchLimits {
+    const eventsMax = this.#probing ? 1 : Math.min(limits.eventsMax, this.rate.eventsMax)
+    return { ...limits, eventsMax }
+  }
+
+  /** A request with so many events begins. */
+  sent(events: number): void {
+    this.#lastSentMs = now()
+    this.rate.sent(events)
+  }
+
+  /** A request was accepted. */
+  flow(): void {
+    this.#probing = false
+    this.#gateMs = 0
+    this.#isHurried = false
+    this.#failuresInARow = 0
+    if (now() - this.#climbedMs < climbMs) return
+    this.#climbedMs = now()
+    this.#concurrency = Math.min(this.#settings.concurrencyMax, this.#concurrency + 1)
+  }
+
+  /** Halves the number of requests at once, or reduces it to one. */
+  slowDown(toOne: boolean): void {
+    this.#concurrency = toOne ? 1 : Math.max(1, Math.floor(this.#concurrency / 2))
+    this.#climbedMs = now()
+  }
+
+  /** A whole request failed and will be sent again; false if not now: it halted, or the backoff has reached its cap. */
+  backOff(backoff: Backoff): boolean {
+    this.#failuresInARow += 1
+    if (this.#halted || this.#probing || ceilingMs(backoff, this.#failuresInARow) >= backoff.capMs)
+      return false
+    this.#waitUntil(now() + backoffMs(backoff, this.#failuresInARow, randomFraction()))
+    return true
+  }
+
+  /** All of a request was throttled. A short wait is enough if others are accepted; false if they are not. */
+  hold(): boolean {
+    if (this.#probing || !this.rate.isFlowing) return false
+    this.#gateMs = now() + holdMs * randomFraction()
+    return true
+  }
+
+  /** The interval is one between beginnings: a request that is not answered takes long to fail. */
+  probe(): void {
+    const { probeMinMs, probeMaxMs } = this.#settings
+    this.#probing = true
+    this.#waitUntil(this.#lastSentMs + probeMinMs + randomFraction() * (probeMaxMs - probeMinMs))
+  }
+
+  #waitUntil(ms: number): void {
+    this.#gateMs = this.#isHurried ? 0 : ms
+    this.#isHurried = false
+  }
+
+  /** Nothing is waited for now; `again`: nor after the request that is under way. */
+  hurry(again: boolean): void {
+    this.#gateMs = 0
+    this.#isHurried = again
+  }
+
+  /** No request until `resume`. */
+  halt(): void {
+    this.#halted = true
+  }
+
+  /** Someone wants it tried at once. */
+  resume(): void {
+    this.#halted = false
+    this.flow()
+  }
+
+  /** For another target: what was learned about the old one does not apply. */
+  reset(): void {
+    this.flow()
+    this.rate.reset()
+    this.#concurrency = this.#settings.concurrencyMax
+  }
+}

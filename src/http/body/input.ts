@@ -1,0 +1,221 @@
+/** Parses a request body into values of a resource's fields, or throws an error that names the culprit. */
+import { isDeepStrictEqual } from 'node:util'
+import { badRequest, notFound, scalarShown, shown, valueAt } from '../../core/errors.js'
+import { isId } from '../../core/ids.js'
+import { insteadOf, supported } from '../../core/text/nearest.js'
+import type { AnyResource, Fields, Row } from '../../resource/define.js'
+import type { ViewState } from '../../view/view-state.js'
+import { isEmptyOf, isNothing, withoutForeign, withoutNothing } from './empty-values.js'
+import { checkOf, schemaRefusal } from './schema-faults.js'
+import { type AnyField, changedMembers, refuseReadOnly, withIds } from './sent-back.js'
+
+type Values = Record<string, unknown>
+
+/** The body as an object without ids of the path: it may repeat them, but not contradict them. */
+export function objectBody(body: unknown, pathIds: Readonly<Record<string, string>>): Values {
+  if (body === undefined) return {}
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    // A text alone may be a token.
+    const found = typeof body === 'string' ? 'a text' : scalarShown(body)
+    throw badRequest(`The body is ${found}, but must be a JSON object.`)
+  }
+  const isPathId = (name: string): boolean => Object.hasOwn(pathIds, name)
+  for (const [name, value] of Object.entries(body)) {
+    if (!isPathId(name) || value === pathIds[name]) continue
+    throw badRequest(
+      `${valueAt(name, value)}, but the path says ${shown(pathIds[name])}: omit it or send the same value.`,
+    )
+  }
+  // Object.fromEntries creates an own property even for "__proto__", which is then refused like any unknown name.
+  return Object.fromEntries(Object.entries(body).filter(([name]) => !isPathId(name)))
+}
+
+/** Throws for a name that is not among `names`. `prefix`: precedes names in messages. */
+export function checkNames(values: Values, names: readonly string[], title: string, prefix = ''): void {
+  for (const name of Object.keys(values)) {
+    if (names.includes(name)) continue
+    const owner = capitalized(article(title))
+    throw badRequest(`${owner} has no field ${shown(`${prefix}${name}`)}: ${insteadOf(name, names)}.`)
+  }
+}
+
+const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
+
+/** `an IP policy`, `a TCP edge`. */
+export const article = (title: string): string =>
+  `${/^[aeiou]|^(HTTPS|API|IP|SSH)\b/i.test(title) ? 'an' : 'a'} ${title}`
+
+const fieldsOf = (resource: AnyResource): readonly (readonly [string, AnyField])[] =>
+  Object.entries(resource.fields as Fields).filter(
+    ([name, { setBy }]) => setBy !== 'weir' && name !== resource.parent?.field,
+  ) as unknown as readonly (readonly [string, AnyField])[]
+
+/** Checks a value and completes it with defaults. */
+function checkedValue(field: AnyField, name: string, value: unknown): unknown {
+  const whole = normalized(field, name, value)
+  const wrong = checkOf(field.schema)(whole, name)
+  if (wrong !== undefined) throw schemaRefusal(wrong, field.schema, whole, name)
+  return completed(field, whole)
+}
+
+/** The value in the form of the field's schema: references as ids, no empty optional members. */
+function normalized({ schema, fields }: AnyField, name: string, value: unknown): unknown {
+  const isModule =
+    fields !== undefined && typeof value === 'object' && value !== null && !Array.isArray(value)
+  const withoutRefs = isModule ? withIds(fields, value as Values, name === '' ? '' : `${name}.`) : value
+  return withoutNothing(schema, withoutRefs)
+}
+
+const completed = ({ complete }: AnyField, value: unknown): unknown =>
+  complete === undefined ? value : complete(value as never)
+
+/** All fields of a new resource, with defaults for those that the body omits. `prefix`: precedes names in messages. */
+export function createValues(resource: AnyResource, body: Values, prefix = ''): Values {
+  const fields = fieldsOf(resource)
+  const known = withoutForeign(resource.kind, body)
+  checkNames(
+    known,
+    fields.map(([name]) => name),
+    resource.title,
+    prefix,
+  )
+  const values: Values = {}
+  for (const [name, field] of fields) {
+    const value = known[name] ?? null
+    if (field.required && value === null) {
+      throw badRequest(`"${prefix}${name}" is required for ${article(resource.title)}.`)
+    }
+    const isAbsent = !field.required && isNothing(field.schema, value)
+    values[name] = isAbsent ? (field.fallback ?? null) : checkedValue(field, `${prefix}${name}`, value)
+  }
+  return values
+}
+
+/** A resource before an update: as it is stored, and as GET shows it. */
+interface CurrentResource {
+  readonly row: Row
+  readonly shown: Readonly<Values>
+}
+
+/** The fields that an update changes. */
+export function updateValues(resource: AnyResource, body: Values, present: CurrentResource): Values {
+  const fields = new Map(fieldsOf(resource))
+  const changeable = [...fields].flatMap(([name, { setBy }]) => (setBy === 'client' ? [name] : []))
+  const members = changedMembers(withoutForeign(resource.kind, body), present.shown)
+  const changes: Values = {}
+  for (const [name, value] of Object.entries(withIds(resource.fields, members))) {
+    const field = fields.get(name)
+    if (mayHaveBeenShown(resource.fields[name], name, value)) continue
+    if (field === undefined) {
+      refuseReadOnly(resource, name, value, present.shown)
+      checkNames({ [name]: value }, changeable, resource.title)
+    } else if (isUnchanged(field, value)) continue
+    else if (field.setBy === 'client') changes[name] = updated(field, name, value)
+    else if (!isPresent(field, name, value, present.row)) {
+      throw badRequest(
+        `${valueAt(name, value)}, but can't be changed after creation: ${supported(changeable)}.`,
+      )
+    }
+  }
+  return changes
+}
+
+/** An observed value changes by itself between the GET that showed it and the request that sends it back. */
+const mayHaveBeenShown = (field: Fields[string] | undefined, name: string, value: unknown): boolean =>
+  field?.column === 'none' && (value === null || checkOf(field.schema)(value, name) === undefined)
+
+/** Does the row have this value, possibly in another spelling? Sealed values can't be compared. */
+function isPresent(field: AnyField, name: string, value: unknown, row: Row): boolean {
+  if (field.sealed) return false
+  if (value === null) return row[name] === null
+  const whole = normalized(field, name, value)
+  return (
+    checkOf(field.schema)(whole, name) === undefined && isDeepStrictEqual(completed(field, whole), row[name])
+  )
+}
+
+/** Does this empty value leave the field unchanged? Only optional fields can be cleared. */
+const isUnchanged = ({ required, setBy, schema }: AnyField, value: unknown): boolean =>
+  value !== null && (required ? isEmptyOf(schema, value) : setBy !== 'client' && isNothing(schema, value))
+
+function updated(field: AnyField, name: string, value: unknown): unknown {
+  const isModule = field.fields !== undefined
+  if (isModule && (value === null || value === '')) {
+    throw badRequest(
+      `"${name}" is ${shown(value)}: remove a module by its own DELETE, or send a complete one.`,
+    )
+  }
+  if (value === null && field.required) throw badRequest(`"${name}" is required and can't be cleared.`)
+  return isNothing(field.schema, value) ? (field.fallback ?? null) : checkedValue(field, name, value)
+}
+
+/** The value of a module from the body of its own PUT. */
+export function moduleValue(name: string, field: AnyField, body: Values): unknown {
+  const fields = field.fields as Fields
+  const title = `${name.replace('_', ' ')} module`
+  const members = withIds(fields, body)
+  checkNames(members, Object.keys(fields), title)
+  for (const [member, { required }] of Object.entries(fields)) {
+    if (required && (members[member] ?? null) === null)
+      throw badRequest(`"${member}" is required for ${article(title)}.`)
+  }
+  return checkedValue(field, '', members)
+}
+
+/** Maps the path of a field in the resource to its path in the request body. */
+export type NameInBody = (path: string) => string
+
+export const asInResource: NameInBody = (path) => path
+
+/** For a body that is only a part of the resource: `part` matches the prefix of that part's fields. */
+export const asInPart =
+  (part: RegExp): NameInBody =>
+  (path) =>
+    path.replace(part, '')
+
+/** A reference to another resource in some values. */
+interface NamedReference {
+  /** `ip_restriction.ip_policy_ids[0]` */
+  readonly path: string
+  /** `ip_restriction.ip_policy_ids` */
+  readonly field: string
+  readonly kind: string
+  readonly id: string
+}
+
+/** Every reference to a resource of Weir in these values. */
+export function* referencesIn(
+  fields: Fields,
+  values: Readonly<Values>,
+  prefix = '',
+): Generator<NamedReference> {
+  for (const [name, { fields: members, reference }] of Object.entries(fields)) {
+    const value = values[name]
+    if (value === undefined || value === null) continue
+    const path = `${prefix}${name}`
+    if (members !== undefined) yield* referencesIn(members, value as Values, `${path}.`)
+    if (reference === undefined || reference.foreignPath !== undefined) continue
+    const { kind, many } = reference
+    if (!many) yield { path, field: path, kind, id: String(value) }
+    else {
+      for (const [index, id] of (value as string[]).entries())
+        yield { path: `${path}[${index}]`, field: path, kind, id }
+    }
+  }
+}
+
+/** Throws for an id in a path that can't be of this kind, as for an unknown one. */
+export function checkPathId(resource: AnyResource, id: string): void {
+  if (!isId(resource.idPrefix, id)) throw unknownResource(resource, id)
+}
+
+export const unknownResource = (resource: AnyResource, id: string) =>
+  notFound(`There is no ${resource.title} ${shown(id)}.`)
+
+/** The account's row with this id. Another account's id is unknown. */
+export function rowOf(state: ViewState, accountId: string, resource: AnyResource, id: string): Row {
+  checkPathId(resource, id)
+  const row = state.rows.get(resource.kind)?.get(id)
+  if (row === undefined || row.account_id !== accountId) throw unknownResource(resource, id)
+  return row
+}

@@ -1,0 +1,130 @@
+/**
+ * Bounds on what is done at the same time. The rate limit counts requests; it does not help if one request costs as much
+ * as thousands of others. An operation names its bound in its description (`atOnce`); a request with a large body has
+ * one whatever its operation is.
+ *
+ * Each API process counts by itself, because what the others do is not known soon enough. A refusal comes before the
+ * body is read, and says when to try again.
+ */
+import { TooManyAtOnce } from '../../core/errors.js'
+import type { Occurrences } from '../../core/telemetry/occurrences.js'
+
+interface AtOnceBound {
+  /** The requests that are counted, in words. */
+  readonly what: string
+  readonly perAccount: number
+  /** For all accounts together: more than one account can take. */
+  readonly perProcess: number
+  /** About as long as one such request takes. */
+  readonly retryAfterSeconds: number
+  /** Only requests with one of these query parameters are counted; default: all. */
+  readonly parameters?: readonly string[]
+}
+
+const bounds = {
+  large_body: {
+    what: 'requests with a body of more than 256 KiB',
+    perAccount: 1,
+    perProcess: 2,
+    retryAfterSeconds: 5,
+  },
+  rules_restore: { what: 'restorations of rules', perAccount: 1, perProcess: 4, retryAfterSeconds: 5 },
+  draft: {
+    what: 'drafts to try',
+    perAccount: 2,
+    perProcess: 8,
+    retryAfterSeconds: 2,
+  },
+  list_search: {
+    what: 'lists with `filter` or `description`',
+    perAccount: 10,
+    perProcess: 50,
+    retryAfterSeconds: 2,
+    parameters: ['filter', 'description'],
+  },
+  history: { what: 'pages of changes', perAccount: 10, perProcess: 50, retryAfterSeconds: 2 },
+  log_search: {
+    what: 'searches of the log: `GET /decisions`, `/stats` and `/records`',
+    perAccount: 10,
+    perProcess: 50,
+    retryAfterSeconds: 2,
+  },
+  dead_letters: {
+    what: 'searches of dead letters, and changes of many',
+    perAccount: 4,
+    perProcess: 16,
+    retryAfterSeconds: 2,
+  },
+  past_decision: {
+    what: 'decisions with `revision`',
+    perAccount: 4,
+    perProcess: 16,
+    retryAfterSeconds: 2,
+    parameters: ['revision'],
+  },
+  destination_call: {
+    what: 'test events and checks of destinations',
+    perAccount: 4,
+    perProcess: 16,
+    retryAfterSeconds: 2,
+  },
+  destination_status: {
+    what: 'questions for the status or the attempts of destinations',
+    perAccount: 10,
+    perProcess: 50,
+    retryAfterSeconds: 2,
+  },
+} as const satisfies Readonly<Record<string, AtOnceBound>>
+
+export type BoundName = keyof typeof bounds
+
+export const boundsAtOnce: Readonly<Record<BoundName, AtOnceBound>> = bounds
+
+/** The sentence about a bound in the description of an operation. */
+export function boundSentence(name: BoundName): string {
+  const { what, perAccount, perProcess } = boundsAtOnce[name]
+  return `An API process serves at most ${perProcess} ${what} at the same time, ${perAccount} of one account; it answers further ones with 503 and \`Retry-After\`.`
+}
+
+export class AtOnce {
+  readonly #counts = new Map<string, number>()
+  readonly #occurrences: Pick<Occurrences, 'requestRefusedAtOnce'>
+
+  constructor(occurrences: Pick<Occurrences, 'requestRefusedAtOnce'>) {
+    this.#occurrences = occurrences
+  }
+
+  /** Counts one more until the result is called. Throws a `WeirError` if it would be one too many. */
+  take(name: BoundName, accountId: string): () => void {
+    const { perAccount, perProcess } = boundsAtOnce[name]
+    const ofAccount = `${name} ${accountId}`
+    if (this.#countOf(ofAccount) >= perAccount) throw this.#refusal(name, 'account', perAccount)
+    if (this.#countOf(name) >= perProcess) throw this.#refusal(name, 'process', perProcess)
+    this.#add(ofAccount, 1)
+    this.#add(name, 1)
+    return () => {
+      this.#add(ofAccount, -1)
+      this.#add(name, -1)
+    }
+  }
+
+  #countOf(key: string): number {
+    return this.#counts.get(key) ?? 0
+  }
+
+  #add(key: string, change: 1 | -1): void {
+    const count = this.#countOf(key) + change
+    if (count === 0) this.#counts.delete(key)
+    else this.#counts.set(key, count)
+  }
+
+  #refusal(name: BoundName, scope: 'account' | 'process', max: number): TooManyAtOnce {
+    const { what, retryAfterSeconds } = boundsAtOnce[name]
+    this.#occurrences.requestRefusedAtOnce({ bound: name, scope })
+    const whose = scope === 'account' ? 'of an account' : 'of all accounts'
+    return new TooManyAtOnce(
+      `Too many ${what} at the same time: at most ${max} ${whose} are served. Try again in ${retryAfterSeconds} s.`,
+      retryAfterSeconds,
+    )
+  }
+}

@@ -1,0 +1,138 @@
+/**
+ * The work of a request that counts against a bound. It counts until the client has its answer, or is gone, and the
+ * work has ended as well: work that can't be stopped keeps its place.
+ */
+import { Transform } from 'node:stream'
+import type { FastifyInstance, FastifyReply, FastifyRequest, RequestPayload } from 'fastify'
+import { ClientGone } from '../../core/errors.js'
+import { resourceBytesMax } from '../../core/limits.js'
+import { Slices } from '../../core/slices.js'
+import { type AtOnce, type BoundName, boundsAtOnce } from './at-once.js'
+
+/** A body with more is large: no single resource needs it. */
+export const largeBodyBytes = resourceBytesMax
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The bound of the operation. */
+    atOnce?: BoundName
+  }
+  interface FastifyRequest {
+    /** Set if the request counts against a bound. */
+    work: BoundedWork | undefined
+  }
+}
+
+class BoundedWork {
+  readonly #gone = new AbortController()
+  readonly #releases: (() => void)[] = []
+  /** The answer holds one; each piece of work under way holds one. */
+  #holds = 1
+
+  constructor({ raw }: Pick<FastifyReply, 'raw'>) {
+    const closed = (): void => {
+      if (!raw.writableFinished) this.#gone.abort(new ClientGone())
+      this.#drop()
+    }
+    // Checking a key may have taken longer than the client stayed.
+    if (raw.destroyed) closed()
+    else raw.once('close', closed)
+  }
+
+  /** Aborted when the client has disconnected without an answer. */
+  get signal(): AbortSignal {
+    return this.#gone.signal
+  }
+
+  /** Calls `release` when all has ended. */
+  counts(release: () => void): void {
+    if (this.#holds === 0) release()
+    else this.#releases.push(release)
+  }
+
+  /** Rejects with `ClientGone` instead of beginning work for no one. */
+  async run<T>(work: () => Promise<T> | T): Promise<T> {
+    this.signal.throwIfAborted()
+    this.#holds += 1
+    try {
+      return await work()
+    } finally {
+      this.#drop()
+    }
+  }
+
+  #drop(): void {
+    this.#holds -= 1
+    if (this.#holds > 0) return
+    for (const release of this.#releases.splice(0)) release()
+  }
+}
+
+/** Slices of the work of a request: they end when its client is gone. */
+export const slicesOf = ({ work }: Pick<FastifyRequest, 'work'>): Slices =>
+  new Slices({ signal: work?.signal })
+
+/** Bounds all routes that are registered later. The guard calls `admitAtOnce` once the caller of a request is known. */
+export function boundWork(app: FastifyInstance, atOnce: AtOnce): void {
+  app.decorateRequest('work', undefined)
+  app.addHook('preParsing', (request, reply, body, done) => {
+    done(null, countedBody(atOnce, request, reply, body))
+  })
+  app.addHook('onRoute', (route) => {
+    const { handler } = route
+    route.handler = function (request, reply) {
+      const handle = () => handler.call(this, request, reply)
+      return request.work === undefined ? handle() : request.work.run(handle)
+    }
+  })
+}
+
+/** Throws if the request would be one too many. */
+export function admitAtOnce(atOnce: AtOnce, request: FastifyRequest, reply: FastifyReply): void {
+  const { atOnce: name } = request.routeOptions.config
+  if (name !== undefined && isCounted(name, request)) count(atOnce, name, request, reply)
+  const length = Number(request.headers['content-length'] ?? 0)
+  // A body beyond the limit of its route is refused unread.
+  if (length > largeBodyBytes && length <= request.routeOptions.bodyLimit)
+    count(atOnce, 'large_body', request, reply)
+}
+
+function isCounted(name: BoundName, { query }: FastifyRequest): boolean {
+  const { parameters } = boundsAtOnce[name]
+  return parameters?.some((parameter) => Object.hasOwn(query as object, parameter)) ?? true
+}
+
+function count(atOnce: AtOnce, name: BoundName, request: FastifyRequest, reply: FastifyReply): void {
+  const release = atOnce.take(name, request.caller.accountId)
+  request.work ??= new BoundedWork(reply)
+  request.work.counts(release)
+}
+
+/** The body as it arrives. One of unknown length is large from the byte on that makes it so. */
+function countedBody(
+  atOnce: AtOnce,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  body: RequestPayload,
+): RequestPayload {
+  const { isOpen } = request.routeOptions.config
+  if (isOpen || request.headers['transfer-encoding'] === undefined) return body
+  let bytes = 0
+  let isLarge = false
+  const counted = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      bytes += chunk.length
+      if (bytes > largeBodyBytes && !isLarge) {
+        isLarge = true
+        try {
+          count(atOnce, 'large_body', request, reply)
+        } catch (error) {
+          return done(error as Error)
+        }
+      }
+      done(null, chunk)
+    },
+  })
+  body.on('error', (error) => counted.destroy(error))
+  return body.pipe(counted)
+}

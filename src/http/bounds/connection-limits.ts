@@ -1,0 +1,23 @@
+/**
+ * Timeouts of the API's connections. A separate file, because the port is opened with them before the rest of the API is
+ * loaded.
+ */
+import type { ServerOptions } from 'node:http'
+import { requestHeadBytesMax } from '../../core/limits.js'
+
+/** From a request's first byte to its last. */
+const requestTimeoutMs = 30_000
+/** How often Node looks for slow requests; its default of 30 s would double the timeout. */
+const slowRequestsCheckMs = 5_000
+/** A connection without requests. */
+const idleConnectionMs = 60_000
+
+export const connectionLimits = {
+  maxHeaderSize: requestHeadBytesMax,
+  // A missing host is refused by the guard, in the shape of every error.
+  requireHostHeader: false,
+  requestTimeout: requestTimeoutMs,
+  headersTimeout: requestTimeoutMs,
+  keepAliveTimeout: idleConnectionMs,
+  connectionsCheckingInterval: slowRequestsCheckMs,
+} as const satisfies ServerOptions

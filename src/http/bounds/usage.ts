@@ -1,0 +1,136 @@
+/**
+ * How much the API is used: requests per account and failed logins per address, counted for all API processes together.
+ *
+ * Each process decides by what it knows, without asking, and publishes what it counted every 250 ms. The others add that
+ * to their own counts. So the limits hold approximately: the other processes may have let through what they counted
+ * since their last message. While NATS is away, each process counts by itself, and sends what it counted once NATS is
+ * back. A new process does not know what was counted before its start. A message that is lost is not sent again. All of
+ * this lets through more, never less.
+ */
+import { after, randomToken, type Timer } from '../../core/clock.js'
+import { messageOf } from '../../core/errors.js'
+import { failedLoginsPerMinuteMax } from '../../core/limits.js'
+import { type Static, Type } from '../../core/schema.js'
+import { compileCheck } from '../../core/schema-check.js'
+import type { Occurrences } from '../../core/telemetry/occurrences.js'
+import type { Nats } from '../../nats/nats.js'
+import { usageSubject } from '../../wire/names.js'
+import { RateWindows, windowMs } from './rate-windows.js'
+
+export const usageLimits = {
+  /** From one message to the next. What the other processes count in between may exceed the limits. */
+  everyMs: 250,
+  /** Accounts in one message, and as many addresses; the rest follows in the next message. */
+  keysPerMessageMax: 1_000,
+  /** Ids of accounts have up to 67 characters, addresses fewer. */
+  keyCharsMax: 128,
+  /** A message that is full of the longest ids has 0.2 MiB. */
+  messageBytesMax: 256 * 1024,
+  /** Accounts and addresses whose counts are kept, with some 150 bytes each; more push out the oldest. */
+  accountsMax: 50_000,
+  addressesMax: 10_000,
+} as const
+
+const incrementSchema = Type.Object({
+  key: Type.String({ minLength: 1, maxLength: usageLimits.keyCharsMax }),
+  count: Type.Integer({ minimum: 1, maximum: 1_000_000_000 }),
+  age_ms: Type.Integer({ minimum: 0, maximum: windowMs }),
+})
+const incrementsSchema = Type.Array(incrementSchema, { maxItems: usageLimits.keysPerMessageMax })
+/** Fields that a later version adds are ignored: during an upgrade, processes of both versions run. */
+const messageSchema = Type.Object({
+  /** The process that counted. */
+  from: Type.String(),
+  requests: incrementsSchema,
+  failed_logins: incrementsSchema,
+})
+const complaint = compileCheck(messageSchema)
+
+type UsageMessage = Static<typeof messageSchema>
+
+export class Usage {
+  readonly requests: RateWindows
+  readonly failedLogins: RateWindows
+  readonly #process = randomToken(12)
+
+  constructor(requestsPerMinute: number, nowMs?: () => number) {
+    const { accountsMax, addressesMax } = usageLimits
+    this.requests = new RateWindows({ perMinute: requestsPerMinute, keysMax: accountsMax }, nowMs)
+    const logins = { perMinute: failedLoginsPerMinuteMax, keysMax: addressesMax }
+    this.failedLogins = new RateWindows(logins, nowMs)
+  }
+
+  get hasUnsent(): boolean {
+    return this.requests.hasUnsent || this.failedLogins.hasUnsent
+  }
+
+  /** What was counted since the last message; undefined if nothing was. */
+  nextMessage(): string | undefined {
+    const { keysPerMessageMax } = usageLimits
+    const message: UsageMessage = {
+      from: this.#process,
+      requests: this.requests.takeUnsent(keysPerMessageMax),
+      failed_logins: this.failedLogins.takeUnsent(keysPerMessageMax),
+    }
+    const isEmpty = message.requests.length + message.failed_logins.length === 0
+    return isEmpty ? undefined : JSON.stringify(message)
+  }
+
+  /** Adds what another process counted. A malformed message is ignored; the result says what is wrong with it. */
+  receive(data: Uint8Array): string | undefined {
+    if (data.length > usageLimits.messageBytesMax) return `The message has ${data.length} bytes.`
+    let given: unknown
+    try {
+      given = JSON.parse(Buffer.from(data).toString())
+    } catch (error) {
+      return messageOf(error)
+    }
+    const wrong = complaint(given, '')
+    if (wrong !== undefined) return wrong
+    const message = given as UsageMessage
+    // A server sends publishers their own messages, too.
+    if (message.from === this.#process) return undefined
+    for (const increment of message.requests) this.requests.add(increment)
+    for (const increment of message.failed_logins) this.failedLogins.add(increment)
+    return undefined
+  }
+}
+
+/** Exchanges counts with the other API processes until it is closed. */
+export function exchangeUsage(
+  nats: Nats,
+  usage: Usage,
+  occurrences: Pick<Occurrences, 'usageMessageIgnored' | 'usageUnshared'>,
+): { close(): Promise<void> } {
+  const subscription = nats.subscribe(
+    usageSubject,
+    (data) => {
+      const reason = usage.receive(data)
+      if (reason !== undefined) occurrences.usageMessageIgnored({ reason })
+    },
+    (error) => occurrences.usageUnshared({ reason: messageOf(error) }),
+  )
+  const send = (): void => {
+    const message = usage.nextMessage()
+    if (message !== undefined) nats.emit(usageSubject, message)
+  }
+  let due: Timer | undefined
+  const sendLater = (): void => {
+    due ??= after(usageLimits.everyMs, () => {
+      due = undefined
+      // A user that may not subscribe may not publish either.
+      if (subscription.isRefused) return
+      // Without a connection, counts wait.
+      if (nats.isConnected) send()
+      if (usage.hasUnsent) sendLater()
+    })
+  }
+  for (const counts of [usage.requests, usage.failedLogins]) counts.onUnsent = sendLater
+  return {
+    close: async () => {
+      due?.stop()
+      if (nats.isConnected && !subscription.isRefused) send()
+      subscription.close()
+    },
+  }
+}

@@ -1,0 +1,164 @@
+/**
+ * When each API key was used last, and from where, in a bucket of its own.
+ *
+ * A request costs no write: uses are noted in memory, and each process writes those of a minute together, the last one of
+ * each key. API processes follow the bucket and show the later of what they noted and what it holds. What a process
+ * that is killed has not written is lost: a minute of uses.
+ */
+import { every, isoSeconds, now, type Timer, within } from '../../core/clock.js'
+import { eachOf } from '../../core/concurrency.js'
+import { messageOf } from '../../core/errors.js'
+import { keysAtOnceMax } from '../../core/limits.js'
+import type { Occurrences } from '../../core/telemetry/occurrences.js'
+import type { Bucket, BucketEntry } from '../../nats/bucket.js'
+import { BucketFollower } from '../../nats/bucket-follower.js'
+import type { Nats } from '../../nats/nats.js'
+import { apiKey } from '../../resource/api-key.js'
+import type { AnyResource, Row } from '../../resource/define.js'
+import { deferred } from '../../view/view.js'
+import { keyUseBucket } from '../../wire/names.js'
+
+interface KeyUse {
+  /** Milliseconds since the epoch. */
+  readonly at: number
+  /** The client's address. */
+  readonly from: string
+}
+
+/** Some 250 bytes for each key. */
+const bucketBytesMax = 16 * 1024 * 1024
+const saveEveryMs = 60_000
+/** A stop waits so long for the last uses to be written. */
+const lastSaveMs = 2_000
+/** A call of the bucket is retried for so long. */
+const patienceMs = 5_000
+/** Entries of keys that do not exist are dropped at this age: a key that another process created may not be known yet. */
+const droppedAfterMs = 10 * 60_000
+
+interface KeyUsesOptions {
+  /** The bucket to write to; undefined while there is none. */
+  readonly bucket: () => Promise<Pick<Bucket, 'put' | 'forget'> | undefined>
+  readonly occurrences: Pick<Occurrences, 'keyUsesUnsaved'>
+  /** Is it certain that there is no such key? Undefined: this process drops no entries. */
+  readonly isDeleted?: (keyId: string) => boolean
+}
+
+export class KeyUses {
+  readonly #options: KeyUsesOptions
+  /** By this process, and not yet written. */
+  readonly #unsaved = new Map<string, KeyUse>()
+  /** Written by this process or another one. */
+  readonly #saved = new Map<string, KeyUse>()
+  readonly #timer: Timer
+  #follower: BucketFollower | undefined
+
+  constructor(options: KeyUsesOptions) {
+    this.#options = options
+    this.#timer = every(saveEveryMs, () => this.save())
+  }
+
+  /** Resolves when what is in the bucket is known. */
+  async follow(bucket: Bucket): Promise<void> {
+    const whenRead = deferred()
+    this.#follower = new BucketFollower(bucket, {
+      begin: () => ({ entry: (entry) => this.#take(entry), current: () => whenRead.resolve() }),
+    })
+    await this.#follower.open()
+    await whenRead.promise
+  }
+
+  note(keyId: string, address: string): void {
+    this.#unsaved.set(keyId, { at: now(), from: address })
+  }
+
+  /** The last use that this process knows of. */
+  lastUse(keyId: string): KeyUse | undefined {
+    const [noted, saved] = [this.#unsaved.get(keyId), this.#saved.get(keyId)]
+    return isLater(noted, saved) ? noted : saved
+  }
+
+  /** The row of a key with its last use; any other row as it is. */
+  shown({ kind }: Pick<AnyResource, 'kind'>, row: Row): Row {
+    if (kind !== apiKey.kind) return row
+    const { at, from } = this.lastUse(row.id) ?? {}
+    return { ...row, last_used_at: at === undefined ? null : isoSeconds(at), last_used_from: from ?? null }
+  }
+
+  /** Writes what was noted since the last time. What can't be written is tried again the next time. */
+  async save(): Promise<void> {
+    const dropped = this.#dropped()
+    if (this.#unsaved.size + dropped.length === 0) return
+    try {
+      const bucket = await this.#options.bucket()
+      if (bucket === undefined) return
+      await eachOf([...this.#unsaved], keysAtOnceMax, ([keyId, use]) => this.#write(bucket, keyId, use))
+      await eachOf(dropped, keysAtOnceMax, (keyId) => this.#drop(bucket, keyId))
+    } catch (error) {
+      this.#options.occurrences.keyUsesUnsaved({ reason: messageOf(error), keys: this.#unsaved.size })
+    }
+  }
+
+  async #write(bucket: Pick<Bucket, 'put'>, keyId: string, use: KeyUse): Promise<void> {
+    // Another process may have written a later use.
+    if (isLater(use, this.#saved.get(keyId))) {
+      await bucket.put(keyId, JSON.stringify(use))
+      this.#saved.set(keyId, use)
+    }
+    if (this.#unsaved.get(keyId) === use) this.#unsaved.delete(keyId)
+  }
+
+  /** Keys that were deleted a while ago. */
+  #dropped(): string[] {
+    const { isDeleted = () => false } = this.#options
+    const beforeMs = now() - droppedAfterMs
+    return [...this.#saved].flatMap(([keyId, { at }]) => (at < beforeMs && isDeleted(keyId) ? [keyId] : []))
+  }
+
+  async #drop(bucket: Pick<Bucket, 'forget'>, keyId: string): Promise<void> {
+    await bucket.forget(keyId)
+    this.#saved.delete(keyId)
+  }
+
+  #take({ key, value }: BucketEntry): void {
+    const use = value && useIn(value)
+    if (use !== undefined && isLater(use, this.#saved.get(key))) this.#saved.set(key, use)
+  }
+
+  async close(): Promise<void> {
+    this.#timer.stop()
+    await within(lastSaveMs, this.save(), 'NATS did not take them in time.').catch((error: unknown) =>
+      this.#options.occurrences.keyUsesUnsaved({ reason: messageOf(error), keys: this.#unsaved.size }),
+    )
+    this.#follower?.close()
+  }
+}
+
+const isLater = (use: KeyUse | undefined, other: KeyUse | undefined): boolean =>
+  use !== undefined && (other === undefined || use.at > other.at)
+
+/** The latest time that a date can hold. */
+const timeMaxMs = 8_640_000_000_000_000
+
+/** Undefined if the entry is malformed. */
+function useIn(value: Uint8Array): KeyUse | undefined {
+  try {
+    const { at, from } = JSON.parse(Buffer.from(value).toString()) as Partial<KeyUse>
+    const isUse = Number.isInteger(at) && Math.abs(at!) <= timeMaxMs && typeof from === 'string'
+    return isUse ? { at: at!, from } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** For the API, which creates the bucket, and creates it again if NATS has lost it. `bytesMax`: of any small bucket. */
+export async function openKeyUses(
+  nats: Pick<Nats, 'openBucket'>,
+  bytesMax: number,
+  occurrences: KeyUsesOptions['occurrences'],
+  isDeleted: (keyId: string) => boolean,
+): Promise<KeyUses> {
+  const bucket = () => nats.openBucket(keyUseBucket, Math.min(bytesMax, bucketBytesMax), { patienceMs })
+  const uses = new KeyUses({ bucket, occurrences, isDeleted })
+  await uses.follow(await bucket())
+  return uses
+}

@@ -1,0 +1,36 @@
+/** Rights of accounts, which operators grant. */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { WeirError } from '../../core/errors.js'
+import type { AccountRight, AnyResource } from '../../resource/define.js'
+import { type ApiContext, readable } from '../context.js'
+
+/** Does the account have the right that a kind needs? */
+export function maySee(context: ApiContext, accountId: string, { right }: AnyResource): boolean {
+  return right === undefined || rightsOf(context, accountId).includes(right)
+}
+
+const rightsOf = (context: ApiContext, accountId: string): readonly string[] =>
+  (readable(context).rows.get('account')?.get(accountId)?.['rights'] ?? []) as readonly string[]
+
+/** Route options: refuses accounts without the right before an id or a body is checked. */
+export const rightNeeded = (context: ApiContext, { right }: AnyResource) =>
+  right === undefined
+    ? {}
+    : {
+        onRequest: (request: FastifyRequest, _reply: FastifyReply, done: () => void) => {
+          checkRight(context, request, right)
+          done()
+        },
+      }
+
+function checkRight(
+  context: ApiContext,
+  { caller: { accountId } }: FastifyRequest,
+  right: AccountRight,
+): void {
+  if (rightsOf(context, accountId).includes(right)) return
+  throw new WeirError(
+    'ERR_FORBIDDEN',
+    `The account ${accountId} lacks the right "${right}", which an operator grants.`,
+  )
+}

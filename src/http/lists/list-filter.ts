@@ -1,0 +1,91 @@
+/** Filters of lists: expressions over a resource as it is shown; nested members have dotted names. */
+import { type Result, WeirError } from '../../core/errors.js'
+import { listFilterStepsMax } from '../../core/limits.js'
+import { getOrMake } from '../../core/maps.js'
+import type { Static, TSchema } from '../../core/schema.js'
+import { ExpressionFailure, StepBudget } from '../../expr/budget.js'
+import { type CompiledExpression, compileClosures } from '../../expr/expression.js'
+import type { ExpressionProblem } from '../../expr/problem.js'
+import { defineScope, type NameType, type Scope, type ScopeName } from '../../expr/scope.js'
+import type { AnyResource } from '../../resource/define.js'
+import { resourceSchema } from '../../resource/shown-schema.js'
+import { shapeOf } from '../openapi/schema-shape.js'
+
+type Shown = Readonly<Record<string, unknown>>
+
+type Filter = (shown: Shown) => boolean
+
+/** Throws a `WeirError` for a text that is not a valid expression over the resource. */
+export const compileFilter = (resource: AnyResource, text: string): Filter =>
+  compileIn(scopeOf(resource), text)
+
+/** Like `compileFilter`, for entries of a list that are not resources. */
+export const compileSchemaFilter = <S extends TSchema>(
+  schema: S,
+  text: string,
+  parameter = 'filter',
+): ((shown: Static<S>) => boolean) =>
+  compileIn(scopeOfSchema(schema), text, parameter) as (shown: unknown) => boolean
+
+const compileIn = (scope: Scope<Shown>, text: string, parameter = 'filter'): Filter =>
+  filterOf(compileClosures(text, scope), parameter)
+
+/** Evaluates within bounds; an entry for which it fails is not listed. Throws a `WeirError` if it did not compile. */
+export function filterOf<C>(
+  compiled: Result<CompiledExpression<C>, ExpressionProblem>,
+  parameter: string,
+): (shown: C) => boolean {
+  if (!compiled.ok) {
+    throw new WeirError(
+      'ERR_INVALID_EXPRESSION',
+      `The query parameter "${parameter}" is not a valid expression: ${compiled.problem.msg}`,
+    )
+  }
+  const budget = new StepBudget(listFilterStepsMax)
+  return (shown) => {
+    budget.reset()
+    try {
+      return compiled.value.isTrue(shown, budget)
+    } catch (error) {
+      if (error instanceof ExpressionFailure) return false
+      throw error
+    }
+  }
+}
+
+const scopes = new WeakMap<AnyResource, Scope<Shown>>()
+
+const scopeOf = (resource: AnyResource): Scope<Shown> =>
+  getOrMake(scopes, resource, () => scopeOfSchema(resourceSchema(resource)))
+
+const scopeOfSchema = (schema: TSchema): Scope<Shown> =>
+  defineScope({ names: Object.fromEntries(namesOfSchema(schema)) })
+
+/** The dotted names of all members. */
+export const namesOfSchema = (schema: TSchema): [string, ScopeName<Shown>][] => [...membersOf(schema, [])]
+
+function* membersOf(schema: TSchema, path: readonly string[]): Generator<[string, ScopeName<Shown>]> {
+  for (const [member, memberSchema] of Object.entries(shapeOf(schema).properties ?? {})) {
+    yield* namesOf(memberSchema, [...path, member])
+  }
+}
+
+/** The name of a value, and of its members if it is an object with known members. */
+function* namesOf(schema: TSchema, path: readonly string[]): Generator<[string, ScopeName<Shown>]> {
+  const type = typeOf(schema)
+  yield [path.join('.'), { type, read: reader(path) }]
+  if (type === 'object') yield* membersOf(schema, path)
+}
+
+function typeOf(schema: TSchema): NameType {
+  const { type, enum: values, properties, additionalProperties } = shapeOf(schema)
+  if (type === 'string' || values?.every((value) => typeof value === 'string')) return 'string'
+  if (type === 'integer' || type === 'number') return 'number'
+  if (type === 'boolean') return 'boolean'
+  return properties !== undefined && additionalProperties === false ? 'object' : 'any'
+}
+
+const reader =
+  (path: readonly string[]): ScopeName<Shown>['read'] =>
+  (shown) =>
+    path.reduce<unknown>((value, member) => (value as Shown | null | undefined)?.[member], shown)

@@ -1,0 +1,117 @@
+/** Lists of resources: in pages, newest first, optionally by filter or description. */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Turns } from '../../core/concurrency.js'
+import { badRequest, shown } from '../../core/errors.js'
+import { isId } from '../../core/ids.js'
+import { listSearchesAtOnceMax, listSearchesWaitingMax, pageEntriesMax } from '../../core/limits.js'
+import { Slices } from '../../core/slices.js'
+import type { AnyResource, Row } from '../../resource/define.js'
+import type { ViewState } from '../../view/view-state.js'
+import { type ApiContext, isBelieved, queryOf, readable, sendJson } from '../context.js'
+import { listParameters } from '../openapi/openapi.js'
+import { pagesByRevision } from './kept-pages.js'
+import { compileFilter } from './list-filter.js'
+import { queryText } from './query-values.js'
+
+/** Does the row belong to the list? */
+type IsWanted = (row: Row, state: ViewState) => boolean
+
+type ListQuery = { readonly [Name in (typeof listParameters)[number]]?: string | undefined }
+
+/** Limits concurrent searches of the whole process. */
+const searches = new Turns(listSearchesAtOnceMax, listSearchesWaitingMax)
+
+/** The handler that lists the resources of a kind. */
+export function listHandler(context: ApiContext, resource: AnyResource) {
+  const pagesOf = pagesByRevision()
+  const uri = () => context.presenter.links.uri(resource.path)
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const query: ListQuery = queryOf(request, listParameters)
+    const limit = limitOf(query.limit)
+    const isWanted = wantedBy(context, resource, query)
+    const beforeId = beforeIdOf(resource, query.before_id)
+    const { accountId } = request.caller
+    const pages = pagesOf(readable(context))
+    /** A page that is kept depends on nothing else, besides the revision. */
+    const key = `${accountId} ${request.url}`
+    const kept = pages.get(key)
+    if (kept !== undefined) return sendJson(reply, kept)
+    const isDisconnected = () => reply.raw.destroyed
+    const run = () => findPage(context, { resource, accountId, limit, beforeId, isWanted, isDisconnected })
+    const isPlain = query.filter === undefined && query.description === undefined
+    const { page, last, hasMore } = await (isPlain ? run() : searches.take(run))
+    const next = hasMore ? `${uri()}?${queryText({ ...query, limit: String(limit), before_id: last })}` : null
+    const answer = Buffer.from(
+      `{"${resource.listName}":[${page.join(',')}],"uri":${JSON.stringify(uri())},"next_page_uri":${JSON.stringify(next)}}`,
+    )
+    if (isPlain && context.presenter.isFixed(resource) && !isDisconnected()) pages.keep(key, answer)
+    return sendJson(reply, answer)
+  }
+}
+
+/** A page of entries as JSON, among searches that take as long. */
+export const searchPage = (context: ApiContext, search: Search) =>
+  searches.take(() => findPage(context, search))
+
+/** An empty description matches entries without one. */
+function wantedBy(context: ApiContext, resource: AnyResource, { filter, description }: ListQuery): IsWanted {
+  const matches = filter === undefined ? undefined : compileFilter(resource, filter)
+  return (row, state) =>
+    isBelieved(context, resource, row) &&
+    (description === undefined || (row['description'] ?? '') === description) &&
+    (matches === undefined || matches(context.presenter.show(resource, row, state)))
+}
+
+interface Search {
+  readonly resource: AnyResource
+  readonly accountId: string
+  readonly limit: number
+  readonly beforeId: string | undefined
+  readonly isWanted: IsWanted
+  readonly isDisconnected: () => boolean
+}
+
+/**
+ * Searches in slices, so that other requests proceed; stops early if the client has disconnected. The position is an
+ * id, not an index, because entries change in the meantime.
+ */
+async function findPage(context: ApiContext, search: Search) {
+  const { resource, accountId, limit, beforeId, isWanted, isDisconnected } = search
+  const slices = new Slices()
+  /** Entries found, as JSON. */
+  const page: string[] = []
+  /** The id of the last entry found. */
+  let last: string | undefined
+  for (let position = beforeId; ; await slices.pause()) {
+    const state = readable(context)
+    let isDue = false
+    for (const id of state.ids(accountId, resource.kind).below(position)) {
+      const row = state.rows.get(resource.kind)?.get(id)
+      if (row !== undefined && isWanted(row, state)) {
+        if (page.length === limit) return { page, last, hasMore: true }
+        page.push(context.presenter.showJson(resource, row, state))
+        last = id
+      }
+      position = id
+      isDue = slices.isDue()
+      if (isDue) break
+    }
+    if (!isDue || isDisconnected()) return { page, last, hasMore: false }
+  }
+}
+
+export function beforeIdOf({ idPrefix }: AnyResource, text: string | undefined): string | undefined {
+  if (text === undefined || isId(idPrefix, text)) return text
+  throw badRequest(
+    `The query parameter "before_id" is ${shown(text)}: an id that begins with "${idPrefix}" is needed.`,
+  )
+}
+
+export function limitOf(text: string | undefined, max = pageEntriesMax): number {
+  if (text === undefined) return max
+  const limit = /^\d{1,6}$/.test(text) ? Number(text) : 0
+  if (limit >= 1 && limit <= max) return limit
+  throw badRequest(
+    `The query parameter "limit" is ${shown(text)}: a whole number from 1 to ${max} is allowed.`,
+  )
+}

@@ -1,0 +1,54 @@
+/** What decides about the traffic of one account, compiled when the account asks and kept until it changes. */
+import { yieldTurn } from '../core/clock.js'
+import { policySetsKeptMax } from '../core/limits.js'
+import { buildPolicySet, PolicySet } from '../evaluate/policy-set.js'
+import type { ConfigurationSource } from '../evaluate/policy-source.js'
+import { rowsOf } from '../http/present.js'
+import type { DeclaredRow, KindName } from '../resource/registry.js'
+import type { ViewState } from '../view/view-state.js'
+
+/** A configuration with the rows of one account alone. */
+const sourceOf = (state: ViewState, accountId: string): ConfigurationSource => ({
+  revision: state.revision,
+  rowsOf: <Kind extends KindName>(kind: Kind) =>
+    rowsOf(state, accountId, kind) as Iterable<unknown> as Iterable<DeclaredRow<Kind>>,
+  rules: (ipPolicyId) => state.rules(ipPolicyId),
+})
+
+interface Kept {
+  readonly state: ViewState
+  /** The account's version. */
+  readonly version: number
+  readonly policySet: Promise<PolicySet>
+}
+
+export class AccountPolicies {
+  /** The account that asked last comes last. */
+  readonly #kept = new Map<string, Kept>()
+
+  /** `revision`: one that this account has not changed since. */
+  async of(state: ViewState, accountId: string, revision = state.revision): Promise<PolicySet> {
+    const { contents } = await this.#current(state, accountId)
+    // Changes of other accounts raise the revision, too, and change nothing here.
+    return new PolicySet({ ...contents, revision })
+  }
+
+  #current(state: ViewState, accountId: string): Promise<PolicySet> {
+    const before = this.#kept.get(accountId)
+    const version = state.versionOf(accountId)
+    this.#kept.delete(accountId)
+    const isCurrent = before?.state === state && before.version === version
+    const kept = isCurrent ? before : { state, version, policySet: build(state, accountId, before) }
+    this.#kept.set(accountId, kept)
+    if (this.#kept.size > policySetsKeptMax) this.#kept.delete(this.#kept.keys().next().value!)
+    return kept.policySet
+  }
+}
+
+/** Compiled parts are shared with the set before, unless that belongs to another state, whose versions differ. */
+const build = async (state: ViewState, accountId: string, before: Kept | undefined): Promise<PolicySet> =>
+  buildPolicySet(
+    sourceOf(state, accountId),
+    before?.state === state ? await before.policySet : undefined,
+    yieldTurn,
+  )

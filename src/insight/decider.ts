@@ -1,0 +1,101 @@
+/**
+ * Start here: what Weir saw and decided, explained. Decides for an account, with its configuration as it is or as it was, and says who changed last what decided. The
+ * evaluator is that of the pipeline.
+ */
+import { WeirError } from '../core/errors.js'
+import { type Decided, decideRecord } from '../evaluate/decide.js'
+import type { Phase } from '../evaluate/evaluate.js'
+import type { GeoLookup } from '../record/geo.js'
+import type { DecisionRequest } from '../record/record.js'
+import { resources } from '../resource/registry.js'
+import type { Decision, LastChange } from '../shape/decision.js'
+import type { PastRows } from '../store/history/past-rows.js'
+import type { ViewState } from '../view/view-state.js'
+import { AccountPolicies } from './account-policies.js'
+import { PastPolicyReader } from './past-policies.js'
+
+interface DeciderOptions {
+  readonly pastRows: PastRows
+  readonly geo: GeoLookup
+}
+
+interface Moment {
+  /** The revision of the configuration to decide by; undefined for the present one. */
+  readonly revision?: number | undefined
+  readonly phase?: Phase
+}
+
+export interface DecidedThen extends Decided {
+  /** The version of the account whose configuration decided; undefined if that is the present one. */
+  readonly pastVersion: number | undefined
+}
+
+export class Decider {
+  readonly #options: DeciderOptions
+  readonly #policies = new AccountPolicies()
+  readonly #pastPolicies: PastPolicyReader
+
+  constructor(options: DeciderOptions) {
+    this.#options = options
+    this.#pastPolicies = new PastPolicyReader(options.pastRows)
+  }
+
+  async decide(
+    state: ViewState,
+    accountId: string,
+    asked: DecisionRequest,
+    { revision, phase }: Moment,
+  ): Promise<DecidedThen> {
+    const past =
+      revision === undefined
+        ? undefined
+        : await this.#pastPolicies.at(state, accountId, revision, asked.record)
+    const version = past?.version ?? state.versionOf(accountId)
+    const policySet = past?.policySet ?? (await this.#policies.of(state, accountId, revision))
+    const decided = decideRecord(policySet, this.#options.geo, asked, accountId, phase)
+    if (!decided.ok) throw new WeirError(decided.problem.code, decided.problem.msg)
+    const { answer, judgement } = decided.value
+    return {
+      answer: await this.#withLastChange(state, accountId, version, answer),
+      judgement,
+      pastVersion: past?.version,
+    }
+  }
+
+  /** Adds who changed last what decided. */
+  async #withLastChange(
+    state: ViewState,
+    accountId: string,
+    version: number,
+    answer: Decision,
+  ): Promise<Decision> {
+    const { explanation } = answer
+    if (explanation === undefined) return answer
+    const { rule_id, id } = explanation.decided_by
+    const found = await lastChangeOf(rule_id ?? id, (kind, deciding) =>
+      this.#options.pastRows.lastChange(accountId, kind, deciding, version),
+    )
+    const last_change = found && { ...found, by_description: descriptionOfKey(state, accountId, found.by) }
+    return {
+      ...answer,
+      explanation: { ...explanation, decided_by: { ...explanation.decided_by, last_change } },
+    }
+  }
+}
+
+/** Who made a change, as the account calls its key. */
+function descriptionOfKey(state: ViewState, accountId: string, id: string): string | null {
+  const key = state.rows.get('api_key')?.get(id)
+  const description = key?.account_id === accountId ? key['description'] : undefined
+  return typeof description === 'string' && description !== '' ? description : null
+}
+
+type StoredChange = Omit<LastChange, 'by_description'>
+
+async function lastChangeOf(
+  id: string | null,
+  read: (kind: string, id: string) => Promise<StoredChange | undefined>,
+): Promise<StoredChange | null> {
+  const resource = resources.find(({ idPrefix }) => id?.startsWith(idPrefix))
+  return resource === undefined || id === null ? null : ((await read(resource.kind, id)) ?? null)
+}

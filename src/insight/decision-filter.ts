@@ -1,0 +1,183 @@
+/**
+ * Filters of logged decisions: the names of an entry's members, and those of filters of subscriptions as far as the log has
+ * their values. A value that is missing is so in both, whatever the log stores for it.
+ *
+ * ClickHouse looks for rows that a filter requires; the filter itself is evaluated here, by the evaluator of all filters. So
+ * the SQL may leave out only rows for which it is false, and never decides.
+ */
+import { boundsOf, type Cidr, parseCidr } from '../core/address/cidr.js'
+import { trafficEvents } from '../event/catalog.js'
+import { compileSearch, namesIn } from '../expr/expression.js'
+import type { Condition, Requirement } from '../expr/requirement.js'
+import { defineScope, type ScopeName, type Spelling } from '../expr/scope.js'
+import { filterOf, namesOfSchema } from '../http/lists/list-filter.js'
+import { nameAliases } from '../record/policy-scope.js'
+import { addressSpelling, methodSpelling, serverHost, serverSpelling } from '../record/spelling.js'
+import { type LoggedDecision, loggedDecisionSchema } from '../shape/logged-decision.js'
+import type { LogCondition, NumberColumn, TextColumn } from '../store/logs/log-condition.js'
+
+interface DecisionFilter {
+  readonly matches: (decision: LoggedDecision) => boolean
+  /** What all rows have for which it is true; undefined if nothing is known. */
+  readonly condition: LogCondition | undefined
+  /** Members of a decision that it reads, and names of filters of subscriptions for those that are no members. */
+  readonly names: readonly string[]
+}
+
+type Name = ScopeName<LoggedDecision>
+
+const spellings: Readonly<Record<string, Spelling>> = { client_ip: addressSpelling, method: methodSpelling }
+
+/** Null is no value here, as in events: `asn < 100` is false without one. */
+const members: Readonly<Record<string, Name>> = Object.fromEntries(
+  namesOfSchema(loggedDecisionSchema).map(([name, { read, ...rest }]) => {
+    const spelling = spellings[name]
+    return [
+      name,
+      {
+        ...rest,
+        ...(spelling && { spelling }),
+        read: (decision: LoggedDecision) => read(decision) ?? undefined,
+      },
+    ]
+  }),
+)
+
+const ofType = (type: LoggedDecision['type'], member: 'bytes_in' | 'bytes_out'): Name => ({
+  type: 'number',
+  read: (decision) => (decision.type === type ? decision[member] : undefined),
+})
+
+/** Names of filters of subscriptions. */
+const eventNames: Readonly<Record<string, Name>> = {
+  'conn.client_ip': members['client_ip']!,
+  'conn.server_name': {
+    type: 'string',
+    spelling: serverSpelling,
+    read: ({ server_name }) => (server_name === null ? undefined : serverHost(server_name)),
+  },
+  'conn.server_port': members['server_port']!,
+  'conn.asn': members['asn']!,
+  'conn.geo.country_code': members['country']!,
+  'conn.bytes_in': ofType('tcp_connection', 'bytes_in'),
+  'conn.bytes_out': ofType('tcp_connection', 'bytes_out'),
+  'http.request.body_length': ofType('http_request', 'bytes_in'),
+  'http.response.body_length': ofType('http_request', 'bytes_out'),
+  'edge.id': members['edge_id']!,
+  'route.id': members['route_id']!,
+  configuration_revision: members['revision']!,
+  'http.request.method': members['method']!,
+  'http.request.url.path': members['path']!,
+  'http.response.status_code': members['status_code']!,
+}
+
+const names = { ...members, ...eventNames }
+const usable = Object.keys(names)
+const unavailable = trafficEvents
+  .flatMap(({ filterScope }) => [...filterScope.names.keys(), ...filterScope.unavailable.keys()])
+  .filter((name) => !usable.includes(name.replace(/^ev\./, '')))
+
+const scope = defineScope<LoggedDecision>({
+  names,
+  aliases: Object.fromEntries([
+    ...Object.entries(nameAliases)
+      .filter(([, name]) => usable.includes(name))
+      .flatMap(([alias, name]) => [
+        [alias, name],
+        [`ev.${alias}`, name],
+      ]),
+    ...usable.map((name) => [`ev.${name}`, name]),
+  ]),
+  unavailable: Object.fromEntries(
+    unavailable.map((name) => [
+      name,
+      `is not in the log of decisions; filters here may use ${usable.join(', ')}`,
+    ]),
+  ),
+})
+
+type Place =
+  | { readonly kind: 'text'; readonly column: TextColumn }
+  | { readonly kind: 'number'; readonly column: NumberColumn }
+  | { readonly kind: 'client' }
+
+/** Columns that hold exactly what a name reads; the others are left to the evaluator. */
+const places: ReadonlyMap<Name['read'], Place> = new Map(
+  [
+    ...(
+      ['record_id', 'edge_id', 'route_id', 'server_name', 'country', 'type', 'decision', 'source'] as const
+    ).map((name) => [name, { kind: 'text', column: name }] as const),
+    ['decided_by.type', { kind: 'text', column: 'decided_by' }] as const,
+    ['decided_by.id', { kind: 'text', column: 'decided_by_id' }] as const,
+    ['decided_by.policy', { kind: 'text', column: 'policy' }] as const,
+    ['decided_by.rule_id', { kind: 'text', column: 'rule_id' }] as const,
+    ...(['server_port', 'asn', 'revision', 'bytes_in', 'bytes_out', 'weight'] as const).map(
+      (name) => [name, { kind: 'number', column: name }] as const,
+    ),
+    ['client_ip', { kind: 'client' }] as const,
+  ].map(([name, place]) => [members[name]!.read, place]),
+)
+
+/** Throws a `WeirError` for a text that is not a valid expression over decisions. */
+export function compileDecisionFilter(text: string, parameter = 'filter'): DecisionFilter {
+  const compiled = compileSearch(text, scope)
+  const matches = filterOf(compiled, parameter)
+  const requirement = compiled.ok ? compiled.value.requirement : undefined
+  return {
+    matches,
+    condition: requirement && conditionOf(requirement),
+    names: namesIn(text, scope).map(({ name }) => name),
+  }
+}
+
+/** More would make the statement large without finding fewer rows. */
+const partsMax = 200
+
+/** Undefined if a row can't be ruled out by its columns. */
+function conditionOf(requirement: Requirement<LoggedDecision>): LogCondition | undefined {
+  if (requirement.kind !== 'any' && requirement.kind !== 'all') return singleCondition(requirement)
+  const { kind } = requirement
+  if (requirement.of.length > partsMax) return undefined
+  const parts = requirement.of.map(conditionOf)
+  const known = parts.filter((part) => part !== undefined)
+  if (kind === 'any') return known.length === parts.length ? { kind, of: known } : undefined
+  return known.length === 0 ? undefined : { kind, of: known }
+}
+
+function singleCondition(condition: Condition<LoggedDecision>): LogCondition | undefined {
+  const place = places.get(condition.name.read)
+  switch (place?.kind) {
+    case 'client':
+      return clientCondition(condition)
+    case 'text': {
+      const { column } = place
+      if (condition.kind === 'equal')
+        return typeof condition.value === 'string'
+          ? { kind: 'equal', column, value: condition.value }
+          : undefined
+      return condition.kind === 'beginning' || condition.kind === 'end'
+        ? { kind: condition.kind, column, value: condition.value }
+        : undefined
+    }
+    case 'number': {
+      if (typeof condition.value !== 'number' || !Number.isFinite(condition.value)) return undefined
+      if (condition.kind !== 'equal' && condition.kind !== 'order') return undefined
+      const operator = condition.kind === 'equal' ? '=' : condition.operator
+      return { kind: 'order', column: place.column, operator, value: condition.value }
+    }
+    case undefined:
+      return undefined
+  }
+}
+
+function clientCondition(condition: Condition<LoggedDecision>): LogCondition | undefined {
+  const range = condition.kind === 'range' ? condition.range : addressOf(condition)
+  return range && { kind: 'client', range: boundsOf(range) }
+}
+
+function addressOf(condition: Condition<LoggedDecision>): Cidr | undefined {
+  if (condition.kind !== 'equal' || typeof condition.value !== 'string' || condition.value.includes('/'))
+    return undefined
+  const parsed = parseCidr(condition.value, { hostBits: 'allow' })
+  return parsed.ok ? parsed.value : undefined
+}

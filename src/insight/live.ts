@@ -1,0 +1,163 @@
+/**
+ * Decisions, deliveries and dead letters as they happen, for those who watch. Decisions come from the pipelines' messages to the
+ * decision log; those that are not logged, and deliveries, are published on request. A watcher sees only its own account.
+ */
+import { every, isoMillis, type Timer } from '../core/clock.js'
+import { WeirError } from '../core/errors.js'
+import { watchersMax, watchersPerAccountMax } from '../core/limits.js'
+import type { Occurrences } from '../core/telemetry/occurrences.js'
+import type { Nats } from '../nats/nats.js'
+import type { LiveDeadLetter } from '../shape/live-dead-letter.js'
+import type { LiveDelivery } from '../shape/live-delivery.js'
+import type { LoggedDecision } from '../shape/logged-decision.js'
+import { readDecisionRows } from '../wire/decision-rows.js'
+import {
+  deadAuditsSubject,
+  deadEventsSubject,
+  deadRecordsSubject,
+  decisionRowsSubject,
+  watchedDeliveriesSubject,
+  watchedRowsSubject,
+  watchedSubject,
+} from '../wire/names.js'
+import type { WatchedIds } from '../wire/watched.js'
+import { readWatchedDelivery } from '../wire/watched-deliveries.js'
+import type { OwnerOf } from './dead-letter-owner.js'
+import { deadLettersIn } from './live-dead-letters.js'
+import { LiveFeed, type OfferedLine, type WatcherOptions } from './live-feed.js'
+import { shownDecision } from './shown-decision.js'
+
+interface LiveOptions {
+  readonly nats: Pick<Nats, 'subscribe' | 'emit'>
+  readonly occurrences: Pick<Occurrences, 'watchersUnheard' | 'watchedRowsMalformed'>
+  readonly ownerOf: OwnerOf
+}
+
+const secondMs = 1_000
+const sayWatchedEverySeconds = 2
+
+export class Live {
+  readonly #nats: LiveOptions['nats']
+  /** By account. */
+  readonly #decisions: LiveFeed<LoggedDecision>
+  /** By destination. */
+  readonly #deliveries: LiveFeed<LiveDelivery>
+  /** By account. */
+  readonly #deadLetters: LiveFeed<LiveDeadLetter>
+  /** How many watchers each account has. */
+  readonly #watchers = new Map<string, number>()
+  #count = 0
+  #timer: Timer | undefined
+
+  constructor(options: LiveOptions) {
+    this.#nats = options.nats
+    const subjects = [decisionRowsSubject, watchedRowsSubject]
+    this.#decisions = new LiveFeed({ ...options, subjects, read: decisionsIn })
+    this.#deliveries = new LiveFeed({ ...options, subjects: [watchedDeliveriesSubject], read: deliveriesIn })
+    const dead = [deadEventsSubject, deadRecordsSubject, deadAuditsSubject]
+    this.#deadLetters = new LiveFeed({ ...options, subjects: dead, read: deadLettersIn(options.ownerOf) })
+  }
+
+  /** Throws a `WeirError` if there are too many watchers; the result ends the watching. */
+  watchDecisions(accountId: string, watcher: WatcherOptions<LoggedDecision>): () => void {
+    return this.#watch(accountId, () => this.#decisions.watch(accountId, watcher))
+  }
+
+  /** The same for a destination of the account. */
+  watchDeliveries(
+    accountId: string,
+    destinationId: string,
+    watcher: WatcherOptions<LiveDelivery>,
+  ): () => void {
+    return this.#watch(accountId, () => this.#deliveries.watch(destinationId, watcher))
+  }
+
+  /** The same for dead letters. */
+  watchDeadLetters(accountId: string, watcher: WatcherOptions<LiveDeadLetter>): () => void {
+    return this.#watch(accountId, () => this.#deadLetters.watch(accountId, watcher))
+  }
+
+  #watch(accountId: string, begin: () => () => void): () => void {
+    const others = this.#watchers.get(accountId) ?? 0
+    if (others >= watchersPerAccountMax || this.#count >= watchersMax) {
+      throw new WeirError('ERR_RATE_LIMIT', 'Too many clients watch already: end one of them.', {
+        retryAfterSeconds: 10,
+      })
+    }
+    this.#add(accountId, 1)
+    const end = begin()
+    this.#sayWatched()
+    let hasEnded = false
+    return () => {
+      if (hasEnded) return
+      hasEnded = true
+      end()
+      this.#add(accountId, -1)
+    }
+  }
+
+  #add(accountId: string, change: 1 | -1): void {
+    const watchers = (this.#watchers.get(accountId) ?? 0) + change
+    if (watchers === 0) this.#watchers.delete(accountId)
+    else this.#watchers.set(accountId, watchers)
+    this.#count += change
+    if (this.#count > 0) this.#timer ??= this.#countSeconds()
+    else {
+      this.#timer?.stop()
+      this.#timer = undefined
+    }
+  }
+
+  #countSeconds(): Timer {
+    let seconds = 0
+    return every(secondMs, () => {
+      seconds += 1
+      if (seconds % sayWatchedEverySeconds === 0) this.#sayWatched()
+      this.#decisions.endSecond()
+      this.#deliveries.endSecond()
+      this.#deadLetters.endSecond()
+    })
+  }
+
+  #sayWatched(): void {
+    const watched: WatchedIds = { accounts: this.#decisions.keys, destinations: this.#deliveries.keys }
+    this.#nats.emit(watchedSubject, JSON.stringify(watched))
+  }
+
+  close(): void {
+    this.#decisions.close()
+    this.#deliveries.close()
+    this.#deadLetters.close()
+  }
+}
+
+function* decisionsIn(
+  data: Uint8Array,
+  isWatched: (accountId: string) => boolean,
+): Generator<OfferedLine<LoggedDecision>> {
+  for (const row of readDecisionRows(data, isWatched))
+    yield { key: row.accountId, line: shownDecision(row), weight: row.weight }
+}
+
+function* deliveriesIn(
+  data: Uint8Array,
+  isWatched: (destinationId: string) => boolean,
+): Generator<OfferedLine<LiveDelivery>> {
+  const { attempt, events } = readWatchedDelivery(data)
+  const { destinationId, requestId, errorCode, error } = attempt
+  if (!isWatched(destinationId)) return
+  const common = {
+    at: isoMillis(attempt.at),
+    destination_id: destinationId,
+    outcome: attempt.outcome,
+    attempt: attempt.attempt,
+    request_id: requestId || null,
+    error: errorCode === '' ? null : { code: errorCode, msg: error },
+  }
+  for (const json of events) {
+    const event = JSON.parse(json)
+    const { event_id, event_type, event_timestamp } = event
+    const line = { ...common, event_id, event_type, event_timestamp, event }
+    yield { key: destinationId, line, weight: attempt.events / events.length }
+  }
+}

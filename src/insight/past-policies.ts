@@ -1,0 +1,122 @@
+/**
+ * What decided about a record when the configuration had an earlier revision. Only the rows that this record depends on
+ * are read: the edge that served it, the account's restriction, then the rules of the IP policies that both name.
+ */
+import { yieldTurn } from '../core/clock.js'
+import { Turns } from '../core/concurrency.js'
+import { badRequest } from '../core/errors.js'
+import { pastExplanationsAtOnceMax, pastExplanationsWaitingMax } from '../core/limits.js'
+import { getOrMake } from '../core/maps.js'
+import { hostportOf } from '../evaluate/edges.js'
+import { buildPolicySet, type PolicySet } from '../evaluate/policy-set.js'
+import type { ConfigurationSource } from '../evaluate/policy-source.js'
+import type { TrafficRecord } from '../record/traffic-record.js'
+import type { DeclaredRow, KindName } from '../resource/registry.js'
+import type { PastRows } from '../store/history/past-rows.js'
+import { stateKey } from '../view/keys.js'
+import type { ViewState } from '../view/view-state.js'
+
+type Rows = { readonly [Kind in KindName]?: readonly DeclaredRow<Kind>[] }
+
+/** A configuration of rows that were read. */
+class ReadConfiguration implements ConfigurationSource {
+  readonly revision: number
+  readonly #rows: Rows
+  readonly #rules = new Map<string, DeclaredRow<'ip_policy_rule'>[]>()
+
+  constructor(revision: number, rows: Rows) {
+    this.revision = revision
+    this.#rows = rows
+    for (const rule of rows.ip_policy_rule ?? [])
+      getOrMake(this.#rules, rule.ip_policy_id, () => []).push(rule)
+  }
+
+  rowsOf<Kind extends KindName>(kind: Kind): Iterable<DeclaredRow<Kind>> {
+    return (this.#rows[kind] ?? []) as Iterable<DeclaredRow<Kind>>
+  }
+
+  rules(ipPolicyId: string) {
+    return { version: 0, rules: this.#rules.get(ipPolicyId) ?? [] }
+  }
+}
+
+/** What decided at a revision, and the version that the account had. */
+interface PastPolicies {
+  readonly policySet: PolicySet
+  readonly version: number
+}
+
+export class PastPolicyReader {
+  readonly #rows: PastRows
+  readonly #turns = new Turns(pastExplanationsAtOnceMax, pastExplanationsWaitingMax)
+
+  constructor(rows: PastRows) {
+    this.#rows = rows
+  }
+
+  /** Undefined if the account has not changed since: then its present configuration decided. */
+  async at(
+    state: ViewState,
+    accountId: string,
+    revision: number,
+    record: TrafficRecord,
+  ): Promise<PastPolicies | undefined> {
+    if (revision > state.revision)
+      throw badRequest(`"revision" is ${revision}, but the configuration has reached ${state.revision} only.`)
+    if (revision >= state.revisionOf(stateKey(accountId))) return undefined
+    return this.#turns.take(async () => {
+      const version = await this.#rows.versionAt(accountId, revision)
+      if (version === undefined)
+        throw badRequest(
+          `"revision" is ${revision}, which is too old: the account did not exist then, or its configuration of that time is not known any more.`,
+        )
+      return { version, policySet: await this.#policySet(accountId, version, revision, record) }
+    })
+  }
+
+  async #policySet(
+    accountId: string,
+    version: number,
+    revision: number,
+    record: TrafficRecord,
+  ): Promise<PolicySet> {
+    const rows = await this.#edgesAndRestriction(accountId, version, record)
+    const build = (all: Rows) => buildPolicySet(new ReadConfiguration(revision, all), undefined, yieldTurn)
+    const withoutRules = await build(rows)
+    const found = withoutRules.findEdgeOf(accountId, record)
+    if (!found.ok) return withoutRules
+    const restriction = withoutRules.restriction(accountId, 'endpoints')
+    const policyIds = [...(found.value.ipPolicyIds ?? []), ...(restriction?.ip_policy_ids ?? [])]
+    const [ip_policy, ip_policy_rule] = await Promise.all([
+      this.#rows.at(accountId, version, 'ip_policy', 'id', policyIds),
+      this.#rows.at(accountId, version, 'ip_policy_rule', 'ip_policy_id', policyIds),
+    ])
+    return build({ ...rows, ip_policy, ip_policy_rule })
+  }
+
+  async #edgesAndRestriction(accountId: string, version: number, record: TrafficRecord): Promise<Rows> {
+    const [tcpIds, httpsIds] = await Promise.all([
+      this.#edgeIds(accountId, version, 'tcp_edge', record),
+      this.#edgeIds(accountId, version, 'https_edge', record),
+    ])
+    const [account, tcp_edge, https_edge, https_edge_route, ip_restriction] = await Promise.all([
+      this.#rows.at(accountId, version, 'account', 'id', [accountId]),
+      this.#rows.at(accountId, version, 'tcp_edge', 'id', tcpIds),
+      this.#rows.at(accountId, version, 'https_edge', 'id', httpsIds),
+      this.#rows.at(accountId, version, 'https_edge_route', 'edge_id', httpsIds),
+      this.#rows.at(accountId, version, 'ip_restriction', 'type', ['endpoints']),
+    ])
+    return { account, tcp_edge, https_edge, https_edge_route, ip_restriction }
+  }
+
+  async #edgeIds(
+    accountId: string,
+    version: number,
+    kind: 'tcp_edge' | 'https_edge',
+    record: TrafficRecord,
+  ): Promise<readonly string[]> {
+    if (record.edge_id) return [record.edge_id]
+    const hostport = hostportOf(record)
+    return hostport === undefined ? [] : this.#rows.edgesServing(accountId, version, kind, hostport)
+  }
+}

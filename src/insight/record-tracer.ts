@@ -1,0 +1,201 @@
+/**
+ * What became of a record: its decision, read from the log; the record itself, from its stream; the explanation and the
+ * events, made again with the configuration of then; and what became of each event, from the log of deliveries. Of a question,
+ * only the decision and its explanation are known.
+ */
+
+import { canonicalAddress } from '../core/address/ip.js'
+import { within } from '../core/clock.js'
+import { unavailable, WeirError } from '../core/errors.js'
+import { publicationsTracedMax } from '../core/limits.js'
+import type { AnyTrafficEvent } from '../event/define.js'
+import { StepBudget } from '../expr/budget.js'
+import type { Nats } from '../nats/nats.js'
+import { type Production, produce } from '../produce/produce.js'
+import { parseMessage, parseRecord } from '../record/record.js'
+import type { TrafficRecord } from '../record/traffic-record.js'
+import type { AskedDecision, PublishedRecord, TracedEvent, TracedRecord } from '../shape/traced-record.js'
+import type { PastRows } from '../store/history/past-rows.js'
+import type { DeliveryReader } from '../store/logs/delivery-reader.js'
+import type { LogReader } from '../store/logs/log-reader.js'
+import type { ViewState } from '../view/view-state.js'
+import type { DecisionRow } from '../wire/decision-rows.js'
+import { recordsStream } from '../wire/names.js'
+import { accountSources } from './account-subscriptions.js'
+import type { DecidedThen, Decider } from './decider.js'
+import { deliveryOf } from './event-delivery.js'
+import { shownDecision } from './shown-decision.js'
+
+export interface RecordTracerOptions {
+  readonly log: Pick<LogReader, 'decisions'>
+  readonly deliveries: Pick<DeliveryReader, 'attempts' | 'recordOf' | 'isComplete'>
+  readonly pastRows: PastRows
+  readonly decider: Decider
+  readonly nats: Pick<Nats, 'messageAt'>
+  readonly eventKinds: readonly AnyTrafficEvent[]
+}
+
+const readTimeoutMs = 3_000
+
+/** What a row of the log does not have, or why it is not to be had. */
+type Rest = Omit<PublishedRecord, 'decision'>
+
+const nothing: Rest = { record: null, explained: null, events: null, filtered: [], missing: null }
+
+const gone =
+  'The record is no longer stored: it was removed after the retention, or to make room for newer ones.'
+
+const incomplete =
+  'The question had values that the log does not have, such as the port of the client, and with them it was decided otherwise.'
+
+/** What the log has of a question, as the record that it was. */
+function questionOf(row: DecisionRow): TrafficRecord {
+  const { recordId, type, accountId, edgeId, routeId, clientIp, serverName, serverPort } = row
+  return {
+    record_id: recordId,
+    type,
+    account_id: accountId,
+    edge_id: edgeId || null,
+    ...(routeId === '' ? {} : { route_id: routeId }),
+    conn: {
+      client_ip: canonicalAddress(clientIp),
+      server_name: serverName || null,
+      server_port: serverPort || null,
+    },
+  }
+}
+
+export class RecordTracer {
+  readonly #options: RecordTracerOptions
+
+  constructor(options: RecordTracerOptions) {
+    this.#options = options
+  }
+
+  /** Undefined if the log has no decision of this account about such a record. */
+  async trace(state: ViewState, accountId: string, recordId: string): Promise<TracedRecord | undefined> {
+    const published = await this.#rowsOf(accountId, recordId, 'record')
+    const questions = await this.#rowsOf(accountId, recordId, 'asked')
+    if (published.length + questions.length === 0) return undefined
+    const publications: PublishedRecord[] = []
+    for (const row of published.slice(0, publicationsTracedMax))
+      publications.push({ decision: shownDecision(row), ...(await this.#restOf(state, row)) })
+    const asked: AskedDecision[] = []
+    for (const row of questions.slice(0, publicationsTracedMax))
+      asked.push({ decision: shownDecision(row), ...(await this.#explained(state, row)) })
+    return {
+      record_id: recordId,
+      publications,
+      publications_left_out: published.length > publicationsTracedMax,
+      asked,
+      asked_left_out: questions.length > publicationsTracedMax,
+    }
+  }
+
+  /** Without repeats; at least one more than are shown if there are more. */
+  async #rowsOf(accountId: string, recordId: string, source: DecisionRow['source']): Promise<DecisionRow[]> {
+    const rows = await this.#options.log.decisions({
+      accountId,
+      values: { record_id: [recordId], source: [source] },
+      limit: 2 * publicationsTracedMax + 1,
+    })
+    return [...new Map(rows.map((row) => [shownDecision(row).id, row])).values()]
+  }
+
+  /** The explanation of a question, from what its row has of it. */
+  async #explained(state: ViewState, row: DecisionRow): Promise<Omit<AskedDecision, 'decision'>> {
+    try {
+      const asked = { record: questionOf(row), explain: true }
+      const moment = { revision: row.revision, phase: 'opening' } as const
+      const { answer } = await this.#options.decider.decide(state, row.accountId, asked, moment)
+      const isSame = answer.decision === row.decision
+      return { explained: answer as AskedDecision['explained'], missing: isSame ? null : incomplete }
+    } catch (error) {
+      if (!(error instanceof WeirError) || error.code === 'ERR_UNAVAILABLE') throw error
+      return { explained: null, missing: error.message }
+    }
+  }
+
+  /** The id of the record that made an event. */
+  recordOf(accountId: string, eventId: string): Promise<string | undefined> {
+    return this.#options.deliveries.recordOf(accountId, eventId)
+  }
+
+  async #restOf(state: ViewState, row: DecisionRow): Promise<Rest> {
+    const stored = await this.#stored(row)
+    if (stored === undefined) return { ...nothing, missing: gone }
+    const record = JSON.parse(stored.line.toString()) as Rest['record']
+    try {
+      const asked = { record: stored.record, explain: true }
+      const moment = { revision: row.revision, phase: 'closed' } as const
+      const decided = await this.#options.decider.decide(state, row.accountId, asked, moment)
+      const { events, filtered } = await this.#production(state, row, decided)
+      return {
+        record,
+        explained: decided.answer as Rest['explained'],
+        events: await this.#traced(state, row, events),
+        filtered: filtered.map((source) => ({
+          type: source.kindName,
+          subscription_id: source.subscriptionId,
+        })),
+        missing: null,
+      }
+    } catch (error) {
+      // The configuration of then may be unknown or too large; the rest of the answer is still of use.
+      if (!(error instanceof WeirError) || error.code === 'ERR_UNAVAILABLE') throw error
+      return { ...nothing, record, missing: error.message }
+    }
+  }
+
+  /** After the stream was recreated, another message may have this sequence. */
+  async #stored(row: DecisionRow): Promise<{ record: TrafficRecord; line: Buffer } | undefined> {
+    const reading = this.#options.nats.messageAt(recordsStream, row.sequence)
+    const message = await within(readTimeoutMs, reading, 'The record was not read in time.').catch(
+      (error) => {
+        throw unavailable('NATS does not answer, and it has the record.', error)
+      },
+    )
+    if (message?.storedAtMs !== row.at) return undefined
+    const line = parseMessage(message.data).find(({ number }) => number === row.line)?.bytes
+    const parsed = line && parseRecord(line)
+    if (!parsed?.ok || parsed.value.record_id !== row.recordId) return undefined
+    return { record: parsed.value, line: line! }
+  }
+
+  async #production(
+    state: ViewState,
+    { accountId }: DecisionRow,
+    { judgement, pastVersion }: DecidedThen,
+  ): Promise<Production> {
+    const { pastRows, eventKinds } = this.#options
+    const sources = await accountSources(state, accountId, pastVersion, pastRows, eventKinds)
+    return produce(sources, judgement, new StepBudget())
+  }
+
+  async #traced(
+    state: ViewState,
+    { accountId, at }: DecisionRow,
+    events: Production['events'],
+  ): Promise<TracedEvent[]> {
+    const { deliveries } = this.#options
+    const attempts = await deliveries.attempts({
+      accountId,
+      at,
+      destinationIds: [...new Set(events.flatMap(({ source }) => source.destinationIds))],
+      eventIds: events.map(({ id }) => id),
+    })
+    const isKnown = (id: string): boolean => state.rows.get('event_destination')?.has(id) === true
+    return events.map(({ id, source }) => ({
+      id,
+      type: source.kindName,
+      subscription_id: source.subscriptionId,
+      deliveries: source.destinationIds.map((destinationId) =>
+        deliveryOf(
+          destinationId,
+          attempts.filter((attempt) => attempt.destinationId === destinationId && attempt.includes(id)),
+          { isKnown: isKnown(destinationId), isLogComplete: deliveries.isComplete },
+        ),
+      ),
+    }))
+  }
+}

@@ -1,0 +1,47 @@
+/** A row of the decision log as clients see it, whether they search the log or watch. */
+
+import { canonicalAddress } from '../core/address/ip.js'
+import { isoMillis } from '../core/clock.js'
+import type { LoggedDecision } from '../shape/logged-decision.js'
+import type { LogPosition } from '../store/logs/log-reader.js'
+import type { DecisionRow } from '../wire/decision-rows.js'
+
+/** Its place in the list. */
+export const decisionIdOf = ({ at, sequence, line }: LogPosition): string => `${at}-${sequence}-${line}`
+
+export const shownDecision = (row: DecisionRow): LoggedDecision => ({
+  id: decisionIdOf(row),
+  at: isoMillis(row.at),
+  record_id: row.recordId,
+  type: row.type,
+  edge_id: row.edgeId || null,
+  route_id: row.routeId || null,
+  server_name: row.serverName || null,
+  server_port: row.serverPort || null,
+  client_ip: canonicalAddress(row.clientIp),
+  country: row.country || null,
+  asn: row.asn || null,
+  decision: row.decision,
+  decided_by: {
+    type: row.decidedBy,
+    id: row.decidedById || null,
+    policy: row.policy || null,
+    rule_id: row.ruleId || null,
+  },
+  revision: row.revision,
+  bytes_in: row.bytesIn,
+  bytes_out: row.bytesOut,
+  sequence: row.source === 'asked' ? null : row.sequence,
+  line: row.source === 'asked' ? null : row.line,
+  source: row.source,
+  weight: row.weight,
+  method: row.method || null,
+  path: row.path || null,
+  status_code: row.status === '' ? null : Number(row.status),
+})
+
+/** A row that was stored twice comes twice in a row, and is shown once. */
+export const shownDecisions = (rows: readonly DecisionRow[]): LoggedDecision[] =>
+  rows
+    .filter((row, index) => index === 0 || decisionIdOf(row) !== decisionIdOf(rows[index - 1]!))
+    .map(shownDecision)

@@ -1,0 +1,295 @@
+/**
+ * Start here: the local `nats-server`, with its store in the data directory. The caller holds the lock of that directory.
+ *
+ * Two servers on one store lose acknowledged messages, and the server itself takes no lock. So:
+ * - Its process id, start time and port are stored in the data directory. A server left over by a killed Weir is
+ *   recognized by process id *and* start time, and is ended before another one starts. No other process is ever ended.
+ * - It ends when Weir ends, however that happens: a watcher process reads from a pipe that only Weir holds, and
+ *   terminates the server when the pipe closes. A line written to the pipe dismisses the watcher after the server ended.
+ * - It has its own process group: Ctrl-C signals the whole group of a terminal, and the other processes still have to
+ *   store and acknowledge what they hold. It is closed after them.
+ *
+ * If it ends before `close`, it is restarted on the same port. Later starts of Weir use the same port, too, because
+ * clients are configured with it.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { monotonicMs, now, randomToken, sleep } from '../core/clock.js'
+import type { Occurrences } from '../core/telemetry/occurrences.js'
+import { VersionReports } from '../nats/server-versions.js'
+import { natsServerMissing } from './find-nats-server.mjs'
+import { accountsConfig, moveStore, type NatsAccess, passwordOf, writeUserUrls } from './nats-access.js'
+import {
+  readPort,
+  readServerRecord,
+  readText,
+  removeServerRecord,
+  type ServerRecord,
+  writePort,
+  writeServerRecord,
+} from './nats-files.js'
+import { expectSyncAlways, freePort, isPortFree, readGreeting } from './nats-probe.js'
+import { ServerStderr } from './nats-stderr.js'
+import { processStart } from './process-start.mjs'
+
+interface NatsServerOptions {
+  /** The program's path; if undefined, opening fails with instructions to get one. */
+  readonly executable: string | undefined
+  /** Default: that of this process. */
+  readonly environment?: NodeJS.ProcessEnv
+  readonly dataDir: string
+  /** 0: the port of the last start, or any free one. */
+  readonly port: number
+  /** The limit of each stream: the server's total must hold several. */
+  readonly storageMaxBytes: number
+  /** Sync every write to the disk before it is acknowledged; default: every two minutes. */
+  readonly syncsAlways?: boolean
+  /** Only these users may connect. */
+  readonly access: NatsAccess
+  readonly occurrences: Occurrences
+}
+
+/** Capacity of the store in full streams; it also covers the small streams and buckets. */
+const streamsOfFullSizeMax = 10
+/** After this long, a slow client is disconnected. Long, because a busy machine must not look like a dead client. */
+const writeDeadline = '60s'
+const logFileBytesMax = 16 * 1024 * 1024
+const endTimeoutMs = 10_000
+const probeDelayMs = 25
+const restartDelayMs = 100
+const restartDelayMaxMs = 5_000
+/** After running this long, a server is restarted with the shortest delay again. */
+const wellAfterMs = 10_000
+const firstStartsMax = 5
+/** How a server ends that another process has stopped by a signal. */
+const cleanExit = 'exit code 0'
+
+/**
+ * The server replaces the shell, so `$$` is its process id. Only the server has the standard error, which therefore
+ * closes when it ends.
+ */
+const withWatcher =
+  'exec 3<&0; { read -r ended <&3 || kill -TERM $$; } 2>/dev/null & exec "$@" </dev/null >/dev/null 3<&-'
+
+/** Starts the server and resolves when it answers. */
+export async function openNatsServer(options: NatsServerOptions): Promise<NatsServer> {
+  if (options.executable === undefined) throw new Error(natsServerMissing)
+  if (options.syncsAlways) expectSyncAlways(options.executable, options.environment)
+  const dir = join(options.dataDir, 'nats')
+  mkdirSync(dir, { recursive: true, mode: 0o700 })
+  const leftover = readServerRecord(dir)
+  if (leftover !== undefined) await endLeftover(leftover, options.occurrences)
+  moveStore(join(dir, 'store'), options.access.streamsOf)
+  const server = new NatsServer(options.executable, dir, options)
+  await server.open(readPort(dir) ?? leftover?.port)
+  return server
+}
+
+export class NatsServer {
+  readonly #executable: string
+  readonly #dir: string
+  readonly #options: NatsServerOptions
+  readonly #closing = new AbortController()
+  readonly #passwords: ReadonlyMap<string, string>
+  readonly #versions: VersionReports
+  #port = 0
+  #child: ChildProcess | undefined
+  #stderr: ServerStderr | undefined
+  #up = false
+  #supervision: Promise<void> = Promise.resolve()
+
+  constructor(executable: string, dir: string, options: NatsServerOptions) {
+    this.#executable = executable
+    this.#dir = dir
+    this.#options = options
+    this.#versions = new VersionReports(options.occurrences)
+    const users = Object.values(options.access.accounts).flatMap((account) => account.users)
+    this.#passwords = new Map(users.map(({ name }) => [name, passwordOf(dir, name)]))
+  }
+
+  get port(): number {
+    return this.#port
+  }
+
+  /** The address for a user, including the password. */
+  urlOf(user: string): string {
+    return `nats://${user}:${this.#passwords.get(user)}@127.0.0.1:${this.#port}`
+  }
+
+  /** Is it running, and did it answer since it was started? */
+  isUp(): boolean {
+    return this.#up
+  }
+
+  /** Retries a few times: another process can take a free port just before it is used. */
+  async open(previousPort: number | undefined): Promise<void> {
+    for (let tries = 1; ; tries += 1) {
+      this.#port = await this.#choosePort(previousPort)
+      const ended = this.#spawn()
+      if (await this.#answers()) {
+        writePort(this.#dir, this.#port)
+        writeUserUrls(this.#dir, new Map([...this.#passwords.keys()].map((user) => [user, this.urlOf(user)])))
+        if (previousPort !== undefined && previousPort !== this.#port)
+          this.#options.occurrences.natsServerMoved({ port: this.#port, port_before: previousPort })
+        this.#supervision = this.#supervise(ended)
+        return
+      }
+      await ended
+      const { reason, output } = this.#failureReport()
+      if (tries === firstStartsMax)
+        throw new Error(`The local nats-server does not start: ${reason} (See ${output.join(', ')}.)`)
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort()
+    if (this.#child?.pid !== undefined) await end(this.#child.pid, processStart(this.#child.pid))
+    await this.#supervision
+    removeServerRecord(this.#dir)
+  }
+
+  async #choosePort(previousPort: number | undefined): Promise<number> {
+    const { port } = this.#options
+    if (port !== 0) {
+      if (await isPortFree(port)) return port
+      throw new Error(
+        `Port ${port} (WEIR_NATS_PORT) for the local nats-server is taken: set it to a free one, or to 0 for any.`,
+      )
+    }
+    return previousPort !== undefined && (await isPortFree(previousPort)) ? previousPort : await freePort()
+  }
+
+  /** Restarts the server whenever it ends, until `close`. */
+  async #supervise(firstEnded: Promise<string>): Promise<void> {
+    const { occurrences } = this.#options
+    let ended = firstEnded
+    let wasUp = true
+    let startedMs = monotonicMs()
+    for (let delayMs = restartDelayMs; ; delayMs = Math.min(delayMs * 2, restartDelayMaxMs)) {
+      const how = await ended
+      if (this.#closing.signal.aborted) return
+      if (how === cleanExit) occurrences.natsServerStopped({ port: this.#port })
+      else if (wasUp) occurrences.natsServerEnded({ how, port: this.#port, ...this.#failureReport() })
+      else occurrences.natsServerUnstartable({ how, port: this.#port, ...this.#failureReport() })
+      if (monotonicMs() - startedMs > wellAfterMs) delayMs = restartDelayMs
+      await sleep(delayMs, this.#closing.signal)
+      if (this.#closing.signal.aborted) return
+      startedMs = monotonicMs()
+      ended = this.#spawn()
+      wasUp = await this.#answers()
+    }
+  }
+
+  /** Starts the process; the promise resolves with how it ended. */
+  #spawn(): Promise<string> {
+    const { access } = this.#options
+    const accounts = accountsConfig(access.accounts, (user) => this.#passwords.get(user)!)
+    writeConfig(this.#dir, this.#port, this.#options, accounts)
+    const args = ['-c', withWatcher, 'sh', this.#executable, '-c', configPath(this.#dir)]
+    const { environment: env } = this.#options
+    const child = spawn('/bin/sh', args, { stdio: ['pipe', 'ignore', 'pipe'], detached: true, env })
+    const stderr = new ServerStderr(join(this.#dir, 'server.stderr'), child.stderr)
+    this.#child = child
+    this.#stderr = stderr
+    if (child.pid !== undefined) writeServerRecord(this.#dir, { pid: child.pid, port: this.#port })
+    child.stdin.on('error', () => {})
+    return new Promise((resolve) => {
+      const onEnd = (how: string) => {
+        this.#up = false
+        child.stdin.end('ended\n')
+        void stderr.ended().then(() => resolve(how))
+      }
+      child.once('error', (error) => onEnd(error.message))
+      child.once('exit', (code, signal) => onEnd(signal ?? `exit code ${code}`))
+    })
+  }
+
+  /** Waits for an answer while the process lives: loading a large store takes long. False if the process ended. */
+  async #answers(): Promise<boolean> {
+    const child = this.#child
+    const name = serverName(this.#dir)
+    while (child?.pid !== undefined && child.exitCode === null && child.signalCode === null) {
+      const greeting = await readGreeting(this.#port)
+      if (greeting !== undefined && greeting.server_name === name) {
+        this.#up = true
+        this.#versions.note(greeting.version)
+        this.#options.occurrences.natsServerStarted({ port: this.#port, serverPid: child.pid })
+        return true
+      }
+      await sleep(probeDelayMs)
+    }
+    return false
+  }
+
+  /** The reason of the last server's end, if it reported one, and the files with details. */
+  #failureReport(): { reason: string; output: string[] } {
+    const log = logPath(this.#dir)
+    if (this.#stderr?.reason !== undefined)
+      return { reason: this.#stderr.reason, output: [log, this.#stderr.path] }
+    const lines = (readText(log) ?? '').trim().split('\n')
+    return { reason: lines.findLast((line) => line.includes('[FTL]')) ?? lines.at(-1) ?? '', output: [log] }
+  }
+}
+
+// --- the files of the server ---
+
+const configPath = (dir: string): string => join(dir, 'server.conf')
+const logPath = (dir: string): string => join(dir, 'server.log')
+
+/**
+ * Passwords are in this file, so that they are never on a command line. The server also reads JSON. The name is unique
+ * for each start, to distinguish the server from any other on its port.
+ */
+function writeConfig(
+  dir: string,
+  port: number,
+  { storageMaxBytes, syncsAlways }: NatsServerOptions,
+  accounts: object,
+): void {
+  const config = {
+    server_name: `weir-${randomToken(9)}`,
+    host: '127.0.0.1',
+    port,
+    max_payload: 1024 * 1024,
+    write_deadline: writeDeadline,
+    log_file: logPath(dir),
+    logfile_size_limit: logFileBytesMax,
+    jetstream: {
+      store_dir: join(dir, 'store'),
+      max_file_store: storageMaxBytes * streamsOfFullSizeMax,
+      ...(syncsAlways && { sync_interval: 'always' }),
+    },
+    accounts,
+  }
+  writeFileSync(configPath(dir), `${JSON.stringify(config, null, 2)}\n`, { mode: 0o600 })
+}
+
+const serverName = (dir: string): unknown => JSON.parse(readText(configPath(dir)) ?? '{}').server_name
+
+// --- ending ---
+
+async function endLeftover({ pid, start, port }: ServerRecord, occurrences: Occurrences): Promise<void> {
+  if (start === undefined || processStart(pid) !== start) return
+  occurrences.natsServerLeftover({ serverPid: pid, port })
+  await end(pid, start)
+}
+
+/** Ends exactly this process, first by SIGTERM, then by SIGKILL; resolves when it has ended. */
+async function end(pid: number, start: string | undefined): Promise<void> {
+  const isRunning = () => start !== undefined && processStart(pid) === start
+  const deadlineMs = now() + endTimeoutMs
+  if (isRunning()) signal(pid, 'SIGTERM')
+  while (isRunning()) {
+    if (now() > deadlineMs) signal(pid, 'SIGKILL')
+    await sleep(probeDelayMs)
+  }
+}
+
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}

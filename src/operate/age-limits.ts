@@ -1,0 +1,62 @@
+/**
+ * Lifts the age limit of the stream of records while a destination with `on_expiry: block` is behind, and puts it back.
+ * Each API does it: all read the same state, so they agree.
+ */
+import { every, monotonicMs, type Timer } from '../core/clock.js'
+import type { Occurrences } from '../core/telemetry/occurrences.js'
+import type { Nats } from '../nats/nats.js'
+import { hasAgeLimit } from '../nats/streams.js'
+import type { BehindEntries } from '../wire/behind-entries.js'
+import { recordsStream } from '../wire/names.js'
+
+const lookEveryMs = 5_000
+/** Without such a destination, the limit is looked at this often: an API that ended may have left it lifted. */
+const lookEveryMaxMs = 60_000
+
+interface AgeLimitsOptions {
+  readonly nats: Pick<Nats, 'streamInfo' | 'limitAge'>
+  readonly entries: Pick<BehindEntries, 'isComplete' | 'of'>
+  /** Destinations that may lose nothing; undefined while that is not known. */
+  readonly keeping: () => readonly string[] | undefined
+  readonly retentionMs: number
+  readonly occurrences: Occurrences
+}
+
+export class AgeLimits {
+  readonly #options: AgeLimitsOptions
+  readonly #timer: Timer
+  /** When the limit was found or put in place, while no destination needed it lifted. */
+  #unneededMs = Number.NEGATIVE_INFINITY
+
+  constructor(options: AgeLimitsOptions) {
+    this.#options = options
+    this.#timer = every(lookEveryMs, () =>
+      this.look().catch(() => {
+        // The health of NATS is reported elsewhere; the next look tries again.
+      }),
+    )
+  }
+
+  async look(): Promise<void> {
+    const { entries, keeping } = this.#options
+    const ids = keeping()
+    if (ids === undefined || !entries.isComplete) return
+    if (ids.length === 0 && monotonicMs() - this.#unneededMs < lookEveryMaxMs) return
+    const isBehind = ids.some((id) => entries.of(id) !== undefined)
+    await this.#apply(recordsStream, isBehind)
+    this.#unneededMs = ids.length === 0 ? monotonicMs() : Number.NEGATIVE_INFINITY
+  }
+
+  async #apply(stream: string, isLifted: boolean): Promise<void> {
+    const { nats, retentionMs, occurrences } = this.#options
+    const info = await nats.streamInfo(stream)
+    if (info === undefined || hasAgeLimit(info) !== isLifted) return
+    await nats.limitAge(stream, isLifted ? 0 : retentionMs)
+    if (isLifted) occurrences.ageLimitLifted({ stream })
+    else occurrences.ageLimitRestored({ stream })
+  }
+
+  close(): void {
+    this.#timer.stop()
+  }
+}

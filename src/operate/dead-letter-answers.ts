@@ -1,0 +1,153 @@
+/** What the operations on dead letters do and answer, for an account over HTTP, and for an operator on the command line. */
+import { isoMillis } from '../core/clock.js'
+import { badRequest, conflict, scalarShown } from '../core/errors.js'
+import { checkNames } from '../http/body/input.js'
+import { limitOf } from '../http/lists/lists.js'
+import { queryText, withFixedTimes } from '../http/lists/query-values.js'
+import { parseRecord } from '../record/record.js'
+import type { Links } from '../resource/define.js'
+import type { DeadLetter, DeadLetterBatch, DeadLetterGroups } from '../shape/dead-letter.js'
+import { LetterGroups } from './dead-letter-groups.js'
+import {
+  deadLettersPath,
+  placeOf,
+  type Selecting,
+  searchFor,
+  selectingNames,
+  shownLetter,
+} from './dead-letter-queries.js'
+import type { DeadLetterResender, Refusal } from './dead-letter-resender.js'
+import type { DeadLetters, Sight } from './dead-letters.js'
+import { type Letter, placeId } from './letters-of-message.js'
+
+/** Letters of one request, and their bytes: a client repeats the request for more. */
+const batchMax = 1_000
+const batchBytesMax = 16 * 1024 * 1024
+const refusalsShown = 10
+
+interface LettersPage {
+  readonly dead_letters: readonly DeadLetter[]
+  readonly uri: string
+  readonly next_page_uri: string | null
+}
+
+type PageQuery = Selecting & { readonly limit?: string | undefined; readonly before_id?: string | undefined }
+
+export async function pageOfLetters(
+  letters: DeadLetters,
+  sight: Sight,
+  query: PageQuery,
+  links: Pick<Links, 'uri'>,
+  shownAs: (letter: Letter, links: Pick<Links, 'uri'>) => DeadLetter = shownLetter,
+): Promise<LettersPage> {
+  const limit = limitOf(query.limit)
+  const wanted = { ...searchFor(query), before: placeOf(query.before_id) }
+  const found: Letter[] = []
+  const end = await letters.search(sight, wanted, (letter) => found.push(letter) > limit)
+  const last = found.length > limit ? found[limit - 1]!.id : end && placeId(end.before)
+  const uri = links.uri(deadLettersPath)
+  const next = last && queryText({ ...withFixedTimes(query), limit: String(limit), before_id: last })
+  return {
+    dead_letters: found.slice(0, limit).map((letter) => shownAs(letter, links)),
+    uri,
+    next_page_uri: next === undefined ? null : `${uri}?${next}`,
+  }
+}
+
+export async function groupsOfLetters(
+  letters: DeadLetters,
+  sight: Sight,
+  query: Selecting,
+): Promise<DeadLetterGroups> {
+  const groups = new LetterGroups()
+  const end = await letters.search(sight, searchFor(query), (letter) => !groups.add(letter))
+  return { ...groups.listed(), complete_since: end === undefined ? null : isoMillis(end.atMs) }
+}
+
+/** What is done with the letters that a request selects; resolves with those that stay. */
+const batchWork = {
+  resend: (resender: DeadLetterResender, batch: readonly Letter[]): Promise<Refusal[]> =>
+    resender.resend(batch),
+  drop: async (resender: DeadLetterResender, batch: readonly Letter[]): Promise<Refusal[]> => {
+    await resender.drop(batch)
+    return []
+  },
+}
+
+export type BatchVerb = keyof typeof batchWork
+
+export async function changeLetters(
+  letters: DeadLetters,
+  resender: DeadLetterResender,
+  sight: Sight,
+  verb: BatchVerb,
+  body: Readonly<Record<string, unknown>>,
+): Promise<DeadLetterBatch> {
+  const { batch, next } = await batchFor(letters, sight, body)
+  const refusals = await batchWork[verb](resender, batch)
+  return {
+    done: batch.length - refusals.length,
+    refused: refusals.length,
+    refusals: refusals.slice(0, refusalsShown).map(({ letter, reason }) => ({ id: letter.id, reason })),
+    next_before_id: next,
+  }
+}
+
+async function batchFor(
+  letters: DeadLetters,
+  sight: Sight,
+  body: Readonly<Record<string, unknown>>,
+): Promise<{ batch: Letter[]; next: string | null }> {
+  const names = ['before_id', ...selectingNames] as const
+  checkNames(body, names, 'selection of dead letters')
+  for (const [name, value] of Object.entries(body))
+    if (typeof value !== 'string') throw badRequest(`"${name}" is ${scalarShown(value)}: a text is needed.`)
+  const selection = body as { readonly [Name in (typeof names)[number]]?: string }
+  const wanted = { ...searchFor(selection), before: placeOf(selection.before_id) }
+  const batch: Letter[] = []
+  let bytes = 0
+  const end = await letters.search(sight, wanted, (letter) => {
+    bytes += letter.data.length
+    return batch.push(letter) === batchMax || bytes > batchBytesMax
+  })
+  return { batch, next: end === undefined ? null : placeId(end.before) }
+}
+
+/**
+ * Sends a letter again. A corrected `record` names `accountId`, so that it can't become one of another account's edge;
+ * undefined for an operator, who may name any.
+ */
+export async function resendLetter(
+  resender: DeadLetterResender,
+  letter: Letter,
+  body: Readonly<Record<string, unknown>>,
+  accountId: string | undefined,
+): Promise<void> {
+  checkNames(body, ['record'], 'request to send a dead letter again')
+  const { record = null } = body
+  if (record !== null) return resender.resendEdited(letter, editedRecord(letter, record, accountId))
+  const [refusal] = await resender.resend([letter])
+  if (refusal !== undefined)
+    throw conflict(`The dead letter ${letter.id} can't be sent again. ${refusal.reason}`)
+}
+
+function editedRecord({ type, data }: Letter, record: unknown, accountId: string | undefined): Uint8Array {
+  if (type !== 'record') throw badRequest('"record" is given, but the dead letter is no record.')
+  if (typeof record !== 'object' || record === null || Array.isArray(record))
+    throw badRequest(`"record" is ${scalarShown(record)}: an object is needed.`)
+  const { account_id = accountId, record_id = recordIdIn(data) } = record as Record<string, unknown>
+  if (accountId !== undefined && account_id !== accountId)
+    throw badRequest('"record.account_id" is not your account.')
+  const bytes = Buffer.from(JSON.stringify({ ...record, record_id, account_id }))
+  const checked = parseRecord(bytes)
+  if (!checked.ok) throw badRequest(`"record" is not valid: ${checked.problem.msg}`)
+  return bytes
+}
+
+function recordIdIn(data: Uint8Array): unknown {
+  try {
+    return (JSON.parse(Buffer.from(data).toString()) as { record_id?: unknown } | null)?.record_id
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,108 @@
+/** Query parameters and answers that all operations on dead letters share. */
+import { isUtf8 } from 'node:buffer'
+import { isoMillis } from '../core/clock.js'
+import { badRequest, notFound, shown } from '../core/errors.js'
+import { logFilterCharsMax } from '../core/limits.js'
+import { Type } from '../core/schema.js'
+import type { ApiContext } from '../http/context.js'
+import { checkEverPresent, destinationResources } from '../http/lists/query-ids.js'
+import { timeOf, timeParameters } from '../http/lists/query-values.js'
+import type { Links } from '../resource/define.js'
+import type { DeadLetter, WholeDeadLetter } from '../shape/dead-letter.js'
+import { deadLetterTypes } from '../wire/dead-letter.js'
+import { compileReasonPattern } from '../wire/reason-pattern.js'
+import { placeOfReason } from './dead-letter-place.js'
+import type { DeadLetters, Sight } from './dead-letters.js'
+import { type Letter, type LetterPlace, type LetterSearch, placeIn } from './letters-of-message.js'
+
+export const deadLettersPath = '/dead_letters'
+
+export const deadLettersTag = {
+  name: 'dead letters',
+  description:
+    'Records that are invalid and events that their destination refuses for good, each set aside with the reason. They are kept for the retention of the deployment.',
+}
+
+const text = (description: string) => Type.Optional(Type.String({ description }))
+
+/** The parameters that select letters. */
+export const selectingSchemas = {
+  type: Type.Optional(Type.Enum([...deadLetterTypes], { description: 'What was set aside.' })),
+  reason: text('Exactly this reason; `…` stands for any text, as in the reasons of groups.'),
+  destination_id: text('Events for this destination.'),
+  ...timeParameters,
+}
+
+export const selectingNames = Object.keys(selectingSchemas) as (keyof typeof selectingSchemas)[]
+
+export type Selecting = { readonly [Name in keyof typeof selectingSchemas]?: string | undefined }
+
+export function searchFor({ type, reason, destination_id, since, until }: Selecting): LetterSearch {
+  for (const [name, value] of Object.entries({ reason, destination_id }))
+    if (value === '' || (value?.length ?? 0) > reasonCharsMax)
+      throw badRequest(`"${name}" must have 1 to ${reasonCharsMax} characters.`)
+  const known = deadLetterTypes.find((each) => each === type)
+  if (type !== undefined && known === undefined)
+    throw badRequest(`"type" is ${shown(type)}: ${deadLetterTypes.join(', ')} are allowed.`)
+  return {
+    type: known,
+    isReason: reason === undefined ? undefined : compileReasonPattern(reason),
+    destinationId: destination_id,
+    sinceMs: timeOf('since', since),
+    untilMs: timeOf('until', until),
+  }
+}
+
+/** Throws an error for the id of a destination that the account never had. */
+export async function checkDestination(context: ApiContext, accountId: string, id: unknown): Promise<void> {
+  if (typeof id === 'string' && id !== '')
+    await checkEverPresent(context, accountId, 'destination_id', id, destinationResources)
+}
+
+/** A reason has at most 500 characters. */
+const reasonCharsMax = 2 * logFilterCharsMax
+
+/** The place of a letter in the list, which another one's id may name, too. */
+export function placeOf(text: string | undefined): LetterPlace | undefined {
+  if (text === undefined) return undefined
+  const place = placeIn(text)
+  if (place !== undefined) return place
+  throw badRequest(`"before_id" is ${shown(text)}: the id of a dead letter is needed, "dl_" and digits.`)
+}
+
+export async function letterCalled(letters: DeadLetters, sight: Sight, id: string): Promise<Letter> {
+  const letter = await letters.get(sight, id)
+  if (letter !== undefined) return letter
+  throw notFound(`There is no dead letter ${shown(id)}.`)
+}
+
+export const shownLetter = (
+  { id, type, origin, storedAtMs, data }: Letter,
+  links: Pick<Links, 'uri'>,
+): DeadLetter => ({
+  id,
+  uri: links.uri(`${deadLettersPath}/${id}`),
+  at: isoMillis(storedAtMs),
+  type,
+  reason: origin.reason,
+  sequence: origin.sequence,
+  line: origin.line,
+  subject: origin.subject,
+  destination_id: origin.destinationId,
+  event_id: origin.eventId,
+  size: origin.originalSize ?? data.length,
+  is_truncated: origin.originalSize !== null,
+})
+
+export function wholeLetter(letter: Letter, links: Pick<Links, 'uri'>): WholeDeadLetter {
+  const { data, origin } = letter
+  const bytes = Buffer.from(data)
+  const isText = isUtf8(bytes)
+  return {
+    ...shownLetter(letter, links),
+    text: isText ? bytes.toString() : null,
+    base64: isText ? null : bytes.toString('base64'),
+    // The end of a part is no fault.
+    place: origin.originalSize === null ? placeOfReason(origin.reason, bytes) : null,
+  }
+}

@@ -1,0 +1,129 @@
+/**
+ * Delivery states of destinations, requested from the deliverers. If they answer late, on a busy machine, their last
+ * report is returned with its time. Only after some seconds of silence is the state "no deliverer answers".
+ */
+import { isoMillis, now } from '../core/clock.js'
+import type { LaneReport, LaneState, LaneStatus } from '../deliver/health.js'
+import { unansweredCause } from '../shape/delivery-status.js'
+import type { Usage } from '../wire/delivery-attempts.js'
+import { type LastOutcomes, laterOutcomes } from '../wire/last-outcomes.js'
+import { probeSubject, statusSubject } from '../wire/names.js'
+
+/** Sends a request to all deliverers and resolves with the replies in time; undefined without a subscriber. */
+type Gather = (subject: string, data: string, waitMs: number) => Promise<Uint8Array[] | undefined>
+
+/** The state of all lanes together; `as_of` is the time of the report, null if there was none. */
+type DeliveryState = Omit<LaneStatus, 'cause' | keyof LastOutcomes> & {
+  readonly cause: string | null
+  readonly as_of: string | null
+  /** What each lane has used, if it says so. */
+  readonly usages: readonly Usage[]
+}
+
+interface Heard {
+  readonly lanes: readonly LaneReport[]
+  readonly atMs: number
+}
+
+export interface StatesSettings {
+  /** How long one round waits for the deliverers; the client waits, too. */
+  readonly answerWaitMs: number
+  /** A report older than this is requested again, for as long as this. */
+  readonly freshMs: number
+  /** After this time without any reply the state is "no deliverer answers". */
+  readonly silenceMs: number
+}
+
+const settingsDefault: StatesSettings = { answerWaitMs: 300, freshMs: 2_000, silenceMs: 10_000 }
+
+/** Destinations whose last report is kept. */
+const rememberedMax = 10_000
+
+export class DeliveryStates {
+  readonly #gather: Gather
+  readonly #settings: StatesSettings
+  readonly #heard = new Map<string, Heard>()
+  /** Time of the first request since the last reply of any deliverer. */
+  #silentSinceMs: number | undefined
+
+  constructor(gather: Gather, settings: Partial<StatesSettings> = {}) {
+    this.#gather = gather
+    this.#settings = { ...settingsDefault, ...settings }
+  }
+
+  /** `known`: outcomes of earlier lanes, from the books. */
+  async of(destinationId: string, known: LastOutcomes): Promise<DeliveryState & LastOutcomes> {
+    const heard = await this.#latest(destinationId)
+    return heard === undefined ? { ...this.#unanswered(destinationId), ...known } : merged(heard, known)
+  }
+
+  /** Tells deliverers to try now; the worst of their states before, undefined if none answers. */
+  async tryNow(destinationId: string): Promise<LaneStatus | undefined> {
+    const lanes = lanesIn(await this.#gather(probeSubject, destinationId, this.#settings.answerWaitMs))
+    return lanes.length === 0 ? undefined : worstOf(lanes)
+  }
+
+  async #latest(id: string): Promise<Heard | undefined> {
+    const { answerWaitMs, freshMs, silenceMs } = this.#settings
+    const askedMs = now()
+    for (;;) {
+      const isListened = await this.#ask(id, answerWaitMs)
+      const heard = this.#heard.get(id)
+      if (heard !== undefined && heard.atMs >= askedMs) return heard
+      if (now() - (this.#silentSinceMs ?? now()) >= silenceMs) return undefined
+      if (!isListened) return heard
+      // A recent report is good enough; an older one is worth another round, none at all is worth many.
+      const patienceMs = heard === undefined ? silenceMs : askedMs - heard.atMs < freshMs ? 0 : freshMs
+      if (now() - askedMs >= patienceMs) return heard
+    }
+  }
+
+  /** Asks once and keeps the report; false without a subscriber. */
+  async #ask(id: string, waitMs: number): Promise<boolean> {
+    const askedMs = now()
+    const answers = await this.#gather(statusSubject, id, waitMs)
+    if (answers === undefined || answers.length === 0) this.#silentSinceMs ??= askedMs
+    else this.#silentSinceMs = undefined
+    const lanes = lanesIn(answers)
+    if (lanes.length > 0) this.#remember(id, { lanes, atMs: now() })
+    return answers !== undefined
+  }
+
+  #remember(id: string, heard: Heard): void {
+    this.#heard.delete(id)
+    this.#heard.set(id, heard)
+    for (const oldest of this.#heard.keys()) {
+      if (this.#heard.size <= rememberedMax) break
+      this.#heard.delete(oldest)
+    }
+  }
+
+  #unanswered(id: string): DeliveryState {
+    const heard = this.#heard.get(id)
+    return {
+      state: 'paused',
+      cause: unansweredCause,
+      since: isoMillis(this.#silentSinceMs ?? now()),
+      as_of: heard === undefined ? null : isoMillis(heard.atMs),
+      usages: [],
+    }
+  }
+}
+
+const lanesIn = (answers: readonly Uint8Array[] | undefined): LaneReport[] =>
+  (answers ?? [])
+    .map((answer) => JSON.parse(Buffer.from(answer).toString()) as LaneReport | null)
+    .filter((lane) => lane !== null)
+
+const worst: readonly LaneState[] = ['healthy', 'throttled', 'failing', 'paused']
+
+/** The lane in the worst state, of all lanes of a destination. */
+export const worstOf = <Lane extends { readonly state: LaneState }>(lanes: readonly Lane[]): Lane =>
+  lanes.toSorted((a, b) => worst.indexOf(b.state) - worst.indexOf(a.state))[0]!
+
+/** One state for all lanes: the worst; the last success and the last error of any present or earlier lane. */
+function merged({ lanes, atMs }: Heard, known: LastOutcomes): DeliveryState & LastOutcomes {
+  const { usage: _, ...lane } = worstOf(lanes)
+  const usages = lanes.flatMap(({ usage }) => usage ?? [])
+  return { ...lane, ...lanes.reduce(laterOutcomes, known), as_of: isoMillis(atMs), usages }
+}

@@ -1,0 +1,203 @@
+/**
+ * Start here: what an operator sees and does: the state of delivery, dead letters, replays, and announcements of what
+ * happened. This file: a test event, a check, and the delivery status over all processes.
+ */
+import type { Books } from '../books/books.js'
+import { dropReasons } from '../books/dropped.js'
+import type { BooksKeeper } from '../books/keeper.js'
+import { isoMillis, now, sleep } from '../core/clock.js'
+import { fail, type Result } from '../core/errors.js'
+import { newId } from '../core/ids.js'
+import type { Sealer } from '../core/seal.js'
+import { warningMs } from '../core/warning-time.js'
+import type { DestinationConfig, Fault, Finding } from '../deliver/destination.js'
+import type { LaneStatus } from '../deliver/health.js'
+import { kindNamed } from '../deliver/kinds.js'
+import { oldestPack } from '../deliver/oldest-pack.js'
+import {
+  checkDestination,
+  type DestinationAccess,
+  sendTestEvent,
+  type TestEvent,
+} from '../deliver/test-event.js'
+import { testEventJson } from '../event/event-schemas.js'
+import type { StoredMessage } from '../nats/messages.js'
+import type { Nats } from '../nats/nats.js'
+import type { Row } from '../resource/define.js'
+import { chosenTarget, keepsRecords } from '../resource/event-destination.js'
+import { billingOf } from '../shape/billing.js'
+import {
+  adviceFor,
+  type DeliveryStatus,
+  type DestinationCheck,
+  unfoundAdvice,
+} from '../shape/delivery-status.js'
+import { destinationConfig } from '../view/destinations.js'
+import type { SecretsView } from '../view/secrets-view.js'
+import { attemptsMax, type DeliveryAttempt } from '../wire/delivery-attempts.js'
+import { attemptsSubject } from '../wire/names.js'
+import { destinationIn } from '../wire/pack-message.js'
+import type { BehindDestinations } from './behind-destinations.js'
+import { DeliveryStates } from './delivery-states.js'
+
+export interface DestinationOperations {
+  /** Sends an event of the type `test.v0`, and tries to deliver if it is accepted; the reason if the destination did not accept it in time. */
+  sendTestEvent(row: Row): Promise<{ eventId: string } | { refusal: string }>
+  /** Finds out whether the destination could be delivered to, without writing to it; if so, tries now. */
+  check(row: Row): Promise<DestinationCheck>
+  /** Tries to deliver now, unless it is paused by hand; the state before, undefined if no deliverer answers. */
+  tryNow(row: Row): Promise<LaneStatus | undefined>
+  status(row: Row): Promise<DeliveryStatus>
+  /** The last requests, the newest first; undefined if no deliverer answers. */
+  attempts(row: Row): Promise<readonly DeliveryAttempt[] | undefined>
+}
+
+/** For a test event or a check. */
+const answerWithinMs = 10_000
+
+interface DestinationOperationsDeps {
+  readonly nats: Nats
+  readonly books: BooksKeeper
+  readonly secrets: SecretsView
+  readonly sealer: Sealer
+  readonly access: DestinationAccess
+  readonly behind: Pick<BehindDestinations, 'of'>
+  readonly retentionMs: number
+}
+
+export function destinationOperations(deps: DestinationOperationsDeps): DestinationOperations {
+  const states = new DeliveryStates((subject, data, waitMs) => deps.nats.gather(subject, data, waitMs))
+  return {
+    async sendTestEvent(row) {
+      const config = await configWhenAvailable(row, deps)
+      if (config === undefined) return { refusal: `${notYet.msg} Try again.` }
+      const event = testEventFor(row)
+      const sent = await sendTestEvent(config, event, answerWithinMs, deps.access)
+      if (sent.ok) {
+        await states.tryNow(row.id)
+        return { eventId: event.partitionKey }
+      }
+      return {
+        refusal: `The destination did not accept the test event: ${sent.problem.code}: ${sent.problem.msg}`,
+      }
+    },
+
+    async check(row) {
+      const config = await configWhenAvailable(row, deps)
+      const found =
+        config === undefined
+          ? fail(notYet)
+          : await checkDestination(config, testEventFor(row), answerWithinMs, deps.access)
+      if (found.ok) await states.tryNow(row.id)
+      return shownCheck(found, row)
+    },
+
+    tryNow: (row) => states.tryNow(row.id),
+
+    attempts: (row) => attemptsOf(deps.nats, row.id),
+
+    async status(row) {
+      const { books } = deps.books
+      const { kind, packing } = chosenTarget(row['target'] as never)
+      const [{ usages, ...state }, oldest, behind] = await Promise.all([
+        states.of(row.id, books.lastOutcomes(row.id)),
+        oldestPack(deps.nats, row.id),
+        deps.behind.of(row.id),
+      ])
+      const { backlog: events, ...counts } = books.destination(row.id)
+      const backlog = { events, ...timesOf(events === 0 ? undefined : oldest, row, deps.retentionMs) }
+      return {
+        ...state,
+        advice: joined(
+          adviceFor(state.cause, row, behind, ifNear(backlog.expires_at, deps.retentionMs), state.last_error),
+          events > 0 && oldest === undefined && !hasOpenPack(books, row.id) ? unfoundAdvice(events) : null,
+        ),
+        backlog,
+        dropped: droppedOf(books, row.id),
+        behind,
+        counts,
+        billing: billingOf(kindNamed(kind), packing, usages),
+      }
+    },
+  }
+}
+
+function shownCheck(found: Result<Finding, Fault>, row: Row): DestinationCheck {
+  if (found.ok) {
+    const { mayWrite, proved, notProved } = found.value
+    const result = mayWrite ? 'passed' : 'unproved'
+    return { result, proved: [...proved], not_proved: [...notProved], error: null, advice: null }
+  }
+  const { class: cause, code, msg } = found.problem
+  const error = { code, msg }
+  return {
+    result: 'failed',
+    proved: [],
+    not_proved: [],
+    error,
+    advice: adviceFor(cause, row, null, null, error),
+  }
+}
+
+const droppedOf = (books: Books, id: string): DeliveryStatus['dropped'] =>
+  dropReasons.flatMap((reason) =>
+    Object.entries(books.dropped(id, reason).kinds).map(([type, events]) => ({ type, reason, events })),
+  )
+
+/** The secret comes from another bucket than the row. */
+const notYet: Fault = {
+  class: 'transient',
+  code: 'NotAvailable',
+  msg: 'The credentials of the destination are not available yet.',
+}
+
+function testEventFor({ account_id, id }: Row): TestEvent {
+  const eventId = newId('ev_')
+  const timestampMs = now()
+  return { partitionKey: eventId, timestampMs, json: testEventJson(eventId, timestampMs, account_id, id) }
+}
+
+const joined = (...texts: readonly (string | null)[]): string | null =>
+  texts.filter((text) => text !== null).join(' ') || null
+
+const hasOpenPack = ({ openPacks }: Books, id: string): boolean =>
+  [...openPacks.keys()].some((pack) => destinationIn(pack) === id)
+
+/** When the oldest pack was stored, and when it is dropped. */
+function timesOf(oldest: StoredMessage | undefined, row: Row, retentionMs: number) {
+  if (oldest === undefined) return { oldest_at: null, expires_at: null }
+  const expires_at = keepsRecords(row) ? null : isoMillis(oldest.storedAtMs + retentionMs)
+  return { oldest_at: isoMillis(oldest.storedAtMs), expires_at }
+}
+
+/** A time that is not further away than that of the warning. */
+const ifNear = (expiresAt: string | null, retentionMs: number): string | null =>
+  expiresAt !== null && Date.parse(expiresAt) - now() < warningMs(retentionMs) ? expiresAt : null
+
+const secretLooks = 40
+const secretLookMs = 50
+
+/** Waits for the row's secret, which comes from another bucket and can arrive later than the row. */
+async function configWhenAvailable(
+  row: Row,
+  { secrets, sealer }: Pick<DestinationOperationsDeps, 'secrets' | 'sealer'>,
+): Promise<DestinationConfig | undefined> {
+  for (let look = 1; ; look += 1) {
+    const config = destinationConfig(row, secrets, sealer)
+    if (config !== undefined || look === secretLooks) return config
+    await sleep(secretLookMs)
+  }
+}
+
+/** How long the deliverers have to answer; the client waits, too. */
+const answerWaitMs = 500
+
+/** Asks all deliverers. */
+async function attemptsOf(nats: Pick<Nats, 'gather'>, id: string) {
+  const answers = await nats.gather(attemptsSubject, id, answerWaitMs)
+  if (answers === undefined || answers.length === 0) return undefined
+  return answers
+    .flatMap((answer) => (JSON.parse(Buffer.from(answer).toString()) as DeliveryAttempt[] | null) ?? [])
+    .toSorted((a, b) => (a.at < b.at ? 1 : -1))
+    .slice(0, attemptsMax)
+}

@@ -1,0 +1,144 @@
+/**
+ * Warns of events that will be dropped for their age (`deliver/expiry.ts`), some hours before: a metric, a log line, and an
+ * operator event to the account of the destination.
+ *
+ * A destination is warned of when its oldest pack is that old and is still the oldest at the next look: one that works
+ * through an old backlog needs no warning. Time is cut into windows of the length of the warning, as for dead letters: a
+ * long outage is announced once for the packs of each window, by whichever process is first.
+ */
+import { every, isoMillis, now, type Timer } from '../core/clock.js'
+import { eachOf } from '../core/concurrency.js'
+import { messageOf } from '../core/errors.js'
+import type { Level } from '../core/telemetry/metrics.js'
+import type { Occurrences } from '../core/telemetry/occurrences.js'
+import { warningMs } from '../core/warning-time.js'
+import { oldestPack } from '../deliver/oldest-pack.js'
+import { operatorEventJson } from '../event/operator-event.js'
+import type { Nats } from '../nats/nats.js'
+import type { Links, Row } from '../resource/define.js'
+import { eventDestination, keepsRecords } from '../resource/event-destination.js'
+import { expiryAdvice } from '../shape/delivery-status.js'
+import { deliveriesStream, deliverySubject } from '../wire/names.js'
+import { announce } from '../wire/operator-events.js'
+import { others, targetOf } from './behind-destinations.js'
+
+const lookEveryMs = { min: 1_000, max: 60_000 }
+const readsAtOnce = 8
+
+interface ExpiringEventsOptions {
+  readonly nats: Pick<
+    Nats,
+    'streamInfo' | 'subjectCounts' | 'consumerInfo' | 'nextMessage' | 'lastMessage' | 'publishAfter'
+  >
+  readonly destinationOf: (id: string) => Row | undefined
+  /** Events that wait for a destination. */
+  readonly backlogOf: (id: string) => number
+  readonly links: Pick<Links, 'of'>
+  readonly retentionMs: number
+  /** How many destinations the metrics name. */
+  readonly namedMax: number
+  readonly occurrences: Pick<Occurrences, 'backlogExpiry' | 'eventsExpiring' | 'expiryUnwatched'>
+}
+
+/** A destination whose oldest pack is nearly too old. */
+interface Expiring {
+  readonly row: Row
+  readonly sequence: number
+  readonly storedAtMs: number
+}
+
+export class ExpiringEvents {
+  readonly #options: ExpiringEventsOptions
+  readonly #warningMs: number
+  readonly #timer: Timer
+  /** At the last look, by destination. */
+  #seen: ReadonlyMap<string, Expiring> = new Map()
+  /** Those that were seen twice; the one whose events are dropped first is the first one. */
+  #stuck: readonly Expiring[] = []
+
+  constructor(options: ExpiringEventsOptions) {
+    this.#options = options
+    this.#warningMs = warningMs(options.retentionMs)
+    const everyMs = Math.max(lookEveryMs.min, Math.min(lookEveryMs.max, this.#warningMs / 10))
+    this.#timer = every(everyMs, () =>
+      this.lookAt(now()).catch((error: unknown) =>
+        options.occurrences.expiryUnwatched({ reason: messageOf(error) }),
+      ),
+    )
+    options.occurrences.backlogExpiry(() => this.#levels())
+  }
+
+  async lookAt(nowMs: number): Promise<void> {
+    const before = this.#seen
+    const seen = await this.#expiring(nowMs)
+    this.#seen = seen
+    this.#stuck = [...seen]
+      .filter(([id, { sequence }]) => before.get(id)?.sequence === sequence)
+      .map(([, expiring]) => expiring)
+      .sort((a, b) => a.storedAtMs - b.storedAtMs)
+    for (const expiring of this.#stuck) await this.#announce(expiring, nowMs)
+  }
+
+  async #expiring(nowMs: number): Promise<ReadonlyMap<string, Expiring>> {
+    const { nats, destinationOf, retentionMs } = this.#options
+    const beforeMs = nowMs - retentionMs + this.#warningMs
+    const found = new Map<string, Expiring>()
+    const state = (await nats.streamInfo(deliveriesStream))?.state
+    if (state === undefined || state.messages === 0 || Date.parse(state.first_ts) > beforeMs) return found
+    const head = deliverySubject('')
+    const subjects = Object.keys(await nats.subjectCounts(deliveriesStream, deliverySubject('*')))
+    await eachOf(subjects, readsAtOnce, async (subject) => {
+      const id = subject.slice(head.length)
+      const row = destinationOf(id)
+      if (row === undefined || keepsRecords(row)) return
+      const oldest = await oldestPack(nats, id)
+      if (oldest === undefined || oldest.storedAtMs > beforeMs) return
+      found.set(id, { row, sequence: oldest.sequence, storedAtMs: oldest.storedAtMs })
+    })
+    return found
+  }
+
+  async #announce({ row, storedAtMs }: Expiring, nowMs: number): Promise<void> {
+    const { nats, backlogOf, links, retentionMs, occurrences } = this.#options
+    const { id, account_id: accountId } = row
+    const position = Math.floor(storedAtMs / this.#warningMs) * this.#warningMs
+    const expires_at = isoMillis(storedAtMs + retentionMs)
+    const backlog = backlogOf(id)
+    const json = operatorEventJson({
+      kind: 'events_expiring.v0',
+      accountId,
+      identity: [id, String(position)],
+      at: nowMs,
+      object: {
+        event_destination: { id, uri: links.of(eventDestination.kind, id) },
+        description: (row['description'] as string | null | undefined) ?? null,
+        backlog,
+        first_dropped_at: expires_at,
+        advice: expiryAdvice(expires_at),
+      },
+    })
+    const isNew = await announce(nats, { accountId, topic: `expiring-${id}`, position, at: nowMs, json })
+    if (isNew) occurrences.eventsExpiring({ destination_id: id, backlog, first_dropped_at: expires_at })
+  }
+
+  /** Names the destinations whose events are dropped first. */
+  #levels(): Level<'destination' | 'target'>[] {
+    const { namedMax, retentionMs } = this.#options
+    const secondsOf = ({ storedAtMs }: Expiring): number =>
+      Math.max(0, storedAtMs + retentionMs - now()) / 1000
+    const named = this.#stuck
+      .slice(0, namedMax)
+      .map(
+        (each): Level<'destination' | 'target'> => [
+          { destination: each.row.id, target: targetOf(each.row) },
+          secondsOf(each),
+        ],
+      )
+    const next = this.#stuck[namedMax]
+    return next === undefined ? named : [...named, [{ destination: others, target: others }, secondsOf(next)]]
+  }
+
+  close(): void {
+    this.#timer.stop()
+  }
+}

@@ -1,0 +1,151 @@
+/**
+ * The letters of a stored message: one, or many records of one message of records (`wire/shared-dead-letters.ts`) without
+ * those that were sent again or dropped. The place of a letter is the sequence of its message and, if it shares that, its
+ * line.
+ */
+import { hash128 } from '../core/ids.js'
+import type { OwnerOf } from '../insight/dead-letter-owner.js'
+import type { StoredMessage } from '../nats/messages.js'
+import { type DeadLetterOrigin, type DeadLetterType, deadLetterTypeOf } from '../wire/dead-letter.js'
+import type { SequenceSet } from '../wire/sequence-set.js'
+import { lettersIn, type StoredLetters } from '../wire/shared-dead-letters.js'
+import { type RemovableLetter, type RemovedLettersNats, removedLines } from './removed-letters.js'
+
+/** Letters of a message that are looked at before others get their turn. */
+export const lettersPerTurn = 500
+
+/** A dead letter. */
+export interface Letter extends RemovableLetter {
+  readonly id: string
+  readonly type: DeadLetterType
+  readonly origin: DeadLetterOrigin
+  /** Undefined if it belongs to no account. */
+  readonly owner: string | undefined
+  /** The run of the stream's sequences. */
+  readonly since: string
+  readonly storedAtMs: number
+  readonly data: Uint8Array
+}
+
+/** A place in the list. */
+export interface LetterPlace {
+  readonly sequence: number
+  /** Undefined: before all lines of the message. */
+  readonly line?: number | undefined
+}
+
+/** Which letters are wanted. */
+export interface LetterSearch {
+  readonly type?: DeadLetterType | undefined
+  readonly destinationId?: string | undefined
+  readonly isReason?: ((reason: string) => boolean) | undefined
+  readonly sinceMs?: number | undefined
+  readonly untilMs?: number | undefined
+  /** Only letters before this place of the stream. */
+  readonly before?: LetterPlace | undefined
+}
+
+/** Undefined for a message that holds no letters: it names removed ones. */
+export async function lettersOfMessage(
+  nats: Pick<RemovedLettersNats, 'lastMessage'>,
+  message: StoredMessage,
+  since: string,
+): Promise<LettersOfMessage | undefined> {
+  const type = deadLetterTypeOf(message.subject)
+  if (type === undefined) return undefined
+  const { sequence, storedAtMs, data, headers } = message
+  const letters = lettersIn(data, (name) => headers.get(name))
+  const id = letterId(since, sequence, storedAtMs)
+  const removed = letters.areShared ? (await removedLines(nats, sequence, id)).lines : undefined
+  return new LettersOfMessage({ id, type, since, sequence, storedAtMs, letters, removed })
+}
+
+interface MessageOfLetters {
+  readonly id: string
+  readonly type: DeadLetterType
+  readonly since: string
+  readonly sequence: number
+  readonly storedAtMs: number
+  readonly letters: StoredLetters
+  /** Lines of letters that are there no more; undefined for a letter that has the message alone. */
+  readonly removed: SequenceSet | undefined
+}
+
+export class LettersOfMessage {
+  readonly #message: MessageOfLetters
+
+  constructor(message: MessageOfLetters) {
+    this.#message = message
+  }
+
+  get size(): number {
+    return this.#message.letters.size
+  }
+
+  /** The last letter before a line; -1 if there is none. */
+  placeBefore(line: number | undefined): number {
+    const { letters } = this.#message
+    let end = letters.size
+    if (line === undefined || !letters.areShared) return end - 1
+    let start = 0
+    while (start < end) {
+      const middle = (start + end) >>> 1
+      if (letters.lineAt(middle) < line) start = middle + 1
+      else end = middle
+    }
+    return end - 1
+  }
+
+  placeOf(at: number): LetterPlace {
+    const { sequence, letters } = this.#message
+    return letters.areShared ? { sequence, line: letters.lineAt(at) } : { sequence }
+  }
+
+  isWanted(at: number, wanted: LetterSearch): boolean {
+    const { type, letters } = this.#message
+    if (wanted.type !== undefined && wanted.type !== type) return false
+    if (wanted.isReason?.(letters.reasonAt(at)) === false) return false
+    return wanted.destinationId === undefined || wanted.destinationId === letters.at(at).origin.destinationId
+  }
+
+  /** Undefined if it was removed. */
+  letterAt(at: number, ownerOf: OwnerOf): Letter | undefined {
+    const { id, type, since, sequence, storedAtMs, letters, removed } = this.#message
+    const line = removed === undefined ? undefined : letters.lineAt(at)
+    if (line !== undefined && removed?.has(line) === true) return undefined
+    const { origin, data } = letters.at(at)
+    return {
+      id: line === undefined ? id : `${id}-${line}`,
+      messageId: id,
+      type,
+      origin,
+      owner: ownerOf(origin, data),
+      sequence,
+      shared: line === undefined ? undefined : { line, letters: letters.size },
+      since,
+      storedAtMs,
+      data,
+    }
+  }
+}
+
+const hashDigits = 12
+/** With the line of a letter that shares its message. */
+const idForm = /^dl_[0-9a-f]{12}(\d{1,15})(?:-(\d{1,9}))?$/
+
+/** Names a message, also after its stream was recreated or restored and its sequence belongs to another one. */
+function letterId(since: string, sequence: number, storedAtMs: number): string {
+  const hash = Buffer.from(hash128(since, String(sequence), String(storedAtMs)), 'base64url').toString('hex')
+  return `dl_${hash.slice(0, hashDigits)}${sequence}`
+}
+
+/** The id of a place in the list where no letter of the account needs to be. */
+export const placeId = ({ sequence, line }: LetterPlace): string =>
+  `dl_${'0'.repeat(hashDigits)}${sequence}${line === undefined ? '' : `-${line}`}`
+
+/** Undefined for a text that is no id of a dead letter. */
+export function placeIn(id: string): LetterPlace | undefined {
+  const [, sequence, line] = idForm.exec(id) ?? []
+  if (sequence === undefined || Number(sequence) === 0) return undefined
+  return { sequence: Number(sequence), line: line === undefined ? undefined : Number(line) }
+}

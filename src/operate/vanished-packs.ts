@@ -1,0 +1,172 @@
+/**
+ * Finds packs that **vanished**: the books say that they wait, but they are not in the stream of deliveries any more.
+ * Someone purged it or deleted messages, or it was recreated or restored to an earlier state. They are entered in the
+ * ledger, which counts their events as dropped, so that no backlog stays for ever.
+ *
+ * Nothing that is still to be delivered may be counted:
+ *
+ * - A pack is in the books once it was stored, so it is never one on its way to the stream. Records that wait for a
+ *   destination that is behind, or for a replay, made no pack yet.
+ * - A deliverer enters a pack in the ledger before it acknowledges it, and only then does it leave the stream. So if it
+ *   was delivered, expired or moved to the dead letters, the ledger says so before this process can miss it, and the
+ *   books ignore our entry. It does not matter how late our books are, how many APIs look, and when they restart.
+ * - A pack that is redelivered, or waits for it, is in the stream.
+ * - A deliverer can have in hand what was removed from the stream, and still deliver it. So deliverers are asked, and a
+ *   pack counts only after it was missing, and in no one's hands, for longer than a deliverer that stops may take.
+ *   If none answers, nothing counts. Only one that is frozen for longer, while another one answers, is not noticed:
+ *   should it deliver such a pack later, its events count as dropped.
+ *
+ * The stream says how many packs it has of each destination, so mostly nothing is read. To find out which ones are
+ * missing, packs must be read, and these are large: a few at each look.
+ */
+import { type LedgerEntry, writeEntries } from '../books/ledger.js'
+import type { OpenPack } from '../books/open-pack.js'
+import { every, now, type Timer } from '../core/clock.js'
+import { messageOf } from '../core/errors.js'
+import { getOrMake } from '../core/maps.js'
+import type { Occurrences } from '../core/telemetry/occurrences.js'
+import { messageIdHeader } from '../nats/messages.js'
+import type { Nats } from '../nats/nats.js'
+import { deliveriesStream, deliverySubject, heldPacksSubject } from '../wire/names.js'
+import { destinationIn } from '../wire/pack-message.js'
+
+const lookEveryMs = 5_000
+/** A deliverer that stops delivers for up to 8 s what it has in hand (`deliver/destination-run.ts`), and does not answer. */
+const missingForMs = 20_000
+const answerWithinMs = 1_000
+/** Of these packs, deliverers are asked at once; their ids fit a message. */
+const askedMax = 5_000
+const readsPerLookMax = 20
+const patience = { patienceMs: 5_000 }
+
+interface VanishedPacksOptions {
+  readonly nats: Pick<Nats, 'streamInfo' | 'subjectCounts' | 'nextMessage' | 'gather' | 'publish'>
+  readonly openPacks: () => ReadonlyMap<string, OpenPack>
+  readonly isDestination: (id: string) => boolean
+  readonly occurrences: Pick<Occurrences, 'expiryUnwatched'>
+}
+
+/** A pack that waits, as the books say. */
+interface WaitingPack {
+  readonly id: string
+  /** 0 in the books of earlier versions. */
+  readonly sequence: number
+}
+
+export class VanishedPacks {
+  readonly #options: VanishedPacksOptions
+  readonly #timer: Timer
+  /** Packs that the stream does not have, and since when they are also in no one's hands. */
+  #missing: ReadonlyMap<string, number> = new Map()
+  /** Where the next pack of a destination is read. */
+  readonly #readFrom = new Map<string, number>()
+  #readsLeft = 0
+
+  constructor(options: VanishedPacksOptions) {
+    this.#options = options
+    this.#timer = every(lookEveryMs, () =>
+      this.lookAt(now()).catch((error: unknown) =>
+        options.occurrences.expiryUnwatched({ reason: messageOf(error) }),
+      ),
+    )
+  }
+
+  async lookAt(nowMs: number): Promise<void> {
+    const before = this.#missing
+    const found = (await this.#find()).slice(0, askedMax)
+    const held = await this.#heldOf(found)
+    const sinceOf = (id: string): number => (held?.has(id) === false ? (before.get(id) ?? nowMs) : nowMs)
+    this.#missing = new Map(found.map((id) => [id, sinceOf(id)]))
+    const gone = found.filter((id) => nowMs - sinceOf(id) >= missingForMs)
+    if (gone.length > 0) await this.#enter(gone, nowMs)
+  }
+
+  /** Packs that wait, as the books say, and that the stream does not have. */
+  async #find(): Promise<string[]> {
+    const { nats, openPacks } = this.#options
+    const waiting = this.#waiting()
+    // A missing stream will be made again, or come back.
+    const info = waiting.size === 0 ? undefined : await nats.streamInfo(deliveriesStream)
+    if (info === undefined) return []
+    const counts = await nats.subjectCounts(deliveriesStream, deliverySubject('*'))
+    const stillOpen = openPacks()
+    this.#readsLeft = readsPerLookMax
+    const found: string[] = []
+    for (const [destination, packs] of waiting) {
+      const open = packs.filter(({ id }) => stillOpen.has(id))
+      const stored = counts[deliverySubject(destination)] ?? 0
+      found.push(...(await this.#missingOf(destination, open, stored, info.state.last_seq)))
+    }
+    return found
+  }
+
+  /** By destination. */
+  #waiting(): ReadonlyMap<string, readonly WaitingPack[]> {
+    const { openPacks, isDestination } = this.#options
+    const waiting = new Map<string, WaitingPack[]>()
+    for (const [id, { sequence = 0 }] of openPacks()) {
+      const destination = destinationIn(id)
+      if (isDestination(destination)) getOrMake(waiting, destination, () => []).push({ id, sequence })
+    }
+    return waiting
+  }
+
+  async #missingOf(
+    destination: string,
+    open: readonly WaitingPack[],
+    stored: number,
+    lastSequence: number,
+  ): Promise<readonly string[]> {
+    const within = stored === 0 ? [] : open.filter(({ sequence }) => sequence <= lastSequence)
+    const isWithin = new Set(within)
+    const beyond = open.filter((pack) => !isWithin.has(pack)).map(({ id }) => id)
+    const excess = within.length - stored
+    if (excess <= 0) return beyond
+    const known = within.filter(({ id }) => this.#missing.has(id)).map(({ id }) => id)
+    const read = known.length >= excess ? [] : await this.#read(destination, within)
+    return [...beyond, ...new Set([...known, ...read])]
+  }
+
+  /** Reads some of the packs that the stream has; those between them are missing. */
+  async #read(destination: string, packs: readonly WaitingPack[]): Promise<string[]> {
+    const subject = deliverySubject(destination)
+    const sorted = packs.filter(({ sequence }) => sequence > 0).sort((a, b) => a.sequence - b.sequence)
+    const missing: string[] = []
+    let from = this.#readFrom.get(destination) ?? 1
+    for (; this.#readsLeft > 0; this.#readsLeft -= 1) {
+      const ahead = sorted.filter(({ sequence }) => sequence >= from)
+      if (ahead.length === 0) break
+      const next = await this.#options.nats.nextMessage(deliveriesStream, subject, ahead[0]!.sequence)
+      const end = next?.sequence ?? Number.POSITIVE_INFINITY
+      for (const { id, sequence } of ahead)
+        if (sequence < end || (sequence === end && next?.headers.get(messageIdHeader) !== id))
+          missing.push(id)
+      from = end + 1
+    }
+    // After the last one, the next look begins with the first one.
+    if (sorted.some(({ sequence }) => sequence >= from)) this.#readFrom.set(destination, from)
+    else this.#readFrom.delete(destination)
+    return missing
+  }
+
+  /** Those that deliverers have in hand; undefined if no deliverer answers. */
+  async #heldOf(packs: readonly string[]): Promise<ReadonlySet<string> | undefined> {
+    if (packs.length === 0) return undefined
+    const answers = await this.#options.nats.gather(heldPacksSubject, JSON.stringify(packs), answerWithinMs)
+    if (answers === undefined || answers.length === 0) return undefined
+    return new Set(answers.flatMap((answer) => JSON.parse(Buffer.from(answer).toString()) as string[]))
+  }
+
+  async #enter(packs: readonly string[], nowMs: number): Promise<void> {
+    const ofDestination = new Map<string, string[]>()
+    for (const id of packs) getOrMake(ofDestination, destinationIn(id), () => []).push(id)
+    const entries = [...ofDestination].map(
+      ([destination, ids]): LedgerEntry => ({ type: 'vanished', destination, packs: ids, at: nowMs }),
+    )
+    await writeEntries(this.#options.nats, entries, patience)
+  }
+
+  close(): void {
+    this.#timer.stop()
+  }
+}

@@ -1,0 +1,190 @@
+/**
+ * Start here: the pipeline of records. Messages of records in, packs of events out:
+ *
+ *     pull ▸ walk (parse, find edge, geo, evaluate, produce, route) ▸ packs stored ▸ ledger ▸ acknowledged
+ *
+ * The walk of a record is `process-record.ts`, the frame around a message `intake.ts`, dead letters `dead-records.ts`. A
+ * message that was delivered several times without being acknowledged may have crashed the processes that had it: it
+ * goes through quarantine first. This room never knows the store or the API: configuration comes from `view`.
+ */
+
+import type { LedgerWriter } from '../books/ledger.js'
+import type { SettledInput } from '../books/settled-input.js'
+import { yieldTurn } from '../core/clock.js'
+import { messageOf } from '../core/errors.js'
+import { deliveriesBeforeQuarantine } from '../core/limits.js'
+import { withoutPauses } from '../core/slices.js'
+import type { Occurrences } from '../core/telemetry/occurrences.js'
+import type { Judgement } from '../evaluate/judgement.js'
+import type { PulledMessage } from '../nats/messages.js'
+import type { Nats } from '../nats/nats.js'
+import type { Configuration } from '../produce/compiled-configuration.js'
+import type { GeoLookup } from '../record/geo.js'
+import { recordsStream } from '../wire/names.js'
+import type { CatchUps } from './catch-ups.js'
+import type { CountVector } from './counts.js'
+import { DeadRecords } from './dead-records.js'
+import type { DecisionLog } from './decision-log.js'
+import { FailureReports } from './failure-reports.js'
+import { Intake, type ProcessedMessage } from './intake.js'
+import { LedgerCounts } from './ledger-counts.js'
+import type { InputMessage } from './packs.js'
+import { type BadRecord, type MessageResult, walkMessage } from './process-record.js'
+import { type Quarantine, withoutLines } from './quarantine.js'
+import type { Shares } from './shares.js'
+import { UnservedReports } from './unserved-reports.js'
+
+/** More than a machine processes in half a second if each message holds one record. */
+const ackPendingMax = 50_000
+/** A message of so few bytes, some forty records, is walked without pauses, and no promise is made for it. */
+const atOnceBytesMax = 4 * 1024
+
+type MessageWalking = ReturnType<typeof walkMessage>
+
+interface PipelineDeps {
+  readonly nats: Nats
+  readonly configuration: Configuration
+  readonly geo: GeoLookup
+  readonly ledger: LedgerWriter
+  readonly settled: SettledInput
+  readonly occurrences: Occurrences
+  readonly quarantine: Quarantine
+  readonly decisionLog: DecisionLog
+  readonly shares: Shares
+  readonly catchUps: CatchUps
+}
+
+export class Pipeline {
+  readonly #deps: PipelineDeps
+  readonly #intake: Intake
+  readonly #deadRecords: DeadRecords
+  readonly #failures: FailureReports
+  readonly #unserved: UnservedReports
+  readonly #ledgerCounts = new LedgerCounts()
+
+  constructor(deps: PipelineDeps) {
+    this.#deps = deps
+    const { nats, ledger, settled, occurrences, shares } = deps
+    this.#intake = new Intake({
+      nats,
+      ledger,
+      settled,
+      stream: recordsStream,
+      input: 'records',
+      ackPendingMax,
+      process: (message, input) => this.#process(message, input),
+      packStored: (destination, bytes) => shares.packStored(destination, bytes),
+      unavailable: (error) => occurrences.recordsUnavailable({ reason: messageOf(error) }),
+      unstored: (error, sequence) => occurrences.recordsUnstored({ sequence, reason: messageOf(error) }),
+      stoppedEarly: (messages) => occurrences.stoppedEarly({ input: 'records', messages }),
+    })
+    this.#deadRecords = new DeadRecords({ nats, occurrences, gaveUp: this.#intake.gaveUp })
+    this.#failures = new FailureReports(occurrences, 'record')
+    this.#unserved = new UnservedReports(occurrences)
+  }
+
+  open(): void {
+    this.#intake.open()
+  }
+
+  /** Records wait to be processed. */
+  get isBusy(): boolean {
+    return this.#intake.isBusy
+  }
+
+  #process(message: PulledMessage, input: InputMessage): ProcessedMessage | Promise<ProcessedMessage> {
+    const check = this.#deps.catchUps.shareCheck(input.sequence)
+    if (check !== undefined) return check.then(() => this.#processChecked(message, input))
+    return this.#processChecked(message, input)
+  }
+
+  #processChecked(message: PulledMessage, input: InputMessage): ProcessedMessage | Promise<ProcessedMessage> {
+    if (message.deliveries > deliveriesBeforeQuarantine) return this.#processSuspect(message, input)
+    const result = this.#walk(message, message.data, input)
+    return result instanceof Promise
+      ? result.then((walked) => this.#processed(walked, [], input))
+      : this.#processed(result, [], input)
+  }
+
+  async #processSuspect(message: PulledMessage, input: InputMessage): Promise<ProcessedMessage> {
+    const culprits = await this.#deps.quarantine.culpritsIn(message.data)
+    const walked = await this.#walk(message, withoutLines(message.data, culprits), input)
+    return await this.#processed(walked, culprits, input)
+  }
+
+  #processed(
+    { counts, bad }: MessageResult,
+    culprits: readonly BadRecord[],
+    input: InputMessage,
+  ): ProcessedMessage | Promise<ProcessedMessage> {
+    const processed = this.#counted(withBad(counts, culprits.length))
+    if (bad.length + culprits.length === 0) return processed
+    const dead =
+      culprits.length === 0 ? bad : [...bad, ...culprits].sort((one, other) => one.line - other.line)
+    const parked = { ...processed, alsoStored: this.#deadRecords.store(dead, input) }
+    return this.#deadRecords.isFull ? this.#deadRecords.room().then(() => parked) : parked
+  }
+
+  #counted(counts: CountVector): ProcessedMessage {
+    const entered = this.#ledgerCounts.of(counts)
+    if (!isReported(counts)) return entered
+    return {
+      ...entered,
+      acknowledged: () => {
+        this.#failures.add(counts)
+        this.#unserved.add(counts)
+      },
+    }
+  }
+
+  #walk(
+    { storedAtMs }: PulledMessage,
+    bytes: Uint8Array,
+    input: InputMessage,
+  ): MessageResult | Promise<MessageResult> {
+    const { configuration, geo, decisionLog, catchUps } = this.#deps
+    const { packs } = this.#intake
+    const { sequence } = input
+    const judged = (judgement: Judgement, line: number) =>
+      decisionLog.add(judgement, { storedAtMs, sequence, line })
+    const view = catchUps.viewFor(configuration.current, input)
+    const walk = walkMessage({ bytes, storedAtMs }, { view, geo, buffers: packs, judged })
+    packs.begin(input)
+    return bytes.length > atOnceBytesMax ? this.#walkInTurns(walk) : this.#walkAtOnce(walk)
+  }
+
+  #walkAtOnce(walk: MessageWalking): MessageResult {
+    const { packs } = this.#intake
+    try {
+      return withoutPauses(walk)
+    } finally {
+      packs.end()
+    }
+  }
+
+  async #walkInTurns(walk: MessageWalking): Promise<MessageResult> {
+    const { packs } = this.#intake
+    try {
+      for (let step = walk.next(); ; step = walk.next()) {
+        if (step.done) return step.value
+        await yieldTurn()
+        if (packs.isFull) await packs.roomToFill()
+      }
+    } finally {
+      packs.end()
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#intake.close()
+    this.#failures.close()
+    this.#unserved.close()
+  }
+}
+
+/** Does it hold more than counts? Few messages do: the others need not keep it until they are acknowledged. */
+const isReported = ({ policyFailures, filterFailures, warnings, unserved }: CountVector): boolean =>
+  policyFailures.length + filterFailures.length + warnings.length + unserved.length > 0
+
+const withBad = (counts: CountVector, more: number): CountVector =>
+  more === 0 ? counts : { ...counts, records: counts.records + more, bad: counts.bad + more }

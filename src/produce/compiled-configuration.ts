@@ -1,0 +1,74 @@
+/** The compiled configuration, rebuilt when it changes; changes in quick succession are compiled together. */
+import { after, monotonicMs, type Timer, yieldTurn } from '../core/clock.js'
+import { messageOf } from '../core/errors.js'
+import { changeCoalesceMs } from '../core/limits.js'
+import type { Level } from '../core/telemetry/metrics.js'
+import type { Occurrences } from '../core/telemetry/occurrences.js'
+import type { AnyTrafficEvent } from '../event/define.js'
+import type { View } from '../view/view.js'
+import { buildTrafficView, type TrafficView } from './traffic-view.js'
+
+export class Configuration {
+  readonly #view: View
+  readonly #occurrences: Occurrences
+  readonly #eventKinds: readonly AnyTrafficEvent[]
+  readonly #role: string
+  #current: TrafficView | undefined
+  #building: Promise<void> = Promise.resolve()
+  #timer: Timer | undefined
+  #appliedMs: number | undefined
+
+  /** `role`: of this process, in its metrics. */
+  constructor(view: View, occurrences: Occurrences, eventKinds: readonly AnyTrafficEvent[], role: string) {
+    this.#role = role
+    this.#view = view
+    this.#eventKinds = eventKinds
+    this.#occurrences = occurrences
+    occurrences.configurationAge(() => this.#age())
+    view.onChange(() => {
+      this.#timer ??= after(changeCoalesceMs, () => void this.#buildInTurn())
+    })
+  }
+
+  /** Resolves when there is a configuration to evaluate against. */
+  async open(): Promise<void> {
+    await this.#view.usable
+    await this.#buildInTurn()
+  }
+
+  get current(): TrafficView {
+    if (this.#current === undefined) throw new Error('The configuration is used before it is open.')
+    return this.#current
+  }
+
+  /** One build at a time, so that an older configuration never replaces a newer one. */
+  #buildInTurn(): Promise<void> {
+    this.#building = this.#building.then(() => this.#build())
+    return this.#building
+  }
+
+  async #build(): Promise<void> {
+    // It has every change until now; one that comes while it is built is announced again.
+    this.#timer?.stop()
+    this.#timer = undefined
+    try {
+      this.#current = await buildTrafficView(this.#view.state, this.#current, yieldTurn, this.#eventKinds)
+      this.#appliedMs = monotonicMs()
+      const { revision } = this.#current.policySet
+      this.#occurrences.configurationBuilt({ revision })
+      this.#occurrences.configurationRevision({ role: this.#role }, revision)
+    } catch (error) {
+      this.#occurrences.configurationUnbuilt({ reason: messageOf(error) })
+    }
+  }
+
+  #age(): Level<'role'>[] {
+    return this.#appliedMs === undefined
+      ? []
+      : [[{ role: this.#role }, (monotonicMs() - this.#appliedMs) / 1000]]
+  }
+
+  close(): void {
+    this.#timer?.stop()
+  }
+}

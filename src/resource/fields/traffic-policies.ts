@@ -1,0 +1,167 @@
+/** The traffic policy module of a TCP edge: its shape and limits; expressions are checked when they are saved. */
+import { EntryFaults } from '../../core/entry-faults.js'
+import { badRequest, shown, WeirError } from '../../core/errors.js'
+import {
+  actionsPerPolicyMax,
+  expressionsPerModuleBytesMax,
+  expressionsPerPolicyMax,
+  logMetadataBytesMax,
+  policiesPerDirectionMax,
+  policyNameBytesMax,
+} from '../../core/limits.js'
+import { boundedBytes, mapOf, objectOf, oneOf, orNull, type Static, Type } from '../../core/schema.js'
+import { checkExpression } from '../../expr/expression.js'
+import { inboundScope, outboundScope } from '../../record/policy-scope.js'
+import type { Lookups } from '../define.js'
+import { expressionSchema } from './expression-schema.js'
+import { asIs, defaulted, moduleField } from './fields.js'
+
+const configDescription = 'For log: `{"Metadata": {…}}`, a map that the event will contain. deny has none.'
+
+const action = objectOf(
+  {
+    type: oneOf(['deny', 'log'], 'deny ends the connection; log emits a log.v0 event.'),
+    config: Type.Optional(orNull(mapOf(Type.Unknown()), { description: configDescription })),
+  },
+  { title: 'PolicyActionInput' },
+)
+
+const policy = objectOf(
+  {
+    name: Type.Optional(orNull(boundedBytes(policyNameBytesMax))),
+    expressions: Type.Optional(
+      orNull(Type.Array(expressionSchema, { maxItems: expressionsPerPolicyMax }), {
+        description: 'All must be true; without any, the policy always applies.',
+      }),
+    ),
+    actions: Type.Array(action, { minItems: 1, maxItems: actionsPerPolicyMax }),
+  },
+  { title: 'TrafficPolicyInput' },
+)
+
+const policies = Type.Array(policy, { maxItems: policiesPerDirectionMax })
+
+/** A policy with its omitted parts filled in; a missing name is omitted in responses, too. */
+const wholePolicy = objectOf(
+  {
+    name: Type.Optional(Type.String()),
+    expressions: Type.Array(expressionSchema),
+    actions: Type.Array(
+      objectOf(
+        {
+          type: action.properties.type,
+          config: orNull(mapOf(Type.Unknown()), { description: configDescription }),
+        },
+        { title: 'PolicyAction' },
+      ),
+    ),
+  },
+  { title: 'TrafficPolicy' },
+)
+
+type Action = Static<typeof action>
+type Policy = Static<typeof policy>
+type WholePolicy = Static<typeof wholePolicy>
+type Direction = 'inbound' | 'outbound'
+
+/** Fills in omitted parts; an empty name counts as missing. */
+const completePolicy = ({ name, expressions, actions }: Policy): WholePolicy => ({
+  ...(typeof name === 'string' && name !== '' ? { name } : {}),
+  expressions: expressions ?? [],
+  actions: actions.map(({ type, config }) => ({ type, config: config ?? null })),
+})
+
+const direction = () => ({
+  ...defaulted(policies, [], { column: 'json' }),
+  fallback: [] as WholePolicy[],
+  complete: (list: readonly Policy[]) => list.map(completePolicy),
+  shown: asIs(Type.Array(wholePolicy)),
+})
+
+export const trafficPoliciesModule = moduleField('TrafficPolicies', {
+  inbound: direction(),
+  outbound: direction(),
+})
+
+type Module = Readonly<Record<Direction, readonly WholePolicy[]>>
+
+/** Checks what the schema can't; throws an error that names the places in the request's body. */
+export function checkTrafficPolicies(module: Module, nameInBody: Lookups['nameInBody']): void {
+  const faults = new EntryFaults()
+  let expressionBytes = 0
+  for (const side of ['inbound', 'outbound'] as const) {
+    for (const [index, entry] of module[side].entries()) {
+      const place = nameInBody(`policies.${side}[${index}]`)
+      expressionBytes += checkExpressions(entry, side, place, faults)
+      if (expressionBytes > expressionsPerModuleBytesMax) {
+        throw badRequest(
+          `"${place}.expressions" brings the module to ${expressionBytes} bytes of expressions: at most ${expressionsPerModuleBytesMax} are allowed.`,
+        )
+      }
+      checkActions(entry.actions, side, place, faults)
+    }
+  }
+  faults.throwIfAny()
+}
+
+function checkExpressions(
+  { expressions }: Policy,
+  side: Direction,
+  place: string,
+  faults: EntryFaults,
+): number {
+  let bytes = 0
+  for (const [index, text] of (expressions ?? []).entries()) {
+    bytes += Buffer.byteLength(text)
+    const found = checkExpression<never>(text, side === 'inbound' ? inboundScope : outboundScope)
+    if (found === undefined) continue
+    const entry = `${place}.expressions[${index}]`
+    const sentence = `"${entry}" is not a valid expression: ${found.msg}`
+    faults.add(entry, new WeirError('ERR_INVALID_EXPRESSION', sentence))
+  }
+  return bytes
+}
+
+function checkActions(actions: readonly Action[], side: Direction, place: string, faults: EntryFaults): void {
+  const denyIndex = actions.findIndex(({ type }) => type === 'deny')
+  for (const [index, { type, config }] of actions.entries()) {
+    const entry = `${place}.actions[${index}]`
+    faults.check(entry, () => {
+      if (type === 'deny' && side === 'outbound')
+        throw badRequest(
+          `"${entry}.type" is "deny", which only inbound policies may do: outbound ones may "log".`,
+        )
+      if (denyIndex !== -1 && index > denyIndex)
+        throw badRequest(`"${entry}" comes after a deny and would never run: deny must be the last action.`)
+      if (type === 'log') checkLogConfig(config ?? {}, `${entry}.config`)
+      else if (config !== null) throw configOfDeny(`${entry}.config`)
+    })
+  }
+}
+
+const configOfDeny = (place: string): WeirError =>
+  badRequest(`"${place}" is given, but a deny action has no configuration: leave it out or send null.`)
+
+const isMetadata = (key: string): boolean => key.toLowerCase() === 'metadata'
+
+/** The log action's configuration: the only key is Metadata, in any letter case, with a map. */
+function checkLogConfig(config: Record<string, unknown>, place: string): void {
+  const keys = Object.keys(config)
+  const other = keys.find((key) => !isMetadata(key))
+  if (other !== undefined)
+    throw badRequest(`"${place}" has no field ${shown(other)}: supported are "Metadata".`)
+  const [name, again] = keys
+  if (again !== undefined) {
+    throw badRequest(
+      `"${place}" has the fields "${name}" and "${again}", which mean the same: send only one.`,
+    )
+  }
+  const metadata = name === undefined ? undefined : config[name]
+  if (name === undefined || typeof metadata !== 'object' || metadata === null || Array.isArray(metadata))
+    throw badRequest(`"${place}" must be {"Metadata": {…}}, a map for the log event.`)
+  const bytes = Buffer.byteLength(JSON.stringify(metadata))
+  if (bytes > logMetadataBytesMax)
+    throw badRequest(
+      `"${place}.${name}" has ${bytes} bytes as JSON: at most ${logMetadataBytesMax} are allowed.`,
+    )
+}

@@ -1,0 +1,124 @@
+/**
+ * The commands of an operator (accounts, rights, SQL), run by the process that owns the store. If the service runs,
+ * the command line sends them there over loopback, with the token from its data directory. Otherwise it opens the
+ * store itself.
+ */
+
+import { badRequest, unavailable } from '../core/errors.js'
+import { ReleaseStack } from '../core/release.js'
+import type { AdminCommand } from '../process/admin-server.js'
+import { lockDataDir } from '../process/lock.js'
+import { repairedText } from '../process/readiness.js'
+import { createRoleContext } from '../process/role-context.js'
+import type { Settings } from '../process/settings.js'
+import type { Row } from '../resource/define.js'
+import type { Clickhouse, TextFormat } from '../store/clickhouse/clickhouse.js'
+import { decideHostname, describeReport, listReports } from '../write/abuse-reports.js'
+import {
+  cli,
+  createAccount,
+  createKey,
+  grantRight,
+  listAccounts,
+  listKeys,
+  type NewAccount,
+  revokeRight,
+} from '../write/accounts.js'
+import { reportChanges } from './change-report.js'
+import { answerOperator } from './dead-admin.js'
+import { openLocalNats, withLocalNats } from './local-nats.js'
+import { openDatabase, openStoreParts, type StoreParts } from './store-parts.js'
+
+const formats: Readonly<Record<string, TextFormat>> = {
+  pretty: 'PrettyCompactMonoBlock',
+  tsv: 'TSVWithNames',
+  csv: 'CSVWithNames',
+  json: 'JSONEachRow',
+}
+
+const commands: Readonly<Record<string, (parts: StoreParts, args: AdminCommand) => Promise<string>>> = {
+  async 'account create'({ store, writes }, { name = '', json = '' }) {
+    const made = await createAccount(store, writes, name)
+    if (made === undefined) throw new Error('The generated id is taken already: try again.')
+    return describeMade(made, json)
+  },
+  'account list': async ({ store }, { json = '' }) => listAccounts(store, json !== ''),
+  'account grant': async ({ store }, { account = '', right = '', json = '' }) =>
+    describeRights(await grantRight(store, account, right), json),
+  'account revoke': async ({ store }, { account = '', right = '', json = '' }) =>
+    describeRights(await revokeRight(store, account, right), json),
+  'key create': async ({ store, writes }, { account = '', description = '', rights, expiresIn, json = '' }) =>
+    describeMade(await createKey(store, writes, account, { description, rights, expiresIn }), json),
+  'key list': async ({ store, keyUses }, { account = '', json = '' }) =>
+    listKeys(store, (keyId) => keyUses.lastUse(keyId), account, json !== ''),
+  'abuse list': async (parts, { all = '', json = '' }) => listReports(parts, all !== '', json !== ''),
+  async 'abuse decide'(parts, { report = '', hostname = '', status = '', json = '' }) {
+    const decision = { report_id: report, hostname, status: status.toUpperCase() }
+    return describeReport(await decideHostname(parts, cli, decision), json !== '')
+  },
+  dead: answerOperator,
+  changes: (parts, { since = '24h', account = '', kind = '', json = '' }) =>
+    reportChanges(parts, { since, account, kind, json: json !== '' }),
+  sql: ({ clickhouse }, command) => querySql(clickhouse, command),
+  async 'store adopt'({ store }) {
+    await store.adoptClickhouse()
+    return 'The configuration in NATS was rebuilt from ClickHouse.\n'
+  },
+}
+
+/** Includes the token, which is printed nowhere else. */
+const describeMade = ({ accountId, keyId, token }: NewAccount, json: string): string =>
+  json === ''
+    ? `account: ${accountId}\nkey: ${keyId}\ntoken: ${token}\n`
+    : `${JSON.stringify({ account_id: accountId, key_id: keyId, token })}\n`
+
+function describeRights(account: Row, json: string): string {
+  const rights = account['rights'] as string[]
+  return json === ''
+    ? `account: ${account.id}\nrights: ${rights.join(', ') || 'none'}\n`
+    : `${JSON.stringify({ account_id: account.id, rights })}\n`
+}
+
+/** Runs a query that can't change anything. It needs only the database. */
+async function querySql(clickhouse: Clickhouse, command: AdminCommand): Promise<string> {
+  const { query = '', format = 'pretty' } = command
+  const known = Object.hasOwn(formats, format) ? formats[format] : undefined
+  if (known === undefined)
+    throw badRequest(`There is no format "${format}": ${Object.keys(formats).join(', ')}.`)
+  return clickhouse.text(query, known)
+}
+
+/** Commands that need no complete configuration. */
+const anytime: readonly string[] = ['sql', 'store adopt']
+
+/** Returns the answer as text for a person. Throws an error whose message is for the operator. */
+export function runAdminCommand(parts: StoreParts, command: AdminCommand): Promise<string> {
+  const run = Object.hasOwn(commands, command.command) ? commands[command.command] : undefined
+  if (run === undefined) throw badRequest(`There is no command "${command.command}".`)
+  const { size } = parts.store.view.withheld
+  if (size > 0 && !anytime.includes(command.command))
+    throw unavailable(`${repairedText(size)} Try again in a few seconds.`)
+  return run(parts, command)
+}
+
+/** Runs a command while no service runs, on a store that is opened for it. */
+export async function administerAlone(loaded: Settings, command: AdminCommand): Promise<string> {
+  await using release = new ReleaseStack()
+  const context = createRoleContext({ ...loaded, ops: { ...loaded.ops, logLevel: 'error' } }, 'cli')
+  let alone = loaded
+  if (loaded.nats.servers === undefined) release.own(lockDataDir(loaded.data.dir))
+  if (command.command === 'sql') return await querySql(release.own(await openDatabase(loaded)), command)
+  if (loaded.nats.servers === undefined) {
+    alone = withLocalNats(loaded, release.own(await openLocalNats(loaded, context.occurrences)), 'api')
+  }
+  const { host, port, baseUrl } = loaded.api
+  const parts = await openStoreParts(
+    { ...context, settings: alone },
+    () => baseUrl ?? `http://${host}:${port}`,
+    release,
+  )
+  if (parts.loss !== undefined) process.stderr.write(`weir: ${parts.loss}\n`)
+  await parts.store.repaired
+  // Awaited here, so that the store stays open until the command is done.
+  return await runAdminCommand(parts, command)
+}

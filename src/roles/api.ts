@@ -1,0 +1,121 @@
+/**
+ * The role `api`: resources over HTTP ▸ heads ▸ ClickHouse ▸ configuration bucket; audit events; the command line.
+ *
+ * What is large (the store, the HTTP server) is loaded once the port answers that the role starts.
+ */
+import { openBooks } from '../books/keeper.js'
+import { unavailable } from '../core/errors.js'
+import { requestsEndMs } from '../core/limits.js'
+import type { ReleaseStack } from '../core/release.js'
+import type { Failing } from '../core/telemetry/health.js'
+import { openAwsClock } from '../deliver/aws/aws-clock.js'
+import { destinationAccess } from '../deliver/test-event.js'
+import { connectionLimits } from '../http/bounds/connection-limits.js'
+import { openAdminServer } from '../process/admin-server.js'
+import type { Frame, Role } from '../process/child.js'
+import { openRoleServer, Readiness, roleOf } from '../process/readiness.js'
+import type { RoleContext } from '../process/role-context.js'
+import { removeRuntime, writeRuntime } from '../process/runtime-file.js'
+import { trialStarter } from '../trial/trial-process.js'
+import { SecretsView } from '../view/secrets-view.js'
+import { abuseDecisionSubject, booksBucket, bucketNames } from '../wire/names.js'
+import { neededStreams } from '../wire/needed-streams.js'
+import { reservedBytes, restoreStreams } from '../wire/streams.js'
+import { announceApi, makeFirstAccount } from './announce.js'
+import { openGeography } from './geography.js'
+import { ingressUrl } from './local-nats.js'
+import { forkTrial, type Program } from './programs.js'
+import type { StoreParts } from './store-parts.js'
+
+export async function openApi(
+  context: RoleContext,
+  { parent, release }: Frame,
+  program: Program,
+): Promise<Role> {
+  const { settings, occurrences, eventKinds } = context
+  const { port, baseUrl } = settings.api
+  const readiness = new Readiness(context, parent, release)
+  const otherwise = unavailable('The API is starting.')
+  const listening = await openRoleServer(context, readiness, { port, otherwise, http: connectionLimits })
+  release.own(listening)
+  // Loading blocks: once the store is open, its health is watched.
+  const { buildApi } = await import('../api/server.js')
+  const { destinationOperations } = await import('../operate/destination-operations.js')
+  const geo = await openGeography(context, { warns: true })
+  const { exchangeUsage, Usage } = await import('../http/bounds/usage.js')
+  const { Live } = await import('../insight/live.js')
+  const { openReplays } = await import('../operate/replays.js')
+  const { openTrials } = await import('../insight/trials.js')
+  const { ownersIn } = await import('../insight/dead-letter-owner.js')
+  const { openBehind, openOperatorWatches } = await import('./operator-watches.js')
+  const { openLogWriter, openStoreParts } = await import('./store-parts.js')
+  const parts = await openStoreParts(context, () => baseUrl ?? listening.url, release, readiness.waitsFor)
+  const { store, nats, sealer } = parts
+  const bucketBytesMax = reservedBytes(settings.nats.storageMaxBytes)
+  const secrets = release.own(new SecretsView(await nats.openBucket(bucketNames.secrets, bucketBytesMax)))
+  await secrets.open()
+  const makeBooks = () => nats.openBucket(booksBucket, bucketBytesMax)
+  const books = release.own(await openBooks(nats, occurrences, makeBooks))
+  const behind = await openBehind(context, parts, release)
+  const access = destinationAccess(settings, openAwsClock(occurrences))
+  const usage = new Usage(settings.api.rateLimitPerMinute)
+  release.own(exchangeUsage(nats, usage, occurrences))
+  const live = new Live({ nats, occurrences, ownerOf: ownersIn(store.view) })
+  const jobs = { nats, bucketBytesMax, retentionMs: settings.nats.retentionMs }
+  const start = trialStarter(() => forkTrial(program, settings))
+  const app = await buildApi({
+    context: { store, writes: parts.writes, presenter: parts.presenter },
+    view: store.view,
+    destinations: destinationOperations({ ...jobs, books, secrets, sealer, access, behind }),
+    geo,
+    live,
+    log: parts.log,
+    deliveries: parts.deliveries,
+    nats,
+    replays: await openReplays(jobs),
+    trials: release.own(await openTrials({ ...jobs, start, occurrences })),
+    occurrences,
+    baseUrl,
+    versionHeaders: settings.api.versionHeaders,
+    eventKinds,
+    usage,
+    keyUses: parts.keyUses,
+    trustedProxies: settings.api.trustedProxies ?? [],
+    listening,
+  })
+  release.add(() => Promise.all([listening.close(requestsEndMs), app.close()]))
+  release.own(live)
+  openOperatorWatches(context, parts, { keeper: books, readiness }, release)
+  await openLogWriter(context, parts, release)
+  await openCommands(context, parts, listening.url, release)
+  await makeFirstAccount(context, parts)
+  const makeStreams = async () =>
+    void (await restoreStreams(nats, settings.nats, store.view.state.accounts.size > 0, occurrences))
+  const failing = (): Failing => ({ ...behind.failing, ...(store.refusal && { store: store.refusal }) })
+  await readiness.started({ nats, streams: neededStreams.api, view: store.view, books, makeStreams, failing })
+  // A supervisor prints the addresses itself, and need not ask for the health that the API reports.
+  if (parent === undefined) announceApi(listening.url)
+  return { ...roleOf(readiness), failing: async () => ({}), addresses: { api: listening.url } }
+}
+
+/** Takes operators' decisions over NATS, and commands: the command line finds this process by its runtime file. */
+async function openCommands(
+  { settings, occurrences }: RoleContext,
+  parts: StoreParts,
+  apiUrl: string,
+  release: ReleaseStack,
+): Promise<void> {
+  const { answerDecision } = await import('../write/abuse-reports.js')
+  const { runAdminCommand } = await import('./admin.js')
+  const decided = (request: Uint8Array) => answerDecision(parts, request, occurrences)
+  release.own(parts.nats.answer(abuseDecisionSubject, 'api', decided))
+  const admin = release.own(await openAdminServer((command) => runAdminCommand(parts, command)))
+  const { dir } = settings.data
+  release.add(() => removeRuntime(dir))
+  writeRuntime(dir, {
+    apiUrl,
+    natsUrl: ingressUrl(settings),
+    adminUrl: admin.url,
+    adminToken: admin.token,
+  })
+}

@@ -1,0 +1,51 @@
+/** Processes that a role starts for one purpose, and ends: put together here from their parts, like roles in their pages. */
+import { now } from '../core/clock.js'
+import { trialMessagesAtOnce } from '../core/limits.js'
+import { ReleaseStack } from '../core/release.js'
+import { replay } from '../nats/stream-replay.js'
+import { processMessage } from '../pipeline/process-record.js'
+import { tryRecords } from '../pipeline/quarantine-child.js'
+import type { RoleContext } from '../process/role-context.js'
+import { Configuration } from '../produce/compiled-configuration.js'
+import { openExaminer } from '../trial/examiner.js'
+import { runTrial } from '../trial/trial.js'
+import { type RunTrial, serveTrial } from '../trial/trial-child.js'
+import { openView } from '../view/view.js'
+import { recordsStream, recordsSubjects } from '../wire/names.js'
+import { PackWriter } from '../wire/pack.js'
+import { connect } from './connect.js'
+import { openGeography } from './geography.js'
+
+/** Tries records that may crash the process. Only a pipeline starts it, as its child. */
+export async function openQuarantine(context: RoleContext): Promise<void> {
+  await using release = new ReleaseStack()
+  const nats = release.own(await connect(context, 'quarantine'))
+  const geo = await openGeography(context, { warns: false })
+  const view = release.own(await openView(nats, context.occurrences))
+  const configuration = release.own(
+    new Configuration(view, context.occurrences, context.eventKinds, 'quarantine'),
+  )
+  await configuration.open()
+  await tryRecords((bytes) => {
+    const buffers = { packOf: () => new PackWriter() }
+    processMessage({ bytes, storedAtMs: now() }, { view: configuration.current, geo, buffers })
+  })
+}
+
+/** Evaluates one draft over recorded traffic. Only an API starts it, as its child. */
+export async function openTrial(context: RoleContext): Promise<void> {
+  const run: RunTrial = async ({ accountId, version, sinceMs, untilMs }, draft, progressed) => {
+    await using release = new ReleaseStack()
+    const nats = release.own(await connect(context, 'trial'))
+    const geo = await openGeography(context, { warns: false })
+    const view = release.own(await openView(nats, context.occurrences))
+    await view.usable
+    await view.reached(accountId, version)
+    const { eventKinds } = context
+    const opened = await openExaminer({ accountId, draft, source: view.state, geo, eventKinds })
+    const messages = replay(nats.stored(recordsStream, recordsSubjects), sinceMs, trialMessagesAtOnce)
+    // Awaited here, so that the connection stays open until then.
+    return await runTrial({ accountId, untilMs, ...opened, messages, progressed })
+  }
+  await serveTrial(run)
+}

@@ -1,0 +1,49 @@
+/** The role `decide`: `weir.decide` and `weir.decide.agent`, and decisions over HTTP for proxies. */
+import { monotonicMs } from '../core/clock.js'
+import { requestsEndMs } from '../core/limits.js'
+import { openDecisionPort } from '../decide/decision-port.js'
+import { decide, decideAgent } from '../evaluate/decide.js'
+import { keyFinder } from '../http/caller/key-finder.js'
+import { KeyUses } from '../http/caller/key-uses.js'
+import { Answers } from '../pipeline/answers.js'
+import type { Frame, Role } from '../process/child.js'
+import { firstApiStart, openReadiness, roleOf } from '../process/readiness.js'
+import type { RoleContext } from '../process/role-context.js'
+import { Configuration } from '../produce/compiled-configuration.js'
+import { openView } from '../view/view.js'
+import { agentSubject, connectionSubject, keyUseBucket } from '../wire/names.js'
+import { neededStreams } from '../wire/needed-streams.js'
+import { connect } from './connect.js'
+import { openGeography } from './geography.js'
+
+export async function openDecide(context: RoleContext, { parent, release }: Frame): Promise<Role> {
+  const { settings, occurrences } = context
+  const geo = await openGeography(context, { warns: parent === undefined })
+  const readiness = await openReadiness(context, parent, release)
+  const nats = release.own(await connect(context, 'decide'))
+  readiness.waitsFor(firstApiStart)
+  const view = release.own(await openView(nats, occurrences))
+  readiness.waitsForView(view)
+  const configuration = release.own(new Configuration(view, occurrences, context.eventKinds, 'decide'))
+  await configuration.open()
+  const policySet = () => configuration.current.policySet
+  const answers = release.own(new Answers({ nats, mode: settings.decisionLog.rows, occurrences }))
+  const decided = (request: Uint8Array): Uint8Array => {
+    const startedMs = monotonicMs()
+    const answer = decide(policySet(), geo, request, answers.noted, settings.decide.explain === 'on')
+    occurrences.decisionTimed({ over: 'nats' }, (monotonicMs() - startedMs) / 1000)
+    return answer
+  }
+  release.own(nats.answer(connectionSubject, 'decide', decided))
+  const agentDecided = (request: Uint8Array) => decideAgent(policySet(), request, answers.agents)
+  release.own(nats.answer(agentSubject, 'decide', agentDecided))
+  const { host, trustedProxies = [] } = settings.api
+  // The API creates the bucket; one that is older has none.
+  const keyUses = release.own(new KeyUses({ bucket: () => nats.findBucket(keyUseBucket), occurrences }))
+  const keysOf = keyFinder(view)
+  const asked = { policySet, geo, keysOf, keyUses, trustedProxies, occurrences, noted: answers.noted }
+  const port = await openDecisionPort(host, settings.decide.port, asked)
+  release.add(() => port?.close(requestsEndMs))
+  await readiness.started({ nats, streams: neededStreams.decide, view })
+  return { ...roleOf(readiness), addresses: port === undefined ? {} : { decide: port.url } }
+}

@@ -1,0 +1,63 @@
+/** The role `deliver`: packs ▸ AWS. */
+import { openBooks } from '../books/keeper.js'
+import { expectSameKey, Sealer } from '../core/seal.js'
+import { openAwsClock } from '../deliver/aws/aws-clock.js'
+import { SharedBodies } from '../deliver/aws/shared-bodies.js'
+import { Deliverer } from '../deliver/deliverer.js'
+import { DeliveryLog } from '../deliver/delivery-log.js'
+import { answerQuestions } from '../deliver/questions.js'
+import { SharedPacks } from '../deliver/shared-packs.js'
+import { destinationAccess } from '../deliver/test-event.js'
+import { waitForBucket } from '../nats/bucket.js'
+import type { Frame, Role } from '../process/child.js'
+import { firstApiStart, openReadiness, roleOf } from '../process/readiness.js'
+import type { RoleContext } from '../process/role-context.js'
+import { secretKey } from '../process/secret-key.js'
+import { destinationsIn } from '../view/destinations.js'
+import { SecretsView } from '../view/secrets-view.js'
+import { openView } from '../view/view.js'
+import { bucketNames, deliveriesStream } from '../wire/names.js'
+import { neededStreams } from '../wire/needed-streams.js'
+import { whenStream } from '../wire/streams.js'
+import { Watched } from '../wire/watched.js'
+import { connect, openLedger } from './connect.js'
+
+export async function openDeliver(context: RoleContext, { parent, release }: Frame): Promise<Role> {
+  const { settings, occurrences } = context
+  const readiness = await openReadiness(context, parent, release)
+  const nats = release.own(await connect(context, 'deliver'))
+  readiness.waitsFor(firstApiStart)
+  const sealer = new Sealer(secretKey(settings.data))
+  const view = release.own(await openView(nats, occurrences, ['event_destination']))
+  readiness.waitsForView(view)
+  await view.usable
+  expectSameKey(view.state.meta?.key_fingerprint, sealer.fingerprint)
+  const secrets = release.own(new SecretsView(await waitForBucket(nats, bucketNames.secrets)))
+  await secrets.open()
+  await whenStream(nats, deliveriesStream)
+  const ledger = release.own(openLedger(context, nats))
+  const books = parent === undefined ? release.own(await openBooks(nats, occurrences)) : undefined
+  const watched = new Watched('destinations')
+  release.own(watched.listen(nats, occurrences))
+  const mode = settings.decisionLog.rows
+  const deliveryLog = release.own(new DeliveryLog({ nats, mode, occurrences, watched }))
+  const packs = new SharedPacks()
+  const { openSender } = destinationAccess(settings, openAwsClock(occurrences), new SharedBodies(packs))
+  const { metricsDestinationsMax } = settings.ops
+  const bounds = { retentionMs: settings.nats.retentionMs, metricsDestinationsMax }
+  const deliverer = release.own(
+    new Deliverer({ nats, ledger, occurrences, openSender, packs, deliveryLog, ...bounds }),
+  )
+  const update = (): void => {
+    const { configs, deletedIds } = destinationsIn(view.state, secrets, sealer)
+    void deliverer.update(configs, deletedIds)
+  }
+  view.onChange((kind) => {
+    if (kind === 'event_destination' || kind === '*') update()
+  })
+  secrets.onChange(update)
+  update()
+  release.own(answerQuestions(nats, deliverer))
+  await readiness.started({ nats, streams: neededStreams.deliver, view, books })
+  return roleOf(readiness)
+}

@@ -1,0 +1,44 @@
+/** The nats-server that Weir runs if NATS_URL is not set, and how its processes and ingress nodes reach it. */
+import { join } from 'node:path'
+import type { Occurrences } from '../core/telemetry/occurrences.js'
+import { readUserUrl } from '../nats-server/nats-access.js'
+import { type NatsServer, openNatsServer } from '../nats-server/nats-server.js'
+import { natsAccess, natsUserOf, roleInboxPrefix } from '../nats-server/nats-users.js'
+import { localNatsServer, localNatsServerEnvironment, type Settings } from '../process/settings.js'
+
+export const openLocalNats = ({ nats, data }: Settings, occurrences: Occurrences): Promise<NatsServer> =>
+  openNatsServer({
+    executable: localNatsServer(),
+    environment: localNatsServerEnvironment(),
+    dataDir: data.dir,
+    port: nats.localPort,
+    storageMaxBytes: nats.storageMaxBytes,
+    syncsAlways: nats.sync === 'always',
+    access: natsAccess,
+    occurrences,
+  })
+
+/** Settings for a role's process to reach the local server, as environment variables. */
+export const localNatsEnvironment = (server: NatsServer, role: string): Record<string, string> => ({
+  NATS_URL: server.urlOf(role),
+  WEIR_NATS_INBOX_PREFIX: roleInboxPrefix(role),
+})
+
+/** The same for a process that opened the server itself. */
+export const withLocalNats = (settings: Settings, server: NatsServer, role: string): Settings => ({
+  ...settings,
+  nats: { ...settings.nats, servers: [server.urlOf(role)], inboxPrefix: roleInboxPrefix(role) },
+})
+
+/** Does a role connect to the local server? */
+export const isLocalNats = ({ nats, data }: Settings, role: string): boolean =>
+  nats.servers?.[0] !== undefined && readUserUrl(natsDir(data.dir), natsUserOf(role)) === nats.servers[0]
+
+const natsDir = (dataDir: string): string => join(dataDir, 'nats')
+
+/** Address for ingress nodes: with the ingress password on the local server, without credentials on another one. */
+export function ingressUrl(settings: Settings): string {
+  if (isLocalNats(settings, 'api')) return readUserUrl(natsDir(settings.data.dir), 'ingress') ?? ''
+  const [url = ''] = settings.nats.servers ?? []
+  return url.replace(/\/\/[^@/]*@/, '//')
+}

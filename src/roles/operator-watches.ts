@@ -1,0 +1,108 @@
+/** What the API watches for operators, besides its own health: each shows in metrics, some also in events. */
+
+import type { BooksKeeper } from '../books/keeper.js'
+import { now } from '../core/clock.js'
+import type { ReleaseStack } from '../core/release.js'
+import type { Level } from '../core/telemetry/metrics.js'
+import { waitForBucket } from '../nats/bucket.js'
+import { AgeLimits } from '../operate/age-limits.js'
+import { BehindDestinations } from '../operate/behind-destinations.js'
+import { DroppedEvents } from '../operate/dropped-events.js'
+import { ExpiringDeadLetters } from '../operate/expiring-dead-letters.js'
+import { ExpiringEvents } from '../operate/expiring-events.js'
+import { RecordsLag } from '../operate/records-lag.js'
+import { StateChanges } from '../operate/state-changes.js'
+import { VanishedPacks } from '../operate/vanished-packs.js'
+import type { Readiness } from '../process/readiness.js'
+import type { RoleContext } from '../process/role-context.js'
+import { eventDestination, keepsRecords } from '../resource/event-destination.js'
+import type { ViewState } from '../view/view-state.js'
+import { BehindEntries } from '../wire/behind-entries.js'
+import { behindBucket } from '../wire/names.js'
+import type { StoreParts } from './store-parts.js'
+
+export async function openBehind(
+  { settings, occurrences }: RoleContext,
+  { nats, store }: StoreParts,
+  release: ReleaseStack,
+): Promise<BehindDestinations> {
+  const { view } = store
+  const destinations = () => view.state.rows.get(eventDestination.kind)
+  const entries = release.own(new BehindEntries(await waitForBucket(nats, behindBucket)))
+  await entries.open()
+  const keeping = () =>
+    view.isComplete
+      ? [...(destinations()?.values() ?? [])].filter(keepsRecords).map(({ id }) => id)
+      : undefined
+  const { retentionMs } = settings.nats
+  release.own(new AgeLimits({ nats, entries, keeping, retentionMs, occurrences }))
+  const destinationOf = (id: string) => destinations()?.get(id)
+  const namedMax = settings.ops.metricsDestinationsMax
+  return release.own(new BehindDestinations({ nats, entries, occurrences, destinationOf, namedMax }))
+}
+
+export function openOperatorWatches(
+  { settings, occurrences, eventKinds }: RoleContext,
+  { nats, store, presenter }: StoreParts,
+  { keeper, readiness }: { readonly keeper: BooksKeeper; readonly readiness: Pick<Readiness, 'measures'> },
+  release: ReleaseStack,
+): void {
+  readiness.measures(release.own(new RecordsLag(nats, occurrences)))
+  const { retentionMs } = settings.nats
+  const { view } = store
+  const { links } = presenter
+  release.own(new ExpiringDeadLetters({ nats, view, links, retentionMs, occurrences }))
+  const destinations = () => view.state.rows.get(eventDestination.kind)
+  release.own(
+    new ExpiringEvents({
+      ...{ nats, links, retentionMs, occurrences },
+      destinationOf: (id) => destinations()?.get(id),
+      backlogOf: (id) => keeper.books.destination(id).backlog,
+      namedMax: settings.ops.metricsDestinationsMax,
+    }),
+  )
+  release.own(
+    new DroppedEvents({
+      ...{ nats, links, retentionMs, occurrences },
+      destinations: () => destinations()?.values() ?? [],
+      droppedOf: (id, reason) => keeper.books.dropped(id, reason),
+      isTraffic: (kind) => eventKinds.some(({ name }) => name === kind),
+    }),
+  )
+  release.own(
+    new VanishedPacks({
+      ...{ nats, occurrences },
+      openPacks: () => keeper.books.openPacks,
+      isDestination: (id) => destinations()?.has(id) ?? false,
+    }),
+  )
+  release.own(new StateChanges({ nats, view, links, occurrences }))
+  occurrences.certificateExpiry(() => certificateExpiry(view.state, now()))
+}
+
+// --- certificates ---
+
+/** The member that holds the end of each kind of certificate. */
+const endOf = {
+  certificate_authority: 'not_after',
+  tls_certificate: 'not_after',
+  ssh_host_certificate: 'valid_until',
+  ssh_user_certificate: 'valid_until',
+} as const
+
+const weekMs = 7 * 24 * 3_600_000
+
+/**
+ * The end of the certificate of each kind that ends first. One that expired in the last week counts, so that the alert
+ * goes on; one that expired before was replaced, or is not needed.
+ */
+export function certificateExpiry({ rows }: Pick<ViewState, 'rows'>, nowMs: number): Level<'kind'>[] {
+  return Object.entries(endOf).flatMap(([kind, member]): Level<'kind'>[] => {
+    let firstMs = Number.POSITIVE_INFINITY
+    for (const row of rows.get(kind)?.values() ?? []) {
+      const endMs = Date.parse(String(row[member]))
+      if (endMs > nowMs - weekMs && endMs < firstMs) firstMs = endMs
+    }
+    return Number.isFinite(firstMs) ? [[{ kind }, firstMs / 1000]] : []
+  })
+}

@@ -1,0 +1,72 @@
+/**
+ * The role `pipeline`: records ▸ walk ▸ packs; audit events, Weir's own and those of other services ▸ packs. One that runs
+ * on its own runs a `decide` for itself.
+ */
+import { openBooks } from '../books/keeper.js'
+import { SettledInput } from '../books/settled-input.js'
+import { AuditPipeline } from '../pipeline/audit-pipeline.js'
+import { auditsOfApi } from '../pipeline/audits-of-api.js'
+import { openCatchUps } from '../pipeline/catch-ups.js'
+import { DecisionLog } from '../pipeline/decision-log.js'
+import { Janitor } from '../pipeline/janitor.js'
+import { Pipeline } from '../pipeline/pipeline.js'
+import { Quarantine, quarantineTimes } from '../pipeline/quarantine.js'
+import { openReplayWork } from '../pipeline/replay-work.js'
+import { Shares } from '../pipeline/shares.js'
+import type { Frame, Role } from '../process/child.js'
+import { firstApiStart, openReadiness, roleOf } from '../process/readiness.js'
+import type { RoleContext } from '../process/role-context.js'
+import { Configuration } from '../produce/compiled-configuration.js'
+import { destinationFinder } from '../view/destinations.js'
+import { openView } from '../view/view.js'
+import { auditInStream, auditStream, recordsStream } from '../wire/names.js'
+import { neededStreams } from '../wire/needed-streams.js'
+import { whenStream } from '../wire/streams.js'
+import { Watched } from '../wire/watched.js'
+import { connect, openLedger } from './connect.js'
+import { openGeography } from './geography.js'
+import { forkQuarantine, type Program, startDecider } from './programs.js'
+
+export async function openPipeline(
+  context: RoleContext,
+  { parent, release }: Frame,
+  program: Program,
+): Promise<Role> {
+  // Checks by schemas, which take long to load.
+  const { auditsOfServices } = await import('../pipeline/audits-of-services.js')
+  const { settings, occurrences, eventKinds } = context
+  const geo = await openGeography(context, { warns: parent === undefined })
+  const readiness = await openReadiness(context, parent, release)
+  const nats = release.own(await connect(context, 'pipeline'))
+  readiness.waitsFor(firstApiStart)
+  const view = release.own(await openView(nats, occurrences))
+  readiness.waitsForView(view)
+  const configuration = release.own(new Configuration(view, occurrences, eventKinds, 'pipeline'))
+  await configuration.open()
+  for (const stream of [auditStream, auditInStream, recordsStream]) await whenStream(nats, stream)
+  const ledger = release.own(openLedger(context, nats))
+  const books = parent === undefined ? release.own(await openBooks(nats, occurrences)) : undefined
+  const destinationOf = destinationFinder(view)
+  const settled = new SettledInput(nats)
+  const auditDeps = { nats, view, ledger, settled, occurrences }
+  for (const source of [auditsOfApi(auditDeps), auditsOfServices(auditDeps)])
+    release.own(new AuditPipeline(auditDeps, source)).open()
+  const fork = () => forkQuarantine(program)
+  const quarantine = release.own(new Quarantine({ ...quarantineTimes, fork }))
+  const watched = new Watched('accounts')
+  release.own(watched.listen(nats, occurrences))
+  const mode = settings.decisionLog.rows
+  const decisionLog = release.own(new DecisionLog({ nats, mode, watched, occurrences }))
+  const shares = new Shares(nats)
+  const traffic = { nats, configuration, geo, ledger, occurrences, shares }
+  const replaying = { ...traffic, eventKinds, isBusy: (): boolean => pipeline.isBusy }
+  const catchUps = release.own(await openCatchUps({ ...replaying, destinationOf }))
+  release.own(new Janitor({ nats, ledger, occurrences, destinationOf, catchUps }))
+  const pipeline = release.own(new Pipeline({ ...traffic, settled, quarantine, decisionLog, catchUps }))
+  pipeline.open()
+  release.own(await openReplayWork(replaying))
+  const decider = parent === undefined ? release.own(startDecider(context, program)) : undefined
+  await decider?.ready
+  await readiness.started({ nats, streams: neededStreams.pipeline, view, books, below: decider })
+  return roleOf(readiness)
+}

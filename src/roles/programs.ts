@@ -1,0 +1,59 @@
+/** Processes that a role starts for itself: the same program with another role as its argument. */
+import { type ChildProcess, fork } from 'node:child_process'
+import { forkOptions } from '../core/source-maps.js'
+import { roleInboxPrefix } from '../nats-server/nats-users.js'
+import type { RoleContext } from '../process/role-context.js'
+import { type ChildRole, secretsOf } from '../process/role-secrets.js'
+import { childEnvironment, type Settings } from '../process/settings.js'
+import { type RoleSpec, Supervisor } from '../process/supervisor.js'
+
+export interface Program {
+  /** The compiled command line. */
+  readonly module: string
+  /** Its arguments for a role, with the same settings as this process. */
+  readonly argumentsOf: (role: ChildRole) => string[]
+}
+
+const readyTimeoutMs = 60_000
+/** Longer than a stopping role waits for NATS and for its requests to AWS. */
+const stopTimeoutMs = 25_000
+
+/** A role to be run by a supervisor. */
+export const roleSpec = (
+  { module, argumentsOf }: Program,
+  name: ChildRole,
+  env: RoleSpec['env'] = () => ({}),
+): RoleSpec => ({
+  ...{ name, module, argv: argumentsOf(name), secrets: secretsOf[name], env },
+  ...{ readyTimeoutMs, stopTimeoutMs },
+})
+
+/** The first process of a role has its name, the others a number: health, metrics and log tell them apart. */
+export const workerNames = (role: string, count: number): string[] =>
+  Array.from({ length: count }, (_, index) => (index === 0 ? role : `${role}-${index + 1}`))
+
+/** Starts the process that answers decisions for a pipeline that runs alone: records must not delay an answer. */
+export const startDecider = ({ occurrences, registry }: RoleContext, program: Program): Supervisor =>
+  new Supervisor({ roles: [roleSpec(program, 'decide')], occurrences, registry })
+
+const forkChild = (
+  { module, argumentsOf }: Program,
+  name: ChildRole,
+  env: Readonly<Record<string, string>> = {},
+): ChildProcess =>
+  fork(module, argumentsOf(name), {
+    env: childEnvironment(secretsOf[name], env),
+    execArgv: forkOptions(),
+    serialization: 'advanced',
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  })
+
+/** Forks the quarantine process. It exchanges raw buffers and is expected to crash on poisonous records. */
+export const forkQuarantine = (program: Program): ChildProcess => forkChild(program, 'quarantine')
+
+/** Forks the process of a trial. It connects as the user that may only read, if there is one. */
+export const forkTrial = (program: Program, { trial: { natsServers } }: Settings): ChildProcess => {
+  if (natsServers === undefined) return forkChild(program, 'trial')
+  const env = { NATS_URL: natsServers.join(','), WEIR_NATS_INBOX_PREFIX: roleInboxPrefix('trial') }
+  return forkChild(program, 'trial', env)
+}

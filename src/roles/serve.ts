@@ -1,0 +1,119 @@
+/**
+ * Start here: this room is the composition root, where the whole system is visible. A role is a page, which puts it
+ * together from its parts: each gets what it needs as an argument, and what was opened is closed in reverse order.
+ *
+ *     api.ts       resources over HTTP ▸ heads ▸ ClickHouse ▸ configuration bucket; audit events; the command line
+ *     pipeline.ts  records ▸ walk ▸ packs; audit events, Weir's own and those of other services ▸ packs
+ *     decide.ts    weir.decide, weir.decide.agent; decisions over HTTP for proxies
+ *     deliver.ts   packs ▸ AWS
+ *     children.ts  processes that a role starts for one purpose
+ *
+ * `weir serve`, this file, runs all four as processes, some as several, stopped in order, and a nats-server unless one is
+ * configured.
+ */
+import { existsSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { version } from '../core/package.js'
+import { ReleaseStack } from '../core/release.js'
+import { natsUserOf } from '../nats-server/nats-users.js'
+import { stopSignal } from '../process/child.js'
+import { lockDataDir } from '../process/lock.js'
+import type { RoleContext } from '../process/role-context.js'
+import type { ChildRole } from '../process/role-secrets.js'
+import { withoutCredentials } from '../process/setting-value.js'
+import { describeChanged, describeSettings } from '../process/settings.js'
+import { type RoleSpec, Supervisor } from '../process/supervisor.js'
+import { announceApi, announceDecisions } from './announce.js'
+import { localNatsEnvironment, openLocalNats } from './local-nats.js'
+import { preflight } from './preflight.js'
+import { type Program, roleSpec, workerNames } from './programs.js'
+
+/** A worker of each role takes up to a core; nats-server, the API and decisions need about as much together. */
+const coresPerWorker = 4
+const workersByCores = (): number => Math.max(1, Math.floor(availableParallelism() / coresPerWorker))
+
+/**
+ * MiB for new objects from the start: fewer are alive when V8 collects them, and a read costs up to a sixth less CPU than
+ * with Node's default. Other roles gain nothing. And MiB of old objects and buffers, as for workers: rows of the decision
+ * log come in messages of 200 KB.
+ */
+const apiNodeOptions = ['--min-semi-space-size=16', '--initial-old-space-size=64']
+
+/**
+ * MiB that old objects and buffers may take before V8 looks for garbage among them. Messages and packs are buffers: with
+ * V8's default, a little traffic makes it mark all objects several times a second, which was a third of a deliverer's CPU
+ * and a sixth of a pipeline's.
+ */
+const workerNodeOptions = ['--initial-old-space-size=128']
+/**
+ * When nothing happened for eight seconds, V8 gives back memory, and a deliverer then takes a quarter more CPU per event
+ * until it sent some hundred thousand. What is kept is 5 MiB more if there never was traffic.
+ */
+const delivererNodeOptions = [...workerNodeOptions, '--no-memory-reducer']
+
+export async function serve(context: RoleContext, program: Program): Promise<void> {
+  const stop = stopSignal()
+  const { settings, logger, registry, occurrences } = context
+  await using release = new ReleaseStack()
+  const { dir } = settings.data
+  // A used directory is locked first: "in use by another Weir" explains a taken port better. A new one is created last.
+  const isUsedBefore = existsSync(dir)
+  if (isUsedBefore) release.own(lockDataDir(dir))
+  await preflight(settings)
+  if (!isUsedBefore) release.own(lockDataDir(dir))
+  const { servers } = settings.nats
+  const server = servers === undefined ? release.own(await openLocalNats(settings, occurrences)) : undefined
+  const say = (line: string): void => {
+    process.stdout.write(`${line}\n`)
+  }
+  logger.info({ version, node: process.version }, 'Weir starts.')
+  const changed = describeChanged(settings)
+  if (Object.keys(changed).length > 0)
+    logger.info({ settings: changed }, 'These settings differ from their defaults.')
+  logger.debug({ settings: describeSettings(settings) }, 'The settings in use.')
+  // Each role connects as a user that may do only what the role does.
+  const natsOf = (name: string) =>
+    server === undefined ? {} : localNatsEnvironment(server, natsUserOf(name))
+  const role = (name: ChildRole, more: RoleSpec['env'] = () => ({})): RoleSpec =>
+    roleSpec(program, name, (last) => ({ ...natsOf(name), ...more(last) }))
+  const workers = (name: ChildRole, count: number | undefined, nodeOptions: readonly string[]): RoleSpec[] =>
+    workerNames(name, count ?? workersByCores()).map((worker) => ({
+      ...role(name),
+      name: worker,
+      nodeOptions,
+    }))
+  // A restarted process keeps its port, which clients know.
+  const samePort =
+    (setting: string): RoleSpec['env'] =>
+    (last) =>
+      Object.fromEntries(Object.values(last ?? {}).map((url) => [setting, new URL(url).port]))
+  say(`nats: ${server?.urlOf('ingress') ?? withoutCredentials(String(servers))}`)
+  const decide = role('decide', samePort('WEIR_DECIDE_PORT'))
+  const { pipelines, deliverers } = settings.workers
+  const ofTrials = server === undefined ? {} : { WEIR_TRIAL_NATS_URL: server.urlOf('trial') }
+  const api = {
+    ...role('api', (last) => ({ ...ofTrials, ...samePort('WEIR_PORT')(last) })),
+    nodeOptions: apiNodeOptions,
+  }
+  const supervisor = release.own(
+    new Supervisor({
+      // In stop order: each passes its remaining work to the roles after it.
+      roles: [
+        api,
+        ...workers('pipeline', pipelines, workerNodeOptions),
+        decide,
+        ...workers('deliver', deliverers, delivererNodeOptions),
+      ],
+      occurrences,
+      registry,
+    }),
+  )
+  const isReady = await Promise.race([supervisor.ready.then(() => true), stop.then(() => false)])
+  if (isReady) {
+    announceApi(supervisor.addressesOf('api')['api']!)
+    const { decide: decisions } = supervisor.addressesOf('decide')
+    if (decisions !== undefined) announceDecisions(decisions)
+  }
+  await stop
+  say('Stopping …')
+}

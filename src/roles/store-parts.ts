@@ -1,0 +1,102 @@
+/** The store, which only the API and the command line use. The other roles start without loading it. */
+import { join } from 'node:path'
+import type { ReleaseStack } from '../core/release.js'
+import { Sealer } from '../core/seal.js'
+import { sourceProblems } from '../event/check-source.js'
+import { type KeyUses, openKeyUses } from '../http/caller/key-uses.js'
+import { BaseLinks, Presenter } from '../http/present.js'
+import type { Nats } from '../nats/nats.js'
+import type { RoleContext } from '../process/role-context.js'
+import { secretKey } from '../process/secret-key.js'
+import type { Settings } from '../process/settings.js'
+import { apiKey } from '../resource/api-key.js'
+import { tcpAddressSpace } from '../resource/fields/tcp-address.js'
+import { resources } from '../resource/registry.js'
+import type { Clickhouse } from '../store/clickhouse/clickhouse.js'
+import type { DeliveryReader } from '../store/logs/delivery-reader.js'
+import type { LogReader } from '../store/logs/log-reader.js'
+import type { Store } from '../store/store.js'
+import { hasAccounts } from '../store/stored-rows.js'
+import { reservedBytes, restoreStreams } from '../wire/streams.js'
+import { renderBulk } from '../write/bulk-audits.js'
+import { Writes } from '../write/writes.js'
+import { connect } from './connect.js'
+
+export interface StoreParts {
+  readonly store: Store
+  readonly writes: Writes
+  readonly presenter: Presenter
+  /** The last use of each API key. */
+  readonly keyUses: KeyUses
+  readonly nats: Nats
+  readonly sealer: Sealer
+  readonly clickhouse: Clickhouse
+  readonly log: LogReader
+  readonly deliveries: DeliveryReader
+  /** If the NATS store was found wiped: one sentence about what was lost. */
+  readonly loss: string | undefined
+}
+
+export async function openDatabase({ clickhouse, data }: Settings): Promise<Clickhouse> {
+  const { openClickhouse } = await import('../store/clickhouse/clickhouse.js')
+  return openClickhouse({ url: clickhouse.url, directory: join(data.dir, 'clickhouse') })
+}
+
+export async function openStoreParts(
+  context: RoleContext,
+  baseUrl: () => string,
+  release: ReleaseStack,
+  waitsFor?: (what: () => string) => void,
+): Promise<StoreParts> {
+  const { openStore } = await import('../store/store.js')
+  const { LogReader } = await import('../store/logs/log-reader.js')
+  const { DeliveryReader } = await import('../store/logs/delivery-reader.js')
+  const { settings, occurrences, eventKinds } = context
+  const sealer = new Sealer(secretKey(settings.data))
+  const clickhouse = release.own(await openDatabase(settings))
+  const nats = release.own(await connect(context, 'api'))
+  const loss = await restoreStreams(nats, settings.nats, await hasAccounts(clickhouse), occurrences)
+  const bucketBytesMax = reservedBytes(settings.nats.storageMaxBytes)
+  const isDeleted = (keyId: string): boolean =>
+    store.view.isComplete && store.view.state.rows.get(apiKey.kind)?.has(keyId) !== true
+  const keyUses = release.own(await openKeyUses(nats, bucketBytesMax, occurrences, isDeleted))
+  const presenter = new Presenter(new BaseLinks(baseUrl), (...of) => keyUses.shown(...of))
+  const store: Store = await openStore({
+    clickhouse,
+    nats,
+    resources,
+    occurrences,
+    keyFingerprint: sealer.fingerprint,
+    bucketBytesMax,
+    waitsFor,
+    renderBulk: (rows, stateOf) => renderBulk(rows, presenter, stateOf),
+  })
+  release.own(store)
+  const tcpAddresses = tcpAddressSpace(settings.api.tcpDomain)
+  const problemsOf = (source: unknown) => sourceProblems(source as never, eventKinds)
+  return {
+    store,
+    writes: new Writes({ presenter, sealer, store, tcpAddresses, sourceProblems: problemsOf }),
+    presenter,
+    keyUses,
+    nats,
+    sealer,
+    clickhouse,
+    log: new LogReader(clickhouse, settings.decisionLog.rows),
+    deliveries: new DeliveryReader(clickhouse, settings.decisionLog.rows),
+    loss,
+  }
+}
+
+/** Stores the rows of the decision log. Rows that other processes publish although it is off here stay in NATS. */
+export async function openLogWriter(
+  { settings, occurrences }: RoleContext,
+  { nats, clickhouse }: StoreParts,
+  release: ReleaseStack,
+): Promise<void> {
+  const { rows, bytesMax } = settings.decisionLog
+  if (rows === 'off') return
+  const { LogWriter } = await import('../store/logs/log-writer.js')
+  const bounds = { retentionMs: settings.nats.retentionMs, bytesMax }
+  release.own(new LogWriter({ nats, clickhouse, bounds, occurrences })).open()
+}

@@ -1,0 +1,91 @@
+/** The schema of a change in the history. */
+import { documented, objectOf, oneOf, orNull, type Static, Type } from '../core/schema.js'
+import { exampleId } from '../resource/examples.js'
+import { idSchema } from '../resource/fields/id-schema.js'
+import { resources } from '../resource/registry.js'
+
+const instant = Type.String({
+  description: 'RFC 3339 in UTC, with milliseconds.',
+  ...documented({ format: 'date-time' }),
+})
+
+/** What is known of a change without its rows: filters use these members. */
+export const changeHeadSchema = objectOf(
+  {
+    version: Type.Integer({
+      minimum: 1,
+      description: 'Grows with each write of the account; everything that one write changed has the same.',
+    }),
+    changed_at: instant,
+    verb: oneOf(['create', 'update', 'delete']),
+    kind: oneOf(resources.map(({ kind }) => kind)),
+    id: Type.String({ description: 'The id of the resource.' }),
+    source: oneOf(['API', 'CLI', 'NATS'], 'How the request came.'),
+    api_key_id: orNull(idSchema('api_key', 'ak_'), { description: 'The API key that made the change.' }),
+    api_key_description: orNull(Type.String(), {
+      description:
+        'The description of this key, or its last one if the key was deleted; null if it has none.',
+    }),
+    client_address: orNull(Type.String(), {
+      description: 'The address of the client; null if the change did not come over HTTP.',
+    }),
+    operation_id: orNull(Type.String(), {
+      description:
+        'The id of the request, which was in its answer; null if the change did not come over HTTP.',
+    }),
+  },
+  { title: 'ChangeHead' },
+)
+
+const changedField = objectOf(
+  {
+    name: Type.String({ description: 'Members of a module have dotted names, such as `backend.enabled`.' }),
+    before: Type.Unknown({ description: 'As the API showed it; null if unset.' }),
+    after: Type.Unknown({ description: 'As the API showed it; null if unset.' }),
+    secret: Type.Boolean({ description: 'The value is never shown: before and after are null.' }),
+  },
+  { title: 'ChangedField' },
+)
+
+const changedRules = objectOf(
+  {
+    added: Type.Integer({ minimum: 0 }),
+    updated: Type.Integer({ minimum: 0 }),
+    removed: Type.Integer({ minimum: 0 }),
+  },
+  { title: 'ChangedRules', description: 'How many rules of the IP policy were changed together.' },
+)
+
+export const changeExample = {
+  version: 17,
+  changed_at: '2026-11-20T10:00:00.000Z',
+  verb: 'update',
+  kind: 'tcp_edge',
+  id: exampleId('edgtcp_'),
+  source: 'API',
+  api_key_id: exampleId('ak_'),
+  api_key_description: 'deployments',
+  client_address: '192.0.2.10',
+  operation_id: exampleId('op_'),
+  fields: [{ name: 'ip_restriction.enabled', before: false, after: true, secret: false }],
+  rules: null,
+}
+
+export const changeSchema = objectOf(
+  {
+    ...changeHeadSchema.properties,
+    fields: Type.Array(changedField, { description: 'The fields that differ from the version before.' }),
+    rules: orNull(changedRules, {
+      description: 'If one write changed several rules of an IP policy, it is one change of the policy.',
+    }),
+  },
+  {
+    title: 'Change',
+    description: 'A resource that a write created, updated or deleted.',
+    examples: [changeExample],
+  },
+)
+
+export type ChangeHead = Static<typeof changeHeadSchema>
+export type ChangedField = Static<typeof changedField>
+export type Change = Static<typeof changeSchema>

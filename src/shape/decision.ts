@@ -1,0 +1,194 @@
+/**
+ * Start here: the shapes of answers that are no resources, a file each: a schema, an example, a type. The API documents
+ * them, the typed client reads them. This one is the answer to a decision request.
+ */
+import { objectOf, oneOf, orNull, type Static, Type } from '../core/schema.js'
+import { exampleId } from '../resource/examples.js'
+
+export const decisionWord = oneOf(
+  ['allow', 'block', 'deny'],
+  'block: an IP policy or restriction said no. deny: a traffic policy said no.',
+)
+
+const ipDecision = oneOf(['allow', 'block'])
+
+const reason = Type.String({ description: 'For people: one sentence or two.' })
+
+const explainedRule = objectOf(
+  {
+    ip_policy_id: Type.String(),
+    rule_id: Type.String(),
+    cidr: Type.String(),
+    action: oneOf(['allow', 'deny']),
+    description: orNull(Type.String()),
+    matches: Type.Boolean({ description: 'Does the range contain the address?' }),
+    won: Type.Boolean({ description: 'Did this rule decide?' }),
+    reason,
+  },
+  { title: 'ExplainedRule' },
+)
+
+const explainedGroup = objectOf(
+  {
+    source: Type.String({
+      description: 'What refers to the policies: a module, or a restriction by its id.',
+    }),
+    enforced: Type.Boolean(),
+    decision: ipDecision,
+    reason,
+    rules: Type.Array(explainedRule, { description: 'Rules that match come first.' }),
+    rules_left_out: Type.Integer({
+      minimum: 0,
+      description: 'Rules that do not match and are left out, because there are too many to list.',
+    }),
+  },
+  { title: 'ExplainedIpPolicies' },
+)
+
+const direction = oneOf(['inbound', 'outbound'])
+
+const explainedPolicy = objectOf(
+  {
+    policy: Type.String({ description: 'Its name, else its place, such as `inbound[2]`.' }),
+    direction,
+    applied: Type.Boolean(),
+    reason,
+    expressions: Type.Array(
+      objectOf({
+        expression: Type.String(),
+        value: Type.Unknown({ description: 'Null if there is none; the beginning of a long one.' }),
+        failure: Type.Optional(Type.String({ description: 'Why there is no value.' })),
+      }),
+    ),
+    actions: Type.Array(Type.String()),
+  },
+  { title: 'ExplainedPolicy' },
+)
+
+const lastChange = objectOf(
+  {
+    at: Type.String({ format: 'date-time' }),
+    by: Type.String({ description: 'The id of the API key that made the change, or `cli`.' }),
+    by_description: orNull(Type.String(), {
+      description: 'The description of that key; null if it has none, or was deleted.',
+    }),
+    version: Type.Integer({ minimum: 0 }),
+  },
+  { title: 'LastChange' },
+)
+
+const nullable = orNull(Type.String())
+
+const decidedBy = objectOf(
+  {
+    type: oneOf(
+      ['restriction', 'ip_restriction', 'traffic_policy', 'none'],
+      'The restriction of the account, the `ip_restriction` module or a traffic policy; none if nothing said no.',
+    ),
+    id: orNull(Type.String(), { description: 'The restriction, edge or route.' }),
+    name: orNull(Type.String(), {
+      description: 'The traffic policy, or the description of the restriction.',
+    }),
+    ip_policy_id: nullable,
+    rule_id: orNull(Type.String(), { description: 'The deny rule; null if no allow rule matched.' }),
+    cidr: nullable,
+    last_change: Type.Optional(
+      orNull(lastChange, {
+        description: 'Of the rule, else of the restriction, edge or route; null if it is not known.',
+      }),
+    ),
+  },
+  { title: 'DecidedBy' },
+)
+
+export const explanationSchema = objectOf(
+  {
+    ip_policies: Type.Array(explainedGroup),
+    policies: Type.Array(explainedPolicy, { description: 'Traffic policies that were evaluated, in order.' }),
+    policies_not_reached: Type.Array(objectOf({ policy: Type.String(), direction, reason }), {
+      description: 'Traffic policies that were not evaluated.',
+    }),
+    decided_by: decidedBy,
+  },
+  { title: 'Explanation', description: 'Every rule and expression that was looked at, and what decided.' },
+)
+
+const keyId = exampleId('ak_')
+const [edgeId, policyId, ruleId] = [exampleId('edgtcp_'), exampleId('ipp_'), exampleId('ipr_')]
+
+export const decisionSchema = objectOf(
+  {
+    decision: decisionWord,
+    ip_policy: orNull(objectOf({ decision: ipDecision, policy_ids: Type.Array(Type.String()) }), {
+      description: 'What IP policies decided; null if none applied.',
+    }),
+    policy: orNull(Type.String(), { description: 'The traffic policy that denied.' }),
+    revision: Type.Integer({ minimum: 0, description: 'Of the configuration that was used.' }),
+    warnings: Type.Array(Type.String()),
+    explanation: Type.Optional(explanationSchema),
+  },
+  {
+    title: 'Decision',
+    description: 'What Weir decides about a connection or request, and why.',
+    examples: [
+      {
+        decision: 'block',
+        ip_policy: { decision: 'block', policy_ids: [policyId] },
+        policy: null,
+        revision: 42,
+        warnings: [],
+        explanation: {
+          ip_policies: [
+            {
+              source: `ip_restriction of ${edgeId}`,
+              enforced: true,
+              decision: 'block',
+              reason: `The deny rule ${ruleId} contains the address.`,
+              rules: [
+                {
+                  ip_policy_id: policyId,
+                  rule_id: ruleId,
+                  cidr: '203.0.113.66/32',
+                  action: 'deny',
+                  description: 'scanner',
+                  matches: true,
+                  won: true,
+                  reason: 'It contains the address, and a deny rule wins over allow rules of any policy.',
+                },
+              ],
+              rules_left_out: 0,
+            },
+          ],
+          policies: [],
+          policies_not_reached: [],
+          decided_by: {
+            type: 'ip_restriction',
+            id: edgeId,
+            name: null,
+            ip_policy_id: policyId,
+            rule_id: ruleId,
+            cidr: '203.0.113.66/32',
+            last_change: {
+              at: '2026-11-20T10:00:00.123Z',
+              by: keyId,
+              by_description: 'deployments',
+              version: 17,
+            },
+          },
+        },
+      },
+    ],
+  },
+)
+
+type Shown = Static<typeof decisionSchema>
+type ShownIpPolicy = NonNullable<Shown['ip_policy']>
+
+export type Decision = Omit<Shown, 'ip_policy'> & {
+  readonly ip_policy: Readonly<Omit<ShownIpPolicy, 'policy_ids'> & { policy_ids: readonly string[] }> | null
+}
+export type LastChange = Static<typeof lastChange>
+export type Explanation = Static<typeof explanationSchema>
+export type ExplainedRule = Static<typeof explainedRule>
+export type ExplainedGroup = Static<typeof explainedGroup>
+export type ExplainedPolicy = Static<typeof explainedPolicy>

@@ -1,0 +1,65 @@
+/** What a resume of an event destination did: it ended a pause by hand, or told deliverers to try now. */
+import { objectOf, orNull, type Static, Type } from '../core/schema.js'
+import type { FaultClass } from '../deliver/destination.js'
+import { type LaneStatus, pausedByHand } from '../deliver/health.js'
+import type { Row } from '../resource/define.js'
+import type { DestinationPause } from '../resource/event-destination.js'
+import { adviceFor, unansweredCause } from './delivery-status.js'
+
+export const resumptionSchema = objectOf(
+  {
+    was_paused_by_hand: Type.Boolean(),
+    state: orNull(
+      Type.String({ description: 'Before; null if it was paused by hand, or no deliverer answers.' }),
+    ),
+    cause: orNull(Type.String()),
+    tried_now: Type.Boolean({ description: 'The next try is not waited for.' }),
+    msg: Type.String({ description: 'What was done, for a person.' }),
+  },
+  { title: 'Resumption', description: 'What a resume did.' },
+)
+
+export const resumptionExample = {
+  was_paused_by_hand: true,
+  state: null,
+  cause: null,
+  tried_now: true,
+  msg: 'It was paused by hand at 2026-11-20T09:00:00.000Z; its events are sent from now on.',
+}
+
+export type Resumption = Static<typeof resumptionSchema>
+
+/** `pausedAt`: of the pause by hand that ended. `before`: what deliverers said as they were told to try. */
+export function resumptionOf(
+  destination: Row,
+  before: Pick<LaneStatus, 'state' | 'cause' | 'since' | 'last_error'> | undefined,
+): Resumption {
+  const pause = destination['paused'] as DestinationPause | null | undefined
+  const none = { was_paused_by_hand: false, state: null, cause: null, tried_now: false }
+  if (pause)
+    return {
+      ...none,
+      was_paused_by_hand: true,
+      tried_now: true,
+      msg: `It was paused by hand at ${pause.at}; its events are sent from now on.`,
+    }
+  const notByHand = 'It was not paused by hand.'
+  if (before === undefined) return { ...none, msg: `${notByHand} ${adviceFor(unansweredCause, destination)}` }
+  const { state, cause, since, last_error } = before
+  const found = { ...none, state, cause }
+  if (cause === pausedByHand)
+    return { ...found, msg: `It was resumed before: its events are sent within 2 s.` }
+  if (cause === null)
+    return { ...found, tried_now: true, msg: `${notByHand} It is healthy: nothing keeps its events back.` }
+  const why = `It is ${state} since ${since} because of ${causeText[cause]}, and is tried now.`
+  const advice = adviceFor(cause, destination, null, null, last_error)
+  return { ...found, tried_now: true, msg: `${notByHand} ${why} ${advice}` }
+}
+
+const causeText: Readonly<Record<FaultClass, string>> = {
+  throttle: 'throttling',
+  transient: 'transient faults',
+  credentials: 'its credentials',
+  configuration: 'its configuration',
+  poison: 'the contents of its events',
+}

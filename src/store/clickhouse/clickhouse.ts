@@ -1,0 +1,220 @@
+/** ClickHouse, a server or embedded, behind one small class; the SQL is the same for both. */
+import { mkdirSync, rmSync } from 'node:fs'
+import { rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { finished } from 'node:stream/promises'
+import {
+  type ClickHouseClient,
+  ClickHouseError,
+  ClickHouseLogLevel,
+  createClient,
+  type DataFormat,
+  parseError,
+} from '@clickhouse/client'
+import { within, yieldTurn } from '../../core/clock.js'
+import { badRequest } from '../../core/errors.js'
+import { newId } from '../../core/ids.js'
+
+interface ClickhouseOptions {
+  /** `http(s)://user:pass@host:8123/db`; undefined for the embedded ClickHouse. */
+  readonly url?: string | undefined
+  /** Directory of the embedded ClickHouse. */
+  readonly directory: string
+}
+
+export type TextFormat = 'PrettyCompactMonoBlock' | 'TSVWithNames' | 'CSVWithNames' | 'JSONEachRow'
+
+/** Reading a whole table may take a while. */
+const readTimeoutMs = 30_000
+/** A client waits for the write, so a ClickHouse that hangs must fail soon. */
+const writeTimeoutMs = 10_000
+/** No client waits for a batch of rows of the log. */
+const batchTimeoutMs = 60_000
+/** Extra time per row: a hundred times what a row takes on an idle machine. */
+const rowTimeoutMs = 1
+const peopleTimeoutMs = 120_000
+/** Rows turned into text without a pause, which takes some milliseconds. */
+const rowsPerText = 500
+
+/** The embedded engine would colour tables; answers must hold no terminal control sequences. */
+const plainTables = { output_format_pretty_color: 0 } as const
+
+export async function openClickhouse(options: ClickhouseOptions): Promise<Clickhouse> {
+  if (options.url === undefined) {
+    // The engine is large: with a server it is never loaded.
+    const { ChdbConnection } = await import('./chdb-connection.js')
+    const connection = new ChdbConnection(ownDirectory(options.directory), parseError)
+    return new Clickhouse(createClient({ connection }), emptyDirectory(`${options.directory}-incoming`))
+  }
+  const client = createClient({
+    url: options.url,
+    request_timeout: peopleTimeoutMs,
+    application: 'weir',
+    // Its warnings are advice about settings and bypass our log.
+    log: { level: ClickHouseLogLevel.ERROR },
+  })
+  return new Clickhouse(client)
+}
+
+/** A process that was killed may have left files there. */
+function emptyDirectory(directory: string): string {
+  rmSync(directory, { recursive: true, force: true })
+  return ownDirectory(directory)
+}
+
+/** Created here, because the engine would make it readable for every user of the host. */
+function ownDirectory(directory: string): string {
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  return directory
+}
+
+export class Clickhouse {
+  readonly #client: ClickHouseClient
+  /** The directory of files that the embedded engine reads; undefined for a server. */
+  readonly #incoming: string | undefined
+
+  constructor(client: ClickHouseClient, incoming?: string) {
+    this.#client = client
+    this.#incoming = incoming
+  }
+
+  get isEmbedded(): boolean {
+    return this.#incoming !== undefined
+  }
+
+  /** All rows or an error: a truncated answer must not look like a smaller table. */
+  rows<T>(sql: string, params: Record<string, unknown> = {}, timeoutMs = readTimeoutMs): Promise<T[]> {
+    return timed(timeoutMs, async (abort_signal) => {
+      const result = await this.#client.query({
+        query: sql,
+        query_params: params,
+        format: 'JSON',
+        clickhouse_settings: { output_format_json_quote_64bit_integers: 0 },
+        abort_signal,
+      })
+      const { data, rows } = await result.json<T>()
+      if (data.length !== rows) throw new Error(`ClickHouse announced ${rows} rows and sent ${data.length}.`)
+      return data
+    })
+  }
+
+  command(sql: string, params: Record<string, unknown> = {}, timeoutMs = readTimeoutMs): Promise<void> {
+    return timed(timeoutMs, async (abort_signal) => {
+      await this.#client.command({ query: sql, query_params: params, abort_signal })
+    })
+  }
+
+  /**
+   * Inserts all rows or none; they have the same columns in the same order. Resolves when the rows are stored, and
+   * synced to disk if the table's settings ask for it.
+   */
+  async insert(table: string, rows: Iterable<object>): Promise<void> {
+    const { columns, texts, count } = await inTexts(rows)
+    if (count === 0) return
+    await timed(writeTimeoutMs + count * rowTimeoutMs, async (abort_signal) => {
+      const { stream } = await this.#client.exec({
+        query: `INSERT INTO ${table} (${columns.join(', ')}) FORMAT JSONCompactEachRow`,
+        values: Readable.from(texts),
+        // A server's profile must not make the insert asynchronous.
+        clickhouse_settings: { async_insert: 0 },
+        abort_signal,
+      })
+      await finished(stream.resume())
+    })
+  }
+
+  /**
+   * Inserts blocks of rows (`wire/columns.ts`). The embedded engine reads them from a file, because its statements are
+   * text.
+   */
+  async insertBlocks(table: string, blocks: readonly Uint8Array[]): Promise<void> {
+    if (this.#incoming === undefined) return this.#insertBody(`INSERT INTO ${table} FORMAT Native`, blocks)
+    // A name of its own for each attempt: a statement that was given up may still read its file.
+    const file = join(this.#incoming, newId('blocks_'))
+    try {
+      await writeFile(file, blocks, { mode: 0o600 })
+      const quoted = file.replaceAll('\\', '\\\\').replaceAll("'", "\\'")
+      await this.command(`INSERT INTO ${table} FROM INFILE '${quoted}' FORMAT Native`, {}, batchTimeoutMs)
+    } finally {
+      await rm(file, { force: true })
+    }
+  }
+
+  #insertBody(query: string, body: readonly Uint8Array[]): Promise<void> {
+    return timed(batchTimeoutMs, async (abort_signal) => {
+      const { stream } = await this.#client.exec({
+        query,
+        values: Readable.from(body),
+        clickhouse_settings: { async_insert: 0 },
+        abort_signal,
+      })
+      await finished(stream.resume())
+    })
+  }
+
+  /** The answer as text for people; read-only statements. A format named in the query wins. */
+  async text(sql: string, format: TextFormat): Promise<string> {
+    // The embedded engine writes the named file even in read-only mode.
+    if (/\boutfile\b/i.test(sql))
+      throw badRequest("A query can't have INTO OUTFILE: redirect the command's output instead.")
+    return timed(peopleTimeoutMs, async (abort_signal) => {
+      const result = await this.#client.exec({
+        query: sql.replace(/;\s*$/, ''),
+        clickhouse_settings: { ...plainTables, readonly: '1', default_format: format as DataFormat },
+        abort_signal,
+      })
+      const chunks: Buffer[] = []
+      for await (const chunk of result.stream) chunks.push(Buffer.from(chunk as Uint8Array))
+      return Buffer.concat(chunks).toString('utf8')
+    })
+  }
+
+  close(): Promise<void> {
+    return this.#client.close()
+  }
+}
+
+/**
+ * Gives up after a timeout. An HTTP request is aborted; an embedded statement continues, which is harmless because
+ * every write of Weir can be repeated.
+ */
+async function timed<T>(timeoutMs: number, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const controller = new AbortController()
+  try {
+    const message = `ClickHouse did not answer within ${timeoutMs / 1000} s.`
+    return await within(timeoutMs, call(controller.signal), message)
+  } finally {
+    controller.abort()
+  }
+}
+
+/** Rows as JSONCompactEachRow, with pauses, so that very many do not block the event loop. */
+async function inTexts(rows: Iterable<object>) {
+  const texts: string[] = []
+  let columns: readonly string[] = []
+  let count = 0
+  let text = ''
+  for (const row of rows) {
+    if (count === 0) columns = Object.keys(row)
+    text += `${JSON.stringify(Object.values(row))}\n`
+    count += 1
+    if (count % rowsPerText !== 0) continue
+    texts.push(text)
+    text = ''
+    await yieldTurn()
+  }
+  if (text !== '') texts.push(text)
+  return { columns, texts, count }
+}
+
+/** Did ClickHouse refuse the statement, rather than being away? Then a second try is useless. */
+export const isRefusedByClickhouse = (error: unknown): boolean => error instanceof ClickHouseError
+
+/** Did the statement reach its `max_execution_time`? */
+export const isTimeExceeded = (error: unknown): boolean =>
+  error instanceof ClickHouseError && error.code === '159'
+
+/** Are the tables or the whole database missing? */
+export const isTableMissing = (error: unknown): boolean =>
+  error instanceof ClickHouseError && (error.code === '60' || error.code === '81')

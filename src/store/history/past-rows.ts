@@ -1,0 +1,146 @@
+/**
+ * The configuration of one account as it was: its rows in ClickHouse up to a version.
+ *
+ * Everyone else names a configuration by the revision of `weir_config` that was used. Each row says which revision came
+ * just before its change, so the last change that a revision includes is the newest one planned before it. A change
+ * takes some milliseconds from its plan to the bucket; a revision that another account's change reached in between is
+ * taken for one after it.
+ */
+import { isoMillis } from '../../core/clock.js'
+import { badRequest, unavailable, WeirError } from '../../core/errors.js'
+import { pastRowsMax } from '../../core/limits.js'
+import type { DeclaredRow, KindName } from '../../resource/registry.js'
+import type { LastChange } from '../../shape/decision.js'
+import type { ChangeRows } from '../change-rows.js'
+import type { Clickhouse } from '../clickhouse/clickhouse.js'
+import { tableOf } from '../clickhouse/tables.js'
+
+/** A client waits, and what it asks for is an addition to its answer. */
+const lastChangeTimeoutMs = 2_000
+const versionTimeoutMs = 10_000
+
+/** Kinds that decisions and events depend on. An account's first change creates the account. */
+const decidingKinds: readonly KindName[] = [
+  'account',
+  'tcp_edge',
+  'https_edge',
+  'https_edge_route',
+  'ip_policy',
+  'ip_policy_rule',
+  'ip_restriction',
+  'event_subscription',
+]
+
+/** Each change with the revision before it, newest first, beside that of the change after it. */
+const changesSql = `SELECT version, base, lagInFrame(base) OVER
+(ORDER BY version DESC ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS later
+FROM (SELECT version, any(base_revision) AS base FROM (
+${decidingKinds
+  .map((kind) => `SELECT version, base_revision FROM ${tableOf(kind)} WHERE account_id = {account:String}`)
+  .join(' UNION ALL ')}
+) GROUP BY version)`
+
+export class PastRows {
+  readonly #clickhouse: Clickhouse
+  readonly #rows: ChangeRows
+
+  constructor(clickhouse: Clickhouse, rows: ChangeRows) {
+    this.#clickhouse = clickhouse
+    this.#rows = rows
+  }
+
+  /** The last change of a resource up to a version of its account; undefined if ClickHouse does not know or answer. */
+  async lastChange(
+    accountId: string,
+    kind: string,
+    id: string,
+    version: number,
+  ): Promise<Omit<LastChange, 'by_description'> | undefined> {
+    const rows = this.#clickhouse.rows<{ version: number; at: number; by: string }>(
+      `SELECT version, toUnixTimestamp64Milli(changed_at) AS at, changed_by AS by FROM ${tableOf(kind)}
+WHERE account_id = {account:String} AND id = {id:String} AND version <= {version:UInt64}
+ORDER BY version DESC LIMIT 1`,
+      { account: accountId, id, version },
+      lastChangeTimeoutMs,
+    )
+    const [last] = await rows.catch(() => [])
+    return last && { version: last.version, at: isoMillis(last.at), by: last.by }
+  }
+
+  /**
+   * The version that the account had at a revision of the configuration; undefined if that is not known any more, or was
+   * before the account. If revisions fall from one change to the next, the bucket was recreated in between.
+   */
+  versionAt(accountId: string, revision: number): Promise<number | undefined> {
+    return answered(async () => {
+      const [found] = await this.#clickhouse.rows<{ version: number; base: number | null }>(
+        `SELECT version, base FROM (${changesSql})
+WHERE base IS NULL OR base < {revision:UInt64} OR base > later ORDER BY version DESC LIMIT 1`,
+        { account: accountId, revision },
+        versionTimeoutMs,
+      )
+      return found === undefined || found.base === null ? undefined : found.version
+    })
+  }
+
+  /** Ids of edges that ever served this hostport up to a version. */
+  edgesServing(
+    accountId: string,
+    version: number,
+    kind: 'tcp_edge' | 'https_edge',
+    hostport: string,
+  ): Promise<string[]> {
+    return answered(async () => {
+      const found = await this.#clickhouse.rows<{ id: string }>(
+        `SELECT DISTINCT id FROM ${tableOf(kind)} WHERE account_id = {account:String}
+AND version <= {version:UInt64} AND has(arrayMap(each -> lower(each), hostports), {hostport:String})
+LIMIT ${pastRowsMax}`,
+        { account: accountId, version, hostport },
+      )
+      return found.map(({ id }) => id)
+    })
+  }
+
+  /** Ids of all subscriptions that the account had up to a version. */
+  subscriptionIds(accountId: string, version: number): Promise<string[]> {
+    return answered(async () => {
+      const found = await this.#clickhouse.rows<{ id: string }>(
+        `SELECT DISTINCT id FROM ${tableOf('event_subscription')} WHERE account_id = {account:String}
+AND version <= {version:UInt64} LIMIT ${pastRowsMax}`,
+        { account: accountId, version },
+      )
+      return found.map(({ id }) => id)
+    })
+  }
+
+  /** The rows of a kind at a version, found by a field that never changes. */
+  at<Kind extends KindName>(
+    accountId: string,
+    version: number,
+    kind: Kind,
+    field: string,
+    values: readonly string[],
+  ): Promise<DeclaredRow<Kind>[]> {
+    return answered(async () => {
+      const found: DeclaredRow<Kind>[] = []
+      for await (const page of this.#rows.before(accountId, version + 1, kind, field, values)) {
+        if (found.length + page.length > pastRowsMax) throw tooManyRows
+        for (const row of page) found.push(row as DeclaredRow<Kind>)
+      }
+      return found
+    })
+  }
+}
+
+const tooManyRows = badRequest(
+  `The configuration of that revision is too large to explain: at most ${pastRowsMax} rules are read.`,
+)
+
+async function answered<T>(read: () => Promise<T>): Promise<T> {
+  try {
+    return await read()
+  } catch (error) {
+    if (error instanceof WeirError) throw error
+    throw unavailable('ClickHouse does not answer, and only it has the configuration of the past.', error)
+  }
+}

@@ -1,0 +1,132 @@
+/** Reads what became of events, from the log of attempts to deliver. Each statement is of one account. */
+import type { DeliveryRow } from '../../wire/delivery-rows.js'
+import { tagOf } from '../../wire/event-tag.js'
+import type { LogMode } from '../../wire/log-publisher.js'
+import type { Clickhouse } from '../clickhouse/clickhouse.js'
+import type { CountsQuery } from './count-query.js'
+import { deliveriesTable, deliveryCountsTable, deliverySums } from './delivery-tables.js'
+import { LogQueries, timeOf } from './log-queries.js'
+import { decisionsTable } from './log-tables.js'
+
+interface EventsQuery {
+  readonly accountId: string
+  readonly destinationIds: readonly string[]
+  /** The time of the events: when JetStream stored their record. */
+  readonly at: number
+  readonly eventIds: readonly string[]
+}
+
+/** Events and requests of one destination in one interval. */
+interface DeliveryCountRow {
+  /** The start of the interval. */
+  readonly at: number
+  readonly value: string
+  readonly delivered: number
+  readonly failed: number
+  readonly dead_lettered: number
+  readonly requests: number
+}
+
+/** An attempt that some of the events were part of. */
+export interface Attempt
+  extends Pick<
+    DeliveryRow,
+    'destinationId' | 'at' | 'tookMs' | 'outcome' | 'requestId' | 'shard' | 'receipt' | 'errorCode' | 'error'
+  > {
+  readonly includes: (eventId: string) => boolean
+}
+
+/** An event that fails for days has a row for each probe: the last ones show what became of it. */
+const attemptsMax = 200
+/** The clock of a deliverer may be behind that of NATS. */
+const clockSkewMs = 5 * 60_000
+/** Rows that may hold an event: more than one only if its tag is also that of others, or it was sent again. */
+const candidatesMax = 5
+
+export class DeliveryReader {
+  readonly #queries: LogQueries
+  readonly #mode: LogMode
+
+  constructor(clickhouse: Clickhouse, mode: LogMode) {
+    this.#queries = new LogQueries(clickhouse, mode !== 'off')
+    this.#mode = mode
+  }
+
+  /** Has every attempt a row, also those that delivered? */
+  get isComplete(): boolean {
+    return this.#mode === 'all'
+  }
+
+  /** The last attempts to deliver these events, oldest first. */
+  async attempts({ accountId, destinationIds, at, eventIds }: EventsQuery): Promise<Attempt[]> {
+    if (eventIds.length === 0 || destinationIds.length === 0) return []
+    const rows = await this.#queries.rows<Attempt & { tags: number[] }>(
+      `SELECT destination_id AS destinationId, toUnixTimestamp64Milli(time) AS at, took_ms AS tookMs, outcome,
+request_id AS requestId, shard, receipt, error_code AS errorCode, error,
+arrayIntersect(event_tags, {tags:Array(UInt32)}) AS tags
+FROM ${deliveriesTable} WHERE account_id = {account:String} AND destination_id IN {destinations:Array(String)}
+AND time >= ${timeOf('since')} AND events_from <= ${timeOf('at')} AND events_until >= ${timeOf('at')}
+AND hasAny(event_tags, {tags:Array(UInt32)})
+ORDER BY deliveries.time DESC LIMIT ${attemptsMax}`,
+      {
+        account: accountId,
+        destinations: destinationIds,
+        at,
+        since: at - clockSkewMs,
+        tags: eventIds.map(tagOf),
+      },
+    )
+    return rows.reverse().map(({ tags, ...attempt }) => {
+      const found = new Set(tags)
+      return { ...attempt, includes: (eventId) => found.has(tagOf(eventId)) }
+    })
+  }
+
+  /** Sums by interval and destination, oldest first, and how many destinations have too few events to be listed. */
+  async counts(
+    query: Omit<CountsQuery, 'dimension' | 'source'>,
+  ): Promise<{ counts: DeliveryCountRow[]; valuesLeftOut: number }> {
+    const { accountId, intervalMs, sinceMs, untilMs, valuesMax } = query
+    const range = { account: accountId, since: sinceMs / 1000, until: untilMs / 1000 }
+    const ranked = await this.#queries.rows<{ value: string }>(
+      `SELECT destination_id AS value FROM ${deliveryCountsTable} WHERE ${countsCondition}
+GROUP BY value ORDER BY sum(delivered + failed + dead_lettered) DESC, value`,
+      range,
+    )
+    const values = ranked.slice(0, valuesMax).map(({ value }) => value)
+    const counts = await this.#queries.rows<DeliveryCountRow>(
+      `SELECT intDiv(toUnixTimestamp(minute), {seconds:UInt32}) * {seconds:UInt32} * 1000 AS at, destination_id AS value,
+${deliverySums.map((name) => `sum(${deliveryCountsTable}.${name}) AS ${name}`).join(', ')}
+FROM ${deliveryCountsTable} WHERE ${countsCondition} AND destination_id IN {values:Array(String)}
+GROUP BY at, value ORDER BY at, delivered + failed + dead_lettered DESC, value`,
+      { ...range, seconds: intervalMs / 1000, values },
+    )
+    return { counts, valuesLeftOut: ranked.length - values.length }
+  }
+
+  /** The id of the record that made an event; undefined if no row of an attempt holds the event. */
+  recordOf(accountId: string, eventId: string): Promise<string | undefined> {
+    return this.#queries.search(async (rows) => {
+      const candidates = await rows<{ since: number; until: number }>(
+        `SELECT DISTINCT toUnixTimestamp64Milli(events_from) AS since, toUnixTimestamp64Milli(events_until) AS until
+FROM ${deliveriesTable} WHERE account_id = {account:String} AND has(event_tags, {tag:UInt32})
+ORDER BY until - since LIMIT ${candidatesMax}`,
+        { account: accountId, tag: tagOf(eventId) },
+      )
+      for (const { since, until } of candidates) {
+        // An id begins with a hash of the record's id (`event/event-id.ts`), which as a column would double the rows.
+        const [found] = await rows<{ id: string }>(
+          `SELECT record_id AS id FROM ${decisionsTable} WHERE account_id = {account:String}
+AND time >= ${timeOf('since')} AND time <= ${timeOf('until')}
+AND startsWith({event:String}, concat('ev_', lower(substring(hex(SHA256(record_id)), 1, 32)))) LIMIT 1`,
+          { account: accountId, since, until, event: eventId },
+        )
+        if (found !== undefined) return found.id
+      }
+      return undefined
+    })
+  }
+}
+
+const countsCondition = `account_id = {account:String}
+AND minute >= toDateTime({since:UInt32}, 'UTC') AND minute < toDateTime({until:UInt32}, 'UTC')`

@@ -1,0 +1,62 @@
+/** Statements that read the decision log: bounded in time, and few at once. */
+import { monotonicMs } from '../../core/clock.js'
+import { Turns } from '../../core/concurrency.js'
+import { badRequest, unavailable, WeirError } from '../../core/errors.js'
+import { logSearchesAtOnceMax, logSearchesWaitingMax } from '../../core/limits.js'
+import { type Clickhouse, isTimeExceeded } from '../clickhouse/clickhouse.js'
+
+/** A client waits, and other statements wait for the same disk. */
+const searchTimeoutMs = 5_000
+/** How much longer an answer may take until ClickHouse counts as unavailable. */
+const answerDelayMs = 5_000
+
+export type ReadRows = <T>(sql: string, params: Readonly<Record<string, unknown>>) => Promise<T[]>
+
+const searches = new Turns(logSearchesAtOnceMax, logSearchesWaitingMax)
+
+export class LogQueries {
+  readonly #clickhouse: Clickhouse
+  readonly #isOn: boolean
+
+  constructor(clickhouse: Clickhouse, isOn: boolean) {
+    this.#clickhouse = clickhouse
+    this.#isOn = isOn
+  }
+
+  /** One statement. */
+  rows<T>(sql: string, params: Readonly<Record<string, unknown>>): Promise<T[]> {
+    return this.search((rows) => rows<T>(sql, params))
+  }
+
+  /** Statements that together take no longer than one may. */
+  search<T>(statements: (rows: ReadRows) => Promise<T>): Promise<T> {
+    if (!this.#isOn) {
+      throw new WeirError(
+        'ERR_LOG_OFF',
+        'The decision log is off: the operator of this deployment can turn it on with WEIR_DECISION_LOG.',
+      )
+    }
+    return searches.take(async () => {
+      const endMs = monotonicMs() + searchTimeoutMs
+      try {
+        return await statements((sql, params) => this.#read(sql, params, Math.max(1, endMs - monotonicMs())))
+      } catch (error) {
+        if (isTimeExceeded(error)) throw tooLong
+        throw unavailable('The decision log was not read: ClickHouse does not answer.', error)
+      }
+    })
+  }
+
+  /** ClickHouse ends a statement itself that takes too long, because an embedded one can't be aborted. */
+  #read<T>(sql: string, params: Readonly<Record<string, unknown>>, timeoutMs: number): Promise<T[]> {
+    const sent = Object.fromEntries(Object.entries(params).filter(([, value]) => value !== undefined))
+    const limited = `${sql}\nSETTINGS max_execution_time = ${timeoutMs / 1000}`
+    return this.#clickhouse.rows<T>(limited, sent, timeoutMs + answerDelayMs)
+  }
+}
+
+const tooLong = badRequest(
+  `The search took longer than ${searchTimeoutMs / 1000} s: narrow it with "since" and "until".`,
+)
+
+export const timeOf = (parameter: string): string => `fromUnixTimestamp64Milli({${parameter}:Int64}, 'UTC')`

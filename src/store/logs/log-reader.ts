@@ -1,0 +1,215 @@
+/**
+ * Reads the decision log: decisions newest first, and sums. Each search is of one account, and bounded in time.
+ *
+ * Decisions are searched for in windows of time, the newest hour first, and each window is longer than the one before
+ * it: a value that comes often is found in few rows, and one that never comes costs four statements. Within a window
+ * ClickHouse reads the columns of the filter alone, and the others only near the rows that were found.
+ */
+import { monotonicMs, now, yieldTurn } from '../../core/clock.js'
+import type { DecisionRow } from '../../wire/decision-rows.js'
+import type { LogMode } from '../../wire/log-publisher.js'
+import type { Clickhouse } from '../clickhouse/clickhouse.js'
+import type { CountRow, Counts, CountsQuery } from './count-query.js'
+import { type CountFilter, countRows, type FilteredCounts } from './filtered-counts.js'
+import { rowColumns, selected } from './log-columns.js'
+import { conditionSql, type LogCondition } from './log-condition.js'
+import { LogQueries, timeOf } from './log-queries.js'
+import { clientKeyOf, countsTable, decisionsTable } from './log-tables.js'
+import { type RuleUse, ruleUsesSql } from './rule-uses.js'
+
+/** Entries are sorted by time and, within a millisecond, by their place in the stream of records. */
+export type LogPosition = Pick<DecisionRow, 'at' | 'sequence' | 'line'>
+
+export interface DecisionsQuery {
+  readonly accountId: string
+  /** Columns with exactly one of these values. */
+  readonly values: Readonly<Record<string, readonly string[]>>
+  /** The first and the last address of a range. */
+  readonly clients?: readonly [string, string] | undefined
+  readonly sinceMs?: number | undefined
+  readonly untilMs?: number | undefined
+  /** Only entries that come after this one in the list. */
+  readonly before?: LogPosition | undefined
+  /** What all rows have that are looked for. */
+  readonly condition?: LogCondition | undefined
+  readonly limit: number
+}
+
+export interface PageQuery extends DecisionsQuery {
+  /** Rows for which it is false are left out. */
+  readonly matches?: ((row: DecisionRow) => boolean) | undefined
+}
+
+interface Page {
+  readonly rows: DecisionRow[]
+  /** Where the next page begins; undefined if this is the last one. */
+  readonly next: LogPosition | undefined
+}
+
+/** A part of the searched time; the newest one has no end unless the query has. */
+interface Window {
+  readonly sinceMs: number
+  readonly untilMs: number | undefined
+}
+
+const hourMs = 60 * 60_000
+/** Lengths of the windows before the last, which reaches back to the start. */
+const windowsMs = [hourMs, 6 * hourMs, 36 * hourMs]
+
+/** A filter is evaluated for so many rows, and for so long, until a page ends. */
+const rowsSearchedMax = 100_000
+const rowsReadAtOnce = 2_000
+const filterTimeoutMs = 3_000
+
+const columns = selected(Object.keys(rowColumns) as (keyof DecisionRow)[])
+
+export class LogReader {
+  readonly #queries: LogQueries
+  /** Which decisions have rows. */
+  readonly mode: LogMode
+
+  constructor(clickhouse: Clickhouse, mode: LogMode) {
+    this.#queries = new LogQueries(clickhouse, mode !== 'off')
+    this.mode = mode
+  }
+
+  /** At most `limit` rows, newest first. A row that was stored twice is there twice. */
+  decisions(query: DecisionsQuery): Promise<DecisionRow[]> {
+    return this.#queries.search(async (read) => {
+      const rows: DecisionRow[] = []
+      for (const window of windowsOf(query)) {
+        const limit = query.limit - rows.length
+        const { sql, params } = windowStatement({ ...query, ...window, limit })
+        rows.push(...(await read<DecisionRow>(sql, params)))
+        if (rows.length >= query.limit) break
+      }
+      return rows
+    })
+  }
+
+  /** A page, newest first. It may have fewer rows than its limit, because a search ends after a number of rows. */
+  async page({ matches, ...query }: PageQuery): Promise<Page> {
+    if (matches === undefined) {
+      const rows = await this.decisions({ ...query, limit: query.limit + 1 })
+      const hasMore = rows.length > query.limit
+      return { rows: rows.slice(0, query.limit), next: hasMore ? rows[query.limit - 1] : undefined }
+    }
+    const rows: DecisionRow[] = []
+    const endMs = monotonicMs() + filterTimeoutMs
+    let before = query.before
+    for (let searched = 0; searched < rowsSearchedMax && monotonicMs() < endMs; searched += rowsReadAtOnce) {
+      const found = await this.decisions({ ...query, before, limit: rowsReadAtOnce })
+      for (const row of found) {
+        if (matches(row)) rows.push(row)
+        before = row
+        if (rows.length === query.limit) return { rows, next: before }
+      }
+      if (found.length < rowsReadAtOnce) return { rows, next: undefined }
+      await yieldTurn()
+    }
+    return { rows, next: before }
+  }
+
+  /** Sums of the rows for which a filter is true. */
+  filteredCounts(query: CountsQuery, filter: CountFilter): Promise<FilteredCounts> {
+    return this.#queries.search((read) => countRows(read, query, filter))
+  }
+
+  /** How often each of these deny rules blocked since then; those that never did are missing. */
+  ruleUses(accountId: string, ruleIds: readonly string[], sinceMs: number): Promise<RuleUse[]> {
+    return this.#queries.rows<RuleUse>(ruleUsesSql, {
+      account: accountId,
+      rules: ruleIds,
+      since: Math.floor(sinceMs / 1000),
+    })
+  }
+
+  /** Sums by interval, oldest first, and how many values have too few records to be listed. */
+  async counts(query: CountsQuery): Promise<Counts> {
+    const { accountId, intervalMs, sinceMs, untilMs, valuesMax, source } = query
+    const [ofRecords, ofQuestions] = dimensionsOf(query.dimension)
+    const params = {
+      account: accountId,
+      counted: source === 'asked' ? ofQuestions : ofRecords,
+      asked: ofQuestions,
+      dimensions: [ofRecords, ofQuestions],
+      since: sinceMs / 1000,
+      until: untilMs / 1000,
+      seconds: intervalMs / 1000,
+    }
+    const ranked = await this.#queries.rows<{ value: string }>(
+      `SELECT value, sum(allow + block + deny) AS records FROM ${countsTable} WHERE ${countsCondition}
+GROUP BY value ORDER BY records DESC, value`,
+      params,
+    )
+    const values = ranked.slice(0, valuesMax).map(({ value }) => value)
+    const counts = await this.#queries.rows<CountRow>(
+      `SELECT intDiv(toUnixTimestamp(minute), {seconds:UInt32}) * {seconds:UInt32} * 1000 AS at, value,
+${sums.map((name) => `sumIf(${countsTable}.${name}, dimension = {counted:String}) AS ${name}`).join(', ')},
+sumIf(${countsTable}.allow + ${countsTable}.block + ${countsTable}.deny, dimension = {asked:String}) AS asked
+FROM ${countsTable} WHERE ${countsCondition} AND value IN {values:Array(String)}
+GROUP BY at, value ORDER BY at, allow + block + deny + asked DESC, value`,
+      { ...params, values },
+    )
+    return { counts, valuesLeftOut: ranked.length - values.length }
+  }
+}
+
+/** The rows of one window. */
+function windowStatement(query: DecisionsQuery & Window) {
+  const { accountId, values, clients, sinceMs, untilMs, before, limit } = query
+  const filter = ['account_id = {account:String}']
+  const params: Record<string, unknown> = { account: accountId, limit, since: sinceMs, until: untilMs }
+  for (const [column, allowed] of Object.entries(values)) {
+    filter.push(`${column} IN {of_${column}:Array(String)}`)
+    params[`of_${column}`] = allowed
+  }
+  // Checked in rows that the filter has found; granules are found by them all the same.
+  const rest = [`time >= ${timeOf('since')}`]
+  if (clients !== undefined) {
+    const [first, last] = clients
+    // Some of these addresses have no upper half.
+    if (!first.startsWith('::')) filter.push(`client_key BETWEEN ${firstKey} AND ${lastKey}`)
+    rest.push(`client_ip BETWEEN ${firstClient} AND ${lastClient}`)
+    Object.assign(params, { first, last })
+  }
+  if (query.condition !== undefined) rest.push(conditionSql(query.condition, params))
+  if (untilMs !== undefined) rest.push(`time < ${timeOf('until')}`)
+  if (before !== undefined) {
+    const { at, sequence, line } = before
+    // The first one alone finds the granules.
+    rest.push(`time <= ${timeOf('at')}`)
+    rest.push(`(time, sequence, line) < (${timeOf('at')}, {sequence:UInt64}, {line:UInt32})`)
+    Object.assign(params, { at, sequence, line })
+  }
+  const sql = `SELECT ${columns} FROM ${decisionsTable}
+PREWHERE ${filter.join(' AND ')} WHERE ${rest.join(' AND ')}
+ORDER BY time DESC, sequence DESC, line DESC LIMIT {limit:UInt32}`
+  return { sql, params }
+}
+
+/** Adjoining windows of the searched time, newest first. */
+function* windowsOf({ sinceMs = 0, untilMs, before }: DecisionsQuery): Generator<Window> {
+  let endMs = untilMs
+  let startMs = Math.min(untilMs ?? now(), before?.at ?? now())
+  for (const lengthMs of windowsMs) {
+    startMs -= lengthMs
+    if (startMs <= sinceMs) break
+    yield { sinceMs: startMs, untilMs: endMs }
+    endMs = startMs
+  }
+  yield { sinceMs, untilMs: endMs }
+}
+
+const sums = ['allow', 'block', 'deny', 'bytes_in', 'bytes_out']
+
+/** Sums of records and of questions. */
+const dimensionsOf = (dimension: string): readonly [string, string] =>
+  dimension === 'none' ? ['none', 'asked'] : [dimension, `asked_${dimension}`]
+
+const countsCondition = `account_id = {account:String} AND dimension IN {dimensions:Array(String)}
+AND minute >= toDateTime({since:UInt32}, 'UTC') AND minute < toDateTime({until:UInt32}, 'UTC')`
+
+const firstClient = 'toIPv6({first:String})'
+const lastClient = 'toIPv6({last:String})'
+const [firstKey, lastKey] = [clientKeyOf(firstClient), clientKeyOf(lastClient)]

@@ -1,0 +1,238 @@
+/**
+ * The tables of the decision log:
+ *
+ * - `decisions`: a row per record or question, in the layout of `wire/decision-rows.ts`, sorted by account and time.
+ * - `decision_counts`: sums per minute, which the same insert feeds through a materialized view. Each record is counted
+ *   once per dimension, so that the sums stay small however edges, policies and countries are combined. Questions have
+ *   dimensions of their own.
+ * - `deliveries` and `delivery_counts`: the same for attempts to deliver (`delivery-tables.ts`).
+ *
+ * All expire by themselves. ClickHouse drops whole parts then, which costs nothing, so rows stay a few hours longer
+ * than they must.
+ */
+import { deciderNumbers, decisionNumbers, sourceNumbers, typeNumbers } from '../../wire/decision-rows.js'
+import type { Clickhouse } from '../clickhouse/clickhouse.js'
+import { deliveriesTable, deliveryCountsFeed, deliveryTables } from './delivery-tables.js'
+import {
+  applyBounds,
+  countsExpiry,
+  createTable,
+  deltas,
+  enumOf,
+  expiring,
+  expiry,
+  type LogBounds,
+  type LogTable,
+  listed,
+  mergingRows,
+  milliseconds,
+  narrowed,
+  packed,
+  word,
+} from './log-table.js'
+
+export const decisionsTable = 'decisions'
+export const countsTable = 'decision_counts'
+
+/** What counts are grouped by; `none`, `asked`: all records, all questions of the account. */
+const dimensionNumbers = {
+  none: 0,
+  edge: 1,
+  policy: 2,
+  country: 3,
+  rule: 4,
+  asked: 5,
+  asked_edge: 6,
+  asked_policy: 7,
+  asked_country: 8,
+  asked_rule: 9,
+}
+const dimensionColumn = enumOf(dimensionNumbers)
+
+/** Name, type and codec, in the order of the rows' values. */
+const decisionColumns = [
+  ['account_id', word, packed],
+  ['time', milliseconds, deltas],
+  ['record_id', 'String', packed],
+  ['type', enumOf(typeNumbers), packed],
+  ['edge_id', word, packed],
+  ['route_id', word, packed],
+  ['server_name', word, packed],
+  ['server_port', 'UInt16', packed],
+  ['client_ip', 'IPv6', packed],
+  ['country', word, packed],
+  ['asn', 'UInt32', packed],
+  ['decision', enumOf(decisionNumbers), packed],
+  ['decided_by', enumOf(deciderNumbers), packed],
+  ['decided_by_id', word, packed],
+  ['policy', word, packed],
+  ['rule_id', word, packed],
+  ['revision', 'UInt64', deltas],
+  ['bytes_in', 'UInt64', narrowed],
+  ['bytes_out', 'UInt64', narrowed],
+  ['sequence', 'UInt64', deltas],
+  ['line', 'UInt32', deltas],
+] as const
+
+/** Tables and blocks of earlier versions do not have them. */
+const requestColumns = [
+  ['method', word, packed],
+  ['path', 'String', packed],
+  ['status', word, packed],
+] as const
+
+/** Blocks of rows about records do not have them. */
+const askedColumns = [
+  ['source', `${enumOf(sourceNumbers)} DEFAULT 'record'`, packed],
+  ['weight', 'UInt32 DEFAULT 1', packed],
+] as const
+
+/**
+ * The client as a number that a search reads in a fifth of the time of `client_ip`: an IPv4 address, or the upper half
+ * of an IPv6 address. Neighbours have neighbouring numbers, so ranges are found as well.
+ */
+export const clientKeyOf = (address: string): string => {
+  const number = `toUInt128(${address})`
+  return `if(${number} < ${2 ** 48}, toUInt64(${number}), toUInt64(bitShiftRight(${number}, 64)))`
+}
+
+/** ClickHouse computes it from the values of a row. */
+const clientKeyColumn = ['client_key', `UInt64 MATERIALIZED ${clientKeyOf('client_ip')}`, 'CODEC(T64, LZ4)']
+
+const sums = ['allow', 'block', 'deny', 'bytes_in', 'bytes_out'] as const
+
+/** Its name in the query shows that a feed is not that of an earlier version. */
+const groups = 'weighted_groups'
+
+/** A bloom filter that is wrong for one granule of twenty: five bits per value, and a lookup reads little. */
+const indexOf = (column: string): string =>
+  `INDEX by_${column} ${column} TYPE bloom_filter(0.05) GRANULARITY 4`
+
+const tables = (bounds: LogBounds): LogTable[] => [
+  {
+    name: decisionsTable,
+    columns: listed([
+      ...decisionColumns,
+      ...requestColumns,
+      ...askedColumns,
+      clientKeyColumn,
+      ...['record_id', 'edge_id'].map((column) => [indexOf(column)]),
+    ]),
+    engine: `MergeTree
+PARTITION BY toStartOfInterval(time, INTERVAL 4 HOUR)
+ORDER BY (account_id, time, sequence, line)`,
+    ttl: expiry('toDateTime(time)', bounds.retentionMs),
+    settings: { ...expiring, ...mergingRows(bounds) },
+  },
+  {
+    name: countsTable,
+    columns: listed([
+      ['account_id', word, packed],
+      ['dimension', dimensionColumn, packed],
+      ['minute', "DateTime('UTC')", deltas],
+      ['value', word, packed],
+      ...sums.map((name) => [name, 'UInt64', narrowed]),
+    ]),
+    engine: `SummingMergeTree((${sums.join(', ')}))
+PARTITION BY toDate(minute)
+ORDER BY (account_id, dimension, minute, value)`,
+    ttl: countsExpiry(bounds),
+    settings: expiring,
+  },
+  ...deliveryTables(bounds),
+]
+
+/** What a row counts for: dimension and value. */
+function pairsOf(all: string, prefix: string): string {
+  const values = { edge: 'edge_id', policy: 'policy', country: 'country', rule: 'rule_id' }
+  const pairs = Object.entries(values).map(([name, column]) => `('${prefix}${name}', toString(${column}))`)
+  return `[('${all}', ''), ${pairs.join(', ')}]`
+}
+
+/**
+ * Fills the counts. Rows of an insert are first summed for what they have in common, which leaves a few: a row is then
+ * hashed once and not once per dimension. Columns are named with their table, because sums have the same names.
+ */
+const countsQuery = `SELECT account_id, pair.1 AS dimension, minute, pair.2 AS value,
+  ${sums.map((name) => `sum(${groups}.${name}) AS ${name}`).join(', ')}
+FROM (
+  SELECT account_id, toStartOfMinute(time) AS minute, edge_id, policy, country, rule_id, source,
+    sumIf(weight, decision = 'allow') AS allow, sumIf(weight, decision = 'block') AS block,
+    sumIf(weight, decision = 'deny') AS deny,
+    sum(${decisionsTable}.bytes_in) AS bytes_in, sum(${decisionsTable}.bytes_out) AS bytes_out
+  FROM ${decisionsTable}
+  GROUP BY account_id, minute, edge_id, policy, country, rule_id, source
+) AS ${groups}
+ARRAY JOIN if(source = 'record', ${pairsOf('none', '')}, ${pairsOf('asked', 'asked_')}) AS pair
+GROUP BY account_id, dimension, minute, value`
+
+const countsFeed = {
+  name: `${countsTable}_feed`,
+  create: `CREATE MATERIALIZED VIEW IF NOT EXISTS ${countsTable}_feed TO ${countsTable} AS ${countsQuery}`,
+}
+
+/** Creates what is missing, and applies changed bounds; most starts find nothing to do. */
+export async function shapeLogTables(clickhouse: Clickhouse, bounds: LogBounds): Promise<void> {
+  const present = await clickhouse.rows<{ name: string; engine: string; query: string }>(
+    'SELECT name, engine_full AS engine, as_select AS query FROM system.tables WHERE database = currentDatabase()',
+  )
+  const engines = new Map(present.map(({ name, engine }) => [name, engine]))
+  for (const table of tables(bounds)) {
+    const engine = engines.get(table.name)
+    if (engine === undefined) await clickhouse.command(createTable(table))
+    else await applyBounds(clickhouse, table, engine)
+  }
+  await addColumns(clickhouse)
+  for (const { name, create } of [countsFeed, deliveryCountsFeed])
+    if (!engines.has(name)) await clickhouse.command(create)
+  const feed = present.find(({ name }) => name === countsFeed.name)
+  if (feed !== undefined && !feed.query.includes(groups))
+    await clickhouse.command(`ALTER TABLE ${countsFeed.name} MODIFY QUERY ${countsQuery}`)
+}
+
+/**
+ * A table of an earlier version has an index instead of the client's key; keys of its rows are computed when they are read. Its
+ * counts have fewer dimensions.
+ */
+async function addColumns(clickhouse: Clickhouse): Promise<void> {
+  const found = await clickhouse.rows<{ table: string; name: string; type: string }>(
+    `SELECT table, name, type FROM system.columns
+WHERE database = currentDatabase() AND table IN ('${decisionsTable}', '${countsTable}')`,
+  )
+  const typeOf = (table: string, name: string) =>
+    found.find((column) => column.table === table && column.name === name)?.type
+  const missing = [...requestColumns, ...askedColumns, clientKeyColumn].filter(
+    ([name]) => typeOf(decisionsTable, name!) === undefined,
+  )
+  if (missing.length > 0)
+    await clickhouse.command(
+      `ALTER TABLE ${decisionsTable} ${missing.map((column) => `ADD COLUMN IF NOT EXISTS ${column.join(' ')}`).join(', ')},
+DROP INDEX IF EXISTS by_client_ip`,
+    )
+  if (typeOf(countsTable, 'dimension') !== dimensionColumn)
+    await clickhouse.command(`ALTER TABLE ${countsTable} MODIFY COLUMN dimension ${dimensionColumn}`)
+}
+
+interface Part {
+  readonly table: string
+  readonly name: string
+  readonly rows: number
+  readonly bytes: number
+}
+
+/** Drops the oldest parts of decisions and deliveries beyond the bound; resolves with the number of their rows. */
+export async function dropOldestRows(clickhouse: Clickhouse, bytesMax: number): Promise<number> {
+  const parts = await clickhouse.rows<Part>(
+    `SELECT table, name, rows, bytes_on_disk AS bytes FROM system.parts
+WHERE database = currentDatabase() AND table IN ('${decisionsTable}', '${deliveriesTable}') AND active
+ORDER BY partition DESC, min_block_number DESC`,
+  )
+  let [bytes, dropped] = [0, 0]
+  for (const part of parts) {
+    bytes += part.bytes
+    if (bytes <= bytesMax) continue
+    await clickhouse.command(`ALTER TABLE ${part.table} DROP PART {part:String}`, { part: part.name })
+    dropped += part.rows
+  }
+  return dropped
+}

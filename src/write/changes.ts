@@ -1,0 +1,144 @@
+/**
+ * Changes of an account as clients see them: a page of the history, newest first, optionally by filter.
+ *
+ * The head of a change is cheap to find, so filters look at heads only. The fields of the changes to be shown are read
+ * afterwards, a few at a time, because a row can be large.
+ */
+import { isoMillis } from '../core/clock.js'
+import { Turns } from '../core/concurrency.js'
+import {
+  changedRulesPerPageMax,
+  changeSearchesAtOnceMax,
+  changeSearchesWaitingMax,
+  changesPageBytesMax,
+  changesReadAtOnce,
+  changesSearchedMax,
+} from '../core/limits.js'
+import { compileSchemaFilter } from '../http/lists/list-filter.js'
+import type { Links } from '../resource/define.js'
+import { resourceOf } from '../resource/registry.js'
+import { type Change, type ChangeHead, changeHeadSchema } from '../shape/change-schema.js'
+import type { History, HistoryDetail, HistoryEntry } from '../store/history/history.js'
+import type { HistoryPosition, HistoryQuery } from '../store/history/history-query.js'
+import { changedFields } from './changed-fields.js'
+
+interface ChangesParts {
+  readonly history: Pick<History, 'entries' | 'details'>
+  readonly links: Links
+}
+
+interface ChangeSearch extends HistoryQuery {
+  /** An expression over the heads of changes. */
+  readonly filter?: string | undefined
+}
+
+interface ChangesPage {
+  readonly changes: Change[]
+  /** Where the next page starts; undefined if this is the last one. */
+  readonly next: HistoryPosition | undefined
+}
+
+/** Limits concurrent searches of the whole process. */
+const searches = new Turns(changeSearchesAtOnceMax, changeSearchesWaitingMax)
+
+export function findChanges(parts: ChangesParts, search: ChangeSearch): Promise<ChangesPage> {
+  const matches =
+    search.filter === undefined ? undefined : compileSchemaFilter(changeHeadSchema, search.filter)
+  return searches.take(async () => {
+    const found = await findEntries(parts.history, search, matches)
+    return readChanges(parts, search.accountId, withFewRules(found))
+  })
+}
+
+/** The changes of these entries of one account, as many as fit a page. */
+export const changesOf = (
+  parts: ChangesParts,
+  accountId: string,
+  entries: readonly HistoryEntry[],
+): Promise<ChangesPage> => readChanges(parts, accountId, withFewRules({ entries, next: undefined }))
+
+interface FoundEntries {
+  readonly entries: readonly HistoryEntry[]
+  readonly next: HistoryPosition | undefined
+}
+
+/** The page can have fewer entries than its limit, even none, because a search ends after a number of changes. */
+export async function findEntries(
+  history: ChangesParts['history'],
+  search: HistoryQuery,
+  matches: ((head: ChangeHead) => boolean) | undefined,
+): Promise<FoundEntries> {
+  const limit = matches === undefined ? search.limit + 1 : changesReadAtOnce
+  const entries: HistoryEntry[] = []
+  let before = search.before
+  for (let searched = 0; searched < changesSearchedMax; searched += limit) {
+    const found = await history.entries({ ...search, before, limit })
+    for (const entry of found) {
+      if (matches?.(headOf(entry)) !== false) {
+        if (entries.length === search.limit) return { entries, next: entries.at(-1)?.position }
+        entries.push(entry)
+      }
+      before = entry.position
+    }
+    if (found.length < limit) return { entries, next: undefined }
+  }
+  return { entries, next: before }
+}
+
+/** Counting the changed rules of many policies takes long: the page ends before it has too many of them. */
+function withFewRules({ entries, next }: FoundEntries): FoundEntries {
+  let rules = 0
+  const end = entries.findIndex((entry, index) => {
+    rules += entry.rules
+    return index > 0 && rules > changedRulesPerPageMax
+  })
+  return end === -1 ? { entries, next } : { entries: entries.slice(0, end), next: entries[end - 1]?.position }
+}
+
+/** Reads the fields of the changes until the page is large enough; it has at least one change. */
+async function readChanges(
+  { history, links }: ChangesParts,
+  accountId: string,
+  { entries, next }: FoundEntries,
+): Promise<ChangesPage> {
+  const changes: Change[] = []
+  let bytes = 0
+  for (let index = 0; index < entries.length; index += detailsReadAtOnce) {
+    const slice = entries.slice(index, index + detailsReadAtOnce)
+    const details = await history.details(accountId, slice)
+    for (const [place, entry] of slice.entries()) {
+      const change = changeOf(entry, details[place]!, links)
+      bytes += Buffer.byteLength(JSON.stringify(change))
+      if (bytes > changesPageBytesMax && changes.length > 0)
+        return { changes, next: entries[index + place - 1]?.position }
+      changes.push(change)
+    }
+  }
+  return { changes, next }
+}
+
+/** A row has at most 256 KiB, and a change has two. */
+const detailsReadAtOnce = 20
+
+function headOf(entry: HistoryEntry): ChangeHead {
+  const { version, verb, kind, id, changedBy, keyDescription, clientAddress, operationId } = entry
+  const isKey = changedBy.startsWith('ak_')
+  return {
+    version,
+    changed_at: isoMillis(entry.changedAt),
+    verb,
+    kind,
+    id,
+    source: isKey ? 'API' : changedBy === 'nats' ? 'NATS' : 'CLI',
+    api_key_id: isKey ? changedBy : null,
+    api_key_description: keyDescription,
+    client_address: clientAddress,
+    operation_id: operationId,
+  }
+}
+
+const changeOf = (entry: HistoryEntry, { before, after, rules }: HistoryDetail, links: Links): Change => ({
+  ...headOf(entry),
+  fields: changedFields(resourceOf(entry.kind).fields, before, after, links),
+  rules: rules ?? null,
+})

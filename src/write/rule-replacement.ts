@@ -1,0 +1,247 @@
+/** Plans the replacement of all rules of an IP policy: which rules are added, updated, removed or kept. */
+import { startOfSecond } from '../core/clock.js'
+import { EntryFaults } from '../core/entry-faults.js'
+import { badRequest, conflict, valueAt } from '../core/errors.js'
+import { newId } from '../core/ids.js'
+import { rulesBodyBytesMax, rulesPerIpPolicyMax } from '../core/limits.js'
+import { objectOf, type TSchema, Type } from '../core/schema.js'
+import { compileCheck } from '../core/schema-check.js'
+import type { Slices } from '../core/slices.js'
+import { checkNames, createValues, rowOf } from '../http/body/input.js'
+import { refuseChanged } from '../http/body/sent-back.js'
+import type { Caller } from '../http/caller/caller.js'
+import { lockoutCheck } from '../http/caller/lockout.js'
+import type { Presenter } from '../http/present.js'
+import { type AnyResource, anyResource, type Row } from '../resource/define.js'
+import { bodySchema } from '../resource/fields/fields.js'
+import { ipPolicy, ipPolicyRule } from '../resource/ip-policy.js'
+import type { DeclaredRow } from '../resource/registry.js'
+import { resourceSchema } from '../resource/shown-schema.js'
+import type { RuleCounts } from '../shape/rule-counts.js'
+import { ruleUseMember } from '../shape/used-rule.js'
+import type { RulesDraft, RulesPlan } from '../store/plan.js'
+import type { ViewState } from '../view/view-state.js'
+
+/** A rule in the body has no policy, because the path names it. */
+const { ip_policy_id: _ofPath, ...ruleFields } = ipPolicyRule.fields
+const entryResource: AnyResource = anyResource({ ...ipPolicyRule, fields: ruleFields } as typeof ipPolicyRule)
+
+/** Read-only members of a rule as GET shows it: an entry may repeat them. */
+const shownOnly: Readonly<Record<string, TSchema>> = Object.fromEntries(
+  Object.entries(
+    (resourceSchema(anyResource(ipPolicyRule)) as { properties: Record<string, TSchema> }).properties,
+  )
+    .filter(([name]) => !Object.hasOwn(ruleFields, name))
+    .map(([name, schema]) => [name, Type.Optional(schema)]),
+)
+
+const entrySchema = objectOf(
+  {
+    ...(bodySchema(ruleFields) as { properties: Record<string, TSchema> }).properties,
+    ...shownOnly,
+    counts: Type.Optional(ruleUseMember),
+  },
+  {
+    title: 'IpPolicyRuleInput',
+    description: `A rule, or an entry of a list of rules: its ${Object.keys(shownOnly).join(', ')} are accepted unchanged, and refused with another value; counts are ignored.`,
+  },
+)
+
+export const rulesBodySchema = Type.Object(
+  {
+    rules: Type.Array(entrySchema, { maxItems: rulesPerIpPolicyMax }),
+  },
+  {
+    title: 'IpPolicyRulesReplace',
+    additionalProperties: false,
+    description: `At most ${rulesPerIpPolicyMax} rules, and ${rulesBodyBytesMax} bytes.`,
+    examples: [
+      {
+        rules: [
+          { cidr: '203.0.113.0/24', action: 'allow' },
+          { cidr: '203.0.113.128/25', action: 'deny', description: 'guests' },
+        ],
+      },
+    ],
+  },
+)
+
+/** A rule of the body, with every field. */
+interface WantedRule {
+  readonly cidr: string
+  readonly action: string
+  readonly description: string | null
+  readonly metadata: string | null
+}
+
+type MakeRow = (wanted: WantedRule, from: Row | undefined, version: number) => Row
+
+/** A rule of the body, and the read-only members that it repeats of an existing rule. */
+interface SentRule {
+  readonly rule: WantedRule
+  /** Undefined if it repeats nothing. */
+  readonly repeated: Readonly<Record<string, unknown>> | undefined
+}
+
+const checkList = compileCheck(Type.Array(Type.Unknown(), { maxItems: rulesPerIpPolicyMax }))
+const checkEntry = compileCheck(Type.Object({}))
+
+/** The rules of a body, checked in slices so that other requests proceed; so is all other work with them. */
+export async function wantedRules(body: Record<string, unknown>, slices: Slices): Promise<SentRule[]> {
+  checkNames(body, ['rules'], 'list of IP policy rules')
+  const list = body['rules']
+  if (list === undefined) throw badRequest('"rules" is required for a list of IP policy rules.')
+  const wrong = checkList(list, 'rules')
+  if (wrong !== undefined) throw badRequest(wrong)
+  const rules: SentRule[] = []
+  const places = new Map<string, number>()
+  const faults = new EntryFaults()
+  for (const [index, entry] of (list as unknown[]).entries()) {
+    if (slices.isDue()) await slices.pause()
+    const name = `rules[${index}]`
+    faults.check(name, () => {
+      const sent = sentRule(entry, name)
+      const { rule } = sent
+      const first = places.get(rule.cidr)
+      if (first !== undefined) throw repeatedCidr(rule.cidr, first, index)
+      places.set(rule.cidr, index)
+      rules.push(sent)
+    })
+    if (faults.isFull) break
+  }
+  faults.throwIfAny()
+  return rules
+}
+
+function sentRule(entry: unknown, name: string): SentRule {
+  const wrong = checkEntry(entry, name)
+  if (wrong !== undefined) throw badRequest(wrong)
+  const members = Object.entries(entry as Record<string, unknown>)
+  const isRepeated = ([member]: [string, unknown]): boolean => Object.hasOwn(shownOnly, member)
+  const own = Object.fromEntries(members.filter((member) => !isRepeated(member) && member[0] !== 'counts'))
+  return {
+    rule: createValues(entryResource, own, `${name}.`) as unknown as WantedRule,
+    repeated: members.some(isRepeated) ? Object.fromEntries(members.filter(isRepeated)) : undefined,
+  }
+}
+
+const repeatedCidr = (cidr: string, first: number, second: number) =>
+  conflict(
+    `"rules[${second}].cidr" is "${cidr}", the same as "rules[${first}].cidr": a CIDR may occur once in a policy, whatever the action.`,
+  )
+
+/** Plans the replacement. A rule with the same CIDR and action keeps its id. */
+export function planRules(
+  caller: Caller,
+  policyId: string,
+  wanted: readonly SentRule[],
+  requestedAt: number,
+  presenter: Presenter,
+  slices: Slices,
+): RulesPlan<RuleCounts> {
+  const createdAt = startOfSecond(requestedAt)
+  const made = wanted.map(() => rowMaker(caller.accountId, policyId, createdAt))
+  return async (state, version) => {
+    rowOf(state, caller.accountId, anyResource(ipPolicy), policyId)
+    const present = await presentRules(state, policyId, slices)
+    const show = (rule: Row) => presenter.show(anyResource(ipPolicyRule), rule, state)
+    await checkRepeated(wanted, present, show, slices)
+    const draft = await draftOf(present, version, wanted, made, slices)
+    if (draft.isChange) {
+      const rules = draft.rules as DeclaredRow<'ip_policy_rule'>[]
+      lockoutCheck(caller, state, { rules: new Map([[policyId, rules]]) })
+    }
+    return draft
+  }
+}
+
+/** The policy's present rules by CIDR. */
+async function presentRules(
+  state: ViewState,
+  policyId: string,
+  slices: Slices,
+): Promise<ReadonlyMap<string, Row>> {
+  const present = new Map<string, Row>()
+  for (const chunk of [...state.chunks(policyId).values()]) {
+    if (slices.isDue()) await slices.pause()
+    for (const rule of chunk.rules) present.set(String(rule['cidr']), rule)
+  }
+  return present
+}
+
+/** Throws if an entry contradicts the rule with its id or, without an id, with its CIDR. */
+async function checkRepeated(
+  wanted: readonly SentRule[],
+  present: ReadonlyMap<string, Row>,
+  show: (rule: Row) => Readonly<Record<string, unknown>>,
+  slices: Slices,
+): Promise<void> {
+  if (wanted.every(({ repeated }) => repeated === undefined)) return
+  const byId = new Map<string, Row>()
+  for (const rule of present.values()) {
+    if (slices.isDue()) await slices.pause()
+    byId.set(rule.id, rule)
+  }
+  for (const [index, { rule, repeated }] of wanted.entries()) {
+    if (slices.isDue()) await slices.pause()
+    if (repeated === undefined) continue
+    const { id } = repeated
+    const there = id === undefined ? present.get(rule.cidr) : byId.get(String(id))
+    if (there === undefined) throw repeatsNothing(repeated, `rules[${index}].`)
+    refuseChanged(repeated, show(there), `rules[${index}].`)
+  }
+}
+
+function repeatsNothing(repeated: Readonly<Record<string, unknown>>, prefix: string) {
+  const [[name, value] = ['', null]] = Object.entries(repeated)
+  return badRequest(
+    `${valueAt(`${prefix}${name}`, value)}, but the policy has no such rule: omit ${Object.keys(shownOnly).join(', ')} for a new one.`,
+  )
+}
+
+async function draftOf(
+  present: ReadonlyMap<string, Row>,
+  version: number,
+  wanted: readonly SentRule[],
+  made: readonly MakeRow[],
+  slices: Slices,
+): Promise<RulesDraft<RuleCounts>> {
+  const counts = { added: 0, updated: 0, removed: present.size, kept: 0 }
+  const rules: Row[] = []
+  for (const [index, { rule }] of wanted.entries()) {
+    if (slices.isDue()) await slices.pause()
+    const there = present.get(rule.cidr)
+    const same = there?.['action'] === rule.action ? there : undefined
+    const isKept = same !== undefined && isAsWanted(same, rule)
+    rules.push(isKept ? same : made[index]!(rule, same, version))
+    if (same === undefined) counts.added += 1
+    else {
+      counts.removed -= 1
+      counts[isKept ? 'kept' : 'updated'] += 1
+    }
+  }
+  return { rules, isChange: counts.kept < rules.length || counts.removed > 0, result: counts }
+}
+
+const isAsWanted = (row: Row, { description, metadata }: WantedRule): boolean =>
+  row['description'] === description && row['metadata'] === metadata
+
+/**
+ * Makes the row of an added or updated rule. A plan can run several times: equal input returns the same row, which is
+ * then not staged again.
+ */
+function rowMaker(accountId: string, ip_policy_id: string, created_at: number): MakeRow {
+  let id: string | undefined
+  let made: { readonly row: Row; readonly from: Row | undefined } | undefined
+  return (wanted, from, version) => {
+    if (made?.row.version === version && made.from === from) return made.row
+    if (from === undefined) id ??= newId(ipPolicyRule.idPrefix)
+    // Names are never added after a spread at the start: V8 takes twenty times as long, and each row has its own shape.
+    const row =
+      from === undefined
+        ? { id, account_id: accountId, created_at, ip_policy_id, ...wanted, version }
+        : { ...from, ...wanted, version }
+    made = { row: row as Row, from }
+    return made.row
+  }
+}

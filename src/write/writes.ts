@@ -1,0 +1,293 @@
+/**
+ * Start here: plans of creates, updates and deletes for the store, made against the state that they will be applied to.
+ * A plan may run several times, so random or slow values (ids, tokens, keys) are made before it.
+ */
+import { startOfSecond } from '../core/clock.js'
+import { Turns } from '../core/concurrency.js'
+import { EntryFaults } from '../core/entry-faults.js'
+import { conflict, notFound } from '../core/errors.js'
+import { newId } from '../core/ids.js'
+import { keyPairsAtOnceMax, keyPairsWaitingMax } from '../core/limits.js'
+import { type AuditVerb, auditEvent } from '../event/audit.js'
+import { asInResource, type NameInBody, referencesIn, rowOf } from '../http/body/input.js'
+import type { Caller } from '../http/caller/caller.js'
+import { checkNewKey } from '../http/caller/key-rights.js'
+import { lockoutCheck } from '../http/caller/lockout.js'
+import { type Presenter, rowsOf } from '../http/present.js'
+import { apiKey } from '../resource/api-key.js'
+import type { AnyResource, DeriveTools, Lookups, Row } from '../resource/define.js'
+import { storedFields } from '../resource/fields/fields.js'
+import type { AuditEvent, Put, Removal } from '../store/change.js'
+import { claimsOf, countRules, type Draft, type Plan, releaseOf, unchanged } from '../store/plan.js'
+import type { Store } from '../store/store.js'
+import { policyKind } from '../view/keys.js'
+import type { ViewState } from '../view/view-state.js'
+import { familyOf, refuseWhileNamed } from './deletions.js'
+import { type DeriveParts, deriveTools, prepareTools } from './derive-tools.js'
+import { eventPrincipal } from './event-principal.js'
+import { newClaims, redraws } from './row-claims.js'
+
+interface WriteTools extends DeriveParts {
+  readonly presenter: Presenter
+  readonly store: Pick<Store, 'settled' | 'sealedValue'>
+  readonly sourceProblems: Lookups['sourceProblems']
+}
+
+/** The result of a write. */
+export interface WriteResult {
+  readonly resource: AnyResource
+  readonly row: Row
+  /** Fields that only the first answer shows, such as a new key's token. */
+  readonly once: Record<string, unknown>
+}
+
+type Values = Readonly<Record<string, unknown>>
+
+export class Writes {
+  readonly #tools: WriteTools
+  readonly #turns = new Turns(keyPairsAtOnceMax, keyPairsWaitingMax)
+
+  constructor(tools: WriteTools) {
+    this.#tools = tools
+  }
+
+  /**
+   * Creates a resource. Ids, secrets and slow values are made now; references are checked in the plan.
+   */
+  async create(
+    caller: Caller,
+    resource: AnyResource,
+    values: Values,
+    requestedAt: number,
+  ): Promise<Plan<WriteResult>> {
+    const once: Record<string, unknown> = {}
+    const tools = deriveTools(this.#tools, once)
+    const draft = newRow(caller, resource, values, requestedAt)
+    const prepared = await this.#prepare(caller, resource, values, draft, tools)
+    let derived = derivedOf(resource, prepared, undefined, tools)
+    const drawn = redraws(resource, () => {
+      derived = derivedOf(resource, prepared, undefined, tools)
+    })
+    return (state, version, at) => {
+      this.#checkReferences(resource, values, state, caller)
+      const row: Row = { ...derived, version }
+      resource.check?.(row as never, undefined, this.#lookups(state, caller))
+      if (resource.kind === apiKey.kind) checkNewKey(caller, row, state)
+      const { puts, audits } = this.#change(caller, resource, 'created', row, state, at)
+      return {
+        puts,
+        removals: [],
+        audits,
+        claims: newClaims(resource, row, [], drawn),
+        result: { resource, row, once },
+      }
+    }
+  }
+
+  /**
+   * Applies the values that `change` returns for the present row; `show` renders it like GET. An equal row changes nothing.
+   */
+  update(
+    caller: Caller,
+    resource: AnyResource,
+    id: string,
+    change: (present: Row, show: () => Values) => Values,
+    nameInBody: NameInBody = asInResource,
+  ): Plan<WriteResult> {
+    return (state, version, at) => {
+      const present = rowOf(state, caller.accountId, resource, id)
+      const values = change(present, () => this.#shown(resource, present, state))
+      this.#checkReferences(resource, values, state, caller, { nameInBody, present })
+      const tools = deriveTools(this.#tools, {})
+      const row: Row = { ...derivedOf(resource, { ...present, ...values }, present, tools), version }
+      if (same(resource, present, row)) return unchanged({ resource, row: present, once: {} })
+      resource.check?.(row as never, present as never, this.#lookups(state, caller, nameInBody))
+      return this.#replaced(caller, resource, present, row, state, at)
+    }
+  }
+
+  /**
+   * Puts a row of the past back: over the present one or, if that was deleted, under its old id. Its derived values are
+   * those of then, so they fit its other ones.
+   */
+  restore(caller: Caller, resource: AnyResource, past: Row): Plan<WriteResult> {
+    return (state, version, at) => {
+      const found = state.rows.get(resource.kind)?.get(past.id)
+      const present = found?.account_id === caller.accountId ? found : undefined
+      if (present === undefined) refuseRevoked(resource, past.id)
+      this.#checkReferences(resource, past, state, caller, present === undefined ? {} : { present })
+      const row: Row = { ...present, ...past, version }
+      if (present !== undefined && same(resource, present, row))
+        return unchanged({ resource, row: present, once: {} })
+      resource.check?.(row as never, present as never, this.#lookups(state, caller))
+      return this.#replaced(caller, resource, present, row, state, at)
+    }
+  }
+
+  /** The draft that stores a row in place of another, if there is one. */
+  #replaced(
+    caller: Caller,
+    resource: AnyResource,
+    present: Row | undefined,
+    row: Row,
+    state: ViewState,
+    at: number,
+  ): Draft<WriteResult> {
+    const verb = present === undefined ? 'created' : 'updated'
+    const { puts, audits } = this.#change(caller, resource, verb, row, state, at)
+    const before = present === undefined ? [] : claimsOf(resource.kind, present)
+    const after = claimsOf(resource.kind, row)
+    const releases = before.filter((text) => !after.includes(text)).map((text) => releaseOf(row.id, text))
+    const result = { resource, row, once: {} }
+    return { puts, removals: [], audits, claims: newClaims(resource, row, before), releases, result }
+  }
+
+  delete(caller: Caller, resource: AnyResource, id: string): Plan<undefined> {
+    return (state, version, at) => {
+      const row = rowOf(state, caller.accountId, resource, id)
+      if (row.id === caller.principal.credentialId) {
+        throw conflict('An API key may not delete itself: use another key.')
+      }
+      if (resource.keptWhileReferenced) refuseWhileNamed(resource, row, state)
+      resource.checkDeletion?.(row as never, this.#lookups(state, caller))
+      const removals: Removal[] = [...familyOf(resource, row, state), { kind: resource.kind, row }]
+      lockoutCheck(caller, state, { removals })
+      const emptied = resource.kind === policyKind && countRules(state, id) > 0 ? [id] : []
+      return {
+        puts: [],
+        removals,
+        emptiedPolicies: emptied,
+        audits: this.#audits(caller, resource, 'deleted', row, state, version, at),
+        releases: claimsOf(resource.kind, row).map((text) => releaseOf(id, text)),
+        result: undefined,
+      }
+    }
+  }
+
+  /** Adds values that are slow to make, after checking that all references exist. */
+  async #prepare(
+    caller: Caller,
+    resource: AnyResource,
+    values: Values,
+    draft: Row,
+    tools: DeriveTools,
+  ): Promise<Row> {
+    if (resource.prepare === undefined) return draft
+    const { sealer, store } = this.#tools
+    this.#checkReferences(resource, values, await store.settled(caller.accountId), caller)
+    return resource.prepare(draft as never, prepareTools(tools, sealer, store, this.#turns))
+  }
+
+  /** The changes that store a row. */
+  #change(
+    caller: Caller,
+    resource: AnyResource,
+    verb: 'created' | 'updated',
+    row: Row,
+    state: ViewState,
+    at: number,
+  ): { puts: Put[]; audits: AuditEvent[] } {
+    const puts = [{ kind: resource.kind, row, isNew: verb === 'created' }]
+    lockoutCheck(caller, state, { puts })
+    return { puts, audits: this.#audits(caller, resource, verb, row, state, row.version, at) }
+  }
+
+  #audits(
+    caller: Caller,
+    resource: AnyResource,
+    verb: AuditVerb,
+    row: Row,
+    state: ViewState,
+    version: number,
+    at: number,
+  ): AuditEvent[] {
+    if (resource.audit === undefined) return []
+    const { presenter } = this.#tools
+    return [
+      auditEvent({
+        object: resource.audit,
+        verb,
+        accountId: caller.accountId,
+        resourceId: row.id,
+        version,
+        at,
+        principal: eventPrincipal(caller, state, presenter.links),
+        shown: presenter.showAlone(resource, row),
+      }),
+    ]
+  }
+
+  #lookups(state: ViewState, { accountId }: Caller, nameInBody = asInResource): Lookups {
+    const { sourceProblems, tcpAddresses } = this.#tools
+    return { ...lookupsOf(state, accountId), nameInBody, sourceProblems, tcpDomain: tcpAddresses.domain }
+  }
+
+  #shown(resource: AnyResource, row: Row, state: ViewState): Values {
+    return JSON.parse(this.#tools.presenter.showJson(resource, row, state))
+  }
+
+  /** References must exist, except those that the same field of `present` already has. */
+  #checkReferences(
+    resource: AnyResource,
+    values: Values,
+    state: ViewState,
+    caller: Caller,
+    { nameInBody = asInResource, present }: { nameInBody?: NameInBody; present?: Row } = {},
+  ): void {
+    const faults = new EntryFaults()
+    for (const { path, field, kind, id } of referencesIn(resource.fields, values)) {
+      const row = state.rows.get(kind)?.get(id)
+      if (row?.account_id === caller.accountId) continue
+      if (present !== undefined && isNamed(resource, present, field, id)) continue
+      const place = nameInBody(path)
+      faults.add(place, notFound(`"${place}" names ${JSON.stringify(id)}, which does not exist.`))
+    }
+    faults.throwIfAny()
+  }
+}
+
+const isNamed = ({ fields }: AnyResource, row: Row, field: string, id: string): boolean =>
+  [...referencesIn(fields, row)].some((named) => named.field === field && named.id === id)
+
+/** A row with the given values, and defaults for the rest. */
+function newRow({ accountId }: Caller, { fields, idPrefix }: AnyResource, values: Values, at: number): Row {
+  const unset = Object.entries(storedFields(fields)).map(([name, { fallback }]) => [name, fallback ?? null])
+  return {
+    ...Object.fromEntries(unset),
+    ...values,
+    id: newId(idPrefix),
+    account_id: accountId,
+    version: 0,
+    created_at: startOfSecond(at),
+  }
+}
+
+const derivedOf = (resource: AnyResource, draft: Row, previous: Row | undefined, tools: DeriveTools): Row =>
+  resource.derive?.(draft as never, previous as never, tools) ?? draft
+
+type StateLookups = Omit<Lookups, 'nameInBody' | 'sourceProblems' | 'tcpDomain'>
+
+const lookupsOf = (state: ViewState, accountId: string): StateLookups => ({
+  get: (kind, id) => {
+    const row = state.rows.get(kind)?.get(id)
+    return row?.account_id === accountId ? row : undefined
+  },
+  all: (kind) => rowsOf(state, accountId, kind),
+  children: (kind, parentId) => rowsOf(state, parentId, kind),
+  rules: (policyId) => state.rules(policyId)?.rules ?? [],
+  countRules: (policyId) => countRules(state, policyId),
+})
+
+/** Are the rows equal, ignoring the version and sealed values, which are compared by their digests? */
+function same(resource: AnyResource, present: Row, next: Row): boolean {
+  const sealed = Object.entries(resource.fields).flatMap(([name, field]) => (field.sealed ? [name] : []))
+  const ignored = Object.fromEntries(['version', ...sealed].map((name) => [name, null]))
+  return JSON.stringify({ ...present, ...ignored }) === JSON.stringify({ ...present, ...next, ...ignored })
+}
+
+function refuseRevoked({ title, deletionRevokes }: AnyResource, id: string): void {
+  if (!deletionRevokes) return
+  throw conflict(
+    `The ${title} ${id} was deleted, which revoked its token for good: create a new one instead of restoring it.`,
+  )
+}

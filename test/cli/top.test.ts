@@ -1,0 +1,77 @@
+/** `weir top`: rates of the last seconds from lines and samples, and what is shown of destinations. */
+import t from 'tap'
+import { pictureData, pictureOf, RecentDecisions } from '../../src/cli/top.js'
+import { shownDecision } from '../../src/insight/shown-decision.js'
+import type { LoggedDecision } from '../../src/shape/logged-decision.js'
+import { decisionRow } from '../harness/decision-rows.js'
+
+const time = '2026-11-20T10:00:00.000Z'
+const line = (decision: LoggedDecision['decision'], server_name: string): LoggedDecision => ({
+  ...shownDecision(decisionRow({ edgeId: 'edgtcp_1', at: Date.parse(time), decision })),
+  server_name,
+  decided_by:
+    decision === 'allow'
+      ? { type: 'none', id: null, policy: null, rule_id: null }
+      : { type: 'traffic_policy', id: 'edgtcp_1', policy: 'not from X', rule_id: null },
+})
+
+t.test('rates are those of the last ten seconds, and samples count for what they stand for', async (t) => {
+  const recent = new RecentDecisions()
+  t.equal(recent.rate, 0)
+  for (let second = 0; second < 5; second += 1) {
+    recent.add(line('deny', 'forgotten.example'))
+    recent.endSecond({ seen: 1, sent: 1, lost: 0 })
+  }
+  for (let second = 0; second < 10; second += 1) {
+    for (let index = 0; index < 3; index += 1) recent.add(line('allow', 'a.example'))
+    recent.add(line('deny', 'b.example'))
+    recent.endSecond({ seen: 400, sent: 4, lost: 0 })
+  }
+  t.equal(recent.rate, 400)
+  t.strictSame(recent.rates('byDecision'), [
+    ['allow', 300],
+    ['deny', 100],
+  ])
+  t.strictSame(recent.rates('byEdge'), [
+    ['a.example:22  edgtcp_1', 300],
+    ['b.example:22  edgtcp_1', 100],
+  ])
+  t.strictSame(recent.rates('byDecider'), [['traffic_policy not from X edgtcp_1', 100]])
+  const backlog = { events: 7, oldest_at: time, expires_at: null }
+  const status = { state: 'failing', cause: 'transient', backlog } as const
+  const destinations = [{ id: 'ed_1', description: 'lake', status }]
+  t.strictSame(
+    pictureData(recent, destinations, Date.parse(time) + 2_500),
+    {
+      at: '2026-11-20T10:00:02.500Z',
+      newest_record_at: time,
+      rate: 400,
+      decisions: { allow: 300, deny: 100 },
+      edges: { 'a.example:22  edgtcp_1': 300, 'b.example:22  edgtcp_1': 100 },
+      stopped_by: { 'traffic_policy not from X edgtcp_1': 100 },
+      destinations,
+    },
+    'as JSON',
+  )
+  t.strictSame(pictureOf(recent, destinations, Date.parse(time) + 2_500), [
+    '400.0 decisions per second; the newest record is 2.5 s old',
+    '',
+    '    per s  decision',
+    '      300  allow',
+    '      100  deny',
+    '',
+    '    per s  endpoint and edge',
+    '      300  a.example:22  edgtcp_1',
+    '      100  b.example:22  edgtcp_1',
+    '',
+    '    per s  stopped by',
+    '      100  traffic_policy not from X edgtcp_1',
+    '',
+    '  backlog  destination',
+    '        7  ed_1  failing (transient), oldest 3 s  lake',
+  ])
+})
+
+t.test('before the first record there is nothing to show', async (t) => {
+  t.strictSame(pictureOf(new RecentDecisions(), [], 0), ['0.0 decisions per second; no record yet'])
+})

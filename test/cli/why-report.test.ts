@@ -1,0 +1,142 @@
+/** `weir why`: what a person reads about a decision, and what the options ask. */
+import t from 'tap'
+import { decisionText, recordWhyText, requestOf, type WhyOptions } from '../../src/cli/why-report.js'
+import type { Decision } from '../../src/shape/decision.js'
+import { loggedDecisionExample } from '../../src/shape/logged-decision.js'
+import type { AskedDecision, PublishedRecord } from '../../src/shape/traced-record.js'
+
+const rule = {
+  ip_policy_id: 'ipp_1',
+  rule_id: 'ipr_1',
+  cidr: '203.0.113.66/32',
+  action: 'deny',
+  description: 'scanner',
+  matches: true,
+  won: true,
+  reason: 'It contains the address.',
+} as const
+
+const blocked: Decision = {
+  decision: 'block',
+  ip_policy: { decision: 'block', policy_ids: ['ipp_1'] },
+  policy: null,
+  revision: 42,
+  warnings: ['The restriction "x" would have blocked it.'],
+  explanation: {
+    ip_policies: [
+      {
+        source: 'ip_restriction of edgtcp_1',
+        enforced: true,
+        decision: 'block',
+        reason: 'The deny rule ipr_1 contains the address.',
+        rules: [
+          rule,
+          {
+            ...rule,
+            rule_id: 'ipr_2',
+            cidr: '203.0.113.0/24',
+            action: 'allow',
+            description: null,
+            won: false,
+            reason: 'A deny rule wins.',
+          },
+        ],
+        rules_left_out: 98,
+      },
+    ],
+    policies: [
+      {
+        policy: 'office',
+        direction: 'inbound',
+        applied: false,
+        reason: 'It does not apply.',
+        expressions: [
+          { expression: 'conn.server_port == 80', value: false },
+          { expression: 'conn.geo.country_code == "DE"', value: null, failure: 'There is no country.' },
+        ],
+        actions: ['deny'],
+      },
+    ],
+    policies_not_reached: [{ policy: 'outbound[0]', direction: 'outbound', reason: 'It was blocked.' }],
+    decided_by: {
+      type: 'ip_restriction',
+      id: 'edgtcp_1',
+      name: null,
+      ip_policy_id: 'ipp_1',
+      rule_id: 'ipr_1',
+      cidr: '203.0.113.66/32',
+      last_change: { at: '2026-11-20T10:00:00.123Z', by: 'ak_1', by_description: 'deployments', version: 17 },
+    },
+  },
+}
+
+const text = `block, with revision 42 of the configuration
+decided by ip_restriction of edgtcp_1, deny 203.0.113.66/32, ipr_1, ipp_1
+  last changed 2026-11-20T10:00:00.123Z by ak_1 "deployments", version 17
+ip_restriction of edgtcp_1: block. The deny rule ipr_1 contains the address.
+  won   deny   203.0.113.66/32  ipr_1 "scanner": It contains the address.
+  lost  allow  203.0.113.0/24  ipr_2: A deny rule wins.
+  and 98 more rules that do not match
+inbound policy office: did not apply. It does not apply.
+  conn.server_port == 80 = false
+  conn.geo.country_code == "DE" = There is no country.
+outbound policy outbound[0]: not evaluated. It was blocked.
+Warning: The restriction "x" would have blocked it.`
+
+t.test('a decision, with every rule and policy', async (t) => t.equal(decisionText(blocked), text))
+
+t.test('a record that was published twice, once too long ago, and asked about before', async (t) => {
+  const decision = {
+    ...loggedDecisionExample,
+    type: 'tcp_connection',
+    decision: 'block',
+    source: 'record',
+  } as const
+  const by = { ...loggedDecisionExample.decided_by, type: 'ip_restriction' } as const
+  const publication = { decision: { ...decision, decided_by: by }, record: null, events: null, filtered: [] }
+  const head = 'Record r1, stored 2026-11-20T10:00:00.250Z: 203.0.113.66 to ssh.example.com:22'
+  const asked =
+    'Question r1, asked 2026-11-20T10:00:00.250Z, for 20 questions: 203.0.113.66 to ssh.example.com:22'
+  const publications = [
+    { ...publication, explained: blocked, missing: null },
+    { ...publication, explained: null, missing: 'The record is no longer stored.' },
+  ]
+  t.equal(
+    recordWhyText({
+      record_id: 'r1',
+      publications: publications as PublishedRecord[],
+      publications_left_out: false,
+      asked: [
+        {
+          decision: { ...decision, decided_by: by, source: 'asked', weight: 20 },
+          explained: blocked as AskedDecision['explained'],
+          missing: 'It was decided otherwise.',
+        },
+      ],
+      asked_left_out: false,
+    }),
+    `${head}\n${text}\n\n${head}\nThe record is no longer stored.\n\n${asked}\n${text}\nIt was decided otherwise.`,
+  )
+})
+
+t.test('options become a connection or a request', async (t) => {
+  const conn = { client_ip: '192.0.2.1', server_name: '[::1]', server_port: 22 }
+  const cases: [options: WhyOptions, request: object][] = [
+    [
+      { client: '192.0.2.1', server: '[::1]:22' },
+      { type: 'tcp_connection', conn },
+    ],
+    [
+      { client: '192.0.2.1', edge: 'edgtcp_1' },
+      { type: 'tcp_connection', conn: { client_ip: '192.0.2.1' }, edge_id: 'edgtcp_1' },
+    ],
+    [
+      { client: '192.0.2.1', server: '[::1]:22', path: '/a' },
+      { type: 'http_request', conn, http: { request: { url: { path: '/a' } } } },
+    ],
+  ]
+  for (const [options, request] of cases) t.strictSame(requestOf(options), request)
+  t.throws(() => requestOf({ client: '192.0.2.1' }), /Name a record, or a connection/)
+  t.throws(() => requestOf({ server: 'x:22' }), /Name a record, or a connection/)
+  t.throws(() => requestOf({ client: '192.0.2.1', server: 'x' }), /--server is "x"/)
+})

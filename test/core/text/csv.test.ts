@@ -1,0 +1,48 @@
+/** CSV that another program reads back, and that no spreadsheet calculates. */
+import fc from 'fast-check'
+import t from 'tap'
+import { csvLine } from '../../../src/core/text/csv.js'
+
+t.test('cells', (t) => {
+  const cases: [string | number | null, string][] = [
+    ['', ''],
+    [null, ''],
+    ['plain text', 'plain text'],
+    ['a,b', '"a,b"'],
+    ['say "no"', '"say ""no"""'],
+    ['a\r\nb', '"a\r\nb"'],
+    ['=1+1', "'=1+1"],
+    ['+49', "'+49"],
+    ['-x', "'-x"],
+    ['@SUM(1,2)', '"\'@SUM(1,2)"'],
+    ['\t=1', "'\t=1"],
+    ['\r=1', '"\'\r=1"'],
+    ['a=1', 'a=1'],
+    [-5, '-5'],
+    [1_099_511_627_776, '1099511627776'],
+  ]
+  for (const [value, cell] of cases) t.equal(csvLine([value]), cell, JSON.stringify(value))
+  t.equal(csvLine(['a', null, 3]), 'a,,3')
+  t.end()
+})
+
+/** A reader by the grammar of RFC 4180, section 2. */
+function cellsOf(line: string): string[] {
+  const cells = [...`${line},`.matchAll(/("(?:[^"]|"")*"|[^",]*),/g)].map(([, cell = '']) => cell)
+  return cells.map((cell) => (cell.startsWith('"') ? cell.slice(1, -1).replaceAll('""', '"') : cell))
+}
+
+t.test('every text is read back, and none is a formula', (t) => {
+  const text = fc.string({ unit: fc.constantFrom(...'=+-@\t\r\n",;\'a1ä ') })
+  fc.assert(
+    fc.property(fc.array(text, { minLength: 1 }), (texts) => {
+      const cells = cellsOf(csvLine(texts))
+      t.strictSame(
+        cells.map((cell, n) => (cell === texts[n] ? cell : cell.slice(1))),
+        texts,
+      )
+      t.notOk(cells.some((cell) => /^[=+\-@\t\r]/.test(cell)))
+    }),
+  )
+  t.end()
+})

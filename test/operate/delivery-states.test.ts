@@ -1,0 +1,79 @@
+/** The status of a destination while deliverers answer, are slow, or are away. */
+import t from 'tap'
+import type { LaneStatus } from '../../src/deliver/health.js'
+import { DeliveryStates, type StatesSettings } from '../../src/operate/delivery-states.js'
+import { noOutcomes } from '../../src/wire/last-outcomes.js'
+
+const lane = (state: LaneStatus['state']): LaneStatus => ({
+  state,
+  cause: null,
+  since: '2026-11-20T10:00:00.000Z',
+  last_success_at: null,
+  last_error: null,
+})
+
+type Answers = readonly (LaneStatus | null)[] | undefined
+
+function openStates(settings: Partial<StatesSettings> = {}) {
+  const deliverers = { answers: [] as Answers, asks: 0, onAsk: (_ask: number): void => {} }
+  const gather = async (): Promise<Uint8Array[] | undefined> => {
+    deliverers.asks += 1
+    deliverers.onAsk(deliverers.asks)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    return deliverers.answers?.map((answer) => Buffer.from(JSON.stringify(answer)))
+  }
+  const states = new DeliveryStates(gather, settings)
+  return { deliverers, ask: () => states.of('ed_1', noOutcomes) }
+}
+
+const forEver = 1e9
+
+t.test('the worst state of all replies', async (t) => {
+  const { deliverers, ask } = openStates()
+  deliverers.answers = [lane('healthy'), null, lane('failing')]
+  const before = new Date().toISOString()
+  const { state, as_of } = await ask()
+  t.equal(state, 'failing')
+  t.ok(as_of !== null && as_of >= before)
+})
+
+t.test('a slow deliverer: the last reported state with its time', async (t) => {
+  const { deliverers, ask } = openStates({ freshMs: forEver, silenceMs: forEver })
+  deliverers.answers = [lane('throttled')]
+  const heard = await ask()
+  deliverers.answers = []
+  const asks = deliverers.asks
+  for (let time = 0; time < 3; time += 1) t.same(await ask(), heard)
+  t.equal(deliverers.asks, asks + 3, 'asked each time')
+  deliverers.answers = undefined
+  t.same(await ask(), heard, 'also while it starts again')
+})
+
+t.test('no report yet: asks until a deliverer replies', async (t) => {
+  const { deliverers, ask } = openStates({ silenceMs: forEver })
+  deliverers.onAsk = (asks) => {
+    if (asks === 3) deliverers.answers = [null]
+    if (asks === 6) deliverers.answers = [lane('healthy')]
+  }
+  t.match(await ask(), { state: 'healthy', as_of: String })
+  t.equal(deliverers.asks, 6)
+})
+
+t.test('a long silence: no deliverer answers, until one does', async (t) => {
+  const { deliverers, ask } = openStates({ freshMs: 0, silenceMs: 50 })
+  deliverers.answers = [lane('healthy')]
+  const { as_of } = await ask()
+  deliverers.answers = []
+  let status = await ask()
+  while (status.state === 'healthy') status = await ask()
+  t.match(status, { state: 'paused', cause: 'no deliverer answers', as_of })
+  deliverers.answers = [lane('healthy')]
+  t.match(await ask(), { state: 'healthy', cause: null })
+})
+
+t.test('no subscriber and no report: answered immediately', async (t) => {
+  const { deliverers, ask } = openStates({ silenceMs: forEver })
+  deliverers.answers = undefined
+  t.match(await ask(), { state: 'paused', cause: 'no deliverer answers', as_of: null })
+  t.equal(deliverers.asks, 1)
+})
