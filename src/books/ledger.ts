@@ -84,7 +84,7 @@ export interface PackContents {
 /** A pack was stored. What it holds, and where, is missing in entries from before this was entered. */
 interface PackEntry extends PackContents, Partial<Omit<PackSummary, 'events'>> {
   readonly type: 'pack'
-  /** Of its message in the stream of deliveries. */
+  /** Where its message is in the stream of deliveries. */
   readonly sequence?: number
 }
 

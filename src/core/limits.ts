@@ -297,6 +297,3 @@ export const exprPatternInstructionsMax = 500
 export const exprPatternsMax = 20
 /** Steps for all expressions of one record, about 50 ns each: 5 ms, and 100 ms with the worst patterns. */
 export const exprStepsMax = 100_000
-
-/** A stop waits so long for requests under way. */
-export const requestsEndMs = 2_000

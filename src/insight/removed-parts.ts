@@ -8,7 +8,7 @@ type Policy = { readonly name?: string }
 type Policies = Readonly<Record<'inbound' | 'outbound', readonly Policy[]>>
 type Module = { readonly ip_policy_ids: readonly string[] }
 
-/** Of each row that the draft would store, what the present one has and it lacks. */
+/** What a draft would remove: the parts of present rows that the rows to be stored lack. */
 export const removedParts = (state: ViewState, puts: readonly Put[]): string[] =>
   puts.flatMap(({ kind, row }) => {
     const present = state.rows.get(kind)?.get(row.id)
@@ -37,7 +37,7 @@ function removedPolicies(present: Row, drafted: Row): string[] {
 
 const identity = (policy: Policy): string => policy.name ?? JSON.stringify(policy)
 
-/** Of the module of an edge or route, or of an IP restriction itself. */
+/** IP policies that the draft of a module, or of an IP restriction itself, no longer names. */
 function removedIpPolicies(state: ViewState, present: Row, drafted: Row): string[] {
   const left = ipPolicyIds(drafted)
   return ipPolicyIds(present)

@@ -34,7 +34,7 @@ const lookEveryMs = 5_000
 /** A deliverer that stops delivers for up to 8 s what it has in hand (`deliver/destination-run.ts`), and does not answer. */
 const missingForMs = 20_000
 const answerWithinMs = 1_000
-/** Of these packs, deliverers are asked at once; their ids fit a message. */
+/** Deliverers are asked about so many packs at a time: their ids fit a message. */
 const askedMax = 5_000
 const readsPerLookMax = 20
 const patience = { patienceMs: 5_000 }

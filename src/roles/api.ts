@@ -5,12 +5,11 @@
  */
 import { openBooks } from '../books/keeper.js'
 import { unavailable } from '../core/errors.js'
-import { requestsEndMs } from '../core/limits.js'
 import type { ReleaseStack } from '../core/release.js'
 import type { Failing } from '../core/telemetry/health.js'
 import { openAwsClock } from '../deliver/aws/aws-clock.js'
 import { destinationAccess } from '../deliver/test-event.js'
-import { connectionLimits } from '../http/bounds/connection-limits.js'
+import { connectionLimits, requestsEndMs } from '../http/bounds/connection-limits.js'
 import { openAdminServer } from '../process/admin-server.js'
 import type { Frame, Role } from '../process/child.js'
 import { openRoleServer, Readiness, roleOf } from '../process/readiness.js'

@@ -1,8 +1,8 @@
 /** The role `decide`: `weir.decide` and `weir.decide.agent`, and decisions over HTTP for proxies. */
 import { monotonicMs } from '../core/clock.js'
-import { requestsEndMs } from '../core/limits.js'
 import { openDecisionPort } from '../decide/decision-port.js'
 import { decide, decideAgent } from '../evaluate/decide.js'
+import { requestsEndMs } from '../http/bounds/connection-limits.js'
 import { keyFinder } from '../http/caller/key-finder.js'
 import { KeyUses } from '../http/caller/key-uses.js'
 import { Answers } from '../pipeline/answers.js'

@@ -29,7 +29,7 @@ export const resumptionExample = {
 
 export type Resumption = Static<typeof resumptionSchema>
 
-/** `pausedAt`: of the pause by hand that ended. `before`: what deliverers said as they were told to try. */
+/** `pausedAt`: when the pause by hand began that has ended. `before`: what deliverers said when they were told to try. */
 export function resumptionOf(
   destination: Row,
   before: Pick<LaneStatus, 'state' | 'cause' | 'since' | 'last_error'> | undefined,

@@ -20,7 +20,7 @@ const ruleUseSchema = objectOf(
   { title: 'RuleUse', description: 'How often a deny rule decided.', examples: [useExample] },
 )
 
-/** Of a rule, if a list was asked for it. */
+/** The member of a rule in lists that are asked for its counts. */
 export const ruleUseMember = orNull(ruleUseSchema, {
   description:
     'How often the rule decided, with `counts_since`. Null without it, and for an allow rule: no single one lets a client in.',

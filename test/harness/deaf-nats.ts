@@ -2,7 +2,7 @@
  * A proxy between a process and NATS that can swallow publishes by their subject, as if the server never answered them.
  * So a test can hold one piece of work for as long as it likes, while everything else goes on.
  */
-import { connect, createServer, type Socket } from 'node:net'
+import { startTcpProxy } from './tcp-proxy.js'
 
 interface DeafNats {
   readonly url: string
@@ -14,21 +14,8 @@ interface DeafNats {
 const lineEnd = '\r\n'
 
 export async function startDeafNats(natsUrl: string): Promise<DeafNats> {
-  const { hostname, port } = new URL(natsUrl)
-  const sockets = new Set<Socket>()
   let swallowed: RegExp | undefined
-  const server = createServer((client) => {
-    const upstream = connect(Number(port), hostname)
-    for (const socket of [client, upstream]) {
-      sockets.add(socket)
-      socket.on('error', () => {})
-      socket.on('close', () => {
-        sockets.delete(socket)
-        client.destroy()
-        upstream.destroy()
-      })
-    }
-    upstream.pipe(client)
+  const { url, close } = await startTcpProxy(natsUrl, (client, upstream) => {
     let rest: Buffer = Buffer.alloc(0)
     client.on('data', (chunk: Buffer) => {
       rest = Buffer.concat([rest, chunk])
@@ -41,18 +28,12 @@ export async function startDeafNats(natsUrl: string): Promise<DeafNats> {
       }
     })
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  const own = typeof address === 'object' && address !== null ? address.port : 0
   return {
-    url: `nats://127.0.0.1:${own}`,
+    url,
     swallow: (subjects) => {
       swallowed = subjects
     },
-    close: () => {
-      server.close()
-      for (const socket of sockets) socket.destroy()
-    },
+    close,
   }
 }
 

@@ -3,7 +3,7 @@
  * it calls back, either before the write is passed on or after. So a test can stop at every point of a sequence of
  * writes, without a hook in the program.
  */
-import { connect, createServer, type Socket } from 'node:net'
+import { startTcpProxy } from './tcp-proxy.js'
 
 interface Cut {
   /** Counted from 1, from now on. */
@@ -29,22 +29,9 @@ interface NatsProxy {
 const write = /\r?\n?H?PUB (\$KV\.|weir\.events\.)/g
 
 export async function startNatsProxy(natsUrl: string): Promise<NatsProxy> {
-  const { hostname, port } = new URL(natsUrl)
-  const sockets = new Set<Socket>()
   let writes = 0
   let due: (Cut & { readonly at: number }) | undefined
-  const server = createServer((client) => {
-    const upstream = connect(Number(port), hostname)
-    for (const socket of [client, upstream]) {
-      sockets.add(socket)
-      socket.on('error', () => {})
-      socket.on('close', () => {
-        sockets.delete(socket)
-        client.destroy()
-        upstream.destroy()
-      })
-    }
-    upstream.pipe(client)
+  const { url, close } = await startTcpProxy(natsUrl, (client, upstream) => {
     client.on('data', (chunk: Buffer) => {
       writes += chunk.toString('latin1').match(write)?.length ?? 0
       const met = due !== undefined && writes >= due.at ? due : undefined
@@ -60,11 +47,8 @@ export async function startNatsProxy(natsUrl: string): Promise<NatsProxy> {
       })
     })
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  const own = typeof address === 'object' && address !== null ? address.port : 0
   return {
-    url: `nats://127.0.0.1:${own}`,
+    url,
     get writes() {
       return writes
     },
@@ -74,9 +58,6 @@ export async function startNatsProxy(natsUrl: string): Promise<NatsProxy> {
     cut: (cut) => {
       due = { ...cut, at: writes + cut.write }
     },
-    close: () => {
-      server.close()
-      for (const socket of sockets) socket.destroy()
-    },
+    close,
   }
 }

@@ -11,6 +11,8 @@ const requestTimeoutMs = 30_000
 const slowRequestsCheckMs = 5_000
 /** A connection without requests. */
 const idleConnectionMs = 60_000
+/** A stop waits so long for requests under way. */
+export const requestsEndMs = 2_000
 
 export const connectionLimits = {
   maxHeaderSize: requestHeadBytesMax,
