@@ -14,7 +14,7 @@
  * not delete those of a write under way (today the version in a staged generation's name decides that); a change whose
  * edits name the chunks to write, instead of ids; `ViewState` that shows a list of chunks at once, as it does with
  * generations; and reading generations for as long as buckets written by this version exist. The tests that decide
- * whether such a change is right are test/store/kill.test.ts and replace-rules.test.ts.
+ * whether such a change is right are test/store/kill.test.ts, replace-rules.test.ts and two-processes.test.ts.
  */
 import { rulesPerChunkMax } from '../core/limits.js'
 import { getOrMake } from '../core/maps.js'
