@@ -40,6 +40,12 @@ const workersByCores = (): number => Math.max(1, Math.floor(availableParallelism
 const apiNodeOptions = ['--min-semi-space-size=16', '--initial-old-space-size=64']
 
 /**
+ * From this size on, glibc gives a buffer back to the system as soon as it is freed. By default it raises its bound to the
+ * size of the largest buffer that was freed, 8 MiB after a large body, and keeps what lies between smaller ones for good.
+ */
+const apiMalloc = { MALLOC_MMAP_THRESHOLD_: String(2 ** 20), MALLOC_TRIM_THRESHOLD_: String(4 * 2 ** 20) }
+
+/**
  * MiB that old objects and buffers may take before V8 looks for garbage among them. Messages and packs are buffers: with
  * V8's default, a little traffic makes it mark all objects several times a second, which was a third of a deliverer's CPU
  * and a sixth of a pipeline's.
@@ -92,7 +98,7 @@ export async function serve(context: RoleContext, program: Program): Promise<voi
   const { pipelines, deliverers } = settings.workers
   const ofTrials = server === undefined ? {} : { WEIR_TRIAL_NATS_URL: server.urlOf('trial') }
   const api = {
-    ...role('api', (last) => ({ ...ofTrials, ...samePort('WEIR_PORT')(last) })),
+    ...role('api', (last) => ({ ...apiMalloc, ...ofTrials, ...samePort('WEIR_PORT')(last) })),
     nodeOptions: apiNodeOptions,
   }
   const supervisor = release.own(

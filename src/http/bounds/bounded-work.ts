@@ -8,9 +8,12 @@ import { ClientGone } from '../../core/errors.js'
 import { resourceBytesMax } from '../../core/limits.js'
 import { Slices } from '../../core/slices.js'
 import { type AtOnce, type BoundName, boundsAtOnce } from './at-once.js'
+import { MemoryReturn } from './memory-return.js'
 
 /** A body with more is large: no single resource needs it. */
 export const largeBodyBytes = resourceBytesMax
+
+const memory = new MemoryReturn()
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -106,6 +109,7 @@ function count(atOnce: AtOnce, name: BoundName, request: FastifyRequest, reply: 
   const release = atOnce.take(name, request.caller.accountId)
   request.work ??= new BoundedWork(reply)
   request.work.counts(release)
+  if (name === 'large_body') request.work.counts(memory.begin())
 }
 
 /** The body as it arrives. One of unknown length is large from the byte on that makes it so. */

@@ -1,6 +1,7 @@
 /**
- * What others notice while one key sends large bodies: twelve clients replace 100,000 rules each, again and again, and go on
- * when they are refused. How long `/healthz` takes meanwhile, and how much memory the API keeps afterwards.
+ * What others notice while one key sends large bodies: twelve clients send 100,000 rules each, again and again, and go on
+ * when they are refused. Two replace rules of one IP policy, the others try drafts, which leave nothing. How long `/healthz`
+ * takes meanwhile, and how much memory the API keeps afterwards.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { monotonicMs } from '../../../src/core/clock.js'
@@ -16,6 +17,9 @@ import { type Closers, withClosers } from '../systems/system.js'
 import { bodyOf } from './api-rules.js'
 
 const clients = 12
+const replacing = 2
+const asDraft = '?validate_only=true'
+const isDraft = (path: string): boolean => path.endsWith(asDraft)
 const waitMs = 250
 const givenBackAfterMs = 60_000
 const mebibyte = 1024 ** 2
@@ -25,32 +29,34 @@ const keptBytesMax = 256 * mebibyte
 const heldBy = ({ process }: RunningWeir): number =>
   residentOf(processesBelow(process.pid).filter(({ role }) => role === 'api')).privateBytes
 
-async function send(weir: RunningWeir, policy: string, body: Buffer, signal: AbortSignal): Promise<number> {
+async function send(weir: RunningWeir, path: string, body: Buffer, signal: AbortSignal): Promise<number> {
   const headers = {
     authorization: `Bearer ${weir.token}`,
     'service-version': '2',
     'content-type': 'application/json',
   }
   const options = { method: 'PUT', headers, body, signal }
-  const answer = await fetch(`${weir.url}/ip_policies/${policy}/rules`, options)
+  const answer = await fetch(`${weir.url}${path}`, options)
   await answer.arrayBuffer()
   return answer.status
 }
 
 /** The answers of each status. */
-async function flood(weir: RunningWeir, policies: readonly string[], seconds: number) {
-  const statuses = new Map<number, number>()
+async function flood(weir: RunningWeir, paths: readonly string[], seconds: number) {
+  const statuses = new Map<string, number>()
   const ends = AbortSignal.timeout(seconds * 1_000)
   // Two bodies in turn: one that changes nothing costs less.
   const bodies = [rulesPerIpPolicyMax, rulesPerIpPolicyMax - 1].map(bodyOf)
-  const sending = async (policy: string): Promise<void> => {
+  const sending = async (path: string): Promise<void> => {
     for (let n = 0; !ends.aborted; n += 1) {
-      const status = await send(weir, policy, bodies[n % 2]!, ends).catch(() => 0)
-      statuses.set(status, (statuses.get(status) ?? 0) + 1)
+      const status = await send(weir, path, bodies[n % 2]!, ends).catch(() => 0)
+      const kind = status === 200 && isDraft(path) ? 'of a draft' : ''
+      const name = `${status || 'cut off'} ${kind}`.trimEnd()
+      statuses.set(name, (statuses.get(name) ?? 0) + 1)
       if (status !== 200) await sleep(100)
     }
   }
-  await Promise.all(policies.map(sending))
+  await Promise.all(paths.map(sending))
   return statuses
 }
 
@@ -79,19 +85,18 @@ export const row: BenchRow = {
     withClosers(async (closers) => {
       const factor = slowness()
       const weir = await open(closers)
-      const policies = await Promise.all(
-        Array.from({ length: clients }, async () => (await weir.api.ipPolicy.create({})).id),
-      )
+      const path = `/ip_policies/${(await weir.api.ipPolicy.create({})).id}/rules`
+      const paths = Array.from({ length: clients }, (_, n) => (n < replacing ? path : `${path}${asDraft}`))
       const heldBefore = heldBy(weir)
       const until = { isOver: false }
       const probing = probe(weir, until)
-      const statuses = await flood(weir, policies, quick ? 15 : 60)
+      const statuses = await flood(weir, paths, quick ? 15 : 60)
       until.isOver = true
       const waits = await probing
       const heldThen = heldBy(weir)
       await sleep(quick ? givenBackAfterMs / 3 : givenBackAfterMs)
       const kept = heldBy(weir) - heldBefore
-      for (const [status, count] of statuses) console.log(`        ${count} answers ${status || 'cut off'}`)
+      for (const [status, count] of statuses) console.log(`        ${count} answers ${status}`)
       const inMiB = (bytes: number): number => Math.round(bytes / mebibyte)
       console.log(
         `        API: ${inMiB(heldBefore)} MiB, then ${inMiB(heldThen)}, later ${inMiB(heldBefore + kept)}`,
