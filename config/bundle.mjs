@@ -6,12 +6,13 @@ import { rmSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** As in `src/core/package.ts`, which finds them while Weir runs. */
+/** As in `src/core/package.ts`, which finds them while Weir runs; the icon is copied. */
 const programs = {
   main: 'src/main.ts',
   'last-resort-thread': 'src/core/telemetry/last-resort-thread.ts',
   emulator: 'src/emulator/main.ts',
   client: 'src/client/client.ts',
+  favicon: 'src/api/pages/favicon.ico',
 }
 
 /** They load native code, threads or files by paths of their own. */
@@ -85,6 +86,7 @@ async function bundle(root, directory, options) {
     // What is imported on demand has named exports only as an ES module.
     mainFields: ['module', 'main'],
     external: unbundled,
+    loader: { '.ico': 'copy' },
     plugins: [withoutMapsOfPackages],
     sourcemap: 'linked',
     sourcesContent: false,

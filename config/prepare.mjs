@@ -161,7 +161,8 @@ async function buildPrograms() {
   writeFileSync(path.bundled, signature)
 }
 
-const bundleSignature = () => signatureOf([...sourcesBelow('src'), 'config/bundle.mjs', 'tsconfig.json'])
+const bundleSignature = () =>
+  signatureOf([...sourcesBelow('src'), ...filesBelow('src', '.ico'), 'config/bundle.mjs', 'tsconfig.json'])
 
 /** The database changes with the package that it is built from, and with the code that builds it. */
 const asnSignature = () => `${asnVersion()} ${hashOf(readFileSync(path.asnBuilder))}`

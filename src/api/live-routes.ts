@@ -1,11 +1,11 @@
 /** `GET /live`: decisions, deliveries or dead letters of the caller's account as they happen, as server-sent events. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { now } from '../core/clock.js'
-import { badRequest, shown } from '../core/errors.js'
+import { badRequest } from '../core/errors.js'
 import { watcherBufferBytesMax } from '../core/limits.js'
 import { type Static, type TSchema, Type } from '../core/schema.js'
 import { rowOf } from '../http/body/input.js'
-import { type ApiContext, queryOf, readable } from '../http/context.js'
+import { type ApiContext, isTrueIn, queryOf, readable } from '../http/context.js'
 import { compileSchemaFilter } from '../http/lists/list-filter.js'
 import { checkPresent, edgeResources } from '../http/lists/query-ids.js'
 import { usesIn, warnOfGaps } from '../http/log-warnings.js'
@@ -84,10 +84,10 @@ function watchFor(
   live: Live,
 ): { readonly watch: Watch; readonly uses?: readonly Use[] } {
   const query = queryOf(request, ['filter', 'where', 'edge', 'destination', 'dead'])
-  const { edge, destination, dead } = query
+  const { edge, destination } = query
   const filter = filterIn(query)
   const { accountId } = request.caller
-  if (isTrue('dead', dead)) {
+  if (isTrueIn(query, 'dead')) {
     if (edge !== undefined || destination !== undefined)
       throw badRequest('"dead" selects dead letters: "edge" and "destination" must be left out.')
     const wants = filterOf(liveDeadLetterSchema, filter)
@@ -109,12 +109,6 @@ function watchFor(
     watch: (reader) => live.watchDecisions(accountId, { wants, ...reader }),
     uses: usesIn(filter?.name ?? '', found?.names ?? []),
   }
-}
-
-function isTrue(name: string, text: string | undefined): boolean {
-  if (text === undefined || text === 'false') return false
-  if (text === 'true') return true
-  throw badRequest(`The query parameter "${name}" is ${shown(text)}: true or false is allowed.`)
 }
 
 interface NamedFilter {

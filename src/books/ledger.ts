@@ -3,7 +3,9 @@
  * that dies in between leaves work to be repeated and entries to be written again; `books.ts` recognises repeated
  * entries: input messages by their sequences, packs by their ids.
  */
+
 import { gunzipSync, gzipSync } from 'node:zlib'
+import { bufferOf } from '../core/bytes.js'
 import { sleep } from '../core/clock.js'
 import { GroupCommit } from '../core/group-commit.js'
 import { newId } from '../core/ids.js'
@@ -11,8 +13,9 @@ import type { Nats } from '../nats/nats.js'
 import type { Patience } from '../nats/retry.js'
 import type { RecordType } from '../record/traffic-record.js'
 import type { LastOutcomes } from '../wire/last-outcomes.js'
-import { ledgerSubject } from '../wire/names.js'
+import { deliverySubject, ledgerSubject } from '../wire/names.js'
 import type { PackSummary } from '../wire/pack.js'
+import { packMessage } from '../wire/pack-message.js'
 import type { SequenceRange } from '../wire/sequence-set.js'
 
 /** Input that is events already: dead letters, sent again to their destinations. */
@@ -174,9 +177,33 @@ const gzipMagic = 0x1f
 
 /** The entries of a message of the ledger. */
 export function* readEntries(data: Uint8Array): Generator<LedgerEntry> {
-  const bytes =
-    data[0] === gzipMagic ? gunzipSync(data) : Buffer.from(data.buffer, data.byteOffset, data.byteLength)
+  const bytes = data[0] === gzipMagic ? gunzipSync(data) : bufferOf(data)
   for (const line of bytes.toString().split('\n')) if (line !== '') yield JSON.parse(line) as LedgerEntry
+}
+
+/** A full pack, and the input that its events come from. */
+export interface FinishedPack {
+  readonly destination: string
+  readonly bytes: Uint8Array
+  readonly origin: Pick<PackContents, 'stream' | 'since' | 'segments'>
+  readonly summary: PackSummary
+}
+
+/** Publishes a pack and enters it, even if it was stored already: its first entry may be lost. */
+export async function storePack(
+  nats: Pick<Nats, 'publish'>,
+  { destination, bytes, origin, summary }: FinishedPack,
+  patience: Patience,
+  enter: (entries: readonly LedgerEntry[]) => Promise<void>,
+): Promise<void> {
+  const { events, ...held } = summary
+  const { msgId, headers } = packMessage(destination, bytes, events, origin)
+  const { sequence } = await nats.publish(deliverySubject(destination), bytes, {
+    msgId,
+    headers,
+    ...patience,
+  })
+  await enter([{ type: 'pack', destination, pack: msgId, ...origin, sequence, ...held }])
 }
 
 /** Writes entries at once, for a process that has few; gives up in time. */

@@ -3,7 +3,9 @@
  * then the head that names them, by compare-and-set. Parts that no head names were left by a process that died or
  * lost the race; they are removed when they are old.
  */
+
 import { gunzipSync, gzipSync } from 'node:zlib'
+import { jsonOf } from '../core/bytes.js'
 import { now, randomToken, sleep } from '../core/clock.js'
 import type { Bucket } from '../nats/bucket.js'
 import type { BooksSnapshot } from './books.js'
@@ -98,7 +100,7 @@ export class Snapshots {
   async #head(): Promise<{ value: SnapshotHead; revision: number } | undefined> {
     const entry = await this.#bucket.get('head')
     if (entry?.value === undefined) return undefined
-    const value = JSON.parse(Buffer.from(entry.value).toString()) as SnapshotHead
+    const value = jsonOf<SnapshotHead>(entry.value)
     return { value, revision: entry.revision }
   }
 

@@ -80,6 +80,14 @@ export function queryOf<const Name extends string>(
   return query as Partial<Record<Name, string>>
 }
 
+/** Is this query parameter true? It is false if it is missing. */
+export function isTrueIn<Name extends string>(query: Partial<Record<Name, string>>, name: Name): boolean {
+  const text = query[name]
+  if (text === undefined || text === 'false') return false
+  if (text === 'true') return true
+  throw badRequest(`The query parameter "${name}" is ${shown(text)}: true or false is allowed.`)
+}
+
 /** The parent's id as a field, for a resource below another one's path. Throws if there is no such parent. */
 export function parentOf(
   context: ApiContext,

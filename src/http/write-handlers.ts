@@ -9,7 +9,7 @@ import { type RequestKey, requestKey, type WriteAnswer } from '../store/answers.
 import { type Draft, type Plan, unchanged } from '../store/plan.js'
 import type { ViewState } from '../view/view-state.js'
 import { whileKeyLasts } from './caller/caller.js'
-import { type ApiContext, queryOf, sendJson } from './context.js'
+import { type ApiContext, isTrueIn, queryOf, sendJson } from './context.js'
 import { onlyHeader } from './headers.js'
 import { warningHeader } from './missing-values.js'
 
@@ -94,10 +94,7 @@ export const actionHandler =
 
 /** Is the request only to be checked? */
 export function isValidateOnly(request: FastifyRequest, others: readonly string[] = []): boolean {
-  const text = queryOf(request, ['validate_only', ...others])['validate_only']
-  if (text === undefined || text === 'false') return false
-  if (text === 'true') return true
-  throw badRequest(`The query parameter "validate_only" is ${shown(text)}: true or false is allowed.`)
+  return isTrueIn(queryOf(request, ['validate_only', ...others]), 'validate_only')
 }
 
 /** Space to tilde: characters that HTTP passes on unchanged. */

@@ -3,6 +3,7 @@
  * says itself whose it is, by its account or its edge. If it is too broken for that, or names an account that does not
  * exist, it belongs to none: only the operator sees it (`weir dead --all`), and the account of a deployment that has one.
  */
+import { bufferOf, jsonOf } from '../core/bytes.js'
 import type { View } from '../view/view.js'
 import type { DeadLetterOrigin } from '../wire/dead-letter.js'
 
@@ -44,7 +45,7 @@ function mayNameOwner(data: Uint8Array): boolean {
   let start = 0
   while (spaces.includes(data[start]!)) start += 1
   if (data[start] !== openingBrace) return false
-  const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength)
+  const bytes = bufferOf(data)
   // A name may be escaped.
   return bytes.includes('_id"') || bytes.includes('\\')
 }
@@ -52,7 +53,7 @@ function mayNameOwner(data: Uint8Array): boolean {
 function parsed(data: Uint8Array): { account_id?: unknown; edge_id?: unknown } | null {
   if (!mayNameOwner(data)) return null
   try {
-    const value: unknown = JSON.parse(Buffer.from(data).toString())
+    const value = jsonOf<unknown>(data)
     return typeof value === 'object' ? value : null
   } catch {
     return null

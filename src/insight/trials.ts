@@ -7,6 +7,7 @@
  *
  * A trial is cancelled by writing that state. Its API notices at its next report, and ends the process.
  */
+import { jsonOf } from '../core/bytes.js'
 import { every, isoMillis, now, type Timer } from '../core/clock.js'
 import { messageOf, WeirError } from '../core/errors.js'
 import { isId, newId } from '../core/ids.js'
@@ -200,7 +201,7 @@ async function readEntry(
   if (!isId(trialIdPrefix, id)) return undefined
   const entry = await bucket.get(keyOf(accountId, id))
   if (entry?.value === undefined) return undefined
-  const { trial, writtenMs } = JSON.parse(Buffer.from(entry.value).toString()) as Entry
+  const { trial, writtenMs } = jsonOf<Entry>(entry.value)
   const { revision } = entry
   if (trial.state !== 'running' || now() - writtenMs < trialSilentMs) return { trial, revision }
   return {
@@ -282,7 +283,7 @@ class FollowedTrial {
     }
     // It was cancelled, or an earlier attempt was stored whose answer was lost.
     const present = await this.#bucket.get(this.#key)
-    const stored = present?.value && (JSON.parse(Buffer.from(present.value).toString()) as Entry).trial
+    const stored = present?.value && jsonOf<Entry>(present.value).trial
     if (present === undefined || stored === undefined || stored.state !== 'running') {
       this.#trial = stored ?? ended(this.#trial, { state: 'cancelled' })
       this.end()

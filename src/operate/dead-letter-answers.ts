@@ -1,4 +1,5 @@
 /** What the operations on dead letters do and answer, for an account over HTTP, and for an operator on the command line. */
+import { jsonOf } from '../core/bytes.js'
 import { isoMillis } from '../core/clock.js'
 import { badRequest, conflict, scalarShown } from '../core/errors.js'
 import { checkNames } from '../http/body/input.js'
@@ -146,7 +147,7 @@ function editedRecord({ type, data }: Letter, record: unknown, accountId: string
 
 function recordIdIn(data: Uint8Array): unknown {
   try {
-    return (JSON.parse(Buffer.from(data).toString()) as { record_id?: unknown } | null)?.record_id
+    return jsonOf<{ record_id?: unknown } | null>(data)?.record_id
   } catch {
     return undefined
   }

@@ -5,16 +5,15 @@
  * Each step can be repeated: message ids, and the sequence of a letter in the books, make a letter that is sent twice
  * count once. If a process dies in between, the letter is still there.
  */
-import { type LedgerEntry, resentInput, writeEntries } from '../books/ledger.js'
+import { resentInput, storePack, writeEntries } from '../books/ledger.js'
 import { eachOf } from '../core/concurrency.js'
 import { hashBytes128 } from '../core/ids.js'
 import { packBytesTarget } from '../core/limits.js'
 import { getOrMake } from '../core/maps.js'
 import type { Nats } from '../nats/nats.js'
 import { eventHead } from '../wire/event-template.js'
-import { auditInSubjectHead, deliverySubject, resentRecordsSubject } from '../wire/names.js'
+import { auditInSubjectHead, resentRecordsSubject } from '../wire/names.js'
 import { PackWriter } from '../wire/pack.js'
-import { packMessage } from '../wire/pack-message.js'
 import { addToSegments, formatSegments, type Segment } from '../wire/segments.js'
 import type { Letter } from './letters-of-message.js'
 import { type RemovedLettersNats, removeLetters } from './removed-letters.js'
@@ -116,20 +115,10 @@ export class DeadLetterResender {
 
   async #store(destination: string, since: string, writer: PackWriter, segments: string): Promise<void> {
     const { nats } = this.#options
-    const { events, ...held } = writer.summary()
-    const bytes = writer.take()
     const origin = { stream: resentInput, since, segments } as const
-    const message = packMessage(destination, bytes, events, origin)
-    const { sequence } = await nats.publish(deliverySubject(destination), bytes, { ...message, ...patience })
-    const entry: LedgerEntry = {
-      type: 'pack',
-      destination,
-      pack: message.msgId,
-      ...origin,
-      sequence,
-      ...held,
-    }
-    await writeEntries(nats, [entry], patience)
+    const summary = writer.summary()
+    const pack = { destination, bytes: writer.take(), origin, summary }
+    await storePack(nats, pack, patience, (entries) => writeEntries(nats, entries, patience))
   }
 }
 

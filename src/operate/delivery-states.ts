@@ -2,6 +2,7 @@
  * Delivery states of destinations, requested from the deliverers. If they answer late, on a busy machine, their last
  * report is returned with its time. Only after some seconds of silence is the state "no deliverer answers".
  */
+import { jsonOf } from '../core/bytes.js'
 import { isoMillis, now } from '../core/clock.js'
 import type { LaneReport, LaneState, LaneStatus } from '../deliver/health.js'
 import { unansweredCause } from '../shape/delivery-status.js'
@@ -111,9 +112,7 @@ export class DeliveryStates {
 }
 
 const lanesIn = (answers: readonly Uint8Array[] | undefined): LaneReport[] =>
-  (answers ?? [])
-    .map((answer) => JSON.parse(Buffer.from(answer).toString()) as LaneReport | null)
-    .filter((lane) => lane !== null)
+  (answers ?? []).map((answer) => jsonOf<LaneReport | null>(answer)).filter((lane) => lane !== null)
 
 const worst: readonly LaneState[] = ['healthy', 'throttled', 'failing', 'paused']
 

@@ -2,9 +2,11 @@
  * Start here: what an operator sees and does: the state of delivery, dead letters, replays, and announcements of what
  * happened. This file: a test event, a check, and the delivery status over all processes.
  */
+
 import type { Books } from '../books/books.js'
 import { dropReasons } from '../books/dropped.js'
 import type { BooksKeeper } from '../books/keeper.js'
+import { jsonOf } from '../core/bytes.js'
 import { isoMillis, now, sleep } from '../core/clock.js'
 import { fail, type Result } from '../core/errors.js'
 import { newId } from '../core/ids.js'
@@ -197,7 +199,7 @@ async function attemptsOf(nats: Pick<Nats, 'gather'>, id: string) {
   const answers = await nats.gather(attemptsSubject, id, answerWaitMs)
   if (answers === undefined || answers.length === 0) return undefined
   return answers
-    .flatMap((answer) => (JSON.parse(Buffer.from(answer).toString()) as DeliveryAttempt[] | null) ?? [])
+    .flatMap((answer) => jsonOf<DeliveryAttempt[] | null>(answer) ?? [])
     .toSorted((a, b) => (a.at < b.at ? 1 : -1))
     .slice(0, attemptsMax)
 }

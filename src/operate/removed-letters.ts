@@ -2,6 +2,7 @@
  * Letters that share a stored message are removed one by one, and JetStream removes whole messages only: a small message
  * per shared one names the lines that were sent again or dropped. When no letter is left, both are removed.
  */
+import { jsonOf } from '../core/bytes.js'
 import { conflict } from '../core/errors.js'
 import { getOrMake } from '../core/maps.js'
 import type { StoredMessage } from '../nats/messages.js'
@@ -43,10 +44,10 @@ export async function removedLines(
 
 /** Empty if another message had this sequence when it was written: the stream was put back since. */
 function linesIn({ data }: StoredMessage, messageId: string): SequenceSet {
-  const { message, lines } = JSON.parse(Buffer.from(data).toString()) as {
+  const { message, lines } = jsonOf<{
     readonly message: string
     readonly lines: readonly (readonly [number, number])[]
-  }
+  }>(data)
   return new SequenceSet(message === messageId ? lines : [])
 }
 

@@ -9,6 +9,7 @@
  * - After a restart, a deliverer calls a destination healthy until it has tried it. That is no recovery.
  * - A destination is announced at most once a minute: what happens in between is left out, the last state is not.
  */
+import { jsonOf } from '../core/bytes.js'
 import { every, now, type Timer } from '../core/clock.js'
 import { eachOf } from '../core/concurrency.js'
 import { messageOf } from '../core/errors.js'
@@ -185,7 +186,7 @@ function isNews(report: StateReport, isProved: boolean, last: Announced, nowMs: 
 function reportsIn(answers: readonly Uint8Array[]): Map<string, StateReport[]> {
   const byId = new Map<string, StateReport[]>()
   for (const answer of answers)
-    for (const report of JSON.parse(Buffer.from(answer).toString()) as StateReport[])
+    for (const report of jsonOf<StateReport[]>(answer))
       getOrMake(byId, report.destination_id, () => []).push(report)
   return byId
 }

@@ -19,8 +19,10 @@
  * The stream says how many packs it has of each destination, so mostly nothing is read. To find out which ones are
  * missing, packs must be read, and these are large: a few at each look.
  */
+
 import { type LedgerEntry, writeEntries } from '../books/ledger.js'
 import type { OpenPack } from '../books/open-pack.js'
+import { jsonOf } from '../core/bytes.js'
 import { every, now, type Timer } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import { getOrMake } from '../core/maps.js'
@@ -154,7 +156,7 @@ export class VanishedPacks {
     if (packs.length === 0) return undefined
     const answers = await this.#options.nats.gather(heldPacksSubject, JSON.stringify(packs), answerWithinMs)
     if (answers === undefined || answers.length === 0) return undefined
-    return new Set(answers.flatMap((answer) => JSON.parse(Buffer.from(answer).toString()) as string[]))
+    return new Set(answers.flatMap((answer) => jsonOf<string[]>(answer)))
   }
 
   async #enter(packs: readonly string[], nowMs: number): Promise<void> {

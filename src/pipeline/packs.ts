@@ -7,13 +7,11 @@
  * buffer space, and when that is full nothing more is pulled.
  */
 
-import type { InputStream, LedgerWriter, PackContents } from '../books/ledger.js'
+import { type FinishedPack, type InputStream, type LedgerWriter, storePack } from '../books/ledger.js'
 import { monotonicMs, sleep } from '../core/clock.js'
 import { packAgeMaxMs, packBytesTarget, packsBufferedBytesMax } from '../core/limits.js'
 import type { Nats } from '../nats/nats.js'
-import { deliverySubject } from '../wire/names.js'
-import { type PackSummary, PackWriter } from '../wire/pack.js'
-import { packMessage } from '../wire/pack-message.js'
+import { PackWriter } from '../wire/pack.js'
 import { addToSegments, formatSegments, type Segment } from '../wire/segments.js'
 
 /** An input message whose events are being put into packs. */
@@ -216,7 +214,7 @@ export class Packs implements Buffers {
     pack.messages = []
     pack.storedMs = monotonicMs()
     this.#deps.packStored?.(destinationId, bytes.length)
-    const storing = this.#storeUntilDone(destinationId, bytes, origin, summary)
+    const storing = this.#storeUntilDone({ destination: destinationId, bytes, origin, summary })
       .then((isStored) => {
         if (!isStored) return
         for (const message of messages) {
@@ -232,22 +230,12 @@ export class Packs implements Buffers {
   }
 
   /** False if a stop came first: nothing is acknowledged then, and another process repeats the work. */
-  async #storeUntilDone(
-    destination: string,
-    bytes: Uint8Array,
-    origin: Pick<PackContents, 'stream' | 'since' | 'segments'>,
-    summary: PackSummary,
-  ): Promise<boolean> {
+  async #storeUntilDone(pack: FinishedPack): Promise<boolean> {
     const { nats, ledger } = this.#deps
-    const { events, ...held } = summary
-    const { msgId, headers } = packMessage(destination, bytes, events, origin)
     const { signal } = this.#abort
     while (!signal.aborted) {
       try {
-        const stored = await nats.publish(deliverySubject(destination), bytes, { msgId, signal, headers })
-        const { sequence } = stored
-        // Entered even if the pack was stored already: its first entry may be lost.
-        await ledger.write([{ type: 'pack', destination, pack: msgId, ...origin, sequence, ...held }])
+        await storePack(nats, pack, { signal }, (entries) => ledger.write(entries))
         return true
       } catch (error) {
         if (signal.aborted) break

@@ -4,7 +4,9 @@
  * ignored: no code of this room copies members by names that it got from outside. The room knows neither accounts nor
  * configuration.
  */
+
 import { isAscii, isUtf8 } from 'node:buffer'
+import { bufferOf } from '../core/bytes.js'
 import { messageOf, ok, problem, type Result, shown } from '../core/errors.js'
 import { recordBytesMax } from '../core/limits.js'
 import { complaintAboutRecord, type RecordRules } from './check.js'
@@ -176,6 +178,3 @@ function textOf(bytes: Uint8Array): string | undefined {
   if (isAscii(buffer)) return buffer.toString('latin1')
   return isUtf8(buffer) ? buffer.toString('utf8') : undefined
 }
-
-const bufferOf = (bytes: Uint8Array): Buffer =>
-  Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)

@@ -5,10 +5,10 @@
  * account's next writer finds it, in any process. Answers are not configuration: they expire, and are lost with the
  * bucket, which ClickHouse can't refill.
  */
+import { jsonOf } from '../core/bytes.js'
 import { badRequest } from '../core/errors.js'
 import { hash128 } from '../core/ids.js'
 import type { Bucket } from '../nats/bucket.js'
-import { jsonOf } from '../view/keys.js'
 
 /** The answer to a write. */
 export interface WriteAnswer {

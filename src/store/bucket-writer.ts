@@ -4,8 +4,8 @@
  * Every write is a compare-and-set on the revision it replaces. A writer that was overtaken (it stalled, another
  * process finished its change, and a newer change followed) therefore fails, sees that its change is done, and stops.
  */
+import { jsonOf } from '../core/bytes.js'
 import type { Bucket } from '../nats/bucket.js'
-import { jsonOf } from '../view/keys.js'
 
 /** A key's last revision and its value; the value is undefined if there is none. */
 interface Known<T> {

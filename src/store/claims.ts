@@ -5,9 +5,10 @@
  * dies in between leaves a claim without a holder. The next writer that wants it raises the version of the dead
  * writer's account, so that the old change can no longer be committed, and takes the claim over.
  */
+import { jsonOf } from '../core/bytes.js'
 import { unavailable } from '../core/errors.js'
 import type { Bucket } from '../nats/bucket.js'
-import { claimKey, jsonOf } from '../view/keys.js'
+import { claimKey } from '../view/keys.js'
 import { type Claim, type Draft, holds } from './plan.js'
 import { type AccountParts, caughtUp, commitNothing } from './settled-account.js'
 

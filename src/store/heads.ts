@@ -5,6 +5,7 @@
  * lost: its writer, the account's next writer or a sweep carries it out and marks the head done. Every step can be
  * repeated. There are no leases and no clocks: the commit of a stalled writer fails, whenever it comes.
  */
+import { jsonOf } from '../core/bytes.js'
 import { every, now, type Timer } from '../core/clock.js'
 import { eachOf } from '../core/concurrency.js'
 import { badRequest, messageOf, unavailable, WeirError } from '../core/errors.js'
@@ -12,7 +13,6 @@ import { headsAtOnceMax, recentChangesMax } from '../core/limits.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import type { Bucket, BucketEntry } from '../nats/bucket.js'
 import { BucketFollower } from '../nats/bucket-follower.js'
-import { jsonOf } from '../view/keys.js'
 import { deferred } from '../view/view.js'
 import { type Change, type Head, subjectOf, versioned } from './change.js'
 

@@ -2,6 +2,7 @@
  * Writes changes into the configuration bucket, key by key; the account's version is written last, so a view that has
  * the version has the whole change. A change may be written several times, also by several processes at once.
  */
+import { jsonOf } from '../core/bytes.js'
 import { monotonicMs, sleep } from '../core/clock.js'
 import { eachOf } from '../core/concurrency.js'
 import { unavailable } from '../core/errors.js'
@@ -15,7 +16,6 @@ import {
   firstGeneration,
   generationKeys,
   generationOf,
-  jsonOf,
   type Meta,
   markKey,
   metaKey,

@@ -4,6 +4,7 @@
  * An account is repaired if its part of the buckets lacks something. If the buckets have more than ClickHouse, an
  * operator has to decide; until then nothing is repaired or written.
  */
+import { jsonOf } from '../core/bytes.js'
 import { eachOf } from '../core/concurrency.js'
 import { keysAtOnceMax } from '../core/limits.js'
 import { getOrMake } from '../core/maps.js'
@@ -11,7 +12,7 @@ import type { Bucket } from '../nats/bucket.js'
 import { readEntries } from '../nats/bucket-follower.js'
 import { apiKey } from '../resource/api-key.js'
 import type { Row } from '../resource/define.js'
-import { claimKey, jsonOf, type SecretsEntry, secretKey } from '../view/keys.js'
+import { claimKey, type SecretsEntry, secretKey } from '../view/keys.js'
 import type { ViewState } from '../view/view-state.js'
 import { type ClaimHolder, decodeClaim } from './claims.js'
 import { decodeHead } from './heads.js'

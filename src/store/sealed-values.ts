@@ -1,9 +1,10 @@
 /** Sealed values of rows, stored in their own bucket, so that the bucket every process reads holds no secret. */
+import { jsonOf } from '../core/bytes.js'
 import { unavailable } from '../core/errors.js'
 import type { Bucket } from '../nats/bucket.js'
 import type { Row } from '../resource/define.js'
 import { resourceOf } from '../resource/registry.js'
-import { jsonOf, type SecretsEntry, secretKey } from '../view/keys.js'
+import { type SecretsEntry, secretKey } from '../view/keys.js'
 import type { ViewState } from '../view/view-state.js'
 import type { Put } from './change.js'
 

@@ -16,10 +16,6 @@
 import { newId } from '../core/ids.js'
 import type { Row } from '../resource/define.js'
 
-/** A value of a bucket. */
-export const jsonOf = <T>(value: Uint8Array): T =>
-  JSON.parse(Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString()) as T
-
 export const metaKey = 'meta'
 export const markKey = 'mark'
 export const stateKey = (accountId: string): string => `state.${accountId}`

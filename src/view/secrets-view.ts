@@ -1,7 +1,8 @@
 /** The sealed values of rows in memory, for delivery and the API. */
+import { jsonOf } from '../core/bytes.js'
 import type { Bucket, BucketEntry } from '../nats/bucket.js'
 import { BucketFollower, type Pass } from '../nats/bucket-follower.js'
-import { jsonOf, type SecretsEntry } from './keys.js'
+import type { SecretsEntry } from './keys.js'
 import { deferred } from './view.js'
 
 export class SecretsView {

@@ -1,4 +1,5 @@
 /** The contents of a configuration bucket in memory, applied entry by entry. */
+import { jsonOf } from '../core/bytes.js'
 import { getOrMake } from '../core/maps.js'
 import type { BucketEntry } from '../nats/bucket.js'
 import { apiKey } from '../resource/api-key.js'
@@ -7,7 +8,6 @@ import { type DeclaredRow, type KindName, resources } from '../resource/registry
 import {
   type AccountState,
   generationOf,
-  jsonOf,
   type Meta,
   metaKey,
   policyKind,

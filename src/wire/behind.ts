@@ -10,6 +10,7 @@
  *
  * Entries are written by compare-and-set; each pipeline tries, and one succeeds.
  */
+import { jsonOf } from '../core/bytes.js'
 import type { BucketEntry } from '../nats/bucket.js'
 
 /** Sequences: the first one, and the one after the last. */
@@ -34,7 +35,7 @@ export interface BehindDestination {
 
 /** The entry of a destination; undefined for a deletion. */
 export const behindIn = ({ value }: BucketEntry): BehindDestination | undefined =>
-  value === undefined ? undefined : (JSON.parse(Buffer.from(value).toString()) as BehindDestination)
+  value === undefined ? undefined : jsonOf<BehindDestination>(value)
 
 type Windows = BehindDestination['windows']
 

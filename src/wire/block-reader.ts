@@ -1,5 +1,7 @@
 /** Reads blocks that `columns.ts` writes: column by column, in the order in which they were written. */
+
 import { formatAddress } from '../core/address/ip.js'
+import { bufferOf } from '../core/bytes.js'
 import { timeType } from './columns.js'
 
 const twoTo32 = 2 ** 32
@@ -20,7 +22,7 @@ export class BlockReader {
 
   /** `columns`: how many a block may have. */
   constructor(bytes: Uint8Array, ...columns: readonly number[]) {
-    this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    this.#bytes = bufferOf(bytes)
     this.columns = this.#count()
     if (!columns.includes(this.columns))
       throw new RangeError(`A block has ${this.columns} columns instead of ${columns.join(' or ')}.`)

@@ -12,6 +12,7 @@
  * JSON contains no raw control character (JSON.stringify writes none) and always begins with `{"event_id":"`, so the id is
  * found without parsing. A partition key contains no space, and begins with none of the characters that mark a line.
  */
+import { bufferOf } from '../core/bytes.js'
 import { defaultBufferBytes, JsonBytes } from '../core/text/json-bytes.js'
 import { kindIn } from './event-kind.js'
 import { EventTemplate, EventTime, eventHead } from './event-template.js'
@@ -157,7 +158,7 @@ export interface Pack {
 
 /** The events of a pack, in order. The bytes must not change while an event is in use. */
 export function readPack(bytes: Uint8Array): Pack {
-  const pack = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const pack = bufferOf(bytes)
   const reader = new PackReader(pack)
   const malformed: MalformedLine[] = []
   let line = 0

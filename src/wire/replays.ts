@@ -2,6 +2,7 @@
  * Replays, as they are in their bucket: `replay.<account>.<id>`. The API writes a replay when someone begins or cancels
  * it; pipelines do it together, and write how far they are. All write by compare-and-set.
  */
+import { jsonOf } from '../core/bytes.js'
 import type { Bucket, BucketEntry } from '../nats/bucket.js'
 
 export const replayIdPrefix = 'rp_'
@@ -40,7 +41,7 @@ export const replayKey = ({ account_id, id }: Pick<StoredReplay, 'account_id' | 
 
 /** The replay of an entry; undefined for a deletion. */
 export const replayIn = ({ value }: BucketEntry): StoredReplay | undefined =>
-  value === undefined ? undefined : (JSON.parse(Buffer.from(value).toString()) as StoredReplay)
+  value === undefined ? undefined : jsonOf<StoredReplay>(value)
 
 /** Changes a running replay; resolves with what is stored then, changed by this call or by another. */
 export async function changeReplay(

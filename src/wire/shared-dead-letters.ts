@@ -10,6 +10,7 @@
  * a few times as much room as the lines, whatever they are: once reasons have taken as much as the lines, further ones
  * are stored as their pattern, without the values that they quote.
  */
+import { jsonOf } from '../core/bytes.js'
 import { type DeadLetterOrigin, headerText, originIn } from './dead-letter.js'
 import { deadLetterHeaders } from './names.js'
 import { reasonPattern } from './reason-pattern.js'
@@ -190,7 +191,7 @@ function runsIn(data: Uint8Array, indexStart: number): Runs | undefined {
 
 function parsedIndex(bytes: Uint8Array): Index | undefined {
   try {
-    const { reasons, runs } = JSON.parse(Buffer.from(bytes).toString()) as Index
+    const { reasons, runs } = jsonOf<Index>(bytes)
     return Array.isArray(reasons) && Array.isArray(runs) ? { reasons, runs } : undefined
   } catch {
     return undefined

@@ -1,4 +1,5 @@
 /** What someone watches, as the API says: accounts, or destinations. What no watcher asks for is forgotten after a while. */
+import { jsonOf } from '../core/bytes.js'
 import { monotonicMs } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import { watchedAtOnceMax, watchedForMs } from '../core/limits.js'
@@ -50,9 +51,10 @@ export class Watched {
 
 function idsIn(data: Uint8Array, kind: keyof WatchedIds): readonly string[] {
   try {
-    const { [kind]: ids } = JSON.parse(Buffer.from(data).toString()) as {
-      [Kind in keyof WatchedIds]?: unknown
-    }
+    const { [kind]: ids } =
+      jsonOf<{
+        [Kind in keyof WatchedIds]?: unknown
+      }>(data)
     return Array.isArray(ids) ? ids.filter((each) => typeof each === 'string') : []
   } catch {
     return []

@@ -146,7 +146,7 @@ t.test('the files of the image run', async (t) => {
     runFile(command, ['serve'], env),
   )
   t.teardown(() => weir.stop())
-  t.equal((await fetch(`${weir.url}/docs`)).status, 200)
+  for (const path of ['docs', 'favicon.ico']) t.equal((await fetch(`${weir.url}/${path}`)).status, 200, path)
   await weir.stop()
 })
 

@@ -1,8 +1,10 @@
 /** What a repair of an account writes: only what differs, also when it is continued after a kill. */
+
 import t from 'tap'
+import { jsonOf } from '../../src/core/bytes.js'
 import { eachOf } from '../../src/core/concurrency.js'
 import type { Bucket } from '../../src/nats/bucket.js'
-import { jsonOf, metaKey, policyKind, type RulesChunk, rowKey, stateKey } from '../../src/view/keys.js'
+import { metaKey, policyKind, type RulesChunk, rowKey, stateKey } from '../../src/view/keys.js'
 import { bucketNames } from '../../src/wire/names.js'
 import { all, newest, openCaller, refused, statusOf } from '../harness/caller.js'
 import { startDeafNats } from '../harness/deaf-nats.js'

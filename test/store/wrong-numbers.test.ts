@@ -1,7 +1,9 @@
 /** Numbers in the configuration bucket that a start waits for, and that are wrong: each heals, and is reported. */
+
 import t, { type Test } from 'tap'
+import { jsonOf } from '../../src/core/bytes.js'
 import type { Bucket } from '../../src/nats/bucket.js'
-import { type AccountState, jsonOf, type Meta, metaKey, stateKey } from '../../src/view/keys.js'
+import { type AccountState, type Meta, metaKey, stateKey } from '../../src/view/keys.js'
 import { bucketNames } from '../../src/wire/names.js'
 import { total } from '../harness/metrics.js'
 import { isReady, metricsOf, readyOf } from '../harness/pages.js'

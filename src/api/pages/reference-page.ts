@@ -2,9 +2,10 @@
  * The API reference at `/docs`, the only HTML page. Its scripts are served by Weir, so the content security policy can
  * forbid inline scripts and other origins.
  */
+import { readFileSync } from 'node:fs'
 import { type FastifyInstance, fastify } from 'fastify'
+import { packageFile } from '../../core/package.js'
 import { browserHeaders } from '../../http/browser-headers.js'
-import { faviconIco } from './favicon.js'
 
 const title = 'Weir management API'
 
@@ -75,7 +76,7 @@ export async function registerReference(app: FastifyInstance): Promise<void> {
   app.get('/', hidden, (_request, reply) => reply.redirect('docs', 302))
   // The page refers to its scripts by relative paths.
   app.get('/docs/', hidden, (_request, reply) => reply.redirect('../docs', 301))
-  const icon = faviconIco()
+  const icon = readFileSync(packageFile('dist', 'programs', 'favicon.ico'))
   app.get('/favicon.ico', hidden, (_request, reply) =>
     reply.header('Cache-Control', iconCaching).type('image/x-icon').send(icon),
   )

@@ -7,6 +7,7 @@
  * back. A new process does not know what was counted before its start. A message that is lost is not sent again. All of
  * this lets through more, never less.
  */
+import { jsonOf } from '../../core/bytes.js'
 import { after, randomToken, type Timer } from '../../core/clock.js'
 import { messageOf } from '../../core/errors.js'
 import { failedLoginsPerMinuteMax } from '../../core/limits.js'
@@ -81,7 +82,7 @@ export class Usage {
     if (data.length > usageLimits.messageBytesMax) return `The message has ${data.length} bytes.`
     let given: unknown
     try {
-      given = JSON.parse(Buffer.from(data).toString())
+      given = jsonOf(data)
     } catch (error) {
       return messageOf(error)
     }

@@ -5,6 +5,7 @@
  * each key. API processes follow the bucket and show the later of what they noted and what it holds. What a process
  * that is killed has not written is lost: a minute of uses.
  */
+import { jsonOf } from '../../core/bytes.js'
 import { every, isoSeconds, now, type Timer, within } from '../../core/clock.js'
 import { eachOf } from '../../core/concurrency.js'
 import { messageOf } from '../../core/errors.js'
@@ -142,7 +143,7 @@ const timeMaxMs = 8_640_000_000_000_000
 /** Undefined if the entry is malformed. */
 function useIn(value: Uint8Array): KeyUse | undefined {
   try {
-    const { at, from } = JSON.parse(Buffer.from(value).toString()) as Partial<KeyUse>
+    const { at, from } = jsonOf<Partial<KeyUse>>(value)
     const isUse = Number.isInteger(at) && Math.abs(at!) <= timeMaxMs && typeof from === 'string'
     return isUse ? { at: at!, from } : undefined
   } catch {
