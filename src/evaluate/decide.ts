@@ -75,9 +75,8 @@ export function decideRecord(
   if (!found.ok)
     return fail(refusal(found.problem.unknown ? 'ERR_NOT_FOUND' : 'ERR_INVALID_REQUEST', found.problem))
   const endpoint = found.value
-  const { client_ip } = record.conn
   const context = new PolicyContext(record.conn, endpoint.edgeId, geo)
-  const trace = explain ? new ExplanationTrace(policySet, client_ip) : undefined
+  const trace = explain ? new ExplanationTrace(policySet, context.client) : undefined
   const verdict = evaluate(policySet, endpoint, context, new StepBudget(), phase, trace)
   const judgement = new Judgement(record, endpoint, context, verdict, policySet)
   const { decision, ipPolicy, policy } = verdict

@@ -1,4 +1,5 @@
 /** What stopped a connection: found again after the decision, since few events and explanations ask for it. */
+import type { Address } from '../core/address/ip.js'
 import type { DecidedBy } from '../event/define.js'
 import type { Endpoint } from './edges.js'
 import type { Verdict } from './evaluate.js'
@@ -19,33 +20,33 @@ export function decidedBy(
   policySet: Restrictions,
   endpoint: Endpoint,
   { decision, policy }: Pick<Verdict, 'decision' | 'policy'>,
-  address: string,
+  client: Address,
 ): DecidedBy {
   const { accountId, edgeId = null, routeId = null, ipPolicyIds = [] } = endpoint
   if (decision === 'allow') return nothing
   if (decision === 'deny') return { ...nothing, type: 'traffic_policy', id: edgeId, name: policy }
   const restriction = accountId === undefined ? undefined : policySet.restriction(accountId, 'endpoints')
   const isRestricted =
-    restriction?.enforced && decideAddress(policySet, restriction.ip_policy_ids, address) === 'block'
+    restriction?.enforced && decideAddress(policySet, restriction.ip_policy_ids, client) === 'block'
   if (isRestricted) {
     const { id, description, ip_policy_ids } = restriction
     const name = description || null
-    return { type: 'restriction', id, name, ...ruleOf(policySet, ip_policy_ids, address) }
+    return { type: 'restriction', id, name, ...ruleOf(policySet, ip_policy_ids, client) }
   }
   return {
     type: 'ip_restriction',
     id: routeId ?? edgeId,
     name: null,
-    ...ruleOf(policySet, ipPolicyIds, address),
+    ...ruleOf(policySet, ipPolicyIds, client),
   }
 }
 
 function ruleOf(
   policySet: Restrictions,
   policyIds: readonly string[],
-  address: string,
+  client: Address,
 ): Pick<DecidedBy, 'ipPolicyId' | 'ruleId' | 'cidr'> {
-  const found = denyRuleFor(policySet, policyIds, address)
+  const found = denyRuleFor(policySet, policyIds, client)
   if (found === undefined) return { ipPolicyId: null, ruleId: null, cidr: null }
   return { ipPolicyId: found.policyId, ruleId: found.rule.id, cidr: found.rule.cidr }
 }

@@ -68,7 +68,7 @@ export function evaluate(
   trace?: EvaluationTrace,
 ): Verdict {
   const warnings: Warning[] = []
-  const ipPolicy = decideIpPolicy(policySet, endpoint, context.conn.client_ip, warnings, trace)
+  const ipPolicy = decideIpPolicy(policySet, endpoint, context, warnings, trace)
   context.ipDecision = ipPolicy?.decision
   if (ipPolicy?.decision === 'block') return verdictOf('block', ipPolicy, untouched, untouched, warnings)
   const { policies } = endpoint
@@ -103,13 +103,13 @@ const joined = <T>(one: readonly T[], other: readonly T[]): readonly T[] =>
 function decideIpPolicy(
   policySet: Restrictions,
   { accountId, edgeId, ipPolicyIds }: Endpoint,
-  address: string,
+  context: PolicyContext,
   warnings: Warning[],
   trace: EvaluationTrace | undefined,
 ): IpPolicyVerdict | null {
   let verdict: IpPolicyVerdict | null = null
   if (ipPolicyIds !== undefined) {
-    const decision = decideAddress(policySet, ipPolicyIds, address)
+    const decision = decideAddress(policySet, ipPolicyIds, context.client)
     trace?.ipPolicies({
       source: `ip_restriction of ${edgeId}`,
       enforced: true,
@@ -121,10 +121,10 @@ function decideIpPolicy(
   const restriction = accountId === undefined ? undefined : policySet.restriction(accountId, 'endpoints')
   if (restriction === undefined) return verdict
   const { id, enforced, ip_policy_ids: restrictionIds } = restriction
-  const decision = decideAddress(policySet, restrictionIds, address)
+  const decision = decideAddress(policySet, restrictionIds, context.client)
   trace?.ipPolicies({ source: id, enforced, policyIds: restrictionIds, decision })
   if (!enforced) {
-    if (decision === 'block') warnings.push(warningOf(restriction, address))
+    if (decision === 'block') warnings.push(warningOf(restriction, context.conn.client_ip))
     return verdict
   }
   if (verdict === null) return { decision, policy_ids: restrictionIds }

@@ -1,5 +1,6 @@
 /** Explains a decision: every rule and expression that was evaluated, with its value, what decided, and why. */
 
+import type { Address } from '../core/address/ip.js'
 import { shown } from '../core/errors.js'
 import { explainedDescriptionCharsMax, explainedRulesMax, explainedValueCharsMax } from '../core/limits.js'
 import type { ExplainedGroup, ExplainedPolicy, ExplainedRule, Explanation } from '../shape/decision.js'
@@ -27,16 +28,16 @@ const byPolicyAndId = (one: Candidate, other: Candidate): number =>
 /** Collects an explanation while a record is evaluated. */
 export class ExplanationTrace implements EvaluationTrace {
   readonly #policySet: Restrictions
-  readonly #address: string
+  readonly #client: Address
   readonly #groups: ExplainedGroup[] = []
   readonly #policies: ExplainedPolicy[] = []
   #rulesLeft: number
   #descriptionCharsLeft = explainedDescriptionCharsMax
 
   /** `rulesMax`: rules listed at most. */
-  constructor(policySet: Restrictions, address: string, rulesMax = explainedRulesMax) {
+  constructor(policySet: Restrictions, client: Address, rulesMax = explainedRulesMax) {
     this.#policySet = policySet
-    this.#address = address
+    this.#client = client
     this.#rulesLeft = rulesMax
   }
 
@@ -73,12 +74,12 @@ export class ExplanationTrace implements EvaluationTrace {
 
   #candidates(policyId: string, index: number): Candidate[] {
     const { rules = [] } = this.#policySet.ipPolicy(policyId) ?? {}
-    return rules.map((rule) => ({ policyId, index, rule, matches: ruleMatches(rule, this.#address) }))
+    return rules.map((rule) => ({ policyId, index, rule, matches: ruleMatches(rule, this.#client) }))
   }
 
   /** The deny rule that blocks, else the first allow rule that matches. */
   #winner(matching: readonly Candidate[], policyIds: readonly string[]): IpRule | undefined {
-    const blocking = denyRuleFor(this.#policySet, policyIds, this.#address)?.rule
+    const blocking = denyRuleFor(this.#policySet, policyIds, this.#client)?.rule
     return blocking ?? matching[0]?.rule
   }
 

@@ -5,7 +5,7 @@
 
 import { cidrContains, parseCidr } from '../core/address/cidr.js'
 import { buildCidrSet, type CidrSet } from '../core/address/cidr-set.js'
-import { sharedSlot } from '../core/address/ip.js'
+import type { Address } from '../core/address/ip.js'
 import { withoutPauses } from '../core/slices.js'
 import type { IpDecision } from '../record/policy-scope.js'
 import type { IpRule } from './policy-source.js'
@@ -45,16 +45,14 @@ export interface IpPolicies {
 export function decideAddress(
   policies: IpPolicies,
   policyIds: readonly string[],
-  address: string,
+  address: Address,
 ): IpDecision {
   let allowed = false
   for (let index = 0; index < policyIds.length; index += 1) {
     const policy = policies.ipPolicy(policyIds[index]!)
     if (policy === undefined) continue
-    // Here, because a policy that is only a draft is compiled when it is found. Again, it costs a comparison.
-    sharedSlot.read(address)
-    if (policy.deny.has(sharedSlot)) return 'block'
-    allowed ||= policy.allow.has(sharedSlot)
+    if (policy.deny.has(address)) return 'block'
+    allowed ||= policy.allow.has(address)
   }
   return allowed ? 'allow' : 'block'
 }
@@ -68,21 +66,19 @@ interface DenyRule {
 export function denyRuleFor(
   policies: IpPolicies,
   policyIds: readonly string[],
-  address: string,
+  address: Address,
 ): DenyRule | undefined {
   for (const policyId of policyIds) {
     const policy = policies.ipPolicy(policyId)
     if (policy === undefined) continue
-    sharedSlot.read(address)
-    const place = policy.deny.placeOf(sharedSlot)
+    const place = policy.deny.placeOf(address)
     if (place !== undefined) return { policyId, rule: policy.denyRules[place]! }
   }
   return undefined
 }
 
 /** Whether this rule matches; for explanations, which look at rules one by one. */
-export function ruleMatches(rule: IpRule, address: string): boolean {
+export function ruleMatches(rule: IpRule, address: Address): boolean {
   const cidr = parseCidr(rule.cidr, { hostBits: 'allow' })
-  sharedSlot.read(address)
-  return cidr.ok && cidrContains(cidr.value, sharedSlot)
+  return cidr.ok && cidrContains(cidr.value, address)
 }

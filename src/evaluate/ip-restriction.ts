@@ -1,4 +1,5 @@
 /** IP restrictions: IP policies for all traffic of a type of one account. */
+import { parseAddress } from '../core/address/ip.js'
 import type { IpDecision } from '../record/policy-scope.js'
 import type { DeclaredRow } from '../resource/registry.js'
 import { compileIpPolicy, decideAddress, type IpPolicies } from './ip-policy.js'
@@ -41,7 +42,8 @@ export function checkRestriction(
 ): RestrictionOutcome {
   const restriction = restrictions.restriction(accountId, type)
   if (restriction === undefined) return allowed
-  if (decideAddress(restrictions, restriction.ip_policy_ids, address) === 'allow') return allowed
+  if (decideAddress(restrictions, restriction.ip_policy_ids, parseAddress(address)) === 'allow')
+    return allowed
   if (restriction.enforced) return { decision: 'block', warning: undefined }
   return { decision: 'allow', warning: warningOf(restriction, address) }
 }
@@ -69,5 +71,5 @@ export function wouldLockOut(
       return rules === undefined ? restrictions.ipPolicy(id) : compileIpPolicy(id, rules)
     },
   }
-  return decideAddress(changed, restriction.ip_policy_ids, address) === 'block'
+  return decideAddress(changed, restriction.ip_policy_ids, parseAddress(address)) === 'block'
 }

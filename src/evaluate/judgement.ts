@@ -1,4 +1,5 @@
 /** A record, the decision about it and where it belongs, as events and their filters read them. */
+import type { Address } from '../core/address/ip.js'
 import { shown } from '../core/errors.js'
 import type { DecidedBy, Decision, ShownDecision } from '../event/define.js'
 import type { Geo } from '../record/geo-entry.js'
@@ -36,7 +37,7 @@ export class Judgement implements ShownDecision {
   }
 
   get decidedBy(): DecidedBy {
-    this.#decidedBy ??= decidedBy(this.#policySet, this.endpoint, this.verdict, this.record.conn.client_ip)
+    this.#decidedBy ??= decidedBy(this.#policySet, this.endpoint, this.verdict, this.client)
     return this.#decidedBy
   }
 
@@ -50,6 +51,11 @@ export class Judgement implements ShownDecision {
 
   get routeId(): string | undefined {
     return this.endpoint.routeId
+  }
+
+  /** The address of the client. */
+  get client(): Address {
+    return this.#context.client
   }
 
   get geo(): Geo {

@@ -2,7 +2,7 @@
 
 import { type Cidr, cidrContains, compileCidr, parseCidr } from '../core/address/cidr.js'
 import { compileCidrSet } from '../core/address/cidr-set.js'
-import { isAddress, sharedSlot } from '../core/address/ip.js'
+import { type Address, isAddress, parseAddress } from '../core/address/ip.js'
 import { ok, problem, type Result, shown } from '../core/errors.js'
 import type { StepBudget } from './budget.js'
 import type { ExpressionFunction } from './function-type.js'
@@ -23,12 +23,12 @@ function checkRange(value: unknown): string | undefined {
 
 const withoutStop = (sentence: string): string => sentence.replace(/\.$/, '')
 
-/** Is the address in `sharedSlot` in a range that is read only now? Bad and missing ranges hold no address. */
-function inUnreadRange(range: unknown, budget: StepBudget): boolean {
+/** Is the address in a range that is read only now? Bad and missing ranges hold no address. */
+function inUnreadRange(address: Address, range: unknown, budget: StepBudget): boolean {
   budget.take(stepsPerRange)
   if (typeof range !== 'string') return false
   const cidr = readRange(range)
-  return cidr.ok && cidrContains(cidr.value, sharedSlot)
+  return cidr.ok && cidrContains(cidr.value, address)
 }
 
 export const inCidrRange: ExpressionFunction = {
@@ -40,9 +40,12 @@ export const inCidrRange: ExpressionFunction = {
   checkFirst: checkAddress,
   withSecond: (range) => {
     const cidr = readRange(range)
-    return cidr.ok ? ok(compileCidr(cidr.value, sharedSlot)) : problem(withoutStop(cidr.problem.msg))
+    return cidr.ok ? ok(compileCidr(cidr.value)) : problem(withoutStop(cidr.problem.msg))
   },
-  call: (address, range, budget) => sharedSlot.read(address) !== 0 && inUnreadRange(range, budget),
+  call: (text, range, budget) => {
+    const address = parseAddress(text)
+    return address.family !== 0 && inUnreadRange(address, range, budget)
+  },
 }
 
 export const inCidrRanges: ExpressionFunction = {
@@ -58,11 +61,12 @@ export const inCidrRanges: ExpressionFunction = {
     const bad = ranges.map(checkRange).find((msg) => msg !== undefined)
     if (bad !== undefined) return problem(bad)
     const set = compileCidrSet(ranges)
-    return ok((address) => sharedSlot.read(address) !== 0 && set.has(sharedSlot))
+    return ok((text) => set.has(parseAddress(text)))
   },
-  call: (address, ranges, budget) => {
-    if (!Array.isArray(ranges) || sharedSlot.read(address) === 0) return false
-    for (const range of ranges) if (inUnreadRange(range, budget)) return true
+  call: (text, ranges, budget) => {
+    const address = parseAddress(text)
+    if (!Array.isArray(ranges) || address.family === 0) return false
+    for (const range of ranges) if (inUnreadRange(address, range, budget)) return true
     return false
   },
 }

@@ -4,7 +4,6 @@
  * after each answer would. Beyond a rate, some questions have a row that stands for several.
  */
 
-import { sharedSlot } from '../core/address/ip.js'
 import { after, now, randomFraction, type Timer } from '../core/clock.js'
 import { newId } from '../core/ids.js'
 import { Sampler } from '../core/sampler.js'
@@ -108,9 +107,8 @@ export class AskedLog {
     if (accountId === undefined || batch === undefined) return
     this.#number += 1
     const row = rowOf(accountId, judgement, { storedAtMs: askedAtMs, sequence: this.#number, line: 0 })
-    sharedSlot.read(judgement.record.conn.client_ip)
     // Each question can be explained later, also one that came without an id.
-    batch.collected.add({ ...row, recordId: row.recordId ?? newId('dq_') }, sharedSlot, weight)
+    batch.collected.add({ ...row, recordId: row.recordId ?? newId('dq_') }, judgement.client, weight)
     batch.added()
   }
 

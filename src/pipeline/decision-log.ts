@@ -1,5 +1,4 @@
 /** Rows of decisions, for the decision log and for those who watch; events never wait for them. */
-import { sharedSlot } from '../core/address/ip.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import type { Judgement } from '../evaluate/judgement.js'
 import type { Nats } from '../nats/nats.js'
@@ -46,10 +45,7 @@ export class DecisionLog {
     if (accountId === undefined) return
     const batch = this.#batchFor(accountId, judgement)
     if (batch === undefined) return
-    const row = rowOf(accountId, judgement, place)
-    // If IP policies decided, they have left the address there: then it costs a comparison.
-    sharedSlot.read(judgement.record.conn.client_ip)
-    batch.collected.add(row, sharedSlot)
+    batch.collected.add(rowOf(accountId, judgement, place), judgement.client)
     batch.added()
   }
 

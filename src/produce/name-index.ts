@@ -1,6 +1,6 @@
 /** Conditions of one name, filed so that a value finds those that it meets. */
 
-import { sharedSlot } from '../core/address/ip.js'
+import { parseAddress } from '../core/address/ip.js'
 import { NestedRanges } from '../core/address/nested-ranges.js'
 import { getOrMake } from '../core/maps.js'
 import type { Comparable, Condition, OrderOperator } from '../expr/requirement.js'
@@ -66,9 +66,7 @@ export class NameIndex<C> {
   #findText(text: string, found: Places): void {
     this.#beginnings.find(text, found)
     this.#ends.find(text, found)
-    if (this.#ranges === undefined) return
-    sharedSlot.read(text)
-    this.#ranges.find(sharedSlot, (place) => found.push(place))
+    this.#ranges?.find(parseAddress(text), (place) => found.push(place))
   }
 }
 

@@ -1,5 +1,5 @@
 /** Looks addresses up in GeoIP databases. */
-import { type AddressFamily, formatAddress, sharedSlot } from '../core/address/ip.js'
+import { type AddressFamily, type AddressWords, formatAddress, parseAddress } from '../core/address/ip.js'
 import { GeoDatabase } from './geo-database.js'
 import type { Geo } from './geo-entry.js'
 
@@ -53,21 +53,19 @@ class MergedGeo implements GeoDatabases {
   }
 
   lookup(ip: string): Geo {
-    const family = sharedSlot.read(ip)
+    const { family, words } = parseAddress(ip)
     if (family === 0) return unknownGeo
-    const known = this.#memo.get(family === 4 ? sharedSlot.words[3]! | 0 : ip)
-    return known ?? this.#search(family)
+    const known = this.#memo.get(family === 4 ? words[3] | 0 : ip)
+    return known ?? this.#search(family, words)
   }
 
-  /** Searches for the address in the shared slot. */
-  #search(family: AddressFamily): Geo {
-    const { words } = sharedSlot
+  #search(family: AddressFamily, words: AddressWords): Geo {
     const address = formatAddress(family, words)
     const geo: Geo = {}
     for (const database of this.#databases)
       Object.assign(geo, { ...this.#find(database, address, family), ...geo })
     if (this.#memo.size >= memoAddressesMax) this.#memo.clear()
-    this.#memo.set(family === 4 ? words[3]! | 0 : address, Object.freeze(geo))
+    this.#memo.set(family === 4 ? words[3] | 0 : address, Object.freeze(geo))
     return geo
   }
 

@@ -1,4 +1,5 @@
 /** The names an expression of a traffic policy may use: the same when an edge is saved and when it is evaluated. */
+import { type Address, parseAddress } from '../core/address/ip.js'
 import { utcMicros } from '../core/timestamp.js'
 import { defineScope, type Scope, type ScopeName } from '../expr/scope.js'
 import type { GeoLookup } from './geo.js'
@@ -16,12 +17,19 @@ export class PolicyContext {
   /** Undefined until IP policies have decided, and afterwards if none applied. */
   ipDecision: IpDecision | undefined
   readonly #lookup: GeoLookup
+  #client: Address | undefined
   #geo: Geo | undefined
 
   constructor(conn: Connection, edgeId: string | undefined, lookup: GeoLookup) {
     this.conn = conn
     this.edgeId = edgeId
     this.#lookup = lookup
+  }
+
+  /** The address of the client, parsed on first use. */
+  get client(): Address {
+    this.#client ??= parseAddress(this.conn.client_ip)
+    return this.#client
   }
 
   /** Looked up on first use: most records meet no expression that needs it. */

@@ -123,8 +123,8 @@ export class DecisionTrial implements Examiner {
   }
 
   #explained({ policySet }: Side, record: TrafficRecord, endpoint: Endpoint): TrialExample['before'] {
-    const trace = new ExplanationTrace(policySet, record.conn.client_ip, trialExplainedRulesMax)
     const context = new PolicyContext(record.conn, endpoint.edgeId, this.#geo)
+    const trace = new ExplanationTrace(policySet, context.client, trialExplainedRulesMax)
     this.#budget.reset()
     const verdict = evaluate(policySet, endpoint, context, this.#budget, 'closed', trace)
     const judgement = new Judgement(record, endpoint, context, verdict, policySet)

@@ -1,5 +1,5 @@
 /** Columns of a block (`block-writer.ts`). */
-import type { AddressSlot } from '../core/address/ip.js'
+import type { Address } from '../core/address/ip.js'
 import { bytesPerChar, lengthBytesMax, writeArray, writeText, writeUint64, writeUint64s } from './encode.js'
 
 const twoTo32 = 2 ** 32
@@ -117,14 +117,14 @@ export class AddressColumn implements Column {
     this.#words = new Uint32Array(wordsPerAddress * rowsMax)
   }
 
-  add({ family, words }: AddressSlot): void {
+  add({ family, words }: Address): void {
     const start = this.#rows * wordsPerAddress
     this.#rows += 1
     if (family !== 4) this.#hasOnlyIpv4 = false
-    this.#words[start] = family === 0 ? 0 : words[0]!
-    this.#words[start + 1] = family === 0 ? 0 : words[1]!
-    this.#words[start + 2] = family === 4 ? mappedIpv4 : family === 0 ? 0 : words[2]!
-    this.#words[start + 3] = family === 0 ? 0 : words[3]!
+    this.#words[start] = words[0]
+    this.#words[start + 1] = words[1]
+    this.#words[start + 2] = family === 4 ? mappedIpv4 : words[2]
+    this.#words[start + 3] = words[3]
   }
 
   get type(): string {

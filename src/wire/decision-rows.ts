@@ -2,7 +2,7 @@
  * Rows of the decision log: one for each record of an account, and for questions of ingress nodes and proxies, with what was
  * decided and by what.
  */
-import type { AddressSlot } from '../core/address/ip.js'
+import type { Address } from '../core/address/ip.js'
 import { BlockReader } from './block-reader.js'
 import { BlockWriter } from './block-writer.js'
 import { wordsByNumber } from './words.js'
@@ -98,8 +98,7 @@ export class DecisionRows extends BlockWriter {
   readonly #path = this.text('path')
   readonly #status = this.word('status')
 
-  /** `client` holds the client's address. */
-  add(row: RecordRow, client: AddressSlot): void {
+  add(row: RecordRow, client: Address): void {
     this.#accountId.add(row.accountId)
     this.#at.add(row.at)
     this.#recordId.add(row.recordId)
@@ -133,7 +132,7 @@ export class AskedRows extends DecisionRows {
   readonly #source = this.number('source')
   readonly #weight = this.number('weight')
 
-  override add(row: RecordRow, client: AddressSlot, weight = 1): void {
+  override add(row: RecordRow, client: Address, weight = 1): void {
     this.#source.add(sourceNumbers.asked)
     this.#weight.add(weight)
     super.add(row, client)

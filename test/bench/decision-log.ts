@@ -11,7 +11,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { AddressSlot } from '../../src/core/address/ip.js'
+import { parseAddress } from '../../src/core/address/ip.js'
 import { openClickhouse } from '../../src/store/clickhouse/clickhouse.js'
 import { LogReader } from '../../src/store/logs/log-reader.js'
 import { shapeLogTables } from '../../src/store/logs/log-tables.js'
@@ -33,7 +33,6 @@ const skewed = (max: number): number => Math.floor(Math.random() ** 3 * max)
 function batch(from: number, random: Buffer): Uint8Array[] {
   const rows = new DecisionRows()
   const blocks: Uint8Array[] = []
-  const slot = new AddressSlot()
   for (let index = 0; index < rowsPerInsert; index += 1) {
     const sequence = from + index
     const client = skewed(100_000)
@@ -52,8 +51,7 @@ function batch(from: number, random: Buffer): Uint8Array[] {
       sequence: Math.floor(sequence / 100),
       line: 1 + (sequence % 100),
     })
-    slot.read(`11.${client >>> 16}.${(client >>> 8) & 255}.${client & 255}`)
-    rows.add(row, slot)
+    rows.add(row, parseAddress(`11.${client >>> 16}.${(client >>> 8) & 255}.${client & 255}`))
     if (rows.isFull) blocks.push(rows.take())
   }
   blocks.push(rows.take())

@@ -1,5 +1,5 @@
 /** Rows of the decision log, as pipelines and deliverers publish them. */
-import { AddressSlot } from '../../src/core/address/ip.js'
+import { parseAddress } from '../../src/core/address/ip.js'
 import type { Nats } from '../../src/nats/nats.js'
 import { AskedRows, type DecisionRow, DecisionRows } from '../../src/wire/decision-rows.js'
 import { type DeliveryRow, DeliveryRows } from '../../src/wire/delivery-rows.js'
@@ -39,11 +39,7 @@ export const decisionRow = (values: Partial<DecisionRow> = {}): DecisionRow => (
 /** One block: rows of records, or of questions. */
 export function rowBytes(rows: readonly DecisionRow[]): Uint8Array {
   const collected = rows.some(({ source }) => source === 'asked') ? new AskedRows() : new DecisionRows()
-  const client = new AddressSlot()
-  for (const row of rows) {
-    client.read(row.clientIp)
-    collected.add(row, client, row.weight)
-  }
+  for (const row of rows) collected.add(row, parseAddress(row.clientIp), row.weight)
   return collected.take()
 }
 

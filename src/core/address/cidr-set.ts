@@ -8,7 +8,7 @@
 
 import { withoutPauses } from '../slices.js'
 import { type Cidr, maskOf, parseCidr, prefix128Of } from './cidr.js'
-import type { AddressSlot } from './ip.js'
+import type { Address, AddressWords } from './ip.js'
 import { RangeIndex } from './range-index.js'
 
 /** With this many ranges of a family or more, an index saves most steps of the search. */
@@ -41,15 +41,15 @@ export class CidrSet {
     this.rangeCount = ipv4.count + ipv6.count
   }
 
-  /** Also false if the slot holds no address. */
-  has(address: AddressSlot): boolean {
-    if (address.family === 4) return this.#rowOfIpv4(address.words[3]!) >= 0
+  /** Also false if the text was not an address. */
+  has(address: Address): boolean {
+    if (address.family === 4) return this.#rowOfIpv4(address.words[3]) >= 0
     return address.family === 6 && this.#rowOfIpv6(address.words) >= 0
   }
 
   /** The place of the widest range that contains the address, in the order given; undefined if there is none. */
-  placeOf(address: AddressSlot): number | undefined {
-    if (address.family === 4) return this.#ipv4.places[this.#rowOfIpv4(address.words[3]!)]
+  placeOf(address: Address): number | undefined {
+    if (address.family === 4) return this.#ipv4.places[this.#rowOfIpv4(address.words[3])]
     return address.family === 6 ? this.#ipv6.places[this.#rowOfIpv6(address.words)] : undefined
   }
 
@@ -73,12 +73,12 @@ export class CidrSet {
     return low > 0 && address <= bounds[2 * low - 1]! ? low - 1 : -1
   }
 
-  #rowOfIpv6(words: Uint32Array): number {
+  #rowOfIpv6(words: AddressWords): number {
     const { count, bounds, width, index } = this.#ipv6
     let low = 0
     let high = count
     if (index !== undefined) {
-      const cell = index.cellOf(words[0]!, words[1]!)
+      const cell = index.cellOf(words[0], words[1])
       if (cell < 0) return -1
       low = index.rowsBelow[cell]!
       high = index.rowsBelow[cell + 1]!
@@ -93,7 +93,7 @@ export class CidrSet {
 }
 
 /** Compares the address that begins at `start` with the first `width` words of another. */
-function compareWords(bounds: Uint32Array, start: number, words: Uint32Array, width: number): number {
+function compareWords(bounds: Uint32Array, start: number, words: AddressWords, width: number): number {
   for (let index = 0; index < width; index++) {
     const bound = bounds[start + index]!
     const word = words[index]!

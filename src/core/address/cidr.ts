@@ -1,19 +1,16 @@
 /** CIDR ranges, parsed as strictly as addresses. */
 import { ok, problem, type Result, shown } from '../errors.js'
-import { type AddressFamily, AddressSlot, formatAddress } from './ip.js'
+import { type Address, type AddressFamily, type AddressWords, formatAddress, parseAddress } from './ip.js'
 
 const slash = '/'
-
-/** Holds an address for the length of one synchronous call; not the shared one, whose address callers need afterwards. */
-const scratch = new AddressSlot()
 
 /** A range in canonical form: the words beyond `prefix` are zero. */
 export interface Cidr {
   readonly family: AddressFamily
   /** 0…32 or 0…128. */
   readonly prefix: number
-  /** The lowest address, laid out like `AddressSlot.words`. */
-  readonly words: readonly [number, number, number, number]
+  /** The lowest address, laid out like `Address.words`. */
+  readonly words: AddressWords
 }
 
 interface CidrOptions {
@@ -36,11 +33,11 @@ const prefixText = /^(?:0|[1-9][0-9]{0,2})$/
 export function parseCidr(value: unknown, options: CidrOptions): Result<Cidr> {
   if (typeof value !== 'string') return problem(`${shown(value)} is not a range in CIDR notation.`)
   const cut = value.indexOf(slash)
-  const address = cut < 0 ? value : value.slice(0, cut)
-  const family = scratch.read(address)
-  if (family === 0)
-    return problem(`${shown(value)} is not a range in CIDR notation: ${shown(address)} is not an IP address.`)
-  const writtenBits = address.includes(':') ? 128 : 32
+  const text = cut < 0 ? value : value.slice(0, cut)
+  const address = parseAddress(text)
+  if (address.family === 0)
+    return problem(`${shown(value)} is not a range in CIDR notation: ${shown(text)} is not an IP address.`)
+  const writtenBits = text.includes(':') ? 128 : 32
   const prefixPart = cut < 0 ? String(writtenBits) : value.slice(cut + 1)
   const written = prefixText.test(prefixPart) ? Number(prefixPart) : Number.NaN
   if (!(written <= writtenBits)) {
@@ -48,20 +45,24 @@ export function parseCidr(value: unknown, options: CidrOptions): Result<Cidr> {
       `${shown(value)} has the prefix length ${shown(prefixPart)}; it must be 0 to ${writtenBits}.`,
     )
   }
-  return rangeOf(value, written + 128 - writtenBits, options)
+  return rangeOf(value, address, written + 128 - writtenBits, options)
 }
 
-/** The range around the address in `scratch`; `prefix128` is counted over 128 bits, also for IPv4. */
-function rangeOf(text: string, prefix128: number, options: CidrOptions): Result<Cidr> {
-  const { words } = scratch
-  const mapped = scratch.family === 4 && text.includes(':')
+/** The range around the address; `prefix128` is counted over 128 bits, also for IPv4. */
+function rangeOf(
+  text: string,
+  { family: familyOfText, words }: Address,
+  prefix128: number,
+  options: CidrOptions,
+): Result<Cidr> {
+  const mapped = familyOfText === 4 && text.includes(':')
   // A range wider than the IPv4-mapped block is an IPv6 range, and its address includes 0xffff.
-  const family = mapped && prefix128 < 96 ? 6 : (scratch.family as AddressFamily)
-  const word2 = mapped && family === 6 ? 0xffff : words[2]!
-  const low0 = (words[0]! & maskOf(0, prefix128)) >>> 0
-  const low1 = (words[1]! & maskOf(1, prefix128)) >>> 0
+  const family = mapped && prefix128 < 96 ? 6 : (familyOfText as AddressFamily)
+  const word2 = mapped && family === 6 ? 0xffff : words[2]
+  const low0 = (words[0] & maskOf(0, prefix128)) >>> 0
+  const low1 = (words[1] & maskOf(1, prefix128)) >>> 0
   const low2 = (word2 & maskOf(2, prefix128)) >>> 0
-  const low3 = (words[3]! & maskOf(3, prefix128)) >>> 0
+  const low3 = (words[3] & maskOf(3, prefix128)) >>> 0
   const prefix = family === 4 ? prefix128 - 96 : prefix128
   const cidr: Cidr = { family, prefix, words: [low0, low1, low2, low3] }
   const hasHostBits = low0 !== words[0] || low1 !== words[1] || low2 !== word2 || low3 !== words[3]
@@ -71,32 +72,35 @@ function rangeOf(text: string, prefix128: number, options: CidrOptions): Result<
   return ok(cidr)
 }
 
-/** Does the range contain the address in the slot? For a single range; use `CidrSet` for many. */
-export function cidrContains(cidr: Cidr, address: AddressSlot): boolean {
+/** Does the range contain the address? For a single range; use `CidrSet` for many. */
+export function cidrContains(cidr: Cidr, address: Address): boolean {
   if (address.family !== cidr.family) return false
   const prefix128 = prefix128Of(cidr)
   return cidr.words.every((word, index) => (address.words[index]! & maskOf(index, prefix128)) >>> 0 === word)
 }
 
-/**
- * A test for one range with precomputed masks. The caller passes the slot, so that several tests of one address
- * parse it once.
- */
-export function compileCidr(cidr: Cidr, slot: AddressSlot): (text: unknown) => boolean {
+/** A test for one range with precomputed masks. */
+export function compileCidr(cidr: Cidr): (text: unknown) => boolean {
   const beginning = beginningOf(cidr)
   const { family } = cidr
-  const words = slot.words
   const prefix128 = prefix128Of(cidr)
-  const [mask0, mask1, mask2, mask3] = [0, 1, 2, 3].map((index) => maskOf(index, prefix128) | 0) as Quad
-  const [low0, low1, low2, low3] = cidr.words.map((word) => word | 0) as Quad
+  const [mask0, mask1, mask2, mask3] = [0, 1, 2, 3].map(
+    (index) => maskOf(index, prefix128) | 0,
+  ) as unknown as AddressWords
+  const [low0, low1, low2, low3] = cidr.words.map((word) => word | 0) as unknown as AddressWords
   // One function for both families, so that V8 can take it into its callers.
-  return (text) =>
-    mayBegin(text, beginning) &&
-    slot.read(text) === family &&
-    (words[0]! & mask0) === low0 &&
-    (words[1]! & mask1) === low1 &&
-    (words[2]! & mask2) === low2 &&
-    (words[3]! & mask3) === low3
+  return (text) => {
+    if (!mayBegin(text, beginning)) return false
+    const address = parseAddress(text)
+    const { words } = address
+    return (
+      address.family === family &&
+      (words[0] & mask0) === low0 &&
+      (words[1] & mask1) === low1 &&
+      (words[2] & mask2) === low2 &&
+      (words[3] & mask3) === low3
+    )
+  }
 }
 
 /**
@@ -129,8 +133,6 @@ function mayBegin(text: unknown, beginning: number): boolean {
   }
   return true
 }
-
-type Quad = [number, number, number, number]
 
 /** Canonical text of a range, the form in which two equal ranges are equal text. */
 export const formatCidr = (cidr: Cidr): string => `${formatAddress(cidr.family, cidr.words)}/${cidr.prefix}`

@@ -1,7 +1,7 @@
 /** Names and addresses of hosts: one spelling for hostports, domains, bind rules and the names that clients ask for. */
 import { domainToASCII } from 'node:url'
 import { ok, problem, type Result } from '../errors.js'
-import { formatAddress, sharedSlot } from './ip.js'
+import { formatAddress, parseAddress } from './ip.js'
 
 const hostCharsMax = 253
 /** A label of a host name: https://www.rfc-editor.org/rfc/rfc1123#page-13, plus the underscore, which many names have. */
@@ -54,17 +54,17 @@ const codePointOf = (character: string): string =>
   character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')
 
 function bracketed(text: string): Result<string> {
-  if (!text.includes(':') || sharedSlot.read(text) === 0)
-    return problem('the text in brackets is not an IPv6 address')
-  const canonical = formatAddress(sharedSlot.family || 6, sharedSlot.words)
-  return ok(sharedSlot.family === 4 ? canonical : `[${canonical}]`)
+  const { family, words } = parseAddress(text)
+  if (!text.includes(':') || family === 0) return problem('the text in brackets is not an IPv6 address')
+  const canonical = formatAddress(family, words)
+  return ok(family === 4 ? canonical : `[${canonical}]`)
 }
 
 function hostName(name: string): Result<string> {
   const labels = name.split('.')
   // A name that ends in a number is an IPv4 address or invalid (WHATWG URL, "ends in a number").
   if (/^\d+$/.test(labels.at(-1) ?? '')) {
-    return sharedSlot.read(name) === 4 ? ok(name) : problem('the host is not a valid IPv4 address')
+    return parseAddress(name).family === 4 ? ok(name) : problem('the host is not a valid IPv4 address')
   }
   return name.length <= hostCharsMax && labels.every((part) => label.test(part)) ? ok(name) : noHostName
 }

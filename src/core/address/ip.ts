@@ -108,56 +108,50 @@ function spreadGap(groups: Uint16Array, count: number, gap: number): boolean {
   return true
 }
 
-/**
- * A reusable buffer for one address, so that nothing is allocated per record. It remembers the parsed text, so that
- * ten policies that check the same record's address parse it once.
- */
-export class AddressSlot {
-  /** 0 if the last text was not an address. */
-  family: AddressFamily | 0 = 0
-  /** Big-endian 32-bit words; an IPv4 address is in the last one, and the others are 0. */
-  readonly words = new Uint32Array(4)
-  readonly #groups = new Uint16Array(8)
-  #text = ''
-
-  /** Fills the slot; returns the family, or 0 if `text` is not an address. */
-  read(text: unknown): AddressFamily | 0 {
-    if (text === this.#text) return this.family
-    this.#text = typeof text === 'string' ? text : ''
-    this.family = this.#parse(this.#text)
-    return this.family
-  }
-
-  #parse(text: string): AddressFamily | 0 {
-    const words = this.words
-    const ipv4 = readIpv4(text, 0)
-    if (ipv4 >= 0) {
-      words[0] = 0
-      words[1] = 0
-      words[2] = 0
-      words[3] = ipv4
-      return 4
-    }
-    const groups = this.#groups
-    if (!readIpv6(text, groups)) return 0
-    words[0] = (groups[0]! << 16) | groups[1]!
-    words[1] = (groups[2]! << 16) | groups[3]!
-    words[2] = (groups[4]! << 16) | groups[5]!
-    words[3] = (groups[6]! << 16) | groups[7]!
-    if (words[0] !== 0 || words[1] !== 0 || words[2] !== 0xffff) return 6
-    words[2] = 0
-    return 4
-  }
+/** A parsed address. It never changes, so the parsed address of a record is handed on instead of its text. */
+export interface Address {
+  /** 0 if the text was not an address. */
+  readonly family: AddressFamily | 0
+  /** Big-endian words of 32 bits; an IPv4 address is in the last one, and the others are 0. */
+  readonly words: AddressWords
 }
 
-/**
- * Holds an address for the length of one synchronous call that calls nothing which reads another one. IP policies,
- * expressions and filters ask for the address of a record one after the other, and the slot parses it for the first of
- * them only.
- */
-export const sharedSlot = new AddressSlot()
+export type AddressWords = readonly [number, number, number, number]
 
-export const isAddress = (text: unknown): text is string => sharedSlot.read(text) !== 0
+const noAddress: Address = { family: 0, words: [0, 0, 0, 0] }
+
+/** Expressions and filters ask for the address of a record one after the other, and each of them has only its text. */
+const last = { text: '', address: noAddress }
+
+/** Parses text; the family of anything that is not an address is 0. */
+export function parseAddress(text: unknown): Address {
+  if (text === last.text) return last.address
+  if (typeof text !== 'string') return noAddress
+  last.text = text
+  last.address = addressIn(text)
+  return last.address
+}
+
+/** Reused for each address. */
+const groups = new Uint16Array(8)
+
+function addressIn(text: string): Address {
+  const ipv4 = readIpv4(text, 0)
+  if (ipv4 >= 0) return { family: 4, words: [0, 0, 0, ipv4] }
+  if (!readIpv6(text, groups)) return noAddress
+  const word0 = joined(groups[0]!, groups[1]!)
+  const word1 = joined(groups[2]!, groups[3]!)
+  const word2 = joined(groups[4]!, groups[5]!)
+  const word3 = joined(groups[6]!, groups[7]!)
+  return word0 === 0 && word1 === 0 && word2 === 0xffff
+    ? { family: 4, words: [0, 0, 0, word3] }
+    : { family: 6, words: [word0, word1, word2, word3] }
+}
+
+const joined = (high: number, low: number): number => ((high << 16) | low) >>> 0
+
+export const isAddress = (text: unknown): text is string =>
+  typeof text === 'string' && (readIpv4(text, 0) >= 0 || readIpv6(text, groups))
 
 /**
  * Is it an address as an operating system reports that of a peer? A zone (RFC 4007), such as in `fe80::9%eth0`, names an
@@ -173,7 +167,7 @@ function withoutZone(text: string): string {
 }
 
 /** The family of an address in text; `undefined` if it is not an address. */
-export const familyOf = (text: unknown): AddressFamily | undefined => sharedSlot.read(text) || undefined
+export const familyOf = (text: unknown): AddressFamily | undefined => parseAddress(text).family || undefined
 
 /** Canonical text of an address: dotted decimal, or IPv6 by RFC 5952. */
 export function formatAddress(family: AddressFamily, words: ArrayLike<number>): string {
@@ -225,8 +219,8 @@ function findGap(words: ArrayLike<number>): { readonly start: number; readonly l
  */
 export function canonicalAddress(text: string): string {
   if (!beginsLikeIpv6(text)) return text
-  const family = sharedSlot.read(text)
-  if (family !== 0) return formatAddress(family, sharedSlot.words)
+  const { family, words } = parseAddress(text)
+  if (family !== 0) return formatAddress(family, words)
   return isPeerAddress(text) ? canonicalAddress(withoutZone(text)) : text
 }
 

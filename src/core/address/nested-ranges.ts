@@ -3,7 +3,7 @@
  * they are a tree. The innermost range of an address is found by binary search, the others are its parents.
  */
 import { type Cidr, maskOf, prefix128Of } from './cidr.js'
-import type { AddressFamily, AddressSlot } from './ip.js'
+import type { Address, AddressFamily } from './ip.js'
 
 interface Node<T> {
   readonly first: Words
@@ -24,7 +24,7 @@ export class NestedRanges<T> {
   }
 
   /** Calls `found` with the value of each range that contains the address. */
-  find({ family, words }: AddressSlot, found: (value: T) => void): void {
+  find({ family, words }: Address, found: (value: T) => void): void {
     if (family === 0) return
     for (let node = lastFrom(this.#families[family], words); node !== undefined; node = node.parent) {
       if (compareWords(words, node.last) > 0) continue

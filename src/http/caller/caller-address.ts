@@ -1,6 +1,6 @@
 /** The address of a request in one canonical spelling, for restrictions, logs and rate limits. */
 import { compileCidr, parseCidr } from '../../core/address/cidr.js'
-import { canonicalAddress, formatAddress, isPeerAddress, sharedSlot } from '../../core/address/ip.js'
+import { canonicalAddress, formatAddress, isPeerAddress, parseAddress } from '../../core/address/ip.js'
 
 /** Stands for a closed connection, or a value from a trusted proxy that is not an address: no rule allows it. */
 export const unknownAddress = 'unknown'
@@ -25,7 +25,7 @@ export function trustOf(networks: readonly string[]): (entry: string) => boolean
   const contain = networks.map((network) => {
     const parsed = parseCidr(network, { hostBits: 'allow' })
     if (!parsed.ok) throw new Error(parsed.problem.msg)
-    return compileCidr(parsed.value, sharedSlot)
+    return compileCidr(parsed.value)
   })
   return (entry) => {
     const address = callerAddress(entry)
@@ -38,7 +38,6 @@ export function trustOf(networks: readonly string[]): (entry: string) => boolean
  * the network counts as one.
  */
 export function loginSource(address: string): string {
-  if (sharedSlot.read(address) !== 6) return address
-  const [first, second] = sharedSlot.words
-  return `${formatAddress(6, [first!, second!, 0, 0])}/64`
+  const { family, words } = parseAddress(address)
+  return family === 6 ? `${formatAddress(6, [words[0], words[1], 0, 0])}/64` : address
 }

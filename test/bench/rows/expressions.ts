@@ -1,5 +1,4 @@
 import { compileCidr, parseCidr } from '../../../src/core/address/cidr.js'
-import { AddressSlot } from '../../../src/core/address/ip.js'
 import type { Result } from '../../../src/core/errors.js'
 import { StepBudget } from '../../../src/expr/budget.js'
 import {
@@ -48,12 +47,10 @@ const scope = defineScope<Context>({
   },
 })
 
-const slot = new AddressSlot()
-
 function inRange(range: string): (address: unknown) => boolean {
   const cidr = parseCidr(range, { hostBits: 'allow' })
   if (!cidr.ok) throw new Error(cidr.problem.msg)
-  return compileCidr(cidr.value, slot)
+  return compileCidr(cidr.value)
 }
 
 const inTen = inRange('10.0.0.0/8')

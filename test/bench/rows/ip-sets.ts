@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js'
 import { compileCidrSet } from '../../../src/core/address/cidr-set.js'
-import { AddressSlot } from '../../../src/core/address/ip.js'
+import { parseAddress } from '../../../src/core/address/ip.js'
 import { seededRandom } from '../../expr/generator.js'
 import type { BenchRow, Contender } from '../bench.js'
 
@@ -24,12 +24,8 @@ const sink = { found: 0 }
 /** Address text in, is it in the set. */
 function looksUp(ranges: readonly string[], addresses: readonly string[]): Contender {
   const set = compileCidrSet(ranges)
-  const slot = new AddressSlot()
   return () => {
-    for (const address of addresses) {
-      slot.read(address)
-      if (set.has(slot)) sink.found++
-    }
+    for (const address of addresses) if (set.has(parseAddress(address))) sink.found++
     return addresses.length
   }
 }

@@ -3,12 +3,12 @@ import ipaddr from 'ipaddr.js'
 import t from 'tap'
 import { cidrContains, compileCidr, formatCidr, parseCidr } from '../../../src/core/address/cidr.js'
 import {
-  AddressSlot,
   canonicalAddress,
   familyOf,
   formatAddress,
   isAddress,
   isPeerAddress,
+  parseAddress,
 } from '../../../src/core/address/ip.js'
 
 const addresses: readonly { name: string; text: unknown; want: string | undefined }[] = [
@@ -92,9 +92,8 @@ t.test('An address of a peer may have a zone, which is dropped', async (t) => {
 
 t.test('Addresses are read strictly', async (t) => {
   for (const { name, text, want } of addresses) {
-    const slot = new AddressSlot()
-    const family = slot.read(text)
-    t.equal(family === 0 ? undefined : formatAddress(family, slot.words), want, name)
+    const { family, words } = parseAddress(text)
+    t.equal(family === 0 ? undefined : formatAddress(family, words), want, name)
     t.equal(isAddress(text), want !== undefined, `${name}: the question`)
     t.equal(
       familyOf(text),
@@ -104,16 +103,14 @@ t.test('Addresses are read strictly', async (t) => {
   }
 })
 
-t.test('A slot is as good as new after a text that is no address', async (t) => {
-  const slot = new AddressSlot()
-  t.equal(slot.read('10.0.0.1'), 4)
-  t.equal(slot.read('nonsense'), 0)
-  t.equal(slot.family, 0, 'what was read before is forgotten')
-  t.equal(slot.read('10.0.0.1'), 4)
-  t.equal(slot.read(undefined), 0)
-  t.equal(slot.family, 0, 'no text empties it, too')
-  t.equal(slot.read('10.0.0.1'), 4, 'and the text from before is read again')
-  t.equal(slot.words[3], 0x0a000001)
+t.test('A parsed address stays as it is when others are parsed', async (t) => {
+  const first = parseAddress('10.0.0.1')
+  const wanted = { family: 4, words: [0, 0, 0, 0x0a000001] }
+  for (const text of ['10.0.0.1', 'nonsense', undefined, '', '10.0.0.2', '2001:db8::1']) {
+    parseAddress(text)
+    t.strictSame(first, wanted, `after ${text}`)
+    t.strictSame(parseAddress('10.0.0.1'), wanted, `parsed again after ${text}`)
+  }
 })
 
 const ranges: readonly { text: unknown; want: string }[] = [
@@ -191,14 +188,12 @@ const addressText = fc
   .filter((text) => !/^::\d+\.\d+\.\d+\.\d+$/.test(text))
 
 t.test('Reads the same addresses as ipaddr.js', async (t) => {
-  const slot = new AddressSlot()
   fc.assert(
     fc.property(addressText, (text) => {
       const theirs = ipaddr.process(text)
-      const family = slot.read(text)
+      const { family, words } = parseAddress(text)
       return (
-        family === (theirs.kind() === 'ipv4' ? 4 : 6) &&
-        bitsOf(formatAddress(family, slot.words)) === bitsOf(text)
+        family === (theirs.kind() === 'ipv4' ? 4 : 6) && bitsOf(formatAddress(family, words)) === bitsOf(text)
       )
     }),
     { seed: 1, numRuns: 5000 },
@@ -223,35 +218,35 @@ t.test('Accepts nothing that ipaddr.js does not', async (t) => {
 /** The same address, written differently. */
 function spellingsOf(text: string): string[] {
   if (!text.includes(':')) return [`::ffff:${text}`, `0:0:0:0:0:FFFF:${text}`]
-  const slot = new AddressSlot()
-  if (slot.read(text) === 4) return [text.toUpperCase()]
-  const digits = [...slot.words].map((word) => word.toString(16).padStart(8, '0')).join('')
+  const { family, words } = parseAddress(text)
+  if (family === 4) return [text.toUpperCase()]
+  const digits = words.map((word) => word.toString(16).padStart(8, '0')).join('')
   const groups = digits.match(/..../g)!.join(':')
   return [text.toUpperCase(), groups, groups.toUpperCase()]
 }
 
 t.test('A range contains what arithmetic on its bits says', async (t) => {
-  const slot = new AddressSlot()
   const counts = { inside: 0, outside: 0 }
   const near = fc.tuple(addressText, fc.nat({ max: 128 }), fc.nat({ max: 127 }), fc.boolean(), addressText)
   fc.assert(
     fc.property(near, ([base, length, flipped, isNear, other]) => {
-      const baseSlot = new AddressSlot()
-      const isIpv4 = baseSlot.read(base) === 4
+      const parsed = parseAddress(base)
+      const isIpv4 = parsed.family === 4
       const prefix = isIpv4 ? length % 33 : length
-      const canonical = formatAddress(isIpv4 ? 4 : 6, baseSlot.words)
+      const canonical = formatAddress(isIpv4 ? 4 : 6, parsed.words)
       const cidr = parseCidr(`${canonical}/${prefix}`, { hostBits: 'allow' })
       if (!cidr.ok) return false
-      const words = [...baseSlot.words]
+      const words = [...parsed.words]
       const bit = isIpv4 ? 96 + (flipped % 32) : flipped
       words[bit >> 5] = (words[bit >> 5]! ^ (1 << (31 - (bit & 31)))) >>> 0
       const text = isNear ? formatAddress(isIpv4 ? 4 : 6, words) : other
       const shift = BigInt((isIpv4 ? 32 : 128) - prefix)
-      const sameFamily = slot.read(text) === cidr.value.family
+      const address = parseAddress(text)
+      const sameFamily = address.family === cidr.value.family
       const want = sameFamily && bitsOf(text) >> shift === bitsOf(canonical) >> shift
       counts[want ? 'inside' : 'outside']++
-      const contains = compileCidr(cidr.value, new AddressSlot())
-      const isRight = cidrContains(cidr.value, slot) === want && contains(text) === want
+      const contains = compileCidr(cidr.value)
+      const isRight = cidrContains(cidr.value, address) === want && contains(text) === want
       return isRight && spellingsOf(text).every((spelling) => contains(spelling) === want)
     }),
     { seed: 3, numRuns: 10_000 },
