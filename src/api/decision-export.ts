@@ -6,13 +6,15 @@ import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { after } from '../core/clock.js'
 import { ClientGone, WeirError } from '../core/errors.js'
-import { exportMsMax } from '../core/limits.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import { acceptedType } from '../http/accepted-type.js'
 import { reportFault } from '../http/problem.js'
 import { shownDecisions } from '../insight/shown-decision.js'
 import { type DecisionFormat, decisionFormats } from '../shape/decision-formats.js'
 import type { LogPosition, LogReader } from '../store/logs/log-reader.js'
+
+/** How long a client may take for an answer. */
+const exportMsMax = 60_000
 
 type Page = Awaited<ReturnType<LogReader['page']>>
 

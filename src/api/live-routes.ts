@@ -2,7 +2,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { now } from '../core/clock.js'
 import { badRequest } from '../core/errors.js'
-import { watcherBufferBytesMax } from '../core/limits.js'
 import { type Static, type TSchema, Type } from '../core/schema.js'
 import { rowOf } from '../http/body/input.js'
 import { type ApiContext, isTrueIn, queryOf, readable } from '../http/context.js'
@@ -22,6 +21,9 @@ import { liveDeadLetterSchema } from '../shape/live-dead-letter.js'
 import { liveDeliverySchema } from '../shape/live-delivery.js'
 import { type LoggedDecision, loggedDecisionExample, loggedDecisionSchema } from '../shape/logged-decision.js'
 import { decisionsTag } from './decide-routes.js'
+
+/** Bytes that a slow watcher has not read; lines beyond them are lost for it. */
+const watcherBufferBytesMax = 256 * 1024
 
 const path = '/live'
 const everything = (): boolean => true

@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { boundsOf, parseCidr } from '../core/address/cidr.js'
 import { badRequest, shown } from '../core/errors.js'
-import { decisionsExportedMax, logFilterCharsMax, pageEntriesMax } from '../core/limits.js'
+import { logFilterCharsMax, pageEntriesMax } from '../core/limits.js'
 import { Type } from '../core/schema.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import { type ApiContext, queryOf, sendJson } from '../http/context.js'
@@ -30,6 +30,9 @@ import {
 import type { DecisionsQuery, LogPosition, LogReader, PageQuery } from '../store/logs/log-reader.js'
 import { decisionsTag } from './decide-routes.js'
 import { DecisionExports, exportTypes, formatFor, type ReadPage } from './decision-export.js'
+
+/** Decisions in one answer as NDJSON or CSV. */
+const decisionsExportedMax = 100_000
 
 const path = '/decisions'
 

@@ -2,7 +2,6 @@
 import type { FastifyInstance } from 'fastify'
 import { isoSeconds, now } from '../core/clock.js'
 import { badRequest, shown } from '../core/errors.js'
-import { statsIntervalsMax, statsValuesMax } from '../core/limits.js'
 import { Type } from '../core/schema.js'
 import { type ApiContext, queryOf, sendJson } from '../http/context.js'
 import { sourceParameter, timeOf, timeParameters } from '../http/lists/query-values.js'
@@ -16,6 +15,10 @@ import type { Counts, CountsQuery } from '../store/logs/count-query.js'
 import type { DeliveryReader } from '../store/logs/delivery-reader.js'
 import type { LogReader } from '../store/logs/log-reader.js'
 import { decisionsTag } from './decide-routes.js'
+
+/** Intervals, and edges, policies or countries, in one answer with sums: 20,000 entries at most. */
+const statsIntervalsMax = 1_000
+const statsValuesMax = 20
 
 const path = '/stats'
 const parameters = ['by', 'interval', 'since', 'until', 'values', 'source', 'filter'] as const

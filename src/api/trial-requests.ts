@@ -1,7 +1,6 @@
 /** What all requests for a trial have in common: the time that is read, the job, and the answer. */
 import type { FastifyReply } from 'fastify'
 import { now } from '../core/clock.js'
-import { trialSinceMsDefault } from '../core/limits.js'
 import { pastTimeForms } from '../core/past-time.js'
 import { Type } from '../core/schema.js'
 import type { Caller } from '../http/caller/caller.js'
@@ -11,6 +10,9 @@ import { trialsPath } from '../http/openapi/openapi.js'
 import type { StoredTrial } from '../insight/trials.js'
 import type { Trial } from '../shape/trial.js'
 import type { TrialJob } from '../trial/trial-child.js'
+
+/** How much recorded traffic a trial reads if the request does not say it. */
+const trialSinceMsDefault = 60 * 60_000
 
 const hours = trialSinceMsDefault / 3_600_000
 

@@ -3,7 +3,9 @@
  * message is the first one and how many more there are; `details` has them all by their place.
  */
 import { WeirError } from './errors.js'
-import { entryFaultsMax } from './limits.js'
+
+/** Faults of a list's entries that an error names, a sentence each. */
+const entryFaultsMax = 100
 
 export class EntryFaults {
   /** Sentences by place: `rules[17].cidr`. */

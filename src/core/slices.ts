@@ -1,6 +1,8 @@
 /** Runs long work in slices, so that it does not block the event loop. */
 import { monotonicMs, yieldInTurn } from './clock.js'
-import { buildSliceMs } from './limits.js'
+
+/** A view of the configuration is built in slices of this length, so that records wait no longer. */
+const buildSliceMs = 5
 
 /** Runs a generator to its end without pauses. */
 export function withoutPauses<T>(work: Generator<void, T>): T {

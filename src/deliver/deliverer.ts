@@ -6,7 +6,6 @@
  */
 import { every, type Timer } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
-import { packsInFlightBytesMax, statesReportedMax } from '../core/limits.js'
 import type { DeliveryAttempt } from '../wire/delivery-attempts.js'
 import { deliveriesStream, deliverySubject } from '../wire/names.js'
 import { destinationIn } from '../wire/pack-message.js'
@@ -16,6 +15,11 @@ import { DestinationRun, type DestinationRunDeps } from './destination-run.js'
 import { type LaneReport, pausedByHand, type StateReport } from './health.js'
 import { RequestHistory } from './request-history.js'
 import { type LaneOfDestination, stateLevels } from './state-levels.js'
+
+/** Bytes of events, as JSON, of all destinations in flight in one process; fetching pauses beyond it. */
+const packsInFlightBytesMax = 64 * 1024 * 1024
+/** States of destinations in one answer of a deliverer, of about 150 bytes each: it must fit a message of NATS. */
+const statesReportedMax = 5_000
 
 interface DelivererDeps extends Omit<DestinationRunDeps, 'budget'> {
   /** How many destinations the metrics name. */

@@ -1,7 +1,10 @@
 /** The packs of a destination that are being delivered in this process, and how many more it may fetch. */
-import { eventsInFlightMax, packsInFlightMax } from '../core/limits.js'
 import type { PackedEvent } from '../wire/packed-event.js'
 import type { ByteBudget } from './byte-budget.js'
+
+/** Packs of one destination in flight in one process; and their events, but for those of the last pack. */
+const packsInFlightMax = 16
+const eventsInFlightMax = 8_000
 
 export class PacksInFlight {
   readonly #budget: Pick<ByteBudget, 'take' | 'give'>

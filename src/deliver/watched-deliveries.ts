@@ -1,12 +1,15 @@
 /** Publishes attempts to deliver for those who watch a destination: some events of each, as many as a person can see. */
 import { monotonicMs } from '../core/clock.js'
-import { watchedDeliveryBytesMax, watchedLinesPerSecondMax } from '../core/limits.js'
+import { watchedLinesPerSecondMax } from '../core/limits.js'
 import { getOrMake } from '../core/maps.js'
 import type { Nats } from '../nats/nats.js'
 import type { DeliveryRow } from '../wire/delivery-rows.js'
 import { watchedDeliveriesSubject } from '../wire/names.js'
 import type { PackedEvent } from '../wire/packed-event.js'
 import { writeWatchedDelivery } from '../wire/watched-deliveries.js'
+
+/** Bytes of events in a message about a delivery; it must fit a NATS message. */
+export const watchedDeliveryBytesMax = 256 * 1024
 
 const secondMs = 1_000
 

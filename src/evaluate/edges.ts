@@ -2,13 +2,16 @@
 
 import { fail, ok, type Result, shown } from '../core/errors.js'
 import { internalized } from '../core/internalized.js'
-import { compiledOnceMax, unservedEndpointCharsMax } from '../core/limits.js'
+import { compiledOnceMax } from '../core/limits.js'
 import { getOrMake } from '../core/maps.js'
 import { serverHost } from '../record/spelling.js'
 import type { RequestRecord, TrafficRecord } from '../record/traffic-record.js'
 import type { DeclaredRow } from '../resource/registry.js'
 import type { IpRestrictionModule } from './policy-source.js'
 import { TrafficPolicies } from './traffic-policy.js'
+
+/** Characters per name in the report of records that no edge serves. */
+const unservedEndpointCharsMax = 100
 
 /** The edge or account of a record, and what applies there. */
 export interface Endpoint {

@@ -2,7 +2,6 @@
 
 import type { Address } from '../core/address/ip.js'
 import { shown } from '../core/errors.js'
-import { explainedDescriptionCharsMax, explainedRulesMax, explainedValueCharsMax } from '../core/limits.js'
 import type { ExplainedGroup, ExplainedPolicy, ExplainedRule, Explanation } from '../shape/decision.js'
 import type { Endpoint } from './edges.js'
 import type { EvaluationTrace, IpPolicyGroup, Verdict } from './evaluate.js'
@@ -11,6 +10,13 @@ import type { Restrictions } from './ip-restriction.js'
 import type { Judgement } from './judgement.js'
 import type { IpRule } from './policy-source.js'
 import type { TrafficPolicy } from './traffic-policy.js'
+
+/** Rules listed in the explanation of a decision; the reply must fit a NATS message. */
+const explainedRulesMax = 1000
+/** All descriptions of rules in one explanation, as JSON. */
+const explainedDescriptionCharsMax = 256 * 1024
+/** A value in the explanation of a decision. */
+const explainedValueCharsMax = 256
 
 /** A rule that was looked at. */
 interface Candidate {

@@ -3,7 +3,6 @@
  * Only nested brackets make the checker recurse. It follows a long chain (`a + b + …`, `!!!…`, `a.b.c`) in a loop, so
  * 4,096 tokens in a row do not use up the stack.
  */
-import { exprPatternsMax } from '../core/limits.js'
 import { nearestNames } from '../core/text/nearest.js'
 import type { CallNode, IdentifierNode, JexlNode } from './ast.js'
 import type { ExpressionFunction } from './function-type.js'
@@ -13,6 +12,9 @@ import { namesNear, resolveName, type Scope } from './scope.js'
 import { spelledArguments, spelledSides } from './spelling.js'
 import { forbiddenNames } from './tokens.js'
 import type { BinaryOperator, Tree } from './tree.js'
+
+/** Patterns in one expression: each may take about 4 ms to compile, and views are built between records. */
+export const exprPatternsMax = 20
 
 /** Throws a `Refusal` that names the unknown name or function. */
 export function checkNames<C>(node: JexlNode, scope: Scope<C>): Tree<C> {

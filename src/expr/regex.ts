@@ -1,8 +1,13 @@
 /** Regular expressions in linear time. The only file that uses re2js. */
 import { RE2JS } from 're2js'
 import { messageOf, ok, problem, type Result, shown } from '../core/errors.js'
-import { exprMatchTextBytesMax, exprPatternCharsMax, exprPatternInstructionsMax } from '../core/limits.js'
 import { ExpressionFailure, type StepBudget } from './budget.js'
+
+/** Text passed to `matches`: linear time is not bounded time. */
+const exprMatchTextBytesMax = 1024
+const exprPatternCharsMax = 1024
+/** Instructions of a compiled pattern; a repetition such as `x{1000}` takes one per iteration. */
+const exprPatternInstructionsMax = 500
 
 /** Memory bound of the automaton of one pattern; the default of re2js is 8 MiB each. */
 const automatonBytesMax = 256 * 1024

@@ -4,8 +4,11 @@
  * `&&` and `||` at the same precedence.
  */
 import { shown } from '../core/errors.js'
-import { exprNestingMax, exprTokensMax } from '../core/limits.js'
 import { Refusal } from './problem.js'
+
+export const exprTokensMax = 4096
+/** Nesting of brackets and `? :`; jexl's parser takes a level of recursion and a walk for each. */
+export const exprNestingMax = 32
 
 export interface Token {
   /** jexl's name for the part of speech; undefined for words its table inherits, such as `toString`. */

@@ -1,6 +1,8 @@
 /** How values of the language become text and numbers: as in JavaScript and so in jexl, but within bounds. */
-import { exprStringBytesMax } from '../core/limits.js'
 import { ExpressionFailure, type StepBudget } from './budget.js'
+
+/** UTF-8 bytes of a text that a function or operator returns. */
+export const exprStringBytesMax = 64 * 1024
 
 /** Characters copied or compared in the time of one step. */
 export const charsPerStep = 256

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorCode, WeirError } from '../core/errors.js'
 import { newId } from '../core/ids.js'
-import { requestHeadBytesMax } from '../core/limits.js'
+import { requestHeadBytesMax } from './bounds/connection-limits.js'
 import { nothingThere } from './guard.js'
 import { problemBody, problemHeaders } from './problem.js'
 

@@ -1,11 +1,13 @@
 /** What decides about the traffic of one account, compiled when the account asks and kept until it changes. */
 import { yieldTurn } from '../core/clock.js'
-import { policySetsKeptMax } from '../core/limits.js'
 import { buildPolicySet, PolicySet } from '../evaluate/policy-set.js'
 import type { ConfigurationSource } from '../evaluate/policy-source.js'
 import { rowsOf } from '../http/present.js'
 import type { DeclaredRow, KindName } from '../resource/registry.js'
 import type { ViewState } from '../view/view-state.js'
+
+/** Accounts whose compiled policies the API keeps; the one that asked longest ago is dropped for another. */
+const policySetsKeptMax = 32
 
 /** A configuration with the rows of one account alone. */
 const sourceOf = (state: ViewState, accountId: string): ConfigurationSource => ({

@@ -1,12 +1,14 @@
 /** Dead letters for those who watch. */
 import { isoMillis, now } from '../core/clock.js'
-import { watchedDeadLetterBytesMax } from '../core/limits.js'
 import type { LiveDeadLetter } from '../shape/live-dead-letter.js'
 import type { DeadLetterOrigin, DeadLetterType } from '../wire/dead-letter.js'
 import { auditInStream, deadLetterHeaders } from '../wire/names.js'
 import { lettersIn, type StoredLetter } from '../wire/shared-dead-letters.js'
 import type { OwnerOf } from './dead-letter-owner.js'
 import type { HeaderOf, OfferedLine } from './live-feed.js'
+
+/** Bytes of a dead letter that a watcher is shown. */
+const watchedDeadLetterBytesMax = 1_024
 
 export const deadLettersIn = (ownerOf: OwnerOf) =>
   function* (

@@ -4,7 +4,6 @@
  */
 import { every, isoMillis, type Timer } from '../core/clock.js'
 import { WeirError } from '../core/errors.js'
-import { watchersMax, watchersPerAccountMax } from '../core/limits.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import type { Nats } from '../nats/nats.js'
 import type { LiveDeadLetter } from '../shape/live-dead-letter.js'
@@ -26,6 +25,10 @@ import type { OwnerOf } from './dead-letter-owner.js'
 import { deadLettersIn } from './live-dead-letters.js'
 import { LiveFeed, type OfferedLine, type WatcherOptions } from './live-feed.js'
 import { shownDecision } from './shown-decision.js'
+
+/** Watchers of one account, and of one API process. */
+export const watchersPerAccountMax = 10
+const watchersMax = 100
 
 interface LiveOptions {
   readonly nats: Pick<Nats, 'subscribe' | 'emit'>

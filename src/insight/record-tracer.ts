@@ -7,7 +7,6 @@
 import { canonicalAddress } from '../core/address/ip.js'
 import { within } from '../core/clock.js'
 import { unavailable, WeirError } from '../core/errors.js'
-import { publicationsTracedMax } from '../core/limits.js'
 import type { AnyTrafficEvent } from '../event/define.js'
 import { StepBudget } from '../expr/budget.js'
 import type { Nats } from '../nats/nats.js'
@@ -25,6 +24,9 @@ import { accountSources } from './account-subscriptions.js'
 import type { DecidedThen, Decider } from './decider.js'
 import { deliveryOf } from './event-delivery.js'
 import { shownDecision } from './shown-decision.js'
+
+/** How many publications of one record an answer shows in full: each is read and judged again. */
+export const publicationsTracedMax = 5
 
 export interface RecordTracerOptions {
   readonly log: Pick<LogReader, 'decisions'>

@@ -11,13 +11,7 @@ import { jsonOf } from '../core/bytes.js'
 import { every, isoMillis, now, type Timer } from '../core/clock.js'
 import { messageOf, WeirError } from '../core/errors.js'
 import { isId, newId } from '../core/ids.js'
-import {
-  trialAgeMaxMs,
-  trialProgressMs,
-  trialSilentMs,
-  trialsAtOnceMax,
-  trialsBytesMax,
-} from '../core/limits.js'
+import { trialProgressMs } from '../core/limits.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import type { IpRule } from '../evaluate/policy-source.js'
 import type { Bucket } from '../nats/bucket.js'
@@ -26,6 +20,15 @@ import { type Trial, trialIdPrefix } from '../shape/trial.js'
 import type { TrialJob } from '../trial/trial-child.js'
 import type { RunningTrial, StartTrial } from '../trial/trial-process.js'
 import { trialsBucket } from '../wire/names.js'
+
+/** Trials at the same time in one API process. An account has one at a time in the whole deployment. */
+const trialsAtOnceMax = 3
+/** A trial that was silent for so long has lost its process. */
+const trialSilentMs = 30_000
+/** Results are kept for this long. */
+const trialAgeMaxMs = 60 * 60_000
+/** The bucket of results; the oldest ones make room. */
+const trialsBytesMax = 32 * 1024 * 1024
 
 /** A trial without its address, which depends on who asks. */
 export type StoredTrial = Omit<Trial, 'uri'>

@@ -7,8 +7,10 @@
  */
 import type { JetStreamManager } from '@nats-io/jetstream'
 import { eachOf } from '../core/concurrency.js'
-import { removalsAtOnceMax } from '../core/limits.js'
 import { isMessageMissing, type Patience, retried, undefinedIf } from './retry.js'
+
+/** Messages of a stream removed concurrently. */
+const removalsAtOnceMax = 64
 
 /**
  * Removes single messages from a stream; missing ones are skipped.

@@ -2,13 +2,23 @@
 import { isoMillis, now } from '../core/clock.js'
 import { conflict, unavailable, WeirError } from '../core/errors.js'
 import { isId, newId } from '../core/ids.js'
-import { replayAgeMaxMs, replaySeamMs, replaysAtOnceMax, replaysBytesMax } from '../core/limits.js'
 import type { Bucket } from '../nats/bucket.js'
 import type { Nats } from '../nats/nats.js'
 import { firstSince } from '../nats/stream-replay.js'
 import { streamIdentity } from '../nats/streams.js'
 import { recordsStream, recordsSubjects, replaysBucket } from '../wire/names.js'
 import { changeReplay, replayIdPrefix, replayIn, replayKey, type StoredReplay } from '../wire/replays.js'
+
+/**
+ * A pipeline may evaluate records without a new subscription for so long. A lost watch of the configuration is noticed
+ * within 20 s and resumed.
+ */
+const replaySeamMs = 30_000
+/** Replays of a deployment that run at the same time. */
+const replaysAtOnceMax = 20
+/** A replay can be looked up for so long. */
+const replayAgeMaxMs = 7 * 24 * 60 * 60_000
+const replaysBytesMax = 8 * 1024 * 1024
 
 interface ReplayOrder {
   readonly accountId: string

@@ -5,7 +5,6 @@
 
 import { now } from '../core/clock.js'
 import { problem, type Result, shown, unavailable } from '../core/errors.js'
-import { accountPropagationMs } from '../core/limits.js'
 import { type AuditInEvent, readAuditIn } from '../event/audit-in.js'
 import type { PulledMessage } from '../nats/messages.js'
 import type { View } from '../view/view.js'
@@ -13,6 +12,9 @@ import { deadLetter } from '../wire/dead-letter.js'
 import { auditInStream, deadAuditsSubject, deadLetterHeaders } from '../wire/names.js'
 import type { AuditPipelineDeps, AuditSource } from './audit-pipeline.js'
 import type { InputMessage } from './packs.js'
+
+/** A new account reaches every pipeline within this time; one still unknown after it does not exist. */
+const accountPropagationMs = 5_000
 
 export const auditsOfServices = (deps: AuditPipelineDeps): AuditSource => ({
   stream: auditInStream,

@@ -10,7 +10,6 @@
 import type { InputCounts, InputStream, LedgerWriter, SourcesEntry } from '../books/ledger.js'
 import type { SettledInput } from '../books/settled-input.js'
 import { after, every, monotonicMs, type Timer } from '../core/clock.js'
-import { prefetchBytesTarget, prefetchMessagesMax, prefetchMsTarget } from '../core/limits.js'
 import { AcknowledgedSequences } from '../nats/acknowledged.js'
 import type { Consumer, ConsumerOptions } from '../nats/consumers.js'
 import { DurableReader, type DurableReaderOptions, type MessageInFlight } from '../nats/durable-reader.js'
@@ -21,6 +20,11 @@ import { inputConsumer } from '../wire/names.js'
 import { type DoneMessage, InputLedger } from './input-ledger.js'
 import { type InputMessage, Packs } from './packs.js'
 import { RecentWork } from './recent-work.js'
+
+/** Messages of records prefetched ahead of the walk; their size and the time they take, estimated from recent ones. */
+const prefetchMessagesMax = 256
+const prefetchBytesTarget = 16 * 1024 * 1024
+const prefetchMsTarget = 100
 
 const acknowledgedMax = 20_000
 const dueCheckMs = 20

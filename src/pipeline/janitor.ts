@@ -13,13 +13,7 @@
 import type { LedgerWriter } from '../books/ledger.js'
 import { every, monotonicMs, now, type Timer } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
-import {
-  destinationGoneAfterMs,
-  leftoverPackAfterMs,
-  removalStartShare,
-  removalStopShare,
-  removalsPerPassMax,
-} from '../core/limits.js'
+import { removalStopShare } from '../core/limits.js'
 import { getOrMake } from '../core/maps.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import { dropBacklog } from '../deliver/deliverer.js'
@@ -34,6 +28,15 @@ import {
   recordsStream,
 } from '../wire/names.js'
 import type { CatchUps } from './catch-ups.js'
+
+/** Messages removed in one pass, before the stream is checked again. */
+const removalsPerPassMax = 10_000
+/** Share of the records stream's limit at which removal of the oldest processed records starts. */
+const removalStartShare = 0.8
+/** A pack below its consumer's ack floor for this long was left over by a killed server. */
+const leftoverPackAfterMs = 60_000
+/** After this time a missing destination counts as deleted, and its packs are swept. */
+const destinationGoneAfterMs = 60 * 60_000
 
 interface JanitorOptions {
   readonly nats: Nats

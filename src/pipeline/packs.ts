@@ -9,10 +9,15 @@
 
 import { type FinishedPack, type InputStream, type LedgerWriter, storePack } from '../books/ledger.js'
 import { monotonicMs, sleep } from '../core/clock.js'
-import { packAgeMaxMs, packBytesTarget, packsBufferedBytesMax } from '../core/limits.js'
+import { packBytesTarget } from '../core/limits.js'
 import type { Nats } from '../nats/nats.js'
 import { PackWriter } from '../wire/pack.js'
 import { addToSegments, formatSegments, type Segment } from '../wire/segments.js'
+
+/** A pack of this age is stored although it is not full: few packs per second, however many destinations a message is for. */
+const packAgeMaxMs = 400
+/** Bytes in all unfinished packs together; pulling pauses beyond it. */
+const packsBufferedBytesMax = 64 * 1024 * 1024
 
 /** An input message whose events are being put into packs. */
 export interface InputMessage {

@@ -12,7 +12,6 @@ import type { LedgerWriter } from '../books/ledger.js'
 import type { SettledInput } from '../books/settled-input.js'
 import { yieldTurn } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
-import { deliveriesBeforeQuarantine } from '../core/limits.js'
 import { withoutPauses } from '../core/slices.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import type { Judgement } from '../evaluate/judgement.js'
@@ -33,6 +32,9 @@ import { type BadRecord, type MessageResult, walkMessage } from './process-recor
 import { type Quarantine, withoutLines } from './quarantine.js'
 import type { Shares } from './shares.js'
 import { UnservedReports } from './unserved-reports.js'
+
+/** A message delivered this often without being acknowledged is tried record by record in the quarantine process. */
+const deliveriesBeforeQuarantine = 3
 
 /** More than a machine processes in half a second if each message holds one record. */
 const ackPendingMax = 50_000

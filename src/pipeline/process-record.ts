@@ -8,7 +8,6 @@
  * no account, is evaluated and counted like any other; no policy applies to it, and it causes no events.
  */
 import { messageOf, ok, problem, type Result } from '../core/errors.js'
-import { recordsPerTurnMax } from '../core/limits.js'
 import { withoutPauses } from '../core/slices.js'
 import type { Endpoint } from '../evaluate/edges.js'
 import { evaluate } from '../evaluate/evaluate.js'
@@ -24,6 +23,9 @@ import { type Line, parseLine, parseMessage } from '../record/record.js'
 import type { TrafficRecord } from '../record/traffic-record.js'
 import { Counts, type CountVector } from './counts.js'
 import type { Buffers } from './packs.js'
+
+/** Records processed before yielding to the event loop: about a millisecond. */
+const recordsPerTurnMax = 64
 
 /** A message as JetStream stored it. */
 interface StoredMessage {

@@ -1,9 +1,12 @@
 /** Reports records that no edge serves: the first at once, those within the following minute together at its end. */
 import { after, type Timer } from '../core/clock.js'
-import { unservedEndpointsListed, unservedEndpointsMax } from '../core/limits.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import { TopCounts } from '../core/top-counts.js'
 import type { CountVector } from './counts.js'
+
+/** Endpoints that are counted, and those that are listed. */
+const unservedEndpointsMax = 100
+const unservedEndpointsListed = 5
 
 const reportEveryMs = 60_000
 

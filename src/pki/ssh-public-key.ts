@@ -7,8 +7,11 @@
  */
 import { createPublicKey, type KeyObject } from 'node:crypto'
 import { ok, problem, type Result } from '../core/errors.js'
-import { sshRsaBitsMax, sshRsaBitsMin } from '../core/limits.js'
 import { mpint, readStrings, string } from './ssh-wire.js'
+
+/** Shorter keys can be factored (NIST SP 800-131A); OpenSSH refuses longer ones (SSHBUF_MAX_BIGNUM). */
+const sshRsaBitsMin = 2048
+const sshRsaBitsMax = 16_384
 
 export const sshKeyTypes = ['rsa', 'ecdsa', 'ed25519'] as const
 export type SshKeyType = (typeof sshKeyTypes)[number]

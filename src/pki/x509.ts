@@ -10,8 +10,11 @@ import type { KeyObject, X509Certificate } from 'node:crypto'
 import { formatAddress } from '../core/address/ip.js'
 import { isoSeconds } from '../core/clock.js'
 import { ok, problem, type Result } from '../core/errors.js'
-import { rsaCertificateKeyBitsMax, rsaCertificateKeyBitsMin } from '../core/limits.js'
 import { DerError, derBits, derContent, derMembers, derOid, derTags, derValues } from './der.js'
+
+/** TLS libraries refuse shorter keys (OpenSSL security level 2); longer ones make each handshake slow. */
+const rsaCertificateKeyBitsMin = 2048
+const rsaCertificateKeyBitsMax = 8192
 
 /** RFC 5280, 4.2.1.3; by the number of the bit. */
 const keyUsageNames = [

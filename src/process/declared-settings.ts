@@ -1,10 +1,12 @@
 /**
  * The table of settings. `config/default.jsonc` documents each one with its default. Each destination kind adds its own.
  */
-import { requestBytesMin } from '../core/limits.js'
 import type { DestinationKind } from '../deliver/destination.js'
 import { destinationKinds, requestMaxSetting } from '../deliver/kinds.js'
 import * as form from './setting-value.js'
+
+/** Lower bound of the request size settings; a larger event gets a request of its own. */
+const requestBytesMin = 64 * 1024
 
 export interface Setting<T> {
   readonly env: string

@@ -1,8 +1,10 @@
 /** Value formats of settings: each form parses a text, describes what it allows, and returns `undefined` for the rest. */
 import { isIP } from 'node:net'
-import { tokenCharsMax, tokenCharsMin } from '../core/limits.js'
 import { sizeText } from '../core/text/plural.js'
 import { durationMs, inUnits, units } from '../core/units.js'
+
+const tokenCharsMin = 16
+const tokenCharsMax = 128
 
 export interface ValueForm<T> {
   /** Completes the sentence "it must be …". */

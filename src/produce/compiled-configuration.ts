@@ -1,12 +1,14 @@
 /** The compiled configuration, rebuilt when it changes; changes in quick succession are compiled together. */
 import { after, monotonicMs, type Timer, yieldTurn } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
-import { changeCoalesceMs } from '../core/limits.js'
 import type { Level } from '../core/telemetry/metrics.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import type { AnyTrafficEvent } from '../event/define.js'
 import type { View } from '../view/view.js'
 import { buildTrafficView, type TrafficView } from './traffic-view.js'
+
+/** Changes that arrive within this time are compiled together; a change must take effect within 2 s. */
+export const changeCoalesceMs = 200
 
 export class Configuration {
   readonly #view: View

@@ -1,7 +1,6 @@
 /** Certificates that terminate TLS, and their private keys, which are stored sealed and never shown. */
 import type { X509Certificate } from 'node:crypto'
 import { ok, problem, type Result } from '../core/errors.js'
-import { certificatesPerChainMax, privateKeyPemBytesMax } from '../core/limits.js'
 import { boundedBytes, oneOf, Type } from '../core/schema.js'
 import { readCertificates, readPrivateKey } from '../pki/pem.js'
 import { keyTypeOf, leafFacts, privateKeyTypes } from '../pki/x509.js'
@@ -15,6 +14,11 @@ import {
   usable,
 } from './fields/certificate-fields.js'
 import { assigned, derived, described, required, unseen } from './fields/fields.js'
+
+/** No public authority issues longer chains, and TLS clients don't follow them. */
+const certificatesPerChainMax = 10
+/** An RSA key of 8,192 bits takes 6.4 KiB. */
+const privateKeyPemBytesMax = 16 * 1024
 
 const privateKeyPem = boundedBytes(
   privateKeyPemBytesMax,

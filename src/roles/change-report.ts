@@ -2,7 +2,6 @@
 
 import { now } from '../core/clock.js'
 import { badRequest, notFound, shown } from '../core/errors.js'
-import { changesReportBytesMax, changesReportedMax } from '../core/limits.js'
 import { getOrMake } from '../core/maps.js'
 import { insteadOf } from '../core/text/nearest.js'
 import { timeNamed } from '../http/lists/past-time.js'
@@ -11,6 +10,10 @@ import type { Change } from '../shape/change-schema.js'
 import type { History, HistoryEntry } from '../store/history/history.js'
 import { changesOf, findEntries } from '../write/changes.js'
 import type { StoreParts } from './store-parts.js'
+
+/** Changes that the command line reports at once, and their bytes of JSON. */
+const changesReportedMax = 1_000
+const changesReportBytesMax = 16 * 1024 * 1024
 
 interface ReportOptions {
   /** A length of time such as `1h`, or a time. */

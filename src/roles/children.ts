@@ -1,6 +1,5 @@
 /** Processes that a role starts for one purpose, and ends: put together here from their parts, like roles in their pages. */
 import { now } from '../core/clock.js'
-import { trialMessagesAtOnce } from '../core/limits.js'
 import { ReleaseStack } from '../core/release.js'
 import { replay } from '../nats/stream-replay.js'
 import { processMessage } from '../pipeline/process-record.js'
@@ -15,6 +14,9 @@ import { recordsStream, recordsSubjects } from '../wire/names.js'
 import { PackWriter } from '../wire/pack.js'
 import { connect } from './connect.js'
 import { openGeography } from './geography.js'
+
+/** Messages of records requested at once. */
+const trialMessagesAtOnce = 32
 
 /** Tries records that may crash the process. Only a pipeline starts it, as its child. */
 export async function openQuarantine(context: RoleContext): Promise<void> {

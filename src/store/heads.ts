@@ -9,12 +9,16 @@ import { jsonOf } from '../core/bytes.js'
 import { every, now, type Timer } from '../core/clock.js'
 import { eachOf } from '../core/concurrency.js'
 import { badRequest, messageOf, unavailable, WeirError } from '../core/errors.js'
-import { headsAtOnceMax, recentChangesMax } from '../core/limits.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import type { Bucket, BucketEntry } from '../nats/bucket.js'
 import { BucketFollower } from '../nats/bucket-follower.js'
 import { deferred } from '../view/view.js'
 import { type Change, type Head, subjectOf, versioned } from './change.js'
+
+/** Ids of recent changes kept in a head, so that a writer that missed the answer can find its own change. */
+const recentChangesMax = 32
+/** Unfinished changes of other processes that are finished concurrently. */
+export const headsAtOnceMax = 8
 
 /** A recreated head starts this far above the highest known version, so versions of the lost head are never reused. */
 export const versionGap = 1_000

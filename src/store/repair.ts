@@ -7,14 +7,14 @@
  * ClickHouse are deleted. Nothing is deleted because it was not found.
  */
 import { eachOf } from '../core/concurrency.js'
-import { headsAtOnceMax, keysAtOnceMax } from '../core/limits.js'
+import { keysAtOnceMax } from '../core/limits.js'
 import { getOrMake } from '../core/maps.js'
 import type { AnyResource, Row } from '../resource/define.js'
 import { generationKeys, policyKind, type RulesChunk, ruleKind, rulesKey } from '../view/keys.js'
 import type { ViewState } from '../view/view-state.js'
 import { newChange } from './change.js'
 import type { Clickhouse } from './clickhouse/clickhouse.js'
-import { type Heads, versionGap } from './heads.js'
+import { type Heads, headsAtOnceMax, versionGap } from './heads.js'
 import { type Basis, isCurrent, type Projection, type Writers } from './projection.js'
 import { chunksOf } from './rule-chunks.js'
 import { sealedFields } from './sealed-values.js'

@@ -16,7 +16,6 @@
  * generations; and reading generations for as long as buckets written by this version exist. The tests that decide
  * whether such a change is right are test/store/kill.test.ts, replace-rules.test.ts and two-processes.test.ts.
  */
-import { rulesPerChunkMax } from '../core/limits.js'
 import { getOrMake } from '../core/maps.js'
 import { Slices } from '../core/slices.js'
 import type { Row } from '../resource/define.js'
@@ -24,6 +23,12 @@ import { type RulesChunk, ruleKind } from '../view/keys.js'
 import type { ViewState } from '../view/view-state.js'
 import type { ChunkChange, Put, Removal } from './change.js'
 import type { ReplacedRules } from './change-rows.js'
+
+/**
+ * Rules of one IP policy that share a key of the bucket: a change rewrites one such chunk. A rule has at most 4.3 KiB
+ * of text, 26 KiB if JSON escapes all of it, and a chunk must fit a NATS message of 1 MiB.
+ */
+export const rulesPerChunkMax = 32
 
 interface Edit {
   readonly put: string[]

@@ -8,7 +8,6 @@
  */
 import { every, monotonicMs, now, type Timer } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
-import { stagingAbandonedAfterMs } from '../core/limits.js'
 import type { Nats } from '../nats/nats.js'
 import type { View } from '../view/view.js'
 import type { IdleGeneration } from '../view/view-state.js'
@@ -17,6 +16,9 @@ import { isTableMissing } from './clickhouse/clickhouse.js'
 import { insistently, readDeployment } from './clickhouse/migrate.js'
 import { ForeignRows } from './foreign-rows.js'
 import { Reconciler, type ReconcilerParts } from './reconciler.js'
+
+/** Rules staged but not committed within this time were left by a dead process. */
+const stagingAbandonedAfterMs = 10 * 60_000
 
 interface UpkeepParts extends Omit<ReconcilerParts, 'makeBuckets'> {
   readonly nats: Nats

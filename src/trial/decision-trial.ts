@@ -1,6 +1,5 @@
 /** Compares decisions: each record of the account is judged by the configuration in force and by the drafted one. */
 import { isoMillis } from '../core/clock.js'
-import { trialExamplesMax, trialExplainedRulesMax, trialTopCounted, trialTopListed } from '../core/limits.js'
 import { TopCounts } from '../core/top-counts.js'
 import type { Endpoint } from '../evaluate/edges.js'
 import { evaluate, type Verdict } from '../evaluate/evaluate.js'
@@ -15,7 +14,13 @@ import { PolicyContext } from '../record/policy-scope.js'
 import type { TrafficRecord } from '../record/traffic-record.js'
 import type { TrialDecisions, TrialExample } from '../shape/trial.js'
 import type { NameCounts } from './name-counts.js'
-import type { Examiner, OwnRecord } from './trial.js'
+import { type Examiner, type OwnRecord, trialExamplesMax } from './trial.js'
+
+/** Clients, countries and edges that are listed, and how many are counted: rare ones share the places. */
+const trialTopListed = 10
+const trialTopCounted = 500
+/** Rules listed in the explanation of an example. */
+const trialExplainedRulesMax = 20
 
 const decisions: readonly Decision[] = ['allow', 'block', 'deny']
 

@@ -1,5 +1,4 @@
 /** Tries a subscription: which events it would have made, how large they are, and what AWS would charge for. */
-import { trialExamplesMax } from '../core/limits.js'
 import { evaluate } from '../evaluate/evaluate.js'
 import { Judgement } from '../evaluate/judgement.js'
 import type { PolicySet } from '../evaluate/policy-set.js'
@@ -13,7 +12,7 @@ import type { TrialEvents } from '../shape/trial.js'
 import { EventTime } from '../wire/event-template.js'
 import type { PackedEvent } from '../wire/packed-event.js'
 import type { NameCounts } from './name-counts.js'
-import type { Examiner, OwnRecord } from './trial.js'
+import { type Examiner, type OwnRecord, trialExamplesMax } from './trial.js'
 
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs

@@ -1,10 +1,14 @@
 /** A running trial as the API sees it: a child process, which is ended as soon as it has reported. */
 import type { ChildProcess } from 'node:child_process'
 import { after, yieldTurn } from '../core/clock.js'
-import { trialGraceMs, trialMsMax, trialRulesAtOnce } from '../core/limits.js'
 import type { IpRule } from '../evaluate/policy-source.js'
-import type { TrialProgress, TrialReport } from './trial.js'
+import { type TrialProgress, type TrialReport, trialMsMax } from './trial.js'
 import type { FromTrial, ToTrial, TrialJob } from './trial-child.js'
+
+/** A trial that has not ended after this much more time is stopped from outside. */
+const trialGraceMs = 60_000
+/** Rules passed to the process of a trial in one message. */
+const trialRulesAtOnce = 2_000
 
 export interface RunningTrial {
   /** Rejects if the trial fails or is ended. */

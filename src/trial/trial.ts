@@ -6,18 +6,20 @@
  *     messages since a time ▸ records of the account ▸ judged before and after ▸ counts, examples
  */
 import { isoMillis, monotonicMs } from '../core/clock.js'
-import {
-  trialBytesMax,
-  trialMsMax,
-  trialProgressMs,
-  trialRecordsMax,
-  trialResultBytesMax,
-} from '../core/limits.js'
+import { trialProgressMs } from '../core/limits.js'
 import type { Endpoint } from '../evaluate/edges.js'
 import type { PolicySet } from '../evaluate/policy-set.js'
 import { type Line, parseLine, parseMessage } from '../record/record.js'
 import type { TrafficRecord } from '../record/traffic-record.js'
 import type { Trial, TrialDecisions, TrialEvents } from '../shape/trial.js'
+
+/** A trial ends after this many records, bytes or milliseconds, other accounts' records included. */
+const trialRecordsMax = 50_000_000
+const trialBytesMax = 16 * 1024 ** 3
+export const trialMsMax = 5 * 60_000
+/** A result as JSON; it has fewer examples if they are too long. */
+const trialResultBytesMax = 256 * 1024
+export const trialExamplesMax = 10
 
 /** A record of the account, and the endpoint that serves it at present. */
 export interface OwnRecord {

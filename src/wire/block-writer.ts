@@ -3,7 +3,6 @@
  * ClickHouse stores as it is. Blocks cost less than rows on the way, because texts that repeat are written and looked up
  * once.
  */
-import { decisionBatchBytes, decisionBatchRows } from '../core/limits.js'
 import {
   AddressColumn,
   type Column,
@@ -15,6 +14,10 @@ import {
   WordColumn,
 } from './columns.js'
 import { lengthBytesMax, writeCount, writeText } from './encode.js'
+
+/** A block is full when it has this many rows, or this many bytes of texts. */
+export const decisionBatchRows = 4096
+export const decisionBatchBytes = 256 * 1024
 
 /**
  * A kind of row extends it by its columns, and by a method that adds a value to each of them and then ends the row.

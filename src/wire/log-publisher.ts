@@ -4,11 +4,15 @@
  */
 import { after, type Timer } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
-import { decisionBatchAgeMaxMs, decisionBatchesInFlightMax } from '../core/limits.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import type { Nats } from '../nats/nats.js'
 import type { BlockWriter } from './block-writer.js'
 import { rowsHeader } from './names.js'
+
+/** Rows are published when the first of them is this old, if their block is not full before. */
+const decisionBatchAgeMaxMs = 250
+/** Batches that NATS has not acknowledged; rows of further ones are lost. */
+const decisionBatchesInFlightMax = 20
 
 /** Rows that are published together. */
 export class RowBatch<Rows extends BlockWriter> {

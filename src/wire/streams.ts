@@ -3,7 +3,7 @@
  * is never removed to make room.
  */
 import { sleep } from '../core/clock.js'
-import { behindBytesMax, payloadHeadroomBytes } from '../core/limits.js'
+import { payloadHeadroomBytes } from '../core/limits.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import type { Nats } from '../nats/nats.js'
 import type { StreamOptions } from '../nats/streams.js'
@@ -25,6 +25,9 @@ import {
   recordsStream,
   recordsSubjects,
 } from './names.js'
+
+/** Destinations that are behind: some thousands of them. */
+const behindBytesMax = 8 * 1024 * 1024
 
 interface StreamBounds {
   /** The limit of each of the three large streams. */

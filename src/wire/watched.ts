@@ -2,10 +2,14 @@
 import { jsonOf } from '../core/bytes.js'
 import { monotonicMs } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
-import { watchedAtOnceMax, watchedForMs } from '../core/limits.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import type { Nats } from '../nats/nats.js'
 import { watchedSubject } from './names.js'
+
+/** Pipelines and deliverers forget what the API has not named as watched for this long. */
+export const watchedForMs = 6_000
+/** Accounts or destinations that count as watched at once; they are named again within two seconds. */
+const watchedAtOnceMax = 1_000
 
 /** A message on `watchedSubject`: ids. */
 export interface WatchedIds {

@@ -2,7 +2,6 @@
  * Audit events that a change itself does not hold, because there may be very many: of rules that were deleted with
  * their IP policy or replaced all at once, and of resources that were deleted with the one above them.
  */
-import { ruleBytesPerMessage, ruleEventsPerMessage } from '../core/limits.js'
 import { Slices } from '../core/slices.js'
 import { auditEvent } from '../event/audit.js'
 import type { Presenter } from '../http/present.js'
@@ -12,6 +11,10 @@ import type { AuditEvent } from '../store/change.js'
 import type { ChangedRow, ChangeRows } from '../store/change-rows.js'
 import type { ViewState } from '../view/view-state.js'
 import { eventPrincipal } from './event-principal.js'
+
+/** Audit events of rules per message, and the bytes of their rules. With 2 KiB of overhead each, they fit 1 MiB. */
+export const ruleEventsPerMessage = 250
+const ruleBytesPerMessage = 256 * 1024
 
 export const renderBulk = (rows: ChangeRows, presenter: Presenter, stateOf: () => ViewState): RenderBulk =>
   async function* (accountId, version, change) {

@@ -6,14 +6,7 @@
  */
 import { isoMillis } from '../core/clock.js'
 import { Turns } from '../core/concurrency.js'
-import {
-  changedRulesPerPageMax,
-  changeSearchesAtOnceMax,
-  changeSearchesWaitingMax,
-  changesPageBytesMax,
-  changesReadAtOnce,
-  changesSearchedMax,
-} from '../core/limits.js'
+import { changesSearchedMax } from '../core/limits.js'
 import { compileSchemaFilter } from '../http/lists/list-filter.js'
 import type { Links } from '../resource/define.js'
 import { resourceOf } from '../resource/registry.js'
@@ -21,6 +14,15 @@ import { type Change, type ChangeHead, changeHeadSchema } from '../shape/change-
 import type { History, HistoryDetail, HistoryEntry } from '../store/history/history.js'
 import type { HistoryPosition, HistoryQuery } from '../store/history/history-query.js'
 import { changedFields } from './changed-fields.js'
+
+/** Changes that a filtered page looks at in one statement. */
+const changesReadAtOnce = 1_000
+/** A page of the history ends after this many bytes of JSON, or changed rules to count, whichever is first. */
+const changesPageBytesMax = 2 * 1024 * 1024
+const changedRulesPerPageMax = 200_000
+/** Pages of the history read concurrently: each is several statements. */
+const changeSearchesAtOnceMax = 2
+const changeSearchesWaitingMax = 64
 
 interface ChangesParts {
   readonly history: Pick<History, 'entries' | 'details'>

@@ -1,8 +1,10 @@
 /** Claims of a row: values that must be unique in the deployment. */
 import { WeirError } from '../core/errors.js'
-import { drawsMax } from '../core/limits.js'
 import type { AnyResource, Row } from '../resource/define.js'
 import { type Claim, claimsOf } from '../store/plan.js'
+
+/** Attempts to draw an unused value. Failing this often means the space is nearly exhausted. */
+const drawsMax = 100
 
 /** Claims that the row did not have before. */
 export const newClaims = (

@@ -7,7 +7,6 @@ import { Turns } from '../core/concurrency.js'
 import { EntryFaults } from '../core/entry-faults.js'
 import { conflict, notFound } from '../core/errors.js'
 import { newId } from '../core/ids.js'
-import { keyPairsAtOnceMax, keyPairsWaitingMax } from '../core/limits.js'
 import { type AuditVerb, auditEvent } from '../event/audit.js'
 import { asInResource, type NameInBody, referencesIn, rowOf } from '../http/body/input.js'
 import type { Caller } from '../http/caller/caller.js'
@@ -26,6 +25,10 @@ import { familyOf, refuseWhileNamed } from './deletions.js'
 import { type DeriveParts, deriveTools, prepareTools } from './derive-tools.js'
 import { eventPrincipal } from './event-principal.js'
 import { newClaims, redraws } from './row-claims.js'
+
+/** Key pairs generated at once: an RSA key keeps a core busy for seconds, and file writes share its thread pool. */
+const keyPairsAtOnceMax = 2
+const keyPairsWaitingMax = 32
 
 interface WriteTools extends DeriveParts {
   readonly presenter: Presenter

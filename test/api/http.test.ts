@@ -1,7 +1,8 @@
 /** Connections without a readable request, to a real port. */
 import { connect } from 'node:net'
 import t, { type Test } from 'tap'
-import { exprBytesMax, queryExprCharsMax } from '../../src/core/limits.js'
+import { exprBytesMax } from '../../src/core/limits.js'
+import { queryExprCharsMax } from '../../src/resource/fields/expression-schema.js'
 import { openTestStore, type TestApi } from '../harness/api.js'
 import { all, type Caller } from '../harness/caller.js'
 import { portOf } from '../harness/raw-connection.js'

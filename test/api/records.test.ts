@@ -1,6 +1,6 @@
 /** What became of a record: found by its id or by an event, as it was judged then, of the own account alone. */
 import t from 'tap'
-import { publicationsTracedMax } from '../../src/core/limits.js'
+import { publicationsTracedMax } from '../../src/insight/record-tracer.js'
 import { DecisionLog } from '../../src/pipeline/decision-log.js'
 import { processMessage } from '../../src/pipeline/process-record.js'
 import { buildTrafficView } from '../../src/produce/traffic-view.js'

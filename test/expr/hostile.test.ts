@@ -1,10 +1,12 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { exprBytesMax, exprNestingMax, exprStringBytesMax, exprTokensMax } from '../../src/core/limits.js'
+import { exprBytesMax } from '../../src/core/limits.js'
 import { ExpressionFailure, StepBudget } from '../../src/expr/budget.js'
 import { checkExpression, compileExpression } from '../../src/expr/expression.js'
 import type { ProblemReason } from '../../src/expr/problem.js'
 import { defineScope } from '../../src/expr/scope.js'
+import { exprNestingMax, exprTokensMax } from '../../src/expr/tokens.js'
+import { exprStringBytesMax } from '../../src/expr/values.js'
 
 type Context = Readonly<Record<string, unknown>>
 

@@ -1,13 +1,13 @@
 /** The decision log of a pipeline: which records have rows, when they are published, and what is lost is counted. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { decisionBatchRows, watchedForMs } from '../../src/core/limits.js'
 import { DecisionLog } from '../../src/pipeline/decision-log.js'
 import { processMessage } from '../../src/pipeline/process-record.js'
 import { buildTrafficView } from '../../src/produce/traffic-view.js'
+import { decisionBatchRows } from '../../src/wire/block-writer.js'
 import { loggedPathCharsMax, readDecisionRows } from '../../src/wire/decision-rows.js'
 import { PackWriter } from '../../src/wire/pack.js'
-import { Watched } from '../../src/wire/watched.js'
+import { Watched, watchedForMs } from '../../src/wire/watched.js'
 import { deny, noYield, TestConfiguration } from '../evaluate/configuration.js'
 
 const storedAtMs = Date.parse('2026-11-20T10:00:00.250Z')

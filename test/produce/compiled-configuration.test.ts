@@ -1,11 +1,10 @@
 /** When the configuration of a process is compiled. */
 import t from 'tap'
 import { sleep } from '../../src/core/clock.js'
-import { changeCoalesceMs } from '../../src/core/limits.js'
 import { silentLogger } from '../../src/core/telemetry/log.js'
 import { createRegistry } from '../../src/core/telemetry/metrics.js'
 import { createOccurrences } from '../../src/core/telemetry/occurrences.js'
-import { Configuration } from '../../src/produce/compiled-configuration.js'
+import { Configuration, changeCoalesceMs } from '../../src/produce/compiled-configuration.js'
 import { policyKind, rowKey, stateKey } from '../../src/view/keys.js'
 import { total } from '../harness/metrics.js'
 import { until } from '../harness/weir.js'

@@ -1,9 +1,15 @@
 /** Which chunk a rule goes to, what a chunk holds after an edit, and what a replacement puts and removes. */
 import t from 'tap'
-import { rulesPerChunkMax } from '../../src/core/limits.js'
 import type { Row } from '../../src/resource/define.js'
 import type { ReplacedRules } from '../../src/store/change-rows.js'
-import { addReplaced, chunksOf, editedChunk, isStagedFor, placeRules } from '../../src/store/rule-chunks.js'
+import {
+  addReplaced,
+  chunksOf,
+  editedChunk,
+  isStagedFor,
+  placeRules,
+  rulesPerChunkMax,
+} from '../../src/store/rule-chunks.js'
 import { accountId, policyRow, ruleRow, rulesIn, stateWith } from './states.js'
 
 const ruleKind = 'ip_policy_rule'

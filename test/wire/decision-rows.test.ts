@@ -2,8 +2,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { canonicalAddress, parseAddress } from '../../src/core/address/ip.js'
-import { decisionBatchBytes, decisionBatchRows } from '../../src/core/limits.js'
-import { BlockWriter } from '../../src/wire/block-writer.js'
+import { BlockWriter, decisionBatchBytes, decisionBatchRows } from '../../src/wire/block-writer.js'
 import {
   AskedRows,
   type DecisionRow,

@@ -3,7 +3,9 @@
  * loaded.
  */
 import type { ServerOptions } from 'node:http'
-import { requestHeadBytesMax } from '../../core/limits.js'
+
+/** A request line and headers: the longest expression with each byte percent-encoded, and Node's default for the rest. */
+export const requestHeadBytesMax = 64 * 1024
 
 /** From a request's first byte to its last. */
 const requestTimeoutMs = 30_000

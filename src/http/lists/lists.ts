@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Turns } from '../../core/concurrency.js'
 import { badRequest, shown } from '../../core/errors.js'
 import { isId } from '../../core/ids.js'
-import { listSearchesAtOnceMax, listSearchesWaitingMax, pageEntriesMax } from '../../core/limits.js'
+import { pageEntriesMax } from '../../core/limits.js'
 import { Slices } from '../../core/slices.js'
 import type { AnyResource, Row } from '../../resource/define.js'
 import type { ViewState } from '../../view/view-state.js'
@@ -12,6 +12,10 @@ import { listParameters } from '../openapi/openapi.js'
 import { pagesByRevision } from './kept-pages.js'
 import { compileFilter } from './list-filter.js'
 import { queryText } from './query-values.js'
+
+/** Lists searched concurrently; each takes slices of the event loop that requests wait for. */
+const listSearchesAtOnceMax = 2
+const listSearchesWaitingMax = 64
 
 /** Does the row belong to the list? */
 type IsWanted = (row: Row, state: ViewState) => boolean

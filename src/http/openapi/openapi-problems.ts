@@ -2,8 +2,9 @@
  * Error responses that any operation may have, for the OpenAPI document. Each status is listed, because many generators
  * don't support classes such as 4XX.
  */
-import { requestBodyBytesMax, requestHeadBytesMax } from '../../core/limits.js'
+import { requestBodyBytesMax } from '../../core/limits.js'
 import type { TSchema } from '../../core/schema.js'
+import { requestHeadBytesMax } from '../bounds/connection-limits.js'
 
 interface Problem {
   readonly name: string

@@ -1,8 +1,10 @@
 /** Fields that are read from a certificate, and the errors for unusable ones. */
 import { badRequest, type Problem, type Result, type WeirError } from '../../core/errors.js'
-import { certificatePemBytesMax } from '../../core/limits.js'
 import { boundedBytes, objectOf, type Static, type TSchema, Type } from '../../core/schema.js'
 import { assigned, defaulted, derived } from './fields.js'
+
+/** A certificate chain as PEM text: ten certificates, some with a hundred names. */
+const certificatePemBytesMax = 64 * 1024
 
 export const certificatePem = boundedBytes(certificatePemBytesMax, 'Certificates in PEM form.')
 

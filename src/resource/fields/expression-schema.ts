@@ -1,5 +1,8 @@
-import { exprBytesMax, queryExprCharsMax } from '../../core/limits.js'
+import { exprBytesMax } from '../../core/limits.js'
 import { documented, Type } from '../../core/schema.js'
+
+/** Characters of an expression that fit a request line whatever they are: one takes up to 4 bytes, each percent-encoded. */
+export const queryExprCharsMax = exprBytesMax / 4
 
 /** An expression. Its users compile it and report problems. */
 export const expressionSchema = Type.String({

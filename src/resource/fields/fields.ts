@@ -1,6 +1,5 @@
 /** The building blocks of declarations. */
 import { shown } from '../../core/errors.js'
-import { descriptionBytesMax, labelBytesMax, labelsMax, metadataBytesMax } from '../../core/limits.js'
 import {
   boundedBytes,
   documented,
@@ -14,6 +13,11 @@ import {
 } from '../../core/schema.js'
 import type { Column, Fields, FieldTraits, Links, Shown, StoredOf, TypedField } from '../define.js'
 import type { ShownFields } from './client-types.js'
+
+const descriptionBytesMax = 255
+const metadataBytesMax = 4096
+const labelsMax = 100
+const labelBytesMax = 255
 
 export interface Options {
   readonly atCreation?: boolean

@@ -2,9 +2,11 @@
 
 import { parseHost } from '../../core/address/host-name.js'
 import { complaintOf, ok, problem, type Result, valueOr } from '../../core/errors.js'
-import { hostportCharsMax, hostportsPerEdgeMax } from '../../core/limits.js'
+import { hostportCharsMax } from '../../core/limits.js'
 import { documented, ruled, Type } from '../../core/schema.js'
 import { repeatedEntry, writable } from './fields.js'
+
+const hostportsPerEdgeMax = 100
 
 const portMax = 65_535
 

@@ -2,7 +2,6 @@
 import { createPrivateKey, randomBytes } from 'node:crypto'
 import { isoSeconds } from '../../core/clock.js'
 import { badRequest } from '../../core/errors.js'
-import { principalBytesMax, principalsPerCertificateMax } from '../../core/limits.js'
 import { boundedBytes, ruled, Type } from '../../core/schema.js'
 import { type SshCertificate, signSshCertificate, sshNonceBytes } from '../../pki/ssh-certificate.js'
 import { checkedSshPublicKey } from '../../pki/ssh-public-key.js'
@@ -14,6 +13,10 @@ import { idSchema } from './id-schema.js'
 import { reference } from './reference-fields.js'
 import { sshKeyTypeField, sshPublicKeyField } from './ssh-key-fields.js'
 import { canonicalTime, lastSecond, secondsOf, timestamp } from './timestamp-field.js'
+
+const principalsPerCertificateMax = 100
+/** A host name has at most 253 (RFC 1035, section 2.3.4), a user name usually 32. */
+const principalBytesMax = 255
 
 /** A comma would split it in `ssh-keygen -n` and in the options of authorized_keys; a hyphen in front makes it an option. */
 const principal = ruled(boundedBytes(principalBytesMax), (text) => {

@@ -1,6 +1,5 @@
 /** An SSH public key as fields of a resource. */
 import { complaintOf } from '../../core/errors.js'
-import { sshPublicKeyCharsMax } from '../../core/limits.js'
 import { oneOf, ruled, Type } from '../../core/schema.js'
 import {
   checkedSshPublicKey,
@@ -10,6 +9,9 @@ import {
   sshPublicKeyText,
 } from '../../pki/ssh-public-key.js'
 import { assigned, required } from './fields.js'
+
+/** The longest line that sshd(8) guarantees to read. */
+const sshPublicKeyCharsMax = 8192
 
 const publicKey = ruled(
   Type.String({

@@ -1,20 +1,20 @@
 /** The traffic policy module of a TCP edge: its shape and limits; expressions are checked when they are saved. */
 import { EntryFaults } from '../../core/entry-faults.js'
 import { badRequest, shown, WeirError } from '../../core/errors.js'
-import {
-  actionsPerPolicyMax,
-  expressionsPerModuleBytesMax,
-  expressionsPerPolicyMax,
-  logMetadataBytesMax,
-  policiesPerDirectionMax,
-  policyNameBytesMax,
-} from '../../core/limits.js'
 import { boundedBytes, mapOf, objectOf, oneOf, orNull, type Static, Type } from '../../core/schema.js'
 import { checkExpression } from '../../expr/expression.js'
 import { inboundScope, outboundScope } from '../../record/policy-scope.js'
 import type { Lookups } from '../define.js'
 import { expressionSchema } from './expression-schema.js'
 import { asIs, defaulted, moduleField } from './fields.js'
+
+export const policiesPerDirectionMax = 20
+const expressionsPerPolicyMax = 10
+const actionsPerPolicyMax = 5
+/** All expressions of one traffic policy module together. */
+const expressionsPerModuleBytesMax = 64 * 1024
+const logMetadataBytesMax = 4096
+const policyNameBytesMax = 255
 
 const configDescription = 'For log: `{"Metadata": {…}}`, a map that the event will contain. deny has none.'
 

@@ -8,12 +8,14 @@
  */
 import { isoMillis } from '../../core/clock.js'
 import { badRequest, unavailable, WeirError } from '../../core/errors.js'
-import { pastRowsMax } from '../../core/limits.js'
 import type { DeclaredRow, KindName } from '../../resource/registry.js'
 import type { LastChange } from '../../shape/decision.js'
 import type { ChangeRows } from '../change-rows.js'
 import type { Clickhouse } from '../clickhouse/clickhouse.js'
 import { tableOf } from '../clickhouse/tables.js'
+
+/** Rows of the past read for one explanation: two policies of the largest size. */
+const pastRowsMax = 200_000
 
 /** A client waits, and what it asks for is an addition to its answer. */
 const lastChangeTimeoutMs = 2_000

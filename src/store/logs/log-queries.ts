@@ -2,8 +2,11 @@
 import { monotonicMs } from '../../core/clock.js'
 import { Turns } from '../../core/concurrency.js'
 import { badRequest, unavailable, WeirError } from '../../core/errors.js'
-import { logSearchesAtOnceMax, logSearchesWaitingMax } from '../../core/limits.js'
 import { type Clickhouse, isTimeExceeded } from '../clickhouse/clickhouse.js'
+
+/** Searches of the log run concurrently; each may keep the disk and the cores busy for seconds. */
+const logSearchesAtOnceMax = 2
+const logSearchesWaitingMax = 64
 
 /** A client waits, and other statements wait for the same disk. */
 const searchTimeoutMs = 5_000

@@ -7,13 +7,6 @@
  */
 import { after, every, monotonicMs, sleep, type Timer, within } from '../../core/clock.js'
 import { messageOf } from '../../core/errors.js'
-import {
-  decisionInsertAgeMaxMs,
-  decisionInsertBytes,
-  decisionInsertMessages,
-  decisionInsertPauseFactor,
-  decisionInsertPauseMaxMs,
-} from '../../core/limits.js'
 import { getOrMake } from '../../core/maps.js'
 import type { Occurrences } from '../../core/telemetry/occurrences.js'
 import { AcknowledgedSequences } from '../../nats/acknowledged.js'
@@ -34,6 +27,16 @@ import { type Clickhouse, isRefusedByClickhouse } from '../clickhouse/clickhouse
 import { deliveriesTable } from './delivery-tables.js'
 import type { LogBounds } from './log-table.js'
 import { decisionsTable, dropOldestRows, shapeLogTables } from './log-tables.js'
+
+/** Rows are inserted when there are this many bytes of them, or when the first is this old. */
+const decisionInsertBytes = 16 * 1024 * 1024
+const decisionInsertAgeMaxMs = 1_000
+/** A small insert costs ClickHouse as much as thousands of rows: the pause after one is this many times as long … */
+const decisionInsertPauseFactor = 100
+/** … but no longer than this. */
+const decisionInsertPauseMaxMs = 5_000
+/** Messages requested at once: together about as many bytes. */
+const decisionInsertMessages = 40
 
 /** Rows that are not inserted yet. */
 interface LogMessage {
