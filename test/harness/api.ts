@@ -33,6 +33,7 @@ import { AnswerCheck, EventCheck } from './openapi.js'
 import type { Transport } from './raw-client.js'
 import { tempDir } from './temp-dir.js'
 import { openTrials } from './trials.js'
+import { until } from './weir.js'
 
 export const base = 'http://weir.test:8080'
 
@@ -100,7 +101,13 @@ export class TestApi {
   /** A caller with the first key of a new account. */
   async account(name = 'test'): Promise<Caller> {
     const { store, writes } = this.parts
-    const made = await createAccount(store, writes, name)
+    // After a test that took away a bucket, or a pause of a busy machine, data is compared, and writes wait.
+    let made: Awaited<ReturnType<typeof createAccount>>
+    await until('the store takes writes', async () => {
+      if (store.refusal !== undefined) return false
+      made = await createAccount(store, writes, name)
+      return true
+    })
     if (made === undefined) throw new Error('The account was not created.')
     return this.#caller(made.token, made.accountId)
   }

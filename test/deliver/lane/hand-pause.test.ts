@@ -32,19 +32,15 @@ t.test('packs that were begun are finished, others are returned', async (t) => {
 })
 
 t.test('a halted lane sends nothing, and keeps packs that would be sent twice', async (t) => {
-  const { lane, requests } = openLane((_, request) =>
-    request === 1
-      ? {
-          outcome: 'partial',
-          retry: [1, 2, 3],
-          rejected: [],
-          reason: { class: 'throttle', code: 'x', msg: 'x.' },
-        }
-      : accepted,
-  )
+  const { lane, requests } = openLane((_, request) => {
+    if (request > 1) return accepted
+    // Here, because the wait for a retry is short.
+    lane.halt()
+    const reason = { class: 'throttle', code: 'x', msg: 'x.' } as const
+    return { outcome: 'partial', retry: [1, 2, 3], rejected: [], reason }
+  })
   const kept = lane.deliver(someEvents(4, 'k'))
-  await new Promise(setImmediate)
-  lane.halt()
+  while (requests.length === 0) await new Promise(setImmediate)
   const returned = lane.deliver(someEvents(2, 'r'))
   await new Promise((resolve) => setTimeout(resolve, 20))
   t.equal(requests.length, 1, 'also when the wait for a retry is over')
