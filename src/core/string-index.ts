@@ -32,6 +32,10 @@ export class StringIndex<T> {
     }
   }
 
+  get size(): number {
+    return this.#keys.length
+  }
+
   get(key: string): T | undefined {
     const slot = this.#slotOf(key)
     if (slot === undefined) return this.#others.get(key)
