@@ -1,7 +1,7 @@
 /** Routes of an event destination beyond its resource: send a test event, get the delivery status. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { eachOf } from '../core/concurrency.js'
-import { WeirError } from '../core/errors.js'
+import { unavailable, WeirError } from '../core/errors.js'
 import { pluralOf } from '../core/text/plural.js'
 import { checkNames } from '../http/body/input.js'
 import { type ApiContext, queryOf, readable, requestBody, rowAt, sendJson } from '../http/context.js'
@@ -20,6 +20,8 @@ import { actionHandler } from '../http/write-handlers.js'
 import type { DestinationOperations } from '../operate/destination-operations.js'
 import { anyResource, type Row } from '../resource/define.js'
 import { eventDestination } from '../resource/event-destination.js'
+import { exampleId } from '../resource/examples.js'
+import { deliveryAttemptExample, deliveryAttemptSchema } from '../shape/delivery-attempt.js'
 import {
   type DestinationStatus,
   deliveryStatusSchema,
@@ -28,7 +30,7 @@ import {
   destinationStatusSchema,
   testEventSchema,
 } from '../shape/delivery-status.js'
-import { registerAttempts } from './attempt-routes.js'
+import type { DeliveryAttempt } from '../wire/delivery-attempts.js'
 import { registerPauses } from './pause-routes.js'
 import type { WriteContext } from './write-context.js'
 
@@ -158,3 +160,37 @@ function* take<T>(items: Iterable<T>, max: number): Iterable<T> {
 
 /** Reasons from AWS can contain line breaks, and may or may not end with a full stop. */
 const asSentence = (reason: string): string => `${reason.replaceAll(/\s+/g, ' ').replace(/[.\s]+$/, '')}.`
+
+/** `GET /event_destinations/{id}/attempts`: the last requests to a destination, as deliverers remember them. */
+const attemptsPath = `${routePath(destination.path)}/:id/attempts`
+const attemptsPage = shownBy(listSchema('attempts', deliveryAttemptSchema, 'DeliveryAttemptList'), {
+  attempts: [deliveryAttemptExample],
+  uri: exampleLinks.uri(`${destination.path}/${exampleId(destination.idPrefix)}/attempts`),
+  next_page_uri: null,
+})
+
+interface AttemptsSource {
+  /** The newest first; undefined if no deliverer answers. */
+  attempts(row: Row): Promise<readonly DeliveryAttempt[] | undefined>
+}
+
+function registerAttempts(app: FastifyInstance, context: ApiContext, source: AttemptsSource): void {
+  const uriOf = (id: string): string => context.presenter.links.uri(`${destination.path}/${id}/attempts`)
+  const described = describe({
+    operationId: 'list_delivery_attempts',
+    atOnce: 'destination_status',
+    summary: 'List the last requests to an event destination',
+    description:
+      'At most 100, the newest first, since the start of the deliverers. They do not depend on the decision log, which has earlier ones.',
+    tag: pluralOf(destination.title),
+    path: attemptsPath,
+    success: [200, attemptsPage],
+  })
+  app.get(attemptsPath, described, async (request, reply) => {
+    queryOf(request)
+    const row = rowAt(context, request, destination)
+    const attempts = await source.attempts(row)
+    if (attempts === undefined) throw unavailable('No deliverer answers.')
+    return sendJson(reply, { attempts, uri: uriOf(row.id), next_page_uri: null })
+  })
+}

@@ -3,19 +3,19 @@
  * that dies in between leaves work to be repeated and entries to be written again; `books.ts` recognises repeated
  * entries: input messages by their sequences, packs by their ids.
  */
-
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { bufferOf } from '../core/bytes.js'
 import { sleep } from '../core/clock.js'
 import { GroupCommit } from '../core/group-commit.js'
 import { newId } from '../core/ids.js'
+import { messageIdHeader, type PulledMessage } from '../nats/messages.js'
 import type { Nats } from '../nats/nats.js'
 import type { Patience } from '../nats/retry.js'
 import type { RecordType } from '../record/traffic-record.js'
 import type { LastOutcomes } from '../wire/last-outcomes.js'
 import { deliverySubject, ledgerSubject } from '../wire/names.js'
 import type { PackSummary } from '../wire/pack.js'
-import { packMessage } from '../wire/pack-message.js'
+import { packMessage, packOrigin } from '../wire/pack-message.js'
 import type { SequenceRange } from '../wire/sequence-set.js'
 
 /** Input that is events already: dead letters, sent again to their destinations. */
@@ -267,4 +267,11 @@ export class LedgerWriter {
     this.#stop.abort()
     await this.#commits.written()
   }
+}
+
+/** What the message of a pack says of its contents. */
+export function packContents(destination: string, { headers, sequence }: PulledMessage): PackContents {
+  const { stream, ...origin } = packOrigin(headers)
+  const pack = headers?.get(messageIdHeader) || `${destination} ${sequence}`
+  return { destination, pack, stream: stream as InputStream, ...origin }
 }

@@ -1,9 +1,8 @@
 /** `weir decisions`: what was decided, from the log; `weir rules`: how often each rule decided. */
 import type { Command } from 'commander'
 import type { Settings } from '../process/settings.js'
-import type { DecisionsCommand } from './decisions.js'
+import type { DecisionsCommand, RulesCommand } from './decisions.js'
 import { type FilterOptions, filtered, withFilter } from './filter-option.js'
-import type { RulesCommand } from './rules-report.js'
 
 export function addDecisionCommands(program: Command, settings: () => Settings): void {
   const command = program
@@ -38,7 +37,7 @@ export function addDecisionCommands(program: Command, settings: () => Settings):
     .option('--since <time>', 'count since then: a length of time such as 90s, 1h or 7d, or a time', '24h')
     .option('--json', 'a line of JSON for each')
     .action(async (policy: string, options: RulesCommand & FilterOptions) => {
-      const { showRules } = await import('./rules-report.js')
+      const { showRules } = await import('./decisions.js')
       const { clientOf } = await import('./tap.js')
       await showRules(clientOf(settings()), policy, filtered(options), print)
     })

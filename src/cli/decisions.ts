@@ -1,5 +1,6 @@
-/** Decisions of the log in the terminal, newest first; and why, in one command. */
+/** Decisions of the log in the terminal, newest first, and why; and the rules of an IP policy with their uses. */
 import type { Client } from '../client/client.js'
+import type { UsedRule } from '../client/rules.js'
 import { StartFault } from '../core/errors.js'
 import { forTerminal } from '../core/text/terminal.js'
 import { type DecisionFormat, decisionFormats } from '../shape/decision-formats.js'
@@ -69,4 +70,35 @@ function formatOf(name: string): DecisionFormat {
 function numberOf(text: string): number {
   if (/^[1-9]\d{0,6}$/.test(text)) return Number(text)
   throw new StartFault(`--limit is "${text}", but must be a whole number from 1 on.`)
+}
+
+export interface RulesCommand {
+  readonly since: string
+  readonly filter?: string
+  readonly json?: true
+}
+
+/** The rules of an IP policy in the terminal, with how often each decided. */
+export async function showRules(
+  client: Pick<Client, 'rules'>,
+  policyId: string,
+  { since: countsSince, filter, json }: RulesCommand,
+  print: (line: string) => void,
+): Promise<void> {
+  let shown = 0
+  const options = filter === undefined ? { countsSince } : { countsSince, filter }
+  for await (const rule of client.rules(policyId, options)) {
+    print(json ? JSON.stringify(rule) : forTerminal(ruleText(rule)))
+    shown += 1
+  }
+  if (shown === 0 && !json) print('The IP policy has no such rules.')
+}
+
+/** `deny   203.0.113.66/32     310 blocked  12 asked  last 2026-11-20T10:04:00Z  ipr_…  abuse` */
+function ruleText({ id, cidr, action, counts, description }: UsedRule): string {
+  const uses =
+    counts === null
+      ? '-'
+      : `${counts.blocked} blocked  ${counts.asked} asked  ${counts.last_at === null ? 'never' : `last ${counts.last_at}`}`
+  return [action.padEnd(5), cidr.padEnd(18), uses, id, description].filter(Boolean).join('  ')
 }

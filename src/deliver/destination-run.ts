@@ -6,7 +6,7 @@
  * are given back with a delay, and nothing more is fetched. While it is paused by hand, nothing is fetched at all. But
  * packs that are too old (`expiry.ts`) are fetched in any case, entered in the ledger as dropped, and acknowledged.
  */
-import { type LedgerWriter, type PackContents, resentInput } from '../books/ledger.js'
+import { type LedgerWriter, type PackContents, packContents, resentInput } from '../books/ledger.js'
 import { now, sleep } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import { packBytesTarget } from '../core/limits.js'
@@ -24,14 +24,12 @@ import type { AttemptLog } from './attempt-log.js'
 import type { ByteBudget } from './byte-budget.js'
 import { DeadEvents } from './dead-events.js'
 import { type DestinationConfig, type Sender, targetOf } from './destination.js'
-import { droppedEvents } from './dropped-events.js'
-import { Expiry } from './expiry.js'
+import { droppedEvents, Expiry } from './expiry.js'
 import { type LaneStatus, pausedByHand } from './health.js'
 import type { PackResult } from './job.js'
 import { HandPause } from './lane/hand-pause.js'
 import { Lane } from './lane/lane.js'
 import type { LaneSettings } from './lane/lane-settings.js'
-import { packContents } from './pack-contents.js'
 import { PacksInFlight } from './packs-in-flight.js'
 import type { SharedPacks } from './shared-packs.js'
 

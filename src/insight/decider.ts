@@ -2,16 +2,20 @@
  * Start here: what Weir saw and decided, explained. Decides for an account, with its configuration as it is or as it was, and says who changed last what decided. The
  * evaluator is that of the pipeline.
  */
+
+import { yieldTurn } from '../core/clock.js'
 import { WeirError } from '../core/errors.js'
 import { type Decided, decideRecord } from '../evaluate/decide.js'
 import type { Phase } from '../evaluate/evaluate.js'
+import { buildPolicySet, PolicySet } from '../evaluate/policy-set.js'
+import type { ConfigurationSource } from '../evaluate/policy-source.js'
+import { rowsOf } from '../http/present.js'
 import type { GeoLookup } from '../record/geo.js'
 import type { DecisionRequest } from '../record/record.js'
-import { resources } from '../resource/registry.js'
+import { type DeclaredRow, type KindName, resources } from '../resource/registry.js'
 import type { Decision, LastChange } from '../shape/decision.js'
 import type { PastRows } from '../store/history/past-rows.js'
 import type { ViewState } from '../view/view-state.js'
-import { AccountPolicies } from './account-policies.js'
 import { PastPolicyReader } from './past-policies.js'
 
 interface DeciderOptions {
@@ -99,3 +103,53 @@ async function lastChangeOf(
   const resource = resources.find(({ idPrefix }) => id?.startsWith(idPrefix))
   return resource === undefined || id === null ? null : ((await read(resource.kind, id)) ?? null)
 }
+
+/** Accounts whose compiled policies the API keeps; the one that asked longest ago is dropped for another. */
+const policySetsKeptMax = 32
+
+/** A configuration with the rows of one account alone. */
+const sourceOf = (state: ViewState, accountId: string): ConfigurationSource => ({
+  revision: state.revision,
+  rowsOf: <Kind extends KindName>(kind: Kind) =>
+    rowsOf(state, accountId, kind) as Iterable<unknown> as Iterable<DeclaredRow<Kind>>,
+  rules: (ipPolicyId) => state.rules(ipPolicyId),
+})
+
+interface Kept {
+  readonly state: ViewState
+  /** The account's version. */
+  readonly version: number
+  readonly policySet: Promise<PolicySet>
+}
+
+/** What decides about the traffic of one account, compiled when the account asks and kept until it changes. */
+class AccountPolicies {
+  /** The account that asked last comes last. */
+  readonly #kept = new Map<string, Kept>()
+
+  /** `revision`: one that this account has not changed since. */
+  async of(state: ViewState, accountId: string, revision = state.revision): Promise<PolicySet> {
+    const { contents } = await this.#current(state, accountId)
+    // Changes of other accounts raise the revision, too, and change nothing here.
+    return new PolicySet({ ...contents, revision })
+  }
+
+  #current(state: ViewState, accountId: string): Promise<PolicySet> {
+    const before = this.#kept.get(accountId)
+    const version = state.versionOf(accountId)
+    this.#kept.delete(accountId)
+    const isCurrent = before?.state === state && before.version === version
+    const kept = isCurrent ? before : { state, version, policySet: build(state, accountId, before) }
+    this.#kept.set(accountId, kept)
+    if (this.#kept.size > policySetsKeptMax) this.#kept.delete(this.#kept.keys().next().value!)
+    return kept.policySet
+  }
+}
+
+/** Compiled parts are shared with the set before, unless that belongs to another state, whose versions differ. */
+const build = async (state: ViewState, accountId: string, before: Kept | undefined): Promise<PolicySet> =>
+  buildPolicySet(
+    sourceOf(state, accountId),
+    before?.state === state ? await before.policySet : undefined,
+    yieldTurn,
+  )

@@ -1,29 +1,33 @@
 /**
- * Decisions, deliveries and dead letters as they happen, for those who watch. Decisions come from the pipelines' messages to the
- * decision log; those that are not logged, and deliveries, are published on request. A watcher sees only its own account.
+ * Decisions, deliveries and dead letters as they happen, for those who watch. Decisions come from the pipelines' messages
+ * to the decision log; those that are not logged, and deliveries, are published on request. A watcher sees only its own
+ * account.
  */
-import { every, isoMillis, type Timer } from '../core/clock.js'
+import { every, isoMillis, now, type Timer } from '../core/clock.js'
 import { WeirError } from '../core/errors.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import type { Nats } from '../nats/nats.js'
 import type { LiveDeadLetter } from '../shape/live-dead-letter.js'
 import type { LiveDelivery } from '../shape/live-delivery.js'
 import type { LoggedDecision } from '../shape/logged-decision.js'
+import type { DeadLetterOrigin, DeadLetterType } from '../wire/dead-letter.js'
 import { readDecisionRows } from '../wire/decision-rows.js'
 import {
+  auditInStream,
   deadAuditsSubject,
   deadEventsSubject,
+  deadLetterHeaders,
   deadRecordsSubject,
   decisionRowsSubject,
   watchedDeliveriesSubject,
   watchedRowsSubject,
   watchedSubject,
 } from '../wire/names.js'
+import { lettersIn, type StoredLetter } from '../wire/shared-dead-letters.js'
 import type { WatchedIds } from '../wire/watched.js'
 import { readWatchedDelivery } from '../wire/watched-deliveries.js'
 import type { OwnerOf } from './dead-letter-owner.js'
-import { deadLettersIn } from './live-dead-letters.js'
-import { LiveFeed, type OfferedLine, type WatcherOptions } from './live-feed.js'
+import { type HeaderOf, LiveFeed, type OfferedLine, type WatcherOptions } from './live-feed.js'
 import { shownDecision } from './shown-decision.js'
 
 /** Watchers of one account, and of one API process. */
@@ -163,4 +167,42 @@ function* deliveriesIn(
     const line = { ...common, event_id, event_type, event_timestamp, event }
     yield { key: destinationId, line, weight: attempt.events / events.length }
   }
+}
+
+/** Bytes of a dead letter that a watcher is shown. */
+const watchedDeadLetterBytesMax = 1_024
+
+/** Dead letters for those who watch. */
+const deadLettersIn = (ownerOf: OwnerOf) =>
+  function* (
+    data: Uint8Array,
+    isWatched: (accountId: string) => boolean,
+    headerOf: HeaderOf,
+  ): Generator<OfferedLine<LiveDeadLetter>> {
+    const letters = lettersIn(data, headerOf)
+    for (let index = 0; index < letters.size; index += 1) {
+      const letter = letters.at(index)
+      const owner = ownerOf(letter.origin, letter.data)
+      if (owner !== undefined && isWatched(owner))
+        yield { key: owner, line: lineOf(letter, headerOf), weight: 1 }
+    }
+  }
+
+const lineOf = ({ origin, data }: StoredLetter, headerOf: HeaderOf): LiveDeadLetter => ({
+  at: isoMillis(now()),
+  kind: typeOf(origin, headerOf),
+  reason: origin.reason,
+  sequence: origin.sequence,
+  line: origin.line,
+  subject: origin.subject,
+  destination_id: origin.destinationId,
+  event_id: origin.eventId,
+  text: Buffer.from(data.subarray(0, watchedDeadLetterBytesMax)).toString(),
+  size: origin.originalSize ?? data.length,
+})
+
+/** By its origin: the subject on which a letter arrives is not passed on. */
+function typeOf({ destinationId }: DeadLetterOrigin, headerOf: HeaderOf): DeadLetterType {
+  if (destinationId !== null) return 'event'
+  return headerOf(deadLetterHeaders.stream) === auditInStream ? 'audit' : 'record'
 }

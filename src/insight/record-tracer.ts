@@ -3,26 +3,34 @@
  * events, made again with the configuration of then; and what became of each event, from the log of deliveries. Of a question,
  * only the decision and its explanation are known.
  */
-
 import { canonicalAddress } from '../core/address/ip.js'
-import { within } from '../core/clock.js'
+import { isoMillis, within, yieldTurn } from '../core/clock.js'
 import { unavailable, WeirError } from '../core/errors.js'
+import type { ConfigurationSource } from '../evaluate/policy-source.js'
 import type { AnyTrafficEvent } from '../event/define.js'
 import { StepBudget } from '../expr/budget.js'
+import { rowsOf } from '../http/present.js'
 import type { Nats } from '../nats/nats.js'
 import { type Production, produce } from '../produce/produce.js'
+import type { AccountSources } from '../produce/source-list.js'
+import { buildSubscriptionSet } from '../produce/subscriptions.js'
 import { parseMessage, parseRecord } from '../record/record.js'
 import type { TrafficRecord } from '../record/traffic-record.js'
-import type { AskedDecision, PublishedRecord, TracedEvent, TracedRecord } from '../shape/traced-record.js'
+import type { DeclaredRow, KindName } from '../resource/registry.js'
+import type {
+  AskedDecision,
+  EventDelivery,
+  PublishedRecord,
+  TracedEvent,
+  TracedRecord,
+} from '../shape/traced-record.js'
 import type { PastRows } from '../store/history/past-rows.js'
-import type { DeliveryReader } from '../store/logs/delivery-reader.js'
+import type { Attempt, DeliveryReader } from '../store/logs/delivery-reader.js'
 import type { LogReader } from '../store/logs/log-reader.js'
 import type { ViewState } from '../view/view-state.js'
 import type { DecisionRow } from '../wire/decision-rows.js'
 import { recordsStream } from '../wire/names.js'
-import { accountSources } from './account-subscriptions.js'
 import type { DecidedThen, Decider } from './decider.js'
-import { deliveryOf } from './event-delivery.js'
 import { shownDecision } from './shown-decision.js'
 
 /** How many publications of one record an answer shows in full: each is read and judged again. */
@@ -200,4 +208,87 @@ export class RecordTracer {
       ),
     }))
   }
+}
+
+type Subscription = DeclaredRow<'event_subscription'>
+
+/**
+ * The compiled subscriptions of one account, as they are or as they were. `pastVersion`: a version of the account;
+ * undefined for the present configuration.
+ */
+async function accountSources(
+  state: ViewState,
+  accountId: string,
+  pastVersion: number | undefined,
+  pastRows: Pick<PastRows, 'subscriptionIds' | 'at'>,
+  eventKinds: readonly AnyTrafficEvent[],
+): Promise<AccountSources | undefined> {
+  const rows =
+    pastVersion === undefined
+      ? ([...rowsOf(state, accountId, 'event_subscription')] as unknown[] as Subscription[])
+      : await rowsAt(accountId, pastVersion, pastRows)
+  const source: ConfigurationSource = {
+    revision: 0,
+    rowsOf: <Kind extends KindName>() => rows as Iterable<unknown> as Iterable<DeclaredRow<Kind>>,
+    rules: () => undefined,
+  }
+  const { byAccount } = await buildSubscriptionSet(source, undefined, yieldTurn, eventKinds)
+  return byAccount.get(accountId)
+}
+
+async function rowsAt(
+  accountId: string,
+  version: number,
+  pastRows: Pick<PastRows, 'subscriptionIds' | 'at'>,
+): Promise<Subscription[]> {
+  const ids = await pastRows.subscriptionIds(accountId, version)
+  return pastRows.at(accountId, version, 'event_subscription', 'id', ids)
+}
+
+interface Circumstances {
+  /** Does the destination exist? */
+  readonly isKnown: boolean
+  /** Has the log every attempt, also those that delivered? */
+  readonly isLogComplete: boolean
+}
+
+/**
+ * What became of an event at one destination, from the attempts in the log. `attempts`: those with the event, oldest
+ * first.
+ */
+export function deliveryOf(
+  destinationId: string,
+  attempts: readonly Attempt[],
+  circumstances: Circumstances,
+): EventDelivery {
+  // An event may be sent again after it was delivered, because an acknowledgement was lost.
+  const end =
+    attempts.find(({ outcome }) => outcome === 'delivered') ??
+    attempts.findLast(({ outcome }) => outcome === 'dead_lettered')
+  const last = end ?? attempts.at(-1)
+  const failure = attempts.findLast(({ outcome }) => outcome !== 'delivered')
+  return {
+    destination_id: destinationId,
+    state: stateOf(end ?? last, circumstances),
+    at: last === undefined ? null : isoMillis(last.at),
+    request_id: last?.requestId || null,
+    receipt: last?.receipt || null,
+    shard: last?.shard || null,
+    attempts: attempts.filter(({ outcome }) => outcome !== 'dead_lettered').length,
+    last_error:
+      failure === undefined
+        ? null
+        : { at: isoMillis(failure.at), code: failure.errorCode, msg: failure.error },
+  }
+}
+
+function stateOf(
+  last: Attempt | undefined,
+  { isKnown, isLogComplete }: Circumstances,
+): EventDelivery['state'] {
+  if (last !== undefined && last.outcome !== 'failed') return last.outcome
+  // An attempt that delivered the event would not be in the log.
+  if (!isLogComplete) return 'unknown'
+  if (!isKnown) return 'dropped'
+  return last === undefined ? 'pending' : 'retrying'
 }

@@ -18,8 +18,6 @@ import { join } from 'node:path'
 import { monotonicMs, now, randomToken, sleep } from '../core/clock.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import { VersionReports } from '../nats/server-versions.js'
-import { natsServerMissing } from './find-nats-server.mjs'
-import { accountsConfig, moveStore, type NatsAccess, passwordOf, writeUserUrls } from './nats-access.js'
 import {
   readPort,
   readServerRecord,
@@ -28,7 +26,9 @@ import {
   type ServerRecord,
   writePort,
   writeServerRecord,
-} from './nats-files.js'
+} from './files.js'
+import { natsServerMissing } from './find-nats-server.mjs'
+import { accountsConfig, moveStore, type NatsAccess, passwordOf, writeUserUrls } from './nats-access.js'
 import { expectSyncAlways, freePort, isPortFree, readGreeting } from './nats-probe.js'
 import { ServerStderr } from './nats-stderr.js'
 import { processStart } from './process-start.mjs'

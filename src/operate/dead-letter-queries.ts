@@ -4,14 +4,14 @@ import { isoMillis } from '../core/clock.js'
 import { badRequest, notFound, shown } from '../core/errors.js'
 import { logFilterCharsMax } from '../core/limits.js'
 import { Type } from '../core/schema.js'
+import { placeIn as placeInJson, syntaxErrorIndex } from '../core/text/json-place.js'
 import type { ApiContext } from '../http/context.js'
 import { checkEverPresent, destinationResources } from '../http/lists/query-ids.js'
 import { timeOf, timeParameters } from '../http/lists/query-values.js'
 import type { Links } from '../resource/define.js'
-import type { DeadLetter, WholeDeadLetter } from '../shape/dead-letter.js'
+import type { DeadLetter, DeadLetterPlace, WholeDeadLetter } from '../shape/dead-letter.js'
 import { deadLetterTypes } from '../wire/dead-letter.js'
 import { compileReasonPattern } from '../wire/reason-pattern.js'
-import { placeOfReason } from './dead-letter-place.js'
 import type { DeadLetters, Sight } from './dead-letters.js'
 import { type Letter, type LetterPlace, type LetterSearch, placeIn } from './letters-of-message.js'
 
@@ -105,4 +105,44 @@ export function wholeLetter(letter: Letter, links: Pick<Links, 'uri'>): WholeDea
     // The end of a part is no fault.
     place: origin.originalSize === null ? placeOfReason(origin.reason, bytes) : null,
   }
+}
+
+/** Characters of the excerpt before and after the place. */
+const aroundChars = 40
+
+interface TextPlace {
+  /** In UTF-16 units. */
+  readonly index: number
+  readonly member: string | null
+}
+
+/**
+ * The place that the reason of a dead letter names: where its JSON ends to be JSON, or the member that is wrong. Null if
+ * it names none.
+ */
+function placeOfReason(reason: string, bytes: Uint8Array): DeadLetterPlace | null {
+  const text = Buffer.from(bytes).toString()
+  const found = isUtf8(bytes) ? placeInText(reason, text) : { index: text.indexOf('\ufffd'), member: null }
+  if (found === undefined) return null
+  const before = text.slice(0, found.index)
+  const lines = before.split('\n')
+  const start = Math.max(0, found.index - aroundChars)
+  return {
+    offset: Buffer.byteLength(before),
+    line: lines.length,
+    column: [...lines.at(-1)!].length + 1,
+    member: found.member,
+    // Each character stays one, so that the mark fits.
+    excerpt: text.slice(start, found.index + aroundChars).replaceAll(/\s/g, ' '),
+    mark: found.index - start,
+  }
+}
+
+function placeInText(reason: string, text: string): TextPlace | undefined {
+  const error = syntaxErrorIndex(text)
+  if (error !== undefined) return { index: error, member: null }
+  const [, member] = /^"([^"]+)" (?:is|has|names)\b/.exec(reason) ?? []
+  if (member === undefined) return undefined
+  const place = placeInJson(text, member.split('.'))
+  return place && { index: place.index, member: place.path.join('.') || null }
 }

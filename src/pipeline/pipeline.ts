@@ -7,7 +7,6 @@
  * message that was delivered several times without being acknowledged may have crashed the processes that had it: it
  * goes through quarantine first. This room never knows the store or the API: configuration comes from `view`.
  */
-
 import type { LedgerWriter } from '../books/ledger.js'
 import type { SettledInput } from '../books/settled-input.js'
 import { yieldTurn } from '../core/clock.js'
@@ -24,14 +23,13 @@ import type { CatchUps } from './catch-ups.js'
 import type { CountVector } from './counts.js'
 import { DeadRecords } from './dead-records.js'
 import type { DecisionLog } from './decision-log.js'
-import { FailureReports } from './failure-reports.js'
+import { FailureReports, UnservedReports } from './failure-reports.js'
 import { Intake, type ProcessedMessage } from './intake.js'
 import { LedgerCounts } from './ledger-counts.js'
 import type { InputMessage } from './packs.js'
 import { type BadRecord, type MessageResult, walkMessage } from './process-record.js'
 import { type Quarantine, withoutLines } from './quarantine.js'
 import type { Shares } from './shares.js'
-import { UnservedReports } from './unserved-reports.js'
 
 /** A message delivered this often without being acknowledged is tried record by record in the quarantine process. */
 const deliveriesBeforeQuarantine = 3

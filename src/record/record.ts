@@ -4,13 +4,12 @@
  * ignored: no code of this room copies members by names that it got from outside. The room knows neither accounts nor
  * configuration.
  */
-
 import { isAscii, isUtf8 } from 'node:buffer'
 import { bufferOf } from '../core/bytes.js'
 import { messageOf, ok, problem, type Result, shown } from '../core/errors.js'
 import { recordBytesMax } from '../core/limits.js'
+import { placeIn } from '../core/text/json-place.js'
 import { complaintAboutRecord, type RecordRules } from './check.js'
-import { withNumberAsSent } from './number-as-sent.js'
 import { RecordShapes } from './record-shapes.js'
 import { spellAlike } from './spelling.js'
 import type { TrafficRecord } from './traffic-record.js'
@@ -177,4 +176,23 @@ function textOf(bytes: Uint8Array): string | undefined {
   const buffer = bufferOf(bytes)
   if (isAscii(buffer)) return buffer.toString('latin1')
   return isUtf8(buffer) ? buffer.toString('utf8') : undefined
+}
+
+/** A complaint that shows a number; those beyond all doubles are shown as null. */
+const shownForm = /^"([\w.]+)" is (-?\d[\d.e+-]*|null); it must be /
+const numberForm = /-?\d[\d.eE+-]*/y
+const shownCharsMax = 80
+
+/**
+ * A number with more digits than a double has is another number once it is parsed: a complaint about it shows what was
+ * sent, as the text of the record has it.
+ */
+function withNumberAsSent(complaint: string, text: string): string {
+  const [, member, value] = shownForm.exec(complaint) ?? []
+  if (member === undefined || value === undefined || Number.isSafeInteger(Number(value))) return complaint
+  numberForm.lastIndex = placeIn(text, member.split('.'))?.index ?? text.length
+  const [sent] = numberForm.exec(text) ?? []
+  if (sent === undefined) return complaint
+  const shown = sent.length <= shownCharsMax ? sent : `${sent.slice(0, shownCharsMax)}…`
+  return complaint.replace(`is ${value};`, () => `is ${shown};`)
 }

@@ -4,16 +4,47 @@
  * Weir neither obtains certificates nor sets DNS records: the fields of managed certificates are null, and the operator
  * of the deployment makes the target of a CNAME record resolve.
  */
-import { badRequest, complaintOf, shown } from '../core/errors.js'
+
+import { disguiseIn, parseHost } from '../core/address/host-name.js'
+import { familyOf } from '../core/address/ip.js'
+import { badRequest, complaintOf, ok, problem, type Result, shown, valueOr } from '../core/errors.js'
 import { objectOf, oneOf, orNull, ruled, type Static, Type } from '../core/schema.js'
 import { defineResource, type RowOf } from './define.js'
 import { exampleId } from './examples.js'
 import { certificateTime } from './fields/certificate-fields.js'
-import { canonicalDomainName, isCovered, parseDomainName, wildcard } from './fields/domain-name.js'
 import { asIs, derived, described, required, writable } from './fields/fields.js'
 import { reference } from './fields/reference-fields.js'
 import { isUnder } from './fields/tcp-address.js'
 import type { tlsCertificate } from './tls-certificate.js'
+
+/** Names of reserved domains: `app.example.com`, or `*.example.com` for all names one level below. */
+const wildcard = '*.'
+
+/** The name lower-cased, in the ASCII form of IDNA (RFC 5891), so that equal names are equal text. */
+export function parseDomainName(text: string): Result<string> {
+  const head = text.startsWith(wildcard) ? wildcard : ''
+  const name = text.slice(head.length)
+  const disguise = disguiseIn(name)
+  if (disguise !== undefined) return problem(`the name ${disguise}`)
+  const host = parseHost(name)
+  if (!host.ok || !host.value.includes('.')) return problem(allowed)
+  if (familyOf(host.value) !== undefined) return problem('an address is not a domain name')
+  return ok(`${head}${host.value}`)
+}
+
+const allowed = 'a domain name such as "app.example.com" or "*.example.com" is needed'
+
+/** For text that was checked before. */
+const canonicalDomainName = (text: string): string => valueOr(parseDomainName(text), text)
+
+/**
+ * Does a name of a certificate cover the domain? A wildcard stands for exactly one label, the first (RFC 6125, 6.4.3);
+ * a wildcard domain needs the same wildcard, as clients ask for any name below it.
+ */
+export function isCovered(domain: string, certified: string): boolean {
+  const name = certified.toLowerCase()
+  return name === domain || name === `${wildcard}${domain.slice(domain.indexOf('.') + 1)}`
+}
 
 const domainName = ruled(Type.String({ maxLength: 255 }), (text) => complaintOf(parseDomainName(text)))
 

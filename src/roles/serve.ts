@@ -12,20 +12,25 @@
  * configured.
  */
 import { existsSync } from 'node:fs'
+import type { RequestListener } from 'node:http'
 import { availableParallelism } from 'node:os'
+import { StartFault } from '../core/errors.js'
+import { listenFault, listenHttp } from '../core/http-listen.js'
 import { version } from '../core/package.js'
 import { ReleaseStack } from '../core/release.js'
+import { natsServerMissing } from '../nats-server/find-nats-server.mjs'
+import { isPortFree } from '../nats-server/nats-probe.js'
 import { natsUserOf } from '../nats-server/nats-users.js'
 import { stopSignal } from '../process/child.js'
 import { lockDataDir } from '../process/lock.js'
 import type { RoleContext } from '../process/role-context.js'
 import type { ChildRole } from '../process/role-secrets.js'
 import { withoutCredentials } from '../process/setting-value.js'
-import { describeChanged, describeSettings } from '../process/settings.js'
+import { describeChanged, describeSettings, localNatsServer, type Settings } from '../process/settings.js'
 import { type RoleSpec, Supervisor } from '../process/supervisor.js'
+import { openGeo } from '../record/geo.js'
 import { announceApi, announceDecisions } from './announce.js'
 import { localNatsEnvironment, openLocalNats } from './local-nats.js'
-import { preflight } from './preflight.js'
 import { type Program, roleSpec, workerNames } from './programs.js'
 
 /** A worker of each role takes up to a core; nats-server, the API and decisions need about as much together. */
@@ -122,4 +127,25 @@ export async function serve(context: RoleContext, program: Program): Promise<voi
   }
   await stop
   say('Stopping …')
+}
+
+/**
+ * Checks of `weir serve` before it creates, starts or prints anything. They find faulty settings that its processes
+ * would report only after a nats-server runs and the first account exists. The port is opened and closed again; the API
+ * opens it before anything else. Throws a `StartFault`.
+ */
+async function preflight({ api, data, geo, nats }: Settings): Promise<void> {
+  await openGeo(geo.databases)
+  const drop: RequestListener = (_request, response) => response.destroy()
+  const listening = await listenHttp(api.host, api.port, drop).catch((error: unknown) => {
+    throw listenFault(error, api.host, api.port)
+  })
+  await listening.close()
+  if (nats.servers !== undefined) return
+  if (localNatsServer() === undefined) throw new StartFault(natsServerMissing)
+  // In a used directory, a leftover server may hold the port; it is ended later.
+  if (nats.localPort !== 0 && !existsSync(data.dir) && !(await isPortFree(nats.localPort)))
+    throw new StartFault(
+      `Another process listens on port ${nats.localPort}: set WEIR_NATS_PORT to a free one.`,
+    )
 }

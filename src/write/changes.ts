@@ -4,16 +4,17 @@
  * The head of a change is cheap to find, so filters look at heads only. The fields of the changes to be shown are read
  * afterwards, a few at a time, because a row can be large.
  */
+
+import { isDeepStrictEqual } from 'node:util'
 import { isoMillis } from '../core/clock.js'
 import { Turns } from '../core/concurrency.js'
 import { changesSearchedMax } from '../core/limits.js'
 import { compileSchemaFilter } from '../http/lists/list-filter.js'
-import type { Links } from '../resource/define.js'
+import type { Fields, Links } from '../resource/define.js'
 import { resourceOf } from '../resource/registry.js'
-import { type Change, type ChangeHead, changeHeadSchema } from '../shape/change-schema.js'
+import { type Change, type ChangedField, type ChangeHead, changeHeadSchema } from '../shape/change-schema.js'
 import type { History, HistoryDetail, HistoryEntry } from '../store/history/history.js'
 import type { HistoryPosition, HistoryQuery } from '../store/history/history-query.js'
-import { changedFields } from './changed-fields.js'
 
 /** Changes that a filtered page looks at in one statement. */
 const changesReadAtOnce = 1_000
@@ -144,3 +145,31 @@ const changeOf = (entry: HistoryEntry, { before, after, rules }: HistoryDetail, 
   fields: changedFields(resourceOf(entry.kind).fields, before, after, links),
   rules: rules ?? null,
 })
+
+type Values = Readonly<Record<string, unknown>>
+
+/**
+ * The fields that differ between two versions of a resource, as the API shows them. Secrets are named, but never shown.
+ * A module that is set before and after is compared member by member. A version that does not exist has no values.
+ */
+function changedFields(
+  fields: Fields,
+  before: Values | undefined,
+  after: Values | undefined,
+  links: Links,
+  prefix = '',
+): ChangedField[] {
+  return Object.entries(fields).flatMap(([name, { shown, sealed, fields: members }]) => {
+    const [from, to] = [before?.[name] ?? null, after?.[name] ?? null]
+    if (isDeepStrictEqual(from, to)) return []
+    if (shown === 'hidden')
+      return sealed ? [{ name: `${prefix}${name}`, before: null, after: null, secret: true }] : []
+    if (members !== undefined && from !== null && to !== null)
+      return changedFields(members, from as Values, to as Values, links, `${prefix}${name}.`)
+    const show = (value: unknown) => (value === null ? null : shown.render(value, links))
+    const change = { before: show(from), after: show(to) }
+    // A one-time token is shown to no one, so its field has nothing to show.
+    if (change.before === null && change.after === null) return []
+    return [{ name: `${prefix}${shown.name ?? name}`, ...change, secret: false }]
+  })
+}

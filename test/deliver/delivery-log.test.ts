@@ -1,10 +1,9 @@
 /** The log of deliveries: every event of every request is in a row with what became of it. */
 import t from 'tap'
 import { watchedLinesPerSecondMax } from '../../src/core/limits.js'
-import { DeliveryLog } from '../../src/deliver/delivery-log.js'
+import { DeliveryLog, WatchedDeliveries, watchedDeliveryBytesMax } from '../../src/deliver/delivery-log.js'
 import type { SendOutcome } from '../../src/deliver/destination.js'
 import { outcomeOfRecords } from '../../src/deliver/lane/outcomes.js'
-import { WatchedDeliveries, watchedDeliveryBytesMax } from '../../src/deliver/watched-deliveries.js'
 import { type DeliveryOutcome, type DeliveryRow, readDeliveryRows } from '../../src/wire/delivery-rows.js'
 import { tagOf } from '../../src/wire/event-tag.js'
 import type { PackedEvent } from '../../src/wire/packed-event.js'

@@ -1,8 +1,7 @@
 /** Packs that get too old: which are dropped, and what of a pack that was accepted in part. */
 import fc from 'fast-check'
 import t from 'tap'
-import { droppedEvents } from '../../src/deliver/dropped-events.js'
-import { Expiry } from '../../src/deliver/expiry.js'
+import { droppedEvents, Expiry } from '../../src/deliver/expiry.js'
 import { PackWriter, readPack } from '../../src/wire/pack.js'
 import { addToSegments, formatSegments, parseSegments, type Segment } from '../../src/wire/segments.js'
 import { someEvents } from './events.js'

@@ -1,11 +1,12 @@
 /** Records that no edge serves: one log line a minute, however many there are and whatever they name. */
+
 import { mock } from 'node:test'
 import t, { type Test } from 'tap'
 import { createLogger } from '../../src/core/telemetry/log.js'
 import { createRegistry } from '../../src/core/telemetry/metrics.js'
 import { createOccurrences } from '../../src/core/telemetry/occurrences.js'
 import { endpointName } from '../../src/evaluate/edges.js'
-import { UnservedReports } from '../../src/pipeline/unserved-reports.js'
+import { UnservedReports } from '../../src/pipeline/failure-reports.js'
 import type { TrafficRecord } from '../../src/record/traffic-record.js'
 
 const minuteMs = 60_000

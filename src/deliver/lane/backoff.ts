@@ -1,3 +1,7 @@
+import { after, randomFraction } from '../../core/clock.js'
+import { getOrMake } from '../../core/maps.js'
+import type { Item } from '../job.js'
+
 /**
  * Exponential backoff with full jitter, so that senders that failed together do not retry together.
  * https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
@@ -22,3 +26,33 @@ export const ceilingMs = ({ baseMs, capMs }: Backoff, attempt: number): number =
 /** The wait before the next attempt; `fraction` in [0, 1) is the jitter. */
 export const backoffMs = (backoff: Backoff, attempt: number, fraction: number): number =>
   Math.floor(ceilingMs(backoff, attempt) * fraction)
+
+/** Events that failed in an answered request. They wait for a backoff that depends on how often they failed. */
+export class Retries {
+  readonly #backoff: Backoff
+  readonly #resume: (items: readonly Item[]) => void
+  readonly #waiting = new Set<readonly Item[]>()
+
+  /** `resume` gets events whose wait is over. */
+  constructor(backoff: Backoff, resume: (items: readonly Item[]) => void) {
+    this.#backoff = backoff
+    this.#resume = resume
+  }
+
+  /** Is no event waiting? Those of packs that were given back do not count. */
+  get isEmpty(): boolean {
+    return [...this.#waiting].every((items) => items.every(({ abandoned }) => abandoned))
+  }
+
+  add(items: readonly Item[]): void {
+    const groups = new Map<number, Item[]>()
+    for (const item of items) getOrMake(groups, item.again(), () => []).push(item)
+    for (const [attempts, group] of groups) {
+      this.#waiting.add(group)
+      after(backoffMs(this.#backoff, attempts, randomFraction()), () => {
+        this.#waiting.delete(group)
+        this.#resume(group)
+      })
+    }
+  }
+}

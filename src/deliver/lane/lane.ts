@@ -35,14 +35,13 @@ import type {
 } from '../destination.js'
 import { Health, type LaneStatus } from '../health.js'
 import { countDelivered, type Item, Job, type PackResult, whileDeciding } from '../job.js'
-import { Batcher } from './batcher.js'
+import { Retries } from './backoff.js'
+import { Batcher, RequestSize } from './batcher.js'
 import { HeldPacks } from './held-packs.js'
 import { type LaneDeps, type LaneSettings, laneSettings, refusalsInARowMax } from './lane-settings.js'
 import { acceptedOf, throttledIn } from './outcomes.js'
 import { Pace } from './pace.js'
 import { findRefused, isPassing, type PassingFault } from './refused-request.js'
-import { RequestSize } from './request-size.js'
-import { Retries } from './retries.js'
 import { UnderWay } from './under-way.js'
 
 export class Lane {

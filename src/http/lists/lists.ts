@@ -9,7 +9,6 @@ import type { AnyResource, Row } from '../../resource/define.js'
 import type { ViewState } from '../../view/view-state.js'
 import { type ApiContext, isBelieved, queryOf, readable, sendJson } from '../context.js'
 import { listParameters } from '../openapi/openapi.js'
-import { pagesByRevision } from './kept-pages.js'
 import { compileFilter } from './list-filter.js'
 import { queryText } from './query-values.js'
 
@@ -118,4 +117,42 @@ export function limitOf(text: string | undefined, max = pageEntriesMax): number 
   throw badRequest(
     `The query parameter "limit" is ${shown(text)}: a whole number from 1 to ${max} is allowed.`,
   )
+}
+
+const keptBytesMax = 1024 * 1024
+
+/** The pages of one revision. */
+class KeptPages {
+  readonly #pages = new Map<string, Buffer>()
+  #bytes = 0
+
+  get(key: string): Buffer | undefined {
+    return this.#pages.get(key)
+  }
+
+  /** If there is no room, all others are forgotten. */
+  keep(key: string, page: Buffer): void {
+    const bytes = key.length + page.byteLength
+    if (bytes > keptBytesMax) return
+    if (this.#bytes + bytes > keptBytesMax) {
+      this.#pages.clear()
+      this.#bytes = 0
+    }
+    this.#pages.set(key, page)
+    this.#bytes += bytes
+  }
+}
+
+/**
+ * Pages of a list as bytes, kept while the configuration stays as it is: clients often read the same page again. A page
+ * needs no invalidation: pages of another revision are never found again, also those that are kept only after a change,
+ * because their search had begun before it.
+ */
+export function pagesByRevision(): (state: ViewState) => KeptPages {
+  let of: { readonly state: ViewState; readonly revision: number; readonly pages: KeptPages } | undefined
+  return (state) => {
+    if (of?.state !== state || of.revision !== state.revision)
+      of = { state, revision: state.revision, pages: new KeptPages() }
+    return of.pages
+  }
 }

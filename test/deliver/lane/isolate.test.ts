@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import t from 'tap'
-import { type HalfResult, isolate } from '../../../src/deliver/lane/isolate.js'
+import { type HalfResult, isolate } from '../../../src/deliver/lane/refused-request.js'
 
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index)
 

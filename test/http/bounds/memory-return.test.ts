@@ -1,7 +1,7 @@
 import { memoryUsage } from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { MemoryReturn } from '../../../src/http/bounds/memory-return.js'
+import { MemoryReturn } from '../../../src/http/bounds/bounded-work.js'
 import { until } from '../../harness/weir.js'
 
 t.test('garbage is given back once the last of several large bodies is done', async (t) => {

@@ -1,6 +1,6 @@
 /** Pages of lists are kept for one revision of one state, and take a bounded amount of memory. */
 import t from 'tap'
-import { pagesByRevision } from '../../../src/http/lists/kept-pages.js'
+import { pagesByRevision } from '../../../src/http/lists/lists.js'
 import { ViewState } from '../../../src/view/view-state.js'
 
 t.test('pages of another revision are not found', async (t) => {

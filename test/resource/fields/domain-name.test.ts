@@ -1,5 +1,5 @@
 import t from 'tap'
-import { isCovered, parseDomainName } from '../../../src/resource/fields/domain-name.js'
+import { isCovered, parseDomainName } from '../../../src/resource/domain.js'
 
 const names = [
   { text: 'app.example.com', want: 'app.example.com' },

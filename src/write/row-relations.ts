@@ -1,13 +1,50 @@
-/** What a deletion takes with it, and what stands in its way. */
-import { conflict } from '../core/errors.js'
+/**
+ * What ties a row to others: its claims, which are values that must be unique in the deployment, the rows below its path,
+ * and the rows that name it.
+ */
+import { conflict, WeirError } from '../core/errors.js'
 import { referencesIn } from '../http/body/input.js'
 import { rowsOf } from '../http/present.js'
 import type { AnyResource, Row } from '../resource/define.js'
 import { resources } from '../resource/registry.js'
 import { childKindsOf } from '../resource/shown-schema.js'
 import type { Removal } from '../store/change.js'
+import { type Claim, claimsOf } from '../store/plan.js'
 import { ruleKind } from '../view/keys.js'
 import type { ViewState } from '../view/view-state.js'
+
+/** Attempts to draw an unused value. Failing this often means the space is nearly exhausted. */
+const drawsMax = 100
+
+/** Claims that the row did not have before. */
+export const newClaims = (
+  resource: AnyResource,
+  row: Row,
+  before: readonly string[],
+  more: Pick<Claim, 'drawAgain'> = {},
+): Claim[] =>
+  claimsOf(resource.kind, row)
+    .filter((claim) => !before.includes(claim))
+    .map((claim) => ({
+      claim,
+      id: row.id,
+      taken: () => new WeirError('ERR_CONFLICT', resource.takenMessage?.(claim) ?? `${claim} is taken.`),
+      ...more,
+    }))
+
+/** If claims are drawn at random, a value that is already taken is drawn again, a bounded number of times. */
+export function redraws(resource: AnyResource, draw: () => void): Pick<Claim, 'drawAgain'> {
+  if (!resource.claimsAreDrawn) return {}
+  let left = drawsMax - 1
+  return {
+    drawAgain: () => {
+      if (left === 0) return false
+      left -= 1
+      draw()
+      return true
+    },
+  }
+}
 
 /** Removals of the resources below the row's path. */
 export const familyOf = (resource: AnyResource, row: Row, state: ViewState): Removal[] =>
