@@ -149,6 +149,7 @@ function rowOf(
     error: fault?.msg ?? '',
     eventsFrom,
     eventsUntil,
+    events: tags.length,
     tags,
   }
 }
@@ -171,7 +172,7 @@ export class WatchedDeliveries {
     this.#nowMs = nowMs
   }
 
-  add(row: Omit<DeliveryRow, 'tags'>, events: readonly PackedEvent[]): void {
+  add(row: Omit<DeliveryRow, 'tags' | 'events'>, events: readonly PackedEvent[]): void {
     const { accountId, destinationId, at, outcome, attempt, requestId, errorCode, error } = row
     const shown = this.#sample(`${destinationId} ${outcome}`, events)
     const about = { accountId, destinationId, at, outcome, attempt, requestId, errorCode, error }

@@ -6,7 +6,7 @@ import { after, type Timer } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import type { Nats } from '../nats/nats.js'
-import type { BlockWriter } from './block-writer.js'
+import type { BlockWriter } from './blocks/block-writer.js'
 import { rowsHeader } from './names.js'
 
 /** Rows are published when the first of them is this old, if their block is not full before. */

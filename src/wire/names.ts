@@ -58,7 +58,7 @@ export const ledgerSubject = 'weir.books'
 // --- the decision log ---
 
 /**
- * Rows of decisions and of attempts to deliver, as `block-writer.ts` writes them. Pipelines and deliverers publish, the API
+ * Rows of decisions and of attempts to deliver, as `blocks/block-writer.ts` writes them. Pipelines and deliverers publish, the API
  * stores them in ClickHouse. A full stream refuses more: rows of the log are lost then, and counted.
  */
 export const decisionLogStream = 'WEIR_DECISIONS'

@@ -4,11 +4,18 @@
  */
 import type { DeliveryRow } from './delivery-rows.js'
 
-/** `events`: how many there were. */
 export type WatchedAttempt = Pick<
   DeliveryRow,
-  'accountId' | 'destinationId' | 'at' | 'outcome' | 'attempt' | 'requestId' | 'errorCode' | 'error'
-> & { readonly events: number }
+  | 'accountId'
+  | 'destinationId'
+  | 'at'
+  | 'outcome'
+  | 'attempt'
+  | 'requestId'
+  | 'errorCode'
+  | 'error'
+  | 'events'
+>
 
 interface WatchedDelivery {
   readonly attempt: WatchedAttempt

@@ -85,6 +85,7 @@ t.test('a request that is accepted is one row, with the names that the service g
       receipt: '4966',
       eventsFrom: at,
       eventsUntil: at + 1,
+      events: 2,
       tags: tags('ev_a', 'ev_b'),
     },
   ])
@@ -111,6 +112,7 @@ t.test('a request that is accepted in part: what failed, what is given up, what 
       receipt: 'r-1',
       eventsFrom: at + 1,
       eventsUntil: at + 1,
+      events: 1,
       tags: tags('ev_b'),
     },
     {
@@ -123,6 +125,7 @@ t.test('a request that is accepted in part: what failed, what is given up, what 
       error: 'Slow down.',
       eventsFrom: at,
       eventsUntil: at + 2,
+      events: 2,
       tags: tags('ev_a', 'ev_c'),
     },
     {
@@ -135,6 +138,7 @@ t.test('a request that is accepted in part: what failed, what is given up, what 
       error: 'Bad.',
       eventsFrom: at + 2,
       eventsUntil: at + 2,
+      events: 1,
       tags: tags('ev_c'),
     },
     {
@@ -146,6 +150,7 @@ t.test('a request that is accepted in part: what failed, what is given up, what 
       receipt: 'r-2',
       eventsFrom: at,
       eventsUntil: at,
+      events: 1,
       tags: tags('ev_a'),
     },
   ])

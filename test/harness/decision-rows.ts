@@ -60,6 +60,7 @@ export const deliveryRow = (values: Partial<DeliveryRow> = {}): DeliveryRow => (
   error: '',
   eventsFrom: values.at ?? Date.now(),
   eventsUntil: values.at ?? Date.now(),
+  events: values.tags?.length ?? 0,
   tags: [],
   ...values,
 })

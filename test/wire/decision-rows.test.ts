@@ -2,12 +2,13 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { canonicalAddress, parseAddress } from '../../src/core/address/ip.js'
-import { BlockWriter, decisionBatchBytes, decisionBatchRows } from '../../src/wire/block-writer.js'
+import { BlockWriter, decisionBatchBytes, decisionBatchRows } from '../../src/wire/blocks/block-writer.js'
 import {
   AskedRows,
   type DecisionRow,
   DecisionRows,
   deciderNumbers,
+  decisionColumns,
   decisionNumbers,
   readDecisionRows,
   sourceNumbers,
@@ -118,30 +119,9 @@ t.test('no client is an address of zeros', async (t) => {
 })
 
 t.test('blocks of an earlier version have no requests', async (t) => {
+  const { method, path, status, source, weight, ...columns } = decisionColumns
   class EarlierRows extends BlockWriter {
-    readonly #columns = [
-      this.word('account_id'),
-      this.time('time'),
-      this.text('record_id'),
-      this.number('type'),
-      this.word('edge_id'),
-      this.word('route_id'),
-      this.word('server_name'),
-      this.number('server_port'),
-      this.address('client_ip'),
-      this.word('country'),
-      this.number('asn'),
-      this.number('decision'),
-      this.number('decided_by'),
-      this.word('decided_by_id'),
-      this.word('policy'),
-      this.word('rule_id'),
-      this.number('revision'),
-      this.number('bytes_in'),
-      this.number('bytes_out'),
-      this.number('sequence'),
-      this.number('line'),
-    ]
+    readonly #columns = Object.values(this.open(columns))
 
     add(...values: readonly unknown[]): void {
       for (const [index, column] of this.#columns.entries()) column.add(values[index] as never)
@@ -150,7 +130,29 @@ t.test('blocks of an earlier version have no requests', async (t) => {
   }
   const client = parseAddress('192.0.2.1')
   const rows = new EarlierRows()
-  rows.add('ac_1', 5, 'r1', 1, '', '', 'x', 443, client, '', 0, 0, 0, '', '', '', 7, 0, 0, 1, 1)
+  rows.add(
+    'ac_1',
+    5,
+    'r1',
+    'http_request',
+    '',
+    '',
+    'x',
+    443,
+    client,
+    '',
+    0,
+    'allow',
+    'none',
+    '',
+    '',
+    '',
+    7,
+    0,
+    0,
+    1,
+    1,
+  )
   t.match(
     [...readDecisionRows(rows.take())],
     [{ recordId: 'r1', type: 'http_request', source: 'record', weight: 1, method: '', path: '', status: '' }],

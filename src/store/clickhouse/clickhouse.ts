@@ -125,7 +125,7 @@ export class Clickhouse {
   }
 
   /**
-   * Inserts blocks of rows (`wire/columns.ts`). The embedded engine reads them from a file, because its statements are
+   * Inserts blocks of rows (`wire/blocks/block-writer.ts`). The embedded engine reads them from a file, because its statements are
    * text.
    */
   async insertBlocks(table: string, blocks: readonly Uint8Array[]): Promise<void> {

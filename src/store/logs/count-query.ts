@@ -1,5 +1,6 @@
-/** Sums of decisions over time: what is asked for, and what comes. */
+/** Sums over time: queries, their results, and how they are read. */
 import type { DecisionRow } from '../../wire/decision-rows.js'
+import type { LogQueries } from './log-queries.js'
 
 export interface CountsQuery {
   readonly accountId: string
@@ -31,4 +32,47 @@ export interface CountRow {
 export interface Counts {
   readonly counts: readonly CountRow[]
   readonly valuesLeftOut: number
+}
+
+/** A table of sums per minute, and what of it is read. */
+interface SummedTable {
+  readonly table: string
+  /** The column by whose values sums are listed. */
+  readonly value: string
+  /** What its rows must have, besides their time. */
+  readonly condition: string
+  readonly params: Readonly<Record<string, unknown>>
+  /** Sums of which the total says which values have the most. */
+  readonly ranked: readonly string[]
+  /** Expressions of a SELECT. */
+  readonly sums: readonly string[]
+  /** The total by which values of an interval are sorted. */
+  readonly total: string
+}
+
+/** Sums by interval and value, oldest first, and how many values have too little to be listed. */
+export async function readSums<Row>(
+  queries: Pick<LogQueries, 'rows'>,
+  { table, value, condition, ranked, sums, total, ...summed }: SummedTable,
+  {
+    intervalMs,
+    sinceMs,
+    untilMs,
+    valuesMax,
+  }: Pick<CountsQuery, 'intervalMs' | 'sinceMs' | 'untilMs' | 'valuesMax'>,
+): Promise<{ readonly counts: Row[]; readonly valuesLeftOut: number }> {
+  const params = { ...summed.params, since: sinceMs / 1000, until: untilMs / 1000 }
+  const rows = `FROM ${table} WHERE ${condition}
+AND minute >= toDateTime({since:UInt32}, 'UTC') AND minute < toDateTime({until:UInt32}, 'UTC')`
+  const found = await queries.rows<{ value: string }>(
+    `SELECT ${value} AS value ${rows} GROUP BY value ORDER BY sum(${ranked.join(' + ')}) DESC, value`,
+    params,
+  )
+  const values = found.slice(0, valuesMax).map((each) => each.value)
+  const counts = await queries.rows<Row>(
+    `SELECT intDiv(toUnixTimestamp(minute), {seconds:UInt32}) * {seconds:UInt32} * 1000 AS at, ${value} AS value,
+${sums.join(', ')} ${rows} AND ${value} IN {values:Array(String)} GROUP BY at, value ORDER BY at, ${total} DESC, value`,
+    { ...params, seconds: intervalMs / 1000, values },
+  )
+  return { counts, valuesLeftOut: found.length - values.length }
 }

@@ -1,10 +1,11 @@
 /** Reads what became of events, from the log of attempts to deliver. Each statement is of one account. */
-import type { DeliveryRow } from '../../wire/delivery-rows.js'
+import { type DeliveryRow, deliveryColumns } from '../../wire/delivery-rows.js'
 import { tagOf } from '../../wire/event-tag.js'
 import type { LogMode } from '../../wire/log-publisher.js'
 import type { Clickhouse } from '../clickhouse/clickhouse.js'
-import type { CountsQuery } from './count-query.js'
+import { type CountsQuery, readSums } from './count-query.js'
 import { deliveriesTable, deliveryCountsTable, deliverySums } from './delivery-tables.js'
+import { selected } from './log-columns.js'
 import { LogQueries, timeOf } from './log-queries.js'
 import { decisionsTable } from './log-tables.js'
 
@@ -27,14 +28,24 @@ interface DeliveryCountRow {
   readonly requests: number
 }
 
+const attemptMembers = [
+  'destinationId',
+  'at',
+  'tookMs',
+  'outcome',
+  'requestId',
+  'shard',
+  'receipt',
+  'errorCode',
+  'error',
+] as const
+
 /** An attempt that some of the events were part of. */
-export interface Attempt
-  extends Pick<
-    DeliveryRow,
-    'destinationId' | 'at' | 'tookMs' | 'outcome' | 'requestId' | 'shard' | 'receipt' | 'errorCode' | 'error'
-  > {
+export interface Attempt extends Pick<DeliveryRow, (typeof attemptMembers)[number]> {
   readonly includes: (eventId: string) => boolean
 }
+
+const outcomes = ['delivered', 'failed', 'dead_lettered'] as const
 
 /** An event that fails for days has a row for each probe: the last ones show what became of it. */
 const attemptsMax = 200
@@ -61,8 +72,7 @@ export class DeliveryReader {
   async attempts({ accountId, destinationIds, at, eventIds }: EventsQuery): Promise<Attempt[]> {
     if (eventIds.length === 0 || destinationIds.length === 0) return []
     const rows = await this.#queries.rows<Attempt & { tags: number[] }>(
-      `SELECT destination_id AS destinationId, toUnixTimestamp64Milli(time) AS at, took_ms AS tookMs, outcome,
-request_id AS requestId, shard, receipt, error_code AS errorCode, error,
+      `SELECT ${selected(deliveryColumns, attemptMembers)},
 arrayIntersect(event_tags, {tags:Array(UInt32)}) AS tags
 FROM ${deliveriesTable} WHERE account_id = {account:String} AND destination_id IN {destinations:Array(String)}
 AND time >= ${timeOf('since')} AND events_from <= ${timeOf('at')} AND events_until >= ${timeOf('at')}
@@ -83,25 +93,19 @@ ORDER BY deliveries.time DESC LIMIT ${attemptsMax}`,
   }
 
   /** Sums by interval and destination, oldest first, and how many destinations have too few events to be listed. */
-  async counts(
+  counts(
     query: Omit<CountsQuery, 'dimension' | 'source'>,
   ): Promise<{ counts: DeliveryCountRow[]; valuesLeftOut: number }> {
-    const { accountId, intervalMs, sinceMs, untilMs, valuesMax } = query
-    const range = { account: accountId, since: sinceMs / 1000, until: untilMs / 1000 }
-    const ranked = await this.#queries.rows<{ value: string }>(
-      `SELECT destination_id AS value FROM ${deliveryCountsTable} WHERE ${countsCondition}
-GROUP BY value ORDER BY sum(delivered + failed + dead_lettered) DESC, value`,
-      range,
-    )
-    const values = ranked.slice(0, valuesMax).map(({ value }) => value)
-    const counts = await this.#queries.rows<DeliveryCountRow>(
-      `SELECT intDiv(toUnixTimestamp(minute), {seconds:UInt32}) * {seconds:UInt32} * 1000 AS at, destination_id AS value,
-${deliverySums.map((name) => `sum(${deliveryCountsTable}.${name}) AS ${name}`).join(', ')}
-FROM ${deliveryCountsTable} WHERE ${countsCondition} AND destination_id IN {values:Array(String)}
-GROUP BY at, value ORDER BY at, delivered + failed + dead_lettered DESC, value`,
-      { ...range, seconds: intervalMs / 1000, values },
-    )
-    return { counts, valuesLeftOut: ranked.length - values.length }
+    const table = {
+      table: deliveryCountsTable,
+      value: 'destination_id',
+      condition: 'account_id = {account:String}',
+      params: { account: query.accountId },
+      ranked: outcomes,
+      sums: deliverySums.map((name) => `sum(${deliveryCountsTable}.${name}) AS ${name}`),
+      total: outcomes.join(' + '),
+    }
+    return readSums<DeliveryCountRow>(this.#queries, table, query)
   }
 
   /** The id of the record that made an event; undefined if no row of an attempt holds the event. */
@@ -127,6 +131,3 @@ AND startsWith({event:String}, concat('ev_', lower(substring(hex(SHA256(record_i
     })
   }
 }
-
-const countsCondition = `account_id = {account:String}
-AND minute >= toDateTime({since:UInt32}, 'UTC') AND minute < toDateTime({until:UInt32}, 'UTC')`

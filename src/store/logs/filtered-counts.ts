@@ -6,7 +6,7 @@
 import { yieldTurn } from '../../core/clock.js'
 import { badRequest } from '../../core/errors.js'
 import { getOrMake } from '../../core/maps.js'
-import type { DecisionRow } from '../../wire/decision-rows.js'
+import { type DecisionRow, decisionColumns } from '../../wire/decision-rows.js'
 import type { CountRow, Counts, CountsQuery } from './count-query.js'
 import { selected } from './log-columns.js'
 import { conditionSql, type LogCondition } from './log-condition.js'
@@ -70,7 +70,7 @@ async function readGroups(read: ReadRows, query: CountsQuery, { reads, names, co
   const required = condition === undefined ? '' : ` AND ${conditionSql(condition, params)}`
   const groups = await read<Group>(
     `SELECT intDiv(toUnixTimestamp(time), {seconds:UInt32}) * {seconds:UInt32} * 1000 AS bucket,
-${valueColumns[dimension] ?? "''"} AS counted, ${selected(keys)}, sum(weight) AS sumOfDecisions,
+${valueColumns[dimension] ?? "''"} AS counted, ${selected(decisionColumns, keys)}, sum(weight) AS sumOfDecisions,
 sum(${decisionsTable}.bytes_in) AS sumOfBytesIn, sum(${decisionsTable}.bytes_out) AS sumOfBytesOut
 FROM ${decisionsTable} WHERE account_id = {account:String} AND time >= ${timeOf('since')} AND time < ${timeOf('until')}${required}
 GROUP BY bucket, counted, ${keys.join(', ')} LIMIT {limit:UInt32}`,

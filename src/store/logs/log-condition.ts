@@ -1,19 +1,14 @@
 /** What rows of the decision log must have, as SQL: values are parameters, and names of columns are our own. */
 
-export type TextColumn =
-  | 'record_id'
-  | 'edge_id'
-  | 'route_id'
-  | 'server_name'
-  | 'country'
-  | 'decided_by_id'
-  | 'policy'
-  | 'rule_id'
-  | 'type'
-  | 'decision'
-  | 'decided_by'
-  | 'source'
-export type NumberColumn = 'server_port' | 'asn' | 'revision' | 'bytes_in' | 'bytes_out' | 'weight'
+import type { RowColumn } from '../../wire/blocks/row-columns.js'
+import type { decisionColumns } from '../../wire/decision-rows.js'
+
+type DecisionColumn = (typeof decisionColumns)[keyof typeof decisionColumns]
+type NameOf<Column> = Column extends RowColumn<infer _Value, infer Name> ? Name : never
+
+/** Columns of texts and of known words. */
+export type TextColumn = NameOf<Extract<DecisionColumn, RowColumn<string>>>
+export type NumberColumn = Exclude<NameOf<Extract<DecisionColumn, RowColumn<number>>>, 'time'>
 
 export type LogCondition =
   | { readonly kind: 'any' | 'all'; readonly of: readonly LogCondition[] }

@@ -6,15 +6,15 @@
  * ClickHouse reads the columns of the filter alone, and the others only near the rows that were found.
  */
 import { monotonicMs, now, yieldTurn } from '../../core/clock.js'
-import type { DecisionRow } from '../../wire/decision-rows.js'
+import { type DecisionRow, decisionColumns } from '../../wire/decision-rows.js'
 import type { LogMode } from '../../wire/log-publisher.js'
 import type { Clickhouse } from '../clickhouse/clickhouse.js'
-import type { CountRow, Counts, CountsQuery } from './count-query.js'
+import { type CountRow, type Counts, type CountsQuery, readSums } from './count-query.js'
 import { type CountFilter, countRows, type FilteredCounts } from './filtered-counts.js'
-import { rowColumns, selected } from './log-columns.js'
+import { selected } from './log-columns.js'
 import { conditionSql, type LogCondition } from './log-condition.js'
 import { LogQueries, timeOf } from './log-queries.js'
-import { clientKeyOf, countsTable, decisionsTable } from './log-tables.js'
+import { clientKeyOf, countsTable, decisionSums, decisionsTable } from './log-tables.js'
 import { type RuleUse, ruleUsesSql } from './rule-uses.js'
 
 /** Entries are sorted by time and, within a millisecond, by their place in the stream of records. */
@@ -61,7 +61,7 @@ const rowsSearchedMax = 100_000
 const rowsReadAtOnce = 2_000
 const filterTimeoutMs = 3_000
 
-const columns = selected(Object.keys(rowColumns) as (keyof DecisionRow)[])
+const columns = selected(decisionColumns)
 
 export class LogReader {
   readonly #queries: LogQueries
@@ -125,35 +125,33 @@ export class LogReader {
   }
 
   /** Sums by interval, oldest first, and how many values have too few records to be listed. */
-  async counts(query: CountsQuery): Promise<Counts> {
-    const { accountId, intervalMs, sinceMs, untilMs, valuesMax, source } = query
+  counts(query: CountsQuery): Promise<Counts> {
     const [ofRecords, ofQuestions] = dimensionsOf(query.dimension)
-    const params = {
-      account: accountId,
-      counted: source === 'asked' ? ofQuestions : ofRecords,
-      asked: ofQuestions,
-      dimensions: [ofRecords, ofQuestions],
-      since: sinceMs / 1000,
-      until: untilMs / 1000,
-      seconds: intervalMs / 1000,
+    const ofDecisions = decided.map((name) => `${countsTable}.${name}`)
+    const table = {
+      table: countsTable,
+      value: 'value',
+      condition: 'account_id = {account:String} AND dimension IN {dimensions:Array(String)}',
+      params: {
+        account: query.accountId,
+        counted: query.source === 'asked' ? ofQuestions : ofRecords,
+        asked: ofQuestions,
+        dimensions: [ofRecords, ofQuestions],
+      },
+      ranked: decided,
+      sums: [
+        ...decisionSums.map(
+          (name) => `sumIf(${countsTable}.${name}, dimension = {counted:String}) AS ${name}`,
+        ),
+        `sumIf(${ofDecisions.join(' + ')}, dimension = {asked:String}) AS asked`,
+      ],
+      total: [...decided, 'asked'].join(' + '),
     }
-    const ranked = await this.#queries.rows<{ value: string }>(
-      `SELECT value, sum(allow + block + deny) AS records FROM ${countsTable} WHERE ${countsCondition}
-GROUP BY value ORDER BY records DESC, value`,
-      params,
-    )
-    const values = ranked.slice(0, valuesMax).map(({ value }) => value)
-    const counts = await this.#queries.rows<CountRow>(
-      `SELECT intDiv(toUnixTimestamp(minute), {seconds:UInt32}) * {seconds:UInt32} * 1000 AS at, value,
-${sums.map((name) => `sumIf(${countsTable}.${name}, dimension = {counted:String}) AS ${name}`).join(', ')},
-sumIf(${countsTable}.allow + ${countsTable}.block + ${countsTable}.deny, dimension = {asked:String}) AS asked
-FROM ${countsTable} WHERE ${countsCondition} AND value IN {values:Array(String)}
-GROUP BY at, value ORDER BY at, allow + block + deny + asked DESC, value`,
-      { ...params, values },
-    )
-    return { counts, valuesLeftOut: ranked.length - values.length }
+    return readSums<CountRow>(this.#queries, table, query)
   }
 }
+
+const decided = ['allow', 'block', 'deny']
 
 /** The rows of one window. */
 function windowStatement(query: DecisionsQuery & Window) {
@@ -201,14 +199,9 @@ function* windowsOf({ sinceMs = 0, untilMs, before }: DecisionsQuery): Generator
   yield { sinceMs, untilMs: endMs }
 }
 
-const sums = ['allow', 'block', 'deny', 'bytes_in', 'bytes_out']
-
 /** Sums of records and of questions. */
 const dimensionsOf = (dimension: string): readonly [string, string] =>
   dimension === 'none' ? ['none', 'asked'] : [dimension, `asked_${dimension}`]
-
-const countsCondition = `account_id = {account:String} AND dimension IN {dimensions:Array(String)}
-AND minute >= toDateTime({since:UInt32}, 'UTC') AND minute < toDateTime({until:UInt32}, 'UTC')`
 
 const firstClient = 'toIPv6({first:String})'
 const lastClient = 'toIPv6({last:String})'

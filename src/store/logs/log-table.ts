@@ -1,5 +1,7 @@
-/** What the tables of the decision log have in common: types and codecs of columns, expiry, and the statements that make them. */
+/** What the tables of the decision log have in common: engines, expiry, and the statements that make them. */
+import { type TableColumn, tableColumn } from '../../wire/blocks/row-columns.js'
 import type { Clickhouse } from '../clickhouse/clickhouse.js'
+import { columnSql } from './log-columns.js'
 
 export interface LogBounds {
   readonly retentionMs: number
@@ -9,28 +11,12 @@ export interface LogBounds {
 
 export interface LogTable {
   readonly name: string
-  readonly columns: string
+  /** Columns and indices. */
+  readonly lines: readonly string[]
   readonly engine: string
   readonly ttl: string
   readonly settings: Readonly<Record<string, number>>
 }
-
-export const enumOf = (numbers: Readonly<Record<string, number>>): string =>
-  `Enum8(${Object.entries(numbers)
-    .map(([word, number]) => `'${word}' = ${number}`)
-    .join(', ')})`
-
-export const word = 'LowCardinality(String)'
-export const milliseconds = "DateTime64(3, 'UTC')"
-export const packed = 'CODEC(ZSTD)'
-/** For numbers that grow slowly from row to row. */
-export const deltas = 'CODEC(Delta, ZSTD)'
-/** For numbers of which most are small. */
-export const narrowed = 'CODEC(T64, ZSTD)'
-
-/** Columns, or indices, one per line. */
-export const listed = (columns: readonly (readonly string[])[]): string =>
-  columns.map((column) => column.join(' ')).join(',\n  ')
 
 /** Parts of a limited size, so that the oldest can be dropped without losing much. */
 const partsPerTable = 16
@@ -44,34 +30,75 @@ const mergeBase = 10
 /** A part of fewer bytes, not compressed, is one file and not some eighty: most inserts are, and few merged parts. */
 const wideBytes = 32 * 1024 * 1024
 
-export const mergingRows = ({ bytesMax }: LogBounds) => ({
-  max_bytes_to_merge_at_max_space_in_pool: Math.ceil(bytesMax / partsPerTable),
-  merge_selector_base: mergeBase,
-  min_bytes_for_wide_part: wideBytes,
-})
-
-export const expiry = (time: string, keptMs: number): string =>
+const expiry = (time: string, keptMs: number): string =>
   `${time} + toIntervalSecond(${Math.ceil(keptMs / 1000)})`
 
 /** Expired parts are dropped whole; a changed TTL is applied to them without rewriting their rows. */
-export const expiring = {
+const expiring = {
   ttl_only_drop_parts: 1,
   materialize_ttl_recalculate_only: 1,
   merge_with_ttl_timeout: 600,
 }
 
-/** Charts look back a week, also where rows expire earlier. */
+/** Charts look back a week, also if rows expire earlier. */
 const countsKeptMs = 8 * 24 * 60 * 60_000
 
-/** How long sums per minute are kept. */
-export const countsExpiry = ({ retentionMs }: LogBounds): string =>
-  expiry('minute', Math.max(retentionMs, countsKeptMs))
+interface TableDeclaration {
+  readonly name: string
+  readonly columns: readonly TableColumn[]
+  /** The columns by which rows are sorted. */
+  readonly order: string
+}
+
+interface RowsDeclaration extends TableDeclaration, Partial<Pick<LogTable, 'settings'>> {
+  readonly indices: readonly string[]
+}
+
+/** A table of rows that are sorted by time, among others. */
+export const rowsTable = (
+  { name, columns, order, indices, settings }: RowsDeclaration,
+  { retentionMs, bytesMax }: LogBounds,
+): LogTable => ({
+  name,
+  lines: [...columns.map(columnSql), ...indices],
+  engine: `MergeTree
+PARTITION BY toStartOfInterval(time, INTERVAL 4 HOUR)
+ORDER BY (${order})`,
+  ttl: expiry('toDateTime(time)', retentionMs),
+  settings: {
+    ...expiring,
+    max_bytes_to_merge_at_max_space_in_pool: Math.ceil(bytesMax / partsPerTable),
+    merge_selector_base: mergeBase,
+    min_bytes_for_wide_part: wideBytes,
+    ...settings,
+  },
+})
+
+export const minuteColumn = tableColumn('minute', "DateTime('UTC')", 'deltas')
+
+interface SumsDeclaration extends TableDeclaration {
+  readonly sums: readonly string[]
+}
+
+/** A table of sums per minute. */
+export const sumsTable = (
+  { name, columns, order, sums }: SumsDeclaration,
+  { retentionMs }: LogBounds,
+): LogTable => ({
+  name,
+  lines: [...columns, ...sums.map((sum) => tableColumn(sum, 'UInt64', 'narrowed'))].map(columnSql),
+  engine: `SummingMergeTree((${sums.join(', ')}))
+PARTITION BY toDate(minute)
+ORDER BY (${order})`,
+  ttl: expiry('minute', Math.max(retentionMs, countsKeptMs)),
+  settings: expiring,
+})
 
 const settingsOf = (settings: LogTable['settings']): string[] =>
   Object.entries(settings).map(([name, value]) => `${name} = ${value}`)
 
-export const createTable = ({ name, columns, engine, ttl, settings }: LogTable): string =>
-  `CREATE TABLE IF NOT EXISTS ${name} (\n  ${columns}\n) ENGINE = ${engine}
+export const createTable = ({ name, lines, engine, ttl, settings }: LogTable): string =>
+  `CREATE TABLE IF NOT EXISTS ${name} (\n  ${lines.join(',\n  ')}\n) ENGINE = ${engine}
 TTL ${ttl}
 SETTINGS ${settingsOf(settings).join(', ')}`
 

@@ -10,29 +10,25 @@
  * All expire by themselves. ClickHouse drops whole parts then, which costs nothing, so rows stay a few hours longer
  * than they must.
  */
-import { deciderNumbers, decisionNumbers, sourceNumbers, typeNumbers } from '../../wire/decision-rows.js'
+
+import { enumType, tableColumn, word } from '../../wire/blocks/row-columns.js'
+import { decisionColumns } from '../../wire/decision-rows.js'
 import type { Clickhouse } from '../clickhouse/clickhouse.js'
 import { deliveriesTable, deliveryCountsFeed, deliveryTables } from './delivery-tables.js'
+import { columnSql } from './log-columns.js'
 import {
   applyBounds,
-  countsExpiry,
   createTable,
-  deltas,
-  enumOf,
-  expiring,
-  expiry,
   type LogBounds,
   type LogTable,
-  listed,
-  mergingRows,
-  milliseconds,
-  narrowed,
-  packed,
-  word,
+  minuteColumn,
+  rowsTable,
+  sumsTable,
 } from './log-table.js'
 
 export const decisionsTable = 'decisions'
 export const countsTable = 'decision_counts'
+export const decisionSums = ['allow', 'block', 'deny', 'bytes_in', 'bytes_out'] as const
 
 /** What counts are grouped by; `none`, `asked`: all records, all questions of the account. */
 const dimensionNumbers = {
@@ -47,45 +43,7 @@ const dimensionNumbers = {
   asked_country: 8,
   asked_rule: 9,
 }
-const dimensionColumn = enumOf(dimensionNumbers)
-
-/** Name, type and codec, in the order of the rows' values. */
-const decisionColumns = [
-  ['account_id', word, packed],
-  ['time', milliseconds, deltas],
-  ['record_id', 'String', packed],
-  ['type', enumOf(typeNumbers), packed],
-  ['edge_id', word, packed],
-  ['route_id', word, packed],
-  ['server_name', word, packed],
-  ['server_port', 'UInt16', packed],
-  ['client_ip', 'IPv6', packed],
-  ['country', word, packed],
-  ['asn', 'UInt32', packed],
-  ['decision', enumOf(decisionNumbers), packed],
-  ['decided_by', enumOf(deciderNumbers), packed],
-  ['decided_by_id', word, packed],
-  ['policy', word, packed],
-  ['rule_id', word, packed],
-  ['revision', 'UInt64', deltas],
-  ['bytes_in', 'UInt64', narrowed],
-  ['bytes_out', 'UInt64', narrowed],
-  ['sequence', 'UInt64', deltas],
-  ['line', 'UInt32', deltas],
-] as const
-
-/** Tables and blocks of earlier versions do not have them. */
-const requestColumns = [
-  ['method', word, packed],
-  ['path', 'String', packed],
-  ['status', word, packed],
-] as const
-
-/** Blocks of rows about records do not have them. */
-const askedColumns = [
-  ['source', `${enumOf(sourceNumbers)} DEFAULT 'record'`, packed],
-  ['weight', 'UInt32 DEFAULT 1', packed],
-] as const
+const dimensionColumn = tableColumn('dimension', enumType(dimensionNumbers), 'packed')
 
 /**
  * The client as a number that a search reads in a fifth of the time of `client_ip`: an IPv4 address, or the upper half
@@ -97,50 +55,40 @@ export const clientKeyOf = (address: string): string => {
 }
 
 /** ClickHouse computes it from the values of a row. */
-const clientKeyColumn = ['client_key', `UInt64 MATERIALIZED ${clientKeyOf('client_ip')}`, 'CODEC(T64, LZ4)']
-
-const sums = ['allow', 'block', 'deny', 'bytes_in', 'bytes_out'] as const
-
-/** Its name in the query shows that a feed is not that of an earlier version. */
-const groups = 'weighted_groups'
+const clientKeyColumn = {
+  name: 'client_key',
+  type: `UInt64 MATERIALIZED ${clientKeyOf('client_ip')}`,
+  codec: 'CODEC(T64, LZ4)',
+}
 
 /** A bloom filter that is wrong for one granule of twenty: five bits per value, and a lookup reads little. */
 const indexOf = (column: string): string =>
   `INDEX by_${column} ${column} TYPE bloom_filter(0.05) GRANULARITY 4`
 
+const { accountId, recordId, edgeId } = decisionColumns
+
+const rows = {
+  name: decisionsTable,
+  columns: [...Object.values(decisionColumns), clientKeyColumn],
+  indices: [recordId, edgeId].map(({ name }) => indexOf(name)),
+  order: 'account_id, time, sequence, line',
+}
+
+const sums = {
+  name: countsTable,
+  columns: [accountId, dimensionColumn, minuteColumn, word('value')],
+  sums: decisionSums,
+  order: 'account_id, dimension, minute, value',
+}
+
 const tables = (bounds: LogBounds): LogTable[] => [
-  {
-    name: decisionsTable,
-    columns: listed([
-      ...decisionColumns,
-      ...requestColumns,
-      ...askedColumns,
-      clientKeyColumn,
-      ...['record_id', 'edge_id'].map((column) => [indexOf(column)]),
-    ]),
-    engine: `MergeTree
-PARTITION BY toStartOfInterval(time, INTERVAL 4 HOUR)
-ORDER BY (account_id, time, sequence, line)`,
-    ttl: expiry('toDateTime(time)', bounds.retentionMs),
-    settings: { ...expiring, ...mergingRows(bounds) },
-  },
-  {
-    name: countsTable,
-    columns: listed([
-      ['account_id', word, packed],
-      ['dimension', dimensionColumn, packed],
-      ['minute', "DateTime('UTC')", deltas],
-      ['value', word, packed],
-      ...sums.map((name) => [name, 'UInt64', narrowed]),
-    ]),
-    engine: `SummingMergeTree((${sums.join(', ')}))
-PARTITION BY toDate(minute)
-ORDER BY (account_id, dimension, minute, value)`,
-    ttl: countsExpiry(bounds),
-    settings: expiring,
-  },
+  rowsTable(rows, bounds),
+  sumsTable(sums, bounds),
   ...deliveryTables(bounds),
 ]
+
+/** Its name in the query shows that a feed is not that of an earlier version. */
+const groups = 'weighted_groups'
 
 /** What a row counts for: dimension and value. */
 function pairsOf(all: string, prefix: string): string {
@@ -154,7 +102,7 @@ function pairsOf(all: string, prefix: string): string {
  * hashed once and not once per dimension. Columns are named with their table, because sums have the same names.
  */
 const countsQuery = `SELECT account_id, pair.1 AS dimension, minute, pair.2 AS value,
-  ${sums.map((name) => `sum(${groups}.${name}) AS ${name}`).join(', ')}
+  ${decisionSums.map((name) => `sum(${groups}.${name}) AS ${name}`).join(', ')}
 FROM (
   SELECT account_id, toStartOfMinute(time) AS minute, edge_id, policy, country, rule_id, source,
     sumIf(weight, decision = 'allow') AS allow, sumIf(weight, decision = 'block') AS block,
@@ -201,16 +149,16 @@ WHERE database = currentDatabase() AND table IN ('${decisionsTable}', '${countsT
   )
   const typeOf = (table: string, name: string) =>
     found.find((column) => column.table === table && column.name === name)?.type
-  const missing = [...requestColumns, ...askedColumns, clientKeyColumn].filter(
-    ([name]) => typeOf(decisionsTable, name!) === undefined,
-  )
+  const later = Object.values(decisionColumns).filter(({ absent }) => absent !== undefined)
+  const missing = [...later, clientKeyColumn].filter(({ name }) => typeOf(decisionsTable, name) === undefined)
   if (missing.length > 0)
     await clickhouse.command(
-      `ALTER TABLE ${decisionsTable} ${missing.map((column) => `ADD COLUMN IF NOT EXISTS ${column.join(' ')}`).join(', ')},
+      `ALTER TABLE ${decisionsTable} ${missing.map((column) => `ADD COLUMN IF NOT EXISTS ${columnSql(column)}`).join(', ')},
 DROP INDEX IF EXISTS by_client_ip`,
     )
-  if (typeOf(countsTable, 'dimension') !== dimensionColumn)
-    await clickhouse.command(`ALTER TABLE ${countsTable} MODIFY COLUMN dimension ${dimensionColumn}`)
+  const { name, type } = dimensionColumn
+  if (typeOf(countsTable, name) !== type)
+    await clickhouse.command(`ALTER TABLE ${countsTable} MODIFY COLUMN ${name} ${type}`)
 }
 
 interface Part {

@@ -3,25 +3,17 @@
  * ClickHouse stores as it is. Blocks cost less than rows on the way, because texts that repeat are written and looked up
  * once.
  */
-import {
-  AddressColumn,
-  type Column,
-  NumberColumn,
-  TextColumn,
-  type Texts,
-  TimeColumn,
-  Uint32sColumn,
-  WordColumn,
-} from './columns.js'
-import { lengthBytesMax, writeCount, writeText } from './encode.js'
+import { lengthBytesMax, writeCount, writeText } from '../encode.js'
+import type { Column, Texts } from './columns.js'
+import type { OpenColumns, RowColumns } from './row-columns.js'
 
 /** A block is full when it has this many rows, or this many bytes of texts. */
 export const decisionBatchRows = 4096
 export const decisionBatchBytes = 256 * 1024
 
 /**
- * A kind of row extends it by its columns, and by a method that adds a value to each of them and then ends the row.
- * Columns have the names that they have in the table; their order is free.
+ * A kind of row extends it by a method that adds a value to each of its columns and then ends the row. A reader expects
+ * the columns in the order of their declaration.
  */
 export class BlockWriter {
   readonly #columns: { readonly name: string; readonly column: Column }[] = []
@@ -59,33 +51,13 @@ export class BlockWriter {
     this.#rows += 1
   }
 
-  protected number(name: string): NumberColumn {
-    return this.#add(name, new NumberColumn(decisionBatchRows))
-  }
-
-  protected time(name: string): TimeColumn {
-    return this.#add(name, new TimeColumn(decisionBatchRows))
-  }
-
-  protected uint32s(name: string): Uint32sColumn {
-    return this.#add(name, new Uint32sColumn(decisionBatchRows, this.#texts))
-  }
-
-  protected address(name: string): AddressColumn {
-    return this.#add(name, new AddressColumn(decisionBatchRows))
-  }
-
-  protected text(name: string): TextColumn {
-    return this.#add(name, new TextColumn(this.#texts))
-  }
-
-  protected word(name: string): WordColumn {
-    return this.#add(name, new WordColumn(decisionBatchRows, this.#texts))
-  }
-
-  #add<Kind extends Column>(name: string, column: Kind): Kind {
-    this.#columns.push({ name, column })
-    return column
+  protected open<Columns extends RowColumns>(columns: Columns): OpenColumns<Columns> {
+    const opened = Object.entries(columns).map(([member, { name, open }]) => {
+      const column = open(decisionBatchRows, this.#texts)
+      this.#columns.push({ name, column })
+      return [member, column]
+    })
+    return Object.fromEntries(opened)
   }
 }
 

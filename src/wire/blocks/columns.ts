@@ -1,21 +1,15 @@
-/** Columns of a block (`block-writer.ts`). */
-import type { Address } from '../core/address/ip.js'
-import { bytesPerChar, lengthBytesMax, writeArray, writeText, writeUint64, writeUint64s } from './encode.js'
+/** Columns of numbers, times and addresses, and of lists of numbers, of a block (`block-writer.ts`). */
+import type { Address } from '../../core/address/ip.js'
+import { writeArray, writeUint64s } from '../encode.js'
 
 const twoTo32 = 2 ** 32
 const wordsPerAddress = 4
 /** The third word of an IPv4-mapped address. */
 const mappedIpv4 = 0xffff
-/** The only version of the layout of `LowCardinality` columns. */
-const dictionaryVersion = 1
-/** Flags of a dictionary: its words follow, and it replaces the one before. */
-const ownDictionary = (1 << 9) | (1 << 10)
-/** A dictionary of more words has indices of two bytes. */
-const shortDictionaryWords = 256
 /** As ClickHouse names it. */
 export const timeType = "DateTime64(3, 'UTC')"
 /** Columns without a fixed width begin with this room, and grow. */
-const bytesAtFirst = 4096
+export const bytesAtFirst = 4096
 
 /** The values of one column, a value per row. */
 export interface Column {
@@ -76,6 +70,35 @@ export class NumberColumn implements Column {
   clear(): void {
     this.#rows = 0
     this.#max = 0
+  }
+}
+
+/** Words of an enumeration, as their numbers: from 0 to 127. */
+export class EnumColumn<Word extends string> implements Column {
+  readonly type = 'UInt8'
+  readonly #numbers: Readonly<Record<Word, number>>
+  readonly #values: Uint8Array
+  #rows = 0
+
+  constructor(rowsMax: number, numbers: Readonly<Record<Word, number>>) {
+    this.#values = new Uint8Array(rowsMax)
+    this.#numbers = numbers
+  }
+
+  add(word: Word): void {
+    this.#values[this.#rows++] = this.#numbers[word]
+  }
+
+  get byteLength(): number {
+    return this.#rows
+  }
+
+  write(bytes: Buffer, start: number): number {
+    return writeArray(bytes, start, this.#values.subarray(0, this.#rows))
+  }
+
+  clear(): void {
+    this.#rows = 0
   }
 }
 
@@ -192,103 +215,6 @@ export class Uint32sColumn implements Column {
 
   clear(): void {
     this.#length = 0
-    this.#rows = 0
-  }
-}
-
-/** Texts that differ from row to row. */
-export class TextColumn implements Column {
-  readonly type = 'String'
-  readonly #texts: Texts
-  #bytes = Buffer.allocUnsafe(bytesAtFirst)
-  #length = 0
-
-  constructor(texts: Texts) {
-    this.#texts = texts
-  }
-
-  add(value: string): void {
-    const needed = this.#length + lengthBytesMax + value.length * bytesPerChar
-    if (needed > this.#bytes.length) this.#grow(needed)
-    const end = writeText(this.#bytes, this.#length, value)
-    this.#texts.bytes += end - this.#length
-    this.#length = end
-  }
-
-  #grow(needed: number): void {
-    const larger = Buffer.allocUnsafe(Math.max(needed, this.#bytes.length * 2))
-    this.#bytes.copy(larger, 0, 0, this.#length)
-    this.#bytes = larger
-  }
-
-  get byteLength(): number {
-    return this.#length
-  }
-
-  write(bytes: Buffer, start: number): number {
-    this.#bytes.copy(bytes, start, 0, this.#length)
-    return start + this.#length
-  }
-
-  clear(): void {
-    this.#length = 0
-  }
-}
-
-/** Texts that repeat: each is written once, and its number in each row. */
-export class WordColumn implements Column {
-  readonly type = 'LowCardinality(String)'
-  readonly #numbers: Uint16Array
-  readonly #words: TextColumn
-  readonly #numberOf = new Map<string, number>()
-  #last = ''
-  #lastNumber = -1
-  #rows = 0
-
-  /** `rowsMax`: at most 65,536. */
-  constructor(rowsMax: number, texts: Texts) {
-    this.#numbers = new Uint16Array(rowsMax)
-    this.#words = new TextColumn(texts)
-  }
-
-  add(word: string): void {
-    if (word !== this.#last || this.#lastNumber < 0) {
-      this.#lastNumber = this.#numberOf.get(word) ?? this.#new(word)
-      this.#last = word
-    }
-    this.#numbers[this.#rows++] = this.#lastNumber
-  }
-
-  #new(word: string): number {
-    const number = this.#numberOf.size
-    this.#numberOf.set(word, number)
-    this.#words.add(word)
-    return number
-  }
-
-  get #bytesPerNumber(): number {
-    return this.#numberOf.size <= shortDictionaryWords ? 1 : 2
-  }
-
-  get byteLength(): number {
-    return 4 * 8 + this.#words.byteLength + this.#rows * this.#bytesPerNumber
-  }
-
-  write(bytes: Buffer, start: number): number {
-    const width = this.#bytesPerNumber
-    let end = writeUint64(bytes, start, dictionaryVersion)
-    end = writeUint64(bytes, end, ownDictionary | (width - 1))
-    end = writeUint64(bytes, end, this.#numberOf.size)
-    end = this.#words.write(bytes, end)
-    end = writeUint64(bytes, end, this.#rows)
-    const numbers = this.#numbers.subarray(0, this.#rows)
-    return writeArray(bytes, end, width === 1 ? new Uint8Array(numbers) : numbers)
-  }
-
-  clear(): void {
-    this.#numberOf.clear()
-    this.#words.clear()
-    this.#lastNumber = -1
     this.#rows = 0
   }
 }

@@ -1,7 +1,6 @@
-/** Reads blocks that `columns.ts` writes: column by column, in the order in which they were written. */
-
-import { formatAddress } from '../core/address/ip.js'
-import { bufferOf } from '../core/bytes.js'
+/** Reads blocks that `block-writer.ts` writes: column by column, in the order in which they were written. */
+import { formatAddress } from '../../core/address/ip.js'
+import { bufferOf } from '../../core/bytes.js'
 import { timeType } from './columns.js'
 
 const twoTo32 = 2 ** 32
@@ -16,19 +15,25 @@ type ValueIn<Value> = (row: number) => Value
 /** All methods throw a `RangeError` for bytes that are no such block. */
 export class BlockReader {
   readonly rows: number
-  readonly columns: number
   readonly #bytes: Buffer
+  #columnsLeft: number
   #position = 0
 
-  /** `columns`: how many a block may have. */
-  constructor(bytes: Uint8Array, ...columns: readonly number[]) {
+  constructor(bytes: Uint8Array) {
     this.#bytes = bufferOf(bytes)
-    this.columns = this.#count()
-    if (!columns.includes(this.columns))
-      throw new RangeError(`A block has ${this.columns} columns instead of ${columns.join(' or ')}.`)
+    this.#columnsLeft = this.#count()
     this.rows = this.#count()
     // Every column has a byte per row, so a larger number never reserves memory.
     if (this.rows > this.#bytes.length) throw new RangeError(`A block of ${this.rows} rows is cut off.`)
+  }
+
+  /** Is it the next column? */
+  isNext(name: string): boolean {
+    if (this.#columnsLeft === 0) return false
+    const start = this.#position
+    const found = this.#text()
+    this.#position = start
+    return found === name
   }
 
   number(name: string): ValueIn<number> {
@@ -120,6 +125,7 @@ export class BlockReader {
 
   /** All columns were read. */
   end(): void {
+    if (this.#columnsLeft > 0) throw new RangeError(`A block has ${this.#columnsLeft} more columns.`)
     const rest = this.#bytes.length - this.#position
     if (rest > 0) throw new RangeError(`${rest} bytes follow a block.`)
   }
@@ -135,6 +141,8 @@ export class BlockReader {
 
   /** The type of the next column. */
   #begin(name: string, type?: string): string {
+    if (this.#columnsLeft === 0) throw new RangeError(`A block has no column ${name}.`)
+    this.#columnsLeft -= 1
     const [foundName, foundType] = [this.#text(), this.#text()]
     if (foundName !== name) throw new RangeError(`A block has the column ${foundName} instead of ${name}.`)
     if (type !== undefined && foundType !== type)
