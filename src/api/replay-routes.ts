@@ -1,21 +1,13 @@
 /** Routes of replays: begin one for a destination, list, get, cancel. */
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { now } from '../core/clock.js'
-import { badRequest, notFound, shown, WeirError } from '../core/errors.js'
+import { badRequest, shown, WeirError } from '../core/errors.js'
 import { listed, pluralOf } from '../core/text/plural.js'
 import { trafficEvents } from '../event/catalog.js'
 import { checkSource, wholeKinds } from '../event/check-source.js'
 import { checkNames } from '../http/body/input.js'
 import { checkOf, schemaRefusal } from '../http/body/schema-faults.js'
-import {
-  type ApiContext,
-  pathParams,
-  queryOf,
-  readable,
-  requestBody,
-  rowAt,
-  sendJson,
-} from '../http/context.js'
+import { type ApiContext, queryOf, readable, requestBody, rowAt, sendJson } from '../http/context.js'
 import { pastTime } from '../http/lists/past-time.js'
 import { exampleLinks } from '../http/openapi/examples.js'
 import {
@@ -39,6 +31,7 @@ import {
   replaySchema,
 } from '../shape/replay.js'
 import type { StoredReplay } from '../wire/replays.js'
+import { registerJob } from './job-routes.js'
 
 const destination = anyResource(eventDestination)
 const tag = pluralOf(destination.title)
@@ -84,7 +77,19 @@ export function registerReplays(app: FastifyInstance, context: ApiContext, repla
       next_page_uri: null,
     })
   })
-  registerSingle(app, context, replays)
+  registerJob(app, {
+    name: 'replay',
+    path: replaysPath,
+    tag,
+    schema: replaySchema,
+    texts: {
+      get: 'Get a replay: its progress',
+      cancel: 'Events that are already under way are still sent. A replay that has ended stays as it is.',
+    },
+    get: (accountId, id) => replays.get(accountId, id),
+    cancel: (accountId, id) => replays.cancel(accountId, id),
+    shown: (replay) => shownReplay(context, replay),
+  })
 }
 
 const replaysListedMax = 100
@@ -94,39 +99,6 @@ const page = shownBy(listSchema('replays', replaySchema, 'ReplayList'), {
   uri: exampleLinks.uri(replaysPath),
   next_page_uri: null,
 })
-
-function registerSingle(app: FastifyInstance, context: ApiContext, replays: Replays): void {
-  const path = `${replaysPath}/:id`
-  const idOf = (request: FastifyRequest): string => pathParams(request)['id'] ?? ''
-  const unknown = (id: string) => notFound(`There is no replay ${shown(id)}, or it was a week ago.`)
-  const texts = { tag, path }
-  const get = describe({
-    ...texts,
-    operationId: 'get_replay',
-    summary: 'Get a replay: its progress',
-    success: [200, replaySchema],
-  })
-  app.get(path, get, async (request, reply) => {
-    queryOf(request)
-    const id = idOf(request)
-    const replay = await replays.get(request.caller.accountId, id)
-    if (replay === undefined) throw unknown(id)
-    return sendJson(reply, shownReplay(context, replay))
-  })
-  const cancel = describe({
-    ...texts,
-    operationId: 'cancel_replay',
-    summary: 'Cancel a replay',
-    description: 'Events that are already under way are still sent. A replay that has ended stays as it is.',
-    success: [204],
-  })
-  app.delete(path, cancel, async (request, reply) => {
-    queryOf(request)
-    const id = idOf(request)
-    if ((await replays.cancel(request.caller.accountId, id)) === undefined) throw unknown(id)
-    return reply.status(204).send()
-  })
-}
 
 function shownReplay({ presenter }: ApiContext, replay: StoredReplay): Replay {
   const { account_id, stream, first, last, done, open_until: _, subscription_id = null, ...rest } = replay

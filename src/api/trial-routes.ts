@@ -4,11 +4,11 @@
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { now } from '../core/clock.js'
-import { badRequest, notFound, shown } from '../core/errors.js'
+import { badRequest, shown } from '../core/errors.js'
 import { type TSchema, Type } from '../core/schema.js'
 import { article, asInPart, createValues, moduleValue, updateValues } from '../http/body/input.js'
 import { whileKeyLasts } from '../http/caller/caller.js'
-import { pathParams, queryOf, readable, requestBody, rowAt, sendJson } from '../http/context.js'
+import { queryOf, readable, requestBody, rowAt } from '../http/context.js'
 import { changesExample, createExample, moduleExample } from '../http/openapi/examples.js'
 import {
   createSchema,
@@ -28,6 +28,7 @@ import { resources } from '../resource/registry.js'
 import { trialSchema } from '../shape/trial.js'
 import type { Plan } from '../store/plan.js'
 import type { WriteResult } from '../write/writes.js'
+import { registerJob } from './job-routes.js'
 import { answerTrial, openJob, rangeSince, shownTrial, sinceParameter } from './trial-requests.js'
 import type { WriteContext } from './write-context.js'
 
@@ -100,7 +101,16 @@ export function registerTrials(app: FastifyInstance, context: WriteContext, tria
     body: shownBy(createSchema(subscription, 'EventSubscriptionCreate'), createExample(subscription)),
   }
   register(`${subscription.path}/try`, draftedSubscription, draftOfSubscription(context, subscription))
-  registerResults(app, context, trials)
+  registerJob(app, {
+    name: 'trial',
+    path: trialsPath,
+    tag: trialsTag.name,
+    schema: trialSchema,
+    texts: { get: 'Get a trial: its progress and result', cancel: 'A trial that has ended stays as it is.' },
+    get: (accountId, id) => trials.get(accountId, id),
+    cancel: (accountId, id) => trials.cancel(accountId, id),
+    shown: (trial) => shownTrial(context, trial),
+  })
 }
 
 const draftOfModule =
@@ -148,37 +158,3 @@ const draftOfSubscription =
       now(),
     ),
   })
-
-function registerResults(app: FastifyInstance, context: WriteContext, trials: Trials): void {
-  const path = `${trialsPath}/:id`
-  const idOf = (request: FastifyRequest): string => pathParams(request)['id'] ?? ''
-  const unknown = (id: string) => notFound(`There is no trial ${shown(id)}, or it was an hour ago.`)
-  const get = describe({
-    operationId: 'get_trial',
-    summary: 'Get a trial: its progress and result',
-    tag: trialsTag.name,
-    path,
-    success: [200, trialSchema],
-  })
-  app.get(path, get, async (request, reply) => {
-    queryOf(request)
-    const id = idOf(request)
-    const trial = await trials.get(request.caller.accountId, id)
-    if (trial === undefined) throw unknown(id)
-    return sendJson(reply, shownTrial(context, trial))
-  })
-  const cancel = describe({
-    operationId: 'cancel_trial',
-    summary: 'Cancel a trial',
-    description: 'A trial that has ended stays as it is.',
-    tag: trialsTag.name,
-    path,
-    success: [204],
-  })
-  app.delete(path, cancel, async (request, reply) => {
-    queryOf(request)
-    const id = idOf(request)
-    if ((await trials.cancel(request.caller.accountId, id)) === undefined) throw unknown(id)
-    return reply.status(204).send()
-  })
-}

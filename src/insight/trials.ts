@@ -10,15 +10,15 @@
 import { jsonOf } from '../core/bytes.js'
 import { every, isoMillis, now, type Timer } from '../core/clock.js'
 import { messageOf, WeirError } from '../core/errors.js'
-import { isId, newId } from '../core/ids.js'
+import { newId } from '../core/ids.js'
 import { trialProgressMs } from '../core/limits.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import type { IpRule } from '../evaluate/policy-source.js'
-import type { Bucket } from '../nats/bucket.js'
 import type { Nats } from '../nats/nats.js'
 import { type Trial, trialIdPrefix } from '../shape/trial.js'
 import type { TrialJob } from '../trial/trial-child.js'
 import type { RunningTrial, StartTrial } from '../trial/trial-process.js'
+import { endedJob, type JobBucket, type JobKind, openJobBucket } from '../wire/job-bucket.js'
 import { trialsBucket } from '../wire/names.js'
 
 /** Trials at the same time in one API process. An account has one at a time in the whole deployment. */
@@ -43,9 +43,7 @@ export interface TrialRequest {
 }
 
 interface TrialsOptions {
-  readonly bucket: Pick<Bucket, 'get' | 'replace'>
-  /** Makes the bucket again if NATS has lost it. */
-  readonly ensureBucket: () => Promise<unknown>
+  readonly jobs: JobBucket<HeldTrial>
   readonly start: StartTrial
   /** Records are kept for so long. */
   readonly retentionMs: number
@@ -53,35 +51,34 @@ interface TrialsOptions {
 }
 
 /** As it is in the bucket. */
-interface Entry {
-  readonly trial: StoredTrial
+interface HeldTrial extends StoredTrial {
   /** When its API wrote it last. */
   readonly writtenMs: number
 }
 
-/** What a draft removes is named, up to so many parts: an IP policy has up to 100,000 rules. */
+/** The parts that a draft removes are named, up to so many: an IP policy has up to 100,000 rules. */
 const removesMax = 100
 
-/** A client waits for the answer. */
-const patienceMs = 5_000
+export const trialJobs: JobKind<HeldTrial> = {
+  name: 'trial',
+  idPrefix: trialIdPrefix,
+  bucket: trialsBucket,
+  bytesMax: trialsBytesMax,
+  ageMaxMs: trialAgeMaxMs,
+  encode: ({ writtenMs, ...trial }) => JSON.stringify({ trial, writtenMs }),
+  decode: (bytes) => {
+    const { trial, writtenMs } = jsonOf<{ trial: StoredTrial; writtenMs: number }>(bytes)
+    return { ...trial, writtenMs }
+  },
+}
 
-/** `bytesMax`: of any small bucket. */
-export const openTrialsBucket = (nats: Nats, bytesMax: number): Promise<Bucket> =>
-  nats.openBucket(trialsBucket, Math.min(bytesMax, trialsBytesMax), { patienceMs, ageMaxMs: trialAgeMaxMs })
-
-interface OpenTrialsOptions extends Pick<TrialsOptions, 'start' | 'retentionMs' | 'occurrences'> {
+interface OpenTrialsOptions extends Omit<TrialsOptions, 'jobs'> {
   readonly nats: Nats
   readonly bucketBytesMax: number
 }
 
-export async function openTrials({ nats, bucketBytesMax, ...options }: OpenTrialsOptions): Promise<Trials> {
-  const ensureBucket = () => openTrialsBucket(nats, bucketBytesMax)
-  return new Trials({ ...options, bucket: await ensureBucket(), ensureBucket })
-}
-
-const keyOf = (accountId: string, id: string): string => `trial.${accountId}.${id}`
-
-const entryJson = (trial: StoredTrial): string => JSON.stringify({ trial, writtenMs: now() } satisfies Entry)
+export const openTrials = async ({ nats, bucketBytesMax, ...options }: OpenTrialsOptions): Promise<Trials> =>
+  new Trials({ ...options, jobs: await openJobBucket(nats, trialJobs, bucketBytesMax) })
 
 export class Trials {
   readonly #options: TrialsOptions
@@ -108,15 +105,14 @@ export class Trials {
   }
 
   async #start({ draftOf, job, removes, rules }: TrialRequest): Promise<StoredTrial> {
-    const { bucket, ensureBucket, start, occurrences } = this.#options
+    const { jobs, start, occurrences } = this.#options
     const { accountId } = job
-    await ensureBucket()
+    await jobs.ensure()
     const trial = newTrial(draftOf, job, removes)
     await this.#beLatest(accountId, trial.id)
-    const key = keyOf(accountId, trial.id)
-    const revision = await bucket.replace(key, entryJson(trial), 0)
-    if (revision === undefined) throw new Error(`The key ${key} was written before.`)
-    const followed = new FollowedTrial({ bucket, key, trial, revision })
+    if (!(await jobs.create(accountId, held(trial))))
+      throw new Error(`The trial ${trial.id} was written before.`)
+    const followed = new FollowedTrial(jobs, accountId, trial)
     this.#followed.set(trial.id, followed)
     void followed
       .follow((progressed) => start(job, rules, progressed))
@@ -130,7 +126,7 @@ export class Trials {
 
   /** Refuses a second trial of the account. */
   async #beLatest(accountId: string, id: string): Promise<void> {
-    const { bucket } = this.#options
+    const { bucket } = this.#options.jobs
     const key = `latest.${accountId}`
     const latest = await bucket.get(key)
     const before = latest?.value && (await this.get(accountId, Buffer.from(latest.value).toString()))
@@ -139,23 +135,18 @@ export class Trials {
     throw tooMany('A trial of the account is running: wait for its end, or cancel it.')
   }
 
-  /** Undefined if the account has no such trial, or its time is over. */
+  /** Undefined if the account has no such trial, or it has expired. */
   async get(accountId: string, id: string): Promise<StoredTrial | undefined> {
-    return (await readEntry(this.#options.bucket, accountId, id))?.trial
+    return shown(await this.#options.jobs.get(accountId, id))
   }
 
-  /** The trial after it: one that had ended is as it was. */
+  /** Resolves with the trial: one that had ended is unchanged. */
   async cancel(accountId: string, id: string): Promise<StoredTrial | undefined> {
-    const { bucket } = this.#options
-    for (;;) {
-      const found = await readEntry(bucket, accountId, id)
-      if (found === undefined || found.trial.state !== 'running') return found?.trial
-      const cancelled = ended(found.trial, { state: 'cancelled' })
-      if ((await bucket.replace(keyOf(accountId, id), entryJson(cancelled), found.revision)) === undefined)
-        continue
-      this.#followed.get(id)?.end()
-      return cancelled
-    }
+    const cancelled = await this.#options.jobs.change(accountId, id, (running) =>
+      isLost(running) ? running : endedJob(running, { state: 'cancelled' }),
+    )
+    if (cancelled?.state === 'cancelled') this.#followed.get(id)?.end()
+    return shown(cancelled)
   }
 
   /** Ends the processes. */
@@ -190,55 +181,35 @@ function newTrial(
   }
 }
 
-const ended = (trial: StoredTrial, changes: Partial<StoredTrial>): StoredTrial => ({
-  ...trial,
-  ended_at: isoMillis(now()),
-  ...changes,
-})
+const held = (trial: StoredTrial): HeldTrial => ({ ...trial, writtenMs: now() })
 
-async function readEntry(
-  bucket: TrialsOptions['bucket'],
-  accountId: string,
-  id: string,
-): Promise<{ trial: StoredTrial; revision: number } | undefined> {
-  if (!isId(trialIdPrefix, id)) return undefined
-  const entry = await bucket.get(keyOf(accountId, id))
-  if (entry?.value === undefined) return undefined
-  const { trial, writtenMs } = jsonOf<Entry>(entry.value)
-  const { revision } = entry
-  if (trial.state !== 'running' || now() - writtenMs < trialSilentMs) return { trial, revision }
-  return {
-    trial: ended(trial, {
-      state: 'failed',
-      error: 'It was lost: the API process that ran it has ended, or NATS was away.',
-    }),
-    revision,
-  }
-}
+const isLost = ({ state, writtenMs }: HeldTrial): boolean =>
+  state === 'running' && now() - writtenMs >= trialSilentMs
 
-interface FollowedOptions {
-  readonly bucket: TrialsOptions['bucket']
-  readonly key: string
-  readonly trial: StoredTrial
-  readonly revision: number
+function shown(found: HeldTrial | undefined): StoredTrial | undefined {
+  if (found === undefined) return undefined
+  const { writtenMs: _, ...trial } = found
+  if (!isLost(found)) return trial
+  return endedJob(trial, {
+    state: 'failed',
+    error: 'It was lost: the API process that ran it has ended, or NATS was away.',
+  })
 }
 
 /** A trial of this process, kept up to date in the bucket. */
 class FollowedTrial {
-  readonly #bucket: TrialsOptions['bucket']
-  readonly #key: string
+  readonly #jobs: JobBucket<HeldTrial>
+  readonly #accountId: string
   #trial: StoredTrial
-  #revision: number
   #running: RunningTrial | undefined
   #stopReason: string | undefined
   #done: Promise<StoredTrial> | undefined
   #writing: Promise<void> = Promise.resolve()
 
-  constructor({ bucket, key, trial, revision }: FollowedOptions) {
-    this.#bucket = bucket
-    this.#key = key
+  constructor(jobs: JobBucket<HeldTrial>, accountId: string, trial: StoredTrial) {
+    this.#jobs = jobs
+    this.#accountId = accountId
     this.#trial = trial
-    this.#revision = revision
   }
 
   /** Resolves with the trial as it ended. */
@@ -250,7 +221,7 @@ class FollowedTrial {
     const report: Timer = every(trialProgressMs, () => this.#write())
     const finish = async (last: Partial<StoredTrial>): Promise<StoredTrial> => {
       report.stop()
-      if (this.#trial.state === 'running') this.#trial = ended(this.#trial, last)
+      if (this.#trial.state === 'running') this.#trial = endedJob(this.#trial, last)
       await this.#write()
       return this.#trial
     }
@@ -278,21 +249,12 @@ class FollowedTrial {
     return this.#writing
   }
 
+  /** A trial that is missing, or was cancelled, ends. */
   async #replace(): Promise<void> {
-    const revision = await this.#bucket.replace(this.#key, entryJson(this.#trial), this.#revision)
-    if (revision !== undefined) {
-      this.#revision = revision
-      return
-    }
-    // It was cancelled, or an earlier attempt was stored whose answer was lost.
-    const present = await this.#bucket.get(this.#key)
-    const stored = present?.value && jsonOf<Entry>(present.value).trial
-    if (present === undefined || stored === undefined || stored.state !== 'running') {
-      this.#trial = stored ?? ended(this.#trial, { state: 'cancelled' })
-      this.end()
-      return
-    }
-    this.#revision = present.revision
-    await this.#replace()
+    const stored = await this.#jobs.change(this.#accountId, this.#trial.id, () => held(this.#trial))
+    if (stored?.state === this.#trial.state) return
+    if (stored === undefined) this.#trial = endedJob(this.#trial, { state: 'cancelled' })
+    else this.#trial = shown(stored)!
+    this.end()
   }
 }

@@ -1,13 +1,13 @@
 /** Begins, shows and cancels replays; pipelines do them (`pipeline/replay-work.ts`). */
 import { isoMillis, now } from '../core/clock.js'
 import { conflict, unavailable, WeirError } from '../core/errors.js'
-import { isId, newId } from '../core/ids.js'
-import type { Bucket } from '../nats/bucket.js'
+import { newId } from '../core/ids.js'
 import type { Nats } from '../nats/nats.js'
 import { firstSince } from '../nats/stream-replay.js'
 import { streamIdentity } from '../nats/streams.js'
-import { recordsStream, recordsSubjects, replaysBucket } from '../wire/names.js'
-import { changeReplay, replayIdPrefix, replayIn, replayKey, type StoredReplay } from '../wire/replays.js'
+import { endedJob, type JobBucket, openJobBucket } from '../wire/job-bucket.js'
+import { recordsStream, recordsSubjects } from '../wire/names.js'
+import { replayIdPrefix, replayJobs, type StoredReplay } from '../wire/replays.js'
 
 /**
  * A pipeline may evaluate records without a new subscription for so long. A lost watch of the configuration is noticed
@@ -16,9 +16,6 @@ import { changeReplay, replayIdPrefix, replayIn, replayKey, type StoredReplay } 
 const replaySeamMs = 30_000
 /** Replays of a deployment that run at the same time. */
 const replaysAtOnceMax = 20
-/** A replay can be looked up for so long. */
-const replayAgeMaxMs = 7 * 24 * 60 * 60_000
-const replaysBytesMax = 8 * 1024 * 1024
 
 interface ReplayOrder {
   readonly accountId: string
@@ -39,31 +36,23 @@ interface SubscriptionStart extends Pick<ReplayOrder, 'accountId' | 'destination
 
 interface ReplaysOptions {
   readonly nats: Pick<Nats, 'streamInfo' | 'stored'>
-  readonly bucket: Bucket
-  /** Makes the bucket again if NATS has lost it. */
-  readonly ensureBucket: () => Promise<unknown>
+  readonly jobs: JobBucket<StoredReplay>
   /** Records are kept for so long. */
   readonly retentionMs: number
 }
 
-/** A client waits for the answer. */
-const patienceMs = 5_000
-
-/** `bucketBytesMax`: of any small bucket. */
-export async function openReplays({
-  nats,
-  bucketBytesMax,
-  retentionMs,
-}: {
+interface OpenReplaysOptions {
   readonly nats: Nats
   readonly bucketBytesMax: number
   readonly retentionMs: number
-}): Promise<Replays> {
-  const options = { patienceMs, ageMaxMs: replayAgeMaxMs }
-  const ensureBucket = () =>
-    nats.openBucket(replaysBucket, Math.min(bucketBytesMax, replaysBytesMax), options)
-  return new Replays({ nats, bucket: await ensureBucket(), ensureBucket, retentionMs })
 }
+
+export const openReplays = async ({
+  nats,
+  bucketBytesMax,
+  retentionMs,
+}: OpenReplaysOptions): Promise<Replays> =>
+  new Replays({ nats, jobs: await openJobBucket(nats, replayJobs, bucketBytesMax), retentionMs })
 
 export class Replays {
   readonly #options: ReplaysOptions
@@ -78,7 +67,6 @@ export class Replays {
 
   async start(order: ReplayOrder): Promise<StoredReplay> {
     const { accountId, destinationId, fromMs, toMs, filter, types, types_left_out } = order
-    const { bucket } = this.#options
     const running = await this.#running()
     const other = running.find(({ destination_id }) => destination_id === destinationId)
     if (other !== undefined)
@@ -101,14 +89,15 @@ export class Replays {
     }
     const stored =
       replay.first > replay.last ? { ...replay, state: 'done' as const, ended_at: replay.created_at } : replay
-    if ((await bucket.replace(replayKey(replay), JSON.stringify(stored), 0)) === undefined)
-      throw new Error(`The key ${replayKey(replay)} was written before.`)
+    if (!(await this.#options.jobs.create(accountId, stored)))
+      throw new Error(`The replay ${stored.id} was written before.`)
     return stored
   }
 
   async #running(): Promise<StoredReplay[]> {
-    await this.#options.ensureBucket()
-    return (await replaysIn(this.#options.bucket, '*')).filter(({ state }) => state === 'running')
+    const { jobs } = this.#options
+    await jobs.ensure()
+    return (await jobs.list()).filter(({ state }) => state === 'running')
   }
 
   // --- a subscription that starts in the past ---
@@ -124,10 +113,9 @@ export class Replays {
    */
   async startSubscription(start: SubscriptionStart): Promise<void> {
     const { id, accountId, subscriptionId, destinationId, fromMs } = start
-    const { bucket, ensureBucket } = this.#options
-    await ensureBucket()
-    const key = replayKey({ account_id: accountId, id })
-    if ((await bucket.get(key)) !== undefined) return
+    const { jobs } = this.#options
+    await jobs.ensure()
+    if ((await jobs.get(accountId, id)) !== undefined) return
     const nowMs = now()
     const openUntil = isoMillis(nowMs + replaySeamMs)
     const replay: StoredReplay = {
@@ -146,7 +134,7 @@ export class Replays {
       ...(await this.#messagesBetween(fromMs, nowMs)),
     }
     // Another process that carries out the same request may be first.
-    await bucket.replace(key, JSON.stringify(replay), 0)
+    await jobs.create(accountId, replay)
   }
 
   /** The messages of records that were stored from one time to the other, both included. */
@@ -165,36 +153,19 @@ export class Replays {
 
   /** Those of an account, newest first. */
   async list(accountId: string): Promise<StoredReplay[]> {
-    const replays = await replaysIn(this.#options.bucket, accountId)
+    const replays = await this.#options.jobs.list(accountId)
     return replays.toSorted((a, b) => (a.id < b.id ? 1 : -1))
   }
 
-  /** Undefined if the account has no such replay, or its time is over. */
-  async get(accountId: string, id: string): Promise<StoredReplay | undefined> {
-    if (!isId(replayIdPrefix, id)) return undefined
-    const entry = await this.#options.bucket.get(replayKey({ account_id: accountId, id }))
-    return entry && replayIn(entry)
+  /** Undefined if the account has no such replay, or it has expired. */
+  get(accountId: string, id: string): Promise<StoredReplay | undefined> {
+    return this.#options.jobs.get(accountId, id)
   }
 
-  /** The replay after it: one that had ended is as it was. */
-  async cancel(accountId: string, id: string): Promise<StoredReplay | undefined> {
-    if (!isId(replayIdPrefix, id)) return undefined
-    const cancelled = { state: 'cancelled', ended_at: isoMillis(now()) } as const
-    return changeReplay(this.#options.bucket, replayKey({ account_id: accountId, id }), (running) => ({
-      ...running,
-      ...cancelled,
-    }))
+  /** Resolves with the replay: one that had ended is unchanged. */
+  cancel(accountId: string, id: string): Promise<StoredReplay | undefined> {
+    return this.#options.jobs.change(accountId, id, (running) => endedJob(running, { state: 'cancelled' }))
   }
-}
-
-async function replaysIn(bucket: Bucket, accountId: string): Promise<StoredReplay[]> {
-  const replays: StoredReplay[] = []
-  for (const key of await bucket.keys(replayKey({ account_id: accountId, id: '*' }))) {
-    const entry = await bucket.get(key)
-    const replay = entry && replayIn(entry)
-    if (replay !== undefined) replays.push(replay)
-  }
-  return replays
 }
 
 function checkRoom(running: number, more: number): void {

@@ -2,24 +2,26 @@
  * Replays: recorded traffic is processed again for one destination, because someone asked for it. All pipelines follow
  * the bucket of replays, do each one together (`replay-run.ts`), and write how far it is.
  */
-import { isoMillis, now, sleep } from '../core/clock.js'
+import { now, sleep } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
-import { type Bucket, waitForBucket } from '../nats/bucket.js'
+import { waitForBucket } from '../nats/bucket.js'
 import { BucketFollower } from '../nats/bucket-follower.js'
 import { streamIdentity } from '../nats/streams.js'
 import { hasSubscription } from '../produce/replayed-sources.js'
+import { endedJob, JobBucket } from '../wire/job-bucket.js'
 import { recordsStream, replayConsumer, replaysBucket } from '../wire/names.js'
-import { changeReplay, replayIn, replayKey, type StoredReplay } from '../wire/replays.js'
+import { replayJobs, type StoredReplay } from '../wire/replays.js'
 import { endReplay, ReplayRun, type ReplayRunDeps } from './replay-run.js'
 
 const progressMs = 1_000
 
 interface ReplayDeps extends ReplayRunDeps {
-  readonly bucket: Bucket
+  readonly jobs: JobBucket<StoredReplay>
 }
 
 export async function openReplayWork(deps: ReplayRunDeps): Promise<Replays> {
-  const replays = new Replays({ ...deps, bucket: await waitForBucket(deps.nats, replaysBucket) })
+  const jobs = new JobBucket(replayJobs, await waitForBucket(deps.nats, replaysBucket))
+  const replays = new Replays({ ...deps, jobs })
   await replays.open()
   return replays
 }
@@ -34,10 +36,10 @@ class Replays {
 
   constructor(deps: ReplayDeps) {
     this.#deps = deps
-    this.#follower = new BucketFollower(deps.bucket, {
+    this.#follower = new BucketFollower(deps.jobs.bucket, {
       begin: () => ({
         entry: (entry) => {
-          const replay = replayIn(entry)
+          const replay = deps.jobs.read(entry)
           if (replay !== undefined) this.#adapt(replay)
         },
         current: () => {},
@@ -134,21 +136,21 @@ class RunningReplay {
 
   /** Writes how far all pipelines are; true if the replay has ended. */
   async #report(): Promise<boolean> {
-    const { nats, bucket, occurrences } = this.#deps
-    const { id, first, stream } = this.#replay
+    const { nats, jobs, occurrences } = this.#deps
+    const { id, account_id, first, stream } = this.#replay
     const records = await nats.streamInfo(recordsStream)
     const position = await nats.consumerInfo(recordsStream, replayConsumer(id))
     if (records === undefined) return false
     const change = (running: StoredReplay): StoredReplay => {
-      if (streamIdentity(records) !== stream) return ended(running, { state: 'failed', error: recreated })
+      if (streamIdentity(records) !== stream) return endedJob(running, { state: 'failed', error: recreated })
       if (position === undefined) return running
       const { ackFloor, unacknowledged } = position
       const done = Math.max(first - 1, ackFloor)
       if (running.open_until !== undefined) return stillOpen({ ...running, done }, records.state.last_seq)
       const isDone = ackFloor >= running.last || unacknowledged === 0
-      return isDone ? ended(running, { state: 'done', done: running.last }) : { ...running, done }
+      return isDone ? endedJob(running, { state: 'done', done: running.last }) : { ...running, done }
     }
-    const written = await changeReplay(bucket, replayKey(this.#replay), change)
+    const written = await jobs.change(account_id, id, change)
     if (written?.state === 'running') return false
     if (written !== undefined)
       occurrences.replayEnded({ replay: id, state: written.state, reason: written.error })
@@ -168,11 +170,5 @@ function stillOpen({ open_until, ...replay }: StoredReplay, lastSequence: number
   const isOpen = open_until !== undefined && now() < Date.parse(open_until)
   return isOpen ? { ...replay, last, open_until } : { ...replay, last }
 }
-
-const ended = (replay: StoredReplay, changes: Partial<StoredReplay>): StoredReplay => ({
-  ...replay,
-  ended_at: isoMillis(now()),
-  ...changes,
-})
 
 const recreated = 'The stream of records was recreated or restored while it was replayed.'

@@ -1,9 +1,10 @@
 /**
- * Replays, as they are in their bucket: `replay.<account>.<id>`. The API writes a replay when someone begins or cancels
- * it; pipelines do it together, and write how far they are. All write by compare-and-set.
+ * Replays, as they are in their bucket. The API writes a replay when someone begins or cancels it; pipelines do it
+ * together, and write how far they are.
  */
 import { jsonOf } from '../core/bytes.js'
-import type { Bucket, BucketEntry } from '../nats/bucket.js'
+import type { JobKind } from './job-bucket.js'
+import { replaysBucket } from './names.js'
 
 export const replayIdPrefix = 'rp_'
 
@@ -36,25 +37,12 @@ export interface StoredReplay {
   readonly done: number
 }
 
-export const replayKey = ({ account_id, id }: Pick<StoredReplay, 'account_id' | 'id'>): string =>
-  `replay.${account_id}.${id}`
-
-/** The replay of an entry; undefined for a deletion. */
-export const replayIn = ({ value }: BucketEntry): StoredReplay | undefined =>
-  value === undefined ? undefined : jsonOf<StoredReplay>(value)
-
-/** Changes a running replay; resolves with what is stored then, changed by this call or by another. */
-export async function changeReplay(
-  bucket: Pick<Bucket, 'get' | 'replace'>,
-  key: string,
-  change: (running: StoredReplay) => StoredReplay,
-): Promise<StoredReplay | undefined> {
-  for (;;) {
-    const entry = await bucket.get(key)
-    const present = entry && replayIn(entry)
-    if (entry === undefined || present?.state !== 'running') return present
-    const changed = change(present)
-    if (JSON.stringify(changed) === JSON.stringify(present)) return present
-    if ((await bucket.replace(key, JSON.stringify(changed), entry.revision)) !== undefined) return changed
-  }
+export const replayJobs: JobKind<StoredReplay> = {
+  name: 'replay',
+  idPrefix: replayIdPrefix,
+  bucket: replaysBucket,
+  bytesMax: 8 * 1024 * 1024,
+  ageMaxMs: 7 * 24 * 60 * 60_000,
+  encode: (replay) => JSON.stringify(replay),
+  decode: jsonOf,
 }

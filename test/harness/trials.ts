@@ -2,7 +2,7 @@
 
 import type { Occurrences } from '../../src/core/telemetry/occurrences.js'
 import { trafficEvents } from '../../src/event/catalog.js'
-import { openTrialsBucket, Trials } from '../../src/insight/trials.js'
+import { Trials, trialJobs } from '../../src/insight/trials.js'
 import type { Nats } from '../../src/nats/nats.js'
 import { replay } from '../../src/nats/stream-replay.js'
 import type { GeoDatabases } from '../../src/record/geo.js'
@@ -10,6 +10,7 @@ import { openExaminer } from '../../src/trial/examiner.js'
 import { runTrial } from '../../src/trial/trial.js'
 import type { StartTrial } from '../../src/trial/trial-process.js'
 import type { View } from '../../src/view/view.js'
+import { openJobBucket } from '../../src/wire/job-bucket.js'
 import { recordsStream, recordsSubjects } from '../../src/wire/names.js'
 
 interface TrialsOptions {
@@ -37,11 +38,8 @@ export const inThisProcess =
   }
 
 export async function openTrials(options: TrialsOptions, start = inThisProcess(options)): Promise<Trials> {
-  const ensureBucket = () => openTrialsBucket(options.nats, 1024 * 1024)
-  const bucket = await ensureBucket()
   return new Trials({
-    bucket,
-    ensureBucket,
+    jobs: await openJobBucket(options.nats, trialJobs, 1024 * 1024),
     start,
     retentionMs: 7 * 24 * 60 * 60_000,
     occurrences: options.occurrences,

@@ -1,8 +1,9 @@
 /** Replays: recorded traffic goes to one destination again, with the ids it had, and the books balance. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { JobBucket } from '../../src/wire/job-bucket.js'
 import { replaysBucket } from '../../src/wire/names.js'
-import { changeReplay, replayKey } from '../../src/wire/replays.js'
+import { replayJobs } from '../../src/wire/replays.js'
 import { refused } from '../harness/caller.js'
 import { total } from '../harness/metrics.js'
 import { metricsOf } from '../harness/pages.js'
@@ -120,10 +121,8 @@ t.test('a replay beside live traffic', async (t) => {
       // Its end is due half a minute after the subscription was created.
       const bucket = await nats.findBucket(replaysBucket)
       const past = { open_until: begun }
-      await changeReplay(bucket!, replayKey({ account_id: weir.accountId, id }), (replay) => ({
-        ...replay,
-        ...past,
-      }))
+      const jobs = new JobBucket(replayJobs, bucket!)
+      await jobs.change(weir.accountId, id, (replay) => ({ ...replay, ...past }))
       await until('it is done', async () => (await api.getReplay(id)).state === 'done')
       t.equal(of(await ids()), 3 * (100 + 25), 'nothing new has come')
       const balanced = async () => {
