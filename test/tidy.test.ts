@@ -388,6 +388,23 @@ t.test('an export has a user', (t) => {
   t.end()
 })
 
+t.test('no export is for tests alone', (t) => {
+  const used = new Set<string>()
+  for (const source of [...sources, ...filesBelow('config').map(read)]) {
+    for (const { from, names } of importsOf(source))
+      for (const name of from.startsWith('.') ? names : [])
+        used.add(`${target(source.file, from).replace(/^dist\//, '')} ${name}`)
+  }
+  for (const source of sources.filter(({ file }) => roomOf(file) !== 'client')) {
+    const { file, text } = source
+    for (const name of exportedNames(source)) {
+      const isUsedHere = [...withoutComments(text).matchAll(new RegExp(`\\b${name}\\b`, 'g'))].length > 1
+      t.ok(isUsedHere || used.has(`${file} ${name}`) || used.has(`${file} *`), `${file}: ${name}`)
+    }
+  }
+  t.end()
+})
+
 t.test('a small file with one importer has a reason to be a file', (t) => {
   const importers = new Map<string, Set<string>>()
   const onDemand = new Set<string>()

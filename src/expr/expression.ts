@@ -33,13 +33,6 @@ interface IndexableExpression<C> extends CompiledExpression<C> {
   readonly requirement: Requirement<C> | undefined
 }
 
-/** For an expression that is evaluated often. Never throws, however bad the text is. */
-export const compileExpression = <C>(
-  text: unknown,
-  scope: Scope<C>,
-): Result<CompiledExpression<C>, ExpressionProblem> =>
-  compileWith(text, scope, (tree, text) => compiledAs(tree, text, compileShape(tree)))
-
 /** For an expression that is one of many in a list. Never throws, however bad the text is. */
 export const compileToInstruction = <C>(
   text: unknown,
@@ -53,6 +46,7 @@ export const compileClosures = <C>(
 ): Result<CompiledExpression<C>, ExpressionProblem> =>
   compileWith(text, scope, (tree, text) => compiledAs(tree, text, compileTree(tree)))
 
+/** For a filter that is evaluated often, and that an index may pass over. Never throws, however bad the text is. */
 export const compileIndexable = <C>(
   text: unknown,
   scope: Scope<C>,

@@ -24,7 +24,7 @@ export interface ExpressionProblem {
   readonly position?: number
 }
 
-/** Thrown within the room, by the phase that finds the problem; `compileExpression` returns it as a value. */
+/** Thrown within the room, by the phase that finds the problem; the functions of `expression.ts` return it as a value. */
 export class Refusal extends Error {
   readonly problem: ExpressionProblem
 

@@ -6,8 +6,6 @@ const suffix = '01KAJ5T2Q8XN4RB6TZ5CDEFGHJ'
 /** Readers replace it with a real id in example requests. */
 export const exampleId = (idPrefix: string): string => `${idPrefix}${suffix}`
 
-export const isExampleId = (text: string): boolean => text.endsWith(suffix)
-
 export const exampleSshKey =
   'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIEekhwQISFoPRoZP+dmDM2VWXJr4LmqJAmgnB5O743S7 ops@example.com'
 

@@ -1,7 +1,8 @@
 /** What is done at the same time is bounded: large bodies, and every operation that costs more than its rate says. */
+
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
-import { silentLogger } from '../../src/core/telemetry/log.js'
+import { createLogger } from '../../src/core/telemetry/log.js'
 import { createRegistry } from '../../src/core/telemetry/metrics.js'
 import { createOccurrences } from '../../src/core/telemetry/occurrences.js'
 import { boundsAtOnce } from '../../src/http/bounds/at-once.js'
@@ -30,7 +31,7 @@ t.test('at the same time', { timeout: 300_000 }, async (t) => {
     },
   }
   const api = await store.api({
-    occurrences: createOccurrences({ logger: silentLogger(), registry }),
+    occurrences: createOccurrences({ logger: createLogger('test', 'silent'), registry }),
     log: log as never,
   })
   await api.app.listen({ host: '127.0.0.1', port: 0 })

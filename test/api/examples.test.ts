@@ -4,7 +4,7 @@
  */
 import t from 'tap'
 import { type AnyResource, isServed } from '../../src/resource/define.js'
-import { isExampleId } from '../../src/resource/examples.js'
+import { exampleId } from '../../src/resource/examples.js'
 import { resources } from '../../src/resource/registry.js'
 import { runAdminCommand } from '../../src/roles/admin.js'
 import { openTestStore } from '../harness/api.js'
@@ -86,7 +86,7 @@ class Examples {
 
   /** The value with real ids instead of those of examples. */
   async #withIds(value: unknown): Promise<unknown> {
-    if (typeof value === 'string' && isExampleId(value)) {
+    if (typeof value === 'string' && value.endsWith(exampleId(''))) {
       const resource = served.find(({ idPrefix }) => value.startsWith(idPrefix))
       return this.id(resource!)
     }

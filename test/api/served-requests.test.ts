@@ -1,6 +1,7 @@
 /** What the metrics say of requests: each whole answer once, by status and by the pattern of its path. */
+
 import t from 'tap'
-import { silentLogger } from '../../src/core/telemetry/log.js'
+import { createLogger } from '../../src/core/telemetry/log.js'
 import { createRegistry } from '../../src/core/telemetry/metrics.js'
 import { createOccurrences } from '../../src/core/telemetry/occurrences.js'
 import { openTestStore } from '../harness/api.js'
@@ -10,7 +11,9 @@ import { until } from '../harness/weir.js'
 t.test('requests in the metrics', async (t) => {
   const registry = createRegistry()
   const store = await openTestStore(t)
-  const api = await store.api({ occurrences: createOccurrences({ logger: silentLogger(), registry }) })
+  const api = await store.api({
+    occurrences: createOccurrences({ logger: createLogger('test', 'silent'), registry }),
+  })
   const me = await api.account()
   await api.app.listen({ host: '127.0.0.1', port: 0 })
   const lines = async (metric: string): Promise<string[]> =>

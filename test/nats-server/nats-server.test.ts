@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { connect } from '@nats-io/transport-node'
 import t from 'tap'
 import { sleep } from '../../src/core/clock.js'
-import { createLogger, silentLogger } from '../../src/core/telemetry/log.js'
+import { createLogger } from '../../src/core/telemetry/log.js'
 import { createRegistry, metricsText } from '../../src/core/telemetry/metrics.js'
 import { createOccurrences } from '../../src/core/telemetry/occurrences.js'
 import { openNats } from '../../src/nats/nats.js'
@@ -27,7 +27,12 @@ const access: NatsAccess = {
   accounts: { HOME: { jetstream: 'enabled', users: [{ name: 'one' }, { name: 'two' }] } },
 }
 
-const optionsOf = (dataDir: string, port = 0, registry = createRegistry(), logger = silentLogger()) => ({
+const optionsOf = (
+  dataDir: string,
+  port = 0,
+  registry = createRegistry(),
+  logger = createLogger('test', 'silent'),
+) => ({
   executable: localNatsServer(),
   environment: { ...process.env, MARK: 'here' },
   dataDir,
@@ -191,7 +196,10 @@ if (process.argv[2] === 'owner') {
       const program = join(dir, 'program')
       writeFileSync(program, `#!/bin/sh\n{ ${says}; } >&2\nexit 1\n`, { mode: 0o700 })
       const options = { dataDir: dir, port: 0, storageMaxBytes: gibibyte, access }
-      const occurrences = createOccurrences({ logger: silentLogger(), registry: createRegistry() })
+      const occurrences = createOccurrences({
+        logger: createLogger('test', 'silent'),
+        registry: createRegistry(),
+      })
       await t.rejects(openNatsServer({ ...options, executable: program, occurrences }), {
         message: new RegExp(`does not start: first .*${path}`),
       })
@@ -271,7 +279,10 @@ if (process.argv[2] === 'owner') {
 
   t.test('without a program, the error names the ways to get one', async (t) => {
     const options = { dataDir: tempDir(t), port: 0, storageMaxBytes: gibibyte, access }
-    const occurrences = createOccurrences({ logger: silentLogger(), registry: createRegistry() })
+    const occurrences = createOccurrences({
+      logger: createLogger('test', 'silent'),
+      registry: createRegistry(),
+    })
     await t.rejects(
       openNatsServer({ ...options, executable: undefined, occurrences }),
       /2\.15 is recommended[\s\S]*apt install nats-server/,

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { jetstream } from '@nats-io/jetstream'
 import { connect, type Msg, type NatsConnection } from '@nats-io/transport-node'
 import t, { type Test } from 'tap'
-import { silentLogger } from '../../src/core/telemetry/log.js'
+import { createLogger } from '../../src/core/telemetry/log.js'
 import { createRegistry } from '../../src/core/telemetry/metrics.js'
 import { createOccurrences } from '../../src/core/telemetry/occurrences.js'
 import { exchangeUsage, Usage } from '../../src/http/bounds/usage.js'
@@ -326,7 +326,10 @@ const dataDir = tempDir(t)
 const keptServer = () => readServerRecord(join(dataDir, 'nats'))!
 
 t.before(async () => {
-  const occurrences = createOccurrences({ logger: silentLogger(), registry: createRegistry() })
+  const occurrences = createOccurrences({
+    logger: createLogger('test', 'silent'),
+    registry: createRegistry(),
+  })
   const options = { executable: localNatsServer(), dataDir, port: 0, access: natsAccess }
   server = await openNatsServer({ ...options, storageMaxBytes: 64 * mebibyte, occurrences })
   admin = await openNats({ servers: [server.urlOf('admin')], name: 'test', replicas: 1 })
@@ -431,7 +434,7 @@ t.test('an API that may not exchange counts reports it once, and counts by itsel
   const denied: object[] = []
   const natsError = (fields: object) => void denied.push(fields)
   const occurrences = {
-    ...createOccurrences({ logger: silentLogger(), registry: createRegistry() }),
+    ...createOccurrences({ logger: createLogger('test', 'silent'), registry: createRegistry() }),
     natsError,
   }
   const nats = await openNats({

@@ -2,10 +2,11 @@
  * A role for the tests of the supervisor: writes what happens to it to a file, and answers over HTTP so that a test
  * can ask it things. Its arguments: name, file, and how it behaves.
  */
+
 import { appendFileSync } from 'node:fs'
 import { sleep } from '../../src/core/clock.js'
 import type { ListeningServer } from '../../src/core/http-listen.js'
-import { silentLogger } from '../../src/core/telemetry/log.js'
+import { createLogger } from '../../src/core/telemetry/log.js'
 import { counterOf, createRegistry, metricsSnapshot } from '../../src/core/telemetry/metrics.js'
 import { createOccurrences } from '../../src/core/telemetry/occurrences.js'
 import { type Role, runRole } from '../../src/process/child.js'
@@ -14,10 +15,10 @@ import { openOpsServer } from '../../src/process/ops-server.js'
 const [, , name = '', file = '', behaviour = ''] = process.argv
 const write = (what: string) => appendFileSync(file, `${name} ${what}\n`)
 const registry = createRegistry()
-const occurrences = createOccurrences({ logger: silentLogger(), registry })
+const occurrences = createOccurrences({ logger: createLogger('test', 'silent'), registry })
 
 await runRole({
-  logger: silentLogger(),
+  logger: createLogger('test', 'silent'),
   occurrences,
   open: async ({ parent, release }): Promise<Role> => {
     write(`starts ${process.pid} ${process.env['LAST'] ?? ''}`)

@@ -4,7 +4,7 @@ import { readFileSync, symlinkSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
 import { sleep } from '../../src/core/clock.js'
-import { silentLogger } from '../../src/core/telemetry/log.js'
+import { createLogger } from '../../src/core/telemetry/log.js'
 import { createRegistry, metricsText } from '../../src/core/telemetry/metrics.js'
 import { createOccurrences } from '../../src/core/telemetry/occurrences.js'
 import { processStart } from '../../src/nats-server/process-start.mjs'
@@ -35,7 +35,7 @@ const program = await bundledRole()
 function setUp(t: Test, roles: readonly (readonly [name: string, behaviour?: string])[], limits = {}) {
   const file = join(t.testdir({ happened: '' }), 'happened')
   const registry = createRegistry()
-  const occurrences = createOccurrences({ logger: silentLogger(), registry })
+  const occurrences = createOccurrences({ logger: createLogger('test', 'silent'), registry })
   const specs = roles.map(
     ([name, behaviour = '']): RoleSpec => ({
       name,

@@ -1,7 +1,8 @@
 /** When the configuration of a process is compiled. */
+
 import t from 'tap'
 import { sleep } from '../../src/core/clock.js'
-import { silentLogger } from '../../src/core/telemetry/log.js'
+import { createLogger } from '../../src/core/telemetry/log.js'
 import { createRegistry } from '../../src/core/telemetry/metrics.js'
 import { createOccurrences } from '../../src/core/telemetry/occurrences.js'
 import { Configuration, changeCoalesceMs } from '../../src/produce/compiled-configuration.js'
@@ -16,7 +17,7 @@ t.test('it is compiled once at a start, and again after a change', async (t) => 
   const registry = createRegistry()
   const configuration = new Configuration(
     view,
-    createOccurrences({ logger: silentLogger(), registry }),
+    createOccurrences({ logger: createLogger('test', 'silent'), registry }),
     [],
     'pipeline',
   )

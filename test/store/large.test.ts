@@ -1,8 +1,9 @@
 /** Resources and changes at the bounds of what can be stored, and edges with very many routes. */
+
 import t from 'tap'
 import { eachOf } from '../../src/core/concurrency.js'
 import { resourceBytesMax } from '../../src/core/limits.js'
-import { silentLogger } from '../../src/core/telemetry/log.js'
+import { createLogger } from '../../src/core/telemetry/log.js'
 import { createRegistry } from '../../src/core/telemetry/metrics.js'
 import { createOccurrences } from '../../src/core/telemetry/occurrences.js'
 import { emptyChange } from '../../src/store/change.js'
@@ -93,7 +94,7 @@ t.test('a change that does not fit the head record', async (t) => {
   const heads = new Heads({
     bucket,
     bytesMax: () => 2_000,
-    occurrences: createOccurrences({ logger: silentLogger(), registry: createRegistry() }),
+    occurrences: createOccurrences({ logger: createLogger('test', 'silent'), registry: createRegistry() }),
     carryOut: async () => {},
     maySweep: () => true,
     known: async () => ({ highest: 0, seen: 0 }),

@@ -1,7 +1,8 @@
 /** All rules of an IP policy replaced at once: completely or not at all. */
+
 import t from 'tap'
 import { sleep } from '../../src/core/clock.js'
-import { silentLogger } from '../../src/core/telemetry/log.js'
+import { createLogger } from '../../src/core/telemetry/log.js'
 import { createRegistry } from '../../src/core/telemetry/metrics.js'
 import { createOccurrences } from '../../src/core/telemetry/occurrences.js'
 import { Configuration } from '../../src/produce/compiled-configuration.js'
@@ -54,7 +55,10 @@ const manyRules = process.argv.includes('--full') ? 100_000 : 6_000
 t.test(`${manyRules} rules: decisions use all old or all new ones`, { timeout: 900_000 }, async (t) => {
   const { id } = await client.ipPolicy.create({})
   const count = manyRules
-  const occurrences = createOccurrences({ logger: silentLogger(), registry: createRegistry() })
+  const occurrences = createOccurrences({
+    logger: createLogger('test', 'silent'),
+    registry: createRegistry(),
+  })
   const view = new View((await (await fixture.nats()).findBucket(bucketNames.config))!, occurrences)
   await view.open()
   t.teardown(() => view.close())

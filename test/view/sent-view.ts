@@ -1,5 +1,5 @@
 /** A view whose entries the test sends: a real server can't be made to lag between two writes. */
-import { silentLogger } from '../../src/core/telemetry/log.js'
+import { createLogger } from '../../src/core/telemetry/log.js'
 import { createRegistry } from '../../src/core/telemetry/metrics.js'
 import { createOccurrences } from '../../src/core/telemetry/occurrences.js'
 import type { Bucket, BucketWatcher } from '../../src/nats/bucket.js'
@@ -29,7 +29,10 @@ export async function openSentView() {
       return { close: () => {} }
     },
   } as unknown as Bucket
-  const view = new View(bucket, createOccurrences({ logger: silentLogger(), registry: createRegistry() }))
+  const view = new View(
+    bucket,
+    createOccurrences({ logger: createLogger('test', 'silent'), registry: createRegistry() }),
+  )
   await view.open()
   const send = (revision: number, key: string, value: object, pending = 0): void => {
     lastRevision = Math.max(lastRevision, revision + pending)

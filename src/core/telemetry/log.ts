@@ -60,5 +60,3 @@ const membersInLines = (value: string | object): string =>
   Object.entries(value)
     .map(([name, member]) => `\n  ${name}: ${String(member).replaceAll('\n', ' ')}`)
     .join('')
-
-export const silentLogger = (): Logger => pino({ level: 'silent' })
