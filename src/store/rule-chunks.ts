@@ -1,20 +1,23 @@
 /**
- * The rules of an IP policy are stored in chunks that fit a key of the bucket: a change of one rule rewrites one chunk.
- * A chunk holds so few rules that even the largest possible ones fit a message.
+ * The rules of an IP policy are stored in chunks: keys of the bucket with so few rules that even the largest possible ones
+ * fit a message. A set of chunks is a generation, and the policy's row names the generation that counts.
  *
- * Rules are written in two ways, which the reader of a chunk must both expect:
- * - An edit of single rules (`placeRules`, `editedChunk`) overwrites chunks of the generation in use. Each write of a
- *   chunk gives the same result when it is repeated, and the account's version is written last.
- * - A replacement of all rules (`replace-rules.ts`) writes a new generation next to the one in use, and the policy's
- *   row then names it. Up to 100,000 rules do not fit the head, so they must be stored before the commit.
+ * Chunks and generations are two mechanisms because there are two sizes of change:
+ * - An edit of single rules (`placeRules`, `editedChunk`) rewrites the chunks of these rules in the generation that counts.
+ *   It costs a chunk, however many rules there are. Each write gives the same result when it is repeated, and the account's
+ *   version is written last, so an edit that was killed is finished by the next process.
+ * - A replacement of all rules (`replace-rules.ts`), and a repair (`repair.ts`), write a new generation next to the one that
+ *   counts and then name it. A reader gets the keys one at a time, and up to 3,125 of them: it sees all old rules until
+ *   the row arrives, and then all new ones. The rules of a replacement do not fit the head either, so they are stored before
+ *   the commit; a writer that is killed before it leaves a generation that never counts, and that others delete.
  *
- * One mechanism would do: immutable chunks, named by a hash of their bytes and listed in the policy's row. An edit then
- * writes new chunks and the row. It was not built because it needs, all together: a row that lists over 3,000 chunks
- * (100,000 rules) and still fits a message, so a list of lists; a collector for chunks that no row names, which must
- * not delete those of a write under way (today the version in a staged generation's name decides that); a change whose
- * edits name the chunks to write, instead of ids; `ViewState` that shows a list of chunks at once, as it does with
- * generations; and reading generations for as long as buckets written by this version exist. The tests that decide
- * whether such a change is right are test/store/kill.test.ts, replace-rules.test.ts and two-processes.test.ts.
+ * Immutable chunks alone, listed in the row by their hashes, would do without generations. They were not built: an edit of
+ * one rule of 100,000 would rewrite a row of 75 KiB; chunks that no row lists would need a collector that spares those of a
+ * write under way; and processes of an earlier version could not read the rules, which ends rolling upgrades.
+ *
+ * The tests that show it: kill.test.ts (an edit or a replacement that is killed at each write), replace-rules.test.ts (all
+ * old or all new rules; staged rules of a dead process), repaired.test.ts (a killed repair is continued) and
+ * two-processes.test.ts (edits during a replacement), all in test/store.
  */
 import { getOrMake } from '../core/maps.js'
 import { Slices } from '../core/slices.js'
