@@ -572,7 +572,7 @@ t.test('everything that is said to happen is reported somewhere', (t) => {
 })
 
 t.test('every setting that is spoken of exists', (t) => {
-  const documents = ['.', 'docs'].flatMap((dir) =>
+  const documents = ['.', 'docs', 'docs/concepts'].flatMap((dir) =>
     readdirSync(dir)
       .filter((name) => name.endsWith('.md'))
       .map((name) => join(dir, name)),

@@ -7,7 +7,7 @@ interface Page {
   readonly text: string
 }
 
-const docs = readdirSync('docs')
+const docs = readdirSync('docs', { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.md'))
   .map((name) => join('docs', name))
 
