@@ -167,7 +167,7 @@ withFilter(
 
 const tried = program
   .command('try')
-  .description('a draft, tried on recorded traffic; changes nothing; needs an API key in WEIR_API_KEY')
+  .description('try a draft on recorded traffic; changes nothing; needs an API key in WEIR_API_KEY')
 const triedDrafts = [
   ['policies', '<edge>', 'traffic policies of a TCP edge; the body of PUT'],
   ['ip-restriction', '<edge>', 'the ip_restriction module of a TCP edge; the body of PUT'],
@@ -220,9 +220,7 @@ withFilter(
 
 program
   .command('record')
-  .description(
-    'what became of a record: its decision, its events, each delivery; needs an API key in WEIR_API_KEY',
-  )
+  .description('trace a record: its decision, its events, each delivery; needs an API key in WEIR_API_KEY')
   .argument('<id>', 'the id of the record, or of an event that it made (ev_…)')
   .option('--json', 'the answer of the API')
   .action(async (id: string, options: { json?: true }) => {
@@ -233,7 +231,7 @@ program
 program
   .command('why')
   .description(
-    'why a record was decided so, or what is decided about a connection: which rule won, and why the others lost; needs an API key in WEIR_API_KEY',
+    "explain a record's decision, or what is decided about a connection: which rule won, and why the others lost; needs an API key in WEIR_API_KEY",
   )
   .argument('[record]', 'the id of a record, or of an event that it made (ev_…)')
   .option('--client <address>', 'without a record: the address of the client')

@@ -78,7 +78,7 @@ function registerOne(
     operationId: 'resend_dead_letter',
     summary: 'Send a dead letter again',
     description:
-      'An event goes to its destination, a record or an audit event through the pipeline. It is a dead letter no more; if it fails again, it becomes a new one.',
+      'An event goes to its destination, a record or an audit event through the pipeline. It is no longer a dead letter; if it fails again, it becomes a new one.',
     tag,
     path: `${path}/:id`,
     success: [204],

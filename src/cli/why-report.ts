@@ -1,4 +1,4 @@
-/** `weir why`: why a record was decided so, or what would be decided about a connection or request. */
+/** `weir why`: explains the decision about a record, or about a connection or request. */
 import type { Client, DecisionRequest } from '../client/client.js'
 import { StartFault } from '../core/errors.js'
 import { forTerminal } from '../core/text/terminal.js'

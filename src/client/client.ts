@@ -64,11 +64,11 @@ export interface Client extends Kinds {
   replaceRules(policyId: string, rules: readonly NewRule[], options?: WriteOptions): Promise<RuleCounts>
   /** Puts all rules of an IP policy back as they were at a version of the account. */
   restoreRules(policyId: string, version: number, options?: WriteOptions): Promise<RuleCounts>
-  /** Begins a trial: what these rules, as all rules of the policy, would have done to recorded traffic. */
+  /** Begins a trial of these rules, as all rules of the policy, on recorded traffic. */
   tryRules(policyId: string, rules: readonly NewRule[], options?: TryOptions): Promise<Trial>
   /** Begins a trial of changes of an IP restriction. */
   tryRestriction(id: string, changes: Changes<'ipRestriction'>, options?: TryOptions): Promise<Trial>
-  /** Begins a trial: which events a subscription would have made. */
+  /** Begins a trial of a subscription: the events that it would have made. */
   trySubscription(draft: NewResource<'eventSubscription'>, options?: TryOptions): Promise<Trial>
   /** The progress and the result of a trial, which are kept for an hour. */
   trial(id: string): Promise<Trial>
@@ -89,7 +89,7 @@ export interface Client extends Kinds {
   ): Promise<Resource<'eventDestination'> & { resumed: Resumption }>
   /** Sends a test event; throws if the destination does not accept it. */
   sendTestEvent(destinationId: string, options?: TestOptions): Promise<Static<typeof testEventSchema>>
-  /** Whether a destination could be delivered to, as far as its service tells without a write. */
+  /** A check whether events could be delivered to a destination, as far as its service shows without a write. */
   checkDestination(destinationId: string): Promise<DestinationCheck>
   /** Every change of the account, newest first, also of deleted resources. */
   changes(options?: ChangesOptions): AsyncGenerator<Change, void, undefined>
@@ -107,12 +107,12 @@ export interface Client extends Kinds {
   deliveryStatus(destinationId: string): Promise<DeliveryStatus>
   /** The last requests to a destination, newest first. */
   deliveryAttempts(destinationId: string): Promise<{ attempts: DeliveryAttempt[] }>
-  /** Those of all destinations, newest first, in pages. */
+  /** The statuses of all destinations, newest first, in pages. */
   deliveryStatuses(page?: PageOptions): Promise<{
     statuses: DestinationStatus[]
     next_page_uri: string | null
   }>
-  /** What Weir decides about a connection or request, explained; with `revision`, what it decided then. */
+  /** The decision about a connection or request, explained; with `revision`, the decision at that time. */
   decide(request: DecisionRequest, options?: { readonly revision?: number }): Promise<Decision>
   /** Decisions as they happen, until the signal or the end of the stream. */
   watchDecisions(options?: WatchDecisionsOptions): AsyncGenerator<LoggedDecision, void>
@@ -128,7 +128,7 @@ export interface WatchOptions {
   /** The earlier name of `filter`. */
   readonly where?: string | undefined
   readonly signal?: AbortSignal
-  /** Called once a second with what was sent of it, and what was not. */
+  /** Called once a second with the numbers of lines that were sent and left out. */
   readonly rate?: (rate: WatchRate) => void
 }
 
@@ -137,7 +137,7 @@ export interface WatchDecisionsOptions extends WatchOptions {
   readonly edge?: string | undefined
 }
 
-/** What was watched in one second. */
+/** Counts of one second of watching. */
 export interface WatchRate {
   readonly seen: number
   /** A sample, if there are many. */
@@ -168,9 +168,9 @@ export interface StatsOptions extends Partial<Pick<Stats, 'by' | 'interval'>> {
   /** The range, extended to whole intervals: times (RFC 3339), or lengths of time before now, such as `24h`. */
   readonly since?: string
   readonly until?: string
-  /** Whose decisions `allow`, `block` and `deny` count: those about records by default. */
+  /** The decisions that `allow`, `block` and `deny` count: those about records by default. */
   readonly source?: LoggedDecision['source']
-  /** How many edges, policies, rules, countries or destinations are listed: 1 to 20. */
+  /** The number of edges, policies, rules, countries or destinations to list: 1 to 20. */
   readonly values?: number
 }
 

@@ -126,7 +126,7 @@ export class Module<Body, Shown> {
     await this.#http.send('DELETE', this.#pathOf(id), { query: writeQuery(options) })
   }
 
-  /** Begins a trial: what this draft would have done to recorded traffic. Nothing is changed. */
+  /** Begins a trial of this draft on recorded traffic. Nothing is changed. */
   async try(id: string, draft: Body, { since }: TryOptions = {}): Promise<Trial> {
     return this.#http.send('POST', `${this.#pathOf(id)}/try`, { body: draft, query: { since } })
   }

@@ -2,7 +2,7 @@
 import type { DeadLetter, DeadLetterBatch, DeadLetterGroups, WholeDeadLetter } from '../shape/dead-letter.js'
 import type { Http } from './http.js'
 
-/** Which letters; all of them by default. */
+/** A selection of letters; all of them by default. */
 export interface DeadLetterSelection {
   readonly type?: DeadLetter['type'] | undefined
   /** The whole reason; `…` stands for any text. */
@@ -19,7 +19,7 @@ export interface DeadLetterListOptions extends DeadLetterSelection {
   readonly limit?: number
 }
 
-/** What became of the letters; `refusals` are the first of those that can't be sent again. */
+/** The outcome for the letters; `refusals` are the first of those that can't be sent again. */
 export type DeadLetterTotals = Omit<DeadLetterBatch, 'next_before_id'>
 
 const refusalsKept = 10

@@ -12,7 +12,7 @@ export interface HttpOptions {
   readonly timeoutMs?: number
   /** How long a call may wait in total between retries that the API asks for; 0: no retries. Default: 30 s. */
   readonly waitMs?: number
-  /** Called with what an answer warns of: why it may be empty, or what was saved can never apply. */
+  /** Called with each warning of an answer: it may be empty for a reason, or something saved can never apply. */
   readonly warned?: (warning: string) => void
   /** Sends requests instead of the global `fetch`, for example through a proxy. */
   readonly fetch?: Fetch

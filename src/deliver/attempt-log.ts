@@ -1,4 +1,4 @@
-/** What became of each request of a lane, and which events were given up: the part of the log that a lane calls. */
+/** The part of the log that a lane calls: the outcome of each request, and events that were given up. */
 import type { Fault, SendOutcome } from './destination.js'
 import type { Item } from './job.js'
 

@@ -109,7 +109,7 @@ export class Deliverer {
     return reports
   }
 
-  /** Those of these packs whose delivery has begun and not ended. */
+  /** The packs among these whose delivery has begun and not ended. */
   held(packs: readonly string[]): string[] {
     return packs.filter((pack) => this.#runs.get(destinationIn(pack))?.holds(pack))
   }

@@ -58,7 +58,7 @@ export interface DestinationRunDeps {
 
 /** A pack, with what its message says of it. */
 interface ReadPack {
-  /** Of its message. */
+  /** The sequence of its message. */
   readonly sequence: number
   readonly storedAtMs: number
   readonly contents: PackContents
@@ -125,7 +125,7 @@ export class DestinationRun {
 
   readonly holds = (pack: string): boolean => this.#packs.has(pack)
 
-  /** There is reason to think that it works again. A pause by hand stays. */
+  /** Tries now, because the destination may work again. A pause by hand stays. */
   readonly probe = (): void => this.#lane.hurry()
 
   #setPause({ pausedAt }: DestinationConfig): void {
@@ -134,7 +134,7 @@ export class DestinationRun {
     if (this.#pause.isOn !== before) this.#reportState(this.status())
   }
 
-  /** Enters the kind of this destination in the books, which need it after its deletion. */
+  /** Enters this destination's kind in the books, which need it after the destination is deleted. */
   #introduce(): void {
     const { id, kind } = this.#config
     this.#deps.ledger.write([{ type: 'destination', destination: id, target: kind }]).catch(() => {

@@ -58,14 +58,14 @@ export interface BatchLimits {
 /** The records of a request are at most the sum of what its events need of them, rounded up. */
 interface PackedLimits {
   readonly recordsMax: number
-  /** What an event adds to the records of a request at most: twice its share of a record, or 1 if it may need its own. */
+  /** The most that an event adds to the records of a request: twice its share of a record, or 1 if it may need its own. */
   readonly recordPartOf: (event: PackedEvent) => number
 }
 
 /** The size of an event or record depends on these. */
 type Sized = Pick<PackedEvent, 'dataBytes' | 'partitionKeyBytes'>
 
-/** What the service bills for a record: it counts the begun units. */
+/** A unit that the service bills: it counts the begun units of a record. */
 export interface BillingUnit {
   /** In metrics and the status. */
   readonly name: string
@@ -141,7 +141,7 @@ export type SendOutcome =
 /** The request was answered, but some of its events may have failed. */
 export type SendAnswer = Exclude<SendOutcome, { outcome: 'failed' }>
 
-/** What a check showed that wrote nothing; each entry is a sentence. */
+/** The findings of a check that wrote nothing; each entry is a sentence. */
 export interface Finding {
   /** Is it proved that the service would accept an event now? */
   readonly mayWrite: boolean
@@ -183,7 +183,7 @@ export interface AwsAccess {
   readonly ambientCredentials?: AwsCredentials
 }
 
-/** What the settings say about one kind. */
+/** The settings of one kind. */
 export interface KindSettings {
   /** Replaces the address of the service itself. */
   readonly endpointUrl?: string | undefined
@@ -207,7 +207,7 @@ export interface DestinationAddress<Field extends string = string> {
   /** For the API's document: a regular expression that every valid address matches. */
   readonly pattern: string
   readonly example: string
-  /** What is wrong with an address, if anything; the sentence continues after the field's name. */
+  /** The problem with an address, if there is one; the sentence continues after the field's name. */
   check(address: string): Problem | undefined
 }
 
@@ -234,7 +234,7 @@ export interface DestinationKind<
   readonly requestBytes: { readonly max: number; readonly default: number }
   /** How several events are packed into a record; a target of such a kind has the member `packing`. */
   readonly packing?: Target
-  /** What AWS bills for records, the most usual first; none if nothing is billed by them. */
+  /** The units in which AWS bills records, the most usual first; none if records are not billed. */
   readonly billing?: readonly BillingUnit[]
   /** Does the service get the line break after an event's JSON? */
   readonly keepsLineBreak: boolean

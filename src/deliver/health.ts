@@ -17,7 +17,7 @@ export interface LaneStatus extends LastOutcomes {
   readonly since: string
 }
 
-/** What a deliverer answers about a destination. */
+/** A deliverer's answer about a destination. */
 export interface LaneReport extends LaneStatus {
   /** Earlier versions do not report it. */
   readonly usage?: Usage | undefined

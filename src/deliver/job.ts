@@ -24,9 +24,9 @@ export type PackResult =
 export class Item implements Batchable {
   readonly event: PackedEvent
   readonly job: Job
-  /** How often it failed and has to be sent again. */
+  /** The number of times that it failed and has to be sent again. */
   attempts = 0
-  /** In how many requests it was. */
+  /** The number of requests that it was in. */
   sent = 0
   /** It was accepted, or is in the dead letters. */
   isConcluded = false
@@ -40,7 +40,7 @@ export class Item implements Batchable {
     return this.job.ended
   }
 
-  /** Is sent, for the first time or again. */
+  /** Begins a request with the event, for the first time or again. */
   begin(): PackedEvent {
     this.sent += 1
     this.job.isBegun = true
@@ -83,7 +83,7 @@ export class Job {
   isBegun = false
   /** How many of its events are in requests that are under way. */
   inRequests = 0
-  /** For how many of its events it is being decided what becomes of them: requests, dead letters, searches. */
+  /** The number of its events whose outcome is being decided: requests, dead letters, searches. */
   deciding = 0
   #resolve!: (result: PackResult) => void
   #delivered = 0
@@ -132,7 +132,7 @@ export class Job {
     this.#end({ outcome: 'returned', delayMs, retried: this.#retried })
   }
 
-  /** Ends, because it is too old. Events without an outcome are sent no more. */
+  /** Ends because the pack is too old. Events without an outcome are not sent again. */
   expire(): void {
     const dropped = this.items.flatMap(({ isConcluded, event }) => (isConcluded ? [] : [event]))
     this.#end({ outcome: 'done', counts: this.#counts, dropped })
@@ -157,7 +157,7 @@ export function countDelivered(items: readonly Item[]): void {
   for (const item of items) item.delivered()
 }
 
-/** Does work that decides what becomes of these items: until it has ended, their packs do not expire. */
+/** Does work that decides the outcome of these items: until it has ended, their packs do not expire. */
 export async function whileDeciding(items: readonly Item[], work: () => Promise<void>): Promise<void> {
   for (const { job } of items) job.deciding += 1
   try {

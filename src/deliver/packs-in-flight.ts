@@ -10,7 +10,7 @@ export class PacksInFlight {
   readonly #budget: Pick<ByteBudget, 'take' | 'give'>
   readonly #deliveries = new Map<Promise<void>, string>()
   #events = 0
-  /** Of the last one; the next ones are likely to be as large. */
+  /** The bytes of the last one; the next ones are likely to be as large. */
   #eventsPerPack = 1
 
   constructor(budget: Pick<ByteBudget, 'take' | 'give'>) {
@@ -41,12 +41,12 @@ export class PacksInFlight {
     this.#deliveries.set(delivery, pack)
   }
 
-  /** When one of them has ended; never, if there is none. */
+  /** Resolves when one of them has ended; never, if there is none. */
   one(): Promise<void> {
     return Promise.race(this.#deliveries.keys())
   }
 
-  /** When all of them have ended. */
+  /** Resolves when all of them have ended. */
   async all(): Promise<void> {
     await Promise.all(this.#deliveries.keys())
   }

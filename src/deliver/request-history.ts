@@ -1,5 +1,5 @@
 /**
- * What this process knows of its requests without ClickHouse: the last ones to each destination, and what AWS bills for
+ * This process's requests, known without ClickHouse: the last ones to each destination, and what AWS bills for
  * what they delivered. An operator asks for it when something is wrong, so it must not depend on the log, which may be
  * off or late. A restart forgets it; the log has what is older.
  */

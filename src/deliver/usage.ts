@@ -1,4 +1,4 @@
-/** What AWS bills for the accepted records of one destination, in the last hour. */
+/** Units that AWS bills for the accepted records of one destination, in the last hour. */
 import { now } from '../core/clock.js'
 import type { Usage } from '../wire/delivery-attempts.js'
 import type { BillingUnit } from './destination.js'

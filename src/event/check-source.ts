@@ -1,4 +1,4 @@
-/** What a subscription may ask of a source: its kind, its fields, its filter. */
+/** Checks a source of a subscription: its kind, its fields, its filter. */
 import { type Problem, shown } from '../core/errors.js'
 import { nearestNames, supported } from '../core/text/nearest.js'
 import { checkExpression } from '../expr/expression.js'

@@ -1,5 +1,5 @@
 /**
- * Fields that say what was decided about a record, by what, and where its client is. Sources select them; none is sent
+ * Fields about the decision on a record, the part that decided, and the place of its client. Sources select them; none is sent
  * by default.
  */
 import { policyNames } from '../record/policy-scope.js'

@@ -1,5 +1,5 @@
 /**
- * What a kind of traffic event is: its name, what it is made from, and its fields. A kind is one file with one line
+ * Declares kinds of traffic events: name, subject and fields. A kind is one file with one line
  * per field: the field's type, whether filters may use it, and where its value comes from. A field named like a field
  * of the record is described there; any other field brings its description along.
  */
@@ -18,7 +18,7 @@ import {
   type TrafficRecord,
 } from '../record/traffic-record.js'
 
-/** What a traffic policy is about: a connection that asks to be let in, or one that has ended. */
+/** The subject of a traffic policy: a connection that asks to be let in, or one that has ended. */
 export type Direction = 'inbound' | 'outbound'
 
 /** A log action of a traffic policy that ran; its metadata became JSON when the policy was compiled. */
@@ -29,7 +29,7 @@ export interface LogEntry {
   readonly direction: Direction
 }
 
-/** What events are made from: a record of a type, or a log action. */
+/** The subjects that events are made from: a record of a type, or a log action. */
 export interface Subjects extends RecordsByType {
   readonly log_action: LogEntry
 }
@@ -39,7 +39,7 @@ export type Origin = keyof Subjects
 /** `block` is the word of IP policies, `deny` that of traffic policies. */
 export type Decision = 'allow' | 'block' | 'deny'
 
-/** What stopped a connection; `none` if nothing did. */
+/** The part of the configuration that stopped a connection; `none` if nothing did. */
 export interface DecidedBy {
   readonly type: 'restriction' | 'ip_restriction' | 'traffic_policy' | 'none'
   /** The restriction, or the edge or route that has the module or the policy. */
@@ -78,7 +78,7 @@ export type FieldType =
   | 'headers'
   | 'map'
 
-/** What filters read: what an event is made from, and the decision. */
+/** The input of filters: the subject of an event, and the decision. */
 export interface FilterInput<R> {
   readonly subject: R
   readonly decided: ShownDecision
@@ -96,7 +96,7 @@ export interface Field<R> extends FieldText {
   readonly read: Read<R, unknown>
   /** The value as filters compare it; the value itself if undefined. */
   readonly compareAs?: (text: string) => string
-  /** How filters spell what they compare it with. */
+  /** The spelling of values that filters compare it with. */
   readonly spelling?: Spelling
 }
 
@@ -172,7 +172,7 @@ export interface TrafficEventKind<R> {
   /** `….v0` */
   readonly name: string
   readonly madeFrom: Origin
-  /** What has happened, in a sentence. */
+  /** The occurrence, in a sentence. */
   readonly about: string
   /** By dotted name, in the order in which they are written. */
   readonly fields: ReadonlyMap<string, Field<R>>

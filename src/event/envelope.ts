@@ -84,7 +84,7 @@ function treeOf<R>(kind: TrafficEventKind<R>, selection: readonly string[]): Dot
   return treeOfDotted([...kind.fields].filter(([name]) => selected.has(name)))
 }
 
-/** What events have that differ in nothing but their record. */
+/** The parts of events that are the same for all records. */
 interface EventConstants {
   readonly kindName: string
   readonly accountId: string

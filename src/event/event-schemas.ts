@@ -26,7 +26,7 @@ import { destinationStates, type OperatorKind } from './operator-event.js'
 export interface EventSchema {
   /** `tcp_connection_closed.v0` */
   readonly kind: string
-  /** What has happened, in a sentence. */
+  /** The occurrence, in a sentence. */
   readonly about: string
   readonly schema: TSchema
 }
@@ -122,7 +122,7 @@ const auditEventSchemas: readonly EventSchema[] = resources.flatMap((resource) =
 // --- operator events ---
 
 interface OperatorSchema {
-  /** What has happened, in a sentence. */
+  /** The occurrence, in a sentence. */
   readonly about: string
   readonly object: TSchema
 }

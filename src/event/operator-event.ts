@@ -67,7 +67,7 @@ export const operatorKinds: readonly string[] = [
 interface Occasion<Kind extends OperatorKind> {
   readonly kind: Kind
   readonly accountId: string
-  /** What happened, by parts that are the same however often it is announced: they make the event's id. */
+  /** Parts that identify the occurrence, the same however often it is announced: they make the event's id. */
   readonly identity: readonly string[]
   /** Milliseconds since the epoch. */
   readonly at: number

@@ -7,7 +7,7 @@ import { shownDecision } from './shown-decision.js'
 
 const ofDecider = ['decidedBy', 'decidedById', 'policy', 'ruleId'] as const
 
-/** What a name reads of a row. Those that are missing are another in each row. */
+/** The members of a row that each name reads. Names that are not listed have another value in each row. */
 const rowMembers: Readonly<Record<string, readonly (keyof DecisionRow)[]>> = {
   record_id: ['recordId'],
   type: ['type'],

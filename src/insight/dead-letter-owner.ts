@@ -1,7 +1,7 @@
 /**
- * To which account a dead letter belongs. An event is of the account of its destination. A record or an audit event
- * says itself whose it is, by its account or its edge. If it is too broken for that, or names an account that does not
- * exist, it belongs to none: only the operator sees it (`weir dead --all`), and the account of a deployment that has one.
+ * The owner of a dead letter. An event belongs to the account of its destination. A record or an audit event
+ * names its account or its edge. If it is too broken for that, or names an account that does not
+ * exist, it belongs to no account: only the operator sees it (`weir dead --all`), and, if there is only one account, that one.
  */
 import { bufferOf, jsonOf } from '../core/bytes.js'
 import type { View } from '../view/view.js'
@@ -40,13 +40,13 @@ function namedIn(
 const openingBrace = 0x7b
 const spaces = [0x20, 0x09, 0x0d, 0x0a]
 
-/** Spares parsing what is no object, or has no such member: a message may hold half a million letters. */
+/** Avoids parsing data that is no object or has no such member: a message may hold half a million letters. */
 function mayNameOwner(data: Uint8Array): boolean {
   let start = 0
   while (spaces.includes(data[start]!)) start += 1
   if (data[start] !== openingBrace) return false
   const bytes = bufferOf(data)
-  // A name may be escaped.
+  // The name of a member may be escaped.
   return bytes.includes('_id"') || bytes.includes('\\')
 }
 

@@ -1,6 +1,6 @@
 /**
- * Start here: what Weir saw and decided, explained. Decides for an account, with its configuration as it is or as it was, and says who changed last what decided. The
- * evaluator is that of the pipeline.
+ * Start here: explains decisions. Decides for an account, with its present configuration or an earlier one, and names the last
+ * change of the part that decided. The evaluator is that of the pipeline.
  */
 
 import { yieldTurn } from '../core/clock.js'
@@ -66,7 +66,7 @@ export class Decider {
     }
   }
 
-  /** Adds who changed last what decided. */
+  /** Adds the last change of the part that decided. */
   async #withLastChange(
     state: ViewState,
     accountId: string,
@@ -122,7 +122,7 @@ interface Kept {
   readonly policySet: Promise<PolicySet>
 }
 
-/** What decides about the traffic of one account, compiled when the account asks and kept until it changes. */
+/** The policies that decide about the traffic of one account, compiled when the account asks and kept until they change. */
 class AccountPolicies {
   /** The account that asked last comes last. */
   readonly #kept = new Map<string, Kept>()

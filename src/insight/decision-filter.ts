@@ -18,7 +18,7 @@ import type { LogCondition, NumberColumn, TextColumn } from '../store/logs/log-c
 
 interface DecisionFilter {
   readonly matches: (decision: LoggedDecision) => boolean
-  /** What all rows have for which it is true; undefined if nothing is known. */
+  /** A condition that all rows meet for which the filter is true; undefined if none is known. */
   readonly condition: LogCondition | undefined
   /** Members of a decision that it reads, and names of filters of subscriptions for those that are no members. */
   readonly names: readonly string[]

@@ -7,7 +7,7 @@ import { watchedLinesPerSecondMax } from '../core/limits.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import type { Nats } from '../nats/nats.js'
 
-/** What a watcher was sent of the last second, and what it was not. */
+/** Numbers of lines of the last second: sent to a watcher, and left out. */
 export interface WatchRate {
   /** Lines that it asked for; estimated if only a part of them came here. */
   readonly seen: number
@@ -59,10 +59,10 @@ class Watcher<Line> {
 }
 
 export interface OfferedLine<Line> {
-  /** What its watchers watch. */
+  /** The account or destination that its watchers watch. */
   readonly key: string
   readonly line: Line
-  /** How many lines it stands for. */
+  /** The number of lines that it stands for. */
   readonly weight: number
 }
 
@@ -90,7 +90,7 @@ export class LiveFeed<Line> {
     this.#options = options
   }
 
-  /** What is watched. */
+  /** The keys that are watched. */
   get keys(): string[] {
     return [...this.#watchers.keys()]
   }

@@ -51,7 +51,7 @@ export class Live {
   readonly #deliveries: LiveFeed<LiveDelivery>
   /** By account. */
   readonly #deadLetters: LiveFeed<LiveDeadLetter>
-  /** How many watchers each account has. */
+  /** The number of watchers of each account. */
   readonly #watchers = new Map<string, number>()
   #count = 0
   #timer: Timer | undefined

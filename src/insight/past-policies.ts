@@ -1,5 +1,5 @@
 /**
- * What decided about a record when the configuration had an earlier revision. Only the rows that this record depends on
+ * The policies that decided about a record at an earlier revision of the configuration. Only the rows that this record depends on
  * are read: the edge that served it, the account's restriction, then the rules of the IP policies that both name.
  */
 import { yieldTurn } from '../core/clock.js'
@@ -40,7 +40,7 @@ class ReadConfiguration implements ConfigurationSource {
   }
 }
 
-/** What decided at a revision, and the version that the account had. */
+/** The policies that decided at a revision, and the version that the account had. */
 interface PastPolicies {
   readonly policySet: PolicySet
   readonly version: number

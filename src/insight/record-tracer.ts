@@ -1,6 +1,6 @@
 /**
- * What became of a record: its decision, read from the log; the record itself, from its stream; the explanation and the
- * events, made again with the configuration of then; and what became of each event, from the log of deliveries. Of a question,
+ * Traces a record: its decision, from the log; the record itself, from its stream; the explanation and the
+ * events, made again with the configuration of that time; and the end of each event, from the log of deliveries. Of a question,
  * only the decision and its explanation are known.
  */
 import { canonicalAddress } from '../core/address/ip.js'
@@ -47,7 +47,7 @@ export interface RecordTracerOptions {
 
 const readTimeoutMs = 3_000
 
-/** What a row of the log does not have, or why it is not to be had. */
+/** The members that a row of the log does not have, or the reason why they are missing. */
 type Rest = Omit<PublishedRecord, 'decision'>
 
 const nothing: Rest = { record: null, explained: null, events: null, filtered: [], missing: null }
@@ -58,7 +58,7 @@ const gone =
 const incomplete =
   'The question had values that the log does not have, such as the port of the client, and with them it was decided otherwise.'
 
-/** What the log has of a question, as the record that it was. */
+/** A question as the record that it was, as far as the log has it. */
 function questionOf(row: DecisionRow): TrafficRecord {
   const { recordId, type, accountId, edgeId, routeId, clientIp, serverName, serverPort } = row
   return {
@@ -162,7 +162,7 @@ export class RecordTracer {
     const reading = this.#options.nats.messageAt(recordsStream, row.sequence)
     const message = await within(readTimeoutMs, reading, 'The record was not read in time.').catch(
       (error) => {
-        throw unavailable('NATS does not answer, and it has the record.', error)
+        throw unavailable('The record was not read: NATS does not answer.', error)
       },
     )
     if (message?.storedAtMs !== row.at) return undefined
@@ -253,7 +253,7 @@ interface Circumstances {
 }
 
 /**
- * What became of an event at one destination, from the attempts in the log. `attempts`: those with the event, oldest
+ * The end of an event at one destination, from the attempts in the log. `attempts`: those with the event, oldest
  * first.
  */
 export function deliveryOf(

@@ -1,4 +1,7 @@
-/** What a draft removes: a module is replaced as a whole, so a policy that its draft lacks is gone, which no decision may show. */
+/**
+ * The parts that a draft removes. A module is replaced as a whole, so a policy that its draft lacks is removed, which decisions
+ * need not show.
+ */
 import type { Slices } from '../core/slices.js'
 import type { Row } from '../resource/define.js'
 import type { Put } from '../store/change.js'
@@ -8,7 +11,7 @@ type Policy = { readonly name?: string }
 type Policies = Readonly<Record<'inbound' | 'outbound', readonly Policy[]>>
 type Module = { readonly ip_policy_ids: readonly string[] }
 
-/** What a draft would remove: the parts of present rows that the rows to be stored lack. */
+/** The parts of present rows that the rows of a draft lack. */
 export const removedParts = (state: ViewState, puts: readonly Put[]): string[] =>
   puts.flatMap(({ kind, row }) => {
     const present = state.rows.get(kind)?.get(row.id)

@@ -36,7 +36,7 @@ export type StoredTrial = Omit<Trial, 'uri'>
 export interface TrialRequest {
   readonly draftOf: Trial['draft_of']
   readonly job: TrialJob
-  /** What the draft removes, for people. */
+  /** The parts that the draft removes, for people. */
   readonly removes: readonly string[]
   /** All rules of the drafted policy. */
   readonly rules: readonly IpRule[]

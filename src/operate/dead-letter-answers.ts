@@ -1,4 +1,4 @@
-/** What the operations on dead letters do and answer, for an account over HTTP, and for an operator on the command line. */
+/** The operations on dead letters and their answers, for an account over HTTP, and for an operator on the command line. */
 import { jsonOf } from '../core/bytes.js'
 import { isoMillis } from '../core/clock.js'
 import { badRequest, conflict, scalarShown } from '../core/errors.js'
@@ -65,7 +65,7 @@ export async function groupsOfLetters(
   return { ...groups.listed(), complete_since: end === undefined ? null : isoMillis(end.atMs) }
 }
 
-/** What is done with the letters that a request selects; resolves with those that stay. */
+/** The work on the letters that a request selects; resolves with those that stay. */
 const batchWork = {
   resend: (resender: DeadLetterResender, batch: readonly Letter[]): Promise<Refusal[]> =>
     resender.resend(batch),

@@ -38,7 +38,7 @@ export const sightOf =
   (owner) =>
     owner === accountId
 
-/** What an operator sees. */
+/** The letters that an operator sees. */
 export const wholeSight: Sight = () => true
 
 /** How far a search came: the place and the time of the oldest letter that it looked at; undefined if it saw all. */
@@ -124,7 +124,7 @@ export class DeadLetters {
 
   #answered<T>(reading: Promise<T>): Promise<T> {
     return within(readTimeoutMs, reading, 'The dead letters were not read in time.').catch((error) => {
-      throw unavailable('NATS does not answer, and it has the dead letters.', error)
+      throw unavailable('The dead letters were not read: NATS does not answer.', error)
     })
   }
 }

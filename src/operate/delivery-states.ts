@@ -17,7 +17,7 @@ type Gather = (subject: string, data: string, waitMs: number) => Promise<Uint8Ar
 type DeliveryState = Omit<LaneStatus, 'cause' | keyof LastOutcomes> & {
   readonly cause: string | null
   readonly as_of: string | null
-  /** What each lane has used, if it says so. */
+  /** The usage of each lane, if it reports one. */
   readonly usages: readonly Usage[]
 }
 

@@ -165,7 +165,7 @@ const joined = (...texts: readonly (string | null)[]): string | null =>
 const hasOpenPack = ({ openPacks }: Books, id: string): boolean =>
   [...openPacks.keys()].some((pack) => destinationIn(pack) === id)
 
-/** When the oldest pack was stored, and when it is dropped. */
+/** The times at which the oldest pack was stored and will be dropped. */
 function timesOf(oldest: StoredMessage | undefined, row: Row, retentionMs: number) {
   if (oldest === undefined) return { oldest_at: null, expires_at: null }
   const expires_at = keepsRecords(row) ? null : isoMillis(oldest.storedAtMs + retentionMs)

@@ -43,7 +43,7 @@ interface Loss {
   readonly reason: DropReason
 }
 
-/** What was announced last of a loss. */
+/** The last announcement of a loss. */
 interface Announced {
   readonly totals: KindCounts
   readonly atMs: number
@@ -72,7 +72,7 @@ export class DroppedEvents {
     for (const row of destinations())
       for (const reason of dropReasons) {
         const dropped = droppedOf(row.id, reason)
-        // What was announced so long ago can't be looked up any more.
+        // An announcement from so long ago can't be looked up any more.
         if (dropped.episode === null || nowMs - dropped.episode.endedAt > retentionMs) continue
         const known = this.#announced.get(topicOf({ row, reason }))
         if (known !== undefined && this.#isSilent(dropped, known, nowMs)) continue
@@ -158,7 +158,7 @@ export class DroppedEvents {
 const topicOf = ({ row: { id }, reason }: Loss): string =>
   reason === 'age' ? `dropped-${id}` : `${reason}-${id}`
 
-/** What is announced of these: all that was dropped before the episode, and what was announced within it. */
+/** The part of these totals that is announced: all events from before the episode, and those announced within it. */
 function announcedTotals({ kinds, episode }: DroppedTotals, last: Announced | undefined): KindCounts {
   const isOfEpisode = last !== undefined && last.atMs > episode!.beganAt - clocksDifferMs
   // The books can begin again at zero.

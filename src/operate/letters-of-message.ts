@@ -67,7 +67,7 @@ interface MessageOfLetters {
   readonly sequence: number
   readonly storedAtMs: number
   readonly letters: StoredLetters
-  /** Lines of letters that are there no more; undefined for a letter that has the message alone. */
+  /** Lines of removed letters; undefined for a letter that has the message alone. */
   readonly removed: SequenceSet | undefined
 }
 

@@ -81,7 +81,7 @@ async function removeShared(nats: RemovedLettersNats, letters: readonly Removabl
     const stored = await nats.publishAfter(removedLettersSubject(sequence), data, options)
     if (stored !== undefined) return nats.removeMessages(deadLetterStream, named, patience)
   }
-  throw conflict('Others send again or drop dead letters of the same message: try again.')
+  throw conflict('Other requests are sending or dropping dead letters of the same message: try again.')
 }
 
 const sizeOf = ({ ranges }: SequenceSet): number =>

@@ -65,7 +65,7 @@ export class StateChanges {
   /** By destination. */
   #announced = new Map<string, Announced>()
   #readAtMs = 0
-  /** What the answers before the present ones said, by destination. */
+  /** The states in the previous answers, by destination. */
   #before = new Map<string, string>()
   #looking = Promise.resolve()
 

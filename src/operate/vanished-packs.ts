@@ -151,7 +151,7 @@ export class VanishedPacks {
     return missing
   }
 
-  /** Those that deliverers have in hand; undefined if no deliverer answers. */
+  /** The packs that deliverers hold; undefined if no deliverer answers. */
   async #heldOf(packs: readonly string[]): Promise<ReadonlySet<string> | undefined> {
     if (packs.length === 0) return undefined
     const answers = await this.#options.nats.gather(heldPacksSubject, JSON.stringify(packs), answerWithinMs)

@@ -6,7 +6,7 @@ import { bearerToken, withToken } from './fields/bearer-token.js'
 import { asIs, described, observed, writable } from './fields/fields.js'
 import { canonicalTime, timestamp } from './fields/timestamp-field.js'
 
-/** What a key may be limited to. `all` is everything that the API offers, now and later. */
+/** The rights that a key may be limited to. `all` is everything that the API offers, now and later. */
 export const keyRights = ['read', 'write', 'decide', 'all'] as const
 
 export type KeyRight = (typeof keyRights)[number]
@@ -24,7 +24,7 @@ const rights = ruled(
       ...documented({ uniqueItems: true }),
     },
   ),
-  // A right that is none is not repeated: it may be a token.
+  // The message does not repeat an unknown right: it may be a token.
   (given) => (new Set(given).size < given.length ? 'a right is given twice' : undefined),
 )
 
@@ -99,14 +99,14 @@ export const rightsOf = (key: Row): Rights => {
   return given === undefined || given?.length === 0 ? null : given
 }
 
-/** May a key with these rights do what needs this one? An answer to a write shows what was written: it includes `read`. */
+/** Do these rights of a key include this one? The answer to a write shows the written resource, so `write` includes `read`. */
 export const includesRight = (rights: Rights | undefined, right: KeyRight): boolean =>
   rights === null ||
   rights === undefined ||
   rights.includes(right) ||
   (right === 'read' && rights.includes('write'))
 
-/** When the key expires; undefined: never. Keys older than this field have none. */
+/** The time at which the key expires; undefined: never. Keys older than this field have none. */
 export const expiryOf = (key: Row): string | undefined =>
   (key['expires_at'] ?? undefined) as string | undefined
 

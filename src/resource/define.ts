@@ -202,7 +202,7 @@ export interface PrepareTools extends DeriveTools {
   inTurn<T>(work: () => Promise<T>): Promise<T>
 }
 
-/** The place of a sealed value, and what it is bound to. */
+/** The place of a sealed value, and the context that it is bound to. */
 export interface SealedSecret {
   readonly kind: string
   readonly id: string

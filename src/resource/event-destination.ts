@@ -199,7 +199,7 @@ const pause = objectOf(
   { title: 'DestinationPause', description: 'Since when nothing is sent, and who asked for it.' },
 )
 
-/** Someone stopped delivery until someone resumes it. */
+/** Delivery is paused by hand until someone resumes it. */
 export type DestinationPause = Static<typeof pause>
 
 const onExpiry = oneOf(
@@ -215,7 +215,7 @@ const fields = {
   paused: derived(pause, { column: 'json' }),
   /** The secret access key; null if a role is assumed. */
   sealed_secret: sealed(),
-  /** Shows that a secret was sent again without unsealing the stored one. */
+  /** Detects that the same secret is sent again, without unsealing the stored one. */
   secret_digest: hidden(Type.String()),
 }
 
@@ -251,11 +251,11 @@ export const eventDestination = defineResource({
   },
 })
 
-/** Are records that wait for it kept, whatever it costs? */
+/** Are records kept for as long as it needs them, even if publishes are refused? */
 export const keepsRecords = (row: Readonly<Record<string, unknown>> | undefined): boolean =>
   row?.['on_expiry'] === 'block'
 
-/** What a destination's sealed secret is bound to. */
+/** The context that a destination's sealed secret is bound to. */
 export const secretBelongsTo = (row: { readonly account_id: string; readonly id: string }): string =>
   `${row.account_id}/${row.id}/aws_secret_access_key`
 

@@ -24,7 +24,7 @@ export const sshUserCertificate = defineResource({
   },
   audit: 'ssh_user_certificate',
   fields: { ...sshCertificateFields(userPrincipals), ...sshOptionFields },
-  /** One of earlier versions may have none: it can be described, but not come back. */
+  /** A certificate of an earlier version may have none: it can be described, but not restored. */
   check({ principals }, previous) {
     if (principals.length > 0 || previous !== undefined) return
     throw badRequest('"principals" is empty: servers refuse a user certificate that names no user.')

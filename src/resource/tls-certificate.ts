@@ -83,7 +83,7 @@ export const tlsCertificate = defineResource({
   },
 })
 
-/** What a certificate's sealed private key is bound to. */
+/** The context that a certificate's sealed private key is bound to. */
 export const privateKeyBelongsTo = (row: { readonly account_id: string; readonly id: string }): string =>
   `${row.account_id}/${row.id}/private_key_pem`
 

@@ -1,4 +1,4 @@
-/** What AWS bills for the events of a destination, and what could be saved. */
+/** Units that AWS bills for the events of a destination, and how many could be saved. */
 import { objectOf, orNull, type Static, Type } from '../core/schema.js'
 import type { Packing } from '../deliver/aws/packing.js'
 import type { DestinationKind } from '../deliver/destination.js'

@@ -9,7 +9,7 @@ const instant = Type.String({
   ...documented({ format: 'date-time' }),
 })
 
-/** What is known of a change without its rows: filters use these members. */
+/** The members of a change that are known without its rows: filters use these. */
 export const changeHeadSchema = objectOf(
   {
     version: Type.Integer({

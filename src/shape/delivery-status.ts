@@ -31,7 +31,7 @@ const adviceOf: Readonly<Record<FaultClass | typeof unansweredCause, string>> = 
 }
 
 /**
- * What the cause of a destination's state means and what to do, what waits for it if it is behind, and when the first of its
+ * The meaning of a destination's state and what to do about it, what waits for it if it is behind, and when the first of its
  * events are dropped, if that is near.
  */
 export function adviceFor(

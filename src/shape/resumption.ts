@@ -1,4 +1,4 @@
-/** What a resume of an event destination did: it ended a pause by hand, or told deliverers to try now. */
+/** The effect of resuming an event destination: it ended a pause by hand, or made deliverers try now. */
 import { objectOf, orNull, type Static, Type } from '../core/schema.js'
 import type { FaultClass } from '../deliver/destination.js'
 import { type LaneStatus, pausedByHand } from '../deliver/health.js'
@@ -29,7 +29,7 @@ export const resumptionExample = {
 
 export type Resumption = Static<typeof resumptionSchema>
 
-/** `pausedAt`: when the pause by hand began that has ended. `before`: what deliverers said when they were told to try. */
+/** `pausedAt`: the beginning of the pause by hand that has ended. `before`: the answers of deliverers when they began to try. */
 export function resumptionOf(
   destination: Row,
   before: Pick<LaneStatus, 'state' | 'cause' | 'since' | 'last_error'> | undefined,

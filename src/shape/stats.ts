@@ -48,7 +48,7 @@ const statsExample = {
   values_left_out: 0,
 }
 
-/** What decisions are counted by. */
+/** The dimensions by which decisions are counted. */
 const decisionDimensions = ['none', 'edge', 'policy', 'rule', 'country'] as const
 export const dimensions = [...decisionDimensions, 'destination'] as const
 export const intervals = ['minute', 'hour', 'day'] as const

@@ -141,7 +141,7 @@ export interface Head {
 export const changedBy = (principal: Principal): string =>
   principal.credentialId ?? principal.source.toLowerCase()
 
-/** What a write does to a resource. */
+/** The effect of a write on a resource. */
 export type WriteVerb = 'create' | 'update' | 'delete'
 
 /** The resource that a change is about. Others may go with it, such as the routes of a deleted edge. */

@@ -143,7 +143,7 @@ export class Commits {
   }
 }
 
-/** What a plan makes of a state. */
+/** The change that a plan makes of a state. */
 export async function planChange<T>(
   accountId: string,
   version: number,

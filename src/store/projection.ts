@@ -234,7 +234,9 @@ export class Projection {
     // The bucket's last revision may be that of an entry that was removed, so it is not waited for.
     const revision = await this.#buckets.config.put(markKey, '{}')
     if (!(await this.#hasSeen(revision)))
-      throw unavailable('The configuration in NATS was put back meanwhile; it is compared again.')
+      throw unavailable(
+        'The configuration in NATS was restored to an earlier state; it is being compared with ClickHouse.',
+      )
   }
 }
 

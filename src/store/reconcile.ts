@@ -73,13 +73,13 @@ const nothing: SeenAccount = { version: 0, stored: 0, isWhole: false, rows: new 
 export interface Differences {
   /** Accounts whose part of the buckets lacks something, with their highest known version. */
   readonly behind: ReadonlyMap<string, number>
-  /** What each of them lacks: a change under way makes it lack something else at each look. */
+  /** The missing parts of each of them: during a change, an account lacks something else at each look. */
   readonly lacks: ReadonlyMap<string, ReadonlySet<string>>
   /** Accounts of which the buckets have more than ClickHouse. */
   readonly ahead: readonly string[]
 }
 
-/** What a later look found, but only the accounts that still lack something they lacked before. */
+/** The differences of a later look, but only of accounts that still lack something they lacked before. */
 export function lasting(before: Differences, { behind, lacks, ahead }: Differences): Differences {
   const left = new Map<string, number>()
   const leftLacks = new Map<string, ReadonlySet<string>>()
@@ -144,7 +144,7 @@ function isAhead(seen: SeenAccount, stored: StoredAccount, highestStored: number
   return false
 }
 
-/** What the account's part of the buckets lacks, each named with the version of it that is missing. */
+/** The missing parts of the account in the buckets, each named with its missing version. */
 function* lacksOf(seen: SeenAccount, stored: StoredAccount, { secrets }: SideBuckets): Generator<string> {
   if (!seen.isWhole) yield `counts ${seen.version}`
   for (const [kind, rows] of stored) {

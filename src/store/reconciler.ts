@@ -59,7 +59,7 @@ export class Reconciler {
     this.#parts = parts
   }
 
-  /** Why nothing may be written; undefined if writes are allowed. */
+  /** The reason why nothing may be written; undefined if writes are allowed. */
   get refusal(): string | undefined {
     return this.#refusal ?? this.#doubt?.reason
   }
@@ -249,7 +249,7 @@ export class Reconciler {
 const nextEpoch = (before: number, { latest, state }: View): number =>
   1 + Math.max(before, epochOf(latest.meta), epochOf(state.meta), Math.floor(now() / 1_000))
 
-/** Why a configuration does not belong to this deployment. */
+/** The reason why a configuration does not belong to this deployment. */
 function foreignMeta(meta: Meta | undefined, deployment: Deployment): string | undefined {
   if (meta === undefined) return undefined
   if (meta.deployment_id !== deployment.id) {

@@ -28,7 +28,7 @@ export interface RepairParts {
   readonly repair: Repair
 }
 
-/** What a repair compares, both read after it was committed. */
+/** The two sides that a repair compares, both read after it was committed. */
 interface Compared {
   /** The account's rows in ClickHouse. */
   readonly stored: readonly StoredRow[]

@@ -75,7 +75,7 @@ export class Store {
   readonly view: View
   readonly rows: ChangeRows
   readonly pastRows: PastRows
-  /** Which API keys of the view are genuine. */
+  /** The genuine API keys of the view. */
   readonly keys: KnownKeys
   readonly history: History
 
@@ -129,7 +129,7 @@ export class Store {
     return this.#deployment.id
   }
 
-  /** Why nothing may be written now; undefined if writes are allowed. */
+  /** The reason why nothing may be written now; undefined if writes are allowed. */
   get refusal(): string | undefined {
     return this.#upkeep.refusal
   }

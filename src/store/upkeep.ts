@@ -41,7 +41,7 @@ export class Upkeep {
   readonly #reconciler: Reconciler
   readonly #foreignRows: ForeignRows
   readonly #timers: Timer[] = []
-  /** Why ClickHouse can't be written to. */
+  /** The reason why ClickHouse can't be written to. */
   #clickhouseRefusal: string | undefined
   #stopListening = (): void => {}
   #repaired: Promise<void> = Promise.resolve()
@@ -54,12 +54,12 @@ export class Upkeep {
     this.#foreignRows = new ForeignRows(parts)
   }
 
-  /** Why ClickHouse and the buckets must be left as they are: one is away, or their contents are in doubt. */
+  /** The reason why ClickHouse and the buckets must stay unchanged: one is away, or their contents are in doubt. */
   get contradiction(): string | undefined {
     return this.#clickhouseRefusal ?? this.#reconciler.refusal
   }
 
-  /** Why nothing may be written now; undefined if writes are allowed. */
+  /** The reason why nothing may be written now; undefined if writes are allowed. */
   get refusal(): string | undefined {
     if (this.contradiction !== undefined) return this.contradiction
     return this.#parts.view.isUsable
@@ -173,7 +173,7 @@ export function stagingSweep(
   drop: (idle: IdleGeneration) => Promise<void>,
   abandonedAfterMs = stagingAbandonedAfterMs,
 ): () => Promise<void> {
-  /** When this process first saw each generation that does not count. */
+  /** The time at which this process first saw each generation that does not count. */
   let since = new Map<string, number>()
   return async () => {
     const idleSince = new Map<string, number>()

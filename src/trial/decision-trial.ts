@@ -31,7 +31,7 @@ const emptyMatrix = (): Record<Decision, Record<Decision, number>> => ({
   deny: { allow: 0, block: 0, deny: 0 },
 })
 
-/** What else one configuration caused. */
+/** Other effects of one configuration: log actions, warnings and failures. */
 class Side {
   readonly policySet: PolicySet
   logActions = 0

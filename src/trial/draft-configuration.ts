@@ -3,7 +3,7 @@ import type { ConfigurationSource, IpRule } from '../evaluate/policy-source.js'
 import type { Row } from '../resource/define.js'
 import type { DeclaredRow, KindName } from '../resource/registry.js'
 
-/** What a write would store, checked as the write itself would be. */
+/** The rows that a write would store, checked like those of the write itself. */
 export interface Draft {
   readonly rows: readonly { readonly kind: string; readonly row: Row }[]
   /** All rules of a policy after the write. */
@@ -14,7 +14,7 @@ export interface Draft {
 const sharedKinds: readonly KindName[] = ['tcp_edge', 'https_edge']
 
 /**
- * What concerns the records of one account. Edges of others are there with their names alone: they serve their own
+ * The configuration that concerns the records of one account. Edges of others have their names alone: they serve their own
  * records, and what applies at them is not compiled.
  */
 export class AccountConfiguration implements ConfigurationSource {

@@ -40,7 +40,7 @@ interface TriedSources {
   readonly notTried: readonly string[]
 }
 
-/** What of a record a source makes events of. */
+/** The parts of a record that a source makes events of. */
 const subjectsOf = ({ madeFrom }: TriedSource, { record, verdict }: Judgement): readonly unknown[] => {
   if (madeFrom === 'log_action') return verdict.logs
   return madeFrom === record.type ? [record] : []

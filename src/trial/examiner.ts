@@ -48,7 +48,7 @@ function namesOfDraft({ rows }: Draft, { members }: GeoDatabases): NamesOfEdge {
   const edge = rows.find(({ kind }) => kind === 'tcp_edge')?.row as DeclaredRow<'tcp_edge'> | undefined
   const { inbound = [], outbound = [] } = edge?.policies ?? {}
   const used = [...inbound, ...outbound].flatMap(({ expressions }) =>
-    // It has the names of inbound policies, too, and reads them in the same way.
+    // The outbound scope has the names of inbound policies, too, and reads them in the same way.
     expressions.flatMap((text) => namesIn(text, outboundScope)),
   )
   return { edgeId: edge?.id, counts: new NameCounts(used, missingNames(members)) }

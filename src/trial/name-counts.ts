@@ -1,4 +1,4 @@
-/** How often the names that a draft's expressions use had a value: a draft about a name without one changes nothing. */
+/** Counts how often each name of a draft's expressions had a value: a draft about a name without one changes nothing. */
 import type { UsedName } from '../expr/names.js'
 import { missingNote } from '../record/missing-names.js'
 import type { TrialName } from '../shape/trial.js'

@@ -46,7 +46,7 @@ export const trialStarter =
     return { ended: ended.finally(end), end }
   }
 
-/** What a trial uses and shows of a rule. */
+/** The members of a rule that a trial uses and shows. */
 const shownOf = ({ id, cidr, action, description = null }: IpRule): IpRule => ({
   id,
   cidr,

@@ -44,7 +44,7 @@ export class Completeness {
     return size >= meta.accounts
   }
 
-  /** What is missing, as a clause; undefined if nothing is. */
+  /** The missing part, as a clause; undefined if nothing is missing. */
   get lack(): string | undefined {
     if (this.#unproven === undefined) return 'the bucket is still being read'
     const ofMeta = lackOfMeta(this.#state)
@@ -57,7 +57,7 @@ export class Completeness {
   }
 }
 
-/** What keeps a process from using the state: the bucket's statement about itself is missing, or names more accounts. */
+/** The reason why a process can't use the state: the bucket's statement about itself is missing, or names more accounts. */
 function lackOfMeta({ meta, accounts }: ViewState): string | undefined {
   if (meta === undefined) return `the key "${metaKey}" of the bucket is missing, which is written last`
   return accounts.size >= meta.accounts ? undefined : accountsClause(accounts.size, meta.accounts)
@@ -73,7 +73,7 @@ function lackOfAccount(state: ViewState, accountId: string): string | undefined 
   return `the account ${accountId} has ${size} rows of the kind ${kind}, and its entry says ${String(count)}`
 }
 
-/** What is wrong with the bucket's statement about itself; unlike a lack, also if no process waits for it. */
+/** The fault in the bucket's statement about itself; unlike a lack, also if no process waits for it. */
 export function faultOfMeta(state: ViewState): string | undefined {
   const { meta, accounts } = state
   const lack = lackOfMeta(state)

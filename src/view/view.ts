@@ -46,7 +46,7 @@ export class View {
   #isWhole = false
   #withheld: ReadonlySet<string> = new Set()
   #reporting: Timer | undefined
-  /** Looks since the last report of what is missing; undefined if nothing is. */
+  /** Looks since the last report of a missing part; undefined if nothing is missing. */
   #looks: number | undefined
   /** Entries that were still to come when the last entry of the configuration in use was sent. */
   #pending = 0
@@ -94,7 +94,7 @@ export class View {
     return this.#isWhole && this.#withheld.size === 0
   }
 
-  /** Accounts that are being repaired: what the view holds of them may be wrong, so it is not served. */
+  /** Accounts that are being repaired: their rows in the view may be wrong, so they are not served. */
   get withheld(): ReadonlySet<string> {
     return this.#withheld
   }
@@ -113,7 +113,7 @@ export class View {
     )
   }
 
-  /** Why the bucket's present contents are not in use, as a clause; undefined if they are. */
+  /** The reason why the bucket's present contents are not in use, as a clause; undefined if they are. */
   get lack(): string | undefined {
     if (this.#isUsable && this.#latest === this.#state) return undefined
     return (

@@ -1,4 +1,4 @@
-/** Who made a change, as its audit events say it. */
+/** The author of a change, as its audit events name it. */
 import type { EventPrincipal } from '../event/audit.js'
 import type { Caller } from '../http/caller/caller.js'
 import type { Links } from '../resource/define.js'

@@ -1,5 +1,5 @@
 /**
- * What ties a row to others: its claims, which are values that must be unique in the deployment, the rows below its path,
+ * The relations of a row: its claims, which are values that must be unique in the deployment, the rows below its path,
  * and the rows that name it.
  */
 import { conflict, WeirError } from '../core/errors.js'

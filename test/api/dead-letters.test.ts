@@ -192,7 +192,7 @@ t.test('dead letters of two accounts', async (t) => {
     t.ok(answers.includes('ok'))
     t.equal((await store.admin.streamInfo(recordsStream))!.state.messages, before + 1)
     t.equal(Buffer.from((await newestIn(recordsStream, resentRecordsSubject))!.data).toString(), text)
-    t.equal(await statusOf(me.deadLetters.get(id)), 404, 'it is a dead letter no more')
+    t.equal(await statusOf(me.deadLetters.get(id)), 404, 'it is no longer a dead letter')
   })
 
   t.test('a repeated request gets the first answer', async (t) => {

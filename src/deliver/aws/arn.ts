@@ -7,7 +7,7 @@ interface Arn {
   readonly service: string
   readonly region: string
   readonly awsAccountId: string
-  /** What follows the fifth colon. */
+  /** The text after the fifth colon. */
   readonly resource: string
 }
 
@@ -34,7 +34,7 @@ function partitionOf(region: string): string {
   return region.startsWith('us-gov-') ? 'aws-us-gov' : 'aws'
 }
 
-/** What is wrong with an ARN, if anything; the sentence continues after the field's name. */
+/** The problem with an ARN, if there is one; the sentence continues after the field's name. */
 function checkArn(text: string, { service, resource, example }: ArnForm): Problem | undefined {
   const wrong = (what: string): Problem => ({
     msg: `is ${shown(text, 200)}, ${what}; an example is ${example}`,
@@ -68,7 +68,7 @@ export const arnAddress = <const Field extends string>(
 
 const roleForm = /^role\/[\w+=,.@/-]{1,576}$/
 
-/** What is wrong with the ARN of a role, if anything. Unlike others, it has no region. */
+/** The problem with the ARN of a role, if there is one. Unlike others, it has no region. */
 export function checkRoleArn(text: string): Problem | undefined {
   const arn = parseArn(text)
   const valid =

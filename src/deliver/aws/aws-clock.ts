@@ -31,12 +31,12 @@ export class AwsClock {
     this.#changed = changed
   }
 
-  /** What is added to this machine's time to get AWS's. */
+  /** The difference to add to this machine's time to get AWS's. */
   get offsetMs(): number {
     return this.#offsetMs
   }
 
-  /** What this machine's clock is when AWS's shows this time. */
+  /** The time of this machine's clock when AWS's shows this time. */
   onThisMachine(date: Date): Date {
     return new Date(date.getTime() - this.#offsetMs)
   }

@@ -1,5 +1,5 @@
 /**
- * What the destination kinds at AWS share: credentials, endpoints, connections and deadlines. The service's own client
+ * The common parts of the destination kinds at AWS: credentials, endpoints, connections and deadlines. The service's own client
  * is in the file of its kind.
  *
  * - The lane retries, so `maxAttempts` is 1.

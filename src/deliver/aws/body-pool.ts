@@ -2,7 +2,7 @@
  * Buffers for the bodies of requests to one destination, which are used again: they have hundreds of kilobytes, and if
  * each request leaves one behind, V8 collects garbage all the time, for 7 % of a busy deliverer's CPU.
  *
- * What is not in use is held weakly. A destination that sends nothing holds no memory, however many there are. Each one
+ * Buffers that are not in use are held weakly: a destination that sends nothing holds no memory, however many there are. Each one
  * has a pool of its own, so that no mistake of an endpoint can get the events of another account to it.
  */
 export class BodyPool {

@@ -1,4 +1,4 @@
-/** What the checks of several kinds have in common. */
+/** Common parts of the checks of several kinds. */
 import { fail, ok, type Result } from '../../core/errors.js'
 import type { Fault, Finding } from '../destination.js'
 

@@ -1,5 +1,5 @@
 /**
- * What PutRecords and PutRecordBatch share: bodies and answers with hundreds of records, which the SDK's serializers take
+ * Common parts of PutRecords and PutRecordBatch: bodies and answers with hundreds of records, which the SDK's serializers take
  * longer for than for all the rest of a request.
  *
  * - A body is written without the SDK, and replaces the one that it made from an input without records.
@@ -44,7 +44,7 @@ interface Client {
   }
 }
 
-/** What is sent in place of an input's serialization, and until when. */
+/** The body that is sent in place of an input's serialization, unless aborted. */
 interface Prepared extends HashedBody {
   readonly abortSignal: AbortSignal
 }
@@ -97,7 +97,7 @@ async function shortenAnswer(answer: HttpAnswer, failedCount: string): Promise<v
   answer.body = withFirstResult(await bytesOf(answer.body as Readable), failedCount)
 }
 
-/** What is read. Takes a third of the time of an async iteration; that counts for hundreds of answers a second. */
+/** Reads all bytes in a third of the time of an async iteration, which counts for hundreds of answers a second. */
 const bytesOf = (body: Readable): Promise<Buffer> =>
   new Promise((resolve, reject) => {
     const chunks: Buffer[] = []

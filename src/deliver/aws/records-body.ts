@@ -65,7 +65,7 @@ class Writer {
     this.#end += this.#buffer.write(text, this.#end)
   }
 
-  /** For so few bytes, faster than a call of `copy` or `write`. */
+  /** For few bytes, this is faster than a call of `copy` or `write`. */
   bytes(bytes: Buffer): void {
     for (let at = 0; at < bytes.length; at += 1) this.#buffer[this.#end + at] = bytes[at]!
     this.#end += bytes.length

@@ -11,7 +11,7 @@ import type { SharedPacks } from '../shared-packs.js'
 import { BodyPool } from './body-pool.js'
 import { type RecordsBody, recordsBody } from './records-body.js'
 
-/** What decides the bytes of a body's records. */
+/** The input that determines the bytes of a body's records. */
 export interface SharedRecords extends RecordsBody {
   /** How the records are made of the events: the same events with an equal layout make equal records. */
   readonly layout: string
@@ -31,7 +31,7 @@ interface Beginning {
   readonly hash: Hash
 }
 
-/** Of all buffers with beginnings: some fifty full requests. Destinations send the same one at about the same time … */
+/** Limits all buffers with beginnings: some fifty full requests. Destinations send the same one at about the same time … */
 export const sharedBodiesBytesMax = 16 * 1024 * 1024
 /** … so that nothing is kept for long. */
 const forgetAfterMs = 1_000

@@ -99,7 +99,7 @@ export class Lane {
     return isBusy ? 0 : Math.min(1, Math.max(0, room))
   }
 
-  /** Everything that is not sent yet goes to the new target with the new credentials. */
+  /** Events that are not sent yet go to the new target with the new credentials. */
   retarget(config: DestinationConfig): void {
     const before = this.#sender
     void this.#underWay.settled().then(() => before.close())

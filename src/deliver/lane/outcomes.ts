@@ -1,4 +1,4 @@
-/** What the outcome of a request means for each of its events. */
+/** Interprets the outcome of a request for each of its events. */
 
 import { faultOfRecord } from '../aws/faults.js'
 import type { ServiceRecord } from '../aws/packing.js'

@@ -105,7 +105,7 @@ export class Pace {
     return true
   }
 
-  /** The interval is one between beginnings: a request that is not answered takes long to fail. */
+  /** The interval is between the beginnings of probes, because a request without an answer takes long to fail. */
   probe(): void {
     const { probeMinMs, probeMaxMs } = this.#settings
     this.#probing = true
@@ -117,7 +117,7 @@ export class Pace {
     this.#isHurried = false
   }
 
-  /** Nothing is waited for now; `again`: nor after the request that is under way. */
+  /** Ends the present wait; `again`: also the one after the request that is under way. */
   hurry(again: boolean): void {
     this.#gateMs = 0
     this.#isHurried = again
@@ -128,13 +128,13 @@ export class Pace {
     this.#halted = true
   }
 
-  /** Someone wants it tried at once. */
+  /** Ends a halt, and tries at once. */
   resume(): void {
     this.#halted = false
     this.flow()
   }
 
-  /** For another target: what was learned about the old one does not apply. */
+  /** Resets for another target: nothing that was learned about the old one applies. */
   reset(): void {
     this.flow()
     this.rate.reset()

@@ -1,5 +1,6 @@
 /**
- * What an agent may bind: rules of a tunnel or SSH credential. No rules, or the rule `*`, mean no restriction.
+ * Bind rules of a tunnel or SSH credential: the names and addresses that an agent may bind. No rules, or the rule `*`, mean
+ * no restriction.
  *
  * - `bind:<host>`, `bind:<host>:<port>`: this name or address; without a port, on any port.
  * - `bind:*.<domain>`: every name below the domain, at any depth, and `*.<domain>` itself; not the domain.

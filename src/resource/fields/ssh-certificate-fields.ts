@@ -88,7 +88,7 @@ type Draft = RowOf<Omit<ReturnType<typeof sshCertificateFields>, 'principals'>> 
 }
 type IssuedFields = Pick<Draft, 'key_type' | 'valid_after' | 'valid_until' | 'certificate'>
 
-/** What differs between host and user certificates. */
+/** The differences between host and user certificates. */
 interface CertificateTraits extends Pick<SshCertificate, 'type' | 'criticalOptions' | 'extensions'> {
   /** How long it is valid by default. */
   readonly seconds: number

@@ -43,7 +43,7 @@ export interface Header extends Origin {
   readonly rule_id: string
 }
 
-/** What happened to a resource in a version. */
+/** A change of a resource in one version. */
 export interface Step {
   readonly id: string
   readonly version: number
@@ -111,7 +111,7 @@ function conditions({ id, before, sinceMs, untilMs }: HistoryQuery, idColumn: st
   ].join(' AND ')
 }
 
-/** What each of the steps (an id and a version) did, and the version before it. */
+/** For each step (an id and a version): its verb, and the version before it. */
 export const stepsSql = (kind: string): string =>
   `SELECT * FROM (
 SELECT id, version, deleted, lagInFrame(version, 1, 0) OVER earlier AS previous,

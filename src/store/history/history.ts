@@ -86,7 +86,7 @@ export class History {
     }))
   }
 
-  /** What the account called the keys that made the changes. */
+  /** The descriptions of the keys that made the changes. */
   async #keyDescriptions(
     accountId: string,
     headers: readonly Header[],

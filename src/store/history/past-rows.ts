@@ -1,7 +1,7 @@
 /**
  * The configuration of one account as it was: its rows in ClickHouse up to a version.
  *
- * Everyone else names a configuration by the revision of `weir_config` that was used. Each row says which revision came
+ * Elsewhere, a configuration is identified by the revision of `weir_config` that was used. Each row says which revision came
  * just before its change, so the last change that a revision includes is the newest one planned before it. A change
  * takes some milliseconds from its plan to the bucket; a revision that another account's change reached in between is
  * taken for one after it.
@@ -14,10 +14,10 @@ import type { ChangeRows } from '../change-rows.js'
 import type { Clickhouse } from '../clickhouse/clickhouse.js'
 import { tableOf } from '../clickhouse/tables.js'
 
-/** Rows of the past read for one explanation: two policies of the largest size. */
+/** Past rows read for one explanation: two policies of the largest size. */
 const pastRowsMax = 200_000
 
-/** A client waits, and what it asks for is an addition to its answer. */
+/** A client waits, and this is only an addition to its answer. */
 const lastChangeTimeoutMs = 2_000
 const versionTimeoutMs = 10_000
 
@@ -143,6 +143,6 @@ async function answered<T>(read: () => Promise<T>): Promise<T> {
     return await read()
   } catch (error) {
     if (error instanceof WeirError) throw error
-    throw unavailable('ClickHouse does not answer, and only it has the configuration of the past.', error)
+    throw unavailable('The earlier configuration was not read: ClickHouse does not answer.', error)
   }
 }

@@ -6,13 +6,13 @@ export interface CountsQuery {
   readonly accountId: string
   /** `none`: all together. */
   readonly dimension: string
-  /** Whose decisions are counted by word. */
+  /** Decisions about these are counted as `allow`, `block` and `deny`. */
   readonly source: DecisionRow['source']
   /** A number of minutes. */
   readonly intervalMs: number
   readonly sinceMs: number
   readonly untilMs: number
-  /** How many values are listed: those with the most records. */
+  /** The number of values to list: those with the most records. */
   readonly valuesMax: number
 }
 
@@ -25,7 +25,7 @@ export interface CountRow {
   readonly deny: number
   readonly bytes_in: number
   readonly bytes_out: number
-  /** All questions, whatever is counted by word. */
+  /** All questions, whichever decisions are counted as `allow`, `block` and `deny`. */
   readonly asked: number
 }
 
@@ -39,7 +39,7 @@ interface SummedTable {
   readonly table: string
   /** The column by whose values sums are listed. */
   readonly value: string
-  /** What its rows must have, besides their time. */
+  /** A condition on its rows, in addition to their time. */
   readonly condition: string
   readonly params: Readonly<Record<string, unknown>>
   /** Sums of which the total says which values have the most. */

@@ -1,4 +1,4 @@
-/** Reads what became of events, from the log of attempts to deliver. Each statement is of one account. */
+/** Reads the log of attempts to deliver. Each statement is about one account. */
 import { type DeliveryRow, deliveryColumns } from '../../wire/delivery-rows.js'
 import { tagOf } from '../../wire/event-tag.js'
 import type { LogMode } from '../../wire/log-publisher.js'

@@ -14,13 +14,13 @@ import { type ReadRows, timeOf } from './log-queries.js'
 import { countsTable, decisionsTable } from './log-tables.js'
 
 export interface CountFilter {
-  /** What it reads of a row. */
+  /** The members of a row that it reads. */
   readonly reads: readonly (keyof DecisionRow)[]
   /** The names that it uses, for messages. */
   readonly names: readonly string[]
-  /** What all rows have for which it is true. */
+  /** A condition that all rows meet for which the filter is true. */
   readonly condition: LogCondition | undefined
-  /** Only what it reads is set. */
+  /** Only the members that it reads are set. */
   readonly matches: (row: DecisionRow) => boolean
 }
 

@@ -1,4 +1,4 @@
-/** What rows of the decision log must have, as SQL: values are parameters, and names of columns are our own. */
+/** Conditions on rows of the decision log, as SQL: values are parameters, and names of columns are our own. */
 
 import type { RowColumn } from '../../wire/blocks/row-columns.js'
 import type { decisionColumns } from '../../wire/decision-rows.js'

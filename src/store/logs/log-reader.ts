@@ -30,7 +30,7 @@ export interface DecisionsQuery {
   readonly untilMs?: number | undefined
   /** Only entries that come after this one in the list. */
   readonly before?: LogPosition | undefined
-  /** What all rows have that are looked for. */
+  /** A condition that all wanted rows meet; other rows may meet it, too. */
   readonly condition?: LogCondition | undefined
   readonly limit: number
 }

@@ -1,4 +1,4 @@
-/** What the tables of the decision log have in common: engines, expiry, and the statements that make them. */
+/** The common parts of the tables of the logs: engines, expiry, and the statements that make them. */
 import { type TableColumn, tableColumn } from '../../wire/blocks/row-columns.js'
 import type { Clickhouse } from '../clickhouse/clickhouse.js'
 import { columnSql } from './log-columns.js'
@@ -27,7 +27,7 @@ const partsPerTable = 16
  */
 const mergeBase = 10
 
-/** A part of fewer bytes, not compressed, is one file and not some eighty: most inserts are, and few merged parts. */
+/** A part with fewer bytes, uncompressed, is one file instead of some eighty: so are most inserts, and few merged parts. */
 const wideBytes = 32 * 1024 * 1024
 
 const expiry = (time: string, keptMs: number): string =>
@@ -40,7 +40,7 @@ const expiring = {
   merge_with_ttl_timeout: 600,
 }
 
-/** Charts look back a week, also if rows expire earlier. */
+/** Charts show a week, even if rows expire earlier. */
 const countsKeptMs = 8 * 24 * 60 * 60_000
 
 interface TableDeclaration {
@@ -102,7 +102,7 @@ export const createTable = ({ name, lines, engine, ttl, settings }: LogTable): s
 TTL ${ttl}
 SETTINGS ${settingsOf(settings).join(', ')}`
 
-/** `engine`: what ClickHouse says about the existing table. */
+/** `engine`: the engine and settings of the existing table, as ClickHouse shows them. */
 export async function applyBounds(
   clickhouse: Clickhouse,
   { name, ttl, settings }: LogTable,

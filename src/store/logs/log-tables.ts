@@ -30,7 +30,7 @@ export const decisionsTable = 'decisions'
 export const countsTable = 'decision_counts'
 export const decisionSums = ['allow', 'block', 'deny', 'bytes_in', 'bytes_out'] as const
 
-/** What counts are grouped by; `none`, `asked`: all records, all questions of the account. */
+/** Dimensions by which counts are grouped; `none`, `asked`: all records, all questions of the account. */
 const dimensionNumbers = {
   none: 0,
   edge: 1,
@@ -90,7 +90,7 @@ const tables = (bounds: LogBounds): LogTable[] => [
 /** Its name in the query shows that a feed is not that of an earlier version. */
 const groups = 'weighted_groups'
 
-/** What a row counts for: dimension and value. */
+/** The pairs of dimension and value that a row counts for. */
 function pairsOf(all: string, prefix: string): string {
   const values = { edge: 'edge_id', policy: 'policy', country: 'country', rule: 'rule_id' }
   const pairs = Object.entries(values).map(([name, column]) => `('${prefix}${name}', toString(${column}))`)

@@ -111,7 +111,7 @@ export class LogWriter {
     }
   }
 
-  /** Here, so that the API never waits for it. */
+  /** Done here, so that the API never waits for it. */
   async #shapeTables(): Promise<void> {
     if (this.#isShaped) return
     await shapeLogTables(this.#options.clickhouse, this.#options.bounds)

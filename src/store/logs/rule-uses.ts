@@ -1,7 +1,7 @@
-/** How often rules of IP policies decided, from the sums of the decision log. */
+/** The number of decisions by each rule of IP policies, from the sums of the decision log. */
 import { countsTable } from './log-tables.js'
 
-/** What one deny rule blocked. Numbers of records, and of questions of ingress nodes and proxies. */
+/** The blocks of one deny rule: records, and questions of ingress nodes and proxies. */
 export interface RuleUse {
   readonly ruleId: string
   readonly blocked: number
