@@ -1,5 +1,6 @@
 /**
- * Signature Version 4, checked as strictly as AWS does.
+ * Signature Version 4, checked as strictly as AWS does. Written without `@smithy/signature-v4`: the clients sign with it, and
+ * a check that shares its code would accept its faults.
  * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
  */
 import { createHash, createHmac } from 'node:crypto'

@@ -1,6 +1,9 @@
 /** "Did you mean …": the known names closest to an unknown one. */
 
-/** Edits (insert, delete, replace, swap neighbours) that turn `a` into `b`. */
+/**
+ * Edits (insert, delete, replace, swap neighbours) that turn `a` into `b`. `fastest-levenshtein` counts a swap, the most
+ * frequent slip, as two.
+ */
 function distance(a: string, b: string): number {
   let beforeLast: number[] = []
   let last = Array.from({ length: b.length + 1 }, (_, column) => column)
