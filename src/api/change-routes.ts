@@ -1,4 +1,4 @@
-/** `GET /changes` and `GET …/{id}/changes`: what was changed in the account, or of one resource, deleted ones included. */
+/** `GET /changes` and `GET …/{id}/changes`: changes of the account, or of one resource, deleted ones included. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { badRequest } from '../core/errors.js'
 import { changesSearchedMax } from '../core/limits.js'

@@ -1,4 +1,4 @@
-/** `GET /dead_letters`: what was set aside, why, and its bytes. */
+/** `GET /dead_letters`: records and events that were set aside, with the reasons and the bytes. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from '../core/schema.js'
 import { type ApiContext, pathParams, queryOf, sendJson } from '../http/context.js'

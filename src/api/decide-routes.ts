@@ -22,7 +22,7 @@ const explain = Type.Boolean({
   description: 'false: the answer has no `explanation`.',
 })
 
-/** The schema of a record, of which only the id may be missing. */
+/** The schema of a record whose id may be missing. */
 const requestSchema = ({ type, schema }: (typeof recordSchemas)[number]): TSchema => {
   const { properties, required } = schema as unknown as Record<'properties', object> & { required: string[] }
   return {
@@ -33,7 +33,7 @@ const requestSchema = ({ type, schema }: (typeof recordSchemas)[number]): TSchem
   } as TSchema
 }
 
-/** What both have in common is named once more, as tools look there. */
+/** Members that both schemas have are repeated here, because tools look here. */
 const unionSchema = {
   type: 'object',
   required: ['type', 'conn'],
@@ -82,7 +82,7 @@ function revisionOf(request: FastifyRequest): number | undefined {
   throw badRequest(`"revision" is ${shown(revision)}, but must be a revision: a number of at most 15 digits.`)
 }
 
-/** The record that the body is. Explained unless the client does not want that. */
+/** Reads the body as a record. The decision is explained unless the client asks for no explanation. */
 function decisionRequest(request: FastifyRequest): DecisionRequest {
   const body = requestBody(request)
   const parsed = parseDecisionRequest({ ...body, explain: body['explain'] ?? true })

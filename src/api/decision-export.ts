@@ -1,6 +1,6 @@
 /**
- * Decisions of the log as NDJSON or CSV: all pages in one answer. The next page is read once the client has taken the one
- * before. An answer that can't be completed breaks off, so that no client takes a part for the whole.
+ * Decisions of the log as NDJSON or CSV: all pages in one answer. The next page is read once the client has taken the
+ * one before. If an answer can't be completed, the connection is cut, so that no client takes a part for the whole.
  */
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -32,7 +32,7 @@ export function formatFor({ headers }: FastifyRequest): DecisionFormat | undefin
   return formats.find(({ mediaType }) => mediaType === type)
 }
 
-/** Breaks an answer off: its client took too long, or the API stops. */
+/** Cuts the connection of an answer: its client took too long, or the API stops. */
 class ExportEnded extends Error {}
 
 export class DecisionExports {
@@ -43,7 +43,7 @@ export class DecisionExports {
     this.#occurrences = occurrences
   }
 
-  /** Whatever is wrong with the first page is answered as with any other request. */
+  /** A failure of the first page is answered like that of any other request. */
   async send(
     request: FastifyRequest,
     reply: FastifyReply,

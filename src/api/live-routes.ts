@@ -79,7 +79,7 @@ interface Reader {
 /** The result ends the watching. */
 type Watch = (reader: Reader) => () => void
 
-/** What the request asks for, and what a filter of decisions uses. */
+/** The lines that the request asks for, and the names that a filter of decisions uses. */
 function watchFor(
   request: FastifyRequest,
   context: ApiContext,
@@ -148,7 +148,7 @@ function stream(request: FastifyRequest, reply: FastifyReply, { store }: ApiCont
   const rate = (of: WatchRate): void => {
     const key = store.view.state.rows.get(apiKey.kind)?.get(credentialId ?? '')
     if (key === undefined || isExpired(key, now())) finish()
-    // Rates alone have filled as much again: it has not read for an hour.
+    // The rates alone have filled another buffer: the client has not read for an hour.
     else if (raw.writableLength > 2 * watcherBufferBytesMax) raw.destroy()
     else raw.write(`event: rate\ndata: ${JSON.stringify(of)}\n\n`)
   }

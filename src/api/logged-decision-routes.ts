@@ -145,7 +145,7 @@ export function registerLoggedDecisions(
   })
 }
 
-/** What ClickHouse looks for, and what decides. */
+/** The values that ClickHouse looks for, and the filter that decides. */
 function searchOf(
   text: string | undefined,
 ): Pick<PageQuery, 'condition' | 'matches'> & { readonly names: readonly string[] } {

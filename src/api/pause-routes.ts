@@ -19,7 +19,10 @@ import type { WriteContext } from './write-context.js'
 const destination = anyResource(eventDestination)
 
 interface Tries {
-  /** Tries to deliver now, unless it is paused by hand; the state before, undefined if no deliverer answers. */
+  /**
+   * Tries to deliver now, unless the destination is paused by hand. Returns the state before; undefined if no deliverer
+   * answers.
+   */
   tryNow(row: Row): Promise<LaneStatus | undefined>
 }
 
@@ -95,7 +98,7 @@ const described = ({ verb, description, shown }: Described) =>
     ...postParameters,
   })
 
-/** The destination that a request without members is about. */
+/** The destination that the path names; the request has no members. */
 function asked(context: WriteContext, request: FastifyRequest, verb: string): Row {
   checkNames(requestBody(request), [], verb)
   return rowAt(context, request, destination)

@@ -150,8 +150,8 @@ interface TypesAndFilter {
 }
 
 /**
- * Which kinds of events a replay sends: those that were chosen, and that the filter is about. `received`: the kinds
- * that subscriptions send to the destination. Only what records cause is replayed.
+ * The kinds of events that a replay sends: those that the request chooses and that have the names of the filter.
+ * `received`: the kinds that subscriptions send to the destination. Only events of records are replayed.
  */
 function replayedTypes(received: readonly string[], { types, filter }: TypesAndFilter): ReplayedTypes {
   const possible = [...new Set(received)].filter((type) => !wholeKinds.includes(type)).sort()

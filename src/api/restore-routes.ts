@@ -57,7 +57,7 @@ export function versionAsked(request: FastifyRequest): number {
   throw badRequest('The query parameter "version" is needed: the changes of the resource list its versions.')
 }
 
-/** Until the account reaches it, a version may still become anything. */
+/** A version that the account has not reached has no contents yet. */
 async function checkReached({ store }: WriteContext, accountId: string, version: number): Promise<void> {
   const reached = (await store.settled(accountId)).versionOf(accountId)
   if (version > reached)

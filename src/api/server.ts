@@ -96,7 +96,7 @@ export interface ApiOptions extends OpenapiOptions {
   readonly listening?: Pick<ListeningServer, 'server' | 'answerWith'>
 }
 
-/** Longer than any request line, so that the form of an id decides about it and not fastify. */
+/** Longer than any request line, so that ids are checked by their form and never by fastify. */
 const pathParamCharsMax = 16 * 1024
 
 export async function buildApi(given: ApiOptions): Promise<FastifyInstance> {
@@ -138,7 +138,7 @@ export async function buildApi(given: ApiOptions): Promise<FastifyInstance> {
 }
 
 /**
- * A function for the begin of each request: its answer is counted and timed, if it is sent whole.
+ * Called when a request begins: counts and times its answer, if that is sent completely.
  *
  * By the event `close` and not by the hook `onResponse`, which listens to `finish`: with a second listener of that event,
  * V8 keeps each request and its answer past the collection of young objects, which is a third of a read's CPU.

@@ -1,4 +1,4 @@
-/** What all requests for a trial have in common: the time that is read, the job, and the answer. */
+/** The common parts of all requests for a trial: the time that is read, the job, and the answer. */
 import type { FastifyReply } from 'fastify'
 import { now } from '../core/clock.js'
 import { pastTimeForms } from '../core/past-time.js'
@@ -31,7 +31,7 @@ export const tryParameter = Type.Optional(
 
 type Range = Pick<TrialJob, 'sinceMs' | 'untilMs'>
 
-/** The time from what a query parameter says until now. */
+/** The time from the value of a query parameter until now. */
 export function rangeSince(name: string, text: string | undefined, retentionMs: number): Range {
   const untilMs = now()
   if (text === undefined) return { sinceMs: untilMs - Math.min(trialSinceMsDefault, retentionMs), untilMs }

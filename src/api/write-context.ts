@@ -1,7 +1,7 @@
 import type { ApiContext } from '../http/context.js'
 import type { Writes } from '../write/writes.js'
 
-/** What routes that change resources use besides. */
+/** Tools that only routes which change resources need. */
 export interface WriteContext extends ApiContext {
   readonly writes: Writes
 }

@@ -1,6 +1,6 @@
 /**
- * `weir dead`: what was set aside and why; sends it again, or drops it. With an API key, the letters of its account; with
- * `--all`, those of all accounts and of none, for an operator who may use the data directory.
+ * `weir dead`: shows dead letters and their reasons, sends them again, or drops them. With an API key: the letters of
+ * its account. With `--all`: those of all accounts and of none, for an operator who may use the data directory.
  */
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
@@ -126,7 +126,7 @@ const selectionOf = ({ type, reason, destination, since, until }: SelectionOptio
     ),
   )
 
-/** Nothing is changed by a command that selects nothing: it must name a letter, a selection, or all. */
+/** A command must name a letter, a selection, or all: otherwise it changes nothing. */
 export function selectionFor(id: string | undefined, options: ChangeOptions): DeadLetterSelection {
   const { own, all, file } = options
   const selection = selectionOf(options)
@@ -154,7 +154,7 @@ function recordIn(file: string): object {
 
 // --- texts ---
 
-/** An operator is shown the account, too; null for none. */
+/** For an operator, the account is shown, too; null if the letter has none. */
 interface Owned {
   readonly account_id?: string | null
 }

@@ -1,4 +1,4 @@
-/** `weir decisions`: what was decided, from the log; `weir rules`: how often each rule decided. */
+/** `weir decisions`: decisions of the log; `weir rules`: how often each rule decided. */
 import type { Command } from 'commander'
 import type { Settings } from '../process/settings.js'
 import type { DecisionsCommand, RulesCommand } from './decisions.js'

@@ -1,4 +1,4 @@
-/** `weir destination`: how delivery goes, and whether it could go; pauses it and resumes it. */
+/** `weir destination`: shows the state of delivery, checks whether delivery would work, pauses and resumes it. */
 import type { Command } from 'commander'
 import type { Client } from '../client/client.js'
 import { forTerminal } from '../core/text/terminal.js'
@@ -82,7 +82,7 @@ async function* statuses(client: Client, id?: string, json?: true): AsyncGenerat
     destinations.set(destination.id, destination)
   for await (const { destination_id, description, status } of allStatuses(client)) {
     const destination = destinations.get(destination_id)
-    // One that was created meanwhile is shown by the next command.
+    // A destination that was created meanwhile is shown by the next command.
     if (destination === undefined) continue
     const { target } = destination
     yield json
@@ -128,7 +128,7 @@ function targetText(target: Destination['target']): string {
 
 type Shown = Pick<Destination, 'id' | 'target' | 'description'>
 
-/** A line with the state, one with the target, then what is known of it. */
+/** A line with the state, one with the target, then all known details. */
 export function statusText({ id, target, description }: Shown, status: DeliveryStatus): string {
   const { state, cause, advice, since, backlog, behind, last_success_at, last_error, counts, billing } =
     status

@@ -1,4 +1,4 @@
-/** `--filter`, and `--where` as it was called earlier. */
+/** `--filter`, and its earlier name `--where`. */
 import type { Command } from 'commander'
 import { StartFault } from '../core/errors.js'
 

@@ -1,4 +1,7 @@
-/** The client of the API for dead letters, for an operator: what it sends are commands to the process that owns the store. */
+/**
+ * The client of the API for dead letters, for an operator: its requests are commands to the process that owns the
+ * store.
+ */
 import { DeadLetterClient } from '../client/dead-letters.js'
 import type { Http, Method, Request } from '../client/http.js'
 import type { AdminCommand } from '../process/admin-server.js'

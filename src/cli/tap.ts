@@ -23,7 +23,10 @@ export interface TapOptions {
   readonly json?: true
 }
 
-/** A client with the key of the settings, of the service that they name or that runs on the data directory. */
+/**
+ * A client with the key of the settings. It uses the service that the settings name, or the one that runs on the data
+ * directory.
+ */
 export function clientOf({ client: { url, key }, data }: Settings): Client {
   const found = url ?? readRuntime(data.dir)?.apiUrl
   if (found === undefined)
@@ -79,7 +82,10 @@ async function print<Line>(
 
 const clearLine = '\r\u001b[K'
 
-/** What is watched, how much there was, and what is not shown. Not among the lines, which another program may read. */
+/**
+ * Shows what is watched, the counts, and how many lines were left out. On standard error, because another program may
+ * read the lines.
+ */
 export class Notes {
   readonly #what: string
   readonly #output: { write(text: string): unknown }
@@ -99,7 +105,7 @@ export class Notes {
     this.#say(`Waiting for ${this.#what}${of}${condition}, from now on; Ctrl-C ends it.`)
   }
 
-  /** Comes each second. On a terminal, the last line shows that the connection lives. */
+  /** Called each second. On a terminal, the last line shows that the connection is alive. */
   rate({ seen, sent, lost }: WatchRate): void {
     this.#seen += seen
     if (sent < seen) this.#say(`… ${seen} ${this.#what} in a second: ${sent} shown, ${lost} lost.`)

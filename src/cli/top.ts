@@ -22,7 +22,7 @@ interface Second {
   readonly byDecision: Counts
   readonly byEdge: Counts
   readonly byDecider: Counts
-  /** How many decisions stand behind each that was sent. */
+  /** How many decisions each sample stands for. */
   weight: number
   seen: number
 }

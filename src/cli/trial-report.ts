@@ -8,11 +8,11 @@ const columns = (rows: readonly (readonly string[])[]): string[] => {
   return rows.map((row) => `  ${row.map((text, index) => text.padEnd(widths[index]!)).join('  ')}`.trimEnd())
 }
 
-/** How far a running trial is: one line. */
+/** The progress of a running trial: one line. */
 export const progressText = ({ progress: { records, at } }: Trial): string =>
   `${number(records)} records, read until ${at === null ? '…' : at.slice(0, 19).replace('T', ' ')}`
 
-/** What came of a trial that has ended. */
+/** The result of a trial that has ended. */
 export function trialReport(trial: Trial): string {
   const { since, until, stopped_by, progress, decisions, events } = trial
   const lines = [`Records from ${since} to ${until}.`]
@@ -84,7 +84,7 @@ function exampleRow({
   ]
 }
 
-/** What says no after the change, or said no before it. */
+/** The rule or policy that decided. */
 function deciderText({ explanation }: TrialExample['after'], isBefore: boolean): string {
   const { type, name, rule_id, cidr } = explanation.decided_by
   const by = [type, name ?? cidr ?? rule_id].filter(Boolean).join(' ')

@@ -20,7 +20,7 @@ interface TryCommand {
 
 type Begin = (client: Client, id: string, draft: unknown, options: TryOptions) => Promise<Trial>
 
-/** The API checks each draft, and says what is wrong with it. */
+/** The API checks each draft and reports its faults. */
 const drafts = {
   policies: (client, id, draft, options) => client.tcpEdge.policies.try(id, draft as never, options),
   'ip-restriction': (client, id, draft, options) =>

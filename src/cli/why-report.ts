@@ -86,14 +86,14 @@ function explainedText(
   return [head, decisionText(explained), ...(missing === null ? [] : [missing])].join('\n')
 }
 
-/** Tells a question from the record that was published later. */
+/** Distinguishes a question from the record that was published later. */
 export function headOf(recordId: string, { source, at, weight }: LoggedDecision): string {
   if (source === 'record') return `Record ${recordId}, stored ${at}`
   const others = weight === 1 ? '' : `, for ${weight} questions`
   return `Question ${recordId}, asked ${at}${others}`
 }
 
-/** What was decided and by what, then every rule and policy that was looked at. */
+/** The decision and its cause, then every rule and policy that was looked at. */
 export function decisionText({ decision, revision, warnings, explanation }: Decision): string {
   const lines = [`${decision}, with revision ${revision} of the configuration`]
   if (explanation !== undefined) {

@@ -34,7 +34,7 @@ interface DecisionPortOptions {
   readonly geo: GeoLookup
   readonly keysOf: KeyFinder
   readonly keyUses: Pick<KeyUses, 'note'>
-  /** CIDRs of proxies that may say for whom they ask. */
+  /** CIDRs of proxies whose statement about their client is trusted. */
   readonly trustedProxies: readonly string[]
   readonly occurrences: Pick<
     Occurrences,
@@ -145,11 +145,11 @@ class DecisionPort {
     return reason
   }
 
-  /** The answer of `weir.decide`; the status says what was decided, too. */
+  /** The answer of `weir.decide`; the status shows the decision, too. */
   async #decide(request: IncomingMessage, response: ServerResponse, accountId: string): Promise<void> {
     const tooLarge = `The body is too large: at most ${recordBytesMax} bytes are allowed.`
     const refusal = new WeirError('ERR_BODY_TOO_LARGE', tooLarge)
-    // A body that is cut off while it is read takes the connection with it, and the answer.
+    // If a body is cut off while it is read, the connection is gone, and there is no answer.
     if (Number(request.headers['content-length'] ?? 0) > recordBytesMax) throw refusal
     const bytes = await readBody(request, recordBytesMax, tooLarge).catch(() => {
       throw refusal
@@ -200,7 +200,7 @@ class DecisionPort {
   }
 }
 
-/** What was decided, and by what: a token with parameters, as in RFC 8941; a name is percent-encoded. */
+/** The decision and its cause: a token with parameters, as in RFC 8941; a name is percent-encoded. */
 function headersOf({ decision, decidedBy }: Judgement): Record<string, string> {
   const { type, id, name, ruleId } = decidedBy
   const parameters = Object.entries({ id, rule_id: ruleId, name: name && encodeURIComponent(name) })

@@ -7,11 +7,11 @@ import { fail, ok, type Result, shown } from '../core/errors.js'
 import { recordIdCharsMax } from '../core/limits.js'
 import { unknownAddress } from '../http/caller/caller-address.js'
 
-/** What a proxy sent. */
+/** The request of a proxy. */
 interface ProxyRequest {
   readonly method: string
   readonly headers: IncomingHttpHeaders
-  /** Path and query of the request itself, if the proxy appends them to the path that it asks at. */
+  /** Path and query of the request itself, if the proxy appends them to the path of the decision port. */
   readonly appendedUri: string
   /** The address of the proxy. */
   readonly peer: string

@@ -1,4 +1,4 @@
-/** The books of a run: what each counter must be, and whether it is. */
+/** The books of a run: the expected value of each counter, and whether the counter has it. */
 
 import type { ReceivedCounts } from '../emulator/wire.js'
 import type { DeliveryStatus } from '../shape/delivery-status.js'

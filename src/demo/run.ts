@@ -117,7 +117,7 @@ async function resultOf(aws: EmulatorClient, destination: Destination): Promise<
   return { destination, status, received, samples: sample === undefined ? [] : [sample.data] }
 }
 
-/** An event that says what stopped a connection shows most. */
+/** Events that name the reason why a connection was refused are the most instructive. */
 const isDenied = (data: string): boolean => data.includes('"decision":"deny"')
 
 /** An event that a traffic policy logs holds only its author's text. */

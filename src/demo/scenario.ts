@@ -1,4 +1,4 @@
-/** What a run of the demo creates, asks and expects, as data. The other files carry it out. */
+/** A run of the demo as data: resources to create, questions, and expected results. The other files carry it out. */
 import type { DeclaredKind } from '../deliver/kinds.js'
 import type { RecordType, RecordView } from './survey.js'
 
@@ -7,7 +7,10 @@ export type TargetKind = DeclaredKind['name']
 export interface Scenario {
   /** The first comes with the service, `weir account create` makes the others. */
   readonly accounts: readonly AccountPlan[]
-  /** What an ingress node asks before it accepts a connection. The run begins when these are the answers. */
+  /**
+   * Questions that an ingress node asks before it accepts a connection, with their answers. The run begins when Weir
+   * gives these answers.
+   */
   readonly questions: readonly Question[]
   /** A record as the ingress node publishes it. Default: as in the file. */
   readonly published?: (record: RecordView, made: CreatedIds) => object

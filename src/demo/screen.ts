@@ -4,7 +4,7 @@ import { monotonicMs } from '../core/clock.js'
 interface Output {
   readonly isTTY?: boolean
   readonly columns?: number
-  /** As of a terminal's stream, which respects NO_COLOR. */
+  /** The number of colors of a terminal's stream, which respects NO_COLOR. */
   hasColors?(): boolean
   write(text: string): unknown
 }
@@ -41,7 +41,7 @@ export class Screen {
     this.say(this.#output.isTTY ? `\n${text}` : text)
   }
 
-  /** Shows what is being done; with all details also its result and how long it took. */
+  /** Shows the current step; with all details also its result and duration. */
   async step<T>(what: string, work: () => Promise<T>, result?: (value: T) => string): Promise<T> {
     const startedMs = monotonicMs()
     this.#progressMs = startedMs

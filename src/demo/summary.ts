@@ -14,7 +14,7 @@ const eventLinesMax = 6
 
 const cut = (text: string): string => (text.length > widthMax ? `${text.slice(0, widthMax - 2)} …` : text)
 
-/** What `weir.decide` answered, a line per policy that decides. */
+/** The answers of `weir.decide`, a line per policy that decides. */
 export function decided({ questions }: Scenario, answers: readonly Decision[], screen: Paint): string {
   const asked = questions.map((question, index) => ({ question, answer: answers[index]! }))
   const firstOfEach = asked.filter(
@@ -103,7 +103,7 @@ function deadLetters({ letters, deadLetters: count }: Account): string[] {
   ]
 }
 
-/** The shortest of the first events: a subscription that selects fields shows best on a screen. */
+/** The shortest of the first events: events of a subscription that selects fields fit a screen best. */
 function sample({ destinations }: Account, screen: Paint): string[] {
   const samples = destinations.flatMap(({ destination, samples: events }) =>
     events.map((event) => ({ kind: destination.kind, text: event.trim() })),

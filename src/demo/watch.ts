@@ -5,7 +5,7 @@ import type { DeliveryStatus } from '../shape/delivery-status.js'
 import type { Destination } from './build.js'
 import { type MetricsPage, readMetrics } from './metrics-page.js'
 
-/** What was observed while a shard failed. */
+/** Observations while a shard failed. */
 export interface Outage {
   readonly shard: number
   /** The state that the destination reported because of the failure. */
@@ -49,8 +49,8 @@ export async function whenArrived(
 }
 
 /**
- * The error that the failing shard caused, once the destination reports it. A state alone is not a proof: on a busy machine
- * it may only mean that no deliverer answered in time.
+ * The error that the failing shard caused, once the destination reports it. The state alone proves nothing: on a busy
+ * machine it may only mean that no deliverer answered in time.
  */
 export const feltError = ({ state, last_error }: DeliveryStatus): string | undefined =>
   state === 'throttled' || state === 'failing' ? last_error?.code : undefined

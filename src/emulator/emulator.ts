@@ -67,7 +67,7 @@ function answerControl(world: World, method: string, url: URL, body: Buffer, res
   }
 }
 
-/** What a request asks for, before anything about it is believed. */
+/** The service and operation that a request names, before anything is verified. */
 interface Request {
   readonly operation: string
   readonly input: Input
@@ -110,7 +110,7 @@ async function answerAws(
 
 const jsonServices = [kinesis, firehose, logs]
 
-/** A target of no service we know is treated as Kinesis', and refused there as an unknown operation. */
+/** An unknown target is treated as one of Kinesis, which refuses it as an unknown operation. */
 function serviceOf(request: IncomingMessage): Service {
   const target = request.headers['x-amz-target']
   if (target === undefined) return sts

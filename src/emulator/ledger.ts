@@ -1,4 +1,4 @@
-/** What one stream, delivery stream or log group has received. */
+/** Records and events that one stream, delivery stream or log group has received. */
 import type { Keep, ReceivedCounts, ReceivedEvent, ReceivedPage } from './wire.js'
 
 /** A record or log event that arrived; `data` is decoded only when it is read. */

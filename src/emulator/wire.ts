@@ -15,7 +15,7 @@ export interface RoleSpec {
   readonly sessionMs?: number
 }
 
-/** How much is kept of the events that arrive: everything, ids and counts, or only counts. */
+/** The part of arriving events that is kept: everything, ids and counts, or only counts. */
 export type Keep = 'all' | 'ids' | 'counts'
 
 export interface ResourceName {

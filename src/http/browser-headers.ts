@@ -5,8 +5,8 @@ import { fastify } from 'fastify'
 type BrowserHeaders = Readonly<Record<string, string>>
 
 /**
- * The headers with this content security policy. They depend on nothing else, so they are taken from one answer: to make
- * them for each answer took about a tenth of the CPU of a read.
+ * The headers with this content security policy. They depend on nothing else, so they are made once: making them for
+ * each answer took about a tenth of the CPU of a read.
  */
 export async function browserHeaders(
   contentSecurityPolicy: NonNullable<FastifyHelmetOptions['contentSecurityPolicy']>,

@@ -1,4 +1,4 @@
-/** What every route uses: the store, the request's parts, and the lookup of a resource. */
+/** Tools of every route: the store, the request's parts, and the lookup of a resource. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { badRequest, shown, unavailable } from '../core/errors.js'
 import { supported } from '../core/text/nearest.js'

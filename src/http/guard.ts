@@ -1,7 +1,7 @@
 /**
- * Start here: the way of a request, whatever it asks for. Checks before a body is read, in this order: token ▸ `api`
- * restriction ▸ rate ▸ version ▸ rights ▸ path and method ▸ content encoding and type ▸ what is served at the same time.
- * Requests to unknown paths pass the same checks first, so a refused caller learns nothing.
+ * Start here: the path of every request through the API. Checks before a body is read, in this order: token ▸ `api`
+ * restriction ▸ rate ▸ version ▸ rights ▸ path and method ▸ content encoding and type ▸ what is served at the same
+ * time. Requests to unknown paths pass the same checks first, so a refused caller learns nothing.
  *
  * Who asks is in `caller/`, what is allowed at once in `bounds/`, what a body may say in `body/`, pages and filters in
  * `lists/`, and what the API's document says of it in `openapi/`.

@@ -1,6 +1,6 @@
 /**
- * Why an answer about logged decisions may be empty or 0 although something happened: names without a value in this deployment,
- * and rows that its log does not have. The header says it, as for writes.
+ * Why an answer about logged decisions may be empty or 0 although something happened: names without a value in this
+ * deployment, and rows that its log does not have. The header reports it, as for writes.
  */
 import type { FastifyReply } from 'fastify'
 import type { ApiContext } from './context.js'

@@ -1,6 +1,6 @@
 /**
- * Warnings about what is saved and can never apply: expressions and fields with names that have no value in this
- * deployment. They are right, and a database may be added later, so they are not refused.
+ * Warnings about expressions and fields that are saved but can never apply, because their names have no value in this
+ * deployment. They are valid, and a database may be added later, so they are not refused.
  */
 import type { AnyTrafficEvent } from '../event/define.js'
 import { namesIn } from '../expr/expression.js'
@@ -31,7 +31,7 @@ export class MissingValues {
     this.#eventKinds = eventKinds
   }
 
-  /** About the rows that a write stores; the first place of each name. */
+  /** For the rows that a write stores; the first place of each name. */
   warnings(puts: readonly Put[]): string[] {
     if (this.names.size === 0) return []
     const places = new Map<string, string>()
@@ -40,7 +40,7 @@ export class MissingValues {
     return [...places].map(([name, place]) => `"${place}" uses ${name}. ${missingNote}`)
   }
 
-  /** About names that a search for decisions uses: the parameter or filter, and the name. */
+  /** For the names that a search for decisions uses: the parameter or filter, and the name. */
   searchWarnings(uses: readonly Use[]): string[] {
     return uses.flatMap(({ place, name }) => {
       const missing = geoMembers[name] ?? name

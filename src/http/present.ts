@@ -100,7 +100,7 @@ export class Presenter {
     return this.isFixed(resource) ? getOrMake(this.#json, row, make) : make()
   }
 
-  /** Depends the JSON of such a row on the row alone? */
+  /** Does the JSON of such a row depend on the row alone? */
   isFixed(resource: AnyResource): boolean {
     return getOrMake(
       this.#fixed,

@@ -79,7 +79,7 @@ export function reportFault(
   error: WeirError,
   { id, routeOptions }: FastifyRequest,
 ): void {
-  // A refusal for being one too many is counted where it is decided, and no fault.
+  // A refusal because of a bound is counted by the code that refuses, and is no fault.
   if (error.status < 500 || error instanceof TooManyAtOnce) return
   const fields = { operation_id: id, path: routeOptions.url ?? '', err: error.cause ?? error }
   if (error.code === 'ERR_INTERNAL') occurrences.requestFailed(fields)

@@ -127,10 +127,10 @@ function send(reply: FastifyReply, { status, location, body, once, warnings }: W
   return body === undefined ? reply.send() : sendJson(reply, { ...body, ...once })
 }
 
-/** What a kind does besides storing a new resource. */
+/** Steps of a kind besides storing a new resource. */
 export interface CreationHooks {
   /** Throws a `WeirError` if it can't be done. */
   before(values: object): Promise<void>
-  /** After it is stored, also if the request is repeated: what was done before must not be done again. */
+  /** Runs after the resource is stored, also if the request is repeated, so it must not repeat an earlier effect. */
   after(accountId: string, created: object): Promise<void>
 }

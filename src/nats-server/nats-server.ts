@@ -62,7 +62,7 @@ const restartDelayMaxMs = 5_000
 /** After running this long, a server is restarted with the shortest delay again. */
 const wellAfterMs = 10_000
 const firstStartsMax = 5
-/** How a server ends that another process has stopped by a signal. */
+/** The end of a server that another process has stopped by a signal. */
 const cleanExit = 'exit code 0'
 
 /**

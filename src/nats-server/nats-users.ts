@@ -123,10 +123,10 @@ const dropBacklog = [
 // --- users ---
 
 /**
- * Where requests are answered: inboxes of users of the account, whose names nobody can guess, and what the server puts in
- * the place of inboxes of other accounts. The permission `allow_responses` would be narrower, but the server then notes
- * the reply subject of every message that the user receives, those of streams included, and looks through the notes for
- * old ones at each message: half a millisecond of its CPU, as soon as there are some thousands of them.
+ * Subjects of replies: inboxes of users of the account, whose names can't be guessed, and the subjects by which the
+ * server replaces inboxes of other accounts. The permission `allow_responses` would be narrower, but the server then
+ * notes the reply subject of every message that the user receives, those of streams included, and looks through the
+ * notes for old ones at each message: half a millisecond of its CPU, as soon as there are some thousands of them.
  */
 const replies = ['_INBOX.>', '_R_.>']
 
@@ -142,7 +142,9 @@ const role = (name: string, publish: readonly string[], listens: readonly string
 /** Subject prefix for replies to a role's requests. */
 export const roleInboxPrefix = (name: string): string => `_INBOX.${name}`
 
-/** The user of a role. The children of a pipeline have its user; so has `decide`, which one that runs alone starts. */
+/**
+ * The user of a role. The children of a pipeline have its user; so has the `decide` that a pipeline on its own starts.
+ */
 export const natsUserOf = (name: string): string =>
   name === 'decide' || name === 'quarantine' ? 'pipeline' : name
 
@@ -208,7 +210,7 @@ const roles: readonly NatsUser[] = [
       ]),
       ...keepBooks,
       ...dropBacklog,
-      // `decide` notes the keys of those who ask over HTTP.
+      // `decide` notes the uses of API keys over HTTP.
       info(streamOf(keyUseBucket)),
       `$KV.${keyUseBucket}.>`,
       removeMessage(deliveriesStream),

@@ -1,6 +1,6 @@
 /**
- * Start here: certificates and keys as bytes, and no more: X.509 and PEM are read, OpenSSH's are read and signed. What an
- * account may do with them is in `resource`.
+ * Start here: only the bytes of certificates and keys. X.509 and PEM are read; OpenSSH certificates are read and
+ * signed. The rights of an account to use them are in `resource`.
  *
  * OpenSSH certificates, version 01: https://github.com/openssh/openssh-portable/blob/master/PROTOCOL.certkeys
  *
@@ -15,7 +15,7 @@ import { mpint, string, uint32, uint64 } from './ssh-wire.js'
 export interface SshCertificate {
   readonly type: 'user' | 'host'
   readonly key: SshPublicKey
-  /** What servers log when the certificate is used. */
+  /** Servers log this when the certificate is used. */
   readonly keyId: string
   /** Host or user names it is valid for. OpenSSH 10.3 and later refuse a certificate without any. */
   readonly principals: readonly string[]

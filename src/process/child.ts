@@ -191,7 +191,7 @@ export class Parent {
     this.#send({ type: 'ready', addresses: role.addresses })
   }
 
-  /** Resolves when the message is on its way: the process ends right after. */
+  /** Resolves when the message was handed to the channel: the process ends right after. */
   failed(msg: string): Promise<void> {
     return new Promise((resolve) => {
       if (!process.connected) return resolve()

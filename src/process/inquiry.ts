@@ -1,5 +1,5 @@
 /**
- * Asks another side how it is only when that is needed: asking all the time was most of the work of an idle deployment.
+ * Asks another process about its state only on demand: regular questions were most of the work of an idle deployment.
  * On a busy machine one answer may be late, also because this process was delayed, so only several missed answers in a
  * row count.
  */
@@ -35,7 +35,7 @@ export class Inquiry<T> {
     this.#ask = ask
   }
 
-  /** How the other side is now, or was `freshMs` ago; takes at most `inquiryMaxMs`. */
+  /** The state of the other side now, or at most `freshMs` ago; takes at most `inquiryMaxMs`. */
   now(): Promise<Outcome<T>> {
     const last = this.#last
     if (last !== undefined && monotonicMs() - last.atMs < inquiryLimits.freshMs)

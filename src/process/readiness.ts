@@ -22,7 +22,7 @@ import type { RoleContext } from './role-context.js'
 import { StreamWatch, type StreamWatchOptions } from './stream-watch.js'
 import { parentAnswerMs, type Supervisor } from './supervisor.js'
 
-/** What a role needs to do its work. */
+/** The parts that a role needs to do its work. */
 interface Needs extends Omit<StreamWatchOptions, 'occurrences'> {
   readonly view: View
   /** If given, its metrics include the deployment's books. */
@@ -45,7 +45,7 @@ export class Readiness {
   #measured: readonly Measured[] = []
   #parts: (Needs & { readonly watch: StreamWatch }) | undefined
 
-  /** What it opens to watch the role's parts is closed with `release`. */
+  /** `release` closes everything that is opened to watch the role's parts. */
   constructor(context: RoleContext, parent: Parent | undefined, release: ReleaseStack) {
     this.#context = context
     this.#parent = parent
@@ -62,7 +62,7 @@ export class Readiness {
     this.waitsFor(() => (view.isUsable ? 'streams and buckets' : `a complete configuration: ${view.lack}`))
   }
 
-  /** Whenever metrics are asked for, this part brings its own up to date first. */
+  /** This part updates its metrics before they are read. */
   measures(part: Measured): void {
     this.#measured = [...this.#measured, part]
   }
@@ -96,7 +96,7 @@ export class Readiness {
     return size === 0 ? {} : { accounts: repairedText(size) }
   }
 
-  /** The same for this process and the others of its supervisor. */
+  /** Failing parts of this process and of the others of its supervisor. */
   async failing(): Promise<Failing> {
     const [others, own] = await Promise.all([this.#others(), this.own()])
     return { ...others, ...own }

@@ -24,7 +24,7 @@ export function createRoleContext(settings: Settings, role: string): RoleContext
 }
 
 /**
- * Is it for another process to say that the nats-server is outdated? Of processes that belong together, the API does, because
+ * Does another process report an outdated nats-server? Among processes that belong together, the API does, because
  * `weir serve` has no connection to a server that it does not run.
  */
 const isSaidByAnother = (role: string): boolean => process.send !== undefined && role !== 'api'

@@ -1,6 +1,6 @@
 /**
- * Which secrets a process that Weir starts is given: one that may be taken over by what it parses, or leaves a core dump,
- * holds no more than it works with. Everything else of the environment is passed on.
+ * The secrets that a child process gets. A process may be taken over by its input, or leave a core dump, so it holds
+ * only the secrets that it works with. All other variables of the environment are passed on.
  */
 import { declared, type SettingGroup } from './declared-settings.js'
 
@@ -42,6 +42,6 @@ const secretSettings = Object.values<SettingGroup>(declared)
 
 const secretNames: ReadonlySet<string> = new Set([...secretSettings, ...Object.values(secretsOf).flat()])
 
-/** May a process have this variable or setting that is given only these secrets? */
+/** May a process that gets only these secrets have this variable or setting? */
 export const mayHave = (name: string, secrets: readonly string[]): boolean =>
   !secretNames.has(name) || secrets.includes(name)

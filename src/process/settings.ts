@@ -107,8 +107,9 @@ const environmentFor = (secrets: readonly string[], environment: Environment): E
 export const localNatsServer = (): string | undefined => findNatsServer(process.env)
 
 /**
- * Its environment, without secrets. It uses half of the cores at a time, because the other roles of `weir serve` need the rest: by default
- * it uses all, and much of its CPU goes to threads that are woken and find nothing to do. An operator's GOMAXPROCS counts.
+ * Its environment, without secrets. It uses half of the cores at a time, because the other roles of `weir serve` need
+ * the rest: by default it uses all, and spends much of its CPU on waking threads that find nothing to do. An operator's
+ * GOMAXPROCS takes precedence.
  */
 export const localNatsServerEnvironment = (environment: Environment = process.env): Environment => ({
   GOMAXPROCS: String(Math.ceil(availableParallelism() / 2)),

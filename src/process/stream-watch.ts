@@ -1,7 +1,7 @@
 /**
- * Checks the streams that a role needs, and measures them, when somebody wants to know. Each must answer, have a leader
- * with a quorum, and have room. An open connection proves nothing: the server may be frozen, or the cluster without a
- * quorum.
+ * Checks the streams that a role needs, and measures them, when readiness or metrics are requested. Each must answer,
+ * have a leader with a quorum, and have room. An open connection proves nothing: the server may be frozen, or the
+ * cluster without a quorum.
  */
 
 import type { StreamInfo } from '@nats-io/jetstream'
@@ -22,12 +22,12 @@ export interface StreamWatchOptions {
   readonly makeStreams?: () => Promise<void>
 }
 
-/** A stream that is deleted is missed at the next publish; it is back after so long. */
+/** A deleted stream is noticed at the next publish, and is recreated after this time. */
 const makeEveryMs = 10_000
 /** Each stream is looked at this often, although the number of streams is still the same. */
 const lookEveryMs = 60_000
 
-/** Metrics wait so long for a look at the streams; then they have the values of the last one. */
+/** Metrics wait this long for new values of the streams; after that, they have the last ones. */
 export const measureWithinMs = 500
 
 export class StreamWatch {
@@ -45,7 +45,10 @@ export class StreamWatch {
     if (options.makeStreams !== undefined) this.#timer = every(makeEveryMs, () => this.restoreMissing())
   }
 
-  /** Makes missing streams. Each is asked about only if their number has changed: mostly, one question will do. */
+  /**
+   * Makes missing streams. Each stream is looked up only if the number of streams has changed, so one request is
+   * usually enough.
+   */
   async restoreMissing(): Promise<void> {
     const count = await this.#options.nats.streamCount().catch(() => undefined)
     const known = this.#complete
@@ -54,7 +57,7 @@ export class StreamWatch {
     this.#complete = undefined
     const { answer } = await this.#inquiry.now()
     const isComplete = answer !== undefined && !Object.values(answer).includes(missing)
-    // The answers may be from before a change of the number, so after one it takes another look.
+    // The answers may predate a change of the number, so it looks again after a change.
     if (isComplete && count !== undefined && (known === undefined || isSame))
       this.#complete = { count, atMs: monotonicMs() }
   }
@@ -105,7 +108,7 @@ export class StreamWatch {
   #measure(stream: string, { state, config }: StreamInfo): void {
     const { occurrences } = this.#options
     const { bytes, messages, first_ts } = state
-    // The age is that by the server's clock and ours, which may differ a little.
+    // The age is the difference between the server's clock and ours, which may disagree a little.
     const oldestMs = messages === 0 ? 0 : Math.max(0, now() - Date.parse(first_ts))
     occurrences.streamBytes({ stream }, bytes)
     occurrences.streamBytesMax({ stream }, config.max_bytes)

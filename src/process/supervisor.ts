@@ -1,7 +1,7 @@
 /**
- * Start here: processes, whatever they do. How one runs a role is in `child.ts`, what an operator can set in
- * `declared-settings.ts`. This file runs roles as child processes: starts them in parallel, stops them one after the other in the order given, restarts
- * those that end by themselves, and reports the state of all of them.
+ * Start here: processes, independent of their work. How one runs a role is in `child.ts`, what an operator can set in
+ * `declared-settings.ts`. This file runs roles as child processes: starts them in parallel, stops them one after the
+ * other in the order given, restarts those that end by themselves, and reports the state of all of them.
  *
  * A child is **starting** until it reports that it is ready, then **running**. A child that ends is **waiting** for a
  * delay that grows with each attempt, then starting again, for as long as the supervisor is open. Only the first start
@@ -51,7 +51,7 @@ const restartDelayMaxMs = 10_000
 const wellAfterMs = 30_000
 /** A process that does not answer within this time is left out of the sum. */
 const metricsTimeoutMs = 2_000
-/** A process that does not say within this time how it is does not answer: it may have to find out first. */
+/** A process that does not report its state within this time counts as not answering. It may need time to find out. */
 export const childAnswerMs = inquiryMaxMs + 500
 /** The same for the supervisor itself. */
 export const parentAnswerMs = childAnswerMs + 500

@@ -1,4 +1,4 @@
-/** What a start prints for the person who starts Weir: addresses, and the first key. */
+/** The lines that a start prints for the person who starts Weir: addresses, and the first key. */
 import type { RoleContext } from '../process/role-context.js'
 import type { StoreParts } from './store-parts.js'
 

@@ -1,7 +1,8 @@
 /**
  * The role `api`: resources over HTTP ▸ heads ▸ ClickHouse ▸ configuration bucket; audit events; the command line.
  *
- * What is large (the store, the HTTP server) is loaded once the port answers that the role starts.
+ * Large parts (the store, the HTTP server) are loaded after the port has opened, which then answers that the role
+ * starts.
  */
 import { openBooks } from '../books/keeper.js'
 import { unavailable } from '../core/errors.js'

@@ -1,4 +1,4 @@
-/** What the API watches for operators, besides its own health: each shows in metrics, some also in events. */
+/** Watches of the API for operators, besides its own health: each shows in metrics, some also in events. */
 
 import type { BooksKeeper } from '../books/keeper.js'
 import { now } from '../core/clock.js'

@@ -61,7 +61,7 @@ function registerFields(
     ...eventSchemas(eventKinds).map(({ kind, schema }) => ({ name: kind, schema })),
   ]
   for (const { name, schema } of named) {
-    // Made when it is first asked for: all of them would cost a start some 40 ms.
+    // Made at its first request: making all of them would cost a start some 40 ms.
     let document: object | undefined
     app.get(`/schemas/${name}.json`, hidden, (_request, reply) => {
       document ??= standalone(schema)

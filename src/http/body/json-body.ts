@@ -5,7 +5,7 @@ import { jsonNestingMax } from '../../core/limits.js'
 import { outlineOf } from '../../core/text/json-nesting.js'
 
 const loneSurrogate = /\p{Surrogate}/u
-/** What no text of a body may contain: half of a character, and NUL. */
+/** Characters that no text of a body may contain: half of a surrogate pair, and NUL. */
 const refusedCharacter = /[\p{Surrogate}\0]/u
 
 export const invalid = (message: string): WeirError => new WeirError('ERR_INVALID_JSON', message)

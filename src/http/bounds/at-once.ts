@@ -3,8 +3,8 @@
  * as thousands of others. An operation names its bound in its description (`atOnce`); a request with a large body has
  * one whatever its operation is.
  *
- * Each API process counts by itself, because what the others do is not known soon enough. A refusal comes before the
- * body is read, and says when to try again.
+ * Each API process counts by itself, because it learns too late about the others. A refusal comes before the body is
+ * read, and says when to try again.
  */
 import { TooManyAtOnce } from '../../core/errors.js'
 import type { Occurrences } from '../../core/telemetry/occurrences.js'
@@ -13,7 +13,7 @@ interface AtOnceBound {
   /** The requests that are counted, in words. */
   readonly what: string
   readonly perAccount: number
-  /** For all accounts together: more than one account can take. */
+  /** For all accounts together. It is more than one account is allowed. */
   readonly perProcess: number
   /** About as long as one such request takes. */
   readonly retryAfterSeconds: number

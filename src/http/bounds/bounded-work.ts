@@ -1,6 +1,6 @@
 /**
- * The work of a request that counts against a bound. It counts until the client has its answer, or is gone, and the
- * work has ended as well: work that can't be stopped keeps its place.
+ * The work of a request that counts against a bound. It counts until the client has its answer or has disconnected, and
+ * the work has ended as well: work that can't be stopped keeps its place.
  */
 
 import { memoryUsage } from 'node:process'
@@ -73,7 +73,7 @@ class BoundedWork {
   }
 }
 
-/** Slices of the work of a request: they end when its client is gone. */
+/** Slices of the work of a request. They end when its client has disconnected. */
 export const slicesOf = ({ work }: Pick<FastifyRequest, 'work'>): Slices =>
   new Slices({ signal: work?.signal })
 
@@ -114,7 +114,7 @@ function count(atOnce: AtOnce, name: BoundName, request: FastifyRequest, reply: 
   if (name === 'large_body') request.work.counts(memory.begin())
 }
 
-/** The body as it arrives. One of unknown length is large from the byte on that makes it so. */
+/** The body as it arrives. A body of unknown length counts as large once it has exceeded the limit. */
 function countedBody(
   atOnce: AtOnce,
   request: FastifyRequest,
@@ -143,18 +143,18 @@ function countedBody(
   return body.pipe(counted)
 }
 
-/** Of bodies that follow one another, only the last is cleaned up after. */
+/** In a series of bodies, only the last is followed by a collection. */
 const quietMs = 1_000
 /**
  * A collection stops the process for a millisecond per two to four MiB of living objects. With more than this it would
- * delay other requests; V8's own, which does most of its work beside the program, comes in its time.
+ * delay other requests; V8's own collection, which does most of its work in other threads, comes later.
  */
 const heapBytesMax = 512 * 2 ** 20
 
 /**
- * Gives memory back after large bodies. The hundred thousand objects of one outlive V8's young generation, and among old
- * objects V8 (seen with Node 20) looks for garbage only when there is about as much again, or after eight seconds without
- * work, which an API that is asked for its health never has: it would keep some 100 MiB of garbage for good.
+ * Gives memory back after large bodies. The hundred thousand objects of one outlive V8's young generation, and V8 (seen
+ * with Node 20) collects old objects only when about as many again were made, or after eight seconds without work. An
+ * API whose health is requested regularly never has eight such seconds, so it would keep some 100 MiB of garbage.
  */
 export class MemoryReturn {
   readonly #collect: () => void
@@ -178,7 +178,7 @@ export class MemoryReturn {
 
 function collectGarbage(): void {
   if (memoryUsage().heapUsed > heapBytesMax) return
-  // What `--expose-gc` does; not every role is started with options of its own.
+  // The same as `--expose-gc`; not every role is started with options of its own.
   setFlagsFromString('--expose-gc')
   const collect: () => void = runInNewContext('gc')
   collect()

@@ -1,6 +1,6 @@
 /**
  * Parses a large body in pieces, so that other requests are served meanwhile and no second copy of it is made: the
- * elements of each list that is a member of the body, some at a time, and what is outside of these lists.
+ * elements of each list that is a member of the body, some at a time, and the text outside of these lists.
  *
  *     {"rules": [{"cidr": …}, {"cidr": …}, …]}  ▸  [{"cidr": …}, {"cidr": …}] and so on, and {"rules": [0]}
  *
@@ -22,7 +22,7 @@ interface Piece {
   readonly to: number
   /** Keys of all objects in it. */
   readonly keys: number
-  /** Elements of the list that was opened last; undefined: what is outside of lists. */
+  /** Elements of the list that was opened last; undefined for the text outside of lists. */
   readonly place?: 'first' | 'middle' | 'last' | 'only'
 }
 
@@ -88,7 +88,7 @@ function* piecesOf(body: Buffer, bytesTarget: number): Generator<Piece | undefin
 class ParsedPieces {
   readonly #body: Buffer
   readonly #lists: unknown[][] = []
-  /** What is outside of lists; each list has its number as its only element. */
+  /** The text outside of lists; each list has its number as its only element. */
   #outside = ''
   #keysOutside = 0
   /** Where parts of that text begin, there and in the body. */

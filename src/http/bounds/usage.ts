@@ -1,7 +1,7 @@
 /**
  * How much the API is used: requests per account and failed logins per address, counted for all API processes together.
  *
- * Each process decides by what it knows, without asking, and publishes what it counted every 250 ms. The others add that
+ * Each process decides by its own knowledge, without asking, and publishes its counts every 250 ms. The others add that
  * to their own counts. So the limits hold approximately: the other processes may have let through what they counted
  * since their last message. While NATS is away, each process counts by itself, and sends what it counted once NATS is
  * back. A new process does not know what was counted before its start. A message that is lost is not sent again. All of
@@ -65,7 +65,7 @@ export class Usage {
     return this.requests.hasUnsent || this.failedLogins.hasUnsent
   }
 
-  /** What was counted since the last message; undefined if nothing was. */
+  /** The counts since the last message; undefined if there are none. */
   nextMessage(): string | undefined {
     const { keysPerMessageMax } = usageLimits
     const message: UsageMessage = {
@@ -77,7 +77,7 @@ export class Usage {
     return isEmpty ? undefined : JSON.stringify(message)
   }
 
-  /** Adds what another process counted. A malformed message is ignored; the result says what is wrong with it. */
+  /** Adds the counts of another process. A malformed message is ignored; the result names its fault. */
   receive(data: Uint8Array): string | undefined {
     if (data.length > usageLimits.messageBytesMax) return `The message has ${data.length} bytes.`
     let given: unknown

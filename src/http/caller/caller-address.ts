@@ -2,7 +2,7 @@
 import { compileCidr, parseCidr } from '../../core/address/cidr.js'
 import { canonicalAddress, formatAddress, isPeerAddress, parseAddress } from '../../core/address/ip.js'
 
-/** Stands for a closed connection, or a value from a trusted proxy that is not an address: no rule allows it. */
+/** The address of a closed connection, or of a value from a trusted proxy that is not an address. No rule allows it. */
 export const unknownAddress = 'unknown'
 
 const inBrackets = /^\[([^\]]*:[^\]]*)\](?::\d{1,5})?$/

@@ -21,7 +21,7 @@ export const unauthenticated = (message: string): WeirError => new WeirError('ER
 /** No key has this token, or the key was deleted. */
 export const invalidKey = (): WeirError => unauthenticated('The API key is not valid.')
 
-/** Only a caller with the key's token gets to know this. */
+/** Only a caller with the key's token learns this. */
 export const expiredKey = (key: Row): WeirError =>
   unauthenticated(`The API key ${key.id} expired at ${expiryOf(key)}: use another one.`)
 

@@ -19,7 +19,7 @@ interface Exception {
 const exceptions: readonly Exception[] = [
   // Asking changes nothing and shows no more than a verdict, so a proxy needs no other right.
   { paths: /^\/decide$/, right: 'decide' },
-  // A draft is tried on records that the key may read; nothing is stored but the result, which can be cancelled.
+  // A draft is tried on records that the key may read, and only the result is stored. A trial can be cancelled.
   { paths: /\/try$/, right: 'read' },
   { paths: /^\/tries\//, right: 'read' },
   // A key that could create keys would have every right of those that it creates.

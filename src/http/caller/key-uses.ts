@@ -1,9 +1,9 @@
 /**
  * When each API key was used last, and from where, in a bucket of its own.
  *
- * A request costs no write: uses are noted in memory, and each process writes those of a minute together, the last one of
- * each key. API processes follow the bucket and show the later of what they noted and what it holds. What a process
- * that is killed has not written is lost: a minute of uses.
+ * A request costs no write: each process notes uses in memory and writes those of a minute together, the last one of
+ * each key. API processes follow the bucket and show the later of their own note and the bucket's entry. A process that
+ * is killed loses a minute of uses.
  */
 import { jsonOf } from '../../core/bytes.js'
 import { every, isoSeconds, now, type Timer, within } from '../../core/clock.js'
@@ -85,7 +85,7 @@ export class KeyUses {
     return { ...row, last_used_at: at === undefined ? null : isoSeconds(at), last_used_from: from ?? null }
   }
 
-  /** Writes what was noted since the last time. What can't be written is tried again the next time. */
+  /** Writes the uses noted since the last time. Uses that can't be written are tried again the next time. */
   async save(): Promise<void> {
     const dropped = this.#dropped()
     if (this.#unsaved.size + dropped.length === 0) return

@@ -35,7 +35,7 @@ export function listHandler(context: ApiContext, resource: AnyResource) {
     const beforeId = beforeIdOf(resource, query.before_id)
     const { accountId } = request.caller
     const pages = pagesOf(readable(context))
-    /** A page that is kept depends on nothing else, besides the revision. */
+    /** Besides the revision, a kept page depends only on this. */
     const key = `${accountId} ${request.url}`
     const kept = pages.get(key)
     if (kept !== undefined) return sendJson(reply, kept)

@@ -29,7 +29,7 @@ export function checkPresent(
   if (!resources.some((resource) => isPresent(context, accountId, resource, id))) throw unknown(name, id)
 }
 
-/** Throws unless the account has such a resource or once had it: what was recorded outlives it. */
+/** Throws unless the account has such a resource or once had it: recorded decisions outlive a resource. */
 export async function checkEverPresent(
   context: ApiContext,
   accountId: string,

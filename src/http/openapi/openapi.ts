@@ -39,7 +39,7 @@ export interface OperationDescription {
   readonly body?: TSchema
   /** The bound on such requests at the same time. */
   readonly atOnce?: BoundName
-  /** Does the answer say which values it lacks? Writes do in any case. */
+  /** Does the answer name its missing values? Answers to writes always do. */
   readonly warns?: true
 }
 
