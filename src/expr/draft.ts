@@ -6,8 +6,10 @@
  * in this room; whatever comes from an expression (literals, names of members) is an argument. So expressions that differ
  * only in literals share a function.
  *
- * An expression becomes a function of its own, which keeps its literals where they are read fastest, or an instruction
- * for a list of many.
+ * An expression becomes a function of its own, for a filter, or an instruction, for a list of policies. Neither does for
+ * both (CPU time, Node 20.20): filters as instructions take 1.3 times as long, because V8 compiles the literals of a
+ * function that is the only one of its shape into its code, and reads each literal of an instruction; and 5,000 functions
+ * that are called one after the other take 2.8 times as long as a list of instructions, because they are spread over memory.
  */
 import { firstItem, indexed, memberOfFirst } from './members.js'
 import { looselyEqual } from './operators.js'

@@ -25,13 +25,16 @@ export interface CompiledExpression<C> {
   evaluate(context: C, budget: StepBudget): unknown
   /** The value, taken for true or false as the language's own operators would. Throws like `evaluate`. */
   isTrue(context: C, budget: StepBudget): boolean
-}
-
-/** An expression that is one of many which an index chooses from. */
-interface IndexableExpression<C> extends CompiledExpression<C> {
-  /** Undefined if it must be evaluated for each context. */
+  /** For an index over many expressions; undefined if this one must be evaluated for each context. */
   readonly requirement: Requirement<C> | undefined
 }
+
+/** For an expression that is evaluated often. Never throws, however bad the text is. */
+export const compileExpression = <C>(
+  text: unknown,
+  scope: Scope<C>,
+): Result<CompiledExpression<C>, ExpressionProblem> =>
+  compileWith(text, scope, (tree, text) => compiledAs(tree, text, compileShape(tree)))
 
 /** For an expression that is one of many in a list. Never throws, however bad the text is. */
 export const compileToInstruction = <C>(
@@ -45,26 +48,6 @@ export const compileClosures = <C>(
   scope: Scope<C>,
 ): Result<CompiledExpression<C>, ExpressionProblem> =>
   compileWith(text, scope, (tree, text) => compiledAs(tree, text, compileTree(tree)))
-
-/** For a filter that is evaluated often, and that an index may pass over. Never throws, however bad the text is. */
-export const compileIndexable = <C>(
-  text: unknown,
-  scope: Scope<C>,
-): Result<IndexableExpression<C>, ExpressionProblem> =>
-  compileWith(text, scope, (tree, text) => ({
-    ...compiledAs(tree, text, compileShape(tree)),
-    requirement: requirementOf(tree),
-  }))
-
-/** For an expression that chooses rows of a table: makes no code, and says what a row must have. Never throws. */
-export const compileSearch = <C>(
-  text: unknown,
-  scope: Scope<C>,
-): Result<IndexableExpression<C>, ExpressionProblem> =>
-  compileWith(text, scope, (tree, text) => ({
-    ...compiledAs(tree, text, compileTree(tree)),
-    requirement: requirementOf(tree),
-  }))
 
 /** The names that an expression uses, each once; none if it is refused. */
 export function namesIn<C>(text: unknown, scope: Scope<C>): readonly UsedName<C>[] {
@@ -89,7 +72,7 @@ function compiledAs<C>(tree: Tree<C>, text: string, evaluate: Run<C>): CompiledE
   const isTrue: CompiledExpression<C>['isTrue'] = isCondition(tree)
     ? (evaluate as (context: C, budget: StepBudget) => boolean)
     : (context, budget) => Boolean(evaluate(context, budget))
-  return { text, evaluate, isTrue }
+  return { text, evaluate, isTrue, requirement: requirementOf(tree) }
 }
 
 /** The problem of a text; the compiled expression is dropped. */

@@ -7,7 +7,7 @@
  */
 import { boundsOf, type Cidr, parseCidr } from '../core/address/cidr.js'
 import { trafficEvents } from '../event/catalog.js'
-import { compileSearch, namesIn } from '../expr/expression.js'
+import { compileClosures, namesIn } from '../expr/expression.js'
 import type { Condition, Requirement } from '../expr/requirement.js'
 import { defineScope, type ScopeName, type Spelling } from '../expr/scope.js'
 import { filterOf, namesOfSchema } from '../http/lists/list-filter.js'
@@ -120,7 +120,7 @@ const places: ReadonlyMap<Name['read'], Place> = new Map(
 
 /** Throws a `WeirError` for a text that is not a valid expression over decisions. */
 export function compileDecisionFilter(text: string, parameter = 'filter'): DecisionFilter {
-  const compiled = compileSearch(text, scope)
+  const compiled = compileClosures(text, scope)
   const matches = filterOf(compiled, parameter)
   const requirement = compiled.ok ? compiled.value.requirement : undefined
   return {

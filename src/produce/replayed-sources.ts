@@ -3,7 +3,7 @@
  * without the destinations that get their events later.
  */
 import type { AnyTrafficEvent } from '../event/define.js'
-import { compileIndexable } from '../expr/expression.js'
+import { compileExpression } from '../expr/expression.js'
 import { type AccountSources, type EventSource, SourceList } from './source-list.js'
 import type { TrafficView } from './traffic-view.js'
 
@@ -84,7 +84,7 @@ function alsoFiltered(
 ): EventSource<never>['filter'] {
   const kind = eventKinds.find(({ name }) => name === kindName)
   if (filter === null || kind === undefined) return own
-  const compiled = compileIndexable(filter, kind.filterScope)
+  const compiled = compileExpression(filter, kind.filterScope)
   if (!compiled.ok) return noEvents
   if (own === undefined) return compiled.value
   return {

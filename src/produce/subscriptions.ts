@@ -9,7 +9,7 @@ import type { AnyTrafficEvent, Origin, TrafficEventKind } from '../event/define.
 import { compileObject, defaultFields, type EventObject, templateOf } from '../event/envelope.js'
 import { purposePart } from '../event/event-id.js'
 import { ExpressionFailure } from '../expr/budget.js'
-import { compileIndexable } from '../expr/expression.js'
+import { compileExpression } from '../expr/expression.js'
 import { recordTypes } from '../record/traffic-record.js'
 import type { DeclaredRow } from '../resource/registry.js'
 import type { EventTemplate } from '../wire/event-template.js'
@@ -157,7 +157,7 @@ function templatesOfLogs(make: TemplateMaker): (action: LogAction) => EventTempl
 
 /** A filter that compiled when it was saved and no longer does fails for each record, and is counted there. */
 function compileFilter<R>({ filterScope }: TrafficEventKind<R>, text: string): SourceFilter<R> {
-  const compiled = compileIndexable(text, filterScope)
+  const compiled = compileExpression(text, filterScope)
   if (compiled.ok) return compiled.value
   const fail = () => {
     throw new ExpressionFailure(compiled.problem.msg)

@@ -1,7 +1,7 @@
 /** Compares expressions, as functions and as closures, with jexl. */
 import { isDeepStrictEqual } from 'node:util'
 import { StepBudget } from '../../src/expr/budget.js'
-import { type CompiledExpression, compileClosures, compileIndexable } from '../../src/expr/expression.js'
+import { type CompiledExpression, compileClosures, compileExpression } from '../../src/expr/expression.js'
 import { defineScope } from '../../src/expr/scope.js'
 import { Generator, names } from './generator.js'
 import { compileAmongOthers } from './instruction.js'
@@ -73,7 +73,7 @@ const newComparison = (): Comparison => ({
 })
 
 function compareText(text: string, referenceText: string, generator: Generator, result: Comparison): void {
-  const compiled = compileIndexable(text, generatedScope)
+  const compiled = compileExpression(text, generatedScope)
   const parsed = outcomeOf(() => compileReference(referenceText))
   if (!compiled.ok) {
     if ('error' in parsed) result.bothRefused++

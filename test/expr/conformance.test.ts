@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { ExpressionFailure, StepBudget } from '../../src/expr/budget.js'
-import { compileIndexable } from '../../src/expr/expression.js'
+import { compileExpression } from '../../src/expr/expression.js'
 import { defineScope, type NameType } from '../../src/expr/scope.js'
 
 /** One case: the wanted value, or a pattern of the message with which it is refused when saved or fails when run. */
@@ -41,7 +41,7 @@ const scope = defineScope<object>({
 })
 
 function check(t: Test, { name, expression, want, refused, fails }: Case): void {
-  const compiled = compileIndexable(expression, scope)
+  const compiled = compileExpression(expression, scope)
   if (!compiled.ok) {
     const { msg } = compiled.problem
     if (refused === undefined) t.fail(`${name}: refused: ${msg}`)

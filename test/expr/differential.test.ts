@@ -1,6 +1,6 @@
 import t from 'tap'
 import { ExpressionFailure, StepBudget } from '../../src/expr/budget.js'
-import { compileIndexable } from '../../src/expr/expression.js'
+import { compileExpression } from '../../src/expr/expression.js'
 import { defineScope } from '../../src/expr/scope.js'
 import { compareWithReference } from './compare.js'
 import { compileReference } from './reference.js'
@@ -54,7 +54,7 @@ const oddValues = [undefined, null, true, false, 0, -0, 1, 3, Number.NaN, '', 'x
 
 t.test('Runs of equality tests have the value that jexl gives them, whatever is compared', async (t) => {
   for (const text of equalityRuns) {
-    const compiled = compileIndexable(text, scope)
+    const compiled = compileExpression(text, scope)
     if (!compiled.ok) throw new Error(compiled.problem.msg)
     const reference = compileReference(text)
     for (const a of oddValues) {
@@ -70,7 +70,7 @@ t.test('Runs of equality tests have the value that jexl gives them, whatever is 
 
 t.test('A run of equality tests fails where its first costly test does', async (t) => {
   const text = equalityRuns[2]!
-  const compiled = compileIndexable(text, scope)
+  const compiled = compileExpression(text, scope)
   if (!compiled.ok) throw new Error(compiled.problem.msg)
   const { evaluate } = compiled.value
   const long = '9'.repeat(600)

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { exprBytesMax } from '../../src/core/limits.js'
 import { ExpressionFailure, StepBudget } from '../../src/expr/budget.js'
-import { checkExpression, compileIndexable } from '../../src/expr/expression.js'
+import { checkExpression, compileExpression } from '../../src/expr/expression.js'
 import type { ProblemReason } from '../../src/expr/problem.js'
 import { defineScope } from '../../src/expr/scope.js'
 import { exprNestingMax, exprTokensMax } from '../../src/expr/tokens.js'
@@ -98,7 +98,7 @@ t.test('The largest expressions run, with little stack left', async (t) => {
   const atDepth = <T>(depth: number, work: () => T): T => (depth === 0 ? work() : atDepth(depth - 1, work))
   for (const { name, text, want } of longest) {
     const outcome = atDepth(500, () => {
-      const compiled = compileIndexable(text, scope)
+      const compiled = compileExpression(text, scope)
       return compiled.ok ? compiled.value.evaluate(context, new StepBudget()) : compiled.problem
     })
     t.strictSame(outcome, want, name)
@@ -124,7 +124,7 @@ t.test('Any text yields an expression or a problem', async (t) => {
   const texts = fc.oneof(fc.string({ unit: 'binary', maxLength: 60 }), nearly)
   fc.assert(
     fc.property(texts, (text) => {
-      const compiled = compileIndexable(text, scope)
+      const compiled = compileExpression(text, scope)
       if (!compiled.ok) return compiled.problem.msg.length > 0
       try {
         compiled.value.evaluate({ a: 1, list: [{ a: [] }, null, 'x'] }, new StepBudget())
@@ -233,7 +233,7 @@ const runaways: readonly { name: string; text: string; context: Context; want: R
 
 t.test('Costly expressions fail instead of running on', async (t) => {
   for (const { name, text, context, want } of runaways) {
-    const compiled = compileIndexable(text, scope)
+    const compiled = compileExpression(text, scope)
     if (!compiled.ok) {
       t.fail(`${name}: ${compiled.problem.msg}`)
       continue
@@ -248,7 +248,7 @@ t.test('Costly expressions fail instead of running on', async (t) => {
 })
 
 t.test('All expressions of a record share one budget', async (t) => {
-  const compiled = compileIndexable('list[.x]', scope)
+  const compiled = compileExpression('list[.x]', scope)
   if (!compiled.ok) throw new Error(compiled.problem.msg)
   const budget = new StepBudget(5000)
   const context = { list: numbers }
@@ -266,12 +266,12 @@ t.test('All expressions of a record share one budget', async (t) => {
 t.test('Members named constructor or __proto__ are never read', async (t) => {
   const hostile = JSON.parse('{"constructor": {"x": 1}, "__proto__": {"x": 2}, "prototype": 3, "x": 4}')
   for (const key of ['constructor', '__proto__', 'prototype']) {
-    const compiled = compileIndexable('list[text]', scope)
+    const compiled = compileExpression('list[text]', scope)
     t.ok(compiled.ok)
     if (compiled.ok)
       t.equal(compiled.value.evaluate({ list: hostile, text: key }, new StepBudget()), undefined, key)
   }
-  const made = compileIndexable('{x: 1, y: a}', scope)
+  const made = compileExpression('{x: 1, y: a}', scope)
   t.strictSame(made.ok && made.value.evaluate({ a: hostile.x }, new StepBudget()), { x: 1, y: 4 })
   t.equal(Object.getOwnPropertyDescriptor(Object.prototype, 'x'), undefined, 'Object.prototype is unchanged')
 })

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { StepBudget } from '../../src/expr/budget.js'
-import { compileIndexable } from '../../src/expr/expression.js'
+import { compileExpression } from '../../src/expr/expression.js'
 import { defineScope, namesNear, resolveName } from '../../src/expr/scope.js'
 
 interface Context {
@@ -34,7 +34,7 @@ t.test('The longest declared name is used; the rest are members', async (t) => {
   }
   for (const [text, [name, want]] of Object.entries(cases)) {
     const context = { reads: [] }
-    const compiled = compileIndexable(text, scope)
+    const compiled = compileExpression(text, scope)
     t.strictSame(compiled.ok && compiled.value.evaluate(context, new StepBudget()), want, text)
     t.same(context.reads, [name], `${text} reads ${name} alone`)
   }
@@ -42,7 +42,7 @@ t.test('The longest declared name is used; the rest are members', async (t) => {
 
 t.test('A name is read only when its value is needed', async (t) => {
   const context = { reads: [] }
-  const compiled = compileIndexable("false && (City == 'x' || a)", scope)
+  const compiled = compileExpression("false && (City == 'x' || a)", scope)
   t.equal(compiled.ok && compiled.value.isTrue(context, new StepBudget()), false)
   t.same(context.reads, [])
 })
@@ -59,7 +59,7 @@ t.test('Suggestions for unknown names', async (t) => {
 })
 
 t.test('A problem has a reason, a message and a position', async (t) => {
-  const compiled = compileIndexable('1 == 1 && geo.secret', scope)
+  const compiled = compileExpression('1 == 1 && geo.secret', scope)
   t.same(compiled, {
     ok: false,
     problem: {

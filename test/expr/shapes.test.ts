@@ -5,7 +5,7 @@ import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import t from 'tap'
 import { StepBudget } from '../../src/expr/budget.js'
-import { compileClosures, compileIndexable, compileToInstruction } from '../../src/expr/expression.js'
+import { compileClosures, compileExpression, compileToInstruction } from '../../src/expr/expression.js'
 import { defineScope } from '../../src/expr/scope.js'
 import { compileAmongOthers } from './instruction.js'
 
@@ -18,7 +18,7 @@ const scope = defineScope<Context>({ names: { a: any('a'), b: any('b'), list: an
 
 /** The value as a function, as an instruction and as closures, with the steps it takes; a failure as its message. */
 function outcomes(text: string, context: Context): unknown[] {
-  return [compileIndexable, compileAmongOthers, compileClosures].map((compile) => {
+  return [compileExpression, compileAmongOthers, compileClosures].map((compile) => {
     const compiled = compile(text, scope)
     if (!compiled.ok) return compiled.problem
     const budget = new StepBudget()
@@ -107,7 +107,7 @@ t.test('Whatever stands in a literal, a function does what closures do', async (
 
 t.test('Nothing from an expression becomes code', async (t) => {
   const texts = codeMadeBy(() => {
-    for (const compile of [compileIndexable, compileAmongOthers]) {
+    for (const compile of [compileExpression, compileAmongOthers]) {
       for (const place of places) compile(place(quoted('xyzzy')), scope)
       compile('a.xyzzy.b == list[.xyzzy].xyzzy && b == 4711', scope)
     }
@@ -115,14 +115,16 @@ t.test('Nothing from an expression becomes code', async (t) => {
   t.ok(texts.length > 5, 'code is made')
   t.notMatch(texts.join('\n'), /xyzzy|4711/, 'without names of members or literals')
   const again = codeMadeBy(() => {
-    for (const compile of [compileIndexable, compileAmongOthers])
+    for (const compile of [compileExpression, compileAmongOthers])
       for (const place of [places[0]!, places[2]!, places[6]!]) compile(place(quoted('again')), scope)
   })
   t.same(again, [], 'expressions that differ in literals share a function')
 })
 
 t.test('Two expressions of one shape keep their own literals', async (t) => {
-  const [one, other] = ["a == 'x' && b > 1", "a == 'y' && b > 2"].map((text) => compileIndexable(text, scope))
+  const [one, other] = ["a == 'x' && b > 1", "a == 'y' && b > 2"].map((text) =>
+    compileExpression(text, scope),
+  )
   if (!one?.ok || !other?.ok) throw new Error('They are valid.')
   const isTrue = (a: string, b: number) =>
     [one, other].map(({ value }) => value.isTrue({ a, b }, new StepBudget()))
@@ -155,7 +157,7 @@ const shapeNo = (n: number): string => `${n % 2 ? '!' : ''}a.m${n} == 1 || b.n${
 
 t.test('Expressions of ever more shapes are functions, and one in use is made once', async (t) => {
   const inUse = "b.inUse == 'x' && a.inUse > 1"
-  const first = compileIndexable(inUse, scope)
+  const first = compileExpression(inUse, scope)
   if (!first.ok) throw new Error('It is valid.')
   for (let n = 0; n < 1400; n++) {
     const text = shapeNo(n)
@@ -168,12 +170,12 @@ t.test('Expressions of ever more shapes are functions, and one in use is made on
     if (!isDeepStrictEqual([asFunction, asInstruction], [asClosures, asClosures])) t.fail(text)
     if (n % 100 === 0)
       t.strictSame(
-        codeMadeBy(() => compileIndexable(inUse, scope)),
+        codeMadeBy(() => compileExpression(inUse, scope)),
         [],
         `after ${n} others`,
       )
   }
-  const again = codeMadeBy(() => compileIndexable(shapeNo(0), scope))
+  const again = codeMadeBy(() => compileExpression(shapeNo(0), scope))
   t.equal(again.length, 3, 'one that was not asked for is forgotten')
   t.ok(first.value.isTrue({ a: { inUse: 2 }, b: { inUse: 'x' } }, new StepBudget()))
 })

@@ -3,7 +3,7 @@ import type { Result } from '../../../src/core/errors.js'
 import { StepBudget } from '../../../src/expr/budget.js'
 import {
   type CompiledExpression,
-  compileIndexable,
+  compileExpression,
   compileToInstruction,
 } from '../../../src/expr/expression.js'
 import type { Operation } from '../../../src/expr/run.js'
@@ -150,7 +150,7 @@ function makeContexts(count: number): Context[] {
 }
 
 const compiledOf = (expression: string): CompiledExpression<Context> =>
-  valid(expression, compileIndexable(expression, scope))
+  valid(expression, compileExpression(expression, scope))
 
 function valid<T>(expression: string, compiled: Result<T>): T {
   if (!compiled.ok) throw new Error(`${expression}: ${compiled.problem.msg}`)
