@@ -82,12 +82,14 @@ t.test('files and rooms of the architecture', (t) => {
   const table = architecture.split('\n## Rooms\n')[1]!.split('\n## ')[0]!
   const listed = [...table.matchAll(/^\| `([a-z-]+)` \|/gm)].map(([, room]) => room)
   t.strictSame(listed.toSorted(), rooms.map(({ name }) => name).toSorted())
-  const relative = pages.filter(({ file }) => /architecture|concepts/.test(file))
+  const relative = pages.filter(({ file }) => /architecture|concepts|CONTRIBUTING/.test(file))
   for (const { file, text } of relative) {
-    const names = [...text.matchAll(/`(?:src\/)?([a-z-]+\/[\w./-]+\.(?:ts|mjs))`/g)]
+    const names = [...text.matchAll(/`(?:src\/)?([a-z-]+\/(?:[\w./-]+(?:\.(?:ts|mjs)|\/))?)`/g)]
     t.ok(names.length > 5, file)
-    for (const [, name = ''] of names)
-      t.ok(existsSync(name) || existsSync(join('src', name)), `${file}: ${name}`)
+    for (const [, name = ''] of names) {
+      const inRoom = rooms.some((room) => existsSync(join('src', room.name, name)))
+      t.ok(existsSync(name) || existsSync(join('src', name)) || inRoom, `${file}: ${name}`)
+    }
   }
   for (const { file, text } of pages) {
     // A recipe shows files that do not exist yet.
