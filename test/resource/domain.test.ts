@@ -1,5 +1,6 @@
 import t from 'tap'
-import { isCovered, parseDomainName } from '../../../src/resource/domain.js'
+import { domain, isCovered, parseDomainName } from '../../src/resource/domain.js'
+import { lookupsIn, refusalOf, tools } from './lookups.js'
 
 const names = [
   { text: 'app.example.com', want: 'app.example.com' },
@@ -84,4 +85,72 @@ t.test('which domains a name of a certificate covers', (t) => {
   ] as const
   for (const [domain, name, want] of cases) t.equal(isCovered(domain, name), want, `${domain} by ${name}`)
   t.end()
+})
+
+t.test('the targets of CNAME records', async (t) => {
+  const targetsOf = (name: string, previous?: object) => {
+    const draft = {
+      id: 'rd_01ABC',
+      domain: name,
+      cname_target: null,
+      acme_challenge_cname_target: null,
+      ...previous,
+    }
+    const { cname_target, acme_challenge_cname_target } = domain.derive!(
+      draft as never,
+      previous as never,
+      tools,
+    )
+    return [cname_target, acme_challenge_cname_target]
+  }
+  t.strictSame(targetsOf('a.example.com'), ['01abc.cname.weir.example', null])
+  t.strictSame(targetsOf('*.example.com'), ['01abc.cname.weir.example', '01abc.acme.weir.example'])
+  const before = { cname_target: '01abc.cname.old.example' }
+  t.strictSame(
+    targetsOf('*.example.com', before),
+    ['01abc.cname.old.example', '01abc.acme.old.example'],
+    'they stay when the domain of the deployment changes',
+  )
+})
+
+t.test('domains that are refused for what else is set', async (t) => {
+  const certificate = (id: string, dns_names: string[], subject_common_name: string | null = null) => ({
+    id,
+    subject_common_name,
+    subject_alternative_names: { dns_names, ips: [] },
+  })
+  const lookups = lookupsIn({
+    tls_certificate: [
+      certificate('cert_1', ['*.example.com'], 'b.example.org'),
+      certificate('cert_2', [], 'a.example.com'),
+    ],
+  })
+  const cases: [name: string, row: object, refusal: RegExp | undefined][] = [
+    ['a name alone', { domain: 'a.example.com' }, undefined],
+    ['under the deployment', { domain: 'a.weir.example' }, /belong to this deployment/],
+    ['its certificate names it', { domain: 'a.example.com', certificate_id: 'cert_1' }, undefined],
+    ['by the common name, without others', { domain: 'a.example.com', certificate_id: 'cert_2' }, undefined],
+    [
+      'by the common name, next to others',
+      { domain: 'b.example.org', certificate_id: 'cert_1' },
+      /does not name/,
+    ],
+    [
+      'another certificate',
+      { domain: 'x.example.com', certificate_id: 'cert_2' },
+      /does not name "x\.example\.com"/,
+    ],
+    ['both', { certificate_id: 'cert_1', certificate_management_policy: {} }, /one of the two must be null/],
+  ]
+  for (const [name, row, refusal] of cases) {
+    const whole = {
+      domain: 'a.example.com',
+      certificate_id: null,
+      certificate_management_policy: null,
+      ...row,
+    }
+    const found = refusalOf(() => domain.check?.(whole as never, undefined, lookups))
+    if (refusal === undefined) t.equal(found, undefined, name)
+    else t.match(found, refusal, name)
+  }
 })
