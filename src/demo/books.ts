@@ -1,11 +1,11 @@
 /** The books of a run: the expected value of each counter, and whether the counter has it. */
 
 import type { ReceivedCounts } from '../emulator/wire.js'
+import { type RecordType, recordTypes } from '../record/traffic-record.js'
 import type { DeliveryStatus } from '../shape/delivery-status.js'
 import type { Destination } from './build.js'
 import type { MetricsPage } from './metrics-page.js'
 import type { Scenario, TargetKind } from './scenario.js'
-import type { RecordType } from './survey.js'
 
 /** One equation; it holds if all its values are equal. */
 export interface Check {
@@ -34,9 +34,9 @@ export interface DestinationResult {
   readonly samples: readonly string[]
 }
 
-const typeOfKind: Readonly<Record<string, RecordType>> = {
-  'tcp_connection_closed.v0': 'tcp_connection',
-  'http_request_complete.v0': 'http_request',
+const kindOfType: Readonly<Record<RecordType, string>> = {
+  tcp_connection: 'tcp_connection_closed.v0',
+  http_request: 'http_request_complete.v0',
 }
 
 export function checksOf(result: Result): Check[] {
@@ -119,7 +119,7 @@ function destinationChecks(
 function kindChecks(scenario: Scenario, metrics: MetricsPage, target: TargetKind, kind: string): Check[] {
   const sum = (name: string) => metrics.sum(`weir_events_${name}_total`, { kind, target })
   const produced = sum('produced')
-  const type = typeOfKind[kind]
+  const type = recordTypes.find((each) => kindOfType[each] === kind)
   if (type === undefined) {
     // Each log action that ran makes one event.
     const logs = scenario.logs(target)

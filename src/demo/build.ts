@@ -5,6 +5,7 @@ import { sleep } from '../core/clock.js'
 import { parseArn } from '../deliver/aws/arn.js'
 import { kindNamed } from '../deliver/kinds.js'
 import type { ResourceName } from '../emulator/wire.js'
+import type { RecordType } from '../record/traffic-record.js'
 import { connectionSubject } from '../wire/names.js'
 import type { AccountPlan, CreatedIds, EdgePlan, Question, Scenario, TargetKind } from './scenario.js'
 import type { Services } from './services.js'
@@ -121,15 +122,25 @@ class AccountBuilder {
   ): Promise<string> {
     const restricted =
       ipPolicy === undefined ? {} : { ip_restriction: { ip_policy_ids: [policyIds.get(ipPolicy)!] } }
-    if (type === 'tcp_connection') {
-      const policies = inbound.length + outbound.length > 0 ? { policies: { inbound, outbound } } : {}
-      return (await this.#api.tcpEdge.create({ hostports, ...restricted, ...policies })).id
+    switch (type) {
+      case 'tcp_connection': {
+        const policies = inbound.length + outbound.length > 0 ? { policies: { inbound, outbound } } : {}
+        return (await this.#api.tcpEdge.create({ hostports, ...restricted, ...policies })).id
+      }
+      case 'http_request': {
+        const { id } = await this.#api.httpsEdge.create({ hostports })
+        const everyPath = { match_type: 'path_prefix', match: '/', ...restricted } as const
+        await this.#api.httpsEdgeRoute.under(id).create(everyPath)
+        return id
+      }
     }
-    const { id } = await this.#api.httpsEdge.create({ hostports })
-    const everyPath = { match_type: 'path_prefix', match: '/', ...restricted } as const
-    await this.#api.httpsEdgeRoute.under(id).create(everyPath)
-    return id
   }
+}
+
+/** The members that a question has beside its connection. */
+const askedMembers: Readonly<Record<RecordType, object>> = {
+  tcp_connection: {},
+  http_request: { http: { request: { url: { path: '/' } } } },
 }
 
 /** Asks `weir.decide` like an ingress node, until every answer is the one that the configuration must give. */
@@ -142,8 +153,7 @@ export async function whenInEffect(
   const ask = async ({ edge: key, conn }: Question): Promise<Decision> => {
     const edge = edges.get(key)!
     const named = edge.hostports.length > 0 ? {} : { edge_id: built.edgeIds.get(key) }
-    const http = edge.type === 'http_request' ? { http: { request: { url: { path: '/' } } } } : {}
-    const request = JSON.stringify({ type: edge.type, conn, ...http, ...named })
+    const request = JSON.stringify({ type: edge.type, conn, ...askedMembers[edge.type], ...named })
     return JSON.parse(
       Buffer.from(await services.nats.request(connectionSubject, request, answerTimeoutMs)).toString(),
     )

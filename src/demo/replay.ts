@@ -2,6 +2,8 @@
  * The replay: edges for the server names of a file, and policies that fit any file. Its counts are not known
  * beforehand, but the books have to balance.
  */
+
+import type { RecordType } from '../record/traffic-record.js'
 import {
   allBut,
   type CreatedIds,
@@ -58,7 +60,7 @@ const edge = ({ name, type }: { name: string; type: EdgePlan['type'] }): EdgePla
   type,
   hostports: [],
   ipPolicy: barred,
-  ...(type === 'http_request' ? {} : { inbound, outbound }),
+  ...policiesOf[type],
 })
 
 const inbound = [
@@ -66,6 +68,12 @@ const inbound = [
   logging('visitor from the United States', 'conn.geo.country_code == "US"'),
 ]
 const outbound = [logging('remote login', 'conn.server_port in [22, 23, 3389]')]
+
+/** Only TCP edges have traffic policies. */
+const policiesOf: Readonly<Record<RecordType, Pick<EdgePlan, 'inbound' | 'outbound'>>> = {
+  tcp_connection: { inbound, outbound },
+  http_request: {},
+}
 
 const filter = 'inCidrRange(conn.client_ip, "0.0.0.0/1")'
 const traffic = ['tcp_connection_closed.v0', 'http_request_complete.v0']

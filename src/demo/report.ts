@@ -1,4 +1,5 @@
 /** The report of a run with all details: `--verbose`. */
+import { recordTypes } from '../record/traffic-record.js'
 import { type Check, checksOf, type DestinationResult, evaluatedOf, holds, type Result } from './books.js'
 import type { Built } from './build.js'
 import { grouped, table } from './screen.js'
@@ -53,8 +54,7 @@ function decisions({ metrics, scenario, published }: Account): string {
   const unservedRow =
     unserved === 0 ? [] : [['unserved', unserved, 'nobody: no edge serves them; they are counted above, too']]
   const bad = metrics.sum('weir_records_bad_total')
-  const types = ['tcp_connection', 'http_request'] as const
-  const byType = types.map((type) => `${grouped(evaluatedOf(metrics, type))} ${type}`)
+  const byType = recordTypes.map((type) => `${grouped(evaluatedOf(metrics, type))} ${type}`)
   return [
     `  ${grouped(published)} records in; ${byType.join(', ')} evaluated; ${grouped(bad)} bad.\n`,
     table(['decision', 'records', 'decided by'], [...decided, ...unservedRow]),

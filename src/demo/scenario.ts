@@ -1,6 +1,7 @@
 /** A run of the demo as data: resources to create, questions, and expected results. The other files carry it out. */
 import type { DeclaredKind } from '../deliver/kinds.js'
-import type { RecordType, RecordView } from './survey.js'
+import type { RecordType } from '../record/traffic-record.js'
+import type { RecordView } from './survey.js'
 
 export type TargetKind = DeclaredKind['name']
 

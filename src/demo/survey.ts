@@ -1,9 +1,8 @@
 /** Reads a file of records once, before anything is created for it. */
 import { shown } from '../core/errors.js'
+import { type RecordType, recordTypeOf } from '../record/traffic-record.js'
 import type { Line } from './records-file.js'
 import { RecordsFileError } from './records-file.js'
-
-export type RecordType = 'tcp_connection' | 'http_request'
 
 export interface Survey {
   readonly lines: number
@@ -46,9 +45,6 @@ export function parseRecordLine(text: string): RecordView | undefined {
 
 export const serverKey = (type: unknown, name: unknown): string => `${String(type)} ${String(name)}`
 
-const isRecordType = (type: unknown): type is RecordType =>
-  type === 'tcp_connection' || type === 'http_request'
-
 interface SeenEndpoint {
   readonly name: string
   readonly type: RecordType
@@ -86,9 +82,10 @@ export async function surveyRecords(
     objects += 1
     ids.add(record.record_id)
     const { server_name, server_port, client_ip } = record.conn ?? {}
-    if (isRecordType(record.type) && typeof server_name === 'string') {
-      const key = serverKey(record.type, server_name)
-      const fresh = { name: server_name, type: record.type, records: 0, ports: new Map<number, number>() }
+    const type = recordTypeOf(record.type)
+    if (type !== undefined && typeof server_name === 'string') {
+      const key = serverKey(type, server_name)
+      const fresh = { name: server_name, type, records: 0, ports: new Map<number, number>() }
       const server: SeenEndpoint = servers.get(key) ?? fresh
       server.records += 1
       if (isPort(server_port)) server.ports.set(server_port, (server.ports.get(server_port) ?? 0) + 1)

@@ -95,10 +95,11 @@ export function tour(counts: TourCounts): Scenario {
         byPolicy(policy.large, database, 'logged, outbound', countsOf(database).large),
       ],
     },
-    heard: (target, type) => {
-      if (type === 'http_request') return target === 'kinesis' ? records(web) : 0
-      return target === 'firehose' ? records(ssh.eu, game) : records(ssh.us, database)
-    },
+    heard: (target, type) =>
+      ({
+        tcp_connection: target === 'firehose' ? records(ssh.eu, game) : records(ssh.us, database),
+        http_request: target === 'kinesis' ? records(web) : 0,
+      })[type],
     logs: (target) => ({ kinesis: harborLogs, firehose: meadowLogs, cloudwatch_logs: 0 })[target],
     malformed: counts.malformed,
     unserved: counts.unserved,

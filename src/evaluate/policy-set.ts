@@ -45,6 +45,11 @@ interface Contents {
   readonly credentials: ReadonlyMap<string, DeclaredRow<'tunnel_credential'>>
 }
 
+type Owned = Pick<Endpoint, 'accountId'>
+
+/** Types of record whose edges `fetch` reads: HTTPS edges have no policies. */
+const isFetched: Readonly<Record<RecordType, boolean>> = { tcp_connection: true, http_request: false }
+
 /** With fewer edges, most of what `fetch` reads is in a cache already. */
 const fetchedEdgesMin = 500
 
@@ -101,7 +106,11 @@ export class PolicySet implements Restrictions {
     const { httpsEdges, httpsByHostport, tcpEdges, tcpByHostport } = this.contents
     const { edge_id } = record
     if (edge_id) return (tcpEdges.get(edge_id) ?? httpsEdges.get(edge_id))?.accountId
-    return (record.type === 'tcp_connection' ? tcpByHostport : httpsByHostport).find(record)?.accountId
+    const byHostport: Readonly<Record<RecordType, Pick<Hostports<Owned>, 'find'>>> = {
+      tcp_connection: tcpByHostport,
+      http_request: httpsByHostport,
+    }
+    return byHostport[record.type].find(record)?.accountId
   }
 
   #accountOf(record: TrafficRecord): Endpoint {
@@ -146,7 +155,7 @@ export class PolicySet implements Restrictions {
     const ids: string[] = []
     const names: string[] = []
     for (const { type, edge_id, conn } of records) {
-      if (type !== 'tcp_connection') continue
+      if (!isFetched[type]) continue
       if (edge_id) ids.push(edge_id)
       else if (conn.server_name) names.push(conn.server_name)
     }

@@ -13,6 +13,7 @@ import { defineScope, type ScopeName, type Spelling } from '../expr/scope.js'
 import { filterOf, namesOfSchema } from '../http/lists/list-filter.js'
 import { nameAliases } from '../record/policy-scope.js'
 import { addressSpelling, methodSpelling, serverHost, serverSpelling } from '../record/spelling.js'
+import { type RecordType, recordTypes } from '../record/traffic-record.js'
 import { type LoggedDecision, loggedDecisionSchema } from '../shape/logged-decision.js'
 import type { LogCondition, NumberColumn, TextColumn } from '../store/logs/log-condition.js'
 
@@ -43,10 +44,17 @@ const members: Readonly<Record<string, Name>> = Object.fromEntries(
   }),
 )
 
-const ofType = (type: LoggedDecision['type'], member: 'bytes_in' | 'bytes_out'): Name => ({
-  type: 'number',
-  read: (decision) => (decision.type === type ? decision[member] : undefined),
-})
+/** The names that filters of subscriptions have for the bytes of each type of record. */
+const byteNames: Readonly<Record<RecordType, Readonly<Record<'bytes_in' | 'bytes_out', string>>>> = {
+  tcp_connection: { bytes_in: 'conn.bytes_in', bytes_out: 'conn.bytes_out' },
+  http_request: { bytes_in: 'http.request.body_length', bytes_out: 'http.response.body_length' },
+}
+
+const byteNamesOf = (type: RecordType): [string, Name][] =>
+  (['bytes_in', 'bytes_out'] as const).map((member) => [
+    byteNames[type][member],
+    { type: 'number', read: (decision) => (decision.type === type ? decision[member] : undefined) },
+  ])
 
 /** Names of filters of subscriptions. */
 const eventNames: Readonly<Record<string, Name>> = {
@@ -59,10 +67,7 @@ const eventNames: Readonly<Record<string, Name>> = {
   'conn.server_port': members['server_port']!,
   'conn.asn': members['asn']!,
   'conn.geo.country_code': members['country']!,
-  'conn.bytes_in': ofType('tcp_connection', 'bytes_in'),
-  'conn.bytes_out': ofType('tcp_connection', 'bytes_out'),
-  'http.request.body_length': ofType('http_request', 'bytes_in'),
-  'http.response.body_length': ofType('http_request', 'bytes_out'),
+  ...Object.fromEntries(recordTypes.flatMap(byteNamesOf)),
   'edge.id': members['edge_id']!,
   'route.id': members['route_id']!,
   configuration_revision: members['revision']!,

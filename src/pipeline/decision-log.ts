@@ -69,7 +69,6 @@ export function rowOf(
 ): RecordRow {
   const { record, decision, endpoint, geo } = judgement
   const { type: decidedBy, id, name, ruleId } = judgement.decidedBy
-  const { bytesIn, bytesOut } = bytesOf(record)
   return {
     accountId,
     at: storedAtMs,
@@ -87,33 +86,30 @@ export function rowOf(
     policy: decidedBy === 'traffic_policy' ? (name ?? '') : '',
     ruleId: ruleId ?? '',
     revision: judgement.revision,
-    bytesIn,
-    bytesOut,
     sequence,
     line,
-    ...requestOf(record),
+    ...ofType(record),
   }
 }
 
-const noRequest = { method: '', path: '', status: '' }
+type RowOfType = Pick<RecordRow, 'bytesIn' | 'bytesOut' | 'method' | 'path' | 'status'>
 
-function requestOf(record: TrafficRecord): Pick<RecordRow, 'method' | 'path' | 'status'> {
-  if (record.type !== 'http_request' || !record.http) return noRequest
-  const { request, response } = record.http
-  return {
-    method: normalizeMethod(request?.method) ?? '',
-    path: request?.url?.path?.slice(0, loggedPathCharsMax) ?? '',
-    status: String(response?.status_code ?? ''),
-  }
-}
-
-function bytesOf(record: TrafficRecord): { bytesIn: number; bytesOut: number } {
+/** The values that each type of record has in members of its own. */
+function ofType(record: TrafficRecord): RowOfType {
   switch (record.type) {
-    case 'tcp_connection':
-      return { bytesIn: record.conn.bytes_in ?? 0, bytesOut: record.conn.bytes_out ?? 0 }
+    case 'tcp_connection': {
+      const { bytes_in, bytes_out } = record.conn
+      return { bytesIn: bytes_in ?? 0, bytesOut: bytes_out ?? 0, method: '', path: '', status: '' }
+    }
     case 'http_request': {
       const { request, response } = record.http ?? {}
-      return { bytesIn: request?.body_length ?? 0, bytesOut: response?.body_length ?? 0 }
+      return {
+        bytesIn: request?.body_length ?? 0,
+        bytesOut: response?.body_length ?? 0,
+        method: normalizeMethod(request?.method) ?? '',
+        path: request?.url?.path?.slice(0, loggedPathCharsMax) ?? '',
+        status: String(response?.status_code ?? ''),
+      }
     }
   }
 }
