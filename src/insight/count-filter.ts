@@ -1,7 +1,8 @@
 /** Filters of `GET /stats`: those of logged decisions, except for names by which nothing can be counted. */
 import { WeirError } from '../core/errors.js'
 import type { CountFilter } from '../store/logs/filtered-counts.js'
-import type { DecisionRow } from '../wire/decision-rows.js'
+import { emptyRow } from '../wire/blocks/row-columns.js'
+import { type DecisionRow, decisionColumns } from '../wire/decision-rows.js'
 import { compileDecisionFilter } from './decision-filter.js'
 import { shownDecision } from './shown-decision.js'
 
@@ -57,31 +58,4 @@ export function compileCountFilter(text: string): CountFilter {
 }
 
 /** Values of a row that a filter does not read. */
-const unreadRow: DecisionRow = {
-  accountId: '',
-  at: 0,
-  recordId: '',
-  type: 'tcp_connection',
-  edgeId: '',
-  routeId: '',
-  serverName: '',
-  serverPort: 0,
-  clientIp: '::',
-  country: '',
-  asn: 0,
-  decision: 'allow',
-  decidedBy: 'none',
-  decidedById: '',
-  policy: '',
-  ruleId: '',
-  revision: 0,
-  bytesIn: 0,
-  bytesOut: 0,
-  sequence: 0,
-  line: 0,
-  method: '',
-  path: '',
-  status: '',
-  source: 'record',
-  weight: 1,
-}
+const unreadRow: DecisionRow = emptyRow(decisionColumns)

@@ -39,6 +39,8 @@ export interface RowColumn<Value, Name extends string = string, Written = Value>
   readonly open: (rowsMax: number, texts: Texts) => Column & { add(value: Written): void }
   /** Reads the column, which is the next one of a block; returns the value of a row. */
   readonly read: (block: BlockReader) => (row: number) => Value
+  /** The value of a row that has none. */
+  readonly empty: Value
   /** The value in blocks and tables that lack the column, because they are of an earlier version, say. */
   readonly absent?: Value
 }
@@ -71,6 +73,7 @@ export const text = <Name extends string>(name: Name): RowColumn<string, Name> =
   ...tableColumn(name, 'String', 'packed'),
   open: (_, texts) => new TextColumn(texts),
   read: (block) => block.text(name),
+  empty: '',
 })
 
 /** A text that repeats. */
@@ -78,6 +81,7 @@ export const word = <Name extends string>(name: Name): RowColumn<string, Name> =
   ...tableColumn(name, 'LowCardinality(String)', 'packed'),
   open: (rowsMax, texts) => new WordColumn(rowsMax, texts),
   read: (block) => block.word(name),
+  empty: '',
 })
 
 export const enumType = (numbers: Readonly<Record<string, number>>): string =>
@@ -85,7 +89,10 @@ export const enumType = (numbers: Readonly<Record<string, number>>): string =>
     .map(([each, number]) => `'${each}' = ${number}`)
     .join(', ')})`
 
-/** One of a few words, each with a number that is never used for another one. A reader gets undefined for other numbers. */
+/**
+ * One of a few words, each with a number that is never used for another one; 0 is that of a row without a value. A reader
+ * gets undefined for other numbers.
+ */
 export const oneOf = <Name extends string, Word extends string>(
   name: Name,
   numbers: Readonly<Record<Word, number>>,
@@ -98,6 +105,7 @@ export const oneOf = <Name extends string, Word extends string>(
       const number = block.number(name)
       return (row) => words.get(number(row))!
     },
+    empty: words.get(0)!,
   }
 }
 
@@ -109,6 +117,7 @@ export const uint = <Name extends string>(
   ...tableColumn(name, `UInt${bits}`, codec),
   open: (rowsMax) => new NumberColumn(rowsMax),
   read: (block) => block.number(name),
+  empty: 0,
 })
 
 /** Milliseconds since the epoch. */
@@ -116,12 +125,14 @@ export const time = <Name extends string>(name: Name): RowColumn<number, Name> =
   ...tableColumn(name, timeType, 'deltas'),
   open: (rowsMax) => new TimeColumn(rowsMax),
   read: (block) => block.time(name),
+  empty: 0,
 })
 
 export const address = <Name extends string>(name: Name): RowColumn<string, Name, Address> => ({
   ...tableColumn(name, 'IPv6', 'packed'),
   open: (rowsMax) => new AddressColumn(rowsMax),
   read: (block) => block.address(name),
+  empty: '::',
 })
 
 /** Hashes: they can't be packed. */
@@ -129,6 +140,7 @@ export const hashes = <Name extends string>(name: Name): RowColumn<readonly numb
   ...tableColumn(name, 'Array(UInt32)', 'none'),
   open: (rowsMax, texts) => new Uint32sColumn(rowsMax, texts),
   read: (block) => block.uint32s(name),
+  empty: [],
 })
 
 /** A column that some blocks and tables lack. */
@@ -142,8 +154,12 @@ export const optional = <Value extends string | number, Name extends string>(
     absent === ''
       ? column.type
       : `${column.type} DEFAULT ${typeof absent === 'string' ? `'${absent}'` : absent}`,
+  empty: absent,
   absent,
 })
+
+export const emptyRow = <Columns extends RowColumns>(columns: Columns): RowOf<Columns> =>
+  Object.fromEntries(Object.entries(columns).map(([member, { empty }]) => [member, empty])) as RowOf<Columns>
 
 type ValuesIn<Columns extends RowColumns> = {
   readonly [Member in keyof Columns]: ReturnType<Columns[Member]['read']>
