@@ -10,6 +10,7 @@
 import type { InputCounts, InputStream, LedgerWriter, SourcesEntry } from '../books/ledger.js'
 import type { SettledInput } from '../books/settled-input.js'
 import { after, every, monotonicMs, type Timer } from '../core/clock.js'
+import { onceReady, type Soon, soonOr } from '../core/soon.js'
 import { AcknowledgedSequences } from '../nats/acknowledged.js'
 import type { Consumer, ConsumerOptions } from '../nats/consumers.js'
 import { DurableReader, type DurableReaderOptions, type MessageInFlight } from '../nats/durable-reader.js'
@@ -53,8 +54,6 @@ export interface ProcessedMessage {
   acknowledged?(): void
 }
 
-type Processed = ProcessedMessage | undefined
-
 interface IntakeOptions extends Pick<DurableReaderOptions, 'unavailable' | 'stoppedEarly'> {
   readonly nats: Nats
   readonly ledger: LedgerWriter
@@ -71,7 +70,7 @@ interface IntakeOptions extends Pick<DurableReaderOptions, 'unavailable' | 'stop
   /** Bytes of messages that are pulled ahead. */
   readonly aheadBytes?: number
   /** Puts the message's events into `packs`, as events of `input`; undefined: it is too early, the message comes again. */
-  readonly process: (message: PulledMessage, input: InputMessage) => Processed | Promise<Processed>
+  readonly process: (message: PulledMessage, input: InputMessage) => Soon<ProcessedMessage | undefined>
   /** While it returns false, nothing is pulled. */
   readonly mayPull?: () => boolean
   /** Called when a pack begins to be stored. */
@@ -90,7 +89,7 @@ class IntakeMessage implements InputMessage, DoneMessage {
   readonly #inFlight: MessageInFlight
   readonly #reader: DurableReader
   readonly #ledger: InputLedger
-  #processed: ProcessedMessage | undefined
+  #result: ProcessedMessage | undefined
   #isEntered = false
 
   constructor(inFlight: MessageInFlight, storedAtMs: number, reader: DurableReader, ledger: InputLedger) {
@@ -109,27 +108,28 @@ class IntakeMessage implements InputMessage, DoneMessage {
   }
 
   get counts(): InputCounts {
-    return this.#processed!.counts
+    return this.#result!.counts
   }
 
   get lists(): readonly SourcesEntry[] {
-    return this.#processed?.lists ?? noLists
+    return this.#result?.lists ?? noLists
   }
 
-  processed(processed: ProcessedMessage): void {
-    this.#processed = processed
+  /** Everything it caused besides packs is stored. */
+  finish(result: ProcessedMessage): void {
+    this.#result = result
     this.stored()
   }
 
-  /** Entered in the ledger once, when it is processed and everything it caused is stored. */
+  /** Entered in the ledger once, when everything it caused is stored. */
   stored(): void {
-    if (this.#processed === undefined || this.#isEntered || !this.isRouted || this.packsOpen > 0) return
+    if (this.#result === undefined || this.#isEntered || !this.isRouted || this.packsOpen > 0) return
     this.#isEntered = true
     this.#ledger.add(this)
   }
 
   acknowledge(): void {
-    this.#processed?.acknowledged?.()
+    this.#result?.acknowledged?.()
     this.#reader.acknowledge(this.#inFlight)
   }
 
@@ -198,8 +198,8 @@ export class Intake {
       this.#watchPacks()
       this.#messageBytes += (message.data.length - this.#messageBytes) / 16
       const begunMs = monotonicMs()
-      const taking = this.#take(message)
-      if (taking !== undefined) await taking
+      const processing = this.#process(message)
+      if (processing instanceof Promise) await processing
       this.#messageMs += (monotonicMs() - begunMs - this.#messageMs) / 16
       if (this.packs.isFull) await this.packs.roomToFill()
       this.#work.addSince(begunMs)
@@ -230,39 +230,26 @@ export class Intake {
     return Math.max(1, Math.min(prefetchMessagesMax, this.#options.ackPendingMax, fitting, soon))
   }
 
-  /** Most messages are done when it returns: a promise for each would cost as much as their walk. */
-  #take(message: PulledMessage): Promise<void> | undefined {
+  #process(message: PulledMessage): Soon<void> {
     const inFlight = this.#reader.begin(message)
-    if (inFlight === undefined) return undefined
+    if (inFlight === undefined) return
     const input = new IntakeMessage(inFlight, message.storedAtMs, this.#reader, this.#ledger)
-    try {
-      const processed = this.#options.process(message, input)
-      if (processed instanceof Promise) return this.#takeLater(input, processed)
-      this.#taken(input, processed)
-    } catch (error) {
-      this.#failed(input, error)
-    }
-    return undefined
+    return soonOr(
+      () => onceReady(this.#options.process(message, input), (result) => this.#finish(input, result)),
+      (error) => this.#failed(input, error),
+    )
   }
 
-  async #takeLater(input: IntakeMessage, processing: Promise<Processed>): Promise<void> {
-    try {
-      this.#taken(input, await processing)
-    } catch (error) {
-      this.#failed(input, error)
-    }
+  #finish(input: IntakeMessage, result: ProcessedMessage | undefined): void {
+    if (result === undefined) input.giveBack()
+    else if (result.alsoStored === undefined) input.finish(result)
+    else this.#finishOnce(result.alsoStored, input, result)
   }
 
-  #taken(input: IntakeMessage, processed: Processed): void {
-    if (processed === undefined) input.giveBack()
-    else if (processed.alsoStored === undefined) input.processed(processed)
-    else this.#takenOnce(input, processed, processed.alsoStored)
-  }
-
-  #takenOnce(input: IntakeMessage, processed: ProcessedMessage, stored: Promise<void>): void {
+  #finishOnce(stored: Promise<void>, input: IntakeMessage, result: ProcessedMessage): void {
     const storing = stored
       .then(
-        () => input.processed(processed),
+        () => input.finish(result),
         (error) => this.#failed(input, error),
       )
       .finally(() => this.#storing.delete(storing))

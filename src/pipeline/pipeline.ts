@@ -12,6 +12,7 @@ import type { SettledInput } from '../books/settled-input.js'
 import { yieldTurn } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import { withoutPauses } from '../core/slices.js'
+import { onceReady, type Soon } from '../core/soon.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import type { Judgement } from '../evaluate/judgement.js'
 import type { PulledMessage } from '../nats/messages.js'
@@ -36,8 +37,10 @@ const deliveriesBeforeQuarantine = 3
 
 /** More than a machine processes in half a second if each message holds one record. */
 const ackPendingMax = 50_000
-/** A message of so few bytes, some forty records, is walked without pauses, and no promise is made for it. */
+/** A message of so few bytes, some forty records, is walked without pauses. */
 const atOnceBytesMax = 4 * 1024
+
+const noCulprits: readonly BadRecord[] = []
 
 type MessageWalking = ReturnType<typeof walkMessage>
 
@@ -92,36 +95,29 @@ export class Pipeline {
     return this.#intake.isBusy
   }
 
-  #process(message: PulledMessage, input: InputMessage): ProcessedMessage | Promise<ProcessedMessage> {
-    const check = this.#deps.catchUps.shareCheck(input.sequence)
-    if (check !== undefined) return check.then(() => this.#processChecked(message, input))
-    return this.#processChecked(message, input)
+  #process(message: PulledMessage, input: InputMessage): Soon<ProcessedMessage> {
+    return onceReady(this.#deps.catchUps.shareCheck(input.sequence), () =>
+      onceReady(this.#culpritsIn(message), (culprits) =>
+        onceReady(this.#walk(message, culprits, input), (walked) => this.#resultOf(walked, culprits, input)),
+      ),
+    )
   }
 
-  #processChecked(message: PulledMessage, input: InputMessage): ProcessedMessage | Promise<ProcessedMessage> {
-    if (message.deliveries > deliveriesBeforeQuarantine) return this.#processSuspect(message, input)
-    const result = this.#walk(message, message.data, input)
-    return result instanceof Promise
-      ? result.then((walked) => this.#processed(walked, [], input))
-      : this.#processed(result, [], input)
+  /** The records of the message that crash a process. */
+  #culpritsIn({ data, deliveries }: PulledMessage): Soon<readonly BadRecord[]> {
+    return deliveries > deliveriesBeforeQuarantine ? this.#deps.quarantine.culpritsIn(data) : noCulprits
   }
 
-  async #processSuspect(message: PulledMessage, input: InputMessage): Promise<ProcessedMessage> {
-    const culprits = await this.#deps.quarantine.culpritsIn(message.data)
-    const walked = await this.#walk(message, withoutLines(message.data, culprits), input)
-    return await this.#processed(walked, culprits, input)
-  }
-
-  #processed(
+  #resultOf(
     { counts, bad }: MessageResult,
     culprits: readonly BadRecord[],
     input: InputMessage,
-  ): ProcessedMessage | Promise<ProcessedMessage> {
-    const processed = this.#counted(withBad(counts, culprits.length))
-    if (bad.length + culprits.length === 0) return processed
+  ): Soon<ProcessedMessage> {
+    const result = this.#counted(withBad(counts, culprits.length))
+    if (bad.length + culprits.length === 0) return result
     const dead =
       culprits.length === 0 ? bad : [...bad, ...culprits].sort((one, other) => one.line - other.line)
-    const parked = { ...processed, alsoStored: this.#deadRecords.store(dead, input) }
+    const parked = { ...result, alsoStored: this.#deadRecords.store(dead, input) }
     return this.#deadRecords.isFull ? this.#deadRecords.room().then(() => parked) : parked
   }
 
@@ -138,10 +134,11 @@ export class Pipeline {
   }
 
   #walk(
-    { storedAtMs }: PulledMessage,
-    bytes: Uint8Array,
+    { data, storedAtMs }: PulledMessage,
+    culprits: readonly BadRecord[],
     input: InputMessage,
-  ): MessageResult | Promise<MessageResult> {
+  ): Soon<MessageResult> {
+    const bytes = withoutLines(data, culprits)
     const { configuration, geo, decisionLog, catchUps } = this.#deps
     const { packs } = this.#intake
     const { sequence } = input

@@ -5,6 +5,7 @@
 import type { FastifyRequest } from 'fastify'
 import { now } from '../../core/clock.js'
 import { unavailable, WeirError } from '../../core/errors.js'
+import type { Soon } from '../../core/soon.js'
 import type { Occurrences } from '../../core/telemetry/occurrences.js'
 import { checkRestriction } from '../../evaluate/ip-restriction.js'
 import { isExpired, rightsOf } from '../../resource/api-key.js'
@@ -42,7 +43,7 @@ export class Auth {
   }
 
   /** The caller of the request, or a `WeirError`. It is a promise only if a key was never compared before. */
-  check(request: FastifyRequest): Caller | Promise<Caller> {
+  check(request: FastifyRequest): Soon<Caller> {
     if (!this.#options.view.isUsable) throw unavailable('The configuration is not complete yet.')
     const address = callerAddress(request.ip)
     const keys = this.#keysOf(tokenOf(request))
