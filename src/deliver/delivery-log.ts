@@ -187,7 +187,7 @@ export class WatchedDeliveries {
     const sample: Buffer[] = []
     let bytes = 0
     for (let index = 0; index < room; index += 1) {
-      // Spread over the request.
+      // Takes events from all over the request.
       const { data } = events[Math.floor((index * events.length) / room)]!
       if (bytes + data.length > watchedDeliveryBytesMax) continue
       bytes += data.length

@@ -1,5 +1,5 @@
 /**
- * When the packs of a destination are too old. JetStream removes none for its age, so that none is lost without being
+ * Decides when packs of a destination are too old. JetStream removes none for its age, so that none is lost without being
  * counted. A pack that is older than the retention is dropped by a deliverer:
  *
  * - unless its destination accepts events: then it is delivered, however old it is;

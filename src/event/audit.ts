@@ -40,7 +40,7 @@ export const auditKinds: readonly string[] = auditObjects.flatMap((object) =>
   auditVerbs.map((verb) => auditKindOf(object, verb)),
 )
 
-/** Who made the change, as in the envelope. */
+/** The author of the change, as in the envelope. */
 export interface EventPrincipal {
   /** Account id. */
   readonly id: string

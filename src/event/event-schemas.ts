@@ -37,7 +37,7 @@ const eventId = Type.String({
   ...documented({ pattern: '^ev_[0-9A-Za-z_-]{1,64}$' }),
 })
 
-/** Who made a change. */
+/** The author of a change. */
 export const principalSchema = objectOf(
   {
     id: accountIdSchema,

@@ -87,7 +87,7 @@ export class Decider {
   }
 }
 
-/** Who made a change, as the account calls its key. */
+/** The author of a change, as the account calls its key. */
 function descriptionOfKey(state: ViewState, accountId: string, id: string): string | null {
   const key = state.rows.get('api_key')?.get(id)
   const description = key?.account_id === accountId ? key['description'] : undefined

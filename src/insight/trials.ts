@@ -243,7 +243,7 @@ class FollowedTrial {
     await this.#done
   }
 
-  /** A failed write is repeated with the next one; a missing last one is found by the silence. */
+  /** A failed write is repeated with the next one. If the last one fails, the trial counts as lost after some silence. */
   #write(): Promise<void> {
     this.#writing = this.#writing.then(() => this.#replace()).catch(() => {})
     return this.#writing

@@ -25,7 +25,7 @@ interface AgeLimitsOptions {
 export class AgeLimits {
   readonly #options: AgeLimitsOptions
   readonly #timer: Timer
-  /** When the limit was found or put in place, while no destination needed it lifted. */
+  /** The time at which the limit was found or set while no destination needed it lifted. */
   #unneededMs = Number.NEGATIVE_INFINITY
 
   constructor(options: AgeLimitsOptions) {

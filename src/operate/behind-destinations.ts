@@ -43,7 +43,7 @@ interface KeptRecords {
 const roomOfProcessed = removalStopShare
 
 /**
- * When a message of records will leave the stream: at the end of its age, or when the messages since then fill their
+ * The time at which a message of records will leave the stream: at the end of its age, or when the messages since then fill their
  * room, `share` of the stream, at the rate since then. Infinity if neither happens.
  */
 export function leavesAtMs(
@@ -107,7 +107,7 @@ export class BehindDestinations {
     }
   }
 
-  /** When the first message that waits will leave the stream. */
+  /** The time at which the first message that waits will leave the stream. */
   async #leavesAtMs(entry: BehindDestination, records: KeptRecords): Promise<number> {
     const { nats, destinationOf } = this.#deps
     const first = await nats.nextMessage(recordsStream, recordsSubjects, firstWaiting(entry))

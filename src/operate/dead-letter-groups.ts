@@ -4,7 +4,7 @@ import type { DeadLetterGroups } from '../shape/dead-letter.js'
 import { reasonPattern } from '../wire/reason-pattern.js'
 import type { Letter } from './letters-of-message.js'
 
-/** Groups that are listed, and that are counted apart. */
+/** Groups that are listed, and groups that are counted separately. */
 const groupsListed = 100
 const groupsMax = 1_000
 

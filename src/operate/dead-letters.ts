@@ -30,7 +30,7 @@ export interface DeadLettersOptions {
   readonly ownerOf: OwnerOf
 }
 
-/** Which letters may be read, by the account that they belong to. */
+/** Selects letters that may be read, by the account that they belong to. */
 export type Sight = (owner: string | undefined) => boolean
 
 export const sightOf =
@@ -41,7 +41,7 @@ export const sightOf =
 /** The letters that an operator sees. */
 export const wholeSight: Sight = () => true
 
-/** How far a search came: the place and the time of the oldest letter that it looked at; undefined if it saw all. */
+/** The progress of a search: the place and the time of the oldest letter that it looked at; undefined if it saw all. */
 type SearchEnd = { readonly before: LetterPlace; readonly atMs: number } | undefined
 
 const readTimeoutMs = 5_000

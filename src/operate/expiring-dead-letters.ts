@@ -4,7 +4,7 @@
  *
  * Time is cut into windows of the length of the warning. The letters that were stored in a window are announced
  * together, once the window's beginning is only a warning's length from removal: so each letter is announced in time,
- * and an account with a steady stream of letters is not told of every one. Nothing needs to be remembered: every process
+ * and an account with a steady stream of letters is not notified of every one. Nothing needs to be remembered: every process
  * finds the same windows, and the event of a window is stored once.
  */
 import { every, isoMillis, now, type Timer, yieldTurn } from '../core/clock.js'

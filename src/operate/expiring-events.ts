@@ -53,7 +53,7 @@ export class ExpiringEvents {
   readonly #timer: Timer
   /** At the last look, by destination. */
   #seen: ReadonlyMap<string, Expiring> = new Map()
-  /** Those that were seen twice; the one whose events are dropped first is the first one. */
+  /** Destinations that were seen twice, sorted by when their events are dropped. */
   #stuck: readonly Expiring[] = []
 
   constructor(options: ExpiringEventsOptions) {

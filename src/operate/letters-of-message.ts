@@ -34,7 +34,7 @@ export interface LetterPlace {
   readonly line?: number | undefined
 }
 
-/** Which letters are wanted. */
+/** The wanted letters. */
 export interface LetterSearch {
   readonly type?: DeadLetterType | undefined
   readonly destinationId?: string | undefined

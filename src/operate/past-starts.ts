@@ -69,7 +69,7 @@ export class PastStarts implements CreationHooks {
     await this.#begin({ ...subscription, account_id, destination_ids: destinations.map(({ id }) => id) })
   }
 
-  /** Begins what a process that died has not. */
+  /** Begins replays that a dead process did not begin. */
   async sweep(): Promise<void> {
     const sinceMs = now() - sweptAgeMaxMs
     for (const subscription of this.#subscriptions())

@@ -1,5 +1,5 @@
 /**
- * How far the pipelines are behind. The API measures it when metrics are asked for, so the lag is known also when no
+ * The lag of the pipelines. The API measures it when metrics are asked for, so the lag is known also when no
  * pipeline runs. While NATS does not answer, the last measurement stays.
  */
 import { now, within } from '../core/clock.js'

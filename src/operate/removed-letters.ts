@@ -42,7 +42,7 @@ export async function removedLines(
   return { lines: linesIn(named, messageId), namedIn: named.sequence }
 }
 
-/** Empty if another message had this sequence when it was written: the stream was put back since. */
+/** Empty if another message had this sequence when it was written: the stream was restored to an earlier state since. */
 function linesIn({ data }: StoredMessage, messageId: string): SequenceSet {
   const { message, lines } = jsonOf<{
     readonly message: string
@@ -72,7 +72,7 @@ async function removeShared(nats: RemovedLettersNats, letters: readonly Removabl
     for (const letter of letters) lines.add([letter.shared!.line, letter.shared!.line])
     const named = namedIn === undefined ? [] : [namedIn]
     if (sizeOf(lines) === shared!.letters) {
-      // In this order: without the names, the letters would be there again.
+      // In this order: if the names were removed first, the letters would appear again.
       await nats.removeMessages(deadLetterStream, [sequence], patience)
       return nats.removeMessages(deadLetterStream, named, patience)
     }

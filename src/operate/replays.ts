@@ -151,7 +151,7 @@ export class Replays {
     return { stream: streamIdentity(info), first, last, done: first - 1 }
   }
 
-  /** Those of an account, newest first. */
+  /** The replays of an account, newest first. */
   async list(accountId: string): Promise<StoredReplay[]> {
     const replays = await this.#options.jobs.list(accountId)
     return replays.toSorted((a, b) => (a.id < b.id ? 1 : -1))

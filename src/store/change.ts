@@ -51,7 +51,7 @@ export interface RulesReplacement {
   readonly revision: number
 }
 
-/** Who makes a change. */
+/** The author of a change. */
 export interface Principal {
   readonly source: 'API' | 'CLI' | 'NATS'
   /** The API key, if one was used. */

@@ -1,7 +1,7 @@
 /**
- * The writes of accounts: those of one account that wait are planned one after the other and committed together
- * (`write-group.ts`), and each is answered for itself. What a write was answered may depend on those before it, so none
- * is answered before their group is carried out.
+ * The writes of accounts. Writes of one account that wait are planned one after the other and committed together
+ * (`write-group.ts`), and each gets its own answer. An answer may depend on earlier writes of the group, so none is given
+ * before the group is carried out.
  */
 import { now } from '../core/clock.js'
 import { getOrMake } from '../core/maps.js'

@@ -45,7 +45,7 @@ interface Buckets {
 }
 
 /**
- * The configuration in the own view at a time when a repair was committed and not done: an entry that is no newer is of
+ * The own view's configuration at a time when a repair was committed and not done. An entry that is not newer belongs to
  * no later change, so it need not be read again. Without a basis, every key is read before it is written.
  *
  * Measured on two busy cores: filling a bucket took 0.12 ms of CPU and 1.8 ms per row with a basis, 0.34 ms and 3.7 ms

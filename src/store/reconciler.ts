@@ -87,7 +87,7 @@ export class Reconciler {
   }
 
   /**
-   * Corrects what the bucket says of itself, if that does not hold: a process that starts now would wait for ever. During
+   * Corrects the bucket's numbers about itself if they are wrong: otherwise a process that starts would wait for ever. During
    * a change, an account lacks something for a short time.
    */
   async #mend(): Promise<void> {
@@ -161,7 +161,7 @@ export class Reconciler {
     if (this.#isStarting && meta !== undefined) this.#serveOthers(behind)
     await carryOutRepairs(this.#parts, repairs)
     const isFilled = meta === undefined || behind.size > 0
-    // Else the view is as good as a fresh one, which would take as long as the first.
+    // Otherwise the view is as good as a fresh one, which would take as long to read.
     if (isFilled) await view.reread()
     view.useWithout(new Set([...view.withheld].filter((accountId) => !view.latest.isWhole(accountId))))
     await this.#putMeta(isFilled ? nextEpoch(epochBefore, view) : undefined)
@@ -220,7 +220,7 @@ export class Reconciler {
   }
 
   /**
-   * Writes what the complete bucket says of itself, if that is another than before: every account of ClickHouse is in it,
+   * Writes the complete bucket's statement about itself, if it changed: every account of ClickHouse is in the bucket,
    * so the number of accounts may also become lower. `refilled`: the epoch, if it was filled again.
    */
   async #putMeta(refilled: number | undefined): Promise<void> {
@@ -243,8 +243,8 @@ export class Reconciler {
 }
 
 /**
- * An epoch above all that this process knows. A bucket that was lost took its epoch with it, but other processes still
- * use a configuration of that one, so the time in seconds is the least.
+ * An epoch above all that this process knows, and at least the time in seconds: the epoch of a lost bucket is unknown, but
+ * other processes still use a configuration with it.
  */
 const nextEpoch = (before: number, { latest, state }: View): number =>
   1 + Math.max(before, epochOf(latest.meta), epochOf(state.meta), Math.floor(now() / 1_000))

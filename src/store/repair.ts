@@ -157,7 +157,7 @@ export class Repair {
   /**
    * If rules of a policy differ, all of them are written as a new generation, which the policy's row then names, so the
    * rules are replaced completely or not at all. The generation is the repair's version, the same for every process that
-   * carries it out: chunks that are there were written by one that did not come to its end.
+   * carries it out: existing chunks were written by a process that was killed.
    */
   async #putPolicies(
     writers: Writers,

@@ -34,7 +34,7 @@ export class Completeness {
     return this.holdsWithout(new Set())
   }
 
-  /** Does it hold everything but what it lacks of these accounts? */
+  /** Is it complete, apart from these accounts? */
   holdsWithout(left: ReadonlySet<string>): boolean {
     const { meta, accounts } = this.#state
     if (this.#unproven === undefined || meta === undefined) return false
@@ -83,8 +83,8 @@ export function faultOfMeta(state: ViewState): string | undefined {
 }
 
 /**
- * Everything that the bucket says of itself and that does not hold, as clauses. The key of each is the entry that says
- * it, with its revision: so a fault that lasts can be told from those of changes under way.
+ * All wrong statements of the bucket about itself, as clauses. The key of each is the entry that has the statement, with
+ * its revision, so a lasting fault can be distinguished from those of changes under way.
  */
 export function faultsIn(state: ViewState): ReadonlyMap<string, string> {
   const faults = new Map<string, string>()

@@ -270,7 +270,7 @@ export class ViewState {
     return this.differenceOf(accountId) === undefined
   }
 
-  /** A kind of which the account has other than its state entry says. More API keys will do: see `known-keys.ts`. */
+  /** A kind of which the account has more or fewer rows than its state entry says; more API keys are allowed (`known-keys.ts`). */
   differenceOf(accountId: string): { kind: string; size: number; count: number } | undefined {
     const { counts = {} } = this.accounts.get(accountId) ?? {}
     for (const kind of new Set([...this.rows.keys(), ...Object.keys(counts)])) {

@@ -37,7 +37,7 @@ interface ChangeSearch extends HistoryQuery {
 
 interface ChangesPage {
   readonly changes: Change[]
-  /** Where the next page starts; undefined if this is the last one. */
+  /** The position at which the next page starts; undefined if this is the last one. */
   readonly next: HistoryPosition | undefined
 }
 

@@ -44,7 +44,7 @@ export interface ClientOptions {
   readonly customUserAgent: [name: string, version: string][]
 }
 
-/** A function that loads a module once: Node takes a while to find out that it knows a module, for each `import`. */
+/** Loads a module once: Node needs some time for each `import`, even of a loaded module. */
 export function loadedOnce<M>(load: () => Promise<M>): () => Promise<M> {
   let loaded: Promise<M> | undefined
   return () => {

@@ -1,4 +1,4 @@
-/** How many events a request holds that are packed: more than it may hold records. */
+/** Limits of a request with packed events: it holds more events than it may hold records. */
 import type { PackedEvent } from '../../wire/packed-event.js'
 import type { BatchLimits } from '../destination.js'
 import type { Packing, PackingTarget } from './packing.js'

@@ -15,7 +15,7 @@ export interface LaneSettings extends PaceSettings, EndSettings {
 
 export const laneSettings: LaneSettings = {
   concurrencyMax: 4,
-  // A service that works again is found out within half a minute, with two to four requests a minute until then.
+  // A service that works again is noticed within half a minute, at two to four requests a minute until then.
   probeMinMs: 15_000,
   probeMaxMs: 30_000,
   closeTimeoutMs: 5_000,

@@ -1,5 +1,5 @@
 /**
- * How fast a lane may send: requests at once, events per second, the wait before the next request, and whether the lane
+ * The pace of a lane: requests at once, events per second, the wait before the next request, and whether the lane
  * only probes.
  */
 import { now, randomFraction } from '../../core/clock.js'

@@ -1,5 +1,5 @@
 /**
- * How many events per second a lane may try. There is no limit until the service throttles some.
+ * The number of events per second that a lane may try. There is no limit until the service throttles some.
  *
  * Events are throttled for one of two reasons, which need opposite reactions. Either the stream is at its limit: then
  * fewer tries deliver as much. Or a share of them fails at any rate (one hot shard among many, bursts of another

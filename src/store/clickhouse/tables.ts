@@ -9,7 +9,7 @@ import { isoMillis } from '../../core/clock.js'
 import { pluralOf } from '../../core/text/plural.js'
 import type { AnyResource, Column, Field, Fields, Row } from '../../resource/define.js'
 
-/** Who wrote rows, and when. */
+/** The author of rows, and the time. */
 interface RowOrigin {
   /** Milliseconds since the epoch. */
   readonly changedAt: number

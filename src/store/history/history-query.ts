@@ -26,7 +26,7 @@ export interface HistoryQuery {
   readonly limit: number
 }
 
-/** Who made a change. */
+/** The author of a change. */
 export interface Origin {
   readonly changed_at: string
   readonly changed_by: string
@@ -54,7 +54,7 @@ export interface Step {
 
 const ruleTable = tableOf(ruleKind)
 
-/** Who made the change, in columns of the same names. */
+/** The author of the change, in columns of the same names. */
 const origin = ['changed_at', 'changed_by', 'client_address', 'operation_id']
 
 /** Finds the changed resources, newest first: of each kind the newest ones, then the newest of all. */
@@ -87,7 +87,7 @@ FROM (SELECT assumeNotNull(ip_policy_id) AS policy, version, id AS rule
 FROM ${ruleTable} WHERE ${conditions(query, 'assumeNotNull(ip_policy_id)')})
 GROUP BY version, policy ORDER BY version DESC, policy DESC LIMIT {limit:UInt32}`
 
-/** Who made the changes of these rules. */
+/** The authors of the changes of these rules. */
 export const originsSql = `SELECT version, ${origin.join(', ')} FROM ${ruleTable}
 WHERE account_id = {account:String} AND id IN {ids:Array(String)} AND version IN {versions:Array(UInt64)}
 LIMIT 1 BY version`

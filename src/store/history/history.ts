@@ -117,7 +117,7 @@ export class History {
     )
   }
 
-  /** Which accounts changed anything at this time or later. */
+  /** The accounts that changed anything at this time or later. */
   async changedAccounts(sinceMs: number, kinds: readonly string[]): Promise<string[]> {
     const tables = kinds.map(
       (kind) =>

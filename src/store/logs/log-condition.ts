@@ -36,7 +36,7 @@ export function conditionSql(condition: LogCondition, params: Record<string, unk
       const [joint, none] = condition.kind === 'any' ? [' OR ', '0'] : [' AND ', '1']
       return parts.length === 0 ? none : `(${parts.join(joint)})`
     }
-    // A column of known words refuses others, a text never does.
+    // An enum column refuses unknown words; compared as text, it does not.
     case 'equal':
       return `toString(${condition.column}) = ${parameter(condition.value, 'String')}`
     case 'beginning':

@@ -42,7 +42,7 @@ export interface PageQuery extends DecisionsQuery {
 
 interface Page {
   readonly rows: DecisionRow[]
-  /** Where the next page begins; undefined if this is the last one. */
+  /** The position at which the next page begins; undefined if this is the last one. */
   readonly next: LogPosition | undefined
 }
 
@@ -65,7 +65,7 @@ const columns = selected(decisionColumns)
 
 export class LogReader {
   readonly #queries: LogQueries
-  /** Which decisions have rows. */
+  /** The decisions that have rows. */
   readonly mode: LogMode
 
   constructor(clickhouse: Clickhouse, mode: LogMode) {
@@ -162,7 +162,7 @@ function windowStatement(query: DecisionsQuery & Window) {
     filter.push(`${column} IN {of_${column}:Array(String)}`)
     params[`of_${column}`] = allowed
   }
-  // Checked in rows that the filter has found; granules are found by them all the same.
+  // These are checked in the rows that the filter found; ClickHouse finds granules by them, too.
   const rest = [`time >= ${timeOf('since')}`]
   if (clients !== undefined) {
     const [first, last] = clients
@@ -175,7 +175,7 @@ function windowStatement(query: DecisionsQuery & Window) {
   if (untilMs !== undefined) rest.push(`time < ${timeOf('until')}`)
   if (before !== undefined) {
     const { at, sequence, line } = before
-    // The first one alone finds the granules.
+    // Only this condition helps ClickHouse to find granules.
     rest.push(`time <= ${timeOf('at')}`)
     rest.push(`(time, sequence, line) < (${timeOf('at')}, {sequence:UInt64}, {line:UInt32})`)
     Object.assign(params, { at, sequence, line })

@@ -87,7 +87,7 @@ const tables = (bounds: LogBounds): LogTable[] => [
   ...deliveryTables(bounds),
 ]
 
-/** Its name in the query shows that a feed is not that of an earlier version. */
+/** This name in a feed's query distinguishes the feed from that of an earlier version. */
 const groups = 'weighted_groups'
 
 /** The pairs of dimension and value that a row counts for. */

@@ -118,7 +118,7 @@ export class LogWriter {
     this.#isShaped = true
   }
 
-  /** How long to collect rows: under a steady flow of few rows, as long as the pause after the last insert asks for. */
+  /** The time to collect rows: under a steady flow of few rows, the pause that the last insert asks for. */
   #waitMs(): number {
     return Math.max(decisionInsertAgeMaxMs, this.#pauseEndMs - monotonicMs())
   }
