@@ -135,7 +135,7 @@ export class Books {
     }
   }
 
-  /** What its packs held was produced. The runs of the last replays are kept for packs that are delivered later. */
+  /** Counts the events of its packs as produced. The runs of the last replays are kept for packs that are delivered later. */
   #endReplay(stream: PackContents['stream']): void {
     for (const run of this.#runs) if (run.stream === stream) run.end(this.#addExtra)
     const replays = this.#runs.filter((run) => run.isOver && run.stream.startsWith(replayHead))
@@ -263,7 +263,7 @@ export class Books {
     return (reason === 'age' ? totals?.dropped : totals?.vanished) ?? noneDropped
   }
 
-  /** Packs that are stored and not delivered, as far as the ledger says, by their ids. */
+  /** Packs that are stored and, by the ledger, not delivered yet, by their ids. */
   get openPacks(): ReadonlyMap<string, OpenPack> {
     return this.#packs
   }

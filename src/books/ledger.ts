@@ -87,7 +87,7 @@ export interface PackContents {
 /** A pack was stored. What it holds, and where, is missing in entries from before this was entered. */
 interface PackEntry extends PackContents, Partial<Omit<PackSummary, 'events'>> {
   readonly type: 'pack'
-  /** Where its message is in the stream of deliveries. */
+  /** The sequence of its message in the stream of deliveries. */
   readonly sequence?: number
 }
 
@@ -269,7 +269,7 @@ export class LedgerWriter {
   }
 }
 
-/** What the message of a pack says of its contents. */
+/** The contents of a pack, from its message. */
 export function packContents(destination: string, { headers, sequence }: PulledMessage): PackContents {
   const { stream, ...origin } = packOrigin(headers)
   const pack = headers?.get(messageIdHeader) || `${destination} ${sequence}`

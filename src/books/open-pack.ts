@@ -6,7 +6,7 @@ export interface OpenPack {
   readonly events: number
   /** The messages whose events count; null if all of the pack's do. */
   readonly sequences: readonly number[] | null
-  /** Where its message is in the stream of deliveries. Missing, like its summary, if only its delivery was entered. */
+  /** The sequence of its message in the stream of deliveries. Missing, like its summary, if only its delivery was entered. */
   readonly sequence?: number | undefined
   /** All its events, also those that it does not count. */
   readonly kinds?: PackSummary['kinds'] | undefined

@@ -106,7 +106,7 @@ export const problem = (msg: string): { readonly ok: false; readonly problem: Pr
 /** The value, or `fallback` if there is none. */
 export const valueOr = <T>(result: Result<T>, fallback: T): T => (result.ok ? result.value : fallback)
 
-/** What is wrong, if anything. */
+/** The problem of a result, if it has one. */
 export const complaintOf = (result: Result<unknown>): string | undefined =>
   result.ok ? undefined : result.problem.msg
 

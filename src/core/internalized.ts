@@ -1,6 +1,6 @@
 /**
- * The same text as V8 has it for names of members, of which there is one for equal texts: in one place of memory, however
- * many rows were parsed with it. Compared with another of these, it is equal only if it is the same; a slice of a longer
- * text is compared ten times slower.
+ * An equal text that V8 internalizes, as it does with names of members (Node 20): there is one of it in memory, however many
+ * rows were parsed with this text. Two internalized texts are compared by their addresses; comparing a slice of a longer text
+ * takes ten times as long.
  */
 export const internalized = (text: string): string => Object.keys({ [text]: undefined })[0]!

@@ -73,7 +73,7 @@ export class Sampler<Item> {
     return sampled
   }
 
-  /** What was left out is taken with the last item of its key. Happens by itself within a second. */
+  /** Takes the last item of each key for those that were left out. Happens by itself within a second. */
   flush(): void {
     this.#due?.stop()
     this.#due = undefined

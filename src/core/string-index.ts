@@ -57,8 +57,8 @@ export class StringIndex<T> {
   }
 
   /**
-   * Reads what `get` will read for each of these keys, and what `read` reads of their values. The caller uses the result, or
-   * V8 leaves out the reads.
+   * Reads what `get` will read for each of these keys, and what `read` reads of their values. The caller uses the result;
+   * otherwise V8 would leave out the reads (Node 20).
    *
    * One kind of place after the other: the processor waits for some ten places of memory at a time, but only if hardly
    * anything is computed in between.

@@ -58,7 +58,7 @@ const isHourAndMinute = (text: string, start: number): boolean =>
   text.charCodeAt(start + 2) === colon &&
   isWithin(pairAt(text, start + 3), 59)
 
-/** Where the fraction of the second ends, or the second without one; -1 if there is a dot and no digit. */
+/** The end of the fraction of the second, or of the second without one; -1 if there is a dot and no digit. */
 function endOfFraction(text: string): number {
   if (text.charCodeAt(secondEnd) !== dot) return secondEnd
   let end = fractionStart
@@ -133,7 +133,7 @@ export function utcMicros(text: string): string | undefined {
   return `${new Date(seconds * 1000).toISOString().slice(0, 19)}.${micros}Z`
 }
 
-/** What a time in UTC lacks for six digits, by how many characters follow its second. */
+/** The text that gives a time in UTC six fractional digits, by how many characters follow its second. */
 const microsEndings = Array.from({ length: 8 }, (_, present) => '.000000Z'.slice(present))
 
 /** Writes `utcMicros(text)`, in most cases without making that text. The year in UTC must be from 0000 to 9999. */

@@ -93,7 +93,7 @@ export function decideRecord(
 
 const unserved = 'No edge serves this name and no account is known; nothing applies.'
 
-/** What others learn of an answer about an agent. */
+/** Called with the outcome of an answer about an agent. */
 export interface AgentWatch {
   /** A restriction in warn mode would block. */
   readonly warned: (warning: Warning) => void

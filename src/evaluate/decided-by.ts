@@ -1,4 +1,4 @@
-/** What stopped a connection: found again after the decision, since few events and explanations ask for it. */
+/** Finds the part of the configuration that stopped a connection, after the decision: few events and explanations need it. */
 import type { Address } from '../core/address/ip.js'
 import type { DecidedBy } from '../event/define.js'
 import type { Endpoint } from './edges.js'

@@ -43,7 +43,7 @@ export interface EvaluationTrace extends PolicyTrace {
 
 /** IP policies that were asked together. */
 export interface IpPolicyGroup {
-  /** What refers to them: the module of an edge, or a restriction by id. */
+  /** The module of an edge, or the id of a restriction, that names them. */
   readonly source: string
   readonly enforced: boolean
   readonly policyIds: readonly string[]

@@ -3,7 +3,7 @@ import { StringIndex } from '../core/string-index.js'
 import type { TrafficRecord } from '../record/traffic-record.js'
 import { hostOf } from './edges.js'
 
-/** What serves a port of a host, and what serves the host's other ports. */
+/** The edge that serves a port of a host, and those that serve the host's other ports. */
 interface ServedPort<T> {
   readonly port: number
   readonly value: T

@@ -149,7 +149,7 @@ export class PolicySet implements Restrictions {
     return this.contents.tcpById.size >= fetchedEdgesMin
   }
 
-  /** Reads what `findEdge` will read for these records, at once. The caller uses the result, or V8 leaves out the reads. */
+  /** Reads what `findEdge` will read for these records, at once. The caller uses the result, see `StringIndex.fetch`. */
   fetch(records: readonly TrafficRecord[]): number {
     const { tcpById, tcpByHostport } = this.contents
     const ids: string[] = []

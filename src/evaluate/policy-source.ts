@@ -1,5 +1,5 @@
 /**
- * What the evaluator reads of the configuration: rows as `resource` declares them. A row was checked when it was saved;
+ * The configuration that the evaluator reads: rows as `resource` declares them. A row was checked when it was saved;
  * its `version` grows with each change.
  */
 import type { DeclaredRow, KindName } from '../resource/registry.js'

@@ -90,8 +90,8 @@ function linesOf(program: Program | undefined): number {
 }
 
 /**
- * Reads what is compiled of the policies of many edges at once: first where it is, then all of it. The caller uses the
- * result, or V8 leaves out the reads.
+ * Reads the compiled policies of many edges at once: first where they are, then all of their words. The caller uses the
+ * result; otherwise V8 would leave out the reads (Node 20).
  */
 export function fetchPolicies(edges: readonly (TrafficPolicies | undefined)[]): number {
   let sum = 0
@@ -113,7 +113,7 @@ function compileProgram(policies: readonly PolicyRow[], scope: Scope<PolicyConte
     }
     program[start] = program.length
   }
-  // What edges share is in a cache. A copy has no room to grow.
+  // One empty program for all edges: it is in a cache. A copy has no spare room to grow.
   return program.length === 0 ? noProgram : program.slice()
 }
 

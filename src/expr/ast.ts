@@ -15,7 +15,7 @@ export type JexlNode =
 export interface IdentifierNode {
   readonly type: 'Identifier'
   readonly value: PlacedValue
-  /** What the member is read from; absent for a name. */
+  /** The value that has the member; absent for a name. */
   readonly from?: JexlNode
   /** `.name`: read from the element a filter looks at. */
   readonly relative?: boolean

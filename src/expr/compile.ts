@@ -247,7 +247,7 @@ function compileCall<C>(tree: CallTree<C>, args: readonly Code<C>[]): Code<C> {
     const { value: call } = known
     run = (context, budget, element) => call(firstRun(context, budget, element), budget)
     write = (draft) => {
-      // The calls of one function are alike, those of two functions are not.
+      // Ranges or patterns of one function share their code; those of two functions must not share a shape.
       draft.common(callee)
       return `${draft.value(call)}(${written(first, draft)}, budget)`
     }

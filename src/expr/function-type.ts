@@ -11,9 +11,9 @@ export interface ExpressionFunction {
   /** Names of the parameters, as messages show them. */
   readonly parameters: readonly string[]
   call(first: unknown, second: unknown, budget: StepBudget): unknown
-  /** What is wrong with a first argument that is known when the expression is saved. */
+  /** The problem of a first argument that is known when the expression is saved. */
   checkFirst?(first: unknown): string | undefined
-  /** What is wrong with a known item of a list that is the second argument. */
+  /** The problem of a known item of a list that is the second argument. */
   checkItem?(item: unknown): string | undefined
   /** The function for a second argument that is known when the expression is saved, or what is wrong with it. */
   withSecond?(second: unknown): Result<(first: unknown, budget: StepBudget) => unknown>

@@ -19,7 +19,7 @@ function ownMember(value: unknown, key: PropertyKey): unknown {
   return Object.hasOwn(value as object, key) ? (value as Members)[key] : undefined
 }
 
-/** What a member is read from: the first item of a list, as in jexl, which then fails on an empty one. */
+/** The item of a list that a member is read from: the first, as in jexl, which fails for an empty list. */
 function firstOf(list: readonly unknown[], key: string): unknown {
   return firstItem(list[0], key)
 }
@@ -32,7 +32,7 @@ export function firstItem(item: unknown, key: string): unknown {
   return item
 }
 
-/** What a value that itself has no such member has: a list has the members of its first item. */
+/** A member that the value itself does not have: a list has the members of its first item. */
 export const memberOfFirst = (value: unknown, key: string): unknown =>
   Array.isArray(value) ? (firstOf(value, key) as Members)[key] : undefined
 

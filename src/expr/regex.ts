@@ -13,7 +13,7 @@ const exprPatternInstructionsMax = 500
 const automatonBytesMax = 256 * 1024
 
 /**
- * What a match costs at worst, by measurement: 100 ns for each character and instruction, and some 2 µs for each
+ * The measured cost of a match at worst: 100 ns for each character and instruction, and some 2 µs for each
  * character of even a small pattern whose automaton never fits its memory. A usual pattern takes a hundredth of that.
  */
 const charInstructionsPerStep = 16

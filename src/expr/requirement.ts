@@ -1,6 +1,6 @@
 /**
- * What a context must have for an expression to be true, so that an index over many expressions can leave out most of
- * them.
+ * Conditions that a context must meet for an expression to be true, so that an index over many expressions can leave out
+ * most of them.
  *
  * The requirement is exact about what it rules out: if it is not met, the expression is false, does not fail, and takes
  * no step of the budget. So leaving the expression out changes nothing, not even what is left of the budget for others.

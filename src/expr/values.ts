@@ -25,8 +25,8 @@ export function bounded(text: string, budget: StepBudget): string {
 }
 
 /**
- * What the operators of JavaScript would make of an object: a list becomes the texts of its items, with commas. Other
- * values stay what they are; a text is paid for, because the caller will walk over it.
+ * Converts an object as the operators of JavaScript would: a list becomes the texts of its items, with commas. Other values
+ * are returned unchanged; a text takes steps, because the caller will walk over it.
  */
 export function primitiveOf(value: unknown, budget: StepBudget): unknown {
   if (typeof value === 'string') payText(value, budget)

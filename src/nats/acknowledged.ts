@@ -1,10 +1,10 @@
 /**
- * What a reader remembers of the messages that it acknowledged: one that is delivered again, because its
- * acknowledgement was lost, is not worked on again.
+ * The messages that a reader acknowledged: one that is redelivered because its acknowledgement was lost is not processed
+ * again.
  */
 import type { PulledMessage } from './messages.js'
 
-/** A message in flight, as far as it must be told from others. */
+/** The members of a message in flight that identify it. */
 export interface Identified {
   readonly sequence: number
   /** The run of the stream's sequences that `sequence` belongs to. */

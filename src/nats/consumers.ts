@@ -23,7 +23,7 @@ export interface ConsumerOptions {
   readonly stream: string
   readonly name: string
   readonly filter?: string
-  /** Where a new consumer begins; default: with the first message. */
+  /** The first message of a new consumer; default: with the first message. */
   readonly firstSequence?: number | undefined
   readonly ackWaitMs: number
   readonly ackPendingMax: number

@@ -20,7 +20,7 @@ const reopenPauseMs = 500
 
 /** A message that is being worked on. */
 export interface MessageInFlight extends Identified {
-  /** Where its last delivery is answered. The message itself is not kept: it is much larger. */
+  /** The subject for the acknowledgement of its last delivery. The message itself is not kept: it is much larger. */
   readonly reply: string
 }
 

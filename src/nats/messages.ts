@@ -30,13 +30,13 @@ export interface PulledMessage {
   /** Messages of the consumer that were waiting behind it. */
   readonly pending: number
   readonly headers: MsgHdrs | undefined
-  /** Where the server hears what becomes of it. */
+  /** The subject for its acknowledgement. */
   readonly reply: string
 }
 
 export const pulled = (message: JsMsg): PulledMessage => new DeliveredMessage(message)
 
-/** What hardly anyone asks for is decoded when it is asked for. */
+/** Values that are rarely needed are decoded on first use. */
 class DeliveredMessage implements PulledMessage {
   readonly data: Uint8Array
   readonly sequence: number
@@ -72,7 +72,7 @@ const nanosDigits = 6
 /** The subject that a message is acknowledged on; every message of a consumer has one. */
 const replyOf = (message: JsMsg): string => (message as JsMsg & { readonly reply: string }).reply
 
-/** Where the tokens of a subject begin; reused for each. */
+/** The positions of a subject's tokens; reused for each subject. */
 const tokenStarts = new Int32Array(16)
 const shortForm = 9
 const shortFirst = 4
@@ -83,9 +83,9 @@ const dot = 0x2e
 const zero = 0x30
 
 /**
- * What the acknowledgement subject says, in one pass for every message: the library takes it apart again for each
- * question. `$JS.ACK.` [domain `.` account hash `.`] stream `.` consumer `.` deliveries `.` sequence `.` sequence of
- * the consumer `.` ns since the epoch `.` pending [`.` random]; see ADR-15 of NATS.
+ * Parses the acknowledgement subject in one pass: the library parses it again for each value. `$JS.ACK.` [domain `.` account
+ * hash `.`] stream `.` consumer `.` deliveries `.` sequence `.` sequence of the consumer `.` ns since the epoch `.` pending
+ * [`.` random]; see ADR-15 of NATS.
  */
 function deliveryOf(reply: string) {
   let tokens = 1
@@ -114,7 +114,7 @@ function numberAt(text: string, start: number, digitsCut: number): number {
 /** A server with a busy disk may take seconds. */
 const confirmTimeoutMs = 5_000
 
-/** What becomes of a message that a consumer delivered; ADR-13 of NATS. */
+/** Acknowledgements of a message that a consumer delivered; ADR-13 of NATS. */
 const progress = {
   done: Buffer.from('+ACK'),
   again: Buffer.from('-NAK'),

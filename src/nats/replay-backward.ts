@@ -5,7 +5,7 @@
 import type { StoredMessage } from './messages.js'
 import { firstSince, type StoredStream } from './stream-replay.js'
 
-/** Where to begin; by default at the newest message. */
+/** The position to begin at; default: the newest message. */
 interface Before {
   /** Only messages before this sequence … */
   readonly sequence?: number | undefined

@@ -1,5 +1,5 @@
 /**
- * What the version of a nats-server means for Weir: faults that later versions do not have, and features that earlier ones
+ * Consequences of the version of a nats-server: faults that later versions do not have, and features that earlier ones
  * lack. Code asks here, by name, and never compares versions itself.
  */
 import type { Occurrences } from '../core/telemetry/occurrences.js'

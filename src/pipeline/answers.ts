@@ -1,4 +1,4 @@
-/** What becomes of answers to ingress nodes, proxies and tunnel servers: they are counted, logged and seen live. */
+/** Counts and logs answers to ingress nodes, proxies and tunnel servers, and shows them live. */
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import type { AgentWatch } from '../evaluate/decide.js'
 import type { Judgement } from '../evaluate/judgement.js'

@@ -31,7 +31,7 @@ const examplesLogged = 3
 const exampleReasonCharsMax = 200
 /** The next message waits while the records of earlier ones take more memory than this. */
 const waitingBytesMax = 32 * 1024 * 1024
-/** What a record takes besides its bytes. */
+/** Memory of a record besides its bytes. */
 const recordBytes = 200
 
 export class DeadRecords {
@@ -51,7 +51,7 @@ export class DeadRecords {
       this.#waitingBytes -= bytes
       this.#storing.delete(settled)
     })
-    // Whoever acknowledges the message learns of a failure.
+    // The caller that acknowledges the message gets the failure.
     const settled = storing.catch(() => {})
     this.#storing.add(settled)
     return storing

@@ -9,7 +9,7 @@ import { isLogged, type LogMode, LogPublisher, RowBatch } from '../wire/log-publ
 import { decisionRowsSubject, watchedRowsSubject } from '../wire/names.js'
 import type { Watched } from '../wire/watched.js'
 
-/** Where a record was read. */
+/** The place that a record was read from. */
 interface RecordPlace {
   readonly storedAtMs: number
   /** The message in the stream of records. */

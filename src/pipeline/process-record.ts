@@ -34,7 +34,7 @@ interface StoredMessage {
   readonly storedAtMs: number
 }
 
-/** What the walk reads and writes. */
+/** The inputs and outputs of the walk. */
 interface WalkContext {
   readonly view: TrafficView
   readonly geo: GeoLookup
@@ -59,7 +59,7 @@ export class BadRecord {
     return this.#line.number
   }
 
-  /** Where it begins in the message. */
+  /** Its position in the message. */
   get start(): number {
     return this.#line.start
   }
@@ -127,7 +127,7 @@ function valuesOf<T>(results: readonly Result<T>[]): T[] {
 /** The reason becomes a header, and parts of it come from the record. */
 const inOneLine = (text: string): string => text.replaceAll(/\p{Cc}/gu, ' ')
 
-/** Keeps V8 from leaving out reads without a result. */
+/** Uses the results of reads: V8 leaves out reads without one (Node 20). */
 const fetched = { sum: 0 }
 
 class MessageWalk {

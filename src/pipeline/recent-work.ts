@@ -1,6 +1,6 @@
 import { monotonicMs } from '../core/clock.js'
 
-/** What counts as recent. */
+/** Work of this time counts as recent. */
 const recentMs = 1_000
 
 /** Which part of the time was spent on work lately; older work counts less and less. */

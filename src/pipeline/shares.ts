@@ -25,7 +25,7 @@ const catchUpBelow = 1 / 4
 /** A destination may always hold this much: some packs are on their way to a healthy one at any time. */
 const alwaysBytesMax = 4 * 1024 * 1024
 const alwaysShare = 1 / 64
-/** What any destination may be stored between two looks: this part of the stream. */
+/** The part of the stream that may be stored for any destination between two looks. */
 const betweenLooksShare = 1 / 64
 /** The weight of the newest pack in the mean. */
 const newestWeight = 1 / 16

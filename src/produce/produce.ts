@@ -44,9 +44,9 @@ export interface Production {
   readonly events: readonly ProducedEvent[]
   /** The lists whose sources each made an event or were filtered, one for each subject of the record. */
   readonly lists: readonly { readonly sources: readonly CompiledSource[] }[]
-  /** Sources whose filter did not match. There may be thousands: they are found when they are asked for. */
+  /** Sources whose filter did not match. There may be thousands, so they are looked up on first use. */
   readonly filtered: readonly CompiledSource[]
-  /** Those of them whose filter had no result. */
+  /** Sources of `filtered` whose filter had no result. */
   readonly failed: readonly CompiledSource[]
 }
 

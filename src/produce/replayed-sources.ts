@@ -76,7 +76,7 @@ const withSources = (view: TrafficView, byAccount: ReadonlyMap<string, AccountSo
   subscriptions: { ...view.subscriptions, byAccount },
 })
 
-/** What the source's own filter and that of the replay let through. Events of a kind that lacks a name get none. */
+/** The source's own filter and that of the replay. A kind that lacks a name of the replay's filter makes no events. */
 function alsoFiltered(
   { kindName, filter: own }: EventSource<never>,
   filter: string | null,

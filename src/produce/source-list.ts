@@ -18,7 +18,7 @@ export interface CompiledSource {
 export interface SourceFilter<S> {
   /** Throws `ExpressionFailure`. */
   isTrue(input: FilterInput<S>, budget: StepBudget): boolean
-  /** What an input must have; undefined if the filter must be asked. */
+  /** The condition that an input must meet; undefined if the filter must always be evaluated. */
   readonly requirement: Requirement<FilterInput<S>> | undefined
 }
 
@@ -30,7 +30,7 @@ export interface EventSource<S> extends CompiledSource {
   readonly templateOf: (subject: S) => EventTemplate
 }
 
-/** What the walk makes events from; a log action also says which one of which policy it is. */
+/** The subjects that the walk makes events from; a log action also has its policy and its place there. */
 type PipelineSubjects = { readonly [O in Origin]: O extends 'log_action' ? LogAction : Subjects[O] }
 
 /** The sources of an account, by what their events are made from: records of each type, log actions. */

@@ -25,7 +25,7 @@ export interface SubscriptionSet {
   readonly byAccount: ReadonlyMap<string, AccountSources>
 }
 
-/** What several subscriptions have alike is compiled once: selections of fields, and filters. */
+/** Compiles equal parts of several subscriptions once: selections of fields, and filters. */
 class CompiledOnce {
   readonly #objects = new WeakMap<object, Map<string, unknown>>()
   readonly #filters = new WeakMap<object, Map<string, unknown>>()

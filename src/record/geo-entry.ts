@@ -1,4 +1,4 @@
-/** What a GeoIP database says of an address. */
+/** The data of a GeoIP database about an address. */
 
 /** Unknown parts are absent. Names are English. */
 export interface Geo {

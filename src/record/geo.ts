@@ -15,7 +15,7 @@ export interface GeoLookup {
 
 /** The databases of a deployment. */
 export interface GeoDatabases extends GeoLookup {
-  /** What they know about some address at least. The other members never have a value in this deployment. */
+  /** The members that they have for at least one address. The others never have a value in this deployment. */
   readonly members: ReadonlySet<keyof Geo>
   /** Files that know nothing that Weir reads, such as a database of domains. */
   readonly useless: readonly { readonly file: string; readonly type: string }[]
@@ -129,7 +129,7 @@ class GeoDatabase {
   }
 }
 
-/** What the types of the package hide, and its own reader uses. */
+/** Members that the package's types hide and its own reader uses. */
 interface Inside {
   readonly db: Buffer
   /** The root of the IPv4 addresses. */

@@ -10,7 +10,7 @@ import type { Connection, ConnectionRecord } from './traffic-record.js'
 
 export type IpDecision = 'allow' | 'block'
 
-/** What an expression reads from: one record, and the decisions about it so far. */
+/** The source of the values of an expression: one record, and the decisions about it so far. */
 export class PolicyContext {
   readonly conn: ConnectionRecord['conn']
   readonly edgeId: string | undefined

@@ -28,7 +28,7 @@ export type RecordFieldType =
   | 'bool'
   | 'headers'
 
-/** What a person needs to know about a field. */
+/** The description of a field for people. */
 export interface FieldText {
   /** One sentence. */
   readonly about: string
@@ -124,7 +124,7 @@ export const recordFields: { readonly [Type in RecordType]: FieldsOf<RecordsByTy
   },
 }
 
-/** What a record type says about a field of this name. */
+/** The declaration of a field of this name in a record type. */
 export const recordFieldOf = (type: RecordType, name: string): RecordField | undefined => {
   const fields: Readonly<Record<string, RecordField>> = recordFields[type]
   return Object.hasOwn(fields, name) ? fields[name] : undefined

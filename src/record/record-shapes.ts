@@ -8,10 +8,10 @@ import type { RecordType, TrafficRecord } from './traffic-record.js'
 
 /** Each shape is tried in turn. */
 const shapesMax = 4
-/** A pattern takes V8 a millisecond to compile: this bounds what senders can cost whose records are all different. */
+/** V8 takes a millisecond to compile a pattern (Node 20): this bounds the cost of senders whose records are all different. */
 const missesPerShape = 1_000
 
-/** What a match is worth in failed attempts; a shape without credit is forgotten. */
+/** How many failed attempts a match makes up for; a shape without credit is forgotten. */
 const creditOfMatch = 4
 const creditMax = 1_000
 const creditAtFirst = 100
@@ -21,7 +21,7 @@ interface Shape extends RecordPattern {
 }
 
 export class RecordShapes {
-  /** What matched last comes first. */
+  /** The shape that matched last comes first. */
   readonly #shapes: Shape[] = []
   #missesUntilNext = 0
 

@@ -23,7 +23,7 @@ const carriageReturn = 0x0d
 export class Line {
   /** Counted from 1, blank lines included. */
   readonly number: number
-  /** Where it begins in the message. */
+  /** Its position in the message. */
   readonly start: number
   readonly #message: Buffer
   readonly #text: string | undefined

@@ -104,8 +104,8 @@ const recordTypeFlags: Readonly<Record<RecordType, true>> = { tcp_connection: tr
 export const recordTypes = Object.keys(recordTypeFlags) as readonly RecordType[]
 
 /**
- * The type of that name; undefined if there is none. The text is always the same one: V8 finds a member by it in a tenth
- * of the time that it takes for a text out of JSON.
+ * The type of that name; undefined if there is none. The returned text is always the same object: V8 finds a member by it in
+ * a tenth of the time that a text out of JSON takes (Node 20).
  */
 export const recordTypeOf = (name: unknown): RecordType | undefined =>
   recordTypes.find((type) => type === name)

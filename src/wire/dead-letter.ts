@@ -31,16 +31,16 @@ export function deadLetter(
 export const deadLetterTypes = ['record', 'event', 'audit'] as const
 export type DeadLetterType = (typeof deadLetterTypes)[number]
 
-/** What the headers of a dead letter say. */
+/** The origin of a dead letter, from its headers. */
 export interface DeadLetterOrigin {
   readonly reason: string
   /** The message of a record or an audit event. */
   readonly sequence: number | null
   /** The line of a record in its message. */
   readonly line: number | null
-  /** Where an audit event was published. */
+  /** The subject that an audit event was published on. */
   readonly subject: string | null
-  /** Where an event could not be delivered; its id and its account follow. */
+  /** The destination that an event could not be delivered to; its id and its account follow. */
   readonly destinationId: string | null
   readonly eventId: string | null
   readonly accountId: string | null

@@ -25,7 +25,7 @@ export const deciderNumbers = {
   ip_restriction: 2,
   traffic_policy: 3,
 }
-/** What was decided about: a record, or a question before the connection was let in. */
+/** The subject of a decision: a record, or a question before the connection was let in. */
 export const sourceNumbers = { record: 0, asked: 1 }
 
 /** A longer path of a request is cut: the log is no archive of requests. */
@@ -60,10 +60,10 @@ const recordColumns = {
   /** Bytes of the connection, or of the bodies of request and response. */
   bytesIn: uint('bytes_in', 64, 'narrowed'),
   bytesOut: uint('bytes_out', 64, 'narrowed'),
-  /** The message and its line in the stream of records. Of a question: any number, and 0. */
+  /** The message and its line in the stream of records. A question has any number, and 0. */
   sequence: uint('sequence', 64, 'deltas'),
   line: uint('line', 32, 'deltas'),
-  /** Of a request: in lower case, its path without the query, and the status of the response as digits. */
+  /** Only for requests: the method in lower case, the path without the query, the status of the response as digits. */
   method: optional(word('method'), ''),
   path: optional(text('path'), ''),
   status: optional(word('status'), ''),

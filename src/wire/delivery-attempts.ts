@@ -10,9 +10,9 @@ export interface DeliveryAttempt {
   readonly took_ms: number
   readonly outcome: 'delivered' | 'partial' | 'failed'
   readonly events: number
-  /** Those of the events that the service accepted. */
+  /** Events that the service accepted. */
   readonly accepted: number
-  /** Of the events. */
+  /** Size of the events. */
   readonly bytes: number
   /** AWS's. */
   readonly request_id: string | null

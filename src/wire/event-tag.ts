@@ -20,7 +20,7 @@ export function tagAt(bytes: Uint8Array, start: number): number {
   return end === start + trafficIdChars ? trafficTag(bytes, start + prefixChars) : otherTag(bytes, start, end)
 }
 
-/** Where the id that begins there ends. For so few bytes, faster than `indexOf`. */
+/** The end of the id that begins at `start`. For so few bytes, this is faster than `indexOf`. */
 function endOf(bytes: Uint8Array, start: number): number {
   let end = start
   while (end < bytes.length && bytes[end] !== quote) end += 1

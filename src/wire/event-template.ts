@@ -1,6 +1,6 @@
 /**
- * What the events of one source have alike: their JSON, without the values. A pack holds it once, and each event only
- * its values, which are a third of it.
+ * The template of a source: the JSON that all of its events share, without the values. A pack holds it once, and of each
+ * event only the values, which are a third of it.
  *
  * An event is made of **pieces** and **values** in turn, beginning and ending with a piece. The first value is the part of
  * its id that all events of its record share, the second its time; the values of its fields follow. JSON contains no raw

@@ -9,7 +9,7 @@
 /** Connection records. Ingress nodes publish, pipelines read. */
 export const recordsStream = 'WEIR_RECORDS'
 export const recordsSubjects = 'weir.records.>'
-/** Where the API publishes a record that was a dead letter. */
+/** The API publishes records here that were dead letters. */
 export const resentRecordsSubject = 'weir.records.weir.resent'
 
 /** Audit events of the API, which publishes them; pipelines read. */

@@ -41,7 +41,7 @@ export const contentsIdIn = (msgId: string, destination: string): string =>
 /** The destination of a pack, from its message id. */
 export const destinationIn = (msgId: string): string => msgId.slice(0, msgId.lastIndexOf('.'))
 
-/** What the headers of a pack say of its origin. */
+/** The origin of a pack, from its headers. */
 export const packOrigin = (headers: Headers | undefined): PackOrigin => ({
   stream: headers?.get(packHeaders.stream) || 'records',
   since: headers?.get(packHeaders.since) ?? '',

@@ -38,7 +38,7 @@ export interface EventParts {
   readonly line: Uint8Array
 }
 
-/** What a pack holds: the books need it if the pack is lost. */
+/** Summary of a pack's events: the books need it if the pack is lost. */
 export interface PackSummary {
   readonly events: number
   /** By kind. */
@@ -62,7 +62,7 @@ const noTemplate = (): UsedTemplate => ({ template: undefined, lineHead: noBytes
 export class PackWriter {
   #lines = new JsonBytes()
   #events = 0
-  /** Of the last traffic event, like many before and after it. */
+  /** The time of the last traffic event; many in a row have the same. */
   #timestampMs = Number.NaN
   #firstMs = Number.POSITIVE_INFINITY
   #lastMs = Number.NEGATIVE_INFINITY
@@ -117,7 +117,7 @@ export class PackWriter {
     if (ms > this.#lastMs) this.#lastMs = ms
   }
 
-  /** Of the pack that `take` will return; it holds an event. */
+  /** Summary of the pack that `take` will return; it must hold an event. */
   summary(): PackSummary {
     const kinds = new Map(this.#whole)
     for (const [{ line }, { events }] of this.#templates) {

@@ -34,10 +34,10 @@ export interface PackedEvent {
 export class WholeEvent implements PackedEvent {
   /** The whole pack. */
   readonly #bytes: Buffer
-  /** Where its line, and with it its partition key, begins, and where the key ends. */
+  /** The positions of its line, which begins with its partition key, and of the key's end. */
   readonly #start: number
   readonly #keyEnd: number
-  /** Where its JSON begins, and after its line feed. */
+  /** The positions of its JSON, and behind its line feed. */
   readonly #dataStart: number
   readonly #end: number
 

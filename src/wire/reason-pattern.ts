@@ -11,7 +11,7 @@ const notJson = 'It is not JSON: '
 /** A checked member, its value or that it is missing, and what is allowed. */
 const checkedForm = /^("[^"]*" is )(missing|.*)(; it must be .*)$/s
 
-/** What else differs between letters with the same fault: quoted values, ids, long numbers. */
+/** Other texts that differ between letters with the same fault: quoted values, ids, long numbers. */
 const values: readonly RegExp[] = [
   /(?<= is )"(?:[^"\\]|\\.)*"/g,
   /\b[a-z]+_[0-9A-Za-z]{10,}\b/g,

@@ -24,7 +24,7 @@ export interface SharedRecord {
 }
 
 const lineFeed = 0x0a
-/** What reasons may take besides as much as the lines, and what their patterns may. */
+/** Characters that reasons may take in addition to as many as the lines have, and those of their patterns. */
 const reasonCharsFree = 1024
 const patternCharsFree = 4 * 1024
 const reasonLeftOut = 'Its reason was not stored, because its message has too many different ones.'
@@ -125,7 +125,7 @@ export interface StoredLetters {
   /** Do they share the message? */
   readonly areShared: boolean
   reasonAt(index: number): string
-  /** Of letters that share the message: the line in that of the records. */
+  /** The line in the message of records, for letters that share a message. */
   lineAt(index: number): number
   at(index: number): StoredLetter
 }

@@ -1,4 +1,4 @@
-/** What someone watches, as the API says: accounts, or destinations. What no watcher asks for is forgotten after a while. */
+/** Accounts or destinations that are watched, as the API reports them. One without a watcher is forgotten after a while. */
 import { jsonOf } from '../core/bytes.js'
 import { monotonicMs } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'

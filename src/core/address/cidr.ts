@@ -29,7 +29,10 @@ export function maskOf(index: number, prefix128: number): number {
 
 const prefixText = /^(?:0|[1-9][0-9]{0,2})$/
 
-/** Parses a CIDR range, or an address, which is the range of itself alone; the problem is one sentence that names the text and, if possible, how to write it correctly. */
+/**
+ * Parses a CIDR range, or an address, which is the range of itself alone. The problem is one sentence that names the text
+ * and, if possible, how to write it correctly.
+ */
 export function parseCidr(value: unknown, options: CidrOptions): Result<Cidr> {
   if (typeof value !== 'string') return problem(`${shown(value)} is not a range in CIDR notation.`)
   const cut = value.indexOf(slash)
@@ -88,7 +91,7 @@ export function compileCidr(cidr: Cidr): (text: unknown) => boolean {
     (index) => maskOf(index, prefix128) | 0,
   ) as unknown as AddressWords
   const [low0, low1, low2, low3] = cidr.words.map((word) => word | 0) as unknown as AddressWords
-  // One function for both families, so that V8 can take it into its callers.
+  // One function for both families, so that V8 can inline it into its callers (Node 20).
   return (text) => {
     if (!mayBegin(text, beginning)) return false
     const address = parseAddress(text)
@@ -104,9 +107,9 @@ export function compileCidr(cidr: Cidr): (text: unknown) => boolean {
 }
 
 /**
- * What the text of every address of the range begins with, in lower case, a character in each byte from the lowest: its
- * first number, if that is the same for all and has one spelling. An IPv4 address written as IPv6 begins with a zero or
- * a colon instead.
+ * The beginning that the texts of all addresses of the range share, in lower case, a character in each byte from the
+ * lowest: the first number, if that is the same for all and has one spelling. An IPv4 address written as IPv6 begins with
+ * a zero or a colon instead.
  */
 function beginningOf({ family, prefix, words }: Cidr): number {
   if (family === 4) return prefix < 8 ? 0 : packed(`${words[3] >>> 24}.`)

@@ -25,8 +25,8 @@ export type MetricsSnapshot = readonly object[]
 export const metricsContentType = Registry.PROMETHEUS_CONTENT_TYPE
 
 /**
- * What `collectDefaultMetrics` adds, except for the event loop's lag: to measure that, it wakes the process 100 times a
- * second, which was most of what an idle Weir did.
+ * The metrics of `collectDefaultMetrics`, except for the event loop's lag: to measure that, it wakes the process 100 times a
+ * second, which was most of the work of an idle Weir.
  */
 const ofEveryProcess = [
   processorTime,

@@ -1,8 +1,8 @@
 /**
  * JSON as bytes of UTF-8, written piece by piece.
  *
- * V8 joins strings by reference: many short pieces cost an object each, and are followed one by one when the whole is
- * encoded. Short ones are written here byte by byte instead, in half the time; the same loop finds what must be escaped.
+ * V8 joins strings by reference: each of many short pieces costs an object, and encoding the whole follows them one by one
+ * (Node 20). Short pieces are written here byte by byte instead, in half the time; the same loop finds characters to escape.
  */
 
 export const defaultBufferBytes = 4 * 1024
@@ -20,7 +20,7 @@ const asciiEnd = 0x80
 
 export class JsonBytes {
   #buffer = Buffer.alloc(0)
-  /** Where the current text begins and ends. */
+  /** Positions of the current text. */
   #start = 0
   #end = 0
   readonly #bufferBytesMin: number

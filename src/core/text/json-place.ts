@@ -79,7 +79,7 @@ class Scanner {
     else this.#scalar()
   }
 
-  /** What stands between brackets, with commas. */
+  /** The members between two brackets, with commas. */
   #members(end: string, one: (position: number) => void): void {
     this.#index += 1
     if (this.#next() === end) this.#index += 1

@@ -14,7 +14,7 @@ interface Detailed {
 const isDetailed = (error: unknown): error is Detailed =>
   typeof error === 'object' && error !== null && 'details' in error
 
-/** What a command prints about an error: the message, and a line for each detail. */
+/** An error as a command prints it: the message, and a line for each detail. */
 export function errorText(error: unknown): string {
   const { operation_id: _, ...details } = isDetailed(error) ? error.details : {}
   const lines = Object.entries(details).map(([place, sentence]) =>
