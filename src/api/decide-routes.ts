@@ -8,7 +8,7 @@ import { describe, shownBy } from '../http/openapi/openapi.js'
 import type { Decider } from '../insight/decider.js'
 import { type DecisionRequest, parseDecisionRequest } from '../record/record.js'
 import { recordSchemas } from '../record/record-schemas.js'
-import { componentName } from '../resource/component-name.js'
+import { componentName } from '../resource/fields/id-schema.js'
 import { decisionSchema } from '../shape/decision.js'
 
 export const decisionsTag = {

@@ -1,9 +1,9 @@
 /** `GET /ip_policies/{id}/rules`: the rules of an IP policy, and how often each decided. */
 import type { FastifyInstance } from 'fastify'
 import { isoSeconds } from '../core/clock.js'
-import { pastTimeForms } from '../core/past-time.js'
 import { objectOf, orNull, type TObject, Type } from '../core/schema.js'
 import { pluralOf } from '../core/text/plural.js'
+import { pastTimeForms } from '../core/units.js'
 import { type ApiContext, pathParams, queryOf, rowAt, sendJson } from '../http/context.js'
 import { compileFilter } from '../http/lists/list-filter.js'
 import { beforeIdOf, limitOf, searchPage } from '../http/lists/lists.js'

@@ -1,8 +1,8 @@
 /** The common parts of all requests for a trial: the time that is read, the job, and the answer. */
 import type { FastifyReply } from 'fastify'
 import { now } from '../core/clock.js'
-import { pastTimeForms } from '../core/past-time.js'
 import { Type } from '../core/schema.js'
+import { pastTimeForms } from '../core/units.js'
 import type { Caller } from '../http/caller/caller.js'
 import { type ApiContext, readable, sendJson } from '../http/context.js'
 import { pastTime } from '../http/lists/past-time.js'

@@ -2,7 +2,7 @@
  * Events of a destination that it will never get: how many of each kind, and what is known of the last **episode**. Within
  * an episode, less than an hour passes from one drop to the next.
  */
-import { unknownKind } from '../wire/event-kind.js'
+import { unknownKind } from '../wire/event-template.js'
 import { parseSegments } from '../wire/segments.js'
 import type { DroppedEvents } from './ledger.js'
 import type { OpenPack } from './open-pack.js'

@@ -6,9 +6,8 @@ import { messageOf, StartFault } from '../core/errors.js'
 import { forTerminal } from '../core/text/terminal.js'
 import { stopSignal } from '../process/child.js'
 import type { Settings } from '../process/settings.js'
-import type { Trial } from '../shape/trial.js'
+import type { Trial, TrialDecisions, TrialEvents, TrialExample } from '../shape/trial.js'
 import { clientOf } from './tap.js'
-import { progressText, trialReport } from './trial-report.js'
 
 interface TryCommand {
   readonly file: string
@@ -94,4 +93,141 @@ async function whenEnded(client: Client, begun: Trial, signal: AbortSignal): Pro
     if (signal.aborted) await client.cancelTrial(begun.id)
     else await sleep(lookAgainMs, signal)
   }
+}
+
+const number = (value: number): string => value.toLocaleString('en-US')
+
+const columns = (rows: readonly (readonly string[])[]): string[] => {
+  const widths = (rows[0] ?? []).map((_, index) => Math.max(...rows.map((row) => row[index]!.length)))
+  return rows.map((row) => `  ${row.map((text, index) => text.padEnd(widths[index]!)).join('  ')}`.trimEnd())
+}
+
+/** The progress of a running trial: one line. */
+export const progressText = ({ progress: { records, at } }: Trial): string =>
+  `${number(records)} records, read until ${at === null ? '…' : at.slice(0, 19).replace('T', ' ')}`
+
+/** The result of a trial that has ended. */
+export function trialReport(trial: Trial): string {
+  const { since, until, stopped_by, progress, decisions, events } = trial
+  const lines = [`Records from ${since} to ${until}.`]
+  if (stopped_by !== null)
+    lines.push(
+      `The trial ended early, at ${progress.at}: its limit of ${stopped_by} was reached. This is about the records before.`,
+    )
+  if (trial.removes.length > 0)
+    lines.push(`The draft removes what is there now: ${[...trial.removes, ...leftOut(trial)].join(', ')}.`)
+  if (decisions !== null) lines.push(...decisionLines(decisions))
+  if (events !== null) lines.push(...eventLines(events))
+  return `${lines.join('\n')}\n`
+}
+
+const leftOut = ({ removes_left_out: more }: Trial): string[] =>
+  more === 0 ? [] : [`and ${number(more)} more`]
+
+function decisionLines(decisions: TrialDecisions): string[] {
+  const { records, changed, matrix, examples } = decisions
+  const lines = [`${number(changed)} of ${number(records)} records would be decided differently.`]
+  lines.push(
+    ...columns(matrix.map(({ before, after, records: count }) => [`${before} → ${after}`, number(count)])),
+  )
+  const sides = {
+    'log actions': decisions.log_actions,
+    warnings: decisions.warnings,
+    failures: decisions.failures,
+  }
+  const others = Object.entries(sides)
+    .filter(([, { before, after }]) => before !== after)
+    .map(([name, { before, after }]) => [name, `${number(before)} → ${number(after)}`])
+  lines.push(...columns(others), ...nameLines(decisions.names))
+  if (changed === 0) return lines
+  lines.push('Most of the changed ones:')
+  const { clients, countries, edges } = decisions
+  lines.push(
+    ...columns(Object.entries({ clients, countries, edges }).map(([name, of]) => [name, listed(of)])),
+  )
+  return [...lines, 'Examples:', ...columns(examples.map(exampleRow))]
+}
+
+/** Names without a value, because of which a condition is never met. */
+const nameLines = (names: TrialDecisions['names']): string[] =>
+  names.flatMap(({ name, records, with_value, note }) =>
+    note === null
+      ? []
+      : [`${name} had a value in ${number(with_value)} of ${number(records)} records. ${note}`],
+  )
+
+const listed = (counts: TrialDecisions['clients']): string =>
+  counts.map(({ value, records }) => `${value ?? 'unknown'} (${number(records)})`).join(', ')
+
+function exampleRow({
+  at,
+  client_ip,
+  country,
+  server_name,
+  server_port,
+  before,
+  after,
+}: TrialExample): string[] {
+  return [
+    at,
+    client_ip,
+    country ?? '',
+    `${server_name ?? '?'}:${server_port ?? '?'}`,
+    `${before.decision} → ${after.decision}`,
+    deciderText(after.decision === 'allow' ? before : after, after.decision === 'allow'),
+  ]
+}
+
+/** The rule or policy that decided. */
+function deciderText({ explanation }: TrialExample['after'], isBefore: boolean): string {
+  const { type, name, rule_id, cidr } = explanation.decided_by
+  const by = [type, name ?? cidr ?? rule_id].filter(Boolean).join(' ')
+  return isBefore ? `was ${by}` : by
+}
+
+function eventLines({
+  records,
+  events,
+  bytes,
+  per_hour,
+  billing,
+  sources,
+  sources_not_tried,
+}: TrialEvents): string[] {
+  const { kinesis_payload_units, firehose_bytes, cloudwatch_logs_bytes } = billing
+  const lines = [
+    `${number(records)} records would have made ${number(events)} events of ${bytesText(bytes)}: per hour ${number(per_hour.events)} events of ${bytesText(per_hour.bytes)}.`,
+    ...columns(
+      sources.map(({ type, events: made, bytes: size, filtered, failed }) => [
+        type,
+        `${number(made)} events`,
+        bytesText(size),
+        `${number(filtered)} filtered`,
+        failed === 0 ? '' : `${number(failed)} of them without a result`,
+      ]),
+    ),
+  ]
+  lines.push(...sources.flatMap(({ names }) => nameLines(names)))
+  if (sources_not_tried.length > 0)
+    lines.push(`Not made from records, and not tried: ${sources_not_tried.join(', ')}.`)
+  return [
+    ...lines,
+    'AWS would charge a destination for:',
+    ...columns([
+      ['Kinesis', `${number(kinesis_payload_units)} payload units`],
+      ['Firehose', bytesText(firehose_bytes)],
+      ['CloudWatch Logs', bytesText(cloudwatch_logs_bytes)],
+    ]),
+  ]
+}
+
+const units = [
+  ['GiB', 1024 ** 3],
+  ['MiB', 1024 ** 2],
+  ['KiB', 1024],
+] as const
+
+function bytesText(bytes: number): string {
+  const [unit, factor] = units.find(([, each]) => bytes >= each) ?? ['bytes', 1]
+  return `${factor === 1 ? number(bytes) : (bytes / factor).toFixed(1)} ${unit}`
 }

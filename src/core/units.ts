@@ -1,4 +1,6 @@
-/** Numbers with a unit, as settings and query parameters have them: `90s`, `512MiB`. */
+/** Numbers with a unit and times, as settings and query parameters have them: `90s`, `512MiB`, a time or how long ago. */
+import { now } from './clock.js'
+import { isTimestamp, parseTimestamp } from './timestamp.js'
 
 /** Reads a number with a unit of the table; undefined if the text is not one. */
 export const units = (table: Readonly<Record<string, number>>) => (text: string) => {
@@ -21,3 +23,24 @@ export const inUnits = (table: Readonly<Record<string, number>>) => (value: numb
 
 /** The same with the largest unit that fits: `7d`. */
 export const durationText = inUnits(durationUnits)
+
+/** In descriptions and messages. */
+export const pastTimeForms = 'a length of time such as `90s`, `24h` or `7d`, or a time in RFC 3339'
+export const pastTimeFormsPlain = pastTimeForms.replaceAll('`', '')
+
+/**
+ * A time as clients and operators give it: a time, or a length of time before now. One parser for the API and the command
+ * line. Returns milliseconds since the epoch, not before 1970; undefined for another text.
+ */
+export function timeIn(text: string, nowMs: number = now()): number | undefined {
+  const length = durationMs(text)
+  const ms = length === undefined ? timestampMs(text) : nowMs - length
+  return ms === undefined ? undefined : Math.max(0, ms)
+}
+
+function timestampMs(text: string): number | undefined {
+  if (!isTimestamp(text)) return undefined
+  const ms = Date.parse(text)
+  // A leap second, which `Date` does not know.
+  return Number.isNaN(ms) ? parseTimestamp(text)! * 1000 : ms
+}

@@ -6,13 +6,13 @@
  * - unless its destination may lose nothing;
  * - not within the time of the warning after a start. While no deliverer ran, no one could be warned in time.
  */
-
 import type { DroppedEvents } from '../books/ledger.js'
 import { monotonicMs, now } from '../core/clock.js'
 import { getOrMake } from '../core/maps.js'
-import { warningMs } from '../core/warning-time.js'
+import type { StoredMessage } from '../nats/messages.js'
 import type { Nats } from '../nats/nats.js'
-import { kindIn } from '../wire/event-kind.js'
+import { kindIn } from '../wire/event-template.js'
+import { deliveriesStream, deliverySubject } from '../wire/names.js'
 import type { PackedEvent } from '../wire/packed-event.js'
 import {
   addToSegments,
@@ -22,7 +22,11 @@ import {
   sequenceOfEvent,
 } from '../wire/segments.js'
 import type { DestinationConfig } from './destination.js'
-import { oldestPack } from './oldest-pack.js'
+
+const longestMs = 6 * 60 * 60_000
+
+/** How long before their removal for age dead letters and events are announced. */
+export const warningMs = (retentionMs: number): number => Math.min(longestMs, Math.floor(retentionMs / 2))
 
 const lookEveryMs = { min: 1_000, max: 60_000 }
 
@@ -89,4 +93,13 @@ function textOf(counts: ReadonlyMap<number, number>): string {
   const segments: Segment[] = []
   for (const [sequence, events] of counts) addToSegments(segments, sequence, 0, events)
   return formatSegments(segments)
+}
+
+/** The oldest pack that is not delivered: a killed server leaves some below the floor that were. */
+export async function oldestPack(
+  nats: Pick<Nats, 'consumerInfo' | 'nextMessage'>,
+  id: string,
+): Promise<StoredMessage | undefined> {
+  const consumer = await nats.consumerInfo(deliveriesStream, id)
+  return nats.nextMessage(deliveriesStream, deliverySubject(id), (consumer?.ackFloor ?? 0) + 1)
 }

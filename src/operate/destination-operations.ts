@@ -2,7 +2,6 @@
  * Start here: what an operator sees and does: the state of delivery, dead letters, replays, and announcements of what
  * happened. This file: a test event, a check, and the delivery status over all processes.
  */
-
 import type { Books } from '../books/books.js'
 import { dropReasons } from '../books/dropped.js'
 import type { BooksKeeper } from '../books/keeper.js'
@@ -11,11 +10,10 @@ import { isoMillis, now, sleep } from '../core/clock.js'
 import { fail, type Result } from '../core/errors.js'
 import { newId } from '../core/ids.js'
 import type { Sealer } from '../core/seal.js'
-import { warningMs } from '../core/warning-time.js'
 import type { DestinationConfig, Fault, Finding } from '../deliver/destination.js'
+import { oldestPack, warningMs } from '../deliver/expiry.js'
 import type { LaneStatus } from '../deliver/health.js'
 import { kindNamed } from '../deliver/kinds.js'
-import { oldestPack } from '../deliver/oldest-pack.js'
 import {
   checkDestination,
   type DestinationAccess,

@@ -9,7 +9,7 @@
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { monotonicMs, sleep, within } from '../core/clock.js'
-import { forkOptions } from '../core/source-maps.js'
+import { forkOptions } from '../core/package.js'
 import type { Failing } from '../core/telemetry/health.js'
 import {
   type MetricsSnapshot,

@@ -2,12 +2,10 @@
  * Start here: from a record and the decision about it to the events it causes. Pure, like the evaluation: the pipeline
  * sends these events, others only count or show them. The room knows subscriptions and never who sends the events.
  */
-
 import { JsonBytes } from '../core/text/json-bytes.js'
 import type { Judgement } from '../evaluate/judgement.js'
 import type { FilterInput } from '../event/define.js'
-import type { EventObject } from '../event/envelope.js'
-import { RecordPart } from '../event/event-id.js'
+import { type EventObject, RecordPart } from '../event/envelope.js'
 import { ExpressionFailure, type StepBudget } from '../expr/budget.js'
 import type { TrafficRecord } from '../record/traffic-record.js'
 import type { EventTemplate, EventTime } from '../wire/event-template.js'

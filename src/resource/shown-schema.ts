@@ -1,10 +1,8 @@
 /** Schemas of resources in responses and audit events. */
-
 import { objectOf, type TSchema, Type } from '../core/schema.js'
-import { componentName } from './component-name.js'
 import type { AnyResource } from './define.js'
 import { hasObserved, shownMembersOf, storedFields } from './fields/fields.js'
-import { idSchema, uriSchema } from './fields/id-schema.js'
+import { componentName, idSchema, uriSchema } from './fields/id-schema.js'
 import { resources } from './registry.js'
 
 const childKinds = new Map(

@@ -13,8 +13,7 @@ import { Configuration } from '../produce/compiled-configuration.js'
 import { openView } from '../view/view.js'
 import { agentSubject, connectionSubject, keyUseBucket } from '../wire/names.js'
 import { neededStreams } from '../wire/needed-streams.js'
-import { connect } from './connect.js'
-import { openGeography } from './geography.js'
+import { connect, openGeography } from './role-parts.js'
 
 export async function openDecide(context: RoleContext, { parent, release }: Frame): Promise<Role> {
   const { settings, occurrences } = context

@@ -1,6 +1,7 @@
 /** A replay, as the API shows it: recorded traffic that is processed again for one destination. */
-import { pastTimeForms } from '../core/past-time.js'
+
 import { objectOf, oneOf, orNull, type Static, Type } from '../core/schema.js'
+import { pastTimeForms } from '../core/units.js'
 import { exampleId } from '../resource/examples.js'
 import { uriSchema } from '../resource/fields/id-schema.js'
 import { replayIdPrefix } from '../wire/replays.js'

@@ -155,3 +155,11 @@ function put(target: Uint8Array, begin: number, bytes: Uint8Array): number {
   else for (let index = 0; index < length; index += 1) target[begin + index] = bytes[index]!
   return begin + length
 }
+
+/** How every event begins, as JSON and as a template, in which a tab stands for a part of the id. */
+const kindForm = /^\{"event_id":"[^"]*","event_type":"([^"]*)"/
+
+/** The kind of an event or of the events of a template, from its first bytes. */
+export const kindIn = (text: string): string => kindForm.exec(text)?.[1] ?? unknownKind
+
+export const unknownKind = 'unknown'

@@ -14,8 +14,7 @@
  */
 import { bufferOf } from '../core/bytes.js'
 import { defaultBufferBytes, JsonBytes } from '../core/text/json-bytes.js'
-import { kindIn } from './event-kind.js'
-import { EventTemplate, EventTime, eventHead } from './event-template.js'
+import { EventTemplate, EventTime, eventHead, kindIn } from './event-template.js'
 import { type PackedEvent, TemplatedEvent, WholeEvent } from './packed-event.js'
 
 const space = 0x20

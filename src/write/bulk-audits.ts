@@ -3,14 +3,15 @@
  * their IP policy or replaced all at once, and of resources that were deleted with the one above them.
  */
 import { Slices } from '../core/slices.js'
-import { auditEvent } from '../event/audit.js'
+import { auditEvent, type EventPrincipal } from '../event/audit.js'
+import type { Caller } from '../http/caller/caller.js'
 import type { Presenter } from '../http/present.js'
+import type { Links } from '../resource/define.js'
 import { resourceOf } from '../resource/registry.js'
 import type { RenderBulk } from '../store/audit-relay.js'
 import type { AuditEvent } from '../store/change.js'
 import type { ChangedRow, ChangeRows } from '../store/change-rows.js'
 import type { ViewState } from '../view/view-state.js'
-import { eventPrincipal } from './event-principal.js'
 
 /** Audit events of rules per message, and the bytes of their rules. With 2 KiB of overhead each, they fit 1 MiB. */
 export const ruleEventsPerMessage = 250
@@ -55,4 +56,20 @@ async function* messagesOf(pages: AsyncIterable<readonly ChangedRow[]>): AsyncGe
     }
   }
   if (rows.length > 0) yield rows
+}
+
+/** The author of a change, as its audit events name it. */
+export function eventPrincipal(
+  caller: Omit<Caller, 'address'>,
+  state: ViewState,
+  links: Links,
+): EventPrincipal {
+  const { accountId, accountName, principal } = caller
+  const { credentialId, source } = principal
+  return {
+    id: accountId,
+    subject: accountName ?? String(state.rows.get('account')?.get(accountId)?.['name'] ?? ''),
+    source,
+    credential: credentialId === null ? null : { id: credentialId, uri: links.of('api_key', credentialId) },
+  }
 }

@@ -21,8 +21,8 @@ import { claimsOf, countRules, type Draft, type Plan, releaseOf, unchanged } fro
 import type { Store } from '../store/store.js'
 import { policyKind } from '../view/keys.js'
 import type { ViewState } from '../view/view-state.js'
+import { eventPrincipal } from './bulk-audits.js'
 import { type DeriveParts, deriveTools, prepareTools } from './derive-tools.js'
-import { eventPrincipal } from './event-principal.js'
 import { familyOf, newClaims, redraws, refuseWhileNamed } from './row-relations.js'
 
 /** Key pairs generated at once: an RSA key keeps a core busy for seconds, and file writes share its thread pool. */

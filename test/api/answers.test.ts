@@ -3,8 +3,8 @@
  * that calls the API checks that required fields are present.
  */
 import t from 'tap'
-import { componentName } from '../../src/resource/component-name.js'
 import { type AnyResource, isServed } from '../../src/resource/define.js'
+import { componentName } from '../../src/resource/fields/id-schema.js'
 import { resources } from '../../src/resource/registry.js'
 import { runAdminCommand } from '../../src/roles/admin.js'
 import { openTestStore } from '../harness/api.js'

@@ -1,6 +1,6 @@
 /** Dead letters are announced before they are removed: to their account, once, whatever restarts. */
 import t from 'tap'
-import { warningMs } from '../../src/core/warning-time.js'
+import { warningMs } from '../../src/deliver/expiry.js'
 import type { OperatorObjects } from '../../src/event/operator-event.js'
 import { ExpiringDeadLetters } from '../../src/operate/expiring-dead-letters.js'
 import {

@@ -1,4 +1,5 @@
 /** The API's document: complete and consistent. */
+
 import { Validator } from '@seriousme/openapi-schema-validator'
 import fc from 'fast-check'
 import t from 'tap'
@@ -7,9 +8,9 @@ import { parseCidr } from '../../src/core/address/cidr.js'
 import { errorCodes, statusOf } from '../../src/core/errors.js'
 import { newId } from '../../src/core/ids.js'
 import { subscribableKinds } from '../../src/event/check-source.js'
-import { componentName } from '../../src/resource/component-name.js'
 import { allOperations, isServed } from '../../src/resource/define.js'
 import { parseHostport } from '../../src/resource/fields/hostport.js'
+import { componentName } from '../../src/resource/fields/id-schema.js'
 import { resources } from '../../src/resource/registry.js'
 import { openTestStore } from '../harness/api.js'
 import { resolved } from '../harness/openapi.js'

@@ -1,6 +1,6 @@
 /** Every time that clients give: RFC 3339, or how long ago, in one spelling everywhere. */
 import t from 'tap'
-import { timeIn } from '../../src/core/past-time.js'
+import { timeIn } from '../../src/core/units.js'
 import { shapeLogTables } from '../../src/store/logs/log-tables.js'
 import { openTestStore } from '../harness/api.js'
 import { resolved } from '../harness/openapi.js'

@@ -1,6 +1,6 @@
 /** Trials as the command line prints them. */
 import t from 'tap'
-import { progressText, trialReport } from '../../src/cli/trial-report.js'
+import { progressText, trialReport } from '../../src/cli/try.js'
 import { type Trial, trialExample } from '../../src/shape/trial.js'
 
 const example = trialExample as Trial

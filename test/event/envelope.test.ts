@@ -5,8 +5,13 @@ import { JsonBytes } from '../../src/core/text/json-bytes.js'
 import { utcMicros } from '../../src/core/timestamp.js'
 import { type AuditOccasion, auditEvent } from '../../src/event/audit.js'
 import type { LogEntry } from '../../src/event/define.js'
-import { compileObject, defaultFields, templateOf } from '../../src/event/envelope.js'
-import { purposePart, RecordPart } from '../../src/event/event-id.js'
+import {
+  compileObject,
+  defaultFields,
+  purposePart,
+  RecordPart,
+  templateOf,
+} from '../../src/event/envelope.js'
 import { httpRequestComplete } from '../../src/event/http-request-complete.js'
 import { log } from '../../src/event/log.js'
 import { tcpConnectionClosed } from '../../src/event/tcp-connection-closed.js'

@@ -1,6 +1,6 @@
 /** Which of the offered media types a header `Accept` prefers. */
 import t from 'tap'
-import { acceptedType } from '../../src/http/accepted-type.js'
+import { acceptedType } from '../../src/api/decision-export.js'
 
 const json = 'application/json'
 const ndjson = 'application/x-ndjson'

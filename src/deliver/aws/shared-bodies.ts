@@ -8,8 +8,7 @@
 import { createHash, type Hash } from 'node:crypto'
 import { after, type Timer } from '../../core/clock.js'
 import type { SharedPacks } from '../shared-packs.js'
-import { BodyPool } from './body-pool.js'
-import { type RecordsBody, recordsBody } from './records-body.js'
+import { BodyPool, type RecordsBody, recordsBody } from './records-body.js'
 
 /** The input that determines the bytes of a body's records. */
 export interface SharedRecords extends RecordsBody {

@@ -1,8 +1,7 @@
 /** Times in requests about recorded traffic: a time, or how long ago. */
 import { now } from '../../core/clock.js'
 import { badRequest, shown } from '../../core/errors.js'
-import { pastTimeFormsPlain, timeIn } from '../../core/past-time.js'
-import { durationText } from '../../core/units.js'
+import { durationText, pastTimeFormsPlain, timeIn } from '../../core/units.js'
 
 const minuteMs = 60_000
 

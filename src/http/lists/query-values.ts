@@ -1,8 +1,7 @@
 /** Values of query parameters that several lists know. */
 import { isoMillis } from '../../core/clock.js'
-import { pastTimeForms } from '../../core/past-time.js'
 import { Type } from '../../core/schema.js'
-import { durationMs } from '../../core/units.js'
+import { durationMs, pastTimeForms } from '../../core/units.js'
 import { timeNamed } from './past-time.js'
 
 const time = (description: string) =>

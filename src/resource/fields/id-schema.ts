@@ -1,7 +1,9 @@
 /** Ids and addresses of resources, as schemas. */
-
 import { documented, objectOf, Type } from '../../core/schema.js'
-import { componentName } from '../component-name.js'
+
+/** The name of a kind's schema in the OpenAPI document: `IpPolicy` for `ip_policy`, `LogV0` for `log.v0`. */
+export const componentName = (kind: string): string =>
+  kind.replaceAll(/(?:^|[_.])([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
 /** Enough for the longest prefix and the longest suffix that `isId` accepts. */
 const idCharsMax = 80

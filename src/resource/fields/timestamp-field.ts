@@ -1,8 +1,8 @@
 /** Times that clients set: RFC 3339, stored and shown in UTC with whole seconds. */
 import { isoSeconds } from '../../core/clock.js'
-import { pastTimeForms, pastTimeFormsPlain, timeIn } from '../../core/past-time.js'
 import { documented, ruled, Type } from '../../core/schema.js'
 import { parseTimestamp } from '../../core/timestamp.js'
+import { pastTimeForms, pastTimeFormsPlain, timeIn } from '../../core/units.js'
 
 /** The last second of the year 9999 and of RFC 3339. */
 export const lastSecond = 253_402_300_799

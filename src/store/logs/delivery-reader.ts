@@ -118,7 +118,7 @@ ORDER BY until - since LIMIT ${candidatesMax}`,
         { account: accountId, tag: tagOf(eventId) },
       )
       for (const { since, until } of candidates) {
-        // An id begins with a hash of the record's id (`event/event-id.ts`), which as a column would double the rows.
+        // An id begins with a hash of the record's id (`event/envelope.ts`), which as a column would double the rows.
         const [found] = await rows<{ id: string }>(
           `SELECT record_id AS id FROM ${decisionsTable} WHERE account_id = {account:String}
 AND time >= ${timeOf('since')} AND time <= ${timeOf('until')}

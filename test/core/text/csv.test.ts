@@ -1,7 +1,7 @@
 /** CSV that another program reads back, and that no spreadsheet calculates. */
 import fc from 'fast-check'
 import t from 'tap'
-import { csvLine } from '../../../src/core/text/csv.js'
+import { csvLine } from '../../../src/shape/decision-formats.js'
 
 t.test('cells', (t) => {
   const cases: [string | number | null, string][] = [

@@ -1,7 +1,6 @@
 /** Bodies of requests, against JSON.parse. */
 import t from 'tap'
-import { BodyPool } from '../../../src/deliver/aws/body-pool.js'
-import { recordsBody } from '../../../src/deliver/aws/records-body.js'
+import { BodyPool, recordsBody } from '../../../src/deliver/aws/records-body.js'
 import { type PackedEvent, WholeEvent } from '../../../src/wire/packed-event.js'
 
 interface Spec {
