@@ -22,9 +22,9 @@ import { abuseDecisionSubject, booksBucket, bucketNames } from '../wire/names.js
 import { neededStreams } from '../wire/needed-streams.js'
 import { reservedBytes, restoreStreams } from '../wire/streams.js'
 import { announceApi, makeFirstAccount } from './announce.js'
+import { openGeography } from './geography.js'
 import { ingressUrl } from './local-nats.js'
 import { forkTrial, type Program } from './programs.js'
-import { openGeography } from './role-parts.js'
 import type { StoreParts } from './store-parts.js'
 
 export async function openApi(

@@ -13,7 +13,8 @@ import { Configuration } from '../produce/compiled-configuration.js'
 import { openView } from '../view/view.js'
 import { agentSubject, connectionSubject, keyUseBucket } from '../wire/names.js'
 import { neededStreams } from '../wire/needed-streams.js'
-import { connect, openGeography } from './role-parts.js'
+import { connect } from './connect.js'
+import { openGeography } from './geography.js'
 
 export async function openDecide(context: RoleContext, { parent, release }: Frame): Promise<Role> {
   const { settings, occurrences } = context

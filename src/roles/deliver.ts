@@ -20,7 +20,7 @@ import { bucketNames, deliveriesStream } from '../wire/names.js'
 import { neededStreams } from '../wire/needed-streams.js'
 import { whenStream } from '../wire/streams.js'
 import { Watched } from '../wire/watched.js'
-import { connect, openLedger } from './role-parts.js'
+import { connect, openLedger } from './connect.js'
 
 export async function openDeliver(context: RoleContext, { parent, release }: Frame): Promise<Role> {
   const { settings, occurrences } = context

@@ -23,8 +23,9 @@ import { auditInStream, auditStream, recordsStream } from '../wire/names.js'
 import { neededStreams } from '../wire/needed-streams.js'
 import { whenStream } from '../wire/streams.js'
 import { Watched } from '../wire/watched.js'
+import { connect, openLedger } from './connect.js'
+import { openGeography } from './geography.js'
 import { forkQuarantine, type Program, startDecider } from './programs.js'
-import { connect, openGeography, openLedger } from './role-parts.js'
 
 export async function openPipeline(
   context: RoleContext,
