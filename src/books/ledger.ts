@@ -64,8 +64,8 @@ export interface InputCounts extends Readonly<Record<RecordType, number>> {
   readonly audits_bad?: number
   readonly sources: readonly SourceTally[]
   /**
-   * How often the sources of each list were asked: each time, each of them produced an event or filtered it. With it,
-   * `sources` has those that produced events, and none that they filtered.
+   * How often the sources of each list were asked: each time, each of them produced an event or filtered it. If present,
+   * `sources` has only sources that produced events, without filtered ones.
    */
   readonly asked?: readonly (readonly [list: string, times: number])[]
 }
@@ -84,7 +84,7 @@ export interface PackContents {
   readonly segments: string
 }
 
-/** A pack was stored. What it holds, and where, is missing in entries from before this was entered. */
+/** A pack was stored. Entries of earlier versions lack its contents and its sequence. */
 interface PackEntry extends PackContents, Partial<Omit<PackSummary, 'events'>> {
   readonly type: 'pack'
   /** The sequence of its message in the stream of deliveries. */
@@ -124,7 +124,7 @@ export interface DeliveredEntry extends PackContents {
   readonly last: LastOutcomes
 }
 
-/** Packs left the stream of deliveries without being delivered; those that an entry before says to be delivered were. */
+/** Packs left the stream of deliveries without being delivered, except those with an earlier entry of their delivery. */
 export interface VanishedEntry {
   readonly type: 'vanished'
   readonly destination: string

@@ -27,7 +27,7 @@ export class SourceTotals {
 interface AskedList {
   /** Undefined until the list is named. */
   sources: readonly SourceTotals[] | undefined
-  /** How often, in excess of what is added to its sources. */
+  /** How often it was asked, without the times that are already added to its sources. */
   asked: number
 }
 
@@ -43,7 +43,7 @@ export interface SourcesSnapshot {
   readonly lists?: readonly (readonly [list: string, places: readonly number[] | null, asked: number])[]
 }
 
-/** Sources in lists that are remembered. Those who write the ledger name their lists again before long. */
+/** Sources in lists that are remembered. Writers of the ledger name their lists again every minute. */
 const listedMax = 1_000_000
 
 export class SourceBooks {
@@ -93,7 +93,7 @@ export class SourceBooks {
     this.#touch(list).asked += times
   }
 
-  /** A source produced so many events; `asked` is how often it was asked, if it is in no list. */
+  /** Adds events that a source produced; `asked`: how often it was asked, if it is in no list. */
   add([subscription, kind, destination]: SourceName, produced: number, asked: number): SourceTotals {
     const totals = this.#of(subscription, kind, destination)
     totals.produced += produced
@@ -101,7 +101,7 @@ export class SourceBooks {
     return totals
   }
 
-  /** Totals of all sources, as far as their lists are named. */
+  /** Totals of all sources, without lists that are not named yet. */
   all(): Iterable<Readonly<SourceTotals>> {
     for (const list of this.#lists.values()) settle(list)
     return this.#totals.values()
@@ -119,7 +119,7 @@ export class SourceBooks {
     return known
   }
 
-  /** If a list is forgotten too early, what it is asked then is added when it is named again. */
+  /** If a list is forgotten too early, later counts of it are added when it is named again. */
   #forgetOld(): void {
     for (const [list, known] of this.#lists) {
       if (this.#listed <= this.#listedMax) return

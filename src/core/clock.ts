@@ -84,8 +84,8 @@ let second = 0
 let ticks: NodeJS.Timeout | undefined
 
 /**
- * One timer for all: each wake-up of an idle process costs more than what it does then, and requests that leave
- * together are one packet.
+ * One timer for all: each wake-up of an idle process costs more than its work, and requests that are sent together share a
+ * packet.
  */
 function everySeconds(seconds: number, call: () => Promise<void>): Timer {
   const entry = { seconds, notBefore: second + 1 + Math.floor(seconds / 2), call }
@@ -113,8 +113,8 @@ export const yieldTurn = (): Promise<void> => new Promise((resolve) => setImmedi
 let lastTurn: Promise<void> = Promise.resolve()
 
 /**
- * The same for work in slices of which much may be under way: one slice of all that work runs per turn of the event
- * loop. With `yieldTurn`, everything else would wait for a slice of each.
+ * Like `yieldTurn`, for sliced work that may run many times at once: per turn of the event loop, one slice runs of all such
+ * work. With `yieldTurn`, everything else would wait for a slice of each.
  */
 export function yieldInTurn(): Promise<void> {
   lastTurn = lastTurn.then(yieldTurn)

@@ -1,6 +1,6 @@
 /**
- * Faults of many entries of lists, named at once: who imports a thousand lines would otherwise mend one at a time. The
- * message is the first one and how many more there are; `details` has them all by their place.
+ * Reports the faults of all entries of a list at once: someone who imports a thousand lines could otherwise correct only one
+ * per attempt. The message has the first fault and the number of others; `details` has all of them by their place.
  */
 import { WeirError } from './errors.js'
 

@@ -71,7 +71,7 @@ export async function readBody(request: IncomingMessage, bytesMax: number, tooLo
   return Buffer.concat(chunks)
 }
 
-/** Explains to the person who set host and port why listening failed. */
+/** Explains why listening failed, for the person who set host and port. */
 export function listenFault(
   error: unknown,
   host: string,

@@ -18,7 +18,7 @@ interface Sampled<Item> {
   /** Items offered in this second. */
   offered: number
   taken: number
-  /** Every so many items one is taken: as the rate of the last second asks for. */
+  /** One of this many items is taken, by the rate of the last second. */
   stride: number
   /** The last item that was left out, and how many were since one was taken. */
   last: Item | undefined

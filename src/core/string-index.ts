@@ -1,11 +1,11 @@
 /**
- * Values by id or name, for thousands of which any may be next. What is asked for is then in no cache, and a `Map` reads five
- * places of memory one after the other: where the entries of a hash begin, an entry, its key, and half the time another
- * entry and key. Here it is one after a small table, and the value is read while its key is compared. For many keys, `fetch`
- * reads all these places at once.
+ * Finds values by id or name, for thousands of keys that are asked for in no order, so that none is in a cache. A `Map` then
+ * reads five places of memory one after the other (Node 20): the bucket of a hash, an entry, its key, and half the time
+ * another entry and its key. This index reads one after a small table, and the value while its key is compared. For many
+ * keys, `fetch` reads all these places at once.
  *
- * Users choose names, so they can choose some with equal hashes: few slots are tried for a key, and keys that find none of
- * these free are in a `Map`.
+ * Users choose names, so they can choose names with equal hashes: only a few slots are tried for a key, and keys for which
+ * none of these is free are in a `Map`.
  */
 
 const offsetBasis = 0x811c9dc5

@@ -30,15 +30,15 @@ const refusal = (code: ErrorCode, { msg }: Problem): Refusal => ({ code, msg })
 
 const refused = ({ code, msg }: Refusal): Uint8Array => reply({ error_code: code, msg })
 
-/** The answer to a decision request, and what it was made from. */
+/** The answer to a decision request, and the judgement it was made from. */
 export interface Decided {
   readonly answer: Decision
   readonly judgement: Judgement
 }
 
 /**
- * The reply to a request on `weir.decide`: a record, optionally with `explain`. `noted` is called with what was decided. If
- * it is not explained, who asked for that gets the decision all the same: an ingress must not stand still for it.
+ * The reply to a request on `weir.decide`: a record, optionally with `explain`. `noted` is called with the judgement. If
+ * explanations are off, a request for one still gets the decision: an ingress must not stop because of it.
  */
 export function decide(
   policySet: PolicySet,

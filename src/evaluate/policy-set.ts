@@ -1,7 +1,7 @@
 /**
  * The configuration that records are evaluated against: an immutable view, built while the current one is in use, then
- * swapped as a whole. Compiled parts are kept by id and version and shared with the previous view, so a change costs
- * only what it changes. Parts refer to one another by id: a changed rule touches no edge.
+ * swapped as a whole. Compiled parts are kept by id and version and shared with the previous view, so only
+ * changed parts are compiled. Parts refer to one another by id: a changed rule touches no edge.
  */
 import { fail, ok, type Problem, type Result, shown } from '../core/errors.js'
 import { Slices } from '../core/slices.js'

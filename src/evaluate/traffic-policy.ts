@@ -31,10 +31,10 @@ export interface TrafficPolicy {
 /**
  * The expressions of policies, for each policy:
  *
- *     where it ends ▸ for each of its expressions: where that ends ▸ its instruction
+ *     its end ▸ for each of its expressions: the expression's end ▸ its instruction
  *
- * A record reads what it needs of its edge from memory that is in no cache if there are thousands of edges. Policies as
- * objects would be some fifty places in memory; this is one.
+ * With thousands of edges, the policies of a record's edge are in no cache. As objects they would be spread over some fifty
+ * places in memory; this is one.
  */
 type Program = readonly unknown[]
 
@@ -63,12 +63,12 @@ export class TrafficPolicies {
     return this.#outbound
   }
 
-  /** Words of what is compiled. */
+  /** Number of words of the compiled programs. */
   get words(): number {
     return (this.#inbound?.length ?? 0) + (this.#outbound?.length ?? 0)
   }
 
-  /** Reads a word of each cache line of what is compiled; how many there are. */
+  /** Reads a word of each cache line of the compiled programs; returns the number of lines. */
   fetch(): number {
     return linesOf(this.#inbound) + linesOf(this.#outbound)
   }

@@ -5,10 +5,9 @@ import { forbiddenNames } from './tokens.js'
 import { isObject, primitiveOf } from './values.js'
 
 const builtIns = [Object, String, Number, Boolean, Array]
-const inheritedKeys: ReadonlySet<string> = new Set([
-  'length',
-  ...builtIns.flatMap(({ prototype }) => Object.getOwnPropertyNames(prototype)),
-])
+const inheritedKeys: ReadonlySet<string> = new Set(
+  builtIns.flatMap(({ prototype }) => Object.getOwnPropertyNames(prototype)),
+)
 
 /** Whether a JSON value can inherit a member of this name. All others are read without checking ownership. */
 export const isSometimesInherited = (key: string): boolean => inheritedKeys.has(key) || /^\d+$/.test(key)

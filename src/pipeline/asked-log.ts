@@ -1,7 +1,7 @@
 /**
- * Rows of decisions that ingress nodes and proxies ask for, for the decision log and for those who watch. An answer never
- * waits for its row: counters and rows are written together, once a second, which takes a fraction of the time that one
- * after each answer would. Beyond a rate, some questions have a row that stands for several.
+ * Rows of decisions that ingress nodes and proxies ask for, for the decision log and for watchers. An answer never waits for
+ * its row: counters and rows are written together, once a second, in a fraction of the time that writing after each answer
+ * would take. Above a rate, one row stands for several questions.
  */
 
 import { after, now, randomFraction, type Timer } from '../core/clock.js'
@@ -20,9 +20,9 @@ interface AskedLogOptions extends DecisionLogOptions {
 }
 
 /**
- * Rows a second of one account, so that a flood of one account, or of what is let in, hides nothing else. A row costs a
- * process as much as two or three answers, and ClickHouse some hundredths of a core at a thousand a second. What is let in
- * is asked about in the thousands and looked up rarely.
+ * Rows per second of one account, so that a flood of one account, or of allowed connections, hides nothing else. A row costs
+ * a process as much as two or three answers, and ClickHouse some hundredths of a core at a thousand per second. Allowed
+ * connections are the most frequent and are looked up rarely.
  */
 export const askedRowsPerSecondMax: Readonly<Record<Decision, number>> = {
   allow: 100,

@@ -32,7 +32,7 @@ import type { InputMessage } from './packs.js'
 import { endReplay, ReplayRun, type ReplayRunDeps } from './replay-run.js'
 
 const lookEveryMs = 1_000
-/** A start waits so long for the entries, and a look for those that it wrote. */
+/** How long a start waits for the entries, and a look for the entries that it wrote. */
 const entriesWithinMs = 2_000
 const entriesLookMs = 5
 /** A rate that was measured over a shorter time says little. */
@@ -119,8 +119,8 @@ export class CatchUps {
   }
 
   /**
-   * Undefined, unless a destination may have used its share since the last look: then a message must wait for another look,
-   * and is the first one that is left out of what is stored for the destination.
+   * If a destination may have used its share since the last look, the message must wait for another look, and is the first
+   * one that is not stored for this destination; else undefined.
    */
   shareCheck(sequence: number): Promise<void> | undefined {
     return this.#deps.shares.isOutgrown ? this.#looked(sequence) : undefined
@@ -257,7 +257,7 @@ export class CatchUps {
     return { ...entry, windows: undone(entry.windows, done), done, missed }
   }
 
-  /** Replays the windows. The entry's windows may grow meanwhile: a message behind them is left for later. */
+  /** Replays the windows. The entry's windows may grow during the replay: a message behind them waits. */
   #begin({ id, account_id, destination_id, done }: BehindDestination): void {
     if (this.#runs.has(id)) return
     const has = (sequence: number): boolean | undefined => {
@@ -281,8 +281,8 @@ export class CatchUps {
 
 /**
  * An entry of another run of sequences: after a restore of the stream, sequences above its end are assigned again, and
- * the consumer of the catch-up may be past them. What the stream still has is caught up under another id. Nothing is
- * left of a stream that was recreated.
+ * the consumer of the catch-up may be past them. Messages that the stream still has are caught up under another
+ * id. A recreated stream has none of them.
  */
 function continued(entry: BehindDestination, run: string, { identity, live }: Records): BehindDestination {
   if (entry.run === run || run === '' || !run.startsWith(identity)) return entry

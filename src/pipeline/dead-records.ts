@@ -1,5 +1,5 @@
 /**
- * Stores bad records as dead letters. What a message costs is in proportion to its bytes, whatever it holds: many bad
+ * Stores bad records as dead letters. The cost of a message is in proportion to its bytes, whatever it holds: many bad
  * lines share stored messages, and are logged once. No other message waits for it, unless very many lines wait for NATS.
  */
 import { eachOf } from '../core/concurrency.js'
@@ -129,8 +129,8 @@ function* asStored(group: readonly BadRecord[]): Generator<readonly BadRecord[]>
 }
 
 /**
- * Which lines these are: a group that is stored again is stored once, and one with another line, because the
- * configuration has changed meanwhile, is stored, too.
+ * Identifies the lines of a group. The same group is stored once, however often it is processed; a group with another line,
+ * because the configuration has changed in between, is stored, too.
  */
 function idOf(group: readonly BadRecord[]): string {
   if (group.length === 1) return String(group[0]!.line)

@@ -1,4 +1,4 @@
-/** Rows of decisions, for the decision log and for those who watch; events never wait for them. */
+/** Rows of decisions, for the decision log and for watchers; events never wait for them. */
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import type { Judgement } from '../evaluate/judgement.js'
 import type { Nats } from '../nats/nats.js'

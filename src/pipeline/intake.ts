@@ -29,12 +29,12 @@ const prefetchMsTarget = 100
 
 const acknowledgedMax = 20_000
 const dueCheckMs = 20
-/** Which part of the time is much work. */
+/** Work that takes more than this part of the time makes a process busy. */
 const busyShare = 1 / 4
 /** A message that failed, or came too early, is redelivered after this time. */
 const messagePauseMs = 1_000
 /**
- * Time limits of a stop: for messages that were asked for, for storing what they caused, for the ledger. Only a very
+ * Time limits of a stop: for messages that were asked for, for storing their packs, for the ledger. Only a very
  * slow NATS reaches them; a message that is given back then is processed again, and its events may arrive twice.
  */
 const stopPullWithinMs = 3_000
@@ -144,7 +144,7 @@ export class Intake {
   readonly #reader: DurableReader
   readonly #ledger: InputLedger
   readonly #giveUp = new AbortController()
-  /** Messages that wait for what they caused besides packs. */
+  /** Messages whose `alsoStored` is awaited. */
   readonly #storing = new Set<Promise<void>>()
   /** Runs while there is work. */
   #storeDue: Timer | undefined

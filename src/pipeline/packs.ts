@@ -78,8 +78,8 @@ interface PacksDeps {
 const idleSpacingMs = { min: 150, max: 350, perDestination: 1 }
 const retryPauseMs = 1_000
 /**
- * A full request to Kinesis or Firehose (`eventsMax` in `deliver/kinds/kinesis.ts` and `deliver/kinds/firehose.ts`): packs of so many
- * events, or of two or three times as many, need the fewest requests.
+ * Events of a full request to Kinesis or Firehose (`eventsMax` in `deliver/kinds/kinesis.ts` and `deliver/kinds/firehose.ts`):
+ * packs of this many events, or of two or three times as many, need the fewest requests.
  */
 const requestEvents = 500
 /** No pack waits for that beyond this share of its target. */

@@ -1,11 +1,11 @@
 /**
- * The part of this process in processing recorded traffic again for one destination: an intake over the stream of
+ * This process's part of a replay, which processes recorded traffic again for one destination: an intake over the stream of
  * records with a consumer of its own, which all pipelines share.
  *
  *     pull from the first record ▸ walk for one destination ▸ packs ▸ ledger (`replay.<id>`)
  *
- * Events have the ids that they had before, because an id depends on the record and the subscription only. What is
- * evaluated is the configuration in force. Live records come first: while they wait, or take much of the time, a
+ * Events have the ids that they had before, because an id depends on the record and the subscription only. They are
+ * evaluated with the configuration in force. Live records come first: while they wait, or take much of the time, a
  * run takes a thirtieth of it. It pulls nothing while the destination holds more than a quarter of its share.
  */
 

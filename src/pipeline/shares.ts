@@ -5,10 +5,10 @@
  * Thresholds", 1998.)
  *
  * JetStream counts the packs of a destination, not their bytes. A destination's bytes are estimated: its number of packs
- * times the mean size of the packs that this process stored for it lately, scaled so that all destinations together hold
- * what the stream holds.
+ * times the mean size of the packs that this process stored for it lately, scaled so that the sum over all destinations is
+ * the size of the stream.
  *
- * A burst can fill a small stream between two looks. So what this process stores is counted, and once a destination may have
+ * A burst can fill a small stream between two looks. So packs of this process are counted, and once a destination may have
  * used half of the room that it had at the last look, the shares are **outgrown**: the pipeline looks again before it
  * processes more.
  */
@@ -18,9 +18,9 @@ import { deliveriesStream, deliverySubject } from '../wire/names.js'
 
 /** Below this part of the stream, no destination can be near its share: nothing is counted. */
 const countedFrom = 1 / 8
-/** The rest is left free for what is stored between two looks. */
+/** The rest stays free for packs that are stored between two looks. */
 const usableShare = 0.8
-/** A destination below this part of its share gets what it missed. */
+/** A destination below this part of its share gets the records that it missed. */
 const catchUpBelow = 1 / 4
 /** A destination may always hold this much: some packs are on their way to a healthy one at any time. */
 const alwaysBytesMax = 4 * 1024 * 1024

@@ -44,7 +44,7 @@ export class FilterIndex<C> {
   }
 }
 
-/** Sorts, and drops what is there more than once. */
+/** Sorts, and drops duplicates. */
 function inOrder(places: number[]): readonly number[] {
   if (places.length > 1) places.sort((a, b) => a - b)
   return places.filter((place, index) => place !== places[index - 1])

@@ -1,4 +1,4 @@
-/** The compiled configuration of traffic: what decides about records, and what is made of them. */
+/** The compiled configuration of traffic: policies that decide about records, and subscriptions that make events of them. */
 
 import { buildPolicySet, type PolicySet } from '../evaluate/policy-set.js'
 import type { ConfigurationSource } from '../evaluate/policy-source.js'

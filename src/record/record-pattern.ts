@@ -39,7 +39,7 @@ const headers = `${followed('\\{')}${listOf(`${followed(anyString)}${followed(':
 interface ValueForm {
   /** Has one group. */
   readonly pattern: string
-  /** Reads what the group found. */
+  /** Reads the text that the group matched. */
   readonly read: (found: Script) => Script
 }
 

@@ -184,8 +184,8 @@ const numberForm = /-?\d[\d.eE+-]*/y
 const shownCharsMax = 80
 
 /**
- * A number with more digits than a double has is another number once it is parsed: a complaint about it shows what was
- * sent, as the text of the record has it.
+ * Parsing changes a number with more digits than a double has. A complaint about it shows the number as it was sent, from the
+ * text of the record.
  */
 function withNumberAsSent(complaint: string, text: string): string {
   const [, member, value] = shownForm.exec(complaint) ?? []

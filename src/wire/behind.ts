@@ -62,8 +62,8 @@ export interface LivePosition {
   readonly delivered: number
   readonly messagesPerSecond: number
   /**
-   * A new window begins with this message, although other pipelines may not know it yet: events of what they process
-   * meanwhile arrive twice. Undefined: there is time until every pipeline knows it.
+   * A new window begins with this message, although other pipelines may not know it yet; events of messages that they process
+   * before they do arrive twice. Undefined: the window may begin once every pipeline knows it.
    */
   readonly from?: number | undefined
 }

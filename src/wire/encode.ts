@@ -1,8 +1,8 @@
 /** Numbers and texts as bytes; each function returns where they end. */
 
-/** The length of a text takes so many bytes at most. */
+/** Bytes of a text's length at most. */
 export const lengthBytesMax = 5
-/** A UTF-16 code unit takes so many bytes of UTF-8 at most. */
+/** Bytes of UTF-8 of a UTF-16 code unit at most. */
 export const bytesPerChar = 3
 const twoTo32 = 2 ** 32
 

@@ -6,7 +6,7 @@
  *     @ <timestamp, ms since the epoch> LF                                           the time of the events that follow
  *     # <number of a template> TAB <value> TAB <value> … LF                          an event of this template
  *
- * A template holds what the events of a source have alike (`event-template.ts`), so that a traffic event takes a third of
+ * A template holds the text that all events of a source share (`event-template.ts`), so that a traffic event takes a third of
  * the bytes of its JSON on the way to a deliverer, and while it waits for its destination.
  *
  * JSON contains no raw control character (JSON.stringify writes none) and always begins with `{"event_id":"`, so the id is

@@ -59,6 +59,7 @@ const cases: Readonly<Record<string, string>> = {
   // Parts of `&&` count up to the first that may fail or take a step.
   "text == 'a' && number == 1": 'all(text equal a, number equal 1)',
   "flag && text == 'a'": 'all(text equal a)',
+  "!flag && text == 'a'": 'all(text equal a)',
   "text != 'b' && text == 'a'": 'all(text equal a)',
   "text == 'a' && text|contains('b') && number == 1": 'all(text equal a)',
   "text|matches('b') && text == 'a'": '-',
