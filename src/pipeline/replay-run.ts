@@ -4,8 +4,8 @@
  *
  *     pull from the first record ▸ walk for one destination ▸ packs ▸ ledger (`replay.<id>`)
  *
- * Events have the ids that they had before, because an id depends on the record and the subscription only. They are
- * evaluated with the configuration in force. Live records come first: while they wait, or take much of the time, a
+ * Events have the ids that they had before, because an id depends on the record and the subscription only. Records
+ * are evaluated with the configuration in force. Live records come first: while they wait, or take much of the time, a
  * run takes a thirtieth of it. It pulls nothing while the destination holds more than a quarter of its share.
  */
 
