@@ -1,7 +1,6 @@
 /** TLS certificates and certificate authorities: what is read from them, and private keys that are never shown. */
 import { createPrivateKey } from 'node:crypto'
 import t from 'tap'
-import { privateKeyBelongsTo } from '../../src/resource/tls-certificate.js'
 import { openTestStore } from '../harness/api.js'
 import { all, newest, notFound, refused } from '../harness/caller.js'
 import { certificateBody, fixturePem } from '../harness/certificates.js'
@@ -175,10 +174,10 @@ t.test('certificates', async (t) => {
     )
     const sealed = row?.private_key_pem ?? ''
     t.match(sealed, /^v1\./)
-    const opened = sealer.unseal(sealed, privateKeyBelongsTo({ account_id: me.accountId, id }))
+    const opened = sealer.unseal(sealed, `${me.accountId}/${id}/private_key_pem`)
     const key = createPrivateKey(fixturePem('ecdsa.key'))
     t.ok(createPrivateKey(opened).equals(key), 'it is the one that was given')
-    t.throws(() => sealer.unseal(sealed, privateKeyBelongsTo({ account_id: other.accountId, id })))
+    t.throws(() => sealer.unseal(sealed, `${other.accountId}/${id}/private_key_pem`))
     const columns = await clickhouse.rows<{ name: string }>('DESCRIBE TABLE tls_certificates')
     t.notOk(columns.some(({ name }) => name === 'private_key_pem'))
   })
