@@ -169,7 +169,7 @@ const tried = program
   .command('try')
   .description('try a draft on recorded traffic; changes nothing; needs an API key in WEIR_API_KEY')
 const triedDrafts = [
-  ['policies', '<edge>', 'traffic policies of a TCP edge; the body of PUT'],
+  ['policies', '<edge>', 'traffic policies of an edge, or of a route: edghts_…/edghtsrt_…; the body of PUT'],
   ['ip-restriction', '<edge>', 'the ip_restriction module of a TCP edge; the body of PUT'],
   ['rules', '<policy>', 'all rules of an IP policy; the body of PUT'],
   ['restriction', '<restriction>', 'changes of an IP restriction; the body of PATCH'],

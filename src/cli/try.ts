@@ -21,7 +21,13 @@ type Begin = (client: Client, id: string, draft: unknown, options: TryOptions) =
 
 /** The API checks each draft and reports its faults. */
 const drafts = {
-  policies: (client, id, draft, options) => client.tcpEdge.policies.try(id, draft as never, options),
+  policies: (client, id, draft, options) => {
+    const [edge = '', route] = id.split('/')
+    if (route !== undefined)
+      return client.httpsEdgeRoute.under(edge).policies.try(route, draft as never, options)
+    const { policies } = edge.startsWith('edghts_') ? client.httpsEdge : client.tcpEdge
+    return policies.try(edge, draft as never, options)
+  },
   'ip-restriction': (client, id, draft, options) =>
     client.tcpEdge.ip_restriction.try(id, draft as never, options),
   rules: (client, id, draft, options) => client.tryRules(id, rulesIn(draft), options),

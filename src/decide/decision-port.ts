@@ -48,7 +48,7 @@ interface DecisionPortOptions {
 const loginSourcesMax = 10_000
 
 /** Proxies pass on their clients' Authorization, so the key has a header of its own. */
-const keyHeader = 'Weir-Key'
+const keyHeader = 'weir-key'
 
 const decidePath = '/decide'
 const proxyPath = '/decide/auth_request'
@@ -120,11 +120,11 @@ class DecisionPort {
 
   /** The account of the key. Throws if there is none, or it may not ask for decisions. */
   #accountOf({ headers }: IncomingMessage, peer: string): string {
-    const own = headers[keyHeader.toLowerCase()]
+    const own = headers[keyHeader]
     const token = typeof own === 'string' ? own : /^Bearer +(\S+)\s*$/i.exec(headers.authorization ?? '')?.[1]
     if (token === undefined)
       throw unauthenticated(
-        `The header "${keyHeader}: <API key>" or "Authorization: Bearer <API key>" is needed.`,
+        `The header "Weir-Key: <API key>" or "Authorization: Bearer <API key>" is needed.`,
       )
     const [key] = this.#options.keysOf(token)
     if (key === undefined) throw this.#loginFailed(peer, invalidKey())
@@ -177,7 +177,8 @@ class DecisionPort {
     const parameters = new URLSearchParams(query)
     const type = parameters.get('type') ?? undefined
     const edgeId = parameters.get('edge_id') ?? undefined
-    const asked = { method, headers, appendedUri, peer, type, edgeId }
+    const keyHeaders = headers[keyHeader] === undefined ? [keyHeader, 'authorization'] : [keyHeader]
+    const asked = { method, headers, keyHeaders, appendedUri, peer, type, edgeId }
     const record = recordOfProxy(asked, accountId, this.#isTrusted, callerAddress)
     if (!record.ok) throw badRequest(record.problem.msg)
     const { judgement } = this.#judged(record.value, accountId)

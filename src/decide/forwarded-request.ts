@@ -6,11 +6,14 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { fail, ok, type Result, shown } from '../core/errors.js'
 import { recordIdCharsMax } from '../core/limits.js'
 import { unknownAddress } from '../http/caller/caller-address.js'
+import type { Headers } from '../record/traffic-record.js'
 
 /** The request of a proxy. */
 interface ProxyRequest {
   readonly method: string
   readonly headers: IncomingHttpHeaders
+  /** Headers that hold the key of Weir: no policy sees them. */
+  readonly keyHeaders: readonly string[]
   /** Path and query of the request itself, if the proxy appends them to the path of the decision port. */
   readonly appendedUri: string
   /** The address of the proxy. */
@@ -57,11 +60,20 @@ export function recordOfProxy(
       request: {
         method,
         user_agent: headers['user-agent'] ?? null,
+        headers: headersFor(request),
         url: { scheme: scheme ?? null, host: host.name, ...target.value },
       },
     },
   })
 }
+
+/** The headers that policies may look at: those of the client, if the proxy passes them on, and the proxy's own. */
+const headersFor = ({ headers, keyHeaders }: ProxyRequest): Headers =>
+  Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) =>
+      value === undefined || keyHeaders.includes(name) ? [] : [[name, [value].flat()]],
+    ),
+  )
 
 /** Joins the question with the record that the proxy publishes later. A decision never depends on it. */
 const recordIdOf = (id: string | undefined): { readonly record_id?: string } =>

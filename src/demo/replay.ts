@@ -69,7 +69,7 @@ const inbound = [
 ]
 const outbound = [logging('remote login', 'conn.server_port in [22, 23, 3389]')]
 
-/** Only TCP edges have traffic policies. */
+/** Edges for HTTP requests have none here. */
 const policiesOf: Readonly<Record<RecordType, Pick<EdgePlan, 'inbound' | 'outbound'>>> = {
   tcp_connection: { inbound, outbound },
   http_request: {},

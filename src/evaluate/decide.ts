@@ -75,7 +75,7 @@ export function decideRecord(
   if (!found.ok)
     return fail(refusal(found.problem.unknown ? 'ERR_NOT_FOUND' : 'ERR_INVALID_REQUEST', found.problem))
   const endpoint = found.value
-  const context = new PolicyContext(record.conn, endpoint.edgeId, geo)
+  const context = new PolicyContext(record, endpoint.edgeId, geo)
   const trace = explain ? new ExplanationTrace(policySet, context.client) : undefined
   const verdict = evaluate(policySet, endpoint, context, new StepBudget(), phase, trace)
   const judgement = new Judgement(record, endpoint, context, verdict, policySet)
@@ -83,7 +83,7 @@ export function decideRecord(
   const answer = {
     decision,
     ip_policy: ipPolicy,
-    policy,
+    policy: policy?.label ?? null,
     revision: policySet.revision,
     warnings: [...judgement.warnings, ...(endpoint === nowhere ? [unserved] : [])],
     ...(trace === undefined ? {} : { explanation: trace.explanation(judgement) }),

@@ -24,7 +24,7 @@ export function decidedBy(
 ): DecidedBy {
   const { accountId, edgeId = null, routeId = null, ipPolicyIds = [] } = endpoint
   if (decision === 'allow') return nothing
-  if (decision === 'deny') return { ...nothing, type: 'traffic_policy', id: edgeId, name: policy }
+  if (policy !== null) return { ...nothing, type: 'traffic_policy', id: policy.ownerId, name: policy.label }
   const restriction = accountId === undefined ? undefined : policySet.restriction(accountId, 'endpoints')
   const isRestricted =
     restriction?.enforced && decideAddress(policySet, restriction.ip_policy_ids, client) === 'block'

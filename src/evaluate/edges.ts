@@ -6,6 +6,7 @@ import { compiledOnceMax } from '../core/limits.js'
 import { getOrMake } from '../core/maps.js'
 import { serverHost } from '../record/spelling.js'
 import type { RequestRecord, TrafficRecord } from '../record/traffic-record.js'
+import type { PolicyKind } from '../resource/fields/traffic-policies.js'
 import type { DeclaredRow } from '../resource/registry.js'
 import type { IpRestrictionModule } from './policy-source.js'
 import { TrafficPolicies } from './traffic-policy.js'
@@ -20,8 +21,10 @@ export interface Endpoint {
   readonly routeId: string | undefined
   /** Policies of the `ip_restriction` module; undefined if it is missing or disabled. */
   readonly ipPolicyIds: readonly string[] | undefined
-  /** Undefined if the `policies` module is missing or disabled. */
+  /** Undefined if the `policies` module of the edge is missing or disabled. */
   readonly policies: TrafficPolicies | undefined
+  /** The same of the route. They come after those of the edge. */
+  readonly routePolicies: TrafficPolicies | undefined
 }
 
 /** For a record without an edge and a known account: nothing applies, and it makes no events. */
@@ -31,6 +34,7 @@ export const nowhere: Endpoint = {
   routeId: undefined,
   ipPolicyIds: undefined,
   policies: undefined,
+  routePolicies: undefined,
 }
 
 export const accountEndpoint = (accountId: string): Endpoint => ({ ...nowhere, accountId })
@@ -51,12 +55,18 @@ export class SharedLists {
 const idsOf = (module: IpRestrictionModule | null, lists: SharedLists): readonly string[] | undefined =>
   module?.enabled ? lists.shared(module.ip_policy_ids) : undefined
 
+const policiesOf = (
+  kind: PolicyKind,
+  { id, policies }: Pick<DeclaredRow<PolicyKind>, 'id' | 'policies'>,
+): TrafficPolicies | undefined => (policies?.enabled ? new TrafficPolicies(kind, id, policies) : undefined)
+
 export const compileTcpEdge = (row: DeclaredRow<'tcp_edge'>, lists: SharedLists): Endpoint => ({
   accountId: internalized(row.account_id),
   edgeId: row.id,
   routeId: undefined,
   ipPolicyIds: idsOf(row.ip_restriction, lists),
-  policies: row.policies?.enabled ? new TrafficPolicies(row.id, row.policies) : undefined,
+  policies: policiesOf('tcp_edge', row),
+  routePolicies: undefined,
 })
 
 export interface Route {
@@ -76,12 +86,19 @@ export const compileRoute = (row: DeclaredRow<'https_edge_route'>, lists: Shared
     routeId: row.id,
     ipPolicyIds: idsOf(row.ip_restriction, lists),
     policies: undefined,
+    routePolicies: policiesOf('https_edge_route', row),
   },
+})
+
+const compileHttpsEdge = (row: DeclaredRow<'https_edge'>): Endpoint => ({
+  ...accountEndpoint(internalized(row.account_id)),
+  edgeId: row.id,
+  policies: policiesOf('https_edge', row),
 })
 
 /** An HTTPS edge with its routes. */
 export class HttpsEdge {
-  readonly accountId: string
+  readonly #version: number
   /** For requests that no route matches. */
   readonly unrouted: Endpoint
   readonly #byId = new Map<string, Route>()
@@ -90,12 +107,21 @@ export class HttpsEdge {
   readonly #byPrefix = new Map<string, Route>()
   #prefixCharsMax = 0
 
-  constructor(row: DeclaredRow<'https_edge'>) {
-    this.accountId = row.account_id
-    this.unrouted = { ...accountEndpoint(row.account_id), edgeId: row.id }
+  /** `previous`: the edge in the previous view, whose compiled policies are used again if the row is the same. */
+  constructor(row: DeclaredRow<'https_edge'>, previous: HttpsEdge | undefined) {
+    this.#version = row.version
+    const isSame = previous !== undefined && previous.#version === row.version
+    this.unrouted = isSame ? previous.unrouted : compileHttpsEdge(row)
   }
 
-  add(route: Route): void {
+  get accountId(): string | undefined {
+    return this.unrouted.accountId
+  }
+
+  /** The policies of the edge apply to requests of the route, too. */
+  add({ endpoint, ...rest }: Route): void {
+    const { policies } = this.unrouted
+    const route = { ...rest, endpoint: policies === undefined ? endpoint : { ...endpoint, policies } }
     this.#byId.set(route.id, route)
     if (route.matchType === 'exact_path') {
       this.#byPath.set(route.match, route)

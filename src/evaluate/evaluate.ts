@@ -3,7 +3,7 @@
  * no I/O, no randomness. The same code runs for records and for decision requests. The room reads its configuration
  * through `configuration.ts` and never knows where the rows come from.
  */
-import type { Decision } from '../event/define.js'
+import type { Decision, Direction } from '../event/define.js'
 import type { StepBudget } from '../expr/budget.js'
 import type { IpDecision, PolicyContext } from '../record/policy-scope.js'
 import type { Endpoint } from './edges.js'
@@ -15,6 +15,7 @@ import {
   type PolicyRun,
   type PolicyTrace,
   runPolicies,
+  type TrafficPolicy,
 } from './traffic-policy.js'
 
 interface IpPolicyVerdict {
@@ -27,8 +28,8 @@ export interface Verdict {
   readonly decision: Decision
   /** Null if neither an enabled module nor an enforced restriction applied. */
   readonly ipPolicy: IpPolicyVerdict | null
-  /** The traffic policy that denied: its name, else its place. */
-  readonly policy: string | null
+  /** The traffic policy that denied. */
+  readonly policy: TrafficPolicy | null
   /** Log actions that were run, in order. */
   readonly logs: readonly LogAction[]
   readonly warnings: readonly Warning[]
@@ -71,12 +72,31 @@ export function evaluate(
   const ipPolicy = decideIpPolicy(policySet, endpoint, context, warnings, trace)
   context.ipDecision = ipPolicy?.decision
   if (ipPolicy?.decision === 'block') return verdictOf('block', ipPolicy, untouched, untouched, warnings)
-  const { policies } = endpoint
-  if (policies === undefined) return verdictOf('allow', ipPolicy, untouched, untouched, warnings)
-  const inbound = runPolicies(policies, 'inbound', context, budget, trace)
+  const { policies, routePolicies } = endpoint
+  if (policies === undefined && routePolicies === undefined)
+    return verdictOf('allow', ipPolicy, untouched, untouched, warnings)
+  const inbound = runAll(endpoint, 'inbound', context, budget, trace)
   if (inbound.denied !== undefined) return verdictOf('deny', ipPolicy, inbound, untouched, warnings)
-  const outbound = phase === 'closed' ? runPolicies(policies, 'outbound', context, budget, trace) : untouched
+  const outbound = phase === 'closed' ? runAll(endpoint, 'outbound', context, budget, trace) : untouched
   return verdictOf('allow', ipPolicy, inbound, outbound, warnings)
+}
+
+/** The policies of the edge, then those of the route, until one denies. */
+function runAll(
+  { policies, routePolicies }: Endpoint,
+  direction: Direction,
+  context: PolicyContext,
+  budget: StepBudget,
+  trace: EvaluationTrace | undefined,
+): PolicyRun {
+  const ofEdge = policies === undefined ? untouched : runPolicies(policies, direction, context, budget, trace)
+  if (routePolicies === undefined || ofEdge.denied !== undefined) return ofEdge
+  const ofRoute = runPolicies(routePolicies, direction, context, budget, trace)
+  return {
+    denied: ofRoute.denied,
+    logs: joined(ofEdge.logs, ofRoute.logs),
+    failures: joined(ofEdge.failures, ofRoute.failures),
+  }
 }
 
 function verdictOf(
@@ -89,7 +109,7 @@ function verdictOf(
   return {
     decision,
     ipPolicy,
-    policy: inbound.denied?.label ?? null,
+    policy: inbound.denied ?? null,
     logs: joined(inbound.logs, outbound.logs),
     warnings,
     failures: joined(inbound.failures, outbound.failures),

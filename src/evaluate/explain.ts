@@ -2,6 +2,7 @@
 
 import type { Address } from '../core/address/ip.js'
 import { shown } from '../core/errors.js'
+import type { RecordType } from '../record/traffic-record.js'
 import type { ExplainedGroup, ExplainedPolicy, ExplainedRule, Explanation } from '../shape/decision.js'
 import type { Endpoint } from './edges.js'
 import type { EvaluationTrace, IpPolicyGroup, Verdict } from './evaluate.js'
@@ -48,12 +49,12 @@ export class ExplanationTrace implements EvaluationTrace {
   }
 
   /** The explanation, once the decision was made. */
-  explanation({ endpoint, verdict, decidedBy }: Judgement): Explanation {
+  explanation({ record, endpoint, verdict, decidedBy }: Judgement): Explanation {
     const { type, id, name, ipPolicyId, ruleId, cidr } = decidedBy
     return {
       ip_policies: this.#groups,
       policies: this.#policies,
-      policies_not_reached: this.#notReached(endpoint, verdict),
+      policies_not_reached: this.#notReached(endpoint, reasonNotReached(verdict, record.type)),
       decided_by: { type, id, name, ip_policy_id: ipPolicyId, rule_id: ruleId, cidr },
     }
   }
@@ -110,9 +111,10 @@ export class ExplanationTrace implements EvaluationTrace {
     return this.#descriptionCharsLeft < 0 ? null : description
   }
 
-  policy({ label, direction, actions }: TrafficPolicy): void {
+  policy({ ownerId, label, direction, actions }: TrafficPolicy): void {
     const types = actions.map(({ type }) => type)
     this.#policies.push({
+      source: sourceOf(ownerId),
       policy: label,
       direction,
       applied: false,
@@ -143,17 +145,23 @@ export class ExplanationTrace implements EvaluationTrace {
       : `${why}, so it applies; it only logs.`
   }
 
-  #notReached({ policies }: Endpoint, verdict: Verdict): Explanation['policies_not_reached'] {
-    if (policies === undefined) return []
+  #notReached({ policies, routePolicies }: Endpoint, reason: string): Explanation['policies_not_reached'] {
     const evaluated = { inbound: 0, outbound: 0 }
     for (const { direction } of this.#policies) evaluated[direction] += 1
-    const reason = reasonNotReached(verdict)
-    return [
-      ...policies.list('inbound').slice(evaluated.inbound),
-      ...policies.list('outbound').slice(evaluated.outbound),
-    ].map(({ label, direction }) => ({ policy: label, direction, reason }))
+    return (['inbound', 'outbound'] as const)
+      .flatMap((direction) =>
+        [policies, routePolicies].flatMap((each) => each?.list(direction) ?? []).slice(evaluated[direction]),
+      )
+      .map(({ ownerId, label, direction }) => ({
+        source: sourceOf(ownerId),
+        policy: label,
+        direction,
+        reason,
+      }))
   }
 }
+
+const sourceOf = (ownerId: string): string => `policies of ${ownerId}`
 
 function groupReason(winner: IpRule | undefined, rules: number, enforced: boolean): string {
   const warns = enforced ? '' : ' The restriction is not enforced, so it only warns.'
@@ -176,10 +184,15 @@ function ruleReason(rule: IpRule, matches: boolean, winner: IpRule | undefined):
     : 'It contains the address, too; one allow rule is enough.'
 }
 
-function reasonNotReached({ decision, policy }: Verdict): string {
+function reasonNotReached({ decision, policy }: Verdict, type: RecordType): string {
   if (decision === 'block') return 'Not reached: the address was blocked before.'
-  if (decision === 'deny') return `Not reached: ${shown(policy)} denied before.`
-  return 'Not reached: outbound policies run when the connection has closed.'
+  if (decision === 'deny') return `Not reached: ${shown(policy?.label)} denied before.`
+  return `Not reached: outbound policies run when the ${ends[type]}.`
+}
+
+const ends: Readonly<Record<RecordType, string>> = {
+  tcp_connection: 'connection has closed',
+  http_request: 'request is complete',
 }
 
 /** The value itself if it is short, else the beginning of its JSON. */

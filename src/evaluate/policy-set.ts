@@ -278,7 +278,7 @@ async function buildHttpsEdges(
   const httpsByHostport = new HostportsBuilder<HttpsEdge>()
   for (const row of source.rowsOf('https_edge')) {
     if (slices.isDue()) await slices.pause()
-    const edge = new HttpsEdge(row)
+    const edge = new HttpsEdge(row, previous?.contents.httpsEdges.get(row.id))
     httpsEdges.set(row.id, edge)
     for (const hostport of row.hostports ?? []) httpsByHostport.add(hostport.toLowerCase(), edge)
   }

@@ -5,7 +5,9 @@
 import type { DeclaredRow, KindName } from '../resource/registry.js'
 
 export type IpRestrictionModule = NonNullable<DeclaredRow<'tcp_edge' | 'https_edge_route'>['ip_restriction']>
-export type PoliciesModule = NonNullable<DeclaredRow<'tcp_edge'>['policies']>
+export type PoliciesModule = NonNullable<
+  DeclaredRow<'tcp_edge' | 'https_edge' | 'https_edge_route'>['policies']
+>
 export type PolicyRow = PoliciesModule['inbound' | 'outbound'][number]
 export type RestrictionType = DeclaredRow<'ip_restriction'>['type']
 export type EventSourceRow = DeclaredRow<'event_subscription'>['sources'][number]

@@ -1,5 +1,5 @@
 /**
- * Traffic policies of a TCP edge, in order. A policy applies if all its expressions are true; then its actions run in
+ * Traffic policies of an edge or a route, in order. A policy applies if all its expressions are true; then its actions run in
  * order. `deny` ends the evaluation; `log` makes an event.
  */
 import type { Direction, LogEntry } from '../event/define.js'
@@ -7,12 +7,13 @@ import { ExpressionFailure, type StepBudget } from '../expr/budget.js'
 import { compileToInstruction } from '../expr/expression.js'
 import type { Instruction, Operation } from '../expr/run.js'
 import type { Scope } from '../expr/scope.js'
-import { inboundScope, outboundScope, type PolicyContext } from '../record/policy-scope.js'
+import type { PolicyContext } from '../record/policy-scope.js'
+import { type PolicyKind, policyScopesOf } from '../resource/fields/traffic-policies.js'
 import type { PoliciesModule, PolicyRow } from './policy-source.js'
 
 /** A log action, ready to be an event. */
 export interface LogAction extends LogEntry {
-  /** Unique in the module: the name of the policy, or its place if the name is missing or taken. */
+  /** Unique among the policies of a record: the name of the policy, or its place if the name is missing or taken. */
   readonly policyKey: string
   readonly actionIndex: number
 }
@@ -20,7 +21,8 @@ export interface LogAction extends LogEntry {
 type Action = { readonly type: 'deny' } | { readonly type: 'log'; readonly log: LogAction }
 
 export interface TrafficPolicy {
-  readonly edgeId: string
+  /** The edge or route that has it. */
+  readonly ownerId: string
   readonly direction: Direction
   /** For people: its name, else its place, as `inbound[2]`. */
   readonly label: string
@@ -43,23 +45,26 @@ type Program = readonly unknown[]
  * thousand edges has no traffic for most of them, and would be ready seconds later.
  */
 export class TrafficPolicies {
-  readonly #edgeId: string
+  readonly #kind: PolicyKind
+  readonly #ownerId: string
   readonly #module: PoliciesModule
   #inbound: Program | undefined
   #outbound: Program | undefined
   #described: Readonly<Record<Direction, readonly TrafficPolicy[]>> | undefined
 
-  constructor(edgeId: string, module: PoliciesModule) {
-    this.#edgeId = edgeId
+  /** The owner is an edge or a route. */
+  constructor(kind: PolicyKind, ownerId: string, module: PoliciesModule) {
+    this.#kind = kind
+    this.#ownerId = ownerId
     this.#module = module
   }
 
   program(direction: Direction): Program {
     if (direction === 'inbound') {
-      this.#inbound ??= compileProgram(this.#module.inbound, inboundScope)
+      this.#inbound ??= compileProgram(this.#module.inbound, policyScopesOf[this.#kind].inbound)
       return this.#inbound
     }
-    this.#outbound ??= compileProgram(this.#module.outbound, outboundScope)
+    this.#outbound ??= compileProgram(this.#module.outbound, policyScopesOf[this.#kind].outbound)
     return this.#outbound
   }
 
@@ -75,7 +80,7 @@ export class TrafficPolicies {
 
   /** The policies as objects, always the same; needed once a policy applies or fails. */
   list(direction: Direction): readonly TrafficPolicy[] {
-    this.#described ??= describePolicies(this.#edgeId, this.#module)
+    this.#described ??= describePolicies(this.#kind, this.#ownerId, this.#module)
     return this.#described[direction]
   }
 }
@@ -127,7 +132,15 @@ const failWith: Operation<PolicyContext> = (_context, _budget, program, at) => {
   throw new ExpressionFailure(program[at + 1] as string)
 }
 
-function describePolicies(edgeId: string, module: PoliciesModule): Record<Direction, TrafficPolicy[]> {
+/** In front of the keys of a route's policies: those of its edge run for the same record, and may have the same names. */
+const routeMark = '\u0000route '
+
+function describePolicies(
+  kind: PolicyKind,
+  ownerId: string,
+  module: PoliciesModule,
+): Record<Direction, TrafficPolicy[]> {
+  const keyPrefix = kind === 'https_edge_route' ? routeMark : ''
   const taken = new Set<string>()
   const describe = (direction: Direction) =>
     module[direction].map((row, index) => {
@@ -137,11 +150,11 @@ function describePolicies(edgeId: string, module: PoliciesModule): Record<Direct
       const label = row.name || place
       taken.add(policyKey)
       return {
-        edgeId,
+        ownerId,
         direction,
         label,
         expressions: row.expressions,
-        actions: compileActions(row, { policyKey, policyName: label, direction }),
+        actions: compileActions(row, { policyKey: keyPrefix + policyKey, policyName: label, direction }),
       }
     })
   return { inbound: describe('inbound'), outbound: describe('outbound') }

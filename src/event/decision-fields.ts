@@ -48,6 +48,7 @@ const placeFields: Fields = {
     (_, { record }) => record.record_id,
     selected('The id of the record, as it was published.'),
   ),
+  'route.id': text((_, { routeId }) => routeId, selected('Id of the route of an HTTPS edge.')),
 }
 
 /** Every kind that is made from a record has these. */
@@ -85,7 +86,6 @@ export const decisionFields: Fields = {
     selected('`allow`; `block` by IP policies; `deny` by a traffic policy.'),
   ),
   ...placeFields,
-  'route.id': text((_, { routeId }) => routeId, selected('Id of the route of an HTTPS edge.')),
   warnings: texts(
     (_, { warnings }) => warnings,
     selected('Restrictions that only warn and would have blocked, and expressions that had no result.'),

@@ -49,10 +49,17 @@ export const nameTable = ({ expressions }: FieldReference): string =>
     expressions.names.map((name) => [
       [name.name, ...name.aliases].map(code).join(', '),
       typeOf(name),
-      name.outboundOnly ? 'outbound policies' : 'everywhere',
+      scopeOf(name),
       name.about,
     ]),
   )
+
+const scopeOf = ({ outboundOnly, records }: FieldReference['expressions']['names'][number]): string => {
+  const [type, other] = records
+  const edges = other !== undefined ? '' : type === 'tcp_connection' ? 'TCP' : 'HTTPS'
+  if (!outboundOnly) return edges === '' ? 'everywhere' : edges
+  return `outbound policies${edges && `, ${edges}`}`
+}
 
 /** The functions of expressions. */
 export const functionTable = ({ expressions }: FieldReference): string =>

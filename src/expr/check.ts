@@ -133,16 +133,22 @@ class Checker<C> {
       path.push(String(link.value))
       chain.pop()
     }
-    const named = this.#named(path)
-    if (first.relative && inFilter) return { kind: 'element', path, outer: named }
+    const isElement = first.relative && inFilter
+    const named = this.#named(path, first.value.offset, isElement ? [] : chain)
+    if (isElement) return { kind: 'element', path, outer: named }
     if (named !== undefined) return named
     throw unknownName(this.#scope, path.join('.'), first.value.offset)
   }
 
-  #named(path: readonly string[]): Tree<C> | undefined {
+  #named(path: readonly string[], offset: number, chain: JexlNode[]): Tree<C> | undefined {
     const resolved = resolveName(this.#scope, path)
     if (resolved !== undefined) {
       const { type, read, spelling } = resolved.name
+      if (type === 'map') {
+        const key = resolved.members[0] ?? keyFrom(chain)
+        if (key !== undefined) return { kind: 'entry', map: resolved.name, key: key.toLowerCase() }
+        throw mapAsValue(path.join('.'), offset)
+      }
       const name: Tree<C> = { kind: 'name', type, read, spelling }
       return resolved.members.reduce<Tree<C>>((subject, key) => ({ kind: 'member', subject, key }), name)
     }
@@ -162,6 +168,19 @@ class Checker<C> {
     return { kind: 'call', callee, args: spelledArguments(callee, args), offset }
   }
 }
+
+/** The key in brackets at the end of the chain, if it is a text. */
+function keyFrom(chain: JexlNode[]): string | undefined {
+  const link = chain.at(-1)
+  if (link?.type !== 'FilterExpression' || link.relative || link.expr?.type !== 'Literal') return undefined
+  const key = link.expr.value.value
+  if (typeof key !== 'string') return undefined
+  chain.pop()
+  return key
+}
+
+const mapAsValue = (name: string, offset: number): Refusal =>
+  new Refusal('unknown_name', `${name} has a value for each key only: write one as ${name}['a-key']`, offset)
 
 /** `!!!x` is `!x`, so no more than two are kept. */
 function negated<C>(tree: Tree<C>): Tree<C> {

@@ -75,6 +75,14 @@ function compileStart<C>(tree: Tree<C>): Code<C> {
       return constant(tree.value)
     case 'name':
       return { run: tree.read, write: (draft) => `${draft.common(tree.read)}(context)`, weight: 1 }
+    case 'entry': {
+      const { map, key } = tree
+      return {
+        run: (context) => map.read(context, key),
+        write: (draft) => `${draft.common(map.read)}(context, ${draft.value(key)})`,
+        weight: 1,
+      }
+    }
     case 'element':
       return compileElement(tree.path, tree.outer)
     case 'logic':

@@ -9,14 +9,26 @@ export interface UsedName<C> extends Pick<ScopeName<C>, 'read'> {
 
 /** Each name once. */
 export function namesOf<C>(tree: Tree<C>, scope: Scope<C>): UsedName<C>[] {
-  const reads = new Set<(context: C) => unknown>()
+  const used = new Map<string, UsedName<C>>()
   const rest = [tree]
   for (let next = rest.pop(); next !== undefined; next = rest.pop()) {
-    if (next.kind === 'name') reads.add(next.read)
+    const found = usedIn(next, scope)
+    if (found !== undefined) used.set(found.name, found)
     rest.push(...partsOf(next))
   }
-  return [...reads].map((read) => ({ name: nameOf(read, scope), read }))
+  return [...used.values()]
 }
+
+function usedIn<C>(tree: Tree<C>, scope: Scope<C>): UsedName<C> | undefined {
+  if (tree.kind === 'name') return { name: nameOf(tree.read, scope), read: tree.read }
+  if (tree.kind !== 'entry') return undefined
+  const { map, key } = tree
+  return { name: entryName(nameOf(map.read, scope), key), read: (context) => map.read(context, key) }
+}
+
+/** As an expression writes it. */
+export const entryName = (map: string, key: string): string =>
+  `${map}['${key.replaceAll(/['\\]/g, (mark) => `\\${mark}`)}']`
 
 /** Aliases share the reader of their name and come after it. */
 function nameOf<C>(read: UsedName<C>['read'], { names }: Scope<C>): string {
@@ -30,6 +42,7 @@ function partsOf<C>(tree: Tree<C>): readonly Tree<C>[] {
   switch (tree.kind) {
     case 'constant':
     case 'name':
+    case 'entry':
       return []
     case 'element':
       return [tree.outer].filter(isTree)

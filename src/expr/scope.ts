@@ -2,9 +2,10 @@ import { nearestNames } from '../core/text/nearest.js'
 
 /**
  * The type of a name. Only `any` has members: policies should not depend on members of strings or numbers, and the
- * members of an `object` are declared as names of their own.
+ * members of an `object` are declared as names of their own. A `map` has texts under keys in lower case, and an expression
+ * reads one of them, whose key it spells out: `headers['x-name']`.
  */
-export type NameType = 'string' | 'number' | 'boolean' | 'object' | 'any'
+export type NameType = 'string' | 'number' | 'boolean' | 'object' | 'map' | 'any'
 
 /** How the values of a name are spelled; text that an expression compares them with is spelled the same way. */
 export interface Spelling {
@@ -18,8 +19,8 @@ export interface ScopeName<C> {
   readonly type: NameType
   /** Set if several spellings mean the same and the values have one of them. */
   readonly spelling?: Spelling
-  /** Reads the value from the context; null and undefined mean no value. Never throws. */
-  readonly read: (context: C) => unknown
+  /** Reads the value from the context, of a map the one under the key; null and undefined mean no value. Never throws. */
+  readonly read: (context: C, key?: string) => unknown
 }
 
 /** The names that an expression may use, dotted (`conn.client_ip`), and why other known names may not be used. */
@@ -61,7 +62,8 @@ export function resolveName<C>(scope: Scope<C>, path: readonly string[]): Resolv
     const name = scope.names.get(path.slice(0, length).join('.'))
     if (name === undefined) continue
     const members = path.slice(length)
-    return members.length === 0 || name.type === 'any' ? { name, members } : undefined
+    const membersMax = { any: members.length, map: 1 }[name.type as string] ?? 0
+    return members.length <= membersMax ? { name, members } : undefined
   }
   return undefined
 }

@@ -1,10 +1,12 @@
 import type { ExpressionFunction } from './function-type.js'
-import type { NameType, Spelling } from './scope.js'
+import type { NameType, ScopeName, Spelling } from './scope.js'
 
 /** An expression whose names, functions and argument counts are known to be right. */
 export type Tree<C> =
   | { readonly kind: 'constant'; readonly value: unknown; readonly offset?: number }
   | NameTree<C>
+  /** The text of a map under a key. */
+  | { readonly kind: 'entry'; readonly map: ScopeName<C>; readonly key: string }
   /** A member of the element a filter looks at; `outer` if that element is not a value, as in jexl. */
   | { readonly kind: 'element'; readonly path: readonly string[]; readonly outer: Tree<C> | undefined }
   | { readonly kind: 'member'; readonly subject: Tree<C>; readonly key: string }

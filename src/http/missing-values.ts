@@ -6,10 +6,10 @@ import type { AnyTrafficEvent } from '../event/define.js'
 import { namesIn } from '../expr/expression.js'
 import type { GeoDatabases } from '../record/geo.js'
 import { missingNames, missingNote } from '../record/missing-names.js'
-import { inboundScope, outboundScope } from '../record/policy-scope.js'
 import type { Row } from '../resource/define.js'
 import { eventSubscription } from '../resource/event-subscription.js'
-import { type DeclaredRow, resources } from '../resource/registry.js'
+import { type PolicyKind, policyScopesOf } from '../resource/fields/traffic-policies.js'
+import type { DeclaredRow } from '../resource/registry.js'
 import type { Put } from '../store/change.js'
 
 /** The answer's header: a sentence for each name. */
@@ -50,7 +50,9 @@ export class MissingValues {
 
   #uses(kind: string, row: Row): Use[] {
     if (kind === eventSubscription.kind) return this.#usesOfSources(row as unknown as Subscription)
-    return kindsWithPolicies.has(kind) ? usesOfPolicies(row as unknown as Edge) : []
+    return Object.hasOwn(policyScopesOf, kind)
+      ? usesOfPolicies(kind as PolicyKind, row as unknown as Edge)
+      : []
   }
 
   #usesOfSources({ sources }: Subscription): Use[] {
@@ -70,18 +72,13 @@ export class MissingValues {
 const geoMembers: Readonly<Record<string, string>> = { country: 'conn.geo.country_code', asn: 'conn.asn' }
 
 type Subscription = DeclaredRow<'event_subscription'>
-type Edge = DeclaredRow<'tcp_edge'>
+type Edge = DeclaredRow<PolicyKind>
 
-/** Kinds with traffic policies. */
-const kindsWithPolicies = new Set(
-  resources.filter(({ fields }) => fields['policies'] !== undefined).map(({ kind }) => kind),
-)
-
-const usesOfPolicies = ({ policies }: Edge): Use[] =>
+const usesOfPolicies = (kind: PolicyKind, { policies }: Edge): Use[] =>
   (['inbound', 'outbound'] as const).flatMap((side) =>
     (policies?.[side] ?? []).flatMap(({ expressions }, index) =>
       expressions.flatMap((text, position) =>
-        namesIn(text, side === 'inbound' ? inboundScope : outboundScope).map(({ name }) => ({
+        namesIn(text, policyScopesOf[kind][side]).map(({ name }) => ({
           place: `policies.${side}[${index}].expressions[${position}]`,
           name,
         })),

@@ -56,11 +56,11 @@ const gone =
   'The record is no longer stored: it was removed after the retention, or to make room for newer ones.'
 
 const incomplete =
-  'The question had values that the log does not have, such as the port of the client, and with them it was decided otherwise.'
+  'The question had values that the log does not have, such as the port of the client or headers, and with them it was decided otherwise.'
 
 /** A question as the record that it was, as far as the log has it. */
 function questionOf(row: DecisionRow): TrafficRecord {
-  const { recordId, type, accountId, edgeId, routeId, clientIp, serverName, serverPort } = row
+  const { recordId, type, accountId, edgeId, routeId, clientIp, serverName, serverPort, method, path } = row
   return {
     record_id: recordId,
     type,
@@ -72,6 +72,9 @@ function questionOf(row: DecisionRow): TrafficRecord {
       server_name: serverName || null,
       server_port: serverPort || null,
     },
+    ...(type === 'http_request'
+      ? { http: { request: { method: method || null, url: { path: path || null } } } }
+      : {}),
   }
 }
 

@@ -95,8 +95,8 @@ export class Counts {
       /** Each source of a list produced an event or filtered one as often. There may be thousands. */
       asked: this.#asked.map((sources, times) => ({ sources, times })),
       /** Expressions of traffic policies without a result. */
-      policyFailures: this.#policyFailures.map(({ edgeId, label }, count) => ({
-        edge_id: edgeId,
+      policyFailures: this.#policyFailures.map(({ ownerId, label }, count) => ({
+        edge_id: ownerId,
         policy: label,
         count,
       })),

@@ -18,7 +18,7 @@ export const failureCountsOf = ({
   failures,
   warnings,
 }: Pick<Verdict, 'failures' | 'warnings'>): FailureCounts => ({
-  policyFailures: failures.map(({ policy }) => ({ edge_id: policy.edgeId, policy: policy.label, count: 1 })),
+  policyFailures: failures.map(({ policy }) => ({ edge_id: policy.ownerId, policy: policy.label, count: 1 })),
   filterFailures: [],
   warnings: warnings.map(({ restrictionId }) => ({ restriction_id: restrictionId, count: 1 })),
 })

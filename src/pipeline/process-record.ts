@@ -183,7 +183,7 @@ class MessageWalk {
     const { view, geo, buffers, judged } = this.#context
     const { accountId, edgeId } = endpoint
     this.#budget.reset()
-    const policyContext = new PolicyContext(record.conn, edgeId, geo)
+    const policyContext = new PolicyContext(record, edgeId, geo)
     const verdict = evaluate(view.policySet, endpoint, policyContext, this.#budget, 'closed')
 
     const sources = accountId === undefined ? undefined : view.subscriptions.byAccount.get(accountId)

@@ -1,17 +1,27 @@
-/** The names an expression of a traffic policy may use: the same when an edge is saved and when it is evaluated. */
+/** What an expression of a traffic policy reads, and the names it may use: the same when an edge is saved and when it is evaluated. */
 import { type Address, parseAddress } from '../core/address/ip.js'
 import { utcMicros } from '../core/timestamp.js'
+import { entryName } from '../expr/names.js'
 import { defineScope, type Scope, type ScopeName } from '../expr/scope.js'
 import type { GeoLookup } from './geo.js'
 import type { Geo } from './geo-entry.js'
+import { firstValues, normalizeMethod } from './normalize.js'
 import { type FieldText, recordFieldOf } from './record-fields.js'
-import { addressSpelling, serverHost, serverSpelling } from './spelling.js'
-import type { Connection, ConnectionRecord } from './traffic-record.js'
+import { addressSpelling, methodSpelling, serverHost, serverSpelling } from './spelling.js'
+import {
+  type ConnectionRecord,
+  type Headers,
+  type RecordType,
+  type RequestRecord,
+  recordTypes,
+  type TrafficRecord,
+} from './traffic-record.js'
 
 export type IpDecision = 'allow' | 'block'
 
 /** The source of the values of an expression: one record, and the decisions about it so far. */
 export class PolicyContext {
+  readonly record: TrafficRecord
   readonly conn: ConnectionRecord['conn']
   readonly edgeId: string | undefined
   /** Undefined until IP policies have decided, and afterwards if none applied. */
@@ -19,9 +29,11 @@ export class PolicyContext {
   readonly #lookup: GeoLookup
   #client: Address | undefined
   #geo: Geo | undefined
+  #headers: { request?: FirstValues; response?: FirstValues } | undefined
 
-  constructor(conn: Connection, edgeId: string | undefined, lookup: GeoLookup) {
-    this.conn = conn
+  constructor(record: TrafficRecord, edgeId: string | undefined, lookup: GeoLookup) {
+    this.record = record
+    this.conn = record.conn
     this.edgeId = edgeId
     this.#lookup = lookup
   }
@@ -37,12 +49,29 @@ export class PolicyContext {
     this.#geo ??= this.#lookup.lookup(this.conn.client_ip)
     return this.#geo
   }
+
+  /** For names that only requests have. */
+  get request(): RequestRecord {
+    return this.record as RequestRecord
+  }
+
+  /** The first value of a header, whose name is in lower case. All names are spelled so once, for any number of expressions. */
+  header(side: 'request' | 'response', name: string): string | undefined {
+    this.#headers ??= {}
+    this.#headers[side] ??= firstValues(this.request.http?.[side]?.headers ?? noHeaders)
+    return this.#headers[side].get(name)
+  }
 }
+
+type FirstValues = ReadonlyMap<string, string>
+
+const noHeaders: Headers = {}
 
 type Read = ScopeName<PolicyContext>['read']
 
 /** A name with its description, unless the field of the record of that name has it. */
 type DeclaredName = ScopeName<PolicyContext> & Partial<FieldText>
+type DeclaredNames = Readonly<Record<string, DeclaredName>>
 
 const text = (read: Read, about?: string): DeclaredName => ({ type: 'string', read, ...(about && { about }) })
 const number = (read: Read, about?: string, unit?: string): DeclaredName => ({
@@ -51,8 +80,13 @@ const number = (read: Read, about?: string, unit?: string): DeclaredName => ({
   ...(about && { about }),
   ...(unit && { unit }),
 })
+const headers = (side: 'request' | 'response'): DeclaredName => ({
+  type: 'map',
+  read: (context, name = '') => context.header(side, name),
+  about: `First value of a header of the ${side}.`,
+})
 
-const inboundNames: Readonly<Record<string, DeclaredName>> = {
+const inboundNames: DeclaredNames = {
   'conn.client_ip': { ...text(({ conn }) => conn.client_ip), spelling: addressSpelling },
   'conn.client_port': number(({ conn }) => conn.client_port),
   'conn.server_ip': { ...text(({ conn }) => conn.server_ip), spelling: addressSpelling },
@@ -82,11 +116,48 @@ const inboundNames: Readonly<Record<string, DeclaredName>> = {
   'edge.id': text(({ edgeId }) => edgeId, 'Id of the edge.'),
 }
 
-/** Known once the connection is closed. */
-const outboundNames: Readonly<Record<string, DeclaredName>> = {
-  'conn.bytes_in': number(({ conn }) => conn.bytes_in),
-  'conn.bytes_out': number(({ conn }) => conn.bytes_out),
-  'conn.end_ts': text(({ conn }) => conn.end_ts && utcMicros(conn.end_ts)),
+/** Names that a policy may use if it is about records of a type, in addition to those that all have. */
+const namesByType: Readonly<Record<RecordType, Readonly<Record<'inbound' | 'outbound', DeclaredNames>>>> = {
+  tcp_connection: {
+    inbound: {},
+    outbound: {
+      'conn.bytes_in': number(({ conn }) => conn.bytes_in),
+      'conn.bytes_out': number(({ conn }) => conn.bytes_out),
+      'conn.end_ts': text(({ conn }) => conn.end_ts && utcMicros(conn.end_ts)),
+    },
+  },
+  http_request: {
+    inbound: {
+      'http.request.method': {
+        ...text(({ request }) => normalizeMethod(request.http?.request?.method)),
+        spelling: methodSpelling,
+      },
+      'http.request.url.host': {
+        ...text(({ request }) => hostOf(request.http?.request?.url?.host)),
+        spelling: serverSpelling,
+      },
+      'http.request.url.path': text(({ request }) => request.http?.request?.url?.path),
+      'http.request.url.query': text(({ request }) => request.http?.request?.url?.query),
+      'http.request.user_agent': text(({ request }) => request.http?.request?.user_agent),
+      'http.request.headers': headers('request'),
+      'http.request.body_length': number(({ request }) => request.http?.request?.body_length),
+      'tls.version': text(({ request }) => request.tls?.version),
+      'tls.client_cert.subject.cn': text(({ request }) => request.tls?.client_cert?.subject?.cn),
+      'basic_auth.username': text(({ request }) => request.basic_auth?.username),
+      'oauth.user.name': text(({ request }) => request.oauth?.user?.name),
+    },
+    outbound: {
+      'http.response.status_code': number(({ request }) => request.http?.response?.status_code),
+      'http.response.headers': headers('response'),
+      'http.response.body_length': number(({ request }) => request.http?.response?.body_length),
+    },
+  },
+}
+
+const hostOf = (host: string | null | undefined): string | undefined => (host ? serverHost(host) : undefined)
+
+/** Known once the connection is closed, or the request complete. */
+const outboundNames: DeclaredNames = {
   'ip_policy.decision': text(
     ({ ipDecision }) => ipDecision,
     'What IP policies decided: `allow` or `block`; no value if none applied.',
@@ -106,18 +177,43 @@ export const nameAliases: Readonly<Record<string, string>> = {
   'conn.Geo.LatLongRadiusKm': 'conn.geo.radius',
 }
 
-const outboundOnly = 'has a value only when the connection is closed; use it in outbound policies'
+const outboundOnly: Readonly<Record<RecordType, string>> = {
+  tcp_connection: 'has a value only when the connection is closed; use it in outbound policies',
+  http_request: 'has a value only when the request is complete; use it in outbound policies',
+}
+const ofOthers: Readonly<Record<RecordType, string>> = {
+  tcp_connection: 'is known of HTTP requests only; use it in policies of HTTPS edges and their routes',
+  http_request: 'is known of TCP connections only; use it in policies of TCP edges',
+}
 
-export const inboundScope: Scope<PolicyContext> = defineScope({
-  names: inboundNames,
-  aliases: nameAliases,
-  unavailable: Object.fromEntries(Object.keys(outboundNames).map((name) => [name, outboundOnly])),
-})
+const reasons = (names: DeclaredNames, reason: string): Record<string, string> =>
+  Object.fromEntries(Object.keys(names).map((name) => [name, reason]))
 
-export const outboundScope: Scope<PolicyContext> = defineScope({
-  names: { ...inboundNames, ...outboundNames },
-  aliases: nameAliases,
-})
+export type PolicyScopes = Readonly<Record<'inbound' | 'outbound', Scope<PolicyContext>>>
+
+function scopesOf(type: RecordType): PolicyScopes {
+  const inbound = { ...inboundNames, ...namesByType[type].inbound }
+  const outbound = { ...namesByType[type].outbound, ...outboundNames }
+  const others = recordTypes.filter((other) => other !== type).map((other) => namesByType[other])
+  const unavailable = Object.assign(
+    {},
+    ...others.map((other) => reasons({ ...other.inbound, ...other.outbound }, ofOthers[type])),
+  ) as Record<string, string>
+  return {
+    inbound: defineScope({
+      names: inbound,
+      aliases: nameAliases,
+      unavailable: { ...unavailable, ...reasons(outbound, outboundOnly[type]) },
+    }),
+    outbound: defineScope({ names: { ...inbound, ...outbound }, aliases: nameAliases, unavailable }),
+  }
+}
+
+/** What policies may use that are about records of a type. */
+export const policyScopes: Readonly<Record<RecordType, PolicyScopes>> = {
+  tcp_connection: scopesOf('tcp_connection'),
+  http_request: scopesOf('http_request'),
+}
 
 /** A name of expressions, for the documents. */
 interface PolicyName extends FieldText {
@@ -126,23 +222,33 @@ interface PolicyName extends FieldText {
   readonly aliases: readonly string[]
   /** Only outbound policies may use it. */
   readonly outboundOnly: boolean
+  /** The types of records whose policies may use it. */
+  readonly records: readonly RecordType[]
 }
 
-const policyNameOf = ([name, { type, about, unit }]: readonly [string, DeclaredName]): PolicyName => {
-  const described = about === undefined ? recordFieldOf('tcp_connection', name) : { about, unit }
-  if (described === undefined) throw new Error(`The name ${name} needs a description.`)
-  return {
-    name,
-    type: type === 'number' ? 'number' : 'text',
-    about: described.about,
-    ...(described.unit === undefined ? {} : { unit: described.unit }),
-    aliases: Object.keys(nameAliases).filter((alias) => nameAliases[alias] === name),
-    outboundOnly: Object.hasOwn(outboundNames, name),
-  }
-}
+const policyNamesOf = (
+  names: DeclaredNames,
+  outboundOnly: boolean,
+  records: readonly RecordType[],
+): PolicyName[] =>
+  Object.entries(names).map(([name, { type, about, unit }]) => {
+    const described = about === undefined ? recordFieldOf(records[0]!, name) : { about, unit }
+    if (described === undefined) throw new Error(`The name ${name} needs a description.`)
+    return {
+      name: type === 'map' ? entryName(name, 'x-name') : name,
+      type: type === 'number' ? 'number' : 'text',
+      about: described.about,
+      ...(described.unit === undefined ? {} : { unit: described.unit }),
+      aliases: Object.keys(nameAliases).filter((alias) => nameAliases[alias] === name),
+      outboundOnly,
+      records,
+    }
+  })
 
 /** Every name that an expression of a traffic policy may use. */
 export const policyNames: readonly PolicyName[] = [
-  ...Object.entries(inboundNames),
-  ...Object.entries(outboundNames),
-].map(policyNameOf)
+  ...policyNamesOf(inboundNames, false, recordTypes),
+  ...recordTypes.flatMap((type) => policyNamesOf(namesByType[type].inbound, false, [type])),
+  ...recordTypes.flatMap((type) => policyNamesOf(namesByType[type].outbound, true, [type])),
+  ...policyNamesOf(outboundNames, true, recordTypes),
+]

@@ -3,7 +3,7 @@
 /** Absent members of a record may be left out or null. */
 type Optional<T> = T | null | undefined
 
-export interface Connection {
+interface Connection {
   /** A valid address in its one spelling. */
   readonly client_ip: string
   readonly client_port?: Optional<number>

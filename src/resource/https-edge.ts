@@ -8,6 +8,7 @@ import { hostportClaims, hostports, hostportTaken } from './fields/hostport.js'
 import { idSchema } from './fields/id-schema.js'
 import { reference } from './fields/reference-fields.js'
 import { checkReserved } from './fields/tcp-address.js'
+import { checkTrafficPolicies, trafficPoliciesModule } from './fields/traffic-policies.js'
 
 const match = ruled(boundedBytes(1024, 'The path, or the path prefix in whole segments.'), (path) => {
   if (!path.startsWith('/')) return 'a path that begins with "/" is needed'
@@ -31,6 +32,15 @@ export const httpsEdgeRoute = defineResource({
     match: '/docs',
     backend: { backend_id: exampleId('bkdtg_') },
     ip_restriction: { ip_policy_ids: [exampleId('ipp_')] },
+    policies: {
+      inbound: [
+        {
+          name: 'only with a key',
+          expressions: ["http.request.headers['x-api-key'] == null"],
+          actions: [{ type: 'deny' }],
+        },
+      ],
+    },
   },
   operations: ['create', 'get', 'update', 'delete'],
   audit: 'https_edge_route',
@@ -45,8 +55,10 @@ export const httpsEdgeRoute = defineResource({
     match: required(match),
     backend: backendModule,
     ip_restriction: ipRestrictionModule,
+    policies: trafficPoliciesModule,
   },
   check(route, _previous, lookups) {
+    checkTrafficPolicies('https_edge_route', route.policies, lookups.nameInBody)
     for (const other of lookups.children('https_edge_route', String(route.edge_id))) {
       if (other.id === route.id || other['match_type'] !== route.match_type) continue
       if (sameMatch(other['match_type'], other['match']) !== sameMatch(route.match_type, route.match))
@@ -64,11 +76,26 @@ export const httpsEdge = defineResource({
   path: '/edges/https',
   listName: 'https_edges',
   title: 'HTTPS edge',
-  about: 'Hostports that accept HTTPS requests, with routes by path.',
-  example: { description: 'the website', hostports: ['www.example.com:443'] },
+  about: 'Hostports that accept HTTPS requests, what is done with those, and routes by path.',
+  example: {
+    description: 'the website',
+    hostports: ['www.example.com:443'],
+    policies: {
+      inbound: [
+        {
+          name: 'no scanners',
+          expressions: ["http.request.url.path.startsWith('/wp-')"],
+          actions: [{ type: 'deny' }],
+        },
+      ],
+    },
+  },
   audit: 'https_edge',
-  fields: { ...described, hostports },
+  fields: { ...described, hostports, policies: trafficPoliciesModule },
   claims: hostportClaims,
   takenMessage: hostportTaken,
-  check: checkReserved,
+  check(edge, previous, lookups) {
+    checkReserved(edge, previous, lookups)
+    checkTrafficPolicies('https_edge', edge.policies, lookups.nameInBody)
+  },
 })

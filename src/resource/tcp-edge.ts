@@ -40,6 +40,6 @@ export const tcpEdge = defineResource({
   takenMessage: hostportTaken,
   check(edge, previous, lookups) {
     checkReserved(edge, previous, lookups)
-    if (edge.policies !== null) checkTrafficPolicies(edge.policies, lookups.nameInBody)
+    checkTrafficPolicies('tcp_edge', edge.policies, lookups.nameInBody)
   },
 })

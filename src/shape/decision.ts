@@ -47,8 +47,13 @@ const explainedGroup = objectOf(
 
 const direction = oneOf(['inbound', 'outbound'])
 
+const source = Type.String({
+  description: 'The module that has it, by the edge or route: `policies of edghts_…`.',
+})
+
 const explainedPolicy = objectOf(
   {
+    source,
     policy: Type.String({ description: 'Its name, else its place, such as `inbound[2]`.' }),
     direction,
     applied: Type.Boolean(),
@@ -105,7 +110,7 @@ export const explanationSchema = objectOf(
   {
     ip_policies: Type.Array(explainedGroup),
     policies: Type.Array(explainedPolicy, { description: 'Traffic policies that were evaluated, in order.' }),
-    policies_not_reached: Type.Array(objectOf({ policy: Type.String(), direction, reason }), {
+    policies_not_reached: Type.Array(objectOf({ source, policy: Type.String(), direction, reason }), {
       description: 'Traffic policies that were not evaluated.',
     }),
     decided_by: decidedBy,

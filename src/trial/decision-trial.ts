@@ -64,9 +64,9 @@ class Frequent {
   }
 }
 
-/** The names that the drafted policies of an edge use; none if the draft is of something else. */
-export interface NamesOfEdge {
-  readonly edgeId: string | undefined
+/** The names that the drafted policies of an edge or a route use; none if the draft is of something else. */
+export interface NamesOfDraft {
+  readonly ownerId: string | undefined
   readonly counts: NameCounts<PolicyContext>
 }
 
@@ -75,7 +75,7 @@ export class DecisionTrial implements Examiner {
   readonly #after: Side
   readonly #geo: GeoLookup
   readonly #budget = new StepBudget()
-  readonly #names: NamesOfEdge
+  readonly #names: NamesOfDraft
   readonly #matrix = emptyMatrix()
   readonly #clients = new Frequent()
   readonly #countries = new Frequent()
@@ -84,8 +84,8 @@ export class DecisionTrial implements Examiner {
   /** Client, edge and decisions of the examples. */
   readonly #shown = new Set<string>()
 
-  /** `names`: those of the drafted policies of an edge. */
-  constructor(before: PolicySet, after: PolicySet, geo: GeoLookup, names: NamesOfEdge) {
+  /** `names`: those of the drafted policies. */
+  constructor(before: PolicySet, after: PolicySet, geo: GeoLookup, names: NamesOfDraft) {
     this.#before = new Side(before)
     this.#after = new Side(after)
     this.#geo = geo
@@ -93,13 +93,14 @@ export class DecisionTrial implements Examiner {
   }
 
   add({ record, endpoint }: OwnRecord, storedAtMs: number): void {
-    const context = new PolicyContext(record.conn, endpoint.edgeId, this.#geo)
+    const context = new PolicyContext(record, endpoint.edgeId, this.#geo)
     const drafted = this.#draftedEndpoint(record, endpoint)
     const before = this.#judge(this.#before, endpoint, context)
     const after = this.#judge(this.#after, drafted, context)
     this.#before.count(before)
     this.#after.count(after)
-    if (endpoint.edgeId === this.#names.edgeId) this.#names.counts.add(context)
+    const { ownerId, counts } = this.#names
+    if (endpoint.edgeId === ownerId || endpoint.routeId === ownerId) counts.add(context)
     this.#matrix[before.decision][after.decision] += 1
     if (before.decision === after.decision) return
     this.#clients.add(record.conn.client_ip)
@@ -128,7 +129,7 @@ export class DecisionTrial implements Examiner {
   }
 
   #explained({ policySet }: Side, record: TrafficRecord, endpoint: Endpoint): TrialExample['before'] {
-    const context = new PolicyContext(record.conn, endpoint.edgeId, this.#geo)
+    const context = new PolicyContext(record, endpoint.edgeId, this.#geo)
     const trace = new ExplanationTrace(policySet, context.client, trialExplainedRulesMax)
     this.#budget.reset()
     const verdict = evaluate(policySet, endpoint, context, this.#budget, 'closed', trace)

@@ -68,7 +68,7 @@ export class EventTrial implements Examiner {
   add({ record, endpoint }: OwnRecord, storedAtMs: number): void {
     this.#records += 1
     this.#budget.reset()
-    const context = new PolicyContext(record.conn, endpoint.edgeId, this.#geo)
+    const context = new PolicyContext(record, endpoint.edgeId, this.#geo)
     const verdict = evaluate(this.#policySet, endpoint, context, this.#budget, 'closed')
     const judgement = new Judgement(record, endpoint, context, verdict, this.#policySet)
     const { events, filtered, failed } = produce(this.#of.sources, judgement, this.#budget)

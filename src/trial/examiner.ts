@@ -7,10 +7,10 @@ import { namesIn } from '../expr/expression.js'
 import { buildSubscriptionSet } from '../produce/subscriptions.js'
 import type { GeoDatabases } from '../record/geo.js'
 import { missingNames } from '../record/missing-names.js'
-import { outboundScope } from '../record/policy-scope.js'
 import { eventSubscription } from '../resource/event-subscription.js'
+import { type PolicyKind, policyScopesOf } from '../resource/fields/traffic-policies.js'
 import type { DeclaredRow } from '../resource/registry.js'
-import { DecisionTrial, type NamesOfEdge } from './decision-trial.js'
+import { DecisionTrial, type NamesOfDraft } from './decision-trial.js'
 import { AccountConfiguration, type Draft, DraftedConfiguration } from './draft-configuration.js'
 import { EventTrial, type TriedSource } from './event-trial.js'
 import { NameCounts } from './name-counts.js'
@@ -44,15 +44,17 @@ export async function openExaminer(options: ExaminerOptions): Promise<OpenedExam
   return { policySet, examiner: new DecisionTrial(policySet, drafted, geo, namesOfDraft(draft, geo)) }
 }
 
-function namesOfDraft({ rows }: Draft, { members }: GeoDatabases): NamesOfEdge {
-  const edge = rows.find(({ kind }) => kind === 'tcp_edge')?.row as DeclaredRow<'tcp_edge'> | undefined
-  const { inbound = [], outbound = [] } = edge?.policies ?? {}
+function namesOfDraft({ rows }: Draft, { members }: GeoDatabases): NamesOfDraft {
+  const drafted = rows.find(({ kind }) => Object.hasOwn(policyScopesOf, kind))
+  const { inbound = [], outbound = [] } = (drafted?.row as Row | undefined)?.policies ?? {}
   const used = [...inbound, ...outbound].flatMap(({ expressions }) =>
     // The outbound scope has the names of inbound policies, too, and reads them in the same way.
-    expressions.flatMap((text) => namesIn(text, outboundScope)),
+    expressions.flatMap((text) => namesIn(text, policyScopesOf[drafted!.kind as PolicyKind].outbound)),
   )
-  return { edgeId: edge?.id, counts: new NameCounts(used, missingNames(members)) }
+  return { ownerId: drafted?.row.id, counts: new NameCounts(used, missingNames(members)) }
 }
+
+type Row = Partial<DeclaredRow<PolicyKind>>
 
 async function eventTrial(
   { accountId, draft, geo, eventKinds }: ExaminerOptions,

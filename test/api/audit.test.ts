@@ -133,19 +133,29 @@ t.test('audit events', async (t) => {
 
   t.test('each change of a module is one of its edge', async (t) => {
     const inbound = [{ name: 'nobody', expressions: [], actions: [{ type: 'deny' as const, config: null }] }]
-    const { id } = await me.tcpEdge.create({})
-    const audits = await api.auditsOf(me.accountId, async () => {
-      await me.tcpEdge.policies.put(id, { inbound })
-      await me.tcpEdge.policies.put(id, { inbound })
-      await me.tcpEdge.policies.delete(id)
-    })
-    t.strictSame(
-      audits.map(({ event_type, object }) => [event_type, object.id, object.policies]),
-      [
-        ['tcp_edge_updated.v0', id, { enabled: true, inbound, outbound: [] }],
-        ['tcp_edge_updated.v0', id, null],
-      ],
-    )
+    const routes = me.httpsEdgeRoute.under(https.id)
+    const { id: tcp } = await me.tcpEdge.create({})
+    const { id: edge } = await me.httpsEdge.create({})
+    const { id: route } = await routes.create({ match_type: 'path_prefix', match: '/audited' })
+    const owners = [
+      ['tcp_edge', me.tcpEdge.policies, tcp],
+      ['https_edge', me.httpsEdge.policies, edge],
+      ['https_edge_route', routes.policies, route],
+    ] as const
+    for (const [kind, policies, id] of owners) {
+      const audits = await api.auditsOf(me.accountId, async () => {
+        await policies.put(id, { inbound })
+        await policies.put(id, { inbound })
+        await policies.delete(id)
+      })
+      t.strictSame(
+        audits.map(({ event_type, object }) => [event_type, object.id, object.policies]),
+        [
+          [`${kind}_updated.v0`, id, { enabled: true, inbound, outbound: [] }],
+          [`${kind}_updated.v0`, id, null],
+        ],
+      )
+    }
   })
 
   t.test(

@@ -34,7 +34,21 @@ const configuration = new TestConfiguration('ac_1', 'ac_2')
       outbound: [],
     },
   })
-  .httpsEdge('edghts_1', ['www.example:443'])
+  .httpsEdge('edghts_1', ['www.example:443'], 'ac_1', {
+    enabled: true,
+    inbound: [
+      { name: 'scanner', expressions: ["http.request.headers['x-scan'] != null"], actions: [deny] },
+      { name: 'puts', expressions: ["http.request.method == 'PUT'"], actions: [deny] },
+      {
+        name: 'credentials',
+        expressions: [
+          "http.request.headers['weir-key'] != null || http.request.headers['authorization'].contains('weir_')",
+        ],
+        actions: [deny],
+      },
+    ],
+    outbound: [],
+  })
   .route('edghtsrt_1', {
     edge_id: 'edghts_1',
     match_type: 'path_prefix',
@@ -147,7 +161,9 @@ const http = fc.record(
     edge_id: fc.constantFrom('edghts_1', 'edgtcp_1', 'edghts_9'),
     account_id: fc.constant('ac_1'),
     explain: fc.boolean(),
-    http: path.map((each) => ({ request: { method: 'GET', url: { path: each } } })),
+    http: fc
+      .record({ path, method: fc.constantFrom('GET', 'PUT'), scan: fc.constantFrom({}, { 'X-Scan': ['1'] }) })
+      .map(({ path, method, scan }) => ({ request: { method, url: { path }, headers: scan } })),
   },
   { requiredKeys: ['type', 'conn'] },
 )
@@ -282,6 +298,27 @@ t.test('requests of trusted proxies', async (t) => {
     'traffic_policy;id="edgtcp_1";name="h%C3%B6he%20%22ports%22"',
     'names are encoded',
   )
+})
+
+t.test('policies see the headers that a proxy passes on, and never the key of Weir', async (t) => {
+  const { url } = await openPort(t, ['127.0.0.1'])
+  const bearer = { authorization: 'Bearer weir_decide' }
+  const denied = (name: string) => `traffic_policy;id="edghts_1";name="${name}"`
+  const cases: [name: string, headers: Headers, decidedBy: string][] = [
+    ['a header', { ...withKey, 'X-Scan': '1' }, denied('scanner')],
+    ['the method', { ...withKey, 'x-forwarded-method': 'PUT' }, denied('puts')],
+    ['the key in its own header', withKey, 'none'],
+    ['the key as Authorization', bearer, 'none'],
+    ['a key of the client, which is not the one that asks', { ...withKey, ...bearer }, denied('credentials')],
+  ]
+  for (const [name, headers, decidedBy] of cases) {
+    const answer = await send('GET', `${url}/decide/auth_request`, {
+      ...forwarded('203.0.113.7'),
+      ...headers,
+    })
+    t.equal(answer.headers['weir-decided-by'], decidedBy, name)
+    t.equal(answer.status, decidedBy === 'none' ? 204 : 403, name)
+  }
 })
 
 t.test('requests that are refused', async (t) => {

@@ -21,6 +21,8 @@ t.test('names without a value in this deployment', async (t) => {
   const deny = { actions: [{ type: 'deny' }] }
   const edge = await caller.tcpEdge.create({})
   const path = `/edges/tcp/${edge.id}`
+  const web = await caller.httpsEdge.create({})
+  const route = await caller.httpsEdgeRoute.under(web.id).create({ match_type: 'exact_path', match: '/' })
 
   await t.test('the reference of fields marks them', async (t) => {
     const { body } = await raw.send('GET', '/fields')
@@ -51,6 +53,13 @@ t.test('names without a value in this deployment', async (t) => {
     },
     { name: 'a module', method: 'PUT', path: `${path}/policies`, body: policies },
     { name: 'an edge', method: 'POST', path: '/edges/tcp', body: { policies } },
+    { name: 'an HTTPS edge', method: 'POST', path: '/edges/https', body: { policies } },
+    {
+      name: 'a route',
+      method: 'PUT',
+      path: `/edges/https/${web.id}/routes/${route.id}/policies`,
+      body: policies,
+    },
     { name: 'a change of an edge that has them', method: 'PATCH', path, body: { description: 'x' } },
     {
       name: 'a source',

@@ -49,7 +49,12 @@ const kinds = (named: Named) => {
         },
       },
     },
-    { path: '/edges/https', list: 'https_edges', body: {}, shown: { hostports: null, routes: [] } },
+    {
+      path: '/edges/https',
+      list: 'https_edges',
+      body: {},
+      shown: { hostports: null, policies: null, routes: [] },
+    },
     {
       path: routes,
       body: { match_type: 'path_prefix', match: '/a', backend: { backend_id: named.backend } },
@@ -59,6 +64,7 @@ const kinds = (named: Named) => {
         match: '/a',
         backend,
         ip_restriction: null,
+        policies: null,
       },
     },
     {
@@ -234,6 +240,52 @@ t.test('resources', async (t) => {
     t.strictSame(await me.tcpEdge.policies.put(id, {}), { enabled: true, inbound: [], outbound: [] })
   })
 
+  t.test('traffic policies of an HTTPS edge and of its routes', async (t) => {
+    const { id } = await me.httpsEdge.create({})
+    const routes = me.httpsEdgeRoute.under(id)
+    const route = await routes.create({ match_type: 'exact_path', match: '/' })
+    const inbound = [
+      {
+        name: 'a key',
+        expressions: ["http.request.headers['X-Key'] == null"],
+        actions: [{ type: 'deny' as const, config: null }],
+      },
+    ]
+    const outbound = [{ expressions: ['http.response.status_code >= 500'], actions: [log('metadata')] }]
+    const whole = { enabled: true, inbound, outbound }
+    for (const { policies, id: owner } of [
+      { policies: me.httpsEdge.policies, id },
+      { policies: routes.policies, id: route.id },
+    ]) {
+      await refused(404, policies.get(owner))
+      t.strictSame(await policies.put(owner, { inbound, outbound }), whole)
+      t.strictSame(await policies.get(owner), whole)
+      const bytes = { outbound: [{ expressions: ['conn.bytes_out > 5'], actions: [log('metadata')] }] }
+      t.match(
+        await refused(400, policies.put(owner, bytes)),
+        /conn\.bytes_out is known of TCP connections only/,
+      )
+      const early = {
+        inbound: [{ expressions: ['http.response.status_code > 499'], actions: [log('metadata')] }],
+      }
+      t.match(await refused(400, policies.put(owner, early)), /when the request is complete/)
+    }
+    const edge = await me.httpsEdge.get(id)
+    t.strictSame([edge.policies, edge.routes[0]?.policies], [whole, whole])
+    const tcp = { inbound: [{ expressions: ["http.request.method == 'get'"], actions: [log('metadata')] }] }
+    t.match(await refused(400, me.tcpEdge.create({ policies: tcp })), /known of HTTP requests only/)
+    await routes.policies.delete(route.id)
+    t.equal((await routes.get(route.id)).policies, null)
+    const filtered = await all(me.httpsEdge.list({ filter: 'policies.enabled' }))
+    t.same(
+      filtered.map((each) => each.id),
+      [id],
+    )
+    await me.httpsEdge.update(id, { policies: {} })
+    t.strictSame((await me.httpsEdge.get(id)).policies, { enabled: true, inbound: [], outbound: [] })
+    await me.httpsEdge.delete(id)
+  })
+
   t.test('routes are shown in their edge and deleted with it', async (t) => {
     const edge = await me.httpsEdge.create({ hostports: ['routes.example:443'] })
     const routes = me.httpsEdgeRoute.under(edge.id)
@@ -368,4 +420,4 @@ t.test('resources', async (t) => {
   })
 })
 
-const log = (key: string) => ({ type: 'log', config: { [key]: { Message: 'hello' } } })
+const log = (key: string) => ({ type: 'log' as const, config: { [key]: { Message: 'hello' } } })

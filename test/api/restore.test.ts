@@ -56,9 +56,12 @@ t.test('restoring', async (t) => {
 
   t.test('deleted ones come back under their id, the parent first', async (t) => {
     const me = await api.account()
-    const edge = await me.httpsEdge.create({ hostports: ['back.example:443'] })
+    const policies = {
+      inbound: [{ expressions: ["http.request.method != 'get'"], actions: [{ type: 'deny' as const }] }],
+    }
+    const edge = await me.httpsEdge.create({ hostports: ['back.example:443'], policies })
     const routes = me.httpsEdgeRoute.under(edge.id)
-    const route = await routes.create({ match_type: 'exact_path', match: '/' })
+    const route = await routes.create({ match_type: 'exact_path', match: '/', policies })
     await me.httpsEdge.delete(edge.id)
     const path = `/edges/https/${edge.id}`
     const [deleted, made] = await versionsOf(me, path)

@@ -19,6 +19,16 @@ const ended = async (client: Caller, id: string) => {
 
 const denyAll = { inbound: [{ name: 'nobody', expressions: [], actions: [{ type: 'deny' as const }] }] }
 
+const denyGets = {
+  inbound: [
+    {
+      name: 'no key',
+      expressions: ["http.request.headers['x-key'] == null"],
+      actions: [{ type: 'deny' as const }],
+    },
+  ],
+}
+
 t.test('drafts of two accounts', async (t) => {
   const store = await openTestStore(t)
   const api = await store.api()
@@ -101,6 +111,28 @@ t.test('drafts of two accounts', async (t) => {
         want: { decisions: { changed: 1, edges: [{ value: web.id, records: 1 }] } },
       },
       {
+        name: 'the policies of an HTTPS edge',
+        trial: () => mine.httpsEdge.policies.try(web.id, denyGets),
+        want: {
+          decisions: {
+            changed: 1,
+            names: [{ name: "http.request.headers['x-key']", records: 1, with_value: 0 }],
+            examples: [{ record_id: 'h1', after: { explanation: { decided_by: { id: web.id } } } }],
+          },
+        },
+      },
+      {
+        name: 'the policies of a route',
+        trial: () => mine.httpsEdgeRoute.under(web.id).policies.try(route.id, denyGets),
+        want: {
+          decisions: {
+            changed: 1,
+            names: [{ records: 1 }],
+            examples: [{ after: { explanation: { decided_by: { id: route.id, name: 'no key' } } } }],
+          },
+        },
+      },
+      {
         name: 'a restriction',
         trial: () => mine.tryRestriction(restriction.id, { enforced: true }),
         want: { decisions: { changed: 1, warnings: { before: 2, after: 0 } } },
@@ -128,9 +160,16 @@ t.test('drafts of two accounts', async (t) => {
 
   await t.test('a draft is refused as its write is', async (t) => {
     const broken = { inbound: [{ expressions: ['conn.x == 1'], actions: [{ type: 'deny' as const }] }] }
+    const brokenRequest = {
+      inbound: [{ expressions: ['conn.bytes_in == 1'], actions: [{ type: 'log' as const }] }],
+    }
     const foreignIds = { ip_policy_ids: [foreignPolicy.id] }
     const cases = [
       [() => mine.tcpEdge.policies.try(edge.id, broken), () => mine.tcpEdge.policies.put(edge.id, broken)],
+      [
+        () => mine.httpsEdge.policies.try(web.id, brokenRequest),
+        () => mine.httpsEdge.policies.put(web.id, brokenRequest),
+      ],
       [
         () => mine.tcpEdge.ip_restriction.try(edge.id, foreignIds),
         () => mine.tcpEdge.ip_restriction.put(edge.id, foreignIds),

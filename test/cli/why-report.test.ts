@@ -46,6 +46,7 @@ const blocked: Decision = {
     ],
     policies: [
       {
+        source: 'policies of edgtcp_1',
         policy: 'office',
         direction: 'inbound',
         applied: false,
@@ -57,7 +58,14 @@ const blocked: Decision = {
         actions: ['deny'],
       },
     ],
-    policies_not_reached: [{ policy: 'outbound[0]', direction: 'outbound', reason: 'It was blocked.' }],
+    policies_not_reached: [
+      {
+        source: 'policies of edgtcp_1',
+        policy: 'outbound[0]',
+        direction: 'outbound',
+        reason: 'It was blocked.',
+      },
+    ],
     decided_by: {
       type: 'ip_restriction',
       id: 'edgtcp_1',

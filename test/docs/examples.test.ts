@@ -8,7 +8,7 @@ import { pluralOf } from '../../src/core/text/plural.js'
 import { readAuditIn } from '../../src/event/audit-in.js'
 import { checkSource } from '../../src/event/check-source.js'
 import { checkExpression } from '../../src/expr/expression.js'
-import { outboundScope } from '../../src/record/policy-scope.js'
+import { policyScopes } from '../../src/record/policy-scope.js'
 import { parseRecord } from '../../src/record/record.js'
 import { resources } from '../../src/resource/registry.js'
 import { shapeLogTables } from '../../src/store/logs/log-tables.js'
@@ -81,7 +81,10 @@ t.test('expressions of policies', (t) => {
   const [examples = ''] = blocks(sectionOf(policies, 'Expressions'), '')
   const lines = examples.trim().split('\n')
   t.ok(lines.length >= 3)
-  for (const line of lines) t.equal(checkExpression<never>(line, outboundScope), undefined, line)
+  for (const line of lines) {
+    const { outbound } = policyScopes[/http\.|tls\./.test(line) ? 'http_request' : 'tcp_connection']
+    t.equal(checkExpression<never>(line, outbound), undefined, line)
+  }
   t.end()
 })
 

@@ -8,7 +8,7 @@ import { destinationTable, withTables } from '../../src/event/field-tables.js'
 import { checkExpression } from '../../src/expr/expression.js'
 import { expressionFunctions } from '../../src/expr/functions.js'
 import { complaintAboutRecord } from '../../src/record/check.js'
-import { outboundScope } from '../../src/record/policy-scope.js'
+import { policyScopes } from '../../src/record/policy-scope.js'
 import { recordFields } from '../../src/record/record-fields.js'
 import { recordSchemas } from '../../src/record/record-schemas.js'
 import { recordTypes } from '../../src/record/traffic-record.js'
@@ -60,16 +60,22 @@ t.test('the table of destination kinds comes from their declarations', (t) => {
 
 t.test('every name and function of expressions is described', (t) => {
   const { names, functions } = reference.expressions
-  t.strictSame(
-    names.flatMap(({ name, aliases }) => [name, ...aliases]).toSorted(),
-    [...outboundScope.names.keys()].toSorted(),
-  )
+  for (const type of recordTypes) {
+    const { names: known } = policyScopes[type].outbound
+    t.strictSame(
+      names
+        .filter(({ records }) => records.includes(type))
+        .flatMap(({ name, aliases }) => [name.replace("['x-name']", ''), ...aliases])
+        .toSorted(),
+      [...known.keys()].toSorted(),
+    )
+  }
   t.strictSame(
     functions.map(({ name }) => name),
     [...expressionFunctions.keys()],
   )
   for (const { name, example } of functions) {
-    t.equal(checkExpression<never>(example, outboundScope), undefined, example)
+    t.equal(checkExpression<never>(example, policyScopes.tcp_connection.outbound), undefined, example)
     t.ok(example.includes(name), example)
   }
   t.end()

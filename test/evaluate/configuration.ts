@@ -60,8 +60,13 @@ export class TestConfiguration implements ConfigurationSource {
     return this.#put('tcp_edge', id, edge)
   }
 
-  httpsEdge(id: string, hostports: string[] = [], account_id = 'ac_1'): this {
-    return this.#put('https_edge', id, { account_id, hostports })
+  httpsEdge(
+    id: string,
+    hostports: string[] = [],
+    account_id = 'ac_1',
+    policies: DeclaredRow<'https_edge'>['policies'] = null,
+  ): this {
+    return this.#put('https_edge', id, { account_id, hostports, policies })
   }
 
   route(id: string, route: Given<'https_edge_route'>): this {

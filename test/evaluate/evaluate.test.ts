@@ -31,7 +31,7 @@ async function verdictOn({ configuration, conn, phase = 'closed', geo = noGeo, s
   return evaluate(
     policySet,
     found.value,
-    new PolicyContext(record.conn, 'edge', geo),
+    new PolicyContext(record, 'edge', geo),
     new StepBudget(steps),
     phase,
   )
@@ -323,7 +323,7 @@ t.test('traffic policies', async (t) => {
     })
     const conn = { client_ip: '198.51.100.7', server_port: 22, bytes_in: 7 }
     const verdict = await verdictOn({ configuration, conn, ...(phase === undefined ? {} : { phase }) })
-    t.same([verdict.decision, verdict.policy, says(verdict.logs)], want, name)
+    t.same([verdict.decision, verdict.policy?.label ?? null, says(verdict.logs)], want, name)
   }
 })
 
@@ -362,7 +362,7 @@ t.test('expressions without a result do not match and are reported', async (t) =
     t.same([verdict.decision, says(verdict.logs)], ['allow', ['still here']], name)
     t.equal(verdict.failures.length, 1, name)
     const { policy: failed, msg } = verdict.failures[0]!
-    t.same([failed.label, failed.edgeId], ['broken', 'edge'], name)
+    t.same([failed.label, failed.ownerId], ['broken', 'edge'], name)
     t.ok(msg.includes(part), `${name}: ${msg}`)
   }
 })

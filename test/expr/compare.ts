@@ -3,16 +3,19 @@ import { isDeepStrictEqual } from 'node:util'
 import { StepBudget } from '../../src/expr/budget.js'
 import { type CompiledExpression, compileClosures, compileExpression } from '../../src/expr/expression.js'
 import { defineScope } from '../../src/expr/scope.js'
-import { Generator, names } from './generator.js'
+import { Generator, mapName, names } from './generator.js'
 import { compileAmongOthers } from './instruction.js'
 import { compileReference } from './reference.js'
 
 type Context = Record<string, unknown>
 
 const generatedScope = defineScope<Context>({
-  names: Object.fromEntries(
-    names.map((name) => [name, { type: 'any' as const, read: (context) => context[name] }]),
-  ),
+  names: {
+    ...Object.fromEntries(
+      names.map((name) => [name, { type: 'any' as const, read: (context: Context) => context[name] }]),
+    ),
+    [mapName]: { type: 'map', read: (context, key = '') => (context[mapName] as Context)[key] },
+  },
 })
 
 /** The result of a comparison. `stricter` and `looser` count by kind. */

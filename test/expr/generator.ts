@@ -35,6 +35,11 @@ export const names = [
   ],
 ] as const
 
+/** A name of the type `map`, its keys and its texts. */
+export const mapName = 'h'
+const mapKeys = ['k', 'x', 'y', 'host']
+const mapTexts = ['', 'a', 'hello', '1', '10.1.2.3', '::1']
+
 const texts = ["'a'", "'p'", '"q"', "''", "'x'", "'y'", "'1'", "'k'", "'hello'", "'a\\'b'", "'0'", "'length'"]
 const addresses = ["'10.1.2.3'", "'::1'", "'10.0.0.0/8'", "'2001:db8::/32'"]
 const numbers = ['0', '1', '2', '3', '1.5', '-1', '10', '-0']
@@ -114,8 +119,22 @@ export class Generator {
       () => `{${this.#many(0, 2, () => `${this.pick(['k', 'x', 'y'])}: ${inner()}`).join(', ')}}`,
       () => `${this.pick(names)}[${this.expression(depth - 1, true)}]${this.#behindFilter(depth)}`,
       () => this.call(depth - 1, inFilter),
+      () => this.#entry(),
     ]
     return (depth <= 0 ? this.pick(kinds.slice(0, 4)) : this.pick(kinds))()
+  }
+
+  /** A text of the map, in one of the ways to write it, or nearly so. */
+  #entry(): string {
+    const key = this.pick([...mapKeys, 'missing'])
+    return this.pick([
+      () => `${mapName}['${key}']`,
+      () => `${mapName}["${key}"]`,
+      () => `${mapName}.${key}`,
+      () => `${mapName}['${key}'].length`,
+      () => `${mapName}[${this.pick(names)}]`,
+      () => mapName,
+    ])()
   }
 
   /** A call in one of the three ways to write it. */
@@ -136,7 +155,12 @@ export class Generator {
 
   context(): Record<string, unknown> {
     const present = names.filter((name) => name !== 'missing' && this.chance(0.85))
-    return Object.fromEntries(present.map((name) => [name, this.#valueOf(name)]))
+    return {
+      ...Object.fromEntries(present.map((name) => [name, this.#valueOf(name)])),
+      [mapName]: Object.fromEntries(
+        mapKeys.filter(() => this.chance(0.7)).map((key) => [key, this.pick(mapTexts)]),
+      ),
+    }
   }
 
   #name(inFilter: boolean): string {

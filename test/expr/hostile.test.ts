@@ -11,7 +11,9 @@ import { exprStringBytesMax } from '../../src/expr/values.js'
 type Context = Readonly<Record<string, unknown>>
 
 const any = (key: string) => ({ type: 'any' as const, read: (context: Context) => context[key] })
-const scope = defineScope<Context>({ names: { a: any('a'), list: any('list'), text: any('text') } })
+const scope = defineScope<Context>({
+  names: { a: any('a'), list: any('list'), text: any('text'), map: { type: 'map', read: (_, key) => key } },
+})
 
 const refusals: readonly { name: string; text: unknown; want: ProblemReason }[] = [
   { name: 'no value', text: undefined, want: 'not_text' },
@@ -46,6 +48,12 @@ const refusals: readonly { name: string; text: unknown; want: ProblemReason }[] 
   { name: 'a function of a long name', text: `${'f'.repeat(16_000)}(1)`, want: 'unknown_function' },
   { name: 'a pattern of repetitions', text: "matches(text, '(x{1000}){1000}')", want: 'bad_literal' },
   { name: 'a pattern of many letters', text: `matches(text, '${'x'.repeat(2000)}')`, want: 'bad_literal' },
+  { name: 'a map without a key', text: 'map', want: 'unknown_name' },
+  { name: 'a key of a map that is not spelled out', text: 'map[text]', want: 'unknown_name' },
+  { name: 'a key of a map that is put together', text: "map['a' + 'b']", want: 'unknown_name' },
+  { name: 'a place in a map', text: 'map[0]', want: 'unknown_name' },
+  { name: 'a filter of a map', text: 'map[.a]', want: 'unknown_name' },
+  { name: 'a member of a text of a map', text: 'map.a.b', want: 'unknown_name' },
   {
     name: 'many patterns',
     text: `matches(text, 'x')${" && matches(text, 'x')".repeat(20)}`,

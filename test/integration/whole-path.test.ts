@@ -51,8 +51,23 @@ t.test('records from NATS arrive as events at each destination', async (t) => {
       ],
     },
   })
+  const web = await api.httpsEdge.create({ hostports: ['www.example.com:443'] })
+  await api.httpsEdgeRoute.under(web.id).create({
+    match_type: 'path_prefix',
+    match: '/admin',
+    policies: {
+      inbound: [
+        {
+          name: 'a key',
+          expressions: ["http.request.headers['x-key'] == null"],
+          actions: [{ type: 'deny' }],
+        },
+      ],
+    },
+  })
   await api.eventSubscription.create({
     sources: [
+      { type: 'http_request_complete.v0', fields: ['record_id', 'decision'] },
       { type: 'tcp_connection_closed.v0', fields: ['conn.client_ip', 'ip_policy.decision'] },
       { type: 'log.v0' },
       { type: 'ip_policy_created.v0' },
@@ -68,9 +83,23 @@ t.test('records from NATS arrive as events at each destination', async (t) => {
       type: 'tcp_connection',
       conn: { client_ip, server_name: 'ssh.example.com', server_port: 22, bytes_in: 7 },
     })
+  const request = (record_id: string, headers: object): string =>
+    JSON.stringify({
+      record_id,
+      type: 'http_request',
+      conn: { client_ip: '203.0.113.9', server_name: 'www.example.com', server_port: 443 },
+      http: { request: { url: { path: '/admin/' }, headers } },
+    })
+  const requests = [request('h1', {}), request('h2', { 'X-Key': ['1'] })]
   await nats.publish(
     'weir.records.eu.node-1',
-    [record('r1', '203.0.113.9'), record('r2', '198.51.100.1'), 'not json'].join('\n'),
+    [record('r1', '203.0.113.9'), record('r2', '198.51.100.1'), 'not json', ...requests].join('\n'),
+  )
+  const answers = await Promise.all(requests.map((each) => nats.request('weir.decide', each, 2_000)))
+  t.match(
+    answers.map((bytes) => JSON.parse(Buffer.from(bytes).toString())),
+    [{ decision: 'deny', policy: 'a key' }, { decision: 'allow' }],
+    'requests are judged by their headers',
   )
   const question = JSON.stringify({ ...JSON.parse(record('r3', '198.51.100.1')), explain: true })
   const decision = JSON.parse(Buffer.from(await nats.request('weir.decide', question, 2_000)).toString())
@@ -102,8 +131,8 @@ t.test('records from NATS arrive as events at each destination', async (t) => {
   const unexplained = { ...decision, warnings: [], revision: 0 }
   t.strictSame({ ...((await overHttp!.json()) as object), revision: 0 }, unexplained)
   await until(
-    'five events at the stream',
-    async () => (await emulator.client.counts({ service: 'kinesis', name: 'events' })).events >= 5,
+    'seven events at the stream',
+    async () => (await emulator.client.counts({ service: 'kinesis', name: 'events' })).events >= 7,
   )
   const events: Record<string, never>[] = []
   for await (const { data } of emulator.client.received({ service: 'kinesis', name: 'events' }))
@@ -114,14 +143,18 @@ t.test('records from NATS arrive as events at each destination', async (t) => {
     { conn: { client_ip: '203.0.113.9' }, ip_policy: { decision: 'allow' } },
     { conn: { client_ip: '198.51.100.1' }, ip_policy: { decision: 'block' } },
   ])
+  t.strictSame(byType('http_request_complete.v0'), [
+    { record_id: 'h1', decision: 'deny' },
+    { record_id: 'h2', decision: 'allow' },
+  ])
   t.strictSame(byType('log.v0'), [{ metadata: { Message: 'hello' } }])
   t.strictSame(byType('ip_policy_created.v0'), [{ ...audited }])
   await until('the books balance', async () => {
     const { counts, backlog } = await api.deliveryStatus(destination.id)
-    return counts.produced === 4 && counts.delivered === 4 && backlog.events === 0
+    return counts.produced === 6 && counts.delivered === 6 && backlog.events === 0
   })
   const metrics = await metricsOf(weir.url)
-  t.equal((await counted('records_in')) - before.records, 3)
+  t.equal((await counted('records_in')) - before.records, 5)
   t.equal((await counted('records_bad')) - before.bad, 1)
   const named = `destination="${destination.id}",target="kinesis"`
   t.match(metrics, `weir_destination_state{${named},state="healthy"} 1\n`)

@@ -3,7 +3,7 @@ import t from 'tap'
 import { processMessage, walkMessage } from '../../src/pipeline/process-record.js'
 import { buildTrafficView, type TrafficView } from '../../src/produce/traffic-view.js'
 import { PackWriter, readPack } from '../../src/wire/pack.js'
-import { deny, noGeo, noYield, TestConfiguration } from '../evaluate/configuration.js'
+import { deny, log, noGeo, noYield, TestConfiguration } from '../evaluate/configuration.js'
 
 class Packs {
   readonly writers = new Map<string, PackWriter>()
@@ -302,6 +302,74 @@ t.test('events name what decided, and filters ask for it', async (t) => {
     ['by the module of a route', 'block', byRoute, { id: 'edghts_1' }, { id: 'edghtsrt_1' }],
   ])
   t.equal(events['ed_2']![0]!.object['configuration_revision'], configuration.revision)
+})
+
+t.test('a denied request: its event, and log actions of its edge and its route', async (t) => {
+  const kind = 'http_request_complete.v0'
+  const inbound = [
+    {
+      name: 'no key',
+      expressions: ["http.request.headers['x-key'] != 'secret'"],
+      actions: [log({ at: 'edge' })],
+    },
+  ]
+  const configuration = new TestConfiguration('ac_1')
+    .httpsEdge('edghts_1', ['web.example:443'], 'ac_1', { enabled: true, inbound, outbound: [] })
+    .route('edghtsrt_1', {
+      edge_id: 'edghts_1',
+      match_type: 'path_prefix',
+      match: '/admin',
+      policies: {
+        enabled: true,
+        inbound: [
+          {
+            name: 'no key',
+            expressions: ["http.request.headers['x-key'] == null"],
+            actions: [log({ at: 'route' }), deny],
+          },
+          { name: 'broken', expressions: ['double(http.request.method) > 1'], actions: [deny] },
+        ],
+        outbound: [],
+      },
+    })
+    .subscription('esb_1', {
+      sources: [
+        { type: kind, fields: ['record_id', 'decision', 'decided_by.id', 'decided_by.name'] },
+        { type: 'log.v0', fields: ['metadata', 'route.id', 'policy.name'] },
+      ],
+    })
+  const request = (record_id: string, headers: object) => ({
+    ...http(record_id),
+    conn: { client_ip: '198.51.100.7', server_name: 'web.example', server_port: 443 },
+    http: { request: { method: 'GET', url: { path: '/admin' }, headers } },
+  })
+  const { events, result } = run(await view(configuration), [
+    request('denied', {}),
+    request('let in', { 'X-Key': ['secret'] }),
+  ])
+  const decided = (record_id: string, decision: string, decided_by: object) => [
+    kind,
+    { record_id, decision, decided_by },
+  ]
+  const logged = (at: string) => [
+    'log.v0',
+    { metadata: { at }, policy: { name: 'no key' }, route: { id: 'edghtsrt_1' } },
+  ]
+  t.same(
+    events['ed_1']!.map(({ event_type, object }) => [event_type, object]),
+    [
+      decided('denied', 'deny', { id: 'edghtsrt_1', name: 'no key' }),
+      logged('edge'),
+      logged('route'),
+      decided('let in', 'allow', { id: null, name: null }),
+    ],
+  )
+  const ids = events['ed_1']!.map(({ event_id }) => event_id)
+  t.equal(new Set(ids).size, ids.length, 'policies of the same name have events of their own')
+  t.match(result.counts, {
+    decisions: { allow: 1, block: 0, deny: 1 },
+    policyFailures: [{ edge_id: 'edghtsrt_1', policy: 'broken', count: 1 }],
+  })
 })
 
 t.test('special cases', async (t) => {

@@ -62,7 +62,6 @@ const foreignFields: Readonly<Record<string, readonly string[]>> = {
     'compression',
     'oauth',
     'oidc',
-    'policies',
     'policy',
     'request_headers',
     'response_headers',

@@ -164,8 +164,11 @@ export const moduleField = <F extends Fields>(title: string, own: F) => {
     ...writable(schema, { unset: 'null', column: 'module' }),
     shown: {
       schema: Type.Unsafe<ShownFields<typeof fields> | null>(orNull(shownSchemaOf(fields, { title }))),
+      // Rows that an earlier version stored lack modules that are new.
       render: (row: unknown, links: Links) =>
-        row === null ? null : renderFields(fields, row as Record<string, unknown>, links),
+        row === null || row === undefined
+          ? null
+          : renderFields(fields, row as Record<string, unknown>, links),
     },
     fields,
     complete: (given: Module) => completed(fields, given as Record<string, unknown>) as Module,

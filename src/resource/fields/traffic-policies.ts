@@ -1,9 +1,10 @@
-/** The traffic policy module of a TCP edge: its shape and limits; expressions are checked when they are saved. */
+/** The traffic policy module of edges and routes: its shape and limits; expressions are checked when they are saved. */
 import { EntryFaults } from '../../core/entry-faults.js'
 import { badRequest, shown, WeirError } from '../../core/errors.js'
 import { boundedBytes, mapOf, objectOf, oneOf, orNull, type Static, Type } from '../../core/schema.js'
 import { checkExpression } from '../../expr/expression.js'
-import { inboundScope, outboundScope } from '../../record/policy-scope.js'
+import type { Scope } from '../../expr/scope.js'
+import { type PolicyScopes, policyScopes } from '../../record/policy-scope.js'
 import type { Lookups } from '../define.js'
 import { expressionSchema } from './expression-schema.js'
 import { asIs, defaulted, moduleField } from './fields.js'
@@ -20,7 +21,7 @@ const configDescription = 'For log: `{"Metadata": {…}}`, a map that the event 
 
 const action = objectOf(
   {
-    type: oneOf(['deny', 'log'], 'deny ends the connection; log emits a log.v0 event.'),
+    type: oneOf(['deny', 'log'], 'deny refuses the connection or request; log emits a log.v0 event.'),
     config: Type.Optional(orNull(mapOf(Type.Unknown()), { description: configDescription })),
   },
   { title: 'PolicyActionInput' },
@@ -85,14 +86,28 @@ export const trafficPoliciesModule = moduleField('TrafficPolicies', {
 
 type Module = Readonly<Record<Direction, readonly WholePolicy[]>>
 
+/** The kinds with the module, and the names that its expressions may use there. */
+export const policyScopesOf = {
+  tcp_edge: policyScopes.tcp_connection,
+  https_edge: policyScopes.http_request,
+  https_edge_route: policyScopes.http_request,
+} as const satisfies Readonly<Record<string, PolicyScopes>>
+
+export type PolicyKind = keyof typeof policyScopesOf
+
 /** Checks what the schema can't; throws an error that names the places in the request's body. */
-export function checkTrafficPolicies(module: Module, nameInBody: Lookups['nameInBody']): void {
+export function checkTrafficPolicies(
+  kind: PolicyKind,
+  module: Module | null | undefined,
+  nameInBody: Lookups['nameInBody'],
+): void {
+  if (module === null || module === undefined) return
   const faults = new EntryFaults()
   let expressionBytes = 0
   for (const side of ['inbound', 'outbound'] as const) {
     for (const [index, entry] of module[side].entries()) {
       const place = nameInBody(`policies.${side}[${index}]`)
-      expressionBytes += checkExpressions(entry, side, place, faults)
+      expressionBytes += checkExpressions(entry, policyScopesOf[kind][side], place, faults)
       if (expressionBytes > expressionsPerModuleBytesMax) {
         throw badRequest(
           `"${place}.expressions" brings the module to ${expressionBytes} bytes of expressions: at most ${expressionsPerModuleBytesMax} are allowed.`,
@@ -106,14 +121,14 @@ export function checkTrafficPolicies(module: Module, nameInBody: Lookups['nameIn
 
 function checkExpressions(
   { expressions }: Policy,
-  side: Direction,
+  scope: Scope<never>,
   place: string,
   faults: EntryFaults,
 ): number {
   let bytes = 0
   for (const [index, text] of (expressions ?? []).entries()) {
     bytes += Buffer.byteLength(text)
-    const found = checkExpression<never>(text, side === 'inbound' ? inboundScope : outboundScope)
+    const found = checkExpression(text, scope)
     if (found === undefined) continue
     const entry = `${place}.expressions[${index}]`
     const sentence = `"${entry}" is not a valid expression: ${found.msg}`

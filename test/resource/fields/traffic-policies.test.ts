@@ -10,7 +10,9 @@ type Side = 'inbound' | 'outbound'
 
 const refusal = (side: Side, policies: readonly object[]) => {
   const module = { inbound: [], outbound: [], [side]: policies }
-  return refusalOf(() => checkTrafficPolicies(module as never, (path) => path.replace('policies.', '')))
+  return refusalOf(() =>
+    checkTrafficPolicies('tcp_edge', module as never, (path) => path.replace('policies.', '')),
+  )
 }
 
 t.test('actions', async (t) => {
@@ -83,4 +85,14 @@ t.test('omitted parts are filled in', async (t) => {
     inbound: [{ expressions: [], actions: [deny] }],
     outbound: [],
   })
+})
+
+t.test('a row that an earlier version stored has no such member', (t) => {
+  const links = { uri: String, of: String }
+  t.equal(trafficPoliciesModule.shown.render(undefined, links), null)
+  t.equal(
+    refusalOf(() => checkTrafficPolicies('https_edge', undefined, String)),
+    undefined,
+  )
+  t.end()
 })
