@@ -269,7 +269,11 @@ const route: Row[] = [
   ['a query', { match_type: 'exact_path', match: '/a?b' }, /"match" is "\/a\?b"/],
   ['too long', { match_type: 'exact_path', match: `/${'a'.repeat(1024)}` }, /at most 1024/],
   ['another edge', { match_type: 'exact_path', match: '/', edge_id: `edghts_${id26}` }, /the path says/],
-  ['policies', { match_type: 'exact_path', match: '/', policies: {} }, /has no field "policies"/],
+  [
+    'a name of connections',
+    { match_type: 'exact_path', match: '/', ...inbound(when('conn.bytes_in > 5')) },
+    /"policies.inbound\[0\].expressions\[0\]" .*known of TCP connections only/,
+  ],
 ]
 
 const eventDestination: Row[] = [
@@ -375,7 +379,7 @@ const eventSubscription: Row[] = [
   ['a kind twice', { sources: [{ type: 'log.v0' }, { type: 'log.v0' }] }, /"log.v0" appears twice/],
   ['fields of an audit kind', source('ip_policy_created.v0', { fields: ['id'] }), /takes no fields/],
   ['a filter of an audit kind', source('ip_policy_created.v0', { filter: 'true' }), /takes no filter/],
-  ['a field of records in a filter of logs', source('log.v0', { filter: 'route.id' }), /route\.id/],
+  ['a field of records in a filter of logs', source('log.v0', { filter: 'decision' }), /decision/],
   [
     'an unknown field',
     source('tcp_connection_closed.v0', { fields: ['conn.client_ib'] }),
@@ -657,6 +661,9 @@ t.test('bad requests', async (t) => {
   for (const [path, rows] of await unchangeable(me)) await check('PATCH', path, rows)
   const { id: tcp } = await me.tcpEdge.create({})
   await check('PUT', `/edges/tcp/${tcp}/policies`, trafficPolicies.map(asModule))
+  const { id: https } = await me.httpsEdge.create({})
+  const forRequests = trafficPolicies.filter(([, body]) => !JSON.stringify(body).includes('conn.end_ts'))
+  await check('PUT', `/edges/https/${https}/policies`, forRequests.map(asModule))
   t.notMatch(api.log(), 'never-shown')
   t.ok(distinct.size >= 150, `${distinct.size} different requests`)
   const paths = created.map(([path]) => path.replace(edge, '{edge_id}'))

@@ -23,20 +23,23 @@ const modules = async (of: Estate): Promise<Body> => ({
   ip_restriction: { ip_policy_ids: [await of.id('ip_policy')] },
 })
 
+const policies = { inbound: [{ actions: [{ type: 'deny' }] }] }
+
 /** The body that creates a resource of each kind. */
 const bodies: Readonly<Record<string, (of: Estate) => Promise<Body> | Body>> = {
   tcp_edge: async (of) => ({
     ...described,
     hostports: [`${of.name}.example:22`],
     ...(await modules(of)),
-    policies: { inbound: [{ actions: [{ type: 'deny' }] }] },
+    policies,
   }),
-  https_edge: (of) => ({ ...described, hostports: [`${of.name}.example:443`] }),
+  https_edge: (of) => ({ ...described, hostports: [`${of.name}.example:443`], policies }),
   https_edge_route: async (of) => ({
     ...described,
     match_type: 'exact_path',
     match: '/',
     ...(await modules(of)),
+    policies,
   }),
   tunnel_group_backend: () => described,
   ip_policy: () => described,

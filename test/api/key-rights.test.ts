@@ -24,6 +24,8 @@ const included: Readonly<Record<KeyRight, readonly KeyRight[]>> = {
 const special: Readonly<Record<string, KeyRight>> = {
   'post /decide': 'decide',
   'post /edges/tcp/{id}/policies/try': 'read',
+  'post /edges/https/{id}/policies/try': 'read',
+  'post /edges/https/{edge_id}/routes/{id}/policies/try': 'read',
   'post /edges/tcp/{id}/ip_restriction/try': 'read',
   'post /edges/https/{edge_id}/routes/{id}/ip_restriction/try': 'read',
   'post /ip_restrictions/{id}/try': 'read',

@@ -19,7 +19,10 @@ const rest: Readonly<Record<string, Body>> = {
     hostports: ['all.example:22'],
     policies: { enabled: false, inbound: [deny, { ...log, name: 'm' }], outbound: [log] },
   },
-  https_edge: { hostports: ['all.example:443'] },
+  https_edge: {
+    hostports: ['all.example:443'],
+    policies: { enabled: false, inbound: [deny], outbound: [log] },
+  },
   https_edge_route: { match: '/all' },
   tunnel_group_backend: { labels: { app: 'web', zone: '' } },
   ip_restriction: { enforced: false, type: 'agent' },
@@ -107,7 +110,7 @@ t.test('answers of GET sent back', async (t) => {
         const other = { ...module, enabled: !module['enabled'] }
         t.strictSame(await at.put(id, other), other, 'only the changed member changes')
         t.strictSame((await operations.update(id, { [name]: module }))[name], module, 'in a PATCH, too')
-        const fresh = kind === 'tcp_edge' ? { hostports: [] } : { match: `/${name}` }
+        const fresh = kind === 'https_edge_route' ? { match: `/${name}` } : { hostports: [] }
         const sent = { ...body, ...fresh, [name]: module }
         t.strictSame(
           (await operations.create(sent))[name],

@@ -76,7 +76,7 @@ t.test('event sources', async (t) => {
         t.ok(answer.msg.includes(place), answer.msg)
       }
     }
-    const none = await me.raw.expect(400, 'POST', sources, { type: 'log.v0', filter: 'route.id' })
+    const none = await me.raw.expect(400, 'POST', sources, { type: 'log.v0', filter: 'decision' })
     t.equal(none.error_code, 'ERR_INVALID_EXPRESSION', 'also for a name of another kind')
   })
 
