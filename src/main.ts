@@ -7,6 +7,7 @@ import { addDeadCommands } from './cli/dead-commands.js'
 import { addDecisionCommands } from './cli/decision-commands.js'
 import { addDestinationCommands } from './cli/destination-commands.js'
 import { type FilterOptions, filtered, withFilter } from './cli/filter-option.js'
+import { addPublishCommand } from './cli/publish-command.js'
 import type { ReplayOptions } from './cli/replay-command.js'
 import type { TapOptions } from './cli/tap.js'
 import type { WhyOptions } from './cli/why-report.js'
@@ -134,6 +135,7 @@ addAccountCommands(program, administer)
 addDeadCommands(program, settings, askOwner)
 addDestinationCommands(program, settings)
 addDecisionCommands(program, settings)
+addPublishCommand(program, settings)
 
 withFilter(
   program

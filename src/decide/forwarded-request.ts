@@ -5,6 +5,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { fail, ok, type Result, shown } from '../core/errors.js'
 import { recordIdCharsMax } from '../core/limits.js'
+import { portOfScheme, splitHost, splitUri } from '../core/text/request-target.js'
 import { unknownAddress } from '../http/caller/caller-address.js'
 import type { Headers } from '../record/traffic-record.js'
 
@@ -42,7 +43,7 @@ export function recordOfProxy(
     request.appendedUri === '' ? forwarded(name) : undefined
   const host = splitHost(described('x-forwarded-host') ?? headers.host ?? '')
   const scheme = forwarded('x-forwarded-proto')?.toLowerCase()
-  const port = host.port ?? portsOf.get(scheme ?? '')
+  const port = host.port ?? portOfScheme(scheme ?? '')
   const target = splitUri(described('x-forwarded-uri') ?? request.appendedUri)
   if (!target.ok) return target
   const method = described('x-forwarded-method') ?? request.method
@@ -54,7 +55,7 @@ export function recordOfProxy(
     conn: {
       client_ip: client.value,
       server_name: host.name,
-      server_port: port === undefined ? null : Number(port),
+      server_port: port ?? null,
     },
     http: {
       request: {
@@ -100,13 +101,6 @@ function clientOf(
   return fail({ msg: `The header X-Forwarded-For has the entry ${shown(entry)}, which is not an address.` })
 }
 
-const portsOf: ReadonlyMap<string, number> = new Map([
-  ['http', 80],
-  ['ws', 80],
-  ['https', 443],
-  ['wss', 443],
-])
-
 const all = (value: string | string[] | undefined): string[] =>
   String(value ?? '')
     .split(',')
@@ -115,27 +109,3 @@ const all = (value: string | string[] | undefined): string[] =>
 
 /** The first entry: proxies append theirs. */
 const first = (value: string | string[] | undefined): string | undefined => all(value)[0]
-
-function splitHost(host: string): { readonly name: string; readonly port: string | undefined } {
-  const { 1: name, 2: port } = /^(\[[^\]]*\]|[^:]*)(?::(\d{1,5}))?$/.exec(host) ?? []
-  return name === undefined ? { name: host, port: undefined } : { name: name.replace(/^\[|\]$/g, ''), port }
-}
-
-/**
- * Path and query. The path is decoded and cleaned of empty and dot segments, as servers do before they choose what to
- * serve: otherwise `//admin` or `/%61dmin` would miss the route of `/admin`.
- */
-function splitUri(uri: string): Result<{ readonly path: string; readonly query: string | null }> {
-  const { 1: sent = '', 2: query } = /^([^?#]*)(?:\?([^#]*))?/.exec(uri) ?? []
-  try {
-    const segments: string[] = []
-    for (const segment of decodeURIComponent(sent).split(/[/\\]/)) {
-      if (segment === '..') segments.pop()
-      else if (segment !== '' && segment !== '.') segments.push(segment)
-    }
-    const isFolder = segments.length > 0 && /[/\\]$/.test(sent)
-    return ok({ path: `/${segments.join('/')}${isFolder ? '/' : ''}`, query: query ?? null })
-  } catch {
-    return fail({ msg: `The URI ${shown(uri)} has a path that can't be decoded.` })
-  }
-}

@@ -400,11 +400,11 @@ t.test('requests that are refused', async (t) => {
 
 const nginx = '/usr/sbin/nginx'
 
-/** The code blocks of `docs/proxies.md` that follow this mark. */
+/** The code block of `docs/recipes/nginx.md` that follows this mark. */
 function recipe(mark: string): string {
-  const page = readFileSync('docs/proxies.md', 'utf8')
+  const page = readFileSync('docs/recipes/nginx.md', 'utf8')
   const { 1: block } = new RegExp(`<!-- recipe: ${mark} -->\n+\`\`\`nginx\n([^]*?)\`\`\``).exec(page) ?? []
-  if (block === undefined) throw new Error(`docs/proxies.md has no recipe ${mark}.`)
+  if (block === undefined) throw new Error(`docs/recipes/nginx.md has no recipe ${mark}.`)
   return block
 }
 

@@ -46,13 +46,24 @@ export function run(
   return runFile(compiled(program), args, env)
 }
 
+/** The same with a pipe as standard input. */
+export const runWithInput = (
+  program: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Running => runFile(compiled(program), args, env, 'pipe')
+
 /** Runs any file that Node runs. */
 export function runFile(
   file: string,
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
+  stdin: 'ignore' | 'pipe' = 'ignore',
 ): Running {
-  const child = spawn(process.execPath, [file, ...args], optionsOf(env))
+  const child = spawn(process.execPath, [file, ...args], {
+    ...optionsOf(env),
+    stdio: [stdin, 'pipe', 'pipe'],
+  })
   return watched(child, (signal) => child.kill(signal))
 }
 

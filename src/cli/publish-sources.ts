@@ -1,0 +1,139 @@
+/** Where `weir publish` reads lines: standard input, a file that is followed, or syslog. */
+import { mkdirSync } from 'node:fs'
+import { basename, join, resolve } from 'node:path'
+import { every } from '../core/clock.js'
+import { StartFault } from '../core/errors.js'
+import { hash128, newId } from '../core/ids.js'
+import { followFile, type Position } from '../ingest/followed-file.js'
+import { LineSplitter } from '../ingest/line-splitter.js'
+import { SyslogServer } from '../ingest/syslog-server.js'
+import { readIfPresent, writeWhole } from '../nats-server/files.js'
+import type { Settings } from '../process/settings.js'
+import type { Report } from './publish-report.js'
+
+export interface PublishOptions {
+  readonly format: string
+  readonly file?: string
+  readonly position?: string
+  readonly fromEnd?: true
+  readonly syslog?: string
+  readonly serverName?: string
+  readonly serverPort?: string
+  readonly edge?: string
+  readonly node?: string
+  readonly rejects?: string
+}
+
+/** A line, and where it came from. */
+interface Source {
+  readonly text: string
+  readonly isTooLong?: boolean
+  /** Names the line: the same line has the same name after a restart. */
+  readonly name: string
+  /** Called when its record is stored, or the line refused for good. */
+  readonly done?: () => void
+}
+
+const savedEveryMs = 500
+
+export function sourcesOf(
+  options: PublishOptions,
+  settings: Settings,
+  node: string,
+  signal: AbortSignal,
+  report: Report,
+): AsyncIterable<Source> {
+  const { file, syslog } = options
+  if (file !== undefined && syslog !== undefined)
+    throw new StartFault('--file and --syslog are two sources: give one of them.')
+  if (file !== undefined) return fileLines(resolve(file), options, settings, node, signal, report)
+  if (options.position !== undefined || options.fromEnd)
+    throw new StartFault('--position and --from-end belong to --file.')
+  return syslog === undefined ? inputLines(signal) : syslogLines(syslog, signal, report)
+}
+
+/** Standard input, until it ends. */
+async function* inputLines(signal: AbortSignal): AsyncGenerator<Source> {
+  const run = newId('')
+  let count = 0
+  const splitter = new LineSplitter()
+  signal.addEventListener('abort', () => process.stdin.destroy(), { once: true })
+  const named = (line: { text: string; isTooLong: boolean }): Source => {
+    count += 1
+    return { ...line, name: `${run} ${count}` }
+  }
+  try {
+    for await (const chunk of process.stdin) {
+      for (const line of splitter.push(chunk as Buffer)) if (line.text.trim() !== '') yield named(line)
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error
+  }
+  const last = splitter.rest()
+  if (last !== undefined && last.text.trim() !== '') yield named(last)
+}
+
+async function* syslogLines(address: string, signal: AbortSignal, report: Report): AsyncGenerator<Source> {
+  const { 1: host, 2: port } = /^(?:\[?([^\]]*)\]?:)?(\d+)$/.exec(address) ?? []
+  if (port === undefined || Number(port) > 65_535)
+    throw new StartFault(
+      `--syslog is "${address}"; it must be an address with a port, such as 127.0.0.1:5140.`,
+    )
+  const note = (text: string): void => report.note(text)
+  const server = new SyslogServer({ host: host || '127.0.0.1', port: Number(port), note })
+  report.note(`Syslog is taken on ${host || '127.0.0.1'}:${await server.open()}, over UDP and TCP.`)
+  signal.addEventListener('abort', () => server.close(), { once: true })
+  const run = newId('')
+  let count = 0
+  for await (const text of server.lines()) {
+    count += 1
+    if (text.trim() !== '') yield { text, name: `${run} ${count}` }
+  }
+}
+
+async function* fileLines(
+  path: string,
+  options: PublishOptions,
+  { data }: Settings,
+  node: string,
+  signal: AbortSignal,
+  report: Report,
+): AsyncGenerator<Source> {
+  const dir = join(data.dir, 'positions')
+  const saved = options.position ?? join(dir, `${basename(path)}-${hash128(path).slice(0, 8)}.json`)
+  if (options.position === undefined) mkdirSync(dir, { recursive: true, mode: 0o700 })
+  let reached: (() => Position) | undefined
+  const write = (position: Position): void => writeWhole(saved, `${JSON.stringify(position)}\n`)
+  const save = (): void => {
+    if (reached !== undefined) write(reached())
+    reached = undefined
+  }
+  const timer = every(savedEveryMs, save)
+  try {
+    const from = readPosition(saved)
+    const note = (text: string): void => report.note(text)
+    const how = { from, fromEnd: options.fromEnd ?? false, begins: write, signal, note }
+    for await (const line of followFile(path, how)) {
+      const done = (): void => {
+        reached = line.position
+      }
+      yield { ...line, name: `${node} ${path} ${line.offset}`, done }
+    }
+  } finally {
+    timer.stop()
+    report.atEnd(save)
+  }
+}
+
+function readPosition(path: string): Position | undefined {
+  const text = readIfPresent(path)
+  if (text === undefined) return undefined
+  try {
+    const { offset, head, inode } = JSON.parse(text) as Position
+    if (Number.isSafeInteger(offset) && offset >= 0 && typeof head === 'string')
+      return { offset, head, inode }
+  } catch {
+    // Said below.
+  }
+  throw new StartFault(`${path} is not a position file: delete it to begin again.`)
+}

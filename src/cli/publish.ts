@@ -1,0 +1,107 @@
+/** `weir publish`: lines of a proxy's log, from standard input, a file or syslog, become records in NATS. */
+import { hostname } from 'node:os'
+import { sleep } from '../core/clock.js'
+import { StartFault } from '../core/errors.js'
+import { hash128 } from '../core/ids.js'
+import { payloadHeadroomBytes } from '../core/limits.js'
+import { type Format, type Given, recordOfLine } from '../ingest/format.js'
+import { formats } from '../ingest/formats.js'
+import { lineBytesMax } from '../ingest/line-splitter.js'
+import { RecordPublisher } from '../ingest/record-publisher.js'
+import { type Nats, openNats } from '../nats/nats.js'
+import { stopSignal } from '../process/child.js'
+import { readRuntime } from '../process/runtime-file.js'
+import type { Settings } from '../process/settings.js'
+import { Report, rejectsFile } from './publish-report.js'
+import { type PublishOptions, sourcesOf } from './publish-sources.js'
+
+/** A stop waits this long for NATS. */
+const stopMs = 10_000
+
+/** Resolves with the exit code. */
+export async function publish(settings: Settings, options: PublishOptions): Promise<number> {
+  if (options.format === 'list') {
+    for (const { name, about } of formats) process.stdout.write(`${name.padEnd(10)}${about}\n`)
+    return 0
+  }
+  const format = formatNamed(options.format)
+  const given = givenBy(options)
+  const stop = new AbortController()
+  void stopSignal().then(() => stop.abort())
+  const node = nodeName(options.node)
+  const nats = await openNats({ servers: serversOf(settings), replicas: 1, name: `weir publish ${node}` })
+  const report = new Report(await rejectsFile(options.rejects))
+  const publisher = new RecordPublisher({
+    publish: (message, msgId) => nats.publish(`weir.records.publish.${node}`, message, { msgId }),
+    messageBytesMax: nats.payloadBytesMax - payloadHeadroomBytes,
+  })
+  try {
+    for await (const source of sourcesOf(options, settings, node, stop.signal, report)) {
+      report.read += 1
+      const record = source.isTooLong
+        ? ({ ok: false, problem: { msg: `It has more than ${lineBytesMax} bytes.` } } as const)
+        : recordOfLine(format, source.text, given, hash128(source.name, source.text))
+      const stored = (): void => {
+        if (record.ok) report.stored += 1
+        source.done?.()
+      }
+      if (record.ok) await publisher.add(JSON.stringify(record.value), stored)
+      else {
+        await report.refuse(source.text, record.problem.msg)
+        publisher.after(stored)
+      }
+    }
+    return report.end(await flushed(publisher, stop.signal))
+  } finally {
+    await closed(nats, report)
+  }
+}
+
+/** Is all stored? After a stop, this does not wait for a NATS that is away. */
+async function flushed(publisher: RecordPublisher, stopped: AbortSignal): Promise<boolean> {
+  const flush = publisher.flush().then(() => true)
+  if (!stopped.aborted) {
+    const stop = new Promise<void>((resolve) => stopped.addEventListener('abort', () => resolve()))
+    const first = await Promise.race([flush, stop])
+    if (first !== undefined) return first
+  }
+  const waiting = new AbortController()
+  const isStored = await Promise.race([flush, sleep(stopMs, waiting.signal).then(() => false)])
+  waiting.abort()
+  return isStored
+}
+
+async function closed(nats: Nats, report: Report): Promise<void> {
+  await report.close()
+  await nats.close()
+}
+
+function formatNamed(name: string): Format {
+  const format = formats.find((each) => each.name === name)
+  if (format === undefined)
+    throw new StartFault(`There is no format "${name}": ${formats.map((each) => each.name).join(', ')}.`)
+  return format
+}
+
+function givenBy({ serverName, serverPort, edge }: PublishOptions): Given {
+  const port = serverPort === undefined ? undefined : Number(serverPort)
+  if (port !== undefined && !(Number.isInteger(port) && port >= 1 && port <= 65_535))
+    throw new StartFault(`--server-port is "${serverPort}"; it must be a port from 1 to 65535.`)
+  return {
+    ...(serverName === undefined ? {} : { serverName }),
+    ...(port === undefined ? {} : { serverPort: port }),
+    ...(edge === undefined ? {} : { edgeId: edge }),
+  }
+}
+
+/** A part of a subject of NATS: without dots, spaces and wildcards. */
+const nodeName = (name = hostname()): string => name.replaceAll(/[^\w-]/g, '-').slice(0, 64)
+
+function serversOf({ nats, data }: Settings): readonly string[] {
+  const found = nats.servers ?? [readRuntime(data.dir)?.natsUrl].filter((url) => url !== undefined)
+  if (found.length === 0)
+    throw new StartFault(
+      `No service runs on ${data.dir}: set WEIR_DATA_DIR, or NATS_URL to the address for ingress nodes.`,
+    )
+  return found
+}

@@ -1,0 +1,9 @@
+import { type Format, jsonObject } from '../format.js'
+
+/** Records as docs/ingress.md describes them. */
+export const ndjson: Format = {
+  name: 'ndjson',
+  about: 'records of Weir (docs/ingress.md), one JSON object per line; record_id may be missing',
+  isRecord: true,
+  read: jsonObject,
+}

@@ -1,0 +1,54 @@
+/** Cuts bytes into lines. What it keeps of a line that does not end is bounded. */
+
+export interface RawLine {
+  /** Without the line break. Of a line that is too long, the beginning. */
+  readonly text: string
+  /** Of the line with its break. */
+  readonly byteLength: number
+  readonly isTooLong: boolean
+}
+
+/** Four times what a record may have. */
+export const lineBytesMax = 256 * 1024
+
+const lineFeed = 0x0a
+
+export class LineSplitter {
+  #parts: Buffer[] = []
+  #keptBytes = 0
+  #byteLength = 0
+
+  /** What follows the last line break; undefined if there is nothing. */
+  rest(): RawLine | undefined {
+    return this.#byteLength === 0 ? undefined : this.#line()
+  }
+
+  /** The lines that end in these bytes. */
+  *push(bytes: Buffer): Generator<RawLine> {
+    for (let from = 0; from < bytes.length; ) {
+      const at = bytes.indexOf(lineFeed, from)
+      const end = at === -1 ? bytes.length : at + 1
+      this.#keep(bytes.subarray(from, end))
+      from = end
+      if (at !== -1) yield this.#line()
+    }
+  }
+
+  #keep(bytes: Buffer): void {
+    this.#byteLength += bytes.length
+    const kept = bytes.subarray(0, lineBytesMax - this.#keptBytes)
+    this.#keptBytes += kept.length
+    if (kept.length > 0) this.#parts.push(kept)
+  }
+
+  #line(): RawLine {
+    const text = Buffer.concat(this.#parts)
+      .toString()
+      .replace(/\r?\n$/, '')
+    const line = { text, byteLength: this.#byteLength, isTooLong: this.#byteLength > this.#keptBytes }
+    this.#parts = []
+    this.#keptBytes = 0
+    this.#byteLength = 0
+    return line
+  }
+}

@@ -1,0 +1,119 @@
+/** Takes syslog over UDP and TCP on one port. */
+import { createSocket, type Socket as UdpSocket } from 'node:dgram'
+import { once } from 'node:events'
+import { createServer, type Server, type Socket } from 'node:net'
+import { messageOf, StartFault } from '../core/errors.js'
+import { SyslogFrames, syslogText } from './syslog.js'
+
+interface SyslogOptions {
+  readonly host: string
+  readonly port: number
+  /** Tells an operator what was lost, and why. */
+  readonly note: (text: string) => void
+}
+
+/** Messages that wait. A TCP sender waits beyond this; what comes over UDP is lost. */
+const waitingMax = 10_000
+/** What the kernel may keep while this process is busy. */
+const udpBufferBytes = 4 * 1024 * 1024
+const connectionsMax = 1_000
+
+export class SyslogServer {
+  readonly #options: SyslogOptions
+  readonly #tcp: Server
+  readonly #udp: UdpSocket
+  readonly #sockets = new Set<Socket>()
+  readonly #waiting: string[] = []
+  #lost = 0
+  #isClosed = false
+  #wake: () => void = () => {}
+  #roomAgain: (() => void)[] = []
+
+  constructor(options: SyslogOptions) {
+    this.#options = options
+    this.#tcp = createServer((socket) => void this.#serve(socket))
+    this.#tcp.maxConnections = connectionsMax
+    this.#udp = createSocket({
+      type: options.host.includes(':') ? 'udp6' : 'udp4',
+      recvBufferSize: udpBufferBytes,
+    })
+    this.#udp.on('message', (bytes) => this.#datagram(bytes))
+  }
+
+  /** Resolves with the port. Rejects with a `StartFault` if it is taken. */
+  async open(): Promise<number> {
+    const { host, port } = this.#options
+    try {
+      this.#tcp.listen(port, host)
+      await once(this.#tcp, 'listening')
+      const address = this.#tcp.address()
+      const chosen = typeof address === 'object' && address !== null ? address.port : port
+      this.#udp.bind(chosen, host)
+      await once(this.#udp, 'listening')
+      return chosen
+    } catch (error) {
+      throw new StartFault(`Syslog can't be taken on ${host}:${port}: ${messageOf(error)}.`)
+    }
+  }
+
+  /** The texts of the messages, until it is closed. */
+  async *lines(): AsyncGenerator<string> {
+    for (;;) {
+      const text = this.#waiting.shift()
+      if (text !== undefined) {
+        yield text
+        if (this.#waiting.length < waitingMax / 2) for (const go of this.#roomAgain.splice(0)) go()
+        continue
+      }
+      if (this.#isClosed) return
+      this.#reportLost()
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve
+      })
+    }
+  }
+
+  /** Takes no more; what waits is still read. */
+  close(): void {
+    this.#isClosed = true
+    this.#tcp.close()
+    this.#udp.close()
+    for (const socket of this.#sockets) socket.destroy()
+    this.#wake()
+  }
+
+  #datagram(bytes: Buffer): void {
+    if (this.#waiting.length < waitingMax) this.#add(bytes.toString())
+    else this.#lost += 1
+  }
+
+  #reportLost(): void {
+    if (this.#lost > 0)
+      this.#options.note(`${this.#lost} messages over UDP were lost: records could not be stored in time.`)
+    this.#lost = 0
+  }
+
+  #add(message: string): void {
+    this.#waiting.push(syslogText(message))
+    this.#wake()
+  }
+
+  async #serve(socket: Socket): Promise<void> {
+    this.#sockets.add(socket)
+    const frames = new SyslogFrames()
+    try {
+      for await (const chunk of socket) {
+        for (const message of frames.push(chunk as Buffer)) this.#add(message)
+        if (this.#waiting.length >= waitingMax)
+          await new Promise<void>((resolve) => void this.#roomAgain.push(resolve))
+      }
+      const rest = frames.rest()
+      if (rest !== '') this.#add(rest)
+    } catch (error) {
+      if (!this.#isClosed) this.#options.note(`A connection of syslog was closed: ${messageOf(error)}.`)
+    } finally {
+      socket.destroy()
+      this.#sockets.delete(socket)
+    }
+  }
+}

@@ -1,0 +1,12 @@
+/** Loaded into `weir publish` by a test: a format that the product does not have, from its declaration alone. */
+import { ok } from '../../src/core/errors.js'
+import { formats } from '../../src/ingest/formats.js'
+
+formats.push({
+  name: 'words',
+  about: 'an address and a path',
+  read(line) {
+    const [client, uri] = line.split(' ')
+    return ok({ client, uri, host: 'words.example', method: 'GET' })
+  },
+})

@@ -1,0 +1,162 @@
+/** `weir publish`: killed, rotated, refused, without NATS for a time. Nothing is missing, and a repeat has the same id. */
+import { appendFileSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
+import t, { type Test } from 'tap'
+import type { Nats } from '../../src/nats/nats.js'
+import { freePort } from '../../src/nats-server/nats-probe.js'
+import { recordsStream, recordsSubjects } from '../../src/wire/names.js'
+import { openStreams } from '../harness/own-streams.js'
+import { compiled, runWithInput } from '../harness/processes.js'
+import { tempDir } from '../harness/temp-dir.js'
+import { until } from '../harness/weir.js'
+
+t.setTimeout(300_000)
+
+const lineOf = (n: number): string =>
+  `203.0.113.${n % 250} - - [25/Nov/2026:10:00:00 +0000] "GET /${n} HTTP/1.1" 200 19 "-" "-"\n`
+const linesOf = (from: number, count: number): string =>
+  Array.from({ length: count }, (_, at) => lineOf(from + at)).join('')
+
+interface Seen {
+  readonly record_id: string
+  readonly conn: { readonly server_name?: string }
+  readonly http: { readonly request: { readonly url: { readonly path: string } } }
+}
+
+/** All records of the stream, repeats included. */
+async function stored(nats: Nats): Promise<Seen[]> {
+  const records: Seen[] = []
+  for (let from = 1; ; ) {
+    const message = await nats.nextMessage(recordsStream, recordsSubjects, from)
+    if (message === undefined) return records
+    for (const line of Buffer.from(message.data).toString().split('\n'))
+      records.push(JSON.parse(line) as Seen)
+    from = message.sequence + 1
+  }
+}
+
+async function open(t: Test) {
+  const { nats, server } = await openStreams(t)
+  const dir = tempDir(t)
+  const start = (...args: string[]) => {
+    const env = { NATS_URL: server.url, WEIR_DATA_DIR: join(dir, 'data') }
+    const running = runWithInput('programs/main.js', ['publish', '--format', 'combined', ...args], env)
+    t.teardown(() => running.kill())
+    return running
+  }
+  return { nats, server, dir, start }
+}
+
+t.test('a file: killed again and again, and rotated', async (t) => {
+  const { nats, dir, start } = await open(t)
+  const path = join(dir, 'access.log')
+  writeFileSync(path, '')
+  const args = ['--file', path, '--node', 'n1', '--server-name', 'www.example.com']
+  const kills = process.argv.includes('--full') ? 20 : 3
+  let written = 0
+  for (let kill = 0; kill < kills; kill += 1) {
+    const running = start(...args)
+    for (let n = 0; n < 5; n += 1) {
+      appendFileSync(path, linesOf(written, 300))
+      written += 300
+      await sleep(Math.random() * 300)
+      if (n === 2 && kill % 2 === 1) renameSync(path, `${path}.${kill}`)
+    }
+    await until('some are stored', async () => (await stored(nats)).length > kill * 300)
+    await running.kill()
+  }
+  const running = start(...args)
+  appendFileSync(path, linesOf(written, 300))
+  written += 300
+  const paths = async () => new Set((await stored(nats)).map(({ http }) => http.request.url.path))
+  await until('all are stored', async () => (await paths()).size === written)
+  t.equal((await running.stop()).code, 0)
+  const records = await stored(nats)
+  t.equal(new Set(records.map(({ record_id }) => record_id)).size, written, 'a repeat has the same id')
+  t.ok(records.every(({ conn }) => conn.server_name === 'www.example.com'))
+  const count = (await stored(nats)).length
+  const again = start(...args)
+  appendFileSync(path, lineOf(written))
+  await until('the new line', async () => (await stored(nats)).length > count)
+  await again.stop()
+  t.equal((await stored(nats)).length, count + 1, 'after a stop, nothing is repeated')
+})
+
+t.test('standard input: refused lines are counted, shown and kept', async (t) => {
+  const { nats, server, dir, start } = await open(t)
+  const bad = ['bad line', `${'x'.repeat(300_000)}`]
+  const rejects = join(dir, 'rejects')
+  for (const kept of [true, false]) {
+    const running = start('--server-name', 'a.example', ...(kept ? ['--rejects', rejects] : []))
+    server.freeze()
+    running.child.stdin!.write(`${linesOf(0, 250)}${bad[0]}\n${bad[1]}\n\n`)
+    await sleep(500)
+    server.thaw()
+    running.child.stdin!.end(lineOf(250).trimEnd())
+    t.equal((await running.ended).code, kept ? 0 : 1, 'the exit code says whether lines are lost')
+    t.match(running.output(), /253 lines: 251 records stored, 2 refused/)
+    t.match(running.output(), /Line 25[12] is refused: It /)
+  }
+  t.equal((await stored(nats)).length, 502)
+  t.match(readFileSync(rejects, 'utf8'), /^bad line\nx{1000}/)
+})
+
+t.test('a format is its declaration, and a place in the list', async (t) => {
+  const { nats, server, dir } = await open(t)
+  const env = {
+    ...{ NATS_URL: server.url, WEIR_DATA_DIR: dir },
+    NODE_OPTIONS: `--import=${pathToFileURL(compiled('test/cli/added-format.js')).href}`,
+  }
+  const list = runWithInput('src/main.js', ['publish', '--format', 'list'], env)
+  await list.ended
+  t.match(list.output(), /^nginx .*^words +an address and a path$/ms)
+  const running = runWithInput('src/main.js', ['publish', '--format', 'words'], env)
+  running.child.stdin!.end('203.0.113.7 /a\n')
+  t.equal((await running.ended).code, 0)
+  t.match(await stored(nats), [
+    {
+      conn: { client_ip: '203.0.113.7', server_name: 'words.example' },
+      http: { request: { url: { path: '/a' } } },
+    },
+  ])
+})
+
+t.test('syslog over TCP', async (t) => {
+  const { nats, start } = await open(t)
+  const port = await freePort()
+  const running = start('--syslog', String(port), '--server-name', 'a.example')
+  await until('it listens', () => running.output().includes('Syslog is taken'))
+  const socket = connect(port, '127.0.0.1')
+  for (let n = 0; n < 500; n += 1) {
+    const message = `<134>1 2026-11-25T10:00:00Z host app - - - ${lineOf(n).trimEnd()}`
+    socket.write(n % 2 === 0 ? `${message}\n` : `${Buffer.byteLength(message)} ${message}`)
+  }
+  socket.end()
+  await until('all are stored', async () => (await stored(nats)).length === 500)
+  t.equal((await running.stop()).code, 0)
+})
+
+t.test('wrong options are named', async (t) => {
+  const { dir, start } = await open(t)
+  writeFileSync(join(dir, 'position'), 'x')
+  const wrong = [
+    [['--format', 'apache'], /There is no format "apache": nginx, haproxy/],
+    [['--file', 'x', '--syslog', '1'], /two sources/],
+    [['--syslog', 'here'], /--syslog is "here"/],
+    [['--server-port', '0'], /--server-port is "0"/],
+    [['--from-end'], /belong to --file/],
+    [['--file', dir], /is not a file/],
+    [['--file', 'x', '--position', join(dir, 'position')], /not a position file/],
+    [['--rejects', join(dir, 'no', 'dir')], /--rejects .* can't be written/],
+  ] as const
+  await Promise.all(
+    wrong.map(async ([args, says]) => {
+      const running = start(...args)
+      t.not((await running.ended).code, 0)
+      t.match(running.output(), says)
+    }),
+  )
+})

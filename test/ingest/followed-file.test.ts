@@ -1,0 +1,127 @@
+/** A log that is written, rotated, truncated and read again after a stop: each line comes, with a position to go on from. */
+import { appendFileSync, copyFileSync, renameSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import fc from 'fast-check'
+import t from 'tap'
+import { followFile, type Position } from '../../src/ingest/followed-file.js'
+import { tempDir } from '../harness/temp-dir.js'
+import { until } from '../harness/weir.js'
+
+/** Files that are written after it are newer: the clock of a file system may stand still for some milliseconds. */
+const tick = () => sleep(15)
+
+/** Reads until it is stopped; the position is that after the last line. */
+function reading(path: string, from?: Position) {
+  const stop = new AbortController()
+  const lines: string[] = []
+  const notes: string[] = []
+  let last = from
+  const options = {
+    ...{ from, fromEnd: false, signal: stop.signal, lingerMs: 400 },
+    note: (text: string) => void notes.push(text),
+    begins: (at: Position) => {
+      last = at
+    },
+  }
+  const ended = (async () => {
+    for await (const line of followFile(path, options)) {
+      lines.push(line.text)
+      last = line.position()
+    }
+  })()
+  const end = async (): Promise<Position | undefined> => {
+    stop.abort()
+    await ended
+    return last
+  }
+  return { lines, notes, end }
+}
+
+t.test('lines as they are written, also across a rename', async (t) => {
+  const path = join(tempDir(t), 'access.log')
+  const log = reading(path)
+  writeFileSync(path, 'one\ntw')
+  await until('a line', () => log.lines.length === 1)
+  appendFileSync(path, 'o\n')
+  await until('the rest of one', () => log.lines.length === 2)
+  renameSync(path, `${path}.1`)
+  appendFileSync(`${path}.1`, 'three, by a writer that has not noticed\nand no end')
+  writeFileSync(path, 'four\n')
+  await until('the new file', () => log.lines.includes('four'))
+  t.strictSame(log.lines, ['one', 'two', 'three, by a writer that has not noticed', 'and no end', 'four'])
+  copyFileSync(path, `${path}.2`)
+  truncateSync(path)
+  await until('the truncation', () => log.notes.length === 1)
+  appendFileSync(path, 'five\n')
+  await until('what follows', () => log.lines.includes('five'))
+  await log.end()
+  t.match(log.notes, [/was truncated/])
+})
+
+t.test('after a stop, reading goes on in whatever file has the rest', async (t) => {
+  const path = join(tempDir(t), 'access.log')
+  writeFileSync(path, 'one\ntwo\n')
+  const first = reading(path)
+  await until('both', () => first.lines.length === 2)
+  const position = await first.end()
+  appendFileSync(path, 'three\n')
+  renameSync(path, `${path}.2`)
+  await tick()
+  writeFileSync(`${path}.1`, 'four\n')
+  await tick()
+  writeFileSync(path, 'five\n')
+  const second = reading(path, position)
+  await until('the rest', () => second.lines.includes('five'))
+  await second.end()
+  t.strictSame(second.lines, ['three', 'four', 'five'])
+})
+
+t.test('a file that is gone is said to be', async (t) => {
+  const path = join(tempDir(t), 'access.log')
+  writeFileSync(path, 'another file\n')
+  const log = reading(path, { offset: 5, head: 'of something else', inode: 0 })
+  await until('the line', () => log.lines.length === 1)
+  await log.end()
+  t.match(log.notes, [/no longer there/])
+})
+
+t.test('stopped anywhere, in any sequence of writes and rotations, nothing is missing', async (t) => {
+  const step = fc.constantFrom('write', 'rename', 'copy and truncate', 'stop')
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 10 }), async (steps) => {
+      const path = join(tempDir(t), 'access.log')
+      writeFileSync(path, '')
+      let position: Position | undefined
+      let seen: string[] = []
+      const written: string[] = []
+      let rotations = 0
+      for (const [at, each] of [...steps, 'stop'].entries()) {
+        await tick()
+        if (each === 'write') {
+          written.push(`line ${at} ${'x'.repeat(at)}`)
+          appendFileSync(path, `${written.at(-1)}\n`)
+        } else if (each === 'stop') {
+          const log = reading(path, position)
+          await until('all', () => seen.length + log.lines.length >= written.length, 10_000)
+          position = await log.end()
+          seen = [...seen, ...log.lines]
+        } else if (position !== undefined) {
+          // Before the first line was read, there is nothing to go on from.
+          rotations += 1
+          // The copy of a file of which nothing was read can't be told from others.
+          if (each === 'rename' || position.offset === 0)
+            renameSync(path, `${path}.${String(rotations).padStart(3, '0')}`)
+          else {
+            copyFileSync(path, `${path}.${String(rotations).padStart(3, '0')}`)
+            truncateSync(path)
+          }
+          appendFileSync(path, '')
+        }
+      }
+      return JSON.stringify(seen) === JSON.stringify(written)
+    }),
+    { numRuns: process.argv.includes('--full') ? 100 : 12 },
+  )
+  t.pass()
+})

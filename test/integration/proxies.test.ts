@@ -1,0 +1,226 @@
+/**
+ * Debian's nginx, HAProxy and Caddy, set up as `docs/recipes` says: they ask before they serve, and `weir publish` makes
+ * records of their logs.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { Agent, createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { eachOf } from '../../src/core/concurrency.js'
+import { freePort } from '../../src/nats-server/nats-probe.js'
+import { total } from '../harness/metrics.js'
+import { metricsOf } from '../harness/pages.js'
+import { type Running, run } from '../harness/processes.js'
+import { tempDir } from '../harness/temp-dir.js'
+import { type RunningWeir, startWeir, until } from '../harness/weir.js'
+import { token } from './deployment.js'
+
+t.setTimeout(600_000)
+
+const requests = 1_000
+/** Each tenth client is one that an IP policy denies. */
+const [letIn, shutOut] = ['127.0.0.1', '127.0.0.9']
+
+/** The code block behind this mark, with the addresses of this test. */
+function recipe(page: string, mark: string, replaced: Readonly<Record<string, string>> = {}): string {
+  const text = readFileSync(`docs/recipes/${page}.md`, 'utf8')
+  const { 1: block } = new RegExp(`<!-- recipe: ${mark} -->\n+\`\`\`\\w*\n([^]*?)\`\`\``).exec(text) ?? []
+  if (block === undefined) throw new Error(`docs/recipes/${page}.md has no recipe ${mark}.`)
+  return Object.entries(replaced).reduce((filled, [from, to]) => {
+    if (!filled.includes(from)) throw new Error(`The recipe ${mark} of ${page} does not have ${from}.`)
+    return filled.replaceAll(from, to)
+  }, block)
+}
+
+/** What a proxy is told. */
+interface Setup {
+  readonly dir: string
+  readonly port: number
+  /** `127.0.0.1:8081`, where Weir answers. */
+  readonly weir: string
+  /** The application behind the proxy. */
+  readonly app: string
+  /** `127.0.0.1:5140`, where syslog is taken. */
+  readonly syslog: string
+  readonly key: string
+}
+
+interface Proxy {
+  readonly program: string
+  /** Starts it. */
+  readonly start: (setup: Setup) => ChildProcess
+  /** How its log is read. */
+  readonly publish: (setup: Setup) => string[]
+}
+
+const nginx: Proxy = {
+  program: '/usr/sbin/nginx',
+  start({ dir, port, weir, app, key }) {
+    const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+    for (const each of temporary) mkdirSync(join(dir, each), { recursive: true })
+    const log = recipe('nginx', 'nginx log', { '/var/log/nginx/weir.log': 'access.log' })
+    const asks = recipe('nginx', 'nginx closed', {
+      ...{ '127.0.0.1:8081': weir, 'http://app': `http://${app}`, 'weir_…': key },
+    })
+    const server = `server { listen 127.0.0.1:${port}; keepalive_requests 10000; ${asks} }`
+    const paths = temporary.map((each) => `${each}_temp_path ${each};`).join(' ')
+    const head = 'daemon off; master_process off; pid pid; error_log error.log;\nevents {}\n'
+    writeFileSync(join(dir, 'nginx.conf'), `${head}http { ${paths}\n${log}\n${server} }\n`)
+    return spawn(this.program, ['-p', dir, '-c', 'nginx.conf', '-e', 'error.log'])
+  },
+  publish: ({ dir }) => ['--format', 'nginx', '--file', join(dir, 'access.log')],
+}
+
+const haproxy: Proxy = {
+  program: '/usr/sbin/haproxy',
+  start({ dir, port, weir, app, syslog, key }) {
+    const lua = recipe('haproxy', 'haproxy lua', { '127.0.0.1:8081': weir, 'weir_…': key })
+    writeFileSync(join(dir, 'weir.lua'), lua)
+    const config = `global
+lua-load weir.lua
+defaults
+mode http
+timeout client 30s
+timeout server 30s
+timeout connect 5s
+frontend web
+bind 127.0.0.1:${port}
+${recipe('haproxy', 'haproxy log', { '127.0.0.1:5140': syslog })}
+${recipe('haproxy', 'haproxy asks')}
+default_backend app
+backend app
+server app ${app}
+`
+    writeFileSync(join(dir, 'haproxy.cfg'), config)
+    return spawn(this.program, ['-db', '-f', 'haproxy.cfg'], { cwd: dir })
+  },
+  publish: ({ syslog, port }) => ['--format', 'haproxy', '--syslog', syslog, '--server-port', String(port)],
+}
+
+const caddy: Proxy = {
+  program: '/usr/bin/caddy',
+  start({ dir, port, weir, app, key }) {
+    const log = recipe('caddy', 'caddy log', { '/var/log/caddy/access.log': 'access.log' })
+    const site = recipe('caddy', 'caddy', {
+      ...{ 'www.example.com {': `http://:${port} {\n${log}`, '127.0.0.1:8081': weir, 'weir_…': key },
+      'app:8080': app,
+    })
+    writeFileSync(join(dir, 'Caddyfile'), `{\nadmin off\nauto_https off\n}\n${site}`)
+    const env = { ...process.env, HOME: dir, XDG_DATA_HOME: dir, XDG_CONFIG_HOME: dir }
+    return spawn(this.program, ['run', '--config', 'Caddyfile', '--adapter', 'caddyfile'], { cwd: dir, env })
+  },
+  publish: ({ dir, port }) => [
+    ...['--format', 'caddy', '--file', join(dir, 'access.log')],
+    ...['--server-port', String(port)],
+  ],
+}
+
+/** An application, a Weir that answers proxies, and how many records it evaluated. */
+async function open(t: Test) {
+  const app = createServer((_, response) => response.end('served'))
+  await new Promise<void>((resolve) => app.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => app.close())
+  const decidePort = await freePort()
+  const weir = await startWeir(tempDir(t), {
+    ...{ WEIR_BOOTSTRAP_TOKEN: token, WEIR_RATE_LIMIT: '0', WEIR_TRUST_PROXY: '127.0.0.1/32' },
+    ...{ WEIR_DECIDE_PORT: String(decidePort) },
+  })
+  t.teardown(() => weir.stop())
+  const policy = await weir.api.ipPolicy.create({})
+  await weir.api.replaceRules(policy.id, [
+    { cidr: '127.0.0.0/8', action: 'allow' },
+    { cidr: shutOut, action: 'deny' },
+  ])
+  const { token: key } = await weir.api.apiKey.create({ rights: ['decide'] })
+  const addressOf = (port: number): string => `127.0.0.1:${port}`
+  const appAddress = addressOf((app.address() as AddressInfo).port)
+  return { weir, policy: policy.id, key: key!, app: appAddress, asked: addressOf(decidePort) }
+}
+
+/** The answers of each status to requests by clients of both kinds. */
+async function ask(port: number): Promise<Record<number, number>> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 20 })
+  const statuses: Record<number, number> = {}
+  const one = (at: number): Promise<number> =>
+    new Promise((resolve, reject) => {
+      const localAddress = at % 10 === 0 ? shutOut : letIn
+      const headers = { host: `local.example:${port}`, 'user-agent': 'a test' }
+      const options = { ...{ port, localAddress, headers, agent }, host: '127.0.0.1', path: `/page?n=${at}` }
+      const sent = request(options, (answer) => {
+        answer.resume().once('end', () => resolve(answer.statusCode ?? 0))
+      })
+      sent.once('error', reject).end()
+    })
+  await eachOf(
+    Array.from({ length: requests }, (_, at) => at),
+    10,
+    async (at) => {
+      const status = await one(at)
+      statuses[status] = (statuses[status] ?? 0) + 1
+    },
+  )
+  agent.destroy()
+  return statuses
+}
+
+/** Of all records: how many were evaluated, and how many were bad. */
+async function counted({ url }: RunningWeir): Promise<{ evaluated: number; bad: number }> {
+  const metrics = await metricsOf(url)
+  const of = (name: string): number => total(metrics, `weir_records_${name}_total`)
+  return { evaluated: of('evaluated'), bad: of('bad') }
+}
+
+for (const [name, proxy] of Object.entries({ nginx, haproxy, caddy })) {
+  const skip = existsSync(proxy.program) ? false : `${proxy.program} is not installed`
+  t.test(`${name} asks, and its log becomes records`, { skip }, async (t) => {
+    const { weir, policy, key, app, asked } = await open(t)
+    const port = await freePort()
+    const edge = await weir.api.httpsEdge.create({ hostports: [`local.example:${port}`] })
+    await weir.api.ipRestriction.create({ type: 'endpoints', enforced: true, ip_policy_ids: [policy] })
+    const dir = tempDir(t)
+    const setup = { dir, port, weir: asked, app, syslog: `127.0.0.1:${await freePort()}`, key }
+    const publish = run('programs/main.js', ['publish', ...proxy.publish(setup)], {
+      ...{ NATS_URL: weir.natsUrl, WEIR_DATA_DIR: dir },
+    })
+    t.teardown(() => publish.stop())
+    // What is sent over UDP before it listens is lost.
+    if (name === 'haproxy') await until('syslog is taken', () => /Syslog is taken/.test(publish.output()))
+    const child = proxy.start(setup)
+    t.teardown(() => child.kill())
+    let said = ''
+    child.stderr?.on('data', (text) => (said += String(text)))
+    await until('it serves', async () => {
+      if (child.exitCode !== null) throw new Error(said)
+      return fetch(`http://127.0.0.1:${port}/`).then(
+        (answer) => answer.status > 0,
+        () => false,
+      )
+    })
+    const before = await settled(weir, publish)
+    t.strictSame(
+      await ask(port),
+      { 200: requests - requests / 10, 403: requests / 10 },
+      'denied ones are denied',
+    )
+    await until('all are evaluated', async () => (await counted(weir)).evaluated >= before + requests)
+    t.strictSame(await counted(weir), { evaluated: before + requests, bad: 0 })
+    await until('the log has them', async () => {
+      const { counts } = await weir.api.stats({ by: 'edge', since: '1h' })
+      const blocked = counts
+        .filter(({ value }) => value === edge.id)
+        .reduce((sum, { block }) => sum + block, 0)
+      return blocked === requests / 10
+    })
+  })
+}
+
+/** What came before is in, too: the look whether the proxy serves is a request as well. */
+async function settled(weir: RunningWeir, publish: Running): Promise<number> {
+  await until('the first record', async () => {
+    if (publish.child.exitCode !== null) throw new Error(publish.output())
+    return (await counted(weir)).evaluated >= 1
+  })
+  return (await counted(weir)).evaluated
+}
