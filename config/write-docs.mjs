@@ -3,10 +3,11 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fieldReference } from '../dist/src/event/field-reference.js'
 import { withTables } from '../dist/src/event/field-tables.js'
 import { performanceTables } from '../dist/test/bench/performance-tables.js'
+import { attributeTables } from '../dist/test/docs/attribute-table.js'
 
 for (const name of readdirSync('docs').filter((name) => name.endsWith('.md'))) {
   const file = `docs/${name}`
   const text = readFileSync(file, 'utf8')
-  const written = withTables(text, fieldReference(), performanceTables)
+  const written = withTables(text, fieldReference(), { ...performanceTables, ...attributeTables })
   if (written !== text) writeFileSync(file, written)
 }

@@ -58,6 +58,8 @@ import { registerLoggedDecisions } from './logged-decision-routes.js'
 import { registerDetachments, registerModules } from './module-routes.js'
 import { openReference, registerOpenPages } from './pages/open-pages.js'
 import type { OpenapiOptions } from './pages/openapi-document.js'
+import { registerPublishing } from './publish/publish-routes.js'
+import type { IntakeOptions } from './publish/record-intake.js'
 import { registerRecords } from './record-routes.js'
 import { registerReplays } from './replay-routes.js'
 import { registerResource } from './resource-routes.js'
@@ -82,7 +84,10 @@ export interface ApiOptions extends OpenapiOptions {
   /** The log of attempts to deliver. */
   readonly deliveries: RecordTracerOptions['deliveries'] & Pick<DeliveryReader, 'counts' | 'isComplete'>
   /** Reads records that are still stored. */
-  readonly nats: RecordTracerOptions['nats'] & DeadLettersOptions['nats'] & ResenderOptions['nats']
+  readonly nats: RecordTracerOptions['nats'] &
+    DeadLettersOptions['nats'] &
+    ResenderOptions['nats'] &
+    IntakeOptions['nats']
   readonly replays: Replays
   readonly trials: Trials
   readonly occurrences: Occurrences
@@ -221,6 +226,7 @@ function registerResources(app: FastifyInstance, options: WholeOptions): void {
   registerLive(app, context, live)
   registerLoggedDecisions(app, context, log, options.occurrences)
   registerRecords(app, context, new RecordTracer({ ...options, pastRows, decider }), log.mode)
+  registerPublishing(app, context, options)
   const letters = new DeadLetters({ nats: options.nats, ownerOf: ownersIn(options.view) })
   registerDeadLetters(app, context, letters)
   const isDestination = isDestinationIn(options.view)

@@ -26,6 +26,7 @@ import type {
 import type { LiveDeadLetter } from '../shape/live-dead-letter.js'
 import type { LiveDelivery } from '../shape/live-delivery.js'
 import type { LoggedDecision } from '../shape/logged-decision.js'
+import type { PublishedRecords } from '../shape/published-records.js'
 import type { Replay, ReplayRequest } from '../shape/replay.js'
 import type { Resumption } from '../shape/resumption.js'
 import type { RuleCounts } from '../shape/rule-counts.js'
@@ -114,6 +115,8 @@ export interface Client extends Kinds {
   }>
   /** The decision about a connection or request, explained; with `revision`, the decision at that time. */
   decide(request: DecisionRequest, options?: { readonly revision?: number }): Promise<Decision>
+  /** Publishes records of the account; `refused_count` of them were wrong. */
+  publishRecords(records: readonly RecordsByType[RecordType][]): Promise<PublishedRecords>
   /** Decisions as they happen, until the signal or the end of the stream. */
   watchDecisions(options?: WatchDecisionsOptions): AsyncGenerator<LoggedDecision, void>
   /** Events as they are sent to a destination, with the outcome, until the signal or the end of the stream. */
@@ -225,6 +228,7 @@ export function openClient(options: HttpOptions): Client {
     deliveryStatuses: async (page = {}) =>
       http.send('GET', `${eventDestination.path}/status`, { query: { ...page } }),
     decide: async (body, { revision } = {}) => http.send('POST', '/decide', { body, query: { revision } }),
+    publishRecords: async (lines) => http.send('POST', '/records', { lines }),
     watchDecisions: ({ edge, ...watch } = {}) => linesOf<LoggedDecision>(http, { edge }, watch),
     watchDeliveries: (destination, watch = {}) => linesOf<LiveDelivery>(http, { destination }, watch),
     watchDeadLetters: (watch = {}) => linesOf<LiveDeadLetter>(http, { dead: 'true' }, watch),

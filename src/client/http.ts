@@ -25,6 +25,8 @@ export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
 export interface Request {
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>
   readonly body?: unknown
+  /** A body of lines (NDJSON). */
+  readonly lines?: readonly object[]
   readonly idempotencyKey?: string | undefined
 }
 
@@ -102,7 +104,7 @@ export class Http {
   async #fetch(
     method: Method,
     path: string,
-    { query, body, idempotencyKey }: Request,
+    { query, body, lines, idempotencyKey }: Request,
     signal = AbortSignal.timeout(this.#timeoutMs),
   ): Promise<Response> {
     const fetchOne = this.#fetchOne
@@ -111,9 +113,10 @@ export class Http {
       headers: {
         ...this.#headers,
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(lines === undefined ? {} : { 'content-type': 'application/x-ndjson' }),
         ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
       },
-      body: body === undefined ? null : JSON.stringify(body),
+      body: lines?.map((line) => JSON.stringify(line)).join('\n') ?? jsonBody(body),
       // A redirect could send the token elsewhere.
       redirect: 'error',
       signal,
@@ -135,9 +138,14 @@ const serverEvent = (text: string): ServerEvent => ({
   data: /^data: (.*)$/m.exec(text)?.[1] ?? '',
 })
 
-/** Is the request idempotent? PATCH sets named fields; only a POST without a key could create a resource twice. */
-const isRepeatable = (method: Method, { idempotencyKey }: Request): boolean =>
-  method !== 'POST' || idempotencyKey !== undefined
+const jsonBody = (body: unknown): string | null => (body === undefined ? null : JSON.stringify(body))
+
+/**
+ * Is the request idempotent? PATCH sets named fields, and lines have ids; only another POST without a key could create a
+ * resource twice.
+ */
+const isRepeatable = (method: Method, { lines, idempotencyKey }: Request): boolean =>
+  method !== 'POST' || lines !== undefined || idempotencyKey !== undefined
 
 /** At least a second, so that an answer of 0 does not cause a busy loop. */
 function retryAfterMs({ status, headers }: Response): number | undefined {

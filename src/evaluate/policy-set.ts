@@ -97,12 +97,12 @@ export class PolicySet implements Restrictions {
     const { account_id, edge_id } = record
     if (account_id && account_id !== accountId)
       return fail({ msg: `"account_id" is ${shown(account_id)}, which is not your account.`, unknown: true })
-    if (this.#ownerOf(record) === accountId) return this.findEdge(record)
+    if (this.ownerOf(record) === accountId) return this.findEdge(record)
     return edge_id ? noSuchEdge(edge_id) : ok(this.#accountOf(record))
   }
 
   /** The account of the edge that the record names or matches. */
-  #ownerOf(record: TrafficRecord): string | undefined {
+  ownerOf(record: TrafficRecord): string | undefined {
     const { httpsEdges, httpsByHostport, tcpEdges, tcpByHostport } = this.contents
     const { edge_id } = record
     if (edge_id) return (tcpEdges.get(edge_id) ?? httpsEdges.get(edge_id))?.accountId

@@ -24,6 +24,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Served without a key and a version header. */
     isOpen?: boolean
+    /** Default: JSON, not compressed. */
+    bodies?: { readonly types: readonly string[]; readonly gzip: true }
   }
 }
 
@@ -87,37 +89,42 @@ function checkHost(request: FastifyRequest): void {
     throw badRequest('The header "Host" is needed.')
 }
 
-/** Bodies are JSON in UTF-8. Without a body the content type is ignored, because clients send it with any method. */
+/** Most bodies are JSON in UTF-8. Without a body the content type is ignored, because clients send it with any method. */
 function checkContentType(request: FastifyRequest): void {
-  const { headers } = request
+  const { headers, routeOptions } = request
+  const { types, gzip } = routeOptions.config.bodies ?? { types: ['application/json'] }
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
   if (!hasBody) return
-  checkContentEncoding(request)
+  checkContentEncoding(request, gzip)
   const [type = '', ...parameters] = (onlyHeader(request, 'Content-Type') ?? '')
     .split(';')
     .map((part) => part.trim())
-  if (type.toLowerCase() !== 'application/json') {
+  if (!types.includes(type.toLowerCase())) {
     const given =
       type === '' ? 'The body has no content type' : `The content type of the body is ${shown(type)}`
-    throw new WeirError('ERR_CONTENT_TYPE', `${given}: application/json is needed.`)
+    throw new WeirError('ERR_CONTENT_TYPE', `${given}: ${types.join(' or ')} is needed.`)
   }
   const charset = parameters.map((each) => /^charset\s*=\s*"?([^"]*)"?$/i.exec(each)?.[1]).find(Boolean)
   if (charset === undefined || charset.toLowerCase() === 'utf-8' || charset.toLowerCase() === 'utf8') return
   throw new WeirError('ERR_CONTENT_TYPE', `The charset of the body is ${shown(charset)}: JSON is UTF-8.`)
 }
 
-/** Compressed bodies are refused: how much memory one needs is unknown before it is decompressed. */
-function checkContentEncoding(request: FastifyRequest): void {
-  const codings = headerLines(request, 'Content-Encoding').flatMap((line) => line.split(','))
-  const coding = codings
-    .map((each) => each.trim())
-    .find((each) => each !== '' && each.toLowerCase() !== 'identity')
-  if (coding === undefined) return
+/** Compressed bodies are refused, unless their route bounds them: how much memory one needs is unknown before. */
+function checkContentEncoding(request: FastifyRequest, gzip = false): void {
+  const codings = contentCodings(request)
+  if (codings.length === 0 || (gzip && codings.length === 1 && codings[0]!.toLowerCase() === 'gzip')) return
   throw new WeirError(
     'ERR_CONTENT_TYPE',
-    `The content encoding of the body is ${shown(coding)}: send it uncompressed.`,
+    `The content encoding of the body is ${shown(codings.join(', '))}: send it ${gzip ? 'with gzip, or ' : ''}uncompressed.`,
   )
 }
+
+/** How the body is encoded; none if it is not. */
+export const contentCodings = (request: FastifyRequest): string[] =>
+  headerLines(request, 'Content-Encoding')
+    .flatMap((line) => line.split(','))
+    .map((each) => each.trim())
+    .filter((each) => each !== '' && each.toLowerCase() !== 'identity')
 
 /** Accepts JSON, and empty bodies of any type. GET bodies are parsed, too, so that their content can be refused. */
 export function acceptBodies(app: FastifyInstance): void {

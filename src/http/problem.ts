@@ -86,14 +86,23 @@ export function reportFault(
   else occurrences.requestUnavailable(fields)
 }
 
-/** Answers an error. The cause of a 5xx is only logged. */
+/** The error that the client sees, after it is reported. The cause of a 5xx is only logged. */
+export function refusalOf(
+  occurrences: Occurrences,
+  thrown: FastifyError | WeirError,
+  request: FastifyRequest,
+): WeirError {
+  const isAborted = thrown === request.raw.errored || thrown instanceof ClientGone
+  const error = isAborted ? incomplete() : asWeirError(thrown, request.routeOptions.bodyLimit)
+  if (isAborted)
+    occurrences.requestAborted({ operation_id: request.id, path: request.routeOptions.url ?? '' })
+  reportFault(occurrences, error, request)
+  return error
+}
+
 export const answerProblem =
   (occurrences: Occurrences) =>
   (thrown: FastifyError | WeirError, request: FastifyRequest, reply: FastifyReply): void => {
-    const isAborted = thrown === request.raw.errored || thrown instanceof ClientGone
-    const error = isAborted ? incomplete() : asWeirError(thrown, request.routeOptions.bodyLimit)
-    if (isAborted)
-      occurrences.requestAborted({ operation_id: request.id, path: request.routeOptions.url ?? '' })
-    reportFault(occurrences, error, request)
+    const error = refusalOf(occurrences, thrown, request)
     reply.status(error.status).headers(problemHeadersOf(error)).send(problemBody(error, request.id))
   }

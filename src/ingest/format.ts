@@ -10,7 +10,7 @@ import { complaintAboutRecord } from '../record/check.js'
 import { parseJson } from '../record/record.js'
 
 /** A value as logged. Empty text and `-` stand for no value. */
-type Value = string | number | null | undefined
+export type Value = string | number | null | undefined
 
 /** What a line of a log says. Numbers may be text. */
 export interface Logged {
@@ -93,7 +93,8 @@ function completed(record: Readonly<Record<string, unknown>>, given: Given, id: 
 const withoutNull = (value: unknown): object =>
   Object.fromEntries(Object.entries(value ?? {}).filter(([, member]) => member !== null))
 
-function recordOf(logged: Logged, given: Given, id: string): Result<object> {
+/** Also made of what OpenTelemetry's attributes say. */
+export function recordOf(logged: Logged, given: Given, id: string): Result<object> {
   const target = targetOf(logged)
   if (!target.ok) return target
   const client = splitAddress(logged.client)

@@ -39,6 +39,7 @@ export const declared = {
     versionHeaders: required('WEIR_VERSION_HEADERS', form.headerNames),
     tcpDomain: required('WEIR_TCP_DOMAIN', form.domain),
     rateLimitPerMinute: required('WEIR_RATE_LIMIT', form.integer(0, 1_000_000_000)),
+    recordsPerMinute: required('WEIR_RECORD_RATE_LIMIT', form.integer(0, 1_000_000_000)),
     trustedProxies: optional('WEIR_TRUST_PROXY', form.cidrs),
   },
   client: {

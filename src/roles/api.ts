@@ -58,7 +58,7 @@ export async function openApi(
   const books = release.own(await openBooks(nats, occurrences, makeBooks))
   const behind = await openBehind(context, parts, release)
   const access = destinationAccess(settings, openAwsClock(occurrences))
-  const usage = new Usage(settings.api.rateLimitPerMinute)
+  const usage = new Usage(settings.api.rateLimitPerMinute, settings.api)
   release.own(exchangeUsage(nats, usage, occurrences))
   const live = new Live({ nats, occurrences, ownerOf: ownersIn(store.view) })
   const jobs = { nats, bucketBytesMax, retentionMs: settings.nats.retentionMs }

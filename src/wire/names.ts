@@ -11,6 +11,8 @@ export const recordsStream = 'WEIR_RECORDS'
 export const recordsSubjects = 'weir.records.>'
 /** The API publishes records here that were dead letters. */
 export const resentRecordsSubject = 'weir.records.weir.resent'
+/** Records that accounts publish over the API. */
+export const publishedRecordsSubject = 'weir.records.api.published'
 
 /** Audit events of the API, which publishes them; pipelines read. */
 export const auditStream = 'WEIR_AUDIT'

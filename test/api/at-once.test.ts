@@ -118,6 +118,36 @@ t.test('at the same time', { timeout: 300_000 }, async (t) => {
     },
   )
 
+  await t.test('records are published by several at once, whatever their length', async (t) => {
+    const { perAccount } = boundsAtOnce.publish
+    const lines = ' '.repeat(300_000)
+    const parts = ['Content-Type: application/x-ndjson', `Content-Length: ${lines.length}`]
+    const publish = (path: string, ...more: string[]) => {
+      const raw = connect(t)
+      raw.send(...head(path, third, ...parts, ...more))
+      return raw
+    }
+    const raws = Array.from({ length: perAccount }, () => publish('POST /records', 'Expect: 100-continue'))
+    for (const raw of raws) await raw.answered(1)
+    t.match(await publish('POST /records').answered(1), [
+      {
+        status: 503,
+        head: /^Retry-After: 1$/im,
+        body: /^\{"error_code":"ERR_UNAVAILABLE".*Too many requests that publish/,
+      },
+    ])
+    parts[0] = json
+    t.match(await publish('POST /v1/logs').answered(1), [
+      {
+        status: 503,
+        head: /^Retry-After: 1$/im,
+        body: /^\{"code":14,"message":"Too many requests that publish/,
+      },
+    ])
+    for (const raw of raws) raw.send(lines)
+    for (const raw of raws) t.match((await raw.answered(2))[1], { status: 200 })
+  })
+
   await t.test('rules are not replaced for a client that is gone', { timeout: 120_000 }, async (t) => {
     const path = await pathOf(me, '')
     const [, id = ''] = /policies\/(\w+)\//.exec(path) ?? []

@@ -32,6 +32,12 @@ interface Described {
 }
 
 const mediaType = 'application/json'
+/** The first type of the body, and its example. */
+function bodyOf({ operation }: Described): { type: string | undefined; example: unknown } {
+  const [[type, media] = []] = Object.entries(operation.requestBody?.content ?? {})
+  return { type, example: exampleOf(media) }
+}
+
 const served = resources.filter(isServed)
 
 /** Resources created from the examples, one of each kind, when other examples need them. */
@@ -58,10 +64,13 @@ class Examples {
   }
 
   /** Sends the example of an operation; fails if the answer is not a success. */
-  async send({ path, method, operation }: Described) {
-    const body = await this.#withIds(exampleOf(operation.requestBody?.content[mediaType]))
+  async send(described: Described) {
+    const { path, method } = described
+    const { type, example } = bodyOf(described)
+    const body = await this.#withIds(example)
     const url = await this.#filled(path)
-    const answer = await this.#client.raw.send(method.toUpperCase(), url, { body })
+    const headers = type === undefined ? {} : { 'content-type': type }
+    const answer = await this.#client.raw.send(method.toUpperCase(), url, { body, headers })
     // An account runs one trial at a time.
     if (answer.status === 202 && path.endsWith('/try'))
       await until(
@@ -121,8 +130,7 @@ t.test('examples', async (t) => {
   const examples = new Examples(client, operations)
 
   t.test('every body has an example', async (t) => {
-    for (const { path, method, operation } of withBody)
-      t.ok(exampleOf(operation.requestBody?.content[mediaType]), `${method} ${path}`)
+    for (const described of withBody) t.ok(bodyOf(described).example, `${described.method} ${described.path}`)
   })
 
   t.test('examples of create requests work', async (t) => {

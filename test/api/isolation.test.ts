@@ -18,6 +18,9 @@ import {
   withoutIds,
 } from './operations.js'
 
+/** What records may name is in `published-records.test.ts` and `otlp.test.ts`. */
+const publishing = ['/records', '/v1/logs']
+
 const dayMs = 24 * 60 * 60_000
 
 t.test('accounts know nothing of each other', async (t) => {
@@ -163,6 +166,7 @@ t.test('accounts know nothing of each other', async (t) => {
           t.strictSame(await answers[0], await answers[1], `${method} ${path}`)
           continue
         }
+        if (method === 'post' && publishing.includes(path)) continue
         t.equal(method, 'get', `${method} ${path} needs a check of its own here`)
         const queries = query.flatMap(({ name, schema }) =>
           (schema?.enum ?? asked).map((value) => [name, value]),

@@ -247,7 +247,9 @@ t.test('the OpenAPI document', async (t) => {
     for (const { path, method, operation } of operations) {
       const name = `${method} ${path}`
       const isAction = /\/(send_test_event|replay)$|^\/(replays|dead_letters)\//.test(path)
-      const isQuestion = path === '/decide' || /\/(try|check)$/.test(path) || path.startsWith('/tries/')
+      const isIngest = method === 'post' && (path === '/records' || path === '/v1/logs')
+      const isQuestion =
+        path === '/decide' || isIngest || /\/(try|check)$/.test(path) || path.startsWith('/tries/')
       t.strictSame(
         takes(operation, 'header'),
         [...(method === 'post' && !isQuestion ? ['Idempotency-Key'] : []), 'Service-Version'],

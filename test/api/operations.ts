@@ -43,9 +43,11 @@ const anyId = /\b([a-z]+_)[0-9A-Za-z]{26}\b/g
 
 /** The answer without the requested ids; fails if it names any other id. */
 export function withoutIds({ status, body }: HttpAnswer, asked: string): object {
-  for (const [id] of body.msg.matchAll(anyId))
-    if (!asked.includes(id)) throw new Error(`An answer names ${id}, which was not requested: ${body.msg}`)
-  return { status, code: body.error_code, msg: body.msg.replaceAll(anyId, '$1…') }
+  // As OTLP has it.
+  const msg: string = body.msg ?? body.message
+  for (const [id] of msg.matchAll(anyId))
+    if (!asked.includes(id)) throw new Error(`An answer names ${id}, which was not requested: ${msg}`)
+  return { status, code: body.error_code ?? body.code, msg: msg.replaceAll(anyId, '$1…') }
 }
 
 /** Bodies of operations that do not belong to a kind. */

@@ -20,7 +20,7 @@ class Process {
 
   constructor(perMinute: number, nowMs = 0) {
     this.nowMs = nowMs
-    this.usage = new Usage(perMinute, () => this.nowMs)
+    this.usage = new Usage(perMinute, { nowMs: () => this.nowMs })
   }
 
   request = (account = 'ac_1') => this.usage.requests.take(account)

@@ -15,16 +15,19 @@ import { recordTypes } from '../../src/record/traffic-record.js'
 import { performanceTables } from '../bench/performance-tables.js'
 import { httpLines } from '../deliver/http-lines.js'
 import { openTestStore } from '../harness/api.js'
+import { attributeTables } from './attribute-table.js'
 import { pages } from './pages.js'
 
 const reference = fieldReference()
 
 t.test('generated parts of the documents are up to date; `npm run docs` writes them', (t) => {
-  for (const { file, text } of pages) t.equal(withTables(text, reference, performanceTables), text, file)
+  const others = { ...performanceTables, ...attributeTables }
+  for (const { file, text } of pages) t.equal(withTables(text, reference, others), text, file)
   const marked = pages.flatMap(({ text }) =>
     [...text.matchAll(/<!-- generated: (\w+) -->/g)].map(([, name]) => name),
   )
   t.strictSame(marked.toSorted(), [
+    'attributes',
     'costs',
     'destinations',
     'fields',

@@ -232,7 +232,7 @@ export async function openTestStore(t: Test): Promise<TestStore> {
     api: async (options) => {
       if (options !== undefined) return openApi(store, options, release)
       sharedSkippedMs += windowMs
-      const usage = new Usage(0, () => monotonicMs() + sharedSkippedMs)
+      const usage = new Usage(0, { nowMs: () => monotonicMs() + sharedSkippedMs })
       shared ??= openApi(store, { usage }, store.release)
       return shared
     },

@@ -28,7 +28,7 @@ t.test('rights that are given', async (t) => {
 })
 
 t.test('rights that a key has', async (t) => {
-  const all: KeyRight[] = ['read', 'write', 'decide', 'all']
+  const all: KeyRight[] = ['read', 'write', 'decide', 'publish', 'all']
   const cases: [rights: KeyRight[] | null | undefined, included: KeyRight[]][] = [
     [null, all],
     [undefined, all],
@@ -36,6 +36,7 @@ t.test('rights that a key has', async (t) => {
     [['read'], ['read']],
     [['write'], ['read', 'write']],
     [['decide'], ['decide']],
+    [['publish'], ['publish']],
     [
       ['read', 'decide'],
       ['read', 'decide'],

@@ -16,6 +16,7 @@ import { isServed } from '../../resource/define.js'
 import { resources } from '../../resource/registry.js'
 import { changesTag } from '../change-routes.js'
 import { decisionsTag } from '../decide-routes.js'
+import { ingestTag } from '../publish/published-body.js'
 import { trialsTag } from '../trial-routes.js'
 import { introduction } from './openapi-introduction.js'
 
@@ -63,6 +64,7 @@ export const openapiHead = ({ baseUrl }: OpenapiOptions) => ({
   tags: [
     ...resources.filter(isServed).map(({ title, about }) => ({ name: pluralOf(title), description: about })),
     decisionsTag,
+    ingestTag,
     deadLettersTag,
     changesTag,
     trialsTag,
@@ -118,7 +120,7 @@ export const finishDocument =
       ...rightNeeded(rightFor(method.toUpperCase(), path), operation),
       ...(operation.requestBody && { requestBody: withRequired(method, operation.requestBody) }),
       parameters: [...(operation.parameters ?? []).map((each) => components.parameter(each)), version],
-      responses: { ...operation.responses, ...problemReferences(operation.requestBody !== undefined) },
+      responses: { ...problemReferences(operation.requestBody !== undefined), ...operation.responses },
     })
     const paths = mapped((openapiObject.paths ?? {}) as Record<string, Operations>, (path, operations) =>
       mapped(operations, (method, operation) => components.moved(finished(path, method, operation))),

@@ -59,5 +59,10 @@ export const api = {
     'Times that the last uses of API keys could not be written.',
   ),
   trialEnded: info('A trial has ended.', 'weir_trials_total', 'Trials of drafts that have ended.', ['state']),
+  recordsPublished: count(
+    'weir_api_records_total',
+    'Records and log records that were sent to the management API: stored, or refused because they are wrong.',
+    ['result'],
+  ),
   requestServed: count('weir_api_requests_total', 'Requests to the management API.', ['method', 'status']),
 }

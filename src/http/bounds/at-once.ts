@@ -28,6 +28,7 @@ const bounds = {
     perProcess: 2,
     retryAfterSeconds: 5,
   },
+  publish: { what: 'requests that publish records', perAccount: 4, perProcess: 12, retryAfterSeconds: 1 },
   rules_restore: { what: 'restorations of rules', perAccount: 1, perProcess: 4, retryAfterSeconds: 5 },
   draft: {
     what: 'drafts to try',

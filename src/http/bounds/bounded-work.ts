@@ -96,6 +96,8 @@ export function boundWork(app: FastifyInstance, atOnce: AtOnce): void {
 export function admitAtOnce(atOnce: AtOnce, request: FastifyRequest, reply: FastifyReply): void {
   const { atOnce: name } = request.routeOptions.config
   if (name !== undefined && isCounted(name, request)) count(atOnce, name, request, reply)
+  // Its own bound allows for large bodies.
+  if (name === 'publish') return
   const length = Number(request.headers['content-length'] ?? 0)
   // A body beyond the limit of its route is refused unread.
   if (length > largeBodyBytes && length <= request.routeOptions.bodyLimit)
@@ -121,8 +123,8 @@ function countedBody(
   reply: FastifyReply,
   body: RequestPayload,
 ): RequestPayload {
-  const { isOpen } = request.routeOptions.config
-  if (isOpen || request.headers['transfer-encoding'] === undefined) return body
+  const { isOpen, atOnce: name } = request.routeOptions.config
+  if (isOpen || name === 'publish' || request.headers['transfer-encoding'] === undefined) return body
   let bytes = 0
   let isLarge = false
   const counted = new Transform({

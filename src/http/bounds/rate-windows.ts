@@ -44,15 +44,18 @@ export class RateWindows {
     this.#nowMs = nowMs
   }
 
-  /** Counts one more for the key. If that is one too many, it returns the seconds to wait and counts nothing. */
-  take(key: string): number | undefined {
+  /**
+   * Counts one more for the key, or several that come together. If the limit is reached already, it returns the seconds to
+   * wait and counts nothing: several may exceed it, or a limit smaller than their number would refuse them for ever.
+   */
+  take(key: string, count = 1): number | undefined {
     const { perMinute } = this.#limit
     if (perMinute === 0) return undefined
     const nowMs = this.#nowMs()
     const window = this.#windowAt(nowMs, key)
     if (window.count >= perMinute) return Math.max(1, Math.ceil((window.openedMs + windowMs - nowMs) / 1000))
-    window.count += 1
-    window.unsent += 1
+    window.count += count
+    window.unsent += count
     this.#unsent.add(key)
     this.onUnsent()
     return undefined

@@ -1,5 +1,6 @@
 /**
- * How much the API is used: requests per account and failed logins per address, counted for all API processes together.
+ * How much the API is used: requests and published records per account, and failed logins per address, counted for all API
+ * processes together.
  *
  * Each process decides by its own knowledge, without asking, and publishes its counts every 250 ms. The others add that
  * to their own counts. So the limits hold approximately: the other processes may have let through what they counted
@@ -21,12 +22,12 @@ import { RateWindows, windowMs } from './rate-windows.js'
 export const usageLimits = {
   /** From one message to the next. What the other processes count in between may exceed the limits. */
   everyMs: 250,
-  /** Accounts in one message, and as many addresses; the rest follows in the next message. */
+  /** Keys in each list of a message; the rest follows in the next message. */
   keysPerMessageMax: 1_000,
   /** Ids of accounts have up to 67 characters, addresses fewer. */
   keyCharsMax: 128,
-  /** A message that is full of the longest ids has 0.2 MiB. */
-  messageBytesMax: 256 * 1024,
+  /** A message that is full of the longest ids has 0.3 MiB. */
+  messageBytesMax: 384 * 1024,
   /** Accounts and addresses whose counts are kept, with some 150 bytes each; more push out the oldest. */
   accountsMax: 50_000,
   addressesMax: 10_000,
@@ -44,25 +45,36 @@ const messageSchema = Type.Object({
   from: Type.String(),
   requests: incrementsSchema,
   failed_logins: incrementsSchema,
+  /** Missing in messages of earlier versions. */
+  records: Type.Optional(incrementsSchema),
 })
 const complaint = compileCheck(messageSchema)
 
 type UsageMessage = Static<typeof messageSchema>
 
+interface UsageOptions {
+  /** Default: no limit. */
+  readonly recordsPerMinute?: number
+  readonly nowMs?: () => number
+}
+
 export class Usage {
   readonly requests: RateWindows
   readonly failedLogins: RateWindows
+  /** Published over the API. */
+  readonly records: RateWindows
   readonly #process = randomToken(12)
 
-  constructor(requestsPerMinute: number, nowMs?: () => number) {
+  constructor(requestsPerMinute: number, { recordsPerMinute = 0, nowMs }: UsageOptions = {}) {
     const { accountsMax, addressesMax } = usageLimits
     this.requests = new RateWindows({ perMinute: requestsPerMinute, keysMax: accountsMax }, nowMs)
+    this.records = new RateWindows({ perMinute: recordsPerMinute, keysMax: accountsMax }, nowMs)
     const logins = { perMinute: failedLoginsPerMinuteMax, keysMax: addressesMax }
     this.failedLogins = new RateWindows(logins, nowMs)
   }
 
   get hasUnsent(): boolean {
-    return this.requests.hasUnsent || this.failedLogins.hasUnsent
+    return [this.requests, this.failedLogins, this.records].some(({ hasUnsent }) => hasUnsent)
   }
 
   /** The counts since the last message; undefined if there are none. */
@@ -73,7 +85,9 @@ export class Usage {
       requests: this.requests.takeUnsent(keysPerMessageMax),
       failed_logins: this.failedLogins.takeUnsent(keysPerMessageMax),
     }
-    const isEmpty = message.requests.length + message.failed_logins.length === 0
+    const records = this.records.takeUnsent(keysPerMessageMax)
+    if (records.length > 0) message.records = records
+    const isEmpty = message.requests.length + message.failed_logins.length + records.length === 0
     return isEmpty ? undefined : JSON.stringify(message)
   }
 
@@ -93,6 +107,7 @@ export class Usage {
     if (message.from === this.#process) return undefined
     for (const increment of message.requests) this.requests.add(increment)
     for (const increment of message.failed_logins) this.failedLogins.add(increment)
+    for (const increment of message.records ?? []) this.records.add(increment)
     return undefined
   }
 }
@@ -126,7 +141,7 @@ export function exchangeUsage(
       if (usage.hasUnsent) sendLater()
     })
   }
-  for (const counts of [usage.requests, usage.failedLogins]) counts.onUnsent = sendLater
+  for (const counts of [usage.requests, usage.failedLogins, usage.records]) counts.onUnsent = sendLater
   return {
     close: async () => {
       due?.stop()

@@ -19,6 +19,8 @@ interface Exception {
 const exceptions: readonly Exception[] = [
   // Asking changes nothing and shows no more than a verdict, so a proxy needs no other right.
   { paths: /^\/decide$/, right: 'decide' },
+  // A proxy or a collector of logs reads and changes nothing.
+  { paths: /^(\/records|\/v1\/logs)$/, right: 'publish' },
   // A draft is tried on records that the key may read, and only the result is stored. A trial can be cancelled.
   { paths: /\/try$/, right: 'read' },
   { paths: /^\/tries\//, right: 'read' },

@@ -50,7 +50,10 @@ const problemsOfBodies: Readonly<Record<string, Problem>> = {
     name: 'BodyTooLarge',
     description: `The body is too large: ${requestBodyBytesMax} bytes are allowed unless the operation says otherwise.`,
   },
-  415: { name: 'WrongContentType', description: 'The content type of the body is not application/json.' },
+  415: {
+    name: 'WrongContentType',
+    description: 'The content type of the body is not one that the operation takes.',
+  },
 }
 
 const operationId = {
@@ -75,6 +78,16 @@ export const problemResponses = (schema: TSchema): Record<string, object> =>
         content: { 'application/json': { schema } },
       },
     ]),
+  )
+
+/** The same as responses of a route, with bodies that a protocol defines. */
+export const problemsIn = (body: TSchema): Record<string, object> =>
+  Object.fromEntries(
+    Object.entries({ ...problems, ...problemsOfBodies }).map(([status, { description, mayRetry }]) => {
+      const headers = Object.entries({ ...operationId, ...(mayRetry ? retryAfter : {}) })
+      const schemas = headers.map(([name, { schema, ...about }]) => [name, { ...schema, ...about }])
+      return [status, { description, headers: Object.fromEntries(schemas), ...body }]
+    }),
   )
 
 export const problemReferences = (hasBody: boolean): Record<string, object> =>

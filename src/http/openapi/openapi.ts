@@ -13,6 +13,7 @@ import { article } from '../body/input.js'
 import { type BoundName, boundSentence } from '../bounds/at-once.js'
 import { warningHeader } from '../missing-values.js'
 import { changesExample, createExample, pageExample, shownExample } from './examples.js'
+import { inTypes } from './schema-shape.js'
 
 /** The schema with an example for the document. */
 export const shownBy = (schema: TSchema, example: unknown): TSchema =>
@@ -84,11 +85,8 @@ export function describe({
 /** A response with one form is its schema. */
 function inForms(schema: TSchema, others: OperationDescription['otherForms']): TSchema {
   if (others === undefined) return schema
-  const forms = Object.entries({ 'application/json': schema, ...others })
-  return {
-    description: 'In the form that `Accept` prefers.',
-    content: Object.fromEntries(forms.map(([type, of]) => [type, { schema: of }])),
-  } as TSchema
+  const forms = inTypes({ 'application/json': schema, ...others })
+  return { description: 'In the form that `Accept` prefers.', ...forms } as TSchema
 }
 
 const location = {

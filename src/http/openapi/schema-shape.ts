@@ -18,3 +18,9 @@ export function shapeOf(schema: TSchema): Shape {
   const choice = shape.anyOf?.find((each) => (each as Shape).type !== 'null')
   return choice === undefined ? shape : shapeOf(choice)
 }
+
+/** A body in one of several forms: schemas by media type. */
+export const inTypes = (schemas: Readonly<Record<string, TSchema>>): TSchema =>
+  ({
+    content: Object.fromEntries(Object.entries(schemas).map(([type, schema]) => [type, { schema }])),
+  }) as TSchema

@@ -1,0 +1,234 @@
+/**
+ * `POST /v1/logs`: logs over OTLP/HTTP (https://opentelemetry.io/docs/specs/otlp/#otlphttp). Log records of servers and
+ * networks become records of the caller's account. Answers and errors are in the encoding of the request, as the
+ * specification demands.
+ */
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { badRequest, messageOf, type Result, shown, type WeirError } from '../../core/errors.js'
+import { objectOf, type TSchema, Type } from '../../core/schema.js'
+import type { Slices } from '../../core/slices.js'
+import type { Occurrences } from '../../core/telemetry/occurrences.js'
+import { parseJsonBody } from '../../http/body/json-body.js'
+import { slicesOf } from '../../http/bounds/bounded-work.js'
+import { type ApiContext, queryOf, readable } from '../../http/context.js'
+import { describe } from '../../http/openapi/openapi.js'
+import { problemsIn } from '../../http/openapi/openapi-problems.js'
+import { inTypes } from '../../http/openapi/schema-shape.js'
+import { problemHeadersOf, refusalOf } from '../../http/problem.js'
+import { type OtlpLog, recordOfLog } from '../../ingest/otlp/log-records.js'
+import { parseMessage } from '../../record/record.js'
+import { ingestTag, publishedBody, publishedBodyBytesMax } from './published-body.js'
+import { publishedRecordsMax, type RecordIntake, type RefusedLine } from './record-intake.js'
+
+const mebibyte = 1024 * 1024
+const protobuf = 'application/x-protobuf'
+const json = 'application/json'
+/** JSON takes several times as much memory, and is decoded at once. */
+const decompressedBytesMax = { [protobuf]: 16 * mebibyte, [json]: 2 * mebibyte } as const
+
+const path = '/v1/logs'
+
+const requestName = 'opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest'
+const responseName = 'opentelemetry.proto.collector.logs.v1.ExportLogsServiceResponse'
+const statusName = 'google.rpc.Status'
+
+const int64 = Type.Union([Type.String({ pattern: '^\\d+$' }), Type.Integer()])
+
+const message = (fields: Parameters<typeof Type.Object>[0], options: object = {}): TSchema =>
+  Type.Object(
+    Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, Type.Optional(field)])),
+    { ...options, additionalProperties: true },
+  )
+
+const logAttributes = Type.Array(message({ key: Type.String(), value: message({}) }))
+const withAttributes = message({ attributes: logAttributes })
+const logSchema = message({
+  timeUnixNano: int64,
+  observedTimeUnixNano: int64,
+  attributes: logAttributes,
+})
+const scopeLogsSchema = message({ scope: withAttributes, logRecords: Type.Array(logSchema) })
+
+/** The parts that Weir reads. */
+const requestSchema = message(
+  {
+    resourceLogs: Type.Array(message({ resource: withAttributes, scopeLogs: Type.Array(scopeLogsSchema) })),
+  },
+  {
+    title: 'ExportLogsServiceRequest',
+    description: requestName,
+    examples: [
+      {
+        resourceLogs: [
+          {
+            scopeLogs: [
+              {
+                logRecords: [
+                  {
+                    timeUnixNano: '1795168800123456789',
+                    attributes: [
+                      { key: 'client.address', value: { stringValue: '203.0.113.7' } },
+                      { key: 'http.request.method', value: { stringValue: 'GET' } },
+                      { key: 'url.path', value: { stringValue: '/a/b' } },
+                    ],
+                  },
+                ],
+              },
+            ],
+          },
+        ],
+      },
+    ],
+  },
+)
+
+const responseSchema = objectOf(
+  {
+    partialSuccess: Type.Optional(
+      objectOf(
+        { rejectedLogRecords: int64, errorMessage: Type.String() },
+        { title: 'ExportLogsPartialSuccess', description: 'Log records that were not stored, and why.' },
+      ),
+    ),
+  },
+  {
+    title: 'ExportLogsServiceResponse',
+    description: responseName,
+    examples: [{}],
+  },
+)
+
+const statusSchema = objectOf(
+  { code: Type.Integer(), message: Type.String() },
+  { title: 'RpcStatus', description: statusName },
+)
+
+const encoded = (message: string): TSchema => Type.String({ description: `${message}, in protobuf.` })
+
+export function registerOtlp(
+  parent: FastifyInstance,
+  context: ApiContext,
+  intake: RecordIntake,
+  occurrences: Occurrences,
+): void {
+  const described = describe({
+    operationId: 'export_logs',
+    summary: 'Publish log records of OpenTelemetry',
+    description: `OTLP/HTTP: at most ${publishedRecordsMax} log records and ${publishedBodyBytesMax} bytes; decompressed (\`Content-Encoding: gzip\`), ${decompressedBytesMax[protobuf]} in protobuf and ${decompressedBytesMax[json]} in JSON.`,
+    tag: ingestTag.name,
+    path,
+    success: [200, responseSchema],
+    otherForms: { [protobuf]: encoded(responseName) },
+    body: inTypes({ [json]: requestSchema, [protobuf]: encoded(requestName) }),
+    atOnce: 'publish',
+  })
+  const problems = problemsIn(inTypes({ [json]: statusSchema, [protobuf]: encoded(statusName) }))
+  const schema = { ...described.schema, response: { ...described.schema.response, ...problems } }
+  const config = { ...described.config, bodies: { types: [json, protobuf], gzip: true } } as const
+  parent.register(async (scope) => {
+    scope.setErrorHandler(answerStatus(occurrences))
+    scope.post(path, { schema, config, bodyLimit: publishedBodyBytesMax }, async (request, reply) => {
+      queryOf(request)
+      readable(context)
+      const { accountId } = request.caller
+      const slices = slicesOf(request)
+      const logs = await logsOf(request)
+      intake.meter(accountId, logs.length)
+      const { texts, refused } = await recordsOf(logs, slices)
+      const lines = parseMessage(Buffer.from(texts.join('\n')))
+      const taken = await intake.store(accountId, lines, slices, refused)
+      return sendMessage(request, reply, 'response', responseOf(taken.refused))
+    })
+  })
+}
+
+async function logsOf(request: FastifyRequest): Promise<readonly OtlpLog[]> {
+  const { logsIn, logsInJson } = await messages()
+  const type = typeOf(request)
+  const body = await publishedBody(request, decompressedBytesMax[type])
+  const value = type === protobuf ? undefined : (parseJsonBody(body) ?? {})
+  try {
+    return value === undefined ? logsIn(body, publishedRecordsMax) : logsInJson(value)
+  } catch (error) {
+    throw badRequest(`The body is no ExportLogsServiceRequest: ${shownFault(error)}.`)
+  }
+}
+
+/** Loaded when the first one arrives. */
+const messages = () => import('../../ingest/otlp/messages.js')
+
+const typeOf = ({ headers }: FastifyRequest): keyof typeof decompressedBytesMax =>
+  /^\s*application\/x-protobuf\b/i.test(headers['content-type'] ?? '') ? protobuf : json
+
+const faultCharsMax = 200
+
+/** A message of the parser may repeat what was sent. */
+const shownFault = (error: unknown): string => shown(messageOf(error), faultCharsMax).slice(1, -1)
+
+/** The records as JSON, one for each log record; empty for one that is refused. */
+async function recordsOf(
+  logs: readonly OtlpLog[],
+  slices: Slices,
+): Promise<{ texts: string[]; refused: RefusedLine[] }> {
+  const texts: string[] = []
+  const refused: RefusedLine[] = []
+  for (const [index, log] of logs.entries()) {
+    if (slices.isDue()) await slices.pause()
+    const record = readLog(log)
+    texts.push(record.ok ? JSON.stringify(record.value) : '')
+    if (!record.ok) refused.push({ line: index + 1, reason: record.problem.msg })
+  }
+  return { texts, refused }
+}
+
+function readLog(log: OtlpLog): Result<object> {
+  try {
+    return recordOfLog(log)
+  } catch (error) {
+    return { ok: false, problem: { msg: `It is no LogRecord: ${shownFault(error)}.` } }
+  }
+}
+
+const reasonsShownMax = 3
+
+/** Of a request that is taken as a whole, `partialSuccess` is missing, as the specification demands. */
+function responseOf(refused: readonly RefusedLine[]): object {
+  if (refused.length === 0) return {}
+  const first = refused.slice(0, reasonsShownMax)
+  const reasons = first.map(({ line, reason }) => `Log record ${line}: ${reason}`)
+  const rest = refused.length - first.length
+  const errorMessage = [...reasons, ...(rest === 0 ? [] : [`${rest} more.`])].join(' ')
+  return { partialSuccess: { rejectedLogRecords: String(refused.length), errorMessage } }
+}
+
+async function sendMessage(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  kind: 'response' | 'status',
+  message: object,
+): Promise<FastifyReply> {
+  if (typeOf(request) === json) return reply.type(json).send(JSON.stringify(message))
+  const { encodedResponse, encodedStatus } = await messages()
+  return reply.type(protobuf).send((kind === 'response' ? encodedResponse : encodedStatus)(message))
+}
+
+// --- errors ---
+
+/** `google.rpc.Code` of a status of HTTP: https://github.com/googleapis/googleapis/blob/master/google/rpc/code.proto */
+const rpcCodes: Readonly<Record<number, number>> = { 401: 16, 403: 7, 404: 5, 429: 8, 500: 13, 503: 14 }
+const invalidArgument = 3
+
+/** Exporters repeat a request after 429 and 503, in the time of `Retry-After`. */
+const answerStatus =
+  (occurrences: Occurrences) =>
+  async (
+    thrown: FastifyError | WeirError,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<FastifyReply> => {
+    const error = refusalOf(occurrences, thrown, request)
+    const { 'Content-Type': _, ...headers } = problemHeadersOf(error)
+    reply.status(error.status).headers(headers)
+    const code = rpcCodes[error.status] ?? invalidArgument
+    return sendMessage(request, reply, 'status', { code, message: error.message })
+  }

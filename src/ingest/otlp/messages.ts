@@ -1,0 +1,126 @@
+/**
+ * Messages of OTLP (https://opentelemetry.io/docs/specs/otlp/), in both encodings. Loaded when the first one arrives: most
+ * deployments get none.
+ */
+import {
+  clone,
+  createFileRegistry,
+  type DescMessage,
+  fromBinary,
+  fromJson,
+  type JsonValue,
+  type Message,
+  toBinary,
+} from '@bufbuild/protobuf'
+import { BinaryReader, WireType } from '@bufbuild/protobuf/wire'
+import {
+  FieldDescriptorProto_Type,
+  type FileDescriptorSet,
+  FileDescriptorSetSchema,
+} from '@bufbuild/protobuf/wkt'
+import { otlpDescriptors } from './descriptors.js'
+import { type Attribute, Attributes, type LogRecord, type OtlpLog } from './log-records.js'
+
+const schemas = fromBinary(FileDescriptorSetSchema, otlpDescriptors)
+const logsService = 'opentelemetry.proto.collector.logs.v1'
+
+/**
+ * The schemas with log records as `bytes`, which are encoded alike: so each record can be decoded by itself, and other
+ * requests are served in between. Decoding 8 MiB at once takes a second.
+ */
+function withEncodedRecords(): FileDescriptorSet {
+  const changed = clone(FileDescriptorSetSchema, schemas)
+  const fields = changed.file.flatMap(({ messageType }) => messageType.flatMap(({ field }) => field))
+  for (const field of fields.filter(
+    ({ typeName }) => typeName === '.opentelemetry.proto.logs.v1.LogRecord',
+  )) {
+    field.type = FieldDescriptorProto_Type.BYTES
+    field.typeName = ''
+  }
+  return changed
+}
+
+const registry = createFileRegistry(schemas)
+const outerRegistry = createFileRegistry(withEncodedRecords())
+
+function schemaOf(name: string, from = registry): DescMessage {
+  const schema = from.getMessage(name)
+  if (schema === undefined) throw new Error(`There is no message ${name}.`)
+  return schema
+}
+
+const requestSchema = schemaOf(`${logsService}.ExportLogsServiceRequest`)
+const outerRequestSchema = schemaOf(`${logsService}.ExportLogsServiceRequest`, outerRegistry)
+const recordSchema = schemaOf('opentelemetry.proto.logs.v1.LogRecord')
+const responseSchema = schemaOf(`${logsService}.ExportLogsServiceResponse`)
+const statusSchema = schemaOf('google.rpc.Status')
+
+/** An `ExportLogsServiceRequest`. */
+interface LogsRequest<R> {
+  readonly resourceLogs: readonly {
+    readonly resource?: { readonly attributes: readonly Attribute[] }
+    readonly scopeLogs: readonly {
+      readonly scope?: { readonly attributes: readonly Attribute[] }
+      readonly logRecords: readonly R[]
+    }[]
+  }[]
+}
+
+/** Larger ones hold no record: a record has at most 64 KiB. */
+const logBytesMax = 256 * 1024
+/** Resources and scopes: they are decoded at once, and two bytes can become an object of a hundred. */
+const outerBytesMax = 512 * 1024
+
+/** Throws an error if it is no such message, or would take much memory; `logsMax`: log records, or scopes, or resources. */
+export function logsIn(body: Buffer, logsMax: number): readonly OtlpLog[] {
+  const bytesOfLogs = measured(body, [1, 2, 2], logsMax)
+  if (body.length - bytesOfLogs > outerBytesMax)
+    throw new Error(`its resources and scopes have more than ${outerBytesMax} bytes`)
+  const request = fromBinary(outerRequestSchema, body) as Message & LogsRequest<Uint8Array>
+  return logsOf(request, (bytes) => {
+    if (bytes.length > logBytesMax) throw new Error(`it has more than ${logBytesMax} bytes`)
+    return fromBinary(recordSchema, bytes) as Message & LogRecord
+  })
+}
+
+/** The bytes of all messages at the end of a path of fields. Throws an error if there are too many. */
+function measured(message: Uint8Array, [field, ...inner]: readonly number[], countMax: number): number {
+  const reader = new BinaryReader(message)
+  let count = 0
+  let bytes = 0
+  while (reader.pos < reader.len) {
+    const [number, type] = reader.tag()
+    if (number !== field || type !== WireType.LengthDelimited) {
+      reader.skip(type, number)
+      continue
+    }
+    count += 1
+    if (count > countMax) throw new Error(`it has more than ${countMax} messages in one`)
+    const part = reader.bytes()
+    bytes += inner.length === 0 ? part.length : measured(part, inner, countMax)
+  }
+  return bytes
+}
+
+/** The same for OTLP's JSON. */
+export function logsInJson(value: unknown): readonly OtlpLog[] {
+  const request = fromJson(requestSchema, value as JsonValue, { ignoreUnknownFields: true })
+  return logsOf(request as Message & LogsRequest<LogRecord>, (record) => record)
+}
+
+const logsOf = <R>({ resourceLogs }: LogsRequest<R>, decode: (record: R) => LogRecord): OtlpLog[] =>
+  resourceLogs.flatMap(({ resource, scopeLogs }) => {
+    const ofResource = new Attributes(resource?.attributes)
+    return scopeLogs.flatMap(({ scope, logRecords }) => {
+      const outer = [new Attributes(scope?.attributes), ofResource]
+      return logRecords.map((record) => ({ outer, record: () => decode(record) }))
+    })
+  })
+
+/** Messages as JSON encodes them, in protobuf. */
+const encoded = (schema: DescMessage, value: object): Buffer =>
+  Buffer.from(toBinary(schema, fromJson(schema, value as JsonValue)))
+
+export const encodedResponse = (response: object): Buffer => encoded(responseSchema, response)
+
+export const encodedStatus = (status: object): Buffer => encoded(statusSchema, status)

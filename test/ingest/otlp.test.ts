@@ -1,0 +1,164 @@
+/** Log records of OpenTelemetry: which record each becomes, and that no bytes do harm. */
+import { createFileRegistry, fromBinary, fromJson, type JsonValue, toBinary } from '@bufbuild/protobuf'
+import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt'
+import fc from 'fast-check'
+import t from 'tap'
+import { otlpDescriptors } from '../../src/ingest/otlp/descriptors.js'
+import { type OtlpLog, recordOfLog } from '../../src/ingest/otlp/log-records.js'
+import { logsIn, logsInJson } from '../../src/ingest/otlp/messages.js'
+import { parseRecord } from '../../src/record/record.js'
+
+const registry = createFileRegistry(fromBinary(FileDescriptorSetSchema, otlpDescriptors))
+const requestSchema = registry.getMessage('opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest')!
+const encoded = (request: object): Buffer =>
+  Buffer.from(toBinary(requestSchema, fromJson(requestSchema, request as JsonValue)))
+
+const request = (values: object, more: object = {}) => ({
+  resourceLogs: [
+    {
+      resource: { attributes: [{ key: 'server.port', value: { intValue: '8443' } }] },
+      scopeLogs: [
+        {
+          logRecords: [
+            { ...more, attributes: Object.entries(values).map(([key, value]) => ({ key, value })) },
+          ],
+        },
+      ],
+    },
+  ],
+})
+const text = (stringValue: string) => ({ stringValue })
+const number = (value: number) => ({ doubleValue: value })
+
+const client = { 'client.address': text('192.0.2.1') }
+const cases: { name: string; given: object; more?: object; want: object | RegExp }[] = [
+  {
+    name: 'only an address',
+    given: client,
+    want: { type: 'tcp_connection', conn: { client_ip: '192.0.2.1' } },
+  },
+  {
+    name: 'the address of a peer, with its port and not that of the client',
+    given: {
+      'network.peer.address': text('::ffff:192.0.2.2'),
+      'network.peer.port': { intValue: '7' },
+      'client.port': { intValue: '8' },
+    },
+    want: { conn: { client_ip: '192.0.2.2', client_port: 7, server_port: 8443 } },
+  },
+  {
+    name: 'a whole URL',
+    given: { ...client, 'url.full': text('HTTPS://www.example.com/a?b=c') },
+    want: {
+      type: 'http_request',
+      conn: { server_name: 'www.example.com' },
+      http: { request: { url: { path: '/a', query: 'b=c' } } },
+    },
+  },
+  {
+    name: 'numbers as doubles',
+    given: { ...client, 'http.response.status_code': number(204) },
+    want: { http: { response: { status_code: 204 } } },
+  },
+  {
+    name: 'a method that is not known',
+    given: {
+      ...client,
+      'http.request.method': text('_OTHER'),
+      'http.request.method_original': text('PURGE'),
+    },
+    want: { http: { request: { method: 'PURGE' } } },
+  },
+  {
+    name: 'the time at which it was observed',
+    given: client,
+    more: { observedTimeUnixNano: '1796000000000000001' },
+    want: { conn: { start_ts: '2026-11-30T00:53:20.000000001Z' } },
+  },
+  {
+    name: 'an earlier version of TLS',
+    given: { ...client, 'http.request.method': text('GET'), 'tls.protocol.version': text('SSLv3') },
+    want: { tls: { version: 'SSLv3' } },
+  },
+  { name: 'no address', given: { 'client.address': text('/run/socket') }, want: /which is not an address/ },
+  {
+    name: 'a list',
+    given: { 'client.address': { arrayValue: { values: [] } } },
+    want: /no address of a client/,
+  },
+]
+
+t.test('which record a log record becomes, in both encodings', (t) => {
+  for (const { name, given, more, want } of cases) {
+    const sent = request(given, more)
+    const logs = [logsIn(encoded(sent), 1), logsInJson(sent)] as const
+    const [fromBytes, fromText] = logs.map(([log]) => recordOfLog(log!))
+    if (want instanceof RegExp) t.match(fromBytes, { ok: false, problem: { msg: want } }, name)
+    else t.match(fromBytes, { ok: true, value: want }, name)
+    if (fromBytes?.ok) {
+      const { record_id: _, ...members } = fromBytes.value as { record_id: string }
+      t.match(fromText, { ok: true, value: members }, name)
+    }
+  }
+  t.end()
+})
+
+/** The decoder of texts throws a TypeError, too. */
+const isDefect = (error: unknown): boolean =>
+  !(error instanceof Error) || (error instanceof TypeError && !error.message.includes('encoding utf-8'))
+
+/** Every log record becomes a record or is refused. */
+function read(logs: readonly OtlpLog[]): void {
+  for (const log of logs) {
+    try {
+      const record = recordOfLog(log)
+      if (record.ok) parseRecord(Buffer.from(JSON.stringify(record.value)))
+    } catch (error) {
+      if (isDefect(error)) throw error
+    }
+  }
+}
+
+t.test('no bytes do harm', (t) => {
+  const right = encoded(request({ ...client, 'http.request.method': text('GET') }, { timeUnixNano: '1' }))
+  const mutated = fc
+    .tuple(
+      fc.array(fc.tuple(fc.nat(right.length - 1), fc.nat(255)), { minLength: 1, maxLength: 6 }),
+      fc.nat(right.length),
+    )
+    .map(([changes, length]) => {
+      const bytes = Buffer.from(right)
+      for (const [at, byte] of changes) bytes[at] = byte
+      return bytes.subarray(0, Math.max(1, length))
+    })
+  const bytes = fc.oneof(
+    mutated,
+    fc.uint8Array({ maxLength: 64 }).map((given) => Buffer.from(given)),
+  )
+  fc.assert(
+    fc.property(bytes, (given) => {
+      let logs: readonly OtlpLog[] = []
+      try {
+        logs = logsIn(given, 100)
+      } catch (error) {
+        if (isDefect(error)) throw error
+      }
+      read(logs)
+    }),
+    { numRuns: 3_000 },
+  )
+  fc.assert(
+    fc.property(
+      fc.dictionary(
+        fc.constantFrom('client.address', 'url.full', 'http.request.method', 'tls.cipher', '__proto__'),
+        fc.string(),
+      ),
+      (values) => {
+        const given = Object.fromEntries(Object.entries(values).map(([key, value]) => [key, text(value)]))
+        read(logsInJson(request(given)))
+      },
+    ),
+  )
+  t.pass()
+  t.end()
+})
