@@ -57,7 +57,7 @@ function addKey(program: Command, administer: Administer): void {
     .requiredOption('--account <id>', 'the account, ac_…')
     .option(
       '--rights <list>',
-      'what it may be used for: read, write, decide, separated by commas (default: all)',
+      'what it may be used for: read, write, decide, publish, separated by commas (default: all)',
     )
     .option('--expires-in <time>', 'such as 12h or 90d (default: never)')
     .option('--description <text>', 'what the key is for', 'Made from the command line.')

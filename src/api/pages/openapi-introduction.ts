@@ -49,10 +49,11 @@ const hours = answerAgeMaxMs / 3_600_000
 
 export const introduction = `Edges, IP policies, restrictions, event subscriptions and destinations.
 
-Every request carries \`Authorization: Bearer <token of an API key>\` and the version header. Bodies are JSON in UTF-8.
+Every request carries \`Authorization: Bearer <token of an API key>\` and the version header. Bodies are JSON in UTF-8,
+unless the operation says otherwise.
 
 ## Keys
-A key has rights: \`read\`, \`write\` (which includes \`read\`), \`decide\`, or \`all\`. Each operation names the one that it
+A key has rights: \`read\`, \`write\` (which includes \`read\`), \`decide\`, \`publish\`, or \`all\`. Each operation names the one that it
 needs. Creating, changing and deleting keys needs \`all\`. A key may expire; then it is refused like an unknown one.
 
 ## Paging
