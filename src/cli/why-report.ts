@@ -97,7 +97,8 @@ export function headOf(recordId: string, { source, at, weight }: LoggedDecision)
 export function decisionText({ decision, revision, warnings, explanation }: Decision): string {
   const lines = [`${decision}, with revision ${revision} of the configuration`]
   if (explanation !== undefined) {
-    const { decided_by, ip_policies, policies, policies_not_reached } = explanation
+    const { hostport, decided_by, ip_policies, policies, policies_not_reached } = explanation
+    if (hostport?.includes('*')) lines.push(`served as ${hostport}`)
     lines.push(...deciderLines(decided_by))
     lines.push(...ip_policies.flatMap(groupLines))
     lines.push(...policies.flatMap(policyLines))

@@ -22,7 +22,7 @@ export function decidedBy(
   { decision, policy }: Pick<Verdict, 'decision' | 'policy'>,
   client: Address,
 ): DecidedBy {
-  const { accountId, edgeId = null, routeId = null, ipPolicyIds = [] } = endpoint
+  const { accountId, edgeId = null, route, ipPolicyIds = [] } = endpoint
   if (decision === 'allow') return nothing
   if (policy !== null) return { ...nothing, type: 'traffic_policy', id: policy.ownerId, name: policy.label }
   const restriction = accountId === undefined ? undefined : policySet.restriction(accountId, 'endpoints')
@@ -35,7 +35,7 @@ export function decidedBy(
   }
   return {
     type: 'ip_restriction',
-    id: routeId ?? edgeId,
+    id: route?.id ?? edgeId,
     name: null,
     ...ruleOf(policySet, ipPolicyIds, client),
   }

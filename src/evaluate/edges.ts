@@ -14,27 +14,34 @@ import { TrafficPolicies } from './traffic-policy.js'
 /** Characters per name in the report of records that no edge serves. */
 const unservedEndpointCharsMax = 100
 
-/** The edge or account of a record, and what applies there. */
+/**
+ * The edge or account of a record, and what applies there. With thousands of edges it is in no cache: with another member, it
+ * would be larger than a line of one.
+ */
 export interface Endpoint {
   readonly accountId: string | undefined
   readonly edgeId: string | undefined
-  readonly routeId: string | undefined
   /** Policies of the `ip_restriction` module; undefined if it is missing or disabled. */
   readonly ipPolicyIds: readonly string[] | undefined
   /** Undefined if the `policies` module of the edge is missing or disabled. */
   readonly policies: TrafficPolicies | undefined
-  /** The same of the route. They come after those of the edge. */
-  readonly routePolicies: TrafficPolicies | undefined
+  /** Undefined for connections, and for requests without one. */
+  readonly route: EndpointRoute | undefined
+}
+
+interface EndpointRoute {
+  readonly id: string
+  /** They come after those of the edge. */
+  readonly policies: TrafficPolicies | undefined
 }
 
 /** For a record without an edge and a known account: nothing applies, and it makes no events. */
 export const nowhere: Endpoint = {
   accountId: undefined,
   edgeId: undefined,
-  routeId: undefined,
   ipPolicyIds: undefined,
   policies: undefined,
-  routePolicies: undefined,
+  route: undefined,
 }
 
 export const accountEndpoint = (accountId: string): Endpoint => ({ ...nowhere, accountId })
@@ -63,10 +70,9 @@ const policiesOf = (
 export const compileTcpEdge = (row: DeclaredRow<'tcp_edge'>, lists: SharedLists): Endpoint => ({
   accountId: internalized(row.account_id),
   edgeId: row.id,
-  routeId: undefined,
   ipPolicyIds: idsOf(row.ip_restriction, lists),
   policies: policiesOf('tcp_edge', row),
-  routePolicies: undefined,
+  route: undefined,
 })
 
 export interface Route {
@@ -83,10 +89,9 @@ export const compileRoute = (row: DeclaredRow<'https_edge_route'>, lists: Shared
   endpoint: {
     accountId: internalized(row.account_id),
     edgeId: row.edge_id,
-    routeId: row.id,
     ipPolicyIds: idsOf(row.ip_restriction, lists),
     policies: undefined,
-    routePolicies: policiesOf('https_edge_route', row),
+    route: { id: row.id, policies: policiesOf('https_edge_route', row) },
   },
 })
 

@@ -72,8 +72,8 @@ export function evaluate(
   const ipPolicy = decideIpPolicy(policySet, endpoint, context, warnings, trace)
   context.ipDecision = ipPolicy?.decision
   if (ipPolicy?.decision === 'block') return verdictOf('block', ipPolicy, untouched, untouched, warnings)
-  const { policies, routePolicies } = endpoint
-  if (policies === undefined && routePolicies === undefined)
+  const { policies, route } = endpoint
+  if (policies === undefined && route?.policies === undefined)
     return verdictOf('allow', ipPolicy, untouched, untouched, warnings)
   const inbound = runAll(endpoint, 'inbound', context, budget, trace)
   if (inbound.denied !== undefined) return verdictOf('deny', ipPolicy, inbound, untouched, warnings)
@@ -83,15 +83,15 @@ export function evaluate(
 
 /** The policies of the edge, then those of the route, until one denies. */
 function runAll(
-  { policies, routePolicies }: Endpoint,
+  { policies, route }: Endpoint,
   direction: Direction,
   context: PolicyContext,
   budget: StepBudget,
   trace: EvaluationTrace | undefined,
 ): PolicyRun {
   const ofEdge = policies === undefined ? untouched : runPolicies(policies, direction, context, budget, trace)
-  if (routePolicies === undefined || ofEdge.denied !== undefined) return ofEdge
-  const ofRoute = runPolicies(routePolicies, direction, context, budget, trace)
+  if (route?.policies === undefined || ofEdge.denied !== undefined) return ofEdge
+  const ofRoute = runPolicies(route.policies, direction, context, budget, trace)
   return {
     denied: ofRoute.denied,
     logs: joined(ofEdge.logs, ofRoute.logs),

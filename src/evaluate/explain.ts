@@ -49,9 +49,10 @@ export class ExplanationTrace implements EvaluationTrace {
   }
 
   /** The explanation, once the decision was made. */
-  explanation({ record, endpoint, verdict, decidedBy }: Judgement): Explanation {
+  explanation({ record, endpoint, hostport, verdict, decidedBy }: Judgement): Explanation {
     const { type, id, name, ipPolicyId, ruleId, cidr } = decidedBy
     return {
+      hostport: hostport ?? null,
       ip_policies: this.#groups,
       policies: this.#policies,
       policies_not_reached: this.#notReached(endpoint, reasonNotReached(verdict, record.type)),
@@ -145,12 +146,14 @@ export class ExplanationTrace implements EvaluationTrace {
       : `${why}, so it applies; it only logs.`
   }
 
-  #notReached({ policies, routePolicies }: Endpoint, reason: string): Explanation['policies_not_reached'] {
+  #notReached({ policies, route }: Endpoint, reason: string): Explanation['policies_not_reached'] {
     const evaluated = { inbound: 0, outbound: 0 }
     for (const { direction } of this.#policies) evaluated[direction] += 1
     return (['inbound', 'outbound'] as const)
       .flatMap((direction) =>
-        [policies, routePolicies].flatMap((each) => each?.list(direction) ?? []).slice(evaluated[direction]),
+        [policies, route?.policies]
+          .flatMap((each) => each?.list(direction) ?? [])
+          .slice(evaluated[direction]),
       )
       .map(({ ownerId, label, direction }) => ({
         source: sourceOf(ownerId),

@@ -1,9 +1,10 @@
 /** IP restrictions: IP policies for all traffic of a type of one account. */
 import { parseAddress } from '../core/address/ip.js'
+import type { Slices } from '../core/slices.js'
 import type { IpDecision } from '../record/policy-scope.js'
 import type { DeclaredRow } from '../resource/registry.js'
 import { compileIpPolicy, decideAddress, type IpPolicies } from './ip-policy.js'
-import type { IpRule, RestrictionType } from './policy-source.js'
+import type { ConfigurationSource, IpRule, RestrictionType } from './policy-source.js'
 
 /** If it is not `enforced`, it only warns. */
 export type Restriction = DeclaredRow<'ip_restriction'>
@@ -72,4 +73,21 @@ export function wouldLockOut(
     },
   }
   return decideAddress(changed, restriction.ip_policy_ids, parseAddress(address)) === 'block'
+}
+
+/** There is at most one of a type. */
+export type AccountRestrictions = Partial<Record<RestrictionType, Restriction>>
+
+/** By account. */
+export async function buildRestrictions(
+  source: ConfigurationSource,
+  slices: Slices,
+): Promise<Map<string, AccountRestrictions>> {
+  const restrictions = new Map<string, AccountRestrictions>()
+  for (const row of source.rowsOf('ip_restriction')) {
+    if (slices.isDue()) await slices.pause()
+    const others = restrictions.get(row.account_id)
+    restrictions.set(row.account_id, { ...others, [row.type]: row })
+  }
+  return restrictions
 }

@@ -45,12 +45,17 @@ export class Judgement implements ShownDecision {
     return this.verdict.ipPolicy
   }
 
+  /** The hostport by which the edge was found; undefined if the record names it. */
+  get hostport(): string | undefined {
+    return this.endpoint.edgeId === undefined ? undefined : this.#policySet.hostportOf(this.record)
+  }
+
   get edgeId(): string | undefined {
     return this.endpoint.edgeId
   }
 
   get routeId(): string | undefined {
-    return this.endpoint.routeId
+    return this.endpoint.route?.id
   }
 
   /** The address of the client. */

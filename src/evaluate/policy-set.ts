@@ -18,9 +18,14 @@ import {
   type Route,
   SharedLists,
 } from './edges.js'
-import { type Hostports, HostportsBuilder } from './hostports.js'
+import { EdgesByHostport, type Hostports, HostportsBuilder } from './hostports.js'
 import { buildIpPolicy, type IpPolicy } from './ip-policy.js'
-import type { Restriction, Restrictions } from './ip-restriction.js'
+import {
+  type AccountRestrictions,
+  buildRestrictions,
+  type Restriction,
+  type Restrictions,
+} from './ip-restriction.js'
 import { Parts } from './parts.js'
 import type { ConfigurationSource, RestrictionType } from './policy-source.js'
 
@@ -38,23 +43,17 @@ interface Contents {
   readonly ipPolicies: Parts<IpPolicy>
   readonly lists: SharedLists
   readonly httpsEdges: ReadonlyMap<string, HttpsEdge>
-  readonly tcpByHostport: Hostports<Endpoint>
-  readonly httpsByHostport: Hostports<HttpsEdge>
+  readonly byHostport: EdgesByHostport
   readonly accounts: ReadonlyMap<string, Endpoint>
   readonly restrictions: ReadonlyMap<string, AccountRestrictions>
   readonly credentials: ReadonlyMap<string, DeclaredRow<'tunnel_credential'>>
 }
 
-type Owned = Pick<Endpoint, 'accountId'>
-
-/** Types of record whose edges `fetch` reads: HTTPS edges have no policies. */
+/** Types of record whose edges `fetch` reads: those of HTTPS edges are in a map, with their routes. */
 const isFetched: Readonly<Record<RecordType, boolean>> = { tcp_connection: true, http_request: false }
 
 /** With fewer edges, most of what `fetch` reads is in a cache already. */
 const fetchedEdgesMin = 500
-
-/** There is at most one of a type. */
-type AccountRestrictions = Partial<Record<RestrictionType, Restriction>>
 
 export class PolicySet implements Restrictions {
   /** Revision of the configuration it was built from. */
@@ -64,6 +63,12 @@ export class PolicySet implements Restrictions {
   constructor(contents: Contents) {
     this.revision = contents.revision
     this.contents = contents
+  }
+
+  /** The same, if no wildcard matches these hostports. */
+  without(taken: ReadonlySet<string>): PolicySet {
+    if (taken.size === 0) return this
+    return new PolicySet({ ...this.contents, byHostport: this.contents.byHostport.without(taken) })
   }
 
   ipPolicy(id: string): IpPolicy | undefined {
@@ -103,14 +108,15 @@ export class PolicySet implements Restrictions {
 
   /** The account of the edge that the record names or matches. */
   ownerOf(record: TrafficRecord): string | undefined {
-    const { httpsEdges, httpsByHostport, tcpEdges, tcpByHostport } = this.contents
+    const { httpsEdges, tcpEdges } = this.contents
     const { edge_id } = record
     if (edge_id) return (tcpEdges.get(edge_id) ?? httpsEdges.get(edge_id))?.accountId
-    const byHostport: Readonly<Record<RecordType, Pick<Hostports<Owned>, 'find'>>> = {
-      tcp_connection: tcpByHostport,
-      http_request: httpsByHostport,
-    }
-    return byHostport[record.type].find(record)?.accountId
+    return this.contents.byHostport[record.type].find(record)?.accountId
+  }
+
+  /** The hostport by which the record finds its edge; undefined if it finds none, or names the edge. */
+  hostportOf(record: TrafficRecord): string | undefined {
+    return record.edge_id ? undefined : this.contents.byHostport[record.type].hostportOf(record)
   }
 
   #accountOf(record: TrafficRecord): Endpoint {
@@ -128,15 +134,15 @@ export class PolicySet implements Restrictions {
   }
 
   #findTcpEdge(record: ConnectionRecord): Result<Endpoint | undefined, EdgeProblem> {
-    const { tcpById, tcpByHostport } = this.contents
-    if (!record.edge_id) return ok(tcpByHostport.find(record))
+    const { tcpById, byHostport } = this.contents
+    if (!record.edge_id) return ok(byHostport.tcp_connection.find(record))
     const edge = tcpById.get(record.edge_id)
     return edge === undefined ? this.#noEdge(record.edge_id, record.type) : ok(edge)
   }
 
   #findHttpsEdge(record: RequestRecord): Result<Endpoint | undefined, EdgeProblem> {
-    const { httpsEdges, httpsByHostport } = this.contents
-    const edge = record.edge_id ? httpsEdges.get(record.edge_id) : httpsByHostport.find(record)
+    const { httpsEdges, byHostport } = this.contents
+    const edge = record.edge_id ? httpsEdges.get(record.edge_id) : byHostport.http_request.find(record)
     if (edge !== undefined) {
       const route = edge.findRoute(record)
       return route.ok ? route : fail({ ...route.problem, unknown: true })
@@ -151,7 +157,7 @@ export class PolicySet implements Restrictions {
 
   /** Reads what `findEdge` will read for these records, at once. The caller uses the result, see `StringIndex.fetch`. */
   fetch(records: readonly TrafficRecord[]): number {
-    const { tcpById, tcpByHostport } = this.contents
+    const { tcpById, byHostport } = this.contents
     const ids: string[] = []
     const names: string[] = []
     for (const { type, edge_id, conn } of records) {
@@ -159,7 +165,7 @@ export class PolicySet implements Restrictions {
       if (edge_id) ids.push(edge_id)
       else if (conn.server_name) names.push(conn.server_name)
     }
-    return tcpById.fetch(ids, readEndpoint) + tcpByHostport.fetch(names, readEndpoint)
+    return tcpById.fetch(ids, readEndpoint) + byHostport.tcp_connection.fetch(names, readEndpoint)
   }
 
   #noEdge(edgeId: string, type: RecordType): Result<never, EdgeProblem> {
@@ -194,8 +200,10 @@ export async function buildPolicySet(
   const slices = new Slices({ letOthers: yieldTurn })
   const ipPolicies = await buildIpPolicies(source, previous, slices)
   const lists = previous?.contents.lists ?? new SharedLists()
-  const tcp = await buildTcpEdges(source, previous, lists, slices)
-  const https = await buildHttpsEdges(source, previous, lists, slices)
+  const { tcpHostports, ...tcp } = await buildTcpEdges(source, previous, lists, slices)
+  const { httpsHostports, ...https } = await buildHttpsEdges(source, previous, lists, slices)
+  const reserved = await indexed(source.rowsOf('reserved_addr'), ({ id, addr }) => [addr ?? '', id], slices)
+  const byHostport = new EdgesByHostport(tcpHostports, httpsHostports, new Set(reserved.keys()))
   const accounts = await indexed(source.rowsOf('account'), ({ id }) => [id, accountEndpoint(id)], slices)
   const restrictions = await buildRestrictions(source, slices)
   const credentials = await indexed(
@@ -203,7 +211,8 @@ export async function buildPolicySet(
     (row) => [row.token_hash ?? '', row],
     slices,
   )
-  return new PolicySet({ revision, ipPolicies, lists, ...tcp, ...https, accounts, restrictions, credentials })
+  const edges = { ...tcp, ...https, byHostport }
+  return new PolicySet({ revision, ipPolicies, lists, ...edges, accounts, restrictions, credentials })
 }
 
 async function indexed<Row, T>(
@@ -217,19 +226,6 @@ async function indexed<Row, T>(
     index.set(...entryOf(row))
   }
   return index
-}
-
-async function buildRestrictions(
-  source: ConfigurationSource,
-  slices: Slices,
-): Promise<Map<string, AccountRestrictions>> {
-  const restrictions = new Map<string, AccountRestrictions>()
-  for (const row of source.rowsOf('ip_restriction')) {
-    if (slices.isDue()) await slices.pause()
-    const others = restrictions.get(row.account_id)
-    restrictions.set(row.account_id, { ...others, [row.type]: row })
-  }
-  return restrictions
 }
 
 async function buildIpPolicies(
@@ -252,19 +248,19 @@ async function buildTcpEdges(
   previous: PolicySet | undefined,
   lists: SharedLists,
   slices: Slices,
-): Promise<Pick<Contents, 'tcpEdges' | 'tcpById' | 'tcpByHostport'>> {
+): Promise<Pick<Contents, 'tcpEdges' | 'tcpById'> & { readonly tcpHostports: Hostports<Endpoint> }> {
   const tcpEdges = new Parts(previous?.contents.tcpEdges)
-  const tcpByHostport = new HostportsBuilder<Endpoint>()
+  const tcpHostports = new HostportsBuilder<Endpoint>()
   for (const row of source.rowsOf('tcp_edge')) {
     if (slices.isDue()) await slices.pause()
     const edge =
       tcpEdges.reuse(row.id, row.version) ?? tcpEdges.add(row.id, row.version, compileTcpEdge(row, lists))
-    for (const hostport of row.hostports ?? []) tcpByHostport.add(hostport.toLowerCase(), edge)
+    for (const hostport of row.hostports ?? []) tcpHostports.add(hostport.toLowerCase(), edge)
   }
   return {
     tcpEdges: tcpEdges.complete(),
     tcpById: new StringIndex(tcpEdges.values),
-    tcpByHostport: tcpByHostport.complete(),
+    tcpHostports: tcpHostports.complete(),
   }
 }
 
@@ -273,14 +269,14 @@ async function buildHttpsEdges(
   previous: PolicySet | undefined,
   lists: SharedLists,
   slices: Slices,
-): Promise<Pick<Contents, 'httpsEdges' | 'httpsByHostport' | 'routes'>> {
+): Promise<Pick<Contents, 'httpsEdges' | 'routes'> & { readonly httpsHostports: Hostports<HttpsEdge> }> {
   const httpsEdges = new Map<string, HttpsEdge>()
-  const httpsByHostport = new HostportsBuilder<HttpsEdge>()
+  const httpsHostports = new HostportsBuilder<HttpsEdge>()
   for (const row of source.rowsOf('https_edge')) {
     if (slices.isDue()) await slices.pause()
     const edge = new HttpsEdge(row, previous?.contents.httpsEdges.get(row.id))
     httpsEdges.set(row.id, edge)
-    for (const hostport of row.hostports ?? []) httpsByHostport.add(hostport.toLowerCase(), edge)
+    for (const hostport of row.hostports ?? []) httpsHostports.add(hostport.toLowerCase(), edge)
   }
   const routes = new Parts(previous?.contents.routes)
   for (const row of source.rowsOf('https_edge_route')) {
@@ -289,5 +285,5 @@ async function buildHttpsEdges(
       routes.reuse(row.id, row.version) ?? routes.add(row.id, row.version, compileRoute(row, lists))
     httpsEdges.get(row.edge_id)?.add(route)
   }
-  return { httpsEdges, httpsByHostport: httpsByHostport.complete(), routes: routes.complete() }
+  return { httpsEdges, httpsHostports: httpsHostports.complete(), routes: routes.complete() }
 }

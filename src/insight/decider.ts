@@ -5,13 +5,17 @@
 
 import { yieldTurn } from '../core/clock.js'
 import { WeirError } from '../core/errors.js'
+import { Slices } from '../core/slices.js'
 import { type Decided, decideRecord } from '../evaluate/decide.js'
+import { hostportOf } from '../evaluate/edges.js'
 import type { Phase } from '../evaluate/evaluate.js'
+import { wildcardsFor } from '../evaluate/hostports.js'
 import { buildPolicySet, PolicySet } from '../evaluate/policy-set.js'
 import type { ConfigurationSource } from '../evaluate/policy-source.js'
 import { rowsOf } from '../http/present.js'
 import type { GeoLookup } from '../record/geo.js'
 import type { DecisionRequest } from '../record/record.js'
+import type { TrafficRecord } from '../record/traffic-record.js'
 import { type DeclaredRow, type KindName, resources } from '../resource/registry.js'
 import type { Decision, LastChange } from '../shape/decision.js'
 import type { PastRows } from '../store/history/past-rows.js'
@@ -55,7 +59,8 @@ export class Decider {
         ? undefined
         : await this.#pastPolicies.at(state, accountId, revision, asked.record)
     const version = past?.version ?? state.versionOf(accountId)
-    const policySet = past?.policySet ?? (await this.#policies.of(state, accountId, revision))
+    const own = past?.policySet ?? (await this.#policies.of(state, accountId, revision))
+    const policySet = own.without(await namedByOthers(own, state, accountId, asked.record))
     const decided = decideRecord(policySet, this.#options.geo, asked, accountId, phase)
     if (!decided.ok) throw new WeirError(decided.problem.code, decided.problem.msg)
     const { answer, judgement } = decided.value
@@ -85,6 +90,32 @@ export class Decider {
       explanation: { ...explanation, decided_by: { ...explanation.decided_by, last_change } },
     }
   }
+}
+
+/**
+ * Hostports of other accounts that win over the wildcard by which the record would find an edge. The configuration of one
+ * account does not have them; they are those of today, also if the rest is of an earlier revision.
+ */
+async function namedByOthers(
+  policySet: PolicySet,
+  state: ViewState,
+  accountId: string,
+  record: TrafficRecord,
+): Promise<ReadonlySet<string>> {
+  const named = new Set<string>()
+  const exact = hostportOf(record)
+  if (exact === undefined || !policySet.hostportOf(record)?.includes('*')) return named
+  const candidates = new Set([exact, ...wildcardsFor(exact)])
+  const slices = new Slices({ letOthers: yieldTurn })
+  for (const kind of ['tcp_edge', 'https_edge', 'reserved_addr']) {
+    for (const row of state.rows.get(kind)?.values() ?? []) {
+      if (slices.isDue()) await slices.pause()
+      if (row.account_id === accountId) continue
+      const hostports = (row['hostports'] ?? [row['addr']]) as readonly string[]
+      for (const hostport of hostports) if (candidates.has(hostport)) named.add(hostport)
+    }
+  }
+  return named
 }
 
 /** The author of a change, as the account calls its key. */

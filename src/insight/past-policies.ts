@@ -8,6 +8,7 @@ import { badRequest } from '../core/errors.js'
 import { pastExplanationsAtOnceMax, pastExplanationsWaitingMax } from '../core/limits.js'
 import { getOrMake } from '../core/maps.js'
 import { hostportOf } from '../evaluate/edges.js'
+import { wildcardsFor } from '../evaluate/hostports.js'
 import { buildPolicySet, type PolicySet } from '../evaluate/policy-set.js'
 import type { ConfigurationSource } from '../evaluate/policy-source.js'
 import type { TrafficRecord } from '../record/traffic-record.js'
@@ -117,6 +118,8 @@ export class PastPolicyReader {
   ): Promise<readonly string[]> {
     if (record.edge_id) return [record.edge_id]
     const hostport = hostportOf(record)
-    return hostport === undefined ? [] : this.#rows.edgesServing(accountId, version, kind, hostport)
+    if (hostport === undefined) return []
+    const matching = [hostport, ...wildcardsFor(hostport)]
+    return this.#rows.edgesServing(accountId, version, kind, matching)
   }
 }

@@ -75,7 +75,7 @@ export function rowOf(
     recordId: record.record_id,
     type: record.type,
     edgeId: endpoint.edgeId ?? '',
-    routeId: endpoint.routeId ?? '',
+    routeId: endpoint.route?.id ?? '',
     serverName: record.conn.server_name ?? '',
     serverPort: record.conn.server_port ?? 0,
     country: geo.country_code ?? '',

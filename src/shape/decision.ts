@@ -108,6 +108,10 @@ const decidedBy = objectOf(
 
 export const explanationSchema = objectOf(
   {
+    hostport: orNull(Type.String(), {
+      description:
+        'The hostport by which the edge was found, such as `*.example.com:443`; null if the request names the edge, or no edge serves it.',
+    }),
     ip_policies: Type.Array(explainedGroup),
     policies: Type.Array(explainedPolicy, { description: 'Traffic policies that were evaluated, in order.' }),
     policies_not_reached: Type.Array(objectOf({ source, policy: Type.String(), direction, reason }), {
@@ -143,6 +147,7 @@ export const decisionSchema = objectOf(
         revision: 42,
         warnings: [],
         explanation: {
+          hostport: 'ssh.example.com:22',
           ip_policies: [
             {
               source: `ip_restriction of ${edgeId}`,

@@ -121,6 +121,7 @@ const trialStates = ['running', 'done', 'failed', 'cancelled'] as const
 
 const edge = exampleId('edgtcp_')
 const explained = (reason: string) => ({
+  hostport: 'ssh.example.com:22',
   ip_policies: [],
   policies: [],
   policies_not_reached: [],

@@ -100,7 +100,7 @@ export class DecisionTrial implements Examiner {
     this.#before.count(before)
     this.#after.count(after)
     const { ownerId, counts } = this.#names
-    if (endpoint.edgeId === ownerId || endpoint.routeId === ownerId) counts.add(context)
+    if (endpoint.edgeId === ownerId || endpoint.route?.id === ownerId) counts.add(context)
     this.#matrix[before.decision][after.decision] += 1
     if (before.decision === after.decision) return
     this.#clients.add(record.conn.client_ip)
@@ -166,14 +166,14 @@ export class DecisionTrial implements Examiner {
 
 function placeOf(
   { record_id, type, conn }: TrafficRecord,
-  { edgeId, routeId }: Endpoint,
+  { edgeId, route }: Endpoint,
   geo: Geo,
 ): Omit<TrialExample, 'at' | 'before' | 'after'> {
   return {
     record_id,
     type,
     edge_id: edgeId ?? null,
-    route_id: routeId ?? null,
+    route_id: route?.id ?? null,
     server_name: conn.server_name ?? null,
     server_port: conn.server_port ?? null,
     client_ip: conn.client_ip,

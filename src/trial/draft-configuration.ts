@@ -10,8 +10,8 @@ export interface Draft {
   readonly rules?: { readonly policyId: string; readonly rules: readonly IpRule[] } | undefined
 }
 
-/** Edges of all accounts have a part in finding the edge of a record. */
-const sharedKinds: readonly KindName[] = ['tcp_edge', 'https_edge']
+/** Edges and reserved addresses of all accounts have a part in finding the edge of a record. */
+const sharedKinds: readonly KindName[] = ['tcp_edge', 'https_edge', 'reserved_addr']
 
 /**
  * The configuration that concerns the records of one account. Edges of others have their names alone: they serve their own

@@ -1,7 +1,7 @@
 /** Decisions over the management API: explained, and about the caller's own account alone. */
 import t from 'tap'
 import { openTestStore } from '../harness/api.js'
-import { type Caller, newest } from '../harness/caller.js'
+import { type Caller, newest, refused } from '../harness/caller.js'
 
 /** An account with two edges: one is open to the office without one address, the other denies high ports. */
 class Office {
@@ -259,7 +259,11 @@ t.test('decisions over the API', async (t) => {
     }
     const refusals: [string, unknown, RegExp][] = [
       // What stands there may be a token that was put at the wrong place.
-      ['an unknown right', ['see'], /"rights\[0\]" .* must be one of "read", "write", "decide", "all"/],
+      [
+        'an unknown right',
+        ['see'],
+        /"rights\[0\]" .* must be one of "read", "write", "decide", "publish", "all"/,
+      ],
       ['a right twice', ['decide', 'decide'], /"rights" .* given twice/],
       ['text', 'decide', /"rights" .* must be a list/],
     ]
@@ -305,7 +309,8 @@ t.test('decisions over the API', async (t) => {
     }
     t.strictSame(await then(revision), before, 'the old judgement')
     const byId = await then(revision, { edge_id: office.edge })
-    t.strictSame(byId, before, 'by the id of an edge that is deleted now')
+    const withoutHostport = { ...before, explanation: { ...before.explanation, hostport: null } }
+    t.strictSame(byId, withoutHostport, 'by the id of an edge that is deleted now')
     for (const each of judged) t.strictSame(await then(each.revision), each.answer, each.name)
     await api.account('busy again')
     const last = judged.at(-1)!
@@ -325,6 +330,39 @@ t.test('decisions over the API', async (t) => {
     const body = { type: 'tcp_connection', conn: office.conn('::1') }
     for (const [revision, says] of refusals)
       t.match((await me.raw.expect(400, 'POST', `/decide?revision=${revision}`, body)).msg, says, revision)
+  })
+
+  t.test('wildcard hostports: what others name is theirs, now and at an earlier revision', async (t) => {
+    const [mine, theirs] = [await api.account('catch all'), await api.account('exact')]
+    const wide = await mine.tcpEdge.create({ hostports: ['*.Wild.Example:22', '*:2222'] })
+    t.strictSame(wide.hostports, ['*.wild.example:22', '*:2222'])
+    t.match(await refused(400, theirs.httpsEdge.create({ hostports: ['*:2222'] })), /another edge .* serves/)
+    const served = async (server_name: string, server_port: number, query = '') => {
+      const body = { type: 'tcp_connection', conn: { client_ip: '203.0.113.7', server_name, server_port } }
+      const { explanation, warnings } = await mine.raw.expect(200, 'POST', `/decide${query}`, body)
+      return warnings.length === 0 ? explanation.hostport : null
+    }
+    t.equal(await served('a.wild.example', 22), '*.wild.example:22')
+    t.equal(await served('b.wild.example', 2222), '*:2222')
+    const { revision } = store.parts.store.view.state
+    await mine.tcpEdge.update(wide.id, { hostports: ['*.wild.example:22'] })
+    await theirs.httpsEdge.create({ hostports: ['a.wild.example:22', '*.b.wild.example:*'] })
+    const { addr } = await theirs.reservedAddr.create({})
+    const [, host = '', port = ''] = /^(.*):(\d+)$/.exec(addr) ?? []
+    await mine.tcpEdge.create({ hostports: ['*:*'] })
+    const cases: [name: string, port: number, query: string, want: string | null][] = [
+      ['a.wild.example', 22, '', null],
+      ['x.b.wild.example', 22, '', null],
+      ['b.wild.example', 22, '', '*.wild.example:22'],
+      ['b.wild.example', 2222, '', '*:*'],
+      ['b.wild.example', 2222, `?revision=${revision}`, '*:2222'],
+      ['a.wild.example', 22, `?revision=${revision}`, null],
+      [host, Number(port), '', null],
+    ]
+    for (const [name, port, query, want] of cases)
+      t.equal(await served(name, port, query), want, `${name}:${port}${query}`)
+    t.match(await refused(400, mine.tcpEdge.create({ hostports: [`${host}:*`] })), /POST \/reserved_addrs/)
+    t.match(await refused(400, mine.tcpEdge.create({ hostports: ['*.weir.localhost:22'] })), /reserved_addrs/)
   })
 
   t.test('the version of an account at a revision', async (t) => {

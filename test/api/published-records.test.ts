@@ -59,6 +59,7 @@ t.test('POST /records', async (t) => {
   const tcp = await me.tcpEdge.create({ hostports: ['own.publish.example:22'] })
   const theirs = await other.httpsEdge.create({ hostports: ['theirs.publish.example:443'] })
   await other.tcpEdge.create({ hostports: ['theirs.publish.example:22'] })
+  await other.httpsEdge.create({ hostports: ['*.publish.example:*'] })
   const theirRoute = await other.httpsEdgeRoute.under(theirs.id).create(anyPath)
 
   t.test('what an account may publish', async (t) => {
@@ -70,6 +71,7 @@ t.test('POST /records', async (t) => {
       ['with its account', record({ account_id: me.accountId })],
       ['with no account, as null', record({ account_id: null })],
       ['that no edge serves', record({}, { server_name: 'nobody.publish.example' })],
+      ["that another account's wildcard would match", record({}, { server_port: 8443 })],
       ['without a name', record({}, { server_name: null })],
       ['a TCP connection to the port of an HTTPS edge', { ...record(), type: 'tcp_connection' }],
       [

@@ -23,6 +23,7 @@ const blocked: Decision = {
   revision: 42,
   warnings: ['The restriction "x" would have blocked it.'],
   explanation: {
+    hostport: '*.example.com:*',
     ip_policies: [
       {
         source: 'ip_restriction of edgtcp_1',
@@ -79,6 +80,7 @@ const blocked: Decision = {
 }
 
 const text = `block, with revision 42 of the configuration
+served as *.example.com:*
 decided by ip_restriction of edgtcp_1, deny 203.0.113.66/32, ipr_1, ipp_1
   last changed 2026-11-20T10:00:00.123Z by ak_1 "deployments", version 17
 ip_restriction of edgtcp_1: block. The deny rule ipr_1 contains the address.

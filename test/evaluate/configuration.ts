@@ -73,6 +73,10 @@ export class TestConfiguration implements ConfigurationSource {
     return this.#put('https_edge_route', id, route)
   }
 
+  reserved(id: string, addr: string, account_id: string): this {
+    return this.#put('reserved_addr', id, { account_id, addr })
+  }
+
   restriction(id: string, row: Given<'ip_restriction'>): this {
     return this.#put('ip_restriction', id, { enforced: true, type: 'endpoints', ip_policy_ids: [], ...row })
   }

@@ -162,7 +162,7 @@ t.test(
       judge(again, request('/free')).endpoint.policies,
       judge(after, request('/free')).endpoint.policies,
     )
-    const routePolicies = ({ endpoint }: Judgement) => endpoint.routePolicies
+    const routePolicies = ({ endpoint }: Judgement) => endpoint.route?.policies
     t.equal(routePolicies(judge(after, request('/api'))), routePolicies(judge(before, request('/api'))))
   },
 )

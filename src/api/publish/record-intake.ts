@@ -132,10 +132,13 @@ function recordOfAccount(
 ): string | Omit<RefusedLine, 'line'> {
   const parsed = parseLine(line)
   if (!parsed.ok) return { reason: parsed.problem.msg }
-  const reason = refusalOf(edges, accountId, parsed.value)
+  const { account_id } = parsed.value
+  // As it will be published: wildcards of other accounts are nothing to a record that says whose it is.
+  const published = account_id ? parsed.value : { ...parsed.value, account_id: accountId }
+  const reason = refusalOf(edges, accountId, published)
   if (reason !== undefined) return { reason }
   const text = line.text!.trim()
-  if (parsed.value.account_id === accountId) return text
+  if (account_id === accountId) return text
   // Of equal names the last one counts, should it be given as null. All other bytes stay as they were sent.
   const owned = `${text.slice(0, -1)},"account_id":${JSON.stringify(accountId)}}`
   const bytes = Buffer.byteLength(owned)
@@ -151,7 +154,7 @@ function refusalOf(edges: PolicySet, accountId: string, record: TrafficRecord): 
   if (owner !== undefined && owner !== accountId)
     return `"conn.server_name" and "conn.server_port" are ${shown(hostportOf(record))}; they must be a hostport of your own edges, or one that no edge has.`
   const routeId = record.type === 'http_request' ? record.route_id : undefined
-  return routeId && routeId !== found.value.routeId
+  return routeId && routeId !== found.value.route?.id
     ? `"route_id" is ${shown(routeId)}, but no edge of yours serves the record.`
     : undefined
 }
@@ -172,7 +175,13 @@ function* messagesOf(records: readonly string[], bytesMax: number): Generator<st
   if (packed.length > 0) yield packed
 }
 
-const edgeKinds: ReadonlySet<string> = new Set(['tcp_edge', 'https_edge', 'https_edge_route', '*'])
+const edgeKinds: ReadonlySet<string> = new Set([
+  'tcp_edge',
+  'https_edge',
+  'https_edge_route',
+  'reserved_addr',
+  '*',
+])
 
 /** The edges of all accounts, without what applies there: compiled when someone publishes after they have changed. */
 class AllEdges {

@@ -3,7 +3,7 @@ import { domainToASCII } from 'node:url'
 import { ok, problem, type Result } from '../errors.js'
 import { formatAddress, parseAddress } from './ip.js'
 
-const hostCharsMax = 253
+export const hostCharsMax = 253
 /** A label of a host name: https://www.rfc-editor.org/rfc/rfc1123#page-13, plus the underscore, which many names have. */
 const label = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/
 

@@ -1,6 +1,7 @@
-/** Endpoints of edges: `host:port`, unique in the deployment. */
+/** Endpoints of edges: `host:port` or a wildcard, unique in the deployment. */
 
 import { parseHost } from '../../core/address/host-name.js'
+import { familyOf } from '../../core/address/ip.js'
 import { complaintOf, ok, problem, type Result, valueOr } from '../../core/errors.js'
 import { hostportCharsMax } from '../../core/limits.js'
 import { documented, ruled, Type } from '../../core/schema.js'
@@ -24,8 +25,27 @@ export function parseHostport(text: string): Result<string> {
   return name.ok ? ok(`${name.value}:${port}`) : name
 }
 
+const anyHost = '*'
+const anyPort = '*'
+const wildcard = '*.'
+
+/** A hostport, or a wildcard: `*.<domain>` for every name below the domain, `*` for every host or for every port. */
+export function parseServed(text: string): Result<string> {
+  const colon = text.lastIndexOf(':')
+  const [host, port] = [text.slice(0, colon), text.slice(colon + 1)]
+  const domain = host.startsWith(wildcard) ? host.slice(wildcard.length) : host
+  // What a wildcard stands for is valid, so a valid example is checked in its place.
+  const parsed = parseHostport(`${host === anyHost ? 'any' : domain}:${port === anyPort ? '1' : port}`)
+  if (!parsed.ok) return parsed
+  const name = parsed.value.slice(0, parsed.value.lastIndexOf(':'))
+  if (host === anyHost) return ok(`${anyHost}:${port}`)
+  if (host === domain) return ok(`${name}:${port}`)
+  const isAddress = name.startsWith('[') || familyOf(name) !== undefined
+  return isAddress ? problem('an address has no names below it') : ok(`${wildcard}${name}:${port}`)
+}
+
 /** For text that was checked before. */
-const canonical = (text: string): string => valueOr(parseHostport(text), text)
+const canonical = (text: string): string => valueOr(parseServed(text), text)
 
 /** `host:port`, an IPv6 address in brackets. */
 export const hostportSchema = Type.String({
@@ -35,7 +55,15 @@ export const hostportSchema = Type.String({
   ...documented({ pattern: '^(\\[[^\\]]*\\]|[^\\[\\]:\\s]+):[1-9][0-9]{0,4}$' }),
 })
 
-const hostport = ruled(hostportSchema, (text) => complaintOf(parseHostport(text)))
+const servedSchema = Type.String({
+  title: 'ServedHostport',
+  maxLength: hostportCharsMax,
+  description:
+    'host:port, an IPv6 address in brackets; or a wildcard: `*.example.com` for every name below the domain, `*` for every host or port',
+  ...documented({ pattern: '^(\\[[^\\]]*\\]|[^\\[\\]:\\s]+):([1-9][0-9]{0,4}|\\*)$' }),
+})
+
+const hostport = ruled(servedSchema, (text) => complaintOf(parseServed(text)))
 
 const list = ruled(
   Type.Array(hostport, { maxItems: hostportsPerEdgeMax, ...documented({ uniqueItems: true }) }),

@@ -85,19 +85,19 @@ WHERE base IS NULL OR base < {revision:UInt64} OR base > later ORDER BY version 
     })
   }
 
-  /** Ids of edges that ever served this hostport up to a version. */
+  /** Ids of edges that ever served one of these hostports up to a version. */
   edgesServing(
     accountId: string,
     version: number,
     kind: 'tcp_edge' | 'https_edge',
-    hostport: string,
+    hostports: readonly string[],
   ): Promise<string[]> {
     return answered(async () => {
       const found = await this.#clickhouse.rows<{ id: string }>(
         `SELECT DISTINCT id FROM ${tableOf(kind)} WHERE account_id = {account:String}
-AND version <= {version:UInt64} AND has(arrayMap(each -> lower(each), hostports), {hostport:String})
+AND version <= {version:UInt64} AND hasAny(arrayMap(each -> lower(each), hostports), {hostports:Array(String)})
 LIMIT ${pastRowsMax}`,
-        { account: accountId, version, hostport },
+        { account: accountId, version, hostports },
       )
       return found.map(({ id }) => id)
     })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { parseHostport } from '../../../src/resource/fields/hostport.js'
+import { parseHostport, parseServed } from '../../../src/resource/fields/hostport.js'
 
 t.test('hostports have one spelling', async (t) => {
   const cases = [
@@ -53,4 +53,35 @@ t.test('text that is not a hostport', async (t) => {
     `${'ü'.repeat(64)}:22`,
   ]
   for (const text of [...cases, ...more]) t.equal(parseHostport(text).ok, false, JSON.stringify(text))
+})
+
+t.test('wildcards of edges', async (t) => {
+  const cases: Readonly<Record<string, string | undefined>> = {
+    'a:1': 'a:1',
+    'A.Example:*': 'a.example:*',
+    '*.BÜCHER.example:443': '*.xn--bcher-kva.example:443',
+    '*.example:*': '*.example:*',
+    '*:22': '*:22',
+    '*:*': '*:*',
+    '[2001:DB8::1]:*': '[2001:db8::1]:*',
+    '*': undefined,
+    '*.example': undefined,
+    ':*': undefined,
+    '*.:22': undefined,
+    '*a:22': undefined,
+    'a.*.b:22': undefined,
+    '*.*.b:22': undefined,
+    '*.*:22': undefined,
+    '**:22': undefined,
+    'a:2*': undefined,
+    '*:0': undefined,
+    '*:65536': undefined,
+    '*.192.0.2.1:22': undefined,
+    '*.[::1]:22': undefined,
+  }
+  for (const [text, want] of Object.entries(cases)) {
+    const found = parseServed(text)
+    t.equal(found.ok ? found.value : undefined, want, text)
+    if (text.includes('*')) t.notOk(parseHostport(text).ok, `${text} is no plain hostport`)
+  }
 })
