@@ -16,6 +16,7 @@ export function addPublishCommand(program: Command, settings: () => Settings): v
     .option('--server-port <port>', 'the port that clients connected to, whatever the log says')
     .option('--edge <id>', 'all lines are of this edge')
     .option('--node <name>', 'the name of this node in NATS; default: that of the machine')
+    .option('--json', 'the counts as JSON, at the end')
     .option('--rejects <file>', 'append lines that are refused to this file')
     .action(async (options: PublishOptions) => {
       const { publish } = await import('./publish.js')

@@ -50,6 +50,10 @@ export class Report {
     this.#last = last
   }
 
+  json(): string {
+    return JSON.stringify({ read: this.read, stored: this.stored, refused: this.refused })
+  }
+
   /** The exit code: 1 if lines are missing in NATS and nowhere kept. */
   end(isAllStored: boolean): number {
     this.#tell()

@@ -22,6 +22,7 @@ export interface PublishOptions {
   readonly edge?: string
   readonly node?: string
   readonly rejects?: string
+  readonly json?: true
 }
 
 /** A line, and where it came from. */

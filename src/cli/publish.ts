@@ -51,7 +51,9 @@ export async function publish(settings: Settings, options: PublishOptions): Prom
         publisher.after(stored)
       }
     }
-    return report.end(await flushed(publisher, stop.signal))
+    const isAllStored = await flushed(publisher, stop.signal)
+    if (options.json) process.stdout.write(`${report.json()}\n`)
+    return report.end(isAllStored)
   } finally {
     await closed(nats, report)
   }

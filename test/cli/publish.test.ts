@@ -90,7 +90,7 @@ t.test('standard input: refused lines are counted, shown and kept', async (t) =>
   const bad = ['bad line', `${'x'.repeat(300_000)}`]
   const rejects = join(dir, 'rejects')
   for (const kept of [true, false]) {
-    const running = start('--server-name', 'a.example', ...(kept ? ['--rejects', rejects] : []))
+    const running = start('--json', '--server-name', 'a.example', ...(kept ? ['--rejects', rejects] : []))
     server.freeze()
     running.child.stdin!.write(`${linesOf(0, 250)}${bad[0]}\n${bad[1]}\n\n`)
     await sleep(500)
@@ -98,6 +98,7 @@ t.test('standard input: refused lines are counted, shown and kept', async (t) =>
     running.child.stdin!.end(lineOf(250).trimEnd())
     t.equal((await running.ended).code, kept ? 0 : 1, 'the exit code says whether lines are lost')
     t.match(running.output(), /253 lines: 251 records stored, 2 refused/)
+    t.match(running.output(), /^\{"read":253,"stored":251,"refused":2\}$/m)
     t.match(running.output(), /Line 25[12] is refused: It /)
   }
   t.equal((await stored(nats)).length, 502)
