@@ -48,7 +48,10 @@ const apiNodeOptions = ['--min-semi-space-size=16', '--initial-old-space-size=64
  * From this size on, glibc gives a buffer back to the system as soon as it is freed. By default it raises its bound to the
  * size of the largest buffer that was freed, 8 MiB after a large body, and keeps what lies between smaller ones for good.
  */
-const apiMalloc = { MALLOC_MMAP_THRESHOLD_: String(2 ** 20), MALLOC_TRIM_THRESHOLD_: String(4 * 2 ** 20) }
+const apiMalloc = {
+  MALLOC_MMAP_THRESHOLD_: String(4 * 2 ** 20),
+  MALLOC_TRIM_THRESHOLD_: String(32 * 2 ** 20),
+}
 
 /**
  * MiB that old objects and buffers may take before V8 looks for garbage among them. Messages and packs are buffers: with
