@@ -44,7 +44,8 @@ const groups: readonly { readonly files: RegExp; readonly processes: number }[] 
   { files: /^api\/(accounts|idempotency|security)\./, processes: 1 },
   { files: /^(client\/client|docs\/(examples|fields))\./, processes: 1 },
   {
-    files: /^(cli|core|evaluate|event|http|insight|operate|pki|record|resource|roles|shape|view|wire)\//,
+    files:
+      /^(cli(?!\/publish\.)|core|evaluate|event|http|insight|operate|pki|record|resource|roles|shape|view|wire)\//,
     processes: 2,
   },
   { files: /^(deliver|emulator)\//, processes: 2 },

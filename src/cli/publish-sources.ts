@@ -53,12 +53,18 @@ export function sourcesOf(
   return syslog === undefined ? inputLines(signal) : syslogLines(syslog, signal, report)
 }
 
+/** Also if it is aborted already. */
+function onAbort(signal: AbortSignal, call: () => void): void {
+  if (signal.aborted) call()
+  else signal.addEventListener('abort', call, { once: true })
+}
+
 /** Standard input, until it ends. */
 async function* inputLines(signal: AbortSignal): AsyncGenerator<Source> {
   const run = newId('')
   let count = 0
   const splitter = new LineSplitter()
-  signal.addEventListener('abort', () => process.stdin.destroy(), { once: true })
+  onAbort(signal, () => process.stdin.destroy())
   const named = (line: { text: string; isTooLong: boolean }): Source => {
     count += 1
     return { ...line, name: `${run} ${count}` }
@@ -83,7 +89,7 @@ async function* syslogLines(address: string, signal: AbortSignal, report: Report
   const note = (text: string): void => report.note(text)
   const server = new SyslogServer({ host: host || '127.0.0.1', port: Number(port), note })
   report.note(`Syslog is taken on ${host || '127.0.0.1'}:${await server.open()}, over UDP and TCP.`)
-  signal.addEventListener('abort', () => server.close(), { once: true })
+  onAbort(signal, () => server.close())
   const run = newId('')
   let count = 0
   for await (const text of server.lines()) {

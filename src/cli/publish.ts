@@ -27,10 +27,16 @@ export async function publish(settings: Settings, options: PublishOptions): Prom
   const format = formatNamed(options.format)
   const given = givenBy(options)
   const stop = new AbortController()
-  void stopSignal().then(() => stop.abort())
+  const stopped = stopSignal().then(() => stop.abort())
   const node = nodeName(options.node)
-  const nats = await openNats({ servers: serversOf(settings), replicas: 1, name: `weir publish ${node}` })
+  const servers = serversOf(settings)
   const report = new Report(await rejectsFile(options.rejects))
+  const nats = await Promise.race([openNats({ servers, replicas: 1, name: `weir publish ${node}` }), stopped])
+  if (nats === undefined) {
+    report.note('Stopped before NATS answered: nothing was published.')
+    // Its connection would be tried for ever.
+    process.exit(1)
+  }
   const publisher = new RecordPublisher({
     publish: (message, msgId) => nats.publish(`weir.records.publish.${node}`, message, { msgId }),
     messageBytesMax: nats.payloadBytesMax - payloadHeadroomBytes,
@@ -45,11 +51,13 @@ export async function publish(settings: Settings, options: PublishOptions): Prom
         if (record.ok) report.stored += 1
         source.done?.()
       }
-      if (record.ok) await publisher.add(JSON.stringify(record.value), stored)
+      if (record.ok) await Promise.race([publisher.add(record.value, stored), stopped])
       else {
         await report.refuse(source.text, record.problem.msg)
         publisher.after(stored)
       }
+      // What was read is still published, see `flushed`.
+      if (stop.signal.aborted) break
     }
     const isAllStored = await flushed(publisher, stop.signal)
     if (options.json) process.stdout.write(`${report.json()}\n`)

@@ -5,8 +5,8 @@
  */
 import { createHash } from 'node:crypto'
 import { type FileHandle, open, readdir, stat } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
-import { sleep } from '../core/clock.js'
+import { basename, dirname, extname, join } from 'node:path'
+import { now, sleep } from '../core/clock.js'
 import { StartFault } from '../core/errors.js'
 import { LineSplitter, type RawLine } from './line-splitter.js'
 
@@ -45,18 +45,18 @@ const chunkBytes = 256 * 1024
 
 /** Ends when the signal is aborted. */
 export async function* followFile(path: string, options: FollowOptions): AsyncGenerator<FollowedLine> {
-  const { signal, note, fromEnd, begins } = options
-  const older = options.from === undefined ? [] : await filesSince(path, options.from, note)
-  for (const [at, { file, offset }] of older.entries()) {
-    const isCurrent = at === older.length - 1
-    yield* isCurrent ? followed(path, file, offset, options) : rest(file, offset)
+  const { signal, note } = options
+  let from = options.from
+  for (let isFirst = true; !signal.aborted; isFirst = false) {
+    const parts = from === undefined ? [] : await filesSince(path, from)
+    // A file that was read to its end may be gone.
+    if (isFirst && from !== undefined && parts.length === 0)
+      note('The file that was read last is no longer there: what was written to it since is missing.')
+    const current = parts.pop() ?? (await newFile(path, options, from === undefined))
+    for (const part of parts) yield* rest(part, options)
+    if (current === undefined) return
+    from = yield* followed(path, current, options)
   }
-  if (older.length > 0) return
-  const file = await opened(path, signal)
-  if (file === undefined) return
-  const offset = fromEnd ? (await file.stat()).size : 0
-  begins(positionIn(await markOf(file), offset))
-  yield* followed(path, file, offset, options)
 }
 
 interface Part {
@@ -64,30 +64,60 @@ interface Part {
   readonly offset: number
 }
 
-/** The file of the position, those that were begun since, and the current one last. */
-async function filesSince(path: string, from: Position, note: FollowOptions['note']): Promise<Part[]> {
-  const candidates = await rotated(path)
-  const at = await indexOf(candidates, from)
-  if (at === -1) {
-    note(`The file that was read last is no longer there: what was written to it since is missing.`)
-    return []
-  }
+/** The file of this name, once it is there, from its beginning; or, at the very first, from its end if that is asked for. */
+async function newFile(
+  path: string,
+  { signal, fromEnd, begins }: FollowOptions,
+  isVeryFirst: boolean,
+): Promise<Part | undefined> {
+  const file = await opened(path, signal)
+  if (file === undefined) return undefined
+  const offset = fromEnd && isVeryFirst ? (await file.stat()).size : 0
+  begins(positionIn(await markOf(file), offset))
+  return { file, offset }
+}
+
+/** The file of the position, those that were begun since, and the current one last; none if it is gone. */
+async function filesSince(path: string, from: Position): Promise<Part[]> {
+  const names = await rotated(path)
+  const at = await indexOf(names, from)
+  if (at === -1) return []
   const parts: Part[] = []
-  for (const [index, name] of candidates.slice(at).entries())
+  for (const [index, name] of names.slice(at).entries())
     parts.push({ file: await open(name, 'r'), offset: index === 0 ? from.offset : 0 })
   return parts
 }
 
-/** Files of this name, or of one that begins with it, as rotation makes them: the oldest first, the current one last. */
+/** What rotation puts behind a name, or before its extension: a number or a date. */
+const rotation = /^[.-][\w.:-]*\d[\w.:-]*$/
+const compressed = /\.(?:gz|bz2|xz|zst)$/
+
+/** Is it a file that rotation made of this one: `access.log.1`, `access.log-20261120`, `access-2026-11-20.log`? */
+function isRotated(name: string, other: string): boolean {
+  if (compressed.test(other)) return false
+  if (other.startsWith(name)) return rotation.test(other.slice(name.length))
+  const extension = extname(name)
+  const stem = name.slice(0, name.length - extension.length)
+  if (extension === '' || !other.startsWith(stem) || !other.endsWith(extension)) return false
+  return rotation.test(other.slice(stem.length, other.length - extension.length))
+}
+
+/** The files that rotation made of this one, the oldest first, and the current one last. */
 async function rotated(path: string): Promise<string[]> {
   const [dir, name] = [dirname(path), basename(path)]
-  const others = (await readdir(dir)).filter(
-    (each) => each.startsWith(name) && each !== name && !/\.(?:gz|bz2|xz|zst)$/.test(each),
+  const others = (await readdir(dir))
+    .filter((other) => isRotated(name, other))
+    .map((other) => join(dir, other))
+  const found = await Promise.all(
+    others.map(async (other) => {
+      const state = await stat(other).catch(() => undefined)
+      return state?.isFile() ? [{ other, ms: state.mtimeMs }] : []
+    }),
   )
-  const dated = await Promise.all(
-    others.map(async (each) => ({ each, ms: (await stat(join(dir, each))).mtimeMs })),
-  )
-  const sorted = dated.toSorted((a, b) => a.ms - b.ms).map(({ each }) => join(dir, each))
+  const sorted = found
+    .flat()
+    .toSorted((a, b) => a.ms - b.ms)
+    .map(({ other }) => other)
   return (await exists(path)) ? [...sorted, path] : sorted
 }
 
@@ -100,7 +130,8 @@ const exists = (path: string): Promise<boolean> =>
 /** The newest of these that the position is of. */
 async function indexOf(paths: readonly string[], from: Position): Promise<number> {
   for (let at = paths.length - 1; at >= 0; at -= 1) {
-    const file = await open(paths[at]!, 'r')
+    const file = await open(paths[at]!, 'r').catch(() => undefined)
+    if (file === undefined) continue
     try {
       const { head, inode } = positionIn(await markOf(file), from.offset)
       const isLongEnough = (await file.stat()).size >= from.offset
@@ -148,18 +179,19 @@ async function opened(path: string, signal: AbortSignal): Promise<FileHandle | u
   return undefined
 }
 
-/** Lines of one file after another under this name. */
+const lingerUsualMs = 5_000
+
+/** Lines of the current file as they come. Returns how far it was read when another one has its name. */
 async function* followed(
   path: string,
-  first: FileHandle,
-  offset: number,
-  { signal, note, lingerMs = 5_000 }: FollowOptions,
-): AsyncGenerator<FollowedLine> {
-  let reader = new FileReader(first, offset)
+  { file, offset }: Part,
+  { signal, note, lingerMs = lingerUsualMs }: FollowOptions,
+): AsyncGenerator<FollowedLine, Position | undefined> {
+  const reader = new FileReader(file, offset, await markOf(file))
   let silentMs = 0
   while (!signal.aborted) {
     let isSilent = true
-    for await (const line of reader.lines()) {
+    for await (const line of reader.lines(signal)) {
       isSilent = false
       yield line
     }
@@ -171,15 +203,12 @@ async function* followed(
     } else if (state === 'replaced' && silentMs >= lingerMs) {
       yield* reader.unfinished()
       await reader.close()
-      const next = await opened(path, signal)
-      if (next === undefined) return
-      reader = new FileReader(next, 0)
-      silentMs = 0
-      continue
+      return reader.position()
     }
     await sleep(lookEveryMs, signal)
   }
   await reader.close()
+  return undefined
 }
 
 async function stateOf(path: string, reader: FileReader): Promise<'same' | 'truncated' | 'replaced'> {
@@ -190,11 +219,18 @@ async function stateOf(path: string, reader: FileReader): Promise<'same' | 'trun
   return current.size < reader.readBytes ? 'truncated' : 'same'
 }
 
-/** What is left of a file that is written to no more. */
-async function* rest(file: FileHandle, offset: number): AsyncGenerator<FollowedLine> {
-  const reader = new FileReader(file, offset)
-  yield* reader.lines()
-  yield* reader.unfinished()
+/** What is left of a file that was renamed. Its writer may not have noticed yet. */
+async function* rest(
+  { file, offset }: Part,
+  { signal, lingerMs = lingerUsualMs }: FollowOptions,
+): AsyncGenerator<FollowedLine> {
+  const reader = new FileReader(file, offset, await markOf(file))
+  for (;;) {
+    yield* reader.lines(signal)
+    if (signal.aborted || now() - (await file.stat()).mtimeMs > lingerMs) break
+    await sleep(lookEveryMs, signal)
+  }
+  if (!signal.aborted) yield* reader.unfinished()
   await reader.close()
 }
 
@@ -204,18 +240,19 @@ class FileReader {
   readBytes: number
   #lineStart: number
   #splitter = new LineSplitter()
-  #mark: Mark = { head: Buffer.alloc(0), inode: 0 }
+  #mark: Mark
   readonly #chunk = Buffer.allocUnsafe(chunkBytes)
 
-  constructor(file: FileHandle, offset: number) {
+  constructor(file: FileHandle, offset: number, mark: Mark) {
     this.file = file
+    this.#mark = mark
     this.readBytes = offset
     this.#lineStart = offset
   }
 
   /** Those that are there now and have ended. */
-  async *lines(): AsyncGenerator<FollowedLine> {
-    for (;;) {
+  async *lines(signal: AbortSignal): AsyncGenerator<FollowedLine> {
+    while (!signal.aborted) {
       const { bytesRead } = await this.file.read(this.#chunk, 0, chunkBytes, this.readBytes)
       if (bytesRead === 0) return
       if (this.#mark.head.length < headBytesMax) this.#mark = await markOf(this.file)
@@ -232,11 +269,15 @@ class FileReader {
     if (line !== undefined) yield this.#followed(line)
   }
 
+  position(): Position {
+    return positionIn(this.#mark, this.#lineStart)
+  }
+
   restart(): void {
     this.readBytes = 0
     this.#lineStart = 0
     this.#splitter = new LineSplitter()
-    this.#mark = { head: Buffer.alloc(0), inode: 0 }
+    this.#mark = { ...this.#mark, head: Buffer.alloc(0) }
   }
 
   close(): Promise<void> {

@@ -5,6 +5,7 @@
  */
 import { canonicalAddress, isAddress } from '../core/address/ip.js'
 import { ok, problem, type Result, shown } from '../core/errors.js'
+import { recordBytesMax, recordIdCharsMax } from '../core/limits.js'
 import { portOfScheme, splitHost, splitUri } from '../core/text/request-target.js'
 import { complaintAboutRecord } from '../record/check.js'
 import { parseJson } from '../record/record.js'
@@ -65,8 +66,8 @@ export interface Given {
   readonly edgeId?: string
 }
 
-/** The record of a line. The problem is a sentence that names the member and its value. */
-export function recordOfLine(format: Format, line: string, given: Given, id: string): Result<object> {
+/** The record of a line, as JSON. The problem is a sentence that names the member and its value. */
+export function recordOfLine(format: Format, line: string, given: Given, id: string): Result<string> {
   const logged = format.read(line)
   if (!logged.ok) return logged
   const record = format.isRecord
@@ -74,7 +75,12 @@ export function recordOfLine(format: Format, line: string, given: Given, id: str
     : recordOf(logged.value, given, id)
   if (!record.ok) return record
   const complaint = complaintAboutRecord(record.value)
-  return complaint === undefined ? record : problem(complaint)
+  if (complaint !== undefined) return problem(complaint)
+  const text = JSON.stringify(record.value)
+  const bytes = Buffer.byteLength(text)
+  return bytes <= recordBytesMax
+    ? ok(text)
+    : problem(`The record has ${bytes} bytes; at most ${recordBytesMax} are allowed.`)
 }
 
 /** A record with what is missing in it. */
@@ -105,7 +111,7 @@ export function recordOf(logged: Logged, given: Given, id: string): Result<objec
   const scheme = textOf(logged.scheme)?.toLowerCase() ?? url?.scheme
   const loggedPort = numberOf(logged.port) ?? host.port ?? server?.port ?? portOfScheme(scheme ?? '')
   const record = {
-    record_id: textOf(logged.record_id) ?? id,
+    record_id: requestIdOf(logged.record_id) ?? id,
     type: logged.type ?? 'http_request',
     edge_id: given.edgeId,
     conn: {
@@ -120,6 +126,12 @@ export function recordOf(logged: Logged, given: Given, id: string): Result<objec
   if (record.type === 'tcp_connection')
     return ok({ ...record, conn: { ...record.conn, ...trafficOf(logged) } })
   return ok({ ...record, ...requestOf(logged, { ...url, scheme, host: host.name }) })
+}
+
+/** Clients may choose the id of a request: one that no record may have is not taken. */
+function requestIdOf(value: Value): string | undefined {
+  const text = textOf(value)
+  return text === undefined || [...text].length > recordIdCharsMax ? undefined : text
 }
 
 /** Of a log that tells neither port nor scheme. */

@@ -2,6 +2,7 @@
 import { createSocket, type Socket as UdpSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
+import { every } from '../core/clock.js'
 import { messageOf, StartFault } from '../core/errors.js'
 import { SyslogFrames, syslogText } from './syslog.js'
 
@@ -12,8 +13,10 @@ interface SyslogOptions {
   readonly note: (text: string) => void
 }
 
-/** Messages that wait. A TCP sender waits beyond this; what comes over UDP is lost. */
+/** Messages that wait, and their characters. A TCP sender waits beyond this; what comes over UDP is lost. */
 const waitingMax = 10_000
+const waitingCharsMax = 32 * 1024 * 1024
+const tellEveryMs = 1_000
 /** What the kernel may keep while this process is busy. */
 const udpBufferBytes = 4 * 1024 * 1024
 const connectionsMax = 1_000
@@ -24,6 +27,8 @@ export class SyslogServer {
   readonly #udp: UdpSocket
   readonly #sockets = new Set<Socket>()
   readonly #waiting: string[] = []
+  #waitingChars = 0
+  readonly #timer = every(tellEveryMs, () => this.#tellLost())
   #lost = 0
   #isClosed = false
   #wake: () => void = () => {}
@@ -40,6 +45,10 @@ export class SyslogServer {
     this.#udp.on('message', (bytes) => this.#datagram(bytes))
   }
 
+  get #isFull(): boolean {
+    return this.#waiting.length >= waitingMax || this.#waitingChars >= waitingCharsMax
+  }
+
   /** Resolves with the port. Rejects with a `StartFault` if it is taken. */
   async open(): Promise<number> {
     const { host, port } = this.#options
@@ -50,6 +59,12 @@ export class SyslogServer {
       const chosen = typeof address === 'object' && address !== null ? address.port : port
       this.#udp.bind(chosen, host)
       await once(this.#udp, 'listening')
+      const failed = (error: Error): void => this.#options.note(`Syslog: ${messageOf(error)}.`)
+      this.#tcp.on('error', failed)
+      this.#udp.on('error', failed)
+      this.#tcp.on('drop', () =>
+        this.#options.note(`Syslog has ${connectionsMax} connections: another one is refused.`),
+      )
       return chosen
     } catch (error) {
       throw new StartFault(`Syslog can't be taken on ${host}:${port}: ${messageOf(error)}.`)
@@ -61,12 +76,12 @@ export class SyslogServer {
     for (;;) {
       const text = this.#waiting.shift()
       if (text !== undefined) {
+        this.#waitingChars -= text.length
         yield text
-        if (this.#waiting.length < waitingMax / 2) for (const go of this.#roomAgain.splice(0)) go()
+        if (!this.#isFull) for (const go of this.#roomAgain.splice(0)) go()
         continue
       }
       if (this.#isClosed) return
-      this.#reportLost()
       await new Promise<void>((resolve) => {
         this.#wake = resolve
       })
@@ -76,6 +91,8 @@ export class SyslogServer {
   /** Takes no more; what waits is still read. */
   close(): void {
     this.#isClosed = true
+    this.#timer.stop()
+    this.#tellLost()
     this.#tcp.close()
     this.#udp.close()
     for (const socket of this.#sockets) socket.destroy()
@@ -83,29 +100,31 @@ export class SyslogServer {
   }
 
   #datagram(bytes: Buffer): void {
-    if (this.#waiting.length < waitingMax) this.#add(bytes.toString())
-    else this.#lost += 1
+    if (this.#isFull) this.#lost += 1
+    else this.#add(bytes.toString())
   }
 
-  #reportLost(): void {
+  #tellLost(): void {
     if (this.#lost > 0)
       this.#options.note(`${this.#lost} messages over UDP were lost: records could not be stored in time.`)
     this.#lost = 0
   }
 
   #add(message: string): void {
-    this.#waiting.push(syslogText(message))
+    const text = syslogText(message)
+    this.#waiting.push(text)
+    this.#waitingChars += text.length
     this.#wake()
   }
 
   async #serve(socket: Socket): Promise<void> {
     this.#sockets.add(socket)
+    socket.setKeepAlive(true)
     const frames = new SyslogFrames()
     try {
       for await (const chunk of socket) {
         for (const message of frames.push(chunk as Buffer)) this.#add(message)
-        if (this.#waiting.length >= waitingMax)
-          await new Promise<void>((resolve) => void this.#roomAgain.push(resolve))
+        if (this.#isFull) await new Promise<void>((resolve) => void this.#roomAgain.push(resolve))
       }
       const rest = frames.rest()
       if (rest !== '') this.#add(rest)

@@ -14,6 +14,13 @@ export function syslogText(message: string): string {
   return (match === null ? message : (match.groups?.['text'] ?? '')).trimEnd()
 }
 
+/** Without line breaks and NUL behind it. A regular expression would try each of them as a beginning. */
+function endOf(text: string): number {
+  let end = text.length
+  while (end > 0 && '\r\n\0'.includes(text[end - 1]!)) end -= 1
+  return end
+}
+
 const lineFeed = 0x0a
 const [zero, nine] = [0x30, 0x39]
 /** `262144 `: digits before an octet-counted message. */
@@ -62,6 +69,6 @@ export class SyslogFrames {
   #take(end: number, next: number): string {
     const text = this.#bytes.subarray(0, end).toString()
     this.#bytes = this.#bytes.subarray(next)
-    return text.replace(/[\r\n\0]+$/, '')
+    return text.slice(0, endOf(text))
   }
 }

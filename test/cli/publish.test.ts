@@ -125,6 +125,29 @@ t.test('a format is its declaration, and a place in the list', async (t) => {
   ])
 })
 
+t.test('a stop while NATS is away ends in time, and says what is not stored', async (t) => {
+  const { nats, server, start } = await open(t)
+  const running = start('--server-name', 'a.example')
+  running.child.stdin!.write(lineOf(0))
+  await until('it reads', async () => (await stored(nats)).length === 1)
+  server.freeze()
+  // Its rest is not read.
+  running.child.stdin!.on('error', () => {})
+  running.child.stdin!.write(linesOf(1, 5_000))
+  await sleep(1_000)
+  running.child.kill('SIGTERM')
+  t.equal((await running.ended).code, 1)
+  t.match(running.output(), /not stored: NATS does not answer/)
+  server.thaw()
+  const early = runWithInput('programs/main.js', ['publish', '--format', 'combined'], {
+    NATS_URL: `nats://127.0.0.1:${await freePort()}`,
+  })
+  await sleep(2_000)
+  early.child.kill('SIGTERM')
+  t.equal((await early.ended).code, 1)
+  t.match(early.output(), /Stopped before NATS answered/)
+})
+
 t.test('syslog over TCP', async (t) => {
   const { nats, start } = await open(t)
   const port = await freePort()

@@ -237,6 +237,7 @@ t.test('fields that sources must select: what was decided, by what, about which 
     },
     ...place,
     policy: { direction: 'inbound', name: 'a "b"' },
+    route: { id: null },
   })
 })
 

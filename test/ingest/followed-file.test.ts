@@ -12,13 +12,13 @@ import { until } from '../harness/weir.js'
 const tick = () => sleep(15)
 
 /** Reads until it is stopped; the position is that after the last line. */
-function reading(path: string, from?: Position) {
+function reading(path: string, from?: Position, fromEnd = false) {
   const stop = new AbortController()
   const lines: string[] = []
   const notes: string[] = []
   let last = from
   const options = {
-    ...{ from, fromEnd: false, signal: stop.signal, lingerMs: 400 },
+    ...{ from, fromEnd, signal: stop.signal, lingerMs: 400 },
     note: (text: string) => void notes.push(text),
     begins: (at: Position) => {
       last = at
@@ -75,6 +75,66 @@ t.test('after a stop, reading goes on in whatever file has the rest', async (t) 
   await until('the rest', () => second.lines.includes('five'))
   await second.end()
   t.strictSame(second.lines, ['three', 'four', 'five'])
+})
+
+t.test('rotated twice while no line is taken, nothing is missing', async (t) => {
+  const path = join(tempDir(t), 'access.log')
+  const stop = new AbortController()
+  writeFileSync(path, 'one\n')
+  const how = { from: undefined, fromEnd: false, signal: stop.signal, lingerMs: 200 }
+  const lines = followFile(path, { ...how, note: t.fail, begins: () => {} })
+  t.match(await lines.next(), { value: { text: 'one' } })
+  for (const [at, text] of ['two', 'three'].entries()) {
+    await tick()
+    renameSync(path, `${path}.${at + 1}`)
+    await tick()
+    writeFileSync(path, `${text}\n`)
+  }
+  t.match(await lines.next(), { value: { text: 'two' } })
+  t.match(await lines.next(), { value: { text: 'three' } })
+  stop.abort()
+  t.match(await lines.next(), { done: true })
+})
+
+t.test('names that rotation makes are known, and no others', async (t) => {
+  const dir = tempDir(t)
+  const path = join(dir, 'access.log')
+  writeFileSync(path, 'one\n')
+  const first = reading(path)
+  await until('it', () => first.lines.length === 1)
+  const position = await first.end()
+  await tick()
+  renameSync(path, join(dir, 'access-2026-11-25T10-00-00.000.log'))
+  for (const [name, text] of Object.entries({
+    'access.log-20261125': 'two',
+    'access.log.rejects': 'no',
+    'access.log.2.gz': 'no',
+    'access_log.1': 'no',
+    'accessory-1.log.1': 'no',
+    'access.log': 'three',
+  })) {
+    await tick()
+    writeFileSync(join(dir, name), `${text}\n`)
+  }
+  const second = reading(path, position)
+  await until('the rest', () => second.lines.includes('three'))
+  await second.end()
+  t.strictSame(second.lines, ['two', 'three'])
+})
+
+t.test('from the end, but only without a position', async (t) => {
+  const path = join(tempDir(t), 'access.log')
+  writeFileSync(path, 'old\n')
+  const log = reading(path, { offset: 5, head: 'of a file that is gone', inode: 0 }, true)
+  await until('what was written meanwhile', () => log.lines.length === 1)
+  const position = await log.end()
+  const fresh = reading(path, undefined, true)
+  await new Promise((resolve) => setTimeout(resolve, 400))
+  appendFileSync(path, 'new\n')
+  await until('the new line', () => fresh.lines.length === 1)
+  t.strictSame(fresh.lines, ['new'])
+  t.ok(position)
+  await fresh.end()
 })
 
 t.test('a file that is gone is said to be', async (t) => {

@@ -6,8 +6,10 @@ import { type Given, recordOfLine } from '../../src/ingest/format.js'
 import { formats } from '../../src/ingest/formats.js'
 import { complaintAboutRecord } from '../../src/record/check.js'
 
-const read = (name: string, line: string, given: Given = {}) =>
-  recordOfLine(formats.find((each) => each.name === name)!, line, given, 'r-1')
+const read = (name: string, line: string, given: Given = {}) => {
+  const made = recordOfLine(formats.find((each) => each.name === name)!, line, given, 'r-1')
+  return made.ok ? { ok: true, value: JSON.parse(made.value) } : made
+}
 
 const request = (request: object, response: object = {}) => ({ http: { request, response } })
 
@@ -230,6 +232,39 @@ t.test('lines become records', async (t) => {
   t.strictSame(new Set(cases.map(({ format }) => format)), new Set(formats.map(({ name }) => name)))
 })
 
+t.test('clients can neither hide a request nor pretend to be another one', async (t) => {
+  const said = (line: string, format: string) =>
+    read(format, line) as { value?: { conn: object; record_id: string } }
+  const line = `203.0.113.7 - a [b [10/Oct/2026:13:55:36 +0000] "GET / HTTP/1.1" 200 1 "-" "-"`
+  t.match(said(line, 'combined').value, { conn: { client_ip: '203.0.113.7' } }, 'a user with a bracket')
+  const forged =
+    '[2026-04-15T20:17:00.310Z] "GET / HTTP/2" 200 - 0 0 2 1 "1.2.3.4" "ua" "id" "other.example" "x,203.0.113.7" "curl" "id2" "www.example.com" "10.0.0.1:80"'
+  t.match(read('envoy', forged), { ok: false }, 'quotes in a header of Envoy')
+  const long = { remote_addr: '203.0.113.7', request_id: 'x'.repeat(200) }
+  t.equal(said(JSON.stringify(long), 'nginx').value?.record_id, 'r-1', 'an id that no record may have')
+  const noName = `203.0.113.7:1 [06/Feb/2026:12:14:14.655] https~ a/s 0/0/1/2/3 200 7 - - ---- 1/1/0/0/0 0/0 {www.example.com} "GET / HTTP/1.1" 0/0000000000000000/0/0/0 -/TLSv1.3/TLS_AES_256_GCM_SHA384`
+  t.match(said(noName, 'haproxy').value, { conn: { server_name: 'www.example.com' } }, 'TLS without a name')
+  const large = `203.0.113.7 - - [10/Oct/2026:13:55:36 +0000] "GET /${'\u0001'.repeat(60_000)} HTTP/1.1" 200 1 "-" "-"`
+  t.match(read('combined', large), { ok: false, problem: { msg: /at most 65536 are allowed/ } })
+})
+
+t.test('a line takes time in proportion to its length', async (t) => {
+  const size = 200_000
+  const lines = [
+    ['combined', `203.0.113.7 - ${' ['.repeat(size / 2)}]x`],
+    ['combined', `203.0.113.7 - - [x] "${'\\'.repeat(size)}`],
+    ['combined', `203.0.113.7 - - [x] "GET / HTTP/1.1" 200 1 "${'a" "'.repeat(size / 4)}`],
+    ['haproxy', `1.2.3.4:1 [x] f b 0/0/0/0/0 200 1 - - ---- 1/1/1/1/1 0/0 {${'a'.repeat(size)}`],
+    ['haproxy', `${'haproxy: '.repeat(size / 9)}`],
+    ['haproxy', `1.2.3.4:1 [x] f b 0/0/0 1 -- ${'1/'.repeat(size / 2)}`],
+    ['envoy', `[x] "GET / H" 200 ${'- '.repeat(size / 2)}`],
+    ['envoy', `[x] "GET / H" 200 - ${'1 '.repeat(size / 2)}`],
+  ] as const
+  // Otherwise, each would take minutes, and the test would not end in time.
+  for (const [format, line] of lines)
+    t.type(read(format, line).ok, 'boolean', `${format}: ${line.slice(0, 60)}`)
+})
+
 t.test('the documents name every format', async (t) => {
   const page = readFileSync('docs/ingress.md', 'utf8')
   const [, table = ''] = page.split('| `--format` | Reads |')
@@ -280,7 +315,7 @@ t.test('whatever a line is, it becomes a valid record or is refused with a sente
     fc.property(fc.constantFrom(...formats), lines, (format, line) => {
       const made = recordOfLine(format, line, {}, 'r-1')
       return made.ok
-        ? complaintAboutRecord(JSON.parse(JSON.stringify(made.value))) === undefined
+        ? complaintAboutRecord(JSON.parse(made.value)) === undefined
         : /^[A-Z"].*\.$/su.test(made.problem.msg)
     }),
     { numRuns: 3_000 },

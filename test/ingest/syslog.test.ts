@@ -39,6 +39,8 @@ t.test('a stream of messages is cut, wherever its chunks end', async (t) => {
     ),
   )
   t.equal(new SyslogFrames().rest(), '')
+  const zeros = `${'\0'.repeat(250_000)}x`
+  t.strictSame([...new SyslogFrames().push(Buffer.from(`250001 ${zeros}`))], [zeros], 'at once')
   t.throws(() => [...new SyslogFrames().push(Buffer.from('999999999 x'))], /length that is none/)
   t.throws(() => [...new SyslogFrames().push(Buffer.from(`<${'1'.repeat(300_000)}`))], /too long/)
 })

@@ -5,7 +5,7 @@ import { type Format, logTime } from '../format.js'
 const quoted = (name: string): string => String.raw`"(?<${name}>(?:[^"\\]|\\.)*)"`
 /** Traefik writes more behind it. */
 const form = new RegExp(
-  String.raw`^(?:(?<host>\S+:\d+) )?(?<client>\S+) \S+ (?<username>.+?) \[(?<time>[^\]]+)\] ${quoted('request')} (?<status>\d{3}|-) (?<bytes>\d+|-)(?: ${quoted('referer')} ${quoted('agent')})?(?: .*)?$`,
+  String.raw`^(?:(?<host>\S+:\d+) )?(?<client>\S+) \S+ (?<username>.+?) \[(?<time>[^\][]+)\] ${quoted('request')} (?<status>\d{3}|-) (?<bytes>\d+|-)(?: ${quoted('referer')} ${quoted('agent')})?(?: .*)?$`,
 )
 
 /** `192.0.2.1 - alice [10/Oct/2026:13:55:36 +0000] "GET /a HTTP/1.1" 200 2326 "https://example.com/" "curl/8"` */

@@ -4,7 +4,7 @@ import { type Fields, type Format, jsonLine, type Logged, textOf } from '../form
 const quoted = (name: string): string => `"(?<${name}>[^"]*)"`
 /** Envoy's default format. */
 const form = new RegExp(
-  String.raw`^\[(?<start>[^\]]+)\] "(?<method>\S+) (?<uri>\S+) \S+" (?<status>\d+) \S+ (?:\S+ )*?(?<received>\d+) (?<sent>\d+) (?<duration>\d+|-) \S+ ${['forwarded', 'agent', 'id', 'host'].map(quoted).join(' ')} "[^"]*"(?<rest>.*)$`,
+  String.raw`^\[(?<start>[^\]]+)\] "(?<method>\S+) (?<uri>\S+) \S+" (?<status>\d+) \S+ (?:\S+ )*?(?<received>\d+) (?<sent>\d+) (?<duration>\d+|-) \S+ ${['forwarded', 'agent', 'id', 'host'].map(quoted).join(' ')} "[^"]*"(?<rest>[^"]*)$`,
 )
 /** What Istio adds: upstream cluster, local and remote addresses. */
 const addresses = /(?:^| )(?<server>\S+:\d+) (?<client>\S+:\d+) \S+ \S+$/

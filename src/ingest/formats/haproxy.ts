@@ -1,5 +1,5 @@
 import { ok, problem } from '../../core/errors.js'
-import { type Format, type Logged, logTime } from '../format.js'
+import { type Format, type Logged, logTime, textOf } from '../format.js'
 import { requestParts } from './combined.js'
 
 /** Client, time, frontend, backend: what all of HAProxy's formats begin with, also behind `haproxy[12]: ` of syslog. */
@@ -8,7 +8,7 @@ const tcp = new RegExp(
   String.raw`${head} -?\d+\/-?\d+\/\+?(?<total>-?\d+) \+?(?<bytes>\d+) \S\S \d+(?:\/\d+)+ \d+\/\d+(?<rest> .*)?$`,
 )
 const http = new RegExp(
-  String.raw`${head} -?\d+(?:\/-?\d+){3}\/\+?-?\d+ (?<status>-?\d+) \+?(?<bytes>\d+) \S+ \S+ \S{4} \d+(?:\/\d+)+ \d+\/\d+(?: \{(?<captured>[^}|]*)[^}]*\}(?: \{[^}]*\})?)? "(?<request>[^"]*)"?(?<rest> .*)?$`,
+  String.raw`${head} -?\d+(?:\/-?\d+){3}\/\+?-?\d+ (?<status>-?\d+) \+?(?<bytes>\d+) \S+ \S+ \S{4} \d+(?:\/\d+)+ \d+\/\d+(?: \{(?<captured>[^}|]*)(?:\|[^}]*)?\}(?: \{[^}]*\})?)? "(?<request>[^"]*)"?(?<rest> .*)?$`,
 )
 /** What `option httpslog` adds: `0/0000000000000000/0/0/0 www.example.com/TLSv1.3/TLS_AES_256_GCM_SHA384`. */
 const tls = /(?:^| )(?<sni>[^\s/]+)\/(?<version>TLSv[\d.]+|SSLv\d|-)\/(?<cipher>[\w-]+)$/
@@ -31,7 +31,7 @@ export const haproxy: Format = {
         client: match['client'],
         client_port: match['port'],
         start: logTime(match['time']!),
-        host: sni ?? captured,
+        host: textOf(sni) ?? captured,
       },
       ...{ tls_version: version, tls_cipher: cipher },
     }
