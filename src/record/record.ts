@@ -133,11 +133,13 @@ export const parseJson = (bytes: Uint8Array): Result<unknown> =>
     },
   })
 
+export const tooLarge = (bytes: number): string =>
+  `It has ${bytes} bytes; at most ${recordBytesMax} are allowed.`
+
 /** The text is asked for only if it is short enough. */
 function parseText(given: Pick<Line, 'byteLength' | 'text'>): Result<unknown> {
   const { byteLength } = given
-  if (byteLength > recordBytesMax)
-    return problem(`It has ${byteLength} bytes; at most ${recordBytesMax} are allowed.`)
+  if (byteLength > recordBytesMax) return problem(tooLarge(byteLength))
   const { text } = given
   if (text === undefined) return problem('It is not UTF-8.')
   const fault = plainFault(text)

@@ -188,6 +188,33 @@ t.test('POST /v1/logs', async (t) => {
     t.equal((await storedOf(store, me.accountId)).length, 1)
   })
 
+  t.test('what many log records share makes no records without bounds', async (t) => {
+    const me = await api.account('shared')
+    const sent = (count: number, shared: Values, values: Values = {}) =>
+      send(
+        me,
+        request(
+          Array.from({ length: count }, () => ({ values })),
+          { 'client.address': '192.0.2.1', ...shared },
+        ),
+      )
+    const { body: large } = await sent(2_000, { 'user_agent.original': 'x'.repeat(500_000) })
+    t.equal(large.partialSuccess.rejectedLogRecords, '2000')
+    t.match(
+      large.partialSuccess.errorMessage,
+      /^Log record 1: Its attributes have 500009 characters; a record has at most 65536 bytes\./,
+    )
+    const escaped = await sent(1, { 'user_agent.original': '\x01'.repeat(60_000), 'url.path': '/' })
+    t.match(
+      escaped.body.partialSuccess.errorMessage,
+      /^Log record 1: It has 36\d{4} bytes; at most 65536 are allowed\.$/,
+    )
+    const many = await sent(1_000, { 'user_agent.original': 'x'.repeat(60_000), 'url.path': '/' })
+    t.match(many, { status: 413, body: { message: /records of more than 33554432 bytes: send fewer/ } })
+    t.equal((await storedOf(store, me.accountId)).length, 0)
+    t.equal((await sent(1, { 'exception.stacktrace': 'x'.repeat(100_000) })).text, '{}', 'nor is it read')
+  })
+
   t.test('errors are in the encoding of the request', async (t) => {
     const me = await api.account('errors')
     const cases: [

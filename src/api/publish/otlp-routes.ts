@@ -4,7 +4,8 @@
  * specification demands.
  */
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { badRequest, messageOf, type Result, shown, type WeirError } from '../../core/errors.js'
+import { badRequest, messageOf, type Result, shown, WeirError } from '../../core/errors.js'
+import { recordBytesMax } from '../../core/limits.js'
 import { objectOf, type TSchema, Type } from '../../core/schema.js'
 import type { Slices } from '../../core/slices.js'
 import type { Occurrences } from '../../core/telemetry/occurrences.js'
@@ -16,7 +17,7 @@ import { problemsIn } from '../../http/openapi/openapi-problems.js'
 import { inTypes } from '../../http/openapi/schema-shape.js'
 import { problemHeadersOf, refusalOf } from '../../http/problem.js'
 import { type OtlpLog, recordOfLog } from '../../ingest/otlp/log-records.js'
-import { parseMessage } from '../../record/record.js'
+import { type Line, parseMessage, tooLarge } from '../../record/record.js'
 import { ingestTag, publishedBody, publishedBodyBytesMax } from './published-body.js'
 import { publishedRecordsMax, type RecordIntake, type RefusedLine } from './record-intake.js'
 
@@ -25,6 +26,9 @@ const protobuf = 'application/x-protobuf'
 const json = 'application/json'
 /** JSON takes several times as much memory, and is decoded at once. */
 const decompressedBytesMax = { [protobuf]: 16 * mebibyte, [json]: 2 * mebibyte } as const
+
+/** Records made of the log records of a request. */
+const recordsBytesMax = 32 * mebibyte
 
 const path = '/v1/logs'
 
@@ -134,8 +138,7 @@ export function registerOtlp(
       const slices = slicesOf(request)
       const logs = await logsOf(request)
       intake.meter(accountId, logs.length)
-      const { texts, refused } = await recordsOf(logs, slices)
-      const lines = parseMessage(Buffer.from(texts.join('\n')))
+      const { lines, refused } = await recordsOf(logs, slices)
       const taken = await intake.store(accountId, lines, slices, refused)
       return sendMessage(request, reply, 'response', responseOf(taken.refused))
     })
@@ -165,21 +168,36 @@ const faultCharsMax = 200
 /** A message of the parser may repeat what was sent. */
 const shownFault = (error: unknown): string => shown(messageOf(error), faultCharsMax).slice(1, -1)
 
-/** The records as JSON, one for each log record; empty for one that is refused. */
+/**
+ * The records as JSON, a line for each log record; a blank one if it is refused. Throws a `WeirError` if they are too large
+ * together: what a resource or a scope has, each of its many records repeats.
+ */
 async function recordsOf(
   logs: readonly OtlpLog[],
   slices: Slices,
-): Promise<{ texts: string[]; refused: RefusedLine[] }> {
+): Promise<{ lines: readonly Line[]; refused: RefusedLine[] }> {
   const texts: string[] = []
   const refused: RefusedLine[] = []
+  let bytesMade = 0
   for (const [index, log] of logs.entries()) {
     if (slices.isDue()) await slices.pause()
     const record = readLog(log)
-    texts.push(record.ok ? JSON.stringify(record.value) : '')
-    if (!record.ok) refused.push({ line: index + 1, reason: record.problem.msg })
+    const text = record.ok ? JSON.stringify(record.value) : ''
+    const bytes = Buffer.byteLength(text)
+    // Refused ones count too: each takes a while.
+    bytesMade += bytes
+    if (bytesMade > recordsBytesMax) throw tooManyBytes
+    const isStored = record.ok && bytes <= recordBytesMax
+    texts.push(isStored ? text : '')
+    if (!isStored) refused.push({ line: index + 1, reason: record.ok ? tooLarge(bytes) : record.problem.msg })
   }
-  return { texts, refused }
+  return { lines: parseMessage(Buffer.from(texts.join('\n'))), refused }
 }
+
+const tooManyBytes = new WeirError(
+  'ERR_BODY_TOO_LARGE',
+  `The log records become records of more than ${recordsBytesMax} bytes: send fewer at once.`,
+)
 
 function readLog(log: OtlpLog): Result<object> {
   try {

@@ -1,7 +1,8 @@
 /** Log records of OpenTelemetry as records: their attributes have the names of its semantic conventions. */
 
-import { ok, type Result } from '../../core/errors.js'
+import { ok, problem, type Result } from '../../core/errors.js'
 import { hash128 } from '../../core/ids.js'
+import { recordBytesMax } from '../../core/limits.js'
 import { commonNameOf, type Logged, recordOf, textOf, type Value } from '../format.js'
 
 /** A value of an attribute, as protobuf's `oneof` is decoded. */
@@ -34,10 +35,13 @@ const ofRequests = /^(http|url)\./
 export class Attributes {
   readonly #values: ReadonlyMap<string, Value>
   readonly isOfRequest: boolean
+  /** Characters of the texts that records get from here. */
+  readonly chars: number
   #digest: string | undefined
 
   constructor(attributes: readonly Attribute[] = []) {
     this.#values = new Map(attributes.map(({ key, value }) => [key, anyValue(value)]))
+    this.chars = [...namesRead].reduce((sum, name) => sum + (textOf(this.get(name))?.length ?? 0), 0)
     this.isOfRequest = attributes.some(({ key }) => ofRequests.test(key))
   }
 
@@ -121,6 +125,11 @@ export const mappedAttributes = {
   },
 } as const satisfies Partial<Record<keyof Logged | 'edge_id', Mapped>>
 
+const namesRead: ReadonlySet<string> = new Set([
+  ...Object.values(mappedAttributes).flatMap(({ from }) => from),
+  'url.query',
+])
+
 /** Headers, of the log record itself, by name: `http.request.header.content-type`. */
 export const headerAttributes = {
   request: { field: 'http.request.headers', prefix: 'http.request.header.' },
@@ -131,6 +140,10 @@ export const headerAttributes = {
 export function recordOfLog({ outer, record }: OtlpLog): Result<object> {
   const log = record()
   const all = [new Attributes(log.attributes), ...outer]
+  // Before anything is made of it: thousands of log records may share what is too large.
+  const chars = all.reduce((sum, each) => sum + each.chars, 0)
+  if (chars > recordBytesMax)
+    return problem(`Its attributes have ${chars} characters; a record has at most ${recordBytesMax} bytes.`)
   const edgeId = textOf(firstOf(all, mappedAttributes.edge_id.from))
   const made = recordOf(loggedBy(log, all), edgeId === undefined ? {} : { edgeId }, identityOf(log, outer))
   return made.ok ? ok(withHeaders(made.value, log.attributes)) : made
