@@ -27,7 +27,7 @@ import { problemBody, problemHeadersOf } from '../http/problem.js'
 import type { GeoLookup } from '../record/geo.js'
 import { parseDecisionRequest, parseJson } from '../record/record.js'
 import { isExpired } from '../resource/api-key.js'
-import { recordOfProxy } from './forwarded-request.js'
+import { headersIn, recordOfProxy } from './forwarded-request.js'
 
 interface DecisionPortOptions {
   readonly policySet: () => PolicySet
@@ -167,7 +167,7 @@ class DecisionPort {
   }
 
   async #answerProxy(
-    { method = '', headers }: IncomingMessage,
+    { method = '', rawHeaders }: IncomingMessage,
     response: ServerResponse,
     accountId: string,
     peer: string,
@@ -177,6 +177,7 @@ class DecisionPort {
     const parameters = new URLSearchParams(query)
     const type = parameters.get('type') ?? undefined
     const edgeId = parameters.get('edge_id') ?? undefined
+    const headers = headersIn(rawHeaders)
     const keyHeaders = headers[keyHeader] === undefined ? [keyHeader, 'authorization'] : [keyHeader]
     const asked = { method, headers, keyHeaders, appendedUri, peer, type, edgeId }
     const record = recordOfProxy(asked, accountId, this.#isTrusted, callerAddress)

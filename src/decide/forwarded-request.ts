@@ -2,17 +2,31 @@
  * The record of a request that a proxy asks about: from the headers in which nginx, Traefik, Caddy and Envoy describe
  * it. Only trusted proxies may describe another request than the one they send.
  */
-import type { IncomingHttpHeaders } from 'node:http'
 import { fail, ok, type Result, shown } from '../core/errors.js'
 import { recordIdCharsMax } from '../core/limits.js'
 import { portOfScheme, splitHost, splitUri } from '../core/text/request-target.js'
 import { unknownAddress } from '../http/caller/caller-address.js'
-import type { Headers } from '../record/traffic-record.js'
+
+/** The values of each header in their order, by its name in small letters. */
+type HeaderValues = Readonly<Record<string, readonly string[] | undefined>>
+
+/** `headersDistinct` without its fault: before Node 20.20.2, it throws an error for a header named `constructor`. */
+export function headersIn(rawHeaders: readonly string[]): HeaderValues {
+  const headers = new Map<string, string[]>()
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]!.toLowerCase()
+    const value = rawHeaders[index + 1]!
+    const values = headers.get(name)
+    if (values === undefined) headers.set(name, [value])
+    else values.push(value)
+  }
+  return Object.fromEntries(headers)
+}
 
 /** The request of a proxy. */
 interface ProxyRequest {
   readonly method: string
-  readonly headers: IncomingHttpHeaders
+  readonly headers: HeaderValues
   /** Headers that hold the key of Weir: no policy sees them. */
   readonly keyHeaders: readonly string[]
   /** Path and query of the request itself, if the proxy appends them to the path of the decision port. */
@@ -41,11 +55,12 @@ export function recordOfProxy(
   // A proxy that passes on method, host and URI as they are does not replace headers that a client made up.
   const described = (name: string): string | undefined =>
     request.appendedUri === '' ? forwarded(name) : undefined
-  const host = splitHost(described('x-forwarded-host') ?? headers.host ?? '')
+  const host = splitHost(described('x-forwarded-host') ?? headers['host']?.[0] ?? '')
   const scheme = forwarded('x-forwarded-proto')?.toLowerCase()
   const port = host.port ?? portOfScheme(scheme ?? '')
-  const target = splitUri(described('x-forwarded-uri') ?? request.appendedUri)
-  if (!target.ok) return target
+  // A comma is part of the URI: proxies replace this header, and append nothing to it.
+  const forwardedUri = isProxy ? headers['x-forwarded-uri']?.[0] : undefined
+  const target = splitUri(request.appendedUri || (forwardedUri ?? ''))
   const method = described('x-forwarded-method') ?? request.method
   return ok({
     ...recordIdOf(forwarded('weir-record-id') ?? forwarded('x-request-id')),
@@ -60,21 +75,17 @@ export function recordOfProxy(
     http: {
       request: {
         method,
-        user_agent: headers['user-agent'] ?? null,
+        user_agent: headers['user-agent']?.[0] ?? null,
         headers: headersFor(request),
-        url: { scheme: scheme ?? null, host: host.name, ...target.value },
+        url: { scheme: scheme ?? null, host: host.name, ...target },
       },
     },
   })
 }
 
 /** The headers that policies may look at: those of the client, if the proxy passes them on, and the proxy's own. */
-const headersFor = ({ headers, keyHeaders }: ProxyRequest): Headers =>
-  Object.fromEntries(
-    Object.entries(headers).flatMap(([name, value]) =>
-      value === undefined || keyHeaders.includes(name) ? [] : [[name, [value].flat()]],
-    ),
-  )
+const headersFor = ({ headers, keyHeaders }: ProxyRequest): object =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => !keyHeaders.includes(name)))
 
 /** Joins the question with the record that the proxy publishes later. A decision never depends on it. */
 const recordIdOf = (id: string | undefined): { readonly record_id?: string } =>
@@ -101,11 +112,11 @@ function clientOf(
   return fail({ msg: `The header X-Forwarded-For has the entry ${shown(entry)}, which is not an address.` })
 }
 
-const all = (value: string | string[] | undefined): string[] =>
-  String(value ?? '')
-    .split(',')
+const all = (values: readonly string[] = []): string[] =>
+  values
+    .flatMap((value) => value.split(','))
     .map((entry) => entry.trim())
     .filter((entry) => entry !== '')
 
 /** The first entry: proxies append theirs. */
-const first = (value: string | string[] | undefined): string | undefined => all(value)[0]
+const first = (values: readonly string[] | undefined): string | undefined => all(values)[0]

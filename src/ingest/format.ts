@@ -101,12 +101,10 @@ const withoutNull = (value: unknown): object =>
 
 /** Also made of what OpenTelemetry's attributes say. */
 export function recordOf(logged: Logged, given: Given, id: string): Result<object> {
-  const target = targetOf(logged)
-  if (!target.ok) return target
+  const url = targetOf(logged)
   const client = splitAddress(logged.client)
   if (client === undefined) return problem(noClient(logged.client))
   const server = splitAddress(logged.server)
-  const url = target.value
   const host = splitHost(textOf(logged.host) ?? url?.host ?? given.serverName ?? '')
   const scheme = textOf(logged.scheme)?.toLowerCase() ?? url?.scheme
   const loggedPort = numberOf(logged.port) ?? host.port ?? server?.port ?? portOfScheme(scheme ?? '')
@@ -150,13 +148,13 @@ interface Url {
 }
 
 /** The target of a request (RFC 9112, section 3.2): a path with a query, a whole URL, an authority, or `*`. */
-function targetOf({ method, uri }: Logged): Result<Url | undefined> {
+export function targetOf({ method, uri }: Pick<Logged, 'method' | 'uri'>): Url | undefined {
   const text = textOf(uri)
-  if (text === undefined) return ok(undefined)
-  if (textOf(method) === 'CONNECT') return ok({ host: text })
+  if (text === undefined) return undefined
+  if (textOf(method) === 'CONNECT') return { host: text }
   const { 1: scheme, 2: host, 3: rest } = /^([a-zA-Z][\w+.-]*):\/\/([^/?#]*)(.*)$/.exec(text) ?? []
-  const split = text === '*' ? ok({ path: '*' }) : splitUri(rest ?? text)
-  return split.ok ? ok({ scheme: scheme?.toLowerCase(), host, ...split.value }) : split
+  const split = text === '*' ? { path: '*' } : splitUri(rest ?? text)
+  return { scheme: scheme?.toLowerCase(), host, ...split }
 }
 
 const requestOf = (logged: Logged, url: Url): object => ({

@@ -165,6 +165,35 @@ t.test('POST /records', async (t) => {
     }
   })
 
+  t.test('a URL that is given as it was logged gets a path', async (t) => {
+    const logging = await api.account('logging')
+    const cases: [name: string, url: object, want: object, method?: string][] = [
+      ['a path', { raw: '//%61dmin/x/../?q=1' }, { path: '/admin/', query: 'q=1' }],
+      ['bytes that are no text', { raw: '/%ff/../admin', path: null }, { path: '/admin' }],
+      ['a whole URL', { raw: 'https://a.example//b', scheme: 'http' }, { path: '/b', scheme: 'http' }],
+      ['a query of its own', { raw: '/a', query: 'b=c' }, { path: '/a', query: 'b=c' }],
+      ['a path of its own', { raw: '/a', path: '//b' }, { path: '//b' }],
+      ['an authority', { raw: 'a.example:443' }, { path: undefined }, 'CONNECT'],
+      ['nothing', { scheme: 'https' }, { path: undefined }],
+    ]
+    const other = { response: { status_code: 204 }, request: { user_agent: 'curl' } }
+    const asked = cases.map(([record_id, url, , method = 'GET']) => ({
+      ...record({ http: { ...other, request: { ...other.request, method, url } } }, { server_name: null }),
+      record_id,
+    }))
+    t.match((await publish(logging, text(...asked))).body, { stored: cases.length, refused: [] })
+    const deep = `${'['.repeat(30_000)}${']'.repeat(30_000)}`
+    const nested = text(asked[0]!).replace('{', `{"x":${deep},`)
+    const { refused } = (await publish(logging, nested)).body
+    t.strictSame(refused, [{ line: 1, reason: 'It is nested too deeply.' }])
+    const stored = (await storedOf(store, logging.accountId)).flatMap((message) => message.split('\n'))
+    for (const [index, [name, url, want]] of cases.entries()) {
+      const { record_id, account_id, http } = JSON.parse(stored[index]!)
+      t.strictSame([record_id, account_id], [name, logging.accountId])
+      t.match(http, { ...other, request: { ...other.request, url: { ...url, ...want } } }, name)
+    }
+  })
+
   t.test('lines that are refused are named, at most a hundred of them', async (t) => {
     const lines = ['', 'not JSON', text(record()), '[]', '\xff', ...Array.from({ length: 200 }, () => '{}')]
     const body = Buffer.from(lines.join('\n'), 'latin1')
@@ -178,7 +207,7 @@ t.test('POST /records', async (t) => {
       { line: 6, reason: /^"type" is missing/ },
     ])
     const long = { record_id: 'long', type: 'tcp_connection', conn, x: 'x'.repeat(65_370) }
-    t.match((await publish(me, text(long))).body.refused[0]?.reason, /with its "account_id"; at most 65536/)
+    t.match((await publish(me, text(long))).body.refused[0]?.reason, /with what Weir adds; at most 65536/)
     t.strictSame((await publish(me, '')).body, { stored: 0, refused_count: 0, refused: [] }, 'no body')
   })
 

@@ -275,6 +275,11 @@ t.test('the documents name every format', async (t) => {
   )
 })
 
+t.test('a path of any bytes is read, as servers read it', async (t) => {
+  const line = '203.0.113.7 - - [10/Oct/2026:13:55:36 -0700] "GET /%ff/../admin HTTP/1.1" 200 0'
+  t.match(read('combined', line), { ok: true, value: request({ url: { path: '/admin' } }) })
+})
+
 t.test('a line that is no record says why', async (t) => {
   const refused = [
     ['combined', 'hello', /not a line of the Common or Combined/],

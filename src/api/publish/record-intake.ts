@@ -13,9 +13,10 @@ import { hostportOf } from '../../evaluate/edges.js'
 import { buildPolicySet, type PolicySet } from '../../evaluate/policy-set.js'
 import type { ConfigurationSource } from '../../evaluate/policy-source.js'
 import type { Usage } from '../../http/bounds/usage.js'
+import { targetOf } from '../../ingest/format.js'
 import type { Nats } from '../../nats/nats.js'
 import { type Line, parseLine } from '../../record/record.js'
-import type { TrafficRecord } from '../../record/traffic-record.js'
+import type { RequestRecord, TrafficRecord } from '../../record/traffic-record.js'
 import type { DeclaredRow, KindName } from '../../resource/registry.js'
 import type { View } from '../../view/view.js'
 import type { ViewState } from '../../view/view-state.js'
@@ -132,18 +133,42 @@ function recordOfAccount(
 ): string | Omit<RefusedLine, 'line'> {
   const parsed = parseLine(line)
   if (!parsed.ok) return { reason: parsed.problem.msg }
-  const { account_id } = parsed.value
+  const record = withPath(parsed.value)
+  const { account_id } = record
   // As it will be published: wildcards of other accounts are nothing to a record that says whose it is.
-  const published = account_id ? parsed.value : { ...parsed.value, account_id: accountId }
+  const published = account_id ? record : { ...record, account_id: accountId }
   const reason = refusalOf(edges, accountId, published)
   if (reason !== undefined) return { reason }
-  const text = line.text!.trim()
-  if (account_id === accountId) return text
+  const sent = line.text!.trim()
+  const text = record === parsed.value ? sent : textWithPath(sent)
+  if (text === undefined) return { reason: 'It is nested too deeply.' }
   // Of equal names the last one counts, should it be given as null. All other bytes stay as they were sent.
-  const owned = `${text.slice(0, -1)},"account_id":${JSON.stringify(accountId)}}`
+  const owned =
+    account_id === accountId ? text : `${text.slice(0, -1)},"account_id":${JSON.stringify(accountId)}}`
   const bytes = Buffer.byteLength(owned)
   if (bytes <= recordBytesMax) return owned
-  return { reason: `It has ${bytes} bytes with its "account_id"; at most ${recordBytesMax} are allowed.` }
+  return { reason: `It has ${bytes} bytes with what Weir adds; at most ${recordBytesMax} are allowed.` }
+}
+
+/** The record; with path and query, if its URL is only given as a proxy logs it. */
+function withPath(record: TrafficRecord): TrafficRecord {
+  const { url, method } = (record.type === 'http_request' && record.http?.request) || {}
+  if (typeof url?.path === 'string') return record
+  const { path, query } = targetOf({ method, uri: url?.raw }) ?? {}
+  if (path === undefined) return record
+  const { http } = record as RequestRecord
+  const request = { ...http?.request, url: { ...url, path, query: query ?? url?.query } }
+  return { ...(record as RequestRecord), http: { ...http, request } }
+}
+
+/** Undefined if it is nested more deeply than the stack allows: parsing needs none. */
+function textWithPath(text: string): string | undefined {
+  const record = withPath(JSON.parse(text))
+  try {
+    return JSON.stringify(record)
+  } catch {
+    return undefined
+  }
 }
 
 /** Says nothing about other accounts; undefined if the record may be published. */

@@ -1,5 +1,4 @@
 /** What a request names: a host with a port, a path with a query. */
-import { fail, ok, type Result, shown } from '../errors.js'
 
 const portsByScheme: ReadonlyMap<string, number> = new Map([
   ['http', 80],
@@ -33,17 +32,20 @@ interface Target {
  * Path and query. The path is decoded and cleaned of empty and dot segments, as servers do before they choose what to
  * serve: otherwise `//admin` or `/%61dmin` would miss the route of `/admin`.
  */
-export function splitUri(uri: string): Result<Target> {
+export function splitUri(uri: string): Target {
   const { 1: sent = '', 2: query } = /^([^?#]*)(?:\?([^#]*))?/.exec(uri) ?? []
-  try {
-    const segments: string[] = []
-    for (const segment of decodeURIComponent(sent).split(/[/\\]/)) {
-      if (segment === '..') segments.pop()
-      else if (segment !== '' && segment !== '.') segments.push(segment)
-    }
-    const isFolder = segments.length > 0 && /[/\\]$/.test(sent)
-    return ok({ path: `/${segments.join('/')}${isFolder ? '/' : ''}`, query: query ?? null })
-  } catch {
-    return fail({ msg: `The URI ${shown(uri)} has a path that can't be decoded.` })
+  const segments: string[] = []
+  for (const segment of decoded(sent).split(/[/\\]/)) {
+    if (segment === '..') segments.pop()
+    else if (segment !== '' && segment !== '.') segments.push(segment)
   }
+  const isFolder = segments.length > 0 && /[/\\]$/.test(sent)
+  return { path: `/${segments.join('/')}${isFolder ? '/' : ''}`, query: query ?? null }
 }
+
+/**
+ * Servers take any bytes in a path, so this reads any: bytes that are not UTF-8 become U+FFFD, and a `%` without two
+ * digits stays.
+ */
+const decoded = (path: string): string =>
+  path.replace(/(?:%[\da-f]{2})+/gi, (bytes) => Buffer.from(bytes.replaceAll('%', ''), 'hex').toString())
