@@ -7,7 +7,7 @@ import { describe } from '../http/openapi/openapi.js'
 
 interface JobRoutes<Job> {
   readonly name: 'replay' | 'trial'
-  /** Of all jobs. */
+  /** Followed by the id of a job. */
   readonly path: string
   readonly tag: string
   readonly schema: TSchema

@@ -209,7 +209,7 @@ function readLog(log: OtlpLog): Result<object> {
 
 const reasonsShownMax = 3
 
-/** Of a request that is taken as a whole, `partialSuccess` is missing, as the specification demands. */
+/** The specification demands that `partialSuccess` is left out if nothing was refused. */
 function responseOf(refused: readonly RefusedLine[]): object {
   if (refused.length === 0) return {}
   const first = refused.slice(0, reasonsShownMax)

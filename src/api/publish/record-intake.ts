@@ -22,7 +22,7 @@ import type { View } from '../../view/view.js'
 import type { ViewState } from '../../view/view-state.js'
 import { publishedRecordsSubject } from '../../wire/names.js'
 
-/** Of one request. A collector of OpenTelemetry sends 8,192 by default. */
+/** Records that one request may have. A collector of OpenTelemetry sends 8,192 by default. */
 export const publishedRecordsMax = 20_000
 const recordsPerMessage = 100
 const messagesUnderWay = 16
@@ -142,7 +142,7 @@ function recordOfAccount(
   const sent = line.text!.trim()
   const text = record === parsed.value ? sent : textWithPath(sent)
   if (text === undefined) return { reason: 'It is nested too deeply.' }
-  // Of equal names the last one counts, should it be given as null. All other bytes stay as they were sent.
+  // Appended: if the record has the member as null, the last one of two counts. All other bytes stay as they were sent.
   const owned =
     account_id === accountId ? text : `${text.slice(0, -1)},"account_id":${JSON.stringify(accountId)}}`
   const bytes = Buffer.byteLength(owned)

@@ -1,5 +1,5 @@
 import { ok, problem } from '../../core/errors.js'
-import { type Format, jsonLine } from '../format.js'
+import { commonNameOf, type Format, jsonLine } from '../format.js'
 
 /** Numbers of RFC 8446, section 4.1.2, as Go's crypto/tls writes them. */
 const tlsVersions: ReadonlyMap<unknown, string> = new Map([
@@ -21,15 +21,15 @@ export const caddy: Format = {
     if (request.get('method') === undefined)
       return problem('It is not a line of the access log: it has no request.')
     const [headers, tls] = [request.within('headers'), request.within('tls')]
-    const host = request.get('host')
     const end = entry.number('ts')
     const seconds = entry.number('duration') ?? 0
     return ok({
       client: request.get('client_ip', 'remote_ip', 'remote_addr'),
       // The port of a proxy is not the client's.
-      client_port:
-        request.get('client_ip') === request.get('remote_ip') ? request.get('remote_port') : undefined,
-      host,
+      client_port: [undefined, request.get('remote_ip')].includes(request.get('client_ip'))
+        ? request.get('remote_port')
+        : undefined,
+      host: request.get('host'),
       scheme: tls.get('version', 'cipher_suite') === undefined ? 'http' : 'https',
       start: end === undefined ? (entry.get('ts') as string | undefined) : Math.round((end - seconds) * 1000),
       ...{ method: request.get('method'), uri: request.get('uri') },
@@ -40,9 +40,7 @@ export const caddy: Format = {
         status: entry.get('status'),
       },
       tls_version: tlsVersions.get(tls.get('version')),
-      client_cn:
-        /CN=([^,]+)/.exec(String(tls.get('client_common_name', 'client_subject') ?? ''))?.[1] ??
-        tls.get('client_common_name'),
+      client_cn: commonNameOf(tls.get('client_subject')) ?? tls.get('client_common_name'),
       username: entry.get('user_id'),
     })
   },
