@@ -12,6 +12,8 @@ import type { PackedEvent } from '../wire/packed-event.js'
 import type { AwsClock } from './aws/aws-clock.js'
 import type { Packing, PackingTarget, ServiceRecord } from './aws/packing.js'
 import type { SharedBodies } from './aws/shared-bodies.js'
+import type { ReachableNetworks } from './private-networks.js'
+import type { TargetOptions } from './target-options.js'
 
 /** How the deliverer authenticates to AWS: a role it assumes, or a pair of keys. */
 export type DestinationAuth =
@@ -29,6 +31,8 @@ export interface DestinationConfig {
   readonly address: string
   /** Undefined for kinds that need none. */
   readonly auth: DestinationAuth | undefined
+  /** What the kind declares as its `options`, secrets included; empty if nothing is set. */
+  readonly options: Readonly<Record<string, unknown>>
   /** `none` for kinds that do not pack. */
   readonly packing: Packing
   /** When someone paused it; undefined if it is not paused by hand. */
@@ -53,6 +57,10 @@ export interface BatchLimits {
   readonly packed?: PackedLimits
   /** The longest time between the oldest and the newest event of a request, if the service limits it. */
   readonly spanMaxMs?: number
+  /** How long events wait for others to fill a request that is not full; missing: not at all. */
+  readonly lingerMs?: number
+  /** A request holds whole packs only, so that after a crash the same packs can make the same request again. */
+  readonly wholePacks?: true
 }
 
 /** The records of a request are at most the sum of what its events need of them, rounded up. */
@@ -93,6 +101,8 @@ export interface Fault {
   /** One sentence without secrets. */
   readonly msg: string
   readonly requestId?: string
+  /** The service wants no request before this time has passed (`Retry-After`). */
+  readonly retryAfterMs?: number
 }
 
 /** An event that the service refused while it accepted others. */
@@ -199,6 +209,8 @@ export interface SenderDeps extends Omit<KindSettings, 'requestBytesMax'> {
   /** Shared by all clients of AWS in the process. */
   readonly clock: AwsClock
   readonly bodies: SharedBodies
+  /** For kinds whose server the account chooses. */
+  readonly networks: ReachableNetworks
 }
 
 /** The member of a target that says where events go. */
@@ -217,6 +229,7 @@ export interface DestinationKind<
   Field extends string = string,
   Auth extends 'aws' | 'none' = 'aws' | 'none',
   Target extends PackingTarget | undefined = PackingTarget | undefined,
+  Options extends TargetOptions | undefined = TargetOptions | undefined,
 > {
   /** The member of `target` in the API, the label `target` of metrics, and in capitals a part of settings' names. */
   readonly name: Name
@@ -227,6 +240,8 @@ export interface DestinationKind<
   readonly address: DestinationAddress<Field>
   /** `aws`: a target of this kind has a role or a pair of keys. */
   readonly auth: Auth
+  /** Further members of a target. */
+  readonly options?: Options
   /** The setting that replaces the service's address, if there is one. */
   readonly endpointSetting?: string
   readonly limits: KindLimits
@@ -247,6 +262,7 @@ export const defineDestinationKind = <
   const Field extends string,
   const Auth extends 'aws' | 'none',
   Target extends PackingTarget | undefined = undefined,
+  Options extends TargetOptions | undefined = undefined,
 >(
-  kind: DestinationKind<Name, Field, Auth, Target>,
-): DestinationKind<Name, Field, Auth, Target> => kind
+  kind: DestinationKind<Name, Field, Auth, Target, Options>,
+): DestinationKind<Name, Field, Auth, Target, Options> => kind

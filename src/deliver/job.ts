@@ -1,5 +1,6 @@
 /** A pack in a lane: its events, their outcomes, and the promise of its end. */
 
+import { now } from '../core/clock.js'
 import type { PackedEvent } from '../wire/packed-event.js'
 import type { Batchable } from './lane/batcher.js'
 
@@ -40,6 +41,10 @@ export class Item implements Batchable {
     return this.job.ended
   }
 
+  get takenMs(): number {
+    return this.job.takenMs
+  }
+
   /** Begins a request with the event, for the first time or again. */
   begin(): PackedEvent {
     this.sent += 1
@@ -76,6 +81,8 @@ export class Job {
   readonly pack: number
   /** When it was stored: milliseconds since the epoch. */
   readonly storedAtMs: number
+  /** When the lane took it: milliseconds since the epoch. */
+  readonly takenMs = now()
   readonly items: readonly Item[]
   readonly result: Promise<PackResult>
   ended = false

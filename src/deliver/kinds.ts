@@ -5,6 +5,7 @@ import type { AwsAccess, DestinationConfig, DestinationKind, KindSettings, Sende
 import { cloudwatchLogs } from './kinds/cloudwatch-logs.js'
 import { firehose } from './kinds/firehose.js'
 import { kinesis } from './kinds/kinesis.js'
+import type { ReachableNetworks } from './private-networks.js'
 
 // In the order of the API's document.
 const declared = [kinesis, firehose, cloudwatchLogs] as const
@@ -32,15 +33,16 @@ export interface DeliverySettings {
   readonly aws: AwsAccess
   readonly clock: AwsClock
   readonly requestTimeoutMs: number
+  readonly networks: ReachableNetworks
 }
 
 export function openSender(
   config: DestinationConfig,
-  { kinds, aws, clock, requestTimeoutMs }: DeliverySettings,
+  { kinds, ...shared }: DeliverySettings,
   bodies = new SharedBodies(),
 ): Sender {
   const kind = kindNamed(config.kind)
   const { endpointUrl, requestBytesMax } = kinds[kind.name]!
   const limits = { ...kind.limits, requestBytesMax }
-  return kind.open(config, { endpointUrl, limits, aws, clock, requestTimeoutMs, bodies })
+  return kind.open(config, { ...shared, endpointUrl, limits, bodies })
 }

@@ -9,6 +9,7 @@ import type { SharedBodies } from './aws/shared-bodies.js'
 import type { DestinationConfig, Fault, Finding, Sender } from './destination.js'
 import { type DeliverySettings, openSender } from './kinds.js'
 import { faultIn } from './lane/outcomes.js'
+import { ReachableNetworks } from './private-networks.js'
 
 export interface TestEvent {
   readonly partitionKey: string
@@ -34,15 +35,18 @@ export interface DestinationAccess {
 export function destinationAccess(
   {
     aws,
+    delivery: { privateNetworks },
     destinationKinds: kinds,
   }: {
     readonly aws: DeliverySettings['aws']
+    readonly delivery: { readonly privateNetworks?: readonly string[] | undefined }
     readonly destinationKinds: DeliverySettings['kinds']
   },
   clock: AwsClock,
   bodies?: SharedBodies,
 ): DestinationAccess {
-  const delivery = { kinds, aws, clock, requestTimeoutMs: requestTimeoutMsDefault }
+  const networks = new ReachableNetworks(privateNetworks)
+  const delivery = { kinds, aws, clock, networks, requestTimeoutMs: requestTimeoutMsDefault }
   return {
     openSender: (config) => openSender(config, delivery, bodies),
     checkRole: (config, signal) => checkRole(config, delivery, signal),

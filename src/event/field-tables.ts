@@ -83,8 +83,12 @@ export function destinationTable(kinds: readonly DestinationKind[]): string {
   return table(
     row('', ({ title }) => title),
     [
-      row('`target`', ({ name, address, auth, packing }) => {
-        const optional = [auth === 'none' ? '' : ', "auth": …', packing === undefined ? '' : ', "packing": …']
+      row('`target`', ({ name, address, auth, packing, options }) => {
+        const optional = [
+          auth === 'none' ? '' : ', "auth": …',
+          packing === undefined ? '' : ', "packing": …',
+          options === undefined ? '' : ', …',
+        ]
         return code(`"${name}": {"${address.field}": …${optional.join('')}}`)
       }),
       row('Address', ({ address }) => code(address.example)),

@@ -24,7 +24,8 @@ import { testEventJson } from '../event/event-schemas.js'
 import type { StoredMessage } from '../nats/messages.js'
 import type { Nats } from '../nats/nats.js'
 import type { Row } from '../resource/define.js'
-import { chosenTarget, keepsRecords } from '../resource/event-destination.js'
+import { chosenTarget } from '../resource/destination-target.js'
+import { keepsRecords } from '../resource/event-destination.js'
 import { billingOf } from '../shape/billing.js'
 import {
   adviceFor,

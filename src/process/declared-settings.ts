@@ -3,6 +3,7 @@
  */
 import type { DestinationKind } from '../deliver/destination.js'
 import { destinationKinds, requestMaxSetting } from '../deliver/kinds.js'
+import { privateNetworksSetting } from '../deliver/private-networks.js'
 import * as form from './setting-value.js'
 
 /** Lower bound of the request size settings; a larger event gets a request of its own. */
@@ -83,6 +84,7 @@ export const declared = {
   },
   clickhouse: { url: optional('CLICKHOUSE_URL', form.httpUrl) },
   geo: { databases: optional('WEIR_GEOIP_DB', form.paths) },
+  delivery: { privateNetworks: optional(privateNetworksSetting, form.cidrs) },
   aws: {
     endpointUrl: optional('AWS_ENDPOINT_URL', form.httpUrl),
     stsEndpointUrl: optional('AWS_ENDPOINT_URL_STS', form.httpUrl),

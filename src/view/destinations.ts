@@ -2,13 +2,9 @@
 import type { Sealer } from '../core/seal.js'
 import type { DestinationConfig } from '../deliver/destination.js'
 import type { Row } from '../resource/define.js'
-import {
-  chosenTarget,
-  type DestinationPause,
-  eventDestination,
-  keepsRecords,
-  secretBelongsTo,
-} from '../resource/event-destination.js'
+import { needsSecret, secretBelongsTo, unsealedTarget } from '../resource/destination-secrets.js'
+import { chosenTarget } from '../resource/destination-target.js'
+import { type DestinationPause, eventDestination, keepsRecords } from '../resource/event-destination.js'
 import { rowKey } from './keys.js'
 import type { SecretsView } from './secrets-view.js'
 import type { View } from './view.js'
@@ -23,21 +19,19 @@ export function destinationConfig(
   sealer: Sealer,
 ): DestinationConfig | undefined {
   const chosen = chosenTarget(row['target'] as never)
-  const { kind: target, address, packing } = chosen
-  const pausedAt = (row['paused'] as DestinationPause | null | undefined)?.at
-  const base = {
-    ...{ id: row.id, accountId: row.account_id, kind: target, address, packing, pausedAt },
-    ...(keepsRecords(row) && { keepsEvents: true as const }),
-  }
-  if (chosen.auth === undefined) return { ...base, auth: undefined }
-  const { role, creds } = chosen.auth
-  if (role) return { ...base, auth: { role: { role_arn: role.role_arn } } }
   const sealed = secrets.sealed(kind, row.id, row.version, 'sealed_secret')
-  if (!creds || typeof sealed !== 'string') return undefined
-  const secret = sealer.unseal(sealed, secretBelongsTo(row))
+  const isSealed = needsSecret(chosen)
+  if (isSealed && typeof sealed !== 'string') return undefined
+  const secret = isSealed ? sealer.unseal(sealed as string, secretBelongsTo(row)) : undefined
   return {
-    ...base,
-    auth: { creds: { aws_access_key_id: creds.aws_access_key_id, aws_secret_access_key: secret } },
+    id: row.id,
+    accountId: row.account_id,
+    kind: chosen.kind,
+    address: chosen.address,
+    packing: chosen.packing,
+    ...unsealedTarget(chosen, secret),
+    pausedAt: (row['paused'] as DestinationPause | null | undefined)?.at,
+    ...(keepsRecords(row) && { keepsEvents: true as const }),
   }
 }
 

@@ -5,6 +5,7 @@ import { AwsClock } from '../../src/deliver/aws/aws-clock.js'
 import type { Packing } from '../../src/deliver/aws/packing.js'
 import type { DestinationAuth, DestinationConfig } from '../../src/deliver/destination.js'
 import { type DeliverySettings, destinationKinds, kindNamed } from '../../src/deliver/kinds.js'
+import { ReachableNetworks } from '../../src/deliver/private-networks.js'
 import { type Emulator, type EmulatorOptions, openEmulator } from '../../src/emulator/emulator.js'
 import type { Ledger } from '../../src/emulator/ledger.js'
 import type { ResourceName, ResourceSpec, RoleSpec } from '../../src/emulator/wire.js'
@@ -18,7 +19,8 @@ export const keyAuth: DestinationAuth = {
 }
 export const roleAuth: DestinationAuth = { role: { role_arn: roleArn } }
 
-export const kindNames = destinationKinds.map(({ name }) => name)
+/** The kinds whose services the emulator has. */
+export const kindNames = ['kinesis', 'firehose', 'cloudwatch_logs']
 
 /** The emulator uses the services' names in ARNs. */
 const serviceOf = (kind: string): Service => parseArn(kindNamed(kind).address.example)!.service as Service
@@ -72,6 +74,7 @@ export async function openAwsWorld(
       aws: { endpointUrl: emulator.url, ambientCredentials: key },
       clock: new AwsClock(),
       requestTimeoutMs,
+      networks: new ReachableNetworks(),
       kinds: Object.fromEntries(
         destinationKinds.map(({ name, requestBytes }) => [name, { requestBytesMax: requestBytes.max }]),
       ),
@@ -84,6 +87,7 @@ export async function openAwsWorld(
       address: world.findResource(resource(kind, name))!.arn,
       auth,
       packing,
+      options: {},
     }),
     ledger: (kind, name) => world.findResource(resource(kind, name))!.ledger,
     puts: (kind) => world.stats()[`${serviceOf(kind)}.${putOperations[serviceOf(kind)]}`]?.requests ?? 0,

@@ -1,6 +1,7 @@
 /** A lane over a sender whose outcomes the test chooses. */
 import type { AttemptLog } from '../../src/deliver/attempt-log.js'
 import type {
+  BatchLimits,
   DestinationConfig,
   Fault,
   FaultClass,
@@ -19,6 +20,7 @@ export const config: DestinationConfig = {
   address: 'arn:aws:kinesis:us-east-1:000000000000:stream/one',
   auth: { role: { role_arn: 'arn:aws:iam::000000000000:role/x' } },
   packing: 'none',
+  options: {},
 }
 
 export const fault = (faultClass: FaultClass, code = faultClass): Fault => ({
@@ -62,6 +64,7 @@ export function openLane(
   deadLetter: (event: PackedEvent) => Promise<void> = async () => {},
   budget: HoldingBudget = roomForAll,
   log?: AttemptLog,
+  limits: Partial<BatchLimits> = {},
 ): Opened {
   const requests: string[][] = []
   const dead: string[] = []
@@ -74,6 +77,7 @@ export function openLane(
       requestBytesMax: 1e6,
       eventBytesMax: 1000,
       sizeOf: ({ dataBytes }) => dataBytes,
+      ...limits,
     }),
     async send(events, signal) {
       requests.push(events.map(({ id }) => id))

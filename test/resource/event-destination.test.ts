@@ -1,7 +1,8 @@
 /** Targets of destinations: one of them, its keys in the right places, and what becomes of the secret. */
 import t from 'tap'
 import { compileCheck } from '../../src/core/schema-check.js'
-import { chosenTarget, eventDestination } from '../../src/resource/event-destination.js'
+import { chosenTarget } from '../../src/resource/destination-target.js'
+import { eventDestination } from '../../src/resource/event-destination.js'
 import { links, refusalOf, tools } from './lookups.js'
 
 const stream_arn = 'arn:aws:kinesis:eu-west-1:123456789012:stream/events'

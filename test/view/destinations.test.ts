@@ -3,7 +3,8 @@ import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { Sealer } from '../../src/core/seal.js'
 import type { Row } from '../../src/resource/define.js'
-import { eventDestination, secretBelongsTo } from '../../src/resource/event-destination.js'
+import { secretBelongsTo } from '../../src/resource/destination-secrets.js'
+import { eventDestination } from '../../src/resource/event-destination.js'
 import { destinationConfig, destinationsIn } from '../../src/view/destinations.js'
 import { rowKey } from '../../src/view/keys.js'
 import type { SecretsView } from '../../src/view/secrets-view.js'
@@ -43,6 +44,7 @@ t.test('a destination as delivery uses it', async (t) => {
     kind: 'kinesis',
     address: stream,
     packing: 'none',
+    options: {},
     pausedAt: undefined,
   }
   const keys = { creds: { aws_access_key_id: 'AKIA', aws_secret_access_key: 'wJalr' } }

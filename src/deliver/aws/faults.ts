@@ -6,6 +6,7 @@
  */
 import { messageOf } from '../../core/errors.js'
 import type { Fault, FaultClass } from '../destination.js'
+import { fault, timeoutCode } from '../faults.js'
 import { differenceText, isClockRefusal } from './aws-clock.js'
 
 const classOfCode = new Map<string, FaultClass>()
@@ -95,15 +96,6 @@ classify(
   'RequestEntityTooLarge',
 )
 
-const messageCharsMax = 500
-
-/** AWS's messages may contain key ids, tokens and signatures. */
-const secrets =
-  /\b(?:AKIA|ASIA)[A-Z0-9]{8,}\b|(?<=Signature=|SecretAccessKey=|SessionToken=|Security-Token:)\S+|\b[0-9a-f]{64}\b/gi
-
-const safeMessage = (message: string): string =>
-  message.replaceAll(secrets, '…').replaceAll(/\s+/g, ' ').trim().slice(0, messageCharsMax)
-
 /** The fault of a single record that failed within an HTTP 200. */
 export function faultOfRecord(code: string, message: string | undefined, requestId?: string): Fault {
   return fault(classOfCode.get(code) ?? 'transient', code, message ?? code, requestId)
@@ -148,19 +140,4 @@ function classOfStatus(status: number | undefined): FaultClass {
   if (status === 413) return 'poison'
   if (status === 429) return 'throttle'
   return status !== undefined && status >= 400 && status < 500 ? 'configuration' : 'transient'
-}
-
-function fault(faultClass: FaultClass, code: string, message: string, requestId?: string): Fault {
-  const named = { class: faultClass, code, msg: safeMessage(message) || code }
-  return requestId === undefined ? named : { ...named, requestId }
-}
-
-/** The code for a request that was not answered in time. */
-export const timeoutCode = 'Timeout'
-
-/** An event that no request can hold. */
-export const tooLarge: Fault = {
-  class: 'poison',
-  code: 'TooLarge',
-  msg: 'The event exceeds the limit of the service.',
 }

@@ -1,7 +1,8 @@
 /**
  * A queue of events that is cut into requests. Order is kept, except that retries go first. An event that exceeds the
  * service's limit is set apart, and its neighbours continue. An event that exceeds the request's limit alone is sent in a
- * separate request.
+ * separate request. If a request holds whole packs only, a pack that does not fit waits for the next one; a pack that no
+ * request can hold is divided all the same.
  */
 import type { PackedEvent } from '../../wire/packed-event.js'
 import type { BatchLimits } from '../destination.js'
@@ -10,6 +11,10 @@ export interface Batchable {
   readonly event: PackedEvent
   /** Its pack has ended: it is skipped. */
   readonly abandoned: boolean
+  /** The identity of its pack. */
+  readonly job: object
+  /** When the lane took its pack: milliseconds since the epoch. */
+  readonly takenMs: number
 }
 
 interface Cut<T> {
@@ -28,6 +33,11 @@ export class Batcher<T extends Batchable> {
 
   get byteLength(): number {
     return this.#again.byteLength + this.#fresh.byteLength
+  }
+
+  /** Since when the next event has waited: the time that its pack was taken, or 0 if it was sent before. */
+  get sinceMs(): number {
+    return this.#again.length > 0 ? 0 : (this.#next()?.takenMs ?? 0)
   }
 
   add(items: Iterable<T>): void {
@@ -52,6 +62,7 @@ export class Batcher<T extends Batchable> {
     sizeOf,
     packed,
     spanMaxMs = Number.POSITIVE_INFINITY,
+    wholePacks,
   }: BatchLimits): Cut<T> {
     const batch: T[] = []
     const oversize: T[] = []
@@ -80,7 +91,16 @@ export class Batcher<T extends Batchable> {
       }
       this.#shift()
     }
-    return { batch, oversize }
+    return { batch: wholePacks ? this.#wholePacksOf(batch) : batch, oversize }
+  }
+
+  /** Puts the last pack of a request back if the request has only a part of it, and others. */
+  #wholePacksOf(batch: readonly T[]): readonly T[] {
+    const last = batch.at(-1)?.job
+    if (last === undefined || this.#next()?.job !== last || batch[0]!.job === last) return batch
+    const whole = batch.findIndex(({ job }) => job === last)
+    this.#line().unshift(batch.slice(whole))
+    return batch.slice(0, whole)
   }
 
   /** Drops the items of packs that have ended. */
@@ -120,6 +140,12 @@ class Line<T extends Batchable> {
   push(item: T): void {
     this.#items.push(item)
     this.byteLength += item.event.dataBytes
+  }
+
+  unshift(items: readonly T[]): void {
+    this.#items = [...items, ...this.#items.slice(this.#head)]
+    this.#head = 0
+    for (const { event } of items) this.byteLength += event.dataBytes
   }
 
   keep(wanted: (item: T) => boolean): void {

@@ -3,7 +3,8 @@
  *
  * 1. **Taken** (`deliver`). The pack becomes a job, its events become items in one queue with those of other packs.
  * 2. **Cut into requests** (`#pump`). A request is sent when it is full, or when none is under way: a busy destination
- *    gets full requests, an idle one waits for nothing. Several full requests are under way at once.
+ *    gets full requests, an idle one waits for nothing (unless its kind has `lingerMs`). Several full requests are under way
+ *    at once.
  * 3. **Sent** (`#send`), at the pace that the service allows.
  * 4. **Answered** (`#answered`). Accepted events are done. Refused events are dead-lettered; of a packed record, the one
  *    at fault. Events that failed while others were accepted are sent again after their own backoff.
@@ -24,7 +25,6 @@
 import { after, now, sleep, type Timer } from '../../core/clock.js'
 import type { PackedEvent } from '../../wire/packed-event.js'
 import { CredentialsAge } from '../aws/credentials-age.js'
-import { timeoutCode, tooLarge } from '../aws/faults.js'
 import type {
   BatchLimits,
   DestinationConfig,
@@ -33,6 +33,7 @@ import type {
   Sender,
   SendOutcome,
 } from '../destination.js'
+import { timeoutCode, tooLarge } from '../faults.js'
 import { Health, type LaneStatus } from '../health.js'
 import { countDelivered, type Item, Job, type PackResult, whileDeciding } from '../job.js'
 import { Retries } from './backoff.js'
@@ -150,7 +151,10 @@ export class Lane {
     while (this.#queue.length > 0) {
       const { concurrency, waitMs } = this.#pace.allowance()
       if (waitMs > 0) this.#timer = after(waitMs, () => this.#pump())
-      if (!this.#maySend(concurrency)) return
+      if (!this.#maySend(concurrency)) {
+        this.#linger(concurrency)
+        return
+      }
       const { batch, oversize } = this.#queue.cut(this.#limits())
       for (const item of oversize) this.#track([item], () => this.#deadLetter(item, tooLarge))
       if (batch.length === 0) return
@@ -160,7 +164,21 @@ export class Lane {
 
   #maySend(concurrency: number): boolean {
     if (this.#underWay.size >= concurrency) return false
-    return this.#underWay.size === 0 || this.#queue.fills(this.#limits())
+    const limits = this.#limits()
+    if (this.#queue.fills(limits)) return true
+    return this.#underWay.size === 0 && this.#lingerMs(limits) <= 0
+  }
+
+  /** How long a request that is not full waits for other events. */
+  #lingerMs({ lingerMs = 0 }: BatchLimits): number {
+    return this.probing ? 0 : this.#queue.sinceMs + lingerMs - now()
+  }
+
+  /** Looks again when the wait is over, if it is that what the queue waits for. */
+  #linger(concurrency: number): void {
+    const waitMs = this.#lingerMs(this.#limits())
+    if (concurrency > 0 && this.#underWay.size === 0 && waitMs > 0)
+      this.#timer = after(waitMs, () => this.#pump())
   }
 
   readonly #limits = (): BatchLimits => this.#pace.limits(this.#requestSize.of(this.#sender.limits()))
@@ -221,7 +239,8 @@ export class Lane {
 
   async #failed(batch: readonly Item[], fault: Fault, credentialsAge: number): Promise<void> {
     if (fault.class === 'poison') return this.#refused(batch, fault, credentialsAge)
-    if (fault.class === 'throttle' && this.#pace.hold()) return this.#retry(batch, fault)
+    const mayRepeat = fault.class === 'throttle' && fault.retryAfterMs === undefined
+    if (mayRepeat && this.#pace.hold()) return this.#retry(batch, fault)
     for (const item of batch) item.again()
     // A failed probe goes to the end of the queue, so that the next one tries another event.
     if (this.probing) this.#queue.add(batch)
@@ -233,7 +252,8 @@ export class Lane {
 
   #waitAndRetry(fault: PassingFault): void {
     this.#pace.slowDown(fault.code === timeoutCode)
-    if (this.#pace.backOff(this.#settings.backoffs[fault.class])) this.#health.suffer(fault)
+    if (this.#pace.backOff(this.#settings.backoffs[fault.class], fault.retryAfterMs))
+      this.#health.suffer(fault)
     else this.#probe(fault)
   }
 
@@ -262,7 +282,8 @@ export class Lane {
   /** False if it can't be waited for. */
   async #waitOut(fault: PassingFault): Promise<boolean> {
     this.#health.suffer(fault)
-    if (this.#closing || !this.#pace.backOff(this.#settings.backoffs[fault.class])) return false
+    const backoff = this.#settings.backoffs[fault.class]
+    if (this.#closing || !this.#pace.backOff(backoff, fault.retryAfterMs)) return false
     await sleep(this.#pace.waitMs(), this.#underWay.signal)
     return true
   }
@@ -299,7 +320,7 @@ export class Lane {
   /** Begins to probe: holds the packs that it must, returns the others, and tries again after a long interval. */
   #probe(fault: Fault): void {
     this.#health.suffer(fault)
-    this.#pace.probe()
+    this.#pace.probe(fault.retryAfterMs)
     this.#packs.giveBackAllButOne()
   }
 }

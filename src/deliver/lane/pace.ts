@@ -18,6 +18,8 @@ export interface PaceSettings {
 /** After failures, the number of requests at once grows by one per this time. */
 const climbMs = 1_000
 const holdMs = 200
+/** The longest wait that a service may ask for: a header must not stop a destination for a day. */
+const retryAfterMaxMs = 10 * 60_000
 
 export class Pace {
   readonly rate = new Rate()
@@ -62,7 +64,8 @@ export class Pace {
 
   /** The limits of the next request, within those of the service. */
   limits(limits: BatchLimits): BatchLimits {
-    const eventsMax = this.#probing ? 1 : Math.min(limits.eventsMax, this.rate.eventsMax)
+    const isOne = this.#probing && limits.wholePacks === undefined
+    const eventsMax = isOne ? 1 : Math.min(limits.eventsMax, this.rate.eventsMax)
     return { ...limits, eventsMax }
   }
 
@@ -89,12 +92,16 @@ export class Pace {
     this.#climbedMs = now()
   }
 
-  /** A whole request failed and will be sent again; false if not now: it halted, or the backoff has reached its cap. */
-  backOff(backoff: Backoff): boolean {
+  /**
+   * A whole request failed and will be sent again, not before the time that the service asked for; false if not now: it
+   * halted, or the backoff has reached its cap.
+   */
+  backOff(backoff: Backoff, retryAfterMs = 0): boolean {
     this.#failuresInARow += 1
     if (this.#halted || this.#probing || ceilingMs(backoff, this.#failuresInARow) >= backoff.capMs)
       return false
-    this.#waitUntil(now() + backoffMs(backoff, this.#failuresInARow, randomFraction()))
+    const waitMs = backoffMs(backoff, this.#failuresInARow, randomFraction())
+    this.#waitUntil(now() + Math.max(waitMs, Math.min(retryAfterMs, retryAfterMaxMs)))
     return true
   }
 
@@ -106,10 +113,11 @@ export class Pace {
   }
 
   /** The interval is between the beginnings of probes, because a request without an answer takes long to fail. */
-  probe(): void {
+  probe(retryAfterMs = 0): void {
     const { probeMinMs, probeMaxMs } = this.#settings
     this.#probing = true
-    this.#waitUntil(this.#lastSentMs + probeMinMs + randomFraction() * (probeMaxMs - probeMinMs))
+    const probeMs = this.#lastSentMs + probeMinMs + randomFraction() * (probeMaxMs - probeMinMs)
+    this.#waitUntil(Math.max(probeMs, now() + Math.min(retryAfterMs, retryAfterMaxMs)))
   }
 
   #waitUntil(ms: number): void {

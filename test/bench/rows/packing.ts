@@ -8,6 +8,7 @@ import { limitsOf } from '../../../src/deliver/aws/packed-limits.js'
 import { type Packing, packings, recordsOf } from '../../../src/deliver/aws/packing.js'
 import type { Sender } from '../../../src/deliver/destination.js'
 import { kindNamed, openSender } from '../../../src/deliver/kinds.js'
+import { ReachableNetworks } from '../../../src/deliver/private-networks.js'
 import type { PackedEvent } from '../../../src/wire/packed-event.js'
 import { someEvents } from '../../deliver/events.js'
 import { run } from '../../harness/processes.js'
@@ -69,11 +70,12 @@ async function open({ kind, answer }: Service, packing: Packing, closers: Closer
   const [, port] = await server.line(/^port: (\d+)$/)
   const { address, requestBytes } = kindNamed(kind)
   const sender = openSender(
-    { id: 'ed_1', accountId: 'ac_1', kind, address: address.example, auth: { creds }, packing },
+    { id: 'ed_1', accountId: 'ac_1', kind, address: address.example, auth: { creds }, packing, options: {} },
     {
       aws: { endpointUrl: `http://127.0.0.1:${port}` },
       clock: new AwsClock(),
       requestTimeoutMs: 15_000,
+      networks: new ReachableNetworks(),
       kinds: { [kind]: { requestBytesMax: requestBytes.max } },
     },
   )

@@ -6,6 +6,7 @@ import { monotonicMs, sleep } from '../../../src/core/clock.js'
 import { AwsClock } from '../../../src/deliver/aws/aws-clock.js'
 import { openSender } from '../../../src/deliver/kinds.js'
 import { Lane } from '../../../src/deliver/lane/lane.js'
+import { ReachableNetworks } from '../../../src/deliver/private-networks.js'
 import { openEmulator } from '../../../src/emulator/emulator.js'
 import type { FaultSpec } from '../../../src/emulator/wire.js'
 import { someEvents } from '../../deliver/events.js'
@@ -45,13 +46,17 @@ async function acceptedPerSecond(
   const { accessKeyId: aws_access_key_id, secretAccessKey: aws_secret_access_key } = key
   const creds = { aws_access_key_id, aws_secret_access_key }
   const lane = new Lane(
-    { id: 'ed_1', accountId: 'ac_1', kind: 'kinesis', address: arn, auth: { creds }, packing: 'none' },
+    {
+      ...{ id: 'ed_1', accountId: 'ac_1', kind: 'kinesis', address: arn },
+      ...{ auth: { creds }, packing: 'none', options: {} },
+    },
     {
       open: (config) =>
         openSender(config, {
           aws: { endpointUrl: emulator.url, ambientCredentials: key },
           clock: new AwsClock(),
           requestTimeoutMs: 15_000,
+          networks: new ReachableNetworks(),
           kinds: { kinesis: { requestBytesMax: 5_242_880 } },
         }),
       deadLetter: async () => {},

@@ -4,7 +4,7 @@ import { limitsOf } from '../../../src/deliver/aws/packed-limits.js'
 import { type PackingTarget, recordsOf } from '../../../src/deliver/aws/packing.js'
 import { BodyPool, recordsBody } from '../../../src/deliver/aws/records-body.js'
 import { kindNamed } from '../../../src/deliver/kinds.js'
-import { Batcher } from '../../../src/deliver/lane/batcher.js'
+import { type Batchable, Batcher } from '../../../src/deliver/lane/batcher.js'
 import type { PackedEvent } from '../../../src/wire/packed-event.js'
 import { eventsOf, someEvents } from '../events.js'
 
@@ -27,6 +27,8 @@ const eventsFor = (given: readonly { size: number; object: string | undefined }[
       ...(object !== undefined && { partitionKey: object }),
     })),
   )
+
+const queued = (event: PackedEvent): Batchable => ({ event, abandoned: false, job: {}, takenMs: 0 })
 
 t.test(
   'whatever sizes and keys: every event is in one record, within its limit and with its own bytes',
@@ -89,9 +91,9 @@ t.test('whatever sizes and keys: a full request has no more records than the ser
     const target = { ...kindNamed(kind).packing!, recordBytes }
     fc.assert(
       fc.property(fc.array(specs, { minLength: 1, maxLength: 8 }), (given) => {
-        const queue = new Batcher<{ event: PackedEvent; abandoned: boolean }>()
+        const queue = new Batcher<Batchable>()
         const events = eventsFor(given.flat())
-        queue.add(events.map((event) => ({ event, abandoned: false })))
+        queue.add(events.map(queued))
         let sent = 0
         while (queue.length > 0) {
           const { batch } = queue.cut(limitsOf(single, 'ndjson', target))
@@ -126,8 +128,8 @@ t.test(
       { id: `ev_b${n}`, padding: 'x'.repeat(300) },
     ])
     const keyed = Array.from({ length: 390 }, (_, n) => ({ id: `ev_c${n}`, partitionKey: `ipp_${n}` }))
-    const queue = new Batcher<{ event: PackedEvent; abandoned: boolean }>()
-    queue.add(eventsOf([...pairs.flat(), ...keyed]).map((event) => ({ event, abandoned: false })))
+    const queue = new Batcher<Batchable>()
+    queue.add(eventsOf([...pairs.flat(), ...keyed]).map(queued))
     const { batch } = queue.cut(limitsOf({ ...limits, requestBytesMax: 1e8 }, 'ndjson', target))
     const { length } = recordsOf(
       batch.map(({ event }) => event),

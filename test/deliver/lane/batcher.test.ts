@@ -13,6 +13,8 @@ interface Fake extends Batchable {
 const fake = (name: number, bytes: number, timestampMs = 0): Fake => ({
   name,
   abandoned: false,
+  job: {},
+  takenMs: 0,
   event: { dataBytes: bytes, timestampMs } as unknown as PackedEvent,
 })
 

@@ -1,0 +1,111 @@
+/**
+ * The secrets of a destination: sealed when they are given, kept while they stay the same, and put back for delivery. All
+ * secrets of a destination are sealed as one text: the secret key of a target at AWS, and JSON for the others.
+ */
+import { badRequest } from '../core/errors.js'
+import type { DestinationAuth } from '../deliver/destination.js'
+import { kindNamed } from '../deliver/kinds.js'
+import { type Secrets, secretsIn, withSecrets } from '../deliver/target-options.js'
+import { checkAuth, storedAuth } from './aws-auth.js'
+import type { DeriveTools } from './define.js'
+import { type ChosenTarget, chosenTarget, memberFor, type Target } from './destination-target.js'
+
+/** The context that a destination's sealed secrets are bound to. The name is older than the secrets of other services. */
+export const secretBelongsTo = (row: { readonly account_id: string; readonly id: string }): string =>
+  `${row.account_id}/${row.id}/aws_secret_access_key`
+
+/** Throws if the parts of a target do not fit together. */
+export function checkTarget({ kind, address, auth, options }: ChosenTarget): void {
+  checkAuth(kind, auth)
+  const broken = kindNamed(kind).options?.broken?.(address, options)
+  if (broken !== undefined) throw badRequest(`"target.${kind}" ${broken}.`)
+}
+
+export const withoutTargetSecrets = (chosen: ChosenTarget): Target =>
+  ({ [chosen.kind]: memberFor(chosen, storedAuth) }) as Target
+
+interface SealedSecret {
+  readonly sealed_secret: string | null
+  readonly secret_digest: string | null
+}
+
+interface SecretRow extends Partial<SealedSecret> {
+  readonly account_id: string
+  readonly id: string
+}
+
+/** The fields of the secrets; none if they stay the same. */
+export function sealedSecretOf(
+  chosen: ChosenTarget,
+  row: SecretRow,
+  previous: (SecretRow & { readonly target: Target }) | undefined,
+  tools: DeriveTools,
+): Partial<SealedSecret> {
+  const before = previous && chosenTarget(previous.target)
+  const given = chosen.auth === undefined ? optionSecret(chosen, before) : keySecret(chosen, before)
+  if (given === 'kept') return {}
+  if (given === undefined) return { sealed_secret: null, secret_digest: null }
+  const belongsTo = secretBelongsTo(row)
+  const digest = tools.digest(given, belongsTo)
+  if (digest === previous?.secret_digest) return {}
+  return { sealed_secret: tools.seal(given, belongsTo), secret_digest: digest }
+}
+
+/** Clients can't read a secret back to send it again, so that one that is left out may stay the same. */
+type GivenSecret = string | 'kept' | undefined
+
+/** The secret access key for AWS; undefined if a role is assumed. */
+function keySecret({ kind, auth }: ChosenTarget, before: ChosenTarget | undefined): GivenSecret {
+  if (!auth?.creds) return undefined
+  const { aws_access_key_id, aws_secret_access_key: secret } = auth.creds
+  if (secret) return secret
+  if (before?.auth?.creds?.aws_access_key_id === aws_access_key_id) return 'kept'
+  throw badRequest(
+    `"target.${kind}.auth.creds" lacks "aws_secret_access_key": it may be left out only if the key id stays the same.`,
+  )
+}
+
+/** The secrets among a kind's own options, as JSON; undefined if there are none. */
+function optionSecret(chosen: ChosenTarget, before: ChosenTarget | undefined): GivenSecret {
+  const secrets = Object.entries(secretsOf(chosen))
+  if (secrets.length === 0) return undefined
+  const missing = secrets.filter(([, secret]) => secret === null).map(([path]) => path)
+  if (missing.length === 0) return JSON.stringify(Object.fromEntries(secrets))
+  if (missing.length === secrets.length && before !== undefined && areKept(chosen, before)) return 'kept'
+  const { address } = kindNamed(chosen.kind)
+  throw badRequest(
+    `"target.${chosen.kind}" lacks ${missing.map((path) => `"${path}"`).join(', ')}: secrets may be left out only if all of them are, there were the same ones before, and "${address.field}" still leads to the same server.`,
+  )
+}
+
+const secretsOf = ({ kind, options }: ChosenTarget): Secrets => {
+  const declared = kindNamed(kind).options
+  return declared === undefined ? {} : secretsIn(declared, options)
+}
+
+/** Whoever may change a target must not be able to have its secrets sent to a server of their own. */
+function areKept(chosen: ChosenTarget, before: ChosenTarget): boolean {
+  const recipientOf = ({ kind, address, options }: ChosenTarget): string =>
+    kindNamed(kind).options?.recipient?.(address, options) ?? address
+  const names = (target: ChosenTarget): string => Object.keys(secretsOf(target)).sort().join()
+  return recipientOf(chosen) === recipientOf(before) && names(chosen) === names(before)
+}
+
+/** How a target authenticates and what its options are, for delivery; `secret`: the unsealed text, if there is one. */
+export function unsealedTarget(
+  { kind, auth, options }: ChosenTarget,
+  secret: string | undefined,
+): { readonly auth: DestinationAuth | undefined; readonly options: Readonly<Record<string, unknown>> } {
+  const declared = kindNamed(kind).options
+  if (auth === undefined) {
+    const secrets = secret === undefined ? {} : (JSON.parse(secret) as Secrets)
+    return { auth: undefined, options: declared === undefined ? {} : withSecrets(declared, options, secrets) }
+  }
+  if (auth.role) return { auth: { role: { role_arn: auth.role.role_arn } }, options }
+  const { aws_access_key_id } = auth.creds!
+  return { auth: { creds: { aws_access_key_id, aws_secret_access_key: secret! } }, options }
+}
+
+/** Does delivery need the unsealed secret? */
+export const needsSecret = (chosen: ChosenTarget): boolean =>
+  chosen.auth === undefined ? Object.keys(secretsOf(chosen)).length > 0 : Boolean(chosen.auth.creds)

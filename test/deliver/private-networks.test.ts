@@ -1,0 +1,70 @@
+/** Which servers a destination may lead to: the address that is connected to decides, however it is written. */
+import { once } from 'node:events'
+import { createServer, get } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import t from 'tap'
+import { PrivateNetworkError, ReachableNetworks } from '../../src/deliver/private-networks.js'
+
+t.test('networks that are not public are refused, unless they are allowed', async (t) => {
+  const none = new ReachableNetworks()
+  const some = new ReachableNetworks(['10.1.0.0/16', 'fd00::/8'])
+  const cases: [address: string, isReachable: boolean, isAllowed: boolean][] = [
+    ['8.8.8.8', true, true],
+    ['2606:4700::1111', true, true],
+    ['127.0.0.1', false, false],
+    ['10.1.2.3', false, true],
+    ['10.2.2.3', false, false],
+    ['172.31.255.255', false, false],
+    ['192.168.0.1', false, false],
+    ['169.254.169.254', false, false],
+    ['100.64.0.1', false, false],
+    ['0.0.0.0', false, false],
+    ['255.255.255.255', false, false],
+    ['::1', false, false],
+    ['::', false, false],
+    ['::ffff:127.0.0.1', false, false],
+    ['::ffff:10.1.2.3', false, true],
+    ['::ffff:8.8.8.8', true, true],
+    ['::7f00:1', false, false],
+    ['64:ff9b::7f00:1', false, false],
+    ['2002:7f00:1::', false, false],
+    ['fd12::1', false, true],
+    ['fe80::1', false, false],
+    ['not an address', false, false],
+  ]
+  for (const [address, isReachable, isAllowed] of cases) {
+    t.equal(none.isReachable(address), isReachable, address)
+    t.equal(some.isReachable(address), isAllowed, `${address}, if two networks are allowed`)
+  }
+})
+
+/** A server on loopback, and what a request to it through the agent meets. */
+async function request(allowed: readonly string[], host: string): Promise<unknown> {
+  const server = createServer((_, response) => response.end('here')).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const agent = new ReachableNetworks(allowed).httpAgent({})
+  try {
+    return await new Promise((resolve) => {
+      const asked = get(`http://${host}:${port}/`, { agent }, (response) => {
+        response.resume()
+        resolve(response.statusCode)
+      })
+      asked.on('error', resolve)
+    })
+  } finally {
+    agent.destroy()
+    server.closeAllConnections()
+    server.close()
+  }
+}
+
+t.test('a connection is checked for the address that it goes to', async (t) => {
+  const written = ['127.0.0.1', 'localhost', '127.1', '0x7f000001', '2130706433', '[::ffff:127.0.0.1]']
+  for (const host of written) {
+    const refusal = await request([], host)
+    t.ok(refusal instanceof PrivateNetworkError, host)
+    t.match((refusal as Error).message, /private network; WEIR_HTTP_PRIVATE_NETWORKS/, host)
+    t.equal(await request(['127.0.0.0/8'], host), 200, `${host}, if it is allowed`)
+  }
+})
