@@ -33,6 +33,14 @@ t.test('headers of messages and requests', (t) => {
   t.end()
 })
 
+t.test('the event kind of the recipe is the one that a test runs Weir with', (t) => {
+  const recipes = readFileSync('CONTRIBUTING.md', 'utf8')
+  const [, shown = ''] = /^\+(export const sshSessionEnded[\s\S]*?^\+}\))$/m.exec(recipes) ?? []
+  const file = readFileSync('test/event/ssh-session-ended.ts', 'utf8')
+  t.ok(shown !== '' && file.includes(shown.replaceAll(/^\+/gm, '')), shown)
+  t.end()
+})
+
 t.test('scripts of npm', (t) => {
   const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: object }
   for (const { file, text } of pages) {

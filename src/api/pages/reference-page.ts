@@ -1,5 +1,5 @@
 /**
- * The API reference at `/docs`, the only HTML page. Its scripts are served by Weir, so the content security policy can
+ * The API reference at `/docs`. Its scripts are served by Weir, so the content security policy can
  * forbid inline scripts and other origins.
  */
 import { readFileSync } from 'node:fs'
