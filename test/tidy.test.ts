@@ -102,7 +102,8 @@ const importedOnlyBy: Readonly<Record<string, readonly string[]>> = {
 /** What `main.ts` loads before it knows the command: `weir --version` and a role's start pay for it. */
 const loadedByEveryCommand = {
   rooms: ['.', 'cli', 'core', 'wire', 'expr', 'record', 'deliver', 'event', 'nats', 'nats-server', 'process'],
-  packages: ['commander', 'jsonc-parser', 'pino', 'pino-pretty', 'prom-client'],
+  // The members of targets are schemas, and settings derive from the kinds of targets.
+  packages: ['commander', 'jsonc-parser', 'pino', 'pino-pretty', 'prom-client', 'typebox'],
 }
 
 /** Packages that are no client of anything: a vocabulary of declarations, a parser. */

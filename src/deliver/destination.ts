@@ -197,6 +197,8 @@ export interface AwsAccess {
 export interface KindSettings {
   /** Replaces the address of the service itself. */
   readonly endpointUrl?: string | undefined
+  /** Where a kind that writes files may write; absolute. */
+  readonly directory?: string | undefined
   /** Bytes of events in one request, at most the service's own limit. */
   readonly requestBytesMax: number
 }
@@ -244,6 +246,8 @@ export interface DestinationKind<
   readonly options?: Options
   /** The setting that replaces the service's address, if there is one. */
   readonly endpointSetting?: string
+  /** The setting that names the directory of a kind that writes files; unless it is set, nothing is written. */
+  readonly directorySetting?: string
   readonly limits: KindLimits
   /** Bytes of events in one request: the service's limit, and the default of `WEIR_<NAME>_REQUEST_MAX`. */
   readonly requestBytes: { readonly max: number; readonly default: number }

@@ -25,6 +25,13 @@ export function fault(
 /** The code for a request that was not answered in time. */
 export const timeoutCode = 'Timeout'
 
+/** The fault of a request that `withDeadline` or a client gave up; undefined for other errors. */
+export function interruptionOf(error: unknown): Fault | undefined {
+  const name = error instanceof Error ? error.name : ''
+  if (name === 'AbortError') return fault('transient', 'Aborted', 'The request was aborted.')
+  return name === 'TimeoutError' ? fault('transient', timeoutCode, 'No answer arrived in time.') : undefined
+}
+
 /** An event that no request can hold. */
 export const tooLarge: Fault = {
   class: 'poison',

@@ -3,12 +3,13 @@ import type { AwsClock } from './aws/aws-clock.js'
 import { SharedBodies } from './aws/shared-bodies.js'
 import type { AwsAccess, DestinationConfig, DestinationKind, KindSettings, Sender } from './destination.js'
 import { cloudwatchLogs } from './kinds/cloudwatch-logs.js'
+import { file } from './kinds/file.js'
 import { firehose } from './kinds/firehose.js'
 import { kinesis } from './kinds/kinesis.js'
 import type { ReachableNetworks } from './private-networks.js'
 
 // In the order of the API's document.
-const declared = [kinesis, firehose, cloudwatchLogs] as const
+const declared = [kinesis, firehose, cloudwatchLogs, file] as const
 
 /** The declarations, for types that are computed from them. */
 export type DeclaredKind = (typeof declared)[number]
@@ -42,7 +43,7 @@ export function openSender(
   bodies = new SharedBodies(),
 ): Sender {
   const kind = kindNamed(config.kind)
-  const { endpointUrl, requestBytesMax } = kinds[kind.name]!
+  const { requestBytesMax, ...ofKind } = kinds[kind.name]!
   const limits = { ...kind.limits, requestBytesMax }
-  return kind.open(config, { ...shared, endpointUrl, limits, bodies })
+  return kind.open(config, { ...shared, ...ofKind, limits, bodies })
 }

@@ -1,9 +1,8 @@
 /** A run of the demo as data: resources to create, questions, and expected results. The other files carry it out. */
-import type { DeclaredKind } from '../deliver/kinds.js'
 import type { RecordType } from '../record/traffic-record.js'
 import type { RecordView } from './survey.js'
 
-export type TargetKind = DeclaredKind['name']
+export type TargetKind = 'kinesis' | 'firehose' | 'cloudwatch_logs'
 
 export interface Scenario {
   /** The first comes with the service, `weir account create` makes the others. */

@@ -96,6 +96,7 @@ export type SettingGroup = Readonly<Record<string, Setting<unknown>>>
 /** The settings of a destination kind. */
 const settingsOfKind = (kind: DestinationKind): SettingGroup => ({
   ...(kind.endpointSetting !== undefined && { endpointUrl: optional(kind.endpointSetting, form.httpUrl) }),
+  ...(kind.directorySetting !== undefined && { directory: optional(kind.directorySetting, form.directory) }),
   // Up to the service's own limit.
   requestBytesMax: {
     ...required(requestMaxSetting(kind), form.size(requestBytesMin, kind.requestBytes.max, '512KiB or 1MiB')),

@@ -1,5 +1,6 @@
 /** Value formats of settings: each form parses a text, describes what it allows, and returns `undefined` for the rest. */
 import { isIP } from 'node:net'
+import { resolve } from 'node:path'
 import { sizeText } from '../core/text/plural.js'
 import { durationMs, inUnits, units } from '../core/units.js'
 
@@ -34,6 +35,12 @@ export const oneOf = <const T extends string>(...names: readonly T[]): ValueForm
 export const path: ValueForm<string> = {
   allowed: 'a path',
   parse: (text) => (text.includes('\0') ? undefined : text),
+}
+
+/** As an absolute path. */
+export const directory: ValueForm<string> = {
+  allowed: path.allowed,
+  parse: (text) => (path.parse(text) === undefined ? undefined : resolve(text)),
 }
 
 const label = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/i

@@ -2,6 +2,7 @@
 import t from 'tap'
 import { base, openTestStore } from '../harness/api.js'
 import { all, type Caller, notFound, refused, statusOf } from '../harness/caller.js'
+import { targetShown } from '../harness/targets.js'
 
 const at = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/
 const secret = 'wJalrXUtnFEMI-K7MDENG-bPxRfiCYEXAMPLEKEY'
@@ -24,7 +25,7 @@ const kinds = (named: Named) => {
   const restriction = { enabled: true, ip_policies: policies }
   const routes = `/edges/https/${named.edge}/routes`
   const auth = { role: null, creds: { ...creds, aws_secret_access_key: null } }
-  const target = { kinesis: { stream_arn: arn, auth }, firehose: null, cloudwatch_logs: null }
+  const target = targetShown({ kinesis: { stream_arn: arn, auth } })
   const unset = { hostports: null, backend: null, ip_restriction: null, policies: null }
   return [
     { path: '/ip_policies', list: 'ip_policies', body: {}, shown: {} },

@@ -3,6 +3,7 @@ import t from 'tap'
 import { attemptText, checkText, statusText } from '../../src/cli/destination-commands.js'
 import type { DeliveryStatus, DestinationCheck } from '../../src/shape/delivery-status.js'
 import { idleStatus } from '../harness/idle-status.js'
+import { targetShown } from '../harness/targets.js'
 
 t.test('the report of a check', (t) => {
   const nothing = { proved: [], not_proved: [], error: null, advice: null }
@@ -37,11 +38,7 @@ const role = { role_arn: 'arn:aws:iam::123456789012:role/weir' }
 const trail = {
   id: 'ed_1',
   description: 'trail',
-  target: {
-    kinesis: { stream_arn, auth: { role, creds: null } },
-    firehose: null,
-    cloudwatch_logs: null,
-  },
+  target: targetShown({ kinesis: { stream_arn, auth: { role, creds: null } } }),
 }
 const noCounts = 'produced 0, filtered 0, delivered 0, dead_lettered 0, dropped 0, retried 0'
 

@@ -10,9 +10,9 @@
  */
 import type { AssumeRoleCommandInput, AssumeRoleCommandOutput } from '@aws-sdk/client-sts'
 import type { NodeHttpHandler } from '@smithy/node-http-handler'
-import { after } from '../../core/clock.js'
 import { fail, ok, type Result } from '../../core/errors.js'
 import { version } from '../../core/package.js'
+import { withDeadline } from '../deadline.js'
 import type { AwsCredentials, BatchLimits, DestinationConfig, Fault, SenderDeps } from '../destination.js'
 import { parseArn } from './arn.js'
 import type { ClockedClient } from './aws-clock.js'
@@ -230,30 +230,5 @@ export async function checkRole(
     class: 'configuration',
     code: 'ExternalIdNotRequired',
     msg: `The role ${role_arn} can be assumed without an external id; its trust policy must have the condition "sts:ExternalId": "${accountId}".`,
-  })
-}
-
-/** Aborts `work` at the deadline or when `signal` is aborted, and stops waiting for it. */
-async function withDeadline<T>(
-  timeoutMs: number,
-  signal: AbortSignal,
-  work: (abort: AbortSignal) => Promise<T>,
-): Promise<T> {
-  const abort = new AbortController()
-  return new Promise<T>((resolve, reject) => {
-    const giveUp = (name: string): void => {
-      reject(Object.assign(new Error('The request was aborted.'), { name }))
-      abort.abort()
-    }
-    const stopped = (): void => giveUp('AbortError')
-    const deadline = after(timeoutMs, () => giveUp('TimeoutError'))
-    if (signal.aborted) stopped()
-    else signal.addEventListener('abort', stopped, { once: true })
-    work(abort.signal)
-      .then(resolve, reject)
-      .finally(() => {
-        deadline.stop()
-        signal.removeEventListener('abort', stopped)
-      })
   })
 }

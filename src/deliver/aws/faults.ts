@@ -6,7 +6,7 @@
  */
 import { messageOf } from '../../core/errors.js'
 import type { Fault, FaultClass } from '../destination.js'
-import { fault, timeoutCode } from '../faults.js'
+import { fault, interruptionOf } from '../faults.js'
 import { differenceText, isClockRefusal } from './aws-clock.js'
 
 const classOfCode = new Map<string, FaultClass>()
@@ -105,10 +105,10 @@ export function faultOfRecord(code: string, message: string | undefined, request
 export function faultOf(error: unknown, clockOffsetMs = 0): Fault {
   const { name, code, $metadata } = asSdkError(error)
   const status = $metadata?.httpStatusCode
-  if (name === 'AbortError') return fault('transient', 'Aborted', 'The request was aborted.')
   // The SDK calls a connection that was reset a timeout, too.
-  const timedOut = name === 'TimeoutError' && (code === undefined || code === 'ETIMEDOUT')
-  if (timedOut) return fault('transient', timeoutCode, 'No answer arrived in time.')
+  const isReset = name === 'TimeoutError' && code !== undefined && code !== 'ETIMEDOUT'
+  const interrupted = isReset ? undefined : interruptionOf(error)
+  if (interrupted !== undefined) return interrupted
   if (status === undefined && code !== undefined && !classOfCode.has(name)) {
     return fault('transient', 'ConnectionLost', `${code}: ${messageOf(error)}`)
   }

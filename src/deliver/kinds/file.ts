@@ -1,0 +1,221 @@
+/**
+ * A file of NDJSON on the machine of the deliverer, for trying Weir out and for shippers that read files. The operator says
+ * where files may be; an account chooses a name, and has a directory of its own. How several processes share a file is
+ * described in `file/event-file.ts`.
+ *
+ * Faults of files are never throttle, credentials or poison: no event can be at fault.
+ */
+import { constants } from 'node:fs'
+import { access, lstat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { getSystemErrorMap } from 'node:util'
+import { fail, ok, type Problem, type Result, shown } from '../../core/errors.js'
+import { Type } from '../../core/schema.js'
+import type { PackedEvent } from '../../wire/packed-event.js'
+import { withDeadline } from '../deadline.js'
+import {
+  type BatchLimits,
+  type DestinationConfig,
+  defineDestinationKind,
+  type Fault,
+  type FaultClass,
+  type Finding,
+  type KindLimits,
+  type Sender,
+  type SenderDeps,
+  type SendOutcome,
+} from '../destination.js'
+import { fault, interruptionOf } from '../faults.js'
+import { EventFile } from '../file/event-file.js'
+import { optional, targetOptions } from '../target-options.js'
+
+// --- address ---
+
+const nameForm = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$/
+/** Rotated files get these. */
+const ownEndings = /\.(gz|partial)$/
+
+const checkName = (name: string): Problem | undefined => {
+  const is = `is ${shown(name, 120)}, which`
+  if (!nameForm.test(name)) {
+    const allowed = '1 to 100 letters, digits, "_", "-" and ".", the first not "-" or "."'
+    return { msg: `${is} is not the name of a file: ${allowed} are allowed` }
+  }
+  return ownEndings.test(name) ? { msg: `${is} ends like a file that Weir compressed` } : undefined
+}
+
+// --- options ---
+
+const kibibyte = 1024
+const mebibyte = 1024 * kibibyte
+const daySeconds = 24 * 60 * 60
+const defaults = { size: 100 * mebibyte, keep: 10 }
+
+const options = targetOptions({
+  size: optional(
+    Type.Integer({
+      minimum: 64 * kibibyte,
+      maximum: 10 * 1024 * mebibyte,
+      description: 'The file is rotated before it has more bytes. Default: 104857600 (100 MiB).',
+    }),
+  ),
+  age_seconds: optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 31 * daySeconds,
+      description: 'A file that is older is rotated when the next event arrives. Default: no limit.',
+    }),
+  ),
+  keep: optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 10_000,
+      description: 'How many rotated files are kept; the oldest are deleted. Default: 10.',
+    }),
+  ),
+  gzip_rotated: optional(Type.Boolean({ description: 'Rotated files are compressed. Default: false.' })),
+})
+
+interface FileOptions {
+  readonly size?: number
+  readonly age_seconds?: number
+  readonly keep?: number
+  readonly gzip_rotated?: boolean
+}
+
+// --- limits ---
+
+const limits: KindLimits = {
+  eventsMax: 10_000,
+  eventBytesMax: 16 * mebibyte,
+  sizeOf: ({ dataBytes }) => dataBytes,
+}
+
+// --- sender ---
+
+const directorySetting = 'WEIR_FILE_DIRECTORY'
+
+const notAllowed = fault(
+  'configuration',
+  'FilesNotAllowed',
+  `The operator allows no files: the setting ${directorySetting} is not set.`,
+)
+
+class FileSender implements Sender {
+  readonly #deps: SenderDeps
+  readonly #name: string
+  /** The account's; undefined if the operator allows no files. */
+  readonly #directory: string | undefined
+  readonly #file: EventFile | undefined
+
+  constructor({ accountId, address, options: given }: DestinationConfig, deps: SenderDeps) {
+    const { size, age_seconds, keep, gzip_rotated }: FileOptions = given
+    this.#deps = deps
+    this.#name = address
+    if (deps.directory === undefined) return
+    this.#directory = join(deps.directory, accountId)
+    this.#file = new EventFile(this.#directory, address, {
+      sizeMax: size ?? defaults.size,
+      ageMaxMs: (age_seconds ?? Number.POSITIVE_INFINITY) * 1000,
+      keep: keep ?? defaults.keep,
+      gzip: gzip_rotated ?? false,
+    })
+  }
+
+  limits(): BatchLimits {
+    return this.#deps.limits
+  }
+
+  async send(events: readonly PackedEvent[], signal: AbortSignal): Promise<SendOutcome> {
+    const file = this.#file
+    if (file === undefined) return { outcome: 'failed', fault: notAllowed }
+    try {
+      const lines = Buffer.concat(events.map(({ data }) => data))
+      await withDeadline(this.#deps.requestTimeoutMs, signal, (abort) => file.append(lines, abort))
+      return { outcome: 'accepted' }
+    } catch (error) {
+      return { outcome: 'failed', fault: faultOf(error) }
+    }
+  }
+
+  async check(_event: PackedEvent, signal: AbortSignal): Promise<Result<Finding, Fault>> {
+    const directory = this.#directory
+    if (directory === undefined) return fail(notAllowed)
+    try {
+      const look = () => this.#look(directory, this.#deps.directory!)
+      const proved = await withDeadline(this.#deps.requestTimeoutMs, signal, look)
+      return ok({ mayWrite: true, proved, notProved: ['Room on the disk.'] })
+    } catch (error) {
+      return fail(faultOf(error))
+    }
+  }
+
+  async #look(directory: string, parent: string): Promise<string[]> {
+    const writable = constants.W_OK | constants.X_OK
+    const ofAccount = await unlessMissing(lstat(directory))
+    await access(ofAccount === undefined ? parent : directory, writable)
+    const file = ofAccount && (await unlessMissing(lstat(join(directory, this.#name))))
+    if (file === undefined) return ['The file can be created.']
+    await access(join(directory, this.#name), constants.R_OK | constants.W_OK)
+    return ['The file exists and may be written.']
+  }
+
+  dropCredentials(): void {}
+
+  close(): void {}
+}
+
+const unlessMissing = <T>(found: Promise<T>): Promise<T | undefined> =>
+  found.catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined
+    throw error
+  })
+
+/** Faults that pass, or that an operator ends without a change of the destination. All others pause it. */
+const passing = new Set([
+  ...['Rotated', 'ShortWrite'],
+  ...[
+    'ENOSPC',
+    'EDQUOT',
+    'EIO',
+    'EAGAIN',
+    'EBUSY',
+    'EINTR',
+    'EMFILE',
+    'ENFILE',
+    'ENOMEM',
+    'ESTALE',
+    'ETIMEDOUT',
+  ],
+])
+
+/** Without the path, which is the operator's. */
+function faultOf(error: unknown): Fault {
+  const interrupted = interruptionOf(error)
+  if (interrupted !== undefined) return interrupted
+  const { code = 'Unknown', errno, message } = error as NodeJS.ErrnoException
+  const faultClass: FaultClass = passing.has(code) ? 'transient' : 'configuration'
+  const [, about] = getSystemErrorMap().get(errno ?? 0) ?? []
+  return fault(faultClass, code, about === undefined ? message : `The file can't be written: ${about}.`)
+}
+
+// --- declaration ---
+
+export const file = defineDestinationKind({
+  name: 'file',
+  title: 'file',
+  about: 'Appended to a file of NDJSON on the machine of the deliverer, and synced to its disk.',
+  address: {
+    field: 'name',
+    pattern: '^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$',
+    example: 'events.ndjson',
+    check: checkName,
+  },
+  auth: 'none',
+  options,
+  directorySetting,
+  limits,
+  requestBytes: { max: 16 * mebibyte, default: 4 * mebibyte },
+  keepsLineBreak: true,
+  open: (config, deps) => new FileSender(config, deps),
+})

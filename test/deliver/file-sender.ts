@@ -1,0 +1,25 @@
+/** A sender of the kind `file`, without the rest of Weir. */
+import { AwsClock } from '../../src/deliver/aws/aws-clock.js'
+import type { DestinationConfig, Sender } from '../../src/deliver/destination.js'
+import { openSender } from '../../src/deliver/kinds.js'
+import { ReachableNetworks } from '../../src/deliver/private-networks.js'
+
+export const fileConfig = (options: object = {}, name = 'events.ndjson'): DestinationConfig => ({
+  id: 'ed_file',
+  accountId: 'ac_test',
+  kind: 'file',
+  address: name,
+  auth: undefined,
+  options: { ...options },
+  packing: 'none',
+})
+
+/** `directory`: the operator's; undefined if it is not set. */
+export const openFile = (directory: string | undefined, options: object = {}, name?: string): Sender =>
+  openSender(fileConfig(options, name), {
+    aws: {},
+    clock: new AwsClock(),
+    requestTimeoutMs: 60_000,
+    networks: new ReachableNetworks(),
+    kinds: { file: { requestBytesMax: 4 * 1024 * 1024, directory } },
+  })

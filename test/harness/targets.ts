@@ -1,0 +1,10 @@
+/** The target of a destination as responses show it: every kind is a member, and null unless it is the target's. */
+import type { Resource } from '../../src/client/kinds.js'
+import { destinationKinds } from '../../src/deliver/kinds.js'
+
+type Target = Resource<'eventDestination'>['target']
+
+export const targetShown = (set: Partial<Target> & object): Target => ({
+  ...(Object.fromEntries(destinationKinds.map(({ name }) => [name, null])) as unknown as Target),
+  ...set,
+})
