@@ -7,9 +7,12 @@ import { Type } from '../core/schema.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import { type ApiContext, queryOf, sendJson } from '../http/context.js'
 import { limitOf } from '../http/lists/lists.js'
-import { checkEverPresent, edgeResources, routeResources, ruleResources } from '../http/lists/query-ids.js'
 import {
+  checkEverPresent,
+  edgeResources,
   queryText,
+  routeResources,
+  ruleResources,
   sourceParameter,
   timeOf,
   timeParameters,

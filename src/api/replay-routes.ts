@@ -8,7 +8,7 @@ import { checkSource, wholeKinds } from '../event/check-source.js'
 import { checkNames } from '../http/body/input.js'
 import { checkOf, schemaRefusal } from '../http/body/schema-faults.js'
 import { type ApiContext, queryOf, readable, requestBody, rowAt, sendJson } from '../http/context.js'
-import { pastTime } from '../http/lists/past-time.js'
+import { pastTime } from '../http/lists/query-values.js'
 import { exampleLinks } from '../http/openapi/examples.js'
 import {
   describe,

@@ -19,9 +19,8 @@ import {
 } from '../http/openapi/openapi.js'
 import { anyResource } from '../resource/define.js'
 import { ipPolicy, ipPolicyRule } from '../resource/ip-policy.js'
-import { type RuleUseCounts, usedRuleSchema } from '../shape/used-rule.js'
-import type { LogReader } from '../store/logs/log-reader.js'
-import type { RuleUse } from '../store/logs/rule-uses.js'
+import { type RuleUseCounts, usedRuleSchema } from '../shape/ip-policy-rules.js'
+import type { LogReader, RuleUse } from '../store/logs/log-reader.js'
 
 const policy = anyResource(ipPolicy)
 const rule = anyResource(ipPolicyRule)

@@ -8,7 +8,7 @@ import { sourceParameter, timeOf, timeParameters } from '../http/lists/query-val
 import { onlyBlocked, onlyFailed, usesIn, warnOfGaps } from '../http/log-warnings.js'
 import type { Use } from '../http/missing-values.js'
 import { describe, filterParameter } from '../http/openapi/openapi.js'
-import { compileCountFilter } from '../insight/count-filter.js'
+import { compileCountFilter } from '../insight/decision-filter.js'
 import { sourceWords } from '../shape/logged-decision.js'
 import { dimensions, intervals, statsSchema } from '../shape/stats.js'
 import type { Counts, CountsQuery } from '../store/logs/count-query.js'

@@ -18,8 +18,8 @@
  *   is produced again once, as a kind of its own.
  */
 import { getOrMake } from '../core/maps.js'
-import { type LastOutcomes, laterOutcomes, noOutcomes } from '../wire/last-outcomes.js'
-import { parseSegments } from '../wire/segments.js'
+import { type LastOutcomes, laterOutcomes, noOutcomes } from '../wire/delivery-attempts.js'
+import { parseSegments } from '../wire/pack-message.js'
 import { countsOf, type DestinationCounts, type DestinationTotals, newTotals } from './destination-totals.js'
 import { addDropped, addVanished, type DroppedTotals, type DropReason, noneDropped } from './dropped.js'
 import { InputRun, type InputRunSnapshot, type LastSettled } from './input-run.js'
@@ -28,12 +28,13 @@ import {
   type InputCounts,
   type InputEntry,
   type LedgerEntry,
+  noRecords,
   type PackContents,
+  type RecordTotals,
   resentInput,
   type VanishedEntry,
 } from './ledger.js'
 import type { OpenPack } from './open-pack.js'
-import { noRecords, type RecordTotals } from './record-totals.js'
 import { SourceBooks, type SourcesSnapshot, type SourceTotals } from './source-books.js'
 
 /** Runs kept per stream: entries of the previous run may still arrive when the next one has begun. */

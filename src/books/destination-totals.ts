@@ -1,5 +1,5 @@
 /** Totals of one destination. */
-import { type LastOutcomes, noOutcomes } from '../wire/last-outcomes.js'
+import { type LastOutcomes, noOutcomes } from '../wire/delivery-attempts.js'
 import { type DroppedTotals, noneDropped, sumOf } from './dropped.js'
 
 export interface DestinationTotals {

@@ -3,7 +3,7 @@
  * an episode, less than an hour passes from one drop to the next.
  */
 import { unknownKind } from '../wire/event-template.js'
-import { parseSegments } from '../wire/segments.js'
+import { parseSegments } from '../wire/pack-message.js'
 import type { DroppedEvents } from './ledger.js'
 import type { OpenPack } from './open-pack.js'
 

@@ -11,8 +11,8 @@ import { newId } from '../core/ids.js'
 import { messageIdHeader, type PulledMessage } from '../nats/messages.js'
 import type { Nats } from '../nats/nats.js'
 import type { Patience } from '../nats/retry.js'
-import type { RecordType } from '../record/traffic-record.js'
-import type { LastOutcomes } from '../wire/last-outcomes.js'
+import { type RecordType, recordTypes } from '../record/traffic-record.js'
+import type { LastOutcomes } from '../wire/delivery-attempts.js'
 import { deliverySubject, ledgerSubject } from '../wire/names.js'
 import type { PackSummary } from '../wire/pack.js'
 import { packMessage, packOrigin } from '../wire/pack-message.js'
@@ -274,4 +274,20 @@ export function packContents(destination: string, { headers, sequence }: PulledM
   const { stream, ...origin } = packOrigin(headers)
   const pack = headers?.get(messageIdHeader) || `${destination} ${sequence}`
   return { destination, pack, stream: stream as InputStream, ...origin }
+}
+
+/** Totals of records, over all destinations. */
+export type RecordTotals = Record<Exclude<keyof InputCounts, 'sources' | 'asked'>, number>
+
+/** All zero: the initial totals, and the counts of a message without records. */
+export const noRecords: Readonly<RecordTotals> = {
+  records: 0,
+  bad: 0,
+  ...(Object.fromEntries(recordTypes.map((type) => [type, 0])) as Record<RecordType, number>),
+  allow: 0,
+  block: 0,
+  deny: 0,
+  unserved: 0,
+  audits: 0,
+  audits_bad: 0,
 }

@@ -8,8 +8,7 @@ import { forTerminal } from '../core/text/terminal.js'
 import { stopSignal } from '../process/child.js'
 import { readRuntime } from '../process/runtime-file.js'
 import type { Settings } from '../process/settings.js'
-import type { LiveDeadLetter } from '../shape/live-dead-letter.js'
-import type { LiveDelivery } from '../shape/live-delivery.js'
+import type { LiveDeadLetter, LiveDelivery } from '../shape/live.js'
 import type { LoggedDecision } from '../shape/logged-decision.js'
 
 export interface TapOptions {

@@ -23,13 +23,12 @@ import type {
   DestinationStatus,
   testEventSchema,
 } from '../shape/delivery-status.js'
-import type { LiveDeadLetter } from '../shape/live-dead-letter.js'
-import type { LiveDelivery } from '../shape/live-delivery.js'
+import type { RuleCounts } from '../shape/ip-policy-rules.js'
+import type { LiveDeadLetter, LiveDelivery } from '../shape/live.js'
 import type { LoggedDecision } from '../shape/logged-decision.js'
 import type { PublishedRecords } from '../shape/published-records.js'
 import type { Replay, ReplayRequest } from '../shape/replay.js'
 import type { Resumption } from '../shape/resumption.js'
-import type { RuleCounts } from '../shape/rule-counts.js'
 import type { DeliveryStats, Stats } from '../shape/stats.js'
 import type { TracedRecord } from '../shape/traced-record.js'
 import type { Trial } from '../shape/trial.js'

@@ -1,5 +1,5 @@
 /** The rules of an IP policy, newest first. */
-import type { RuleUseCounts } from '../shape/used-rule.js'
+import type { RuleUseCounts } from '../shape/ip-policy-rules.js'
 import type { Http, Request } from './http.js'
 import type { Resource } from './kinds.js'
 

@@ -7,9 +7,14 @@
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { monotonicMs, now } from '../core/clock.js'
-import type { RefusedBecause } from '../core/connection-bounds.js'
 import { badRequest, notFound, WeirError } from '../core/errors.js'
-import { type ListeningServer, listenFault, listenHttp, readBody } from '../core/http-listen.js'
+import {
+  type ListeningServer,
+  listenFault,
+  listenHttp,
+  type RefusedBecause,
+  readBody,
+} from '../core/http-listen.js'
 import { newId } from '../core/ids.js'
 import { failedLoginsPerMinuteMax, recordBytesMax } from '../core/limits.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'

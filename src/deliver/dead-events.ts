@@ -3,8 +3,8 @@ import type { Occurrences } from '../core/telemetry/occurrences.js'
 import type { Nats } from '../nats/nats.js'
 import { deadLetter } from '../wire/dead-letter.js'
 import { deadEventsSubject, deadLetterHeaders } from '../wire/names.js'
+import { parseSegments, sequenceOfEvent } from '../wire/pack-message.js'
 import type { PackedEvent } from '../wire/packed-event.js'
-import { parseSegments, sequenceOfEvent } from '../wire/segments.js'
 import type { DestinationConfig, Fault } from './destination.js'
 
 interface DeadEventsDeps {

@@ -13,14 +13,14 @@ import type { StoredMessage } from '../nats/messages.js'
 import type { Nats } from '../nats/nats.js'
 import { kindIn } from '../wire/event-template.js'
 import { deliveriesStream, deliverySubject } from '../wire/names.js'
-import type { PackedEvent } from '../wire/packed-event.js'
 import {
   addToSegments,
   formatSegments,
   parseSegments,
   type Segment,
   sequenceOfEvent,
-} from '../wire/segments.js'
+} from '../wire/pack-message.js'
+import type { PackedEvent } from '../wire/packed-event.js'
 import type { DestinationConfig } from './destination.js'
 
 const longestMs = 6 * 60 * 60_000

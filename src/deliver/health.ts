@@ -1,7 +1,6 @@
 /** The state of a destination, as its `status` shows it. */
 import { isoMillis, now } from '../core/clock.js'
-import type { Usage } from '../wire/delivery-attempts.js'
-import type { LastOutcomes } from '../wire/last-outcomes.js'
+import type { LastOutcomes, Usage } from '../wire/delivery-attempts.js'
 import type { Fault, FaultClass } from './destination.js'
 
 export type LaneState = 'healthy' | 'throttled' | 'failing' | 'paused'

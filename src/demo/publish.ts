@@ -2,8 +2,7 @@
 import { sleep } from '../core/clock.js'
 import { payloadHeadroomBytes } from '../core/limits.js'
 import type { Nats } from '../nats/nats.js'
-import { type Line, linesOf } from './records-file.js'
-import { parseRecordLine } from './survey.js'
+import { type Line, linesOf, parseRecordLine } from './records-file.js'
 
 const subject = 'weir.records.demo.node-1'
 const recordsPerMessage = 100

@@ -4,6 +4,7 @@
  */
 
 import type { RecordType } from '../record/traffic-record.js'
+import { type RecordView, type Server, type Survey, serverKey } from './records-file.js'
 import {
   allBut,
   type CreatedIds,
@@ -16,7 +17,6 @@ import {
   type Scenario,
   type SubscriptionPlan,
 } from './scenario.js'
-import { type RecordView, type Server, type Survey, serverKey } from './survey.js'
 
 /** Records of further names have no edge; they are evaluated and counted as unserved. */
 const edgesMax = 200

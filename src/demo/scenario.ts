@@ -1,6 +1,6 @@
 /** A run of the demo as data: resources to create, questions, and expected results. The other files carry it out. */
 import type { RecordType } from '../record/traffic-record.js'
-import type { RecordView } from './survey.js'
+import type { RecordView } from './records-file.js'
 
 export type TargetKind = 'kinesis' | 'firehose' | 'cloudwatch_logs'
 

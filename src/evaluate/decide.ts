@@ -2,20 +2,21 @@
  * Answers requests of ingress nodes (is this connection allowed?) and tunnel servers (may this agent bind this name?).
  * Bytes in, bytes out; the same evaluator as in the pipeline, and no events.
  */
-
 import { canonicalAddress, isPeerAddress } from '../core/address/ip.js'
 import { type ErrorCode, fail, ok, type Problem, type Result, wrong } from '../core/errors.js'
+import { hashToken } from '../core/ids.js'
 import { hostportCharsMax } from '../core/limits.js'
 import { StepBudget } from '../expr/budget.js'
 import type { GeoLookup } from '../record/geo.js'
 import { PolicyContext } from '../record/policy-scope.js'
 import { type DecisionRequest, parseDecisionRequest, parseJson } from '../record/record.js'
+import { anything, parseBindRule, parseBindTarget } from '../resource/fields/bind-acl.js'
+import type { DeclaredRow } from '../resource/registry.js'
 import type { Decision } from '../shape/decision.js'
-import { type AgentDecision, type AgentRequest, checkAgent } from './agent.js'
 import { nowhere } from './edges.js'
 import { evaluate, type Phase } from './evaluate.js'
 import { ExplanationTrace } from './explain.js'
-import type { Warning } from './ip-restriction.js'
+import { checkRestriction, type Restrictions, type Warning } from './ip-restriction.js'
 import { Judgement } from './judgement.js'
 import type { PolicySet } from './policy-set.js'
 
@@ -130,4 +131,66 @@ function complaintAboutAgent(request: unknown): string | undefined {
   if (typeof bind !== 'string' || bind === '' || bind.length > hostportCharsMax)
     return wrong('bind', bind, `a host or an address of at most ${hostportCharsMax} characters`)
   return undefined
+}
+
+interface AgentRequest {
+  readonly token: string
+  readonly client_ip: string
+  /** The host or address the agent wants to serve. */
+  readonly bind: string
+}
+
+interface AgentDecision {
+  readonly decision: 'allow' | 'block'
+  /** For a person to read. */
+  readonly reason: string
+  readonly credential_id: string | null
+}
+
+interface Agents extends Restrictions {
+  credential(tokenHash: string): DeclaredRow<'tunnel_credential'> | undefined
+}
+
+/**
+ * Decides whether an agent with this token may bind this name from this address. `warned` is called if a restriction that
+ * is not enforced would block.
+ */
+export function checkAgent(
+  agents: Agents,
+  { token, client_ip, bind }: AgentRequest,
+  warned: (warning: Warning) => void = () => {},
+): AgentDecision {
+  const credential = agents.credential(hashToken(token))
+  if (credential === undefined) return blocked('The token is unknown.', null)
+  const { id, account_id, acl } = credential
+  const { decision, warning } = checkRestriction(agents, account_id, 'agent', client_ip)
+  if (warning !== undefined) warned(warning)
+  if (decision === 'block') return blocked(`The agent restriction of ${account_id} blocks ${client_ip}.`, id)
+  if (!permits(acl, bind)) return blocked(`The acl of ${id} does not allow to bind ${bind}.`, id)
+  const reason = [`The acl of ${id} allows to bind ${bind}.`, ...(warning === undefined ? [] : [warning.msg])]
+  return { decision: 'allow', reason: reason.join(' '), credential_id: id }
+}
+
+const blocked = (reason: string, credentialId: string | null): AgentDecision => ({
+  decision: 'block',
+  reason,
+  credential_id: credentialId,
+})
+
+/** Without rules, everything may be bound. */
+function permits(acl: readonly string[], bind: string): boolean {
+  const parsed = parseBindTarget(bind)
+  return acl.length === 0 || acl.some((rule) => matches(rule, parsed.ok ? parsed.value : undefined))
+}
+
+/** A target that is neither a name nor an address needs the rule that allows anything. */
+function matches(rule: string, target: string | undefined): boolean {
+  const parsed = parseBindRule(rule)
+  if (!parsed.ok || parsed.value === anything) return parsed.ok
+  if (target === undefined) return false
+  const host = target.replace(/:\d+$/, '')
+  const named = parsed.value
+  if (!named.startsWith('*')) return named === target || named === host
+  const domain = named.slice(1)
+  return host.endsWith(domain) && host.length > domain.length
 }

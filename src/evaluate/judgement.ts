@@ -5,9 +5,10 @@ import type { DecidedBy, Decision, ShownDecision } from '../event/define.js'
 import type { Geo } from '../record/geo-entry.js'
 import type { PolicyContext } from '../record/policy-scope.js'
 import type { TrafficRecord } from '../record/traffic-record.js'
-import { decidedBy } from './decided-by.js'
 import type { Endpoint } from './edges.js'
 import type { Verdict } from './evaluate.js'
+import { decideAddress, denyRuleFor } from './ip-policy.js'
+import type { Restrictions } from './ip-restriction.js'
 import type { PolicySet } from './policy-set.js'
 
 export class Judgement implements ShownDecision {
@@ -84,3 +85,51 @@ const warningsOf = ({ warnings, failures }: Verdict): string[] => [
       `The expression ${shown(expression)} of ${policy.label} has no result: ${msg}`,
   ),
 ]
+
+const nothing: DecidedBy = {
+  type: 'none',
+  id: null,
+  name: null,
+  ipPolicyId: null,
+  ruleId: null,
+  cidr: null,
+}
+
+/**
+ * Finds the part of the configuration that stopped a connection, after the decision: few events and explanations need it.
+ * If both the account's restriction and the module block, it is the restriction.
+ */
+function decidedBy(
+  policySet: Restrictions,
+  endpoint: Endpoint,
+  { decision, policy }: Pick<Verdict, 'decision' | 'policy'>,
+  client: Address,
+): DecidedBy {
+  const { accountId, edgeId = null, route, ipPolicyIds = [] } = endpoint
+  if (decision === 'allow') return nothing
+  if (policy !== null) return { ...nothing, type: 'traffic_policy', id: policy.ownerId, name: policy.label }
+  const restriction = accountId === undefined ? undefined : policySet.restriction(accountId, 'endpoints')
+  const isRestricted =
+    restriction?.enforced && decideAddress(policySet, restriction.ip_policy_ids, client) === 'block'
+  if (isRestricted) {
+    const { id, description, ip_policy_ids } = restriction
+    const name = description || null
+    return { type: 'restriction', id, name, ...ruleOf(policySet, ip_policy_ids, client) }
+  }
+  return {
+    type: 'ip_restriction',
+    id: route?.id ?? edgeId,
+    name: null,
+    ...ruleOf(policySet, ipPolicyIds, client),
+  }
+}
+
+function ruleOf(
+  policySet: Restrictions,
+  policyIds: readonly string[],
+  client: Address,
+): Pick<DecidedBy, 'ipPolicyId' | 'ruleId' | 'cidr'> {
+  const found = denyRuleFor(policySet, policyIds, client)
+  if (found === undefined) return { ipPolicyId: null, ruleId: null, cidr: null }
+  return { ipPolicyId: found.policyId, ruleId: found.rule.id, cidr: found.rule.cidr }
+}

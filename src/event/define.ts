@@ -7,10 +7,9 @@ import type { JsonBytes } from '../core/text/json-bytes.js'
 import { writeUtcMicros } from '../core/timestamp.js'
 import { defineScope, type Scope, type ScopeName, type Spelling } from '../expr/scope.js'
 import type { Geo } from '../record/geo-entry.js'
-import { normalizeHeaders } from '../record/normalize.js'
 import { type IpDecision, nameAliases } from '../record/policy-scope.js'
 import { type FieldText, recordFieldOf } from '../record/record-fields.js'
-import { addressSpelling, serverHost, serverSpelling } from '../record/spelling.js'
+import { addressSpelling, normalizeHeaders, serverHost, serverSpelling } from '../record/spelling.js'
 import {
   type Headers,
   type RecordsByType,

@@ -3,7 +3,7 @@
  * from the declarations; the API serves it, and the tables of the documents are made from it.
  */
 import { expressionFunctions } from '../expr/functions.js'
-import { missingNote } from '../record/missing-names.js'
+import { missingNote } from '../record/geo-entry.js'
 import { policyNames } from '../record/policy-scope.js'
 import { type FieldText, type RecordField, recordFields } from '../record/record-fields.js'
 import { type RecordType, recordTypes } from '../record/traffic-record.js'

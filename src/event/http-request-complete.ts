@@ -1,5 +1,4 @@
-import { normalizeMethod } from '../record/normalize.js'
-import { methodSpelling } from '../record/spelling.js'
+import { methodSpelling, normalizeMethod } from '../record/spelling.js'
 import { decisionFields } from './decision-fields.js'
 import {
   address,

@@ -4,9 +4,8 @@
  * 4,096 tokens in a row do not use up the stack.
  */
 import { nearestNames } from '../core/text/nearest.js'
-import type { CallNode, IdentifierNode, JexlNode } from './ast.js'
-import type { ExpressionFunction } from './function-type.js'
-import { expressionFunctions } from './functions.js'
+import { type ExpressionFunction, expressionFunctions } from './functions.js'
+import type { CallNode, IdentifierNode, JexlNode } from './parse.js'
 import { Refusal } from './problem.js'
 import { namesNear, resolveName, type Scope } from './scope.js'
 import { spelledArguments, spelledSides } from './spelling.js'

@@ -5,7 +5,7 @@
  * Only literals change. Computed text (`'Example' + '.COM'`) and the pattern of `matches` stay as they are: in a
  * pattern, upper case may have another meaning (`\\D`).
  */
-import type { ExpressionFunction } from './function-type.js'
+import type { ExpressionFunction } from './functions.js'
 import type { Spelling } from './scope.js'
 import type { BinaryOperator, Tree } from './tree.js'
 

@@ -1,4 +1,4 @@
-import type { ExpressionFunction } from './function-type.js'
+import type { ExpressionFunction } from './functions.js'
 import type { NameType, ScopeName, Spelling } from './scope.js'
 
 /** An expression whose names, functions and argument counts are known to be right. */

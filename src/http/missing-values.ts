@@ -5,7 +5,7 @@
 import type { AnyTrafficEvent } from '../event/define.js'
 import { namesIn } from '../expr/expression.js'
 import type { GeoDatabases } from '../record/geo.js'
-import { missingNames, missingNote } from '../record/missing-names.js'
+import { missingNames, missingNote } from '../record/geo-entry.js'
 import type { Row } from '../resource/define.js'
 import { eventSubscription } from '../resource/event-subscription.js'
 import { type PolicyKind, policyScopesOf } from '../resource/fields/traffic-policies.js'

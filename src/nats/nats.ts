@@ -14,6 +14,7 @@ import { connect, type NatsConnection } from '@nats-io/transport-node'
 import { within } from '../core/clock.js'
 import { Bucket, type BucketOptions, ensureBucket, findBucket } from './bucket.js'
 import { streamOf } from './bucket-stream.js'
+import { connectionOptions, type NatsOptions, NatsStatus } from './connection.js'
 import {
   type ConsumerOptions,
   type ConsumerPosition,
@@ -30,7 +31,6 @@ import {
   type StoredMessage,
   storedMessage,
 } from './messages.js'
-import { connectionOptions, type NatsOptions } from './options.js'
 import { answerRequests, type OnMessage, type Reply, type Subscription, subscribe } from './responder.js'
 import {
   callTimeoutMs,
@@ -41,7 +41,6 @@ import {
   undefinedIf,
 } from './retry.js'
 import { removeMessages } from './server-2-9.js'
-import { NatsStatus } from './status.js'
 import type { StoredStream } from './stream-replay.js'
 import { ageLimit, changeableConfig, newStreamIdentity, type StreamOptions, streamConfig } from './streams.js'
 

@@ -2,7 +2,7 @@
 import type { Msg, NatsConnection } from '@nats-io/nats-core'
 import { internalErrorJson } from '../core/errors.js'
 import { newId } from '../core/ids.js'
-import type { NatsOptions } from './options.js'
+import type { NatsOptions } from './connection.js'
 
 export type Reply = (data: Uint8Array) => Uint8Array | string | Promise<Uint8Array | string>
 

@@ -6,7 +6,7 @@ import { every, monotonicMs, type Timer } from '../core/clock.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import type { Nats } from '../nats/nats.js'
 import { hasAgeLimit } from '../nats/streams.js'
-import type { BehindEntries } from '../wire/behind-entries.js'
+import type { BehindEntries } from '../wire/behind.js'
 import { recordsStream } from '../wire/names.js'
 
 const lookEveryMs = 5_000

@@ -12,8 +12,7 @@ import type { Row } from '../resource/define.js'
 import { chosenTarget } from '../resource/destination-target.js'
 import { keepsRecords } from '../resource/event-destination.js'
 import type { BehindStatus } from '../shape/delivery-status.js'
-import { type BehindDestination, firstWaiting, messagesWithin } from '../wire/behind.js'
-import type { BehindEntries } from '../wire/behind-entries.js'
+import { type BehindDestination, type BehindEntries, firstWaiting, messagesWithin } from '../wire/behind.js'
 import { recordsStream, recordsSubjects } from '../wire/names.js'
 
 const measureEveryMs = 5_000

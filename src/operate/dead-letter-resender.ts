@@ -14,9 +14,8 @@ import type { Nats } from '../nats/nats.js'
 import { eventHead } from '../wire/event-template.js'
 import { auditInSubjectHead, resentRecordsSubject } from '../wire/names.js'
 import { PackWriter } from '../wire/pack.js'
-import { addToSegments, formatSegments, type Segment } from '../wire/segments.js'
-import type { Letter } from './letters-of-message.js'
-import { type RemovedLettersNats, removeLetters } from './removed-letters.js'
+import { addToSegments, formatSegments, type Segment } from '../wire/pack-message.js'
+import { type Letter, type RemovedLettersNats, removeLetters } from './letters-of-message.js'
 
 /** A letter that can't be sent again, and why. */
 export interface Refusal {

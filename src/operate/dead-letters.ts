@@ -12,7 +12,7 @@ import { unavailable } from '../core/errors.js'
 import type { OwnerOf } from '../insight/dead-letter-owner.js'
 import type { StoredMessage } from '../nats/messages.js'
 import type { Nats } from '../nats/nats.js'
-import { replayBackward } from '../nats/replay-backward.js'
+import { replayBackward } from '../nats/stream-replay.js'
 import { streamIdentity } from '../nats/streams.js'
 import { deadLetterStream, deadLetterSubjects } from '../wire/names.js'
 import {

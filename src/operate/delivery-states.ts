@@ -6,8 +6,7 @@ import { jsonOf } from '../core/bytes.js'
 import { isoMillis, now } from '../core/clock.js'
 import type { LaneReport, LaneState, LaneStatus } from '../deliver/health.js'
 import { unansweredCause } from '../shape/delivery-status.js'
-import type { Usage } from '../wire/delivery-attempts.js'
-import { type LastOutcomes, laterOutcomes } from '../wire/last-outcomes.js'
+import { type LastOutcomes, laterOutcomes, type Usage } from '../wire/delivery-attempts.js'
 import { probeSubject, statusSubject } from '../wire/names.js'
 
 /** Sends a request to all deliverers and resolves with the replies in time; undefined without a subscriber. */

@@ -6,7 +6,7 @@
 import { every, now, type Timer } from '../core/clock.js'
 import { badRequest, shown } from '../core/errors.js'
 import { wholeKinds } from '../event/check-source.js'
-import { pastTime } from '../http/lists/past-time.js'
+import { pastTime } from '../http/lists/query-values.js'
 import type { CreationHooks } from '../http/write-handlers.js'
 import type { Source } from '../resource/event-subscription.js'
 import type { Replays } from './replays.js'

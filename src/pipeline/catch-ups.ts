@@ -11,22 +11,23 @@ import { messageOf } from '../core/errors.js'
 import { newId } from '../core/ids.js'
 import { type Bucket, waitForBucket } from '../nats/bucket.js'
 import { streamIdentity } from '../nats/streams.js'
+import type { TrafficView } from '../produce/compiled-configuration.js'
 import { viewWithout } from '../produce/replayed-sources.js'
-import type { TrafficView } from '../produce/traffic-view.js'
 import { keepsRecords } from '../resource/event-destination.js'
 import type { FindDestination } from '../view/destinations.js'
 import {
   type BehindDestination,
+  BehindEntries,
   covers,
   extended,
   firstWaiting,
   type LivePosition,
   messagesWithin,
   newWindow,
+  type StoredBehind,
   undone,
   untilOf,
 } from '../wire/behind.js'
-import { BehindEntries, type StoredBehind } from '../wire/behind-entries.js'
 import { behindBucket, inputConsumer, recordsStream, replayConsumer } from '../wire/names.js'
 import type { InputMessage } from './packs.js'
 import { endReplay, ReplayRun, type ReplayRunDeps } from './replay-run.js'

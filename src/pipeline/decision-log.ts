@@ -2,7 +2,7 @@
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import type { Judgement } from '../evaluate/judgement.js'
 import type { Nats } from '../nats/nats.js'
-import { normalizeMethod } from '../record/normalize.js'
+import { normalizeMethod } from '../record/spelling.js'
 import type { TrafficRecord } from '../record/traffic-record.js'
 import { DecisionRows, loggedPathCharsMax, type RecordRow } from '../wire/decision-rows.js'
 import { isLogged, type LogMode, LogPublisher, RowBatch } from '../wire/log-publisher.js'

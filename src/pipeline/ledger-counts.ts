@@ -1,6 +1,11 @@
 /** The counts of a message as the ledger has them, and the names under which sources are counted. */
-import type { InputCounts, SourceName, SourcesEntry, SourceTally } from '../books/ledger.js'
-import { noRecords } from '../books/record-totals.js'
+import {
+  type InputCounts,
+  noRecords,
+  type SourceName,
+  type SourcesEntry,
+  type SourceTally,
+} from '../books/ledger.js'
 import { hash128 } from '../core/ids.js'
 import { getOrMake } from '../core/maps.js'
 import type { CompiledSource } from '../produce/source-list.js'

@@ -12,7 +12,7 @@ import { monotonicMs, sleep } from '../core/clock.js'
 import { packBytesTarget } from '../core/limits.js'
 import type { Nats } from '../nats/nats.js'
 import { PackWriter } from '../wire/pack.js'
-import { addToSegments, formatSegments, type Segment } from '../wire/segments.js'
+import { addToSegments, formatSegments, type Segment } from '../wire/pack-message.js'
 
 /** A pack of this age is stored although it is not full: few packs per second, however many destinations a message is for. */
 const packAgeMaxMs = 400

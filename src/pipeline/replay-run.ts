@@ -9,17 +9,15 @@
  * run takes a thirtieth of it. It pulls nothing while the destination holds more than a quarter of its share.
  */
 
-import type { LedgerWriter } from '../books/ledger.js'
-import { noRecords } from '../books/record-totals.js'
+import { type LedgerWriter, noRecords } from '../books/ledger.js'
 import { monotonicMs, sleep, yieldTurn } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import type { AnyTrafficEvent } from '../event/define.js'
 import type { PulledMessage } from '../nats/messages.js'
 import type { Nats } from '../nats/nats.js'
-import type { Configuration } from '../produce/compiled-configuration.js'
+import type { Configuration, TrafficView } from '../produce/compiled-configuration.js'
 import { replayedView } from '../produce/replayed-sources.js'
-import type { TrafficView } from '../produce/traffic-view.js'
 import type { GeoLookup } from '../record/geo.js'
 import { recordsStream, replayConsumer } from '../wire/names.js'
 import type { CountVector } from './counts.js'

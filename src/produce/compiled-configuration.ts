@@ -3,9 +3,30 @@ import { after, monotonicMs, type Timer, yieldTurn } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import type { Level } from '../core/telemetry/metrics.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
+import { buildPolicySet, type PolicySet } from '../evaluate/policy-set.js'
+import type { ConfigurationSource } from '../evaluate/policy-source.js'
+import { trafficEvents } from '../event/catalog.js'
 import type { AnyTrafficEvent } from '../event/define.js'
 import type { View } from '../view/view.js'
-import { buildTrafficView, type TrafficView } from './traffic-view.js'
+import { buildSubscriptionSet, type SubscriptionSet } from './subscriptions.js'
+
+/** Policies that decide about records, and subscriptions that make events of them. Immutable, replaced as a whole. */
+export interface TrafficView {
+  readonly policySet: PolicySet
+  readonly subscriptions: SubscriptionSet
+}
+
+/** Builds a view in slices of 5 ms, each followed by `yieldTurn`; reuses what `previous` has compiled. */
+export async function buildTrafficView(
+  source: ConfigurationSource,
+  previous: TrafficView | undefined,
+  yieldTurn: () => Promise<void>,
+  eventKinds: readonly AnyTrafficEvent[] = trafficEvents,
+): Promise<TrafficView> {
+  const policySet = await buildPolicySet(source, previous?.policySet, yieldTurn)
+  const subscriptions = await buildSubscriptionSet(source, previous?.subscriptions, yieldTurn, eventKinds)
+  return { policySet, subscriptions }
+}
 
 /** Changes that arrive within this time are compiled together; a change must take effect within 2 s. */
 export const changeCoalesceMs = 200

@@ -4,8 +4,8 @@
  */
 import type { AnyTrafficEvent } from '../event/define.js'
 import { compileExpression } from '../expr/expression.js'
+import type { TrafficView } from './compiled-configuration.js'
 import { type AccountSources, type EventSource, SourceList } from './source-list.js'
-import type { TrafficView } from './traffic-view.js'
 
 interface ReplayedEvents {
   readonly accountId: string

@@ -97,7 +97,7 @@ function merged(group: readonly SubscriptionSources[], previous: AccountSources 
 const isSame = <T>(one: readonly T[], other: readonly T[]): boolean =>
   one.length === other.length && one.every((item, index) => item === other[index])
 
-/** Sources of audit kinds are left to `audit-routes.ts`. */
+/** Sources of audit kinds are left to `pipeline/audit-pipeline.ts`. */
 function compileSubscription(
   row: DeclaredRow<'event_subscription'>,
   once: CompiledOnce,

@@ -5,9 +5,15 @@ import { entryName } from '../expr/names.js'
 import { defineScope, type Scope, type ScopeName } from '../expr/scope.js'
 import type { GeoLookup } from './geo.js'
 import type { Geo } from './geo-entry.js'
-import { firstValues, normalizeMethod } from './normalize.js'
 import { type FieldText, recordFieldOf } from './record-fields.js'
-import { addressSpelling, methodSpelling, serverHost, serverSpelling } from './spelling.js'
+import {
+  addressSpelling,
+  firstValues,
+  methodSpelling,
+  normalizeMethod,
+  serverHost,
+  serverSpelling,
+} from './spelling.js'
 import {
   type ConnectionRecord,
   type Headers,

@@ -9,7 +9,7 @@ import { badRequest, notFound, shown, unavailable } from '../core/errors.js'
 import { getOrMake } from '../core/maps.js'
 import { ReleaseStack } from '../core/release.js'
 import { insteadOf } from '../core/text/nearest.js'
-import { timeNamed } from '../http/lists/past-time.js'
+import { timeNamed } from '../http/lists/query-values.js'
 import { ownersIn } from '../insight/dead-letter-owner.js'
 import {
   changeLetters,

@@ -12,8 +12,7 @@ import { type RunTrial, serveTrial } from '../trial/trial-child.js'
 import { openView } from '../view/view.js'
 import { recordsStream, recordsSubjects } from '../wire/names.js'
 import { PackWriter } from '../wire/pack.js'
-import { connect } from './connect.js'
-import { openGeography } from './geography.js'
+import { connect, openGeography } from './role-parts.js'
 
 /** Messages of records requested at once. */
 const trialMessagesAtOnce = 32

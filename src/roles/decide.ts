@@ -12,9 +12,8 @@ import type { RoleContext } from '../process/role-context.js'
 import { Configuration } from '../produce/compiled-configuration.js'
 import { openView } from '../view/view.js'
 import { agentSubject, connectionSubject, keyUseBucket } from '../wire/names.js'
-import { neededStreams } from '../wire/needed-streams.js'
-import { connect } from './connect.js'
-import { openGeography } from './geography.js'
+import { neededStreams } from '../wire/streams.js'
+import { connect, openGeography } from './role-parts.js'
 
 export async function openDecide(context: RoleContext, { parent, release }: Frame): Promise<Role> {
   const { settings, occurrences } = context

@@ -17,10 +17,9 @@ import { destinationsIn } from '../view/destinations.js'
 import { SecretsView } from '../view/secrets-view.js'
 import { openView } from '../view/view.js'
 import { bucketNames, deliveriesStream } from '../wire/names.js'
-import { neededStreams } from '../wire/needed-streams.js'
-import { whenStream } from '../wire/streams.js'
+import { neededStreams, whenStream } from '../wire/streams.js'
 import { Watched } from '../wire/watched.js'
-import { connect, openLedger } from './connect.js'
+import { connect, openLedger } from './role-parts.js'
 
 export async function openDeliver(context: RoleContext, { parent, release }: Frame): Promise<Role> {
   const { settings, occurrences } = context

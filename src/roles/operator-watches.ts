@@ -17,7 +17,7 @@ import type { Readiness } from '../process/readiness.js'
 import type { RoleContext } from '../process/role-context.js'
 import { eventDestination, keepsRecords } from '../resource/event-destination.js'
 import type { ViewState } from '../view/view-state.js'
-import { BehindEntries } from '../wire/behind-entries.js'
+import { BehindEntries } from '../wire/behind.js'
 import { behindBucket } from '../wire/names.js'
 import type { StoreParts } from './store-parts.js'
 

@@ -5,7 +5,7 @@
 import { openBooks } from '../books/keeper.js'
 import { SettledInput } from '../books/settled-input.js'
 import { AuditPipeline } from '../pipeline/audit-pipeline.js'
-import { auditsOfApi } from '../pipeline/audits-of-api.js'
+import { auditsOfApi } from '../pipeline/audit-sources.js'
 import { openCatchUps } from '../pipeline/catch-ups.js'
 import { DecisionLog } from '../pipeline/decision-log.js'
 import { Janitor } from '../pipeline/janitor.js'
@@ -20,12 +20,10 @@ import { Configuration } from '../produce/compiled-configuration.js'
 import { destinationFinder } from '../view/destinations.js'
 import { openView } from '../view/view.js'
 import { auditInStream, auditStream, recordsStream } from '../wire/names.js'
-import { neededStreams } from '../wire/needed-streams.js'
-import { whenStream } from '../wire/streams.js'
+import { neededStreams, whenStream } from '../wire/streams.js'
 import { Watched } from '../wire/watched.js'
-import { connect, openLedger } from './connect.js'
-import { openGeography } from './geography.js'
 import { forkQuarantine, type Program, startDecider } from './programs.js'
+import { connect, openGeography, openLedger } from './role-parts.js'
 
 export async function openPipeline(
   context: RoleContext,
@@ -33,7 +31,7 @@ export async function openPipeline(
   program: Program,
 ): Promise<Role> {
   // Checks by schemas, which take long to load.
-  const { auditsOfServices } = await import('../pipeline/audits-of-services.js')
+  const { auditsOfServices } = await import('../pipeline/audit-sources.js')
   const { settings, occurrences, eventKinds } = context
   const geo = await openGeography(context, { warns: parent === undefined })
   const readiness = await openReadiness(context, parent, release)

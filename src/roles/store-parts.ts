@@ -20,7 +20,7 @@ import { hasAccounts } from '../store/stored-rows.js'
 import { reservedBytes, restoreStreams } from '../wire/streams.js'
 import { renderBulk } from '../write/bulk-audits.js'
 import { Writes } from '../write/writes.js'
-import { connect } from './connect.js'
+import { connect } from './role-parts.js'
 
 export interface StoreParts {
   readonly store: Store

@@ -1,6 +1,6 @@
 /** Counts how often each name of a draft's expressions had a value: a draft about a name without one changes nothing. */
 import type { UsedName } from '../expr/names.js'
-import { missingNote } from '../record/missing-names.js'
+import { missingNote } from '../record/geo-entry.js'
 import type { TrialName } from '../shape/trial.js'
 
 export class NameCounts<C> {

@@ -5,6 +5,7 @@
 import { sleep } from '../core/clock.js'
 import { payloadHeadroomBytes } from '../core/limits.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
+import { streamOf } from '../nats/bucket-stream.js'
 import type { Nats } from '../nats/nats.js'
 import type { StreamOptions } from '../nats/streams.js'
 import {
@@ -13,6 +14,8 @@ import {
   auditStream,
   auditSubject,
   behindBucket,
+  booksBucket,
+  bucketNames,
   deadLetterStream,
   deadLetterSubjects,
   decisionLogStream,
@@ -24,6 +27,8 @@ import {
   operatorSubjects,
   recordsStream,
   recordsSubjects,
+  replaysBucket,
+  trafficStreams,
 } from './names.js'
 
 /** Destinations that are behind: some thousands of them. */
@@ -117,3 +122,30 @@ export async function whenStream(nats: Nats, name: string): Promise<void> {
     await sleep(lookAgainMs)
   }
 }
+
+const configuration = streamOf(bucketNames.config)
+
+/**
+ * The streams that each role reads or writes. A role is ready while all of them answer `STREAM.INFO`, a request that it
+ * may always make for its own streams.
+ */
+export const neededStreams = {
+  /** The API creates all streams. */
+  api: [
+    ...trafficStreams,
+    ...[...Object.values(bucketNames), booksBucket, replaysBucket, behindBucket].map(streamOf),
+  ],
+  pipeline: [
+    configuration,
+    streamOf(replaysBucket),
+    streamOf(behindBucket),
+    recordsStream,
+    auditStream,
+    auditInStream,
+    deliveriesStream,
+    deadLetterStream,
+    ledgerStream,
+  ],
+  decide: [configuration],
+  deliver: [configuration, streamOf(bucketNames.secrets), deliveriesStream, deadLetterStream, ledgerStream],
+} as const

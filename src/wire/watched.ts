@@ -4,6 +4,7 @@ import { monotonicMs } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import type { Nats } from '../nats/nats.js'
+import type { DeliveryRow } from './delivery-rows.js'
 import { watchedSubject } from './names.js'
 
 /** Pipelines and deliverers forget what the API has not named as watched for this long. */
@@ -63,4 +64,37 @@ function idsIn(data: Uint8Array, kind: keyof WatchedIds): readonly string[] {
   } catch {
     return []
   }
+}
+
+/**
+ * Attempts to deliver to a watched destination, as deliverers publish them: a line of JSON about the attempt, then a
+ * line per event, as it was sent. Not all events need be there.
+ */
+export type WatchedAttempt = Pick<
+  DeliveryRow,
+  | 'accountId'
+  | 'destinationId'
+  | 'at'
+  | 'outcome'
+  | 'attempt'
+  | 'requestId'
+  | 'errorCode'
+  | 'error'
+  | 'events'
+>
+
+interface WatchedDelivery {
+  readonly attempt: WatchedAttempt
+  /** JSON. */
+  readonly events: readonly string[]
+}
+
+/** The events end with their line breaks. */
+export const writeWatchedDelivery = (attempt: WatchedAttempt, events: readonly Uint8Array[]): Uint8Array =>
+  Buffer.concat([Buffer.from(`${JSON.stringify(attempt)}\n`), ...events])
+
+/** Throws for bytes that are none. */
+export function readWatchedDelivery(data: Uint8Array): WatchedDelivery {
+  const [first = '', ...events] = Buffer.from(data).toString().trimEnd().split('\n')
+  return { attempt: JSON.parse(first), events }
 }

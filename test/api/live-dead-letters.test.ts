@@ -2,7 +2,7 @@
 import t from 'tap'
 import { openClient } from '../../src/client/client.js'
 import { listenHttp } from '../../src/core/http-listen.js'
-import type { LiveDeadLetter } from '../../src/shape/live-dead-letter.js'
+import type { LiveDeadLetter } from '../../src/shape/live.js'
 import {
   deadAuditsSubject,
   deadEventsSubject,

@@ -4,7 +4,7 @@ import { openClient, type WatchDecisionsOptions, type WatchRate } from '../../sr
 import { listenHttp } from '../../src/core/http-listen.js'
 import { watchedLinesPerSecondMax } from '../../src/core/limits.js'
 import { Live, watchersPerAccountMax } from '../../src/insight/live.js'
-import type { LiveDelivery } from '../../src/shape/live-delivery.js'
+import type { LiveDelivery } from '../../src/shape/live.js'
 import type { LoggedDecision } from '../../src/shape/logged-decision.js'
 import type { DecisionRow } from '../../src/wire/decision-rows.js'
 import {
@@ -13,7 +13,7 @@ import {
   watchedRowsSubject,
   watchedSubject,
 } from '../../src/wire/names.js'
-import { type WatchedAttempt, writeWatchedDelivery } from '../../src/wire/watched-deliveries.js'
+import { type WatchedAttempt, writeWatchedDelivery } from '../../src/wire/watched.js'
 import { openTestStore } from '../harness/api.js'
 import type { Caller } from '../harness/caller.js'
 import { decisionRow, rowBytes } from '../harness/decision-rows.js'

@@ -4,8 +4,8 @@ import t from 'tap'
 import { Books } from '../../src/books/books.js'
 import type { InputCounts, LedgerEntry, SourceTally } from '../../src/books/ledger.js'
 import { booksMetrics } from '../../src/books/metrics.js'
-import { type LastOutcomes, noOutcomes } from '../../src/wire/last-outcomes.js'
-import { addToSegments, formatSegments, type Segment } from '../../src/wire/segments.js'
+import { type LastOutcomes, noOutcomes } from '../../src/wire/delivery-attempts.js'
+import { addToSegments, formatSegments, type Segment } from '../../src/wire/pack-message.js'
 
 const destinations = ['ed_a', 'ed_b'] as const
 type Destination = (typeof destinations)[number]

@@ -1,7 +1,7 @@
 /** Which message of an input was settled last, asked by a process that keeps no books. */
 import t from 'tap'
 import { BooksKeeper } from '../../src/books/keeper.js'
-import { noRecords } from '../../src/books/record-totals.js'
+import { noRecords } from '../../src/books/ledger.js'
 import { SettledInput } from '../../src/books/settled-input.js'
 import { createLogger } from '../../src/core/telemetry/log.js'
 import { createRegistry } from '../../src/core/telemetry/metrics.js'

@@ -2,8 +2,13 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { Books } from '../../src/books/books.js'
-import type { InputCounts, LedgerEntry, SourceName, SourceTally } from '../../src/books/ledger.js'
-import { noRecords } from '../../src/books/record-totals.js'
+import {
+  type InputCounts,
+  type LedgerEntry,
+  noRecords,
+  type SourceName,
+  type SourceTally,
+} from '../../src/books/ledger.js'
 import { SourceBooks } from '../../src/books/source-books.js'
 
 const sourceNames = Array.from({ length: 6 }, (_, at): SourceName => [`es_${at}`, 'log.v0', `ed_${at % 4}`])

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { droppedEvents, Expiry } from '../../src/deliver/expiry.js'
 import { PackWriter, readPack } from '../../src/wire/pack.js'
-import { addToSegments, formatSegments, parseSegments, type Segment } from '../../src/wire/segments.js'
+import { addToSegments, formatSegments, parseSegments, type Segment } from '../../src/wire/pack-message.js'
 import { someEvents } from './events.js'
 import { accepted, failed, gate, openLane } from './fake-lane.js'
 

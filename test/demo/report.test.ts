@@ -1,11 +1,11 @@
 /** The demo's report of a run says only what happened. */
 import t from 'tap'
 import type { DestinationResult } from '../../src/demo/books.js'
+import { surveyRecords } from '../../src/demo/records-file.js'
 import { replay } from '../../src/demo/replay.js'
 import { outageText } from '../../src/demo/report.js'
 import { Screen } from '../../src/demo/screen.js'
 import { outage } from '../../src/demo/summary.js'
-import { surveyRecords } from '../../src/demo/survey.js'
 import { feltError } from '../../src/demo/watch.js'
 import type { DeliveryStatus } from '../../src/shape/delivery-status.js'
 import { idleStatus } from '../harness/idle-status.js'

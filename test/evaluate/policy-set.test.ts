@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { hashToken } from '../../src/core/ids.js'
-import { checkAgent } from '../../src/evaluate/agent.js'
+import { checkAgent } from '../../src/evaluate/decide.js'
 import { hostOf } from '../../src/evaluate/edges.js'
 import { checkRestriction, type RestrictionChange, wouldLockOut } from '../../src/evaluate/ip-restriction.js'
 import { buildPolicySet, type PolicySet } from '../../src/evaluate/policy-set.js'

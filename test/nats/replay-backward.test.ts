@@ -1,6 +1,6 @@
 /** Reading a stream from its newest message to its oldest: over gaps, before a sequence or a time. */
 import t from 'tap'
-import { replayBackward } from '../../src/nats/replay-backward.js'
+import { replayBackward } from '../../src/nats/stream-replay.js'
 import { range, streamOf } from './stored-stream.js'
 
 const cases = [

@@ -2,7 +2,7 @@
 import t from 'tap'
 import type { LaneStatus } from '../../src/deliver/health.js'
 import { DeliveryStates, type StatesSettings } from '../../src/operate/delivery-states.js'
-import { noOutcomes } from '../../src/wire/last-outcomes.js'
+import { noOutcomes } from '../../src/wire/delivery-attempts.js'
 
 const lane = (state: LaneStatus['state']): LaneStatus => ({
   state,

@@ -5,10 +5,9 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { Books } from '../../src/books/books.js'
-import { type LedgerEntry, type PackContents, readEntries } from '../../src/books/ledger.js'
-import { noRecords } from '../../src/books/record-totals.js'
+import { type LedgerEntry, noRecords, type PackContents, readEntries } from '../../src/books/ledger.js'
 import { VanishedPacks } from '../../src/operate/vanished-packs.js'
-import { noOutcomes } from '../../src/wire/last-outcomes.js'
+import { noOutcomes } from '../../src/wire/delivery-attempts.js'
 import { deliverySubject } from '../../src/wire/names.js'
 
 const destinations = ['ed_a', 'ed_b'] as const

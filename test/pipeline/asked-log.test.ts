@@ -2,7 +2,7 @@
 import t from 'tap'
 import { decide } from '../../src/evaluate/decide.js'
 import { AskedLog, askedRowsPerSecondMax } from '../../src/pipeline/asked-log.js'
-import { buildTrafficView } from '../../src/produce/traffic-view.js'
+import { buildTrafficView } from '../../src/produce/compiled-configuration.js'
 import { type DecisionRow, readDecisionRows } from '../../src/wire/decision-rows.js'
 import { noYield, TestConfiguration } from '../evaluate/configuration.js'
 

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { decide, decideAgent } from '../../src/evaluate/decide.js'
 import { processMessage } from '../../src/pipeline/process-record.js'
-import { buildTrafficView } from '../../src/produce/traffic-view.js'
+import { buildTrafficView } from '../../src/produce/compiled-configuration.js'
 import { PackWriter } from '../../src/wire/pack.js'
 import { noGeo, noYield, TestConfiguration } from '../evaluate/configuration.js'
 

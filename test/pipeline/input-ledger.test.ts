@@ -1,8 +1,7 @@
 /** Messages of an account with many sources, entered in a real ledger. */
 import t from 'tap'
-import type { InputCounts, SourcesEntry } from '../../src/books/ledger.js'
+import { type InputCounts, noRecords, type SourcesEntry } from '../../src/books/ledger.js'
 import { LedgerReading } from '../../src/books/reading.js'
-import { noRecords } from '../../src/books/record-totals.js'
 import { Snapshots } from '../../src/books/snapshots.js'
 import { InputLedger } from '../../src/pipeline/input-ledger.js'
 import { SourceNames } from '../../src/pipeline/ledger-counts.js'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { processMessage, walkMessage } from '../../src/pipeline/process-record.js'
-import { buildTrafficView, type TrafficView } from '../../src/produce/traffic-view.js'
+import { buildTrafficView, type TrafficView } from '../../src/produce/compiled-configuration.js'
 import { PackWriter, readPack } from '../../src/wire/pack.js'
 import { deny, log, noGeo, noYield, TestConfiguration } from '../evaluate/configuration.js'
 

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { decide } from '../../src/evaluate/decide.js'
 import { processMessage } from '../../src/pipeline/process-record.js'
-import { buildTrafficView } from '../../src/produce/traffic-view.js'
+import { buildTrafficView } from '../../src/produce/compiled-configuration.js'
 import { PackWriter, readPack } from '../../src/wire/pack.js'
 import { deny as denyAction, noGeo, noYield, TestConfiguration } from '../evaluate/configuration.js'
 

@@ -1,8 +1,8 @@
 /** Which sources a replay has: those of the chosen types; a filter lets no event of a type that lacks its names through. */
 import t from 'tap'
 import { trafficEvents } from '../../src/event/catalog.js'
+import { buildTrafficView } from '../../src/produce/compiled-configuration.js'
 import { replayedView } from '../../src/produce/replayed-sources.js'
-import { buildTrafficView } from '../../src/produce/traffic-view.js'
 import { noYield, TestConfiguration } from '../evaluate/configuration.js'
 
 t.test('types of a replay', async (t) => {

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { normalizeHeaders } from '../../src/record/normalize.js'
 import { parseDecisionRequest, parseLine, parseMessage, parseRecord } from '../../src/record/record.js'
 import { type RecordField, type RecordFieldType, recordFields } from '../../src/record/record-fields.js'
 import { recordSchemas } from '../../src/record/record-schemas.js'
 import { RecordShapes } from '../../src/record/record-shapes.js'
+import { normalizeHeaders } from '../../src/record/spelling.js'
 
 const conn = { client_ip: '203.0.113.7' }
 const base = { record_id: 'r1', type: 'tcp_connection', conn }

@@ -1,8 +1,79 @@
 /** Values of query parameters that several lists know. */
-import { isoMillis } from '../../core/clock.js'
+import { isoMillis, now } from '../../core/clock.js'
+import { badRequest, notFound, shown } from '../../core/errors.js'
+import { isId } from '../../core/ids.js'
 import { Type } from '../../core/schema.js'
-import { durationMs, pastTimeForms } from '../../core/units.js'
-import { timeNamed } from './past-time.js'
+import { durationMs, durationText, pastTimeForms, pastTimeFormsPlain, timeIn } from '../../core/units.js'
+import { type AnyResource, anyResource } from '../../resource/define.js'
+import { eventDestination } from '../../resource/event-destination.js'
+import { httpsEdge, httpsEdgeRoute } from '../../resource/https-edge.js'
+import { ipPolicyRule } from '../../resource/ip-policy.js'
+import { tcpEdge } from '../../resource/tcp-edge.js'
+import { type ApiContext, readable } from '../context.js'
+
+const minuteMs = 60_000
+
+interface Bounds {
+  readonly nowMs: number
+  /** Records are kept for so long. */
+  readonly retentionMs: number
+}
+
+/**
+ * A time in a request about recorded traffic, or how long ago it is, in milliseconds since the epoch. `name`: the member,
+ * parameter or option, as messages call it.
+ */
+export function timeNamed(name: string, text: string, nowMs: number = now()): number {
+  const ms = timeIn(text, nowMs)
+  if (ms !== undefined) return ms
+  throw badRequest(`${name} is ${shown(text)}: ${pastTimeFormsPlain} is needed.`)
+}
+
+/** The same, before now and within the retention. */
+export function pastTime(name: string, text: string, { nowMs, retentionMs }: Bounds): number {
+  const ms = timeNamed(name, text, nowMs)
+  if (ms >= nowMs) throw badRequest(`${name} is ${shown(text)}: ${pastTimeFormsPlain} is needed, before now.`)
+  // A request takes its time.
+  if (ms < nowMs - retentionMs - minuteMs)
+    throw badRequest(`${name} is ${shown(text)}: records are kept for ${durationText(retentionMs)} only.`)
+  return ms
+}
+
+/** The kinds of resources whose ids select what is listed or watched. */
+export const edgeResources: readonly AnyResource[] = [anyResource(tcpEdge), anyResource(httpsEdge)]
+export const destinationResources: readonly AnyResource[] = [anyResource(eventDestination)]
+export const routeResources: readonly AnyResource[] = [anyResource(httpsEdgeRoute)]
+export const ruleResources: readonly AnyResource[] = [anyResource(ipPolicyRule)]
+
+const isPresent = (context: ApiContext, accountId: string, { kind }: AnyResource, id: string): boolean =>
+  readable(context).rows.get(kind)?.get(id)?.account_id === accountId
+
+const unknown = (name: string, id: string) => notFound(`"${name}" names ${shown(id)}, which does not exist.`)
+
+/** Throws unless the account has such a resource now: an answer would only be empty. */
+export function checkPresent(
+  context: ApiContext,
+  accountId: string,
+  name: string,
+  id: string,
+  resources: readonly AnyResource[],
+): void {
+  if (!resources.some((resource) => isPresent(context, accountId, resource, id))) throw unknown(name, id)
+}
+
+/** Throws unless the account has such a resource or once had it: recorded decisions outlive a resource. */
+export async function checkEverPresent(
+  context: ApiContext,
+  accountId: string,
+  name: string,
+  id: string,
+  resources: readonly AnyResource[],
+): Promise<void> {
+  const resource = resources.find(({ idPrefix }) => isId(idPrefix, id))
+  if (resource === undefined) throw unknown(name, id)
+  if (isPresent(context, accountId, resource, id)) return
+  if (!(await context.store.history.knows(accountId, resource, id, {}))) throw unknown(name, id)
+}
 
 const time = (description: string) =>
   Type.Optional(Type.String({ description: `${description}: ${pastTimeForms}.` }))

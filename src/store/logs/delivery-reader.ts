@@ -5,8 +5,8 @@ import type { LogMode } from '../../wire/log-publisher.js'
 import type { Clickhouse } from '../clickhouse/clickhouse.js'
 import { type CountsQuery, readSums } from './count-query.js'
 import { deliveriesTable, deliveryCountsTable, deliverySums } from './delivery-tables.js'
-import { selected } from './log-columns.js'
 import { LogQueries, timeOf } from './log-queries.js'
+import { selected } from './log-sql.js'
 import { decisionsTable } from './log-tables.js'
 
 interface EventsQuery {

@@ -8,9 +8,8 @@ import { badRequest } from '../../core/errors.js'
 import { getOrMake } from '../../core/maps.js'
 import { type DecisionRow, decisionColumns } from '../../wire/decision-rows.js'
 import type { CountRow, Counts, CountsQuery } from './count-query.js'
-import { selected } from './log-columns.js'
-import { conditionSql, type LogCondition } from './log-condition.js'
 import { type ReadRows, timeOf } from './log-queries.js'
+import { conditionSql, type LogCondition, selected } from './log-sql.js'
 import { countsTable, decisionsTable } from './log-tables.js'
 
 export interface CountFilter {

@@ -5,17 +5,16 @@
  * it: a value that comes often is found in few rows, and one that never comes costs four statements. Within a window
  * ClickHouse reads the columns of the filter alone, and the others only near the rows that were found.
  */
+
 import { monotonicMs, now, yieldTurn } from '../../core/clock.js'
 import { type DecisionRow, decisionColumns } from '../../wire/decision-rows.js'
 import type { LogMode } from '../../wire/log-publisher.js'
 import type { Clickhouse } from '../clickhouse/clickhouse.js'
 import { type CountRow, type Counts, type CountsQuery, readSums } from './count-query.js'
 import { type CountFilter, countRows, type FilteredCounts } from './filtered-counts.js'
-import { selected } from './log-columns.js'
-import { conditionSql, type LogCondition } from './log-condition.js'
 import { LogQueries, timeOf } from './log-queries.js'
+import { conditionSql, type LogCondition, selected } from './log-sql.js'
 import { clientKeyOf, countsTable, decisionSums, decisionsTable } from './log-tables.js'
-import { type RuleUse, ruleUsesSql } from './rule-uses.js'
 
 /** Entries are sorted by time and, within a millisecond, by their place in the stream of records. */
 export type LogPosition = Pick<DecisionRow, 'at' | 'sequence' | 'line'>
@@ -62,6 +61,22 @@ const rowsReadAtOnce = 2_000
 const filterTimeoutMs = 3_000
 
 const columns = selected(decisionColumns)
+
+/** The blocks of one deny rule: records, and questions of ingress nodes and proxies. */
+export interface RuleUse {
+  readonly ruleId: string
+  readonly blocked: number
+  readonly asked: number
+  /** The last minute in which it blocked anything: milliseconds since the epoch. */
+  readonly lastMs: number
+}
+
+/** The number of decisions by each rule of IP policies, from the sums of the decision log. */
+const ruleUsesSql = `SELECT value AS ruleId, sumIf(block, dimension = 'rule') AS blocked,
+sumIf(block, dimension = 'asked_rule') AS asked, toUnixTimestamp(max(minute)) * 1000 AS lastMs
+FROM ${countsTable} WHERE account_id = {account:String} AND dimension IN ('rule', 'asked_rule')
+AND minute >= toStartOfMinute(toDateTime({since:UInt32}, 'UTC')) AND value IN {rules:Array(String)} AND block > 0
+GROUP BY value`
 
 export class LogReader {
   readonly #queries: LogQueries

@@ -1,7 +1,7 @@
 /** The common parts of the tables of the logs: engines, expiry, and the statements that make them. */
 import { type TableColumn, tableColumn } from '../../wire/blocks/row-columns.js'
 import type { Clickhouse } from '../clickhouse/clickhouse.js'
-import { columnSql } from './log-columns.js'
+import { columnSql } from './log-sql.js'
 
 export interface LogBounds {
   readonly retentionMs: number

@@ -15,7 +15,7 @@ import { enumType, tableColumn, word } from '../../wire/blocks/row-columns.js'
 import { decisionColumns } from '../../wire/decision-rows.js'
 import type { Clickhouse } from '../clickhouse/clickhouse.js'
 import { deliveriesTable, deliveryCountsFeed, deliveryTables } from './delivery-tables.js'
-import { columnSql } from './log-columns.js'
+import { columnSql } from './log-sql.js'
 import {
   applyBounds,
   createTable,

@@ -8,7 +8,7 @@
  * how long after the request to close a port of an edge decisions over NATS follow it.
  */
 import { processMessage } from '../../../src/pipeline/process-record.js'
-import { buildTrafficView, type TrafficView } from '../../../src/produce/traffic-view.js'
+import { buildTrafficView, type TrafficView } from '../../../src/produce/compiled-configuration.js'
 import { PackWriter } from '../../../src/wire/pack.js'
 import { deny, noGeo, noYield, TestConfiguration } from '../../evaluate/configuration.js'
 import { tempDir } from '../../harness/temp-dir.js'

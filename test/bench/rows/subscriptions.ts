@@ -5,7 +5,7 @@
  * records evenly. Every tenth filter is that of another subscription, too.
  */
 import { processMessage } from '../../../src/pipeline/process-record.js'
-import { buildTrafficView, type TrafficView } from '../../../src/produce/traffic-view.js'
+import { buildTrafficView, type TrafficView } from '../../../src/produce/compiled-configuration.js'
 import { PackWriter } from '../../../src/wire/pack.js'
 import { noGeo, noYield } from '../../evaluate/configuration.js'
 import type { BenchRow } from '../bench.js'

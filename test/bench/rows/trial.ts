@@ -5,7 +5,7 @@
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { processMessage } from '../../../src/pipeline/process-record.js'
-import { buildTrafficView } from '../../../src/produce/traffic-view.js'
+import { buildTrafficView } from '../../../src/produce/compiled-configuration.js'
 import { openGeo } from '../../../src/record/geo.js'
 import { openExaminer } from '../../../src/trial/examiner.js'
 import { runTrial } from '../../../src/trial/trial.js'

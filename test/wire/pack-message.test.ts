@@ -7,7 +7,7 @@ import {
   parseSegments,
   type Segment,
   sequenceOfEvent,
-} from '../../src/wire/segments.js'
+} from '../../src/wire/pack-message.js'
 
 const cases = [
   { name: 'one message', messages: [[10, 0, 2]], text: '10:2' },

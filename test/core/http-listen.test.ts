@@ -2,8 +2,7 @@
 
 import t, { type Test } from 'tap'
 import { sleep } from '../../src/core/clock.js'
-import { type ConnectionBounds, defaultBounds } from '../../src/core/connection-bounds.js'
-import { listenHttp } from '../../src/core/http-listen.js'
+import { type ConnectionBounds, defaultBounds, listenHttp } from '../../src/core/http-listen.js'
 import { RawConnection } from '../harness/raw-connection.js'
 import { until } from '../harness/weir.js'
 

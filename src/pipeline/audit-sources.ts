@@ -1,21 +1,51 @@
-/**
- * Audit events of other services: checked, and rendered like those of the API. An event that can't be right goes to
- * the dead letters.
- */
-
+/** The sources of audit events: the API, and other services. */
 import { now } from '../core/clock.js'
-import { problem, type Result, shown, unavailable } from '../core/errors.js'
+import { messageOf, problem, type Result, shown, unavailable } from '../core/errors.js'
 import { type AuditInEvent, readAuditIn } from '../event/audit-in.js'
 import type { PulledMessage } from '../nats/messages.js'
 import type { View } from '../view/view.js'
 import { deadLetter } from '../wire/dead-letter.js'
-import { auditInStream, deadAuditsSubject, deadLetterHeaders } from '../wire/names.js'
-import type { AuditPipelineDeps, AuditSource } from './audit-pipeline.js'
+import {
+  auditHeaders,
+  auditInStream,
+  auditStream,
+  deadAuditsSubject,
+  deadLetterHeaders,
+} from '../wire/names.js'
+import { readPack } from '../wire/pack.js'
+import type { AuditPipelineDeps, AuditSource, RoutedAudit } from './audit-pipeline.js'
 import type { InputMessage } from './packs.js'
+
+/** Audit events of the API, which renders them when it makes a change. */
+export const auditsOfApi = ({ view, occurrences }: AuditPipelineDeps): AuditSource => ({
+  stream: auditStream,
+  input: 'audit',
+  read: async ({ data, headers }) => {
+    const accountId = headers?.get(auditHeaders.account) ?? ''
+    const version = Number(headers?.get(auditHeaders.version) || 0)
+    // A subscription made before a change receives it, even if the change arrives here first.
+    await view.reached(accountId, version).catch((error: unknown) => {
+      occurrences.auditUnrouted({ account_id: accountId, reason: messageOf(error) })
+    })
+    return { events: eventsIn(data, accountId) }
+  },
+})
+
+function* eventsIn(pack: Uint8Array, accountId: string): Generator<RoutedAudit> {
+  for (const { data, partitionKey, timestampMs } of readPack(pack).events) {
+    const json = data.toString('utf8', 0, data.length - 1)
+    const { event_type: kind } = JSON.parse(json) as { event_type: string }
+    yield { accountId, kind, partitionKey, timestampMs, json }
+  }
+}
 
 /** A new account reaches every pipeline within this time; one still unknown after it does not exist. */
 const accountPropagationMs = 5_000
 
+/**
+ * Audit events of other services: checked, and rendered like those of the API. An event that can't be right goes to
+ * the dead letters.
+ */
 export const auditsOfServices = (deps: AuditPipelineDeps): AuditSource => ({
   stream: auditInStream,
   input: 'audit_in',

@@ -1,7 +1,22 @@
-/** Conditions on rows of the decision log, as SQL: values are parameters, and names of columns are our own. */
-
-import type { RowColumn } from '../../wire/blocks/row-columns.js'
+/** Columns and conditions of the logs in statements: values are parameters, and names of columns are our own. */
+import { timeType } from '../../wire/blocks/columns.js'
+import type { RowColumn, RowColumns, TableColumn } from '../../wire/blocks/row-columns.js'
 import type { decisionColumns } from '../../wire/decision-rows.js'
+
+export const columnSql = ({ name, type, codec }: TableColumn): string => `${name} ${type} ${codec}`
+
+/** The expressions of a SELECT of these members of a row. */
+export function selected<Columns extends RowColumns>(
+  columns: Columns,
+  members: readonly (keyof Columns & string)[] = Object.keys(columns),
+): string {
+  const expressions = members.map((member) => {
+    const { name, type } = columns[member]!
+    const value = type === timeType ? `toUnixTimestamp64Milli(${name})` : name
+    return value === member ? member : `${value} AS ${member}`
+  })
+  return expressions.join(', ')
+}
 
 type DecisionColumn = (typeof decisionColumns)[keyof typeof decisionColumns]
 type NameOf<Column> = Column extends RowColumn<infer _Value, infer Name> ? Name : never
@@ -22,7 +37,7 @@ export type LogCondition =
   /** From the first to the last of these addresses. */
   | { readonly kind: 'client'; readonly range: readonly [string, string] }
 
-/** The SQL of a condition; adds its values to the parameters. */
+/** The SQL of a condition on rows of the decision log; adds its values to the parameters. */
 export function conditionSql(condition: LogCondition, params: Record<string, unknown>): string {
   const parameter = (value: unknown, type: string): string => {
     const name = `c${Object.keys(params).length}`

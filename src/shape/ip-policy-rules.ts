@@ -1,4 +1,4 @@
-/** Rules of an IP policy, with how often each decided. */
+/** Rules of an IP policy: how often each decided, and how many a replacement of all changed. */
 import { objectOf, orNull, type Static, type TSchema, Type } from '../core/schema.js'
 import { anyResource } from '../resource/define.js'
 import { ipPolicyRule } from '../resource/ip-policy.js'
@@ -37,3 +37,20 @@ export const usedRuleSchema = objectOf(
 )
 
 export type RuleUseCounts = Static<typeof ruleUseSchema>
+
+/** The response to a replacement of all rules of an IP policy. */
+export const ruleCountsSchema = objectOf(
+  {
+    added: Type.Integer({ minimum: 0 }),
+    updated: Type.Integer({ minimum: 0, description: 'Description or metadata changed; the id stays.' }),
+    removed: Type.Integer({ minimum: 0 }),
+    kept: Type.Integer({ minimum: 0, description: 'Unchanged.' }),
+  },
+  {
+    title: 'RuleCounts',
+    description: 'How many rules were changed in which way.',
+    examples: [{ added: 1, updated: 0, removed: 3, kept: 1 }],
+  },
+)
+
+export type RuleCounts = Readonly<Static<typeof ruleCountsSchema>>

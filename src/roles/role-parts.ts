@@ -1,10 +1,12 @@
-/** A role's connection to NATS, with the servers and the inbox prefix of the settings. */
+/** What several roles open: a connection to NATS, the ledger, the GeoIP databases. */
 import { LedgerWriter } from '../books/ledger.js'
 import { messageOf } from '../core/errors.js'
 import { type Nats, openNats } from '../nats/nats.js'
 import type { RoleContext } from '../process/role-context.js'
+import { type GeoDatabases, openGeo } from '../record/geo.js'
 import { isLocalNats } from './local-nats.js'
 
+/** With the servers and the inbox prefix of the settings. */
 export const connect = ({ settings, occurrences }: RoleContext, role: string): Promise<Nats> => {
   const { servers, replicas, inboxPrefix } = settings.nats
   if (servers === undefined) throw new Error(`The role ${role} needs NATS_URL.`)
@@ -15,3 +17,13 @@ export const connect = ({ settings, occurrences }: RoleContext, role: string): P
 
 export const openLedger = ({ occurrences }: RoleContext, nats: Nats): LedgerWriter =>
   new LedgerWriter(nats, (error) => occurrences.ledgerUnwritten({ reason: messageOf(error) }))
+
+/** `warns`: roles that share their settings would all warn of the same file. */
+export async function openGeography(
+  { settings, occurrences }: RoleContext,
+  { warns }: { readonly warns: boolean },
+): Promise<GeoDatabases> {
+  const geo = await openGeo(settings.geo.databases, () => occurrences.geoLookupFailed({}))
+  if (warns) for (const database of geo.useless) occurrences.geoDatabaseUseless(database)
+  return geo
+}

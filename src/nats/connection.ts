@@ -1,0 +1,94 @@
+/** The connection to NATS: its options, and reports of what happens to it. */
+import type { NatsConnection } from '@nats-io/nats-core'
+import type { NodeConnectionOptions } from '@nats-io/transport-node'
+import type { Occurrences } from '../core/telemetry/occurrences.js'
+import { type VersionOccurrences, VersionReports } from './server-versions.js'
+
+type NatsOccurrences = Pick<
+  Occurrences,
+  'natsRequestFailed' | 'natsDisconnected' | 'natsReconnected' | 'natsError' | 'natsCallRetried'
+> &
+  VersionOccurrences
+
+export interface NatsOptions {
+  /** Addresses, credentials included (`nats://user:pass@host:4222`). */
+  readonly servers: readonly string[]
+  /** Shown in the server's connection list. */
+  readonly name: string
+  readonly replicas: number
+  /** Prefix of reply inboxes, if the server's permissions confine a user to its own prefix. */
+  readonly inboxPrefix?: string
+  /** Another process reports a version of the server that is outdated. */
+  readonly isVersionReported?: boolean
+  /** Without it nothing is reported; for tools outside of Weir. */
+  readonly occurrences?: NatsOccurrences
+}
+
+/** Options for servers as in the settings, and for reconnecting as long as the process runs. */
+export function connectionOptions(options: NatsOptions): NodeConnectionOptions {
+  const urls = options.servers.map((server) => new URL(server.includes('://') ? server : `nats://${server}`))
+  const [first] = urls
+  const { username = '', password = '', protocol } = first ?? {}
+  return {
+    servers: urls.map((url) => url.host),
+    name: options.name,
+    ...(username === '' ? {} : { user: decodeURIComponent(username), pass: decodeURIComponent(password) }),
+    ...(protocol === 'tls:' ? { tls: {} } : {}),
+    ...(options.inboxPrefix === undefined ? {} : { inboxPrefix: options.inboxPrefix }),
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: 250,
+    reconnectJitter: 100,
+    pingInterval: 10_000,
+    maxPingOut: 2,
+    waitOnFirstConnect: true,
+    // Capturing a stack trace for each request, in case it fails, takes longer than the request.
+    noAsyncTraces: true,
+  }
+}
+
+/** Reports disconnects, reconnects, errors, and the server's version. */
+export class NatsStatus {
+  readonly #connection: NatsConnection
+  readonly #occurrences: NatsOptions['occurrences']
+  readonly #versions: VersionReports
+  readonly #reconnected = new Set<() => void>()
+  #isUp = true
+
+  /** `connection` is established. */
+  constructor(
+    connection: NatsConnection,
+    { occurrences, isVersionReported }: Pick<NatsOptions, 'occurrences' | 'isVersionReported'>,
+  ) {
+    this.#connection = connection
+    this.#occurrences = occurrences
+    this.#versions = new VersionReports(occurrences, isVersionReported)
+    this.#versions.note(connection.info?.version)
+    // The iterator ends with the connection; its errors add nothing to what the connection reports.
+    this.#follow().catch(() => {})
+  }
+
+  get isConnected(): boolean {
+    return this.#isUp && !this.#connection.isClosed()
+  }
+
+  /** Calls back after each reconnect; the result unsubscribes. */
+  onReconnect(listener: () => void): () => void {
+    this.#reconnected.add(listener)
+    return () => this.#reconnected.delete(listener)
+  }
+
+  async #follow(): Promise<void> {
+    for await (const status of this.#connection.status()) {
+      if (status.type === 'error') this.#occurrences?.natsError({ reason: status.error.message })
+      if (status.type === 'disconnect') {
+        this.#isUp = false
+        this.#occurrences?.natsDisconnected({ server: status.server })
+      }
+      if (status.type !== 'reconnect') continue
+      this.#isUp = true
+      this.#occurrences?.natsReconnected({ server: status.server })
+      this.#versions.note(this.#connection.info?.version)
+      for (const listener of this.#reconnected) listener()
+    }
+  }
+}
