@@ -114,7 +114,7 @@ export const messageOf = (error: unknown): string => (error instanceof Error ? e
 
 /** Does a field's name, or a path to or into the field, indicate that its value must never be shown? */
 export const isSecretName = (name: string): boolean =>
-  /(secret|token|password|passphrase|authorization|(secret_?access|private|api)_?key(_?pem)?)($|[.[])/i.test(
+  /(secret(_headers)?|token|password|passphrase|authorization|(secret_?access|private|api)_?key(_?pem)?)($|[.[])/i.test(
     name,
   )
 

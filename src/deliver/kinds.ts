@@ -5,11 +5,12 @@ import type { AwsAccess, DestinationConfig, DestinationKind, KindSettings, Sende
 import { cloudwatchLogs } from './kinds/cloudwatch-logs.js'
 import { file } from './kinds/file.js'
 import { firehose } from './kinds/firehose.js'
+import { http } from './kinds/http.js'
 import { kinesis } from './kinds/kinesis.js'
 import type { ReachableNetworks } from './private-networks.js'
 
 // In the order of the API's document.
-const declared = [kinesis, firehose, cloudwatchLogs, file] as const
+const declared = [kinesis, firehose, cloudwatchLogs, http, file] as const
 
 /** The declarations, for types that are computed from them. */
 export type DeclaredKind = (typeof declared)[number]

@@ -58,12 +58,21 @@ export class PrivateNetworkError extends Error {
   }
 }
 
+/** Finds all addresses of a name. */
+type Resolve = (
+  host: string,
+  options: LookupOptions & { readonly all: true },
+  done: (error: NodeJS.ErrnoException | null, found: LookupAddress[]) => void,
+) => void
+
 export class ReachableNetworks {
   readonly #allowed: CidrSet
+  readonly #resolve: Resolve
 
   /** `allowed`: private networks that destinations may lead to, as CIDRs. */
-  constructor(allowed: readonly string[] = []) {
+  constructor(allowed: readonly string[] = [], resolve: Resolve = systemLookup) {
     this.#allowed = compileCidrSet(allowed)
+    this.#resolve = resolve
   }
 
   isReachable(address: string): boolean {
@@ -79,7 +88,7 @@ export class ReachableNetworks {
 
   /** For `net.connect` and everything that takes its options; it is not called for an address. */
   readonly lookup: LookupFunction = (host, options, done) => {
-    systemLookup(host, { ...options, all: true }, (error, found) => {
+    this.#resolve(host, { ...options, all: true }, (error, found) => {
       if (error !== null) return done(error, '')
       this.#answer(host, options, found, done)
     })

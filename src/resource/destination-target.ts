@@ -104,14 +104,15 @@ export function chosenTarget(given: Target): ChosenTarget {
     const said = set.length === 0 ? 'names no target' : `names ${set.length} targets (${names(set)})`
     throw badRequest(`"target" ${said}: exactly one of ${names(destinationKinds)} is allowed.`)
   }
-  const { name, address, options } = set[0]!
+  const { name, address, auth, options } = set[0]!
   const member = members[name] as Readonly<Record<string, unknown>>
   const isSet = ([option]: [string, unknown]): boolean => (member[option] ?? null) !== null
   const declared = Object.entries(options?.schema.properties ?? {}).filter(isSet)
   return {
     kind: name,
     address: member[address.field] as string,
-    auth: member['auth'] as GivenAuth | undefined,
+    // A kind that does not use AWS may have a member of this name among its options.
+    auth: auth === 'aws' ? (member['auth'] as GivenAuth | undefined) : undefined,
     packing: (member['packing'] as Packing | null | undefined) ?? 'none',
     options: Object.fromEntries(declared.map(([option]) => [option, member[option]])),
   }

@@ -2,7 +2,8 @@
 import { payloadHeadroomBytes } from '../core/limits.js'
 import { deadAuditsSubject, deadEventsSubject, deadLetterHeaders, deadRecordsSubject } from './names.js'
 
-const reasonCharsMax = 500
+/** The first 1 KiB of a server's answer, and a sentence around it. */
+const reasonCharsMax = 1_300
 
 interface DeadLetter {
   readonly data: Uint8Array

@@ -31,10 +31,10 @@ const withLineBreak = destinationKinds.filter((kind) => kind.keepsLineBreak).map
 
 const webhooksTag = {
   name: 'events',
-  description: `The events that are sent to event destinations: one JSON object per record, followed by a line break if the target is a ${listed(withLineBreak)}. With the packing "ndjson", a record holds several such lines. They are listed as webhooks so that tools know their schemas; Weir sends no HTTP requests to clients.`,
+  description: `The events that are sent to event destinations: one JSON object per record, followed by a line break if the target is a ${listed(withLineBreak)}. With the packing "ndjson", a record holds several such lines. They are listed as webhooks so that tools know their schemas; a web server gets them in the body that its target chooses.`,
 }
 
-/** Events as webhooks: they are not HTTP requests, but that is where tools look for messages. */
+/** Events as webhooks: that is where tools look for messages, whatever carries them. */
 const webhooks = (events: readonly EventSchema[]): Record<string, object> =>
   Object.fromEntries(
     events.map(({ kind, about, schema }) => [

@@ -1,0 +1,138 @@
+/**
+ * The HTTP client of one destination: its own few connections, one answer per request, of which only the beginning is kept.
+ * It follows no redirect and retries nothing.
+ */
+import {
+  type ClientRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  request as requestHttp,
+} from 'node:http'
+import { request as requestHttps } from 'node:https'
+import { after } from '../../core/clock.js'
+import type { ReachableNetworks } from '../private-networks.js'
+
+/** More than the requests of one destination at once, so that none waits for a socket. */
+const socketsMax = 8
+/** Shorter than the idle timeout of most servers, which would close a connection while a request is on its way. */
+const idleSocketMs = 4_000
+/** An answer that is longer by more than this ends its connection. */
+const unreadBytesMax = 64 * 1024
+
+export interface HttpAnswer {
+  readonly status: number
+  /** `Too Many Requests` */
+  readonly statusText: string
+  readonly headers: IncomingHttpHeaders
+  /** Its first bytes. */
+  readonly body: Buffer
+  /** Is that all of it? */
+  readonly isWhole: boolean
+}
+
+export interface HttpQuestion {
+  readonly method: 'POST' | 'OPTIONS'
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: Uint8Array
+  /** How much of the answer is kept. */
+  readonly answerBytesMax: number
+}
+
+/** The request ended before an answer began, at its deadline or because it was aborted. */
+export class EndedEarly extends Error {
+  readonly isTimeout: boolean
+
+  constructor(isTimeout: boolean) {
+    super(isTimeout ? 'No answer arrived in time.' : 'The request was aborted.')
+    this.isTimeout = isTimeout
+  }
+}
+
+export class HttpClient {
+  readonly #url: URL
+  readonly #agent: ReturnType<ReachableNetworks['httpAgent']>
+  readonly #requestTimeoutMs: number
+
+  constructor(url: URL, networks: ReachableNetworks, requestTimeoutMs: number) {
+    const options = { keepAlive: true, maxSockets: socketsMax, timeout: idleSocketMs }
+    this.#url = url
+    this.#agent = this.isSecure ? networks.httpsAgent(options) : networks.httpAgent(options)
+    this.#requestTimeoutMs = requestTimeoutMs
+  }
+
+  get isSecure(): boolean {
+    return this.#url.protocol === 'https:'
+  }
+
+  /** Rejects with an error of the network, or with `EndedEarly`. An answer that stops coming is cut at the deadline. */
+  ask({ body, answerBytesMax, ...options }: HttpQuestion, signal: AbortSignal): Promise<HttpAnswer> {
+    if (signal.aborted) return Promise.reject(new EndedEarly(false))
+    const send = this.isSecure ? requestHttps : requestHttp
+    const request = send(this.#url, { ...options, agent: this.#agent })
+    const answered = this.#answerTo(request, answerBytesMax, signal)
+    request.end(body)
+    return answered
+  }
+
+  #answerTo(request: ClientRequest, answerBytesMax: number, signal: AbortSignal): Promise<HttpAnswer> {
+    return new Promise((resolve, reject) => {
+      let answer: AnswerReader | undefined
+      const settle = (error?: unknown): void => {
+        deadline.stop()
+        signal.removeEventListener('abort', aborted)
+        if (answer === undefined) reject(error)
+        else resolve(answer.answer())
+      }
+      const giveUp = (isTimeout: boolean): void => {
+        settle(new EndedEarly(isTimeout))
+        request.destroy()
+      }
+      const aborted = (): void => giveUp(false)
+      const deadline = after(this.#requestTimeoutMs, () => giveUp(true))
+      signal.addEventListener('abort', aborted, { once: true })
+      request.on('error', settle)
+      request.once('response', (response) => {
+        answer = new AnswerReader(response, answerBytesMax)
+        response.once('close', () => settle())
+      })
+    })
+  }
+
+  close(): void {
+    this.#agent.destroy()
+  }
+}
+
+/** Reads an answer, keeps its beginning, and closes the connection if it is much longer. */
+class AnswerReader {
+  readonly #response: IncomingMessage
+  readonly #chunks: Buffer[] = []
+  readonly #bytesMax: number
+  #bytes = 0
+
+  constructor(response: IncomingMessage, bytesMax: number) {
+    this.#response = response
+    this.#bytesMax = bytesMax
+    response.on('data', (chunk: Buffer) => this.#add(chunk))
+    // Whatever ends it, what was read is the answer.
+    response.on('error', () => {})
+  }
+
+  #add(chunk: Buffer): void {
+    const room = this.#bytesMax - this.#bytes
+    if (room > 0) this.#chunks.push(chunk.subarray(0, room))
+    this.#bytes += chunk.length
+    if (this.#bytes > this.#bytesMax + unreadBytesMax) this.#response.destroy()
+  }
+
+  answer(): HttpAnswer {
+    const { statusCode = 0, statusMessage = '', headers, complete } = this.#response
+    return {
+      status: statusCode,
+      statusText: statusMessage,
+      headers,
+      body: Buffer.concat(this.#chunks),
+      isWhole: complete && this.#bytes <= this.#bytesMax,
+    }
+  }
+}
