@@ -13,7 +13,7 @@ interface Seen {
   readonly body: string
 }
 
-export interface WebServer {
+interface WebServer {
   readonly port: number
   /** `http://127.0.0.1:…` */
   readonly url: string

@@ -38,15 +38,9 @@ export interface HttpQuestion {
   readonly answerBytesMax: number
 }
 
-/** The request ended before an answer began, at its deadline or because it was aborted. */
-export class EndedEarly extends Error {
-  readonly isTimeout: boolean
-
-  constructor(isTimeout: boolean) {
-    super(isTimeout ? 'No answer arrived in time.' : 'The request was aborted.')
-    this.isTimeout = isTimeout
-  }
-}
+/** The request ended before an answer began; `faults.ts` knows its fault by the name. */
+const endedEarly = (name: 'AbortError' | 'TimeoutError'): Error =>
+  Object.assign(new Error('The request was aborted.'), { name })
 
 export class HttpClient {
   readonly #url: URL
@@ -64,9 +58,12 @@ export class HttpClient {
     return this.#url.protocol === 'https:'
   }
 
-  /** Rejects with an error of the network, or with `EndedEarly`. An answer that stops coming is cut at the deadline. */
+  /**
+   * Rejects with an error of the network, a `TimeoutError` or an `AbortError`. An answer that has begun is cut at the
+   * deadline instead.
+   */
   ask({ body, answerBytesMax, ...options }: HttpQuestion, signal: AbortSignal): Promise<HttpAnswer> {
-    if (signal.aborted) return Promise.reject(new EndedEarly(false))
+    if (signal.aborted) return Promise.reject(endedEarly('AbortError'))
     const send = this.isSecure ? requestHttps : requestHttp
     const request = send(this.#url, { ...options, agent: this.#agent })
     const answered = this.#answerTo(request, answerBytesMax, signal)
@@ -83,12 +80,12 @@ export class HttpClient {
         if (answer === undefined) reject(error)
         else resolve(answer.answer())
       }
-      const giveUp = (isTimeout: boolean): void => {
-        settle(new EndedEarly(isTimeout))
+      const giveUp = (name: 'AbortError' | 'TimeoutError'): void => {
+        settle(endedEarly(name))
         request.destroy()
       }
-      const aborted = (): void => giveUp(false)
-      const deadline = after(this.#requestTimeoutMs, () => giveUp(true))
+      const aborted = (): void => giveUp('AbortError')
+      const deadline = after(this.#requestTimeoutMs, () => giveUp('TimeoutError'))
       signal.addEventListener('abort', aborted, { once: true })
       request.on('error', settle)
       request.once('response', (response) => {

@@ -3,9 +3,9 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { now } from '../../core/clock.js'
 import { messageOf } from '../../core/errors.js'
 import type { Fault, FaultClass } from '../destination.js'
-import { fault, timeoutCode } from '../faults.js'
+import { fault, interruptionOf } from '../faults.js'
 import { PrivateNetworkError } from '../private-networks.js'
-import { EndedEarly, type HttpAnswer } from './http-client.js'
+import type { HttpAnswer } from './http-client.js'
 
 /** How much of an answer is quoted. */
 export const quotedBytesMax = 1024
@@ -74,8 +74,8 @@ const isTls = (code: string): boolean =>
   )
 
 export function faultOfError(error: unknown): Fault {
-  if (error instanceof EndedEarly)
-    return fault('transient', error.isTimeout ? timeoutCode : 'Aborted', error.message)
+  const interruption = interruptionOf(error)
+  if (interruption !== undefined) return interruption
   if (error instanceof PrivateNetworkError) return fault('configuration', error.code, error.message)
   const { code = '' } = error as NodeJS.ErrnoException
   const message = messageOf(error)
