@@ -3,14 +3,15 @@ import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Command, Option } from 'commander'
 import { addAccountCommands } from './cli/account-commands.js'
+import { addDdlCommand } from './cli/ddl.js'
 import { addDeadCommands } from './cli/dead-commands.js'
 import { addDecisionCommands } from './cli/decision-commands.js'
 import { addDestinationCommands } from './cli/destination-commands.js'
 import { type FilterOptions, filtered, withFilter } from './cli/filter-option.js'
 import { addPublishCommand } from './cli/publish-command.js'
+import { addRecordCommands } from './cli/record-commands.js'
 import type { ReplayOptions } from './cli/replay-command.js'
 import type { TapOptions } from './cli/tap.js'
-import type { WhyOptions } from './cli/why-report.js'
 import { version } from './core/package.js'
 import { errorText, forTerminal } from './core/text/terminal.js'
 import { type AdminCommand, sendAdminCommand } from './process/admin-server.js'
@@ -132,10 +133,12 @@ async function administer(command: AdminCommand): Promise<void> {
 }
 
 addAccountCommands(program, administer)
+addDdlCommand(program)
 addDeadCommands(program, settings, askOwner)
 addDestinationCommands(program, settings)
 addDecisionCommands(program, settings)
 addPublishCommand(program, settings)
+addRecordCommands(program, settings)
 
 withFilter(
   program
@@ -218,33 +221,6 @@ withFilter(
   .action(async (destination: string, options: ReplayOptions & FilterOptions) => {
     const { replayTo } = await import('./cli/replay-command.js')
     process.exitCode = await replayTo(settings(), destination, filtered(options))
-  })
-
-program
-  .command('record')
-  .description('trace a record: its decision, its events, each delivery; needs an API key in WEIR_API_KEY')
-  .argument('<id>', 'the id of the record, or of an event that it made (ev_…)')
-  .option('--json', 'the answer of the API')
-  .action(async (id: string, options: { json?: true }) => {
-    const { showRecord } = await import('./cli/record-report.js')
-    await showRecord(settings(), id, options)
-  })
-
-program
-  .command('why')
-  .description(
-    "explain a record's decision, or what is decided about a connection: which rule won, and why the others lost; needs an API key in WEIR_API_KEY",
-  )
-  .argument('[record]', 'the id of a record, or of an event that it made (ev_…)')
-  .option('--client <address>', 'without a record: the address of the client')
-  .option('--server <host:port>', 'and the endpoint that it connects to')
-  .option('--edge <id>', 'or the edge')
-  .option('--path <path>', 'of a request, such as /admin')
-  .option('--revision <number>', 'as the configuration was then')
-  .option('--json', 'the answer of the API')
-  .action(async (record: string | undefined, options: WhyOptions) => {
-    const { showWhy } = await import('./cli/why-report.js')
-    await showWhy(settings(), record, options)
   })
 
 program

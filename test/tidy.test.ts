@@ -88,8 +88,9 @@ const neverPackages: Readonly<Record<string, readonly string[]>> = {
 
 /** Rooms that use a few others only. */
 const uses: Readonly<Record<string, readonly string[]>> = {
-  // `deliver`: the table of destination kinds, which loads little. `ingest`, `nats`: `weir publish` is an ingress node.
-  cli: ['client', 'process', 'core', 'deliver', 'shape', 'ingest', 'nats', 'nats-server'],
+  // `deliver`: the table of destination kinds, which loads little. `event`: `weir ddl` prints its declarations. `ingest`,
+  // `nats`: `weir publish` is an ingress node.
+  cli: ['client', 'process', 'core', 'deliver', 'event', 'shape', 'ingest', 'nats', 'nats-server'],
 }
 
 /** Rooms that only some others may import. Files next to the rooms are `.`. */
