@@ -56,7 +56,7 @@ export function emulatorClient(url: string) {
   return {
     addKey: (key: KeyPair) => call<void>('POST', 'keys', {}, key),
     addRole: (role: RoleSpec) => call<void>('POST', 'roles', {}, role),
-    /** Creates the stream, delivery stream or log group, again if it exists; returns its ARN. */
+    /** Creates the stream, queue or other resource, again if it exists; returns its ARN. */
     addResource: async (resource: ResourceSpec) =>
       (await call<{ arn: string }>('POST', 'resources', {}, resource)).arn,
     /** Open role sessions. */

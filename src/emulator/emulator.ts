@@ -1,21 +1,30 @@
 /**
- * Start here: an emulated AWS for tests and the demo: Kinesis, Firehose, CloudWatch Logs and STS on one port. It checks signatures
- * and limits like AWS, injects faults on demand, and keeps everything it receives for reading. It must never know Weir.
+ * Start here: an emulated AWS for tests and the demo: Kinesis, Firehose, CloudWatch Logs, SQS, EventBridge and STS on one
+ * port. It checks signatures and limits like AWS, injects faults on demand, and keeps everything it receives for reading. It must never know Weir.
  *
- * A request is dispatched by `X-Amz-Target` (JSON 1.1), or as a form with `Action` (STS): signature ▸ latency, hang, drop
+ * A request is dispatched by `X-Amz-Target` (JSON), or as a form with `Action` (STS): signature ▸ latency, hang, drop
  * and request errors from the fault book ▸ the operation ▸ the answer, unless a fault suppresses it.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { after, uuid } from '../core/clock.js'
 import { listenHttp, readBody } from '../core/http-listen.js'
 import { AwsError } from './aws-error.js'
+import { eventBridge } from './event-bridge.js'
 import { firehose } from './firehose.js'
 import { kinesis } from './kinesis.js'
 import { logs } from './logs.js'
-import type { Call, Input, Service } from './operation.js'
+import { type Call, contentTypeOf, type Input, type Service } from './operation.js'
 import { verifySignature } from './sigv4.js'
+import { sqs } from './sqs.js'
 import { errorXml, sts, successXml } from './sts.js'
-import type { FaultSpec, KeyPair, ResourceName, ResourceSpec, RoleSpec } from './wire.js'
+import {
+  eventServices,
+  type FaultSpec,
+  type KeyPair,
+  type ResourceName,
+  type ResourceSpec,
+  type RoleSpec,
+} from './wire.js'
 import { type Resource, World, type WorldOptions } from './world.js'
 
 export interface EmulatorOptions extends WorldOptions {
@@ -99,16 +108,17 @@ async function answerAws(
     world.countRequest(`${service.name}.${operation}`)
     if (faults.afterCommit !== undefined) return withhold(faults.afterCommit, response)
     const content = isSts ? successXml(operation, result, requestId) : JSON.stringify(result)
-    send(world, response, 200, isSts, requestId, content)
+    send(world, response, service, 200, requestId, content)
   } catch (error) {
     if (!(error instanceof AwsError)) throw error
     world.countRequest(`${service.name}.${operation}`, error)
     const content = isSts ? errorXml(error, requestId) : errorJson(error)
-    send(world, response, error.status, isSts, requestId, content)
+    const headers = service.errorHeaders?.(error)
+    send(world, response, service, error.status, requestId, content, headers)
   }
 }
 
-const jsonServices = [kinesis, firehose, logs]
+const jsonServices = [kinesis, firehose, logs, sqs, eventBridge]
 
 /** An unknown target is treated as one of Kinesis, which refuses it as an unknown operation. */
 function serviceOf(request: IncomingMessage): Service {
@@ -119,7 +129,7 @@ function serviceOf(request: IncomingMessage): Service {
 }
 
 function parseRequest(service: Service, request: IncomingMessage, body: Buffer): Request {
-  const asked = service === sts ? parseForm(body) : parseJson(request, body)
+  const asked = service === sts ? parseForm(body) : parseJson(service, request, body)
   if (Object.hasOwn(service.operations, asked.operation)) return asked
   const code = service === sts ? 'InvalidAction' : 'UnknownOperationException'
   throw new AwsError(code, `The emulator knows no operation ${asked.operation} of ${service.name}.`)
@@ -130,9 +140,10 @@ function parseForm(body: Buffer): Request {
   return { operation: input['Action'] ?? '', input }
 }
 
-function parseJson(request: IncomingMessage, body: Buffer): Request {
-  if (request.headers['content-type'] !== 'application/x-amz-json-1.1') {
-    throw new AwsError('SerializationException', 'The content type must be application/x-amz-json-1.1.')
+function parseJson(service: Service, request: IncomingMessage, body: Buffer): Request {
+  const contentType = contentTypeOf(service)
+  if (request.headers['content-type'] !== contentType) {
+    throw new AwsError('SerializationException', `The content type must be ${contentType}.`)
   }
   const operation = String(request.headers['x-amz-target']).split('.')[1] ?? ''
   try {
@@ -147,14 +158,16 @@ const errorJson = ({ code, message }: AwsError): string => JSON.stringify({ __ty
 function send(
   world: World,
   response: ServerResponse,
+  service: Service,
   status: number,
-  isSts: boolean,
   requestId: string,
   text: string,
+  headers: Readonly<Record<string, string>> = {},
 ): void {
   const content = Buffer.from(text)
   response.writeHead(status, {
-    'content-type': isSts ? 'text/xml' : 'application/x-amz-json-1.1',
+    ...headers,
+    'content-type': contentTypeOf(service),
     'content-length': content.length,
     'x-amzn-requestid': requestId,
     date: new Date(world.now()).toUTCString(),
@@ -217,10 +230,10 @@ function setClock(world: World, body: unknown): void {
 }
 
 function nameFrom(query: URLSearchParams): ResourceName {
-  const service = query.get('service')
+  const service = eventServices.find((each) => each === query.get('service'))
   const name = query.get('name')
-  if (name === null || (service !== 'kinesis' && service !== 'firehose' && service !== 'logs')) {
-    throw new ControlError('A resource is named by service (kinesis, firehose, logs) and name.')
+  if (name === null || service === undefined) {
+    throw new ControlError(`A resource is named by service (${eventServices.join(', ')}) and name.`)
   }
   const region = query.get('region')
   return region === null ? { service, name } : { service, name, region }

@@ -21,6 +21,8 @@ const throttles: Record<ServiceName, readonly [code: string, message: string, st
   kinesis: ['ProvisionedThroughputExceededException', 'Rate exceeded.', 400],
   firehose: ['ServiceUnavailableException', 'Slow down.', 503],
   logs: ['ThrottlingException', 'Rate exceeded', 400],
+  sqs: ['RequestThrottled', 'The request was denied due to request throttling.', 403],
+  events: ['ThrottlingException', 'Rate exceeded', 400],
   sts: ['Throttling', 'Rate exceeded', 400],
 }
 
@@ -31,6 +33,8 @@ const invalidInput: Record<ServiceName, string> = {
   kinesis: 'ValidationException',
   firehose: 'InvalidArgumentException',
   logs: 'InvalidParameterException',
+  sqs: 'InvalidParameterValue',
+  events: 'ValidationException',
   sts: 'ValidationError',
 }
 

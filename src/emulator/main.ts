@@ -8,8 +8,8 @@ import type { Keep } from './wire.js'
 
 const usage = `Usage: emulator.js [options]
 
-Emulates Kinesis, Firehose, CloudWatch Logs and STS on one port, for demo, tests and rehearsals of outages: set
-AWS_ENDPOINT_URL of Weir to the address that it prints. It checks signatures and limits like AWS. Keys, streams and faults
+Emulates Kinesis, Firehose, CloudWatch Logs, SQS, EventBridge and STS on one port, for demo, tests and rehearsals of
+outages: set AWS_ENDPOINT_URL of Weir to the address that it prints. It checks signatures and limits like AWS. Keys, streams and faults
 are set by HTTP, below /_emulator/; docs/operating.md shows how, in "Rehearse an outage".
 
 Options:

@@ -23,10 +23,16 @@ export interface Service {
   readonly name: ServiceName
   /** Before the dot in `X-Amz-Target`. */
   readonly targetPrefix: string
+  /** Default: that of JSON 1.1. */
+  readonly contentType?: string
   readonly operations: Readonly<Record<string, Operation>>
-  /** The stream, delivery stream or log group that an input names; faults are chosen by it. */
+  /** The stream, queue or other resource that an input names; faults are chosen by it. */
   resourceOf(input: Input): string
+  /** Headers of an answer with an error. */
+  errorHeaders?(error: AwsError): Readonly<Record<string, string>>
 }
+
+export const contentTypeOf = ({ contentType = 'application/x-amz-json-1.1' }: Service): string => contentType
 
 const fieldOf =
   <T>(type: string, isType: (value: unknown) => value is T) =>

@@ -60,6 +60,7 @@ function checked(input: Input, field: string, form: RegExp): string {
 export const sts: Service = {
   name: 'sts',
   targetPrefix: '',
+  contentType: 'text/xml',
   resourceOf: (input) => text(input, 'RoleArn') ?? '',
   operations: { AssumeRole: assumeRole, GetCallerIdentity: getCallerIdentity },
 }

@@ -1,6 +1,9 @@
 /** The JSON of the control interface. */
 
-export type ServiceName = 'kinesis' | 'firehose' | 'logs' | 'sts'
+/** The services that events go to, by their names in ARNs. */
+export const eventServices = ['kinesis', 'firehose', 'logs', 'sqs', 'events'] as const
+
+export type ServiceName = (typeof eventServices)[number] | 'sts'
 
 export interface KeyPair {
   readonly accessKeyId: string
@@ -19,8 +22,8 @@ export interface RoleSpec {
 export type Keep = 'all' | 'ids' | 'counts'
 
 export interface ResourceName {
-  readonly service: 'kinesis' | 'firehose' | 'logs'
-  /** Stream, delivery stream or log group. */
+  readonly service: (typeof eventServices)[number]
+  /** Stream, delivery stream, log group, queue or event bus. */
   readonly name: string
   /** Default `us-east-1`. */
   readonly region?: string
@@ -29,9 +32,9 @@ export interface ResourceName {
 export interface ResourceSpec extends ResourceName {
   /** Kinesis: default 1. */
   readonly shards?: number
-  /** Kinesis: largest record, default 1 MiB as for a new stream. */
+  /** Kinesis and SQS: largest record or message, default 1 MiB as for a new stream or queue. */
   readonly recordBytesMax?: number
-  /** Per shard, delivery stream or log group; null: no limit. Default: the documented quota. */
+  /** Per shard, or for the whole resource; null: no limit. Default: the documented quota. */
   readonly recordsPerSecond?: number | null
   readonly bytesPerSecond?: number | null
   readonly requestsPerSecond?: number | null
@@ -55,7 +58,7 @@ export type FaultEffect =
   /** The request takes effect, and then the connection is cut. */
   | { readonly type: 'commit_then_drop' }
   | { readonly type: 'latency'; readonly ms: number }
-  /** Single records fail within an HTTP 200, throttled unless a code is given. Kinesis and Firehose only. */
+  /** Single records fail within an HTTP 200, throttled unless a code is given. Not CloudWatch Logs. */
   | {
       readonly type: 'fail_records'
       readonly code?: string
@@ -72,7 +75,7 @@ export interface FaultSpec {
   /** Default: all services. */
   readonly service?: ServiceName
   readonly operation?: string
-  /** Name of the stream, delivery stream or log group, or the ARN of the role. */
+  /** Name of the resource, or the ARN of the role. */
   readonly resource?: string
   /** Probability for each request, or for each record with `fail_records`. Default 1. */
   readonly probability?: number
@@ -96,6 +99,11 @@ export interface ReceivedEvent {
   readonly partitionKey?: string
   readonly shard?: number
   readonly logStream?: string
+  /** SQS: of a FIFO queue. */
+  readonly groupId?: string
+  /** EventBridge. */
+  readonly source?: string
+  readonly detailType?: string
   readonly timestampMs?: number
 }
 
@@ -106,7 +114,7 @@ export interface ReceivedPage {
 }
 
 export interface ReceivedCounts {
-  /** Records of Kinesis and Firehose, log events of CloudWatch Logs. */
+  /** Records, log events, messages or entries, as the service calls them. */
   readonly records: number
   /** The lines of the records: several if they are packed. */
   readonly events: number

@@ -13,11 +13,13 @@ const defaultRegion = 'us-east-1'
 
 const mebibyte = 1024 * 1024
 
-/** Documented quotas, per second: of a Kinesis shard, of a delivery stream, of PutLogEvents in an account. */
+/** Documented quotas, per second: of a Kinesis shard, of a delivery stream, of PutLogEvents and of PutEvents in an account. */
 const quotas = {
   kinesis: { recordsPerSecond: 1000, bytesPerSecond: mebibyte, requestsPerSecond: null },
   firehose: { recordsPerSecond: 500_000, bytesPerSecond: 5 * mebibyte, requestsPerSecond: 2000 },
   logs: { recordsPerSecond: null, bytesPerSecond: null, requestsPerSecond: 5000 },
+  sqs: { recordsPerSecond: null, bytesPerSecond: null, requestsPerSecond: null },
+  events: { recordsPerSecond: null, bytesPerSecond: null, requestsPerSecond: 10_000 },
 } as const
 
 export interface Resource {
@@ -27,6 +29,8 @@ export interface Resource {
   readonly ledger: Ledger
   /** CloudWatch Logs: the log streams of a group, and when they were created. */
   readonly logStreams: Map<string, number>
+  /** SQS: the deduplication ids of a FIFO queue, and when they arrived. */
+  readonly deduplicationIds: Map<string, number>
   /** One per shard for Kinesis, else one. */
   readonly windows: readonly RateWindow[]
 }
@@ -139,6 +143,7 @@ export class World {
       createdAtMs: this.now(),
       ledger: new Ledger(spec.keep),
       logStreams: new Map(),
+      deduplicationIds: new Map(),
       windows: Array.from({ length: spec.shards }, () => new RateWindow()),
     }
     this.#resources.set(keyOf(spec), resource)
@@ -207,7 +212,13 @@ function partitionOf(region: string): string {
   return region.startsWith('us-gov-') ? 'aws-us-gov' : 'aws'
 }
 
-const resourceTypes = { kinesis: 'stream/', firehose: 'deliverystream/', logs: 'log-group:' } as const
+const resourceTypes = {
+  kinesis: 'stream/',
+  firehose: 'deliverystream/',
+  logs: 'log-group:',
+  sqs: '',
+  events: 'event-bus/',
+} as const
 
 export const arnOf = ({ service, name, region = defaultRegion }: ResourceName): string =>
   `arn:${partitionOf(region)}:${service}:${region}:${awsAccountId}:${resourceTypes[service]}${name}`

@@ -281,8 +281,8 @@ const eventDestination: Row[] = [
   ['an empty target', { target: {} }, /exactly one of kinesis, firehose, cloudwatch_logs/],
   [
     'an unknown kind',
-    { target: { s3: {} } },
-    /"target" has no field "s3": supported are "kinesis", "firehose", "cloudwatch_logs"/,
+    { target: { tape: {} } },
+    /"target" has no field "tape": supported are "kinesis", "firehose", "cloudwatch_logs"/,
   ],
   [
     'an unknown field of a target',

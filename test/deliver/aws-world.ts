@@ -20,7 +20,16 @@ export const keyAuth: DestinationAuth = {
 export const roleAuth: DestinationAuth = { role: { role_arn: roleArn } }
 
 /** The kinds whose services the emulator has. */
-export const kindNames = ['kinesis', 'firehose', 'cloudwatch_logs']
+export const kindNames = ['kinesis', 'firehose', 'cloudwatch_logs', 'sqs', 'eventbridge']
+
+/** Those whose services accept or refuse each record, message or entry of a request. */
+export const kindsByRecord = kindNames.filter((kind) => kind !== 'cloudwatch_logs')
+
+/** The code by which each service denies access, and says that the target is missing. */
+export const deniedCode = (kind: string) => (kind === 'sqs' ? 'AccessDenied' : 'AccessDeniedException')
+export const missingCode = (kind: string) =>
+  kind === 'sqs' ? 'QueueDoesNotExist' : 'ResourceNotFoundException'
+export const expiredCode = (kind: string) => (kind === 'sqs' ? 'ExpiredToken' : 'ExpiredTokenException')
 
 /** The emulator uses the services' names in ARNs. */
 const serviceOf = (kind: string): Service => parseArn(kindNamed(kind).address.example)!.service as Service
@@ -37,7 +46,13 @@ export interface AwsWorld {
   putOperation(kind: string): string
 }
 
-const putOperations = { kinesis: 'PutRecords', firehose: 'PutRecordBatch', logs: 'PutLogEvents' }
+const putOperations = {
+  kinesis: 'PutRecords',
+  firehose: 'PutRecordBatch',
+  logs: 'PutLogEvents',
+  sqs: 'SendMessageBatch',
+  events: 'PutEvents',
+}
 
 type Service = keyof typeof putOperations
 

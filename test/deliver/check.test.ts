@@ -7,7 +7,15 @@ import type { DestinationConfig } from '../../src/deliver/destination.js'
 import { type DeliverySettings, openSender } from '../../src/deliver/kinds.js'
 import { checkDestination } from '../../src/deliver/test-event.js'
 import type { FaultSpec } from '../../src/emulator/wire.js'
-import { type AwsWorld, kindNames, openAwsWorld, roleArn, roleAuth } from './aws-world.js'
+import {
+  type AwsWorld,
+  expiredCode,
+  kindNames,
+  missingCode,
+  openAwsWorld,
+  roleArn,
+  roleAuth,
+} from './aws-world.js'
 import { someEvents } from './events.js'
 
 const event = { partitionKey: 'ev_test', timestampMs: Date.now(), json: '{"event_id":"ev_test"}' }
@@ -29,8 +37,8 @@ interface Case {
   readonly want: Readonly<Record<string, object>>
 }
 
-const failed = (code: string) =>
-  Object.fromEntries(kindNames.map((kind) => [kind, { ok: false, problem: { code } }]))
+const failed = (codeOf: (kind: string) => string) =>
+  Object.fromEntries(kindNames.map((kind) => [kind, { ok: false, problem: { code: codeOf(kind) } }]))
 
 const cases: Case[] = [
   {
@@ -48,6 +56,14 @@ const cases: Case[] = [
         ok: true,
         value: { mayWrite: false, proved: [answers, /group exists/], notProved: [/PutLogEvents/] },
       },
+      sqs: {
+        ok: true,
+        value: { mayWrite: false, proved: [answers, /exists; .* 1048576 bytes/], notProved: [/SendMessage/] },
+      },
+      eventbridge: {
+        ok: true,
+        value: { mayWrite: false, proved: [answers, /bus exists/], notProved: [/PutEvents/, /rule/] },
+      },
     },
   },
   {
@@ -60,22 +76,27 @@ const cases: Case[] = [
         ok: true,
         value: { mayWrite: false, proved: [answers], notProved: [/Describe/, /Put/] },
       },
+      sqs: { ok: true, value: { mayWrite: false, proved: [answers], notProved: [/GetQueue/, /Send/] } },
+      eventbridge: {
+        ok: true,
+        value: { mayWrite: false, proved: [answers], notProved: [/Describe/, /Put/] },
+      },
     },
   },
   {
     name: 'the target is missing',
     change: ({ emulator, resource }, kind) => void emulator.world.removeResource(resource(kind)),
-    want: failed('ResourceNotFoundException'),
+    want: failed(missingCode),
   },
   {
     name: 'the session has expired',
     fault: { effect: { type: 'expired_token' } },
-    want: failed('ExpiredTokenException'),
+    want: failed(expiredCode),
   },
   {
     name: 'AWS is down',
     fault: { effect: { type: 'error', code: 'InternalFailure', status: 500 } },
-    want: failed('InternalFailure'),
+    want: failed(() => 'InternalFailure'),
   },
 ]
 

@@ -1,6 +1,16 @@
 import { PutLogEventsCommand } from '@aws-sdk/client-cloudwatch-logs'
+import {
+  CreateEventBusCommand,
+  PutEventsCommand,
+  type PutEventsRequestEntry,
+} from '@aws-sdk/client-eventbridge'
 import { PutRecordBatchCommand } from '@aws-sdk/client-firehose'
 import { PutRecordsCommand } from '@aws-sdk/client-kinesis'
+import {
+  CreateQueueCommand,
+  SendMessageBatchCommand,
+  type SendMessageBatchRequestEntry,
+} from '@aws-sdk/client-sqs'
 import t from 'tap'
 import { bytes, clients, dayMs, kib, open, record, records } from './sdk-clients.js'
 
@@ -107,6 +117,87 @@ t.test('keeps the limits of the services', async (t) => {
   const ahead = await toLogs(['now', now], ['new', now + 3 * 3_600_000])
   t.same(ahead.rejectedLogEventsInfo, { tooNewLogEventStartIndex: 1 })
   t.equal(world.findResource({ service: 'logs', name: 'g' })!.ledger.counts().events, 2)
+})
+
+t.test('keeps the limits of SQS, for requests and for entries', async (t) => {
+  const emulator = await open(t)
+  const { sqs } = clients(emulator)
+  const create = async (QueueName: string) => (await sqs.send(new CreateQueueCommand({ QueueName }))).QueueUrl
+  const [standard, fifo] = [await create('q'), await create('q.fifo')]
+  const send = (QueueUrl: string | undefined, Entries: SendMessageBatchRequestEntry[]) =>
+    sqs.send(new SendMessageBatchCommand({ QueueUrl, Entries }))
+  const entry = (Id: string, MessageBody = 'x', more = {}) => ({ Id, MessageBody, ...more })
+  const half = 'x'.repeat(512 * kib)
+  const requests = [
+    { name: 'none', entries: [], want: 'EmptyBatchRequest' },
+    {
+      name: 'eleven',
+      entries: Array.from({ length: 11 }, (_, n) => entry(`${n}`)),
+      want: 'TooManyEntriesInBatchRequest',
+    },
+    { name: 'one id twice', entries: [entry('a'), entry('a')], want: 'BatchEntryIdsNotDistinct' },
+    { name: 'a wrong id', entries: [entry('a b')], want: 'InvalidBatchEntryId' },
+    {
+      name: 'above 1 MiB',
+      entries: [entry('a', half), entry('b', `${half}x`)],
+      want: 'BatchRequestTooLong',
+    },
+  ]
+  for (const { name, entries, want } of requests)
+    await t.rejects(send(standard, entries), { name: want }, name)
+  const other = standard?.replace('000000000000', '123456789012')
+  await t.rejects(send(other, [entry('a')]), { name: 'QueueDoesNotExist' }, 'of another account')
+  const full = await send(standard, [entry('a', half), entry('b', half)])
+  t.match(full, { Successful: [{ Id: 'a' }, { Id: 'b' }] }, 'exactly 1 MiB')
+
+  const ids = { MessageGroupId: 'g', MessageDeduplicationId: 'd' }
+  const [ok, forbidden, wrong] = await Promise.all([
+    send(fifo, [
+      entry('a', '1', ids),
+      entry('b', '1', ids),
+      entry('c'),
+      entry('d', 'x', { MessageGroupId: 'g' }),
+    ]),
+    send(standard, [entry('a', '\uffff'), entry('b', '')]),
+    send(standard, [entry('a', 'x', ids)]),
+  ])
+  t.match(ok, {
+    Successful: [{ Id: 'a' }, { Id: 'b' }],
+    Failed: [{ Id: 'c', SenderFault: true }, { Id: 'd' }],
+  })
+  t.equal(emulator.world.findResource({ service: 'sqs', name: 'q.fifo' })!.ledger.counts().records, 1)
+  t.match(forbidden.Failed, [{ Code: 'InvalidMessageContents' }, { Code: 'MissingParameter' }])
+  t.match(wrong.Failed, [{ Code: 'InvalidParameterValue', Message: /not valid for this queue type/ }])
+})
+
+t.test('keeps the limits of EventBridge, for requests and for entries', async (t) => {
+  const emulator = await open(t)
+  const { events } = clients(emulator)
+  const { EventBusArn } = await events.send(new CreateEventBusCommand({ Name: 'b' }))
+  const put = (...Entries: PutEventsRequestEntry[]) => events.send(new PutEventsCommand({ Entries }))
+  const entry = (more: PutEventsRequestEntry = {}) => ({
+    EventBusName: EventBusArn,
+    Source: 's',
+    DetailType: 't',
+    Detail: '{}',
+    ...more,
+  })
+  const sized = (bytes: number) => entry({ Detail: JSON.stringify({ x: 'x'.repeat(bytes - 10) }) })
+  await t.rejects(put(...Array(11).fill(entry())), { name: 'ValidationException' }, 'eleven entries')
+  await t.rejects(put(sized(1024 * kib)), { name: 'ValidationException' }, '1 MiB')
+  await t.rejects(put(entry({ EventBusName: 'c' })), { name: 'ResourceNotFoundException' })
+  t.match(await put(sized(1023 * kib)), { FailedEntryCount: 0 })
+  const { Entries } = await put(
+    entry(),
+    entry({ Detail: '[]' }),
+    entry({ Detail: '{' }),
+    entry({ Source: 'aws.ec2' }),
+    entry({ DetailType: '' }),
+  )
+  t.match(
+    Entries?.map(({ ErrorCode }) => ErrorCode),
+    [undefined, 'MalformedDetail', 'MalformedDetail', 'NotAuthorizedForSourceException', 'InvalidArgument'],
+  )
 })
 
 t.test('a shard takes what its quota allows within a second', async (t) => {

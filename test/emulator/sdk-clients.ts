@@ -1,7 +1,9 @@
 /** The real SDK clients, pointed at an emulator of the test's own. */
 import { CloudWatchLogsClient } from '@aws-sdk/client-cloudwatch-logs'
+import { EventBridgeClient } from '@aws-sdk/client-eventbridge'
 import { FirehoseClient } from '@aws-sdk/client-firehose'
 import { KinesisClient } from '@aws-sdk/client-kinesis'
+import { SQSClient } from '@aws-sdk/client-sqs'
 import { STSClient } from '@aws-sdk/client-sts'
 import { NodeHttpHandler } from '@smithy/node-http-handler'
 import type { Test } from 'tap'
@@ -35,6 +37,8 @@ export function clients(
     kinesis: new KinesisClient(options),
     firehose: new FirehoseClient(options),
     logs: new CloudWatchLogsClient(options),
+    sqs: new SQSClient(options),
+    events: new EventBridgeClient(options),
     sts: new STSClient(options),
   }
 }

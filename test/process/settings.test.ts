@@ -48,6 +48,8 @@ t.test('the defaults', (t) => {
       kinesis: { endpointUrl: undefined, requestBytesMax: 5 * mebibyte },
       firehose: { endpointUrl: undefined, requestBytesMax: 4 * mebibyte },
       cloudwatch_logs: { endpointUrl: undefined, requestBytesMax: mebibyte },
+      sqs: { endpointUrl: undefined, requestBytesMax: mebibyte },
+      eventbridge: { endpointUrl: undefined, requestBytesMax: mebibyte - 1024 },
     },
   })
   t.equal(settings.nats.storageMaxBytes, 8 * 1024 * mebibyte)

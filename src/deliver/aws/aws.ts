@@ -16,7 +16,7 @@ import { withDeadline } from '../deadline.js'
 import type { AwsCredentials, BatchLimits, DestinationConfig, Fault, SenderDeps } from '../destination.js'
 import { parseArn } from './arn.js'
 import type { ClockedClient } from './aws-clock.js'
-import { faultOf } from './faults.js'
+import { asStsError, faultOf } from './faults.js'
 
 /** The part that STS needs. */
 type StsDeps = Pick<SenderDeps, 'aws' | 'clock' | 'requestTimeoutMs'>
@@ -200,6 +200,8 @@ async function assumeRole(
   const client = new STSClient(await clientOptions(region, stsEndpointUrl, deps, ambientCredentials))
   try {
     return await deps.clock.send(client, () => client.send(new AssumeRoleCommand(role), options))
+  } catch (error) {
+    throw asStsError(error)
   } finally {
     client.destroy()
   }

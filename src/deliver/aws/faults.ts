@@ -26,6 +26,7 @@ classify(
   'TooManyRequestsException',
   'LimitExceededException',
   'KMSThrottlingException',
+  'KmsThrottled',
   'SlowDown',
   // Firehose: the delivery stream's throughput is used up.
   'ServiceUnavailableException',
@@ -33,6 +34,8 @@ classify(
 classify(
   'transient',
   'InternalFailure',
+  'InternalError',
+  'InternalException',
   'InternalFailureException',
   'InternalServerError',
   'InternalServerException',
@@ -60,8 +63,6 @@ classify(
   'AuthFailure',
   'NotAuthorized',
   'RegionDisabledException',
-  // STS: the role can't be assumed. The services themselves use AccessDeniedException.
-  'AccessDenied',
   // The SDK: Weir itself has no credentials to assume the role with.
   'CredentialsProviderError',
   'TokenProviderError',
@@ -69,6 +70,7 @@ classify(
 classify(
   'configuration',
   'AccessDeniedException',
+  'AccessDenied',
   'ResourceNotFoundException',
   'ResourceInUseException',
   'KMSAccessDeniedException',
@@ -76,11 +78,26 @@ classify(
   'KMSInvalidStateException',
   'KMSNotFoundException',
   'KMSOptInRequired',
+  'KmsAccessDenied',
+  'KmsDisabled',
+  'KmsInvalidKeyUsage',
+  'KmsInvalidState',
+  'KmsNotFound',
+  'KmsOptInRequired',
   'OptInRequired',
   'InvalidKMSResourceException',
   'InvalidSourceException',
   'ServiceQuotaExceededException',
   'UnknownOperationException',
+  // SQS.
+  'QueueDoesNotExist',
+  'InvalidAddress',
+  'InvalidSecurity',
+  'UnsupportedOperation',
+  // EventBridge: of an entry.
+  'InvalidAccountIdException',
+  'NotAuthorizedForSourceException',
+  'NotAuthorizedForDetailTypeException',
   // STS: the role's ARN or the session is invalid.
   'ValidationError',
   'MalformedPolicyDocument',
@@ -94,11 +111,32 @@ classify(
   'InvalidParameterValue',
   'SerializationException',
   'RequestEntityTooLarge',
+  // SQS.
+  'BatchRequestTooLong',
+  'InvalidMessageContents',
+  // EventBridge: of an entry.
+  'InvalidArgument',
+  'MalformedDetail',
+  'RedactionFailure',
 )
 
+/** Errors of STS, where AccessDenied means that the role can't be assumed; elsewhere, that a right is missing. */
+const ofSts = new WeakSet<Error>()
+
+/** The same error, so that it can be thrown. */
+export function asStsError<E>(error: E): E {
+  if (error instanceof Error) ofSts.add(error)
+  return error
+}
+
 /** The fault of a single record that failed within an HTTP 200. */
-export function faultOfRecord(code: string, message: string | undefined, requestId?: string): Fault {
-  return fault(classOfCode.get(code) ?? 'transient', code, message ?? code, requestId)
+export function faultOfRecord(
+  code: string,
+  message: string | undefined,
+  requestId?: string,
+  unknown: FaultClass = 'transient',
+): Fault {
+  return fault(classOfCode.get(code) ?? unknown, code, message ?? code, requestId)
 }
 
 /** The fault of a request, from the SDK's exception. `clockOffsetMs`: how far AWS's clock is known to be ahead. */
@@ -117,8 +155,9 @@ export function faultOf(error: unknown, clockOffsetMs = 0): Fault {
     isClockRefusal(name, message) && clockOffsetMs !== 0
       ? ` The clock of this machine is ${differenceText(clockOffsetMs)}.`
       : ''
+  const isRoleDenied = name === 'AccessDenied' && error instanceof Error && ofSts.has(error)
   return fault(
-    classOfCode.get(name) ?? classOfStatus(status),
+    isRoleDenied ? 'credentials' : (classOfCode.get(name) ?? classOfStatus(status)),
     name,
     `${message}${clock}`,
     $metadata?.requestId,

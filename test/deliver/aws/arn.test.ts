@@ -15,6 +15,9 @@ t.test('ARNs are checked', (t) => {
     ['firehose', 'arn:aws-us-gov:firehose:us-gov-west-1:123456789012:deliverystream/x'],
     ['cloudwatch_logs', group],
     ['cloudwatch_logs', 'arn:aws:logs:eu-central-1:123456789012:log-group:/aws/x#1:*'],
+    ['sqs', 'arn:aws:sqs:us-east-1:000000000000:weir'],
+    ['sqs', 'arn:aws:sqs:eu-west-1:123456789012:a_b-c.fifo'],
+    ['eventbridge', 'arn:aws:events:us-east-1:000000000000:event-bus/default'],
   ] as const
   for (const [kind, arn] of good) t.equal(kindNamed(kind).address.check(arn), undefined, arn)
   const bad = [
@@ -41,6 +44,9 @@ t.test('ARNs are checked', (t) => {
       want: /no resource of the kind/,
     },
     { kind: 'cloudwatch_logs', arn: `${group}:log-stream:x`, want: /no resource of the kind/ },
+    { kind: 'sqs', arn: 'arn:aws:sqs:us-east-1:000000000000:a.b', want: /no resource of the kind/ },
+    { kind: 'sqs', arn: 'arn:aws:sqs:us-east-1:000000000000:a/b', want: /no resource of the kind/ },
+    { kind: 'eventbridge', arn: 'arn:aws:events:us-east-1:000000000000:rule/x', want: /no resource/ },
   ] as const
   for (const { kind, arn, want } of bad) t.match(kindNamed(kind).address.check(arn)?.msg, want, arn)
   for (const arn of [roleArn, 'arn:aws-cn:iam::123456789012:role/path/to/name'])

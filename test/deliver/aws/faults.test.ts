@@ -1,5 +1,5 @@
 import t from 'tap'
-import { faultOf, faultOfRecord } from '../../../src/deliver/aws/faults.js'
+import { asStsError, faultOf, faultOfRecord } from '../../../src/deliver/aws/faults.js'
 
 const sdkError = (name: string, status?: number, message = 'why') =>
   Object.assign(new Error(message), {
@@ -25,7 +25,8 @@ t.test('every error has its class', (t) => {
     { error: sdkError('ExpiredTokenException', 400), want: 'credentials' },
     { error: sdkError('ExpiredToken', 403), want: 'credentials' },
     { error: sdkError('UnrecognizedClientException', 400), want: 'credentials' },
-    { error: sdkError('AccessDenied', 403), want: 'credentials' },
+    { error: asStsError(sdkError('AccessDenied', 403)), want: 'credentials' },
+    { error: sdkError('AccessDenied', 403), want: 'configuration' },
     { error: sdkError('CredentialsProviderError'), want: 'credentials' },
     { error: sdkError('AccessDeniedException', 400), want: 'configuration' },
     { error: sdkError('ResourceNotFoundException', 400), want: 'configuration' },
