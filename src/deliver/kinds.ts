@@ -2,6 +2,7 @@
 import type { AwsClock } from './aws/aws-clock.js'
 import { SharedBodies } from './aws/shared-bodies.js'
 import type { AwsAccess, DestinationConfig, DestinationKind, KindSettings, Sender } from './destination.js'
+import { clickhouse } from './kinds/clickhouse.js'
 import { cloudwatchLogs } from './kinds/cloudwatch-logs.js'
 import { eventbridge } from './kinds/eventbridge.js'
 import { file } from './kinds/file.js'
@@ -12,7 +13,7 @@ import { sqs } from './kinds/sqs.js'
 import type { ReachableNetworks } from './private-networks.js'
 
 // In the order of the API's document.
-const declared = [kinesis, firehose, cloudwatchLogs, sqs, eventbridge, http, file] as const
+const declared = [kinesis, firehose, cloudwatchLogs, sqs, eventbridge, http, clickhouse, file] as const
 
 /** The declarations, for types that are computed from them. */
 export type DeclaredKind = (typeof declared)[number]

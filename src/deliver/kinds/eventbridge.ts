@@ -25,6 +25,7 @@ import {
   type SenderDeps,
   type SendOutcome,
 } from '../destination.js'
+import { eventTypeIn } from '../event-type.js'
 
 // --- address ---
 
@@ -73,15 +74,6 @@ const describe = async (client: EventBridgeClient, Name: string, abortSignal: Ab
   const { DescribeEventBusCommand } = await sdk()
   return client.send(new DescribeEventBusCommand({ Name }), { abortSignal })
 }
-
-/** Every event begins with its id and its type, and neither has a character that JSON escapes. */
-const head = /^\{"event_id":"[^"\\]*","event_type":"([\w.-]{1,128})"/
-/** More than both have together. */
-const headBytesMax = 512
-
-/** Events that were not made by Weir may have no type. */
-const eventTypeIn = (data: Buffer): string =>
-  head.exec(data.toString('latin1', 0, headBytesMax))?.[1] ?? 'unknown'
 
 function entryOf(event: PackedEvent, EventBusName: string): PutEventsRequestEntry {
   const { data } = event
