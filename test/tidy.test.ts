@@ -156,7 +156,6 @@ const smallFileLines = 50
 const smallFiles: Readonly<Record<string, string>> = {
   'src/deliver/aws/credentials-age.ts':
     'a state machine of its own; the lane, the longest file, only asks it',
-  'src/deliver/http/standard-webhooks.ts': 'a standard of its own, with the names that it gives things',
   'src/deliver/lane/hand-pause.ts': 'a state machine of its own; the run of a destination only asks it',
   'src/nats/server-2-9.ts': 'the workaround for one version of nats-server, which goes as a whole',
   'src/pipeline/recent-work.ts': 'a measure of its own, next to the fetching that it guides',

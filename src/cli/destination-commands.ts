@@ -1,12 +1,14 @@
-/** `weir destination`: shows the state of delivery, checks whether delivery would work, pauses and resumes it. */
+/** `weir destination`: shows the state of delivery, checks whether delivery would work, pauses and resumes it; `weir listen`. */
 import type { Command } from 'commander'
 import type { Client } from '../client/client.js'
 import { forTerminal } from '../core/text/terminal.js'
 import { kindNamed } from '../deliver/kinds.js'
 import type { Settings } from '../process/settings.js'
 import type { DeliveryStatus, DestinationCheck, DestinationStatus } from '../shape/delivery-status.js'
+import type { ListenOptions } from './listen.js'
 
 export function addDestinationCommands(program: Command, settings: () => Settings): void {
+  addListenCommand(program, settings)
   const destination = program
     .command('destination')
     .description('event destinations and their delivery; needs an API key in WEIR_API_KEY')
@@ -67,6 +69,24 @@ export function addDestinationCommands(program: Command, settings: () => Setting
     .action(async (id: string, { json }: { json?: true }) => {
       const destination = await (await clientOf()).resumeDestination(id)
       report(json ? JSON.stringify(destination) : `${id}: ${destination.resumed.msg}`)
+    })
+}
+
+function addListenCommand(program: Command, settings: () => Settings): void {
+  program
+    .command('listen')
+    .description(
+      'a web server on 127.0.0.1 that prints the events which destinations of the kind http send it',
+    )
+    .option('--port <port>', '0: any free one', '7070')
+    .option(
+      '--create',
+      'with WEIR_API_KEY: make a destination and a subscription, and delete them at the end',
+    )
+    .option('--json', "each event's JSON on a line")
+    .action(async (options: ListenOptions) => {
+      const { listen } = await import('./listen.js')
+      await listen(settings(), options)
     })
 }
 

@@ -45,7 +45,7 @@ const memberOf = (
   )
 
 type OptionsOf<K extends DeclaredKind> =
-  K['options'] extends TargetOptions<infer S> ? (S extends TSchema ? Static<S> : object) : object
+  NonNullable<K['options']> extends TargetOptions<infer S> ? (S extends TSchema ? Static<S> : object) : object
 
 type MemberOf<K extends DeclaredKind, A> = {
   [Field in K['address']['field']]: string

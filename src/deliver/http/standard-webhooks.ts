@@ -3,11 +3,17 @@
  *
  * The JSON is signed, also if it is sent compressed: the libraries for receivers verify text.
  */
-import { createHash, createHmac } from 'node:crypto'
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
 import { now } from '../../core/clock.js'
 
 const prefix = 'whsec_'
 const keyBytes = { min: 24, max: 64 }
+/** How old a request may be, or ahead of the receiver's clock. */
+const toleranceMs = 5 * 60_000
+
+/** The form of a secret whose key is the bytes of a random text. */
+export const webhookSecretOf = (text: string): string => `${prefix}${Buffer.from(text).toString('base64')}`
 
 /** What is wrong with a secret, without repeating it. */
 export function brokenWebhookSecret(secret: string): string | undefined {
@@ -45,4 +51,16 @@ export function signatureHeaders(
     'webhook-timestamp': timestamp,
     'webhook-signature': signature(secret, id, timestamp, body),
   }
+}
+
+/** Was the request signed with the secret, and lately? */
+export function isSigned(secret: string, headers: IncomingHttpHeaders, body: Uint8Array): boolean {
+  const [id, timestamp, given] = ['id', 'timestamp', 'signature'].map(
+    (name) => `${headers[`webhook-${name}`]}`,
+  )
+  const isRecent = Math.abs(now() - Number(timestamp) * 1000) <= toleranceMs
+  const wanted = Buffer.from(signature(secret, `${id}`, `${timestamp}`, body))
+  const isEqual = (each: string): boolean =>
+    each.length === wanted.length && timingSafeEqual(Buffer.from(each, 'latin1'), wanted)
+  return isRecent && `${given}`.split(' ').some(isEqual)
 }
