@@ -18,7 +18,7 @@ import {
   timeParameters,
   withFixedTimes,
 } from '../http/lists/query-values.js'
-import { onlyBlocked, usesIn, warnOfGaps } from '../http/log-warnings.js'
+import { onlyBlocked, usesIn, warnOfGaps } from '../http/missing-values.js'
 import { exampleLinks } from '../http/openapi/examples.js'
 import { describe, filterParameter, listSchema, shownBy } from '../http/openapi/openapi.js'
 import { compileDecisionFilter } from '../insight/decision-filter.js'

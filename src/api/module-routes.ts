@@ -4,7 +4,7 @@
  */
 import type { FastifyInstance } from 'fastify'
 import { notFound } from '../core/errors.js'
-import type { TSchema } from '../core/schema.js'
+import { shapeOf, type TSchema } from '../core/schema.js'
 import { pluralOf } from '../core/text/plural.js'
 import { article, asInPart, moduleValue } from '../http/body/input.js'
 import { queryOf, requestBody, rowAt, sendJson } from '../http/context.js'
@@ -16,7 +16,6 @@ import {
   shownBy,
   writeParameters,
 } from '../http/openapi/openapi.js'
-import { shapeOf } from '../http/openapi/schema-shape.js'
 import { withAnswer, writeHandler } from '../http/write-handlers.js'
 import type { AnyResource, Field } from '../resource/define.js'
 import type { WriteContext } from './write-context.js'

@@ -17,7 +17,7 @@ import { ipPolicy } from '../resource/ip-policy.js'
 import { ruleCountsSchema } from '../shape/ip-policy-rules.js'
 import { trialSchema } from '../shape/trial.js'
 import { planRules, rulesBodySchema, wantedRules } from '../write/rule-replacement.js'
-import { answerTrial, openJob, rangeSince, tryParameter } from './trial-requests.js'
+import { answerTrial, openJob, rangeSince, tryParameter } from './trial-routes.js'
 
 export function registerRules(app: FastifyInstance, context: ApiContext, trials: Trials): void {
   const path = `${routePath(ipPolicy.path)}/:id/rules`

@@ -2,13 +2,15 @@
  * Trials: what a draft would have done to recorded traffic. A draft is checked exactly as its write would be, because it
  * is the plan of that write, which is rehearsed.
  */
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { now } from '../core/clock.js'
 import { badRequest, shown } from '../core/errors.js'
 import { type TSchema, Type } from '../core/schema.js'
+import { pastTimeForms } from '../core/units.js'
 import { article, asInPart, createValues, moduleValue, updateValues } from '../http/body/input.js'
-import { whileKeyLasts } from '../http/caller/caller.js'
-import { queryOf, readable, requestBody, rowAt } from '../http/context.js'
+import { type Caller, whileKeyLasts } from '../http/caller/caller.js'
+import { type ApiContext, queryOf, readable, requestBody, rowAt, sendJson } from '../http/context.js'
+import { pastTime } from '../http/lists/query-values.js'
 import { changesExample, createExample, moduleExample } from '../http/openapi/examples.js'
 import {
   createSchema,
@@ -20,17 +22,69 @@ import {
 } from '../http/openapi/openapi.js'
 import { withRows } from '../http/write-handlers.js'
 import { removedParts } from '../insight/removed-parts.js'
-import type { TrialRequest, Trials } from '../insight/trials.js'
+import type { StoredTrial, TrialRequest, Trials } from '../insight/trials.js'
 import { type AnyResource, anyResource, type Field, type Row } from '../resource/define.js'
 import { eventSubscription } from '../resource/event-subscription.js'
 import { ipRestriction } from '../resource/ip-restriction.js'
 import { resources } from '../resource/registry.js'
-import { trialSchema } from '../shape/trial.js'
+import { type Trial, trialSchema } from '../shape/trial.js'
 import type { Plan } from '../store/plan.js'
+import type { TrialJob } from '../trial/trial-child.js'
 import type { WriteResult } from '../write/writes.js'
 import { registerJob } from './job-routes.js'
-import { answerTrial, openJob, rangeSince, shownTrial, sinceParameter } from './trial-requests.js'
 import type { WriteContext } from './write-context.js'
+
+/** How much recorded traffic a trial reads if the request does not say it. */
+const trialSinceMsDefault = 60 * 60_000
+
+const hours = trialSinceMsDefault / 3_600_000
+
+const sinceParameter = Type.Optional(
+  Type.String({
+    default: `${hours}h`,
+    description: `Which recorded traffic is read: ${pastTimeForms}. At most the retention of records.`,
+  }),
+)
+
+export const tryParameter = Type.Optional(
+  Type.String({
+    description: `Stores nothing and answers with a trial: what the rules would have done to recorded traffic since then. ${pastTimeForms[0]!.toUpperCase()}${pastTimeForms.slice(1)}.`,
+  }),
+)
+
+type Range = Pick<TrialJob, 'sinceMs' | 'untilMs'>
+
+/** The time from the value of a query parameter until now. */
+export function rangeSince(name: string, text: string | undefined, retentionMs: number): Range {
+  const untilMs = now()
+  if (text === undefined) return { sinceMs: untilMs - Math.min(trialSinceMsDefault, retentionMs), untilMs }
+  const sinceMs = pastTime(`The query parameter "${name}"`, text, { nowMs: untilMs, retentionMs })
+  return { sinceMs, untilMs }
+}
+
+/** The job without its draft. The account's configuration is at least the one that the draft was checked against. */
+export function openJob(
+  context: ApiContext,
+  { accountId }: Caller,
+  range: Range,
+): Omit<TrialJob, 'rows' | 'policyId'> {
+  return { accountId, version: readable(context).versionOf(accountId), ...range }
+}
+
+const shownTrial = ({ presenter }: ApiContext, { id, ...trial }: StoredTrial): Trial => ({
+  id,
+  uri: presenter.links.uri(`${trialsPath}/${id}`),
+  ...trial,
+  // Trials that an earlier version began have none.
+  removes: trial.removes ?? [],
+  removes_left_out: trial.removes_left_out ?? 0,
+})
+
+/** The answer to a request that began a trial. */
+export function answerTrial(context: ApiContext, reply: FastifyReply, trial: StoredTrial): FastifyReply {
+  const answer = shownTrial(context, trial)
+  return sendJson(reply.status(202).header('Location', answer.uri), answer)
+}
 
 export const trialsTag = {
   name: 'trials',

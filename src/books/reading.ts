@@ -11,10 +11,11 @@ import { monotonicMs, sleep } from '../core/clock.js'
 import type { FollowedStream } from '../nats/consumers.js'
 import type { Nats } from '../nats/nats.js'
 import { streamIdentity } from '../nats/streams.js'
-import { ledgerStream, ledgerSubject } from '../wire/names.js'
+import { booksBucket, ledgerStream, ledgerSubject } from '../wire/names.js'
 import { Books } from './books.js'
-import { readEntries } from './ledger.js'
-import type { Snapshots } from './snapshots.js'
+import type { LastSettled } from './input-run.js'
+import { type InputStream, readEntries } from './ledger.js'
+import { Snapshots } from './snapshots.js'
 
 const lookEveryMs = 20
 const silenceMaxMs = 10_000
@@ -99,5 +100,37 @@ export class LedgerReading {
   async close(): Promise<void> {
     this.#isClosed = true
     await this.#followed?.close()
+  }
+}
+
+/**
+ * Asks the ledger which message of an input was settled last. If that message is no longer in its stream as it was, the
+ * stream was put back to an earlier state, and assigns its sequences again.
+ */
+export class SettledInput {
+  readonly #nats: Nats
+  #reading: Promise<Books | undefined> | undefined
+
+  constructor(nats: Nats) {
+    this.#nats = nats
+  }
+
+  /** Undefined if nothing is settled in this run of the input's sequences. */
+  async last(stream: InputStream, since: string): Promise<LastSettled | undefined> {
+    // The inputs of a process ask at the same time: they share a reading.
+    this.#reading ??= this.#read().finally(() => {
+      this.#reading = undefined
+    })
+    return (await this.#reading)?.lastSettled(stream, since)
+  }
+
+  async #read(): Promise<Books | undefined> {
+    const bucket = await this.#nats.findBucket(booksBucket)
+    // Until a keeper makes the bucket there are no books, so no sequence can be taken for another message's.
+    if (bucket === undefined) return undefined
+    const snapshots = new Snapshots(bucket, async () => {})
+    const reading = await LedgerReading.open(this.#nats, snapshots, () => {})
+    await reading.close()
+    return reading.books
   }
 }

@@ -1,6 +1,6 @@
 /** `weir account`, `weir key` and `weir abuse`: what an operator does for accounts, their API keys and their reports. */
 import type { Command } from 'commander'
-import type { AdminCommand } from '../process/admin-server.js'
+import type { AdminCommand } from '../process/running-service.js'
 
 type Administer = (command: AdminCommand) => Promise<void>
 

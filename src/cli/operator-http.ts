@@ -4,7 +4,7 @@
  */
 import { DeadLetterClient } from '../client/dead-letters.js'
 import type { Http, Method, Request } from '../client/http.js'
-import type { AdminCommand } from '../process/admin-server.js'
+import type { AdminCommand } from '../process/running-service.js'
 
 /** Sends a command to the process that owns the store; resolves with its answer. */
 export type AskOwner = (command: AdminCommand) => Promise<string>

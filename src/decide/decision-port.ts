@@ -23,9 +23,15 @@ import type { Judgement } from '../evaluate/judgement.js'
 import type { PolicySet } from '../evaluate/policy-set.js'
 import { connectionLimits } from '../http/bounds/connection-limits.js'
 import { RateWindows } from '../http/bounds/rate-windows.js'
-import { expiredKey, invalidKey, unauthenticated } from '../http/caller/caller.js'
-import { callerAddress, loginSource, trustOf } from '../http/caller/caller-address.js'
-import type { KeyFinder } from '../http/caller/key-finder.js'
+import {
+  callerAddress,
+  expiredKey,
+  invalidKey,
+  type KeyFinder,
+  loginSource,
+  trustOf,
+  unauthenticated,
+} from '../http/caller/caller.js'
 import { checkKeyRight, keyRightsOf, rightFor } from '../http/caller/key-rights.js'
 import type { KeyUses } from '../http/caller/key-uses.js'
 import { problemBody, problemHeadersOf } from '../http/problem.js'

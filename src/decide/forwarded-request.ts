@@ -5,7 +5,7 @@
 import { fail, ok, type Result, shown } from '../core/errors.js'
 import { recordIdCharsMax } from '../core/limits.js'
 import { portOfScheme, splitHost, splitUri } from '../core/text/request-target.js'
-import { unknownAddress } from '../http/caller/caller-address.js'
+import { unknownAddress } from '../http/caller/caller.js'
 
 /** The values of each header in their order, by its name in small letters. */
 type HeaderValues = Readonly<Record<string, readonly string[] | undefined>>

@@ -4,7 +4,7 @@
  * through `configuration.ts` and never knows where the rows come from.
  */
 import type { Decision, Direction } from '../event/define.js'
-import type { StepBudget } from '../expr/budget.js'
+import type { StepBudget } from '../expr/run.js'
 import type { IpDecision, PolicyContext } from '../record/policy-scope.js'
 import type { Endpoint } from './edges.js'
 import { decideAddress } from './ip-policy.js'

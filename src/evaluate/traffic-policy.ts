@@ -3,9 +3,8 @@
  * order. `deny` ends the evaluation; `log` makes an event.
  */
 import type { Direction, LogEntry } from '../event/define.js'
-import { ExpressionFailure, type StepBudget } from '../expr/budget.js'
 import { compileToInstruction } from '../expr/expression.js'
-import type { Instruction, Operation } from '../expr/run.js'
+import { ExpressionFailure, type Instruction, type Operation, type StepBudget } from '../expr/run.js'
 import type { Scope } from '../expr/scope.js'
 import type { PolicyContext } from '../record/policy-scope.js'
 import { type PolicyKind, policyScopesOf } from '../resource/fields/traffic-policies.js'

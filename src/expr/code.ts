@@ -1,8 +1,7 @@
 /** A part of an expression while it is compiled. */
 import { internalized } from '../core/internalized.js'
-import { ExpressionFailure, StepBudget } from './budget.js'
 import type { Draft, Script, Writer } from './draft.js'
-import type { Run } from './run.js'
+import { ExpressionFailure, type Run, StepBudget } from './run.js'
 
 export interface Code<C> {
   readonly run: Run<C>

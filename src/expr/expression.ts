@@ -7,14 +7,13 @@
  * expression is saved or a view is built; per record only that function runs.
  */
 import { fail, ok, type Result } from '../core/errors.js'
-import type { StepBudget } from './budget.js'
 import { checkNames } from './check.js'
 import { compileInstruction, compileShape, compileTree } from './compile.js'
 import { namesOf, type UsedName } from './names.js'
 import { parseExpression } from './parse.js'
 import { type ExpressionProblem, Refusal } from './problem.js'
 import { type Requirement, requirementOf } from './requirement.js'
-import type { Instruction, Run } from './run.js'
+import type { Instruction, Run, StepBudget } from './run.js'
 import type { Scope } from './scope.js'
 import { isCondition, type Tree } from './tree.js'
 

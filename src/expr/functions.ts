@@ -6,8 +6,8 @@ import { type Cidr, cidrContains, compileCidr, parseCidr } from '../core/address
 import { compileCidrSet } from '../core/address/cidr-set.js'
 import { type Address, isAddress, parseAddress } from '../core/address/ip.js'
 import { ok, problem, type Result, shown } from '../core/errors.js'
-import { ExpressionFailure, type StepBudget } from './budget.js'
 import { compilePattern } from './regex.js'
+import { ExpressionFailure, type StepBudget } from './run.js'
 import { bounded, isAmong, isObject, paySearch, payText, primitiveOf, textOf } from './values.js'
 
 /** A function of the language: pure, bounded, and the same whether called as a function or as a transform. */

@@ -1,6 +1,5 @@
 /** Reads members as jexl does, but only own ones. */
-import { ExpressionFailure, type StepBudget } from './budget.js'
-import type { Run } from './run.js'
+import { ExpressionFailure, type Run, type StepBudget } from './run.js'
 import { forbiddenNames } from './tokens.js'
 import { isObject, primitiveOf } from './values.js'
 

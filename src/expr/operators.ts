@@ -1,6 +1,5 @@
 /** The operators of the language as functions of two values, with faster variants for a constant right side. */
-import type { StepBudget } from './budget.js'
-import type { Run } from './run.js'
+import type { Run, StepBudget } from './run.js'
 import type { BinaryOperator } from './tree.js'
 import { bounded, isAmong, isObject, paySearch, payText, primitiveOf } from './values.js'
 

@@ -1,7 +1,7 @@
 /** Regular expressions in linear time. The only file that uses re2js. */
 import { RE2JS } from 're2js'
 import { messageOf, ok, problem, type Result, shown } from '../core/errors.js'
-import { ExpressionFailure, type StepBudget } from './budget.js'
+import { ExpressionFailure, type StepBudget } from './run.js'
 
 /** Text passed to `matches`: linear time is not bounded time. */
 const exprMatchTextBytesMax = 1024

@@ -1,5 +1,5 @@
 /** How values of the language become text and numbers: as in JavaScript and so in jexl, but within bounds. */
-import { ExpressionFailure, type StepBudget } from './budget.js'
+import { ExpressionFailure, type StepBudget } from './run.js'
 
 /** UTF-8 bytes of a text that a function or operator returns. */
 export const exprStringBytesMax = 64 * 1024

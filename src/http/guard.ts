@@ -12,11 +12,10 @@ import { parseJsonBody } from './body/json-body.js'
 import type { AtOnce } from './bounds/at-once.js'
 import { admitAtOnce, boundWork, largeBodyBytes, slicesOf } from './bounds/bounded-work.js'
 import { parseLargeBody } from './bounds/large-body.js'
-import { browserHeaders } from './browser-headers.js'
 import type { Auth } from './caller/auth.js'
 import type { Caller } from './caller/caller.js'
 import { checkKeyRight, rightFor } from './caller/key-rights.js'
-import { headerLines, onlyHeader } from './headers.js'
+import { browserHeaders, headerLines, onlyHeader } from './headers.js'
 
 const shownPathCharsMax = 200
 

@@ -1,11 +1,12 @@
-/**
- * Request headers as they were sent. Node keeps only the first line of some headers and joins the lines of others, which
- * would hide that a request carries two different credentials.
- */
-import type { FastifyRequest } from 'fastify'
+/** Headers of requests, as they were sent, and those of answers that protect browsers. */
+import helmet, { type FastifyHelmetOptions } from '@fastify/helmet'
+import { type FastifyRequest, fastify } from 'fastify'
 import { badRequest } from '../core/errors.js'
 
-/** The value of each line of a header, in the order of the request. */
+/**
+ * The value of each line of a header, in the order of the request. Node keeps only the first line of some headers and joins
+ * the lines of others, which would hide that a request carries two different credentials.
+ */
 export function headerLines({ raw: { rawHeaders } }: FastifyRequest, name: string): string[] {
   const wanted = name.toLowerCase()
   const lines: string[] = []
@@ -23,4 +24,27 @@ export function onlyHeader(request: FastifyRequest, name: string): string | unde
   if (lines.length > 1)
     throw badRequest(`The header "${name}" is given ${lines.length} times: once is allowed.`)
   return lines[0]
+}
+
+type BrowserHeaders = Readonly<Record<string, string>>
+
+/**
+ * The headers that tell browsers not to run, frame or reinterpret what they get: those that helmet recommends, with this
+ * content security policy. They depend on nothing else, so they are made once: making them for
+ * each answer took about a tenth of the CPU of a read.
+ */
+export async function browserHeaders(
+  contentSecurityPolicy: NonNullable<FastifyHelmetOptions['contentSecurityPolicy']>,
+): Promise<BrowserHeaders> {
+  const host = fastify()
+  await host.register(helmet, { contentSecurityPolicy, hsts: false })
+  const made = new Promise<BrowserHeaders>((resolve) => {
+    host.get('/', (_request, reply) => {
+      resolve(reply.getHeaders() as BrowserHeaders)
+      return reply.send()
+    })
+  })
+  await host.inject('/')
+  await host.close()
+  return made
 }

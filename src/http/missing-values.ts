@@ -2,6 +2,7 @@
  * Warnings about expressions and fields that are saved but can never apply, because their names have no value in this
  * deployment. They are valid, and a database may be added later, so they are not refused.
  */
+import type { FastifyReply } from 'fastify'
 import type { AnyTrafficEvent } from '../event/define.js'
 import { namesIn } from '../expr/expression.js'
 import type { GeoDatabases } from '../record/geo.js'
@@ -85,3 +86,27 @@ const usesOfPolicies = (kind: PolicyKind, { policies }: Edge): Use[] =>
       ),
     ),
   )
+
+export const onlyBlocked =
+  'The log of this deployment has only decisions that blocked or denied (WEIR_DECISION_LOG is "blocked"): those that allowed are missing.'
+
+export const onlyFailed =
+  'The log of this deployment has only requests that did not deliver (WEIR_DECISION_LOG is "blocked"): those that delivered are missing.'
+
+/** The names that a parameter stands for. */
+export const usesIn = (place: string, names: readonly string[]): Use[] =>
+  names.map((name) => ({ place, name }))
+
+/**
+ * Reports in the header why an answer about logged decisions may be empty or 0 although something happened: names without a
+ * value in this deployment, and `others`: sentences about rows that its log does not have.
+ */
+export function warnOfGaps(
+  reply: FastifyReply,
+  { missingValues }: { readonly missingValues: MissingValues },
+  uses: readonly Use[],
+  others: readonly string[] = [],
+): void {
+  const warnings = [...missingValues.searchWarnings(uses), ...others]
+  if (warnings.length > 0) reply.header(warningHeader, warnings.join(' '))
+}

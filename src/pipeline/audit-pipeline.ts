@@ -9,7 +9,7 @@ import {
   noRecords,
   type SourceTally,
 } from '../books/ledger.js'
-import type { SettledInput } from '../books/settled-input.js'
+import type { SettledInput } from '../books/reading.js'
 import { messageOf } from '../core/errors.js'
 import { getOrMake } from '../core/maps.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'

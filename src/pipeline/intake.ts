@@ -8,12 +8,16 @@
  */
 
 import type { InputCounts, InputStream, LedgerWriter, SourcesEntry } from '../books/ledger.js'
-import type { SettledInput } from '../books/settled-input.js'
+import type { SettledInput } from '../books/reading.js'
 import { after, every, monotonicMs, type Timer } from '../core/clock.js'
-import { onceReady, type Soon, soonOr } from '../core/soon.js'
-import { AcknowledgedSequences } from '../nats/acknowledged.js'
+import { onceReady, type Soon, soonOr } from '../core/concurrency.js'
 import type { Consumer, ConsumerOptions } from '../nats/consumers.js'
-import { DurableReader, type DurableReaderOptions, type MessageInFlight } from '../nats/durable-reader.js'
+import {
+  AcknowledgedSequences,
+  DurableReader,
+  type DurableReaderOptions,
+  type MessageInFlight,
+} from '../nats/durable-reader.js'
 import type { PulledMessage } from '../nats/messages.js'
 import type { Nats } from '../nats/nats.js'
 import { pullAll } from '../nats/pull.js'

@@ -8,11 +8,11 @@
  * goes through quarantine first. This room never knows the store or the API: configuration comes from `view`.
  */
 import type { LedgerWriter } from '../books/ledger.js'
-import type { SettledInput } from '../books/settled-input.js'
+import type { SettledInput } from '../books/reading.js'
 import { yieldTurn } from '../core/clock.js'
+import { onceReady, type Soon } from '../core/concurrency.js'
 import { messageOf } from '../core/errors.js'
 import { withoutPauses } from '../core/slices.js'
-import { onceReady, type Soon } from '../core/soon.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import type { Judgement } from '../evaluate/judgement.js'
 import type { PulledMessage } from '../nats/messages.js'

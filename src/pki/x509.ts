@@ -1,5 +1,8 @@
 /**
- * The facts in X.509 certificates (RFC 5280), named as in the API.
+ * X.509 certificates (RFC 5280), and private keys, as PEM text (RFC 7468), and the facts in them, named as in the API.
+ *
+ * Problems never quote the text: it may be a private key that was pasted in the wrong place. Their messages follow the
+ * name of a field, as in "ca_pem holds a malformed certificate".
  *
  * Node reads names, dates and keys. It does not return basic key usages, and returns alternative names as one quoted
  * text, so both are read from the extensions. Usages have the names of Go's crypto/x509 in snake case
@@ -9,11 +12,61 @@
  * No library does this: `@peculiar/x509` needs a global polyfill and nineteen packages more, its types alone take 25 ms of
  * CPU to load, for three extensions, and it accepts BER, such as indefinite lengths, where certificates must be DER.
  */
-import type { KeyObject, X509Certificate } from 'node:crypto'
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { formatAddress } from '../core/address/ip.js'
 import { isoSeconds } from '../core/clock.js'
 import { ok, problem, type Result } from '../core/errors.js'
 import { DerError, derBits, derContent, derMembers, derOid, derTags, derValues } from './der.js'
+
+/** Contains no hyphen, so no other PEM block can be inside. */
+const certificateBlock = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
+const anyBlock = /-----BEGIN ([^-]*)-----/
+
+interface CertificateList {
+  /** The certificates only, with Unix line endings; text around them is dropped. */
+  readonly pem: string
+  /** In the order of the text; at least one. */
+  readonly certificates: readonly [X509Certificate, ...X509Certificate[]]
+}
+
+/** All certificates in the text. */
+export function readCertificates(text: string, countMax: number): Result<CertificateList> {
+  if (text.includes('PRIVATE KEY')) return problem('holds a private key: only certificates are allowed')
+  const blocks = text.match(certificateBlock) ?? []
+  const [, other] = anyBlock.exec(text.replace(certificateBlock, '')) ?? []
+  if (other === 'CERTIFICATE') return problem('holds a certificate that is cut off')
+  if (other !== undefined) return problem('holds a PEM block of another type than CERTIFICATE')
+  if (blocks.length > countMax)
+    return problem(`holds ${blocks.length} certificates: at most ${countMax} are allowed`)
+  const certificates: X509Certificate[] = []
+  for (const block of blocks) {
+    const certificate = certificateOf(block)
+    if (certificate === undefined) return problem('holds a malformed certificate')
+    certificates.push(certificate)
+  }
+  const [first, ...more] = certificates
+  if (first === undefined) return problem('holds no certificate: one in PEM form is needed')
+  const pem = `${blocks.join('\n')}\n`.replaceAll(/\r\n?/g, '\n')
+  return ok({ pem, certificates: [first, ...more] })
+}
+
+function certificateOf(pem: string): X509Certificate | undefined {
+  try {
+    return new X509Certificate(pem)
+  } catch {
+    return undefined
+  }
+}
+
+/** The private key in the text: PKCS #8, PKCS #1 or SEC 1. */
+export function readPrivateKey(text: string): Result<KeyObject> {
+  if (text.includes('ENCRYPTED')) return problem('is encrypted: a key without a passphrase is needed')
+  try {
+    return ok(createPrivateKey(text))
+  } catch {
+    return problem('is not a private key in PEM form (PKCS #8, PKCS #1 or SEC 1)')
+  }
+}
 
 /** TLS libraries refuse shorter keys (OpenSSL security level 2); longer ones make each handshake slow. */
 const rsaCertificateKeyBitsMin = 2048

@@ -2,8 +2,8 @@
 import type { LogAction } from '../evaluate/traffic-policy.js'
 import type { FilterInput, Origin, Subjects } from '../event/define.js'
 import type { EventObject } from '../event/envelope.js'
-import type { StepBudget } from '../expr/budget.js'
 import type { Requirement } from '../expr/requirement.js'
+import type { StepBudget } from '../expr/run.js'
 import type { EventTemplate } from '../wire/event-template.js'
 import { FilterIndex } from './filter-index.js'
 

@@ -1,7 +1,6 @@
 /** Certificate authorities that client certificates are verified against. */
 import { problem } from '../core/errors.js'
-import { readCertificates } from '../pki/pem.js'
-import { certificateFacts } from '../pki/x509.js'
+import { certificateFacts, readCertificates } from '../pki/x509.js'
 import { defineResource } from './define.js'
 import { exampleCertificate, exampleCertificateFacts } from './examples.js'
 import { certificateFactFields, certificatePem, usable } from './fields/certificate-fields.js'

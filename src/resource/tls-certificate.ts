@@ -2,8 +2,7 @@
 import type { X509Certificate } from 'node:crypto'
 import { ok, problem, type Result } from '../core/errors.js'
 import { boundedBytes, oneOf, Type } from '../core/schema.js'
-import { readCertificates, readPrivateKey } from '../pki/pem.js'
-import { keyTypeOf, leafFacts, privateKeyTypes } from '../pki/x509.js'
+import { keyTypeOf, leafFacts, privateKeyTypes, readCertificates, readPrivateKey } from '../pki/x509.js'
 import { defineResource } from './define.js'
 import { exampleCertificate, exampleCertificateFacts, examplePrivateKey } from './examples.js'
 import {

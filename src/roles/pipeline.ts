@@ -3,7 +3,7 @@
  * on its own runs a `decide` for itself.
  */
 import { openBooks } from '../books/keeper.js'
-import { SettledInput } from '../books/settled-input.js'
+import { SettledInput } from '../books/reading.js'
 import { AuditPipeline } from '../pipeline/audit-pipeline.js'
 import { auditsOfApi } from '../pipeline/audit-sources.js'
 import { openCatchUps } from '../pipeline/catch-ups.js'

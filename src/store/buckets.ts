@@ -1,4 +1,6 @@
-/** The buckets an API process writes to. */
+/** The buckets an API process writes to, and how it does. */
+
+import { jsonOf } from '../core/bytes.js'
 import { answerAgeMaxMs } from '../core/limits.js'
 import type { Bucket, BucketOptions } from '../nats/bucket.js'
 import type { Nats } from '../nats/nats.js'
@@ -25,5 +27,64 @@ export async function openBuckets(nats: Nats, bytesMax: number): Promise<StoreBu
     heads: await open(bucketNames.heads),
     claims: await open(bucketNames.claims),
     idempotency: await open(bucketNames.idempotency, { ageMaxMs: answerAgeMaxMs }),
+  }
+}
+
+/** A key's last revision and its value; the value is undefined if there is none. */
+interface Known<T> {
+  readonly revision: number
+  readonly value: T | undefined
+}
+
+/**
+ * Writes keys of a change into a bucket.
+ *
+ * Every write is a compare-and-set on the revision it replaces. A writer that was overtaken (it stalled, another
+ * process finished its change, and a newer change followed) therefore fails, sees that its change is done, and stops.
+ */
+export class BucketWriter {
+  readonly #bucket: Bucket
+  /** Is the whole change known to be in the bucket? */
+  readonly isDone: () => Promise<boolean>
+
+  constructor(bucket: Bucket, isDone: () => Promise<boolean>) {
+    this.#bucket = bucket
+    this.isDone = isDone
+  }
+
+  /**
+   * Replaces the value of a key by what `next` returns, unless that is undefined. `known`: its entry before the change
+   * was done. Without it the key is read first, and only then is it checked whether the change is done, so no attempt
+   * can overwrite the value of a later change.
+   */
+  async write<T>(
+    key: string,
+    next: (current: T | undefined) => T | undefined,
+    known?: Known<T>,
+  ): Promise<void> {
+    for (let current = known; ; current = undefined) {
+      const before = current ?? (await this.#read<T>(key))
+      if (before === undefined) return
+      const value = next(before.value)
+      if (value === undefined) return
+      if ((await this.#bucket.replace(key, JSON.stringify(value), before.revision)) !== undefined) return
+    }
+  }
+
+  /** Deletes a key. A late deletion is harmless because ids are never reused. */
+  async remove(key: string, knownRevision = 0): Promise<void> {
+    for (let revision = knownRevision; ; revision = 0) {
+      if (revision > 0 && (await this.#bucket.remove(key, revision))) return
+      const current = await this.#read(key)
+      if (current?.value === undefined) return
+      if (await this.#bucket.remove(key, current.revision)) return
+    }
+  }
+
+  /** Undefined if there is nothing left to do. */
+  async #read<T>(key: string): Promise<Known<T> | undefined> {
+    const { revision = 0, value } = (await this.#bucket.get(key)) ?? {}
+    if (await this.isDone()) return undefined
+    return { revision, value: value === undefined ? undefined : jsonOf<T>(value) }
   }
 }

@@ -30,7 +30,7 @@ import {
 } from '../view/keys.js'
 import type { View } from '../view/view.js'
 import type { ViewState } from '../view/view-state.js'
-import { BucketWriter } from './bucket-writer.js'
+import { BucketWriter } from './buckets.js'
 import type { Change, ChunkChange, RulesReplacement } from './change.js'
 import type { ReplacedRules } from './change-rows.js'
 import { addReplaced, editedChunk, isStagedFor } from './rule-chunks.js'

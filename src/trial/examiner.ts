@@ -1,20 +1,87 @@
-/** Compiles a draft, and what it is compared with. */
+/** Compiles a draft, and what it is compared with: the configuration of one account, as it is and as it would be. */
 import { yieldTurn } from '../core/clock.js'
 import { buildPolicySet, type PolicySet } from '../evaluate/policy-set.js'
-import type { ConfigurationSource } from '../evaluate/policy-source.js'
+import type { ConfigurationSource, IpRule } from '../evaluate/policy-source.js'
 import type { AnyTrafficEvent } from '../event/define.js'
 import { namesIn } from '../expr/expression.js'
 import { buildSubscriptionSet } from '../produce/subscriptions.js'
 import type { GeoDatabases } from '../record/geo.js'
 import { missingNames } from '../record/geo-entry.js'
+import type { Row } from '../resource/define.js'
 import { eventSubscription } from '../resource/event-subscription.js'
 import { type PolicyKind, policyScopesOf } from '../resource/fields/traffic-policies.js'
-import type { DeclaredRow } from '../resource/registry.js'
+import type { DeclaredRow, KindName } from '../resource/registry.js'
 import { DecisionTrial, type NamesOfDraft } from './decision-trial.js'
-import { AccountConfiguration, type Draft, DraftedConfiguration } from './draft-configuration.js'
 import { EventTrial, type TriedSource } from './event-trial.js'
 import { NameCounts } from './name-counts.js'
 import type { Examiner } from './trial.js'
+
+/** The rows that a write would store, checked like those of the write itself. */
+export interface Draft {
+  readonly rows: readonly { readonly kind: string; readonly row: Row }[]
+  /** All rules of a policy after the write. */
+  readonly rules?: { readonly policyId: string; readonly rules: readonly IpRule[] } | undefined
+}
+
+/** Edges and reserved addresses of all accounts have a part in finding the edge of a record. */
+const sharedKinds: readonly KindName[] = ['tcp_edge', 'https_edge', 'reserved_addr']
+
+/**
+ * The configuration that concerns the records of one account. Edges of others have their names alone: they serve their own
+ * records, and what applies at them is not compiled.
+ */
+class AccountConfiguration implements ConfigurationSource {
+  readonly revision: number
+  readonly #source: ConfigurationSource
+  readonly #accountId: string
+
+  constructor(source: ConfigurationSource, accountId: string) {
+    this.revision = source.revision
+    this.#source = source
+    this.#accountId = accountId
+  }
+
+  *rowsOf<Kind extends KindName>(kind: Kind): Iterable<DeclaredRow<Kind>> {
+    for (const row of this.#source.rowsOf(kind)) {
+      const ownerId = kind === 'account' ? row.id : row.account_id
+      if (ownerId === this.#accountId) yield row
+      else if (sharedKinds.includes(kind)) yield { ...row, ip_restriction: null, policies: null }
+    }
+  }
+
+  rules(ipPolicyId: string) {
+    return this.#source.rules(ipPolicyId)
+  }
+}
+
+/** No stored row has this version, so that a drafted part is never taken for a compiled one. */
+const draftVersion = -1
+
+/** The configuration with the rows and rules of a draft in place of its own. */
+class DraftedConfiguration implements ConfigurationSource {
+  readonly revision: number
+  readonly #source: ConfigurationSource
+  readonly #draft: Draft
+
+  constructor(source: ConfigurationSource, draft: Draft) {
+    this.revision = source.revision
+    this.#source = source
+    this.#draft = draft
+  }
+
+  *rowsOf<Kind extends KindName>(kind: Kind): Iterable<DeclaredRow<Kind>> {
+    const drafted = this.#draft.rows.filter((each) => each.kind === kind).map(({ row }) => row)
+    for (const row of this.#source.rowsOf(kind)) if (drafted.every(({ id }) => id !== row.id)) yield row
+    // The API made these rows from the declarations.
+    for (const row of drafted) yield { ...row, version: draftVersion } as unknown as DeclaredRow<Kind>
+  }
+
+  rules(ipPolicyId: string) {
+    const { rules } = this.#draft
+    if (rules?.policyId === ipPolicyId) return { version: draftVersion, rules: rules.rules }
+    return this.#source.rules(ipPolicyId)
+  }
+}
 
 interface ExaminerOptions {
   readonly accountId: string
@@ -46,7 +113,7 @@ export async function openExaminer(options: ExaminerOptions): Promise<OpenedExam
 
 function namesOfDraft({ rows }: Draft, { members }: GeoDatabases): NamesOfDraft {
   const drafted = rows.find(({ kind }) => Object.hasOwn(policyScopesOf, kind))
-  const { inbound = [], outbound = [] } = (drafted?.row as Row | undefined)?.policies ?? {}
+  const { inbound = [], outbound = [] } = (drafted?.row as PolicyOwner | undefined)?.policies ?? {}
   const used = [...inbound, ...outbound].flatMap(({ expressions }) =>
     // The outbound scope has the names of inbound policies, too, and reads them in the same way.
     expressions.flatMap((text) => namesIn(text, policyScopesOf[drafted!.kind as PolicyKind].outbound)),
@@ -54,7 +121,7 @@ function namesOfDraft({ rows }: Draft, { members }: GeoDatabases): NamesOfDraft 
   return { ownerId: drafted?.row.id, counts: new NameCounts(used, missingNames(members)) }
 }
 
-type Row = Partial<DeclaredRow<PolicyKind>>
+type PolicyOwner = Partial<DeclaredRow<PolicyKind>>
 
 async function eventTrial(
   { accountId, draft, geo, eventKinds }: ExaminerOptions,

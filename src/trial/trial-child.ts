@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { constants, setPriority } from 'node:os'
 import { messageOf } from '../core/errors.js'
 import type { IpRule } from '../evaluate/policy-source.js'
-import type { Draft } from './draft-configuration.js'
+import type { Draft } from './examiner.js'
 import type { TrialProgress, TrialReport } from './trial.js'
 
 export interface TrialJob {

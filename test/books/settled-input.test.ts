@@ -2,7 +2,7 @@
 import t from 'tap'
 import { BooksKeeper } from '../../src/books/keeper.js'
 import { noRecords } from '../../src/books/ledger.js'
-import { SettledInput } from '../../src/books/settled-input.js'
+import { SettledInput } from '../../src/books/reading.js'
 import { createLogger } from '../../src/core/telemetry/log.js'
 import { createRegistry } from '../../src/core/telemetry/metrics.js'
 import { createOccurrences } from '../../src/core/telemetry/occurrences.js'

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { ExpressionFailure } from '../../src/expr/budget.js'
 import { type Code, constant, folded } from '../../src/expr/code.js'
+import { ExpressionFailure } from '../../src/expr/run.js'
 
 const variable: Code<number> = { run: (context) => context, weight: 1 }
 

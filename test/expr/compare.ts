@@ -1,7 +1,7 @@
 /** Compares expressions, as functions and as closures, with jexl. */
 import { isDeepStrictEqual } from 'node:util'
-import { StepBudget } from '../../src/expr/budget.js'
 import { type CompiledExpression, compileClosures, compileExpression } from '../../src/expr/expression.js'
+import { StepBudget } from '../../src/expr/run.js'
 import { defineScope } from '../../src/expr/scope.js'
 import { Generator, mapName, names } from './generator.js'
 import { compileAmongOthers } from './instruction.js'

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
-import { ExpressionFailure, StepBudget } from '../../src/expr/budget.js'
 import { compileExpression } from '../../src/expr/expression.js'
+import { ExpressionFailure, StepBudget } from '../../src/expr/run.js'
 import { defineScope, type NameType } from '../../src/expr/scope.js'
 
 /** One case: the wanted value, or a pattern of the message with which it is refused when saved or fails when run. */

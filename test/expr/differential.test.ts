@@ -1,6 +1,6 @@
 import t from 'tap'
-import { ExpressionFailure, StepBudget } from '../../src/expr/budget.js'
 import { compileExpression } from '../../src/expr/expression.js'
+import { ExpressionFailure, StepBudget } from '../../src/expr/run.js'
 import { defineScope } from '../../src/expr/scope.js'
 import { compareWithReference } from './compare.js'
 import { compileReference } from './reference.js'

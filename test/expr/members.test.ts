@@ -1,5 +1,4 @@
 import t from 'tap'
-import { ExpressionFailure, StepBudget } from '../../src/expr/budget.js'
 import {
   elementReader,
   indexed,
@@ -7,7 +6,7 @@ import {
   isSometimesInherited,
   memberReader,
 } from '../../src/expr/members.js'
-import type { Run } from '../../src/expr/run.js'
+import { ExpressionFailure, type Run, StepBudget } from '../../src/expr/run.js'
 
 /** The value, or the message of the failure. */
 function outcome(work: () => unknown): unknown {

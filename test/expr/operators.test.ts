@@ -1,6 +1,6 @@
 import t from 'tap'
-import { ExpressionFailure, StepBudget } from '../../src/expr/budget.js'
 import { operationOn, operations } from '../../src/expr/operators.js'
+import { ExpressionFailure, StepBudget } from '../../src/expr/run.js'
 import type { BinaryOperator } from '../../src/expr/tree.js'
 import { charsPerStep } from '../../src/expr/values.js'
 

@@ -1,7 +1,7 @@
 /** The reference: jexl itself, with the functions of the language added to it. */
 import jexl from 'jexl'
-import { StepBudget } from '../../src/expr/budget.js'
 import { expressionFunctions } from '../../src/expr/functions.js'
+import { StepBudget } from '../../src/expr/run.js'
 
 const reference = new jexl.Jexl()
 for (const { name, call, withSecond, secondIsLiteral } of expressionFunctions.values()) {

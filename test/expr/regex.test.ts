@@ -1,6 +1,6 @@
 import t from 'tap'
-import { ExpressionFailure, StepBudget } from '../../src/expr/budget.js'
 import { compilePattern } from '../../src/expr/regex.js'
+import { ExpressionFailure, StepBudget } from '../../src/expr/run.js'
 
 const texts: readonly { pattern: string; text: string; want: boolean }[] = [
   { pattern: 'b+', text: 'abbc', want: true },

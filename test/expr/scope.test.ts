@@ -1,6 +1,6 @@
 import t from 'tap'
-import { StepBudget } from '../../src/expr/budget.js'
 import { compileExpression } from '../../src/expr/expression.js'
+import { StepBudget } from '../../src/expr/run.js'
 import { defineScope, namesNear, resolveName } from '../../src/expr/scope.js'
 
 interface Context {

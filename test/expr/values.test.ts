@@ -1,5 +1,5 @@
 import t from 'tap'
-import { ExpressionFailure, StepBudget } from '../../src/expr/budget.js'
+import { ExpressionFailure, StepBudget } from '../../src/expr/run.js'
 import * as values from '../../src/expr/values.js'
 
 const { charsPerStep, exprStringBytesMax } = values

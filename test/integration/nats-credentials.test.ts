@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { openNats } from '../../src/nats/nats.js'
 import { readUserUrl } from '../../src/nats-server/nats-access.js'
-import { readRuntime } from '../../src/process/runtime-file.js'
+import { readRuntime } from '../../src/process/running-service.js'
 import { processesBelow } from '../harness/tree.js'
 import { openService } from './service.js'
 

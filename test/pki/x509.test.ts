@@ -1,8 +1,13 @@
 /** What is read from certificates and keys, against the options with which OpenSSL made them. */
 import { X509Certificate } from 'node:crypto'
 import t from 'tap'
-import { readCertificates, readPrivateKey } from '../../src/pki/pem.js'
-import { certificateFacts, keyTypeOf, leafFacts } from '../../src/pki/x509.js'
+import {
+  certificateFacts,
+  keyTypeOf,
+  leafFacts,
+  readCertificates,
+  readPrivateKey,
+} from '../../src/pki/x509.js'
 import { fixturePem } from '../harness/certificates.js'
 
 const certificate = (name: string) => new X509Certificate(fixturePem(name))

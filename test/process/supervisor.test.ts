@@ -9,7 +9,7 @@ import { createRegistry, metricsText } from '../../src/core/telemetry/metrics.js
 import { createOccurrences } from '../../src/core/telemetry/occurrences.js'
 import { processStart } from '../../src/nats-server/process-start.mjs'
 import { openOpsServer } from '../../src/process/ops-server.js'
-import { readRuntime, removeRuntime, writeRuntime } from '../../src/process/runtime-file.js'
+import { readRuntime, removeRuntime, writeRuntime } from '../../src/process/running-service.js'
 import { type RoleSpec, Supervisor } from '../../src/process/supervisor.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { endNow } from '../harness/tree.js'

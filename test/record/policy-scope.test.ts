@@ -1,6 +1,6 @@
 import t from 'tap'
-import { StepBudget } from '../../src/expr/budget.js'
 import { checkExpression, compileClosures, namesIn } from '../../src/expr/expression.js'
+import { StepBudget } from '../../src/expr/run.js'
 import { PolicyContext, policyScopes } from '../../src/record/policy-scope.js'
 import { type RequestRecord, recordTypes } from '../../src/record/traffic-record.js'
 

@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { type FastifyInstance, fastify } from 'fastify'
 import { packageFile } from '../../core/package.js'
-import { browserHeaders } from '../../http/browser-headers.js'
+import { browserHeaders } from '../../http/headers.js'
 
 const title = 'Weir management API'
 

@@ -1,12 +1,11 @@
 /** `POST /records`: records of the caller's account, as NDJSON. They are answered when they are stored. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { WeirError } from '../../core/errors.js'
-import { Type } from '../../core/schema.js'
+import { inTypes, Type } from '../../core/schema.js'
 import type { Occurrences } from '../../core/telemetry/occurrences.js'
 import { slicesOf } from '../../http/bounds/bounded-work.js'
 import { type ApiContext, queryOf, readable, sendJson } from '../../http/context.js'
 import { describe, shownBy } from '../../http/openapi/openapi.js'
-import { inTypes } from '../../http/openapi/schema-shape.js'
 import { parseMessage } from '../../record/record.js'
 import { publishedRecordsSchema, refusalsShownMax } from '../../shape/published-records.js'
 import { registerOtlp } from './otlp-routes.js'

@@ -2,8 +2,7 @@
  * Values that mean "not given". Generated clients of this family of APIs send the empty value of a field's type when
  * their caller left the field out: `""`, `0`, `[]` or, for a map with free keys, `{}`.
  */
-import type { TSchema } from '../../core/schema.js'
-import { shapeOf } from '../openapi/schema-shape.js'
+import { shapeOf, type TSchema } from '../../core/schema.js'
 
 /**
  * Is the value null, or the empty value of the schema's type? An object whose schema declares members is never

@@ -2,9 +2,8 @@
 import { EntryFaults } from '../../core/entry-faults.js'
 import { badRequest, type WeirError } from '../../core/errors.js'
 import { getOrMake } from '../../core/maps.js'
-import type { TSchema } from '../../core/schema.js'
+import { shapeOf, type TSchema } from '../../core/schema.js'
 import { type Check, compileCheck } from '../../core/schema-check.js'
-import { shapeOf } from '../openapi/schema-shape.js'
 
 const checks = new WeakMap<object, Check>()
 

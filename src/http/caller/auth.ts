@@ -4,8 +4,8 @@
  */
 import type { FastifyRequest } from 'fastify'
 import { now } from '../../core/clock.js'
+import type { Soon } from '../../core/concurrency.js'
 import { unavailable, WeirError } from '../../core/errors.js'
-import type { Soon } from '../../core/soon.js'
 import type { Occurrences } from '../../core/telemetry/occurrences.js'
 import { checkRestriction } from '../../evaluate/ip-restriction.js'
 import { isExpired, rightsOf } from '../../resource/api-key.js'
@@ -15,9 +15,15 @@ import type { KnownKeys } from '../../store/known-keys.js'
 import type { View } from '../../view/view.js'
 import type { Usage } from '../bounds/usage.js'
 import { headerLines, onlyHeader } from '../headers.js'
-import { type Caller, expiredKey, invalidKey, unauthenticated } from './caller.js'
-import { callerAddress, loginSource } from './caller-address.js'
-import { keyFinder } from './key-finder.js'
+import {
+  type Caller,
+  callerAddress,
+  expiredKey,
+  invalidKey,
+  keyFinder,
+  loginSource,
+  unauthenticated,
+} from './caller.js'
 import type { KeyUses } from './key-uses.js'
 import { viewRestrictions } from './lockout.js'
 

@@ -1,8 +1,14 @@
-/** The caller of a request, and the check that its key still exists when its change is planned. */
+/** The caller of a request: its key, which is checked again when a change is planned, and its address. */
+import { timingSafeEqual } from 'node:crypto'
+import { compileCidr, parseCidr } from '../../core/address/cidr.js'
+import { canonicalAddress, formatAddress, isPeerAddress, parseAddress } from '../../core/address/ip.js'
 import { WeirError } from '../../core/errors.js'
+import { hashToken } from '../../core/ids.js'
+import { getOrMake } from '../../core/maps.js'
 import { expiryOf, type KeyRight } from '../../resource/api-key.js'
 import type { Row } from '../../resource/define.js'
 import type { Principal } from '../../store/change.js'
+import type { View } from '../../view/view.js'
 import type { ViewState } from '../../view/view-state.js'
 
 export interface Caller {
@@ -38,3 +44,65 @@ export const whileKeyLasts =
     if (credentialId !== null && state.rows.get('api_key')?.has(credentialId) !== true) throw invalidKey()
     return plan(state, ...planning)
   }
+
+export type KeyFinder = (token: string) => readonly Row[]
+
+/** Finds rows by the hash of a token, which is all that is stored: one, unless the bucket contains a forged row. */
+export function keyFinder(view: View): KeyFinder {
+  /** Rebuilt when a key changes. */
+  let byHash: Map<string, Row[]> | undefined
+  view.onChange((kind) => {
+    if (kind === 'api_key' || kind === '*') byHash = undefined
+  })
+  return (token) => {
+    const hash = hashToken(token)
+    if (byHash === undefined) {
+      byHash = new Map()
+      for (const row of view.state.rows.get('api_key')?.values() ?? [])
+        getOrMake(byHash, String(row['token_hash']), () => []).push(row)
+    }
+    // The lookup compared hashes already; this comparison takes constant time.
+    const isSame = (key: Row) => timingSafeEqual(Buffer.from(hash), Buffer.from(String(key['token_hash'])))
+    return (byHash.get(hash) ?? []).filter(isSame)
+  }
+}
+
+/** The address of a closed connection, or of a value from a trusted proxy that is not an address. No rule allows it. */
+export const unknownAddress = 'unknown'
+
+const inBrackets = /^\[([^\]]*:[^\]]*)\](?::\d{1,5})?$/
+const withPort = /^(\d+\.\d+\.\d+\.\d+):\d{1,5}$/
+
+/** An address as some proxies write it, with the port of the connection: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
+const withoutPort = (text: string): string => (inBrackets.exec(text) ?? withPort.exec(text))?.[1] ?? text
+
+/**
+ * The address in one canonical spelling, for restrictions, logs and rate limits. An IPv4-mapped IPv6 address becomes IPv4; a
+ * link-local address loses its zone. A proxy may pass on anything that a client claims: only addresses pass this function.
+ */
+export function callerAddress(text: string | undefined): string {
+  const address = withoutPort(text ?? '')
+  return isPeerAddress(address) ? canonicalAddress(address) : unknownAddress
+}
+
+/** Is an entry of X-Forwarded-For a trusted proxy? Entries may have a port. */
+export function trustOf(networks: readonly string[]): (entry: string) => boolean {
+  const contain = networks.map((network) => {
+    const parsed = parseCidr(network, { hostBits: 'allow' })
+    if (!parsed.ok) throw new Error(parsed.problem.msg)
+    return compileCidr(parsed.value)
+  })
+  return (entry) => {
+    const address = callerAddress(entry)
+    return contain.some((contains) => contains(address))
+  }
+}
+
+/**
+ * The key that failed logins are counted under. A client with one IPv6 address usually has a whole /64 (RFC 6177), so
+ * the network counts as one.
+ */
+export function loginSource(address: string): string {
+  const { family, words } = parseAddress(address)
+  return family === 6 ? `${formatAddress(6, [words[0], words[1], 0, 0])}/64` : address
+}

@@ -1,14 +1,13 @@
 /** Filters of lists: expressions over a resource as it is shown; nested members have dotted names. */
 import { type Result, WeirError } from '../../core/errors.js'
 import { getOrMake } from '../../core/maps.js'
-import type { Static, TSchema } from '../../core/schema.js'
-import { ExpressionFailure, StepBudget } from '../../expr/budget.js'
+import { type Static, shapeOf, type TSchema } from '../../core/schema.js'
 import { type CompiledExpression, compileClosures } from '../../expr/expression.js'
 import type { ExpressionProblem } from '../../expr/problem.js'
+import { ExpressionFailure, StepBudget } from '../../expr/run.js'
 import { defineScope, type NameType, type Scope, type ScopeName } from '../../expr/scope.js'
 import type { AnyResource } from '../../resource/define.js'
 import { resourceSchema } from '../../resource/shown-schema.js'
-import { shapeOf } from '../openapi/schema-shape.js'
 
 /** Evaluation steps of a list filter per entry: half a millisecond. */
 const listFilterStepsMax = 10_000

@@ -1,6 +1,6 @@
 /** Descriptions and schemas of operations for the OpenAPI document. */
 import { idempotencyKeyCharsMax, pageEntriesMax, recordIdCharsMax } from '../../core/limits.js'
-import { documented, objectOf, orNull, type TSchema, Type } from '../../core/schema.js'
+import { documented, inTypes, objectOf, orNull, type TSchema, Type } from '../../core/schema.js'
 import { pluralOf } from '../../core/text/plural.js'
 import { type AnyResource, isServed, type Operation } from '../../resource/define.js'
 import { eventKindSchema } from '../../resource/event-subscription.js'
@@ -13,7 +13,6 @@ import { article } from '../body/input.js'
 import { type BoundName, boundSentence } from '../bounds/at-once.js'
 import { warningHeader } from '../missing-values.js'
 import { changesExample, createExample, pageExample, shownExample } from './examples.js'
-import { inTypes } from './schema-shape.js'
 
 /** The schema with an example for the document. */
 export const shownBy = (schema: TSchema, example: unknown): TSchema =>

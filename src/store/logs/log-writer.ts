@@ -9,9 +9,13 @@ import { after, every, monotonicMs, sleep, type Timer, within } from '../../core
 import { messageOf } from '../../core/errors.js'
 import { getOrMake } from '../../core/maps.js'
 import type { Occurrences } from '../../core/telemetry/occurrences.js'
-import { AcknowledgedSequences } from '../../nats/acknowledged.js'
 import type { Consumer } from '../../nats/consumers.js'
-import { DurableReader, type DurableReaderOptions, type MessageInFlight } from '../../nats/durable-reader.js'
+import {
+  AcknowledgedSequences,
+  DurableReader,
+  type DurableReaderOptions,
+  type MessageInFlight,
+} from '../../nats/durable-reader.js'
 import type { PulledMessage } from '../../nats/messages.js'
 import { pullAll } from '../../nats/pull.js'
 import { readDecisionRows } from '../../wire/decision-rows.js'

@@ -1,12 +1,11 @@
 import { compileCidr, parseCidr } from '../../../src/core/address/cidr.js'
 import type { Result } from '../../../src/core/errors.js'
-import { StepBudget } from '../../../src/expr/budget.js'
 import {
   type CompiledExpression,
   compileExpression,
   compileToInstruction,
 } from '../../../src/expr/expression.js'
-import type { Operation } from '../../../src/expr/run.js'
+import { type Operation, StepBudget } from '../../../src/expr/run.js'
 import { defineScope, type ScopeName } from '../../../src/expr/scope.js'
 import { seededRandom } from '../../expr/generator.js'
 import { compileReference } from '../../expr/reference.js'

@@ -72,7 +72,7 @@ function openLoad({ nats }: System): { close(): Promise<void> } {
 
 // --- against another build ---
 
-/** Answers per second: the rate at which each of them just has a row (`pipeline/asked-log.ts`). */
+/** Answers per second: the rate at which each of them just has a row (`pipeline/answers.ts`). */
 const calmPerSecond = 100
 const logged = { WEIR_DECISION_LOG: 'all' }
 

@@ -1,7 +1,7 @@
 /** What a reader remembers of acknowledged messages, for those that are delivered again. */
 import fc from 'fast-check'
 import t from 'tap'
-import { AcknowledgedContents, AcknowledgedSequences } from '../../src/nats/acknowledged.js'
+import { AcknowledgedContents, AcknowledgedSequences } from '../../src/nats/durable-reader.js'
 import type { PulledMessage } from '../../src/nats/messages.js'
 
 const span = 16
