@@ -8,6 +8,7 @@
  */
 
 import type { Problem, Result } from '../core/errors.js'
+import type { ConfirmedPublisher } from '../nats/confirmed-publisher.js'
 import type { PackedEvent } from '../wire/packed-event.js'
 import type { AwsClock } from './aws/aws-clock.js'
 import type { Packing, PackingTarget, ServiceRecord } from './aws/packing.js'
@@ -203,6 +204,9 @@ export interface KindSettings {
   readonly requestBytesMax: number
 }
 
+/** Publishes messages that are no part of Weir. */
+export type EventPublisher = Pick<ConfirmedPublisher, 'payloadBytesMax' | 'store' | 'tell'>
+
 export interface SenderDeps extends Omit<KindSettings, 'requestBytesMax'> {
   readonly limits: BatchLimits
   /** From call to answer, fetching credentials included. */
@@ -213,6 +217,8 @@ export interface SenderDeps extends Omit<KindSettings, 'requestBytesMax'> {
   readonly bodies: SharedBodies
   /** For kinds whose server the account chooses. */
   readonly networks: ReachableNetworks
+  /** Publishes to Weir's own NATS; undefined where there is none. */
+  readonly cluster?: EventPublisher | undefined
 }
 
 /** The member of a target that says where events go. */

@@ -1,7 +1,14 @@
 /** The list of destination kinds. */
 import type { AwsClock } from './aws/aws-clock.js'
 import { SharedBodies } from './aws/shared-bodies.js'
-import type { AwsAccess, DestinationConfig, DestinationKind, KindSettings, Sender } from './destination.js'
+import type {
+  AwsAccess,
+  DestinationConfig,
+  DestinationKind,
+  EventPublisher,
+  KindSettings,
+  Sender,
+} from './destination.js'
 import { clickhouse } from './kinds/clickhouse.js'
 import { cloudwatchLogs } from './kinds/cloudwatch-logs.js'
 import { eventbridge } from './kinds/eventbridge.js'
@@ -9,11 +16,12 @@ import { file } from './kinds/file.js'
 import { firehose } from './kinds/firehose.js'
 import { http } from './kinds/http.js'
 import { kinesis } from './kinds/kinesis.js'
+import { nats } from './kinds/nats.js'
 import { sqs } from './kinds/sqs.js'
 import type { ReachableNetworks } from './private-networks.js'
 
 // In the order of the API's document.
-const declared = [kinesis, firehose, cloudwatchLogs, sqs, eventbridge, http, clickhouse, file] as const
+const declared = [kinesis, firehose, cloudwatchLogs, sqs, eventbridge, http, nats, clickhouse, file] as const
 
 /** The declarations, for types that are computed from them. */
 export type DeclaredKind = (typeof declared)[number]
@@ -39,6 +47,7 @@ export interface DeliverySettings {
   readonly clock: AwsClock
   readonly requestTimeoutMs: number
   readonly networks: ReachableNetworks
+  readonly cluster?: EventPublisher | undefined
 }
 
 export function openSender(

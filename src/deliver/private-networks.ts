@@ -107,6 +107,17 @@ export class ReachableNetworks {
     else done(null, first.address, first.family)
   }
 
+  /** The addresses of a host that may be connected to, for clients that take addresses; throws if there is none. */
+  async addressesOf(host: string): Promise<readonly string[]> {
+    this.check(host)
+    return new Promise((resolve, reject) => {
+      this.lookup(host.replace(/^\[(.*)\]$/, '$1'), { all: true }, (error, found) => {
+        if (error === null) resolve((found as LookupAddress[]).map(({ address }) => address))
+        else reject(error)
+      })
+    })
+  }
+
   httpAgent(options: HttpAgentOptions): HttpAgent {
     return this.#guarded(new HttpAgent({ ...options, lookup: this.lookup } as HttpAgentOptions))
   }

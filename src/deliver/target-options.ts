@@ -18,14 +18,22 @@ const secretMark = 'x-secret'
 
 interface SecretForm {
   readonly charsMax?: number
+  /** It may have several lines, such as a key in PEM. */
+  readonly hasLines?: boolean
   /** What is wrong with it; the sentence must not repeat the secret. */
   readonly broken?: (secret: string) => string | undefined
   readonly description?: string
 }
 
 /** A secret. It may be left out if it was given before, see `isSameRecipient`. */
-export const secretText = ({ charsMax = 4_096, broken, description = '' }: SecretForm = {}) =>
-  Type.Optional(
+export const secretText = ({
+  charsMax = 4_096,
+  hasLines = false,
+  broken,
+  description = '',
+}: SecretForm = {}) => {
+  const refused = hasLines ? /[^\P{Cc}\t\r\n]/u : /\p{Cc}/u
+  return Type.Optional(
     orNull(
       ruled(
         Type.String({
@@ -33,12 +41,13 @@ export const secretText = ({ charsMax = 4_096, broken, description = '' }: Secre
           maxLength: charsMax,
           description: `${description} Stored encrypted, and never shown.`.trimStart(),
           [secretMark]: true,
-          ...documented({ pattern: '^[^\\p{Cc}]+$' }),
+          ...(!hasLines && documented({ pattern: '^[^\\p{Cc}]+$' })),
         }),
-        (secret) => (/\p{Cc}/u.test(secret) ? 'control characters are not allowed' : broken?.(secret)),
+        (secret) => (refused.test(secret) ? 'control characters are not allowed' : broken?.(secret)),
       ),
     ),
   )
+}
 
 /** A member that may be left out, or null. */
 export const optional = <S extends TSchema>(schema: S) => Type.Optional(orNull(schema))

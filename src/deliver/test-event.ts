@@ -6,7 +6,7 @@ import type { PackedEvent } from '../wire/packed-event.js'
 import { checkRole, requestTimeoutMsDefault } from './aws/aws.js'
 import type { AwsClock } from './aws/aws-clock.js'
 import type { SharedBodies } from './aws/shared-bodies.js'
-import type { DestinationConfig, Fault, Finding, Sender } from './destination.js'
+import type { DestinationConfig, EventPublisher, Fault, Finding, Sender } from './destination.js'
 import { type DeliverySettings, openSender } from './kinds.js'
 import { faultIn } from './lane/outcomes.js'
 import { ReachableNetworks } from './private-networks.js'
@@ -31,6 +31,14 @@ export interface DestinationAccess {
   readonly checkRole: (config: DestinationConfig, signal: AbortSignal) => Promise<Result<undefined, Fault>>
 }
 
+/** What all destinations of a process share. */
+interface OfProcess {
+  readonly clock: AwsClock
+  /** Weir's own NATS. */
+  readonly cluster?: EventPublisher
+  readonly bodies?: SharedBodies
+}
+
 /** How destinations are reached under the settings of a process. */
 export function destinationAccess(
   {
@@ -42,11 +50,10 @@ export function destinationAccess(
     readonly delivery: { readonly privateNetworks?: readonly string[] | undefined }
     readonly destinationKinds: DeliverySettings['kinds']
   },
-  clock: AwsClock,
-  bodies?: SharedBodies,
+  { clock, cluster, bodies }: OfProcess,
 ): DestinationAccess {
   const networks = new ReachableNetworks(privateNetworks)
-  const delivery = { kinds, aws, clock, networks, requestTimeoutMs: requestTimeoutMsDefault }
+  const delivery = { kinds, aws, clock, networks, cluster, requestTimeoutMs: requestTimeoutMsDefault }
   return {
     openSender: (config) => openSender(config, delivery, bodies),
     checkRole: (config, signal) => checkRole(config, delivery, signal),

@@ -11,6 +11,9 @@
  * published with the reply subject `$KV.weir_config.x` or `$JS.API.STREAM.PURGE.…` would write configuration or purge
  * it. An import replaces the reply subject by a generated one. Therefore such a user may safely subscribe to every inbox
  * of its account, which clients with default settings need.
+ *
+ * The user `events` reads what destinations of the kind `nats` get on this server. It may do everything in an account of
+ * its own, with streams of its own; from there, Weir's account imports only the subjects it publishes on.
  */
 import { streamOf } from '../nats/bucket-stream.js'
 import {
@@ -34,6 +37,7 @@ import {
   deliveriesStream,
   deliveryRowsSubject,
   deliverySubject,
+  eventSubjects,
   inputConsumer,
   keyUseBucket,
   ledgerStream,
@@ -184,6 +188,8 @@ const roles: readonly NatsUser[] = [
       statusSubjects,
       usageSubject,
       watchedSubject,
+      // Test events.
+      eventSubjects,
       ...replies,
     ],
     [
@@ -239,6 +245,7 @@ const roles: readonly NatsUser[] = [
       deadEventsSubject,
       deliveryRowsSubject,
       watchedDeliveriesSubject,
+      eventSubjects,
       ...replies,
     ],
     [statusSubjects, watchedSubject],
@@ -249,6 +256,9 @@ const roles: readonly NatsUser[] = [
 
 /** For people who make backups or inspect streams. No process of Weir uses it. */
 const admin: NatsUser = { name: 'admin' }
+
+/** For programs that read the events of destinations. */
+const events: NatsUser = { name: 'events' }
 
 /** All other users, with the subjects they publish on. */
 const outside: Readonly<Record<string, readonly string[]>> = {
@@ -275,8 +285,14 @@ function accounts(): NatsAccounts {
       imports: subjects.map((subject) => ({ service: { account, subject } })),
     },
   ])
-  const own = { jetstream: 'enabled' as const, users: [...roles, admin], exports }
-  return { [account]: own, ...Object.fromEntries(others) }
+  const readers = accountOf(events.name)
+  const imports = [{ service: { account: readers, subject: eventSubjects } }]
+  const taken = [{ service: eventSubjects, accounts: [account] }]
+  return {
+    [account]: { jetstream: 'enabled', users: [...roles, admin], exports, imports },
+    ...Object.fromEntries(others),
+    [readers]: { jetstream: 'enabled', users: [events], exports: taken },
+  }
 }
 
 const accountOf = (user: string): string => user.toUpperCase()

@@ -14,6 +14,7 @@ import { connect, type NatsConnection } from '@nats-io/transport-node'
 import { within } from '../core/clock.js'
 import { Bucket, type BucketOptions, ensureBucket, findBucket } from './bucket.js'
 import { streamOf } from './bucket-stream.js'
+import { ConfirmedPublisher } from './confirmed-publisher.js'
 import { connectionOptions, type NatsOptions, NatsStatus } from './connection.js'
 import {
   type ConsumerOptions,
@@ -60,6 +61,7 @@ export class Nats {
   readonly #connection: NatsConnection
   /** Answers to messages that consumers delivered. */
   readonly acknowledgements: Acknowledgements
+  readonly confirmed: ConfirmedPublisher
   readonly #manager: JetStreamManager
   readonly #jetstream: JetStreamClient
   readonly #consumers: Consumers
@@ -67,13 +69,10 @@ export class Nats {
   readonly #occurrences: NatsOptions['occurrences']
   readonly #status: NatsStatus
 
-  constructor(
-    connection: NatsConnection,
-    manager: JetStreamManager,
-    options: Pick<NatsOptions, 'replicas' | 'occurrences' | 'isVersionReported'>,
-  ) {
+  constructor(connection: NatsConnection, manager: JetStreamManager, options: NatsOptions) {
     this.#connection = connection
     this.acknowledgements = new Acknowledgements(connection)
+    this.confirmed = new ConfirmedPublisher(connection)
     this.#manager = manager
     this.#jetstream = jetstream(connection, { timeout: callTimeoutMs })
     this.#consumers = new Consumers(manager, this.#jetstream)

@@ -55,7 +55,7 @@ export async function openApi(
   const makeBooks = () => nats.openBucket(booksBucket, bucketBytesMax)
   const books = release.own(await openBooks(nats, occurrences, makeBooks))
   const behind = await openBehind(context, parts, release)
-  const access = destinationAccess(settings, openAwsClock(occurrences))
+  const access = destinationAccess(settings, { clock: openAwsClock(occurrences), cluster: nats.confirmed })
   const usage = new Usage(settings.api.rateLimitPerMinute, settings.api)
   release.own(exchangeUsage(nats, usage, occurrences))
   const live = new Live({ nats, occurrences, ownerOf: ownersIn(store.view) })

@@ -41,7 +41,11 @@ export async function openDeliver(context: RoleContext, { parent, release }: Fra
   const mode = settings.decisionLog.rows
   const deliveryLog = release.own(new DeliveryLog({ nats, mode, occurrences, watched }))
   const packs = new SharedPacks()
-  const { openSender } = destinationAccess(settings, openAwsClock(occurrences), new SharedBodies(packs))
+  const { openSender } = destinationAccess(settings, {
+    clock: openAwsClock(occurrences),
+    cluster: nats.confirmed,
+    bodies: new SharedBodies(packs),
+  })
   const { metricsDestinationsMax } = settings.ops
   const bounds = { retentionMs: settings.nats.retentionMs, metricsDestinationsMax }
   const deliverer = release.own(

@@ -115,6 +115,15 @@ export const deadLetterHeaders = {
   account: 'Weir-Account',
 } as const
 
+// --- events for others ---
+
+/**
+ * Events for destinations of the kind `nats` without servers of their own: Weir publishes them for whoever listens, and
+ * reads none. An account can't leave what begins with its id.
+ */
+export const eventSubject = (accountId: string, subject: string): string => `events.${accountId}.${subject}`
+export const eventSubjects = 'events.>'
+
 // --- requests ---
 
 /** Ingress nodes ask about connections; `decide` answers. */

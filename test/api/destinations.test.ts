@@ -28,7 +28,7 @@ async function withAws(store: TestStore, emulator: Emulator): Promise<TestApi> {
       books,
       secrets,
       sealer,
-      access: destinationAccess(settings, new AwsClock()),
+      access: destinationAccess(settings, { clock: new AwsClock() }),
       behind: { of: async () => null },
     }),
   })

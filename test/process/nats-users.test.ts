@@ -1,7 +1,7 @@
 /** Every user of NATS against every call of JetStream, every stream and every subject, asked of a server. */
 
 import { join } from 'node:path'
-import { jetstream } from '@nats-io/jetstream'
+import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect, type Msg, type NatsConnection } from '@nats-io/transport-node'
 import t, { type Test } from 'tap'
 import { createLogger } from '../../src/core/telemetry/log.js'
@@ -150,6 +150,7 @@ const subjects = [
   'weir.live.watched',
   'weir.live.decisions',
   'weir.live.deliveries',
+  'events.ac_1.traffic',
   ...streams.flatMap((stream) => (stream.startsWith('KV_') ? [`$KV.${stream.slice(3)}.key`] : [])),
 ]
 
@@ -214,6 +215,7 @@ const needs: Readonly<Record<string, Needs>> = {
       'weir.status.states',
       'weir.api.usage',
       'weir.live.watched',
+      'events.ac_1.traffic',
       ...subjects.filter((subject) => subject.startsWith('$KV.') && subject !== '$KV.weir_behind.key'),
       ...replies,
     ],
@@ -270,6 +272,7 @@ const needs: Readonly<Record<string, Needs>> = {
       'weir.deadletter.events',
       'weir.log.deliveries',
       'weir.live.deliveries',
+      'events.ac_1.traffic',
       '$KV.weir_books.key',
       ...replies,
     ],
@@ -427,6 +430,24 @@ t.test('a client of an outsider, without any configuration', async (t) => {
     t.equal((await asking.request(asked, '{}')).string(), 'allow', `${by} is answered on ${asked}`)
     await answering.close()
   }
+})
+
+t.test('what destinations get on this server is read in an account of its own', async (t) => {
+  const { connection: events } = await connectAs(t, 'events')
+  const before = (await admin.streamInfo('WEIR_DELIVERIES'))!.state.messages
+  const manager = await jetstreamManager(events)
+  await manager.streams.add({ name: 'TRAFFIC', subjects: ['events.>'], max_bytes: mebibyte })
+  for (const by of ['deliver', 'api']) {
+    const { connection } = await connectAs(t, by, roleInboxPrefix(by))
+    const stored = await jetstream(connection).publish('events.ac_1.traffic', '{}', { msgID: by })
+    t.match(stored, { stream: 'TRAFFIC', duplicate: false }, `its stream acknowledges what ${by} publishes`)
+  }
+  events.publish('weir.deliveries.ed_1', '{}')
+  await events.flush()
+  t.equal((await admin.streamInfo('WEIR_DELIVERIES'))!.state.messages, before, 'it reaches nothing of Weir')
+  const streams: string[] = []
+  for await (const name of manager.streams.names()) streams.push(name)
+  t.strictSame(streams, ['TRAFFIC'], 'and sees nothing of it')
 })
 
 t.test('an API that may not exchange counts reports it once, and counts by itself', async (t) => {

@@ -32,6 +32,23 @@ export function throttledIn(outcome: SendOutcome, events: number): number {
   return outcome.reason?.class === 'throttle' ? outcome.retry.length : 0
 }
 
+/** The outcome of a request that the service answered for each event; by index, why one was not accepted. */
+export function outcomeOfEach(faults: readonly (Fault | undefined)[], receipt: Receipt = {}): SendOutcome {
+  const retry: number[] = []
+  const rejected: Rejection[] = []
+  let reason: Fault | undefined
+  for (const [index, fault] of faults.entries()) {
+    if (fault?.class === 'poison') rejected.push({ index, fault })
+    else if (fault !== undefined) {
+      retry.push(index)
+      reason ??= fault
+    }
+  }
+  if (reason === undefined && rejected.length === 0) return { outcome: 'accepted', ...receipt }
+  if (reason !== undefined && retry.length === faults.length) return { outcome: 'failed', fault: reason }
+  return { outcome: 'partial', retry, rejected, ...(reason !== undefined && { reason }), ...receipt }
+}
+
 /** One record's result of PutRecords or PutRecordBatch. */
 interface RecordResult {
   readonly ErrorCode?: string | undefined
