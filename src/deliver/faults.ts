@@ -1,5 +1,7 @@
 /** Faults that any kind of destination can have, and the form of all of them. */
+import { messageOf } from '../core/errors.js'
 import type { Fault, FaultClass } from './destination.js'
+import { privateNetworkCode } from './private-networks.js'
 
 const messageCharsMax = 500
 
@@ -30,6 +32,29 @@ export function interruptionOf(error: unknown): Fault | undefined {
   const name = error instanceof Error ? error.name : ''
   if (name === 'AbortError') return fault('transient', 'Aborted', 'The request was aborted.')
   return name === 'TimeoutError' ? fault('transient', timeoutCode, 'No answer arrived in time.') : undefined
+}
+
+/** Codes of OpenSSL and Node for a certificate or a protocol that is not accepted. */
+const tlsCodes =
+  /^(ERR_TLS_|ERR_SSL_|CERT_|CRL_|EPROTO$)|SELF_SIGNED|UNABLE_TO_|INVALID_(CA|PURPOSE)|HOSTNAME_MISMATCH/
+
+/** The first code among an error and its causes. */
+function codeIn(error: unknown): string {
+  if (!(error instanceof Error)) return ''
+  const { code } = error as NodeJS.ErrnoException
+  return typeof code === 'string' ? code : codeIn(error.cause)
+}
+
+/** Why there is no connection to a server that an account names, or no longer. */
+export function connectionFault(error: unknown): Fault {
+  const interruption = interruptionOf(error)
+  if (interruption !== undefined) return interruption
+  const [code, message] = [codeIn(error), messageOf(error)]
+  if (code === privateNetworkCode) return fault('configuration', code, message)
+  // A name that can't be resolved now may be resolved later: its server or the way to it may be away.
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return fault('transient', 'UnknownHost', message)
+  if (tlsCodes.test(code)) return fault('configuration', 'TlsFailed', `${code}: ${message}`)
+  return fault('transient', 'ConnectionLost', code === '' ? message : `${code}: ${message}`)
 }
 
 /** An event that no request can hold. */

@@ -47,10 +47,12 @@ const specialNetworks = compileCidrSet([
 /** The setting that allows some of them. */
 export const privateNetworksSetting = 'WEIR_HTTP_PRIVATE_NETWORKS'
 
+export const privateNetworkCode = 'PrivateNetwork'
+
 /** The destination leads to a network that is not allowed. */
 export class PrivateNetworkError extends Error {
   override readonly name = 'PrivateNetworkError'
-  readonly code = 'PrivateNetwork'
+  readonly code = privateNetworkCode
 
   constructor(host: string, address: string) {
     const place = host === address ? address : `${host}, which is ${address},`

@@ -12,8 +12,7 @@
  * it. An import replaces the reply subject by a generated one. Therefore such a user may safely subscribe to every inbox
  * of its account, which clients with default settings need.
  *
- * The user `events` reads what destinations of the kind `nats` get on this server. It may do everything in an account of
- * its own, with streams of its own; from there, Weir's account imports only the subjects it publishes on.
+ * The user `events` reads what destinations of the kind `nats` get here, and may do everything in an account of its own.
  */
 import { streamOf } from '../nats/bucket-stream.js'
 import {
@@ -60,6 +59,7 @@ import {
 import type { NatsAccess, NatsAccounts, NatsUser } from './nats-access.js'
 
 const account = 'WEIR'
+const readers = 'EVENTS'
 
 // --- the calls of the JetStream API ---
 
@@ -257,8 +257,8 @@ const roles: readonly NatsUser[] = [
 /** For people who make backups or inspect streams. No process of Weir uses it. */
 const admin: NatsUser = { name: 'admin' }
 
-/** For programs that read the events of destinations. */
-const events: NatsUser = { name: 'events' }
+/** For programs that read events: Weir's account imports from theirs the subjects it publishes on, and nothing else. */
+const reader: NatsUser = { name: 'events' }
 
 /** All other users, with the subjects they publish on. */
 const outside: Readonly<Record<string, readonly string[]>> = {
@@ -285,13 +285,12 @@ function accounts(): NatsAccounts {
       imports: subjects.map((subject) => ({ service: { account, subject } })),
     },
   ])
-  const readers = accountOf(events.name)
   const imports = [{ service: { account: readers, subject: eventSubjects } }]
   const taken = [{ service: eventSubjects, accounts: [account] }]
   return {
     [account]: { jetstream: 'enabled', users: [...roles, admin], exports, imports },
     ...Object.fromEntries(others),
-    [readers]: { jetstream: 'enabled', users: [events], exports: taken },
+    [readers]: { jetstream: 'enabled', users: [reader], exports: taken },
   }
 }
 

@@ -3,8 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { now } from '../../core/clock.js'
 import { messageOf } from '../../core/errors.js'
 import type { Fault, FaultClass } from '../destination.js'
-import { fault, interruptionOf } from '../faults.js'
-import { PrivateNetworkError } from '../private-networks.js'
+import { connectionFault, fault } from '../faults.js'
 import type { HttpAnswer } from './http-client.js'
 
 /** How much of an answer is quoted. */
@@ -65,24 +64,9 @@ function retryAfterIn(headers: IncomingHttpHeaders): number | undefined {
   return ms > 0 ? ms : undefined
 }
 
-const unknownHost = 'UnknownHost'
-
-/** Codes of OpenSSL and Node for a certificate or a protocol that is not accepted. */
-const isTls = (code: string): boolean =>
-  /^(ERR_TLS_|ERR_SSL_|CERT_|CRL_|EPROTO$)|SELF_SIGNED|UNABLE_TO_|INVALID_(CA|PURPOSE)|HOSTNAME_MISMATCH/.test(
-    code,
-  )
-
 export function faultOfError(error: unknown): Fault {
-  const interruption = interruptionOf(error)
-  if (interruption !== undefined) return interruption
-  if (error instanceof PrivateNetworkError) return fault('configuration', error.code, error.message)
   const { code = '' } = error as NodeJS.ErrnoException
-  const message = messageOf(error)
-  // A name that can't be resolved now may be resolved later: its server or the way to it may be away.
-  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return fault('transient', unknownHost, message)
-  if (isTls(code)) return fault('configuration', 'TlsFailed', `${code}: ${message}`)
   if (code.startsWith('HPE_') && code !== 'HPE_INVALID_EOF_STATE')
-    return fault('configuration', 'NotHttp', `The answer is not HTTP: ${message}`)
-  return fault('transient', 'ConnectionLost', code === '' ? message : `${code}: ${message}`)
+    return fault('configuration', 'NotHttp', `The answer is not HTTP: ${messageOf(error)}`)
+  return connectionFault(error)
 }

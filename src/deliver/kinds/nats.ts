@@ -11,7 +11,6 @@ import type { Refusal } from '../../nats/refusals.js'
 import { eventSubject } from '../../wire/names.js'
 import type { PackedEvent } from '../../wire/packed-event.js'
 import { loadedOnce } from '../aws/aws.js'
-import { connectionFault } from '../connection-faults.js'
 import { withDeadline } from '../deadline.js'
 import {
   type BatchLimits,
@@ -25,7 +24,7 @@ import {
   type SenderDeps,
   type SendOutcome,
 } from '../destination.js'
-import { fault } from '../faults.js'
+import { connectionFault, fault } from '../faults.js'
 import { outcomeOfEach } from '../lane/outcomes.js'
 import { type HostPort, parseHostPort, serverList, tlsOption } from '../servers.js'
 import { optional, secretText, targetOptions } from '../target-options.js'
