@@ -49,7 +49,15 @@ const withoutMapsOfPackages = {
 export const bundlePrograms = (root, directory) => bundle(root, directory, { entryPoints: programs })
 
 /** They are programs of their own, and large; a test that uses one is about it. */
-const usedByTests = ['@hey-api/*', '@redocly/*', '@seriousme/*', 'esbuild', 'playwright-core', 'typescript']
+const usedByTests = [
+  '@duckdb/*',
+  '@hey-api/*',
+  '@redocly/*',
+  '@seriousme/*',
+  'esbuild',
+  'playwright-core',
+  'typescript',
+]
 
 /**
  * Writes test files below `directory`, as they lie below `test`, with the test runner and all they need. Shared parts

@@ -4,10 +4,15 @@ import { fieldReference } from '../dist/src/event/field-reference.js'
 import { withTables } from '../dist/src/event/field-tables.js'
 import { performanceTables } from '../dist/test/bench/performance-tables.js'
 import { attributeTables } from '../dist/test/docs/attribute-table.js'
+import { ddlTables } from '../dist/test/docs/ddl-tables.js'
 
 for (const name of readdirSync('docs').filter((name) => name.endsWith('.md'))) {
   const file = `docs/${name}`
   const text = readFileSync(file, 'utf8')
-  const written = withTables(text, fieldReference(), { ...performanceTables, ...attributeTables })
+  const written = withTables(text, fieldReference(), {
+    ...performanceTables,
+    ...attributeTables,
+    ...ddlTables,
+  })
   if (written !== text) writeFileSync(file, written)
 }

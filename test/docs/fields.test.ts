@@ -16,12 +16,13 @@ import { performanceTables } from '../bench/performance-tables.js'
 import { httpLines } from '../deliver/http-lines.js'
 import { openTestStore } from '../harness/api.js'
 import { attributeTables } from './attribute-table.js'
+import { ddlTables } from './ddl-tables.js'
 import { pages } from './pages.js'
 
 const reference = fieldReference()
 
 t.test('generated parts of the documents are up to date; `npm run docs` writes them', (t) => {
-  const others = { ...performanceTables, ...attributeTables }
+  const others = { ...performanceTables, ...attributeTables, ...ddlTables }
   for (const { file, text } of pages) t.equal(withTables(text, reference, others), text, file)
   const marked = pages.flatMap(({ text }) =>
     [...text.matchAll(/<!-- generated: (\w+) -->/g)].map(([, name]) => name),
@@ -30,12 +31,14 @@ t.test('generated parts of the documents are up to date; `npm run docs` writes t
     'attributes',
     'costs',
     'destinations',
+    'exampleTables',
     'fields',
     'functions',
     'machines',
     'names',
     'performance',
     'records',
+    'sqlTypes',
   ])
   t.end()
 })

@@ -1,0 +1,105 @@
+/** The queries of docs/analysing.md: both give the answers that are computed here from the decisions themselves. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gunzipSync, gzipSync } from 'node:zlib'
+import t, { type Test } from 'tap'
+import { checkSource } from '../../src/event/check-source.js'
+import { ddlOf, eventTables } from '../../src/event/event-ddl.js'
+import { eventSchemas } from '../../src/event/event-schemas.js'
+import { openClickhouse } from '../../src/store/clickhouse/clickhouse.js'
+import { shapeLogTables } from '../../src/store/logs/log-tables.js'
+import { openDuckdb } from '../harness/duckdb.js'
+import { tempDir } from '../harness/temp-dir.js'
+import { judgedTraffic } from './analysed-traffic.js'
+import { answers, type Row } from './computed-answers.js'
+import { blocks, pageOf, sectionOf } from './pages.js'
+
+t.setTimeout(300_000)
+
+const page = pageOf('docs/analysing.md')
+const sources = JSON.parse(blocks(sectionOf(page, 'Get the events'), 'json')[0]!)
+
+const questions = [...page.text.matchAll(/^### (\d+)\. (.*)\n([\s\S]*?)(?=^###? |(?![\s\S]))/gm)].map(
+  ([, number, title = '', text = '']) => {
+    const [duckdb = '', clickhouse = '', ...others] = blocks({ file: page.file, text }, 'sql')
+    return { number: Number(number), title, duckdb, clickhouse, others }
+  },
+)
+
+/** Fractions differ in their last digits. */
+const rounded = (rows: readonly Row[]): unknown =>
+  JSON.parse(JSON.stringify(rows), (_, value: unknown) =>
+    typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(9)) : value,
+  )
+
+// --- the tests ---
+
+t.test('there are twelve questions, each with a query for DuckDB and one for ClickHouse', (t) => {
+  t.strictSame(
+    questions.map(({ number }) => number),
+    Object.keys(answers).map(Number),
+  )
+  for (const { title, duckdb, clickhouse, others } of questions) {
+    t.match(title, /\?$/)
+    t.match(duckdb, /FROM events\n/, title)
+    t.match(clickhouse, /FROM (decisions|events FINAL)\n/, title)
+    t.strictSame(others, [])
+  }
+  for (const source of sources) t.equal(checkSource(source), undefined)
+  t.end()
+})
+
+const traffic = eventSchemas().filter(({ kind }) => /^(tcp|http)_/.test(kind))
+/** The records are of a fixed time. */
+const retentionMs = 20 * 365 * 24 * 3_600_000
+
+async function asked(t: Test, lines: readonly string[]): Promise<void> {
+  const dir = tempDir(t)
+  const { facts, events, blocks: rows } = await judgedTraffic(lines, sources)
+  t.equal(events.length, facts.length, 'an event and a row for each decision')
+
+  // As the kind `file` leaves them: a rotated file, the current one, and some events in both.
+  const half = Math.floor(events.length / 2)
+  writeFileSync(join(dir, 'events-1.ndjson.gz'), gzipSync(events.slice(0, half).join('')))
+  writeFileSync(join(dir, 'events.ndjson'), events.slice(half - 10).join(''))
+  const duckdb = await openDuckdb(t)
+  await duckdb.run(String(ddlOf(eventTables(traffic, 'delivered')[0]!, 'duckdb')))
+  const [load = ''] = blocks(sectionOf(page, 'Load events'), 'sql')
+  t.match(load, '/var/lib/weir-events/ac_*/events*')
+  await duckdb.run(load.replace('/var/lib/weir-events/ac_*', dir))
+
+  const clickhouse = await openClickhouse({ directory: join(dir, 'clickhouse') })
+  t.teardown(() => clickhouse.close())
+  await shapeLogTables(clickhouse, { retentionMs, bytesMax: 2 ** 40 })
+  await clickhouse.insertBlocks('decisions', rows)
+  await clickhouse.command(String(ddlOf(eventTables(traffic, 'events')[0]!, 'clickhouse')).replace(/;$/, ''))
+  for (const file of ['events-1.ndjson.gz', 'events.ndjson'])
+    await clickhouse.command(`INSERT INTO events FROM INFILE '${join(dir, file)}'
+SETTINGS date_time_input_format = 'best_effort', input_format_skip_unknown_fields = 0 FORMAT JSONEachRow`)
+
+  for (const question of questions) {
+    const title = `${question.number}. ${question.title}`
+    const expected = rounded(answers[question.number]!(facts))
+    t.ok((expected as Row[]).length > 0, title)
+    t.strictSame(rounded(await duckdb.rows(question.duckdb)), expected, `${title} DuckDB`)
+    t.strictSame(rounded(await clickhouse.rows(question.clickhouse)), expected, `${title} ClickHouse`)
+  }
+}
+
+const linesOf = (file: string): string[] => gunzipSync(readFileSync(file)).toString().trim().split('\n')
+
+t.test('about the sample records', async (t) => {
+  await asked(t, linesOf('fixtures/records/demo.ndjson.gz'))
+})
+
+const honeypot = '../shared/data/honeypot-tcp.ndjson.gz'
+const web = '../shared/data/web-access.ndjson.gz'
+const isThere = existsSync(honeypot) && existsSync(web)
+
+t.test(
+  'about records of real traffic',
+  isThere ? {} : { skip: `skipped: there is no ${honeypot}` },
+  async (t) => {
+    await asked(t, [...linesOf(honeypot).slice(0, 12_000), ...linesOf(web).slice(0, 4_000)])
+  },
+)
