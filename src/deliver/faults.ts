@@ -49,7 +49,9 @@ function codeIn(error: unknown): string {
 export function connectionFault(error: unknown): Fault {
   const interruption = interruptionOf(error)
   if (interruption !== undefined) return interruption
-  const [code, message] = [codeIn(error), messageOf(error)]
+  // Of several addresses of a host that were tried, each has an error of its own.
+  const reason: unknown = error instanceof AggregateError ? error.errors[0] : error
+  const [code, message] = [codeIn(error) || codeIn(reason), messageOf(reason)]
   if (code === privateNetworkCode) return fault('configuration', code, message)
   // A name that can't be resolved now may be resolved later: its server or the way to it may be away.
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return fault('transient', 'UnknownHost', message)

@@ -209,6 +209,9 @@ t.test('a refusal quotes the first KiB of the answer, without secrets', async (t
   const outcome = await send(server.url, options)
   const { msg } = (outcome as { fault: { msg: string } }).fault
   t.match(msg, /^The server answered 422 Unprocessable Entity: Bearer … … ü{400,512}$/)
+  server.answer = ({ headers }, response) =>
+    response.writeHead(422).end(`${'x'.repeat(1020)}${headers['x-other']}`)
+  t.notMatch(JSON.stringify(await send(server.url, options)), 'hush', 'one that the limit would cut')
 })
 
 t.test('an answer that does not end is cut, and its status counts', async (t) => {

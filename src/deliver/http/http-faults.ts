@@ -7,8 +7,10 @@ import { connectionFault, fault } from '../faults.js'
 import type { HttpAnswer } from './http-client.js'
 
 /** How much of an answer is quoted. */
-export const quotedBytesMax = 1024
+const quotedBytesMax = 1024
 const messageCharsMax = quotedBytesMax + 200
+/** How much of it is read: a secret that begins in what is quoted must be seen whole. */
+export const readBytesMax = 8 * 1024
 
 /** About the URL, the right to post there, or what all requests have in common; the other 4xx are about the events. */
 const setupStatuses = [402, 403, 404, 405, 406, 410, 411, 415, 421, 426, 431]
@@ -21,10 +23,21 @@ function classOfStatus(status: number): FaultClass {
   return status < 400 || setupStatuses.includes(status) ? 'configuration' : 'poison'
 }
 
-/** The fault of an answer that is not 2xx. `known`: its class, if the format of the body knows it. */
-export function faultOfAnswer(answer: HttpAnswer, known: FaultClass | undefined): Fault {
+/**
+ * The fault of an answer that is not 2xx. `known`: its class, if the format of the body knows it; `secrets`: texts that the
+ * server may repeat, and that no one may read there.
+ */
+export function faultOfAnswer(
+  answer: HttpAnswer,
+  known: FaultClass | undefined,
+  secrets: readonly string[],
+): Fault {
   const { status, statusText, headers, body } = answer
-  const says = [`The server answered ${status} ${statusText}`.trimEnd(), redirection(answer), quoted(body)]
+  const says = [
+    `The server answered ${status} ${statusText}`.trimEnd(),
+    redirection(answer),
+    quoted(body, secrets),
+  ]
   const found = fault(
     known ?? classOfStatus(status),
     `Http${status}`,
@@ -50,8 +63,10 @@ function redirection({ status, headers }: HttpAnswer): string {
 }
 
 /** A character that the limit cuts is left out. */
-function quoted(body: Buffer): string {
-  const text = new TextDecoder().decode(body.subarray(0, quotedBytesMax), { stream: true })
+function quoted(body: Buffer, secrets: readonly string[]): string {
+  const safe = secrets.reduce((text, secret) => text.replaceAll(secret, '…'), body.toString())
+  const bytes = Buffer.from(safe).subarray(0, quotedBytesMax)
+  const text = new TextDecoder().decode(bytes, { stream: true })
   const printable = text.replaceAll(/\p{Cc}+/gu, ' ').trim()
   return printable === '' ? '.' : `: ${printable}`
 }

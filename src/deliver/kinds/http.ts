@@ -21,7 +21,7 @@ import {
 } from '../destination.js'
 import { type BodyFormat, bodyFormatNames, bodyFormats } from '../http/body-formats.js'
 import { type HttpAnswer, HttpClient, type HttpQuestion } from '../http/http-client.js'
-import { faultOfAnswer, faultOfError, quotedBytesMax, requestIdIn } from '../http/http-faults.js'
+import { faultOfAnswer, faultOfError, readBytesMax, requestIdIn } from '../http/http-faults.js'
 import { brokenHeaders, headersMax, headerText, headerTextRule } from '../http/request-headers.js'
 import { brokenWebhookSecret, signatureHeaders } from '../http/standard-webhooks.js'
 import { optional, secretText, targetOptions } from '../target-options.js'
@@ -193,7 +193,7 @@ class HttpSender implements Sender {
   async send(events: readonly PackedEvent[], signal: AbortSignal): Promise<SendOutcome> {
     const written = this.#format.write(events, this.#options.labels ?? {})
     const body = this.#options.gzip ? await compressed(written) : written
-    const { answerBytesMax = quotedBytesMax, outcomeOf, classOf } = this.#format
+    const { answerBytesMax = readBytesMax, outcomeOf, classOf } = this.#format
     const headers = {
       ...this.#headers,
       'Content-Length': String(body.length),
@@ -202,7 +202,8 @@ class HttpSender implements Sender {
     const asked = await this.#ask({ method: 'POST', headers, body, answerBytesMax }, signal)
     if (!asked.ok) return { outcome: 'failed', fault: asked.problem }
     const answer = asked.value
-    if (!isSuccess(answer)) return this.#failed(faultOfAnswer(answer, classOf?.(answer)))
+    if (!isSuccess(answer))
+      return { outcome: 'failed', fault: faultOfAnswer(answer, classOf?.(answer), this.#secrets) }
     const requestId = requestIdIn(answer.headers)
     const outcome = outcomeOf?.(answer, events.length) ?? { outcome: 'accepted' }
     return outcome.outcome === 'failed' || requestId === undefined ? outcome : { ...outcome, requestId }
@@ -211,7 +212,7 @@ class HttpSender implements Sender {
   /** No answer to a request without events shows what the server does with events. */
   async check(_event: PackedEvent, signal: AbortSignal): Promise<Result<Finding, Fault>> {
     const { 'Content-Encoding': _, 'Content-Type': __, ...headers } = this.#headers
-    const asked = await this.#ask({ method: 'OPTIONS', headers, answerBytesMax: quotedBytesMax }, signal)
+    const asked = await this.#ask({ method: 'OPTIONS', headers, answerBytesMax: readBytesMax }, signal)
     if (!asked.ok) return fail(asked.problem)
     const { status, statusText } = asked.value
     const proved = [
@@ -245,11 +246,6 @@ class HttpSender implements Sender {
           body,
         )
       : {}
-  }
-
-  #failed(fault: Fault): SendOutcome {
-    const msg = this.#secrets.reduce((text, secret) => text.replaceAll(secret, '…'), fault.msg)
-    return { outcome: 'failed', fault: { ...fault, msg } }
   }
 }
 
