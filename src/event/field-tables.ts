@@ -1,17 +1,8 @@
 /** The field reference and the destination kinds as tables in Markdown, for the documents and the API reference. */
-import { sizeText } from '../core/text/plural.js'
-import { packedEventsMax } from '../deliver/aws/packed-limits.js'
-import type { DestinationKind } from '../deliver/destination.js'
-import { destinationKinds, requestMaxSetting } from '../deliver/kinds.js'
+import { destinationKinds } from '../deliver/kinds.js'
+import { destinationSections } from './destination-sections.js'
 import type { FieldReference } from './field-reference.js'
-
-const code = (text: string): string => `\`${text}\``
-
-export const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
-  [head, head.map(() => '---'), ...rows]
-    .map((cells) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`)
-    .join('\n')
-    .replace(/^\| --- .*$/m, (line) => line.replaceAll(' ', ''))
+import { code, table } from './markdown.js'
 
 const typeOf = ({ type, unit }: { readonly type: string; readonly unit?: string }): string =>
   unit === undefined ? type : `${type}, ${unit}`
@@ -72,60 +63,13 @@ export const functionTable = ({ expressions }: FieldReference): string =>
     ]),
   )
 
-const hourMs = 3_600_000
-
-/** The destination kinds: a column per kind. */
-export function destinationTable(kinds: readonly DestinationKind[]): string {
-  const row = (title: string, cell: (kind: DestinationKind) => string): string[] => [
-    title,
-    ...kinds.map(cell),
-  ]
-  return table(
-    row('', ({ title }) => title),
-    [
-      row('`target`', ({ name, address, auth, packing, options }) => {
-        const optional = [
-          auth === 'none' ? '' : ', "auth": …',
-          packing === undefined ? '' : ', "packing": …',
-          options === undefined ? '' : ', …',
-        ]
-        return code(`"${name}": {"${address.field}": …${optional.join('')}}`)
-      }),
-      row('Address', ({ address }) => code(address.example)),
-      row('Call', ({ about }) => about),
-      row('One event is', ({ keepsLineBreak }) => (keepsLineBreak ? 'its JSON and a line feed' : 'its JSON')),
-      row('Largest event', ({ limits }) => sizeText(limits.eventBytesMax)),
-      row('Most events in a request', ({ limits, packing }) =>
-        packing === undefined
-          ? String(limits.eventsMax)
-          : `${limits.eventsMax}; ${packedEventsMax.toLocaleString('en')} if they are packed`,
-      ),
-      row('Packed record', ({ packing }) =>
-        packing === undefined
-          ? 'not packed'
-          : `up to ${packing.recordBytes.toLocaleString('en')} bytes, or one event`,
-      ),
-      row('Longest time span of a request', ({ limits: { spanMaxMs } }) =>
-        spanMaxMs === undefined ? 'any' : `${spanMaxMs / hourMs} h`,
-      ),
-      row('Largest request', (kind) => {
-        const { max, default: usual } = kind.requestBytes
-        return `${sizeText(usual)}; ${usual < max ? `up to ${sizeText(max)}` : 'less'} with ${code(requestMaxSetting(kind))}`
-      }),
-      row('Endpoint setting', ({ endpointSetting }) =>
-        endpointSetting === undefined ? '' : code(endpointSetting),
-      ),
-    ],
-  )
-}
-
 /** The tables by what the documents call them: `<!-- generated: names -->`. */
 const tables: Readonly<Record<string, (reference: FieldReference) => string>> = {
   records: recordTables,
   fields: eventTables,
   names: nameTable,
   functions: functionTable,
-  destinations: () => destinationTable(destinationKinds),
+  destinations: () => destinationSections(destinationKinds),
 }
 
 const generatedPart = /(<!-- generated: (\w+) -->\n)[\s\S]*?(<!-- end of generated -->)/g

@@ -1,5 +1,5 @@
 /** The table of attributes of OpenTelemetry in `docs/ingress.md`. */
-import { table } from '../../src/event/field-tables.js'
+import { table } from '../../src/event/markdown.js'
 import { headerAttributes, mappedAttributes } from '../../src/ingest/otlp/log-records.js'
 
 const code = (text: string): string => `\`${text}\``

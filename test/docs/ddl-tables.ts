@@ -4,7 +4,7 @@ import type { FieldType } from '../../src/event/define.js'
 import { type Column, type Columns, columnsOf } from '../../src/event/event-columns.js'
 import { type Dialect, ddlOf, eventTables } from '../../src/event/event-ddl.js'
 import { eventSchemas } from '../../src/event/event-schemas.js'
-import { table } from '../../src/event/field-tables.js'
+import { table } from '../../src/event/markdown.js'
 
 const schemas = eventSchemas(trafficEvents)
 

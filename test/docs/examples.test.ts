@@ -143,7 +143,7 @@ t.test('requests to the API', async (t) => {
 
   let destinationId = ''
   await t.test('a destination and a subscription', async (t) => {
-    const [commands = ''] = blocks(sectionOf(events, 'Destinations'), 'sh')
+    const [commands = ''] = blocks(sectionOf(pageOf('docs/destinations.md'), 'Create one'), 'sh')
     const [makeDestination = '', , makeSubscription = ''] = commands.split(/(?=^api )/m)
     const { id } = await answerOf(makeDestination)
     t.match(id, /^ed_/)

@@ -1,10 +1,13 @@
 /** The field reference: declarations, documents, `GET /fields` and `GET /schemas/…` say the same. */
 import t from 'tap'
 import { Compile } from 'typebox/compile'
+import { mapOf, objectOf, oneOf, Type } from '../../src/core/schema.js'
+import { optional, secretText, targetOptions } from '../../src/deliver/target-options.js'
 import { trafficEvents } from '../../src/event/catalog.js'
+import { destinationSections } from '../../src/event/destination-sections.js'
 import { eventSchemas } from '../../src/event/event-schemas.js'
 import { fieldReference } from '../../src/event/field-reference.js'
-import { destinationTable, withTables } from '../../src/event/field-tables.js'
+import { withTables } from '../../src/event/field-tables.js'
 import { checkExpression } from '../../src/expr/expression.js'
 import { expressionFunctions } from '../../src/expr/functions.js'
 import { complaintAboutRecord } from '../../src/record/check.js'
@@ -43,23 +46,36 @@ t.test('generated parts of the documents are up to date; `npm run docs` writes t
   t.end()
 })
 
-t.test('the table of destination kinds comes from their declarations', (t) => {
-  const cells = destinationTable([httpLines])
-    .split('\n')
-    .map((line) => line.split(' | ').at(-1)?.replace(/ \|$/, ''))
-  t.strictSame(cells, [
-    'web server',
-    '|---|---|',
-    '`"http_lines": {"url": …}`',
-    '`http://127.0.0.1:8080/events`',
-    'POST. The body is the lines of the events.',
-    'its JSON and a line feed',
-    '1 MiB',
-    '1000',
-    'not packed',
-    'any',
-    '512 KiB; up to 1 MiB with `WEIR_HTTP_LINES_REQUEST_MAX`',
+t.test('the section of a destination kind comes from its declaration', (t) => {
+  const options = targetOptions({
+    mode: optional(oneOf(['a', 'b'], 'Which one.')),
+    size: optional(Type.Integer({ minimum: 1, maximum: 2_000, description: 'How large.' })),
+    hosts: Type.Array(Type.String({ maxLength: 9 }), { maxItems: 3 }),
+    headers: optional(mapOf(Type.String(), { maxProperties: 4, description: 'Headers.' })),
+    auth: optional(objectOf({ username: Type.String(), password: secretText() })),
+  })
+  const kind = { ...httpLines, options, limits: { ...httpLines.limits, lingerMs: 1_500 } }
+  t.strictSame(destinationSections([kind]).split('\n'), [
+    '### Web server',
     '',
+    '`{"http_lines": {"url": "http://127.0.0.1:8080/events", …}}` · [more](destinations/http-lines.md)',
+    '',
+    'POST. The body is the lines of the events.',
+    '',
+    '| Member | Value | Meaning |',
+    '|---|---|---|',
+    '| `url` | text, required | Where events go, such as `http://127.0.0.1:8080/events`. |',
+    '| `mode` | `a`, `b` | Which one. |',
+    '| `size` | number, 1 to 2,000 | How large. |',
+    '| `hosts` | list, up to 3: text, up to 9, required |  |',
+    '| `headers` | map, up to 4 | Headers. |',
+    '| `auth` | object |  |',
+    '| `auth.username` | text, required |  |',
+    '| `auth.password` | text, up to 4,096 | Stored encrypted, and never shown. |',
+    '',
+    '- An event is its JSON and a line feed, of at most 1 MiB.',
+    '- At most 1,000 events in a request, and 512 KiB of them; up to 1 MiB with `WEIR_HTTP_LINES_REQUEST_MAX`.',
+    '- A request that is not full waits up to 1.5 s for more events.',
   ])
   t.end()
 })
