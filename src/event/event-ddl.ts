@@ -63,7 +63,7 @@ interface SqlDialect {
   readonly create: string
   readonly notNull: string
   /** Behind the columns. */
-  readonly end: string
+  readonly end: (kinds: readonly string[]) => string
   /** Types of columns of the head, which databases store better than others. */
   readonly head?: Readonly<Record<string, string>>
 }
@@ -88,7 +88,7 @@ const sqlDialects: Readonly<Record<'clickhouse' | 'athena' | 'duckdb', SqlDialec
     create: 'CREATE TABLE',
     notNull: '',
     // An event that is sent again replaces the same event, and a request that is sent again is not stored twice.
-    end: `
+    end: () => `
 ENGINE = ReplacingMergeTree
 PARTITION BY toYYYYMM(event_timestamp)
 ORDER BY (account_id, event_timestamp, event_id)
@@ -112,11 +112,7 @@ SETTINGS non_replicated_deduplication_window = 1000`,
     quote: '`',
     create: 'CREATE EXTERNAL TABLE',
     notNull: '',
-    // Names of headers keep their letter case.
-    end: `
-ROW FORMAT SERDE 'org.openx.data.jsonserde.JsonSerDe'
-WITH SERDEPROPERTIES ('case.insensitive' = 'FALSE')
-LOCATION 's3://YOUR-BUCKET/PREFIX/'`,
+    end: athenaLocation,
   },
   duckdb: {
     types: {
@@ -134,8 +130,30 @@ LOCATION 's3://YOUR-BUCKET/PREFIX/'`,
     quote: '"',
     create: 'CREATE TABLE',
     notNull: ' NOT NULL',
-    end: '',
+    end: () => '',
   },
+}
+
+/**
+ * Objects of one kind lie where the destination kind `s3` writes them by default: a query with a `day` reads those of that day
+ * only. Names of headers keep their letter case.
+ */
+function athenaLocation([kind = '', ...others]: readonly string[]): string {
+  const serde = `ROW FORMAT SERDE 'org.openx.data.jsonserde.JsonSerDe'
+WITH SERDEPROPERTIES ('case.insensitive' = 'FALSE')`
+  const bucket = 's3://YOUR-BUCKET/weir/'
+  if (others.length > 0) return `\n${serde}\nLOCATION '${bucket}'`
+  return `
+PARTITIONED BY (day string)
+${serde}
+LOCATION '${bucket}${kind}/'
+TBLPROPERTIES (
+  'projection.enabled' = 'true',
+  'projection.day.type' = 'date',
+  'projection.day.format' = 'yyyy/MM/dd',
+  'projection.day.range' = '2026/01/01,NOW',
+  'storage.location.template' = '${bucket}${kind}/$\{day}/'
+)`
 }
 
 /** Words that DuckDB or the DDL of Athena reserves; ClickHouse takes all of them as names. */
@@ -162,7 +180,7 @@ const reserved = new Set(
 const nameIn = ({ quote }: SqlDialect, name: string): string =>
   /^[a-z_][a-z0-9_]*$/.test(name) && !reserved.has(name) ? name : `${quote}${name}${quote}`
 
-function createTable({ about, name, columns }: EventTable, dialect: SqlDialect): string {
+function createTable({ kinds, about, name, columns }: EventTable, dialect: SqlDialect): string {
   const lines = [...columns].map(([column, { type, ...may }]) => {
     const isAlways = !may.mayBeNull && !may.mayBeMissing
     const written = dialect.head?.[column] ?? sqlType(type, dialect, '  ', isAlways)
@@ -170,7 +188,7 @@ function createTable({ about, name, columns }: EventTable, dialect: SqlDialect):
   })
   const comment = about.replaceAll(/^/gm, '-- ')
   const quoted = name.split('.').map((part) => nameIn(dialect, part))
-  return `${comment}\n${dialect.create} ${quoted.join('.')} (\n${lines.join(',\n')}\n)${dialect.end};`
+  return `${comment}\n${dialect.create} ${quoted.join('.')} (\n${lines.join(',\n')}\n)${dialect.end(kinds)};`
 }
 
 function sqlType(type: ColumnType, dialect: SqlDialect, indent: string, isAlways: boolean): string {
