@@ -9,6 +9,8 @@ import { kindNamed, openSender } from '../../src/deliver/kinds.js'
 import { Lane } from '../../src/deliver/lane/lane.js'
 import { ReachableNetworks } from '../../src/deliver/private-networks.js'
 import { withoutSecrets } from '../../src/deliver/target-options.js'
+import { ddlOf, eventTables } from '../../src/event/event-ddl.js'
+import { eventSchemas } from '../../src/event/event-schemas.js'
 import { PackWriter, readPack } from '../../src/wire/pack.js'
 import type { PackedEvent } from '../../src/wire/packed-event.js'
 import { type ClickhouseFront, startClickhouseFront } from '../harness/clickhouse-front.js'
@@ -122,6 +124,30 @@ t.test('against a server', async (t) => {
     const padding = 'x'.repeat(sender.limits().eventBytesMax - 1000)
     t.match(await sent(sender, [eventOf('ev_large', { client_ip: padding })]), { outcome: 'accepted' })
     t.equal(await rows('large'), many.length + 1)
+  })
+
+  await t.test('the table that `weir ddl` prints', async (t) => {
+    const kinds = eventSchemas().filter(({ kind }) => /^(tcp|http)_/.test(kind))
+    await sql(String(ddlOf(eventTables(kinds, 'traffic')[0]!, 'clickhouse')))
+    const request = {
+      event_type: 'http_request_complete.v0',
+      object: {
+        http: { request: { headers: { 'User-Agent': ['a', 'b'] } } },
+        warnings: [],
+        decision: 'allow',
+      },
+    }
+    const test = { event_type: 'test.v0', object: { event_destination: { id: 'ed_1' } } }
+    const events = [eventOf('ev_1', { asn: 64_500 }), eventOf('ev_2', {}, request)]
+    const sender = open({ table: 'traffic' })
+    for (const each of [events, events, [eventOf('ev_3', {}, test)]])
+      t.match(await sent(sender, each), { outcome: 'accepted' })
+    t.equal(await rows('traffic'), 3, 'a repeated request is stored once')
+    const header = "object.http.request.headers['User-Agent']"
+    t.equal(
+      await sql(`SELECT object.conn.asn, ${header} FROM traffic ORDER BY event_id FORMAT CSV`),
+      `64500,"[]"\n\\N,"['a','b']"\n\\N,"[]"`,
+    )
   })
 
   await t.test('a member without a column', async (t) => {
