@@ -110,12 +110,16 @@ const loadedByEveryCommand = {
 /** Packages that are no client of anything: a vocabulary of declarations, a parser. */
 const plainPackages = new Set(['typebox', 'fastify', 'jsonc-parser'])
 
+/** A kind of destination is a client of ClickHouse, too. */
+const clickhouseKind = ['src/deliver/kinds/clickhouse.ts', 'src/deliver/clickhouse/table-client.ts']
+
 /** Clients that several files know together: those of a subject that is too large for one. */
-/** The client of a server is also that of the tables of accounts. */
-const clickhouseKind = ['src/deliver/kinds/clickhouse.ts', 'src/deliver/clickhouse/answer.ts']
 const shared = [
   { packages: /^@nats-io\//, files: /^src\/nats\/[a-z0-9-]*\.ts$/ },
-  { packages: /^@clickhouse\/client$/, files: /^src\/(store\/clickhouse|deliver\/kinds)\/clickhouse\.ts$/ },
+  {
+    packages: /^@clickhouse\/client$/,
+    files: /^src\/(store\/clickhouse\/clickhouse|deliver\/clickhouse\/table-client)\.ts$/,
+  },
 ]
 
 /** The files that one thing is left to. */

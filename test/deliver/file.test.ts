@@ -32,7 +32,11 @@ const send = (sender: Sender, count: number, prefix?: string, padding?: string) 
   sender.send(someEvents(count, prefix, padding === undefined ? {} : { padding }), signal)
 
 const accountDir = (directory: string): string => join(directory, 'ac_test')
-const filesIn = (directory: string): string[] => readdirSync(accountDir(directory)).sort()
+/** Without what a process that was killed has left of its compression. */
+const filesIn = (directory: string): string[] =>
+  readdirSync(accountDir(directory))
+    .filter((file) => !file.endsWith('.partial'))
+    .sort()
 
 function linesIn(directory: string, file: string): string[] {
   const bytes = readFileSync(join(accountDir(directory), file))

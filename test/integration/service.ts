@@ -47,6 +47,7 @@ async function startService(): Promise<Service> {
     AWS_SECRET_ACCESS_KEY: ownKey.secretAccessKey,
     WEIR_BOOTSTRAP_TOKEN: `token-${randomBytes(12).toString('hex')}`,
     WEIR_DECIDE_PORT: '0',
+    WEIR_FILE_DIRECTORY: tempDir(root),
     WEIR_HTTP_PRIVATE_NETWORKS: '127.0.0.0/8',
     WEIR_LOG_LEVEL: 'info',
   }

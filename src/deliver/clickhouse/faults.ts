@@ -5,6 +5,7 @@
 import { hideSecrets } from '../../core/errors.js'
 import type { Fault, FaultClass } from '../destination.js'
 import { fault } from '../faults.js'
+import type { Answer } from './table-client.js'
 
 const classOfName = new Map<string, FaultClass>()
 const classify = (faultClass: FaultClass, ...names: readonly string[]): void => {
@@ -125,3 +126,16 @@ function classOfStatus(status: number): FaultClass {
   if (status === 401) return 'credentials'
   return status === 408 || status >= 500 ? 'transient' : 'configuration'
 }
+
+/** An insert that succeeded has no answer but its headers; another server's 200 must not pass for it. */
+export const isInserted = ({ status, text, isClickhouse }: Answer): boolean =>
+  status === 200 && text === '' && isClickhouse
+
+export const notClickhouse = fault(
+  'configuration',
+  'NotClickHouse',
+  'The server does not answer as ClickHouse does.',
+)
+
+export const faultIn = ({ status, text }: Answer): Fault =>
+  status === 200 && !text.includes('DB::Exception') ? notClickhouse : faultOfAnswer(status, text)

@@ -12,11 +12,11 @@
 import { hash } from 'node:crypto'
 import type { ClickHouseClient, ClickHouseSettings } from '@clickhouse/client'
 import { fail, ok, type Problem, type Result, shown } from '../../core/errors.js'
-import { version } from '../../core/package.js'
 import { documented, objectOf, oneOf, ruled, Type } from '../../core/schema.js'
 import type { PackedEvent } from '../../wire/packed-event.js'
 import { loadedOnce } from '../aws/aws.js'
-import { type Answer, ask, faultIn, isInserted, notClickhouse } from '../clickhouse/answer.js'
+import { faultIn, isInserted, notClickhouse } from '../clickhouse/faults.js'
+import type { Answer } from '../clickhouse/table-client.js'
 import { withDeadline } from '../deadline.js'
 import {
   type BatchLimits,
@@ -111,27 +111,7 @@ const limits: KindLimits = {
 
 // --- client ---
 
-const sdk = loadedOnce(() => import('@clickhouse/client'))
-
-/** More than the requests of one destination at once. */
-const socketsMax = 8
-/** ClickHouse closes idle connections after 3 s or more. */
-const idleSocketMs = 2_500
-
-async function openClient(url: string, { auth, database }: ClickhouseOptions, deps: SenderDeps) {
-  const { ClickHouseLogLevel, createClient } = await sdk()
-  const agent = { keepAlive: true, maxSockets: socketsMax, timeout: idleSocketMs }
-  return createClient({
-    url,
-    username: auth?.username ?? 'default',
-    password: auth?.password ?? '',
-    ...(database !== undefined && { database }),
-    application: `weir/${version}`,
-    http_agent: url.startsWith('https:') ? deps.networks.httpsAgent(agent) : deps.networks.httpAgent(agent),
-    request_timeout: deps.requestTimeoutMs,
-    log: { level: ClickHouseLogLevel.OFF },
-  })
-}
+const sdk = loadedOnce(() => import('../clickhouse/table-client.js'))
 
 // --- sender ---
 
@@ -142,7 +122,7 @@ class ClickhouseSender implements Sender {
   readonly #options: ClickhouseOptions
   readonly #deps: SenderDeps
   readonly #table: string
-  #client: Promise<ClickHouseClient> | undefined
+  #client: ClickHouseClient | undefined
 
   constructor({ address, options: given }: DestinationConfig, deps: SenderDeps) {
     this.#url = address
@@ -214,8 +194,9 @@ class ClickhouseSender implements Sender {
     signal: AbortSignal,
   ): Promise<Result<Answer, Fault>> {
     try {
+      const { ask, openClient } = await sdk()
       this.#client ??= openClient(this.#url, this.#options, this.#deps)
-      const client = await this.#client
+      const client = this.#client
       const work = (abort: AbortSignal) => ask(client, query, rows, settings, abort)
       return ok(await withDeadline(this.#deps.requestTimeoutMs, signal, work))
     } catch (error) {
@@ -226,7 +207,7 @@ class ClickhouseSender implements Sender {
   dropCredentials(): void {}
 
   close(): void {
-    this.#client?.then((client) => client.close()).catch(() => {})
+    void this.#client?.close()
   }
 }
 

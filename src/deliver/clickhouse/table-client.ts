@@ -1,9 +1,40 @@
-/** A request to ClickHouse, and what its answer means. */
+/**
+ * The client of one destination, and what an answer says. Loaded with the first request: the kind imports it when it is
+ * needed.
+ */
 import { Readable } from 'node:stream'
-import type { ClickHouseClient, ClickHouseSettings } from '@clickhouse/client'
-import type { Fault } from '../destination.js'
-import { fault } from '../faults.js'
-import { faultOfAnswer } from './faults.js'
+import {
+  type ClickHouseClient,
+  ClickHouseLogLevel,
+  type ClickHouseSettings,
+  createClient,
+} from '@clickhouse/client'
+import { version } from '../../core/package.js'
+import type { SenderDeps } from '../destination.js'
+
+interface Access {
+  readonly database?: string
+  readonly auth?: { readonly username: string; readonly password?: string }
+}
+
+/** More than the requests of one destination at once. */
+const socketsMax = 8
+/** ClickHouse closes idle connections after 3 s or more. */
+const idleSocketMs = 2_500
+
+export function openClient(url: string, { auth, database }: Access, deps: SenderDeps): ClickHouseClient {
+  const agent = { keepAlive: true, maxSockets: socketsMax, timeout: idleSocketMs }
+  return createClient({
+    url,
+    username: auth?.username ?? 'default',
+    password: auth?.password ?? '',
+    ...(database !== undefined && { database }),
+    application: `weir/${version}`,
+    http_agent: url.startsWith('https:') ? deps.networks.httpsAgent(agent) : deps.networks.httpAgent(agent),
+    request_timeout: deps.requestTimeoutMs,
+    log: { level: ClickHouseLogLevel.OFF },
+  })
+}
 
 /** More of an answer is not read. */
 const answerBytesMax = 64 * 1024
@@ -49,16 +80,3 @@ export async function ask(
     isClickhouse: headers['x-clickhouse-query-id'] !== undefined,
   }
 }
-
-/** An insert that succeeded has no answer but its headers; another server's 200 must not pass for it. */
-export const isInserted = ({ status, text, isClickhouse }: Answer): boolean =>
-  status === 200 && text === '' && isClickhouse
-
-export const notClickhouse = fault(
-  'configuration',
-  'NotClickHouse',
-  'The server does not answer as ClickHouse does.',
-)
-
-export const faultIn = ({ status, text }: Answer): Fault =>
-  status === 200 && !text.includes('DB::Exception') ? notClickhouse : faultOfAnswer(status, text)
