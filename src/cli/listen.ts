@@ -12,6 +12,7 @@ import { type ListeningServer, listenFault, listenHttp, readBody } from '../core
 import { forTerminal } from '../core/text/terminal.js'
 import { isSigned, webhookSecretOf } from '../deliver/http/standard-webhooks.js'
 import { privateNetworksSetting } from '../deliver/private-networks.js'
+import { trafficEvents } from '../event/catalog.js'
 import { stopSignal } from '../process/child.js'
 import type { Settings } from '../process/settings.js'
 import { clientOf } from './tap.js'
@@ -163,16 +164,25 @@ function members(value: unknown, name = ''): string[] {
 type Target = NonNullable<Parameters<Client['eventDestination']['create']>[0]>['target']
 
 const description = 'weir listen'
-const types = ['tcp_connection_closed.v0', 'http_request_complete.v0']
+/** Fields beside those that every event has. */
+const shownFields = ['decision', 'decided_by.type', 'decided_by.name', 'edge.id']
+
+/** A source for each kind of traffic event. */
+const sources = () =>
+  trafficEvents.map(({ name, fields }) => ({
+    type: name,
+    fields: [...fields]
+      .filter(([field, { optIn }]) => !optIn || shownFields.includes(field))
+      .map(([field]) => field),
+  }))
 
 /** Makes the destination and its subscription, and deletes them when it ends. */
 async function whileSubscribed(client: Client, target: Target, ended: Promise<void>): Promise<void> {
   const destination = await client.eventDestination.create({ description, target })
   try {
-    const sources = types.map((type) => ({ type }))
     const subscription = await client.eventSubscription.create({
       description,
-      sources,
+      sources: sources(),
       destination_ids: [destination.id],
     })
     try {

@@ -1,20 +1,72 @@
-/** The first event of the front page, pasted command by command. */
+/** The first events of the documents, pasted command by command: of the front page, and of the page about AWS. */
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import t from 'tap'
+import t, { type Test } from 'tap'
+import { compiled, run as runProgram } from '../harness/processes.js'
 import { tempDir } from '../harness/temp-dir.js'
-import { startEmulator, startWeir, until } from '../harness/weir.js'
+import { type RunningWeir, startEmulator, startWeir, until } from '../harness/weir.js'
 import { blocks, pageOf, sectionOf } from './pages.js'
 
 t.setTimeout(300_000)
 
 const run = promisify(execFile)
 
-t.test('the first event', async (t) => {
-  const [start = '', makeThings = '', publish = '', read = ''] = blocks(
-    sectionOf(pageOf('README.md'), 'Your first event'),
-    'sh',
+/** Runs a script of a page against this deployment, whose data is in `dir`; its standard output. */
+const shellFor =
+  (weir: RunningWeir, dir: string, others: readonly (readonly [string, string])[] = []) =>
+  async (script: string): Promise<string> => {
+    const here = [
+      ['weir_…', weir.token],
+      ['http://127.0.0.1:8080', weir.url],
+      ['data/nats', join(dir, 'nats').replaceAll(' ', '\\ ')],
+      ['npx --no weir', `node ${compiled('programs/main.js').replaceAll(' ', '\\ ')}`],
+      ...others,
+    ] as const
+    const adapted = here.reduce((text, [from, to]) => text.replaceAll(from, to), script)
+    const env = { ...process.env, WEIR_DATA_DIR: dir }
+    return (await run('bash', ['-e', '-o', 'pipefail', '-c', adapted], { env })).stdout
+  }
+
+const sectionBlocks = (file: string, heading: string): readonly string[] =>
+  blocks(sectionOf(pageOf(file), heading), 'sh')
+
+/** In a terminal of its own: what it prints. */
+async function openListener(t: Test, weir: RunningWeir) {
+  const listener = runProgram('programs/main.js', ['listen', '--create', '--port', '0'], {
+    WEIR_API_KEY: weir.token,
+    WEIR_API_URL: weir.url,
+  })
+  t.teardown(() => listener.stop())
+  await listener.line(/A test event is sent first/)
+  return listener
+}
+
+t.test('the front page: a log goes in, and events come out on the screen', async (t) => {
+  const [start = '', listen = '', make = '', publish = '', decide = ''] = sectionBlocks(
+    'README.md',
+    'Your first event',
+  )
+  t.match(start, /^WEIR_HTTP_PRIVATE_NETWORKS=127\.0\.0\.0\/8 npm start/)
+  t.match(listen, /^npx --no weir listen --create$/m)
+  const dir = tempDir(t)
+  const weir = await startWeir(dir, { WEIR_HTTP_PRIVATE_NETWORKS: '127.0.0.0/8' })
+  t.teardown(() => weir.stop())
+  const listener = await openListener(t, weir)
+  const shell = shellFor(weir, dir)
+  await shell(make)
+  const withApi = make.slice(0, make.indexOf('api POST'))
+  await until('the policy decides', async () => JSON.parse(await shell(withApi + decide)).decision === 'deny')
+  await shell(publish)
+  const denied = await listener.line(/http_request_complete\.v0 .* decision=deny/)
+  t.match(denied[0], /decided_by\.name="no admin pages"/)
+  await listener.line(/http_request_complete\.v0 .* decision=allow/)
+})
+
+t.test('AWS: events in a stream of the emulator', async (t) => {
+  const [start = '', makeThings = '', publish = '', read = ''] = sectionBlocks(
+    'docs/destinations/aws.md',
+    'A first event',
   )
   t.match(start, /--port 4566.*AWS_ENDPOINT_URL=http:\/\/127\.0\.0\.1:4566 npm start/s)
   const dir = tempDir(t)
@@ -22,14 +74,7 @@ t.test('the first event', async (t) => {
   t.teardown(() => emulator.stop())
   const weir = await startWeir(dir, { AWS_ENDPOINT_URL: emulator.url })
   t.teardown(() => weir.stop())
-  const adapted = (script: string): string =>
-    script
-      .replaceAll('weir_…', weir.token)
-      .replaceAll('http://127.0.0.1:8080', weir.url)
-      .replaceAll('http://127.0.0.1:4566', emulator.url)
-      .replaceAll(/\bdata\/nats/g, join(dir, 'nats').replaceAll(' ', '\\ '))
-  const output = async (script: string): Promise<string> =>
-    (await run('bash', ['-e', '-o', 'pipefail', '-c', adapted(script)])).stdout
+  const output = shellFor(weir, dir, [['http://127.0.0.1:4566', emulator.url]])
 
   await output(makeThings)
   // A publish before the edge is in effect makes no event; the same message id would be dropped after that.
