@@ -9,6 +9,7 @@ import { Agent as HttpsAgent, type AgentOptions as HttpsAgentOptions } from 'nod
 import type { LookupFunction } from 'node:net'
 import { type CidrSet, compileCidrSet } from '../core/address/cidr-set.js'
 import { isAddress, parseAddress } from '../core/address/ip.js'
+import { getOrMake } from '../core/maps.js'
 
 /**
  * Networks that are not globally reachable, or lead to such networks by translation:
@@ -70,6 +71,8 @@ type Resolve = (
 export class ReachableNetworks {
   readonly #allowed: CidrSet
   readonly #resolve: Resolve
+  /** Lookups under way: however many connections wait for a name, it takes one of the few threads that look up names. */
+  readonly #underWay = new Map<string, Promise<LookupAddress[]>>()
 
   /** `allowed`: private networks that destinations may lead to, as CIDRs. */
   constructor(allowed: readonly string[] = [], resolve: Resolve = systemLookup) {
@@ -90,9 +93,21 @@ export class ReachableNetworks {
 
   /** For `net.connect` and everything that takes its options; it is not called for an address. */
   readonly lookup: LookupFunction = (host, options, done) => {
-    this.#resolve(host, { ...options, all: true }, (error, found) => {
-      if (error !== null) return done(error, '')
-      this.#answer(host, options, found, done)
+    const { family, hints } = options
+    const key = JSON.stringify([host, family, hints])
+    getOrMake(this.#underWay, key, () =>
+      this.#found(host, options).finally(() => this.#underWay.delete(key)),
+    ).then(
+      (found) => this.#answer(host, options, found, done),
+      (error: NodeJS.ErrnoException) => done(error, ''),
+    )
+  }
+
+  #found(host: string, options: LookupOptions): Promise<LookupAddress[]> {
+    return new Promise((resolve, reject) => {
+      this.#resolve(host, { ...options, all: true }, (error, found) =>
+        error === null ? resolve(found) : reject(error),
+      )
     })
   }
 

@@ -68,3 +68,20 @@ t.test('a connection is checked for the address that it goes to', async (t) => {
     t.equal(await request(['127.0.0.0/8'], host), 200, `${host}, if it is allowed`)
   }
 })
+
+t.test('connections that wait for the same name look it up once, and later ones again', async (t) => {
+  const asked: (() => void)[] = []
+  const networks = new ReachableNetworks([], (_, __, done) =>
+    asked.push(() => done(null, [{ address: '8.8.8.8', family: 4 }])),
+  )
+  const both = [networks.addressesOf('slow.example'), networks.addressesOf('slow.example')]
+  await new Promise(setImmediate)
+  t.equal(asked.length, 1)
+  asked[0]?.()
+  t.strictSame(await Promise.all(both), [['8.8.8.8'], ['8.8.8.8']])
+  const later = networks.addressesOf('slow.example')
+  await new Promise(setImmediate)
+  t.equal(asked.length, 2)
+  asked[1]?.()
+  await later
+})
