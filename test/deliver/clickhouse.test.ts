@@ -259,6 +259,8 @@ t.test('against a server', async (t) => {
     }
     t.match(await check({}, principal), { ok: false, problem })
     t.match(await check({ unknown_fields: 'skip' }, principal), { ok: true })
+    await sql(tableOf('computed', ", principal String ALIAS ''"))
+    t.match(await check({ table: 'computed' }, principal), { ok: false, problem })
     t.match(await check({ table: 'nope' }), { ok: false, problem: { code: 'UNKNOWN_TABLE' } })
     t.equal(await rows(), before)
   })

@@ -104,12 +104,15 @@ function classOfError(name: string, message: string): FaultClass {
 /** What a server says for another one begins with what that one said. */
 const outerError = /^[\s\S]*DB::Exception: /
 
+/** Any server may have sent the text, and searching takes the square of its length. */
+const errorCharsMax = 16 * 1024
+
 /** `Code: 60. DB::Exception: Table default.x does not exist. (UNKNOWN_TABLE) (version 26.7.2.1)` */
 const errorForm = /Code: \d+\. DB::Exception: ([\s\S]+?)\.? \(([A-Z][A-Z0-9_]{2,})\)(?= \(version|\s*$)/
 
 /** The fault of an answer other than 200. */
 export function faultOfAnswer(status: number, text: string): Fault {
-  const [, whole = '', name] = errorForm.exec(text) ?? []
+  const [, whole = '', name] = errorForm.exec(text.slice(0, errorCharsMax)) ?? []
   const message = whole.replace(outerError, '')
   if (name !== undefined) return fault(classOfError(name, message), name, hideSecrets(message))
   // Not ClickHouse, or something before it.
