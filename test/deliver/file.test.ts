@@ -1,5 +1,5 @@
 /** The kind `file`: lines in files, by several processes at once, over rotations, kills and faults. */
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
   appendFileSync,
@@ -93,6 +93,13 @@ t.test('without the setting, nothing is written, and the fault names it', async 
   const fault = { class: 'configuration', code: 'FilesNotAllowed', msg: /WEIR_FILE_DIRECTORY is not set/ }
   t.match(await send(sender, 1), { outcome: 'failed', fault })
   t.match(await sender.check?.(someEvents(1)[0]!, signal), { ok: false, problem: fault })
+})
+
+t.test('a pipe is no file, and is not waited for', async (t) => {
+  const directory = tempDir(t)
+  mkdirSync(accountDir(directory))
+  execFileSync('mkfifo', [join(accountDir(directory), 'events.ndjson')])
+  t.match(await send(openFile(directory), 1), { fault: { class: 'configuration', code: 'NotAFile' } })
 })
 
 t.test('no link leads out of the directory', async (t) => {

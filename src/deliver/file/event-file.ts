@@ -12,7 +12,7 @@
  */
 import { constants } from 'node:fs'
 import { type FileHandle, lstat, mkdir, open, rename } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { now, sleep } from '../../core/clock.js'
 import { type Rotation, rotatedName, tidyRotated } from './rotated-files.js'
 
@@ -51,6 +51,8 @@ export class EventFile {
   readonly #directory: string
   readonly #name: string
   readonly #rotation: Rotation
+  /** The file whose name is known to be on the disk. */
+  #named: bigint | undefined
   #writing: Promise<unknown> = Promise.resolve()
   #tidying = Promise.resolve()
 
@@ -88,9 +90,12 @@ export class EventFile {
   }
 
   async #openDirectory(): Promise<void> {
-    await mkdir(this.#directory, { mode: directoryMode }).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EEXIST') throw error
-    })
+    try {
+      await mkdir(this.#directory, { mode: directoryMode })
+      await syncDirectory(dirname(this.#directory))
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    }
     if (!(await lstat(this.#directory)).isDirectory()) {
       throw new FileFault('NotADirectory', "The directory of the account's files is a link or a file.")
     }
@@ -110,9 +115,17 @@ export class EventFile {
       throw new FileFault('ShortWrite', `Only ${bytesWritten} of ${lines.length} bytes could be written.`)
     }
     await file.datasync()
-    if (before === 0) await syncDirectory(this.#directory)
+    await this.#syncName(file)
     const isWhole = await holdsWhole(file, before, lines)
     if (!isWhole || !(await this.#isCurrent(file))) throw rotatedMeanwhile()
+  }
+
+  /** Whichever process has created the file may have died since. */
+  async #syncName(file: FileHandle): Promise<void> {
+    const { ino } = await file.stat({ bigint: true })
+    if (ino === this.#named) return
+    await syncDirectory(this.#directory)
+    this.#named = ino
   }
 
   /** Does the file still have its name? */
