@@ -24,6 +24,11 @@ export class ByteBudget {
     this.#taken += bytes
   }
 
+  /** Is most of it taken? Then no lane should keep events only to wait for more. */
+  get isTight(): boolean {
+    return this.#taken > this.#max / 2
+  }
+
   give(bytes: number): void {
     this.#taken -= bytes
   }

@@ -80,7 +80,7 @@ export class DestinationRun {
   constructor(config: DestinationConfig, deps: DestinationRunDeps) {
     this.#config = config
     this.#deps = deps
-    this.#packs = new PacksInFlight(deps.budget)
+    this.#packs = new PacksInFlight(deps.budget, () => this.#lane.collects)
     this.#dead = new DeadEvents(deps)
     this.#expiry = new Expiry(deps.nats, deps.retentionMs)
     this.#lane = new Lane(config, {
@@ -91,6 +91,7 @@ export class DestinationRun {
       },
       settings: { ...stopLane, ...deps.laneSettings },
       budget: deps.budget,
+      isFull: () => deps.budget.isTight || this.#packs.room <= 0,
       log: deps.deliveryLog.of(config),
     })
     this.#pause = new HandPause(this.#lane)

@@ -1,7 +1,7 @@
 /** The type of an event, from its bytes: some services file events by it. */
 
 /** Every event begins with its id and its type, and neither has a character that JSON escapes. */
-const head = /^\{"event_id":"[^"\\]*","event_type":"([\w.-]{1,128})"/
+const head = /^\{"event_id":"[^"\\]*","event_type":"(\w[\w.-]{0,127})"/
 /** More than both have together. */
 const headBytesMax = 512
 

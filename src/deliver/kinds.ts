@@ -17,11 +17,23 @@ import { firehose } from './kinds/firehose.js'
 import { http } from './kinds/http.js'
 import { kinesis } from './kinds/kinesis.js'
 import { nats } from './kinds/nats.js'
+import { s3 } from './kinds/s3.js'
 import { sqs } from './kinds/sqs.js'
 import type { ReachableNetworks } from './private-networks.js'
 
 // In the order of the API's document.
-const declared = [kinesis, firehose, cloudwatchLogs, sqs, eventbridge, http, nats, clickhouse, file] as const
+const declared = [
+  kinesis,
+  firehose,
+  cloudwatchLogs,
+  s3,
+  sqs,
+  eventbridge,
+  http,
+  nats,
+  clickhouse,
+  file,
+] as const
 
 /** The declarations, for types that are computed from them. */
 export type DeclaredKind = (typeof declared)[number]

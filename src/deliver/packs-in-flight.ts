@@ -3,24 +3,29 @@ import type { PackedEvent } from '../wire/packed-event.js'
 import type { ByteBudget } from './byte-budget.js'
 
 /** Packs of one destination in flight in one process; and their events, but for those of the last pack. */
-const packsInFlightMax = 16
-const eventsInFlightMax = 8_000
+const bounds = { packs: 16, events: 8_000 }
+/** If requests wait for more events: packs can be small, and come several times a second. */
+const collectingBounds = { packs: 512, events: 100_000 }
 
 export class PacksInFlight {
   readonly #budget: Pick<ByteBudget, 'take' | 'give'>
+  readonly #collects: () => boolean
   readonly #deliveries = new Map<Promise<void>, string>()
   #events = 0
   /** The bytes of the last one; the next ones are likely to be as large. */
   #eventsPerPack = 1
 
-  constructor(budget: Pick<ByteBudget, 'take' | 'give'>) {
+  /** `collects`: does the lane wait for more events than those at hand? */
+  constructor(budget: Pick<ByteBudget, 'take' | 'give'>, collects: () => boolean) {
     this.#budget = budget
+    this.#collects = collects
   }
 
   /** For how many packs there is room. What a deliverer holds, others that have nothing to do can't deliver. */
   get room(): number {
-    const byEvents = Math.ceil((eventsInFlightMax - this.#events) / this.#eventsPerPack)
-    return Math.min(packsInFlightMax - this.#deliveries.size, byEvents)
+    const max = this.#collects() ? collectingBounds : bounds
+    const byEvents = Math.ceil((max.events - this.#events) / this.#eventsPerPack)
+    return Math.min(max.packs - this.#deliveries.size, byEvents)
   }
 
   has(pack: string): boolean {

@@ -276,6 +276,8 @@ const route: Row[] = [
   ],
 ]
 
+const bucket = { bucket_arn: 'arn:aws:s3:::bucket', region: 'eu-west-1', auth: { creds } }
+
 const eventDestination: Row[] = [
   ['nothing', {}, /"target" is required/],
   ['an empty target', { target: {} }, /exactly one of kinesis, firehose, cloudwatch_logs/],
@@ -288,6 +290,32 @@ const eventDestination: Row[] = [
     'an unknown field of a target',
     { target: { kinesis: { ...kinesis(arn).target.kinesis, x: 1 } } },
     /"target.kinesis" has no field "x": supported are "stream_arn", "auth"/,
+  ],
+  [
+    'an S3 bucket without its region',
+    { target: { s3: { bucket_arn: 'arn:aws:s3:::b', auth: { creds } } } },
+    /"target.s3.region" is required/,
+  ],
+  [
+    'an S3 bucket of another region',
+    { target: { s3: { ...bucket, region: 'cn-north-1' } } },
+    /"target.s3" has the region cn-north-1, which does not lie in the partition aws/,
+  ],
+  [
+    'a key of objects without their name',
+    { target: { s3: { ...bucket, key: 'weir/{kind}' } } },
+    /"target.s3.key" .*the placeholder \{name\} is missing/,
+  ],
+  [
+    'a KMS key that is none',
+    { target: { s3: { ...bucket, sse: { type: 'aws:kms', kms_key_id: 'a b' } } } },
+    /"target.s3.sse.kms_key_id" .*the id, ARN or alias of a KMS key/,
+  ],
+  ['objects that are too large', { target: { s3: { ...bucket, size: 2 ** 30 } } }, /"target.s3.size" /],
+  [
+    'the ARN of an object',
+    { target: { s3: { ...bucket, bucket_arn: 'arn:aws:s3:::b/x' } } },
+    /"target.s3.bucket_arn" .*names no resource of the kind expected/,
   ],
   [
     'two targets',

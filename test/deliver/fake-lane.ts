@@ -65,6 +65,7 @@ export function openLane(
   budget: HoldingBudget = roomForAll,
   log?: AttemptLog,
   limits: Partial<BatchLimits> = {},
+  isFull = () => false,
 ): Opened {
   const requests: string[][] = []
   const dead: string[] = []
@@ -97,6 +98,7 @@ export function openLane(
   const lane = new Lane(config, {
     open,
     budget,
+    isFull,
     ...(log !== undefined && { log }),
     settings: { ...fast, ...settings },
     changed: ({ state }) => states.push(state),

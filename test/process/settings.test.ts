@@ -48,6 +48,7 @@ t.test('the defaults', (t) => {
       kinesis: { endpointUrl: undefined, requestBytesMax: 5 * mebibyte },
       firehose: { endpointUrl: undefined, requestBytesMax: 4 * mebibyte },
       cloudwatch_logs: { endpointUrl: undefined, requestBytesMax: mebibyte },
+      s3: { endpointUrl: undefined, requestBytesMax: 32 * mebibyte },
       sqs: { endpointUrl: undefined, requestBytesMax: mebibyte },
       eventbridge: { endpointUrl: undefined, requestBytesMax: mebibyte - 1024 },
     },

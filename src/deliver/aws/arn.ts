@@ -1,6 +1,6 @@
 /** ARNs, read and checked: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference-arns.html */
 import { type Problem, shown } from '../../core/errors.js'
-import type { DestinationAddress } from '../destination.js'
+import type { DestinationAddress, DestinationConfig } from '../destination.js'
 
 interface Arn {
   readonly partition: string
@@ -22,6 +22,8 @@ interface ArnForm {
   readonly service: string
   readonly resource: RegExp
   readonly example: string
+  /** Its ARNs name neither region nor account. */
+  readonly isGlobal?: true
 }
 
 const partitions = ['aws', 'aws-cn', 'aws-us-gov']
@@ -34,8 +36,20 @@ function partitionOf(region: string): string {
   return region.startsWith('us-gov-') ? 'aws-us-gov' : 'aws'
 }
 
+/** The problem with the region of something that a global ARN names; the sentence continues after its name. */
+export function checkRegion(region: string, globalArn: string): string | undefined {
+  const { partition } = parseArn(globalArn)!
+  if (!regionForm.test(region)) return `has the region ${shown(region)}, which is not a region`
+  if (partitionOf(region) === partition) return undefined
+  return `has the region ${region}, which does not lie in the partition ${partition}`
+}
+
+/** The region of a destination: that of its address, or if its ARN is global, that of its options. */
+export const regionOf = ({ address, options }: Pick<DestinationConfig, 'address' | 'options'>): string =>
+  parseArn(address)!.region || String(options['region'])
+
 /** The problem with an ARN, if there is one; the sentence continues after the field's name. */
-function checkArn(text: string, { service, resource, example }: ArnForm): Problem | undefined {
+function checkArn(text: string, { service, resource, example, isGlobal }: ArnForm): Problem | undefined {
   const wrong = (what: string): Problem => ({
     msg: `is ${shown(text, 200)}, ${what}; an example is ${example}`,
   })
@@ -47,6 +61,10 @@ function checkArn(text: string, { service, resource, example }: ArnForm): Proble
   }
   if (arn.service !== service)
     return wrong(`whose service is ${shown(arn.service)}, but ${service} is expected`)
+  if (isGlobal) {
+    if (arn.region + arn.awsAccountId !== '') return wrong('which names a region or an account')
+    return resource.test(arn.resource) ? undefined : wrong('which names no resource of the kind expected')
+  }
   if (!regionForm.test(arn.region)) return wrong(`whose region ${shown(arn.region)} is not a region`)
   if (partitionOf(arn.region) !== arn.partition) {
     return wrong(`whose region ${arn.region} does not lie in the partition ${arn.partition}`)
@@ -61,7 +79,9 @@ export const arnAddress = <const Field extends string>(
   form: ArnForm,
 ): DestinationAddress<Field> => ({
   field,
-  pattern: '^arn:(aws|aws-cn|aws-us-gov):[a-z]+:[a-z0-9-]+:[0-9]{12}:.+$',
+  pattern: form.isGlobal
+    ? `^arn:(aws|aws-cn|aws-us-gov):${form.service}:::.+$`
+    : '^arn:(aws|aws-cn|aws-us-gov):[a-z]+:[a-z0-9-]+:[0-9]{12}:.+$',
   example: form.example,
   check: (arn) => checkArn(arn, form),
 })

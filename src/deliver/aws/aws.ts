@@ -14,7 +14,7 @@ import { fail, ok, type Result } from '../../core/errors.js'
 import { version } from '../../core/package.js'
 import { withDeadline } from '../deadline.js'
 import type { AwsCredentials, BatchLimits, DestinationConfig, Fault, SenderDeps } from '../destination.js'
-import { parseArn } from './arn.js'
+import { regionOf } from './arn.js'
 import type { ClockedClient } from './aws-clock.js'
 import { asStsError, faultOf } from './faults.js'
 
@@ -128,7 +128,7 @@ export class AwsSender<C extends Client> {
   }
 
   #options(): Promise<ClientOptions> {
-    const { region } = parseArn(this.#config.address)!
+    const region = regionOf(this.#config)
     return clientOptions(region, this.#deps.endpointUrl, this.#deps, this.#credentials(region))
   }
 
@@ -213,16 +213,17 @@ async function assumeRole(
  * keys, and if AWS denies access; any other error of AWS is the fault.
  */
 export async function checkRole(
-  { id, accountId, address, auth }: DestinationConfig,
+  config: DestinationConfig,
   deps: StsDeps,
   signal: AbortSignal,
 ): Promise<Result<undefined, Fault>> {
+  const { id, accountId, auth } = config
   if (auth === undefined || !('role' in auth)) return ok(undefined)
   const { role_arn } = auth.role
   const role = { RoleArn: role_arn, RoleSessionName: sessionName(id) }
   try {
     await withDeadline(deps.requestTimeoutMs, signal, (abortSignal) =>
-      assumeRole(role, parseArn(address)!.region, deps, { abortSignal }),
+      assumeRole(role, regionOf(config), deps, { abortSignal }),
     )
   } catch (error) {
     const fault = faultOf(error, deps.clock.offsetMs)

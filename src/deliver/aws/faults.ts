@@ -40,16 +40,25 @@ classify(
   'InternalServerError',
   'InternalServerException',
   'ServiceUnavailable',
+  'OperationAborted',
   'OperationAbortedException',
   'ConcurrentModificationException',
   'RequestTimeout',
   'RequestTimeoutException',
+  // S3: the object did not arrive as it was sent.
+  'BadDigest',
+  'IncompleteBody',
+  'XAmzContentChecksumMismatch',
+  'XAmzContentSHA256Mismatch',
 )
 classify(
   'credentials',
   'ExpiredToken',
   'ExpiredTokenException',
+  'InvalidAccessKeyId',
   'InvalidClientTokenId',
+  'InvalidToken',
+  'TokenRefreshRequired',
   'UnrecognizedClientException',
   'InvalidSignatureException',
   'SignatureDoesNotMatch',
@@ -114,10 +123,6 @@ classify(
   // SQS.
   'BatchRequestTooLong',
   'InvalidMessageContents',
-  // EventBridge: of an entry.
-  'InvalidArgument',
-  'MalformedDetail',
-  'RedactionFailure',
 )
 
 /** Errors of STS, where AccessDenied means that the role can't be assumed; elsewhere, that a right is missing. */
@@ -178,5 +183,6 @@ const asSdkError = (error: unknown): SdkError =>
 function classOfStatus(status: number | undefined): FaultClass {
   if (status === 413) return 'poison'
   if (status === 429) return 'throttle'
-  return status !== undefined && status >= 400 && status < 500 ? 'configuration' : 'transient'
+  // A redirection means that the bucket is in another region.
+  return status !== undefined && status >= 300 && status < 500 ? 'configuration' : 'transient'
 }

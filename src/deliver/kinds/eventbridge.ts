@@ -121,6 +121,12 @@ class EventBridgeSender extends AwsSender<EventBridgeClient> implements Sender {
   }
 }
 
+/** Codes of entries that are refused for what they are; others that AWS documents are known to all kinds. */
+const refusals = new Set(['InvalidArgument', 'MalformedDetail', 'RedactionFailure'])
+
+const faultOfEntry = (code: string, message: string | undefined, requestId: string | undefined): Fault =>
+  faultOfRecord(code, message, requestId, refusals.has(code) ? 'poison' : 'transient')
+
 /** The entries that were not accepted, as far as the answer says. */
 function failures(
   count: number,
@@ -131,7 +137,7 @@ function failures(
   for (let index = 0; index < count; index += 1) {
     const { EventId, ErrorCode, ErrorMessage } = results[index] ?? {}
     if (ErrorCode !== undefined)
-      failed.push({ index, fault: faultOfRecord(ErrorCode, ErrorMessage, requestId) })
+      failed.push({ index, fault: faultOfEntry(ErrorCode, ErrorMessage, requestId) })
     else if (EventId === undefined) failed.push({ index, fault: notMentioned })
   }
   return failed

@@ -2,7 +2,7 @@
  * A queue of events that is cut into requests. Order is kept, except that retries go first. An event that exceeds the
  * service's limit is set apart, and its neighbours continue. An event that exceeds the request's limit alone is sent in a
  * separate request. If a request holds whole packs only, a pack that does not fit waits for the next one; a pack that no
- * request can hold is divided all the same.
+ * request can hold is divided all the same. What was in such a request stays together when it is sent again.
  */
 import type { PackedEvent } from '../../wire/packed-event.js'
 import type { BatchLimits } from '../destination.js'
@@ -15,6 +15,8 @@ export interface Batchable {
   readonly job: object
   /** When the lane took its pack: milliseconds since the epoch. */
   readonly takenMs: number
+  /** The request that it was in, if requests hold whole packs only. */
+  request?: object
 }
 
 interface Cut<T> {
@@ -64,13 +66,19 @@ export class Batcher<T extends Batchable> {
     spanMaxMs = Number.POSITIVE_INFINITY,
     wholePacks,
   }: BatchLimits): Cut<T> {
+    const before = wholePacks && this.#next()?.request
+    if (before !== undefined) return { batch: this.#takeAgain(before), oversize: [] }
     const batch: T[] = []
     const oversize: T[] = []
     let bytes = 0
     let records = 0
     let oldestMs = Number.POSITIVE_INFINITY
     let newestMs = Number.NEGATIVE_INFINITY
-    for (let item = this.#next(); item !== undefined && batch.length < eventsMax; item = this.#next()) {
+    for (
+      let item = this.#next();
+      item !== undefined && item.request === undefined && batch.length < eventsMax;
+      item = this.#next()
+    ) {
       const size = sizeOf(item.event)
       if (size > eventBytesMax) {
         oversize.push(item)
@@ -91,7 +99,20 @@ export class Batcher<T extends Batchable> {
       }
       this.#shift()
     }
-    return { batch: wholePacks ? this.#wholePacksOf(batch) : batch, oversize }
+    if (!wholePacks) return { batch, oversize }
+    const whole = this.#wholePacksOf(batch)
+    for (const item of whole) item.request = whole
+    return { batch: whole, oversize }
+  }
+
+  /** What is left of a request that failed, and nothing else, so that it is the same request again. */
+  #takeAgain(request: object): T[] {
+    const batch: T[] = []
+    for (let item = this.#next(); item?.request === request; item = this.#next()) {
+      batch.push(item)
+      this.#shift()
+    }
+    return batch
   }
 
   /** Puts the last pack of a request back if the request has only a part of it, and others. */

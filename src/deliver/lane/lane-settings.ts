@@ -29,6 +29,8 @@ export interface LaneDeps {
   readonly deadLetter: (event: PackedEvent, fault: Fault) => Promise<void>
   /** For packs that stay while the lane can't deliver. */
   readonly budget: HoldingBudget
+  /** Can the lane get no more events before some of those that it has are done? Then it waits for none. */
+  readonly isFull?: () => boolean
   readonly log?: AttemptLog
   /** Called whenever the state or its cause changes. */
   readonly changed?: (status: LaneStatus) => void

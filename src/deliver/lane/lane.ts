@@ -45,6 +45,9 @@ import { Pace } from './pace.js'
 import { findRefused, isPassing, type PassingFault } from './refused-request.js'
 import { UnderWay } from './under-way.js'
 
+/** How often a lane that waits for more events looks whether it still may. */
+const lookAgainMs = 1_000
+
 export class Lane {
   readonly #deps: LaneDeps
   readonly #settings: LaneSettings
@@ -169,16 +172,22 @@ export class Lane {
     return this.#underWay.size === 0 && this.#lingerMs(limits) <= 0
   }
 
+  /** Does it wait for more events than those at hand? */
+  get collects(): boolean {
+    return this.#sender.limits().lingerMs !== undefined
+  }
+
   /** How long a request that is not full waits for other events. */
   #lingerMs({ lingerMs = 0 }: BatchLimits): number {
-    return this.probing ? 0 : this.#queue.sinceMs + lingerMs - now()
+    if (this.probing || (lingerMs > 0 && this.#deps.isFull?.())) return 0
+    return this.#queue.sinceMs + lingerMs - now()
   }
 
   /** Looks again when the wait is over, if it is that what the queue waits for. */
   #linger(concurrency: number): void {
     const waitMs = this.#lingerMs(this.#limits())
     if (concurrency > 0 && this.#underWay.size === 0 && waitMs > 0)
-      this.#timer = after(waitMs, () => this.#pump())
+      this.#timer = after(Math.min(waitMs, lookAgainMs), () => this.#pump())
   }
 
   readonly #limits = (): BatchLimits => this.#pace.limits(this.#requestSize.of(this.#sender.limits()))

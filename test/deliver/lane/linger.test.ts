@@ -32,6 +32,26 @@ t.test('a request waits for others, but not longer than it may', async (t) => {
   await lane.close()
 })
 
+t.test('a lane that can get no more events waits for none', async (t) => {
+  let isFull = false
+  const { lane, requests } = openLane(
+    () => accepted,
+    { concurrencyMax: 1 },
+    async () => {},
+    roomForAll,
+    undefined,
+    { lingerMs: 60_000 },
+    () => isFull,
+  )
+  t.ok(lane.collects)
+  const first = lane.deliver(someEvents(1, 'a'))
+  isFull = true
+  t.same(await first, done(1, 0, 0), 'it looks again')
+  t.same(await lane.deliver(someEvents(1, 'b')), done(1, 0, 0))
+  t.same(requests, [['a0'], ['b0']])
+  await lane.close()
+})
+
 t.test('events that failed are sent again without such a wait', async (t) => {
   const { lane, requests } = laneWith({ lingerMs: 60_000 }, (_, request) =>
     request === 1 ? failed('transient') : accepted,
@@ -57,6 +77,28 @@ t.test('a request holds whole packs, except of a pack that no request can hold',
   t.same(
     requests.map((ids) => ids.map((id) => id[0]).join('')),
     ['aaa', 'bbcc', 'dddd', 'dd'],
+  )
+  await lane.close()
+})
+
+t.test('a request of whole packs stays as it is when it is sent again', async (t) => {
+  const { lane, requests } = laneWith({ lingerMs: 20, wholePacks: true, eventsMax: 6 }, (_, request) => {
+    if (request === 1) return failed('transient')
+    const partial = { outcome: 'partial', retry: [1, 3], rejected: [], reason: fault('throttle') } as const
+    return request === 2 ? partial : accepted
+  })
+  const first = [lane.deliver(someEvents(2, 'a')), lane.deliver(someEvents(2, 'b'))]
+  while (requests.length === 0) await sleep(1)
+  const others = lane.deliver(someEvents(1, 'c'))
+  await Promise.all([...first, others])
+  t.same(requests.slice(0, 2), Array(2).fill(['a0', 'a1', 'b0', 'b1']))
+  t.ok(
+    requests.some((ids) => ids.join() === 'a1,b1'),
+    'what is left of it',
+  )
+  t.ok(
+    requests.some((ids) => ids.join() === 'c0'),
+    'no others join it',
   )
   await lane.close()
 })

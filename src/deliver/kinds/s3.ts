@@ -1,0 +1,273 @@
+/**
+ * Amazon S3: PutObject, with the events of several packs as gzip NDJSON.
+ * https://docs.aws.amazon.com/AmazonS3/latest/API/API_PutObject.html
+ *
+ * The name of an object is a hash of the ids of its events, so a request that is repeated replaces its objects by the same
+ * ones. Requests hold whole packs, and stay as they are when they are sent again. If the process ends between the
+ * answer and the acknowledgement of the packs, the next process may group them otherwise: the events are then in a
+ * second object, too.
+ */
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import type { PutObjectCommandInput, S3Client } from '@aws-sdk/client-s3'
+import { ok, type Result } from '../../core/errors.js'
+import { getOrMake } from '../../core/maps.js'
+import { documented, objectOf, oneOf, ruled, type Static, type TObject, Type } from '../../core/schema.js'
+import type { PackedEvent } from '../../wire/packed-event.js'
+import { arnAddress, checkRegion, parseArn } from '../aws/arn.js'
+import { AwsSender, loadedOnce } from '../aws/aws.js'
+import { endpointAnswers, unlessDenied } from '../aws/findings.js'
+import {
+  type BatchLimits,
+  type DestinationConfig,
+  defineDestinationKind,
+  type Fault,
+  type Finding,
+  type KindLimits,
+  type Sender,
+  type SenderDeps,
+  type SendOutcome,
+} from '../destination.js'
+import { eventTypeIn } from '../event-type.js'
+import { brokenPattern, keyWithoutName, patternDefault, placeholders, withName } from '../s3/object-key.js'
+import { optional, targetOptions } from '../target-options.js'
+
+// --- address ---
+
+const address = arnAddress('bucket_arn', {
+  service: 's3',
+  resource: /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/,
+  example: 'arn:aws:s3:::name',
+  isGlobal: true,
+})
+
+// --- options ---
+
+const kibibyte = 1024
+const mebibyte = 1024 * kibibyte
+const defaults = { size: 8 * mebibyte, ageSeconds: 60 }
+
+const kmsKeyForm = /^[A-Za-z0-9:/_-]+$/
+
+const sse = objectOf({
+  type: oneOf(['AES256', 'aws:kms'], 'With keys of S3, or with a key of KMS.'),
+  kms_key_id: optional(
+    ruled(
+      Type.String({
+        minLength: 1,
+        maxLength: 2048,
+        description: 'Id, ARN or alias of the KMS key. Default: the key that AWS manages for S3.',
+        ...documented({ pattern: kmsKeyForm.source }),
+      }),
+      (id) => (kmsKeyForm.test(id) ? undefined : 'the id, ARN or alias of a KMS key is allowed'),
+    ),
+  ),
+})
+
+const members = {
+  region: Type.String({
+    maxLength: 64,
+    description: 'The region of the bucket, which its ARN does not name.',
+  }),
+  key: optional(
+    ruled(
+      Type.String({
+        minLength: 1,
+        maxLength: 512,
+        description: `The key of an object, with the placeholders ${placeholders.join(', ')}. Times are those of events, in UTC; {name} is required. Default: ${patternDefault}`,
+      }),
+      brokenPattern,
+    ),
+  ),
+  size: optional(
+    Type.Integer({
+      minimum: 512 * kibibyte,
+      maximum: 32 * mebibyte,
+      description:
+        'Events are written when they have so many bytes before compression. Default: 8388608 (8 MiB).',
+    }),
+  ),
+  age_seconds: optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 900,
+      description: 'Events are written when the first of them has waited so long. Default: 60.',
+    }),
+  ),
+  sse: optional(sse),
+}
+
+type S3Options = Static<TObject<typeof members>>
+
+const options = targetOptions(members, {
+  broken(arn, { region, sse: encryption }) {
+    if (encryption?.type === 'AES256' && (encryption.kms_key_id ?? null) !== null)
+      return 'has "kms_key_id" in "sse", which only the type aws:kms has'
+    return checkRegion(region, arn)
+  },
+})
+
+// --- limits ---
+
+const limits: KindLimits = {
+  eventsMax: 50_000,
+  eventBytesMax: 32 * mebibyte,
+  sizeOf: ({ dataBytes }) => dataBytes,
+  lingerMs: defaults.ageSeconds * 1000,
+  wholePacks: true,
+}
+
+const limitsOf = (shared: BatchLimits, { size, age_seconds }: S3Options): BatchLimits => ({
+  ...shared,
+  requestBytesMax: Math.min(shared.requestBytesMax, size ?? defaults.size),
+  lingerMs: (age_seconds ?? defaults.ageSeconds) * 1000,
+})
+
+// --- client ---
+
+const sdk = loadedOnce(() => import('@aws-sdk/client-s3'))
+
+const putObject = async (client: S3Client, input: PutObjectCommandInput, abortSignal: AbortSignal) => {
+  const { PutObjectCommand } = await sdk()
+  return client.send(new PutObjectCommand(input), { abortSignal })
+}
+
+/** Unlike HeadBucket, its refusals say why. */
+const listObjects = async (client: S3Client, Bucket: string, abortSignal: AbortSignal) => {
+  const { ListObjectsV2Command } = await sdk()
+  return client.send(new ListObjectsV2Command({ Bucket, MaxKeys: 1 }), { abortSignal })
+}
+
+/** The header has no time, so equal events make equal bytes. */
+const compressed = promisify(gzip)
+
+// --- sender ---
+
+const msPerHour = 3_600_000
+
+/** Objects of a request that are written at once: they differ in kind or date. */
+const objectsAtOnce = 4
+
+/** The events of an object: those whose keys differ in nothing but the name. */
+interface ObjectEvents {
+  readonly indices: number[]
+  readonly lines: Buffer[]
+}
+
+class S3Sender extends AwsSender<S3Client> implements Sender {
+  readonly #id: string
+  readonly #bucket: string
+  readonly #options: S3Options
+  readonly #limits: BatchLimits
+
+  constructor(config: DestinationConfig, deps: SenderDeps) {
+    // Servers other than AWS's seldom have a host name for each bucket.
+    super(
+      config,
+      deps,
+      async (clientOptions) =>
+        new (await sdk()).S3Client({
+          ...clientOptions,
+          forcePathStyle: clientOptions.endpoint !== undefined,
+        }),
+    )
+    this.#id = config.id
+    this.#bucket = parseArn(config.address)!.resource
+    this.#options = config.options as S3Options
+    this.#limits = limitsOf(deps.limits, this.#options)
+  }
+
+  override limits(): BatchLimits {
+    return this.#limits
+  }
+
+  async send(events: readonly PackedEvent[], signal: AbortSignal): Promise<SendOutcome> {
+    const objects = [...this.#objectsOf(events)]
+    const failed: { readonly indices: readonly number[]; readonly fault: Fault }[] = []
+    let receipt = {}
+    for (let begin = 0; begin < objects.length; begin += objectsAtOnce) {
+      const some = objects.slice(begin, begin + objectsAtOnce)
+      await Promise.all(
+        some.map(async ([prefix, object]) => {
+          const key = withName(
+            prefix,
+            object.indices.map((index) => events[index]!),
+          )
+          const put = await this.#put(key, object, signal)
+          if (!put.ok) failed.push({ indices: object.indices, fault: put.problem })
+          else receipt = { receipt: key, ...(put.value !== undefined && { requestId: put.value }) }
+        }),
+      )
+    }
+    const reason = failed[0]?.fault
+    if (reason === undefined) return { outcome: 'accepted', ...receipt }
+    if (failed.length === objects.length) return { outcome: 'failed', fault: reason }
+    const retry = failed.flatMap(({ indices }) => indices).sort((a, b) => a - b)
+    return { outcome: 'partial', retry, reason, rejected: [], ...receipt }
+  }
+
+  /** By the object's key without its name. */
+  #objectsOf(events: readonly PackedEvent[]): Map<string, ObjectEvents> {
+    const { key } = this.#options
+    const objects = new Map<string, ObjectEvents>()
+    const prefixes = new Map<string, string>()
+    for (const [index, event] of events.entries()) {
+      const { data } = event
+      const kind = eventTypeIn(data)
+      const hourMs = event.timestampMs - (event.timestampMs % msPerHour)
+      const prefix = getOrMake(prefixes, `${hourMs} ${kind}`, () =>
+        keyWithoutName(key ?? patternDefault, this.#id, kind, hourMs),
+      )
+      const { indices, lines } = getOrMake(objects, prefix, () => ({ indices: [], lines: [] }))
+      indices.push(index)
+      lines.push(data)
+    }
+    return objects
+  }
+
+  /** The id of the request, or why the object is not stored. */
+  async #put(
+    Key: string,
+    { lines }: ObjectEvents,
+    signal: AbortSignal,
+  ): Promise<Result<string | undefined, Fault>> {
+    const { sse: encryption } = this.#options
+    const Body = await compressed(Buffer.concat(lines))
+    const input: PutObjectCommandInput = {
+      Bucket: this.#bucket,
+      Key,
+      Body,
+      ContentType: 'application/gzip',
+      ...(encryption && { ServerSideEncryption: encryption.type }),
+      ...(encryption?.kms_key_id && { SSEKMSKeyId: encryption.kms_key_id }),
+    }
+    const put = await this.call(signal, (client, abort) => putObject(client, input, abort))
+    return put.ok ? ok(put.value.$metadata.requestId) : put
+  }
+
+  async check(_event: PackedEvent, signal: AbortSignal): Promise<Result<Finding, Fault>> {
+    const listed = await this.call(signal, (client, abort) => listObjects(client, this.#bucket, abort))
+    const writing =
+      'The right to write (s3:PutObject), and to use the KMS key if there is one, which S3 checks in no other request.'
+    if (!listed.ok) return unlessDenied(listed.problem, 's3:ListBucket', writing)
+    const exists = 'The bucket exists, in this region.'
+    return ok({ mayWrite: false, proved: [endpointAnswers, exists], notProved: [writing] })
+  }
+}
+
+// --- declaration ---
+
+export const s3 = defineDestinationKind({
+  name: 's3',
+  title: 'S3 bucket',
+  about:
+    'PutObject: a gzip file of NDJSON for each kind and date, written when the events have a size or an age. A repeated request replaces its objects.',
+  address,
+  auth: 'aws',
+  options,
+  endpointSetting: 'AWS_ENDPOINT_URL_S3',
+  limits,
+  requestBytes: { max: 32 * mebibyte, default: 32 * mebibyte },
+  keepsLineBreak: true,
+  open: (config, deps) => new S3Sender(config, deps),
+})

@@ -1,0 +1,133 @@
+/** S3 as others emulate it: the server of moto (https://docs.getmoto.org), and a front that fails on demand. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import {
+  createServer,
+  request as httpRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { homedir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { gunzipSync } from 'node:zlib'
+import { GetObjectCommand, paginateListObjectsV2, S3Client } from '@aws-sdk/client-s3'
+
+const places = [...(process.env['PATH'] ?? '').split(delimiter), join(homedir(), '.cache/weir/moto/bin')]
+const program = places.map((place) => join(place, 'moto_server')).find((path) => existsSync(path))
+
+/** Why a test must be skipped; false if moto is there. */
+export const withoutMoto =
+  program === undefined ? "moto_server is not there: pip install 'moto[server]'" : false
+
+interface Test {
+  teardown(close: () => unknown): void
+}
+
+async function startMoto(t: Test): Promise<string> {
+  const child = spawn(program!, ['-H', '127.0.0.1', '-p', '0'], { stdio: ['ignore', 'pipe', 'pipe'] })
+  t.teardown(() => child.kill())
+  // Its requests are logged, too.
+  child.stdout.resume()
+  const lines = createInterface(child.stderr)
+  const url = await new Promise<string>((resolve, reject) => {
+    lines.on('line', (line) => {
+      const { 1: found } = /Running on (http:\S+)/.exec(line) ?? []
+      if (found !== undefined) resolve(found)
+    })
+    child.once('exit', () => reject(new Error('moto has ended.')))
+  })
+  return url
+}
+
+/** A request, before it reaches moto. */
+interface Asked {
+  readonly method: string
+  readonly url: string
+  readonly headers: IncomingHttpHeaders
+  /** Of an object: its lines. */
+  readonly lines: string
+}
+
+/** The answer in place of moto's, a cut connection, or an answer of moto that gets lost. */
+type Failure = { readonly status: number; readonly code: string } | 'cut' | 'lost'
+
+export interface FailingS3 {
+  readonly url: string
+  /** Decides for each request; undefined: none fails. */
+  fail: ((asked: Asked) => Failure | undefined) | undefined
+}
+
+/** An S3 without buckets, which fails on demand. */
+export async function openS3(t: Test): Promise<FailingS3> {
+  const moto = await startMoto(t)
+  const server = createServer((request, response) => {
+    void answer(moto, s3.fail, request, response).catch(() => response.destroy())
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  const s3: FailingS3 = { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, fail: undefined }
+  return s3
+}
+
+async function answer(
+  moto: string,
+  fail: FailingS3['fail'],
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk as Buffer)
+  const body = Buffer.concat(chunks)
+  const { method = '', url = '', headers } = request
+  const lines = method === 'PUT' && body.length > 0 ? gunzipSync(body).toString() : ''
+  const failure = fail?.({ method, url, headers, lines })
+  if (failure === 'cut') return void response.destroy()
+  if (typeof failure === 'object') {
+    const { status, code } = failure
+    return void response
+      .writeHead(status, { 'content-type': 'application/xml' })
+      .end(`<Error><Code>${code}</Code><Message>It fails on demand.</Message></Error>`)
+  }
+  // Without those of the connection.
+  const { connection: _, 'content-length': __, ...passed } = headers
+  const forwarded = httpRequest(`${moto}${url}`, {
+    method,
+    headers: { ...passed, 'content-length': body.length },
+  })
+  forwarded.end(body)
+  const [answered] = (await once(forwarded, 'response')) as [IncomingMessage]
+  if (failure === 'lost') {
+    answered.resume()
+    await once(answered, 'end')
+    return void response.destroy()
+  }
+  response.writeHead(answered.statusCode ?? 500, answered.headers)
+  answered.pipe(response)
+}
+
+/** The objects of a bucket by their keys: their lines. */
+export async function objectsIn(url: string, Bucket: string): Promise<Map<string, string[]>> {
+  const credentials = { accessKeyId: 'AKIATEST', secretAccessKey: 'the secret' }
+  const client = new S3Client({ endpoint: url, region: 'us-east-1', forcePathStyle: true, credentials })
+  const objects = new Map<string, string[]>()
+  try {
+    for await (const { Contents = [] } of paginateListObjectsV2({ client }, { Bucket })) {
+      for (const { Key } of Contents) {
+        const { Body } = await client.send(new GetObjectCommand({ Bucket, Key }))
+        const bytes = await Body!.transformToByteArray()
+        objects.set(Key!, gunzipSync(bytes).toString().trimEnd().split('\n'))
+      }
+    }
+  } finally {
+    client.destroy()
+  }
+  return objects
+}
