@@ -294,7 +294,7 @@ const eventDestination: Row[] = [
   [
     'an S3 bucket without its region',
     { target: { s3: { bucket_arn: 'arn:aws:s3:::b', auth: { creds } } } },
-    /"target.s3.region" is required/,
+    /"target.s3" lacks "region"/,
   ],
   [
     'an S3 bucket of another region',
