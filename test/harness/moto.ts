@@ -13,6 +13,7 @@ import type { AddressInfo } from 'node:net'
 import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { pipeline } from 'node:stream/promises'
 import { gunzipSync } from 'node:zlib'
 import { GetObjectCommand, paginateListObjectsV2, S3Client } from '@aws-sdk/client-s3'
 
@@ -77,6 +78,9 @@ export async function openS3(t: Test): Promise<FailingS3> {
   return s3
 }
 
+/** Moto on a busy machine. */
+const answerWithinMs = 20_000
+
 async function answer(
   moto: string,
   fail: FailingS3['fail'],
@@ -101,6 +105,9 @@ async function answer(
   const forwarded = httpRequest(`${moto}${url}`, {
     method,
     headers: { ...passed, 'content-length': body.length },
+    // A connection for each request: moto may close one that waits at any time.
+    agent: false,
+    signal: AbortSignal.timeout(answerWithinMs),
   })
   forwarded.end(body)
   const [answered] = (await once(forwarded, 'response')) as [IncomingMessage]
@@ -110,7 +117,7 @@ async function answer(
     return void response.destroy()
   }
   response.writeHead(answered.statusCode ?? 500, answered.headers)
-  answered.pipe(response)
+  await pipeline(answered, response)
 }
 
 /** The objects of a bucket by their keys: their lines. */
