@@ -167,12 +167,14 @@ class ClickhouseSender implements Sender {
   async check(event: PackedEvent, signal: AbortSignal): Promise<Result<Finding, Fault>> {
     const described = await this.#askAbout(`DESCRIBE TABLE ${this.#table} FORMAT JSONEachRow`, signal)
     if (!described.ok) return unlessDenied(described.problem)
-    const missing = this.#options.unknown_fields === 'skip' ? [] : missingColumns(event, described.value)
-    if (missing.length > 0) return fail(noColumns(missing))
+    const missing = missingColumns(event, described.value)
+    if (missing.length > 0 && this.#options.unknown_fields !== 'skip') return fail(noColumns(missing))
     const granted = await this.#askAbout(`CHECK GRANT INSERT ON ${this.#table}`, signal)
     const says = granted.ok ? granted.value.trim() : 'an older server does not know the query'
     if (says === '0') return fail(mayNotInsert)
-    const proved = [accepted, 'The table exists, and has a column for each member of an event.']
+    const columns =
+      missing.length === 0 ? 'has a column for each member of an event' : `leaves out ${missing.join(', ')}`
+    const proved = [accepted, `The table exists, and ${columns}.`]
     const fits = 'That the types of the columns take every event.'
     return says === '1'
       ? ok({ mayWrite: true, proved: [...proved, 'The user may insert into it.'], notProved: [fits] })
