@@ -18,6 +18,7 @@ import {
 } from '../http/openapi/openapi.js'
 import { actionHandler } from '../http/write-handlers.js'
 import type { DestinationOperations } from '../operate/destination-operations.js'
+import { iamPolicyOf } from '../operate/iam-policy.js'
 import { anyResource, type Row } from '../resource/define.js'
 import { eventDestination } from '../resource/event-destination.js'
 import { exampleId } from '../resource/examples.js'
@@ -30,6 +31,7 @@ import {
   destinationStatusSchema,
   testEventSchema,
 } from '../shape/delivery-status.js'
+import { iamPolicySchema } from '../shape/iam-policy.js'
 import type { DeliveryAttempt } from '../wire/delivery-attempts.js'
 import { registerPauses } from './pause-routes.js'
 import type { WriteContext } from './write-context.js'
@@ -74,6 +76,7 @@ export function registerDestinationOperations(
   registerPauses(app, context, operations)
   registerCheck(app, context, operations)
   registerAttempts(app, context, operations)
+  registerIamPolicy(app, context)
   registerAllStatuses(app, context, operations)
 
   app.get(`${single}/status`, status, async (request, reply) => {
@@ -99,6 +102,23 @@ function registerCheck(app: FastifyInstance, context: ApiContext, operations: De
     const row = rowAt(context, request, destination)
     checkNames(requestBody(request), [], 'check')
     return sendJson(reply, await operations.check(row))
+  })
+}
+
+function registerIamPolicy(app: FastifyInstance, context: ApiContext): void {
+  const path = `${routePath(destination.path)}/:id/iam_policy`
+  const described = describe({
+    operationId: 'get_event_destination_iam_policy',
+    summary: 'Get the IAM policy that an event destination needs',
+    description:
+      'For targets at AWS: the rights that delivery and checks need, and the trust policy of the role if there is one.',
+    tag: pluralOf(destination.title),
+    path,
+    success: [200, iamPolicySchema],
+  })
+  app.get(path, described, async (request, reply) => {
+    queryOf(request)
+    return sendJson(reply, iamPolicyOf(rowAt(context, request, destination)))
   })
 }
 

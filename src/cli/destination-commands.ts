@@ -5,6 +5,7 @@ import { forTerminal } from '../core/text/terminal.js'
 import { kindNamed } from '../deliver/kinds.js'
 import type { Settings } from '../process/settings.js'
 import type { DeliveryStatus, DestinationCheck, DestinationStatus } from '../shape/delivery-status.js'
+import type { IamPolicy } from '../shape/iam-policy.js'
 import type { ListenOptions } from './listen.js'
 
 export function addDestinationCommands(program: Command, settings: () => Settings): void {
@@ -38,6 +39,8 @@ export function addDestinationCommands(program: Command, settings: () => Setting
       if (check.result === 'failed') process.exitCode = 1
     })
 
+  addIamPolicyCommand(destination, clientOf, report)
+
   destination
     .command('attempts')
     .description('the last requests to it, newest first: time, outcome, events, duration, request id, error')
@@ -69,6 +72,22 @@ export function addDestinationCommands(program: Command, settings: () => Setting
     .action(async (id: string, { json }: { json?: true }) => {
       const destination = await (await clientOf()).resumeDestination(id)
       report(json ? JSON.stringify(destination) : `${id}: ${destination.resumed.msg}`)
+    })
+}
+
+function addIamPolicyCommand(
+  destination: Command,
+  clientOf: () => Promise<Client>,
+  report: (text: string) => void,
+): void {
+  destination
+    .command('iam-policy')
+    .description('the rights that it needs at AWS, and the trust policy of its role, to copy')
+    .argument('<id>', 'ed_…')
+    .option('--json', 'the answer of the API')
+    .action(async (id: string, { json }: { json?: true }) => {
+      const policy = await (await clientOf()).iamPolicy(id)
+      report(json ? JSON.stringify(policy) : iamPolicyText(policy))
     })
 }
 
@@ -134,6 +153,17 @@ export function checkText(
     ...(advice === null ? [] : [advice]),
   ]
   return [`${id}  ${result}`, ...lines.map((line) => `  ${line}`)].join('\n')
+}
+
+/** Two documents to copy, each behind what it is for. */
+export function iamPolicyText({ policy, trust_policy, notes }: IamPolicy): string {
+  const documents = [
+    `Of the ${trust_policy === null ? 'user' : 'role'}:\n${JSON.stringify(policy, undefined, 2)}`,
+    ...(trust_policy === null
+      ? []
+      : [`Trust policy of the role:\n${JSON.stringify(trust_policy, undefined, 2)}`]),
+  ]
+  return [...documents, ...notes].join('\n\n')
 }
 
 type Attempt = Awaited<ReturnType<Client['deliveryAttempts']>>['attempts'][number]

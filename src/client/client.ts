@@ -23,6 +23,7 @@ import type {
   DestinationStatus,
   testEventSchema,
 } from '../shape/delivery-status.js'
+import type { IamPolicy } from '../shape/iam-policy.js'
 import type { RuleCounts } from '../shape/ip-policy-rules.js'
 import type { LiveDeadLetter, LiveDelivery } from '../shape/live.js'
 import type { LoggedDecision } from '../shape/logged-decision.js'
@@ -91,6 +92,8 @@ export interface Client extends Kinds {
   sendTestEvent(destinationId: string, options?: TestOptions): Promise<Static<typeof testEventSchema>>
   /** A check whether events could be delivered to a destination, as far as its service shows without a write. */
   checkDestination(destinationId: string): Promise<DestinationCheck>
+  /** The rights that a destination needs at AWS, as documents to copy. */
+  iamPolicy(destinationId: string): Promise<IamPolicy>
   /** Every change of the account, newest first, also of deleted resources. */
   changes(options?: ChangesOptions): AsyncGenerator<Change, void, undefined>
   /** The decisions of the log, newest first. */
@@ -215,6 +218,7 @@ export function openClient(options: HttpOptions): Client {
     sendTestEvent: async (id, { idempotencyKey } = {}) =>
       http.send('POST', subpath(eventDestination, id, 'send_test_event'), { idempotencyKey }),
     checkDestination: async (id) => http.send('POST', subpath(eventDestination, id, 'check')),
+    iamPolicy: async (id) => http.send('GET', subpath(eventDestination, id, 'iam_policy')),
     changes: (options = {}) => changesAt(http, '/changes', options),
     decisions: (options = {}) => loggedDecisions(http, options),
     record: (id) => tracedRecord(http, id),

@@ -194,6 +194,22 @@ export interface AwsAccess {
   readonly ambientCredentials?: AwsCredentials
 }
 
+/** A statement of an IAM policy. */
+export interface IamStatement {
+  readonly Sid: string
+  readonly Effect: 'Allow'
+  readonly Action: string[]
+  readonly Resource: string[]
+  readonly Condition?: Record<string, Record<string, string>>
+}
+
+/** The rights at AWS that a target needs. */
+export interface AwsRights {
+  readonly statements: readonly IamStatement[]
+  /** What the target does not tell, in sentences: rights that are needed only sometimes. */
+  readonly notes: readonly string[]
+}
+
 /** The settings of one kind. */
 export interface KindSettings {
   /** Replaces the address of the service itself. */
@@ -248,6 +264,8 @@ export interface DestinationKind<
   readonly address: DestinationAddress<Field>
   /** `aws`: a target of this kind has a role or a pair of keys. */
   readonly auth: Auth
+  /** For kinds at AWS: what a role or a user must be allowed to do, for delivery and for checks. */
+  readonly rights?: (target: Pick<DestinationConfig, 'id' | 'address' | 'options'>) => AwsRights
   /** Further members of a target. */
   readonly options?: Options
   /** The setting that replaces the service's address, if there is one. */

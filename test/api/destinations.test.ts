@@ -179,6 +179,30 @@ t.test('event destinations', async (t) => {
     await refused(404, (await api.account()).checkDestination(works.id))
   })
 
+  t.test('the rights that a target needs at AWS, to copy', async (t) => {
+    const { id } = await me.eventDestination.create(kinesis({ creds }))
+    const Action = ['kinesis:PutRecords', 'kinesis:DescribeStreamSummary']
+    const Statement = [{ Sid: 'WeirDelivers', Effect: 'Allow', Action, Resource: [arn] }]
+    const ofUser = await me.iamPolicy(id)
+    t.match(ofUser, { policy: { Version: '2012-10-17', Statement }, trust_policy: null, notes: [/KMS/] })
+    t.notMatch(JSON.stringify(ofUser), secretAccessKey)
+    const role = { role_arn: 'arn:aws:iam::000000000000:role/delivery' }
+    const assumed = await me.eventDestination.create(kinesis({ role }))
+    const Condition = { StringEquals: { 'sts:ExternalId': /^ac_/ } }
+    t.match(await me.iamPolicy(assumed.id), {
+      policy: { Statement },
+      trust_policy: { Statement: [{ Action: 'sts:AssumeRole', Condition }] },
+      notes: [/^Replace the principal/, /KMS/],
+    })
+    const web = await me.eventDestination.create({ target: { http: { url: 'https://logs.example.com' } } })
+    t.match(
+      await refused(400, me.iamPolicy(web.id)),
+      /of the kind http, which needs no rights at AWS: only kinesis, firehose, .* have an IAM policy/,
+    )
+    await me.raw.refused(400, 'GET', `/event_destinations/${id}/iam_policy?x=1`)
+    await refused(404, (await api.account()).iamPolicy(id))
+  })
+
   t.test('the status has its shape', async (t) => {
     const { id } = await me.eventDestination.create(kinesis({ creds }))
     const status = await me.deliveryStatus(id)

@@ -1,6 +1,6 @@
 /** What `weir destination` prints. */
 import t from 'tap'
-import { attemptText, checkText, statusText } from '../../src/cli/destination-commands.js'
+import { attemptText, checkText, iamPolicyText, statusText } from '../../src/cli/destination-commands.js'
 import type { DeliveryStatus, DestinationCheck } from '../../src/shape/delivery-status.js'
 import { idleStatus } from '../harness/idle-status.js'
 import { targetShown } from '../harness/targets.js'
@@ -30,6 +30,17 @@ t.test('the report of a check', (t) => {
     },
   ]
   for (const { name, check, want } of cases) t.same(checkText('ed_1', check).split('\n'), want, name)
+  t.end()
+})
+
+t.test('policies to copy', (t) => {
+  const policy = { Version: '2012-10-17' as const, Statement: [] }
+  const shown = JSON.stringify(policy, undefined, 2)
+  t.equal(iamPolicyText({ policy, trust_policy: null, notes: [] }), `Of the user:\n${shown}`)
+  t.equal(
+    iamPolicyText({ policy, trust_policy: policy, notes: ['Replace it.'] }),
+    `Of the role:\n${shown}\n\nTrust policy of the role:\n${shown}\n\nReplace it.`,
+  )
   t.end()
 })
 

@@ -10,7 +10,7 @@ import { ReachableNetworks } from '../../src/deliver/private-networks.js'
 import { checkDestination, sendTestEvent } from '../../src/deliver/test-event.js'
 import { PackWriter, readPack } from '../../src/wire/pack.js'
 import type { PackedEvent } from '../../src/wire/packed-event.js'
-import { type FailingS3, objectsIn, openS3, withoutMoto } from '../harness/moto.js'
+import { enforcePolicy, type FailingS3, objectsIn, openS3, withoutMoto } from '../harness/moto.js'
 import { keyAuth } from './aws-world.js'
 import { roomForAll } from './fake-lane.js'
 
@@ -271,6 +271,24 @@ t.test('S3', { skip: withoutMoto }, async (t) => {
     shared.fail = undefined
     t.match(await sendTestEvent(bucket.config(), event, 10_000, access), { ok: true })
     t.match([...(await bucket.objects())], [[/^weir\/test\.v0\/2026\/03\/04\//, [json]]])
+  })
+
+  // The last one: from then on, moto enforces policies.
+  t.test('the policy allows delivery and checks, and nothing else', async (t) => {
+    const bucket = await openBucket(t, shared)
+    const { statements } = kindNamed('s3').rights!(bucket.config())
+    const creds = await enforcePolicy(shared.url, { Version: '2012-10-17', Statement: statements })
+    const config = (options?: object) => ({ ...bucket.config(options), auth: { creds } })
+    t.match(await bucket.send(some(2, 'a'), config()), { outcome: 'accepted' })
+    const fault = { class: 'configuration', code: 'AccessDenied' }
+    t.match(await bucket.send(some(2, 'a'), config({ key: '{name}' })), { outcome: 'failed', fault })
+    const other = { ...config(), address: 'arn:aws:s3:::weir-1' }
+    t.match(await bucket.send(some(2, 'a'), other), { outcome: 'failed', fault })
+    const sender = openSender(config(), bucket.deps)
+    t.teardown(() => sender.close())
+    t.match(await sender.check!(some(1, 'a')[0]!, new AbortController().signal), { ok: true })
+    const unknown = { class: 'credentials', code: 'InvalidAccessKeyId' }
+    t.match(await bucket.send(some(2, 'a')), { outcome: 'failed', fault: unknown })
   })
 })
 

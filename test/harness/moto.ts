@@ -120,6 +120,30 @@ async function answer(
   await pipeline(answered, response)
 }
 
+/** A request to IAM, which moto does not verify. */
+async function iam(url: string, parameters: Readonly<Record<string, string>>): Promise<string> {
+  const authorization =
+    'AWS4-HMAC-SHA256 Credential=x/20260101/us-east-1/iam/aws4_request, SignedHeaders=host, Signature=x'
+  const body = new URLSearchParams({ Version: '2010-05-08', ...parameters })
+  const response = await fetch(url, { method: 'POST', body, headers: { authorization } })
+  if (!response.ok) throw new Error(await response.text())
+  return response.text()
+}
+
+/** The keys of a new user with this policy. From then on, everyone may do only what policies allow. */
+export async function enforcePolicy(url: string, policy: object) {
+  const UserName = 'weir'
+  await iam(url, { Action: 'CreateUser', UserName })
+  const document = { PolicyName: 'weir', PolicyDocument: JSON.stringify(policy) }
+  await iam(url, { Action: 'PutUserPolicy', UserName, ...document })
+  const answer = await iam(url, { Action: 'CreateAccessKey', UserName })
+  const [id, secret] = ['AccessKeyId', 'SecretAccessKey'].map(
+    (name) => new RegExp(`<${name}>([^<]+)<`).exec(answer)![1]!,
+  )
+  await fetch(`${url}/moto-api/reset-auth`, { method: 'POST', body: '0' })
+  return { aws_access_key_id: id!, aws_secret_access_key: secret! }
+}
+
 /** The objects of a bucket by their keys: their lines. */
 export async function objectsIn(url: string, Bucket: string): Promise<Map<string, string[]>> {
   const credentials = { accessKeyId: 'AKIATEST', secretAccessKey: 'the secret' }

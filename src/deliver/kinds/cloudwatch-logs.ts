@@ -11,6 +11,7 @@ import type { PackedEvent } from '../../wire/packed-event.js'
 import { arnAddress, parseArn } from '../aws/arn.js'
 import { AwsSender, loadedOnce } from '../aws/aws.js'
 import { endpointAnswers, unlessDenied } from '../aws/findings.js'
+import { rightsOn } from '../aws/rights.js'
 import {
   type BillingUnit,
   type DestinationConfig,
@@ -204,6 +205,14 @@ export const cloudwatchLogs = defineDestinationKind({
     'PutLogEvents, oldest event first. One log stream per destination, named by its id, created on first use.',
   address,
   auth: 'aws',
+  // IAM names the streams of a log group, and the group itself for most actions, by the group's ARN and `:*`.
+  rights: ({ address: arn }) =>
+    rightsOn(
+      ['logs:PutLogEvents', 'logs:CreateLogStream'],
+      ['logs:DescribeLogStreams'],
+    )({
+      address: `${arn.replace(/:\*$/, '')}:*`,
+    }),
   endpointSetting: 'AWS_ENDPOINT_URL_CLOUDWATCH_LOGS',
   limits,
   requestBytes: { max: 1_048_576, default: 1_048_576 },

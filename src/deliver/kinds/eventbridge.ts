@@ -14,6 +14,7 @@ import { AwsSender, loadedOnce } from '../aws/aws.js'
 import { type FailedEntry, notMentioned, outcomeOfEntries } from '../aws/entries.js'
 import { faultOfRecord } from '../aws/faults.js'
 import { endpointAnswers, unlessDenied } from '../aws/findings.js'
+import { rightsOn } from '../aws/rights.js'
 import {
   type BillingUnit,
   type DestinationConfig,
@@ -151,6 +152,7 @@ export const eventbridge = defineDestinationKind({
   about: 'PutEvents. Source: `weir`; DetailType: the type of the event; Time: its time.',
   address,
   auth: 'aws',
+  rights: rightsOn(['events:PutEvents'], ['events:DescribeEventBus']),
   endpointSetting: 'AWS_ENDPOINT_URL_EVENTBRIDGE',
   limits,
   requestBytes: { max: entriesBytesMax, default: entriesBytesMax },

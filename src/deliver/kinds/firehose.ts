@@ -11,6 +11,7 @@ import { endpointAnswers, unlessDenied } from '../aws/findings.js'
 import { limitsOf } from '../aws/packed-limits.js'
 import { type Packing, type PackingTarget, recordsOf } from '../aws/packing.js'
 import { prepare, sendsPrepared } from '../aws/put-records.js'
+import { rightsOn } from '../aws/rights.js'
 import type { OwnBodies, SharedRecords } from '../aws/shared-bodies.js'
 import {
   type BillingUnit,
@@ -134,6 +135,7 @@ export const firehose = defineDestinationKind({
   about: 'PutRecordBatch.',
   address,
   auth: 'aws',
+  rights: rightsOn(['firehose:PutRecordBatch'], ['firehose:DescribeDeliveryStream']),
   endpointSetting: 'AWS_ENDPOINT_URL_FIREHOSE',
   limits,
   requestBytes: { max: 4 * mebibyte, default: 4 * mebibyte },

@@ -11,6 +11,7 @@ import { endpointAnswers } from '../aws/findings.js'
 import { limitsOf } from '../aws/packed-limits.js'
 import { type Packing, type PackingTarget, recordsOf } from '../aws/packing.js'
 import { prepare, sendsPrepared } from '../aws/put-records.js'
+import { rightsOn } from '../aws/rights.js'
 import type { OwnBodies, SharedRecords } from '../aws/shared-bodies.js'
 import {
   type BatchLimits,
@@ -181,6 +182,7 @@ export const kinesis = defineDestinationKind({
   about: "PutRecords. Partition key: the event's id; for audit events, the id of the object.",
   address,
   auth: 'aws',
+  rights: rightsOn(['kinesis:PutRecords', 'kinesis:DescribeStreamSummary'], [], ['kms:GenerateDataKey']),
   endpointSetting: 'AWS_ENDPOINT_URL_KINESIS',
   limits,
   requestBytes: { max: 10 * mebibyte, default: 5 * mebibyte },

@@ -11,13 +11,14 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { PutObjectCommandInput, S3Client } from '@aws-sdk/client-s3'
 import { ok, type Result } from '../../core/errors.js'
-import { getOrMake } from '../../core/maps.js'
 import { documented, objectOf, oneOf, ruled, type Static, type TObject, Type } from '../../core/schema.js'
 import type { PackedEvent } from '../../wire/packed-event.js'
 import { arnAddress, checkRegion, parseArn } from '../aws/arn.js'
 import { AwsSender, loadedOnce } from '../aws/aws.js'
 import { endpointAnswers, unlessDenied } from '../aws/findings.js'
+import { mayCheck, mayDeliver, mayUseKey } from '../aws/rights.js'
 import {
+  type AwsRights,
   type BatchLimits,
   type DestinationConfig,
   defineDestinationKind,
@@ -28,8 +29,15 @@ import {
   type SenderDeps,
   type SendOutcome,
 } from '../destination.js'
-import { eventTypeIn } from '../event-type.js'
-import { brokenPattern, keyWithoutName, patternDefault, placeholders, withName } from '../s3/object-key.js'
+import {
+  brokenPattern,
+  keysInPolicy,
+  type ObjectEvents,
+  objectsOf,
+  patternDefault,
+  placeholders,
+  withName,
+} from '../s3/object-key.js'
 import { optional, targetOptions } from '../target-options.js'
 
 // --- address ---
@@ -143,16 +151,8 @@ const compressed = promisify(gzip)
 
 // --- sender ---
 
-const msPerHour = 3_600_000
-
 /** Objects of a request that are written at once: they differ in kind or date. */
 const objectsAtOnce = 4
-
-/** The events of an object: those whose keys differ in nothing but the name. */
-interface ObjectEvents {
-  readonly indices: number[]
-  readonly lines: Buffer[]
-}
 
 class S3Sender extends AwsSender<S3Client> implements Sender {
   readonly #id: string
@@ -182,7 +182,7 @@ class S3Sender extends AwsSender<S3Client> implements Sender {
   }
 
   async send(events: readonly PackedEvent[], signal: AbortSignal): Promise<SendOutcome> {
-    const objects = [...this.#objectsOf(events)]
+    const objects = [...objectsOf(events, this.#options.key ?? patternDefault, this.#id)]
     const failed: { readonly indices: readonly number[]; readonly fault: Fault }[] = []
     let receipt = {}
     for (let begin = 0; begin < objects.length; begin += objectsAtOnce) {
@@ -204,25 +204,6 @@ class S3Sender extends AwsSender<S3Client> implements Sender {
     if (failed.length === objects.length) return { outcome: 'failed', fault: reason }
     const retry = failed.flatMap(({ indices }) => indices).sort((a, b) => a - b)
     return { outcome: 'partial', retry, reason, rejected: [], ...receipt }
-  }
-
-  /** By the object's key without its name. */
-  #objectsOf(events: readonly PackedEvent[]): Map<string, ObjectEvents> {
-    const { key } = this.#options
-    const objects = new Map<string, ObjectEvents>()
-    const prefixes = new Map<string, string>()
-    for (const [index, event] of events.entries()) {
-      const { data } = event
-      const kind = eventTypeIn(data)
-      const hourMs = event.timestampMs - (event.timestampMs % msPerHour)
-      const prefix = getOrMake(prefixes, `${hourMs} ${kind}`, () =>
-        keyWithoutName(key ?? patternDefault, this.#id, kind, hourMs),
-      )
-      const { indices, lines } = getOrMake(objects, prefix, () => ({ indices: [], lines: [] }))
-      indices.push(index)
-      lines.push(data)
-    }
-    return objects
   }
 
   /** The id of the request, or why the object is not stored. */
@@ -255,6 +236,32 @@ class S3Sender extends AwsSender<S3Client> implements Sender {
   }
 }
 
+// --- rights ---
+
+function rights({
+  id,
+  address: arn,
+  options: given,
+}: Pick<DestinationConfig, 'id' | 'address' | 'options'>): AwsRights {
+  const { key, region, sse: encryption } = given as S3Options
+  const kmsKey = encryption?.kms_key_id
+  const encrypts = kmsKey
+    ? [mayUseKey(['kms:GenerateDataKey'], kmsKey, parseArn(arn)!.partition, region)]
+    : []
+  return {
+    statements: [
+      mayDeliver(['s3:PutObject'], `${arn}/${keysInPolicy(key ?? patternDefault, id)}`),
+      ...encrypts,
+      mayCheck(['s3:ListBucket'], arn),
+    ],
+    notes: kmsKey
+      ? []
+      : [
+          'If the bucket encrypts with a KMS key of yours by default, allow kms:GenerateDataKey on the key, too.',
+        ],
+  }
+}
+
 // --- declaration ---
 
 export const s3 = defineDestinationKind({
@@ -264,6 +271,7 @@ export const s3 = defineDestinationKind({
     'PutObject: a gzip file of NDJSON for each kind and date, written when the events have a size or an age. A repeated request replaces its objects.',
   address,
   auth: 'aws',
+  rights,
   options,
   endpointSetting: 'AWS_ENDPOINT_URL_S3',
   limits,

@@ -12,6 +12,7 @@ import { AwsSender, loadedOnce } from '../aws/aws.js'
 import { type FailedEntry, notMentioned, outcomeOfEntries } from '../aws/entries.js'
 import { faultOfRecord } from '../aws/faults.js'
 import { endpointAnswers, unlessDenied } from '../aws/findings.js'
+import { rightsOn } from '../aws/rights.js'
 import {
   type DestinationConfig,
   defineDestinationKind,
@@ -171,6 +172,7 @@ export const sqs = defineDestinationKind({
     "SendMessageBatch. FIFO queue: an event's group is its `edge.id` if it has that field, else its id, or for audit events the id of the object; its deduplication id is its id.",
   address,
   auth: 'aws',
+  rights: rightsOn(['sqs:SendMessage'], ['sqs:GetQueueAttributes'], ['kms:GenerateDataKey', 'kms:Decrypt']),
   endpointSetting: 'AWS_ENDPOINT_URL_SQS',
   limits,
   requestBytes: { max: 1_048_576, default: 1_048_576 },

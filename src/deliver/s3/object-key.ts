@@ -1,7 +1,9 @@
 /** Keys of objects: a pattern that an account gives, with placeholders. */
 import { createHash } from 'node:crypto'
 import { shown } from '../../core/errors.js'
+import { getOrMake } from '../../core/maps.js'
 import type { PackedEvent } from '../../wire/packed-event.js'
+import { eventTypeIn } from '../event-type.js'
 
 export const patternDefault = 'weir/{kind}/{yyyy}/{mm}/{dd}/{name}.ndjson.gz'
 /** S3's own limit, in bytes. */
@@ -46,6 +48,10 @@ export function brokenPattern(pattern: string): string | undefined {
   return undefined
 }
 
+/** The keys of a pattern as a policy of IAM names them. */
+export const keysInPolicy = (pattern: string, destination: string): string =>
+  pattern.replaceAll('{destination}', destination).replaceAll(placeholderForm, '*')
+
 /** The values of an event's time, in UTC. */
 function timeValues(ms: number) {
   const iso = new Date(ms).toISOString()
@@ -54,9 +60,35 @@ function timeValues(ms: number) {
   return { date, yyyy, mm, dd, hour: iso.slice(iso.indexOf('T') + 1).slice(0, 2) }
 }
 
-/** The key of events of a kind and an hour, with the placeholder `{name}`. */
-export const keyWithoutName = (pattern: string, destination: string, kind: string, hourMs: number): string =>
-  rendered(pattern, { ...timeValues(hourMs), kind, destination, name: '{name}' })
+const msPerHour = 3_600_000
+
+/** The events of an object. */
+export interface ObjectEvents {
+  readonly indices: number[]
+  readonly lines: Buffer[]
+}
+
+/** Events by the keys of their objects, with the placeholder `{name}`: events whose keys differ in nothing else share one. */
+export function objectsOf(
+  events: readonly PackedEvent[],
+  pattern: string,
+  destination: string,
+): Map<string, ObjectEvents> {
+  const objects = new Map<string, ObjectEvents>()
+  const keys = new Map<string, string>()
+  for (const [index, event] of events.entries()) {
+    const { data, timestampMs } = event
+    const kind = eventTypeIn(data)
+    const hour = Math.floor(timestampMs / msPerHour)
+    const key = getOrMake(keys, `${hour} ${kind}`, () =>
+      rendered(pattern, { ...timeValues(hour * msPerHour), kind, destination, name: '{name}' }),
+    )
+    const { indices, lines } = getOrMake(objects, key, () => ({ indices: [], lines: [] }))
+    indices.push(index)
+    lines.push(data)
+  }
+  return objects
+}
 
 /**
  * The name of an object: the time of its first event, and a hash of the ids of its events. The same events make the same name

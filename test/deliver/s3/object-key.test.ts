@@ -1,5 +1,6 @@
 import t from 'tap'
-import { brokenPattern, keyWithoutName, withName } from '../../../src/deliver/s3/object-key.js'
+import { brokenPattern, objectsOf, withName } from '../../../src/deliver/s3/object-key.js'
+import { PackWriter, readPack } from '../../../src/wire/pack.js'
 
 t.test('patterns of keys', (t) => {
   const good = [
@@ -28,15 +29,26 @@ t.test('patterns of keys', (t) => {
 })
 
 t.test('a key has the time in UTC, and the name of its events', (t) => {
-  const hourMs = Date.parse('2026-03-04T05:00:00Z')
-  const key = keyWithoutName(
-    '{destination}/{kind}/{date}/{yyyy}-{mm}-{dd}T{hour}/{name}.gz',
-    'ed_1',
-    'log.v0',
-    hourMs,
+  const timestampMs = Date.parse('2026-03-04T05:06:07Z')
+  const pattern = '{destination}/{kind}/{date}/{yyyy}-{mm}-{dd}T{hour}/{name}.gz'
+  const writer = new PackWriter()
+  writer.append('ev_1', timestampMs, '{"event_id":"ev_1","event_type":"log.v0"}')
+  writer.append('ev_2', timestampMs, '{"event_id":"ev_2"}')
+  writer.append('ev_3', timestampMs + 60_000, '{"event_id":"ev_3","event_type":"log.v0"}')
+  writer.append('ev_4', 1, '{"event_id":"ev_4","event_type":"log.v0"}')
+  const objects = objectsOf(readPack(writer.take()).events, pattern, 'ed_1')
+  t.same(
+    [...objects].map(([key, { indices }]) => [key, indices]),
+    [
+      ['ed_1/log.v0/2026-03-04/2026-03-04T05/{name}.gz', [0, 2]],
+      ['ed_1/unknown/2026-03-04/2026-03-04T05/{name}.gz', [1]],
+      ['ed_1/log.v0/1970-01-01/1970-01-01T00/{name}.gz', [3]],
+    ],
   )
-  t.equal(key, 'ed_1/log.v0/2026-03-04/2026-03-04T05/{name}.gz')
-  const event = (id: string, seconds: number) => ({ id, timestampMs: hourMs + seconds * 1000 + 7 })
+  const event = (id: string, seconds: number) => ({
+    id,
+    timestampMs: Date.parse('2026-03-04T05:00:00Z') + seconds * 1000 + 7,
+  })
   const [a, b, c] = [event('ev_a', 9), event('ev_b', 8), event('ev_c', 10)]
   const name = withName('{name}', [a, b])
   t.match(name, /^20260304T050008Z-[0-9a-f]{32}$/)
