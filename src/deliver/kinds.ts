@@ -15,6 +15,7 @@ import { eventbridge } from './kinds/eventbridge.js'
 import { file } from './kinds/file.js'
 import { firehose } from './kinds/firehose.js'
 import { http } from './kinds/http.js'
+import { kafka } from './kinds/kafka.js'
 import { kinesis } from './kinds/kinesis.js'
 import { nats } from './kinds/nats.js'
 import { s3 } from './kinds/s3.js'
@@ -30,6 +31,7 @@ const declared = [
   sqs,
   eventbridge,
   http,
+  kafka,
   nats,
   clickhouse,
   file,

@@ -32,22 +32,46 @@ export function throttledIn(outcome: SendOutcome, events: number): number {
   return outcome.reason?.class === 'throttle' ? outcome.retry.length : 0
 }
 
-/** The outcome of a request that the service answered for each event; by index, why one was not accepted. */
-export function outcomeOfEach(faults: readonly (Fault | undefined)[], receipt: Receipt = {}): SendOutcome {
+/** Events that were not accepted, and share the reason. */
+export interface Group {
+  readonly indices: readonly number[]
+  readonly fault: Fault
+}
+
+/**
+ * The outcome of a request that was answered group by group. If no event was accepted, the events may not be at fault, but
+ * the target: then the whole request has failed, and the lane finds out by sending parts of it.
+ */
+export function outcomeOfGroups(count: number, groups: readonly Group[], receipt: Receipt = {}): SendOutcome {
+  if (groups.length === 0) return { outcome: 'accepted', ...receipt }
   const retry: number[] = []
   const rejected: Rejection[] = []
+  let suspects: Suspects | undefined
   let reason: Fault | undefined
-  for (const [index, fault] of faults.entries()) {
-    if (fault?.class === 'poison') rejected.push({ index, fault })
-    else if (fault !== undefined) {
-      retry.push(index)
+  for (const { indices, fault } of groups) {
+    const [first, ...others] = indices
+    if (fault.class === 'poison' && others.length === 0) rejected.push({ index: first!, fault })
+    else if (fault.class === 'poison' && suspects === undefined) suspects = { indices, fault }
+    else {
+      retry.push(...indices)
       reason ??= fault
     }
   }
-  if (reason === undefined && rejected.length === 0) return { outcome: 'accepted', ...receipt }
-  if (reason !== undefined && retry.length === faults.length) return { outcome: 'failed', fault: reason }
-  return { outcome: 'partial', retry, rejected, ...(reason !== undefined && { reason }), ...receipt }
+  const refused = rejected.length + (suspects?.indices.length ?? 0)
+  if (retry.length + refused === count)
+    return { outcome: 'failed', fault: reason ?? suspects?.fault ?? rejected[0]!.fault }
+  retry.sort((a, b) => a - b)
+  const optional = { ...(suspects !== undefined && { suspects }), ...(reason !== undefined && { reason }) }
+  return { outcome: 'partial', retry, rejected, ...optional, ...receipt }
 }
+
+/** The same for a result per event: why one was not accepted, by its index. */
+export const outcomeOfEach = (faults: readonly (Fault | undefined)[], receipt: Receipt = {}): SendOutcome =>
+  outcomeOfGroups(
+    faults.length,
+    faults.flatMap((fault, index) => (fault === undefined ? [] : [{ indices: [index], fault }])),
+    receipt,
+  )
 
 /** One record's result of PutRecords or PutRecordBatch. */
 interface RecordResult {
