@@ -1,5 +1,5 @@
 /**
- * A broker of Apache Kafka for one test, from the distribution that WEIR_TEST_KAFKA_HOME names (its `libs` hold the
+ * A broker of Apache Kafka for one test, from the distribution that KAFKA_HOME names (its `libs` hold the
  * program); needs Java.
  */
 import { execFileSync, spawn } from 'node:child_process'
@@ -13,11 +13,11 @@ import { freePort } from '../../src/nats-server/nats-probe.js'
 import { tempDir } from './temp-dir.js'
 import { until } from './weir.js'
 
-const home = env['WEIR_TEST_KAFKA_HOME']
+const home = env['KAFKA_HOME']
 
 /** Why there is no broker; undefined if there is one. */
 export const kafkaMissing =
-  home === undefined ? 'skipped: WEIR_TEST_KAFKA_HOME names no distribution of Kafka' : undefined
+  home === undefined ? 'skipped: KAFKA_HOME names no distribution of Kafka' : undefined
 
 export const kafkaUser = { username: 'weir', password: 'right' }
 
