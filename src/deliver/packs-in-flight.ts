@@ -4,11 +4,13 @@ import type { ByteBudget } from './byte-budget.js'
 
 /** Packs of one destination in flight in one process; and their events, but for those of the last pack. */
 const bounds = { packs: 16, events: 8_000 }
-/** If requests wait for more events: packs can be small, and come several times a second. */
+/** While requests wait for more events: packs can be small, and come several times a second. */
 const collectingBounds = { packs: 512, events: 100_000 }
 
+type PacksBudget = Pick<ByteBudget, 'take' | 'give' | 'isTight'>
+
 export class PacksInFlight {
-  readonly #budget: Pick<ByteBudget, 'take' | 'give'>
+  readonly #budget: PacksBudget
   readonly #collects: () => boolean
   readonly #deliveries = new Map<Promise<void>, string>()
   #events = 0
@@ -16,14 +18,15 @@ export class PacksInFlight {
   #eventsPerPack = 1
 
   /** `collects`: does the lane wait for more events than those at hand? */
-  constructor(budget: Pick<ByteBudget, 'take' | 'give'>, collects: () => boolean) {
+  constructor(budget: PacksBudget, collects: () => boolean) {
     this.#budget = budget
     this.#collects = collects
   }
 
   /** For how many packs there is room. What a deliverer holds, others that have nothing to do can't deliver. */
   get room(): number {
-    const max = this.#collects() ? collectingBounds : bounds
+    // What lanes collect must leave room for those that have something to do.
+    const max = this.#collects() && !this.#budget.isTight ? collectingBounds : bounds
     const byEvents = Math.ceil((max.events - this.#events) / this.#eventsPerPack)
     return Math.min(max.packs - this.#deliveries.size, byEvents)
   }

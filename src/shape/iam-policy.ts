@@ -32,7 +32,7 @@ const trust = objectOf(
 export const weirPrincipal = 'arn:aws:iam::<account>:role/<role of Weir>'
 
 export const principalNote =
-  'Replace the principal of the trust policy by the identity of Weir; `aws sts get-caller-identity` shows it on the machine of Weir.'
+  'Replace the principal of the trust policy by the identity of Weir, which `aws sts get-caller-identity` shows on its machine, and allow that identity sts:AssumeRole on the role.'
 
 export const iamPolicySchema = objectOf(
   {

@@ -19,7 +19,7 @@ const delivery = objectOf(
     at: nullable('When that became known: RFC 3339 in UTC, with milliseconds.'),
     request_id: nullable("AWS's, of the last attempt."),
     receipt: nullable(
-      'Of the first event that the request delivered. Kinesis: its sequence number. Firehose: its record id.',
+      'Of the first event that the request delivered. Kinesis: its sequence number. Firehose: its record id. S3: the key of its object. SQS and EventBridge: the id that they gave it.',
     ),
     shard: nullable('Kinesis: of that event.'),
     attempts: Type.Integer({ minimum: 0, description: 'Requests in the log that had the event.' }),

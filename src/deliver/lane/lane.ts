@@ -172,9 +172,9 @@ export class Lane {
     return this.#underWay.size === 0 && this.#lingerMs(limits) <= 0
   }
 
-  /** Does it wait for more events than those at hand? */
+  /** Does it wait for more events than those at hand? Not while it is in trouble. */
   get collects(): boolean {
-    return this.#sender.limits().lingerMs !== undefined
+    return this.#sender.limits().lingerMs !== undefined && this.status().state === 'healthy'
   }
 
   /** How long a request that is not full waits for other events. */
