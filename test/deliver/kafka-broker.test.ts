@@ -113,6 +113,14 @@ t.test('on Apache Kafka', { skip: kafkaMissing ?? false }, async (t) => {
       const refused = await send(t, config('all', auth(mechanism, 'wrong')))
       t.match(refused, failed('credentials', 'SASL_AUTHENTICATION_FAILED'), mechanism)
     }
+    await broker.createTopic('recent', 1, { 'message.timestamp.before.max.ms': '60000' })
+    const recent = opened(t, of('recent'))
+    await deliver(recent, someEvents(1))
+    const old = { id: 'ev_old', timestampMs: Date.now() - 3_600_000 }
+    const mixed = [...someEvents(2, 'ev_a_'), ...eventsOf([old]), ...someEvents(2, 'ev_b_')]
+    const rejected = [{ index: 2, fault: { class: 'poison', code: 'INVALID_TIMESTAMP' } }]
+    t.match(await recent.send(mixed, signal), { outcome: 'partial', retry: [], rejected })
+    t.equal((await broker.read('recent', 5)).length, 5, 'the others are written at once')
     await broker.createTopic('seen')
     await broker.denyWrites('seen')
     const seen = config('seen', auth('plain'))
