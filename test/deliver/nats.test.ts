@@ -4,15 +4,18 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { jetstreamManager, type StreamConfig } from '@nats-io/jetstream'
+import { nkeys } from '@nats-io/nats-core'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
 import t, { type Test } from 'tap'
+import { compileCheck } from '../../src/core/schema-check.js'
 import { AwsClock } from '../../src/deliver/aws/aws-clock.js'
 import type { DestinationConfig, Sender, SendOutcome } from '../../src/deliver/destination.js'
-import { type DeliverySettings, openSender } from '../../src/deliver/kinds.js'
+import { type DeliverySettings, kindNamed, openSender } from '../../src/deliver/kinds.js'
 import { Lane } from '../../src/deliver/lane/lane.js'
 import { ReachableNetworks } from '../../src/deliver/private-networks.js'
 import { ConfirmedPublisher } from '../../src/nats/confirmed-publisher.js'
 import { freePort } from '../../src/nats-server/nats-probe.js'
+import { eventDestination } from '../../src/resource/event-destination.js'
 import type { PackedEvent } from '../../src/wire/packed-event.js'
 import { OwnNats } from '../harness/own-nats.js'
 import { tempDir } from '../harness/temp-dir.js'
@@ -182,6 +185,86 @@ t.test('who may publish', async (t) => {
     t.match(denied, failed('configuration', 'PermissionDenied'), `jetstream: ${jetstream}`)
   }
   t.match(await send(t, as(basic('confined'))), failed('configuration', 'PermissionDenied'), 'of its answers')
+})
+
+type KeyPair = ReturnType<typeof nkeys.createUser>
+
+/** A JWT as NATS signs it: https://docs.nats.io/running-a-nats-service/nats_admin/security/jwt */
+function jwtOf(by: KeyPair, of: KeyPair, nats: object): string {
+  const coded = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
+  const head = coded({ typ: 'JWT', alg: 'ed25519-nkey' })
+  const body = coded({
+    jti: 'x',
+    iat: 1,
+    iss: by.getPublicKey(),
+    sub: of.getPublicKey(),
+    nats: { version: 2, ...nats },
+  })
+  const signature = by.sign(Buffer.from(`${head}.${body}`))
+  return `${head}.${body}.${Buffer.from(signature).toString('base64url')}`
+}
+
+t.test('a credentials file', async (t) => {
+  const [operator, account, user] = [nkeys.createOperator(), nkeys.createAccount(), nkeys.createUser()]
+  const system = nkeys.createAccount()
+  const unlimited = { subs: -1, data: -1, payload: -1 }
+  const limits = { ...unlimited, conn: -1, imports: -1, exports: -1, wildcards: true, leaf: -1 }
+  const known = [account, system].map(
+    (each) => `${each.getPublicKey()}: ${jwtOf(operator, each, { type: 'account', limits })}`,
+  )
+  const server = await openServer(
+    t,
+    `operator: ${jwtOf(operator, operator, { type: 'operator' })}
+    system_account: ${system.getPublicKey()}
+    resolver: MEMORY
+    resolver_preload: { ${known.join(', ')} }`,
+  )
+  const seed = new TextDecoder().decode(user.getSeed())
+  const creds = `-----BEGIN NATS USER JWT-----
+${jwtOf(account, user, { type: 'user', ...unlimited })}
+------END NATS USER JWT------
+
+-----BEGIN USER NKEY SEED-----
+${seed}
+------END USER NKEY SEED------
+`
+  const of = { servers: [server.url], auth: { creds: { creds } }, jetstream: false }
+  t.match(await send(t, config(of)), { outcome: 'accepted' })
+  const other = creds.replace(seed, new TextDecoder().decode(nkeys.createUser().getSeed()))
+  const refused = await send(t, config({ ...of, auth: { creds: { creds: other } } }))
+  t.match(refused, { fault: { class: 'credentials', code: 'Unauthorized' } })
+  const check = compileCheck(eventDestination.fields.target.schema)
+  t.equal(check({ nats: { subject: 'x', ...of } }, 'target'), undefined, 'a secret of several lines')
+})
+
+t.test('targets', async (t) => {
+  const check = compileCheck(eventDestination.fields.target.schema)
+  const servers = ['nats://nats.example.com:4222']
+  const good = [
+    { subject: 'a.b-c.D_e' },
+    {
+      subject: 'x',
+      servers: ['nats://nats.example.com', 'tls://[2001:db8::1]:4222'],
+      tls: {},
+      jetstream: false,
+    },
+    { subject: 'x', servers, auth: { basic: { username: 'u', password: 'p' } }, inbox_prefix: '_INBOX_x' },
+  ]
+  for (const nats of good) t.equal(check({ nats }, 'target'), undefined, JSON.stringify(nats))
+  const bad: [nats: object, says: RegExp][] = [
+    [{ subject: 'a.>' }, /not a subject/],
+    [{ subject: '$JS.API' }, /not a subject/],
+    [{ subject: 'a..b' }, /not a subject/],
+    [{ subject: 'x', servers: ['http://nats'] }, /nats:\/\/nats\.example\.com:4222/],
+    [{ subject: 'x', servers: ['nats://u:p@nats:4222'] }, /nats:\/\/nats\.example\.com:4222/],
+    [{ subject: 'x', servers, auth: {} }, /exactly one of token, basic, creds, nkey/],
+    [{ subject: 'x', servers, auth: { token: { token: 't' }, nkey: { seed: 's' } } }, /exactly one/],
+  ]
+  for (const [nats, says] of bad) t.match(check({ nats }, 'target') ?? '', says, JSON.stringify(nats))
+  const { broken, recipient } = kindNamed('nats').options!
+  t.match(broken?.('x', { auth: { token: { token: 't' } } }), /no "servers"/)
+  t.equal(broken?.('x', { jetstream: false }), undefined)
+  t.not(recipient?.('x', { servers }), recipient?.('x', { servers, tls: {} }), 'secrets stay with TLS')
 })
 
 t.test('servers that can not be reached, or must not', async (t) => {

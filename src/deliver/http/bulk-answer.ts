@@ -2,8 +2,9 @@
  * The answer of Elasticsearch's bulk API, which is 200 also if documents were refused:
  * https://www.elastic.co/docs/api/doc/elasticsearch/operation/operation-bulk
  */
-import type { Fault, FaultClass, Rejection, SendOutcome } from '../destination.js'
+import type { Fault, FaultClass, SendOutcome } from '../destination.js'
 import { fault } from '../faults.js'
+import { outcomeOfEach } from '../lane/outcomes.js'
 import type { HttpAnswer } from './http-client.js'
 
 interface BulkItem {
@@ -46,20 +47,8 @@ const notBulk = fault(
 export function outcomeOfBulk(answer: HttpAnswer, events: number): SendOutcome {
   const items = itemsOf(answer, events)
   if (items === undefined) return { outcome: 'failed', fault: notBulk }
-  const retry: number[] = []
-  const rejected: Rejection[] = []
-  let reason: Fault | undefined
-  for (const [index, item] of items.entries()) {
-    if (isAccepted(item)) continue
-    const found = faultOf(item)
-    if (found.class === 'poison') rejected.push({ index, fault: found })
-    else {
-      retry.push(index)
-      reason ??= found
-    }
-  }
-  // If all are refused, the index may be at fault: whether it is, shows when they are sent alone.
-  if (rejected.length === events) return { outcome: 'failed', fault: rejected[0]!.fault }
-  if (retry.length + rejected.length === 0) return { outcome: 'accepted' }
-  return { outcome: 'partial', retry, rejected, ...(reason !== undefined && { reason }) }
+  return outcomeOfEach(
+    events,
+    items.flatMap((item, index) => (isAccepted(item) ? [] : [{ index, fault: faultOf(item) }])),
+  )
 }

@@ -30,8 +30,8 @@ class NotKafkaError extends Error {
 }
 
 /** The broker knows no version of a request that is known here. */
-class TooOldError extends Error {
-  override readonly name = 'TooOldError'
+class UnknownVersionError extends Error {
+  override readonly name = 'UnknownVersionError'
 }
 
 interface Request {
@@ -56,8 +56,8 @@ export class KafkaConnection {
   #fail: (reason: Error) => void = () => {}
   /** Rejects when the connection is closed: the library does not answer if it can't read what the broker sent. */
   readonly #lost: Promise<never>
-  /** By the number of an API, the newest version that the broker knows. */
-  #versions = new Map<number, number>()
+  /** By the number of an API, the versions that the broker knows. */
+  #versions = new Map<number, { readonly minVersion: number; readonly maxVersion: number }>()
 
   private constructor(socket: Socket, library: Protocol, clientId: string) {
     this.#socket = socket
@@ -82,7 +82,7 @@ export class KafkaConnection {
     const connection = new KafkaConnection(await openSocket(place, networks, tls, signal), library, clientId)
     return connection.#until(signal, async () => {
       const { apiKeys } = await connection.#call(library.apiVersionsV3.api, 'weir', version)
-      connection.#versions = new Map(apiKeys.map(({ apiKey, maxVersion }) => [apiKey, maxVersion]))
+      connection.#versions = new Map(apiKeys.map((api) => [api.apiKey, api]))
       if (sasl !== undefined) await authenticate(connection.#asLibrary, sasl, library)
       return connection
     })
@@ -94,8 +94,11 @@ export class KafkaConnection {
 
   /** Makes a request in the newest version that both sides know; an abort closes the connection. */
   call<A extends unknown[], R>(apis: readonly API<A, R>[], signal: AbortSignal, ...args: A): Promise<R> {
-    const api = apis.find(({ key, version }) => version <= (this.#versions.get(key) ?? -1))
-    if (api === undefined) throw new TooOldError('The broker is older than Kafka 2.8.')
+    const api = apis.find(({ key, version }) => {
+      const { minVersion, maxVersion } = this.#versions.get(key) ?? { minVersion: 0, maxVersion: -1 }
+      return minVersion <= version && version <= maxVersion
+    })
+    if (api === undefined) throw new UnknownVersionError('Kafka 2.8 or newer is expected.')
     return this.#until(signal, () => this.#call(api, ...args))
   }
 

@@ -76,7 +76,7 @@ export function faultOf(error: unknown): Fault {
   const { name, message, code = '', errors, cause } = error as LibraryError
   const [first] = errors ?? []
   if (first?.apiId !== undefined) return faultOfCode(first.apiId, first.message)
-  if (name === 'NotKafkaError' || name === 'TooOldError')
+  if (name === 'NotKafkaError' || name === 'UnknownVersionError')
     return fault('configuration', name.replace(/Error$/, ''), message)
   // The library says so of any error on the way, too.
   if (code === 'PLT_KFK_AUTHENTICATION')

@@ -104,22 +104,36 @@ export class KafkaProducer {
 
   async #send(messages: readonly Message[], topic: Topic, signal: AbortSignal): Promise<readonly Group[]> {
     const groups: Group[] = []
-    let waiting = await this.#byPartition(messages, topic)
-    while (waiting.size > 0) {
-      signal.throwIfAborted()
-      await this.identify(signal)
-      const batches = [...waiting].map(([partition, indices]) => this.#batchOf(partition, indices, messages))
-      const refusals = await this.#write(batches, topic, signal)
-      const next = new Map<number, readonly number[]>()
-      for (const batch of batches) {
-        const indices = waiting.get(batch.partition)!
-        const { done, rest } = this.#ended(batch, refusals.get(batch), indices, messages)
-        groups.push(...done)
-        if (rest.length > 0) next.set(batch.partition, rest)
+    const confirmed = messages.flatMap(({ id }) => (this.#settled.has(id) ? [id] : []))
+    let isHeard = false
+    try {
+      let waiting = await this.#byPartition(messages, topic)
+      while (waiting.size > 0) {
+        signal.throwIfAborted()
+        await this.identify(signal)
+        const batches = [...waiting].map(([partition, indices]) =>
+          this.#batchOf(partition, indices, messages),
+        )
+        const refusals = await this.#write(batches, topic, signal)
+        const next = new Map<number, readonly number[]>()
+        for (const batch of batches) {
+          const indices = waiting.get(batch.partition)!
+          const refusal = refusals.get(batch)
+          if (refusal === undefined) confirmed.push(...batch.messages.map(({ id }) => id))
+          const { failed, rest } = this.#ended(batch, refusal, indices, messages)
+          groups.push(...failed)
+          if (rest.length > 0) next.set(batch.partition, rest)
+        }
+        waiting = next
       }
-      waiting = next
+      isHeard = !signal.aborted
+      return groups
+    } finally {
+      // What the lane does not hear of, or did not wait for, it sends again.
+      if (isHeard) for (const { id } of messages) this.#settled.delete(id)
+      const heard = new Set(isHeard ? messages.map(({ id }) => id) : [])
+      this.#settle(confirmed.filter((id) => !heard.has(id)))
     }
-    return groups
   }
 
   /** The indices of the messages for each partition; those that are written already are left out. */
@@ -130,7 +144,7 @@ export class KafkaProducer {
       for (const { id } of messages) repeated.set(id, partition)
     const found = new Map<number, number[]>()
     for (const [index, { id, key }] of messages.entries()) {
-      if (this.#settled.delete(id)) continue
+      if (this.#settled.has(id)) continue
       // As Kafka's own clients do, so that a key has the same partition whoever writes it.
       const partition = repeated.get(id) ?? (murmur2(key) & sequenceMax) % leaders.length
       const indices = found.get(partition)
@@ -155,13 +169,13 @@ export class KafkaProducer {
     refusal: Refusal | undefined,
     indices: readonly number[],
     messages: readonly Message[],
-  ): { readonly done: readonly Group[]; readonly rest: readonly number[] } {
+  ): { readonly failed: readonly Group[]; readonly rest: readonly number[] } {
     const { partition, sequence } = batch
     // The producer began anew while this batch was under way.
     const isKnown = this.#unconfirmed.get(partition) === batch
     if (refusal !== undefined && refusal.fault.class !== 'poison') {
       if (needsReset(refusal.fault)) this.#reset()
-      return { done: [{ indices, fault: refusal.fault }], rest: [] }
+      return { failed: [{ indices, fault: refusal.fault }], rest: [] }
     }
     this.#unconfirmed.delete(partition)
     const places = new Map(batch.messages.map(({ id }, place) => [id, place]))
@@ -169,21 +183,20 @@ export class KafkaProducer {
     const rest = indices.filter((index) => placeOf(index) === undefined)
     if (refusal === undefined) {
       if (isKnown) this.#sequences.set(partition, (sequence + batch.messages.length) & sequenceMax)
-      this.#settle(batch, new Set(indices.map((index) => messages[index]!.id)))
-      return { done: [], rest }
+      return { failed: [], rest }
     }
     const { fault, culprits } = refusal
     const inBatch = indices.filter((index) => placeOf(index) !== undefined)
     const isCulprit = (index: number): boolean => culprits.includes(placeOf(index) ?? -1)
     if (!inBatch.some(isCulprit))
-      return { done: inBatch.length > 0 ? [{ indices: inBatch, fault }] : [], rest }
-    const done = inBatch.filter(isCulprit).map((index) => ({ indices: [index], fault }))
-    return { done, rest: indices.filter((index) => !isCulprit(index)) }
+      return { failed: inBatch.length > 0 ? [{ indices: inBatch, fault }] : [], rest }
+    const failed = inBatch.filter(isCulprit).map((index) => ({ indices: [index], fault }))
+    return { failed, rest: indices.filter((index) => !isCulprit(index)) }
   }
 
-  /** Remembers what was written without being waited for. */
-  #settle({ messages }: Batch, waiting: ReadonlySet<string>): void {
-    for (const { id } of messages) if (!waiting.has(id)) this.#settled.add(id)
+  /** Remembers what is written, so that it is not written again. */
+  #settle(ids: readonly string[]): void {
+    for (const id of ids) this.#settled.add(id)
     for (const id of this.#settled) {
       if (this.#settled.size <= settledMax) break
       this.#settled.delete(id)

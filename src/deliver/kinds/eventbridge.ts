@@ -11,7 +11,7 @@ import { ok, type Result } from '../../core/errors.js'
 import type { PackedEvent } from '../../wire/packed-event.js'
 import { arnAddress } from '../aws/arn.js'
 import { AwsSender, loadedOnce } from '../aws/aws.js'
-import { type FailedEntry, notMentioned, outcomeOfEntries } from '../aws/entries.js'
+import { type FailedEntry, notMentioned } from '../aws/entries.js'
 import { faultOfRecord } from '../aws/faults.js'
 import { endpointAnswers, unlessDenied } from '../aws/findings.js'
 import { rightsOn } from '../aws/rights.js'
@@ -27,6 +27,7 @@ import {
   type SendOutcome,
 } from '../destination.js'
 import { eventTypeIn } from '../event-type.js'
+import { outcomeOfEach } from '../lane/outcomes.js'
 
 // --- address ---
 
@@ -104,7 +105,7 @@ class EventBridgeSender extends AwsSender<EventBridgeClient> implements Sender {
     const { Entries: results = [], $metadata } = put.value
     const { requestId } = $metadata
     const receipt = results.find(({ EventId }) => EventId !== undefined)?.EventId
-    return outcomeOfEntries(events.length, failures(events.length, results, requestId), {
+    return outcomeOfEach(events.length, failures(events.length, results, requestId), {
       ...(requestId !== undefined && { requestId }),
       ...(receipt !== undefined && { receipt }),
     })

@@ -219,9 +219,11 @@ class NatsSender implements Sender {
       const refusals = this.#hasStream
         ? await publisher.store(this.#subject, messages, leftMs())
         : await publisher.tell(this.#subject, messages)
-      return ok(refusals.map((refusal) => refusal && faultOf(refusal)))
+      const failed = ([index, refusal]: [number, Refusal | undefined]) =>
+        refusal === undefined ? [] : [{ index, fault: faultOf(refusal) }]
+      return ok([...refusals.entries()].flatMap(failed))
     })
-    return sent.ok ? outcomeOfEach(sent.value) : { outcome: 'failed', fault: sent.problem }
+    return sent.ok ? outcomeOfEach(events.length, sent.value) : { outcome: 'failed', fault: sent.problem }
   }
 
   check(_: PackedEvent, signal: AbortSignal): Promise<Result<Finding, Fault>> {

@@ -9,7 +9,7 @@ import { ok, type Result } from '../../core/errors.js'
 import type { PackedEvent } from '../../wire/packed-event.js'
 import { arnAddress, parseArn } from '../aws/arn.js'
 import { AwsSender, loadedOnce } from '../aws/aws.js'
-import { type FailedEntry, notMentioned, outcomeOfEntries } from '../aws/entries.js'
+import { type FailedEntry, notMentioned } from '../aws/entries.js'
 import { faultOfRecord } from '../aws/faults.js'
 import { endpointAnswers, unlessDenied } from '../aws/findings.js'
 import { rightsOn } from '../aws/rights.js'
@@ -23,6 +23,7 @@ import {
   type SenderDeps,
   type SendOutcome,
 } from '../destination.js'
+import { outcomeOfEach } from '../lane/outcomes.js'
 
 // --- address ---
 
@@ -118,7 +119,7 @@ class SqsSender extends AwsSender<SQSClient> implements Sender {
     if (!sent.ok) return { outcome: 'failed', fault: sent.problem }
     const { Successful: accepted = [], Failed: failed = [], $metadata } = sent.value
     const { requestId } = $metadata
-    return outcomeOfEntries(entries.length, failures(entries, accepted, failed, requestId), {
+    return outcomeOfEach(entries.length, failures(entries, accepted, failed, requestId), {
       ...(requestId !== undefined && { requestId }),
       ...(accepted[0]?.MessageId !== undefined && { receipt: accepted[0].MessageId }),
     })

@@ -65,11 +65,15 @@ export function outcomeOfGroups(count: number, groups: readonly Group[], receipt
   return { outcome: 'partial', retry, rejected, ...optional, ...receipt }
 }
 
-/** The same for a result per event: why one was not accepted, by its index. */
-export const outcomeOfEach = (faults: readonly (Fault | undefined)[], receipt: Receipt = {}): SendOutcome =>
+/** The same for a request that was answered event by event. */
+export const outcomeOfEach = (
+  count: number,
+  failed: readonly Rejection[],
+  receipt: Receipt = {},
+): SendOutcome =>
   outcomeOfGroups(
-    faults.length,
-    faults.flatMap((fault, index) => (fault === undefined ? [] : [{ indices: [index], fault }])),
+    count,
+    failed.map(({ index, fault }) => ({ indices: [index], fault })),
     receipt,
   )
 
