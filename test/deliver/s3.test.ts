@@ -191,6 +191,9 @@ t.test('S3', { skip: withoutMoto }, async (t) => {
     const reason = { class: 'throttle', code: 'SlowDown' }
     t.match(await bucket.send(events), { outcome: 'partial', retry: [0, 2], reason, rejected: [] })
     t.same(await allIds(bucket), ['ev_2'])
+    shared.fail = ({ url }) => (url.includes('/log.v0/') ? { status: 413, code: 'TooBig' } : undefined)
+    const suspects = { indices: [0, 2], fault: { class: 'poison', code: 'TooBig' } }
+    t.match(await bucket.send(events), { outcome: 'partial', retry: [], suspects })
   })
 
   t.test('answers that get lost: each event is in one object', async (t) => {

@@ -151,8 +151,8 @@ const compressed = promisify(gzip)
 
 // --- sender ---
 
-/** Objects of a request that are written at once: they differ in kind or date. */
-const objectsAtOnce = 4
+/** Objects of a request that are written at once. With the requests at once of a lane, these are as many as its sockets. */
+const objectsAtOnce = 2
 
 class S3Sender extends AwsSender<S3Client> implements Sender {
   readonly #id: string
@@ -183,7 +183,7 @@ class S3Sender extends AwsSender<S3Client> implements Sender {
 
   async send(events: readonly PackedEvent[], signal: AbortSignal): Promise<SendOutcome> {
     const objects = [...objectsOf(events, this.#options.key ?? patternDefault, this.#id)]
-    const failed: { readonly indices: readonly number[]; readonly fault: Fault }[] = []
+    const failed: FailedObject[] = []
     let receipt = {}
     for (let begin = 0; begin < objects.length; begin += objectsAtOnce) {
       const some = objects.slice(begin, begin + objectsAtOnce)
@@ -199,11 +199,7 @@ class S3Sender extends AwsSender<S3Client> implements Sender {
         }),
       )
     }
-    const reason = failed[0]?.fault
-    if (reason === undefined) return { outcome: 'accepted', ...receipt }
-    if (failed.length === objects.length) return { outcome: 'failed', fault: reason }
-    const retry = failed.flatMap(({ indices }) => indices).sort((a, b) => a - b)
-    return { outcome: 'partial', retry, reason, rejected: [], ...receipt }
+    return { ...outcomeOf(failed, objects.length), ...receipt }
   }
 
   /** The id of the request, or why the object is not stored. */
@@ -233,6 +229,27 @@ class S3Sender extends AwsSender<S3Client> implements Sender {
     if (!listed.ok) return unlessDenied(listed.problem, 's3:ListBucket', writing)
     const exists = 'The bucket exists, in this region.'
     return ok({ mayWrite: false, proved: [endpointAnswers, exists], notProved: [writing] })
+  }
+}
+
+interface FailedObject {
+  readonly indices: readonly number[]
+  readonly fault: Fault
+}
+
+/** The outcome of so many objects. One that was refused for its contents is searched for the event at fault. */
+function outcomeOf(failed: readonly FailedObject[], objects: number): SendOutcome {
+  const [first] = failed
+  if (first === undefined) return { outcome: 'accepted' }
+  if (failed.length === objects) return { outcome: 'failed', fault: first.fault }
+  const suspects = failed.find(({ fault }) => fault.class === 'poison')
+  const others = failed.filter((each) => each !== suspects)
+  return {
+    outcome: 'partial',
+    retry: others.flatMap(({ indices }) => indices).sort((a, b) => a - b),
+    rejected: [],
+    ...(others[0] && { reason: others[0].fault }),
+    ...(suspects && { suspects }),
   }
 }
 
