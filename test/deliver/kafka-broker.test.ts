@@ -139,7 +139,7 @@ t.test('on Apache Kafka', { skip: kafkaMissing ?? false }, async (t) => {
     t.match(withoutSasl, { fault: { class: 'transient' } })
   })
 
-  t.test('encrypted, with a certificate of one’s own', async (t) => {
+  t.test('encrypted, with a certificate authority of its own', async (t) => {
     const sasl = { mechanism: 'scram-sha-256', ...kafkaUser }
     const secured = { brokers: [broker.tls], sasl, tls: { ca: broker.ca } }
     await deliver(opened(t, config('all', secured)), someEvents(2))

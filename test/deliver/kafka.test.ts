@@ -1,6 +1,7 @@
 /** The kind `kafka`, without a broker: what is no Kafka, and what a target may say. `kafka-broker.test.ts` has the rest. */
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { Writer } from '@platformatic/kafka'
 import t, { type Test } from 'tap'
 import { compileCheck } from '../../src/core/schema-check.js'
 import { AwsClock } from '../../src/deliver/aws/aws-clock.js'
@@ -101,6 +102,56 @@ t.test('what is no Kafka', async (t) => {
   t.match(await send({ brokers: [plain], tls: {} }), failed('configuration', 'TlsFailed'), 'without TLS')
   const closing = await serve(t, (client) => client.once('data', () => client.destroy()))
   t.match(await send({ brokers: [closing] }), failed('transient', 'ConnectionLost'))
+})
+
+/** Answers as a broker does until it is asked to authenticate, and then with these bytes. */
+const authenticatesWith = (answerTo: (asked: string) => string) => (client: Socket) => {
+  client.on('data', (request) => {
+    const [apiKey, number] = [request.readInt16BE(4), request.readInt32BE(8)]
+    const body = Writer.create()
+    if (apiKey === 18) {
+      const apis = [[18, 3] as const, [17, 1] as const, [36, 2] as const]
+      body.appendInt16(0).appendArray([...apis], (each, [key, newest]) => {
+        each.appendInt16(key).appendInt16(0).appendInt16(newest)
+      })
+      body.appendInt32(0).appendTaggedFields()
+    } else if (apiKey === 17) {
+      body
+        .appendInt16(0)
+        .appendArray(['SCRAM-SHA-256'], (each, name) => void each.appendString(name, false), false, false)
+    } else {
+      const nonce = /r=([\w-]+)/.exec(request.toString('latin1'))?.[1] ?? ''
+      body.appendTaggedFields().appendInt16(0).appendString(null)
+      body
+        .appendBytes(Buffer.from(answerTo(nonce)))
+        .appendInt64(0n)
+        .appendTaggedFields()
+    }
+    client.write(Writer.create().appendInt32(number).appendFrom(body).prependLength().buffer)
+  })
+}
+
+t.test('a broker that does not authenticate as it should', async (t) => {
+  const sasl = { mechanism: 'scram-sha-256', username: 'u', password: 'p' }
+  const salt = Buffer.from('salt').toString('base64')
+  const answers: [name: string, answer: (nonce: string) => string, want: object][] = [
+    ['no SCRAM', () => 'nonsense', failed('configuration', 'NotKafka')],
+    ['another nonce', () => `r=x,s=${salt},i=4096`, failed('credentials', 'SaslFailed')],
+    [
+      'work without end',
+      (nonce) => `r=${nonce}x,s=${salt},i=2000000000`,
+      failed('configuration', 'NotKafka'),
+    ],
+    [
+      'no proof of its own',
+      (nonce) => `r=${nonce}x,s=${salt},i=4096,v=x`,
+      failed('credentials', 'SaslFailed'),
+    ],
+  ]
+  for (const [name, answer, want] of answers) {
+    const broker = await serve(t, authenticatesWith(answer))
+    t.match(await send({ brokers: [broker], sasl }), want, name)
+  }
 })
 
 t.test('targets', async (t) => {

@@ -104,7 +104,7 @@ const options = targetOptions(
   {
     broken: (_, { servers, auth, tls, inbox_prefix }) =>
       !isSet(servers) && [auth, tls, inbox_prefix].some(isSet)
-        ? 'has "auth", "tls" or "inbox_prefix", but no "servers": Weir’s own cluster needs none of them'
+        ? 'has "auth", "tls" or "inbox_prefix", but no "servers": the NATS of Weir needs none of them'
         : undefined,
     recipient: (_, { servers, tls }) => JSON.stringify([servers, tls]),
   },
