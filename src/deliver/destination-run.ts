@@ -93,6 +93,8 @@ export class DestinationRun {
       budget: deps.budget,
       isFull: () => deps.budget.isTight || this.#packs.room <= 0,
       log: deps.deliveryLog.of(config),
+      defect: (error) =>
+        deps.occurrences.deliveryFaulted({ destination_id: config.id, reason: messageOf(error) }),
     })
     this.#pause = new HandPause(this.#lane)
     this.#setPause(config)

@@ -12,6 +12,9 @@ const secrets =
 const safeMessage = (message: string, charsMax: number): string =>
   message.replaceAll(secrets, '…').replaceAll(/\s+/g, ' ').trim().slice(0, charsMax)
 
+/** A code that a server chose may be any text: it becomes part of headers, rows and answers. */
+const codeForm = /^[\w.:-]{1,128}$/
+
 /** A fault with a message in one line, without what looks like a secret, and not too long. */
 export function fault(
   faultClass: FaultClass,
@@ -20,7 +23,8 @@ export function fault(
   requestId?: string,
   charsMax = messageCharsMax,
 ): Fault {
-  const named = { class: faultClass, code, msg: safeMessage(message, charsMax) || code }
+  const short = codeForm.test(code) ? code : 'Unknown'
+  const named = { class: faultClass, code: short, msg: safeMessage(message, charsMax) || short }
   return requestId === undefined ? named : { ...named, requestId }
 }
 

@@ -3,13 +3,14 @@
  * must not choose one that only Weir can reach, such as a cloud's metadata service or Weir's own ClickHouse. The address
  * that is really connected to decides, not the name: a name can lead to another address at each lookup (DNS rebinding).
  */
-import { type LookupAddress, type LookupOptions, lookup as systemLookup } from 'node:dns'
+import type { LookupAddress, LookupOptions } from 'node:dns'
 import { Agent as HttpAgent, type AgentOptions as HttpAgentOptions } from 'node:http'
 import { Agent as HttpsAgent, type AgentOptions as HttpsAgentOptions } from 'node:https'
 import type { LookupFunction } from 'node:net'
 import { type CidrSet, compileCidrSet } from '../core/address/cidr-set.js'
 import { isAddress, parseAddress } from '../core/address/ip.js'
 import { getOrMake } from '../core/maps.js'
+import { lookUpHost } from './host-lookup.js'
 
 /**
  * Networks that are not globally reachable, or lead to such networks by translation:
@@ -24,6 +25,8 @@ const specialNetworks = compileCidrSet([
   '172.16.0.0/12',
   '192.0.0.0/24',
   '192.0.2.0/24',
+  // Azure's host, which answers virtual machines only.
+  '168.63.129.16/32',
   '192.88.99.0/24',
   '192.168.0.0/16',
   '198.18.0.0/15',
@@ -31,6 +34,7 @@ const specialNetworks = compileCidrSet([
   '203.0.113.0/24',
   '224.0.0.0/3',
   '::/96',
+  '::ffff:0:0:0/96',
   '64:ff9b::/96',
   '64:ff9b:1::/48',
   '100::/64',
@@ -55,29 +59,25 @@ export class PrivateNetworkError extends Error {
   override readonly name = 'PrivateNetworkError'
   readonly code = privateNetworkCode
 
-  constructor(host: string, address: string) {
-    const place = host === address ? address : `${host}, which is ${address},`
-    super(`${place} is in a private network; ${privateNetworksSetting} can allow it.`)
+  /** It does not say the address of a name, which tells of networks that an account can't see. */
+  constructor(host: string) {
+    super(`${host} is in a private network; ${privateNetworksSetting} can allow it.`)
   }
 }
 
-/** Finds all addresses of a name. */
-type Resolve = (
-  host: string,
-  options: LookupOptions & { readonly all: true },
-  done: (error: NodeJS.ErrnoException | null, found: LookupAddress[]) => void,
-) => void
+/** Finds all addresses of a name; rejects with an error of DNS. */
+type LookUp = (host: string) => Promise<LookupAddress[]>
 
 export class ReachableNetworks {
   readonly #allowed: CidrSet
-  readonly #resolve: Resolve
-  /** Lookups under way: however many connections wait for a name, it takes one of the few threads that look up names. */
+  readonly #lookUp: LookUp
+  /** Lookups under way: however many connections wait for a name, it is looked up once. */
   readonly #underWay = new Map<string, Promise<LookupAddress[]>>()
 
   /** `allowed`: private networks that destinations may lead to, as CIDRs. */
-  constructor(allowed: readonly string[] = [], resolve: Resolve = systemLookup) {
+  constructor(allowed: readonly string[] = [], lookUp: LookUp = lookUpHost) {
     this.#allowed = compileCidrSet(allowed)
-    this.#resolve = resolve
+    this.#lookUp = lookUp
   }
 
   isReachable(address: string): boolean {
@@ -88,38 +88,27 @@ export class ReachableNetworks {
   /** Throws `PrivateNetworkError` for an address that must not be connected to; a name is left to `lookup`. */
   check(host: string): void {
     const address = host.replace(/^\[(.*)\]$/, '$1')
-    if (isAddress(address) && !this.isReachable(address)) throw new PrivateNetworkError(address, address)
+    if (isAddress(address) && !this.isReachable(address)) throw new PrivateNetworkError(address)
   }
 
   /** For `net.connect` and everything that takes its options; it is not called for an address. */
   readonly lookup: LookupFunction = (host, options, done) => {
-    const { family, hints } = options
-    const key = JSON.stringify([host, family, hints])
-    getOrMake(this.#underWay, key, () =>
-      this.#found(host, options).finally(() => this.#underWay.delete(key)),
-    ).then(
+    getOrMake(this.#underWay, host, () => this.#lookUp(host).finally(() => this.#underWay.delete(host))).then(
       (found) => this.#answer(host, options, found, done),
       (error: NodeJS.ErrnoException) => done(error, ''),
     )
   }
 
-  #found(host: string, options: LookupOptions): Promise<LookupAddress[]> {
-    return new Promise((resolve, reject) => {
-      this.#resolve(host, { ...options, all: true }, (error, found) =>
-        error === null ? resolve(found) : reject(error),
-      )
-    })
-  }
-
   #answer(
     host: string,
-    { all }: LookupOptions,
+    { all, family }: LookupOptions,
     found: readonly LookupAddress[],
     done: Parameters<LookupFunction>[2],
   ): void {
-    const reachable = found.filter(({ address }) => this.isReachable(address))
+    const wanted = found.filter((each) => !family || each.family === family)
+    const reachable = wanted.filter(({ address }) => this.isReachable(address))
     const [first] = reachable
-    if (first === undefined) done(new PrivateNetworkError(host, found[0]?.address ?? 'unknown'), '')
+    if (first === undefined) done(new PrivateNetworkError(host), '')
     else if (all) done(null, reachable)
     else done(null, first.address, first.family)
   }

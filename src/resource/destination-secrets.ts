@@ -74,7 +74,7 @@ function optionSecret(chosen: ChosenTarget, before: ChosenTarget | undefined): G
   if (missing.length === secrets.length && before !== undefined && areKept(chosen, before)) return 'kept'
   const { address } = kindNamed(chosen.kind)
   throw badRequest(
-    `"target.${chosen.kind}" lacks ${missing.map((path) => `"${path}"`).join(', ')}: secrets may be left out only if all of them are, there were the same ones before, and "${address.field}" still leads to the same server.`,
+    `"target.${chosen.kind}" lacks ${missing.map((path) => `"${path}"`).join(', ')}: secrets may be left out only if all of them are, there were the same ones before, and "${address.field}" still leads to the same place.`,
   )
 }
 

@@ -238,8 +238,8 @@ t.test('errors of the network are classified', async (t) => {
   const otherUrl = `http://127.0.0.1:${(other.address() as AddressInfo).port}`
   server.answer = (_, response) => void response.socket?.destroy()
   const hanging = await openWebServer(t, () => {})
-  const unresolved = new ReachableNetworks([], (host, _, done) =>
-    done(Object.assign(new Error(`getaddrinfo ENOTFOUND ${host}`), { code: 'ENOTFOUND' }), []),
+  const unresolved = new ReachableNetworks([], (host) =>
+    Promise.reject(Object.assign(new Error(`getaddrinfo ENOTFOUND ${host}`), { code: 'ENOTFOUND' })),
   )
   const gone = createTcpServer().listen(0, '127.0.0.1')
   await once(gone, 'listening')
@@ -295,16 +295,20 @@ t.test('a name that later leads to a private address (DNS rebinding) is refused'
     () => undefined,
   )
   const found = ['127.0.0.1', '127.0.0.2']
-  const networks = new ReachableNetworks(['127.0.0.1/32'], (_, __, done) =>
-    done(null, [{ address: found.shift() ?? '', family: 4 }]),
-  )
+  const networks = new ReachableNetworks(['127.0.0.1/32'], async () => [
+    { address: found.shift() ?? '', family: 4 },
+  ])
   const sender = openSender(configOf(`http://rebound.example:${outside.port}`), depsWith({ networks }))
   t.teardown(() => sender.close())
   const { signal } = new AbortController()
   t.match(await sender.send(someEvents(1), signal), { outcome: 'accepted' })
   const refused = await sender.send(someEvents(1), signal)
   t.match(refused, {
-    fault: { class: 'configuration', code: 'PrivateNetwork', msg: /rebound.example, which is 127.0.0.2/ },
+    fault: {
+      class: 'configuration',
+      code: 'PrivateNetwork',
+      msg: /^rebound.example is in a private network/,
+    },
   })
   t.equal(inside?.requests.length ?? 0, 0, 'nothing was sent there')
   t.equal(outside.requests.length, 1)

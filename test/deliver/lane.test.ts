@@ -5,7 +5,7 @@ import * as fc from 'fast-check'
 import t from 'tap'
 import type { SendOutcome } from '../../src/deliver/destination.js'
 import { eventsOf, someEvents } from './events.js'
-import { accepted, done, failed, fault, gate, openLane } from './fake-lane.js'
+import { accepted, done, failed, fault, gate, openLane, roomForAll } from './fake-lane.js'
 
 /** Timers of a lane keep no process alive; a test waits for them nevertheless. */
 const keepAlive = setInterval(() => {}, 1000)
@@ -236,4 +236,25 @@ t.test('closing aborts requests that do not end', async (t) => {
   await lane.close()
   t.match(await hung, { outcome: 'returned' })
   t.equal(counts.closed, 1)
+})
+
+t.test('a sender or a log with a defect ends no process, and its events are sent again', async (t) => {
+  const log = {
+    requested: () => {
+      throw new Error('The log is broken.')
+    },
+    deadLettered: () => {},
+  }
+  const { lane } = openLane(
+    (_, request) => {
+      if (request === 1) throw new Error('The sender is broken.')
+      return accepted
+    },
+    {},
+    async () => {},
+    roomForAll,
+    log,
+  )
+  t.same(await lane.deliver(someEvents(2)), done(2, 0, 2))
+  await lane.close()
 })

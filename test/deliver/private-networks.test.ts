@@ -27,6 +27,8 @@ t.test('networks that are not public are refused, unless they are allowed', asyn
     ['::ffff:8.8.8.8', true, true],
     ['::7f00:1', false, false],
     ['64:ff9b::7f00:1', false, false],
+    ['::ffff:0:10.1.2.3', false, false],
+    ['168.63.129.16', false, false],
     ['2002:7f00:1::', false, false],
     ['fd12::1', false, true],
     ['fe80::1', false, false],
@@ -71,8 +73,9 @@ t.test('a connection is checked for the address that it goes to', async (t) => {
 
 t.test('connections that wait for the same name look it up once, and later ones again', async (t) => {
   const asked: (() => void)[] = []
-  const networks = new ReachableNetworks([], (_, __, done) =>
-    asked.push(() => done(null, [{ address: '8.8.8.8', family: 4 }])),
+  const networks = new ReachableNetworks(
+    [],
+    () => new Promise((resolve) => asked.push(() => resolve([{ address: '8.8.8.8', family: 4 }]))),
   )
   const both = [networks.addressesOf('slow.example'), networks.addressesOf('slow.example')]
   await new Promise(setImmediate)

@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import { env } from 'node:process'
 import { Admin, Connection, Consumer, createAclsV3 } from '@platformatic/kafka'
 import { freePort } from '../../src/nats-server/nats-probe.js'
+import { freeze } from './processes.js'
 import { tempDir } from './temp-dir.js'
 import { until } from './weir.js'
 
@@ -143,7 +144,7 @@ export async function startKafka(t: Test, more = '', advertised?: number): Promi
       await admin.alterClientQuotas({ entries: [{ entities, ops }] })
       await admin.close()
     },
-    freeze: () => void broker.kill('SIGSTOP'),
+    freeze: () => freeze(broker.pid!),
     thaw: () => void broker.kill('SIGCONT'),
   }
 }

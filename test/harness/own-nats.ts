@@ -4,6 +4,7 @@ import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { freePort, readGreeting } from '../../src/nats-server/nats-probe.js'
 import { localNatsServer, localNatsServerEnvironment } from '../../src/process/settings.js'
+import { freeze } from './processes.js'
 import { until } from './weir.js'
 
 /** Arguments of a nats-server that stores in `dir`. Streams reserve more than a small disk has, and than tests write. */
@@ -56,7 +57,7 @@ export class OwnNats {
 
   /** SIGSTOP: its connections stay open, and it does not answer. */
   freeze(): void {
-    this.#child?.kill('SIGSTOP')
+    freeze(this.pid)
   }
 
   thaw(): void {

@@ -1,5 +1,6 @@
 /** Real processes for tests: started, waited for, and ended even if the test fails. */
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
@@ -146,4 +147,11 @@ function watched(child: ChildProcess, send: (signal: NodeJS.Signals) => void): R
       await ended
     },
   }
+}
+
+/** Sends SIGSTOP, and returns when the process has stopped: until then, it goes on for a moment. */
+export function freeze(pid: number): void {
+  process.kill(pid, 'SIGSTOP')
+  const state = (): string | undefined => /\) (\S)/.exec(readFileSync(`/proc/${pid}/stat`, 'latin1'))?.[1]
+  while (process.platform === 'linux' && state() !== 'T');
 }

@@ -3,6 +3,7 @@ import { isoMillis } from '../../core/clock.js'
 import type { PackedEvent } from '../../wire/packed-event.js'
 import type { BatchLimits, FaultClass, SendOutcome } from '../destination.js'
 import { outcomeOfBulk } from './bulk-answer.js'
+import type { Hide } from './hidden-secrets.js'
 import type { HttpAnswer } from './http-client.js'
 
 export interface BodyFormat {
@@ -11,10 +12,10 @@ export interface BodyFormat {
   /** What a request of this form holds at most. */
   readonly limits?: Partial<BatchLimits>
   write(events: readonly PackedEvent[], labels: Readonly<Record<string, string>>): Buffer
-  /** How much of an answer must be read to know what became of each event. */
-  readonly answerBytesMax?: number
+  /** How much of an answer must be read at most to know what became of each of so many events. */
+  readonly answerBytes?: (events: number) => number
   /** What a successful answer says about each event; absent if it accepts them all. */
-  readonly outcomeOf?: (answer: HttpAnswer, events: number) => SendOutcome
+  readonly outcomeOf?: (answer: HttpAnswer, events: number, hide: Hide) => SendOutcome
   /** The class of a refusal that means something else here than in general. */
   readonly classOf?: (answer: HttpAnswer) => FaultClass | undefined
 }
@@ -55,7 +56,7 @@ function framed(events: readonly PackedEvent[], frame: Frame): Buffer {
 }
 
 /** A 2xx of a server that answers per event; its items are some 200 bytes each, and more with an error. */
-const bulkAnswerBytesMax = 4 * 1024 * 1024
+const bulkAnswerBytes = (events: number): number => (2 + 2 * events) * 1024
 
 const jsonType = 'application/json'
 const linesType = 'application/x-ndjson'
@@ -93,7 +94,7 @@ const formats = {
         opensObject: true,
         after: '\n',
       }),
-    answerBytesMax: bulkAnswerBytesMax,
+    answerBytes: bulkAnswerBytes,
     outcomeOf: outcomeOfBulk,
   },
   splunk: {

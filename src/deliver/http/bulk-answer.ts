@@ -2,30 +2,49 @@
  * The answer of Elasticsearch's bulk API, which is 200 also if documents were refused:
  * https://www.elastic.co/docs/api/doc/elasticsearch/operation/operation-bulk
  */
+import { isNestedTooDeep } from '../../core/text/json-nesting.js'
 import type { Fault, FaultClass, SendOutcome } from '../destination.js'
 import { fault } from '../faults.js'
 import { outcomeOfEach } from '../lane/outcomes.js'
+import type { Hide } from './hidden-secrets.js'
 import type { HttpAnswer } from './http-client.js'
 
 interface BulkItem {
-  readonly status?: number
-  readonly error?: { readonly type?: string; readonly reason?: string }
+  readonly status: number
+  /** Undefined if the server does not say it. */
+  readonly type: string | undefined
+  readonly reason: string | undefined
 }
 
-/** One item per event, in their order; undefined if it is no such answer. */
+/** One item per event, in their order; undefined if it is no such answer. Nothing that a server sends is taken on trust. */
 function itemsOf({ body, isWhole }: HttpAnswer, events: number): readonly BulkItem[] | undefined {
-  if (!isWhole) return undefined
+  const text = isWhole ? body.toString() : ''
+  if (text === '' || isNestedTooDeep(text)) return undefined
   try {
-    const { items } = JSON.parse(body.toString()) as { items?: Record<string, BulkItem>[] }
-    if (!Array.isArray(items) || items.length !== events) return undefined
-    return items.map((item) => Object.values(item)[0] ?? {})
+    const items = member(JSON.parse(text), 'items')
+    return Array.isArray(items) && items.length === events ? items.map(itemOf) : undefined
   } catch {
     return undefined
   }
 }
 
+function itemOf(value: unknown): BulkItem {
+  const item = typeof value === 'object' && value !== null ? Object.values(value)[0] : undefined
+  const [status, error] = [member(item, 'status'), member(item, 'error')]
+  return {
+    status: typeof status === 'number' ? status : 0,
+    type: textOf(member(error, 'type')),
+    reason: textOf(member(error, 'reason')),
+  }
+}
+
+const member = (value: unknown, name: string): unknown =>
+  typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined
+
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
+
 /** A document of this id exists: an earlier request whose answer was lost created it. */
-const isAccepted = ({ status = 0 }: BulkItem): boolean => (status >= 200 && status < 300) || status === 409
+const isAccepted = ({ status }: BulkItem): boolean => (status >= 200 && status < 300) || status === 409
 
 /** What only the setup can cause waits, as what passes does; a document that can't be indexed is refused. */
 function classOf(status: number): FaultClass {
@@ -35,8 +54,8 @@ function classOf(status: number): FaultClass {
   return status >= 400 && status < 500 ? 'poison' : 'transient'
 }
 
-const faultOf = ({ status = 0, error = {} }: BulkItem): Fault =>
-  fault(classOf(status), error.type ?? `Http${status}`, error.reason ?? `The item has the status ${status}.`)
+const faultOf = ({ status, type, reason }: BulkItem, hide: Hide): Fault =>
+  fault(classOf(status), hide(type ?? `Http${status}`), hide(reason ?? `The item has the status ${status}.`))
 
 const notBulk = fault(
   'configuration',
@@ -44,11 +63,11 @@ const notBulk = fault(
   "The answer is not that of Elasticsearch's bulk API, with an item for each event: is the URL that of _bulk?",
 )
 
-export function outcomeOfBulk(answer: HttpAnswer, events: number): SendOutcome {
+export function outcomeOfBulk(answer: HttpAnswer, events: number, hide: Hide): SendOutcome {
   const items = itemsOf(answer, events)
   if (items === undefined) return { outcome: 'failed', fault: notBulk }
   return outcomeOfEach(
     events,
-    items.flatMap((item, index) => (isAccepted(item) ? [] : [{ index, fault: faultOf(item) }])),
+    items.flatMap((item, index) => (isAccepted(item) ? [] : [{ index, fault: faultOf(item, hide) }])),
   )
 }

@@ -4,6 +4,7 @@ import { now } from '../../core/clock.js'
 import { messageOf } from '../../core/errors.js'
 import type { Fault, FaultClass } from '../destination.js'
 import { connectionFault, fault } from '../faults.js'
+import type { Hide } from './hidden-secrets.js'
 import type { HttpAnswer } from './http-client.js'
 
 /** How much of an answer is quoted. */
@@ -23,20 +24,13 @@ function classOfStatus(status: number): FaultClass {
   return status < 400 || setupStatuses.includes(status) ? 'configuration' : 'poison'
 }
 
-/**
- * The fault of an answer that is not 2xx. `known`: its class, if the format of the body knows it; `secrets`: texts that the
- * server may repeat, and that no one may read there.
- */
-export function faultOfAnswer(
-  answer: HttpAnswer,
-  known: FaultClass | undefined,
-  secrets: readonly string[],
-): Fault {
+/** The fault of an answer that is not 2xx. `known`: its class, if the format of the body knows it. */
+export function faultOfAnswer(answer: HttpAnswer, known: FaultClass | undefined, hide: Hide): Fault {
   const { status, statusText, headers, body } = answer
   const says = [
     `The server answered ${status} ${statusText}`.trimEnd(),
     redirection(answer),
-    quoted(body, secrets),
+    quoted(body, hide),
   ]
   const found = fault(
     known ?? classOfStatus(status),
@@ -63,9 +57,8 @@ function redirection({ status, headers }: HttpAnswer): string {
 }
 
 /** A character that the limit cuts is left out. */
-function quoted(body: Buffer, secrets: readonly string[]): string {
-  const safe = secrets.reduce((text, secret) => text.replaceAll(secret, '…'), body.toString())
-  const bytes = Buffer.from(safe).subarray(0, quotedBytesMax)
+function quoted(body: Buffer, hide: Hide): string {
+  const bytes = Buffer.from(hide(body.toString())).subarray(0, quotedBytesMax)
   const text = new TextDecoder().decode(bytes, { stream: true })
   const printable = text.replaceAll(/\p{Cc}+/gu, ' ').trim()
   return printable === '' ? '.' : `: ${printable}`

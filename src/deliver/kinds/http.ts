@@ -20,6 +20,7 @@ import {
   type SendOutcome,
 } from '../destination.js'
 import { type BodyFormat, bodyFormatNames, bodyFormats } from '../http/body-formats.js'
+import { type Hide, hiding, withHiddenHead } from '../http/hidden-secrets.js'
 import { type HttpAnswer, HttpClient, type HttpQuestion } from '../http/http-client.js'
 import { faultOfAnswer, faultOfError, readBytesMax, requestIdIn } from '../http/http-faults.js'
 import { brokenHeaders, headersMax, headerText, headerTextRule } from '../http/request-headers.js'
@@ -122,7 +123,11 @@ function brokenTogether({ auth, labels, body, ...headers }: HttpOptions): string
 
 const options = targetOptions(members, {
   broken: (_, given) => brokenTogether(given),
-  recipient: (url) => new URL(url).origin,
+  // With another path, a server of many tenants may hand the secrets to another one of them.
+  recipient(url) {
+    const { origin, pathname } = new URL(url)
+    return origin + pathname
+  },
 })
 
 // --- limits ---
@@ -175,7 +180,7 @@ class HttpSender implements Sender {
   readonly #limits: BatchLimits
   readonly #client: HttpClient
   readonly #headers: Record<string, string>
-  readonly #secrets: readonly string[]
+  readonly #hide: Hide
 
   constructor({ address, options: given }: DestinationConfig, deps: SenderDeps) {
     this.#options = given as HttpOptions
@@ -183,7 +188,7 @@ class HttpSender implements Sender {
     this.#limits = { ...deps.limits, ...this.#format.limits }
     this.#client = new HttpClient(new URL(address), deps.networks, deps.requestTimeoutMs)
     this.#headers = fixedHeaders(this.#options, this.#format.contentType)
-    this.#secrets = secretsOf(this.#options)
+    this.#hide = hiding(secretsOf(this.#options))
   }
 
   limits(): BatchLimits {
@@ -193,7 +198,8 @@ class HttpSender implements Sender {
   async send(events: readonly PackedEvent[], signal: AbortSignal): Promise<SendOutcome> {
     const written = this.#format.write(events, this.#options.labels ?? {})
     const body = this.#options.gzip ? await compressed(written) : written
-    const { answerBytesMax = readBytesMax, outcomeOf, classOf } = this.#format
+    const { answerBytes, outcomeOf, classOf } = this.#format
+    const answerBytesMax = Math.max(readBytesMax, answerBytes?.(events.length) ?? 0)
     const headers = {
       ...this.#headers,
       'Content-Length': String(body.length),
@@ -203,9 +209,9 @@ class HttpSender implements Sender {
     if (!asked.ok) return { outcome: 'failed', fault: asked.problem }
     const answer = asked.value
     if (!isSuccess(answer))
-      return { outcome: 'failed', fault: faultOfAnswer(answer, classOf?.(answer), this.#secrets) }
+      return { outcome: 'failed', fault: faultOfAnswer(answer, classOf?.(answer), this.#hide) }
     const requestId = requestIdIn(answer.headers)
-    const outcome = outcomeOf?.(answer, events.length) ?? { outcome: 'accepted' }
+    const outcome = outcomeOf?.(answer, events.length, this.#hide) ?? { outcome: 'accepted' }
     return outcome.outcome === 'failed' || requestId === undefined ? outcome : { ...outcome, requestId }
   }
 
@@ -231,7 +237,7 @@ class HttpSender implements Sender {
 
   async #ask(question: HttpQuestion, signal: AbortSignal): Promise<Result<HttpAnswer, Fault>> {
     try {
-      return ok(await this.#client.ask(question, signal))
+      return ok(withHiddenHead(await this.#client.ask(question, signal), this.#hide))
     } catch (error) {
       return fail(faultOfError(error))
     }

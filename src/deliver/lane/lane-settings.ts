@@ -32,6 +32,8 @@ export interface LaneDeps {
   /** Can the lane get no more events before some of those that it has are done? Then it waits for none. */
   readonly isFull?: () => boolean
   readonly log?: AttemptLog
+  /** Told of an error that no one expects. */
+  readonly defect?: (error: unknown) => void
   /** Called whenever the state or its cause changes. */
   readonly changed?: (status: LaneStatus) => void
   readonly settings?: Partial<LaneSettings>

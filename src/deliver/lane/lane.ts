@@ -23,7 +23,9 @@
  * lane is `paused` if it waits for a correction.
  */
 import { after, now, sleep, type Timer } from '../../core/clock.js'
+import { messageOf } from '../../core/errors.js'
 import type { PackedEvent } from '../../wire/packed-event.js'
+import type { AttemptLog } from '../attempt-log.js'
 import { CredentialsAge } from '../aws/credentials-age.js'
 import type {
   BatchLimits,
@@ -33,7 +35,7 @@ import type {
   Sender,
   SendOutcome,
 } from '../destination.js'
-import { timeoutCode, tooLarge } from '../faults.js'
+import { fault, timeoutCode, tooLarge } from '../faults.js'
 import { Health, type LaneStatus } from '../health.js'
 import { countDelivered, type Item, Job, type PackResult, whileDeciding } from '../job.js'
 import { Retries } from './backoff.js'
@@ -209,11 +211,30 @@ export class Lane {
     const events = batch.map((item) => item.begin())
     this.#pace.sent(batch.length)
     const beganMs = now()
-    const outcome = await this.#sender.send(events, this.#underWay.signal)
-    this.#deps.log?.requested(batch, outcome, beganMs)
+    const outcome = await this.#outcomeOf(events)
+    this.#log((log) => log.requested(batch, outcome, beganMs))
     for (const item of batch) item.end()
     this.#pace.rate.answered(batch.length, throttledIn(outcome, batch.length))
     return outcome
+  }
+
+  /** A sender never rejects. One that does has a defect, which must not end the process of all other destinations. */
+  async #outcomeOf(events: readonly PackedEvent[]): Promise<SendOutcome> {
+    try {
+      return await this.#sender.send(events, this.#underWay.signal)
+    } catch (error) {
+      this.#deps.defect?.(error)
+      return { outcome: 'failed', fault: fault('transient', 'Defect', messageOf(error)) }
+    }
+  }
+
+  /** Nothing that is written about a request decides about its events. */
+  #log(write: (log: AttemptLog) => void): void {
+    try {
+      if (this.#deps.log !== undefined) write(this.#deps.log)
+    } catch (error) {
+      this.#deps.defect?.(error)
+    }
   }
 
   // --- answered: some records may still have failed ---
@@ -319,7 +340,7 @@ export class Lane {
     if (item.abandoned) return
     try {
       await this.#deps.deadLetter(item.event, fault)
-      this.#deps.log?.deadLettered(item, fault)
+      this.#log((log) => log.deadLettered(item, fault))
       item.deadLettered()
     } catch {
       item.job.giveBack(this.#settings.backoffs.transient.capMs)
