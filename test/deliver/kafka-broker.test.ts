@@ -199,7 +199,11 @@ t.test('on Apache Kafka', { skip: kafkaMissing ?? false }, async (t) => {
     const sender = opened(t, of('all'), { requestTimeoutMs: 1_500 })
     t.match(await sender.send(someEvents(1, 'ev_before_'), signal), accepted)
     broker.freeze()
-    t.match(await sender.send(someEvents(1, 'ev_late_'), signal), failed('transient', 'Timeout'))
+    // The signal may take a moment.
+    await until('it hangs', async () => {
+      const sent = await sender.send(someEvents(1, 'ev_late_'), signal)
+      return sent.outcome === 'failed' && t.match(sent, failed('transient', 'Timeout'))
+    })
     broker.thaw()
     await until(
       'it goes on',

@@ -288,7 +288,11 @@ t.test('servers that can not be reached, or must not', async (t) => {
   t.match(await sender.send(someEvents(1), signal), { outcome: 'accepted' })
   server.freeze()
   const late = { outcome: 'failed', fault: { class: 'transient', code: 'Timeout' } }
-  t.match(await sender.send(someEvents(1), signal), late, 'it hangs')
+  // The signal may take a moment.
+  await until('it hangs', async () => {
+    const sent = await sender.send(someEvents(1), signal)
+    return sent.outcome === 'failed' && t.match(sent, late, 'it hangs')
+  })
   const other = opened(t, of([server.url]), { requestTimeoutMs: shortMs })
   t.match(await other.send(someEvents(1), signal), late, 'it hangs at the start')
   const aborted = opened(t, of([server.url])).send(someEvents(1), AbortSignal.abort())
