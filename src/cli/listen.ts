@@ -1,6 +1,9 @@
 /**
  * `weir listen`: a web server on loopback that accepts what destinations of the kind `http` post, and prints each event,
  * until it is interrupted. With `--create`, it makes a destination and a subscription for itself, and deletes both at the end.
+ *
+ * Any web page that is open on the machine can post to loopback too, so only requests that are signed with a secret of
+ * this run are accepted.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { promisify } from 'node:util'
@@ -9,8 +12,8 @@ import type { Client } from '../client/client.js'
 import { randomToken } from '../core/clock.js'
 import { messageOf, StartFault } from '../core/errors.js'
 import { type ListeningServer, listenFault, listenHttp, readBody } from '../core/http-listen.js'
-import { forTerminal } from '../core/text/terminal.js'
-import { isSigned, webhookSecretOf } from '../deliver/http/standard-webhooks.js'
+import { forTerminal, jsonForTerminal } from '../core/text/terminal.js'
+import { isSigned, recentSignature, webhookSecretOf } from '../deliver/http/standard-webhooks.js'
 import { privateNetworksSetting } from '../deliver/private-networks.js'
 import { trafficEvents } from '../event/catalog.js'
 import { stopSignal } from '../process/child.js'
@@ -38,16 +41,14 @@ const note = (text: string): void => void process.stderr.write(`${forTerminal(te
 export async function listen(settings: Settings, { port, create, json }: ListenOptions): Promise<void> {
   const stop = stopSignal()
   const client = create ? clientOf(settings) : undefined
-  const secret = create ? webhookSecretOf(randomToken(32)) : undefined
-  const textOf = json
-    ? (event: Event) => JSON.stringify(event)
-    : (event: Event) => forTerminal(eventText(event))
+  const secret = webhookSecretOf(randomToken(32))
+  const textOf = json ? jsonForTerminal : (event: Event) => forTerminal(eventText(event))
   const server = await open(
     portOf(port),
     (request, response) => void answer(request, response, secret, textOf),
   )
   try {
-    const target = { http: { url: `${server.url}/`, ...(secret !== undefined && { signing: { secret } }) } }
+    const target = { http: { url: `${server.url}/`, signing: { secret } } }
     // Another program that reads the events may end first.
     const ended = new Promise<void>((resolve) => process.stdout.once('error', () => resolve()))
     note(`Listening on ${server.url}/; Ctrl-C ends it.`)
@@ -96,11 +97,13 @@ class Refusal extends Error {
   }
 }
 
+const notSigned = () => new Refusal(401, 'The signature is missing or wrong.')
+
 /** Answers when the events are printed, so that whoever reads slowly is not sent more. */
 async function answer(
   request: IncomingMessage,
   response: ServerResponse,
-  secret: string | undefined,
+  secret: string,
   textOf: (event: Event) => string,
 ): Promise<void> {
   try {
@@ -114,16 +117,19 @@ async function answer(
   }
 }
 
-async function eventsOf(request: IncomingMessage, secret: string | undefined): Promise<readonly Event[]> {
-  if (request.method !== 'POST') throw new Refusal(405, 'Only POST is allowed.')
+async function eventsOf(request: IncomingMessage, secret: string): Promise<readonly Event[]> {
+  const { method, headers } = request
+  if (method !== 'POST') throw new Refusal(405, 'Only POST is allowed.')
+  if ('origin' in headers || 'sec-fetch-site' in headers) throw new Refusal(403, 'No web page may post here.')
+  const signature = recentSignature(headers)
+  if (signature === undefined) throw notSigned()
   const tooLong = `A body may have at most ${bodyBytesMax} bytes.`
   const sent = await readBody(request, bodyBytesMax, tooLong).catch(() => {
     throw new Refusal(413, tooLong)
   })
-  const isPacked = request.headers['content-encoding'] === 'gzip'
+  const isPacked = headers['content-encoding'] === 'gzip'
   const body = isPacked ? await unpacked(sent, { maxOutputLength: bodyBytesMax }) : sent
-  if (secret !== undefined && !isSigned(secret, request.headers, body))
-    throw new Refusal(401, 'The signature is missing or wrong.')
+  if (!isSigned(secret, signature, body)) throw notSigned()
   return parsedEvents(body.toString())
 }
 

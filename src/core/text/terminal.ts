@@ -1,10 +1,20 @@
 import { messageOf } from '../errors.js'
 
+/** Controls of a terminal, and of the direction of text. */
+const controls = /(?![\n\t])[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu
+
 /**
  * Makes text safe for a terminal. It may contain text from clients, whose escape sequences could hide lines or change
  * what is copied from the terminal.
  */
-export const forTerminal = (text: string): string => text.replaceAll(/(?![\n\t])\p{Cc}/gu, '\uFFFD')
+export const forTerminal = (text: string): string => text.replaceAll(controls, '\uFFFD')
+
+/** The JSON of a value, in which the same is escaped: it stays as it was. */
+export const jsonForTerminal = (value: unknown): string =>
+  JSON.stringify(value).replaceAll(
+    controls,
+    (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 
 /** An error with more about it: of a list with many wrong entries, a sentence for each by its place. */
 interface Detailed {

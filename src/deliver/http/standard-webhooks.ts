@@ -53,14 +53,30 @@ export function signatureHeaders(
   }
 }
 
-/** Was the request signed with the secret, and lately? */
-export function isSigned(secret: string, headers: IncomingHttpHeaders, body: Uint8Array): boolean {
-  const [id, timestamp, given] = ['id', 'timestamp', 'signature'].map(
-    (name) => `${headers[`webhook-${name}`]}`,
+interface SignatureHeaders {
+  readonly id: string
+  readonly timestamp: string
+  readonly signatures: readonly string[]
+}
+
+const signatureForm = /^v1,[A-Za-z0-9+/]{43}=$/
+
+/** The headers of a request that may have been signed lately, which takes no body to say; undefined for others. */
+export function recentSignature(headers: IncomingHttpHeaders): SignatureHeaders | undefined {
+  const [id = '', timestamp = '', given = ''] = ['id', 'timestamp', 'signature'].map((name) =>
+    String(headers[`webhook-${name}`] ?? ''),
   )
   const isRecent = Math.abs(now() - Number(timestamp) * 1000) <= toleranceMs
-  const wanted = Buffer.from(signature(secret, `${id}`, `${timestamp}`, body))
-  const isEqual = (each: string): boolean =>
-    each.length === wanted.length && timingSafeEqual(Buffer.from(each, 'latin1'), wanted)
-  return isRecent && `${given}`.split(' ').some(isEqual)
+  const signatures = given.split(' ').filter((each) => signatureForm.test(each))
+  return isRecent && id !== '' && signatures.length > 0 ? { id, timestamp, signatures } : undefined
+}
+
+/** Was the body signed with the secret? */
+export function isSigned(
+  secret: string,
+  { id, timestamp, signatures }: SignatureHeaders,
+  body: Uint8Array,
+): boolean {
+  const wanted = Buffer.from(signature(secret, id, timestamp, body))
+  return signatures.some((each) => timingSafeEqual(Buffer.from(each), wanted))
 }
