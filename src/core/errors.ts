@@ -137,6 +137,8 @@ const secretForms = [
   /weir_[\w-]{20,}/g,
   // AWS secret access keys: 40 base64 characters with both cases and digits, unlike hex digests.
   /(?<![\w+/])(?=[\w+/]{0,39}[a-z])(?=[\w+/]{0,39}[A-Z])(?=[\w+/]{0,39}\d)[A-Za-z0-9+/]{40}(?![\w+/=])/g,
+  // User and password in a URL.
+  /(?<=:\/\/)\S{1,200}(?=@)/g,
 ]
 
 /** Replaces everything that looks like a secret. */

@@ -57,6 +57,7 @@ t.test('results', (t) => {
 })
 
 const texts = [
+  { name: 'a URL with a password', value: 'nats://me:pass/word@host:1 a@b', want: '"nats://…@host:1 a@b"' },
   { name: 'text', value: 'a"b', want: '"a\\"b"' },
   { name: 'an absent value', value: undefined, want: 'undefined' },
   { name: 'a large integer', value: 2n ** 64n, want: '18446744073709551616' },

@@ -76,6 +76,11 @@ t.test('names are bounded', async (t) => {
   ]
   for (const name of bad) t.match(check(name), { msg: /is not the name of a file/ }, JSON.stringify(name))
   for (const name of ['a.gz', 'a.partial']) t.match(check(name), { msg: /ends like a file that Weir/ }, name)
+  // Another destination of the account would delete them.
+  for (const end of ['', '.', '.ndjson'])
+    t.match(check(`a-20000101T000000000Z-00000000${end}`), { msg: /is named like a rotated file/ }, end)
+  for (const name of ['a-20000101T000000000Z-00000000.b.ndjson', 'a-20000101T000000Z-00000000.ndjson'])
+    t.equal(check(name), undefined, name)
 })
 
 t.test('events become lines of a file of the account', async (t) => {

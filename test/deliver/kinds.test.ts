@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { version } from '../../src/core/package.js'
 import { checkRole } from '../../src/deliver/aws/aws.js'
 import type { DestinationAuth, DestinationConfig, SendOutcome } from '../../src/deliver/destination.js'
-import { kindNamed, openSender } from '../../src/deliver/kinds.js'
+import { destinationKinds, kindNamed, openSender } from '../../src/deliver/kinds.js'
 import { type DestinationAccess, sendTestEvent } from '../../src/deliver/test-event.js'
 import type { FaultEffect } from '../../src/emulator/wire.js'
 import type { PackedEvent } from '../../src/wire/packed-event.js'
@@ -41,6 +41,13 @@ async function send(
     sender.close()
   }
 }
+
+t.test('a refused address is not repeated with the password in it', async (t) => {
+  for (const { name, address } of destinationKinds) {
+    for (const text of ['https://user:hunter2@example.com:8443/a b', 'nats://user:hunter/2@example.com x'])
+      t.notMatch(address.check(text)?.msg ?? t.fail(`${name} accepts ${text}`), 'hunter', name)
+  }
+})
 
 t.test('events arrive as they were, in the form of each service', async (t) => {
   const world = await openAwsWorld(t)

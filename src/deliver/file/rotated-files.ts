@@ -22,6 +22,9 @@ export function rotatedName(name: string): string {
   return `${name.slice(0, name.length - end.length)}-${time}-${uuid().slice(0, 8)}${end}`
 }
 
+/** Could it be a rotated file of another name? Then the destination of that name would delete it. */
+export const isRotatedName = (name: string): boolean => /-\d{8}T\d{9}Z-[0-9a-f]{8}(\.[^.]*)?$/.test(name)
+
 const rotatedForm = (name: string): RegExp => {
   const [begin, end] = [name.slice(0, name.length - extname(name).length), extname(name)].map((part) =>
     part.replaceAll('.', '\\.'),

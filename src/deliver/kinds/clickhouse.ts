@@ -11,7 +11,7 @@
  */
 import { hash } from 'node:crypto'
 import type { ClickHouseClient, ClickHouseSettings } from '@clickhouse/client'
-import { fail, ok, type Problem, type Result, shown } from '../../core/errors.js'
+import { fail, ok, type Problem, type Result } from '../../core/errors.js'
 import { documented, objectOf, oneOf, ruled, Type } from '../../core/schema.js'
 import type { PackedEvent } from '../../wire/packed-event.js'
 import { loadedOnce } from '../aws/aws.js'
@@ -41,8 +41,9 @@ const urlForm = /^https?:\/\/[^\s/?#@\\]+\/?$/
 const checkUrl = (url: string): Problem | undefined =>
   url.length <= 300 && urlForm.test(url) && URL.canParse(url)
     ? undefined
-    : {
-        msg: `is ${shown(url, 120)}, which is not the address of a ClickHouse server: scheme, host and port are allowed, such as https://clickhouse.example.com:8443; "auth" has the user`,
+    : // The value may have a password in it, so it is not shown.
+      {
+        msg: 'is not the address of a ClickHouse server: scheme, host and port are allowed, such as https://clickhouse.example.com:8443; user and password are to be given in "auth"',
       }
 
 // --- options ---

@@ -27,6 +27,7 @@ import {
 } from '../destination.js'
 import { fault, interruptionOf } from '../faults.js'
 import { EventFile } from '../file/event-file.js'
+import { isRotatedName } from '../file/rotated-files.js'
 import { optional, targetOptions } from '../target-options.js'
 
 // --- address ---
@@ -41,6 +42,7 @@ const checkName = (name: string): Problem | undefined => {
     const allowed = '1 to 100 letters, digits, "_", "-" and ".", the first not "-" or "."'
     return { msg: `${is} is not the name of a file: ${allowed} are allowed` }
   }
+  if (isRotatedName(name)) return { msg: `${is} is named like a rotated file` }
   return ownEndings.test(name) ? { msg: `${is} ends like a file that Weir compressed` } : undefined
 }
 
