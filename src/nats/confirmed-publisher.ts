@@ -15,13 +15,13 @@ export interface OutgoingMessage {
 }
 
 /** What became of each message: undefined if it is confirmed. */
-type Refusals = readonly (Refusal | undefined)[]
+export type Refusals = readonly (Refusal | undefined)[]
 
 export class ConfirmedPublisher {
   readonly #connection: NatsConnection
   readonly #jetstream: JetStreamClient
-  /** The last time that the server refused a message, by its subject. */
-  readonly #denied = new Map<string, Refusal>()
+  /** By each subject that was used, the last time that the server refused a message for it. */
+  readonly #denied = new Map<string, Refusal | undefined>()
   #isWatched = false
 
   constructor(connection: NatsConnection) {
@@ -52,6 +52,7 @@ export class ConfirmedPublisher {
   async tell(subject: string, messages: readonly OutgoingMessage[]): Promise<Refusals> {
     this.#watch()
     const deniedBefore = this.#denied.get(subject)
+    this.#denied.set(subject, deniedBefore)
     const refused = messages.map((message) => this.#publish(subject, message))
     await this.#connection.flush()
     // What the server said before it answered is still on its way to the watcher.
@@ -81,8 +82,9 @@ export class ConfirmedPublisher {
   async #noteDenials(): Promise<void> {
     for await (const status of this.#connection.status()) {
       if (status.type !== 'error' || !(status.error instanceof errors.PermissionViolationError)) continue
-      if (status.error.operation === 'publish')
-        this.#denied.set(status.error.subject, refusalOf(status.error))
+      const { operation, subject } = status.error
+      if (operation === 'publish' && this.#denied.has(subject))
+        this.#denied.set(subject, refusalOf(status.error))
     }
   }
 }

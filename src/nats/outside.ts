@@ -1,10 +1,11 @@
 /**
  * A connection to NATS servers that are not Weir's own, opened when it is needed. It connects only to addresses that the
- * caller allows: the library resolves no name, ignores what a server says about its cluster, and does not reconnect.
+ * caller allows: the library opens no connection here, resolves no name, and ignores what a server says about its cluster.
  */
-import { jetstreamManager } from '@nats-io/jetstream'
+import { type ApiError, JetStreamApiError } from '@nats-io/jetstream'
 import {
   type Authenticator,
+  type ConnectionOptions,
   credsAuthenticator,
   errors,
   type NatsConnection,
@@ -12,19 +13,14 @@ import {
   tokenAuthenticator,
   usernamePasswordAuthenticator,
 } from '@nats-io/nats-core'
-import { connect } from '@nats-io/transport-node'
-import { isAddress } from '../core/address/ip.js'
-import { ConfirmedPublisher } from './confirmed-publisher.js'
+import { deferred, NatsConnectionImpl, ProtocolHandler, type Transport } from '@nats-io/nats-core/internal'
+import { jsonOf } from '../core/bytes.js'
+import { after } from '../core/clock.js'
+import { ConfirmedPublisher, type Refusals } from './confirmed-publisher.js'
+import { type OutsideServer, OutsideWire } from './outside-wire.js'
 import { UnreadableLoginError } from './refusals.js'
 
 export { refusalOf } from './refusals.js'
-
-export interface OutsideServer {
-  readonly host: string
-  readonly port: number
-  /** Certificates of its authorities, in PEM; default: those that Node trusts. Undefined: without TLS. */
-  readonly tls: { readonly ca?: string } | undefined
-}
 
 export type OutsideLogin =
   | { readonly token: string }
@@ -32,7 +28,7 @@ export type OutsideLogin =
   | { readonly creds: string }
   | { readonly seed: string }
 
-interface OutsideOptions {
+export interface OutsideOptions {
   /** One of them is enough. */
   readonly servers: readonly OutsideServer[]
   readonly login: OutsideLogin | undefined
@@ -45,6 +41,8 @@ interface OutsideOptions {
 
 /** For one address. */
 const connectTimeoutMs = 5_000
+/** Of a host; what a name leads to is as long as its owner likes. */
+const addressesMax = 3
 /** A server that is silent for twice as long is given up. */
 const pingIntervalMs = 5_000
 
@@ -54,15 +52,19 @@ export class OutsideNats {
   #next = 0
   #opening: Promise<OutsidePublisher> | undefined
   #open: OutsidePublisher | undefined
+  /** Ends what is open and what is being opened. */
+  #end = new AbortController()
 
   constructor(options: OutsideOptions) {
     this.#options = options
   }
 
-  /** If none of the servers can be reached, the next call tries again. */
-  async open(): Promise<OutsidePublisher> {
+  /** If none of the servers can be reached, the next call tries again. An abort closes what a request waits for. */
+  async open(signal: AbortSignal): Promise<OutsidePublisher> {
+    signal.throwIfAborted()
+    signal.addEventListener('abort', () => this.close(), { once: true })
     if (this.#open?.isClosed) this.close()
-    const opening = this.#opening ?? this.#connect()
+    const opening = this.#opening ?? this.#connect(this.#end.signal)
     this.#opening = opening
     try {
       const opened = await opening
@@ -76,71 +78,90 @@ export class OutsideNats {
 
   /** Requests that are under way fail; the next one connects again. */
   close(): void {
-    this.#opening?.then(
-      (opened) => opened.close(),
-      () => {},
-    )
+    this.#end.abort()
+    this.#end = new AbortController()
     this.#opening = undefined
     this.#open = undefined
   }
 
-  async #connect(): Promise<OutsidePublisher> {
+  async #connect(end: AbortSignal): Promise<OutsidePublisher> {
     const { servers } = this.#options
     let failure: unknown
     for (const _ of servers) {
       try {
-        return await this.#connectTo(servers[this.#next]!)
+        return await this.#connectTo(servers[this.#next]!, end)
       } catch (error) {
         failure = error
         this.#next = (this.#next + 1) % servers.length
+        if (end.aborted) break
       }
     }
     throw failure
   }
 
-  async #connectTo({ host, port, tls }: OutsideServer): Promise<OutsidePublisher> {
+  async #connectTo(server: OutsideServer, end: AbortSignal): Promise<OutsidePublisher> {
     const { login, inboxPrefix, name, addressesOf } = this.#options
     const authenticator = login && checkedAuthenticator(login)
-    // A certificate is for a name or, without one, for the address.
-    const encrypted = tls && { host, servername: isAddress(host) ? '' : host, ...tls }
+    const options = {
+      name,
+      ...(server.tls !== undefined && { tls: {} }),
+      ...(authenticator !== undefined && { authenticator }),
+      ...(inboxPrefix !== undefined && { inboxPrefix }),
+      pingInterval: pingIntervalMs,
+      ignoreClusterUpdates: true,
+      reconnect: false,
+      noAsyncTraces: true,
+    }
     let failure: unknown
-    for (const address of await addressesOf(host)) {
+    for (const address of (await addressesOf(server.host)).slice(0, addressesMax)) {
       try {
-        const connection = await connect({
-          servers: [address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`],
-          name,
-          tls: encrypted ?? null,
-          ...(authenticator !== undefined && { authenticator }),
-          ...(inboxPrefix !== undefined && { inboxPrefix }),
-          timeout: connectTimeoutMs,
-          pingInterval: pingIntervalMs,
-          resolve: false,
-          ignoreClusterUpdates: true,
-          reconnect: false,
-          noAsyncTraces: true,
-        })
-        return new OutsidePublisher(connection)
+        return new OutsidePublisher(await connected(server, address, options, end))
       } catch (error) {
-        failure = isMismatch(error, tls) ? new TlsMismatchError(tls) : error
+        failure = error
+        if (end.aborted) break
       }
     }
     throw failure
   }
 }
 
-/** The server wants TLS, and the caller does not, or the other way round. */
-class TlsMismatchError extends Error {
-  readonly code = 'ERR_TLS_MISMATCH'
+/** The types hide the constructor; the library's own `connect` would make a connection whose bytes nothing bounds. */
+const Connection = NatsConnectionImpl as unknown as new (options: ConnectionOptions) => NatsConnectionImpl
 
-  constructor(tls: OutsideServer['tls']) {
-    super(tls === undefined ? 'The server requires TLS.' : 'The server does not support TLS.')
+/** A connection of the library, over a wire of Weir. */
+async function connected(
+  server: OutsideServer,
+  address: string,
+  options: ConnectionOptions,
+  end: AbortSignal,
+): Promise<NatsConnection> {
+  const connection = new Connection(options)
+  const handler = new ProtocolHandler(connection.options, connection)
+  connection.protocol = handler
+  const accepted = deferred<void>()
+  handler.pongs.push(accepted)
+  handler.connectError = (error) => accepted.reject(error)
+  const wire = new OutsideWire(server, address, (message) => handler.parser.parse(message), end)
+  handler.transport = wire as unknown as Transport
+  wire
+    .closed()
+    .then((reason) =>
+      handler.close(reason ?? handler.lastError ?? new Error('The server closed the connection.')),
+    )
+    // Those who wait for a PONG hear of it, too.
+    .then(() => handler.resetOutbound())
+    .catch(() => {})
+  const deadline = after(connectTimeoutMs, () => void wire.close(new errors.TimeoutError()))
+  try {
+    await accepted
+  } finally {
+    deadline.stop()
   }
+  handler.connected = true
+  delete handler.connectError
+  handler.heartbeats.start()
+  return connection as NatsConnection
 }
-
-/** Without options, the library fails in reading them. */
-const isMismatch = (error: unknown, tls: OutsideServer['tls']): boolean =>
-  error instanceof errors.ConnectionError &&
-  (tls === undefined ? error.cause instanceof TypeError : /does not support 'tls'/.test(error.message))
 
 class OutsidePublisher extends ConfirmedPublisher {
   readonly #connection: NatsConnection
@@ -154,16 +175,28 @@ class OutsidePublisher extends ConfirmedPublisher {
     return this.#connection.isClosed()
   }
 
-  /** The stream that takes a subject; undefined if there is none. Rejects if the user may not ask. */
-  async streamOf(subject: string, timeout: number): Promise<string | undefined> {
-    const { streams } = await jetstreamManager(this.#connection, { timeout, checkAPI: false })
-    for await (const name of streams.names(subject)) return name
-    return undefined
+  /** A server that does not answer in time may hold what it was sent; another connection may do better. */
+  override async store(...request: Parameters<ConfirmedPublisher['store']>): Promise<Refusals> {
+    const refusals = await super.store(...request)
+    if (refusals.some((refusal) => refusal?.code === 'Timeout')) await this.#connection.close()
+    return refusals
   }
 
-  close(): void {
-    this.#connection.close().catch(() => {})
+  /** The stream that takes a subject; undefined if there is none. Rejects if the user may not ask. */
+  async streamOf(subject: string, timeout: number): Promise<string | undefined> {
+    const question = JSON.stringify({ subject })
+    const { data } = await this.#connection.request('$JS.API.STREAM.NAMES', question, { timeout })
+    const { error, streams } = jsonOf<StreamNames>(data)
+    if (error) throw new JetStreamApiError(error)
+    const name = streams?.[0]
+    return typeof name === 'string' ? name : undefined
   }
+}
+
+/** As a server should answer. */
+interface StreamNames {
+  readonly error?: ApiError
+  readonly streams?: readonly unknown[]
 }
 
 // --- login ---

@@ -3,6 +3,7 @@ import { JetStreamApiError } from '@nats-io/jetstream'
 import { errors } from '@nats-io/nats-core'
 import { messageOf } from '../core/errors.js'
 import { isStorageFull } from './retry.js'
+import { NotNatsError } from './server-messages.js'
 
 type RefusalCode =
   | 'Unauthorized'
@@ -13,6 +14,7 @@ type RefusalCode =
   | 'TooLarge'
   | 'TooManyRequests'
   | 'Timeout'
+  | 'NotNats'
   | 'ConnectionLost'
   /** Any other answer of JetStream. */
   | 'JetStreamRefused'
@@ -42,6 +44,7 @@ export class UnreadableLoginError extends Error {}
 function codeOf(error: unknown): RefusalCode {
   if (error instanceof JetStreamApiError) return codeOfJetStream(error)
   if (error instanceof UnreadableLoginError) return 'Unauthorized'
+  if (error instanceof NotNatsError) return 'NotNats'
   if (error instanceof errors.AuthorizationError) return 'Unauthorized'
   if (error instanceof errors.UserAuthenticationExpiredError) return 'Unauthorized'
   if (error instanceof errors.PermissionViolationError) return 'PermissionDenied'

@@ -92,7 +92,7 @@ t.test('a stream stores each event once, as it is, under its id', async (t) => {
   t.equal((await streams.info('TRAFFIC')).state.messages, 2)
   const stored = await streams.getMessage('TRAFFIC', { seq: 1 })
   t.equal(stored?.string(), eventJson({ id: 'ev_1', padding: 'ünï\n"' }))
-  t.equal(stored?.header.get('Nats-Msg-Id'), 'ev_1')
+  t.equal(stored?.header.get('Nats-Msg-Id'), 'ed_1.ev_1')
   const { eventsMax } = sender.limits()
   t.match(
     await sender.send(someEvents(eventsMax, 'ev_many_'), signal),

@@ -6,7 +6,7 @@ import { monotonicMs } from '../../core/clock.js'
 import { fail, ok, type Problem, type Result, shown } from '../../core/errors.js'
 import { objectOf, ruled, Type } from '../../core/schema.js'
 import type { OutgoingMessage } from '../../nats/confirmed-publisher.js'
-import type { OutsideNats } from '../../nats/outside.js'
+import type { OutsideNats, OutsideOptions } from '../../nats/outside.js'
 import type { Refusal } from '../../nats/refusals.js'
 import { eventSubject } from '../../wire/names.js'
 import type { PackedEvent } from '../../wire/packed-event.js'
@@ -126,7 +126,7 @@ interface NatsOptions {
 // --- limits ---
 
 const mebibyte = 1024 * 1024
-/** `NATS/1.0`, `Nats-Msg-Id: ev_…` and the line breaks around them. */
+/** `NATS/1.0`, `Nats-Msg-Id: ed_….ev_…` and the line breaks around them. */
 const headerBytesMax = 128
 
 const limits: KindLimits = {
@@ -140,18 +140,15 @@ const limits: KindLimits = {
 
 const room = loadedOnce(() => import('../../nats/outside.js'))
 
-const openClient = async (
-  { id, options }: DestinationConfig,
-  { networks }: SenderDeps,
-): Promise<OutsideNats> => {
+const outsideOf = ({ id, options }: DestinationConfig, { networks }: SenderDeps): OutsideOptions => {
   const { servers = [], auth, tls, inbox_prefix: inboxPrefix } = options as NatsOptions
-  return new (await room()).OutsideNats({
+  return {
     servers: servers.map((server) => secured(parseServer(server)!, tls)),
     login: auth?.token ?? auth?.basic ?? auth?.creds ?? auth?.nkey,
     inboxPrefix,
     name: `weir ${id}`,
     addressesOf: (host) => networks.addressesOf(host),
-  })
+  }
 }
 
 const secured = ({ host, port, hasTls }: Server, tls: NatsOptions['tls']) => ({
@@ -160,8 +157,9 @@ const secured = ({ host, port, hasTls }: Server, tls: NatsOptions['tls']) => ({
   tls: tls ?? (hasTls ? {} : undefined),
 })
 
-const messageOf = (event: PackedEvent): OutgoingMessage => ({
-  id: event.id,
+/** A stream may take the subjects of several destinations: of each, it stores the event. */
+const messageOf = (event: PackedEvent, destinationId: string): OutgoingMessage => ({
+  id: `${destinationId}.${event.id}`,
   data: event.data.subarray(0, -1),
 })
 
@@ -172,6 +170,7 @@ const classes: Readonly<Record<Refusal['code'], FaultClass>> = {
   JetStreamRefused: 'configuration',
   StreamFull: 'throttle',
   TooManyRequests: 'throttle',
+  NotNats: 'configuration',
   TooLarge: 'poison',
   JetStreamUnavailable: 'transient',
   Timeout: 'transient',
@@ -211,9 +210,9 @@ class NatsSender implements Sender {
   }
 
   async send(events: readonly PackedEvent[], signal: AbortSignal): Promise<SendOutcome> {
-    const messages = events.map(messageOf)
-    const sent = await this.#within(signal, async (leftMs) => {
-      const publisher = this.#isOutside ? await this.#open() : this.#deps.cluster
+    const messages = events.map((event) => messageOf(event, this.#config.id))
+    const sent = await this.#within(signal, async (abort, leftMs) => {
+      const publisher = this.#isOutside ? await this.#open(abort) : this.#deps.cluster
       if (publisher === undefined) return fail(noCluster)
       this.#payloadBytesMax = publisher.payloadBytesMax
       const refusals = this.#hasStream
@@ -228,12 +227,12 @@ class NatsSender implements Sender {
 
   check(_: PackedEvent, signal: AbortSignal): Promise<Result<Finding, Fault>> {
     const right = 'The right to publish on the subject.'
-    return this.#within(signal, async (leftMs) => {
+    return this.#within(signal, async (abort, leftMs) => {
       if (!this.#isOutside) {
         const about = `Whether a stream of the NATS of Weir takes the subject ${this.#subject}.`
         return ok({ mayWrite: false, proved: [], notProved: this.#hasStream ? [about] : [right] })
       }
-      const opened = await this.#open()
+      const opened = await this.#open(abort)
       const proved = ['A server can be reached, and accepts how Weir authenticates.']
       if (!this.#hasStream) return ok({ mayWrite: false, proved, notProved: [right] })
       const stream = await opened.streamOf(this.#subject, leftMs())
@@ -244,21 +243,22 @@ class NatsSender implements Sender {
     })
   }
 
-  async #open() {
-    this.#client ??= await openClient(this.#config, this.#deps)
-    return this.#client.open()
+  async #open(abort: AbortSignal) {
+    const { OutsideNats } = await room()
+    this.#client ??= new OutsideNats(outsideOf(this.#config, this.#deps))
+    return this.#client.open(abort)
   }
 
   /** Runs one request. `leftMs`: how long streams may take to answer. */
   async #within<T>(
     signal: AbortSignal,
-    work: (leftMs: () => number) => Promise<Result<T, Fault>>,
+    work: (abort: AbortSignal, leftMs: () => number) => Promise<Result<T, Fault>>,
   ): Promise<Result<T, Fault>> {
     const { requestTimeoutMs } = this.#deps
     const endMs = monotonicMs() + requestTimeoutMs * answersPart
     const leftMs = () => Math.max(1, endMs - monotonicMs())
     try {
-      return await withDeadline(requestTimeoutMs, signal, () => work(leftMs))
+      return await withDeadline(requestTimeoutMs, signal, (abort) => work(abort, leftMs))
     } catch (error) {
       const refusal = (await room()).refusalOf(error)
       return fail(refusal.code === 'ConnectionLost' ? connectionFault(error) : faultOf(refusal))
