@@ -105,6 +105,20 @@ t.test('a stream stores each event once, as it is, under its id', async (t) => {
   })
 })
 
+t.test('a stream of several subjects stores the event of each destination', async (t) => {
+  const server = await openServer(t)
+  const { streams } = await addStream(await connected(t, server))
+  const events = someEvents(2)
+  for (const [id, address] of [
+    ['ed_1', 'traffic.a'],
+    ['ed_2', 'traffic.b'],
+  ] as const)
+    t.match(await send(t, { ...config({ servers: [server.url] }, address), id }, events), {
+      outcome: 'accepted',
+    })
+  t.equal((await streams.info('TRAFFIC')).state.messages, 4)
+})
+
 t.test('without JetStream, the server confirms what those who listen get', async (t) => {
   const server = await openServer(t)
   const connection = await connected(t, server)

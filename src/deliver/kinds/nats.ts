@@ -280,7 +280,7 @@ export const nats = defineDestinationKind({
   name: 'nats',
   title: 'NATS subject',
   about:
-    'A message per event, with its id as Nats-Msg-Id. Without servers, on the NATS of Weir, below `events.<account id>`.',
+    'A message per event, with the ids of the destination and the event as Nats-Msg-Id. Without servers, on the NATS of Weir, below `events.<account id>`.',
   address: {
     field: 'subject',
     pattern: subjectForm.source,
