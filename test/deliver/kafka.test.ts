@@ -5,11 +5,12 @@ import { Writer } from '@platformatic/kafka'
 import t, { type Test } from 'tap'
 import { compileCheck } from '../../src/core/schema-check.js'
 import { AwsClock } from '../../src/deliver/aws/aws-clock.js'
-import type { DestinationConfig, SendOutcome } from '../../src/deliver/destination.js'
+import type { DestinationConfig, Sender, SendOutcome } from '../../src/deliver/destination.js'
 import { openSender } from '../../src/deliver/kinds.js'
 import { ReachableNetworks } from '../../src/deliver/private-networks.js'
 import { freePort } from '../../src/nats-server/nats-probe.js'
 import { eventDestination } from '../../src/resource/event-destination.js'
+import { until } from '../harness/weir.js'
 import { someEvents } from './events.js'
 
 const config = (options: object): DestinationConfig => ({
@@ -28,23 +29,24 @@ interface Circumstances {
   readonly signal?: AbortSignal
 }
 
-async function send(
+const opened = (
   options: object,
-  {
-    requestTimeoutMs = 30_000,
-    allowed = ['127.0.0.0/8'],
-    signal = new AbortController().signal,
-  }: Circumstances = {},
-): Promise<SendOutcome> {
-  const sender = openSender(config(options), {
+  { requestTimeoutMs = 30_000, allowed = ['127.0.0.0/8'] }: Circumstances = {},
+): Sender =>
+  openSender(config(options), {
     kinds: { kafka: { requestBytesMax: 900 * 1024 } },
     aws: {},
     clock: new AwsClock(),
     networks: new ReachableNetworks(allowed),
     requestTimeoutMs,
   })
+
+const never = new AbortController().signal
+
+async function send(options: object, circumstances: Circumstances = {}): Promise<SendOutcome> {
+  const sender = opened(options, circumstances)
   try {
-    return await sender.send(someEvents(2), signal)
+    return await sender.send(someEvents(2), circumstances.signal ?? never)
   } finally {
     sender.close()
   }
@@ -153,6 +155,120 @@ t.test('a broker that does not authenticate as it should', async (t) => {
     t.match(await send({ brokers: [broker], sasl }), want, name)
   }
 })
+
+interface Broker {
+  readonly nodeId: number
+  readonly port: number
+}
+
+/** What a broker says of the topic. */
+function metadata(
+  brokers: readonly Broker[],
+  partitions: readonly (readonly [index: number, leader: number])[],
+) {
+  const body = Writer.create().appendTaggedFields().appendInt32(0)
+  body.appendArray([...brokers], (each, { nodeId, port }) => {
+    each.appendInt32(nodeId).appendString('127.0.0.1').appendInt32(port).appendString(null)
+  })
+  body.appendString(null).appendInt32(0)
+  body.appendArray(['traffic'], (topic, name) => {
+    topic.appendInt16(0).appendString(name).appendUUID(null).appendBoolean(false)
+    topic.appendArray([...partitions], (each, [index, leader]) => {
+      each.appendInt16(0).appendInt32(index).appendInt32(leader).appendInt32(0)
+      for (const _ of ['replicas', 'in sync', 'offline']) each.appendArray([], () => {})
+    })
+    topic.appendInt32(-(2 ** 31))
+  })
+  return body.appendTaggedFields()
+}
+
+/** Answers requests by the number of their API. */
+const answersWith = (answers: Readonly<Record<number, () => Writer>>) => (client: Socket) => {
+  client.on('data', (request) => {
+    const [apiKey, number] = [request.readInt16BE(4), request.readInt32BE(8)]
+    const versions = Writer.create()
+      .appendInt16(0)
+      .appendArray([18, 17, 36, 3, 22, 0], (each, key) => {
+        each.appendInt16(key).appendInt16(0).appendInt16(12)
+      })
+    versions.appendInt32(0).appendTaggedFields()
+    const body = apiKey === 18 ? versions : answers[apiKey]?.()
+    if (body !== undefined)
+      client.write(Writer.create().appendInt32(number).appendFrom(body).prependLength().buffer)
+  })
+}
+
+t.test('a broker that would be read without end', async (t) => {
+  const sasl = { mechanism: 'plain', username: 'u', password: 'p' }
+  // 2 ** 31 - 1 names, each of a length of -2: the library would go back to where it was.
+  const names = () => Writer.create().appendInt16(0).appendInt32(0x7fffffff).appendInt16(-2)
+  const clients: Socket[] = []
+  const broker = await serve(t, (client) => {
+    clients.push(client)
+    answersWith({ 17: names })(client)
+  })
+  t.match(await send({ brokers: [broker], sasl }), failed('configuration', 'NotKafka'))
+  await until('the connection is closed', () => clients.every(({ destroyed }) => destroyed))
+  const partitions = [
+    ['far away', [[0x7ffffffe, 1]]],
+    ['below 0', [[-1, 1]]],
+    [
+      'twice',
+      [
+        [0, 1],
+        [0, 1],
+      ],
+    ],
+  ] as const
+  for (const [name, places] of partitions) {
+    const odd = await serve(t, answersWith({ 3: () => metadata([{ nodeId: 1, port: 1 }], places) }))
+    t.match(await send({ brokers: [odd] }), failed('configuration', 'NotKafka'), name)
+  }
+})
+
+t.test('a broker that names many others', async (t) => {
+  const many = Array.from({ length: 1_000 }, (_, nodeId) => ({ nodeId, port: nodeId + 1 }))
+  const of = () =>
+    metadata(
+      many,
+      many.map(({ nodeId }) => [nodeId, nodeId]),
+    )
+  const broker = await serve(t, answersWith({ 3: of }))
+  t.match(await send({ brokers: [broker] }), failed('configuration', 'NotKafka'))
+
+  const led: Socket[] = []
+  const leader = () =>
+    serve(t, (client) => {
+      led.push(client)
+      answersWith({ 0: notLeader })(client)
+    })
+  const ports = [await leader(), await leader(), await leader()].map((place) => Number(place.split(':')[1]))
+  const unused = [...ports]
+  const moving = () => metadata([{ nodeId: 1, port: unused.shift()! }], [[0, 1]])
+  const identity = () => Writer.create().appendTaggedFields().appendInt32(0).appendInt16(0).appendInt64(1n)
+  const first = await serve(
+    t,
+    answersWith({ 3: moving, 22: () => identity().appendInt16(0).appendTaggedFields() }),
+  )
+  const sender = opened({ brokers: [first] })
+  t.teardown(() => sender.close())
+  const moved = { outcome: 'failed', fault: { code: 'NOT_LEADER_OR_FOLLOWER' } }
+  for (const _ of ports) t.match(await sender.send(someEvents(1), never), moved)
+  await until('what leads no more is closed', () => led.filter(({ destroyed }) => !destroyed).length === 1)
+  t.equal(led.length, ports.length)
+})
+
+/** The answer to Produce. */
+function notLeader(): Writer {
+  const body = Writer.create().appendTaggedFields()
+  body.appendArray(['traffic'], (topic, name) => {
+    topic.appendString(name).appendArray([6], (each, errorCode) => {
+      each.appendInt32(0).appendInt16(errorCode).appendInt64(-1n).appendInt64(-1n).appendInt64(-1n)
+      each.appendArray([], () => {}).appendString(null)
+    })
+  })
+  return body.appendInt32(0).appendTaggedFields()
+}
 
 t.test('targets', async (t) => {
   const check = compileCheck(eventDestination.fields.target.schema)

@@ -3,7 +3,7 @@ import { monotonicMs } from '../../core/clock.js'
 import { fail, ok, type Result } from '../../core/errors.js'
 import type { Fault } from '../destination.js'
 import type { HostPort } from '../servers.js'
-import { type ConnectionOptions, KafkaConnection } from './connection.js'
+import { type ConnectionOptions, KafkaConnection, NotKafkaError } from './connection.js'
 import { faultOfNumber } from './faults.js'
 import { answerOf, apisOf, protocol } from './protocol.js'
 
@@ -18,6 +18,11 @@ const unknownOperations = -(2 ** 31)
 /** Numbers of errors. */
 const unknownTopic = 3
 const leaderNotAvailable = 5
+
+/** Each may take a connection. */
+const leadersMax = 128
+
+const keyOf = ({ host, port }: HostPort): string => `${host}:${port}`
 
 export interface Topic {
   /** By partition; undefined: it has no leader now. */
@@ -44,7 +49,7 @@ export class KafkaCluster {
 
   /** A connection to this broker. If it can't be opened, the next call tries again. */
   async connection(place: HostPort, signal: AbortSignal): Promise<KafkaConnection> {
-    const key = `${place.host}:${place.port}`
+    const key = keyOf(place)
     const known = this.#connections.get(key)
     if (known !== undefined) {
       const connection = await known
@@ -85,9 +90,13 @@ export class KafkaCluster {
     if (found === undefined || found.errorCode !== 0)
       return fail(await faultOfNumber(found?.errorCode ?? unknownTopic))
     const places = new Map(brokers.map(({ nodeId, host, port }) => [nodeId, { host, port }]))
-    const leaders: (HostPort | undefined)[] = []
-    for (const { partitionIndex, leaderId } of found.partitions)
+    const leaders = new Array<HostPort | undefined>(found.partitions.length).fill(undefined)
+    for (const { partitionIndex, leaderId } of found.partitions) {
+      if (leaders[partitionIndex] !== undefined || !(partitionIndex in leaders))
+        throw new NotKafkaError('The server names a partition twice, or one that can not be.')
       leaders[partitionIndex] = places.get(leaderId)
+    }
+    this.#keepOnly(leaders)
     if (leaders.length === 0) return fail(await faultOfNumber(leaderNotAvailable))
     const operations = found.topicAuthorizedOperations
     const mayWrite = operations === unknownOperations ? undefined : (operations & writeBit) !== 0
@@ -96,18 +105,29 @@ export class KafkaCluster {
     return ok(this.#topic)
   }
 
+  /** The server names brokers as it likes: connections to those that lead no partition any more would pile up. */
+  #keepOnly(leaders: readonly (HostPort | undefined)[]): void {
+    const led = new Set(leaders.flatMap((leader) => (leader === undefined ? [] : keyOf(leader))))
+    if (led.size > leadersMax) throw new NotKafkaError(`More than ${leadersMax} brokers lead the partitions.`)
+    for (const server of this.#servers) led.add(keyOf(server))
+    for (const key of this.#connections.keys()) if (!led.has(key)) this.#drop(key)
+  }
+
+  #drop(key: string): void {
+    this.#connections.get(key)?.then(
+      (connection) => connection.close(),
+      () => {},
+    )
+    this.#connections.delete(key)
+  }
+
   /** A leader may have moved. */
   forgetTopic(): void {
     this.#topic = undefined
   }
 
   close(): void {
-    for (const opening of this.#connections.values())
-      opening.then(
-        (connection) => connection.close(),
-        () => {},
-      )
-    this.#connections.clear()
+    for (const key of this.#connections.keys()) this.#drop(key)
     this.#topic = undefined
   }
 }

@@ -4,7 +4,7 @@
  */
 import { connect as connectTcp, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
-import type { API, Callback, Connection, ResponseParser, Writer } from '@platformatic/kafka'
+import type { API, Callback, Connection, Reader, ResponseParser, Writer } from '@platformatic/kafka'
 import { version } from '../../core/package.js'
 import type { ReachableNetworks } from '../private-networks.js'
 import type { HostPort } from '../servers.js'
@@ -18,14 +18,14 @@ export interface ConnectionOptions {
   readonly sasl: Sasl | undefined
 }
 
-/** More than the answer of any request that is made here. */
-const answerBytesMax = 4 * 1024 * 1024
+/** More than the answer of any request that is made here: of the largest, a partition takes some 50. */
+const answerBytesMax = 1024 * 1024
 const lengthBytes = 4
 /** Of the length and of the request's number. */
 const headBytes = 8
 
 /** The peer sends something else than Kafka's protocol. */
-class NotKafkaError extends Error {
+export class NotKafkaError extends Error {
   override readonly name = 'NotKafkaError'
 }
 
@@ -80,12 +80,17 @@ export class KafkaConnection {
   ): Promise<KafkaConnection> {
     const library = await protocol()
     const connection = new KafkaConnection(await openSocket(place, networks, tls, signal), library, clientId)
-    return connection.#until(signal, async () => {
-      const { apiKeys } = await connection.#call(library.apiVersionsV3.api, 'weir', version)
-      connection.#versions = new Map(apiKeys.map((api) => [api.apiKey, api]))
-      if (sasl !== undefined) await authenticate(connection.#asLibrary, sasl, library)
-      return connection
-    })
+    try {
+      return await connection.#until(signal, async () => {
+        const { apiKeys } = await connection.#call(library.apiVersionsV3.api, 'weir', version)
+        connection.#versions = new Map(apiKeys.map((api) => [api.apiKey, api]))
+        if (sasl !== undefined) await authenticate(connection.#asLibrary, sasl, library)
+        return connection
+      })
+    } catch (error) {
+      connection.close()
+      throw error
+    }
   }
 
   get isClosed(): boolean {
@@ -117,9 +122,6 @@ export class KafkaConnection {
     try {
       if (signal.aborted) this.close()
       return await Promise.race([work(), this.#lost])
-    } catch (error) {
-      if (signal.aborted || this.#versions.size === 0) this.close()
-      throw error
     } finally {
       signal.removeEventListener('abort', aborted)
     }
@@ -154,8 +156,10 @@ export class KafkaConnection {
     writer.appendString(this.#clientId, false)
     if (hasRequestTags) writer.appendTaggedFields()
     this.#requests.set(number, {
-      parse: (body) =>
-        parse(number, apiKey, apiVersion, Reader.from(hasAnswerTags ? body.subarray(tagsBytes(body)) : body)),
+      parse: (body) => {
+        const reader = forward(Reader.from(hasAnswerTags ? body.subarray(tagsBytes(body)) : body))
+        return parse(number, apiKey, apiVersion, reader)
+      },
       done,
     })
     this.#socket.write(writer.appendFrom(createPayload()).prependLength().buffer)
@@ -209,6 +213,20 @@ export class KafkaConnection {
   }
 }
 
+/**
+ * Has the library read forward only, and no further than the answer goes: for a text of a length below 0, it goes back, and
+ * reads a list of such texts without end.
+ */
+function forward(reader: Reader): Reader {
+  let position = 0
+  const move = (to: number): void => {
+    if (!(to >= position && to <= reader.length))
+      throw new NotKafkaError('The server does not answer as Kafka does.')
+    position = to
+  }
+  return Object.defineProperty(reader, 'position', { get: () => position, set: move })
+}
+
 /** The tagged fields of an answer's head: none is in use, so that there is only their number. */
 const tagsBytes = (body: Buffer): number => (body.length > 0 ? 1 : 0)
 
@@ -235,7 +253,6 @@ function openSocket(
     }
     socket.once('error', failed)
     socket.once(tls === undefined ? 'connect' : 'secureConnect', () => {
-      socket.removeListener('error', failed)
       signal.removeEventListener('abort', aborted)
       resolve(socket)
     })

@@ -39,7 +39,7 @@ interface Batch {
 interface Refusal {
   readonly fault: Fault
   /** The records that are at fault, by their place in the batch, if the broker names them. */
-  readonly culprits: readonly number[]
+  readonly culprits: ReadonlySet<number>
 }
 
 /** Brokers give up a little earlier than the request. */
@@ -53,11 +53,11 @@ const settledMax = 50_000
 
 const unknownOutcome: Refusal = {
   fault: fault('transient', 'NoResult', 'The answer has no result for the partition.'),
-  culprits: [],
+  culprits: new Set(),
 }
 const noLeader: Refusal = {
   fault: fault('transient', 'LEADER_NOT_AVAILABLE', 'The partition has no leader at the moment.'),
-  culprits: [],
+  culprits: new Set(),
 }
 
 export class KafkaProducer {
@@ -187,7 +187,7 @@ export class KafkaProducer {
     }
     const { fault, culprits } = refusal
     const inBatch = indices.filter((index) => placeOf(index) !== undefined)
-    const isCulprit = (index: number): boolean => culprits.includes(placeOf(index) ?? -1)
+    const isCulprit = (index: number): boolean => culprits.has(placeOf(index) ?? -1)
     if (!inBatch.some(isCulprit))
       return { failed: inBatch.length > 0 ? [{ indices: inBatch, fault }] : [], rest }
     const failed = inBatch.filter(isCulprit).map((index) => ({ indices: [index], fault }))
@@ -233,7 +233,7 @@ export class KafkaProducer {
           if (refusal !== undefined) refusals.set(batch, refusal)
         }
       } catch (error) {
-        for (const batch of group) refusals.set(batch, { fault: faultOf(error), culprits: [] })
+        for (const batch of group) refusals.set(batch, { fault: faultOf(error), culprits: new Set() })
       }
     })
     await Promise.all(requests)
@@ -279,6 +279,6 @@ async function refusalIn(result: ProduceResponsePartition | undefined): Promise<
   const detail = recordErrors[0]?.batchIndexErrorMessage ?? errorMessage
   return {
     fault: await faultOfNumber(errorCode, detail),
-    culprits: recordErrors.map(({ batchIndex }) => batchIndex),
+    culprits: new Set(recordErrors.map(({ batchIndex }) => batchIndex)),
   }
 }

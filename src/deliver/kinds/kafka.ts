@@ -163,7 +163,9 @@ class KafkaSender implements Sender {
           fault('configuration', 'TOPIC_AUTHORIZATION_FAILED', 'Writing to the topic is not allowed.'),
         )
       await this.#producer.identify(abort)
-      await Promise.all(leaders.map((leader) => leader && this.#cluster.connection(leader, abort)))
+      await Promise.all(
+        [...new Set(leaders)].map((leader) => leader && this.#cluster.connection(leader, abort)),
+      )
       const proved = [
         'Every broker that leads a partition can be reached, and accepts how Weir authenticates.',
         `The topic exists, with ${leaders.length} partitions.`,
