@@ -12,6 +12,7 @@ import type { ConfirmedPublisher } from '../nats/confirmed-publisher.js'
 import type { PackedEvent } from '../wire/packed-event.js'
 import type { AwsClock } from './aws/aws-clock.js'
 import type { Packing, PackingTarget, ServiceRecord } from './aws/packing.js'
+import type { AwsRights } from './aws/rights.js'
 import type { SharedBodies } from './aws/shared-bodies.js'
 import type { ReachableNetworks } from './private-networks.js'
 import type { TargetOptions } from './target-options.js'
@@ -194,28 +195,14 @@ export interface AwsAccess {
   readonly ambientCredentials?: AwsCredentials
 }
 
-/** A statement of an IAM policy. */
-export interface IamStatement {
-  readonly Sid: string
-  readonly Effect: 'Allow'
-  readonly Action: string[]
-  readonly Resource: string[]
-  readonly Condition?: Record<string, Record<string, string>>
-}
-
-/** The rights at AWS that a target needs. */
-export interface AwsRights {
-  readonly statements: readonly IamStatement[]
-  /** What the target does not tell, in sentences: rights that are needed only sometimes. */
-  readonly notes: readonly string[]
-}
-
 /** The settings of one kind. */
 export interface KindSettings {
   /** Replaces the address of the service itself. */
   readonly endpointUrl?: string | undefined
   /** Where a kind that writes files may write; absolute. */
   readonly directory?: string | undefined
+  /** How much it may write there for an account. */
+  readonly spaceBytesMax?: number | undefined
   /** Bytes of events in one request, at most the service's own limit. */
   readonly requestBytesMax: number
 }
@@ -272,6 +259,8 @@ export interface DestinationKind<
   readonly endpointSetting?: string
   /** The setting that names the directory of a kind that writes files; unless it is set, nothing is written. */
   readonly directorySetting?: string
+  /** The setting that bounds the bytes that it keeps there for an account. */
+  readonly spaceSetting?: string
   readonly limits: KindLimits
   /** Bytes of events in one request: the service's limit, and the default of `WEIR_<NAME>_REQUEST_MAX`. */
   readonly requestBytes: { readonly max: number; readonly default: number }

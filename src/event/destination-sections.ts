@@ -93,7 +93,8 @@ function members({ address, auth, packing, options }: DestinationKind): string {
 const hourMs = 3_600_000
 
 function bounds(kind: DestinationKind): string {
-  const { limits, packing, requestBytes, keepsLineBreak, endpointSetting, directorySetting } = kind
+  const { limits, packing, requestBytes, keepsLineBreak, endpointSetting, directorySetting, spaceSetting } =
+    kind
   const { eventsMax, eventBytesMax, spanMaxMs, lingerMs, wholePacks } = limits
   const packed = packing === undefined ? '' : ` (${count(packedEventsMax)} if they are packed)`
   const { max, default: usual } = requestBytes
@@ -109,6 +110,7 @@ function bounds(kind: DestinationKind): string {
     wholePacks && 'A request holds whole packs of events, so that a repeat is the same request.',
     endpointSetting && `${code(endpointSetting)} replaces the address of the service.`,
     directorySetting && `Only if the operator sets ${code(directorySetting)}.`,
+    spaceSetting && `All files of an account have at most the bytes of ${code(spaceSetting)}.`,
   ]
     .filter((line) => line)
     .map((line) => `- ${line}`)

@@ -31,6 +31,8 @@ const mebibyte = 1024 ** 2
 const tebibyte = 1024 ** 4
 const workersMax = 64
 
+const storageSize = form.size(16 * mebibyte, 1024 * tebibyte, '512MiB or 8GiB')
+
 export const declared = {
   api: {
     host: required('WEIR_HOST', form.host),
@@ -73,14 +75,11 @@ export const declared = {
     inboxPrefix: required('WEIR_NATS_INBOX_PREFIX', form.subjectPrefix),
     replicas: required('WEIR_NATS_REPLICAS', form.integer(1, 5)),
     retentionMs: required('WEIR_RETENTION', form.duration(10 * secondMs, 365 * dayMs)),
-    storageMaxBytes: required(
-      'WEIR_STORAGE_MAX',
-      form.size(16 * mebibyte, 1024 * tebibyte, '512MiB or 8GiB'),
-    ),
+    storageMaxBytes: required('WEIR_STORAGE_MAX', storageSize),
   },
   decisionLog: {
     rows: required('WEIR_DECISION_LOG', form.oneOf('all', 'blocked', 'off')),
-    bytesMax: required('WEIR_DECISION_LOG_MAX', form.size(16 * mebibyte, 1024 * tebibyte, '512MiB or 8GiB')),
+    bytesMax: required('WEIR_DECISION_LOG_MAX', storageSize),
   },
   clickhouse: { url: optional('CLICKHOUSE_URL', form.httpUrl) },
   geo: { databases: optional('WEIR_GEOIP_DB', form.paths) },
@@ -97,6 +96,7 @@ export type SettingGroup = Readonly<Record<string, Setting<unknown>>>
 const settingsOfKind = (kind: DestinationKind): SettingGroup => ({
   ...(kind.endpointSetting !== undefined && { endpointUrl: optional(kind.endpointSetting, form.httpUrl) }),
   ...(kind.directorySetting !== undefined && { directory: optional(kind.directorySetting, form.directory) }),
+  ...(kind.spaceSetting !== undefined && { spaceBytesMax: optional(kind.spaceSetting, storageSize) }),
   // Up to the service's own limit.
   requestBytesMax: {
     ...required(requestMaxSetting(kind), form.size(requestBytesMin, kind.requestBytes.max, '512KiB or 1MiB')),

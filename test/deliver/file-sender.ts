@@ -15,11 +15,16 @@ export const fileConfig = (options: object = {}, name = 'events.ndjson'): Destin
 })
 
 /** `directory`: the operator's; undefined if it is not set. */
-export const openFile = (directory: string | undefined, options: object = {}, name?: string): Sender =>
+export const openFile = (
+  directory: string | undefined,
+  options: object = {},
+  name?: string,
+  spaceBytesMax?: number,
+): Sender =>
   openSender(fileConfig(options, name), {
     aws: {},
     clock: new AwsClock(),
     requestTimeoutMs: 60_000,
     networks: new ReachableNetworks(),
-    kinds: { file: { requestBytesMax: 4 * 1024 * 1024, directory } },
+    kinds: { file: { requestBytesMax: 4 * 1024 * 1024, directory, spaceBytesMax } },
   })

@@ -222,7 +222,7 @@ t.test('a write of which only a part succeeds is cut off, and sent again', async
 
 t.test('several processes write to one file, and some are killed', async (t) => {
   const directory = tempDir(t)
-  const options = { size: smallest, keep: 10_000, gzip_rotated: true }
+  const options = { size: smallest, keep: 1_000, gzip_rotated: true }
   const writers = ['a', 'b', 'c', 'd'].map((prefix) =>
     run('test/deliver/file-writer.js', [directory, prefix, '60', JSON.stringify(options)]),
   )

@@ -1,5 +1,20 @@
 /** Rights at AWS, as statements of IAM policies. */
-import type { AwsRights, IamStatement } from '../destination.js'
+
+/** A statement of an IAM policy. */
+interface IamStatement {
+  readonly Sid: string
+  readonly Effect: 'Allow'
+  readonly Action: string[]
+  readonly Resource: string[]
+  readonly Condition?: Record<string, Record<string, string>>
+}
+
+/** The rights at AWS that a target needs. */
+export interface AwsRights {
+  readonly statements: readonly IamStatement[]
+  /** What the target does not tell, in sentences: rights that are needed only sometimes. */
+  readonly notes: readonly string[]
+}
 
 const allow = (Sid: string, Action: string[], ...Resource: string[]): IamStatement => ({
   Sid,

@@ -14,7 +14,9 @@ import { constants } from 'node:fs'
 import { type FileHandle, lstat, mkdir, open, rename } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { now, sleep } from '../../core/clock.js'
-import { type Rotation, rotatedName, tidyRotated } from './rotated-files.js'
+import type { AccountSpace } from './account-space.js'
+import { FileFault } from './file-fault.js'
+import { RotatedFiles, type Rotation, rotatedName } from './rotated-files.js'
 
 /** A file that is a link, or a pipe, is not opened, nor waited for. */
 const flags =
@@ -28,16 +30,7 @@ const tornAfterMs = 20
 const triesMax = 5
 const lineFeed = 0x0a
 
-/** A fault of the file that is not one of the operating system's. */
-class FileFault extends Error {
-  override readonly name = 'FileFault'
-  readonly code: 'Rotated' | 'ShortWrite' | 'NotAFile' | 'NotADirectory'
-
-  constructor(code: FileFault['code'], message: string) {
-    super(message)
-    this.code = code
-  }
-}
+const noSpace: ReadonlySet<string> = new Set<FileFault['code']>(['FileSpaceUsed', 'DiskAlmostFull'])
 
 const rotatedMeanwhile = () =>
   new FileFault('Rotated', 'The file was rotated by another process while it was written.')
@@ -51,16 +44,19 @@ export class EventFile {
   readonly #directory: string
   readonly #name: string
   readonly #rotation: Rotation
+  readonly #rotated: RotatedFiles
+  readonly #space: AccountSpace
   /** The file whose name is known to be on the disk. */
   #named: bigint | undefined
   #writing: Promise<unknown> = Promise.resolve()
-  #tidying = Promise.resolve()
 
   /** `directory` has a parent that exists; it is created itself. */
-  constructor(directory: string, name: string, rotation: Rotation) {
+  constructor(directory: string, name: string, rotation: Rotation, space: AccountSpace) {
     this.#directory = directory
     this.#name = name
     this.#rotation = rotation
+    this.#rotated = new RotatedFiles(directory, name, rotation)
+    this.#space = space
   }
 
   get #path(): string {
@@ -76,6 +72,16 @@ export class EventFile {
 
   async #append(lines: Buffer, signal: AbortSignal): Promise<void> {
     await this.#openDirectory()
+    try {
+      await this.#space.within(lines.length, () => this.#appendLines(lines, signal))
+    } catch (error) {
+      // Fewer files may be kept than before, which makes space.
+      if (error instanceof FileFault && noSpace.has(error.code)) this.#rotated.tidySoon()
+      throw error
+    }
+  }
+
+  async #appendLines(lines: Buffer, signal: AbortSignal): Promise<void> {
     for (let tries = 0; tries < triesMax; tries += 1) {
       signal.throwIfAborted()
       await using file = await open(this.#path, flags, fileMode)
@@ -137,10 +143,7 @@ export class EventFile {
 
   async #rotate(): Promise<void> {
     await rename(this.#path, join(this.#directory, rotatedName(this.#name))).catch(ignoreMissing)
-    // Nothing waits for it. If it fails, the next rotation does it.
-    this.#tidying = this.#tidying
-      .then(() => tidyRotated(this.#directory, this.#name, this.#rotation))
-      .catch(() => {})
+    this.#rotated.tidySoon()
   }
 }
 

@@ -7,10 +7,11 @@
  */
 import { constants } from 'node:fs'
 import { access, lstat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { getSystemErrorMap } from 'node:util'
 import { fail, ok, type Problem, type Result, shown } from '../../core/errors.js'
 import { Type } from '../../core/schema.js'
+import { sizeText } from '../../core/text/plural.js'
 import type { PackedEvent } from '../../wire/packed-event.js'
 import { withDeadline } from '../deadline.js'
 import {
@@ -26,8 +27,9 @@ import {
   type SendOutcome,
 } from '../destination.js'
 import { fault, interruptionOf } from '../faults.js'
+import { openSpace, type SharedSpace } from '../file/account-space.js'
 import { EventFile } from '../file/event-file.js'
-import { isRotatedName } from '../file/rotated-files.js'
+import { isRotatedName, type Rotation } from '../file/rotated-files.js'
 import { optional, targetOptions } from '../target-options.js'
 
 // --- address ---
@@ -48,15 +50,14 @@ const checkName = (name: string): Problem | undefined => {
 
 // --- options ---
 
-const kibibyte = 1024
-const mebibyte = 1024 * kibibyte
+const mebibyte = 1024 * 1024
 const daySeconds = 24 * 60 * 60
 const defaults = { size: 100 * mebibyte, keep: 10 }
 
 const options = targetOptions({
   size: optional(
     Type.Integer({
-      minimum: 64 * kibibyte,
+      minimum: mebibyte,
       maximum: 10 * 1024 * mebibyte,
       description: 'The file is rotated before it has more bytes. Default: 104857600 (100 MiB).',
     }),
@@ -71,7 +72,7 @@ const options = targetOptions({
   keep: optional(
     Type.Integer({
       minimum: 1,
-      maximum: 10_000,
+      maximum: 1_000,
       description: 'How many rotated files are kept; the oldest are deleted. Default: 10.',
     }),
   ),
@@ -96,6 +97,7 @@ const limits: KindLimits = {
 // --- sender ---
 
 const directorySetting = 'WEIR_FILE_DIRECTORY'
+const spaceSetting = 'WEIR_FILE_MAX'
 
 const notAllowed = fault(
   'configuration',
@@ -103,34 +105,64 @@ const notAllowed = fault(
   `The operator allows no files: the setting ${directorySetting} is not set.`,
 )
 
+/** A target that would need more than the whole space of the account is refused before it has filled it. */
+function unfit({ sizeMax, keep }: Rotation, spaceBytesMax: number): Fault | undefined {
+  if (sizeMax * (keep + 1) <= spaceBytesMax) return undefined
+  const needed = `A file of ${sizeText(sizeMax)} ("size") and ${keep} rotated ones ("keep") need more space`
+  const allowed = `the operator allows ${sizeText(spaceBytesMax)} for all files of an account (${spaceSetting})`
+  return fault('configuration', 'FilesTooLarge', `${needed}: ${allowed}.`)
+}
+
+/** What is written to. */
+interface Opened {
+  /** The account's. */
+  readonly directory: string
+  readonly file: EventFile
+  readonly shared: SharedSpace
+}
+
+function open(
+  { accountId, address, options: given }: DestinationConfig,
+  deps: SenderDeps,
+): Result<Opened, Fault> {
+  if (deps.directory === undefined) return fail(notAllowed)
+  const { size, age_seconds, keep, gzip_rotated }: FileOptions = given
+  const rotation: Rotation = {
+    sizeMax: size ?? defaults.size,
+    ageMaxMs: (age_seconds ?? Number.POSITIVE_INFINITY) * 1000,
+    keep: keep ?? defaults.keep,
+    gzip: gzip_rotated ?? false,
+  }
+  const spaceBytesMax = deps.spaceBytesMax ?? Number.POSITIVE_INFINITY
+  const refusal = unfit(rotation, spaceBytesMax)
+  if (refusal !== undefined) return fail(refusal)
+  const directory = join(deps.directory, accountId)
+  const shared = openSpace(directory, spaceBytesMax)
+  return ok({ directory, file: new EventFile(directory, address, rotation, shared.space), shared })
+}
+
 class FileSender implements Sender {
   readonly #deps: SenderDeps
   readonly #name: string
-  /** The account's; undefined if the operator allows no files. */
-  readonly #directory: string | undefined
-  readonly #file: EventFile | undefined
+  readonly #options: FileOptions
+  readonly #opened: Result<Opened, Fault>
 
-  constructor({ accountId, address, options: given }: DestinationConfig, deps: SenderDeps) {
-    const { size, age_seconds, keep, gzip_rotated }: FileOptions = given
+  constructor(config: DestinationConfig, deps: SenderDeps) {
     this.#deps = deps
-    this.#name = address
-    if (deps.directory === undefined) return
-    this.#directory = join(deps.directory, accountId)
-    this.#file = new EventFile(this.#directory, address, {
-      sizeMax: size ?? defaults.size,
-      ageMaxMs: (age_seconds ?? Number.POSITIVE_INFINITY) * 1000,
-      keep: keep ?? defaults.keep,
-      gzip: gzip_rotated ?? false,
-    })
+    this.#name = config.address
+    this.#options = config.options
+    this.#opened = open(config, deps)
   }
 
+  /** A larger request would have a file of its own, beyond `size`. */
   limits(): BatchLimits {
-    return this.#deps.limits
+    const { limits: given } = this.#deps
+    return { ...given, requestBytesMax: Math.min(given.requestBytesMax, this.#options.size ?? defaults.size) }
   }
 
   async send(events: readonly PackedEvent[], signal: AbortSignal): Promise<SendOutcome> {
-    const file = this.#file
-    if (file === undefined) return { outcome: 'failed', fault: notAllowed }
+    if (!this.#opened.ok) return { outcome: 'failed', fault: this.#opened.problem }
+    const { file } = this.#opened.value
     try {
       const lines = Buffer.concat(events.map(({ data }) => data))
       await withDeadline(this.#deps.requestTimeoutMs, signal, (abort) => file.append(lines, abort))
@@ -140,11 +172,11 @@ class FileSender implements Sender {
     }
   }
 
-  async check(_event: PackedEvent, signal: AbortSignal): Promise<Result<Finding, Fault>> {
-    const directory = this.#directory
-    if (directory === undefined) return fail(notAllowed)
+  async check(event: PackedEvent, signal: AbortSignal): Promise<Result<Finding, Fault>> {
+    if (!this.#opened.ok) return fail(this.#opened.problem)
+    const { value } = this.#opened
     try {
-      const look = () => this.#look(directory, this.#deps.directory!)
+      const look = () => this.#look(value, event)
       const proved = await withDeadline(this.#deps.requestTimeoutMs, signal, look)
       return ok({ mayWrite: true, proved, notProved: ['Room on the disk.'] })
     } catch (error) {
@@ -152,10 +184,11 @@ class FileSender implements Sender {
     }
   }
 
-  async #look(directory: string, parent: string): Promise<string[]> {
+  async #look({ directory, shared: { space } }: Opened, { dataBytes }: PackedEvent): Promise<string[]> {
     const writable = constants.W_OK | constants.X_OK
     const ofAccount = await unlessMissing(lstat(directory))
-    await access(ofAccount === undefined ? parent : directory, writable)
+    await access(ofAccount === undefined ? dirname(directory) : directory, writable)
+    if (ofAccount !== undefined) await space.within(dataBytes, async () => {})
     const file = ofAccount && (await unlessMissing(lstat(join(directory, this.#name))))
     if (file === undefined) return ['The file can be created.']
     await access(join(directory, this.#name), constants.R_OK | constants.W_OK)
@@ -164,7 +197,9 @@ class FileSender implements Sender {
 
   dropCredentials(): void {}
 
-  close(): void {}
+  close(): void {
+    if (this.#opened.ok) this.#opened.value.shared.close()
+  }
 }
 
 const unlessMissing = <T>(found: Promise<T>): Promise<T | undefined> =>
@@ -175,7 +210,7 @@ const unlessMissing = <T>(found: Promise<T>): Promise<T | undefined> =>
 
 /** Faults that pass, or that an operator ends without a change of the destination. All others pause it. */
 const passing = new Set([
-  ...['Rotated', 'ShortWrite'],
+  ...['Rotated', 'ShortWrite', 'FileSpaceUsed', 'DiskAlmostFull'],
   ...[
     'ENOSPC',
     'EDQUOT',
@@ -216,6 +251,7 @@ export const file = defineDestinationKind({
   auth: 'none',
   options,
   directorySetting,
+  spaceSetting,
   limits,
   requestBytes: { max: 16 * mebibyte, default: 4 * mebibyte },
   keepsLineBreak: true,

@@ -16,9 +16,8 @@ import type { PackedEvent } from '../../wire/packed-event.js'
 import { arnAddress, checkRegion, parseArn } from '../aws/arn.js'
 import { AwsSender, loadedOnce } from '../aws/aws.js'
 import { endpointAnswers, unlessDenied } from '../aws/findings.js'
-import { mayCheck, mayDeliver, mayUseKey } from '../aws/rights.js'
+import { type AwsRights, mayCheck, mayDeliver, mayUseKey } from '../aws/rights.js'
 import {
-  type AwsRights,
   type BatchLimits,
   type DestinationConfig,
   defineDestinationKind,
