@@ -1,5 +1,6 @@
 /** The destination kind `http`, against web servers. */
 import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createServer as createTcpServer } from 'node:net'
 import { Webhook } from 'standardwebhooks'
@@ -358,6 +359,51 @@ t.test('Elasticsearch: each event has its own outcome', async (t) => {
       response.end(typeof answer === 'string' ? answer : JSON.stringify(answer))
     t.match(await send(server.url, { body: 'elasticsearch' }), want, JSON.stringify(want))
   }
+})
+
+t.test('Elasticsearch: an answer that is cut off or stalls is transient', async (t) => {
+  const server = await openWebServer(t)
+  const deps = depsWith({ requestTimeoutMs: 300 })
+  for (const end of [(response: ServerResponse) => setTimeout(() => response.destroy(), 20), () => {}]) {
+    server.answer = (_, response) => {
+      response.writeHead(200, { 'content-length': 500 }).write('{"items":[{"create":{"status":201}}')
+      end(response)
+    }
+    const sent = await send(server.url, { body: 'elasticsearch' }, someEvents(2), deps)
+    t.match(sent, { outcome: 'failed', fault: { class: 'transient', code: 'IncompleteAnswer' } })
+  }
+})
+
+t.test('Elasticsearch: if the answer is too long, fewer events are sent at once', async (t) => {
+  const stored = new Set<string>()
+  const reason = 'x'.repeat(60_000)
+  const server = await openWebServer(t, ({ body }, response) => {
+    const items = [...body.matchAll(/"_id":"([^"]+)"/g)].map(([, id = '']) => {
+      if (id.startsWith('bad')) return { status: 400, error: { type: 'document_parsing_exception', reason } }
+      const status = stored.has(id) ? 409 : 201
+      stored.add(id)
+      return { status }
+    })
+    response.end(JSON.stringify({ items: items.map((create) => ({ create })) }))
+  })
+  const dead: string[] = []
+  const states: string[] = []
+  const lane = new Lane(configOf(server.url, { body: 'elasticsearch' }), {
+    open: (config) => openSender(config, depsWith()),
+    budget: roomForAll,
+    deadLetter: async ({ id }, { code }) => void dead.push(`${id} ${code}`),
+    changed: ({ state }) => states.push(state),
+    settings: {},
+  })
+  const events = [...someEvents(40, 'good'), ...someEvents(4, 'bad')]
+  t.match(await lane.deliver(events), { outcome: 'done', counts: { delivered: 40, dead_lettered: 4 } })
+  t.equal(stored.size, 40)
+  t.strictSame(
+    new Set(dead.map((each) => each.replace(/^bad\d+ /, ''))),
+    new Set(['document_parsing_exception']),
+  )
+  t.strictSame(states, [])
+  await lane.close()
 })
 
 t.test('Splunk: a refusal that is about the token or the index waits', async (t) => {

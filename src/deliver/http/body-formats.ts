@@ -55,8 +55,8 @@ function framed(events: readonly PackedEvent[], frame: Frame): Buffer {
   return body.subarray(0, position)
 }
 
-/** A 2xx of a server that answers per event; its items are some 200 bytes each, and more with an error. */
-const bulkAnswerBytes = (events: number): number => (2 + 2 * events) * 1024
+/** A 2xx of a server that answers per event; its items are some 200 bytes each, and much more with some errors. */
+const bulkAnswerBytes = (events: number): number => (64 + 2 * events) * 1024
 
 const jsonType = 'application/json'
 const linesType = 'application/x-ndjson'

@@ -17,8 +17,8 @@ interface BulkItem {
 }
 
 /** One item per event, in their order; undefined if it is no such answer. Nothing that a server sends is taken on trust. */
-function itemsOf({ body, isWhole }: HttpAnswer, events: number): readonly BulkItem[] | undefined {
-  const text = isWhole ? body.toString() : ''
+function itemsOf({ body }: HttpAnswer, events: number): readonly BulkItem[] | undefined {
+  const text = body.toString()
   if (text === '' || isNestedTooDeep(text)) return undefined
   try {
     const items = member(JSON.parse(text), 'items')
@@ -63,7 +63,20 @@ const notBulk = fault(
   "The answer is not that of Elasticsearch's bulk API, with an item for each event: is the URL that of _bulk?",
 )
 
+/** Its documents may be stored: sending them again stores them once. */
+const incomplete = fault('transient', 'IncompleteAnswer', 'The answer ended before it was complete.')
+
+/** Long reasons for many documents: the lane sends fewer of them at once. */
+const longAnswer = fault(
+  'poison',
+  'LongAnswer',
+  'The answer is too long to be read. Fewer events in a request have a shorter one.',
+)
+
 export function outcomeOfBulk(answer: HttpAnswer, events: number, hide: Hide): SendOutcome {
+  if (answer.extent === 'cut') return { outcome: 'failed', fault: incomplete }
+  // One event is no reason for such an answer, and must not be dead-lettered for it.
+  if (answer.extent === 'long') return { outcome: 'failed', fault: events > 1 ? longAnswer : notBulk }
   const items = itemsOf(answer, events)
   if (items === undefined) return { outcome: 'failed', fault: notBulk }
   return outcomeOfEach(

@@ -26,8 +26,8 @@ export interface HttpAnswer {
   readonly headers: IncomingHttpHeaders
   /** Its first bytes. */
   readonly body: Buffer
-  /** Is that all of it? */
-  readonly isWhole: boolean
+  /** Is that all of it? `cut`: the answer ended early. `long`: there was more than is kept. */
+  readonly extent: 'whole' | 'cut' | 'long'
 }
 
 export interface HttpQuestion {
@@ -124,12 +124,13 @@ class AnswerReader {
 
   answer(): HttpAnswer {
     const { statusCode = 0, statusMessage = '', headers, complete } = this.#response
+    const end = complete ? 'whole' : 'cut'
     return {
       status: statusCode,
       statusText: statusMessage,
       headers,
       body: Buffer.concat(this.#chunks),
-      isWhole: complete && this.#bytes <= this.#bytesMax,
+      extent: this.#bytes > this.#bytesMax ? 'long' : end,
     }
   }
 }

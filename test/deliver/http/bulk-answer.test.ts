@@ -1,10 +1,11 @@
 /** Answers of Elasticsearch's bulk API, from servers that an account chooses: nothing in them is taken on trust. */
 import t from 'tap'
 import { outcomeOfBulk } from '../../../src/deliver/http/bulk-answer.js'
+import type { HttpAnswer } from '../../../src/deliver/http/http-client.js'
 
-const outcomeOf = (text: string, events = 2) =>
+const outcomeOf = (text: string, events = 2, extent: HttpAnswer['extent'] = 'whole') =>
   outcomeOfBulk(
-    { status: 200, statusText: 'OK', headers: {}, body: Buffer.from(text), isWhole: true },
+    { status: 200, statusText: 'OK', headers: {}, body: Buffer.from(text), extent },
     events,
     (said) => said.replaceAll('hush', '…'),
   )
@@ -47,4 +48,11 @@ t.test('members of any type, and of none', async (t) => {
     ['deep nesting', `{"items":${'['.repeat(1e5)}`, { fault: { code: 'NotBulkAnswer' } }],
   ]
   for (const [name, text, want] of cases) t.match(outcomeOf(text), want, name)
+})
+
+t.test('answers that are not whole: no event is dead-lettered for them', async (t) => {
+  const both = items(created, created)
+  t.match(outcomeOf(both, 2, 'cut'), { fault: { code: 'IncompleteAnswer', class: 'transient' } })
+  t.match(outcomeOf(both, 2, 'long'), { fault: { code: 'LongAnswer', class: 'poison' } })
+  t.match(outcomeOf(both, 1, 'long'), { fault: { code: 'NotBulkAnswer', class: 'configuration' } })
 })

@@ -28,7 +28,7 @@ t.test('the head of an answer repeats nothing', async (t) => {
     statusText: `No ${secret}`,
     headers: { location: `https://h/${encodeURIComponent(secret)}`, 'x-request-id': 'short' },
     body: Buffer.from(''),
-    isWhole: true,
+    extent: 'whole' as const,
   }
   t.match(withHiddenHead(answer, hide), {
     statusText: 'No …',
