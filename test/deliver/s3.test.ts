@@ -119,7 +119,11 @@ t.test('S3', { skip: withoutMoto }, async (t) => {
     ]
     const events = eventsOf(specs)
     const sent = await bucket.send(events)
-    t.match(sent, { outcome: 'accepted', requestId: String, receipt: /^weir\/.*\.ndjson\.gz$/ })
+    t.match(sent, {
+      outcome: 'accepted',
+      requestId: String,
+      receipt: /^weir\/log.v0\/2026\/03\/04\/.*\.ndjson\.gz$/,
+    })
     const objects = await bucket.objects()
     t.same(
       [...objects].map(([key, lines]) => [key.replace(/\d{8}T\d{6}Z-[0-9a-f]{32}/, 'NAME'), idsIn(lines)]),
@@ -178,6 +182,8 @@ t.test('S3', { skip: withoutMoto }, async (t) => {
     }
     shared.fail = () => 'cut'
     t.match(await bucket.send(some(2, 'a')), { fault: { class: 'transient', code: 'ConnectionLost' } })
+    shared.fail = () => 'page'
+    t.match(await bucket.send(some(2, 'a')), { fault: { class: 'configuration', code: 'NoETag' } })
     shared.fail = undefined
     const missing = { ...bucket.config(), address: 'arn:aws:s3:::weir-missing' }
     const fault = { class: 'configuration', code: 'NoSuchBucket' }

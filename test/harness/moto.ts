@@ -53,8 +53,8 @@ interface Asked {
   readonly lines: string
 }
 
-/** The answer in place of moto's, a cut connection, or an answer of moto that gets lost. */
-type Failure = { readonly status: number; readonly code: string } | 'cut' | 'lost'
+/** The answer in place of moto's, a cut connection, an answer of moto that gets lost, or a page of another server. */
+type Failure = { readonly status: number; readonly code: string } | 'cut' | 'lost' | 'page'
 
 export interface FailingS3 {
   readonly url: string
@@ -94,6 +94,7 @@ async function answer(
   const lines = method === 'PUT' && body.length > 0 ? gunzipSync(body).toString() : ''
   const failure = fail?.({ method, url, headers, lines })
   if (failure === 'cut') return void response.destroy()
+  if (failure === 'page') return void response.setHeader('content-type', 'text/html').end('<p>Welcome.')
   if (typeof failure === 'object') {
     const { status, code } = failure
     return void response

@@ -10,7 +10,7 @@
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { PutObjectCommandInput, S3Client } from '@aws-sdk/client-s3'
-import { ok, type Result } from '../../core/errors.js'
+import { fail, ok, type Result } from '../../core/errors.js'
 import { documented, objectOf, oneOf, ruled, type Static, type TObject, Type } from '../../core/schema.js'
 import type { PackedEvent } from '../../wire/packed-event.js'
 import { arnAddress, checkRegion, parseArn } from '../aws/arn.js'
@@ -24,14 +24,16 @@ import {
   type Fault,
   type Finding,
   type KindLimits,
+  type Receipt,
   type Sender,
   type SenderDeps,
   type SendOutcome,
 } from '../destination.js'
+import { fault } from '../faults.js'
+import { outcomeOfGroups } from '../lane/outcomes.js'
 import {
   brokenPattern,
   keysInPolicy,
-  type ObjectEvents,
   objectsOf,
   patternDefault,
   placeholders,
@@ -153,6 +155,13 @@ const compressed = promisify(gzip)
 /** Objects of a request that are written at once. With the requests at once of a lane, these are as many as its sockets. */
 const objectsAtOnce = 2
 
+/** A server that answers any request with 200 stores nothing. */
+const notS3 = fault(
+  'configuration',
+  'NoETag',
+  'The answer has no ETag, which S3 gives to every object that it stores: does another server answer?',
+)
+
 class S3Sender extends AwsSender<S3Client> implements Sender {
   readonly #id: string
   readonly #bucket: string
@@ -182,31 +191,23 @@ class S3Sender extends AwsSender<S3Client> implements Sender {
 
   async send(events: readonly PackedEvent[], signal: AbortSignal): Promise<SendOutcome> {
     const objects = [...objectsOf(events, this.#options.key ?? patternDefault, this.#id)]
-    const failed: FailedObject[] = []
-    let receipt = {}
+    const puts: Result<Receipt, Fault>[] = []
     for (let begin = 0; begin < objects.length; begin += objectsAtOnce) {
       const some = objects.slice(begin, begin + objectsAtOnce)
-      await Promise.all(
-        some.map(async ([prefix, object]) => {
-          const key = withName(
-            prefix,
-            object.indices.map((index) => events[index]!),
-          )
-          const put = await this.#put(key, object, signal)
-          if (!put.ok) failed.push({ indices: object.indices, fault: put.problem })
-          else receipt = { receipt: key, ...(put.value !== undefined && { requestId: put.value }) }
-        }),
-      )
+      const ended = some.map(([prefix, { indices, lines }]) => {
+        const own = indices.map((index) => events[index]!)
+        return this.#put(withName(prefix, own), lines, signal)
+      })
+      puts.push(...(await Promise.all(ended)))
     }
-    return { ...outcomeOf(failed, objects.length), ...receipt }
+    const failed = puts.flatMap((put, place) =>
+      put.ok ? [] : [{ indices: objects[place]![1].indices, fault: put.problem }],
+    )
+    const [first] = puts.flatMap((put) => (put.ok ? [put.value] : []))
+    return outcomeOfGroups(events.length, failed, first)
   }
 
-  /** The id of the request, or why the object is not stored. */
-  async #put(
-    Key: string,
-    { lines }: ObjectEvents,
-    signal: AbortSignal,
-  ): Promise<Result<string | undefined, Fault>> {
+  async #put(Key: string, lines: readonly Buffer[], signal: AbortSignal): Promise<Result<Receipt, Fault>> {
     const { sse: encryption } = this.#options
     const Body = await compressed(Buffer.concat(lines))
     const input: PutObjectCommandInput = {
@@ -218,7 +219,11 @@ class S3Sender extends AwsSender<S3Client> implements Sender {
       ...(encryption?.kms_key_id && { SSEKMSKeyId: encryption.kms_key_id }),
     }
     const put = await this.call(signal, (client, abort) => putObject(client, input, abort))
-    return put.ok ? ok(put.value.$metadata.requestId) : put
+    if (!put.ok) return put
+    const { ETag, $metadata } = put.value
+    if (!ETag) return fail(notS3)
+    const { requestId } = $metadata
+    return ok({ receipt: Key, ...(requestId !== undefined && { requestId }) })
   }
 
   async check(_event: PackedEvent, signal: AbortSignal): Promise<Result<Finding, Fault>> {
@@ -228,27 +233,6 @@ class S3Sender extends AwsSender<S3Client> implements Sender {
     if (!listed.ok) return unlessDenied(listed.problem, 's3:ListBucket', writing)
     const exists = 'The bucket exists, in this region.'
     return ok({ mayWrite: false, proved: [endpointAnswers, exists], notProved: [writing] })
-  }
-}
-
-interface FailedObject {
-  readonly indices: readonly number[]
-  readonly fault: Fault
-}
-
-/** The outcome of so many objects. One that was refused for its contents is searched for the event at fault. */
-function outcomeOf(failed: readonly FailedObject[], objects: number): SendOutcome {
-  const [first] = failed
-  if (first === undefined) return { outcome: 'accepted' }
-  if (failed.length === objects) return { outcome: 'failed', fault: first.fault }
-  const suspects = failed.find(({ fault }) => fault.class === 'poison')
-  const others = failed.filter((each) => each !== suspects)
-  return {
-    outcome: 'partial',
-    retry: others.flatMap(({ indices }) => indices).sort((a, b) => a - b),
-    rejected: [],
-    ...(others[0] && { reason: others[0].fault }),
-    ...(suspects && { suspects }),
   }
 }
 

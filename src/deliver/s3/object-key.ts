@@ -63,7 +63,7 @@ function timeValues(ms: number) {
 const msPerHour = 3_600_000
 
 /** The events of an object. */
-export interface ObjectEvents {
+interface ObjectEvents {
   readonly indices: number[]
   readonly lines: Buffer[]
 }
