@@ -30,7 +30,20 @@ interface Log {
   readonly producers: Map<bigint, { next: number; last: string }>
 }
 
-type Misfortune = 'none' | 'lost request' | 'lost answer' | 'hangs after' | 'hangs before' | 'not leader'
+type Misfortune =
+  | 'none'
+  | 'lost request'
+  | 'lost answer'
+  | 'hangs after'
+  | 'hangs before'
+  | 'not leader'
+  | 'too large'
+
+/** Errors of the first partition of a request, by their numbers: nothing is written. */
+const refusals = new Map<Misfortune, number>([
+  ['not leader', 6],
+  ['too large', 10],
+])
 
 const errorOf = (errorCode: number, index: number) => ({
   errorCode,
@@ -39,10 +52,10 @@ const errorOf = (errorCode: number, index: number) => ({
   errorMessage: null,
 })
 
-/** Appends the batch of a partition as a broker does; returns the number of the error. */
+/** Appends the batch of a partition as a broker does, which knows a batch by its numbers; returns the number of the error. */
 function append(log: Log, producerId: bigint, sequence: number, ids: readonly string[]): number {
   const known = log.producers.get(producerId) ?? { next: 0, last: '' }
-  const batch = `${sequence} ${ids.join()}`
+  const batch = `${sequence} ${ids.length}`
   if (batch === known.last) return 46
   if (sequence !== known.next) return 45
   log.ids.push(...ids)
@@ -93,7 +106,8 @@ class SimulatedCluster extends KafkaCluster {
   #produce(records: readonly MessageRecord[], { producerId, sequences }: Options, misfortune: Misfortune) {
     return [...sequences].map(([key, sequence], place) => {
       const partition = Number(key.split(':')[1])
-      if (misfortune === 'not leader' && place === 0) return errorOf(6, partition)
+      const refusal = place === 0 ? refusals.get(misfortune) : undefined
+      if (refusal !== undefined) return errorOf(refusal, partition)
       const ids = records.filter((each) => each.partition === partition).map(({ value }) => `${value}`)
       return errorOf(append(this.logs[partition]!, producerId, sequence, ids), partition)
     })
@@ -163,16 +177,48 @@ t.test('each record is written once', async (t) => {
   }
 })
 
-t.test('a broker that forgot the producer: nothing is lost', async (t) => {
+t.test('a broker that forgets the producer, or refuses what it may have: nothing is lost', async (t) => {
   const random = numbersFrom(7)
   let requests = 0
   const cluster = new SimulatedCluster(() => {
     requests += 1
     if (requests % 5 === 0) for (const { producers } of cluster.logs) producers.clear()
-    return random() < 0.3 ? 'lost answer' : 'none'
+    const drawn = random()
+    if (drawn < 0.1) return 'too large'
+    return drawn < 0.4 ? 'lost answer' : 'none'
   })
   const producer = new KafkaProducer(cluster, 'topic', 1_000)
   const ids = Array.from({ length: 200 }, (_, index) => `ev_${index}`)
   await deliver(producer, ids, random)
   t.strictSame([...new Set(cluster.logs.flatMap((log) => log.ids))].sort(), ids.toSorted())
 })
+
+t.test(
+  'a batch that was written and is refused when it is repeated: its number is not used again',
+  async (t) => {
+    const misfortunes: Misfortune[] = ['lost answer', 'too large', 'none']
+    const cluster = new SimulatedCluster(() => misfortunes.shift()!)
+    const producer = new KafkaProducer(cluster, 'topic', 1_000)
+    const { signal } = new AbortController()
+    const one: Topic = { ...topic, leaders: [leaders[0]] }
+    const send = (id: string) => producer.send([messageOf(id)], one, signal)
+    t.match(await send('ev_1'), [{ fault: { class: 'transient' } }])
+    t.match(await send('ev_1'), [{ fault: { class: 'poison', code: 'MESSAGE_TOO_LARGE' } }])
+    t.same(await send('ev_2'), [])
+    t.same(cluster.logs[0]!.ids, ['ev_1', 'ev_2'])
+  },
+)
+
+t.test(
+  'a topic that is recreated with fewer partitions: what is unconfirmed goes to one that exists',
+  async (t) => {
+    const misfortunes: Misfortune[] = ['lost request', 'lost request']
+    const cluster = new SimulatedCluster(() => misfortunes.shift() ?? 'none')
+    const producer = new KafkaProducer(cluster, 'topic', 1_000)
+    const { signal } = new AbortController()
+    const messages = Array.from({ length: 20 }, (_, index) => messageOf(`ev_${index}`))
+    await producer.send(messages, topic, signal)
+    t.same(await producer.send(messages, { ...topic, leaders: [leaders[0]] }, signal), [])
+    t.equal(cluster.logs[0]!.ids.length, messages.length)
+  },
+)

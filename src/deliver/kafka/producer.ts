@@ -5,11 +5,12 @@
  * - One request to a partition at a time, so that the next one continues its numbers.
  * - A batch whose outcome is unknown is **unconfirmed**. Before any other, the same batch is sent to its partition again,
  *   under the same number: if the broker has it, it is not written twice.
- * - A batch that was refused uses no number.
+ * - A batch that was refused at once uses no number. If it was unconfirmed before, a broker may have it under its number, and
+ *   would take the next one for a repetition: the producer begins anew.
  *
  * A record of an unconfirmed batch that the lane did not send again is **settled** once the batch is confirmed: it is not
- * written when the lane sends it later. If a broker has lost track of the producer, it begins anew, and what was
- * unconfirmed may be written twice.
+ * written when the lane sends it later. If a broker has lost track of the producer, it begins anew, too. What was
+ * unconfirmed then may be written twice.
  */
 import type { produceV9 } from '@platformatic/kafka'
 import type { Fault } from '../destination.js'
@@ -33,6 +34,8 @@ interface Batch {
   readonly messages: readonly Message[]
   /** The number of its first record. */
   readonly sequence: number
+  /** An earlier request with it failed: it may be written nevertheless. */
+  mayBeWritten: boolean
 }
 
 /** Why a batch is not confirmed. */
@@ -140,8 +143,10 @@ export class KafkaProducer {
   async #byPartition(messages: readonly Message[], { leaders }: Topic) {
     const { murmur2 } = await protocol()
     const repeated = new Map<string, number>()
-    for (const { partition, messages } of this.#unconfirmed.values())
-      for (const { id } of messages) repeated.set(id, partition)
+    for (const { partition, messages } of this.#unconfirmed.values()) {
+      // A topic that is recreated may have fewer partitions.
+      if (partition < leaders.length) for (const { id } of messages) repeated.set(id, partition)
+    }
     const found = new Map<number, number[]>()
     for (const [index, { id, key }] of messages.entries()) {
       if (this.#settled.has(id)) continue
@@ -158,7 +163,8 @@ export class KafkaProducer {
     const unconfirmed = this.#unconfirmed.get(partition)
     if (unconfirmed !== undefined) return unconfirmed
     const sequence = this.#sequences.get(partition) ?? 0
-    const batch = { partition, messages: indices.map((index) => messages[index]!), sequence }
+    const own = indices.map((index) => messages[index]!)
+    const batch = { partition, messages: own, sequence, mayBeWritten: false }
     this.#unconfirmed.set(partition, batch)
     return batch
   }
@@ -174,10 +180,12 @@ export class KafkaProducer {
     // The producer began anew while this batch was under way.
     const isKnown = this.#unconfirmed.get(partition) === batch
     if (refusal !== undefined && refusal.fault.class !== 'poison') {
+      batch.mayBeWritten = true
       if (needsReset(refusal.fault)) this.#reset()
       return { failed: [{ indices, fault: refusal.fault }], rest: [] }
     }
     this.#unconfirmed.delete(partition)
+    if (refusal !== undefined && batch.mayBeWritten) this.#reset()
     const places = new Map(batch.messages.map(({ id }, place) => [id, place]))
     const placeOf = (index: number): number | undefined => places.get(messages[index]!.id)
     const rest = indices.filter((index) => placeOf(index) === undefined)
