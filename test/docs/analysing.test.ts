@@ -58,14 +58,21 @@ async function asked(t: Test, records: readonly string[]): Promise<void> {
   const { facts, events, blocks: logged } = await judgedTraffic(records, sources)
   t.equal(events.length, facts.length, 'an event and a row for each decision')
 
-  // As the kind `file` leaves them: a rotated file, the current one, and some events in both.
+  // As the kind `file` leaves them while it writes and compresses, with some events in two files.
   const half = Math.floor(events.length / 2)
-  writeFileSync(join(dir, 'events-1.ndjson.gz'), gzipSync(events.slice(0, half).join('')))
-  writeFileSync(join(dir, 'events.ndjson'), events.slice(half - 10).join(''))
+  const rotated = [
+    'events-20261126T013541378Z-1a2b3c4d.ndjson.gz',
+    'events-20261126T023541378Z-1a2b3c4d.ndjson',
+  ]
+  const zipped = gzipSync(events.slice(0, half).join(''))
+  writeFileSync(join(dir, rotated[0]!), zipped)
+  writeFileSync(join(dir, rotated[1]!), events.slice(half - 10).join(''))
+  writeFileSync(join(dir, `${rotated[0]}.1a2b3c4d.partial`), zipped.subarray(0, zipped.length / 2))
+  writeFileSync(join(dir, 'events.ndjson'), `${events[0]}${events[1]?.slice(0, 50)}`)
   const duckdb = await openDuckdb(t)
   await duckdb.run(String(ddlOf(eventTables(traffic, 'delivered')[0]!, 'duckdb')))
   const [load = ''] = blocks(sectionOf(page, 'Load events'), 'sql')
-  t.match(load, '/var/lib/weir-events/ac_*/events*')
+  t.match(load, '/var/lib/weir-events/ac_*/events-*')
   await duckdb.run(load.replace('/var/lib/weir-events/ac_*', dir))
 
   const clickhouse = await openClickhouse({ directory: join(dir, 'clickhouse') })
@@ -73,7 +80,7 @@ async function asked(t: Test, records: readonly string[]): Promise<void> {
   await shapeLogTables(clickhouse, { retentionMs, bytesMax: 2 ** 40 })
   await clickhouse.insertBlocks('decisions', logged)
   await clickhouse.command(String(ddlOf(eventTables(traffic, 'events')[0]!, 'clickhouse')).replace(/;$/, ''))
-  for (const file of ['events-1.ndjson.gz', 'events.ndjson'])
+  for (const file of rotated)
     await clickhouse.command(`INSERT INTO events FROM INFILE '${join(dir, file)}'
 SETTINGS date_time_input_format = 'best_effort', input_format_skip_unknown_fields = 0 FORMAT JSONEachRow`)
 
