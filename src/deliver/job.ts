@@ -31,7 +31,7 @@ export class Item implements Batchable {
   sent = 0
   /** It was accepted, or is in the dead letters. */
   isConcluded = false
-  request?: object
+  request?: object | undefined
 
   constructor(event: PackedEvent, job: Job) {
     this.event = event

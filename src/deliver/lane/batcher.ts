@@ -16,7 +16,7 @@ export interface Batchable {
   /** When the lane took its pack: milliseconds since the epoch. */
   readonly takenMs: number
   /** The request that it was in, if requests hold whole packs only. */
-  request?: object
+  request?: object | undefined
 }
 
 interface Cut<T> {

@@ -47,6 +47,12 @@ import { Pace } from './pace.js'
 import { findRefused, isPassing, type PassingFault } from './refused-request.js'
 import { UnderWay } from './under-way.js'
 
+const searchWaitMaxMs = 1_000
+/** Instead of an outcome, when a pause ends a search. */
+const halted = {
+  outcome: 'failed',
+  fault: fault('transient', 'Paused', 'The destination was paused.'),
+} as const
 /** How often a lane that waits for more events looks whether it still may. */
 const lookAgainMs = 1_000
 
@@ -201,10 +207,27 @@ export class Lane {
 
   async #send(batch: readonly Item[]): Promise<void> {
     if (this.probing && this.#health.paused) this.#credentials.fetchAgain(this.#sender)
-    const age = this.#credentials.value
+    const [sender, age] = [this.#sender, this.#credentials.value]
     const outcome = await this.#request(batch)
-    if (outcome.outcome === 'failed') await this.#failed(batch, outcome.fault, age)
+    if (sender !== this.#sender) this.#answeredByFormerTarget(batch, outcome)
+    else if (outcome.outcome === 'failed') await this.#failed(batch, outcome.fault, age)
     else await this.#answered(batch, outcome)
+  }
+
+  /** What it accepted is done. What it refused, or could not take, is for the new target. */
+  #answeredByFormerTarget(batch: readonly Item[], outcome: SendOutcome): void {
+    const accepted = outcome.outcome === 'failed' ? [] : acceptedOf(batch, outcome)
+    countDelivered(accepted)
+    this.#requeue(batch.filter((item) => !accepted.includes(item)))
+  }
+
+  /** These go first, as new requests. */
+  #requeue(items: readonly Item[]): void {
+    for (const item of items) {
+      item.again()
+      item.request = undefined
+    }
+    this.#queue.addFirst(items)
   }
 
   async #request(batch: readonly Item[]): Promise<SendOutcome> {
@@ -297,20 +320,23 @@ export class Lane {
 
   async #refused(batch: readonly Item[], fault: Fault, credentialsAge: number): Promise<void> {
     this.#health.note(fault)
+    const sender = this.#sender
     const { culprit, remaining, interruption, ...found } = await findRefused(batch, fault, {
-      send: (part) => this.#request(part),
+      send: async (part) => (this.#pace.halted ? halted : this.#request(part)),
       answered: (part, answer) => this.#answered(part, answer),
       waitOut: (passing) => this.#waitOut(passing),
     })
+    const isOver = interruption === halted.fault || sender !== this.#sender
+    if (isOver) return this.#requeue(culprit === undefined ? remaining : [culprit, ...remaining])
     if (interruption !== undefined) return this.#failed(remaining, interruption, credentialsAge)
-    for (const item of remaining) item.again()
-    this.#queue.addFirst(remaining)
+    this.#requeue(remaining)
     if (culprit === undefined) this.#requestSize.shrink()
     else await this.#condemn(culprit, found.fault)
   }
 
-  /** False if it can't be waited for. */
+  /** False if it can't be waited for. A search that sleeps long would hear of no pause, hurry or other target. */
   async #waitOut(fault: PassingFault): Promise<boolean> {
+    if (this.#pace.halted || (fault.retryAfterMs ?? 0) > searchWaitMaxMs) return false
     this.#health.suffer(fault)
     const backoff = this.#settings.backoffs[fault.class]
     if (this.#closing || !this.#pace.backOff(backoff, fault.retryAfterMs)) return false

@@ -27,8 +27,10 @@ export class Pace {
   #concurrency: number
   #climbedMs = 0
   #failuresInARow = 0
-  /** Nothing is sent before this time. */
+  /** Nothing is sent before this time … */
   #gateMs = 0
+  /** … nor before this one, which the service asked for, even if it accepts other requests meanwhile. */
+  #askedMs = 0
   /** The next wait is left out. */
   #isHurried = false
   #lastSentMs = 0
@@ -42,6 +44,10 @@ export class Pace {
 
   get probing(): boolean {
     return this.#probing
+  }
+
+  get halted(): boolean {
+    return this.#halted
   }
 
   /**
@@ -59,13 +65,14 @@ export class Pace {
   /** Time until the next request may be sent. */
   waitMs(): number {
     const rateGateMs = this.#probing ? 0 : this.rate.gateMs
-    return Math.max(0, Math.ceil(Math.max(this.#gateMs, rateGateMs) - now()))
+    return Math.max(0, Math.ceil(Math.max(this.#gateMs, this.#askedMs, rateGateMs) - now()))
   }
 
   /** The limits of the next request, within those of the service. */
   limits(limits: BatchLimits): BatchLimits {
-    const isOne = this.#probing && limits.wholePacks === undefined
-    const eventsMax = isOne ? 1 : Math.min(limits.eventsMax, this.rate.eventsMax)
+    // A service that takes events in bulk counts requests: smaller ones would be as many, with less in each.
+    if (limits.wholePacks || limits.lingerMs !== undefined) return limits
+    const eventsMax = this.#probing ? 1 : Math.min(limits.eventsMax, this.rate.eventsMax)
     return { ...limits, eventsMax }
   }
 
@@ -94,14 +101,13 @@ export class Pace {
 
   /**
    * A whole request failed and will be sent again, not before the time that the service asked for; false if not now: it
-   * halted, or the backoff has reached its cap.
+   * halted, the backoff has reached its cap, or the service asked for as long a time.
    */
   backOff(backoff: Backoff, retryAfterMs = 0): boolean {
     this.#failuresInARow += 1
-    if (this.#halted || this.#probing || ceilingMs(backoff, this.#failuresInARow) >= backoff.capMs)
-      return false
-    const waitMs = backoffMs(backoff, this.#failuresInARow, randomFraction())
-    this.#waitUntil(now() + Math.max(waitMs, Math.min(retryAfterMs, retryAfterMaxMs)))
+    const longestMs = Math.max(ceilingMs(backoff, this.#failuresInARow), retryAfterMs)
+    if (this.#halted || this.#probing || longestMs >= backoff.capMs) return false
+    this.#waitUntil(now() + backoffMs(backoff, this.#failuresInARow, randomFraction()), retryAfterMs)
     return true
   }
 
@@ -116,18 +122,21 @@ export class Pace {
   probe(retryAfterMs = 0): void {
     const { probeMinMs, probeMaxMs } = this.#settings
     this.#probing = true
-    const probeMs = this.#lastSentMs + probeMinMs + randomFraction() * (probeMaxMs - probeMinMs)
-    this.#waitUntil(Math.max(probeMs, now() + Math.min(retryAfterMs, retryAfterMaxMs)))
+    const intervalMs = probeMinMs + randomFraction() * (probeMaxMs - probeMinMs)
+    this.#waitUntil(this.#lastSentMs + intervalMs, retryAfterMs)
   }
 
-  #waitUntil(ms: number): void {
+  #waitUntil(ms: number, retryAfterMs: number): void {
     this.#gateMs = this.#isHurried ? 0 : ms
+    const askedMs = retryAfterMs === 0 ? 0 : now() + Math.min(retryAfterMs, retryAfterMaxMs)
+    this.#askedMs = this.#isHurried ? 0 : Math.max(this.#askedMs, askedMs)
     this.#isHurried = false
   }
 
   /** Ends the present wait; `again`: also the one after the request that is under way. */
   hurry(again: boolean): void {
     this.#gateMs = 0
+    this.#askedMs = 0
     this.#isHurried = again
   }
 
@@ -139,11 +148,13 @@ export class Pace {
   /** Ends a halt, and tries at once. */
   resume(): void {
     this.#halted = false
+    this.#askedMs = 0
     this.flow()
   }
 
   /** Resets for another target: nothing that was learned about the old one applies. */
   reset(): void {
+    this.#askedMs = 0
     this.flow()
     this.rate.reset()
     this.#concurrency = this.#settings.concurrencyMax

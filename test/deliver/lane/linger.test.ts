@@ -1,8 +1,13 @@
 /** Kinds whose requests wait for more events, or hold whole packs only, and services that say when to come again. */
+import { mock } from 'node:test'
 import t from 'tap'
 import type { BatchLimits } from '../../../src/deliver/destination.js'
+import { Pace } from '../../../src/deliver/lane/pace.js'
 import { someEvents } from '../events.js'
-import { accepted, done, failed, fault, openLane, roomForAll } from '../fake-lane.js'
+import { accepted, config, done, failed, fault, gate, openLane, roomForAll } from '../fake-lane.js'
+
+const backoff = { baseMs: 1, capMs: 30_000 }
+const shortCaps = { throttle: backoff, transient: backoff, record: backoff }
 
 type Behaviour = Parameters<typeof openLane>[0]
 
@@ -113,4 +118,79 @@ t.test('a service that names a time is not asked before it', async (t) => {
     t.ok(Date.now() - begun >= 295, `${faultClass}: ${Date.now() - begun} ms`)
     await lane.close()
   }
+})
+
+t.test('a long wait that the service asks for gives back packs, as a probing lane does', async (t) => {
+  const { lane, requests } = openLane(
+    () => ({ outcome: 'failed', fault: { ...fault('throttle'), retryAfterMs: 600_000 } }),
+    { backoffs: shortCaps },
+  )
+  const packs = [lane.deliver(someEvents(2, 'a')), lane.deliver(someEvents(2, 'b'))]
+  t.match(await packs[1], { outcome: 'returned' }, 'another deliverer may have more luck')
+  t.ok(lane.probing)
+  t.equal(lane.wanted(10), 0, 'and nothing more is fetched')
+  t.equal(requests.length, 1)
+  await lane.close()
+})
+
+t.test('a request that is accepted meanwhile does not end such a wait, and an operator does', async (t) => {
+  const slow = gate()
+  const { lane, requests } = openLane(async (_, request) => {
+    if (request === 1) await slow.opened
+    return request === 2
+      ? { outcome: 'failed', fault: { ...fault('throttle'), retryAfterMs: 20_000 } }
+      : accepted
+  })
+  const first = lane.deliver(someEvents(4, 'a'))
+  const second = lane.deliver(someEvents(4, 'b'))
+  while (requests.length < 2) await sleep(1)
+  slow.open()
+  await first
+  await sleep(50)
+  t.equal(requests.length, 2, 'the service asked for time')
+  lane.hurry()
+  t.same(await second, done(4, 0, 4))
+  await lane.close()
+})
+
+t.test('a pause ends the search for a refused event', async (t) => {
+  const { lane, requests } = openLane((_, request) => {
+    if (request === 2) lane.halt()
+    return request <= 2 ? failed('poison') : accepted
+  })
+  const pack = lane.deliver(someEvents(4, 'a'))
+  while (requests.length < 2) await sleep(1)
+  await sleep(20)
+  t.equal(requests.length, 2, 'no part of it is sent after the pause')
+  lane.resume()
+  t.match(await pack, { outcome: 'done', counts: { delivered: 4, dead_lettered: 0 } })
+  await lane.close()
+})
+
+t.test('a refusal by the former target makes no dead letter', async (t) => {
+  const slow = gate()
+  let isOld = true
+  const { lane, dead } = openLane(async () => {
+    if (!isOld) return accepted
+    await slow.opened
+    return failed('poison')
+  })
+  const pack = lane.deliver(someEvents(1, 'a'))
+  isOld = false
+  lane.retarget(config)
+  slow.open()
+  t.same(await pack, done(1, 0, 1))
+  t.same(dead, [])
+  await lane.close()
+})
+
+t.test('a bulk service that is throttled gets fewer requests, not smaller ones', async (t) => {
+  mock.timers.enable({ apis: ['Date'], now: 1e12 })
+  t.teardown(() => mock.timers.reset())
+  const pace = new Pace({ concurrencyMax: 1, probeMinMs: 1, probeMaxMs: 1 })
+  const limits = { eventsMax: 10_000, requestBytesMax: 1e9, eventBytesMax: 1e9, sizeOf: () => 1 }
+  mock.timers.tick(2_100)
+  pace.rate.answered(10_000, 9_000)
+  t.ok(pace.limits(limits).eventsMax < 10_000)
+  t.equal(pace.limits({ ...limits, wholePacks: true }).eventsMax, 10_000)
 })
