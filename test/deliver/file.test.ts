@@ -31,6 +31,9 @@ const smallest = 64 * 1024
 const send = (sender: Sender, count: number, prefix?: string, padding?: string) =>
   sender.send(someEvents(count, prefix, padding === undefined ? {} : { padding }), signal)
 
+const check = (sender: Sender) => sender.check!(someEvents(1)[0]!, signal)
+const notAFile = { class: 'configuration', code: 'NotAFile' }
+
 const accountDir = (directory: string): string => join(directory, 'ac_test')
 /** Without what a process that was killed has left of its compression. */
 const filesIn = (directory: string): string[] =>
@@ -97,14 +100,15 @@ t.test('without the setting, nothing is written, and the fault names it', async 
   const sender = openFile(undefined)
   const fault = { class: 'configuration', code: 'FilesNotAllowed', msg: /WEIR_FILE_DIRECTORY is not set/ }
   t.match(await send(sender, 1), { outcome: 'failed', fault })
-  t.match(await sender.check?.(someEvents(1)[0]!, signal), { ok: false, problem: fault })
+  t.match(await check(sender), { ok: false, problem: fault })
 })
 
 t.test('a pipe is no file, and is not waited for', async (t) => {
   const directory = tempDir(t)
   mkdirSync(accountDir(directory))
   execFileSync('mkfifo', [join(accountDir(directory), 'events.ndjson')])
-  t.match(await send(openFile(directory), 1), { fault: { class: 'configuration', code: 'NotAFile' } })
+  t.match(await send(openFile(directory), 1), { fault: notAFile })
+  t.match(await check(openFile(directory)), { ok: false, problem: notAFile })
 })
 
 t.test('no link leads out of the directory', async (t) => {
@@ -113,10 +117,12 @@ t.test('no link leads out of the directory', async (t) => {
   writeFileSync(join(outside, 'secret'), '')
   symlinkSync(join(outside, 'secret'), join(accountDir(directory), 'events.ndjson'))
   t.match(await send(openFile(directory), 1), { fault: { class: 'configuration', code: 'ELOOP' } }, 'a file')
+  t.match(await check(openFile(directory)), { ok: false, problem: notAFile })
   rmSync(accountDir(directory), { recursive: true })
   symlinkSync(outside, accountDir(directory))
-  const notADirectory = { fault: { class: 'configuration', code: 'NotADirectory' } }
-  t.match(await send(openFile(directory), 1), notADirectory, 'the directory of the account')
+  const fault = { class: 'configuration', code: 'NotADirectory' }
+  t.match(await send(openFile(directory), 1), { fault }, 'the directory of the account')
+  t.match(await check(openFile(directory)), { ok: false, problem: fault })
   t.strictSame(readdirSync(outside), ['secret'])
   t.equal(readFileSync(join(outside, 'secret'), 'utf8'), '')
 })
@@ -128,6 +134,7 @@ t.test('faults pause the destination, or pass', async (t) => {
   t.notMatch(JSON.stringify(missing), directory, 'the path is not shown')
   mkdirSync(join(accountDir(directory), 'events.ndjson'), { recursive: true })
   t.match(await send(openFile(directory), 1), { fault: { class: 'configuration', code: 'EISDIR' } })
+  t.match(await check(openFile(directory)), { ok: false, problem: notAFile })
   const stopped = await openFile(directory).send(someEvents(1), AbortSignal.abort())
   t.match(stopped, { fault: { class: 'transient', code: 'Aborted' } })
 })
@@ -248,13 +255,12 @@ t.test('several processes write to one file, and some are killed', async (t) => 
 t.test('a check says what is proved, and writes nothing', async (t) => {
   const directory = tempDir(t)
   const sender = openFile(directory)
-  const check = () => sender.check!(someEvents(1)[0]!, signal)
   const proved = (sentence: string) => ({ ok: true, value: { mayWrite: true, proved: [sentence] } })
-  t.match(await check(), proved('The file can be created.'))
+  t.match(await check(sender), proved('The file can be created.'))
   t.strictSame(readdirSync(directory), [])
   await send(sender, 1)
-  t.match(await check(), proved('The file exists and may be written.'))
-  t.match(await openFile(join(directory, 'missing')).check!(someEvents(1)[0]!, signal), {
+  t.match(await check(sender), proved('The file exists and may be written.'))
+  t.match(await check(openFile(join(directory, 'missing'))), {
     ok: false,
     problem: { class: 'configuration', code: 'ENOENT' },
   })

@@ -15,7 +15,7 @@ import { type FileHandle, lstat, mkdir, open, rename } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { now, sleep } from '../../core/clock.js'
 import type { AccountSpace } from './account-space.js'
-import { FileFault } from './file-fault.js'
+import { FileFault, notADirectory, notAFile } from './file-fault.js'
 import { RotatedFiles, type Rotation, rotatedName } from './rotated-files.js'
 
 /** A file that is a link, or a pipe, is not opened, nor waited for. */
@@ -47,7 +47,7 @@ export class EventFile {
   readonly #rotated: RotatedFiles
   readonly #space: AccountSpace
   /** The file whose name is known to be on the disk. */
-  #named: bigint | undefined
+  #named = ''
   #writing: Promise<unknown> = Promise.resolve()
 
   /** `directory` has a parent that exists; it is created itself. */
@@ -85,7 +85,7 @@ export class EventFile {
     for (let tries = 0; tries < triesMax; tries += 1) {
       signal.throwIfAborted()
       await using file = await open(this.#path, flags, fileMode)
-      if (!(await file.stat()).isFile()) throw new FileFault('NotAFile', 'The name is not that of a file.')
+      if (!(await file.stat()).isFile()) throw notAFile()
       const end = await endOf(file)
       if (!end.isTorn && !(await this.#isDue(file, end.bytes + lines.length))) {
         return await this.#write(file, end.bytes, lines)
@@ -102,9 +102,7 @@ export class EventFile {
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
     }
-    if (!(await lstat(this.#directory)).isDirectory()) {
-      throw new FileFault('NotADirectory', "The directory of the account's files is a link or a file.")
-    }
+    if (!(await lstat(this.#directory)).isDirectory()) throw notADirectory()
   }
 
   async #isDue(file: FileHandle, bytes: number): Promise<boolean> {
@@ -128,10 +126,12 @@ export class EventFile {
 
   /** Whichever process has created the file may have died since. */
   async #syncName(file: FileHandle): Promise<void> {
-    const { ino } = await file.stat({ bigint: true })
-    if (ino === this.#named) return
+    const { ino, birthtimeNs } = await file.stat({ bigint: true })
+    // The inode of a file that was deleted may be that of the next one.
+    const named = `${ino} ${birthtimeNs}`
+    if (named === this.#named && birthtimeNs > 0n) return
     await syncDirectory(this.#directory)
-    this.#named = ino
+    this.#named = named
   }
 
   /** Does the file still have its name? */

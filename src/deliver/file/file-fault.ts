@@ -8,3 +8,7 @@ export class FileFault extends Error {
     this.code = code
   }
 }
+
+export const notAFile = () => new FileFault('NotAFile', 'The name is that of a directory, a link or a pipe.')
+export const notADirectory = () =>
+  new FileFault('NotADirectory', "The directory of the account's files is a link or a file.")

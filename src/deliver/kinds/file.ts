@@ -29,6 +29,7 @@ import {
 import { fault, interruptionOf } from '../faults.js'
 import { openSpace, type SharedSpace } from '../file/account-space.js'
 import { EventFile } from '../file/event-file.js'
+import { notADirectory, notAFile } from '../file/file-fault.js'
 import { isRotatedName, type Rotation } from '../file/rotated-files.js'
 import { optional, targetOptions } from '../target-options.js'
 
@@ -187,10 +188,12 @@ class FileSender implements Sender {
   async #look({ directory, shared: { space } }: Opened, { dataBytes }: PackedEvent): Promise<string[]> {
     const writable = constants.W_OK | constants.X_OK
     const ofAccount = await unlessMissing(lstat(directory))
+    if (ofAccount?.isDirectory() === false) throw notADirectory()
     await access(ofAccount === undefined ? dirname(directory) : directory, writable)
     if (ofAccount !== undefined) await space.within(dataBytes, async () => {})
     const file = ofAccount && (await unlessMissing(lstat(join(directory, this.#name))))
     if (file === undefined) return ['The file can be created.']
+    if (!file.isFile()) throw notAFile()
     await access(join(directory, this.#name), constants.R_OK | constants.W_OK)
     return ['The file exists and may be written.']
   }
