@@ -58,20 +58,23 @@ const defaults = { size: 8 * mebibyte, ageSeconds: 60 }
 
 const kmsKeyForm = /^[A-Za-z0-9:/_-]+$/
 
-const sse = objectOf({
-  type: oneOf(['AES256', 'aws:kms'], 'With keys of S3, or with a key of KMS.'),
-  kms_key_id: optional(
-    ruled(
-      Type.String({
-        minLength: 1,
-        maxLength: 2048,
-        description: 'Id, ARN or alias of the KMS key. Default: the key that AWS manages for S3.',
-        ...documented({ pattern: kmsKeyForm.source }),
-      }),
-      (id) => (kmsKeyForm.test(id) ? undefined : 'the id, ARN or alias of a KMS key is allowed'),
+const sse = objectOf(
+  {
+    type: oneOf(['AES256', 'aws:kms'], 'With keys of S3, or with a key of KMS.'),
+    kms_key_id: optional(
+      ruled(
+        Type.String({
+          minLength: 1,
+          maxLength: 2048,
+          description: 'Id, ARN or alias of the KMS key. Default: the key that AWS manages for S3.',
+          ...documented({ pattern: kmsKeyForm.source }),
+        }),
+        (id) => (kmsKeyForm.test(id) ? undefined : 'the id, ARN or alias of a KMS key is allowed'),
+      ),
     ),
-  ),
-})
+  },
+  { description: 'Encryption by S3. Default: as the bucket says.' },
+)
 
 const members = {
   region: Type.String({
