@@ -18,7 +18,7 @@ async function measure(systems: ReadonlyMap<string, Throughput>, { quick, agains
   const measures: Measure[] = []
   for (const shape of ['packed', 'single'] satisfies Shape[]) {
     const records = (shape === 'packed' ? 100_000 : 40_000) / (quick ? 5 : 1)
-    const turns = await takeTurns(systems, shape, { records, turns: quick ? 2 : 5 })
+    const turns = await takeTurns(systems, shape, { records, turns: quick ? 2 : 6 })
     for (const [name, ofOne] of turns) Object.assign(nsPerOperation, nsPerRecord(`${shape}: ${name}`, ofOne))
     const cost = (name: string): number => costOf(turns.get(name)!)
     for (const floor of floors[shape])
