@@ -94,7 +94,7 @@ roleCommand('pipeline', 'records in, events out; on its own it also runs decide'
 roleCommand('decide', 'only the answers to weir.decide and weir.decide.agent', async (...run) =>
   (await import('./roles/decide.js')).openDecide(...run),
 )
-roleCommand('deliver', 'events to AWS', async (...run) =>
+roleCommand('deliver', 'events to their destinations', async (...run) =>
   (await import('./roles/deliver.js')).openDeliver(...run),
 )
 

@@ -39,7 +39,9 @@ const unpacked = promisify(gunzip)
 const note = (text: string): void => void process.stderr.write(`${forTerminal(text)}\n`)
 
 export async function listen(settings: Settings, { port, create, json }: ListenOptions): Promise<void> {
-  const stop = stopSignal()
+  // A terminal that is closed ends it, too, so that nothing is left behind.
+  const hungUp = new Promise<void>((resolve) => process.once('SIGHUP', () => resolve()))
+  const stop = Promise.race([stopSignal(), hungUp])
   const client = create ? clientOf(settings) : undefined
   const secret = webhookSecretOf(randomToken(32))
   const textOf = json ? jsonForTerminal : (event: Event) => forTerminal(eventText(event))

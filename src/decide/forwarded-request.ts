@@ -58,10 +58,9 @@ export function recordOfProxy(
   const host = splitHost(described('x-forwarded-host') ?? headers['host']?.[0] ?? '')
   const scheme = forwarded('x-forwarded-proto')?.toLowerCase()
   const port = host.port ?? portOfScheme(scheme ?? '')
-  // A comma is part of the URI: proxies replace this header, and append nothing to it.
-  const forwardedUri = isProxy ? headers['x-forwarded-uri']?.[0] : undefined
-  const target = splitUri(request.appendedUri || (forwardedUri ?? ''))
-  const method = described('x-forwarded-method') ?? request.method
+  const uri = uriOf(request, isProxy)
+  if (!uri.ok) return uri
+  const method = described('x-forwarded-method') ?? described('x-original-method') ?? request.method
   return ok({
     ...recordIdOf(forwarded('weir-record-id') ?? forwarded('x-request-id')),
     type,
@@ -77,10 +76,28 @@ export function recordOfProxy(
         method,
         user_agent: headers['user-agent']?.[0] ?? null,
         headers: headersFor(request),
-        url: { scheme: scheme ?? null, host: host.name, ...target },
+        url: { scheme: scheme ?? null, host: host.name, ...splitUri(uri.value) },
       },
     },
   })
+}
+
+/**
+ * The URI of the request: appended to the path of the decision port, or in a header. Traefik and Caddy send X-Forwarded-Uri, the
+ * manual of nginx has X-Original-URI, and ingress-nginx X-Original-URL. A proxy replaces the one that it sends, so that a client
+ * can only add another one.
+ */
+function uriOf({ headers, appendedUri }: ProxyRequest, isProxy: boolean): Result<string> {
+  if (appendedUri !== '' || !isProxy) return ok(appendedUri)
+  const uriHeaders = ['x-forwarded-uri', 'x-original-uri', 'x-original-url']
+  // A comma is part of the URI: proxies append nothing to these headers.
+  const uris = uriHeaders.flatMap((name) => headers[name]?.[0] ?? [])
+  const targets = new Set(uris.map((uri) => JSON.stringify(splitUri(uri))))
+  return targets.size <= 1
+    ? ok(uris[0] ?? '')
+    : fail({
+        msg: 'The headers X-Forwarded-Uri, X-Original-URI and X-Original-URL name different requests: the proxy must remove those that it does not send itself.',
+      })
 }
 
 /** The headers that policies may look at: those of the client, if the proxy passes them on, and the proxy's own. */

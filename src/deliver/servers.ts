@@ -22,6 +22,20 @@ export function parseHostPort(text: string): HostPort | undefined {
   return { host: text.slice(0, text.lastIndexOf(':')).replace(/^\[(.*)\]$/, '$1'), port }
 }
 
+const natsPort = 4222
+
+export interface NatsServer extends HostPort {
+  readonly hasTls: boolean
+}
+
+/** `nats://host:4222`, or `tls://host:4222`; the port may be left out. */
+export function parseNatsServer(text: string): NatsServer | undefined {
+  const [, scheme, place] = /^(nats|tls):\/\/([^/@?#]+)$/.exec(text) ?? []
+  if (place === undefined) return undefined
+  const found = parseHostPort(/:\d+$/.test(place.replace(/^\[.*\]/, '')) ? place : `${place}:${natsPort}`)
+  return found && { ...found, hasTls: scheme === 'tls' }
+}
+
 /** A list of servers in the form that `parse` reads. */
 export const serverList = (parse: (text: string) => unknown, example: string, pattern: string) =>
   Type.Array(

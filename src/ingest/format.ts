@@ -107,7 +107,10 @@ export function recordOf(logged: Logged, given: Given, id: string): Result<objec
   const server = splitAddress(logged.server)
   const host = splitHost(textOf(logged.host) ?? url?.host ?? given.serverName ?? '')
   const scheme = textOf(logged.scheme)?.toLowerCase() ?? url?.scheme
-  const loggedPort = numberOf(logged.port) ?? host.port ?? server?.port ?? portOfScheme(scheme ?? '')
+  const ofUrl = splitHost(url?.host ?? '')
+  const urlPort = ofUrl.name === host.name ? ofUrl.port : undefined
+  const loggedPort =
+    numberOf(logged.port) ?? host.port ?? urlPort ?? server?.port ?? portOfScheme(scheme ?? '')
   const record = {
     record_id: requestIdOf(logged.record_id) ?? id,
     type: logged.type ?? 'http_request',

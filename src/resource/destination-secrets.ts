@@ -72,9 +72,10 @@ function optionSecret(chosen: ChosenTarget, before: ChosenTarget | undefined): G
   const missing = secrets.filter(([, secret]) => secret === null).map(([path]) => path)
   if (missing.length === 0) return JSON.stringify(Object.fromEntries(secrets))
   if (missing.length === secrets.length && before !== undefined && areKept(chosen, before)) return 'kept'
-  const { address } = kindNamed(chosen.kind)
+  const lacks = `"target.${chosen.kind}" lacks ${missing.map((path) => `"${path}"`).join(', ')}`
+  if (before === undefined) throw badRequest(`${lacks}.`)
   throw badRequest(
-    `"target.${chosen.kind}" lacks ${missing.map((path) => `"${path}"`).join(', ')}: secrets may be left out only if all of them are, there were the same ones before, and "${address.field}" still leads to the same place.`,
+    `${lacks}: secrets may be left out only if all of them are, there were the same ones before, and the target still leads to the same place.`,
   )
 }
 

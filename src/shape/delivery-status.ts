@@ -5,6 +5,7 @@ import { isClockRefusal } from '../deliver/aws/aws-clock.js'
 import type { FaultClass } from '../deliver/destination.js'
 import { pausedByHand } from '../deliver/health.js'
 import { laneSettings } from '../deliver/lane/lane-settings.js'
+import { privateNetworkCode } from '../deliver/private-networks.js'
 import type { Row } from '../resource/define.js'
 import { type DestinationPause, keepsRecords } from '../resource/event-destination.js'
 import { exampleId } from '../resource/examples.js'
@@ -66,7 +67,22 @@ interface NamedError {
 
 const clockAdvice = `The service refuses requests because of the time at which they were signed: the clock of this machine is wrong. Look at last_error, which names the difference if it is known, and set the clock (with NTP). The credentials need no change. ${triesAgain}`
 
+/** Reasons of Weir itself, which the service has not been asked for. */
+const ownReasons: ReadonlySet<string> = new Set([
+  privateNetworkCode,
+  'ExternalIdNotRequired',
+  'FilesNotAllowed',
+  'FilesTooLarge',
+  'MissingColumns',
+  'NotADirectory',
+  'NotAFile',
+  'NoCluster',
+])
+
+const ownAdvice = `Weir can't deliver to the target as it is: last_error says what must be changed, in the target or by the operator of Weir. ${triesAgain}`
+
 function adviceOfCause(cause: string | null, error: NamedError | null): string | undefined {
+  if (cause === 'configuration' && ownReasons.has(error?.code ?? '')) return ownAdvice
   if (cause === 'credentials' && error !== null && isClockRefusal(error.code, error.msg)) return clockAdvice
   return adviceOf[cause as keyof typeof adviceOf]
 }

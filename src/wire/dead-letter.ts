@@ -10,11 +10,11 @@ interface DeadLetter {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Header values are one line of printable text. */
+/** Header values are one line of text, as UTF-8. */
 export const headerText = (text: string): string =>
-  text.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, reasonCharsMax)
+  text.slice(0, reasonCharsMax).replaceAll(/[\p{Cc}\p{Cs}\u2028\u2029]/gu, '?')
 
-/** `texts` become headers, reduced to printable text; bytes that do not fit a message are truncated. */
+/** `texts` become headers, without control characters; bytes that do not fit a message are truncated. */
 export function deadLetter(
   bytes: Uint8Array,
   texts: Readonly<Record<string, string>>,

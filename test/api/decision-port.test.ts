@@ -220,6 +220,15 @@ interface Asked {
   readonly headers: Headers
 }
 
+/** As the manuals of nginx and ingress-nginx describe the request of a client. */
+const original = (name: 'uri' | 'url', uri: string, more: Headers = {}): Headers => ({
+  'x-forwarded-for': '192.0.2.1',
+  'x-forwarded-proto': 'https',
+  host: 'www.example',
+  [`x-original-${name}`]: uri,
+  ...more,
+})
+
 /** As a trusted proxy describes the request of a client. */
 const forwarded = (client: string, uri = '/', more: Headers = {}): Headers => ({
   'x-forwarded-for': client,
@@ -227,6 +236,18 @@ const forwarded = (client: string, uri = '/', more: Headers = {}): Headers => ({
   'x-forwarded-host': 'www.example',
   'x-forwarded-uri': uri,
   ...more,
+})
+
+t.test('a client that adds another header for the URI, and the method that nginx names', async (t) => {
+  const { url } = await openPort(t, ['127.0.0.0/8'])
+  const ask = (headers: Headers) => send('GET', `${url}/decide/auth_request`, { ...withKey, ...headers })
+  const contradicting = await ask(original('uri', '/admin', { 'x-forwarded-uri': '/' }))
+  t.equal(contradicting.status, 400)
+  t.match(contradicting.text, /X-Forwarded-Uri, X-Original-URI and X-Original-URL name different requests/)
+  const agreeing = await ask(original('uri', '/admin', { 'x-original-url': 'https://www.example/admin' }))
+  t.equal(agreeing.status, 403)
+  const put = await ask(original('uri', '/', { 'x-original-method': 'PUT' }))
+  t.match(put.headers['weir-decided-by'], /traffic_policy/)
 })
 
 t.test('requests of trusted proxies', async (t) => {
@@ -247,6 +268,10 @@ t.test('requests of trusted proxies', async (t) => {
     ['a lone percent sign', { headers: forwarded('192.0.2.1', '/%zz/../admin') }, 403, route],
     ['a comma', { headers: forwarded('192.0.2.1', '/x,/../admin') }, 403, route],
     ['an encoded slash', { headers: forwarded('192.0.2.1', '/x%2f..%2fadmin') }, 403, route],
+    ['a whole URL', { headers: forwarded('192.0.2.1', 'https://www.example/admin?x') }, 403, route],
+    ["the header of nginx's manual", { headers: original('uri', '/admin?x') }, 403, route],
+    ['that of ingress-nginx', { headers: original('url', 'https://www.example/x/../admin') }, 403, route],
+    ['its other paths', { headers: original('url', 'https://www.example/open') }, 204, 'none'],
     ['an IPv6 client', { headers: forwarded('2001:db8::1', '/admin') }, 204, 'none'],
     ['a port after the address', { headers: forwarded('192.0.2.1:4711', '/admin') }, 403, route],
     ['a chain of proxies', { headers: forwarded('192.0.2.1, 10.1.2.3', '/admin') }, 403, route],

@@ -272,7 +272,12 @@ t.test('targets', async (t) => {
     [{ subject: 'x', servers: ['http://nats'] }, /nats:\/\/nats\.example\.com:4222/],
     [{ subject: 'x', servers: ['nats://u:p@nats:4222'] }, /nats:\/\/nats\.example\.com:4222/],
     [{ subject: 'x', servers, auth: {} }, /exactly one of token, basic, creds, nkey/],
-    [{ subject: 'x', servers, auth: { token: { token: 't' }, nkey: { seed: 's' } } }, /exactly one/],
+    [
+      { subject: 'x', servers, auth: { token: { token: 't' }, basic: { username: 'u', password: 'p' } } },
+      /exactly one/,
+    ],
+    [{ subject: 'x', servers, auth: { nkey: { seed: 'SUABADSEED' } } }, /the seed of a user is needed/],
+    [{ subject: 'x', servers, auth: { creds: { creds: 'garbage' } } }, /a credentials file is needed/],
   ]
   for (const [nats, says] of bad) t.match(check({ nats }, 'target') ?? '', says, JSON.stringify(nats))
   const { broken, recipient } = kindNamed('nats').options!

@@ -103,6 +103,23 @@ t.test('which record a log record becomes, in both encodings', (t) => {
   t.end()
 })
 
+t.test('the port of the URL counts for the server that it names', (t) => {
+  for (const [address, port] of [
+    ['www.example.com', 8443],
+    ['inner.example', 443],
+  ] as const) {
+    const { resourceLogs } = request({
+      ...client,
+      'url.full': text('https://www.example.com:8443/a'),
+      'server.address': text(address),
+    })
+    const bare = { resourceLogs: resourceLogs.map(({ resource: _, ...others }) => others) }
+    const [log] = logsIn(encoded(bare), 1)
+    t.match(recordOfLog(log!), { value: { conn: { server_name: address, server_port: port } } })
+  }
+  t.end()
+})
+
 /** The decoder of texts throws a TypeError, too. */
 const isDefect = (error: unknown): boolean =>
   !(error instanceof Error) || (error instanceof TypeError && !error.message.includes('encoding utf-8'))

@@ -28,12 +28,15 @@ interface Target {
   readonly query: string | null
 }
 
+/** Scheme and host of a URL; a path never begins like this. */
+const origin = /^[a-z][\w+.-]*:\/\/[^/?#]*/i
+
 /**
- * Path and query. The path is decoded and cleaned of empty and dot segments, as servers do before they choose what to
+ * Path and query of a URI or URL. The path is decoded and cleaned of empty and dot segments, as servers do before they choose what to
  * serve: otherwise `//admin` or `/%61dmin` would miss the route of `/admin`.
  */
 export function splitUri(uri: string): Target {
-  const { 1: sent = '', 2: query } = /^([^?#]*)(?:\?([^#]*))?/.exec(uri) ?? []
+  const { 1: sent = '', 2: query } = /^([^?#]*)(?:\?([^#]*))?/.exec(uri.replace(origin, '')) ?? []
   const segments: string[] = []
   for (const segment of decoded(sent).split(/[/\\]/)) {
     if (segment === '..') segments.pop()

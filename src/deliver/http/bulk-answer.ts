@@ -55,7 +55,11 @@ function classOf(status: number): FaultClass {
 }
 
 const faultOf = ({ status, type, reason }: BulkItem, hide: Hide): Fault =>
-  fault(classOf(status), hide(type ?? `Http${status}`), hide(reason ?? `The item has the status ${status}.`))
+  fault(
+    classOf(status),
+    hide(type ?? `Http${status}`),
+    `The item has the status ${status}${reason === undefined ? '.' : `: ${hide(reason)}`}`,
+  )
 
 const notBulk = fault(
   'configuration',

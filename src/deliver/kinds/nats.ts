@@ -26,7 +26,7 @@ import {
 } from '../destination.js'
 import { connectionFault, fault } from '../faults.js'
 import { outcomeOfEach } from '../lane/outcomes.js'
-import { type HostPort, parseHostPort, serverList, tlsOption } from '../servers.js'
+import { type NatsServer, parseNatsServer, serverList, tlsOption } from '../servers.js'
 import { optional, secretText, targetOptions } from '../target-options.js'
 
 // --- address ---
@@ -43,21 +43,21 @@ const checkSubject = (subject: string): Problem | undefined =>
 
 // --- options ---
 
-const defaultPort = 4222
-
-interface Server extends HostPort {
-  readonly hasTls: boolean
-}
-
-/** `nats://host:4222`, or `tls://host:4222`; the port may be left out. */
-function parseServer(text: string): Server | undefined {
-  const [, scheme, place] = /^(nats|tls):\/\/([^/@?#]+)$/.exec(text) ?? []
-  if (place === undefined) return undefined
-  const found = parseHostPort(/:\d+$/.test(place.replace(/^\[.*\]/, '')) ? place : `${place}:${defaultPort}`)
-  return found && { ...found, hasTls: scheme === 'tls' }
-}
-
 const oneLogin = 'must have exactly one of token, basic, creds, nkey'
+
+/** https://github.com/nats-io/nkeys: a prefix, 32 bytes and a checksum in base32. */
+const seedForm = /\bSU[A-Z2-7]{56}\b/
+
+const brokenSeed = (seed: string): string | undefined =>
+  seed.length === 58 && seedForm.test(seed)
+    ? undefined
+    : 'the seed of a user is needed: SU and 56 more letters and digits'
+
+const brokenCreds = (text: string): string | undefined =>
+  /-----BEGIN NATS USER JWT-----\s+\S+/.test(text) && seedForm.test(text)
+    ? undefined
+    : 'a credentials file is needed, with the JWT and the seed of a user'
+
 const isSet = (value: unknown): boolean => value !== undefined && value !== null
 
 const auth = ruled(
@@ -71,18 +71,21 @@ const auth = ruled(
         creds: secretText({
           charsMax: 16_384,
           hasLines: true,
+          broken: brokenCreds,
           description: 'A credentials file: JWT and seed.',
         }),
       }),
     ),
-    nkey: optional(objectOf({ seed: secretText({ description: 'The seed of a user, SU….' }) })),
+    nkey: optional(
+      objectOf({ seed: secretText({ broken: brokenSeed, description: 'The seed of a user, SU….' }) }),
+    ),
   }),
   (given) => (Object.values(given).filter(isSet).length === 1 ? undefined : oneLogin),
 )
 
 const options = targetOptions(
   {
-    servers: optional(serverList(parseServer, 'nats://nats.example.com:4222', '^(nats|tls)://[^/@?#]+$')),
+    servers: optional(serverList(parseNatsServer, 'nats://nats.example.com:4222', '^(nats|tls)://[^/@?#]+$')),
     auth: optional(auth),
     tls: tlsOption,
     inbox_prefix: optional(
@@ -143,7 +146,7 @@ const room = loadedOnce(() => import('../../nats/outside.js'))
 const outsideOf = ({ id, options }: DestinationConfig, { networks }: SenderDeps): OutsideOptions => {
   const { servers = [], auth, tls, inbox_prefix: inboxPrefix } = options as NatsOptions
   return {
-    servers: servers.map((server) => secured(parseServer(server)!, tls)),
+    servers: servers.map((server) => secured(parseNatsServer(server)!, tls)),
     login: auth?.token ?? auth?.basic ?? auth?.creds ?? auth?.nkey,
     inboxPrefix,
     name: `weir ${id}`,
@@ -151,7 +154,7 @@ const outsideOf = ({ id, options }: DestinationConfig, { networks }: SenderDeps)
   }
 }
 
-const secured = ({ host, port, hasTls }: Server, tls: NatsOptions['tls']) => ({
+const secured = ({ host, port, hasTls }: NatsServer, tls: NatsOptions['tls']) => ({
   host,
   port,
   tls: tls ?? (hasTls ? {} : undefined),

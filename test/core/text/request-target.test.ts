@@ -9,6 +9,9 @@ const cases = [
   { name: 'bytes that are not UTF-8', uri: '/%ff/../admin', want: { path: '/admin', query: null } },
   { name: 'such bytes that stay', uri: '/a%C3%/b', want: { path: '/a\ufffd%/b', query: null } },
   { name: 'no digits', uri: '/%zz%4/%', want: { path: '/%zz%4/%', query: null } },
+  { name: 'a whole URL', uri: 'HTTPS://user@www.example:8443/a/../b?c', want: { path: '/b', query: 'c' } },
+  { name: 'a URL without a path', uri: 'https://www.example?c', want: { path: '/', query: 'c' } },
+  { name: 'a URL in a path', uri: '/https://x/../admin', want: { path: '/https:/admin', query: null } },
   { name: 'decoded once', uri: '/%2561', want: { path: '/%61', query: null } },
 ]
 
