@@ -15,12 +15,17 @@ export async function rejectsFile(path: string | undefined): Promise<FileHandle 
 
 const clearLine = '\r\u001b[K'
 const tellEveryMs = 1_000
+const stalledSecondsMax = 5
 
 /** Counts, and what went wrong: one refused line a second is shown, with the number of the others. */
 export class Report {
   read = 0
   stored = 0
   refused = 0
+  /** Messages that came over UDP and were not read. */
+  #lost = 0
+  #storedBefore = 0
+  #stalledSeconds = 0
   readonly #rejects: FileHandle | undefined
   readonly #isTerminal = process.stderr.isTTY === true
   readonly #timer = every(tellEveryMs, () => this.#tell())
@@ -45,23 +50,34 @@ export class Report {
     process.stderr.write(`${this.#isTerminal ? clearLine : ''}weir: ${forTerminal(text)}\n`)
   }
 
+  lose(messages: number): void {
+    this.#lost += messages
+    this.note(`${messages} messages over UDP were lost: records could not be stored in time.`)
+  }
+
   /** To be done when all is stored. */
   atEnd(last: () => void): void {
     this.#last = last
   }
 
   json(): string {
-    return JSON.stringify({ read: this.read, stored: this.stored, refused: this.refused })
+    const lost = this.#lost === 0 ? {} : { lost: this.#lost }
+    return JSON.stringify({ read: this.read, stored: this.stored, refused: this.refused, ...lost })
+  }
+
+  /** Records of these lines are not stored yet. */
+  get #left(): number {
+    return this.read - this.stored - this.refused
   }
 
   /** The exit code: 1 if lines are missing in NATS and nowhere kept. */
   end(isAllStored: boolean): number {
     this.#tell()
-    const left = this.read - this.stored - this.refused
-    this.note(
-      `${this.read} lines: ${this.stored} records stored, ${this.refused} refused${isAllStored ? '' : `, ${left} not stored: NATS does not answer`}.`,
-    )
-    return isAllStored && (this.refused === 0 || this.#rejects !== undefined) ? 0 : 1
+    const lost = this.#lost === 0 ? '' : `, ${this.#lost} lost over UDP`
+    const left = isAllStored ? '' : `, ${this.#left} not stored: NATS does not store them`
+    this.note(`${this.read} lines: ${this.stored} records stored, ${this.refused} refused${lost}${left}.`)
+    const isKept = this.refused === 0 || this.#rejects !== undefined
+    return isAllStored && isKept && this.#lost === 0 ? 0 : 1
   }
 
   async close(): Promise<void> {
@@ -77,9 +93,20 @@ export class Report {
     }
     this.#example = undefined
     this.#unshown = 0
+    this.#tellStalled()
     if (!this.#isTerminal) return
     const seconds = Math.max(1, (monotonicMs() - this.#begunMs) / 1000)
     const rate = Math.round(this.stored / seconds)
     process.stderr.write(`${clearLine}${this.stored} records stored, ${this.refused} refused, ${rate}/s`)
+  }
+
+  /** Says once that records wait: whoever looks at a pipe that stands still should know why. */
+  #tellStalled(): void {
+    this.#stalledSeconds = this.#left > 0 && this.stored === this.#storedBefore ? this.#stalledSeconds + 1 : 0
+    this.#storedBefore = this.stored
+    if (this.#stalledSeconds === stalledSecondsMax)
+      this.note(
+        `Records wait for NATS, which has stored none for ${stalledSecondsMax} s: it is away, its stream is full, or this user may not publish.`,
+      )
   }
 }

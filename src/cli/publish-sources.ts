@@ -1,5 +1,5 @@
 /** Where `weir publish` reads lines: standard input, a file that is followed, or syslog. */
-import { mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { every } from '../core/clock.js'
 import { StartFault } from '../core/errors.js'
@@ -86,8 +86,12 @@ async function* syslogLines(address: string, signal: AbortSignal, report: Report
     throw new StartFault(
       `--syslog is "${address}"; it must be an address with a port, such as 127.0.0.1:5140.`,
     )
-  const note = (text: string): void => report.note(text)
-  const server = new SyslogServer({ host: host || '127.0.0.1', port: Number(port), note })
+  const server = new SyslogServer({
+    host: host || '127.0.0.1',
+    port: Number(port),
+    note: (text) => report.note(text),
+    lost: (messages) => report.lose(messages),
+  })
   report.note(`Syslog is taken on ${host || '127.0.0.1'}:${await server.open()}, over UDP and TCP.`)
   onAbort(signal, () => server.close())
   const run = newId('')
@@ -118,6 +122,7 @@ async function* fileLines(
   const timer = every(savedEveryMs, save)
   try {
     const from = readPosition(saved)
+    if (!existsSync(path)) report.note(`${path} does not exist yet: it is waited for.`)
     const note = (text: string): void => report.note(text)
     const how = { from, fromEnd: options.fromEnd ?? false, begins: write, signal, note }
     for await (const line of followFile(path, how)) {

@@ -1,6 +1,7 @@
 /** `weir publish`: lines of a proxy's log, from standard input, a file or syslog, become records in NATS. */
 import { hostname } from 'node:os'
-import { sleep } from '../core/clock.js'
+import { parseHost } from '../core/address/host-name.js'
+import { after, sleep } from '../core/clock.js'
 import { StartFault } from '../core/errors.js'
 import { hash128 } from '../core/ids.js'
 import { payloadHeadroomBytes } from '../core/limits.js'
@@ -17,6 +18,8 @@ import { type PublishOptions, sourcesOf } from './publish-sources.js'
 
 /** A stop waits this long for NATS. */
 const stopMs = 10_000
+/** Then a person should know what is waited for. */
+const slowMs = 3_000
 
 /** Resolves with the exit code. */
 export async function publish(settings: Settings, options: PublishOptions): Promise<number> {
@@ -31,7 +34,9 @@ export async function publish(settings: Settings, options: PublishOptions): Prom
   const node = nodeName(options.node)
   const servers = serversOf(settings)
   const report = new Report(await rejectsFile(options.rejects))
+  const slow = after(slowMs, () => report.note('NATS does not answer yet: it is tried again until it does.'))
   const nats = await Promise.race([openNats({ servers, replicas: 1, name: `weir publish ${node}` }), stopped])
+  slow.stop()
   if (nats === undefined) {
     report.note('Stopped before NATS answered: nothing was published.')
     // Its connection would be tried for ever.
@@ -51,8 +56,10 @@ export async function publish(settings: Settings, options: PublishOptions): Prom
         if (record.ok) report.stored += 1
         source.done?.()
       }
-      if (record.ok) await Promise.race([publisher.add(record.value, stored), stopped])
-      else {
+      if (record.ok) {
+        if (report.read === 1 && hasNoEdge(record.value)) report.note(noEdge)
+        await Promise.race([publisher.add(record.value, stored), stopped])
+      } else {
         await report.refuse(source.text, record.problem.msg)
         publisher.after(stored)
       }
@@ -65,6 +72,14 @@ export async function publish(settings: Settings, options: PublishOptions): Prom
   } finally {
     await closed(nats, report)
   }
+}
+
+const noEdge =
+  'The first record names no server and no edge, so no edge serves it: give --server-name or --edge if the log does not say it.'
+
+function hasNoEdge(record: string): boolean {
+  const { edge_id, conn } = JSON.parse(record) as { edge_id?: string; conn?: { server_name?: string } }
+  return !edge_id && !conn?.server_name
 }
 
 /** Is all stored? After a stop, this does not wait for a NATS that is away. */
@@ -93,10 +108,16 @@ function formatNamed(name: string): Format {
   return format
 }
 
+const edgeForm = /^edg(tcp|hts)_[0-9A-Z]{26}$/
+
 function givenBy({ serverName, serverPort, edge }: PublishOptions): Given {
   const port = serverPort === undefined ? undefined : Number(serverPort)
   if (port !== undefined && !(Number.isInteger(port) && port >= 1 && port <= 65_535))
     throw new StartFault(`--server-port is "${serverPort}"; it must be a port from 1 to 65535.`)
+  if (serverName !== undefined && !parseHost(serverName).ok)
+    throw new StartFault(`--server-name is "${serverName}"; it must be a name or an address, without a port.`)
+  if (edge !== undefined && !edgeForm.test(edge))
+    throw new StartFault(`--edge is "${edge}"; it must be the id of an edge: edghts_… or edgtcp_….`)
   return {
     ...(serverName === undefined ? {} : { serverName }),
     ...(port === undefined ? {} : { serverPort: port }),

@@ -81,8 +81,10 @@ export class SyslogFrames {
 interface SyslogOptions {
   readonly host: string
   readonly port: number
-  /** Tells an operator what was lost, and why. */
+  /** Tells an operator what is wrong. */
   readonly note: (text: string) => void
+  /** Told how many messages over UDP were lost, because records could not be stored in time. */
+  readonly lost: (messages: number) => void
 }
 
 /** Messages that wait, and their characters. A TCP sender waits beyond this; what comes over UDP is lost. */
@@ -165,6 +167,7 @@ export class SyslogServer {
     this.#isClosed = true
     this.#timer.stop()
     this.#tellLost()
+    this.#tellLost()
     this.#tcp.close()
     this.#udp.close()
     for (const socket of this.#sockets) socket.destroy()
@@ -177,8 +180,7 @@ export class SyslogServer {
   }
 
   #tellLost(): void {
-    if (this.#lost > 0)
-      this.#options.note(`${this.#lost} messages over UDP were lost: records could not be stored in time.`)
+    if (this.#lost > 0) this.#options.lost(this.#lost)
     this.#lost = 0
   }
 

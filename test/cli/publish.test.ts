@@ -1,4 +1,5 @@
 /** `weir publish`: killed, rotated, refused, without NATS for a time. Nothing is missing, and a repeat has the same id. */
+import { createSocket } from 'node:dgram'
 import { appendFileSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
@@ -137,7 +138,7 @@ t.test('a stop while NATS is away ends in time, and says what is not stored', as
   await sleep(1_000)
   running.child.kill('SIGTERM')
   t.equal((await running.ended).code, 1)
-  t.match(running.output(), /not stored: NATS does not answer/)
+  t.match(running.output(), /not stored: NATS does not store them/)
   server.thaw()
   const early = runWithInput('programs/main.js', ['publish', '--format', 'combined'], {
     NATS_URL: `nats://127.0.0.1:${await freePort()}`,
@@ -146,6 +147,48 @@ t.test('a stop while NATS is away ends in time, and says what is not stored', as
   early.child.kill('SIGTERM')
   t.equal((await early.ended).code, 1)
   t.match(early.output(), /Stopped before NATS answered/)
+})
+
+t.test('what a person must know while nothing happens', async (t) => {
+  const { nats, server, dir, start } = await open(t)
+  const absent = start('--file', join(dir, 'later.log'))
+  await absent.line(/later\.log does not exist yet: it is waited for/)
+  await absent.stop()
+  const nameless = start()
+  nameless.child.stdin!.write(lineOf(0))
+  await nameless.line(/names no server and no edge, so no edge serves it/)
+  await until('it is stored', async () => (await stored(nats)).length === 1)
+  server.freeze()
+  nameless.child.stdin!.write(lineOf(1))
+  await nameless.line(/Records wait for NATS, which has stored none for 5 s/)
+  server.thaw()
+  nameless.child.stdin!.end()
+  t.equal((await nameless.ended).code, 0)
+  const early = runWithInput('programs/main.js', ['publish', '--format', 'combined'], {
+    NATS_URL: `nats://127.0.0.1:${await freePort()}`,
+  })
+  t.teardown(() => early.kill())
+  await early.line(/NATS does not answer yet/)
+})
+
+t.test('syslog over UDP that no one stores is counted as lost', async (t) => {
+  const { server, start } = await open(t)
+  const port = await freePort()
+  const running = start('--syslog', String(port), '--server-name', 'a.example', '--json')
+  await until('it listens', () => running.output().includes('Syslog is taken'))
+  server.freeze()
+  const socket = createSocket('udp4')
+  t.teardown(() => socket.close())
+  const message = `<134>1 2026-11-25T10:00:00Z host app - - - ${lineOf(0).trimEnd()}`
+  let sent = 0
+  await until('some are lost', async () => {
+    for (let n = 0; n < 2_000; n += 1) socket.send(message, port, '127.0.0.1')
+    sent += 2_000
+    return running.output().includes('messages over UDP were lost')
+  })
+  server.thaw()
+  t.equal((await running.stop()).code, 1, `${sent} were sent`)
+  t.match(running.output(), /"lost":\d+\}$/m)
 })
 
 t.test('syslog over TCP', async (t) => {
@@ -171,6 +214,8 @@ t.test('wrong options are named', async (t) => {
     [['--file', 'x', '--syslog', '1'], /two sources/],
     [['--syslog', 'here'], /--syslog is "here"/],
     [['--server-port', '0'], /--server-port is "0"/],
+    [['--server-name', 'a b'], /--server-name is "a b"; it must be a name or an address/],
+    [['--edge', 'foo'], /--edge is "foo"; it must be the id of an edge/],
     [['--from-end'], /belong to --file/],
     [['--file', dir], /is not a file/],
     [['--file', 'x', '--position', join(dir, 'position')], /not a position file/],
