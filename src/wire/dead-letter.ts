@@ -10,9 +10,9 @@ interface DeadLetter {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Header values are one line of text, as UTF-8. */
+/** Header values are one line of text, as UTF-8, without the character that stands for any text in a pattern of reasons. */
 export const headerText = (text: string): string =>
-  text.slice(0, reasonCharsMax).replaceAll(/[\p{Cc}\p{Cs}\u2028\u2029]/gu, '?')
+  text.slice(0, reasonCharsMax).replaceAll(/[\p{Cc}\p{Cs}\u2028\u2029…]/gu, '?')
 
 /** `texts` become headers, without control characters; bytes that do not fit a message are truncated. */
 export function deadLetter(

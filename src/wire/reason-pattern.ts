@@ -1,6 +1,6 @@
 /**
  * Patterns of reasons: letters with the same fault have reasons that differ in values, such as ids and addresses. In a
- * pattern, `…` stands for any text. Headers hold ASCII only, so that no reason contains it.
+ * pattern, `…` stands for any text. No reason contains it: `headerText` replaces it.
  */
 
 const rest = '…'
