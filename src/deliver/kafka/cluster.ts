@@ -4,7 +4,7 @@ import { fail, ok, type Result } from '../../core/errors.js'
 import type { Fault } from '../destination.js'
 import type { HostPort } from '../servers.js'
 import { type ConnectionOptions, KafkaConnection, NotKafkaError } from './connection.js'
-import { faultOfNumber } from './faults.js'
+import { faultOfNumber } from './kafka-faults.js'
 import { answerOf, apisOf, protocol } from './protocol.js'
 
 /** A topic can get more partitions. */

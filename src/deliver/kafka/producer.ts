@@ -18,7 +18,7 @@ import { fault } from '../faults.js'
 import type { Group } from '../lane/outcomes.js'
 import type { HostPort } from '../servers.js'
 import type { KafkaCluster, Topic } from './cluster.js'
-import { faultOf, faultOfNumber, needsReset } from './faults.js'
+import { faultOf, faultOfNumber, needsReset } from './kafka-faults.js'
 import { answerOf, apisOf, type Protocol, protocol } from './protocol.js'
 
 export interface Message {

@@ -15,7 +15,7 @@ import { fail, ok, type Problem, type Result } from '../../core/errors.js'
 import { documented, objectOf, oneOf, ruled, Type } from '../../core/schema.js'
 import type { PackedEvent } from '../../wire/packed-event.js'
 import { loadedOnce } from '../aws/aws.js'
-import { faultIn, isInserted, notClickhouse } from '../clickhouse/faults.js'
+import { faultIn, isInserted, notClickhouse } from '../clickhouse/clickhouse-faults.js'
 import type { Answer } from '../clickhouse/table-client.js'
 import { withDeadline } from '../deadline.js'
 import {

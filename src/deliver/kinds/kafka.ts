@@ -21,7 +21,7 @@ import {
 } from '../destination.js'
 import { fault } from '../faults.js'
 import { KafkaCluster } from '../kafka/cluster.js'
-import { faultOf } from '../kafka/faults.js'
+import { faultOf } from '../kafka/kafka-faults.js'
 import { KafkaProducer, type Message } from '../kafka/producer.js'
 import { type Sasl, saslMechanisms } from '../kafka/sasl.js'
 import { outcomeOfGroups } from '../lane/outcomes.js'
