@@ -184,9 +184,6 @@ t.test('the protocol', async (t) => {
     const { statusCode, headers } = await api.app.inject('/docs/')
     t.equal(statusCode, 301)
     t.equal(new URL(String(headers['location']), `${base}/docs/`).href, `${base}/docs`)
-    const root = await api.app.inject('/')
-    t.equal(root.statusCode, 302)
-    t.equal(new URL(String(root.headers['location']), `${base}/`).href, `${base}/docs`)
   })
 
   t.test('the favicon', async (t) => {

@@ -1,5 +1,5 @@
 /**
- * Pages that need no key: the API reference and its document; `GET /fields`, the field reference; and
+ * Pages that need no key: the web console; the API reference and its document; `GET /fields`, the field reference; and
  * `GET /schemas/<name>.json`, the JSON Schema of each record type and event kind.
  */
 import swagger from '@fastify/swagger'
@@ -10,6 +10,7 @@ import { eventSchemas } from '../../event/event-schemas.js'
 import { fieldReference } from '../../event/field-reference.js'
 import { Components } from '../../http/openapi/openapi-components.js'
 import { recordSchemas } from '../../record/record-schemas.js'
+import { registerConsole } from './console-page.js'
 import { finishDocument, type OpenapiOptions, openapiHead } from './openapi-document.js'
 import { registerReference } from './reference-page.js'
 
@@ -36,6 +37,7 @@ export async function registerOpenPages(
   app.get('/openapi.json', hidden, document)
   registerFields(app, eventKinds, missing)
   await registerReference(app)
+  await registerConsole(app)
 }
 
 /** A schema as a separate document: parts with a title are its definitions. */

@@ -72,9 +72,7 @@ export async function registerReference(app: FastifyInstance): Promise<void> {
     'content-type': 'text/html; charset=utf-8',
   }
   app.get('/docs', hidden, (_request, reply) => reply.headers(headers).send(page))
-  // Relative, because a proxy may serve the API below a path.
-  app.get('/', hidden, (_request, reply) => reply.redirect('docs', 302))
-  // The page refers to its scripts by relative paths.
+  // The page refers to its scripts by relative paths. Relative itself, because a proxy may serve the API below a path.
   app.get('/docs/', hidden, (_request, reply) => reply.redirect('../docs', 301))
   const icon = readFileSync(packageFile('dist', 'programs', 'favicon.ico'))
   app.get('/favicon.ico', hidden, (_request, reply) =>

@@ -1,0 +1,197 @@
+/**
+ * The web console: one page for `/` and every path below `/console`, and its files, all from memory. They are what
+ * `config/bundle.mjs` writes to `dist/console`: `index.html`, and `assets/<name>-<hash>.<ext>`.
+ *
+ * A proxy may serve Weir below a path, so the page refers to everything relative to the root of Weir, with attributes that
+ * begin `="./`: `data-root="./"`, `src="./console/assets/main-ABCD1234.js"`. Each answer has the way up from its own path
+ * in their place, such as `="../../`.
+ */
+import { readdir, readFile } from 'node:fs/promises'
+import { extname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { brotliCompress, gzip } from 'node:zlib'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { hashBytes128 } from '../../core/ids.js'
+import { getOrMake } from '../../core/maps.js'
+import { packageFile } from '../../core/package.js'
+import { nothingThere } from '../../http/guard.js'
+import { browserHeaders } from '../../http/headers.js'
+
+/** The page needs nothing inline and nothing from elsewhere. */
+const contentSecurityPolicy = {
+  useDefaults: false,
+  directives: {
+    defaultSrc: ["'none'"],
+    scriptSrc: ["'self'"],
+    styleSrc: ["'self'"],
+    fontSrc: ["'self'"],
+    imgSrc: ["'self'"],
+    connectSrc: ["'self'"],
+    baseUri: ["'none'"],
+    formAction: ["'self'"],
+    frameAncestors: ["'none'"],
+  },
+}
+
+const types: Readonly<Record<string, string>> = {
+  '.css': 'text/css; charset=utf-8',
+  '.html': 'text/html; charset=utf-8',
+  '.ico': 'image/x-icon',
+  '.js': 'text/javascript; charset=utf-8',
+  '.json': 'application/json; charset=utf-8',
+  '.map': 'application/json; charset=utf-8',
+  '.png': 'image/png',
+  '.svg': 'image/svg+xml',
+  '.txt': 'text/plain; charset=utf-8',
+  '.woff2': 'font/woff2',
+}
+
+/** They are compressed already. */
+const compressed = new Set(['.png', '.woff2'])
+
+/** esbuild's hash of the content: a file with another content has another name. */
+const hashedName = /-[A-Z0-9]{8}\.[a-z0-9]+$/
+const forever = 'public, max-age=31536000, immutable'
+const revalidated = 'no-cache'
+
+/** A page of the console is at most so deep; each depth is a copy of the page in memory. */
+const depthMax = 16
+
+const notBuilt =
+  'The web console is not built. Build it with "node config/prepare.mjs", then load this page again.\n'
+
+type Coding = 'br' | 'gzip'
+
+const compress: Readonly<Record<Coding, (bytes: Buffer) => Promise<Buffer>>> = {
+  br: promisify<Buffer, Buffer>(brotliCompress),
+  gzip: promisify<Buffer, Buffer>(gzip),
+}
+
+/** A file in memory, and its compressed forms, each made when it is first asked for. */
+class ServedFile {
+  readonly #bytes: Buffer
+  readonly #type: string
+  readonly #forms = new Map<Coding, Promise<Buffer>>()
+  readonly #caching: string
+  readonly #isCompressible: boolean
+  readonly #etag: string
+
+  constructor(name: string, bytes: Buffer) {
+    this.#bytes = bytes
+    this.#type = types[extname(name)] ?? 'application/octet-stream'
+    this.#isCompressible = !compressed.has(extname(name))
+    this.#caching = hashedName.test(name) ? forever : revalidated
+    // Weak, because the compressed forms have it, too.
+    this.#etag = `W/"${hashBytes128(bytes, name)}"`
+  }
+
+  async answer({ headers }: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    reply.headers({ 'cache-control': this.#caching, etag: this.#etag, vary: 'Accept-Encoding' })
+    if (namesTag(headers['if-none-match'], this.#etag)) return reply.code(304).send()
+    reply.type(this.#type)
+    const coding = this.#isCompressible ? acceptedCoding(headers['accept-encoding']) : undefined
+    if (coding === undefined) return reply.send(this.#bytes)
+    return reply
+      .header('content-encoding', coding)
+      .send(await getOrMake(this.#forms, coding, () => compress[coding](this.#bytes)))
+  }
+}
+
+const namesTag = (header: string | undefined, etag: string): boolean =>
+  (header ?? '').split(',').some((each) => each.trim() === etag || each.trim() === '*')
+
+/** The best coding that the client accepts; undefined: as it is. */
+function acceptedCoding(header: string | string[] | undefined): Coding | undefined {
+  const accepted = String(header ?? '')
+    .split(',')
+    .map((each) => each.split(';').map((part) => part.trim().toLowerCase()))
+    .filter(([, weight]) => weight === undefined || !/^q=0(\.0*)?$/.test(weight))
+    .map(([name]) => name)
+  return (['br', 'gzip'] as const).find((coding) => accepted.includes(coding))
+}
+
+/** What was built, read once. */
+class BuiltConsole {
+  readonly #page: string
+  readonly #assets: ReadonlyMap<string, ServedFile>
+  readonly #pages = new Map<number, ServedFile>()
+
+  constructor(page: string, assets: ReadonlyMap<string, ServedFile>) {
+    this.#page = page
+    this.#assets = assets
+  }
+
+  /** The page as it is at this many directories below the root of Weir. */
+  page(depth: number): ServedFile {
+    const root = depth === 0 ? './' : '../'.repeat(depth)
+    return getOrMake(
+      this.#pages,
+      depth,
+      () => new ServedFile('page.html', Buffer.from(this.#page.replaceAll('="./', `="${root}`))),
+    )
+  }
+
+  asset(name: string): ServedFile | undefined {
+    return this.#assets.get(name)
+  }
+}
+
+/** Undefined if the console is not built. */
+async function readConsole(directory: string): Promise<BuiltConsole | undefined> {
+  try {
+    const page = await readFile(join(directory, 'index.html'), 'utf8')
+    const names = await readdir(join(directory, 'assets'))
+    const read = async (name: string) =>
+      [name, new ServedFile(name, await readFile(join(directory, 'assets', name)))] as const
+    return new BuiltConsole(page, new Map(await Promise.all(names.map(read))))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+/** `directory`: what was built; read at the first request, and again until there is something. */
+export async function registerConsole(
+  app: FastifyInstance,
+  directory = packageFile('dist', 'console'),
+): Promise<void> {
+  const hidden = { schema: { hide: true }, exposeHeadRoute: true }
+  const headers = await browserHeaders(contentSecurityPolicy)
+  let reading: Promise<BuiltConsole | undefined> | undefined
+  const built = async (): Promise<BuiltConsole | undefined> => {
+    reading ??= readConsole(directory)
+    try {
+      const found = await reading
+      if (found === undefined) reading = undefined
+      return found
+    } catch (error) {
+      reading = undefined
+      throw error
+    }
+  }
+  const page = async (request: FastifyRequest, reply: FastifyReply) => {
+    const depth = depthOf(request.url)
+    if (depth > depthMax) throw nothingThere(request)
+    const found = await built()
+    reply.headers(headers)
+    if (found === undefined)
+      return reply.code(503).header('cache-control', 'no-store').type(types['.txt']!).send(notBuilt)
+    return found.page(depth).answer(request, reply)
+  }
+  app.get('/', hidden, page)
+  app.get('/console', hidden, page)
+  app.get('/console/*', hidden, (request, reply) => {
+    // A page of the console, unless it is called like a file or is what `exposeHeadRoute` finds for an operation.
+    const path = String((request.params as { '*': string })['*'])
+    if (extname(path) in types || path === 'session') throw nothingThere(request)
+    return page(request, reply)
+  })
+  app.get('/console/assets/:name', hidden, async (request, reply) => {
+    const asset = (await built())?.asset(String((request.params as { name: string }).name))
+    if (asset === undefined) throw nothingThere(request)
+    return asset.answer(request, reply.headers(headers))
+  })
+}
+
+/** How many directories a path is below the root, as a browser resolves relative references. */
+const depthOf = (url: string): number => url.split('?')[0]!.split('/').length - 2
