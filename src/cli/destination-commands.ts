@@ -180,13 +180,14 @@ type Shown = Pick<Destination, 'id' | 'target' | 'description'>
 
 /** A line with the state, one with the target, then all known details. */
 export function statusText({ id, target, description }: Shown, status: DeliveryStatus): string {
-  const { state, cause, advice, since, backlog, behind, last_success_at, last_error, counts, billing } =
+  const { state, cause, advice, since, rate, backlog, behind, last_success_at, last_error, counts, billing } =
     status
   const why = cause === null || cause === state ? '' : ` (${cause})`
   const lines = [
     targetText(target),
     since === null ? undefined : `since ${since}`,
     advice,
+    rate ? `${rate} events/s accepted` : undefined,
     backlogText(backlog),
     behind === null ? undefined : `behind since ${behind.since}, ${behind.messages} messages of records wait`,
     last_success_at === null ? undefined : `last success ${last_success_at}`,

@@ -87,7 +87,9 @@ export class Deliverer {
 
   statusOf(destinationId: string): LaneReport | undefined {
     const status = this.#runs.get(destinationId)?.status()
-    return status && { ...status, usage: this.#history.usageOf(destinationId) }
+    if (status === undefined) return undefined
+    const usage = this.#history.usageOf(destinationId)
+    return { ...status, usage, rate: this.#history.rateOf(destinationId) }
   }
 
   /** Tries to deliver now, unless someone paused the destination; the status before. */

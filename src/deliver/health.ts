@@ -20,6 +20,8 @@ export interface LaneStatus extends LastOutcomes {
 export interface LaneReport extends LaneStatus {
   /** Earlier versions do not report it. */
   readonly usage?: Usage | undefined
+  /** Events accepted per second, over about the last minute. Earlier versions do not report it. */
+  readonly rate?: number | undefined
 }
 
 /** The state of a destination in one process, among those of others. */

@@ -3,7 +3,7 @@
  * what they delivered. An operator asks for it when something is wrong, so it must not depend on the log, which may be
  * off or late. A restart forgets it; the log has what is older.
  */
-import { isoMillis, now } from '../core/clock.js'
+import { isoMillis, monotonicMs, now } from '../core/clock.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import { attemptsMax, type DeliveryAttempt, type Usage } from '../wire/delivery-attempts.js'
 import type { AttemptLog } from './attempt-log.js'
@@ -66,6 +66,11 @@ export class RequestHistory {
     return this.#destinations.get(destinationId)?.usage
   }
 
+  /** Events accepted per second; undefined for an unknown destination. */
+  rateOf(destinationId: string): number | undefined {
+    return this.#destinations.get(destinationId)?.rate
+  }
+
   get #keptOfEach(): number {
     const share = Math.floor(attemptsOfAllMax / this.#destinations.size)
     return Math.min(attemptsMax, Math.max(attemptsMin, share))
@@ -79,6 +84,7 @@ class Requests {
   /** The oldest first. */
   readonly #attempts: DeliveryAttempt[] = []
   readonly #usage: UsageCounter
+  readonly #rate = new AcceptedRate()
 
   constructor(kind: DestinationKind, kept: () => number) {
     this.#kind = kind
@@ -94,6 +100,10 @@ class Requests {
     return this.#usage.report()
   }
 
+  get rate(): number {
+    return this.#rate.perSecond()
+  }
+
   /** Returns how many units AWS bills for it, by their names. */
   add(items: readonly Item[], outcome: SendOutcome, beganMs: number): readonly (readonly [string, number])[] {
     const refused = outcome.outcome === 'failed' ? undefined : notAcceptedIn(outcome)
@@ -102,6 +112,7 @@ class Requests {
     const surplus = this.#attempts.length - this.#kept()
     if (surplus > 0) this.#attempts.splice(0, surplus)
     if (outcome.outcome === 'failed' || accepted === 0) return []
+    this.#rate.add(accepted)
     const counts = this.#usage.add(accepted, this.#acceptedSizes(items, outcome, refused!))
     return (this.#kind.billing ?? []).map(({ name }, index) => [name, counts[index]!])
   }
@@ -217,5 +228,50 @@ export class UsageCounter {
   #forgetOld(): void {
     const sinceMs = now() - slotMs * slotsKept
     while (this.#slots.length > 0 && this.#slots[0]!.startMs < sinceMs) this.#slots.shift()
+  }
+}
+
+/** A rate covers the present slot and the eleven before it: 55 to 60 s. */
+const rateSlotMs = 5_000
+const rateSlots = 12
+
+/** Events of one destination that the service accepted, per second, over about the last minute. */
+export class AcceptedRate {
+  readonly #beganMs: number
+  readonly #nowMs: () => number
+  /** By the number of the slot, modulo their count. */
+  readonly #events = new Array<number>(rateSlots).fill(0)
+  #slot: number
+
+  constructor(nowMs = monotonicMs) {
+    this.#nowMs = nowMs
+    this.#beganMs = nowMs()
+    this.#slot = this.#slotNow()
+  }
+
+  add(events: number): void {
+    this.#advance()
+    this.#events[this.#slot % rateSlots]! += events
+  }
+
+  /** Events per second; a destination that is younger than a minute has had less time. */
+  perSecond(): number {
+    this.#advance()
+    const startMs = Math.max(this.#beganMs, (this.#slot - rateSlots + 1) * rateSlotMs)
+    // At least a slot: the first event in the first millisecond is no rate.
+    const spanMs = Math.max(rateSlotMs, this.#nowMs() - startMs)
+    return (this.#events.reduce((sum, events) => sum + events, 0) * 1_000) / spanMs
+  }
+
+  #slotNow(): number {
+    return Math.floor(this.#nowMs() / rateSlotMs)
+  }
+
+  /** Empties the slots that begin since the last call. */
+  #advance(): void {
+    const slot = this.#slotNow()
+    const begun = Math.min(slot - this.#slot, rateSlots)
+    for (let step = 0; step < begun; step += 1) this.#events[(slot - step) % rateSlots] = 0
+    this.#slot = slot
   }
 }

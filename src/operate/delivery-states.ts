@@ -18,6 +18,8 @@ type DeliveryState = Omit<LaneStatus, 'cause' | keyof LastOutcomes> & {
   readonly as_of: string | null
   /** The usage of each lane, if it reports one. */
   readonly usages: readonly Usage[]
+  /** Events that all lanes accept per second; null if no report says. */
+  readonly rate: number | null
 }
 
 interface Heard {
@@ -106,6 +108,7 @@ export class DeliveryStates {
       since: isoMillis(this.#silentSinceMs ?? now()),
       as_of: heard === undefined ? null : isoMillis(heard.atMs),
       usages: [],
+      rate: null,
     }
   }
 }
@@ -121,7 +124,19 @@ export const worstOf = <Lane extends { readonly state: LaneState }>(lanes: reado
 
 /** One state for all lanes: the worst; the last success and the last error of any present or earlier lane. */
 function merged({ lanes, atMs }: Heard, known: LastOutcomes): DeliveryState & LastOutcomes {
-  const { usage: _, ...lane } = worstOf(lanes)
+  const { usage: _usage, rate: _rate, ...lane } = worstOf(lanes)
   const usages = lanes.flatMap(({ usage }) => usage ?? [])
-  return { ...lane, ...lanes.reduce(laterOutcomes, known), as_of: isoMillis(atMs), usages }
+  return {
+    ...lane,
+    ...lanes.reduce(laterOutcomes, known),
+    as_of: isoMillis(atMs),
+    usages,
+    rate: rateOf(lanes),
+  }
+}
+
+/** To a hundredth of an event per second. */
+function rateOf(lanes: readonly LaneReport[]): number | null {
+  const rates = lanes.flatMap(({ rate }) => rate ?? [])
+  return rates.length === 0 ? null : Math.round(rates.reduce((sum, rate) => sum + rate, 0) * 100) / 100
 }

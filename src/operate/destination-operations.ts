@@ -108,6 +108,8 @@ export function destinationOperations(deps: DestinationOperationsDeps): Destinat
       const { backlog: events, ...counts } = books.destination(row.id)
       const backlog = { events, ...timesOf(events === 0 ? undefined : oldest, row, deps.retentionMs) }
       return {
+        kind,
+        description: descriptionOf(row),
         ...state,
         advice: joined(
           adviceFor(state.cause, row, behind, ifNear(backlog.expires_at, deps.retentionMs), state.last_error),
@@ -160,6 +162,8 @@ function testEventFor({ account_id, id }: Row): TestEvent {
 
 const joined = (...texts: readonly (string | null)[]): string | null =>
   texts.filter((text) => text !== null).join(' ') || null
+
+const descriptionOf = (row: Row): string | null => (row['description'] as string | undefined) ?? null
 
 const hasOpenPack = ({ openPacks }: Books, id: string): boolean =>
   [...openPacks.keys()].some((pack) => destinationIn(pack) === id)

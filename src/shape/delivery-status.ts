@@ -149,11 +149,14 @@ const behindSchema = objectOf(
 export type BehindStatus = Static<typeof behindSchema>
 
 const deliveryStatusExample = {
+  kind: 'kinesis',
+  description: 'the audit trail',
   state: 'throttled',
   cause: 'throttle' satisfies FaultClass,
   advice: adviceOf.throttle,
   since: '2026-11-20T10:00:00.000Z',
   as_of: '2026-11-20T10:00:03.000Z',
+  rate: 412.5,
   backlog: {
     events: 1200,
     oldest_at: '2026-11-20T09:59:58.000Z',
@@ -173,6 +176,8 @@ const deliveryStatusExample = {
 
 export const deliveryStatusSchema = objectOf(
   {
+    kind: Type.String({ description: 'The kind of its target, such as `kinesis` or `http`.' }),
+    description: orNull(Type.String()),
     state: Type.Enum(['healthy', 'throttled', 'failing', 'paused']),
     cause: orNull(Type.String()),
     advice: orNull(Type.String(), { description: 'What the cause means and what to do, for a person.' }),
@@ -184,6 +189,10 @@ export const deliveryStatusSchema = objectOf(
           'When a deliverer last reported the state: now, or earlier while deliverers are slow to answer; null if none ever did.',
       }),
     ),
+    rate: orNull(Type.Number({ minimum: 0 }), {
+      description:
+        'Events that the service accepted per second over about the last minute, or since deliverers know the destination; null if no deliverer answers.',
+    }),
     backlog: objectOf({
       events: count,
       oldest_at: instant,

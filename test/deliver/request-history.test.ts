@@ -2,7 +2,7 @@
 import t from 'tap'
 import type { SendOutcome } from '../../src/deliver/destination.js'
 import { kindNamed } from '../../src/deliver/kinds.js'
-import { RequestHistory, UsageCounter } from '../../src/deliver/request-history.js'
+import { AcceptedRate, RequestHistory, UsageCounter } from '../../src/deliver/request-history.js'
 import { billingOf } from '../../src/shape/billing.js'
 import { someEvents } from './events.js'
 import { accepted, config, fault, openLane, roomForAll } from './fake-lane.js'
@@ -110,6 +110,36 @@ t.test('a refused record costs nothing, a packed one counts once', async (t) => 
   )
   await lane.deliver(someEvents(4))
   t.match(history.usageOf(id), { events: 4, records: 2, bytes: 602, units: { kilobytes: { count: 2 } } })
+  await lane.close()
+})
+
+t.test('the rate of accepted events over about a minute', (t) => {
+  let nowMs = 100_000
+  const rate = new AcceptedRate(() => nowMs)
+  t.equal(rate.perSecond(), 0, 'nothing yet')
+  rate.add(50)
+  t.equal(rate.perSecond(), 10, 'a young destination: over a slot')
+  nowMs += 20_000
+  rate.add(50)
+  t.equal(rate.perSecond(), 5, 'over its age')
+  nowMs += 39_000
+  const spanMs = 59_000
+  t.equal(rate.perSecond(), 100_000 / spanMs, 'over a minute')
+  nowMs += 15_000
+  t.equal(rate.perSecond(), 50_000 / 59_000, 'the first ones are too old')
+  nowMs += 3_600_000
+  t.equal(rate.perSecond(), 0, 'after a long silence')
+  t.end()
+})
+
+t.test('events that the service did not accept are not in the rate', async (t) => {
+  const { history, lane } = remembered((request) =>
+    request === 1 ? { outcome: 'failed', fault: fault('transient') } : accepted,
+  )
+  await lane.deliver(someEvents(5))
+  t.equal(history.rateOf(id), 1, '5 events in a slot of 5 s')
+  history.forget(id)
+  t.equal(history.rateOf(id), undefined)
   await lane.close()
 })
 

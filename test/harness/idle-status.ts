@@ -3,6 +3,9 @@ import type { DeliveryStatus, DestinationCheck } from '../../src/shape/delivery-
 
 /** Of a destination that no event was sent to. */
 export const idleStatus: DeliveryStatus = {
+  kind: 'kinesis',
+  description: null,
+  rate: 0,
   state: 'healthy',
   cause: null,
   advice: null,

@@ -1,6 +1,6 @@
 /** The status of a destination while deliverers answer, are slow, or are away. */
 import t from 'tap'
-import type { LaneStatus } from '../../src/deliver/health.js'
+import type { LaneReport, LaneStatus } from '../../src/deliver/health.js'
 import { DeliveryStates, type StatesSettings } from '../../src/operate/delivery-states.js'
 import { noOutcomes } from '../../src/wire/delivery-attempts.js'
 
@@ -12,7 +12,7 @@ const lane = (state: LaneStatus['state']): LaneStatus => ({
   last_error: null,
 })
 
-type Answers = readonly (LaneStatus | null)[] | undefined
+type Answers = readonly (LaneReport | null)[] | undefined
 
 function openStates(settings: Partial<StatesSettings> = {}) {
   const deliverers = { answers: [] as Answers, asks: 0, onAsk: (_ask: number): void => {} }
@@ -35,6 +35,14 @@ t.test('the worst state of all replies', async (t) => {
   const { state, as_of } = await ask()
   t.equal(state, 'failing')
   t.ok(as_of !== null && as_of >= before)
+})
+
+t.test('the rates of all replies together; unknown without any', async (t) => {
+  const { deliverers, ask } = openStates()
+  deliverers.answers = [{ ...lane('healthy'), rate: 1.004 }, lane('healthy'), { ...lane('healthy'), rate: 2 }]
+  t.equal((await ask()).rate, 3)
+  deliverers.answers = [lane('healthy')]
+  t.equal((await ask()).rate, null, 'an earlier version')
 })
 
 t.test('a slow deliverer: the last reported state with its time', async (t) => {
