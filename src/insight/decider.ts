@@ -16,7 +16,9 @@ import { rowsOf } from '../http/present.js'
 import type { GeoLookup } from '../record/geo.js'
 import type { DecisionRequest } from '../record/record.js'
 import type { TrafficRecord } from '../record/traffic-record.js'
+import { apiKey } from '../resource/api-key.js'
 import { type DeclaredRow, type KindName, resources } from '../resource/registry.js'
+import { authorDescription } from '../shape/change-schema.js'
 import type { Decision, LastChange } from '../shape/decision.js'
 import type { PastRows } from '../store/history/past-rows.js'
 import type { ViewState } from '../view/view-state.js'
@@ -84,11 +86,25 @@ export class Decider {
     const found = await lastChangeOf(rule_id ?? id, (kind, deciding) =>
       this.#options.pastRows.lastChange(accountId, kind, deciding, version),
     )
-    const last_change = found && { ...found, by_description: descriptionOfKey(state, accountId, found.by) }
+    const last_change = found && {
+      ...found,
+      by_description: await this.#authorOf(state, accountId, found.by),
+    }
     return {
       ...answer,
       explanation: { ...explanation, decided_by: { ...explanation.decided_by, last_change } },
     }
+  }
+
+  /** The author of a change, as the account calls its key; only a deleted key has to be read. */
+  async #authorOf(state: ViewState, accountId: string, by: string): Promise<string | null> {
+    const key = state.rows.get(apiKey.kind)?.get(by)
+    const isKey = by.startsWith(apiKey.idPrefix)
+    const isDeleted = isKey && key?.account_id !== accountId
+    const description = isDeleted
+      ? await this.#options.pastRows.keyDescription(accountId, by)
+      : (key?.['description'] as string | null | undefined)
+    return authorDescription(by, description)
   }
 }
 
@@ -116,13 +132,6 @@ async function namedByOthers(
     }
   }
   return named
-}
-
-/** The author of a change, as the account calls its key. */
-function descriptionOfKey(state: ViewState, accountId: string, id: string): string | null {
-  const key = state.rows.get('api_key')?.get(id)
-  const description = key?.account_id === accountId ? key['description'] : undefined
-  return typeof description === 'string' && description !== '' ? description : null
 }
 
 type StoredChange = Omit<LastChange, 'by_description'>

@@ -9,6 +9,16 @@ const instant = Type.String({
   ...documented({ format: 'date-time' }),
 })
 
+/** What authors without a key are called. */
+const otherAuthors: Readonly<Record<string, string>> = {
+  cli: 'the command line of Weir',
+  nats: 'a request over NATS',
+}
+
+/** The author of a change for a person; null if a key has no description. */
+export const authorDescription = (by: string, keyDescription: string | null | undefined): string | null =>
+  otherAuthors[by] ?? (keyDescription || null)
+
 /** The members of a change that are known without its rows: filters use these. */
 export const changeHeadSchema = objectOf(
   {
@@ -21,6 +31,11 @@ export const changeHeadSchema = objectOf(
     kind: oneOf(resources.map(({ kind }) => kind)),
     id: Type.String({ description: 'The id of the resource.' }),
     source: oneOf(['API', 'CLI', 'NATS'], 'How the request came.'),
+    by: Type.String({ description: 'The id of the API key that made the change, `cli` or `nats`.' }),
+    by_description: orNull(Type.String(), {
+      description:
+        'What the author is called: the description of the key, or its last one if the key was deleted, or the command line or NATS in words; null if the key has none.',
+    }),
     api_key_id: orNull(idSchema('api_key', 'ak_'), { description: 'The API key that made the change.' }),
     api_key_description: orNull(Type.String(), {
       description:
@@ -63,6 +78,8 @@ export const changeExample = {
   kind: 'tcp_edge',
   id: exampleId('edgtcp_'),
   source: 'API',
+  by: exampleId('ak_'),
+  by_description: 'deployments',
   api_key_id: exampleId('ak_'),
   api_key_description: 'deployments',
   client_address: '192.0.2.10',

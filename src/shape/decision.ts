@@ -73,9 +73,10 @@ const explainedPolicy = objectOf(
 const lastChange = objectOf(
   {
     at: Type.String({ format: 'date-time' }),
-    by: Type.String({ description: 'The id of the API key that made the change, or `cli`.' }),
+    by: Type.String({ description: 'The id of the API key that made the change, `cli` or `nats`.' }),
     by_description: orNull(Type.String(), {
-      description: 'The description of that key; null if it has none, or was deleted.',
+      description:
+        'What the author is called: the description of the key, or its last one if the key was deleted, or the command line or NATS in words; null if the key has none.',
     }),
     version: Type.Integer({ minimum: 0 }),
   },

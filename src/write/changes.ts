@@ -12,7 +12,13 @@ import { changesSearchedMax } from '../core/limits.js'
 import { compileSchemaFilter } from '../http/lists/list-filter.js'
 import type { Fields, Links } from '../resource/define.js'
 import { resourceOf } from '../resource/registry.js'
-import { type Change, type ChangedField, type ChangeHead, changeHeadSchema } from '../shape/change-schema.js'
+import {
+  authorDescription,
+  type Change,
+  type ChangedField,
+  type ChangeHead,
+  changeHeadSchema,
+} from '../shape/change-schema.js'
 import type { History, HistoryDetail, HistoryEntry } from '../store/history/history.js'
 import type { HistoryPosition, HistoryQuery } from '../store/history/history-query.js'
 
@@ -133,6 +139,8 @@ function headOf(entry: HistoryEntry): ChangeHead {
     kind,
     id,
     source: isKey ? 'API' : changedBy === 'nats' ? 'NATS' : 'CLI',
+    by: changedBy,
+    by_description: authorDescription(changedBy, keyDescription),
     api_key_id: isKey ? changedBy : null,
     api_key_description: keyDescription,
     client_address: clientAddress,

@@ -64,6 +64,8 @@ t.test('changes', async (t) => {
       source: 'API',
       api_key_id: key.id,
       api_key_description: 'First key of the account.',
+      by: key.id,
+      by_description: 'First key of the account.',
       client_address: '192.0.2.7',
       operation_id: made.headers['operation-id'],
       rules: null,
@@ -100,8 +102,8 @@ t.test('changes', async (t) => {
     await me.apiKey.delete(key.id)
     const policies = (await of(me, '/changes?filter=kind%3D%3D%22ip_policy%22')) as object[]
     t.match(policies, [
-      { api_key_id: nameless.id, api_key_description: null },
-      { api_key_id: key.id, api_key_description: 'deployments' },
+      { api_key_id: nameless.id, api_key_description: null, by: nameless.id, by_description: null },
+      { api_key_id: key.id, api_key_description: 'deployments', by: key.id, by_description: 'deployments' },
     ])
     const found = await of(
       me,
@@ -130,6 +132,8 @@ t.test('changes', async (t) => {
         source: 'CLI',
         api_key_id: null,
         api_key_description: null,
+        by: 'cli',
+        by_description: 'the command line of Weir',
         client_address: null,
         operation_id: null,
       })

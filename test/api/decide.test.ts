@@ -186,6 +186,14 @@ t.test('decisions over the API', async (t) => {
     t.equal((await office.decide('203.0.113.66')).explanation.decided_by.rule_id, office.deny)
   })
 
+  t.test('the author of a change keeps its name after its key was deleted', async (t) => {
+    const { id, token } = await me.apiKey.create({ description: 'a night shift' })
+    await me.withToken(token!).ipPolicyRule.update(office.deny, { description: 'scanner of the night' })
+    await me.apiKey.delete(id)
+    const { explanation } = await office.decide('203.0.113.66')
+    t.match(explanation.decided_by.last_change, { by: id, by_description: 'a night shift' })
+  })
+
   t.test('the typed client', async (t) => {
     const answer = await me.decide({
       type: 'tcp_connection',

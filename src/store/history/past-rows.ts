@@ -13,6 +13,7 @@ import type { LastChange } from '../../shape/decision.js'
 import type { ChangeRows } from '../change-rows.js'
 import type { Clickhouse } from '../clickhouse/clickhouse.js'
 import { tableOf } from '../clickhouse/tables.js'
+import { keyDescriptionsSql } from './history-query.js'
 
 /** Past rows read for one explanation: two policies of the largest size. */
 const pastRowsMax = 200_000
@@ -67,6 +68,13 @@ ORDER BY version DESC LIMIT 1`,
     )
     const [last] = await rows.catch(() => [])
     return last && { version: last.version, at: isoMillis(last.at), by: last.by }
+  }
+
+  /** The description of an API key, also of a deleted one; undefined if it had none, or ClickHouse does not know or answer. */
+  async keyDescription(accountId: string, id: string): Promise<string | undefined> {
+    const params = { account: accountId, ids: [id] }
+    const found = this.#clickhouse.rows<{ text: string }>(keyDescriptionsSql, params, lastChangeTimeoutMs)
+    return (await found.catch(() => []))[0]?.text || undefined
   }
 
   /**
