@@ -212,7 +212,7 @@ export function letterText(letter: WholeDeadLetter & Owned): string {
           `  ${' '.repeat(place.mark)}^`,
         ]
   return [
-    `${letter.type} ${letter.id}, set aside ${letter.at}`,
+    `${letter.type} ${letter.id}, set aside ${letter.at}${letter.expires_at ? `, kept until ${letter.expires_at}` : ''}`,
     origin.filter(Boolean).join(', '),
     reason,
     ...marked,

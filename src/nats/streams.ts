@@ -53,6 +53,10 @@ export function changeableConfig(config: ConfiguredStream, present: StreamInfo):
 
 export const ageLimit = (ageMaxMs: number): Pick<StreamConfig, 'max_age'> => ({ max_age: nanos(ageMaxMs) })
 
+/** How long the stream keeps a message; undefined if its age does not matter. */
+export const ageMaxMsOf = ({ config }: Pick<StreamInfo, 'config'>): number | undefined =>
+  config.max_age === 0 ? undefined : millis(config.max_age)
+
 export const hasAgeLimit = ({ config }: Pick<StreamInfo, 'config'>): boolean => config.max_age !== 0
 
 /**

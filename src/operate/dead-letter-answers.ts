@@ -163,6 +163,8 @@ type ListedGroup = DeadLetterGroups['groups'][number]
 interface Group extends Pick<ListedGroup, 'type' | 'reason' | 'destination_id' | 'example_id'> {
   count: number
   firstMs: number
+  /** When the oldest is removed. */
+  firstExpiresMs: number | undefined
   readonly lastMs: number
 }
 
@@ -185,10 +187,11 @@ class LetterGroups {
     if (group === undefined) return false
     group.count += 1
     group.firstMs = letter.storedAtMs
+    group.firstExpiresMs = letter.expiresAtMs
     return true
   }
 
-  #groupOf({ id, type, origin, storedAtMs }: Letter): Group | undefined {
+  #groupOf({ id, type, origin, storedAtMs, expiresAtMs }: Letter): Group | undefined {
     const { reason, destinationId } = origin
     const last = this.#last
     if (last?.reason === reason && last.type === type && last.destinationId === destinationId)
@@ -199,7 +202,7 @@ class LetterGroups {
     if (group === undefined) {
       if (this.#groups.size === groupsMax) return undefined
       const names = { type, reason: pattern, destination_id: destinationId, example_id: id }
-      group = { ...names, count: 0, firstMs: storedAtMs, lastMs: storedAtMs }
+      group = { ...names, count: 0, firstMs: storedAtMs, firstExpiresMs: expiresAtMs, lastMs: storedAtMs }
       this.#groups.set(key, group)
     }
     this.#last = { type, reason, destinationId, group }
@@ -216,10 +219,18 @@ class LetterGroups {
   }
 }
 
-const listedGroup = ({ count, firstMs, lastMs, example_id, ...names }: Group): ListedGroup => ({
+const listedGroup = ({
+  count,
+  firstMs,
+  firstExpiresMs,
+  lastMs,
+  example_id,
+  ...names
+}: Group): ListedGroup => ({
   ...names,
   count,
   first_at: isoMillis(firstMs),
   last_at: isoMillis(lastMs),
+  expires_at: firstExpiresMs === undefined ? null : isoMillis(firstExpiresMs),
   example_id,
 })

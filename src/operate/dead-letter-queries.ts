@@ -76,12 +76,13 @@ export async function letterCalled(letters: DeadLetters, sight: Sight, id: strin
 }
 
 export const shownLetter = (
-  { id, type, origin, storedAtMs, data }: Letter,
+  { id, type, origin, storedAtMs, expiresAtMs, data }: Letter,
   links: Pick<Links, 'uri'>,
 ): DeadLetter => ({
   id,
   uri: links.uri(`${deadLettersPath}/${id}`),
   at: isoMillis(storedAtMs),
+  expires_at: expiresAtMs === undefined ? null : isoMillis(expiresAtMs),
   type,
   reason: origin.reason,
   sequence: origin.sequence,

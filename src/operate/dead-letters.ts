@@ -13,12 +13,13 @@ import type { OwnerOf } from '../insight/dead-letter-owner.js'
 import type { StoredMessage } from '../nats/messages.js'
 import type { Nats } from '../nats/nats.js'
 import { replayBackward } from '../nats/stream-replay.js'
-import { streamIdentity } from '../nats/streams.js'
+import { ageMaxMsOf, streamIdentity } from '../nats/streams.js'
 import { deadLetterStream, deadLetterSubjects } from '../wire/names.js'
 import {
   type Letter,
   type LetterPlace,
   type LetterSearch,
+  type LetterStream,
   type LettersOfMessage,
   lettersOfMessage,
   lettersPerTurn,
@@ -71,7 +72,7 @@ export class DeadLetters {
     if (place === undefined) return undefined
     const message = await this.#answered(this.#options.nats.messageAt(deadLetterStream, place.sequence))
     if (message === undefined) return undefined
-    const stored = await this.#storedIn(message, await this.#since())
+    const stored = await this.#storedIn(message, await this.#stream())
     const at = stored?.placeBefore((place.line ?? 0) + 1) ?? -1
     const letter = at < 0 ? undefined : stored?.letterAt(at, this.#options.ownerOf)
     return letter?.id === id && sight(letter.owner) ? letter : undefined
@@ -87,7 +88,7 @@ export class DeadLetters {
     wanted: LetterSearch,
     isEnough: (letter: Letter) => boolean,
   ): Promise<SearchEnd> {
-    const since = await this.#since()
+    const read = await this.#stream()
     const stream = this.#options.nats.stored(deadLetterStream, deadLetterSubjects)
     const { before } = wanted
     // A letter with a line: earlier lines of its message still belong to the page.
@@ -99,7 +100,7 @@ export class DeadLetters {
       const { done, value: message } = await this.#answered(messages.next())
       if (done || message.storedAtMs < (wanted.sinceMs ?? 0)) return undefined
       bytes += message.data.length
-      const stored = await this.#storedIn(message, since)
+      const stored = await this.#storedIn(message, read)
       const lineBefore = message.sequence === before?.sequence ? before.line : undefined
       for (let at = stored?.placeBefore(lineBefore) ?? -1; stored !== undefined && at >= 0; at -= 1) {
         const letter = stored.isWanted(at, wanted) ? stored.letterAt(at, this.#options.ownerOf) : undefined
@@ -112,14 +113,14 @@ export class DeadLetters {
     }
   }
 
-  #storedIn(message: StoredMessage, since: string): Promise<LettersOfMessage | undefined> {
-    return this.#answered(lettersOfMessage(this.#options.nats, message, since))
+  #storedIn(message: StoredMessage, stream: LetterStream): Promise<LettersOfMessage | undefined> {
+    return this.#answered(lettersOfMessage(this.#options.nats, message, stream))
   }
 
-  async #since(): Promise<string> {
+  async #stream(): Promise<LetterStream> {
     const info = await this.#answered(this.#options.nats.streamInfo(deadLetterStream))
     if (info === undefined) throw unavailable('The stream of dead letters is missing.')
-    return streamIdentity(info)
+    return { since: streamIdentity(info), ageMaxMs: ageMaxMsOf(info) }
   }
 
   #answered<T>(reading: Promise<T>): Promise<T> {

@@ -17,14 +17,14 @@ import { queryText } from '../http/lists/query-values.js'
 import { type OwnerOf, ownersIn } from '../insight/dead-letter-owner.js'
 import type { Nats } from '../nats/nats.js'
 import { replay } from '../nats/stream-replay.js'
-import { streamIdentity } from '../nats/streams.js'
+import { ageMaxMsOf, streamIdentity } from '../nats/streams.js'
 import type { Links } from '../resource/define.js'
 import type { View } from '../view/view.js'
 import type { DeadLetterType } from '../wire/dead-letter.js'
 import { deadLetterStream, deadLetterSubjects } from '../wire/names.js'
 import { announce } from '../wire/operator-events.js'
 import { deadLettersPath } from './dead-letter-queries.js'
-import { lettersOfMessage, lettersPerTurn } from './letters-of-message.js'
+import { type LetterStream, lettersOfMessage, lettersPerTurn } from './letters-of-message.js'
 
 interface ExpiringDeadLettersOptions {
   readonly nats: Pick<Nats, 'stored' | 'streamInfo' | 'lastMessage' | 'publishAfter'>
@@ -76,11 +76,11 @@ export class ExpiringDeadLetters {
     if (!view.isComplete) return
     const info = await nats.streamInfo(deadLetterStream)
     if (info === undefined || info.state.messages === 0) return
-    const since = streamIdentity(info)
+    const stream = { since: streamIdentity(info), ageMaxMs: ageMaxMsOf(info) }
     const due = this.#windowOf(nowMs - retentionMs + this.#windowMs)
     const oldest = this.#windowOf(Date.parse(info.state.first_ts))
     for (let window = Math.max(oldest, this.#nextWindow); window <= due; window += 1) {
-      await this.#announce(window, since, nowMs)
+      await this.#announce(window, stream, nowMs)
       this.#nextWindow = window + 1
     }
   }
@@ -89,10 +89,10 @@ export class ExpiringDeadLetters {
     return Math.floor(ms / this.#windowMs)
   }
 
-  async #announce(window: number, since: string, nowMs: number): Promise<void> {
+  async #announce(window: number, stream: LetterStream, nowMs: number): Promise<void> {
     const { occurrences, retentionMs } = this.#options
     const announced: Tally[] = []
-    for (const [accountId, tally] of await this.#tallies(window, since))
+    for (const [accountId, tally] of await this.#tallies(window, stream))
       if (await this.#isNew(accountId, tally, window, nowMs)) announced.push(tally)
     if (announced.length === 0) return
     const letters = announced.reduce((sum, { counts }) => sum + total(counts), 0)
@@ -101,14 +101,14 @@ export class ExpiringDeadLetters {
   }
 
   /** By account; letters that belong to none are under `undefined`. */
-  async #tallies(window: number, since: string): Promise<Map<string | undefined, Tally>> {
+  async #tallies(window: number, stream: LetterStream): Promise<Map<string | undefined, Tally>> {
     const tallies = new Map<string | undefined, Tally>()
     const { nats } = this.#options
     const stored = nats.stored(deadLetterStream, deadLetterSubjects)
     for await (const message of replay(stored, window * this.#windowMs, messagesAtOnce)) {
       const { storedAtMs } = message
       if (this.#windowOf(storedAtMs) > window) break
-      const letters = await lettersOfMessage(nats, message, since)
+      const letters = await lettersOfMessage(nats, message, stream)
       for (let at = 0; letters !== undefined && at < letters.size; at += 1) {
         if (at % lettersPerTurn === lettersPerTurn - 1) await yieldTurn()
         const letter = letters.letterAt(at, this.#ownerOf)

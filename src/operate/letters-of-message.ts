@@ -109,7 +109,17 @@ export interface Letter extends RemovableLetter {
   /** The run of the stream's sequences. */
   readonly since: string
   readonly storedAtMs: number
+  /** When it is removed for its age; undefined if it is not. */
+  readonly expiresAtMs: number | undefined
   readonly data: Uint8Array
+}
+
+/** The stream that the letters are read from. */
+export interface LetterStream {
+  /** The run of its sequences. */
+  readonly since: string
+  /** It removes older letters; undefined if it removes none for their age. */
+  readonly ageMaxMs: number | undefined
 }
 
 /** A place in the list. */
@@ -134,7 +144,7 @@ export interface LetterSearch {
 export async function lettersOfMessage(
   nats: Pick<RemovedLettersNats, 'lastMessage'>,
   message: StoredMessage,
-  since: string,
+  { since, ageMaxMs }: LetterStream,
 ): Promise<LettersOfMessage | undefined> {
   const type = deadLetterTypeOf(message.subject)
   if (type === undefined) return undefined
@@ -142,13 +152,12 @@ export async function lettersOfMessage(
   const letters = lettersIn(data, (name) => headers.get(name))
   const id = letterId(since, sequence, storedAtMs)
   const removed = letters.areShared ? (await removedLines(nats, sequence, id)).lines : undefined
-  return new LettersOfMessage({ id, type, since, sequence, storedAtMs, letters, removed })
+  return new LettersOfMessage({ id, type, since, ageMaxMs, sequence, storedAtMs, letters, removed })
 }
 
-interface MessageOfLetters {
+interface MessageOfLetters extends LetterStream {
   readonly id: string
   readonly type: DeadLetterType
-  readonly since: string
   readonly sequence: number
   readonly storedAtMs: number
   readonly letters: StoredLetters
@@ -195,7 +204,7 @@ export class LettersOfMessage {
 
   /** Undefined if it was removed. */
   letterAt(at: number, ownerOf: OwnerOf): Letter | undefined {
-    const { id, type, since, sequence, storedAtMs, letters, removed } = this.#message
+    const { id, type, since, ageMaxMs, sequence, storedAtMs, letters, removed } = this.#message
     const line = removed === undefined ? undefined : letters.lineAt(at)
     if (line !== undefined && removed?.has(line) === true) return undefined
     const { origin, data } = letters.at(at)
@@ -209,6 +218,7 @@ export class LettersOfMessage {
       shared: line === undefined ? undefined : { line, letters: letters.size },
       since,
       storedAtMs,
+      expiresAtMs: ageMaxMs === undefined ? undefined : storedAtMs + ageMaxMs,
       data,
     }
   }

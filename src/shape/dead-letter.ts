@@ -17,6 +17,7 @@ export const deadLetterExample = {
   id: exampleLetter,
   uri: `https://weir.example.com/dead_letters/${exampleLetter}`,
   at: '2026-11-20T10:00:00.911Z',
+  expires_at: '2026-11-23T10:00:00.911Z',
   type: 'record' as const,
   reason: '"conn.client_ip" is "203.0.113.256"; it must be an IPv4 or IPv6 address.',
   sequence: 77,
@@ -32,6 +33,10 @@ const members = {
   id: Type.String(),
   uri: uriSchema,
   at: time('When it was set aside'),
+  expires_at: orNull(Type.String(), {
+    description:
+      'When it is removed for its age, if it is still there: RFC 3339 in UTC, with milliseconds; null if none is.',
+  }),
   type,
   reason: Type.String(),
   sequence: orNull(Type.Integer(), { description: 'Of a record or an audit event: its message …' }),
@@ -109,6 +114,9 @@ const group = objectOf(
     count: Type.Integer({ minimum: 1 }),
     first_at: time('When the oldest was set aside'),
     last_at: time('When the newest was set aside'),
+    expires_at: orNull(Type.String(), {
+      description: 'When the oldest is removed for its age; null if none is.',
+    }),
     example_id: Type.String({ description: 'The newest.' }),
   },
   { title: 'DeadLetterGroup' },
@@ -136,6 +144,7 @@ export const deadLetterGroupsSchema = objectOf(
             count: 12,
             first_at: '2026-11-20T09:58:00.000Z',
             last_at: deadLetterExample.at,
+            expires_at: '2026-11-23T09:58:00.000Z',
             example_id: exampleLetter,
           },
           {
@@ -145,6 +154,7 @@ export const deadLetterGroupsSchema = objectOf(
             count: 1,
             first_at: '2026-11-20T09:00:00.000Z',
             last_at: '2026-11-20T09:00:00.000Z',
+            expires_at: '2026-11-23T09:00:00.000Z',
             example_id: 'dl_07a2b6c99d1012',
           },
         ],

@@ -4,6 +4,7 @@ import {
   deadAuditsSubject,
   deadEventsSubject,
   deadLetterHeaders,
+  deadLetterStream,
   deadRecordsSubject,
   deliveriesStream,
   deliverySubject,
@@ -86,6 +87,16 @@ t.test('dead letters of two accounts', async (t) => {
     t.strictSame((await listed(other)).map(textOf), ['event ev_theirs', `record ${wrongAddress('x2')}`])
   })
 
+  t.test('the time left: a letter is removed at the age limit of the stream', async (t) => {
+    const { config } = (await store.admin.streamInfo(deadLetterStream))!
+    const ageMaxMs = config.max_age / 1e6
+    t.ok(ageMaxMs > 0)
+    for (const { id, at, expires_at } of await listed(me)) {
+      t.equal(Date.parse(expires_at!) - Date.parse(at), ageMaxMs)
+      t.equal((await me.deadLetters.get(id)).expires_at, expires_at)
+    }
+  })
+
   t.test('pages of any size list each letter once', async (t) => {
     for (const limit of [1, 2, 4, 5]) t.strictSame((await listed(me, { limit })).map(textOf), everything)
     const first = await me.raw.get('/dead_letters?limit=5')
@@ -112,12 +123,13 @@ t.test('dead letters of two accounts', async (t) => {
     t.match({ groups_left_out, complete_since }, { groups_left_out: 0, complete_since: null })
     t.match(groups[0], { type: 'record', count: 2, destination_id: null })
     t.equal(groups.length, 4)
-    for (const { type, reason, destination_id, count, first_at, last_at, example_id } of groups) {
+    for (const { type, reason, destination_id, count, first_at, last_at, expires_at, example_id } of groups) {
       const options = { type, reason, destinationId: destination_id ?? undefined }
       const letters = await listed(me, options)
       t.equal(letters.length, count, reason)
       t.match(letters.at(0), { id: example_id, at: last_at })
       t.equal(letters.at(-1)?.at, first_at)
+      t.equal(letters.at(-1)?.expires_at, expires_at, 'the oldest is removed first')
     }
     t.equal((await other.deadLetters.groups()).groups.length, 2)
     const unknown = /"destination_id" names "ed_\w+", which does not exist/
