@@ -32,6 +32,7 @@ import {
 import { tryLock } from '../src/process/file-lock.mjs'
 import { buildAsnDatabase } from './asn-database.mjs'
 import { buildModules, bundlePrograms, bundleTests } from './bundle.mjs'
+import { bundleConsole } from './bundle-console.mjs'
 import { fetchNatsServer, renewNatsServer } from './fetch-nats-server.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -43,6 +44,7 @@ const path = {
   dist: join(root, 'dist'),
   programs: join(root, 'dist', 'programs'),
   bundled: join(root, 'dist', 'programs', '.bundled'),
+  console: join(root, 'dist', 'console'),
   asnPackage: join(root, 'node_modules', '@ip-location-db', 'asn'),
   asnBuilder: join(root, 'config', 'asn-database.mjs'),
   asnDatabase: join(root, 'dist', 'geo', 'asn.mmdb'),
@@ -158,11 +160,18 @@ async function buildPrograms() {
   const signature = bundleSignature()
   say('Building …')
   await building(bundlePrograms(root, path.programs))
+  await building(bundleConsole(root, path.console))
   writeFileSync(path.bundled, signature)
 }
 
 const bundleSignature = () =>
-  signatureOf([...sourcesBelow('src'), ...filesBelow('src', '.ico'), 'config/bundle.mjs', 'tsconfig.json'])
+  signatureOf([
+    ...sourcesBelow('src'),
+    ...['.tsx', '.css', '.html', '.ico', '.json'].flatMap((extension) => filesBelow('src', extension)),
+    'config/bundle.mjs',
+    'config/bundle-console.mjs',
+    'tsconfig.json',
+  ])
 
 /** The database changes with the package that it is built from, and with the code that builds it. */
 const asnSignature = () => `${asnVersion()} ${hashOf(readFileSync(path.asnBuilder))}`
@@ -204,7 +213,7 @@ async function building(built) {
 const modulesSignature = () => signatureOf([...moduleSources(), 'config/bundle.mjs', 'tsconfig.json'])
 
 const moduleSources = () => [
-  ...sourcesBelow('src'),
+  ...sourcesBelow('src').filter((name) => !name.startsWith(join('src', 'console'))),
   ...sourcesBelow('test'),
   ...filesBelow('fixtures', '.mjs'),
 ]

@@ -38,6 +38,7 @@ const rooms = [
   'insight',
   'demo',
   'cli',
+  'console',
   'operate',
   'api',
   'roles',
@@ -91,10 +92,13 @@ const uses: Readonly<Record<string, readonly string[]>> = {
   // `deliver`: the table of destination kinds, which loads little. `event`: `weir ddl` prints its declarations. `ingest`,
   // `nats`: `weir publish` is an ingress node.
   cli: ['client', 'process', 'core', 'deliver', 'event', 'shape', 'ingest', 'nats', 'nats-server'],
+  // It is bundled for browsers: of all but the client it knows types.
+  console: ['client', 'core', 'shape', 'resource', 'event', 'wire'],
 }
 
 /** Rooms that only some others may import. Files next to the rooms are `.`. */
 const importedOnlyBy: Readonly<Record<string, readonly string[]>> = {
+  console: [],
   emulator: ['demo'],
   demo: ['.'],
   roles: ['.'],
@@ -122,18 +126,21 @@ const shared = [
   },
 ]
 
+/** The clocks of Node and of browsers. */
+const clocks = ['src/core/clock.ts', 'src/console/data/clock.ts']
+
 /** The files that one thing is left to. */
 const alone = [
   { what: 'process.env', pattern: /\bprocess\.env\b/, files: ['src/process/settings.ts'] },
   {
     what: 'the time',
     pattern: /\bDate\.now\(|\bnew Date\(\)|\bperformance\.now\(/,
-    files: ['src/core/clock.ts'],
+    files: clocks,
   },
   {
     what: 'timers',
     pattern: /(?<![.\w])set(Timeout|Interval|Immediate)\(|node:timers/,
-    files: ['src/core/clock.ts'],
+    files: clocks,
   },
   { what: 'chance', pattern: /\bMath\.random\(|\brandomUUID\(/, files: ['src/core/clock.ts'] },
 ]
@@ -217,7 +224,7 @@ interface Import {
 
 const filesBelow = (dir: string): string[] =>
   readdirSync(dir, { withFileTypes: true, recursive: true })
-    .filter((entry) => entry.isFile() && /\.(ts|mjs)$/.test(entry.name))
+    .filter((entry) => entry.isFile() && /\.(tsx?|mjs)$/.test(entry.name))
     .map((entry) => join(entry.parentPath, entry.name))
     .sort()
 
@@ -299,8 +306,8 @@ function isTypesOnly(node: ts.ImportDeclaration | ts.ExportDeclaration): boolean
 
 /** The source that a relative import means. */
 function target(file: string, from: string): string {
-  const path = normalize(join(dirname(file), from))
-  return path.replace(/\.js$/, '.ts')
+  const path = normalize(join(dirname(file), from)).replace(/\.js$/, '.ts')
+  return existsSync(path) || !existsSync(`${path}x`) ? path : `${path}x`
 }
 
 const roomOf = (file: string): string => {

@@ -12,9 +12,7 @@
  */
 import type { Static } from '../core/schema.js'
 import type { RecordsByType, RecordType } from '../record/traffic-record.js'
-import { type AnyResource, anyResource, type Fields, isServed } from '../resource/define.js'
 import type { shownSourceSchema, sourceChangesSchema, sourceSchema } from '../resource/event-subscription.js'
-import { declarations } from '../resource/registry.js'
 import type { Change } from '../shape/change-schema.js'
 import type { Decision } from '../shape/decision.js'
 import type {
@@ -45,6 +43,7 @@ import {
 import { DeadLetterClient } from './dead-letters.js'
 import { type DecisionsOptions, loggedDecisions } from './decisions.js'
 import { Http, type HttpOptions } from './http.js'
+import { type KindPaths, kindTable } from './kind-table.js'
 import type { Changes, Kinds, NewResource, Resource } from './kinds.js'
 import { type RulesOptions, rulesOf, type UsedRule } from './rules.js'
 
@@ -179,14 +178,15 @@ export interface StatsOptions extends Partial<Pick<Stats, 'by' | 'interval'>> {
   readonly values?: number
 }
 
+/** Every kind with operations is in the table. */
+type ServedKinds = { readonly [N in keyof Kinds]: KindPaths }
+
 export function openClient(options: HttpOptions): Client {
   const http = new Http(options)
   const kinds = Object.fromEntries(
-    Object.entries(declarations)
-      .filter(([, declaration]) => isServed(declaration))
-      .map(([name, declaration]) => [name, kindOf(http, anyResource(declaration))]),
+    Object.entries(kindTable).map(([name, paths]) => [name, kindOf(http, paths)]),
   )
-  const { eventSubscription, eventDestination, ipPolicy, ipRestriction } = declarations
+  const { eventSubscription, eventDestination, ipPolicy, ipRestriction } = kindTable as ServedKinds
   const subpath = ({ path }: { readonly path: string }, id: string, name: string): string =>
     `${path}/${encodeURIComponent(id)}/${name}`
   const others: Omit<Client, keyof Kinds> = {
@@ -263,19 +263,16 @@ async function* linesOf<Line>(
   }
 }
 
-function kindOf(http: Http, { path, listName, fields, parent }: AnyResource): object {
-  if (parent === undefined) return operationsAt(http, path, listName, fields)
+/** The operations of a kind; of one that lives below another, given the id of that. */
+function kindOf(http: Http, { path, listName, parentField, parts }: KindPaths): object {
+  if (parentField === undefined) return operationsAt(http, path, listName, parts)
   const under = (id: string): object =>
-    operationsAt(http, path.replace(`{${parent.field}}`, encodeURIComponent(id)), listName, fields)
+    operationsAt(http, path.replace(`{${parentField}}`, encodeURIComponent(id)), listName, parts)
   return { under }
 }
 
 /** A collection, with the modules and detachable fields of its entries by their names. */
-function operationsAt(http: Http, path: string, listName: string, fields: Fields): object {
+function operationsAt(http: Http, path: string, listName: string, parts: readonly string[]): object {
   const collection = new Collection(http, path, listName)
-  const parts = Object.entries(fields).flatMap(([name, { fields: members, isDetachable, shown }]) => {
-    if (members !== undefined) return [name]
-    return isDetachable && shown !== 'hidden' ? [shown.name ?? name] : []
-  })
   return Object.assign(collection, Object.fromEntries(parts.map((name) => [name, collection.module(name)])))
 }

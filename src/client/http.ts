@@ -5,7 +5,10 @@ import { ApiError } from './api-error.js'
 export interface HttpOptions {
   /** The address of the API, such as `http://127.0.0.1:8080`. */
   readonly url: string
-  readonly token: string
+  /** Of an API key; without one, `fetch` must know who asks: a browser sends its cookie. */
+  readonly token?: string
+  /** Sent with every request. */
+  readonly headers?: Readonly<Record<string, string>>
   /** The name of the version header. Default: `Service-Version`. */
   readonly versionHeader?: string
   /** Timeout of a request. Default: 60 s. */
@@ -41,6 +44,7 @@ export class Http {
   constructor({
     url,
     token,
+    headers = {},
     versionHeader = 'Service-Version',
     timeoutMs = 60_000,
     waitMs = 30_000,
@@ -48,7 +52,8 @@ export class Http {
     fetch = globalThis.fetch,
   }: HttpOptions) {
     this.#base = url.replace(/\/+$/, '')
-    this.#headers = { authorization: `Bearer ${token}`, [versionHeader]: '2' }
+    const login = token === undefined ? {} : { authorization: `Bearer ${token}` }
+    this.#headers = { ...headers, ...login, [versionHeader]: '2' }
     this.#timeoutMs = timeoutMs
     this.#waitMs = waitMs
     this.#warned = warned

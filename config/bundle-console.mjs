@@ -1,0 +1,92 @@
+/**
+ * Builds the console: `dist/console/index.html` and its assets, whose names have a hash of their content. The page refers to
+ * them below `{{root}}`, which the server replaces by the way back to `/`, because a proxy may serve Weir below a path.
+ */
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+
+/** Modules of Node that the client imports, as a browser has them. */
+const browserFiles = [{ filter: /core\/clock\.js$/, file: 'src/console/data/clock.ts' }]
+
+/**
+ * @param {string} root of the package
+ * @returns {import('esbuild').Plugin}
+ */
+const forBrowsers = (root) => ({
+  name: 'for-browsers',
+  setup: ({ onResolve, onLoad }) => {
+    for (const { filter, file } of browserFiles) onResolve({ filter }, () => ({ path: join(root, file) }))
+    onLoad({ filter: /client\/kind-table\.ts$/ }, async () => ({
+      contents: `export const kindTable = ${JSON.stringify(await kindTable(root))}`,
+      loader: 'js',
+    }))
+  },
+})
+
+/**
+ * The table of `src/client/kind-table.ts`, which needs the declarations and with them half of Weir.
+ *
+ * @param {string} root
+ * @returns {Promise<object>}
+ */
+async function kindTable(root) {
+  const { build } = await import('esbuild')
+  const outfile = join(root, 'dist', `.kind-table-${process.pid}.mjs`)
+  try {
+    await build({
+      absWorkingDir: root,
+      entryPoints: ['src/client/kind-table.ts'],
+      outfile,
+      bundle: true,
+      packages: 'external',
+      target: 'node20.19',
+      platform: 'node',
+      format: 'esm',
+      logLevel: 'silent',
+    })
+    return (await import(pathToFileURL(outfile).href)).kindTable
+  } finally {
+    rmSync(outfile, { force: true })
+  }
+}
+
+/**
+ * Writes the console to `directory`; throws an error that names the place of each fault.
+ *
+ * @param {string} root of the package
+ * @param {string} directory
+ */
+export async function bundleConsole(root, directory) {
+  const { build } = await import('esbuild')
+  rmSync(directory, { recursive: true, force: true })
+  mkdirSync(directory, { recursive: true })
+  const { metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: { console: 'src/console/main.tsx', style: 'src/console/style.css' },
+    outdir: join(directory, 'assets'),
+    entryNames: '[name]-[hash]',
+    chunkNames: '[name]-[hash]',
+    assetNames: '[name]-[hash]',
+    bundle: true,
+    splitting: true,
+    minify: true,
+    metafile: true,
+    platform: 'browser',
+    format: 'esm',
+    target: ['es2022', 'chrome111', 'firefox115', 'safari16.4'],
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
+    legalComments: 'eof',
+    tsconfig: 'src/console/tsconfig.json',
+    plugins: [forBrowsers(root)],
+    logLevel: 'silent',
+  })
+  /** @param {string} source */
+  const built = (source) =>
+    basename(Object.entries(metafile.outputs).find(([, { entryPoint }]) => entryPoint === source)?.[0] ?? '')
+  const page = readFileSync(join(root, 'src/console/index.html'), 'utf8')
+    .replace('main.tsx', `{{root}}console/assets/${built('src/console/main.tsx')}`)
+    .replace('style.css', `{{root}}console/assets/${built('src/console/style.css')}`)
+  writeFileSync(join(directory, 'index.html'), page)
+}

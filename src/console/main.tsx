@@ -1,0 +1,75 @@
+/**
+ * Start here: the console, a web page that shows what Weir sees. It uses the typed client of the API, and nothing that
+ * others can't use. `data/` asks the API and knows where the console is, `parts/` are shown on several pages, `pages/` has
+ * a file for each page, and `pages.ts` lists them.
+ */
+import { signal } from '@preact/signals'
+import { type ComponentType, render } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { errorText } from './data/api.js'
+import { path, takeSignInCode } from './data/location.js'
+import { findSession, session, signIn } from './data/session.js'
+import { type PageProps, pages } from './pages.js'
+import { Shell } from './parts/shell.js'
+import { SignIn } from './parts/sign-in.js'
+import { Empty, Failure } from './parts/states.js'
+
+const startFault = signal('')
+const loaded = signal<ReadonlyMap<string, ComponentType<PageProps>>>(new Map())
+const loadFault = signal<unknown>(undefined)
+
+/** Who is here? A link that signs in comes first. */
+async function start(): Promise<void> {
+  const code = takeSignInCode()
+  try {
+    if (code === undefined) await findSession()
+    else await signIn({ code })
+  } catch (error) {
+    startFault.value = errorText(error)
+    if (code !== undefined) await findSession().catch(() => {})
+    session.value ??= null
+  }
+}
+
+async function loadPage(name: string): Promise<void> {
+  const page = pages.find(({ path }) => path === name)
+  if (page === undefined || loaded.value.has(name)) return
+  try {
+    const component = await page.load()
+    loaded.value = new Map([...loaded.value, [name, component]])
+    loadFault.value = undefined
+  } catch (error) {
+    loadFault.value = error
+  }
+}
+
+function Page() {
+  const [name = '', ...rest] = path.value
+  const page = pages.find(({ path }) => path === name)
+  useEffect(() => {
+    document.title = `${page?.title ?? 'Nothing here'} · Weir`
+    void loadPage(name)
+  }, [name, page])
+  if (page === undefined) return <Empty>There is no page “{name}”. The menu lists all pages.</Empty>
+  if (loadFault.value !== undefined)
+    return <Failure error={loadFault.value} again={() => location.reload()} />
+  const Component = loaded.value.get(name)
+  return Component === undefined ? (
+    <div class="waits" role="status" aria-label="Loading" />
+  ) : (
+    <Component rest={rest} />
+  )
+}
+
+function App() {
+  if (session.value === undefined) return <div class="waits" role="status" aria-label="Loading" />
+  if (session.value === null) return <SignIn fault={startFault.value} />
+  return (
+    <Shell>
+      <Page />
+    </Shell>
+  )
+}
+
+render(<App />, document.getElementById('app')!)
+void start()

@@ -1,0 +1,36 @@
+/** The pages of the console: a page is a file in `pages/` and a line here. */
+import type { ComponentType } from 'preact'
+
+export interface PageProps {
+  /** The parts of the path behind the page's own, such as an id. */
+  readonly rest: readonly string[]
+}
+
+export interface PageEntry {
+  /** Its place below `/console/`; empty: the first page, at `/`. */
+  readonly path: string
+  readonly title: string
+  readonly group: (typeof pageGroups)[number]
+  /** `g` and this letter lead there. */
+  readonly key: string
+  readonly load: () => Promise<ComponentType<PageProps>>
+}
+
+export const pageGroups = ['Traffic', 'Rules', 'Delivery', 'Account'] as const
+
+export const pages: readonly PageEntry[] = [
+  {
+    path: '',
+    title: 'Overview',
+    group: 'Traffic',
+    key: 'o',
+    load: async () => (await import('./pages/overview.js')).Overview,
+  },
+  {
+    path: 'live',
+    title: 'Live',
+    group: 'Traffic',
+    key: 'l',
+    load: async () => (await import('./pages/live.js')).Live,
+  },
+]

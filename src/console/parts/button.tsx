@@ -1,0 +1,96 @@
+/** Buttons. One that changes the account exists only for keys that may, and works only while changes are switched on. */
+import { useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import { isEditing, may, type Right } from '../data/session.js'
+
+interface ButtonProps {
+  readonly onClick: () => unknown
+  readonly children: ComponentChildren
+  readonly kind?: 'plain' | 'main' | 'danger'
+  readonly isDisabled?: boolean
+  readonly title?: string
+}
+
+/** It can't be pressed again while what it began goes on. */
+export function Button({ onClick, children, kind = 'plain', isDisabled = false, title }: ButtonProps) {
+  const isBusy = useSignal(false)
+  const press = async (): Promise<void> => {
+    isBusy.value = true
+    try {
+      await onClick()
+    } finally {
+      isBusy.value = false
+    }
+  }
+  return (
+    <button
+      type="button"
+      class={kind}
+      disabled={isDisabled || isBusy.value}
+      aria-busy={isBusy.value}
+      title={title}
+      onClick={() => void press()}
+    >
+      {children}
+    </button>
+  )
+}
+
+interface EditButtonProps extends ButtonProps {
+  readonly right?: Right
+  /** A question to answer before it is done: what can't be undone. */
+  readonly confirm?: string
+}
+
+/** A button that changes the account. */
+export function EditButton({ right = 'write', confirm, onClick, ...props }: EditButtonProps) {
+  const isAsking = useSignal(false)
+  if (!may(right)) return null
+  const press =
+    confirm === undefined
+      ? onClick
+      : () => {
+          isAsking.value = true
+        }
+  const locked = isEditing.value ? {} : { isDisabled: true, title: 'Switch on "edit" first (key e).' }
+  return (
+    <>
+      <Button {...props} {...locked} onClick={press} />
+      {isAsking.value && (
+        <Question
+          text={confirm ?? ''}
+          yes={props.children}
+          onAnswer={(isYes) => {
+            isAsking.value = false
+            if (isYes) void onClick()
+          }}
+        />
+      )}
+    </>
+  )
+}
+
+interface QuestionProps {
+  readonly text: string
+  readonly yes: ComponentChildren
+  readonly onAnswer: (isYes: boolean) => void
+}
+
+function Question({ text, yes, onAnswer }: QuestionProps) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  useEffect(() => dialog.current?.showModal(), [])
+  return (
+    <dialog ref={dialog} class="question" onClose={() => onAnswer(false)} aria-label="Are you sure?">
+      <p>{text}</p>
+      <div class="actions">
+        <button type="button" onClick={() => onAnswer(false)}>
+          Cancel
+        </button>
+        <button type="button" class="danger" onClick={() => onAnswer(true)}>
+          {yes}
+        </button>
+      </div>
+    </dialog>
+  )
+}

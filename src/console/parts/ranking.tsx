@@ -1,0 +1,37 @@
+/** What there is most of: names with bars and numbers. */
+import type { ComponentChildren } from 'preact'
+import { number, percent } from '../data/format.js'
+
+export interface Ranked {
+  readonly key: string
+  readonly label: ComponentChildren
+  readonly count: number
+}
+
+interface RankingProps {
+  readonly label: string
+  readonly entries: readonly Ranked[]
+  /** All of them, listed or not: for the share. Default: the sum of the entries. */
+  readonly total?: number
+}
+
+export function Ranking({
+  label,
+  entries,
+  total = entries.reduce((sum, { count }) => sum + count, 0),
+}: RankingProps) {
+  const most = Math.max(1, ...entries.map(({ count }) => count))
+  return (
+    <ol class="ranking" aria-label={label}>
+      {entries.map((entry) => (
+        <li key={entry.key} title={percent(entry.count, total)}>
+          <span class="ranked">{entry.label}</span>
+          <span class="number">{number(entry.count)}</span>
+          <span class="bar" aria-hidden="true">
+            <span style={{ width: `${(entry.count / most) * 100}%` }} />
+          </span>
+        </li>
+      ))}
+    </ol>
+  )
+}

@@ -1,0 +1,175 @@
+/** The frame of every page: where one can go, who is signed in, what is switched on, what became of the last action. */
+import { signal, useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import { warnings } from '../data/api.js'
+import { go, hrefTo, path } from '../data/location.js'
+import { close, notices } from '../data/notices.js'
+import { isEditing, may, session, signOut, toggleEditing } from '../data/session.js'
+import { type PageEntry, pageGroups, pages } from '../pages.js'
+import { Drawer } from './drawer.js'
+import { setJumps, useKeys } from './keyboard.js'
+import { Link } from './link.js'
+
+const isHelpOpen = signal(false)
+
+setJumps(Object.fromEntries(pages.map(({ path, key }) => [key, () => go(hrefTo(path === '' ? [] : [path]))])))
+
+const focusSearch = (): void => {
+  const field = document.querySelector<HTMLElement>('[data-search]')
+  if (field === null) go(hrefTo(['search']))
+  else field.focus()
+}
+
+export function Shell({ children }: { readonly children: ComponentChildren }) {
+  const isMenuOpen = useSignal(false)
+  useKeys({
+    '/': focusSearch,
+    e: toggleEditing,
+    '?': () => {
+      isHelpOpen.value = !isHelpOpen.value
+    },
+  })
+  return (
+    <div class={`shell ${isMenuOpen.value ? 'menu-open' : ''}`}>
+      <a class="skip" href="#content">
+        Skip to the content
+      </a>
+      <header class="bar">
+        <button
+          type="button"
+          class="menu-button"
+          aria-expanded={isMenuOpen.value}
+          aria-controls="menu"
+          onClick={() => {
+            isMenuOpen.value = !isMenuOpen.value
+          }}
+        >
+          Menu
+        </button>
+        <Link to={[]} class="brand">
+          Weir
+        </Link>
+        <span class="account">{session.value?.account_name ?? session.value?.account_id}</span>
+        <EditSwitch />
+        <button
+          type="button"
+          onClick={() => {
+            isHelpOpen.value = true
+          }}
+          title="Keys (?)"
+        >
+          ?
+        </button>
+        <button
+          type="button"
+          onClick={() => void signOut()}
+          title={`Signed in by ${session.value?.api_key_id}`}
+        >
+          Sign out
+        </button>
+      </header>
+      {/* biome-ignore lint/a11y/useKeyWithClickEvents: the links in it are what is pressed; a click only closes the menu */}
+      <nav
+        id="menu"
+        class="menu"
+        aria-label="Pages"
+        onClick={() => {
+          isMenuOpen.value = false
+        }}
+      >
+        {pageGroups.map((group) => (
+          <div key={group} class="menu-group">
+            <h2>{group}</h2>
+            {pages.filter((page) => page.group === group).map(menuEntry)}
+          </div>
+        ))}
+      </nav>
+      <main id="content" tabIndex={-1}>
+        {warnings.value.map((warning) => (
+          <p key={warning} class="warning-line" role="status">
+            {warning}{' '}
+            <button
+              type="button"
+              onClick={() => {
+                warnings.value = warnings.value.filter((each) => each !== warning)
+              }}
+            >
+              Close
+            </button>
+          </p>
+        ))}
+        {children}
+      </main>
+      <Notices />
+      {isHelpOpen.value && <Help />}
+    </div>
+  )
+}
+
+const menuEntry = ({ path: own, title, key }: PageEntry) => (
+  <Link key={own} to={own === '' ? [] : [own]} isCurrent={(path.value[0] ?? '') === own} title={`g ${key}`}>
+    {title}
+  </Link>
+)
+
+function EditSwitch() {
+  if (!may('write')) return <span class="quiet">read-only key</span>
+  return (
+    <button
+      type="button"
+      class="edit-switch"
+      aria-pressed={isEditing.value}
+      onClick={toggleEditing}
+      title="Changes (key e)"
+    >
+      {isEditing.value ? 'Editing' : 'Read-only'}
+    </button>
+  )
+}
+
+const Notices = () => (
+  <div class="notices" role="status" aria-live="polite">
+    {notices.value.map((notice) => (
+      <div key={notice.text} class={`notice ${notice.kind}`}>
+        <p>{notice.text}</p>
+        {notice.details?.map((each) => (
+          <p key={each} class="quiet">
+            {each}
+          </p>
+        ))}
+        <button type="button" onClick={() => close(notice)}>
+          Close
+        </button>
+      </div>
+    ))}
+  </div>
+)
+
+const keysOfAll = [
+  ['/', 'search'],
+  ['j, k', 'next and previous row'],
+  ['Enter', 'open the row'],
+  ['Escape', 'close what is open'],
+  ['e', 'switch changes on and off'],
+  ['?', 'this list'],
+] as const
+
+const Help = () => (
+  <Drawer
+    title="Keys"
+    onClose={() => {
+      isHelpOpen.value = false
+    }}
+  >
+    <dl class="facts">
+      {[...keysOfAll, ...pages.map(({ key, title }) => [`g ${key}`, title] as const)].map(([key, text]) => (
+        <>
+          <dt key={key}>
+            <kbd>{key}</kbd>
+          </dt>
+          <dd>{text}</dd>
+        </>
+      ))}
+    </dl>
+  </Drawer>
+)

@@ -1,0 +1,197 @@
+/**
+ * Values over time: bars that are stacked, or lines. A stretch can be selected with the mouse (`onRange`), and marks on the
+ * time axis lead to what happened then.
+ */
+import { useEffect, useRef } from 'preact/hooks'
+import uPlot, { type AlignedData, type Options, type Series } from 'uplot'
+import { shortNumber } from '../data/format.js'
+
+/** Colors by what they mean; `style.css` has them for both themes. */
+export type SeriesColor = 'allow' | 'block' | 'deny' | 'first' | 'second' | 'third'
+
+export interface ChartSeries {
+  readonly label: string
+  readonly color: SeriesColor
+  /** One for each time; null: not known. */
+  readonly values: readonly (number | null)[]
+}
+
+export interface ChartMark {
+  readonly atMs: number
+  readonly text: string
+}
+
+export interface TimeChartProps {
+  /** What the chart shows, for those who can't see it. */
+  readonly label: string
+  readonly kind: 'stacked' | 'lines'
+  /** The beginnings of the intervals, in milliseconds, ascending. */
+  readonly timesMs: readonly number[]
+  readonly series: readonly ChartSeries[]
+  readonly unit?: string
+  readonly marks?: readonly ChartMark[]
+  readonly onMark?: ((mark: ChartMark) => void) | undefined
+  /** Called with the stretch that was selected. */
+  readonly onRange?: (fromMs: number, toMs: number) => void
+  readonly height?: number
+}
+
+const defaultHeight = 180
+
+export function TimeChart(props: TimeChartProps) {
+  const { label, series, unit = '', height = defaultHeight, marks = [], onMark } = props
+  const frame = useRef<HTMLDivElement>(null)
+  const latest = useRef(props)
+  latest.current = props
+  const { kind, timesMs } = props
+  useEffect(() => {
+    if (frame.current === null) return
+    const chart = drawn(frame.current, latest)
+    const resized = new ResizeObserver(() => chart.setSize({ width: widthOf(frame.current), height }))
+    resized.observe(frame.current)
+    const theme = matchMedia('(prefers-color-scheme: dark)')
+    const redraw = (): void => chart.redraw()
+    theme.addEventListener('change', redraw)
+    return () => {
+      theme.removeEventListener('change', redraw)
+      resized.disconnect()
+      chart.destroy()
+    }
+  }, [kind, height, JSON.stringify([timesMs, series])])
+  return (
+    <figure class="chart">
+      <div ref={frame} role="img" aria-label={`${label}. ${summary(series, unit)}`} />
+      {marks.length > 0 && <Marks marks={marks} timesMs={timesMs} onMark={onMark} />}
+      <figcaption>
+        {series.map((each) => (
+          <span key={each.label} class={`legend ${each.color}`}>
+            {each.label}
+          </span>
+        ))}
+      </figcaption>
+    </figure>
+  )
+}
+
+/** Happenings below the time axis, at their place. */
+function Marks({
+  marks,
+  timesMs,
+  onMark,
+}: Pick<TimeChartProps, 'timesMs' | 'onMark'> & { readonly marks: readonly ChartMark[] }) {
+  const [from = 0, to = 1] = [timesMs[0], timesMs.at(-1)]
+  const shown = marks.filter(({ atMs }) => atMs >= from && to > from)
+  return (
+    <div class="marks">
+      {shown.map((mark) => (
+        <button
+          key={`${mark.atMs} ${mark.text}`}
+          type="button"
+          title={mark.text}
+          aria-label={mark.text}
+          style={{ left: `${Math.min(100, ((mark.atMs - from) / (to - from)) * 100)}%` }}
+          onClick={() => onMark?.(mark)}
+        />
+      ))}
+    </div>
+  )
+}
+
+const widthOf = (element: HTMLElement | null): number => Math.max(120, element?.clientWidth ?? 0)
+
+const summary = (series: readonly ChartSeries[], unit: string): string =>
+  series
+    .map(
+      ({ label, values }) =>
+        `${label}: ${shortNumber(values.reduce<number>((sum, value) => sum + (value ?? 0), 0))}${unit && ` ${unit}`}`,
+    )
+    .join(', ')
+
+/** The value of a color of `style.css` now, in the theme that holds. */
+const colorOf = (element: Element, name: string): string =>
+  getComputedStyle(element).getPropertyValue(`--${name}`).trim() || 'gray'
+
+function drawn(frame: HTMLElement, latest: { readonly current: TimeChartProps }): uPlot {
+  const { kind, timesMs, series, height = defaultHeight, onRange, unit = '' } = latest.current
+  const isStacked = kind === 'stacked'
+  // Drawn from the whole stack down, so that each bar covers the rest of those before it.
+  const shown = isStacked ? stacked(series).toReversed() : series
+  const data = [
+    timesMs.map((ms) => ms / 1000),
+    ...shown.map(({ values }) => values),
+  ] as unknown as AlignedData
+  const axis = {
+    stroke: () => colorOf(frame, 'quiet'),
+    grid: { stroke: () => colorOf(frame, 'line'), width: 1 },
+    ticks: { show: false },
+    font: '11px system-ui, sans-serif',
+  }
+  const options: Options = {
+    width: widthOf(frame),
+    height,
+    legend: { show: false },
+    cursor: { drag: { x: onRange !== undefined, y: false, setScale: false }, points: { show: false } },
+    scales: { y: { range: (_chart, _min, max) => [0, max > 0 ? max * 1.05 : 1] } },
+    axes: [
+      axis,
+      {
+        ...axis,
+        size: 52,
+        values: (_chart, ticks) => ticks.map((tick) => `${shortNumber(tick)}${unit && ` ${unit}`}`),
+      },
+    ],
+    series: [{}, ...shown.map((each) => seriesOf(frame, each, isStacked))],
+    hooks: {
+      setSelect: [
+        (chart) => {
+          const { left, width } = chart.select
+          if (width < 4) return
+          latest.current.onRange?.(chart.posToVal(left, 'x') * 1000, chart.posToVal(left + width, 'x') * 1000)
+          chart.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false)
+        },
+      ],
+      setCursor: [(chart) => showValues(frame, chart, latest.current)],
+    },
+  }
+  return new uPlot(options, data, frame)
+}
+
+const seriesOf = (frame: HTMLElement, { label, color }: ChartSeries, isStacked: boolean): Series =>
+  isStacked
+    ? {
+        label,
+        fill: () => colorOf(frame, color),
+        width: 0,
+        paths: uPlot.paths.bars!({ size: [0.9], align: 1 }),
+        points: { show: false },
+      }
+    : { label, stroke: () => colorOf(frame, color), width: 1.5, points: { show: false } }
+
+/** Each series with the sum of those before it. */
+function stacked(series: readonly ChartSeries[]): ChartSeries[] {
+  const sums: number[] = []
+  return series.map((each) => ({
+    ...each,
+    values: each.values.map((value, index) => {
+      sums[index] = (sums[index] ?? 0) + (value ?? 0)
+      return sums[index]
+    }),
+  }))
+}
+
+/** The time and values under the mouse, as the chart's title. */
+function showValues(
+  frame: HTMLElement,
+  { cursor: { idx } }: uPlot,
+  { timesMs, series, unit = '' }: TimeChartProps,
+): void {
+  const ms = idx == null ? undefined : timesMs[idx]
+  if (ms === undefined) {
+    frame.removeAttribute('title')
+    return
+  }
+  const lines = series.map(({ label, values }) =>
+    `${label}: ${shortNumber(values[idx!] ?? 0)} ${unit}`.trim(),
+  )
+  frame.title = [new Date(ms).toLocaleString(), ...lines].join('\n')
+}
