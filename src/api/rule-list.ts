@@ -5,6 +5,7 @@ import { objectOf, orNull, type TObject, Type } from '../core/schema.js'
 import { pluralOf } from '../core/text/plural.js'
 import { pastTimeForms } from '../core/units.js'
 import { type ApiContext, pathParams, queryOf, rowAt, sendJson } from '../http/context.js'
+import { coversIn, coversParameter } from '../http/lists/covering.js'
 import { compileFilter } from '../http/lists/list-filter.js'
 import { beforeIdOf, limitOf, searchPage } from '../http/lists/lists.js'
 import { queryText, timeOf } from '../http/lists/query-values.js'
@@ -28,6 +29,7 @@ const rule = anyResource(ipPolicyRule)
 const querySchema = Type.Object({
   ...pageQuery(rule).properties,
   filter: filterParameter,
+  covers: coversParameter,
   counts_since: Type.Optional(
     Type.String({
       description: `Each deny rule comes with how often it has blocked since then: ${pastTimeForms}. The sums of the decision log are read, which are kept for eight days at least.`,
@@ -74,7 +76,7 @@ export function registerRuleList(
     query: querySchema,
   })
   app.get(path, described, async (request, reply) => {
-    const query = queryOf(request, ['limit', 'before_id', 'filter', 'counts_since'])
+    const query = queryOf(request, ['limit', 'before_id', 'filter', 'covers', 'counts_since'])
     const { id } = rowAt(context, request, policy)
     const { accountId } = request.caller
     const limit = limitOf(query.limit)
@@ -88,6 +90,7 @@ export function registerRuleList(
       beforeId: beforeIdOf(rule, query.before_id),
       isWanted: (row, state) =>
         row['ip_policy_id'] === id && matches?.(context.presenter.show(rule, row, state)) !== false,
+      covers: coversIn(query.covers),
       isDisconnected: () => reply.raw.destroyed,
     })
     const rules = page.map((text) => JSON.parse(text) as ShownRule)

@@ -52,6 +52,7 @@ import { registerDeadLetters } from './dead-letter-routes.js'
 import { registerDecisions } from './decide-routes.js'
 import { registerDestinationOperations } from './destination-routes.js'
 import { isDestinationIn } from './destination-rows.js'
+import { registerIpPolicyUses } from './ip-policy-uses.js'
 import { registerLive } from './live-routes.js'
 import { registerLoggedDecisions } from './logged-decision-routes.js'
 import { registerDetachments, registerModules } from './module-routes.js'
@@ -216,6 +217,7 @@ function registerResources(app: FastifyInstance, options: WholeOptions): void {
   registerRules(app, context, trials)
   registerRuleList(app, context, log)
   registerRuleRestore(app, context)
+  registerIpPolicyUses(app, context)
   registerSources(app, context)
   registerDestinationOperations(app, context, destinations)
   registerReplays(app, context, replays)

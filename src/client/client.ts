@@ -22,7 +22,7 @@ import type {
   testEventSchema,
 } from '../shape/delivery-status.js'
 import type { IamPolicy } from '../shape/iam-policy.js'
-import type { RuleCounts } from '../shape/ip-policy-rules.js'
+import type { IpPolicyUses, RuleCounts } from '../shape/ip-policy-rules.js'
 import type { LiveDeadLetter, LiveDelivery } from '../shape/live.js'
 import type { LoggedDecision } from '../shape/logged-decision.js'
 import type { PublishedRecords } from '../shape/published-records.js'
@@ -60,6 +60,8 @@ export interface Client extends Kinds {
   sources(subscriptionId: string): Collection<NewSource, SourceChanges, Source>
   /** The rules of an IP policy, newest first; with `countsSince`, how often each decided. */
   rules(policyId: string, options?: RulesOptions): AsyncGenerator<UsedRule, void, undefined>
+  /** The edges, routes and restrictions that refer to an IP policy. */
+  ipPolicyUses(policyId: string): Promise<IpPolicyUses>
   /** Replaces all rules of an IP policy as one atomic change. */
   replaceRules(policyId: string, rules: readonly NewRule[], options?: WriteOptions): Promise<RuleCounts>
   /** Puts all rules of an IP policy back as they were at a version of the account. */
@@ -192,6 +194,7 @@ export function openClient(options: HttpOptions): Client {
   const others: Omit<Client, keyof Kinds> = {
     sources: (id) => new Collection(http, subpath(eventSubscription, id, 'sources'), 'sources'),
     rules: (id, options = {}) => rulesOf(http, subpath(ipPolicy, id, 'rules'), options),
+    ipPolicyUses: async (id) => http.send('GET', subpath(ipPolicy, id, 'uses')),
     replaceRules: async (id, rules, options = {}) =>
       http.send('PUT', subpath(ipPolicy, id, 'rules'), { body: { rules }, query: writeQuery(options) }),
     restoreRules: async (id, version, options = {}) =>

@@ -6,6 +6,8 @@ import type { Resource } from './kinds.js'
 export interface RulesOptions {
   /** An expression over the members of a rule. */
   readonly filter?: string
+  /** An address, or a range in CIDR notation: only rules whose range contains it, the narrowest first. */
+  readonly covers?: string
   /** Each deny rule comes with how often it has blocked since then: a time (RFC 3339), or a length of time such as `24h`. */
   readonly countsSince?: string | undefined
   /** Rules in a page: 1 to 100. */

@@ -1,6 +1,8 @@
-/** Rules of an IP policy: how often each decided, and how many a replacement of all changed. */
-import { objectOf, orNull, type Static, type TSchema, Type } from '../core/schema.js'
+/** Rules of an IP policy: how often each decided, and how many a replacement of all changed; and who uses the policy. */
+import { objectOf, oneOf, orNull, type Static, type TSchema, Type } from '../core/schema.js'
 import { anyResource } from '../resource/define.js'
+import { exampleId } from '../resource/examples.js'
+import { uriSchema } from '../resource/fields/id-schema.js'
 import { ipPolicyRule } from '../resource/ip-policy.js'
 import { resourceSchema } from '../resource/shown-schema.js'
 
@@ -54,3 +56,63 @@ export const ruleCountsSchema = objectOf(
 )
 
 export type RuleCounts = Readonly<Static<typeof ruleCountsSchema>>
+
+/** The kinds of resources that refer to IP policies. */
+export const usingKinds = ['ip_restriction', 'tcp_edge', 'https_edge_route'] as const
+
+const textOrNull = (description: string) => orNull(Type.String(), { description })
+
+const ipPolicyUseSchema = objectOf(
+  {
+    kind: oneOf(usingKinds),
+    id: Type.String(),
+    uri: uriSchema,
+    field: Type.String({ description: 'The field that names the policy.' }),
+    description: orNull(Type.String()),
+    hostports: Type.Array(Type.String(), {
+      description: 'Of the edge, or of the edge of the route; none for a restriction.',
+    }),
+    edge_id: textOrNull('Of a route: its edge.'),
+    match: textOrNull('Of a route: its path or path prefix.'),
+    type: textOrNull('Of a restriction: what it restricts.'),
+    applies: Type.Boolean({
+      description:
+        'Is the module enabled, or the restriction enforced? If not, the policy blocks no one there.',
+    }),
+  },
+  { title: 'IpPolicyUse', description: 'An edge, a route or a restriction that refers to an IP policy.' },
+)
+
+export type IpPolicyUse = Static<typeof ipPolicyUseSchema>
+
+export const ipPolicyUsesSchema = objectOf(
+  {
+    uses: Type.Array(ipPolicyUseSchema, { description: 'Restrictions first, then edges, then routes.' }),
+    uses_left_out: Type.Integer({ minimum: 0, description: 'How many more there are.' }),
+  },
+  {
+    title: 'IpPolicyUses',
+    description: 'What refers to an IP policy.',
+    examples: [
+      {
+        uses: [
+          {
+            kind: 'tcp_edge',
+            id: exampleId('edgtcp_'),
+            uri: `https://weir.example.com/edges/tcp/${exampleId('edgtcp_')}`,
+            field: 'ip_restriction.ip_policy_ids',
+            description: 'ssh for the office',
+            hostports: ['ssh.example.com:22'],
+            edge_id: null,
+            match: null,
+            type: null,
+            applies: true,
+          },
+        ],
+        uses_left_out: 0,
+      },
+    ],
+  },
+)
+
+export type IpPolicyUses = Static<typeof ipPolicyUsesSchema>

@@ -140,6 +140,15 @@ function mayBegin(text: unknown, beginning: number): boolean {
 /** Canonical text of a range, the form in which two equal ranges are equal text. */
 export const formatCidr = (cidr: Cidr): string => `${formatAddress(cidr.family, cidr.words)}/${cidr.prefix}`
 
+/** The ranges that contain a whole range, the narrowest first: itself, and one for each shorter prefix. */
+export function* rangesAround({ family, prefix: narrowest, words }: Cidr): Generator<Cidr> {
+  for (let prefix = narrowest; prefix >= 0; prefix -= 1) {
+    const prefix128 = prefix128Of({ family, prefix, words })
+    const [word0, word1, word2, word3] = words.map((word, index) => (word & maskOf(index, prefix128)) >>> 0)
+    yield { family, prefix, words: [word0!, word1!, word2!, word3!] }
+  }
+}
+
 /** The first and the last address of a range. */
 export function boundsOf(cidr: Cidr): readonly [string, string] {
   const { family, words: first } = cidr

@@ -9,6 +9,7 @@ import type { AnyResource, Row } from '../../resource/define.js'
 import type { ViewState } from '../../view/view-state.js'
 import { type ApiContext, isBelieved, queryOf, readable, sendJson } from '../context.js'
 import { listParameters } from '../openapi/openapi.js'
+import { coveringMax, coveringPage, coversIn, hasRanges } from './covering.js'
 import { compileFilter } from './list-filter.js'
 import { queryText } from './query-values.js'
 
@@ -19,7 +20,10 @@ const listSearchesWaitingMax = 64
 /** Does the row belong to the list? */
 type IsWanted = (row: Row, state: ViewState) => boolean
 
-type ListQuery = { readonly [Name in (typeof listParameters)[number]]?: string | undefined }
+const listParametersOf = (resource: AnyResource) =>
+  hasRanges(resource) ? ([...listParameters, 'covers'] as const) : listParameters
+
+type ListQuery = { readonly [Name in ReturnType<typeof listParametersOf>[number]]?: string | undefined }
 
 /** Limits concurrent searches of the whole process. */
 const searches = new Turns(listSearchesAtOnceMax, listSearchesWaitingMax)
@@ -29,7 +33,7 @@ export function listHandler(context: ApiContext, resource: AnyResource) {
   const pagesOf = pagesByRevision()
   const uri = () => context.presenter.links.uri(resource.path)
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const query: ListQuery = queryOf(request, listParameters)
+    const query: ListQuery = queryOf(request, listParametersOf(resource))
     const limit = limitOf(query.limit)
     const isWanted = wantedBy(context, resource, query)
     const beforeId = beforeIdOf(resource, query.before_id)
@@ -40,9 +44,10 @@ export function listHandler(context: ApiContext, resource: AnyResource) {
     const kept = pages.get(key)
     if (kept !== undefined) return sendJson(reply, kept)
     const isDisconnected = () => reply.raw.destroyed
-    const run = () => findPage(context, { resource, accountId, limit, beforeId, isWanted, isDisconnected })
-    const isPlain = query.filter === undefined && query.description === undefined
-    const { page, last, hasMore } = await (isPlain ? run() : searches.take(run))
+    const covers = coversIn(query.covers)
+    const search = { resource, accountId, limit, beforeId, isWanted, covers, isDisconnected }
+    const isPlain = query.filter === undefined && query.description === undefined && covers === undefined
+    const { page, last, hasMore } = await (isPlain ? findPage : searchPage)(context, search)
     const next = hasMore ? `${uri()}?${queryText({ ...query, limit: String(limit), before_id: last })}` : null
     const answer = Buffer.from(
       `{"${resource.listName}":[${page.join(',')}],"uri":${JSON.stringify(uri())},"next_page_uri":${JSON.stringify(next)}}`,
@@ -54,7 +59,19 @@ export function listHandler(context: ApiContext, resource: AnyResource) {
 
 /** A page of entries as JSON, among searches that take as long. */
 export const searchPage = (context: ApiContext, search: Search) =>
-  searches.take(() => findPage(context, search))
+  searches.take(() =>
+    search.covers === undefined ? findPage(context, search) : findCovering(context, search, search.covers),
+  )
+
+/** The narrowest rules first, so all are found before a page is cut. */
+async function findCovering(context: ApiContext, search: Search, covers: ReadonlySet<unknown>) {
+  const isWanted: IsWanted = (row, state) => covers.has(row['cidr']) && search.isWanted(row, state)
+  const found = await findPage(context, { ...search, limit: coveringMax, beforeId: undefined, isWanted })
+  if (!found.hasMore) return coveringPage(found.page, search.limit, search.beforeId)
+  throw badRequest(
+    `The query parameter "covers" is contained in more than ${coveringMax} rules: ask for those of one IP policy.`,
+  )
+}
 
 /** An empty description matches entries without one. */
 function wantedBy(context: ApiContext, resource: AnyResource, { filter, description }: ListQuery): IsWanted {
@@ -71,6 +88,8 @@ interface Search {
   readonly limit: number
   readonly beforeId: string | undefined
   readonly isWanted: IsWanted
+  /** Only rules with one of these ranges, the narrowest first. */
+  readonly covers?: ReadonlySet<unknown> | undefined
   readonly isDisconnected: () => boolean
 }
 

@@ -11,6 +11,7 @@ import { resources } from '../../resource/registry.js'
 import { resourceSchema } from '../../resource/shown-schema.js'
 import { article } from '../body/input.js'
 import { type BoundName, boundSentence } from '../bounds/at-once.js'
+import { coversParameter, hasRanges } from '../lists/covering.js'
 import { warningHeader } from '../missing-values.js'
 import { changesExample, createExample, pageExample, shownExample } from './examples.js'
 
@@ -268,6 +269,7 @@ const listQuery = (resource: AnyResource) =>
     description: Type.Optional(
       Type.String({ description: 'Entries with exactly this description; empty: entries without one.' }),
     ),
+    ...(hasRanges(resource) ? { covers: coversParameter } : {}),
   })
 
 /** The names of these parameters. */
