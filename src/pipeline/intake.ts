@@ -77,8 +77,8 @@ interface IntakeOptions extends Pick<DurableReaderOptions, 'unavailable' | 'stop
   readonly process: (message: PulledMessage, input: InputMessage) => Soon<ProcessedMessage | undefined>
   /** While it returns false, nothing is pulled. */
   readonly mayPull?: () => boolean
-  /** Called when a pack begins to be stored. */
-  readonly packStored?: (destination: string, bytes: number) => void
+  /** Called when a pack begins to be stored; what it returns is called when the pack is stored or given up. */
+  readonly packBegun?: (destination: string, bytes: number) => () => void
   /** Reports why a message, or a pack if no sequence is given, was not stored; it is retried. */
   readonly unstored: (error: unknown, sequence?: number) => void
 }
@@ -160,10 +160,10 @@ export class Intake {
 
   constructor(options: IntakeOptions) {
     const { nats, ledger, settled, stream, input, ackPendingMax } = options
-    const { packStored, unavailable, unstored, stoppedEarly } = options
+    const { packBegun, unavailable, unstored, stoppedEarly } = options
     this.#options = options
     const lastDone = settled && ((since: string) => settled.last(input, since))
-    this.packs = new Packs({ nats, ledger, stream: input, packStored, failed: (error) => unstored(error) })
+    this.packs = new Packs({ nats, ledger, stream: input, packBegun, failed: (error) => unstored(error) })
     this.#ledger = new InputLedger(ledger, input)
     this.#reader = new DurableReader({
       nats,

@@ -64,8 +64,8 @@ interface PacksDeps {
   readonly nats: Nats
   readonly ledger: LedgerWriter
   readonly stream: InputStream
-  /** Called when a pack begins to be stored. */
-  readonly packStored?: ((destination: string, bytes: number) => void) | undefined
+  /** Called when a pack begins to be stored; what it returns is called when the pack is stored or given up. */
+  readonly packBegun?: ((destination: string, bytes: number) => () => void) | undefined
   /** Reports a pack that could not be stored and is retried. */
   readonly failed: (error: unknown) => void
 }
@@ -218,7 +218,7 @@ export class Packs implements Buffers {
     pack.segments = []
     pack.messages = []
     pack.storedMs = monotonicMs()
-    this.#deps.packStored?.(destinationId, bytes.length)
+    const ended = this.#deps.packBegun?.(destinationId, bytes.length)
     const storing = this.#storeUntilDone({ destination: destinationId, bytes, origin, summary })
       .then((isStored) => {
         if (!isStored) return
@@ -228,6 +228,7 @@ export class Packs implements Buffers {
         }
       })
       .finally(() => {
+        ended?.()
         this.#bufferedBytes -= bytes.length
         this.#storing.delete(storing)
       })

@@ -76,7 +76,7 @@ export class Pipeline {
       input: 'records',
       ackPendingMax,
       process: (message, input) => this.#process(message, input),
-      packStored: (destination, bytes) => shares.packStored(destination, bytes),
+      packBegun: (destination, bytes) => shares.packBegun(destination, bytes),
       unavailable: (error) => occurrences.recordsUnavailable({ reason: messageOf(error) }),
       unstored: (error, sequence) => occurrences.recordsUnstored({ sequence, reason: messageOf(error) }),
       stoppedEarly: (messages) => occurrences.stoppedEarly({ input: 'records', messages }),

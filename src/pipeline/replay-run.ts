@@ -94,7 +94,7 @@ export class ReplayRun {
       aheadBytes,
       process: (message, input) => this.#process(message, input),
       mayPull: () => shares.hasRoom(destinationId),
-      packStored: (destination, bytes) => shares.packStored(destination, bytes),
+      packBegun: (destination, bytes) => shares.packBegun(destination, bytes),
       unavailable: interrupted,
       unstored: interrupted,
       stoppedEarly: (messages) => occurrences.stoppedEarly({ input: id, messages }),

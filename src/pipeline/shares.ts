@@ -10,7 +10,8 @@
  *
  * A burst can fill a small stream between two looks. So packs of this process are counted, and once a destination may have
  * used half of the room that it had at the last look, the shares are **outgrown**: the pipeline looks again before it
- * processes more.
+ * processes more. A pack whose publish has begun may not be in the stream yet when the pipeline looks: until it is stored,
+ * it counts as held.
  */
 import { monotonicMs } from '../core/clock.js'
 import type { Nats } from '../nats/nats.js'
@@ -67,11 +68,25 @@ export function bytesHeld(
   packs: ReadonlyMap<string, number>,
   { bytes, messages }: Pick<StreamFill, 'bytes' | 'messages'>,
   meanOf: (destination: string) => number | undefined,
-): ReadonlyMap<string, number> {
+): Map<string, number> {
   const meanOfAll = bytes / Math.max(1, messages)
   const weights = [...packs].map(([id, count]) => [id, count * (meanOf(id) ?? meanOfAll)] as const)
   const sum = weights.reduce((total, [, weight]) => total + weight, 0)
   return new Map(weights.map(([id, weight]) => [id, sum === 0 ? 0 : (weight / sum) * bytes]))
+}
+
+const sumOf = (bytes: ReadonlyMap<string, number>): number =>
+  [...bytes.values()].reduce((sum, value) => sum + value, 0)
+
+/** The new sum. */
+function add(sums: Map<string, number>, id: string, bytes: number): number {
+  const sum = (sums.get(id) ?? 0) + bytes
+  sums.set(id, sum)
+  return sum
+}
+
+function addTo(sums: Map<string, number>, added: ReadonlyMap<string, number>): void {
+  for (const [id, bytes] of added) add(sums, id, bytes)
 }
 
 /** As one process sees them. */
@@ -81,8 +96,12 @@ export class Shares {
   #fill: StreamFill = { bytes: 0, messages: 0, bytesMax: 0 }
   /** Undefined if the stream is too empty to count. */
   #held: ReadonlyMap<string, number> | undefined
-  /** Bytes stored since the last look. */
+  /** Bytes whose storing began since the last look. */
   #stored = new Map<string, number>()
+  /** Bytes of packs on their way: being stored, and perhaps not in the stream yet. */
+  readonly #underWay = new Map<string, number>()
+  /** Bytes of packs that were on their way when the last look began, or began since. */
+  #unseen = new Map<string, number>()
   /** Packs were stored since the last look began. */
   #isOutdated = false
   #freshUntilMs = 0
@@ -111,18 +130,23 @@ export class Shares {
     this.#isOutdated = false
     this.#isOutgrown = false
     this.#freshUntilMs = 0
+    // A pack that arrives while we wait may be missing in the answer, so those are counted that are on their way now,
+    // and those that begin until the answer is here. One that is in the answer as well counts twice until the next look.
+    this.#unseen = new Map(this.#underWay)
     const info = await this.#nats.streamInfo(deliveriesStream)
     if (info === undefined) return
     const { bytes, messages } = info.state
     const fill = { bytes, messages, bytesMax: info.config.max_bytes }
-    const held = bytes < fill.bytesMax * countedFrom ? undefined : await this.#count(fill)
-    this.#fill = fill
+    const isCounted = bytes + sumOf(this.#unseen) >= fill.bytesMax * countedFrom
+    const held = isCounted ? await this.#count(fill) : undefined
+    if (held !== undefined) addTo(held, this.#unseen)
+    this.#fill = { ...fill, bytes: bytes + sumOf(this.#unseen) }
     this.#held = held
     this.#stored = new Map()
     this.#freshUntilMs = monotonicMs() + lookEveryMaxMs
   }
 
-  async #count(fill: StreamFill): Promise<ReadonlyMap<string, number>> {
+  async #count(fill: StreamFill): Promise<Map<string, number>> {
     const head = deliverySubject('')
     const counts = await this.#nats.subjectCounts(deliveriesStream, deliverySubject('*'))
     const packs = new Map(
@@ -151,15 +175,19 @@ export class Shares {
     return shareOf(held, this.#fill)
   }
 
-  /** A pack is being stored. */
-  packStored(destination: string, bytes: number): void {
+  /** A pack begins to be stored. The caller must call what this returns once the pack is stored or given up. */
+  packBegun(destination: string, bytes: number): () => void {
     this.#isOutdated = true
     const mean = this.#means.get(destination) ?? bytes
     if (this.#means.size >= meansKeptMax) this.#means.clear()
     this.#means.set(destination, mean + (bytes - mean) * newestWeight)
-    const stored = (this.#stored.get(destination) ?? 0) + bytes
-    this.#stored.set(destination, stored)
+    const stored = add(this.#stored, destination, bytes)
+    add(this.#unseen, destination, bytes)
+    add(this.#underWay, destination, bytes)
     // Before the first look, the size of the stream is not known.
     if (this.#fill.bytesMax > 0 && stored > this.#shareOf(destination).untilLook) this.#isOutgrown = true
+    return () => {
+      if (add(this.#underWay, destination, -bytes) === 0) this.#underWay.delete(destination)
+    }
   }
 }

@@ -72,10 +72,11 @@ t.test('what a replay stores between two looks is limited by the room', async (t
   t.notOk(shares.isDue, 'nothing was stored since')
   t.notOk(shares.isCounting)
   t.ok(shares.hasRoom('ed_a'))
-  shares.packStored('ed_a', 210 * mebibyte)
+  const ended = shares.packBegun('ed_a', 210 * mebibyte)
   t.ok(shares.isDue, 'a pack was stored')
   t.notOk(shares.hasRoom('ed_a'))
   t.ok(shares.hasRoom('ed_b'))
+  ended()
   bytes = 420 * mebibyte
   counts = { [deliverySubject('ed_a')]: 400 }
   await shares.look()
@@ -94,7 +95,7 @@ t.test('what is stored between two looks is bounded', async (t) => {
     subjectCounts: async () => ({ [deliverySubject('ed_dead')]: 1_000 }),
   })
   const store = (destination: string, sum: number): void => {
-    for (let stored = 0; stored < sum; stored += 64 * 1024) shares.packStored(destination, 64 * 1024)
+    for (let stored = 0; stored < sum; stored += 64 * 1024) shares.packBegun(destination, 64 * 1024)()
   }
   store('ed_dead', small)
   t.notOk(shares.isOutgrown, 'before the first look, the size of the stream is not known')
@@ -116,4 +117,34 @@ t.test('what is stored between two looks is bounded', async (t) => {
   t.notOk(shares.isOutgrown)
   store('ed_dead', mebibyte / 4)
   t.ok(shares.isOutgrown, 'a sixty-fourth of the stream at most, however full it is')
+})
+
+t.test('packs on their way at a look count as held until they are stored', async (t) => {
+  const small = 16 * mebibyte
+  let bytes = 0
+  let arrive = (): void => undefined
+  const shares = new Shares({
+    streamInfo: async () => {
+      arrive()
+      return { state: { bytes, messages: 1_000 }, config: { max_bytes: small } } as never
+    },
+    subjectCounts: async () => (bytes > 0 ? { [deliverySubject('ed_other')]: 1_000 } : {}),
+  })
+  await shares.look()
+  const ended = shares.packBegun('ed_dead', 7 * mebibyte)
+  t.ok(shares.isOutgrown)
+  await shares.look()
+  t.strictSame([...shares.full()], ['ed_dead'], 'a look at a stream without it does not forget the burst')
+  t.equal(shares.levelOf('ed_other'), 'low')
+  ended()
+  bytes = mebibyte
+  await shares.look()
+  t.strictSame([...shares.full()], [], 'once it is stored, only the stream counts')
+  t.equal(shares.levelOf('ed_dead'), 'low')
+  arrive = () => shares.packBegun('ed_dead', 7 * mebibyte)()
+  await shares.look()
+  t.strictSame([...shares.full()], ['ed_dead'], 'a pack that began and ended during the look counts, too')
+  arrive = () => undefined
+  await shares.look()
+  t.strictSame([...shares.full()], [])
 })
