@@ -71,6 +71,7 @@ export class CatchUps {
   #seen: { readonly delivered: number; readonly atMs: number } | undefined
   #messagesPerSecond = 0
   #looking: Promise<void> = Promise.resolve()
+  #isLeftToMessage = false
   #view: { readonly of: TrafficView; readonly without: string; readonly view: TrafficView } | undefined
 
   constructor(deps: CatchUpsDeps) {
@@ -145,8 +146,11 @@ export class CatchUps {
       if (records === undefined) return
       const written = new Map<string, number>()
       for (const stored of [...this.#behind.all()]) await this.#tend(stored, records, written)
-      for (const id of shares.full())
-        if (this.#behind.of(id) === undefined) await this.#leaveBehind(id, records, written)
+      const full = [...shares.full()].filter((id) => this.#behind.of(id) === undefined)
+      // A window of this look begins after a burst of records that wait here. The next message knows where it must begin.
+      this.#isLeftToMessage = from === undefined && full.length > 0 && !this.#isLeftToMessage
+      if (this.#isLeftToMessage) shares.outgrow()
+      else for (const id of full) await this.#leaveBehind(id, records, written)
       if (from !== undefined) await this.#known(written)
     } catch (error) {
       if (!this.#stop.signal.aborted) occurrences.sharesUnknown({ reason: messageOf(error) })
@@ -194,7 +198,7 @@ export class CatchUps {
     const row = destinationOf(destination)
     if (!row || !this.#run.startsWith(identity)) return
     const stored = await bucket.get(destination)
-    if (stored?.value !== undefined) return
+    if (stored?.value !== undefined) return void written.set(destination, stored.revision)
     const window = newWindow(live)
     const entry: BehindDestination = {
       id: newId('cu_'),

@@ -121,6 +121,11 @@ export class Shares {
     return this.#isOutgrown
   }
 
+  /** The next message must wait for a look. */
+  outgrow(): void {
+    this.#isOutgrown = true
+  }
+
   /** A look may show something new: in an idle deployment it does not. */
   get isDue(): boolean {
     return this.isCounting || this.#isOutdated || monotonicMs() >= this.#freshUntilMs
