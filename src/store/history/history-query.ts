@@ -34,7 +34,7 @@ export interface Origin {
   readonly operation_id: string | null
 }
 
-export interface Header extends Origin {
+export interface Header {
   /** Empty if only rules of the policy were changed. */
   readonly kind: string
   readonly id: string
@@ -44,7 +44,7 @@ export interface Header extends Origin {
 }
 
 /** A change of a resource in one version. */
-export interface Step {
+export interface Step extends Origin {
   readonly id: string
   readonly version: number
   readonly deleted: boolean
@@ -57,7 +57,10 @@ const ruleTable = tableOf(ruleKind)
 /** The author of the change, in columns of the same names. */
 const origin = ['changed_at', 'changed_by', 'client_address', 'operation_id']
 
-/** Finds the changed resources, newest first: of each kind the newest ones, then the newest of all. */
+/**
+ * Finds the changed resources, newest first. A statement of embedded ClickHouse costs milliseconds, and so does each of its
+ * tables: those of all kinds are read at once, and only the columns that say what to show.
+ */
 export function headersSql(query: HistoryQuery): string {
   const { kinds, id } = query
   const isWhole = id === undefined
@@ -65,24 +68,21 @@ export function headersSql(query: HistoryQuery): string {
   const branches = own.map((kind) => ownRowsSql(kind, query))
   const hasRules = kinds.includes(policyKind) || (isWhole && kinds.includes(ruleKind))
   if (hasRules) branches.push(ruleGroupsSql(query))
-  return `SELECT max(kind) AS kind, id, version, max(rules) AS rules, max(rule_id) AS rule_id,
-${origin.map((name) => `any(${name}) AS ${name}`).join(', ')}
+  return `SELECT max(kind) AS kind, id, version, max(rules) AS rules, max(rule_id) AS rule_id
 FROM (${branches.join('\nUNION ALL\n')})
 GROUP BY version, id ORDER BY version DESC, id DESC LIMIT {limit:UInt32}`
 }
 
 const ownRowsSql = (kind: string, query: HistoryQuery): string =>
-  `SELECT '${kind}' AS kind, id, version, 0 AS rules, '' AS rule_id, ${origin.join(', ')}
-FROM ${tableOf(kind)} WHERE ${conditions(query, 'id')}
-ORDER BY version DESC, id DESC LIMIT 1 BY version, id LIMIT {limit:UInt32}`
+  `SELECT '${kind}' AS kind, id, version, 0 AS rules, '' AS rule_id
+FROM ${tableOf(kind)} WHERE ${conditions(query, 'id')}`
 
 /**
  * The rules of a policy that were changed together: how many rows, at least, and the first and last rule. There can be
  * millions of rows, so only narrow columns are read: who made the change is read by `originsSql`.
  */
 const ruleGroupsSql = (query: HistoryQuery): string =>
-  `SELECT '' AS kind, policy AS id, version, if(min(rule) = max(rule), 1, count()) AS rules, min(rule) AS rule_id,
-${origin.map((name) => `NULL AS ${name}`).join(', ')}
+  `SELECT '' AS kind, policy AS id, version, if(min(rule) = max(rule), 1, count()) AS rules, min(rule) AS rule_id
 FROM (SELECT assumeNotNull(ip_policy_id) AS policy, version, id AS rule
 FROM ${ruleTable} WHERE ${conditions(query, 'assumeNotNull(ip_policy_id)')})
 GROUP BY version, policy ORDER BY version DESC, policy DESC LIMIT {limit:UInt32}`
@@ -111,15 +111,62 @@ function conditions({ id, before, sinceMs, untilMs }: HistoryQuery, idColumn: st
   ].join(' AND ')
 }
 
-/** For each step (an id and a version): its verb, and the version before it. */
-export const stepsSql = (kind: string): string =>
-  `SELECT * FROM (
-SELECT id, version, deleted, lagInFrame(version, 1, 0) OVER earlier AS previous,
+/** An id and a version. */
+export const stepOf = (id: string, version: number): string => `${id} ${version}`
+
+/** Versions of resources, by kind and, within it, by their step. */
+export type StepsByKind = ReadonlyMap<string, ReadonlyMap<string, number>>
+
+/** A statement with a part for each kind, and the parameters of all. */
+function ofEachKind(
+  accountId: string,
+  wanted: StepsByKind,
+  part: (kind: string, parameters: { readonly [Name in 'ids' | 'steps' | 'versions']: string }) => string,
+) {
+  const params: Record<string, unknown> = { account: accountId }
+  const parts = [...wanted].map(([kind, steps], index) => {
+    params[`ids_${index}`] = [...new Set([...steps.keys()].map((step) => step.split(' ')[0]))]
+    params[`steps_${index}`] = [...steps.keys()]
+    params[`versions_${index}`] = [...new Set(steps.values())]
+    return part(kind, {
+      ids: `{ids_${index}:Array(String)}`,
+      steps: `{steps_${index}:Array(String)}`,
+      versions: `{versions_${index}:Array(UInt64)}`,
+    })
+  })
+  return { sql: parts.join('\nUNION ALL\n'), params }
+}
+
+/** For each step: its verb, its author, and the version before it. */
+export const stepsStatement = (accountId: string, wanted: StepsByKind) =>
+  ofEachKind(
+    accountId,
+    wanted,
+    (kind, { ids, steps, versions }) => `SELECT * FROM (
+SELECT id, version, deleted, ${origin.join(', ')}, lagInFrame(version, 1, 0) OVER earlier AS previous,
 lagInFrame(deleted, 1, true) OVER earlier AS previous_deleted
-FROM (SELECT DISTINCT id, version, deleted FROM ${tableOf(kind)}
-WHERE account_id = {account:String} AND id IN {ids:Array(String)} AND version <= {highest:UInt64})
+FROM (SELECT id, version, deleted, ${origin.join(', ')} FROM ${tableOf(kind)}
+WHERE account_id = {account:String} AND id IN ${ids} AND version <= arrayMax(${versions}) LIMIT 1 BY id, version)
 WINDOW earlier AS (PARTITION BY id ORDER BY version ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW))
-WHERE concat(id, ' ', toString(version)) IN {steps:Array(String)}`
+WHERE concat(id, ' ', toString(version)) IN ${steps}`,
+  )
+
+export interface VersionRow {
+  readonly kind: string
+  /** JSON. */
+  readonly text: string
+}
+
+/** The rows of these steps. */
+export const rowsStatement = (accountId: string, wanted: StepsByKind) =>
+  ofEachKind(
+    accountId,
+    wanted,
+    (kind, { ids, steps, versions }) =>
+      `SELECT '${kind}' AS kind, formatRowNoNewline('JSONEachRow', *) AS text FROM ${tableOf(kind)}
+WHERE account_id = {account:String} AND id IN ${ids} AND version IN ${versions}
+AND concat(id, ' ', toString(version)) IN ${steps} LIMIT 1 BY id, version`,
+  )
 
 /** Counts the changed rules of policies: a rule is added if it did not exist just before. */
 export const ruleCountsSql = `SELECT policy, version, countIf(deleted) AS removed,

@@ -22,9 +22,13 @@ import {
   keyDescriptionsSql,
   type Origin,
   originsSql,
+  rowsStatement,
   ruleCountsSql,
   type Step,
-  stepsSql,
+  type StepsByKind,
+  stepOf,
+  stepsStatement,
+  type VersionRow,
 } from './history-query.js'
 
 export interface HistoryEntry {
@@ -63,7 +67,7 @@ export interface HistoryDetail {
 /** A client waits, and other statements wait for the same disk. */
 const statementTimeoutMs = 5_000
 
-const stepOf = (id: string, version: number): string => `${id} ${version}`
+const newSteps = (): Map<string, number> => new Map()
 
 export class History {
   readonly #clickhouse: Clickhouse
@@ -77,23 +81,29 @@ export class History {
     const { accountId, before, id, sinceMs, untilMs, limit } = query
     const params = { account: accountId, id, ...prefixed(before), since: sinceMs, until: untilMs, limit }
     const found = await this.#rows<Header>(headersSql(query), defined(params))
-    const headers = (await this.#withOrigins(accountId, found)).map(withOwnRule)
+    const headers = found.map(withOwnRule)
     const steps = await this.#steps(accountId, headers)
-    const descriptions = await this.#keyDescriptions(accountId, headers)
-    return headers.map((header) => ({
-      ...entryOf(header, steps.get(stepOf(header.shownId, header.version))),
-      keyDescription: descriptions.get(header.changed_by) || null,
+    const origins = await this.#originsOfRules(accountId, headers)
+    const shown = headers.map((header) => {
+      const step = steps.get(stepOf(header.shownId, header.version))
+      const origin = step ?? origins.get(Number(header.version))
+      if (origin === undefined) throw unavailable('The history changed while it was read.')
+      return { header, step, origin }
+    })
+    const authors = shown.map(({ origin }) => origin.changed_by)
+    const descriptions = await this.#keyDescriptions(accountId, authors)
+    return shown.map(({ header, step, origin }) => ({
+      ...entryOf(header, step, origin),
+      keyDescription: descriptions.get(origin.changed_by) || null,
     }))
   }
 
   /** The descriptions of the keys that made the changes. */
   async #keyDescriptions(
     accountId: string,
-    headers: readonly Header[],
+    authors: readonly string[],
   ): Promise<ReadonlyMap<string, string>> {
-    const ids = [...new Set(headers.map(({ changed_by }) => changed_by))].filter((by) =>
-      by.startsWith(apiKey.idPrefix),
-    )
+    const ids = [...new Set(authors)].filter((by) => by.startsWith(apiKey.idPrefix))
     if (ids.length === 0) return new Map()
     const found = await this.#rows<{ id: string; text: string }>(keyDescriptionsSql, {
       account: accountId,
@@ -102,19 +112,19 @@ export class History {
     return new Map(found.map(({ id, text }) => [id, text]))
   }
 
-  /** Adds who made the change to headers of rules; all changes of one version have the same author. */
-  async #withOrigins(accountId: string, headers: readonly Header[]): Promise<Header[]> {
-    const ofRules = headers.filter(({ kind }) => kind === '')
-    if (ofRules.length === 0) return [...headers]
-    const found = await this.#rows<Pick<Header, keyof Origin | 'version'>>(originsSql, {
+  /** Who changed the rules of a policy together, by version: all changes of one version have the same author. */
+  async #originsOfRules(
+    accountId: string,
+    headers: readonly ShownHeader[],
+  ): Promise<ReadonlyMap<number, Origin>> {
+    const ofRules = headers.filter(({ shownKind }) => shownKind === undefined)
+    if (ofRules.length === 0) return new Map()
+    const found = await this.#rows<Origin & Pick<Header, 'version'>>(originsSql, {
       account: accountId,
       ids: ofRules.map(({ rule_id }) => rule_id),
       versions: ofRules.map(({ version }) => version),
     })
-    const origins = new Map(found.map(({ version, ...origin }) => [Number(version), origin]))
-    return headers.map((header) =>
-      header.kind === '' ? { ...header, ...origins.get(Number(header.version)) } : header,
-    )
+    return new Map(found.map(({ version, ...origin }) => [Number(version), origin]))
   }
 
   /** The accounts that changed anything at this time or later. */
@@ -133,15 +143,11 @@ export class History {
     const wanted = new Map<string, Map<string, number>>()
     for (const { kind, id, version, verb, previous, rules } of entries) {
       if (rules > 0 && verb === 'update') continue
-      const versions = getOrMake(wanted, kind, () => new Map<string, number>())
+      const versions = getOrMake(wanted, kind, newSteps)
       versions.set(stepOf(id, version), version)
       if (previous !== undefined) versions.set(stepOf(id, previous), previous)
     }
-    const rows = new Map<string, Row>()
-    for (const [kind, versions] of wanted) {
-      for (const row of await this.#versions(accountId, resourceOf(kind), versions))
-        rows.set(stepOf(row.id, row.version), row)
-    }
+    const rows = await this.#versions(accountId, wanted)
     const counts = await this.#ruleCounts(accountId, entries)
     return entries.map(({ id, version, verb, previous }) => ({
       before: previous === undefined ? undefined : rows.get(stepOf(id, previous)),
@@ -183,39 +189,22 @@ ORDER BY version DESC LIMIT 1`,
   }
 
   async #steps(accountId: string, headers: readonly ShownHeader[]): Promise<ReadonlyMap<string, Step>> {
-    const byKind = new Map<string, ShownHeader[]>()
-    for (const header of headers)
-      if (header.shownKind !== undefined) getOrMake(byKind, header.shownKind, () => []).push(header)
-    const steps = new Map<string, Step>()
-    for (const [kind, ofKind] of byKind) {
-      const found = await this.#rows<Step>(stepsSql(kind), {
-        account: accountId,
-        ids: [...new Set(ofKind.map(({ shownId }) => shownId))],
-        steps: ofKind.map(({ shownId, version }) => stepOf(shownId, version)),
-        highest: Math.max(...ofKind.map(({ version }) => version)),
-      })
-      for (const step of found) steps.set(stepOf(step.id, Number(step.version)), step)
-    }
-    return steps
+    const wanted = new Map<string, Map<string, number>>()
+    for (const { shownKind, shownId, version } of headers)
+      if (shownKind !== undefined)
+        getOrMake(wanted, shownKind, newSteps).set(stepOf(shownId, version), version)
+    if (wanted.size === 0) return new Map()
+    const { sql, params } = stepsStatement(accountId, wanted)
+    const found = await this.#rows<Step>(sql, params)
+    return new Map(found.map((step) => [stepOf(step.id, Number(step.version)), step]))
   }
 
-  async #versions(
-    accountId: string,
-    resource: AnyResource,
-    wanted: ReadonlyMap<string, number>,
-  ): Promise<Row[]> {
-    const found = await this.#rows<EncodedRow>(
-      `SELECT * FROM ${tableOf(resource.kind)} WHERE account_id = {account:String} AND id IN {ids:Array(String)}
-AND version IN {versions:Array(UInt64)} AND concat(id, ' ', toString(version)) IN {steps:Array(String)}
-LIMIT 1 BY id, version`,
-      {
-        account: accountId,
-        ids: [...new Set([...wanted.keys()].map((step) => step.split(' ')[0]))],
-        versions: [...new Set(wanted.values())],
-        steps: [...wanted.keys()],
-      },
-    )
-    return found.map((row) => decodeRow(resource, row))
+  async #versions(accountId: string, wanted: StepsByKind): Promise<ReadonlyMap<string, Row>> {
+    if (wanted.size === 0) return new Map()
+    const { sql, params } = rowsStatement(accountId, wanted)
+    const found = await this.#rows<VersionRow>(sql, params)
+    const rows = found.map(({ kind, text }) => decodeRow(resourceOf(kind), JSON.parse(text) as EncodedRow))
+    return new Map(rows.map((row) => [stepOf(row.id, row.version), row]))
   }
 
   async #ruleCounts(
@@ -261,7 +250,11 @@ const withOwnRule = (header: Header): ShownHeader => {
   return { ...header, shownKind: kind === '' ? undefined : kind, shownId: id }
 }
 
-function entryOf(header: ShownHeader, step: Step | undefined): Omit<HistoryEntry, 'keyDescription'> {
+function entryOf(
+  header: ShownHeader,
+  step: Step | undefined,
+  origin: Origin,
+): Omit<HistoryEntry, 'keyDescription'> {
   const { id, version, shownKind, shownId, rules } = header
   const existed = step !== undefined && Number(step.previous) > 0 && !step.previous_deleted
   const isRule = shownKind === ruleKind
@@ -273,10 +266,10 @@ function entryOf(header: ShownHeader, step: Step | undefined): Omit<HistoryEntry
     verb: step?.deleted ? 'delete' : step !== undefined && !existed ? 'create' : 'update',
     previous: existed ? Number(step.previous) : undefined,
     rules: isRule ? 0 : Number(rules),
-    changedAt: timeOf(header.changed_at),
-    changedBy: header.changed_by,
-    clientAddress: header.client_address,
-    operationId: header.operation_id,
+    changedAt: timeOf(origin.changed_at),
+    changedBy: origin.changed_by,
+    clientAddress: origin.client_address,
+    operationId: origin.operation_id,
   }
 }
 
