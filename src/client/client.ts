@@ -11,6 +11,7 @@
  * It needs nothing but `fetch`. A request that the API refuses throws an `ApiError`.
  */
 import type { Static } from '../core/schema.js'
+import type { FieldReference } from '../event/field-reference.js'
 import type { RecordsByType, RecordType } from '../record/traffic-record.js'
 import type { shownSourceSchema, sourceChangesSchema, sourceSchema } from '../resource/event-subscription.js'
 import type { Change } from '../shape/change-schema.js'
@@ -116,6 +117,8 @@ export interface Client extends Kinds {
     statuses: DestinationStatus[]
     next_page_uri: string | null
   }>
+  /** Every field of records and events, every name and function of expressions. */
+  fields(): Promise<FieldReference>
   /** The decision about a connection or request, explained; with `revision`, the decision at that time. */
   decide(request: DecisionRequest, options?: { readonly revision?: number }): Promise<Decision>
   /** Publishes records of the account; `refused_count` of them were wrong. */
@@ -233,6 +236,7 @@ export function openClient(options: HttpOptions): Client {
     deliveryAttempts: async (id) => http.send('GET', subpath(eventDestination, id, 'attempts')),
     deliveryStatuses: async (page = {}) =>
       http.send('GET', `${eventDestination.path}/status`, { query: { ...page } }),
+    fields: async () => http.send('GET', '/fields'),
     decide: async (body, { revision } = {}) => http.send('POST', '/decide', { body, query: { revision } }),
     publishRecords: async (lines) => http.send('POST', '/records', { lines }),
     watchDecisions: ({ edge, ...watch } = {}) => linesOf<LoggedDecision>(http, { edge }, watch),

@@ -30,6 +30,12 @@ t.test('the typed client', async (t) => {
       t.equal(Object.hasOwn(client, name), isServed(resourceOf(kind)), kind)
   })
 
+  t.test('names and functions of expressions', async (t) => {
+    const { expressions } = await (await newClient('fields')).fields()
+    t.ok(expressions.names.some(({ name }) => name === 'conn.client_ip'))
+    t.ok(expressions.functions.some(({ name }) => name === 'inCidrRange'))
+  })
+
   t.test('create, get, list, update, delete', async (t) => {
     const weir = await newClient('crud')
     const made = await weir.tcpEdge.create({ hostports: ['crud.example:22'], description: 'mine' })
