@@ -1,4 +1,111 @@
 /** Decisions as they happen. */
+import { useMemo } from 'preact/hooks'
+import type { LoggedDecision } from '../../shape/logged-decision.js'
+import { useStream } from '../data/api.js'
+import { bytes, number, percent } from '../data/format.js'
+import { LiveRows } from '../data/live-rows.js'
+import { parameter, setParameters } from '../data/location.js'
+import { notify } from '../data/notices.js'
+import { Button } from '../parts/button.js'
+import { ClientCell, CountryCell, DecidedByCell, EndpointCell, RequestCell } from '../parts/decision-cells.js'
+import { TextField } from '../parts/fields.js'
+import { useKeys } from '../parts/keyboard.js'
+import { Command, Empty, Failure } from '../parts/states.js'
+import { type Column, Table } from '../parts/table.js'
+import { Time } from '../parts/time.js'
+import { DecisionWord } from '../parts/words.js'
+
+const columns: readonly Column<LoggedDecision>[] = [
+  { title: 'Time', cell: ({ at }) => <Time at={at} /> },
+  { title: 'Decision', cell: ({ decision }) => <DecisionWord decision={decision} /> },
+  { title: 'Client', cell: (entry) => <ClientCell entry={entry} /> },
+  { title: 'From', cell: (entry) => <CountryCell entry={entry} />, isExtra: true },
+  { title: 'Endpoint', cell: (entry) => <EndpointCell entry={entry} /> },
+  { title: 'Request', cell: (entry) => <RequestCell entry={entry} />, isExtra: true },
+  { title: 'Decided by', cell: (entry) => <DecidedByCell entry={entry} />, isExtra: true },
+  { title: 'In', cell: ({ bytes_in }) => bytes(bytes_in), isNumber: true, isExtra: true },
+  { title: 'Out', cell: ({ bytes_out }) => bytes(bytes_out), isNumber: true, isExtra: true },
+]
+
 export function Live() {
-  return <h1>Live</h1>
+  const live = useMemo(() => new LiveRows(), [])
+  const [filter, edge, opened] = [parameter('filter'), parameter('edge'), parameter('open')]
+  useStream([filter, edge], (stop) => live.run(filter, edge, stop))
+  const pause = (): void => {
+    live.isPaused.value = !live.isPaused.value
+  }
+  useKeys({ p: pause })
+  return (
+    <div class="stack live">
+      <div class="row apart">
+        <h1>Live</h1>
+        <Rate live={live} />
+        <div class="row">
+          <Button onClick={pause} title="Key p">
+            {live.isPaused.value ? 'Go on' : 'Pause'}
+          </Button>
+          <Button onClick={() => copyAsTap(filter, edge)}>Copy as weir tap</Button>
+        </div>
+      </div>
+      <TextField label="Filter" value={filter} onChange={(text) => setParameters({ filter: text })} />
+      {live.error.value !== undefined && <Failure error={live.error.value} />}
+      <section
+        aria-label="Decisions"
+        onMouseEnter={() => {
+          live.isPointedAt.value = true
+        }}
+        onMouseLeave={() => {
+          live.isPointedAt.value = false
+        }}
+      >
+        <Table
+          label="Decisions as they happen, newest first"
+          rows={live.rows.value}
+          columns={columns}
+          keyOf={({ id }) => id}
+          opened={opened}
+          onOpen={({ id }) => setParameters({ open: id })}
+          empty={<Quiet isFiltered={filter !== '' || edge !== ''} />}
+        />
+      </section>
+    </div>
+  )
+}
+
+/** The true rate, and which share of it is shown. */
+function Rate({ live }: { readonly live: LiveRows }) {
+  const { seen, sent, lost } = live.rate.value
+  const share = seen > sent ? `, ${percent(sent, seen)} of them shown` : ''
+  const slow = lost > 0 ? `, ${number(lost)} left out because this browser is slow` : ''
+  const waiting = live.waiting.value
+  return (
+    <p class="quiet rate" role="status" aria-live="off">
+      {number(seen)} decisions/s{share}
+      {slow}
+      {waiting > 0 &&
+        ` · ${number(waiting)} new, held ${live.isPaused.value ? 'while paused' : 'while you point here'}`}
+    </p>
+  )
+}
+
+const Quiet = ({ isFiltered }: { readonly isFiltered: boolean }) =>
+  isFiltered ? (
+    <Empty>
+      <p>No decision has matched since this page was opened.</p>
+      <Button onClick={() => setParameters({ filter: '', edge: '' })}>Show all decisions</Button>
+    </Empty>
+  ) : (
+    <Empty>
+      <p>No record has arrived since this page was opened. Publish one:</p>
+      <Command text="npx weir publish access.log" />
+    </Empty>
+  )
+
+/** The same view in a terminal. */
+async function copyAsTap(filter: string, edge: string): Promise<void> {
+  const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
+  const options = [filter && `--filter ${quoted(filter)}`, edge && `--edge ${quoted(edge)}`].filter(Boolean)
+  const command = ['npx weir tap', ...options].join(' ')
+  await navigator.clipboard.writeText(command)
+  notify({ kind: 'good', text: `Copied: ${command}` })
 }

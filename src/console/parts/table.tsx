@@ -1,7 +1,9 @@
-/** A table: rows can be walked through by `j` and `k`, and opened by Enter or a click. */
-import { useSignal } from '@preact/signals'
-import type { ComponentChildren } from 'preact'
-import { useRef } from 'preact/hooks'
+/**
+ * A table: rows can be walked through by `j` and `k`, and opened by Enter or a click. Columns that are the same array draw a
+ * row once.
+ */
+import type { ComponentChildren, VNode } from 'preact'
+import { useMemo, useRef } from 'preact/hooks'
 import { useKeys } from './keyboard.js'
 
 export interface Column<Row> {
@@ -15,7 +17,7 @@ export interface Column<Row> {
   readonly isWide?: boolean
 }
 
-interface TableProps<Row> {
+interface TableProps<Row extends object> {
   /** For those who can't see it: what the rows are. */
   readonly label: string
   readonly rows: readonly Row[]
@@ -28,13 +30,16 @@ interface TableProps<Row> {
   readonly empty?: ComponentChildren
 }
 
-export function Table<Row>({ label, rows, columns, keyOf, onOpen, opened, empty }: TableProps<Row>) {
+export function Table<Row extends object>(props: TableProps<Row>) {
+  const { label, rows, columns, keyOf, onOpen, opened, empty } = props
   const body = useRef<HTMLTableSectionElement>(null)
-  const at = useSignal(-1)
+  const latest = useRef(props)
+  latest.current = props
+  const rowNodes = useMemo(() => new RowNodes<Row>(columns, latest), [columns])
   const move = (step: number): void => {
-    const index = Math.max(0, Math.min(rows.length - 1, at.value + step))
-    at.value = index
-    const row = body.current?.rows[index]
+    const all = body.current?.rows ?? []
+    const at = [...all].indexOf(document.activeElement as HTMLTableRowElement)
+    const row = all[Math.max(0, Math.min(all.length - 1, at + step))]
     row?.focus()
     row?.scrollIntoView({ block: 'nearest' })
   }
@@ -52,41 +57,63 @@ export function Table<Row>({ label, rows, columns, keyOf, onOpen, opened, empty 
             ))}
           </tr>
         </thead>
-        <tbody ref={body}>
-          {rows.map((row, index) => {
-            const key = keyOf(row)
-            const open = (): void => {
-              at.value = index
-              onOpen?.(row)
-            }
-            return (
-              <tr
-                key={key}
-                tabIndex={onOpen === undefined && index > 0 ? -1 : 0}
-                class={opened === key ? 'opened' : undefined}
-                data-opens={onOpen !== undefined}
-                onClick={(event) => {
-                  if (!isControl(event.target)) open()
-                }}
-                onKeyDown={(event) => {
-                  if (event.key === 'Enter' && event.target === event.currentTarget) open()
-                }}
-                onFocus={() => {
-                  at.value = index
-                }}
-              >
-                {columns.map((column) => (
-                  <td key={column.title} class={classOf(column)}>
-                    {column.cell(row)}
-                  </td>
-                ))}
-              </tr>
-            )
-          })}
+        <tbody ref={body} data-opens={onOpen !== undefined}>
+          {rows.map((row) => rowNodes.nodeOf(row, opened === keyOf(row)))}
         </tbody>
       </table>
     </div>
   )
+}
+
+/**
+ * The rows as they were drawn. A row that is the same object is not drawn again: a table to which some rows are added many
+ * times a second costs what is new.
+ */
+class RowNodes<Row extends object> {
+  readonly #columns: readonly Column<Row>[]
+  readonly #latest: { readonly current: TableProps<Row> }
+  readonly #drawn = new WeakMap<Row, { readonly isOpened: boolean; readonly node: VNode }>()
+
+  constructor(columns: readonly Column<Row>[], latest: { readonly current: TableProps<Row> }) {
+    this.#columns = columns
+    this.#latest = latest
+  }
+
+  nodeOf(row: Row, isOpened: boolean): VNode {
+    const before = this.#drawn.get(row)
+    if (before?.isOpened === isOpened) return before.node
+    const node = this.#draw(row, isOpened)
+    this.#drawn.set(row, { isOpened, node })
+    return node
+  }
+
+  #draw(row: Row, isOpened: boolean): VNode {
+    const open = (): void => this.#latest.current.onOpen?.(row)
+    return (
+      <tr
+        key={this.#latest.current.keyOf(row)}
+        tabIndex={0}
+        class={isOpened ? 'opened' : undefined}
+        onClick={(event) => {
+          if (!isControl(event.target)) open()
+        }}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter' && event.target === event.currentTarget) open()
+        }}
+      >
+        {this.#columns.map((column) => (
+          <td key={column.title} class={classOf(column)}>
+            <Cell column={column} row={row} />
+          </td>
+        ))}
+      </tr>
+    )
+  }
+}
+
+/** A component of its own, so that a signal that a cell reads draws this cell alone. */
+function Cell<Row>({ column, row }: { readonly column: Column<Row>; readonly row: Row }) {
+  return <>{column.cell(row)}</>
 }
 
 /** A link or a button in a row does its own. */

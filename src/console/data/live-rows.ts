@@ -1,0 +1,78 @@
+/**
+ * The newest decisions of the stream. They are shown some times a second and not one by one, and not while someone points at
+ * the table: nothing moves under the mouse.
+ */
+import { signal } from '@preact/signals'
+import type { WatchRate } from '../../client/client.js'
+import type { LoggedDecision } from '../../shape/logged-decision.js'
+import { api } from './api.js'
+import { every, sleep } from './clock.js'
+
+const rowsMax = 200
+const showEveryMs = 200
+/** Rows that wait while the table is held; older ones are dropped, and counted. */
+const waitingMax = 1_000
+const againAfterMs = 2_000
+
+export class LiveRows {
+  /** Newest first. */
+  readonly rows = signal<readonly LoggedDecision[]>([])
+  readonly rate = signal<WatchRate>({ seen: 0, sent: 0, lost: 0 })
+  readonly error = signal<unknown>(undefined)
+  /** How many wait while the table is held. */
+  readonly waiting = signal(0)
+  readonly isPaused = signal(false)
+  /** Someone points at a row. */
+  readonly isPointedAt = signal(false)
+  #new: LoggedDecision[] = []
+
+  /** Until the signal; a stream that ends is opened again. */
+  async run(filter: string, edge: string, stop: AbortSignal): Promise<void> {
+    this.rows.value = []
+    this.#new = []
+    const shown = every(showEveryMs, () => this.#show())
+    try {
+      while (!stop.aborted) {
+        const isRefused = await this.#read(filter, edge, stop)
+        if (isRefused) return
+        await sleep(againAfterMs)
+      }
+    } finally {
+      shown.stop()
+    }
+  }
+
+  /** True if asking again would give the same refusal. */
+  async #read(filter: string, edge: string, stop: AbortSignal): Promise<boolean> {
+    try {
+      const options = { filter: filter || undefined, edge: edge || undefined, signal: stop }
+      const rate = (given: WatchRate): void => {
+        this.error.value = undefined
+        this.rate.value = given
+      }
+      for await (const decision of api.watchDecisions({ ...options, rate })) {
+        this.#new.push(decision)
+        if (this.#new.length > waitingMax) this.#new.shift()
+      }
+    } catch (error) {
+      if (stop.aborted) return true
+      this.error.value = error
+      return isRefusal(error)
+    }
+    return false
+  }
+
+  #show(): void {
+    const isHeld = this.isPaused.value || this.isPointedAt.value
+    this.waiting.value = isHeld ? this.#new.length : 0
+    if (isHeld || this.#new.length === 0) return
+    this.rows.value = [...this.#new.toReversed(), ...this.rows.value].slice(0, rowsMax)
+    this.#new = []
+  }
+}
+
+/** Such as a filter that is wrong. */
+const isRefusal = (error: unknown): boolean => {
+  const status = (error as { readonly status_code?: number }).status_code ?? 0
+  return status >= 400 && status < 500 && status !== 429
+}

@@ -1,0 +1,47 @@
+/** What the tables of decisions show of one. */
+import type { LoggedDecision } from '../../shape/logged-decision.js'
+import { countryName } from '../data/format.js'
+import { Name } from './name.js'
+
+/** The client's address with what is known of its network. */
+export const ClientCell = ({ entry }: { readonly entry: LoggedDecision }) => (
+  <span class="mono">{entry.client_ip}</span>
+)
+
+export const CountryCell = ({ entry: { country, asn } }: { readonly entry: LoggedDecision }) => (
+  <span title={country === null ? undefined : countryName(country)}>
+    {country ?? '–'}
+    {asn !== null && <span class="quiet"> AS{asn}</span>}
+  </span>
+)
+
+export const EndpointCell = ({ entry }: { readonly entry: LoggedDecision }) => (
+  <>
+    {endpointOf(entry)}
+    {entry.edge_id === null && <span class="quiet"> (no edge)</span>}
+  </>
+)
+
+export const endpointOf = ({ server_name, server_port }: LoggedDecision): string =>
+  server_name === null ? '–' : server_port === null ? server_name : `${server_name}:${server_port}`
+
+/** `get /path 200` of an HTTP request. */
+export const RequestCell = ({ entry: { method, path, status_code } }: { readonly entry: LoggedDecision }) =>
+  method === null ? null : (
+    <span class="mono">
+      {method.toUpperCase()} {path} {status_code !== null && <span class="quiet">{status_code}</span>}
+    </span>
+  )
+
+/** What said no: a rule, a traffic policy, a restriction; nothing, if it was let in. */
+export function DecidedByCell({ entry: { decided_by } }: { readonly entry: LoggedDecision }) {
+  const { type, id, policy, rule_id } = decided_by
+  if (type === 'none') return <span class="quiet">–</span>
+  if (rule_id !== null) return <Name id={rule_id} />
+  if (type === 'traffic_policy') return <span title={id ?? undefined}>{policy ?? 'a traffic policy'}</span>
+  return (
+    <span title={id ?? undefined}>
+      no rule of {type === 'restriction' ? 'the restriction' : 'the edge'} allows it
+    </span>
+  )
+}
