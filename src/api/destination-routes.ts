@@ -1,6 +1,5 @@
 /** Routes of an event destination beyond its resource: send a test event, get the delivery status. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { eachOf } from '../core/concurrency.js'
 import { unavailable, WeirError } from '../core/errors.js'
 import { pluralOf } from '../core/text/plural.js'
 import { checkNames } from '../http/body/input.js'
@@ -24,7 +23,6 @@ import { eventDestination } from '../resource/event-destination.js'
 import { exampleId } from '../resource/examples.js'
 import { deliveryAttemptExample, deliveryAttemptSchema } from '../shape/delivery-attempt.js'
 import {
-  type DestinationStatus,
   deliveryStatusSchema,
   destinationCheckSchema,
   destinationStatusExample,
@@ -122,8 +120,6 @@ function registerIamPolicy(app: FastifyInstance, context: ApiContext): void {
   })
 }
 
-const statusesAtOnce = 8
-
 const statusesPath = `${routePath(destination.path)}/status`
 const statusesPage = shownBy(listSchema('statuses', destinationStatusSchema, 'DestinationStatusList'), {
   statuses: [destinationStatusExample],
@@ -154,15 +150,10 @@ function registerAllStatuses(
     const before = beforeIdOf(destination, query.before_id)
     const found = [...take(state.ids(accountId, destination.kind).below(before), limit + 1)]
     const page = found.slice(0, limit).flatMap((id) => rows?.get(id) ?? [])
-    const shown = new Map<string, DestinationStatus>()
-    await eachOf(page, statusesAtOnce, async (row) => {
-      const description = (row['description'] as string | undefined) ?? null
-      shown.set(row.id, { destination_id: row.id, description, status: await operations.status(row) })
-    })
     const uri = context.presenter.links.uri(statusesPath)
     const next = { limit: String(limit), before_id: page.at(-1)?.id }
     return sendJson(reply, {
-      statuses: page.map(({ id }) => shown.get(id)!),
+      statuses: await operations.statuses(page),
       uri,
       next_page_uri: found.length > limit ? `${uri}?${queryText(next)}` : null,
     })

@@ -5,6 +5,7 @@ import {
   heldPacksSubject,
   probeSubject,
   statesSubject,
+  statusesSubject,
   statusSubject,
 } from '../wire/names.js'
 import type { Deliverer } from './deliverer.js'
@@ -18,6 +19,8 @@ export function answerQuestions(
     [attemptsSubject]: (id) => deliverer.attemptsOf(id),
     [probeSubject]: (id) => deliverer.probe(id),
     [heldPacksSubject]: (ids) => deliverer.held(JSON.parse(ids) as string[]),
+    [statusesSubject]: (ids) =>
+      Object.fromEntries((JSON.parse(ids) as string[]).map((id) => [id, deliverer.statusOf(id) ?? null])),
     [statesSubject]: (ids) => deliverer.states(new Set(JSON.parse(ids) as string[])),
   }
   const open = Object.entries(answers).map(([subject, of]) =>

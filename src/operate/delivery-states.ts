@@ -4,10 +4,10 @@
  */
 import { jsonOf } from '../core/bytes.js'
 import { isoMillis, now } from '../core/clock.js'
-import type { LaneReport, LaneState, LaneStatus } from '../deliver/health.js'
+import type { LaneReport, LaneState, LaneStatus, StateReport } from '../deliver/health.js'
 import { unansweredCause } from '../shape/delivery-status.js'
 import { type LastOutcomes, laterOutcomes, type Usage } from '../wire/delivery-attempts.js'
-import { probeSubject, statusSubject } from '../wire/names.js'
+import { probeSubject, statesSubject, statusesSubject, statusSubject } from '../wire/names.js'
 
 /** Sends a request to all deliverers and resolves with the replies in time; undefined without a subscriber. */
 type Gather = (subject: string, data: string, waitMs: number) => Promise<Uint8Array[] | undefined>
@@ -53,10 +53,42 @@ export class DeliveryStates {
     this.#settings = { ...settingsDefault, ...settings }
   }
 
-  /** `known`: outcomes of earlier lanes, from the books. */
-  async of(destinationId: string, known: LastOutcomes): Promise<DeliveryState & LastOutcomes> {
-    const heard = await this.#latest(destinationId)
+  /** `known`: outcomes of earlier lanes, from the books. `sinceMs`: a report from then on needs no question. */
+  async of(
+    destinationId: string,
+    known: LastOutcomes,
+    sinceMs = Number.POSITIVE_INFINITY,
+  ): Promise<DeliveryState & LastOutcomes> {
+    const earlier = this.#heard.get(destinationId)
+    const isRecent = earlier !== undefined && earlier.atMs >= sinceMs
+    const heard = isRecent ? earlier : await this.#latest(destinationId)
     return heard === undefined ? { ...this.#unanswered(destinationId), ...known } : merged(heard, known)
+  }
+
+  /**
+   * Asks about many at once, which takes as long as about one. Returns when it asked: `of` asks again only for those that
+   * no deliverer reported since.
+   */
+  async hear(ids: readonly string[]): Promise<number> {
+    const askedMs = now()
+    const answers = await this.#gather(statusesSubject, JSON.stringify(ids), this.#settings.answerWaitMs)
+    const reports = (answers ?? []).map((answer) => jsonOf<Record<string, LaneReport | null>>(answer))
+    for (const id of ids) {
+      const lanes = reports.flatMap((report) => report[id] ?? [])
+      if (lanes.length > 0) this.#remember(id, { lanes, atMs: now() })
+    }
+    return askedMs
+  }
+
+  /** The worst states of all destinations of the deployment that are not healthy; undefined if no deliverer answers. */
+  async troubled(): Promise<ReadonlyMap<string, LaneState> | undefined> {
+    const answers = await this.#gather(statesSubject, '[]', this.#settings.answerWaitMs)
+    if (answers === undefined || answers.length === 0) return undefined
+    const reports = answers.flatMap((answer) => jsonOf<StateReport[] | null>(answer) ?? [])
+    const states = new Map<string, LaneState>()
+    for (const { destination_id: id, state } of reports)
+      if (severityOf(state) > severityOf(states.get(id) ?? 'healthy')) states.set(id, state)
+    return states
   }
 
   /** Tells deliverers to try now; the worst of their states before, undefined if none answers. */
@@ -118,9 +150,12 @@ const lanesIn = (answers: readonly Uint8Array[] | undefined): LaneReport[] =>
 
 const worst: readonly LaneState[] = ['healthy', 'throttled', 'failing', 'paused']
 
+/** The place of a state among all, from 0 for healthy. */
+export const severityOf = (state: LaneState): number => worst.indexOf(state)
+
 /** The lane in the worst state, of all lanes of a destination. */
 export const worstOf = <Lane extends { readonly state: LaneState }>(lanes: readonly Lane[]): Lane =>
-  lanes.toSorted((a, b) => worst.indexOf(b.state) - worst.indexOf(a.state))[0]!
+  lanes.toSorted((a, b) => severityOf(b.state) - severityOf(a.state))[0]!
 
 /** One state for all lanes: the worst; the last success and the last error of any present or earlier lane. */
 function merged({ lanes, atMs }: Heard, known: LastOutcomes): DeliveryState & LastOutcomes {

@@ -3,10 +3,12 @@
  * happened. This file: a test event, a check, and the delivery status over all processes.
  */
 import type { Books } from '../books/books.js'
-import { dropReasons } from '../books/dropped.js'
+import type { DestinationCounts } from '../books/destination-totals.js'
+import { type DropReason, dropReasons, sumOf } from '../books/dropped.js'
 import type { BooksKeeper } from '../books/keeper.js'
 import { jsonOf } from '../core/bytes.js'
 import { isoMillis, now, sleep } from '../core/clock.js'
+import { eachOf } from '../core/concurrency.js'
 import { fail, type Result } from '../core/errors.js'
 import { newId } from '../core/ids.js'
 import type { Sealer } from '../core/seal.js'
@@ -31,6 +33,7 @@ import {
   adviceFor,
   type DeliveryStatus,
   type DestinationCheck,
+  type DestinationStatus,
   unfoundAdvice,
 } from '../shape/delivery-status.js'
 import { destinationConfig } from '../view/destinations.js'
@@ -39,7 +42,7 @@ import { attemptsMax, type DeliveryAttempt } from '../wire/delivery-attempts.js'
 import { attemptsSubject } from '../wire/names.js'
 import { destinationIn } from '../wire/pack-message.js'
 import type { BehindDestinations } from './behind-destinations.js'
-import { DeliveryStates } from './delivery-states.js'
+import { DeliveryStates, severityOf } from './delivery-states.js'
 
 export interface DestinationOperations {
   /** Sends an event of the type `test.v0`, and tries to deliver if it is accepted; the reason if the destination did not accept it in time. */
@@ -49,8 +52,23 @@ export interface DestinationOperations {
   /** Tries to deliver now, unless it is paused by hand; the state before, undefined if no deliverer answers. */
   tryNow(row: Row): Promise<LaneStatus | undefined>
   status(row: Row): Promise<DeliveryStatus>
+  /** The same for many, in the order of the rows. */
+  statuses(rows: readonly Row[]): Promise<DestinationStatus[]>
+  /** Those whose state is the worst, with the most events waiting; `undefined` if no deliverer answers. */
+  worst(rows: readonly Row[], max: number): Promise<Row[] | undefined>
+  /** What it lost last, by reason. */
+  losses(row: Row): readonly Loss[]
   /** The last requests, the newest first; undefined if no deliverer answers. */
   attempts(row: Row): Promise<readonly DeliveryAttempt[] | undefined>
+}
+
+/** Events that a destination never gets, of the last hour in which any were dropped. */
+export interface Loss {
+  readonly reason: DropReason
+  readonly events: number
+  /** Milliseconds since the epoch, of the first and the last drop. */
+  readonly beganAtMs: number
+  readonly endedAtMs: number
 }
 
 /** For a test event or a check. */
@@ -97,33 +115,78 @@ export function destinationOperations(deps: DestinationOperationsDeps): Destinat
 
     attempts: (row) => attemptsOf(deps.nats, row.id),
 
-    async status(row) {
-      const { books } = deps.books
-      const { kind, packing } = chosenTarget(row['target'] as never)
-      const [{ usages, ...state }, oldest, behind] = await Promise.all([
-        states.of(row.id, books.lastOutcomes(row.id)),
-        oldestPack(deps.nats, row.id),
-        deps.behind.of(row.id),
-      ])
-      const { backlog: events, ...counts } = books.destination(row.id)
-      const backlog = { events, ...timesOf(events === 0 ? undefined : oldest, row, deps.retentionMs) }
-      return {
-        kind,
-        description: descriptionOf(row),
-        ...state,
-        advice: joined(
-          adviceFor(state.cause, row, behind, ifNear(backlog.expires_at, deps.retentionMs), state.last_error),
-          events > 0 && oldest === undefined && !hasOpenPack(books, row.id) ? unfoundAdvice(events) : null,
-        ),
-        backlog,
-        dropped: droppedOf(books, row.id),
-        behind,
-        counts,
-        billing: billingOf(kindNamed(kind), packing, usages),
-      }
+    status: (row) => statusOf(deps, states, row, deps.books.books.destination(row.id)),
+
+    async statuses(rows) {
+      const ids = rows.map(({ id }) => id)
+      const heardSinceMs = await states.hear(ids)
+      const counts = deps.books.books.destinations(ids)
+      const found = new Map<string, DestinationStatus>()
+      await eachOf(rows, statusesAtOnce, async (row) => {
+        const status = await statusOf(deps, states, row, counts.get(row.id)!, heardSinceMs)
+        found.set(row.id, { destination_id: row.id, description: status.description, status })
+      })
+      return ids.map((id) => found.get(id)!)
     },
+
+    async worst(rows, max) {
+      if (rows.length <= max) return [...rows]
+      const troubled = await states.troubled()
+      if (troubled === undefined) return undefined
+      const counts = deps.books.books.destinations(rows.map(({ id }) => id))
+      const badness = ({ id }: Row): number => severityOf(troubled.get(id) ?? 'healthy')
+      const waiting = ({ id }: Row): number => counts.get(id)?.backlog ?? 0
+      return rows
+        .toSorted((one, other) => badness(other) - badness(one) || waiting(other) - waiting(one))
+        .slice(0, max)
+    },
+
+    losses: (row) => lossesOf(deps.books.books, row.id),
   }
 }
+
+/** Reads of the oldest packs at the same time. */
+const statusesAtOnce = 8
+
+/** `heardSinceMs`: reports from then on need no question. */
+async function statusOf(
+  deps: DestinationOperationsDeps,
+  states: DeliveryStates,
+  row: Row,
+  { backlog: events, ...counts }: DestinationCounts,
+  heardSinceMs?: number,
+): Promise<DeliveryStatus> {
+  const { books } = deps.books
+  const { kind, packing } = chosenTarget(row['target'] as never)
+  const [{ usages, ...state }, oldest, behind] = await Promise.all([
+    states.of(row.id, books.lastOutcomes(row.id), heardSinceMs),
+    oldestPack(deps.nats, row.id),
+    deps.behind.of(row.id),
+  ])
+  const backlog = { events, ...timesOf(events === 0 ? undefined : oldest, row, deps.retentionMs) }
+  return {
+    kind,
+    description: descriptionOf(row),
+    ...state,
+    advice: joined(
+      adviceFor(state.cause, row, behind, ifNear(backlog.expires_at, deps.retentionMs), state.last_error),
+      events > 0 && oldest === undefined && !hasOpenPack(books, row.id) ? unfoundAdvice(events) : null,
+    ),
+    backlog,
+    dropped: droppedOf(books, row.id),
+    behind,
+    counts,
+    billing: billingOf(kindNamed(kind), packing, usages),
+  }
+}
+
+const lossesOf = (books: Books, id: string): Loss[] =>
+  dropReasons.flatMap((reason) => {
+    const { episode } = books.dropped(id, reason)
+    if (episode === null) return []
+    const { beganAt: beganAtMs, endedAt: endedAtMs, kinds } = episode
+    return [{ reason, events: sumOf(kinds), beganAtMs, endedAtMs }]
+  })
 
 function shownCheck(found: Result<Finding, Fault>, row: Row): DestinationCheck {
   if (found.ok) {

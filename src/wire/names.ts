@@ -142,6 +142,8 @@ export const statesSubject = 'weir.status.states'
 export const probeSubject = 'weir.status.probe'
 /** The API names packs by their ids, as JSON; each deliverer answers with those that it has in hand. */
 export const heldPacksSubject = 'weir.status.held'
+/** The same as about one destination's status for many: ids as JSON; each deliverer answers with its lanes by their ids. */
+export const statusesSubject = 'weir.status.destinations'
 /** All that the API asks deliverers. */
 export const statusSubjects = 'weir.status.*'
 /** API processes share their counts of requests and failed logins; no other user of NATS may publish. */

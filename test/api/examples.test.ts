@@ -9,7 +9,7 @@ import { resources } from '../../src/resource/registry.js'
 import { runAdminCommand } from '../../src/roles/admin.js'
 import { openTestStore } from '../harness/api.js'
 import type { Caller } from '../harness/caller.js'
-import { idleStatus, passedCheck } from '../harness/idle-status.js'
+import { idleDestinations } from '../harness/idle-status.js'
 import { AnswerCheck, resolved } from '../harness/openapi.js'
 import { until } from '../harness/weir.js'
 
@@ -110,11 +110,8 @@ t.test('examples', async (t) => {
   const store = await openTestStore(t)
   const api = await store.api({
     destinations: {
+      ...idleDestinations,
       sendTestEvent: async () => ({ eventId: 'ev_1' }),
-      check: async () => passedCheck,
-      status: async () => idleStatus,
-      tryNow: async () => undefined,
-      attempts: async () => [],
     },
   })
   const client = await api.account()

@@ -5,7 +5,7 @@ import { bucketNames } from '../../src/wire/names.js'
 import { seededRandom } from '../expr/generator.js'
 import { openTestStore } from '../harness/api.js'
 import { all, type Caller, refused, statusOf } from '../harness/caller.js'
-import { idleStatus, passedCheck } from '../harness/idle-status.js'
+import { idleDestinations } from '../harness/idle-status.js'
 import type { HttpAnswer } from '../harness/raw-client.js'
 import { until } from '../harness/weir.js'
 
@@ -26,14 +26,11 @@ t.test('idempotency keys', async (t) => {
   let sent = 0
   const api = await store.api({
     destinations: {
+      ...idleDestinations,
       sendTestEvent: async ({ description }) => {
         sent += 1
         return description === 'down' ? { refusal: 'It is down.' } : { eventId: `ev_${sent}` }
       },
-      check: async () => passedCheck,
-      status: async () => idleStatus,
-      tryNow: async () => undefined,
-      attempts: async () => [],
     },
   })
   const counted = async (me: Caller, path: string, list: string): Promise<number> =>

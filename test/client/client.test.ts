@@ -5,7 +5,7 @@ import type { Resource } from '../../src/client/kinds.js'
 import { isServed } from '../../src/resource/define.js'
 import { declarations, resourceOf } from '../../src/resource/registry.js'
 import { openTestStore } from '../harness/api.js'
-import { idleStatus, passedCheck } from '../harness/idle-status.js'
+import { idleDestinations, idleStatus, passedCheck } from '../harness/idle-status.js'
 
 const arn = 'arn:aws:kinesis:us-east-1:123456789012:stream/x'
 const creds = { aws_access_key_id: 'AKIAIOSFODNN7EXAMPLE', aws_secret_access_key: 'never-shown' }
@@ -15,11 +15,8 @@ t.test('the typed client', async (t) => {
   const eventIds: string[] = []
   const api = await store.api({
     destinations: {
+      ...idleDestinations,
       sendTestEvent: async ({ id }) => ({ eventId: eventIds[eventIds.push(`ev_${id}`) - 1]! }),
-      check: async () => passedCheck,
-      status: async () => idleStatus,
-      tryNow: async () => undefined,
-      attempts: async () => [],
     },
   })
   const newClient = (name: string): Promise<Client> => api.account(name)

@@ -28,7 +28,7 @@ import { readPack } from '../../src/wire/pack.js'
 import { createAccount } from '../../src/write/accounts.js'
 import { type Caller, openCaller } from './caller.js'
 import { geoOf } from './geo.js'
-import { idleStatus, passedCheck } from './idle-status.js'
+import { idleDestinations } from './idle-status.js'
 import { AnswerCheck, EventCheck } from './openapi.js'
 import type { Transport } from './raw-client.js'
 import { tempDir } from './temp-dir.js'
@@ -194,14 +194,6 @@ export interface TestStore {
 
 const day = 24 * 60 * 60_000
 
-const noDestinations: ApiOptions['destinations'] = {
-  sendTestEvent: async () => ({ refusal: 'There are no destinations in this test.' }),
-  check: async () => passedCheck,
-  status: async () => idleStatus,
-  tryNow: async () => undefined,
-  attempts: async () => [],
-}
-
 type OpenStore = Omit<TestStore, 'release' | 'api'> & {
   readonly occurrences: ApiOptions['occurrences']
   /** All log lines so far. */
@@ -248,7 +240,7 @@ async function openApi(
   const app = await buildApi({
     context: { store: parts.store, writes: parts.writes, presenter: parts.presenter },
     view: parts.store.view,
-    destinations: noDestinations,
+    destinations: idleDestinations,
     geo,
     live: new Live({ nats: parts.nats, occurrences, ownerOf: ownersIn(parts.store.view) }),
     log: parts.log,

@@ -1,4 +1,5 @@
 /** The status of a destination, and a check of it. */
+import type { DestinationOperations } from '../../src/operate/destination-operations.js'
 import type { DeliveryStatus, DestinationCheck } from '../../src/shape/delivery-status.js'
 
 /** Of a destination that no event was sent to. */
@@ -26,4 +27,17 @@ export const passedCheck: DestinationCheck = {
   not_proved: [],
   error: null,
   advice: null,
+}
+
+/** Destinations that no event was sent to, and that are not asked. */
+export const idleDestinations: DestinationOperations = {
+  sendTestEvent: async () => ({ refusal: 'There are no destinations in this test.' }),
+  check: async () => passedCheck,
+  status: async () => idleStatus,
+  statuses: async (rows) =>
+    rows.map(({ id }) => ({ destination_id: id, description: null, status: idleStatus })),
+  worst: async (rows, max) => rows.slice(0, max),
+  losses: () => [],
+  tryNow: async () => undefined,
+  attempts: async () => [],
 }

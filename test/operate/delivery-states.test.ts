@@ -3,6 +3,7 @@ import t from 'tap'
 import type { LaneReport, LaneStatus } from '../../src/deliver/health.js'
 import { DeliveryStates, type StatesSettings } from '../../src/operate/delivery-states.js'
 import { noOutcomes } from '../../src/wire/delivery-attempts.js'
+import { statusesSubject, statusSubject } from '../../src/wire/names.js'
 
 const lane = (state: LaneStatus['state']): LaneStatus => ({
   state,
@@ -84,4 +85,47 @@ t.test('no subscriber and no report: answered immediately', async (t) => {
   deliverers.answers = undefined
   t.match(await ask(), { state: 'paused', cause: 'no deliverer answers', as_of: null })
   t.equal(deliverers.asks, 1)
+})
+
+t.test('many at once: one question, and another only for those that no deliverer reported', async (t) => {
+  const asked: string[] = []
+  const gather = async (subject: string, data: string): Promise<Uint8Array[] | undefined> => {
+    asked.push(`${subject} ${data}`)
+    const answer =
+      subject === statusesSubject
+        ? { ed_1: lane('failing'), ed_2: lane('healthy'), ed_3: null }
+        : lane('throttled')
+    return [Buffer.from(JSON.stringify(answer))]
+  }
+  const states = new DeliveryStates(gather)
+  const sinceMs = await states.hear(['ed_1', 'ed_2', 'ed_3'])
+  const found = ['ed_1', 'ed_2', 'ed_3'].map((id) => states.of(id, noOutcomes, sinceMs))
+  t.strictSame(
+    (await Promise.all(found)).map(({ state }) => state),
+    ['failing', 'healthy', 'throttled'],
+  )
+  t.strictSame(asked, [`${statusesSubject} ["ed_1","ed_2","ed_3"]`, `${statusSubject} ed_3`])
+})
+
+t.test('the destinations in trouble, with the worst of their states', async (t) => {
+  let answers: object[] | undefined = [
+    [
+      { destination_id: 'ed_1', state: 'throttled' },
+      { destination_id: 'ed_2', state: 'failing' },
+    ],
+    [{ destination_id: 'ed_1', state: 'paused' }],
+  ]
+  const gather = async () => answers?.map((answer) => Buffer.from(JSON.stringify(answer)))
+  const states = new DeliveryStates(gather)
+  t.strictSame(
+    await states.troubled(),
+    new Map([
+      ['ed_1', 'paused'],
+      ['ed_2', 'failing'],
+    ]),
+  )
+  for (const none of [undefined, []]) {
+    answers = none
+    t.equal(await states.troubled(), undefined, 'no deliverer')
+  }
 })
