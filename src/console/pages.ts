@@ -33,4 +33,11 @@ export const pages: readonly PageEntry[] = [
     key: 'l',
     load: async () => (await import('./pages/live.js')).Live,
   },
+  {
+    path: 'search',
+    title: 'Search',
+    group: 'Traffic',
+    key: 's',
+    load: async () => (await import('./pages/search.js')).Search,
+  },
 ]

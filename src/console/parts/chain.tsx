@@ -1,0 +1,152 @@
+/** What was looked at for a decision, in order: restriction, module, traffic policies; what won, and why others did not. */
+import type { ComponentChildren } from 'preact'
+import type { ExplainedGroup, ExplainedPolicy, ExplainedRule, Explanation } from '../../shape/decision.js'
+import { number, textOf } from '../data/format.js'
+import { Link } from './link.js'
+import { Name } from './name.js'
+import { DecisionWord, StateWord } from './words.js'
+
+export function Chain({ explanation }: { readonly explanation: Explanation }) {
+  const { ip_policies, policies, policies_not_reached } = explanation
+  const groups = ip_policies.toSorted((one, other) => orderOf(one) - orderOf(other))
+  return (
+    <ol class="chain" aria-label="What was looked at, in order">
+      {groups.map((group) => (
+        <li key={group.source}>
+          <Group group={group} />
+        </li>
+      ))}
+      {policies.map((policy, index) => (
+        <li key={`${index} ${policy.policy}`}>
+          <Policy policy={policy} />
+        </li>
+      ))}
+      {policies_not_reached.map((each, index) => (
+        <li key={`${index} ${each.policy} not reached`} class="quiet">
+          <p>
+            <StateWord tone="quiet" text="not reached" /> {each.direction} policy “{each.policy}” (
+            <Source source={each.source} />)
+          </p>
+          <p>{each.reason.replace(/^Not reached: /, '')}</p>
+        </li>
+      ))}
+    </ol>
+  )
+}
+
+/** The account's restriction comes before the module of an edge. */
+const orderOf = ({ source }: ExplainedGroup): number => (source.startsWith('ipx_') ? 0 : 1)
+
+/** What refers to policies: a restriction by its id, or `ip_restriction of edgtcp_…`. */
+export function Source({ source }: { readonly source: string }) {
+  const [, module, id = source] = /^(\w+) of (\w+)$/.exec(source) ?? []
+  return (
+    <>
+      {module === undefined ? (id.startsWith('ipx_') ? 'restriction ' : '') : `${module} of `}
+      <Name id={id} />
+    </>
+  )
+}
+
+function Group({ group }: { readonly group: ExplainedGroup }) {
+  const { source, enforced, decision, reason, rules, rules_left_out } = group
+  const matching = rules.filter(({ matches }) => matches)
+  const others = rules.filter(({ matches }) => !matches)
+  const othersCount = others.length + rules_left_out
+  return (
+    <>
+      <p>
+        <DecisionWord decision={decision} /> <Source source={source} />{' '}
+        {!enforced && <StateWord tone="warning" text="not enforced, only warns" />}
+      </p>
+      <p>{withRules(reason, rules)}</p>
+      {matching.length > 0 && <Rules label="Rules that contain the address" rules={matching} />}
+      {othersCount > 0 && (
+        <details>
+          <summary>
+            {othersCount === 1
+              ? 'One other rule does not contain the address.'
+              : `${number(othersCount)} other rules do not contain the address.`}
+          </summary>
+          <Rules label="Rules that do not contain the address" rules={others} />
+          {rules_left_out > 0 && <p class="quiet">{number(rules_left_out)} of them are not listed.</p>}
+        </details>
+      )}
+    </>
+  )
+}
+
+/** A reason of the API names rules by their ids; a person knows their ranges. */
+function withRules(reason: string, rules: readonly ExplainedRule[]): ComponentChildren {
+  return reason.split(/\b(ipr_\w+)/).map((part) => {
+    const rule = rules.find(({ rule_id }) => rule_id === part)
+    return rule === undefined ? (
+      part
+    ) : (
+      <code key={part} title={part}>
+        {rule.cidr}
+      </code>
+    )
+  })
+}
+
+const Rules = ({ label, rules }: { readonly label: string; readonly rules: readonly ExplainedRule[] }) => (
+  <ul class="chain-rules" aria-label={label}>
+    {rules.map((rule) => (
+      <li key={`${rule.ip_policy_id} ${rule.rule_id}`} class={rule.won ? 'won' : undefined}>
+        <p>
+          {rule.won && <strong>won: </strong>}
+          {rule.matches && !rule.won && 'lost: '}
+          <RuleLink rule={rule} /> {rule.description !== null && `“${rule.description}” `}
+          {rule.matches && (
+            <span class="quiet">
+              of <Name id={rule.ip_policy_id} />
+            </span>
+          )}
+        </p>
+        {rule.matches && <p class="quiet">{rule.reason}</p>}
+      </li>
+    ))}
+  </ul>
+)
+
+/** A rule by what it does, which leads to it. */
+export const RuleLink = ({
+  rule: { ip_policy_id, rule_id, action, cidr },
+}: {
+  readonly rule: Pick<ExplainedRule, 'ip_policy_id' | 'rule_id' | 'action' | 'cidr'>
+}) => (
+  <Link to={['ip-policies', ip_policy_id]} with={{ rule: rule_id }} title={rule_id} class="mono">
+    {action} {cidr}
+  </Link>
+)
+
+function Policy({ policy }: { readonly policy: ExplainedPolicy }) {
+  const { source, direction, applied, reason, expressions, actions } = policy
+  const isDenial = applied && actions.includes('deny')
+  return (
+    <>
+      <p>
+        {isDenial ? (
+          <DecisionWord decision="deny" />
+        ) : (
+          <StateWord tone={applied ? 'good' : 'quiet'} text={applied ? 'applied' : 'did not apply'} />
+        )}{' '}
+        {direction} policy “{policy.policy}” (<Source source={source} />)
+      </p>
+      <p>{reason}</p>
+      <ul class="chain-rules" aria-label="Its expressions">
+        {expressions.map(({ expression, value, failure }, index) => (
+          <li key={`${index} ${expression}`}>
+            <code>{expression}</code>{' '}
+            {failure === undefined ? (
+              <code>= {JSON.stringify(value)}</code>
+            ) : (
+              <span class="fault">no result: {textOf(failure)}</span>
+            )}
+          </li>
+        ))}
+      </ul>
+    </>
+  )
+}

@@ -1,0 +1,166 @@
+/** Why something was decided: what decided, who changed that last, and everything that was looked at. */
+import type { ComponentChildren } from 'preact'
+import type { Decision, Explanation as Explained, LastChange } from '../../shape/decision.js'
+import type { LoggedDecision } from '../../shape/logged-decision.js'
+import { useAnswer } from '../data/api.js'
+import { countryName, number } from '../data/format.js'
+import { whyOf } from '../data/why.js'
+import { Chain, RuleLink, Source } from './chain.js'
+import { Drawer } from './drawer.js'
+import { Link } from './link.js'
+import { Name } from './name.js'
+import { Answered } from './states.js'
+import { Time } from './time.js'
+import { DecisionWord } from './words.js'
+
+export function Explanation({ decision }: { readonly decision: Decision }) {
+  const { explanation, revision, warnings } = decision
+  return (
+    <div class="stack">
+      <p class="verdict">
+        <DecisionWord decision={decision.decision} />{' '}
+        {explanation !== undefined && <Decider explanation={explanation} />}
+      </p>
+      {warnings.map((warning) => (
+        <p key={warning} class="warning-line">
+          {warning}
+        </p>
+      ))}
+      <dl class="facts">
+        {explanation !== undefined && <LastChanged decidedBy={explanation.decided_by} />}
+        {explanation !== undefined && (
+          <>
+            <dt>Served as</dt>
+            <dd>{explanation.hostport ?? <span class="quiet">the edge that it names, or none</span>}</dd>
+          </>
+        )}
+        <dt>Configuration</dt>
+        <dd>revision {number(revision)}</dd>
+      </dl>
+      {explanation !== undefined && <Chain explanation={explanation} />}
+    </div>
+  )
+}
+
+/** What said no, in a sentence. */
+function Decider({ explanation }: { readonly explanation: Explained }) {
+  const { type, id, name, ip_policy_id, rule_id, cidr } = explanation.decided_by
+  if (type === 'none') return <>Nothing said no.</>
+  if (type === 'traffic_policy')
+    return (
+      <>
+        by the traffic policy <strong>“{name}”</strong> of {id !== null && <Name id={id} />}.
+      </>
+    )
+  const by = id !== null && <Source source={type === 'restriction' ? id : `${type} of ${id}`} />
+  if (rule_id === null || ip_policy_id === null || cidr === null)
+    return <>because no allow rule contains the address ({by}).</>
+  const description = explanation.ip_policies
+    .flatMap(({ rules }) => rules)
+    .find((rule) => rule.rule_id === rule_id)?.description
+  return (
+    <>
+      by the rule{' '}
+      <strong>
+        <RuleLink rule={{ ip_policy_id, rule_id, action: 'deny', cidr }} />
+      </strong>
+      {description != null && <> “{description}”</>} of <Name id={ip_policy_id} /> ({by}).
+    </>
+  )
+}
+
+function LastChanged({ decidedBy }: { readonly decidedBy: Explained['decided_by'] }) {
+  const { type, id, rule_id, last_change } = decidedBy
+  const changed = rule_id ?? id
+  if (type === 'none' || changed === null) return null
+  return (
+    <>
+      <dt>Last changed</dt>
+      <dd>
+        {last_change ? (
+          <>
+            <Time at={last_change.at} isRelative /> by <Author change={last_change} />, version{' '}
+            {number(last_change.version)}
+          </>
+        ) : (
+          <span class="quiet">not known</span>
+        )}{' '}
+        ·{' '}
+        <Link to={['changes']} with={{ id: changed }}>
+          history
+        </Link>
+      </dd>
+    </>
+  )
+}
+
+const Author = ({ change: { by, by_description } }: { readonly change: LastChange }) => (
+  <span title={by}>{by_description ?? by}</span>
+)
+
+/** What an entry of the log says about itself. */
+export function EntryFacts({ entry }: { readonly entry: LoggedDecision }) {
+  const { client_ip, country, asn, server_name, server_port, method, path, status_code, weight } = entry
+  const facts: readonly (readonly [title: string, value: ComponentChildren])[] = [
+    ['Client', <ClientText key="client" ip={client_ip} country={country} asn={asn} />],
+    ['Endpoint', `${server_name ?? '?'}:${server_port ?? '?'}`],
+    ...(entry.type === 'http_request'
+      ? [['Request', [method?.toUpperCase(), path, status_code].filter(Boolean).join(' ') || '?'] as const]
+      : []),
+    [entry.source === 'record' ? 'Stored' : 'Asked', <Time key="at" at={entry.at} />],
+    ['Record', <code key="record">{entry.record_id}</code>],
+    ...(weight > 1 ? [['Stands for', `${number(weight)} questions`] as const] : []),
+  ]
+  return (
+    <dl class="facts">
+      {facts.map(([title, value]) => (
+        <>
+          <dt key={title}>{title}</dt>
+          <dd>{value}</dd>
+        </>
+      ))}
+    </dl>
+  )
+}
+
+const ClientText = ({ ip, country, asn }: { ip: string; country: string | null; asn: number | null }) => (
+  <>
+    <span class="mono">{ip}</span>
+    {country !== null && ` · ${countryName(country)}`}
+    {asn !== null && ` · AS${asn}`}
+  </>
+)
+
+interface WhyDrawerProps {
+  readonly entry: LoggedDecision
+  readonly onClose: () => void
+}
+
+/** Why an entry of the log was decided, over the list that has it. */
+export function WhyDrawer({ entry, onClose }: WhyDrawerProps) {
+  const answer = useAnswer([entry.id], async (client) => ({ of: entry.id, why: await whyOf(client, entry) }))
+  return (
+    <Drawer title={`Why ${entry.decision}? ${entry.client_ip}`} onClose={onClose}>
+      <EntryFacts entry={entry} />
+      <p class="row">
+        <Link to={['explain', entry.record_id]} with={{ decision: entry.id }}>
+          Explain: then and now, its events
+        </Link>
+        <Link to={['search']} with={{ client: entry.client_ip }}>
+          all of this client
+        </Link>
+      </p>
+      <Answered answer={answer}>
+        {({ of, why: { explained, missing } }) =>
+          // An answer about the entry that was open before.
+          of === entry.id && (
+            <>
+              {explained !== null && <Explanation decision={explained} />}
+              {missing !== null && <p class="quiet">{missing}</p>}
+            </>
+          )
+        }
+      </Answered>
+    </Drawer>
+  )
+}
