@@ -40,4 +40,11 @@ export const pages: readonly PageEntry[] = [
     key: 's',
     load: async () => (await import('./pages/search.js')).Search,
   },
+  {
+    path: 'changes',
+    title: 'Changes',
+    group: 'Account',
+    key: 'c',
+    load: async () => (await import('./pages/changes.js')).Changes,
+  },
 ]
