@@ -51,6 +51,24 @@ const kinds: readonly NamedKind[] = [
   { prefix: 'ipx_', ask: described('ip-policies', (client, id) => client.ipRestriction.get(id)) },
   { prefix: 'ed_', ask: described('destinations', (client, id) => client.eventDestination.get(id)) },
   { prefix: 'esb_', ask: described('subscriptions', (client, id) => client.eventSubscription.get(id)) },
+  {
+    prefix: 'rd_',
+    ask: async (client, id) => ({ text: (await client.domain.get(id)).domain, path: ['domains', id] }),
+  },
+  {
+    prefix: 'ra_',
+    ask: async (client, id) => ({ text: (await client.reservedAddr.get(id)).addr, path: ['domains', id] }),
+  },
+  { prefix: 'cert_', ask: described('certificates', (client, id) => client.tlsCertificate.get(id)) },
+  { prefix: 'ca_', ask: described('certificates', (client, id) => client.certificateAuthority.get(id)) },
+  {
+    prefix: 'sshca_',
+    ask: described('certificates', (client, id) => client.sshCertificateAuthority.get(id)),
+  },
+  { prefix: 'shcrt_', ask: described('certificates', (client, id) => client.sshHostCertificate.get(id)) },
+  { prefix: 'sucrt_', ask: described('certificates', (client, id) => client.sshUserCertificate.get(id)) },
+  { prefix: 'sshcr_', ask: described('certificates', (client, id) => client.sshCredential.get(id)) },
+  { prefix: 'cr_', ask: described('keys', (client, id) => client.tunnelCredential.get(id)) },
   { prefix: 'ak_', ask: described('keys', (client, id) => client.apiKey.get(id)) },
 ]
 

@@ -1,5 +1,6 @@
 /** Who changed what, when and from where; of the account, or of one resource. */
 import { useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
 import type { Client } from '../../client/client.js'
 import type { Change } from '../../shape/change-schema.js'
 import { firstOf, type Page, useAnswer } from '../data/api.js'
@@ -135,26 +136,41 @@ function Filters({ authors }: { readonly authors: readonly (readonly [string, st
 
 const verbs = { create: '+ created', update: '~ changed', delete: '− deleted' } as const
 
+const fieldsNamedMax = 3
+
 /** What a change did, in a line. */
-const changeSummary = ({ fields, rules }: Change): string =>
-  [...(rules === null ? [] : [rulesText(rules)]), ...fields.map(({ name }) => name)].join(', ')
+function changeSummary({ fields, rules }: Change): string {
+  const names = fields.slice(0, fieldsNamedMax).map(({ name }) => name)
+  const others = fields.length - names.length
+  return [
+    ...(rules === null ? [] : [rulesText(rules)]),
+    ...names,
+    ...(others > 0 ? [`${others} more`] : []),
+  ].join(', ')
+}
+
+const cut = (content: (change: Change) => ComponentChildren) => (change: Change) => (
+  <span class="cut">{content(change)}</span>
+)
+
+/** Who made a change, as people call it. */
+const authorOf = ({ by_description, by }: Change): string => by_description ?? by
 
 const columns: readonly Column<Change>[] = [
   { title: 'When', cell: ({ changed_at }) => <Time at={changed_at} /> },
   {
     title: 'What',
-    cell: ({ verb, kind }) => <span class="word">{`${verbs[verb]} ${kindTitle(kind)}`}</span>,
+    cell: ({ verb, kind }) => (
+      <>
+        <span class="word">{verbs[verb]}</span> {kindTitle(kind)}
+      </>
+    ),
   },
-  { title: 'Resource', cell: ({ id }) => <Name id={id} /> },
+  { title: 'Resource', cell: cut(({ id }) => <Name id={id} />) },
   { title: 'Fields', cell: (change) => changeSummary(change), isExtra: true, isWide: true },
-  { title: 'By', cell: (change) => authorOf(change) },
-  { title: 'From', cell: ({ client_address, source }) => client_address ?? source, isExtra: true },
+  { title: 'By', cell: cut(authorOf) },
+  { title: 'From', cell: cut(({ client_address, source }) => client_address ?? source), isExtra: true },
 ]
-
-/** Who made a change, as people call it. */
-function authorOf({ by_description, by }: Change): string {
-  return by_description ?? by
-}
 
 const keyOfChange = ({ version, id }: Change): string => `${version}.${id}`
 
