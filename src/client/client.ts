@@ -25,7 +25,7 @@ import type {
 import type { IamPolicy } from '../shape/iam-policy.js'
 import type { IpPolicyUses, RuleCounts } from '../shape/ip-policy-rules.js'
 import type { LiveDeadLetter, LiveDelivery } from '../shape/live.js'
-import type { LoggedDecision } from '../shape/logged-decision.js'
+import type { DecisionName, LoggedDecision } from '../shape/logged-decision.js'
 import type { PublishedRecords } from '../shape/published-records.js'
 import type { Replay, ReplayRequest } from '../shape/replay.js'
 import type { Resumption } from '../shape/resumption.js'
@@ -117,8 +117,8 @@ export interface Client extends Kinds {
     statuses: DestinationStatus[]
     next_page_uri: string | null
   }>
-  /** Every field of records and events, every name and function of expressions. */
-  fields(): Promise<FieldReference>
+  /** Every field of records and events, every name and function of expressions and of filters of decisions. */
+  fields(): Promise<FieldReference & { readonly decisions: readonly DecisionName[] }>
   /** The decision about a connection or request, explained; with `revision`, the decision at that time. */
   decide(request: DecisionRequest, options?: { readonly revision?: number }): Promise<Decision>
   /** Publishes records of the account; `refused_count` of them were wrong. */

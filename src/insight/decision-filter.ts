@@ -81,14 +81,15 @@ const eventNames: Readonly<Record<string, Name>> = {
   'http.response.status_code': members['status_code']!,
 }
 
-const names = { ...members, ...eventNames }
-const usable = Object.keys(names)
+/** By the names that a filter may use. */
+export const filterNames: Readonly<Record<string, Name>> = { ...members, ...eventNames }
+const usable = Object.keys(filterNames)
 const unavailable = trafficEvents
   .flatMap(({ filterScope }) => [...filterScope.names.keys(), ...filterScope.unavailable.keys()])
   .filter((name) => !usable.includes(name.replace(/^ev\./, '')))
 
 const scope = defineScope<LoggedDecision>({
-  names,
+  names: filterNames,
   aliases: Object.fromEntries([
     ...Object.entries(nameAliases)
       .filter(([, name]) => usable.includes(name))

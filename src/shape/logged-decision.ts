@@ -59,15 +59,18 @@ export const loggedDecisionSchema = objectOf(
     record_id: Type.String({
       description: 'Of a question that came without one, an id that the log gave it: `dq_…`.',
     }),
-    type: oneOf(wordsOf(typeNumbers)),
+    type: oneOf(wordsOf(typeNumbers), 'Of the record.'),
     edge_id: orNull(Type.String(), { description: 'Null if no edge serves the endpoint.' }),
-    route_id: orNull(Type.String()),
-    server_name: orNull(Type.String()),
-    server_port: orNull(Type.Integer()),
-    client_ip: Type.String(),
+    route_id: orNull(Type.String(), { description: 'Null if the edge has no route for it.' }),
+    server_name: orNull(Type.String(), { description: 'The host name that the client asked for.' }),
+    server_port: orNull(Type.Integer(), { description: 'The port that the client connected to.' }),
+    client_ip: Type.String({ description: 'The address of the client.' }),
     country: orNull(Type.String(), { description: 'ISO 3166-1 alpha-2.' }),
-    asn: orNull(Type.Integer()),
-    decision: oneOf(decisionWords),
+    asn: orNull(Type.Integer(), { description: 'Number of the autonomous system of the client.' }),
+    decision: oneOf(
+      decisionWords,
+      'block: an IP policy or restriction said no. deny: a traffic policy said no.',
+    ),
     decided_by: objectOf({
       type: oneOf(deciderWords, 'What said no; none: nothing did.'),
       id: orNull(Type.String(), {
@@ -109,3 +112,14 @@ export const loggedDecisionSchema = objectOf(
 )
 
 export type LoggedDecision = Static<typeof loggedDecisionSchema>
+
+/** A name that filters of decisions may use, as `GET /fields` lists it. */
+export interface DecisionName {
+  readonly name: string
+  readonly type: 'text' | 'number'
+  readonly about: string
+  /** Every value that it may have, if these are few. */
+  readonly values?: readonly string[]
+  /** Why it never has a value in this deployment. */
+  readonly missing?: string
+}

@@ -34,6 +34,9 @@ t.test('names without a value in this deployment', async (t) => {
     const closed = events.find(({ kind }) => kind === 'tcp_connection_closed.v0')!.fields
     t.match(closed.find(({ name }) => name === 'conn.asn')?.missing, /no GeoIP database/)
     t.equal(closed.find(({ name }) => name === 'conn.geo.country_code')?.missing, undefined)
+    const decisions = body.decisions as { name: string; missing?: string }[]
+    const without = decisions.flatMap((each) => (each.missing === undefined ? [] : each.name))
+    t.strictSame(without, ['asn', 'conn.asn'])
   })
 
   const policies = {

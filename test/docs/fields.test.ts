@@ -10,11 +10,13 @@ import { fieldReference } from '../../src/event/field-reference.js'
 import { withTables } from '../../src/event/field-tables.js'
 import { checkExpression } from '../../src/expr/expression.js'
 import { expressionFunctions } from '../../src/expr/functions.js'
+import { compileDecisionFilter } from '../../src/insight/decision-filter.js'
 import { complaintAboutRecord } from '../../src/record/check.js'
 import { policyScopes } from '../../src/record/policy-scope.js'
 import { recordFields } from '../../src/record/record-fields.js'
 import { recordSchemas } from '../../src/record/record-schemas.js'
 import { recordTypes } from '../../src/record/traffic-record.js'
+import type { DecisionName } from '../../src/shape/logged-decision.js'
 import { performanceTables } from '../bench/performance-tables.js'
 import { httpLines } from '../deliver/http-lines.js'
 import { openTestStore } from '../harness/api.js'
@@ -172,10 +174,19 @@ t.test('the API serves the reference and the schemas, without a key', async (t) 
     t.equal(answer.statusCode, 200, url)
     return answer
   }
-  t.strictSame((await get('/fields')).json(), JSON.parse(JSON.stringify(reference)))
-  const names = [...recordTypes, ...eventSchemas().map(({ kind }) => kind)]
-  t.ok(names.length > trafficEvents.length + recordTypes.length)
-  for (const name of names) {
+  const { decisions, ...others } = (await get('/fields')).json()
+  t.strictSame(others, JSON.parse(JSON.stringify(reference)))
+  const names = decisions as readonly DecisionName[]
+  for (const { name, about } of names) t.ok(about.endsWith('.'), `${name} says what it means`)
+  for (const { name, type } of names)
+    compileDecisionFilter(type === 'number' ? `${name} == 1` : `${name} == 'x'`)
+  t.match(
+    names.find(({ name }) => name === 'decision'),
+    { type: 'text', values: ['allow', 'block', 'deny'] },
+  )
+  const schemas = [...recordTypes, ...eventSchemas().map(({ kind }) => kind)]
+  t.ok(schemas.length > trafficEvents.length + recordTypes.length)
+  for (const name of schemas) {
     const answer = await get(`/schemas/${name}.json`)
     t.match(answer.headers['content-type'], /^application\/schema\+json/)
     const schema = answer.json()

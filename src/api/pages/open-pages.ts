@@ -9,6 +9,7 @@ import type { AnyTrafficEvent } from '../../event/define.js'
 import { eventSchemas } from '../../event/event-schemas.js'
 import { fieldReference } from '../../event/field-reference.js'
 import { Components } from '../../http/openapi/openapi-components.js'
+import { decisionNames } from '../../insight/decision-names.js'
 import { recordSchemas } from '../../record/record-schemas.js'
 import { registerConsole } from './console-page.js'
 import { finishDocument, type OpenapiOptions, openapiHead } from './openapi-document.js'
@@ -56,7 +57,7 @@ function registerFields(
   eventKinds: readonly AnyTrafficEvent[],
   missing: ReadonlySet<string>,
 ): void {
-  const reference = fieldReference(eventKinds, missing)
+  const reference = { ...fieldReference(eventKinds, missing), decisions: decisionNames(missing) }
   app.get('/fields', hidden, () => reference)
   const named = [
     ...recordSchemas.map(({ type, schema }) => ({ name: type, schema })),
