@@ -21,6 +21,7 @@ import { iamPolicyOf } from '../operate/iam-policy.js'
 import { anyResource, type Row } from '../resource/define.js'
 import { eventDestination } from '../resource/event-destination.js'
 import { exampleId } from '../resource/examples.js'
+import { backlogHistorySchema } from '../shape/backlog-history.js'
 import { deliveryAttemptExample, deliveryAttemptSchema } from '../shape/delivery-attempt.js'
 import {
   deliveryStatusSchema,
@@ -74,6 +75,7 @@ export function registerDestinationOperations(
   registerPauses(app, context, operations)
   registerCheck(app, context, operations)
   registerAttempts(app, context, operations)
+  registerBacklog(app, context, operations)
   registerIamPolicy(app, context)
   registerAllStatuses(app, context, operations)
 
@@ -100,6 +102,22 @@ function registerCheck(app: FastifyInstance, context: ApiContext, operations: De
     const row = rowAt(context, request, destination)
     checkNames(requestBody(request), [], 'check')
     return sendJson(reply, await operations.check(row))
+  })
+}
+
+function registerBacklog(app: FastifyInstance, context: ApiContext, operations: DestinationOperations): void {
+  const path = `${routePath(destination.path)}/:id/backlog`
+  const described = describe({
+    operationId: 'get_event_destination_backlog',
+    summary: 'Get how many events waited for an event destination',
+    description: 'A minute apart, over the last day, as the process that answers has seen it.',
+    tag: pluralOf(destination.title),
+    path,
+    success: [200, backlogHistorySchema],
+  })
+  app.get(path, described, async (request, reply) => {
+    queryOf(request)
+    return sendJson(reply, operations.backlog(rowAt(context, request, destination)))
   })
 }
 

@@ -15,6 +15,7 @@ import type { FieldReference } from '../event/field-reference.js'
 import type { RecordsByType, RecordType } from '../record/traffic-record.js'
 import type { shownSourceSchema, sourceChangesSchema, sourceSchema } from '../resource/event-subscription.js'
 import type { Change } from '../shape/change-schema.js'
+import type { BacklogHistory } from '../shape/backlog-history.js'
 import type { Decision } from '../shape/decision.js'
 import type {
   DeliveryStatus,
@@ -110,6 +111,8 @@ export interface Client extends Kinds {
   deliveryStats(options?: Omit<StatsOptions, 'by' | 'source' | 'filter'>): Promise<DeliveryStats>
   /** The delivery status of a destination. */
   deliveryStatus(destinationId: string): Promise<DeliveryStatus>
+  /** How many events waited for a destination over the last day. */
+  backlogHistory(destinationId: string): Promise<BacklogHistory>
   /** The last requests to a destination, newest first. */
   deliveryAttempts(destinationId: string): Promise<{ attempts: DeliveryAttempt[] }>
   /** The statuses of all destinations, newest first, in pages. */
@@ -233,6 +236,7 @@ export function openClient(options: HttpOptions): Client {
     deliveryStats: async (options = {}) =>
       http.send('GET', '/stats', { query: { ...options, by: 'destination' } }),
     deliveryStatus: async (id) => http.send('GET', subpath(eventDestination, id, 'status')),
+    backlogHistory: async (id) => http.send('GET', subpath(eventDestination, id, 'backlog')),
     deliveryAttempts: async (id) => http.send('GET', subpath(eventDestination, id, 'attempts')),
     deliveryStatuses: async (page = {}) =>
       http.send('GET', `${eventDestination.path}/status`, { query: { ...page } }),

@@ -28,6 +28,7 @@ import type { Nats } from '../nats/nats.js'
 import type { Row } from '../resource/define.js'
 import { chosenTarget } from '../resource/destination-target.js'
 import { keepsRecords } from '../resource/event-destination.js'
+import type { BacklogHistory } from '../shape/backlog-history.js'
 import { billingOf } from '../shape/billing.js'
 import {
   adviceFor,
@@ -41,6 +42,7 @@ import type { SecretsView } from '../view/secrets-view.js'
 import { attemptsMax, type DeliveryAttempt } from '../wire/delivery-attempts.js'
 import { attemptsSubject } from '../wire/names.js'
 import { destinationIn } from '../wire/pack-message.js'
+import type { BacklogHistory as Backlogs } from './backlog-history.js'
 import type { BehindDestinations } from './behind-destinations.js'
 import { DeliveryStates, severityOf } from './delivery-states.js'
 
@@ -58,6 +60,8 @@ export interface DestinationOperations {
   worst(rows: readonly Row[], max: number): Promise<Row[] | undefined>
   /** What it lost last, by reason. */
   losses(row: Row): readonly Loss[]
+  /** How many events waited over the last day. */
+  backlog(row: Row): BacklogHistory
   /** The last requests, the newest first; undefined if no deliverer answers. */
   attempts(row: Row): Promise<readonly DeliveryAttempt[] | undefined>
 }
@@ -81,6 +85,7 @@ interface DestinationOperationsDeps {
   readonly sealer: Sealer
   readonly access: DestinationAccess
   readonly behind: Pick<BehindDestinations, 'of'>
+  readonly backlogs: Pick<Backlogs, 'of'>
   readonly retentionMs: number
 }
 
@@ -114,6 +119,8 @@ export function destinationOperations(deps: DestinationOperationsDeps): Destinat
     tryNow: (row) => states.tryNow(row.id),
 
     attempts: (row) => attemptsOf(deps.nats, row.id),
+
+    backlog: ({ id }) => deps.backlogs.of(id, deps.books.books.destination(id).backlog),
 
     status: (row) => statusOf(deps, states, row, deps.books.books.destination(row.id)),
 

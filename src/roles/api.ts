@@ -55,6 +55,8 @@ export async function openApi(
   const makeBooks = () => nats.openBucket(booksBucket, bucketBytesMax)
   const books = release.own(await openBooks(nats, occurrences, makeBooks))
   const behind = await openBehind(context, parts, release)
+  const { BacklogHistory } = await import('../operate/backlog-history.js')
+  const backlogs = release.own(new BacklogHistory(() => books.books.destinations()))
   const access = destinationAccess(settings, { clock: openAwsClock(occurrences), cluster: nats.confirmed })
   const usage = new Usage(settings.api.rateLimitPerMinute, settings.api)
   release.own(exchangeUsage(nats, usage, occurrences))
@@ -64,7 +66,7 @@ export async function openApi(
   const app = await buildApi({
     context: { store, writes: parts.writes, presenter: parts.presenter },
     view: store.view,
-    destinations: destinationOperations({ ...jobs, books, secrets, sealer, access, behind }),
+    destinations: destinationOperations({ ...jobs, books, secrets, sealer, access, behind, backlogs }),
     geo,
     live,
     log: parts.log,

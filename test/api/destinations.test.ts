@@ -4,6 +4,7 @@ import { Books } from '../../src/books/books.js'
 import type { BooksKeeper } from '../../src/books/keeper.js'
 import { AwsClock } from '../../src/deliver/aws/aws-clock.js'
 import { destinationAccess } from '../../src/deliver/test-event.js'
+import { BacklogHistory } from '../../src/operate/backlog-history.js'
 import { destinationOperations } from '../../src/operate/destination-operations.js'
 import { loadSettings } from '../../src/process/settings.js'
 import { SecretsView } from '../../src/view/secrets-view.js'
@@ -30,6 +31,7 @@ async function withAws(store: TestStore, emulator: Emulator): Promise<TestApi> {
       sealer,
       access: destinationAccess(settings, { clock: new AwsClock() }),
       behind: { of: async () => null },
+      backlogs: store.release.own(new BacklogHistory(() => new Map())),
     }),
   })
 }

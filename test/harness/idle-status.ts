@@ -40,4 +40,5 @@ export const idleDestinations: DestinationOperations = {
   losses: () => [],
   tryNow: async () => undefined,
   attempts: async () => [],
+  backlog: () => ({ since: '2026-11-20T10:00:00Z', until: '2026-11-20T10:01:00Z', points: [] }),
 }
