@@ -14,8 +14,8 @@ import type { Static } from '../core/schema.js'
 import type { FieldReference } from '../event/field-reference.js'
 import type { RecordsByType, RecordType } from '../record/traffic-record.js'
 import type { shownSourceSchema, sourceChangesSchema, sourceSchema } from '../resource/event-subscription.js'
-import type { Change } from '../shape/change-schema.js'
 import type { BacklogHistory } from '../shape/backlog-history.js'
+import type { Change } from '../shape/change-schema.js'
 import type { Decision } from '../shape/decision.js'
 import type {
   DeliveryStatus,

@@ -38,7 +38,9 @@ export class BacklogHistory {
   sample(nowMs = now()): void {
     const atMs = minuteOf(nowMs)
     const waiting = [...this.#backlogs()].filter(([, { backlog }]) => backlog > 0)
-    const largest = waiting.sort(([, one], [, other]) => other.backlog - one.backlog).slice(0, destinationsMax)
+    const largest = waiting
+      .sort(([, one], [, other]) => other.backlog - one.backlog)
+      .slice(0, destinationsMax)
     for (const [id, { backlog: events }] of largest)
       getOrMake(this.#samples, id, () => []).push({ atMs, events })
     this.#forget(nowMs - keptMs)
