@@ -47,4 +47,25 @@ export const pages: readonly PageEntry[] = [
     key: 'c',
     load: async () => (await import('./pages/changes.js')).Changes,
   },
+  {
+    path: 'certificates',
+    title: 'Certificates',
+    group: 'Account',
+    key: 't',
+    load: async () => (await import('./pages/certificates.js')).Certificates,
+  },
+  {
+    path: 'domains',
+    title: 'Domains and addresses',
+    group: 'Account',
+    key: 'a',
+    load: async () => (await import('./pages/domains.js')).Domains,
+  },
+  {
+    path: 'keys',
+    title: 'Keys',
+    group: 'Account',
+    key: 'k',
+    load: async () => (await import('./pages/keys.js')).Keys,
+  },
 ]

@@ -1,0 +1,123 @@
+/** One certificate or credential: its facts, its text to copy, its replacement and its end. */
+import { act } from '../../data/api.js'
+import { copyText } from '../../data/clipboard.js'
+import { kindTitle } from '../../data/resource-kinds.js'
+import { Button, EditButton } from '../../parts/button.js'
+import { Drawer } from '../../parts/drawer.js'
+import { ExpiryWord } from '../../parts/expiry-word.js'
+import { Link } from '../../parts/link.js'
+import { Name } from '../../parts/name.js'
+import { Time } from '../../parts/time.js'
+import {
+  type CertificateKind,
+  type Certified,
+  nameOfCertified,
+  namesOf,
+  validityOf,
+} from './certificate-kinds.js'
+
+interface CertificateDrawerProps {
+  readonly kind: CertificateKind
+  readonly entry: Certified
+  readonly onClose: () => void
+  readonly onRenew: () => void
+  readonly onDeleted: () => void
+}
+
+export function CertificateDrawer({ kind, entry, onClose, onRenew, onDeleted }: CertificateDrawerProps) {
+  const title = kindTitle(kind.kind)
+  const { until } = validityOf(entry)
+  const remove = async (): Promise<void> => {
+    if (!(await act(`The ${title} is deleted.`, (client) => kind.operations(client).delete(entry.id)))) return
+    onClose()
+    onDeleted()
+  }
+  return (
+    <Drawer title={`${title}: ${nameOfCertified(entry)}`} onClose={onClose}>
+      <Facts entry={entry} />
+      <p>
+        <Link to={['changes']} with={{ id: entry.id }}>
+          Its history
+        </Link>
+      </p>
+      {textsOf(entry).map(([label, text]) => (
+        <section key={label} class="stack" aria-label={label}>
+          <div class="row apart">
+            <h3>{label}</h3>
+            <Button onClick={() => copyText(text, label)}>Copy</Button>
+          </div>
+          <pre>{text}</pre>
+        </section>
+      ))}
+      <div class="row">
+        {until !== undefined && <EditButton onClick={onRenew}>Renew: make a new one</EditButton>}
+        <EditButton
+          kind="danger"
+          onClick={remove}
+          confirm={`Delete the ${title} “${nameOfCertified(entry)}”? ${kind.deletion}`}
+        >
+          Delete
+        </EditButton>
+      </div>
+    </Drawer>
+  )
+}
+
+function Facts({ entry }: { readonly entry: Certified }) {
+  const { from, until } = validityOf(entry)
+  const { ssh_certificate_authority_id: authority } = entry
+  const others = [
+    ['For', namesOf(entry)],
+    ['Issued by', entry.issuer_common_name],
+    ['Serial number', entry.serial_number],
+    ['Key', entry.key_type ?? entry.private_key_type],
+    ['Metadata', entry.metadata],
+  ] as const
+  return (
+    <dl class="facts">
+      <dt>Id</dt>
+      <dd class="mono">{entry.id}</dd>
+      {until !== undefined && (
+        <>
+          <dt>Expires</dt>
+          <dd>
+            <ExpiryWord from={from} until={until} />
+          </dd>
+          <dt>Valid</dt>
+          <dd>
+            <Time at={from} /> to <Time at={until} />
+          </dd>
+        </>
+      )}
+      {authority !== undefined && (
+        <>
+          <dt>Signed by</dt>
+          <dd>
+            <Name id={authority} />
+          </dd>
+        </>
+      )}
+      {others
+        .filter(([, value]) => value)
+        .map(([label, value]) => [<dt key={label}>{label}</dt>, <dd key={`${label} value`}>{value}</dd>])}
+      <dt>Added</dt>
+      <dd>
+        <Time at={entry.created_at} />
+      </dd>
+    </dl>
+  )
+}
+
+/** Public texts: certificates and public keys. */
+const textsOf = ({
+  certificate,
+  certificate_pem,
+  ca_pem,
+  public_key,
+}: Certified): (readonly [string, string])[] =>
+  (
+    [
+      ['Certificate', certificate ?? certificate_pem ?? ca_pem],
+      ['Public key', public_key],
+    ] as const
+  ).flatMap(([label, text]) => (text === undefined ? [] : [[label, text] as const]))

@@ -1,0 +1,129 @@
+/** TCP addresses that belong to the account. */
+import { useSignal } from '@preact/signals'
+import type { NewResource, Resource } from '../../../client/kinds.js'
+import { act, api, firstOf, useAnswer } from '../../data/api.js'
+import { copyText } from '../../data/clipboard.js'
+import { go, hrefTo } from '../../data/location.js'
+import { Button, EditButton } from '../../parts/button.js'
+import { Drawer } from '../../parts/drawer.js'
+import { Link } from '../../parts/link.js'
+import { type FormField, ResourceForm } from '../../parts/resource-form.js'
+import { Answered, Empty } from '../../parts/states.js'
+import { type Column, Table } from '../../parts/table.js'
+import { Time } from '../../parts/time.js'
+
+type Address = Resource<'reservedAddr'>
+
+const pageOf = 100
+
+const open = (id?: string): void =>
+  go(hrefTo(id === undefined ? ['domains'] : ['domains', id], { tab: 'addresses' }))
+
+const columns: readonly Column<Address>[] = [
+  { title: 'Address', cell: ({ addr }) => <span class="mono">{addr}</span> },
+  { title: 'Description', cell: ({ description }) => description ?? '', isWide: true },
+  { title: 'Region', cell: ({ region }) => region },
+  { title: 'Reserved', cell: ({ created_at }) => <Time at={created_at} />, isExtra: true },
+]
+
+export function ReservedAddresses({ opened }: { readonly opened: string | undefined }) {
+  const count = useSignal(pageOf)
+  const isCreating = useSignal(false)
+  const answer = useAnswer([count.value], (client) =>
+    firstOf(client.reservedAddr.list({ limit: 100 }), count.value),
+  )
+  return (
+    <div class="stack">
+      <div>
+        <EditButton onClick={() => (isCreating.value = true)}>Reserve an address</EditButton>
+      </div>
+      {isCreating.value && <NewAddress onClose={() => (isCreating.value = false)} onDone={answer.again} />}
+      <Answered answer={answer}>
+        {({ entries, hasMore }) => (
+          <>
+            <Table
+              label="Reserved addresses, newest first"
+              rows={entries}
+              columns={columns}
+              keyOf={({ id }) => id}
+              opened={opened}
+              onOpen={({ id }) => open(id)}
+              empty={
+                <Empty>
+                  <p>
+                    No address is reserved. A TCP edge can serve a reserved one, which stays the account's.
+                  </p>
+                </Empty>
+              }
+            />
+            {hasMore && <Button onClick={() => (count.value += pageOf)}>Show more</Button>}
+            {entries
+              .filter(({ id }) => id === opened)
+              .map((address) => (
+                <AddressDrawer key={address.id} address={address} again={answer.again} />
+              ))}
+          </>
+        )}
+      </Answered>
+    </div>
+  )
+}
+
+const fields: readonly FormField[] = [
+  { name: 'description', label: 'Description', as: 'text' },
+  {
+    name: 'region',
+    label: 'Region',
+    as: 'choice',
+    choices: ['us', 'eu', 'ap', 'au', 'sa', 'jp', 'in'].map((region) => [region, region]),
+  },
+]
+
+const NewAddress = ({ onClose, onDone }: { readonly onClose: () => void; readonly onDone: () => void }) => (
+  <ResourceForm
+    title="Reserve an address"
+    fields={fields}
+    submit="Reserve"
+    onClose={onClose}
+    send={async (body) => {
+      const { id } = await api.reservedAddr.create(body as NewResource<'reservedAddr'>)
+      onClose()
+      onDone()
+      open(id)
+    }}
+  />
+)
+
+function AddressDrawer({ address, again }: { readonly address: Address; readonly again: () => void }) {
+  const { id, addr, description, region, created_at } = address
+  const remove = async (): Promise<void> => {
+    if (!(await act(`${addr} is free again.`, (client) => client.reservedAddr.delete(id)))) return
+    open()
+    again()
+  }
+  return (
+    <Drawer title={addr} onClose={() => open()}>
+      <dl class="facts">
+        <dt>Id</dt>
+        <dd class="mono">{id}</dd>
+        <dt>Description</dt>
+        <dd>{description || <span class="quiet">none</span>}</dd>
+        <dt>Region</dt>
+        <dd>{region}</dd>
+        <dt>Reserved</dt>
+        <dd>
+          <Time at={created_at} />
+        </dd>
+      </dl>
+      <div class="row">
+        <Button onClick={() => copyText(addr, addr)}>Copy the address</Button>
+        <Link to={['changes']} with={{ id }}>
+          Its history
+        </Link>
+        <EditButton kind="danger" onClick={remove} confirm={`Another account may get ${addr} then.`}>
+          Delete
+        </EditButton>
+      </div>
+    </Drawer>
+  )
+}

@@ -1,0 +1,86 @@
+/** What API keys and tunnel credentials have in common: a token that is shown once, and its replacement by a new one. */
+import { signal } from '@preact/signals'
+import type { Client } from '../../../client/client.js'
+import { act } from '../../data/api.js'
+import type { Right } from '../../data/session.js'
+import { EditButton } from '../../parts/button.js'
+import { OneTimeToken } from '../../parts/one-time-token.js'
+
+/** A token that was made just now, and what it takes the place of. */
+interface NewToken {
+  readonly title: string
+  readonly token: string
+  readonly replaced?: Replaced | undefined
+}
+
+interface Replaced {
+  readonly name: string
+  readonly right: Right
+  /** Undefined: it can't be deleted by this session. */
+  readonly remove: ((client: Client) => Promise<void>) | undefined
+  readonly onRemoved: () => void
+}
+
+/** Held only while it is shown. */
+const shown = signal<NewToken | undefined>(undefined)
+
+export function showToken(token: NewToken): void {
+  shown.value = token
+}
+
+export function NewTokenDialog() {
+  const present = shown.value
+  if (present === undefined) return null
+  const { title, token, replaced } = present
+  return (
+    <OneTimeToken
+      title={title}
+      token={token}
+      onClose={() => {
+        shown.value = undefined
+      }}
+    >
+      {replaced && <Removal title={title} replaced={replaced} />}
+    </OneTimeToken>
+  )
+}
+
+function Removal({
+  title,
+  replaced: { name, right, remove, onRemoved },
+}: {
+  readonly title: string
+  readonly replaced: Replaced
+}) {
+  if (remove === undefined)
+    return (
+      <p>
+        The old one, “{name}”, is the key of this session, which can't delete itself: sign out, sign in with
+        the new one, and delete it then.
+      </p>
+    )
+  return (
+    <div class="stack">
+      <p>Both work now. Once the new one is in use, delete the old one, “{name}”:</p>
+      <div>
+        <EditButton
+          kind="danger"
+          right={right}
+          onClick={async () => {
+            if (!(await act(`The old ${title} is deleted.`, remove))) return
+            showTokenWithoutReplaced()
+            onRemoved()
+          }}
+        >
+          {`Delete the old ${title}`}
+        </EditButton>
+      </div>
+    </div>
+  )
+}
+
+function showTokenWithoutReplaced(): void {
+  if (shown.value === undefined) return
+  const { title, token } = shown.value
+  shown.value = { title, token }
+}

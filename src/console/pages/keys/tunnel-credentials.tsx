@@ -1,0 +1,175 @@
+/** Tunnel credentials: the tokens of agents, and what they may bind. */
+import { useSignal } from '@preact/signals'
+import type { NewResource, Resource } from '../../../client/kinds.js'
+import { act, api, firstOf, useAnswer } from '../../data/api.js'
+import { go, hrefTo } from '../../data/location.js'
+import { Button, EditButton } from '../../parts/button.js'
+import { Drawer } from '../../parts/drawer.js'
+import { Link } from '../../parts/link.js'
+import { type FormField, ResourceForm } from '../../parts/resource-form.js'
+import { Answered, Empty } from '../../parts/states.js'
+import { type Column, Table } from '../../parts/table.js'
+import { Time } from '../../parts/time.js'
+import { NewTokenDialog, showToken } from './tokens.js'
+
+type Credential = Resource<'tunnelCredential'>
+
+const pageOf = 100
+
+const nameOfCredential = ({ description, id }: Credential): string => description || id
+
+const bindText = ({ acl }: Credential): string => (acl.length === 0 ? 'anything' : acl.join(', '))
+
+const columns: readonly Column<Credential>[] = [
+  { title: 'Credential', cell: nameOfCredential },
+  { title: 'May bind', cell: bindText, isWide: true },
+  { title: 'Created', cell: ({ created_at }) => <Time at={created_at} /> },
+]
+
+const open = (id?: string): void => go(hrefTo(id === undefined ? ['keys'] : ['keys', id], { tab: 'tunnel' }))
+
+export function TunnelCredentials({ opened }: { readonly opened: string | undefined }) {
+  const count = useSignal(pageOf)
+  const answer = useAnswer([count.value], (client) =>
+    firstOf(client.tunnelCredential.list({ limit: 100 }), count.value),
+  )
+  const isCreating = useSignal(false)
+  return (
+    <div class="stack">
+      <div>
+        <EditButton onClick={() => (isCreating.value = true)}>Create a tunnel credential</EditButton>
+      </div>
+      {isCreating.value && <NewCredential onClose={() => (isCreating.value = false)} onDone={answer.again} />}
+      <Answered answer={answer}>
+        {({ entries, hasMore }) => {
+          const credential = entries.find(({ id }) => id === opened)
+          return (
+            <>
+              <Table
+                label="Tunnel credentials, newest first"
+                rows={entries}
+                columns={columns}
+                keyOf={({ id }) => id}
+                opened={opened}
+                onOpen={({ id }) => open(id)}
+                empty={
+                  <Empty>
+                    <p>No agent of a tunnel server can sign in yet. Create a credential for each.</p>
+                  </Empty>
+                }
+              />
+              {hasMore && <Button onClick={() => (count.value += pageOf)}>Show more</Button>}
+              {credential !== undefined && <CredentialDrawer credential={credential} again={answer.again} />}
+            </>
+          )
+        }}
+      </Answered>
+      <NewTokenDialog />
+    </div>
+  )
+}
+
+const formFields: readonly FormField[] = [
+  { name: 'description', label: 'Description', as: 'text', hint: 'Which agent uses it.' },
+  {
+    name: 'acl',
+    label: 'May bind',
+    as: 'list',
+    hint: 'One in each line: bind:host, bind:host:port or bind:*.domain. None: anything.',
+  },
+]
+
+const NewCredential = ({
+  onClose,
+  onDone,
+}: {
+  readonly onClose: () => void
+  readonly onDone: () => void
+}) => (
+  <ResourceForm
+    title="Create a tunnel credential"
+    fields={formFields}
+    submit="Create"
+    onClose={onClose}
+    send={async (body) => {
+      const { token } = await api.tunnelCredential.create(body as NewResource<'tunnelCredential'>)
+      onClose()
+      showToken({ title: 'tunnel credential', token: token ?? '' })
+      onDone()
+    }}
+  />
+)
+
+async function rotate(credential: Credential, again: () => void): Promise<void> {
+  await act('A new tunnel credential was made.', async (client) => {
+    const { id, description, metadata, acl } = credential
+    const { token } = await client.tunnelCredential.create({
+      acl,
+      ...(description !== undefined && { description }),
+      ...(metadata !== undefined && { metadata }),
+    })
+    showToken({
+      title: 'tunnel credential',
+      token: token ?? '',
+      replaced: {
+        name: nameOfCredential(credential),
+        right: 'write',
+        remove: (client) => client.tunnelCredential.delete(id),
+        onRemoved: () => {
+          open()
+          again()
+        },
+      },
+    })
+    again()
+  })
+}
+
+interface DrawerProps {
+  readonly credential: Credential
+  readonly again: () => void
+}
+
+function CredentialDrawer({ credential, again }: DrawerProps) {
+  const { id, created_at, metadata } = credential
+  const revoke = async (): Promise<void> => {
+    if (!(await act('The credential is revoked.', (client) => client.tunnelCredential.delete(id)))) return
+    open()
+    again()
+  }
+  return (
+    <Drawer title={`Tunnel credential: ${nameOfCredential(credential)}`} onClose={() => open()}>
+      <dl class="facts">
+        <dt>Id</dt>
+        <dd class="mono">{id}</dd>
+        <dt>May bind</dt>
+        <dd class="mono">{bindText(credential)}</dd>
+        <dt>Created</dt>
+        <dd>
+          <Time at={created_at} />
+        </dd>
+        {metadata !== undefined && (
+          <>
+            <dt>Metadata</dt>
+            <dd>{metadata}</dd>
+          </>
+        )}
+      </dl>
+      <p>
+        <Link to={['changes']} with={{ id }}>
+          Its history
+        </Link>
+      </p>
+      <div class="row">
+        <EditButton onClick={() => rotate(credential, again)}>Rotate: make a new one</EditButton>
+        <EditButton
+          kind="danger"
+          onClick={revoke}
+          confirm={`The agent with the credential “${nameOfCredential(credential)}” is refused from now on. A credential can't be restored.`}
+        >
+          Revoke
+        </EditButton>
+      </div>
+    </Drawer>
+  )
+}
