@@ -2,10 +2,10 @@
 import { useMemo } from 'preact/hooks'
 import type { LoggedDecision } from '../../shape/logged-decision.js'
 import { useStream } from '../data/api.js'
+import { copyText } from '../data/clipboard.js'
 import { bytes, number, percent } from '../data/format.js'
 import { LiveRows } from '../data/live-rows.js'
 import { parameter, setParameters } from '../data/location.js'
-import { notify } from '../data/notices.js'
 import { Button } from '../parts/button.js'
 import { ClientCell, CountryCell, DecidedByCell, EndpointCell, RequestCell } from '../parts/decision-cells.js'
 import { TextField } from '../parts/fields.js'
@@ -106,6 +106,5 @@ async function copyAsTap(filter: string, edge: string): Promise<void> {
   const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
   const options = [filter && `--filter ${quoted(filter)}`, edge && `--edge ${quoted(edge)}`].filter(Boolean)
   const command = ['npx weir tap', ...options].join(' ')
-  await navigator.clipboard.writeText(command)
-  notify({ kind: 'good', text: `Copied: ${command}` })
+  await copyText(command, command)
 }
