@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Command, Option } from 'commander'
 import { addAccountCommands } from './cli/account-commands.js'
+import { addConsoleCommand } from './cli/console-command.js'
 import { addDdlCommand } from './cli/ddl.js'
 import { addDeadCommands } from './cli/dead-commands.js'
 import { addDecisionCommands } from './cli/decision-commands.js'
@@ -132,6 +133,7 @@ async function administer(command: AdminCommand): Promise<void> {
 }
 
 addAccountCommands(program, administer)
+addConsoleCommand(program, settings)
 addDdlCommand(program)
 addDeadCommands(program, settings, askOwner)
 addDestinationCommands(program, settings)

@@ -34,7 +34,7 @@ const description = `Each event of the stream is a decision; with \`destination\
 outcome; with \`dead\`, a record or event that was set aside. Once a second an event of the type \`rate\` says how many \
 were \`seen\`, how many of them were \`sent\` (a sample, if there are many), and how many were \`lost\` because the client \
 reads too slowly. \`filter\` is over the members of what is watched; of decisions also over the names that filters of \
-subscriptions use, as far as decisions have them. The stream ends when the API key is deleted or expires.`
+subscriptions use, as far as decisions have them. The stream ends when the API key is deleted or expires, or the session of the web console ends.`
 
 export function registerLive(app: FastifyInstance, context: ApiContext, live: Live): void {
   const schema = {
@@ -130,10 +130,13 @@ const filterOf = <S extends TSchema>(
 ): ((line: Static<S>) => boolean) =>
   filter === undefined ? everything : compileSchemaFilter(schema, filter.text, filter.name)
 
-/** Takes the connection over until the client leaves or stops reading, its key is deleted or expires, or the API stops. */
+/**
+ * Takes the connection over until the client leaves or stops reading, its key is deleted or expires, its session ends, or the
+ * API stops.
+ */
 function stream(request: FastifyRequest, reply: FastifyReply, { store }: ApiContext, watch: Watch): void {
   const { raw } = reply
-  const { credentialId } = request.caller.principal
+  const { principal, session } = request.caller
   const finish = (): void => {
     unwatch()
     raw.end()
@@ -144,8 +147,8 @@ function stream(request: FastifyRequest, reply: FastifyReply, { store }: ApiCont
     return true
   }
   const rate = (of: WatchRate): void => {
-    const key = store.view.state.rows.get(apiKey.kind)?.get(credentialId ?? '')
-    if (key === undefined || isExpired(key, now())) finish()
+    const key = store.view.state.rows.get(apiKey.kind)?.get(principal.credentialId ?? '')
+    if (key === undefined || isExpired(key, now()) || session?.isOver()) finish()
     // The rates alone have filled another buffer: the client has not read for an hour.
     else if (raw.writableLength > 2 * watcherBufferBytesMax) raw.destroy()
     else raw.write(`event: rate\ndata: ${JSON.stringify(of)}\n\n`)

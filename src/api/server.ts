@@ -2,7 +2,7 @@
  * Start here: the management API. It reads the view and writes through the store, and never knows the pipeline. A
  * fastify instance with every route, without a port, so that tests can call it directly.
  *
- * A request is checked in this order: token ▸ `api` restriction ▸ rate ▸ version ▸ rights ▸ path and method ▸ content
+ * A request is checked in this order: token or session ▸ restriction ▸ rate ▸ version ▸ rights ▸ path and method ▸ content
  * type ▸ bounds at the same time ▸ size ▸ body. Schemas only document: this room checks bodies itself, for messages that a person can act on.
  */
 import type { Server } from 'node:http'
@@ -25,6 +25,8 @@ import type { Usage } from '../http/bounds/usage.js'
 import { Auth } from '../http/caller/auth.js'
 import { trustOf } from '../http/caller/caller.js'
 import type { KeyUses } from '../http/caller/key-uses.js'
+import type { Sessions } from '../http/caller/sessions.js'
+import type { SignInCodes } from '../http/caller/sign-in-codes.js'
 import { refuseBody } from '../http/context.js'
 import { acceptBodies, guard } from '../http/guard.js'
 import { answerUnreadable, Connections, undecodablePath } from '../http/http-errors.js'
@@ -67,6 +69,7 @@ import { registerRestore } from './restore-routes.js'
 import { registerRuleList } from './rule-list.js'
 import { registerRuleRestore } from './rule-restore.js'
 import { registerRules } from './rule-routes.js'
+import { registerSessions } from './session-routes.js'
 import { registerSources } from './source-routes.js'
 import { registerStats } from './stats-routes.js'
 import { registerTrials } from './trial-routes.js'
@@ -95,6 +98,9 @@ export interface ApiOptions extends OpenapiOptions {
   readonly usage: Usage
   /** Notes which keys are used. */
   readonly keyUses: Pick<KeyUses, 'note'>
+  /** Of the web console. */
+  readonly sessions: Sessions
+  readonly signInCodes: SignInCodes
   /** CIDRs whose `X-Forwarded-For` is believed. */
   readonly trustedProxies: readonly string[]
   /** A server that already listens: it passes requests to the API once that is built. Default: a new server. */
@@ -136,6 +142,7 @@ export async function buildApi(given: ApiOptions): Promise<FastifyInstance> {
   await openReference(app, options)
   await guard(app, auth, new AtOnce(occurrences))
   await app.register((open) => registerOpenPages(open, () => app.swagger(), eventKinds, missingValues.names))
+  await app.register(async (open) => registerSessions(open, { ...options, auth }))
   await app.register(async (guarded) => registerResources(guarded, options))
   await app.ready()
   takeover.done()

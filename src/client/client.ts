@@ -48,6 +48,7 @@ import { Http, type HttpOptions } from './http.js'
 import { type KindPaths, kindTable } from './kind-table.js'
 import type { Changes, Kinds, NewResource, Resource } from './kinds.js'
 import { type RulesOptions, rulesOf, type UsedRule } from './rules.js'
+import { SessionClient } from './session.js'
 
 export { ApiError } from './api-error.js'
 export type { TryOptions } from './collection.js'
@@ -105,6 +106,8 @@ export interface Client extends Kinds {
   record(id: string): Promise<TracedRecord>
   /** Records and events that were set aside. */
   readonly deadLetters: DeadLetterClient
+  /** Sessions of the web console: for a client without a token. */
+  readonly session: SessionClient
   /** Sums of decisions by minute, hour or day. */
   stats(options?: StatsOptions): Promise<Stats>
   /** Sums of attempts to deliver, by destination. */
@@ -232,6 +235,7 @@ export function openClient(options: HttpOptions): Client {
     decisions: (options = {}) => loggedDecisions(http, options),
     record: (id) => tracedRecord(http, id),
     deadLetters: new DeadLetterClient(http),
+    session: new SessionClient(http),
     stats: async (options = {}) => http.send('GET', '/stats', { query: { ...options } }),
     deliveryStats: async (options = {}) =>
       http.send('GET', '/stats', { query: { ...options, by: 'destination' } }),

@@ -42,7 +42,7 @@ export async function runDemo(options: DemoOptions): Promise<number> {
     const shown = await Promise.race([show(options, screen, release, stopping.signal), stop])
     if (shown === undefined) return interrupted
     if (!options.once) {
-      screen.say(addresses(shown.services))
+      screen.say(addresses(shown.services, await shown.services.signInLink()))
       const live = keepPublishing(shown.services.nats, shown.file, shown.textOf, stopping.signal)
       await Promise.race([stop, failure(shown.services), live])
     }
@@ -94,13 +94,11 @@ function showReport(account: Account, screen: Screen): boolean {
   return isFine
 }
 
-const addresses = ({
-  apiUrl,
-  natsUrl,
-  emulatorUrl,
-  token,
-  dir,
-}: Services): string => `Everything stays up until Ctrl-C, and some ${recordsPerSecond} records a second keep coming.
+const addresses = (
+  { apiUrl, natsUrl, emulatorUrl, token, dir }: Services,
+  signInLink: string,
+): string => `Everything stays up until Ctrl-C, and some ${recordsPerSecond} records a second keep coming.
+  console  ${signInLink} (signs in once, within 5 minutes; later: with the key)
   API      ${apiUrl} (/docs, /metrics), key ${token}
   NATS     ${natsUrl}
   AWS      ${emulatorUrl} (emulated), logs in ${join(dir, 'logs')}`

@@ -31,6 +31,8 @@ export interface Services {
   readonly inside: Nats
   /** Runs `weir account create` while the service runs. */
   createAccount(name: string): Promise<{ accountId: string; token: string }>
+  /** Runs `weir console`: a link that signs in to the web console once. */
+  signInLink(): Promise<string>
   /** Resolves when a program has ended by itself. */
   readonly broken: Promise<string>
 }
@@ -100,6 +102,7 @@ export async function openServices(
       )
       return { accountId: await command.said('account: '), token: await command.said('token: ') }
     },
+    signInLink: () => start('weir console', module, ['console'], settings).said('console: '),
     broken: Promise.race([
       weir.ended.then(() => `weir serve ended:\n${weir.lastLines()}`),
       emulator.ended.then(() => `The AWS emulator ended:\n${emulator.lastLines()}`),

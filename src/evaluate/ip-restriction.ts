@@ -49,15 +49,15 @@ export function checkRestriction(
   return { decision: 'allow', warning: warningOf(restriction, address) }
 }
 
-/** A planned change: the `api` restriction and the rules of policies as they would be after it. */
+/** A planned change: the restriction of those who manage the account, and the rules of policies, as they would be after it. */
 export interface RestrictionChange {
-  /** The `api` restriction after the change, null if there is none; absent if the change does not touch it. */
+  /** The restriction that counts after the change, null if there is none; absent: the present `api` restriction. */
   readonly restriction?: Pick<Restriction, 'enforced' | 'ip_policy_ids'> | null
   /** The rules of policies after the change, by policy; an empty list if the policy is deleted. */
   readonly rules?: ReadonlyMap<string, Iterable<IpRule>>
 }
 
-/** Whether this address could not reach the management API after the change. */
+/** Whether this address could not manage the account after the change. */
 export function wouldLockOut(
   restrictions: Restrictions,
   accountId: string,

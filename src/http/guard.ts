@@ -89,7 +89,7 @@ function checkHost(request: FastifyRequest): void {
 }
 
 /** Most bodies are JSON in UTF-8. Without a body the content type is ignored, because clients send it with any method. */
-function checkContentType(request: FastifyRequest): void {
+export function checkContentType(request: FastifyRequest): void {
   const { headers, routeOptions } = request
   const { types, gzip } = routeOptions.config.bodies ?? { types: ['application/json'] }
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0

@@ -48,6 +48,7 @@ import {
   removedLettersSubject,
   replaysBucket,
   resentRecordsSubject,
+  sessionsBucket,
   statusSubjects,
   trafficStreams,
   trialsBucket,
@@ -154,6 +155,7 @@ export const natsUserOf = (name: string): string =>
   name === 'decide' || name === 'quarantine' ? 'pipeline' : name
 
 const stores = Object.values(bucketNames)
+const ofApi = [trialsBucket, keyUseBucket, sessionsBucket]
 
 const roles: readonly NatsUser[] = [
   role(
@@ -161,10 +163,8 @@ const roles: readonly NatsUser[] = [
     [
       ...[...trafficStreams, decisionLogStream].flatMap(makeStream),
       ...consume(decisionLogStream, decisionLogConsumer),
-      ...[...stores, booksBucket, replaysBucket, behindBucket, trialsBucket, keyUseBucket].flatMap((bucket) =>
-        makeStream(streamOf(bucket)),
-      ),
-      ...[...stores, replaysBucket, trialsBucket, keyUseBucket].flatMap(writeBucket),
+      ...[...stores, booksBucket, replaysBucket, behindBucket, ...ofApi].map(streamOf).flatMap(makeStream),
+      ...[...stores, replaysBucket, ...ofApi].flatMap(writeBucket),
       ...readBucket(behindBucket),
       ...stores.map((bucket) => purge(streamOf(bucket))),
       ...keepBooks,

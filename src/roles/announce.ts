@@ -1,5 +1,7 @@
 /** The lines that a start prints for the person who starts Weir: addresses, and the first key. */
+import { messageOf } from '../core/errors.js'
 import type { RoleContext } from '../process/role-context.js'
+import { readRuntime, sendAdminCommand } from '../process/running-service.js'
 import type { StoreParts } from './store-parts.js'
 
 /** Prints where proxies ask for decisions. */
@@ -7,9 +9,17 @@ export function announceDecisions(url: string): void {
   process.stdout.write(`decisions: ${url}/decide\n`)
 }
 
-/** Prints the addresses of the API. */
-export function announceApi(url: string): void {
+/** Prints the addresses of the API, which keeps its data in `dir`. */
+export async function announceApi(url: string, dir: string): Promise<void> {
   process.stdout.write(`API: ${url}\ndocs: ${url}/docs\nmetrics: ${url}/metrics\n`)
+  process.stdout.write(await signInLink(dir).catch((error) => `console: ${url}/ (${messageOf(error)})\n`))
+}
+
+/** The line with a link that signs in to the web console once. The API's process makes it, as for `weir console`. */
+async function signInLink(dir: string): Promise<string> {
+  const running = readRuntime(dir)
+  if (running === undefined) throw new Error('sign in with an API key')
+  return sendAdminCommand(running.adminUrl, running.adminToken, { command: 'console' })
 }
 
 const rule = '─'.repeat(80)

@@ -14,7 +14,12 @@ import { connectionLimits, requestsEndMs } from '../http/bounds/connection-limit
 import type { Frame, Role } from '../process/child.js'
 import { openRoleServer, Readiness, roleOf } from '../process/readiness.js'
 import type { RoleContext } from '../process/role-context.js'
-import { openAdminServer, removeRuntime, writeRuntime } from '../process/running-service.js'
+import {
+  type AdminCommand,
+  openAdminServer,
+  removeRuntime,
+  writeRuntime,
+} from '../process/running-service.js'
 import { trialStarter } from '../trial/trial-process.js'
 import { SecretsView } from '../view/secrets-view.js'
 import { abuseDecisionSubject, booksBucket, bucketNames } from '../wire/names.js'
@@ -24,6 +29,7 @@ import { ingressUrl } from './local-nats.js'
 import { forkTrial, type Program } from './programs.js'
 import { openGeography } from './role-parts.js'
 import type { StoreParts } from './store-parts.js'
+import type { WayIn } from './way-in.js'
 
 export async function openApi(
   context: RoleContext,
@@ -40,12 +46,12 @@ export async function openApi(
   const { buildApi } = await import('../api/server.js')
   const { destinationOperations } = await import('../operate/destination-operations.js')
   const geo = await openGeography(context, { warns: true })
-  const { exchangeUsage, Usage } = await import('../http/bounds/usage.js')
   const { Live } = await import('../insight/live.js')
   const { openReplays } = await import('../operate/replays.js')
   const { openTrials } = await import('../insight/trials.js')
   const { ownersIn } = await import('../insight/dead-letter-owner.js')
   const { openBehind, openOperatorWatches } = await import('./operator-watches.js')
+  const { openWayIn } = await import('./way-in.js')
   const { openLogWriter, openStoreParts } = await import('./store-parts.js')
   const parts = await openStoreParts(context, () => baseUrl ?? listening.url, release, readiness.waitsFor)
   const { store, nats, sealer } = parts
@@ -58,8 +64,7 @@ export async function openApi(
   const { BacklogHistory } = await import('../operate/backlog-history.js')
   const backlogs = release.own(new BacklogHistory(() => books.books.destinations()))
   const access = destinationAccess(settings, { clock: openAwsClock(occurrences), cluster: nats.confirmed })
-  const usage = new Usage(settings.api.rateLimitPerMinute, settings.api)
-  release.own(exchangeUsage(nats, usage, occurrences))
+  const wayIn = await openWayIn(context, parts, release)
   const live = new Live({ nats, occurrences, ownerOf: ownersIn(store.view) })
   const jobs = { nats, bucketBytesMax, retentionMs: settings.nats.retentionMs }
   const start = trialStarter(() => forkTrial(program, settings))
@@ -78,7 +83,7 @@ export async function openApi(
     baseUrl,
     versionHeaders: settings.api.versionHeaders,
     eventKinds,
-    usage,
+    ...wayIn,
     keyUses: parts.keyUses,
     trustedProxies: settings.api.trustedProxies ?? [],
     listening,
@@ -87,14 +92,14 @@ export async function openApi(
   release.own(live)
   openOperatorWatches(context, parts, { keeper: books, readiness }, release)
   await openLogWriter(context, parts, release)
-  await openCommands(context, parts, listening.url, release)
+  await openCommands(context, parts, { ...wayIn, apiUrl: listening.url }, release)
   await makeFirstAccount(context, parts)
   const makeStreams = async () =>
     void (await restoreStreams(nats, settings.nats, store.view.state.accounts.size > 0, occurrences))
   const failing = (): Failing => ({ ...behind.failing, ...(store.refusal && { store: store.refusal }) })
   await readiness.started({ nats, streams: neededStreams.api, view: store.view, books, makeStreams, failing })
   // A supervisor prints the addresses itself, and need not ask for the health that the API reports.
-  if (parent === undefined) announceApi(listening.url)
+  if (parent === undefined) await announceApi(listening.url, settings.data.dir)
   return { ...roleOf(readiness), failing: async () => ({}), addresses: { api: listening.url } }
 }
 
@@ -102,14 +107,19 @@ export async function openApi(
 async function openCommands(
   { settings, occurrences }: RoleContext,
   parts: StoreParts,
-  apiUrl: string,
+  { apiUrl, signInCodes }: Pick<WayIn, 'signInCodes'> & { readonly apiUrl: string },
   release: ReleaseStack,
 ): Promise<void> {
   const { answerDecision } = await import('../write/abuse-reports.js')
   const { runAdminCommand } = await import('./admin.js')
+  const { describeSignInLink } = await import('./way-in.js')
   const decided = (request: Uint8Array) => answerDecision(parts, request, occurrences)
   release.own(parts.nats.answer(abuseDecisionSubject, 'api', decided))
-  const admin = release.own(await openAdminServer((command) => runAdminCommand(parts, command)))
+  const run = async (command: AdminCommand) =>
+    command.command === 'console'
+      ? describeSignInLink(parts, signInCodes, apiUrl, command)
+      : runAdminCommand(parts, command)
+  const admin = release.own(await openAdminServer(run))
   const { dir } = settings.data
   release.add(() => removeRuntime(dir))
   writeRuntime(dir, {

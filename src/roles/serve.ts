@@ -124,7 +124,7 @@ export async function serve(context: RoleContext, program: Program): Promise<voi
   )
   const isReady = await Promise.race([supervisor.ready.then(() => true), stop.then(() => false)])
   if (isReady) {
-    announceApi(supervisor.addressesOf('api')['api']!)
+    await announceApi(supervisor.addressesOf('api')['api']!, dir)
     const { decide: decisions } = supervisor.addressesOf('decide')
     if (decisions !== undefined) announceDecisions(decisions)
   }

@@ -28,6 +28,8 @@ export interface StoreParts {
   readonly presenter: Presenter
   /** The last use of each API key. */
   readonly keyUses: KeyUses
+  /** Is it certain that there is no such API key? */
+  readonly isKeyDeleted: (keyId: string) => boolean
   readonly nats: Nats
   readonly sealer: Sealer
   readonly clickhouse: Clickhouse
@@ -57,9 +59,9 @@ export async function openStoreParts(
   const nats = release.own(await connect(context, 'api'))
   const loss = await restoreStreams(nats, settings.nats, await hasAccounts(clickhouse), occurrences)
   const bucketBytesMax = reservedBytes(settings.nats.storageMaxBytes)
-  const isDeleted = (keyId: string): boolean =>
+  const isKeyDeleted = (keyId: string): boolean =>
     store.view.isComplete && store.view.state.rows.get(apiKey.kind)?.has(keyId) !== true
-  const keyUses = release.own(await openKeyUses(nats, bucketBytesMax, occurrences, isDeleted))
+  const keyUses = release.own(await openKeyUses(nats, bucketBytesMax, occurrences, isKeyDeleted))
   const presenter = new Presenter(new BaseLinks(baseUrl), (...of) => keyUses.shown(...of))
   const store: Store = await openStore({
     clickhouse,
@@ -79,6 +81,7 @@ export async function openStoreParts(
     writes: new Writes({ presenter, sealer, store, tcpAddresses, sourceProblems: problemsOf }),
     presenter,
     keyUses,
+    isKeyDeleted,
     nats,
     sealer,
     clickhouse,

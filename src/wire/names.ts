@@ -172,6 +172,9 @@ export const behindBucket = 'weir_behind'
 /** The last use of each API key. The API and `decide` write, the API reads. */
 export const keyUseBucket = 'weir_key_use'
 
+/** Sessions of the web console, sealed. Only the API writes and reads. */
+export const sessionsBucket = 'weir_sessions'
+
 /** Snapshots of the books. Processes that keep books write and read. */
 export const booksBucket = 'weir_books'
 

@@ -1,6 +1,6 @@
-/** No change may lock the caller's own address out of the API. */
-import t from 'tap'
-import { openTestStore } from '../harness/api.js'
+/** No change may lock the caller's own address out of the API or of the web console, whichever it uses. */
+import t, { type Test } from 'tap'
+import { fromConsole, openTestStore, type TestApi } from '../harness/api.js'
 import { all, type Caller, refusalOf, refused, statusOf } from '../harness/caller.js'
 
 const home = '127.0.0.1/32'
@@ -83,4 +83,165 @@ t.test('the lock-out guard', async (t) => {
       await me.ipRestriction.create({ type, enforced: true, ip_policy_ids: [other.policy] })
     await all(me.ipPolicy.list())
   })
+
+  await ofConsole(t, api)
 })
+
+/** A way in that is open to this machine, or to others only. */
+const policyFor = async (me: Caller, cidr: string): Promise<{ policy: string; rule: string }> => {
+  const { id: policy } = await me.ipPolicy.create({})
+  const { id: rule } = await me.ipPolicyRule.create({ ip_policy_id: policy, cidr, action: 'allow' })
+  return { policy, rule }
+}
+
+async function ofConsole(t: Test, api: TestApi): Promise<void> {
+  const reads = async (me: Caller, from: string): Promise<number> =>
+    (await me.raw.send('GET', '/ip_policies', { from })).status
+  const signsIn = async ({ raw, token }: Caller, from: string): Promise<number> =>
+    (await raw.send('POST', '/console/session', { headers: fromConsole, body: { token }, from })).status
+
+  t.test('which restriction applies to the console', async (t) => {
+    const cases: [
+      name: string,
+      made: ['dashboard' | 'api', enforced: boolean, cidr: string][],
+      console: [home: number, elsewhere: number],
+    ][] = [
+      ['none', [], [200, 200]],
+      ['dashboard', [['dashboard', true, home]], [200, 403]],
+      ['dashboard that only warns', [['dashboard', false, home]], [200, 200]],
+      ['api, without one for the console', [['api', true, home]], [200, 403]],
+      [
+        'both: the one for the console',
+        [
+          ['dashboard', true, elsewhere],
+          ['api', true, home],
+        ],
+        [403, 200],
+      ],
+      [
+        'api, if the one for the console only warns',
+        [
+          ['dashboard', false, elsewhere],
+          ['api', true, home],
+        ],
+        [200, 403],
+      ],
+    ]
+    for (const [name, made, [atHome, atOther]] of cases) {
+      const me = await api.account()
+      const inside = await api.signedIn(me)
+      for (const [type, enforced, cidr] of made) {
+        const { policy } = await policyFor(me, cidr)
+        await me.ipRestriction.create({ type, enforced, ip_policy_ids: [policy] })
+      }
+      t.equal(await reads(inside, '127.0.0.1'), atHome, `${name}: a session`)
+      t.equal(await reads(inside, '192.0.2.1'), atOther, `${name}: a session from elsewhere`)
+      t.equal(await signsIn(me, '127.0.0.1'), atHome === 200 ? 201 : 403, `${name}: signing in`)
+      t.equal(await signsIn(me, '192.0.2.1'), atOther === 200 ? 201 : 403, `${name}: from elsewhere`)
+    }
+    const me = await api.account()
+    const { policy } = await policyFor(me, elsewhere)
+    await me.ipRestriction.create({ type: 'dashboard', enforced: true, ip_policy_ids: [policy] })
+    t.equal(await reads(me, '127.0.0.1'), 200, 'a token does not use the console')
+    const answer = await me.raw.send('POST', '/console/session', {
+      headers: fromConsole,
+      body: { token: me.token },
+    })
+    t.match(answer.body, { error_code: 'ERR_FORBIDDEN', msg: /127\.0\.0\.1 may not reach the web console/ })
+  })
+
+  interface Guarded {
+    /** In the console. */
+    readonly me: Caller
+    readonly policy: string
+    readonly rule: string
+    readonly restriction: string
+  }
+  type Type = 'dashboard' | 'api'
+  const guarded = async (type: Type): Promise<Guarded> => {
+    const by = await api.account()
+    const me = await api.signedIn(by)
+    const { policy, rule } = await policyFor(by, home)
+    const { id } = await by.ipRestriction.create({ type, enforced: true, ip_policy_ids: [policy] })
+    return { me, policy, rule, restriction: id }
+  }
+  const refusals: [name: string, type: Type, path: (of: Guarded) => [string, string, object?]][] = [
+    ...(['dashboard', 'api'] as const).flatMap((type): typeof refusals => [
+      ['the rule that lets in is deleted', type, ({ rule }) => ['DELETE', `/ip_policy_rules/${rule}`]],
+      ['it lets in others', type, ({ rule }) => ['PATCH', `/ip_policy_rules/${rule}`, { cidr: elsewhere }]],
+      [
+        'a rule denies',
+        type,
+        ({ policy }) => [
+          'POST',
+          '/ip_policy_rules',
+          { ip_policy_id: policy, cidr: '127.0.0.0/8', action: 'deny' },
+        ],
+      ],
+      [
+        'all rules are replaced',
+        type,
+        ({ policy }) => [
+          'PUT',
+          `/ip_policies/${policy}/rules`,
+          { rules: [{ cidr: elsewhere, action: 'allow' }] },
+        ],
+      ],
+      ['the policy is deleted', type, ({ policy }) => ['DELETE', `/ip_policies/${policy}`]],
+    ]),
+  ]
+  for (const [name, type, path] of refusals)
+    t.test(`in the console, with ${type}: ${name}`, async (t) => {
+      const of = await guarded(type)
+      const [method, at, body] = path(of)
+      for (const query of ['?validate_only=true', '']) {
+        const answer = await of.me.raw.send(method, `${at}${query}`, { body })
+        t.match(answer.body, { error_code: 'ERR_LOCKOUT', msg: /127\.0\.0\.1 out of the web console/ })
+        t.match(answer.body.msg, `"${type}" restriction`)
+      }
+      t.equal(await reads(of.me, '127.0.0.1'), 200)
+    })
+
+  t.test('in the console: restrictions that would', async (t) => {
+    const by = await api.account()
+    const me = await api.signedIn(by)
+    const { policy } = await policyFor(by, elsewhere)
+    const body = (type: Type) => ({ type, enforced: true, ip_policy_ids: [policy] })
+    for (const type of ['dashboard', 'api'] as const) {
+      const refusal = await refusalOf(me.ipRestriction.create(body(type)))
+      t.match(refusal, { error_code: 'ERR_LOCKOUT', msg: 'out of the web console' }, type)
+      const { id } = await me.ipRestriction.create({ ...body(type), enforced: false })
+      await refused(400, me.ipRestriction.update(id, { enforced: true }))
+      await me.ipRestriction.delete(id)
+    }
+  })
+
+  t.test('in the console: api counts again without dashboard', async (t) => {
+    const by = await api.account()
+    const me = await api.signedIn(by)
+    const [here, there] = [await policyFor(by, home), await policyFor(by, elsewhere)]
+    const dashboard = { type: 'dashboard', enforced: true, ip_policy_ids: [here.policy] } as const
+    const { id } = await me.ipRestriction.create(dashboard)
+    await me.ipRestriction.create({ type: 'api', enforced: true, ip_policy_ids: [there.policy] })
+    t.equal(await reads(me, '127.0.0.1'), 200, 'the way by which it came stays open')
+    const changes = [
+      () => me.ipRestriction.delete(id),
+      () => me.ipRestriction.update(id, { enforced: false }),
+      () => me.ipRestriction.update(id, { ip_policy_ids: [there.policy] }),
+    ]
+    for (const change of changes)
+      t.match(await refusalOf(change()), { error_code: 'ERR_LOCKOUT', msg: 'out of the web console' })
+    t.equal(await reads(me, '127.0.0.1'), 200)
+  })
+
+  t.test('with a token, the console may be closed: the API is open to open it again', async (t) => {
+    const me = await api.account()
+    const inside = await api.signedIn(me)
+    const { policy } = await policyFor(me, elsewhere)
+    const body = { type: 'dashboard', enforced: true, ip_policy_ids: [policy] } as const
+    const { id } = await me.ipRestriction.create(body)
+    t.equal(await reads(inside, '127.0.0.1'), 403)
+    await me.ipRestriction.delete(id)
+    t.equal(await reads(inside, '127.0.0.1'), 200)
+  })
+}

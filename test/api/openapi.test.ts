@@ -15,6 +15,9 @@ import { resources } from '../../src/resource/registry.js'
 import { openTestStore } from '../harness/api.js'
 import { resolved } from '../harness/openapi.js'
 
+/** Needs no API key. */
+const session = '/console/session'
+
 t.test('the OpenAPI document', async (t) => {
   const store = await openTestStore(t)
   const api = await store.api()
@@ -184,7 +187,8 @@ t.test('the OpenAPI document', async (t) => {
       t.equal(operation.requestBody !== undefined, bodied(method, path), `${name} takes a body or none`)
       for (const status of ['201', '202']) {
         const created = operation.responses[status]
-        if (created !== undefined) t.match(created.headers, { Location: { schema: { format: 'uri' } } }, name)
+        if (created !== undefined && path !== session)
+          t.match(created.headers, { Location: { schema: { format: 'uri' } } }, name)
       }
     }
   })
@@ -241,10 +245,29 @@ t.test('the OpenAPI document', async (t) => {
     }
   })
 
+  t.test('sessions of the web console need no key and no version', (t) => {
+    const { post, get, delete: end } = document.paths[session]
+    t.strictSame(
+      [post, get, end].map(({ security }) => security),
+      [[], [{ session: [] }], [{ session: [] }]],
+    )
+    t.match(document.components.securitySchemes.session, {
+      type: 'apiKey',
+      in: 'cookie',
+      name: 'weir_console',
+    })
+    const parameters = [post, get, end].map(({ parameters = [] }) =>
+      parameters.map(({ name }: { name: string }) => name),
+    )
+    t.strictSame(parameters, [['Weir-Console'], [], ['Weir-Console']])
+    for (const { description = '' } of [post, get, end]) t.notMatch(description, 'The key needs')
+    t.end()
+  })
+
   t.test('every operation lists its query and header parameters', async (t) => {
     const takes = (operation: Operation, place: string): string[] =>
       (operation.parameters ?? []).flatMap((each) => (each.in === place ? [each.name] : []))
-    for (const { path, method, operation } of operations) {
+    for (const { path, method, operation } of operations.filter((each) => each.path !== session)) {
       const name = `${method} ${path}`
       const isAction = /\/(send_test_event|replay)$|^\/(replays|dead_letters)\//.test(path)
       const isIngest = method === 'post' && (path === '/records' || path === '/v1/logs')

@@ -102,7 +102,7 @@ const operationsOf = (api: TestApi): Operation[] =>
     ),
   )
 
-const checkedElsewhere = /^\/(live|dead_letters\/(resend|drop))$/
+const checkedElsewhere = /^\/(live|dead_letters\/(resend|drop)|console\/session)$/
 
 /** Those with a resource in their path. */
 export const operationsOn = (api: TestApi): Operation[] =>
@@ -110,7 +110,7 @@ export const operationsOn = (api: TestApi): Operation[] =>
 
 /**
  * The others, without lists and creations of a kind. Streams never end: `live.test.ts` reads them. Dead letters of two
- * accounts are in `dead-letters.test.ts`.
+ * accounts are in `dead-letters.test.ts`, sessions of the web console in `console-session.test.ts`.
  */
 export const otherOperations = (api: TestApi): Operation[] =>
   operationsOf(api).filter(

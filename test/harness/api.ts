@@ -14,6 +14,8 @@ import { createOccurrences } from '../../src/core/telemetry/occurrences.js'
 import { trafficEvents } from '../../src/event/catalog.js'
 import { windowMs } from '../../src/http/bounds/rate-windows.js'
 import { Usage } from '../../src/http/bounds/usage.js'
+import { openSessions } from '../../src/http/caller/sessions.js'
+import { SignInCodes } from '../../src/http/caller/sign-in-codes.js'
 import { ownersIn } from '../../src/insight/dead-letter-owner.js'
 import { Live } from '../../src/insight/live.js'
 import { type Nats, openNats } from '../../src/nats/nats.js'
@@ -30,7 +32,7 @@ import { type Caller, openCaller } from './caller.js'
 import { geoOf } from './geo.js'
 import { idleDestinations } from './idle-status.js'
 import { AnswerCheck, EventCheck } from './openapi.js'
-import type { Transport } from './raw-client.js'
+import type { RawClient, Transport } from './raw-client.js'
 import { tempDir } from './temp-dir.js'
 import { openTrials } from './trials.js'
 import { until } from './weir.js'
@@ -54,6 +56,17 @@ const inProcess =
       text: answer.payload,
     }
   }
+
+/** Headers of a request of the web console, without a key. */
+export const fromConsole = { authorization: undefined, 'service-version': undefined, 'weir-console': '1' }
+
+/** Signs in; the cookie as a browser sends it back. */
+export async function signIn(raw: RawClient, body: object): Promise<string> {
+  const { status, headers, text } = await raw.send('POST', '/console/session', { headers: fromConsole, body })
+  const [cookie] = String(headers['set-cookie']).split(';')
+  if (status !== 201 || cookie === undefined) throw new Error(`Signing in failed: ${status} ${text}`)
+  return cookie
+}
 
 interface AuditEvent {
   readonly event_id: string
@@ -122,6 +135,16 @@ export class TestApi {
     return this.#caller(token, accountId)
   }
 
+  /** The caller after it signed in to the web console: its requests have the session's cookie instead of the token. */
+  async signedIn({ token, accountId }: Caller): Promise<Caller & { readonly cookie: string }> {
+    const cookie = await signIn(this.stranger(token).raw, { token })
+    const check = this.#check.check.bind(this.#check)
+    const send = inProcess(this.app)
+    const transport: Transport = ({ headers: { authorization: _, ...headers }, ...request }) =>
+      send({ ...request, headers: { cookie, 'weir-console': '1', ...headers } })
+    return { ...openCaller({ base, token: '', transport, check }, accountId), cookie }
+  }
+
   #caller(token: string, accountId = ''): Caller {
     const check = this.#check.check.bind(this.#check)
     return openCaller({ base, token, transport: inProcess(this.app), check }, accountId)
@@ -169,6 +192,8 @@ type TestApiOptions = Partial<
     | 'occurrences'
     | 'deliveries'
     | 'replays'
+    | 'sessions'
+    | 'signInCodes'
     | 'trials'
     | 'usage'
     | 'trustedProxies'
@@ -237,6 +262,12 @@ async function openApi(
   release: ReleaseStack,
 ): Promise<TestApi> {
   const geo = geoOf()
+  const sessions = await openSessions(parts.nats, 1024 * 1024, {
+    sealer: parts.sealer,
+    occurrences,
+    isDeleted: parts.isKeyDeleted,
+  })
+  release.own(sessions)
   const app = await buildApi({
     context: { store: parts.store, writes: parts.writes, presenter: parts.presenter },
     view: parts.store.view,
@@ -254,6 +285,8 @@ async function openApi(
     eventKinds: trafficEvents,
     usage: new Usage(0),
     keyUses: parts.keyUses,
+    sessions,
+    signInCodes: new SignInCodes(),
     trustedProxies: [],
     ...options,
   })

@@ -124,6 +124,7 @@ const streams = [
   'KV_weir_behind',
   'KV_weir_trials',
   'KV_weir_key_use',
+  'KV_weir_sessions',
 ]
 
 const subjects = [
@@ -201,6 +202,7 @@ const needs: Readonly<Record<string, Needs>> = {
       KV_weir_behind: ['info', 'make', 'get', 'read along'],
       KV_weir_trials: ['info', 'make', 'get', 'remove', 'read along'],
       KV_weir_key_use: ['info', 'make', 'get', 'remove', 'read along'],
+      KV_weir_sessions: ['info', 'make', 'get', 'remove', 'read along'],
     },
     publish: [
       'weir.events.audit.ac_1',
@@ -342,6 +344,7 @@ t.before(async () => {
   await admin.openBucket('weir_replays', mebibyte)
   await admin.openBucket('weir_trials', mebibyte)
   await admin.openBucket('weir_key_use', mebibyte)
+  await admin.openBucket('weir_sessions', mebibyte)
 })
 
 t.teardown(async () => {

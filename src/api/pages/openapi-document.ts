@@ -17,6 +17,7 @@ import { resources } from '../../resource/registry.js'
 import { changesTag } from '../change-routes.js'
 import { decisionsTag } from '../decide-routes.js'
 import { ingestTag } from '../publish/published-body.js'
+import { consoleTag, sessionScheme } from '../session-routes.js'
 import { trialsTag } from '../trial-routes.js'
 import { introduction } from './openapi-introduction.js'
 
@@ -68,12 +69,14 @@ export const openapiHead = ({ baseUrl }: OpenapiOptions) => ({
     deadLettersTag,
     changesTag,
     trialsTag,
+    consoleTag,
     webhooksTag,
   ],
   servers: [{ url: baseUrl ?? '/' }],
   components: {
     securitySchemes: {
       key: { type: 'http' as const, scheme: 'bearer', description: 'The token of an API key.' },
+      ...sessionScheme,
     },
   },
   security: [{ key: [] }],
@@ -96,6 +99,8 @@ interface Operation {
   readonly parameters?: readonly Readonly<Record<string, unknown>>[]
   readonly requestBody?: Body
   readonly responses: object
+  /** Of operations that need no API key, and so no version header. */
+  readonly security?: readonly object[]
 }
 
 interface Body {
@@ -117,9 +122,12 @@ export const finishDocument =
     const version = { $ref: '#/components/parameters/Version' }
     const finished = (path: string, method: string, operation: Operation): Operation => ({
       ...operation,
-      ...rightNeeded(rightFor(method.toUpperCase(), path), operation),
+      ...(operation.security === undefined && rightNeeded(rightFor(method.toUpperCase(), path), operation)),
       ...(operation.requestBody && { requestBody: withRequired(method, operation.requestBody) }),
-      parameters: [...(operation.parameters ?? []).map((each) => components.parameter(each)), version],
+      parameters: [
+        ...(operation.parameters ?? []).map((each) => components.parameter(each)),
+        ...(operation.security === undefined ? [version] : []),
+      ],
       responses: { ...problemReferences(operation.requestBody !== undefined), ...operation.responses },
     })
     const paths = mapped((openapiObject.paths ?? {}) as Record<string, Operations>, (path, operations) =>

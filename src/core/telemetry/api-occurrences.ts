@@ -58,6 +58,16 @@ export const api = {
     'weir_api_key_uses_unsaved_total',
     'Times that the last uses of API keys could not be written.',
   ),
+  sessionForeign: boundedError(
+    'An entry among the sessions of the web console was ignored: no API of this deployment wrote it.',
+    'weir_api_foreign_sessions_total',
+    'Entries among the sessions of the web console that no API of this deployment wrote.',
+  ),
+  sessionsUnswept: warn(
+    'Sessions of deleted API keys, which are refused anyway, could not be removed from NATS; that is tried again in a minute.',
+    'weir_api_sessions_unswept_total',
+    'Times that sessions of deleted API keys could not be removed.',
+  ),
   trialEnded: info('A trial has ended.', 'weir_trials_total', 'Trials of drafts that have ended.', ['state']),
   recordsPublished: count(
     'weir_api_records_total',

@@ -52,13 +52,24 @@ export class RateWindows {
     const { perMinute } = this.#limit
     if (perMinute === 0) return undefined
     const nowMs = this.#nowMs()
+    const seconds = this.wait(key)
+    if (seconds !== undefined) return seconds
     const window = this.#windowAt(nowMs, key)
-    if (window.count >= perMinute) return Math.max(1, Math.ceil((window.openedMs + windowMs - nowMs) / 1000))
     window.count += count
     window.unsent += count
     this.#unsent.add(key)
     this.onUnsent()
     return undefined
+  }
+
+  /** The seconds to wait if the limit is reached; counts nothing. */
+  wait(key: string): number | undefined {
+    const { perMinute } = this.#limit
+    const window = this.#windows.get(key)
+    const nowMs = this.#nowMs()
+    if (perMinute === 0 || window === undefined || !isOpen(window, nowMs)) return undefined
+    if (window.count < perMinute) return undefined
+    return Math.max(1, Math.ceil((window.openedMs + windowMs - nowMs) / 1000))
   }
 
   /** Adds the count of another process. */

@@ -1,14 +1,15 @@
 /**
- * Authenticates a request, in this order: token ▸ `api` restriction ▸ rate ▸ version. The first failure ends the checks,
- * so a refused caller learns nothing about later ones. The right of the key follows in `guard.ts`.
+ * Authenticates a request, in this order: token or session ▸ restriction ▸ rate ▸ version. The first failure ends the
+ * checks, so a refused caller learns nothing about later ones. The right of the key follows in `guard.ts`.
+ *
+ * A session of the web console stands for the key that signed in. The header `Authorization` counts before its cookie.
  */
 import type { FastifyRequest } from 'fastify'
 import { now } from '../../core/clock.js'
-import type { Soon } from '../../core/concurrency.js'
+import { onceReady, type Soon } from '../../core/concurrency.js'
 import { unavailable, WeirError } from '../../core/errors.js'
 import type { Occurrences } from '../../core/telemetry/occurrences.js'
-import { checkRestriction } from '../../evaluate/ip-restriction.js'
-import { isExpired, rightsOf } from '../../resource/api-key.js'
+import { apiKey, isExpired, rightsOf } from '../../resource/api-key.js'
 import type { Row } from '../../resource/define.js'
 import type { Principal } from '../../store/change.js'
 import type { KnownKeys } from '../../store/known-keys.js'
@@ -24,8 +25,11 @@ import {
   loginSource,
   unauthenticated,
 } from './caller.js'
+import { checkConsoleRequest, sessionTokenOf } from './console-request.js'
 import type { KeyUses } from './key-uses.js'
-import { viewRestrictions } from './lockout.js'
+import { checkWayIn } from './lockout.js'
+import type { Session, Sessions } from './sessions.js'
+import { type SignInCodes, signInKeys } from './sign-in-codes.js'
 
 export const supportedVersion = '2'
 
@@ -37,6 +41,16 @@ interface AuthOptions {
   readonly occurrences: Occurrences
   readonly usage: Usage
   readonly keyUses: Pick<KeyUses, 'note'>
+  readonly sessions: Sessions
+  readonly signInCodes: SignInCodes
+  /** Where people reach Weir, if that is set. */
+  readonly baseUrl: string | undefined
+}
+
+/** How a caller came: with a token to the API, or to the web console, from the second request on with a session. */
+interface Way {
+  readonly type: 'api' | 'dashboard'
+  readonly session?: Session
 }
 
 export class Auth {
@@ -48,47 +62,121 @@ export class Auth {
     this.#keysOf = keyFinder(options.view)
   }
 
-  /** The caller of the request, or a `WeirError`. It is a promise only if a key was never compared before. */
+  /** The caller of the request, or a `WeirError`. It is a promise only if a key or a session was never seen before. */
   check(request: FastifyRequest): Soon<Caller> {
-    if (!this.#options.view.isUsable) throw unavailable('The configuration is not complete yet.')
+    const session = request.headers.authorization === undefined ? sessionTokenOf(request) : undefined
+    const caller =
+      session === undefined
+        ? this.#byToken(request, tokenOf(request), { type: 'api' })
+        : this.#bySession(request, session)
+    return onceReady(caller, (found) => {
+      this.#checkVersion(request)
+      return found
+    })
+  }
+
+  /** The caller with the session of the request. */
+  async checkSession(request: FastifyRequest): Promise<Caller> {
+    const token = sessionTokenOf(request)
+    if (token === undefined) throw unauthenticated('There is no session: sign in.')
+    return this.#bySession(request, token)
+  }
+
+  /** The caller who signs in to the web console with the token of a key, and the key. */
+  async signInByToken(request: FastifyRequest, token: string): Promise<SignedIn> {
+    return this.#signedIn(await this.#byToken(request, token, { type: 'dashboard' }))
+  }
+
+  /** The same with the code of a link, which is used up. */
+  async signInByCode(request: FastifyRequest, code: string): Promise<SignedIn> {
+    this.#checkUsable()
+    const { view, signInCodes, keys } = this.#options
     const address = callerAddress(request.ip)
-    const keys = this.#keysOf(tokenOf(request))
+    const accountId = signInCodes.use(code)
+    if (accountId === undefined)
+      throw this.#loginFailed(
+        address,
+        unauthenticated('This sign-in link was used, or is older than five minutes: get another one.'),
+      )
+    view.checkServed(accountId)
+    for (const key of signInKeys(view, accountId))
+      if (await keys.isGenuine(key))
+        return this.#signedIn(this.#callerWith(key, request, address, { type: 'dashboard' }))
+    throw unauthenticated(
+      `The account ${accountId} has no API key any more that has all rights and has not expired.`,
+    )
+  }
+
+  /** The row of a key that was just found. */
+  #signedIn(caller: Caller): SignedIn {
+    const key = this.#keyCalled(caller.principal.credentialId ?? '')
+    if (key === undefined) throw invalidKey()
+    return { caller, key }
+  }
+
+  #keyCalled(id: string): Row | undefined {
+    return this.#options.view.state.rows.get(apiKey.kind)?.get(id)
+  }
+
+  #checkUsable(): void {
+    if (!this.#options.view.isUsable) throw unavailable('The configuration is not complete yet.')
+  }
+
+  #byToken(request: FastifyRequest, token: string, way: Way): Soon<Caller> {
+    this.#checkUsable()
+    const address = callerAddress(request.ip)
+    const keys = this.#keysOf(token)
     const known = keys.find((key) => this.#options.keys.isKnown(key))
     if (known !== undefined || keys.length === 0)
-      return this.#callerWith(this.#valid(known, address), request, address)
-    return this.#genuine(keys).then((key) => this.#callerWith(this.#valid(key, address), request, address))
+      return this.#callerWith(this.#valid(known, address), request, address, way)
+    return this.#genuine(keys).then((key) =>
+      this.#callerWith(this.#valid(key, address), request, address, way),
+    )
+  }
+
+  #bySession(request: FastifyRequest, token: string): Soon<Caller> {
+    const { sessions, baseUrl } = this.#options
+    checkConsoleRequest(request, baseUrl)
+    this.#checkUsable()
+    const address = callerAddress(request.ip)
+    // Looking for a session in NATS costs more than comparing a token: those who guess don't get that far.
+    if (!sessions.knows(token)) this.#checkLogins(address)
+    return onceReady(sessions.find(token), (session) => {
+      const key = session && this.#keyCalled(session.keyId)
+      if (session === undefined || key === undefined || isExpired(key, now()))
+        throw this.#loginFailed(address, unauthenticated('The session has ended: sign in again.'))
+      this.#options.view.checkServed(key.account_id)
+      const way = { type: 'dashboard', session } as const
+      if (this.#options.keys.isKnown(key)) return this.#callerWith(key, request, address, way)
+      return this.#genuine([key]).then((genuine) =>
+        this.#callerWith(this.#valid(genuine, address), request, address, way),
+      )
+    })
   }
 
   /** The caller with this key, if it may make the request. */
-  #callerWith(key: Row, request: FastifyRequest, address: string): Caller {
-    const { view, occurrences, usage, keyUses } = this.#options
+  #callerWith(key: Row, request: FastifyRequest, address: string, { type, session }: Way): Caller {
+    const { view, occurrences, usage, keyUses, sessions } = this.#options
     // Also if the request is refused below: a key in the wrong hands should be seen.
     keyUses.note(key.id, address)
-    const { decision, warning } = checkRestriction(
-      viewRestrictions(view.state),
-      key.account_id,
-      'api',
-      address,
-    )
-    if (warning !== undefined)
-      occurrences.apiRestrictionWarning({ restriction_id: warning.restrictionId, address })
-    if (decision === 'block') {
-      throw new WeirError('ERR_FORBIDDEN', `The address ${address} may not reach the API of this account.`)
-    }
+    checkWayIn(view.state, key.account_id, type, address, occurrences)
     const waitSeconds = usage.requests.take(key.account_id)
     if (waitSeconds !== undefined) {
       throw new WeirError('ERR_RATE_LIMIT', 'The account made too many requests within a minute.', {
         retryAfterSeconds: waitSeconds,
       })
     }
-    this.#checkVersion(request)
     const principal: Principal = {
       source: 'API',
       credentialId: key.id,
       clientAddress: address,
       operationId: request.id,
     }
-    return { accountId: key.account_id, principal, rights: rightsOf(key), address }
+    const caller: Caller = { accountId: key.account_id, principal, rights: rightsOf(key), address }
+    if (session === undefined) return caller
+    const { expiresMs } = session
+    const isOver = () => sessions.isOver(session)
+    return { ...caller, session: { expiresMs, isOver, end: () => sessions.end(session) } }
   }
 
   /** The key of a login, unless that failed. */
@@ -102,14 +190,21 @@ export class Auth {
         'This API key is not known yet, because accounts are being brought up to date from ClickHouse. Try again in a few seconds.',
       )
     }
-    const waitSeconds = this.#options.usage.failedLogins.take(loginSource(address))
-    if (waitSeconds !== undefined) {
-      throw new WeirError('ERR_RATE_LIMIT', 'Too many failed logins from this address.', {
-        retryAfterSeconds: waitSeconds,
-      })
-    }
-    this.#options.occurrences.loginFailed({ address })
-    throw key === undefined ? invalidKey() : expiredKey(key)
+    throw this.#loginFailed(address, key === undefined ? invalidKey() : expiredKey(key))
+  }
+
+  /** Counts a failed login; returns its reason, or that there were too many. */
+  #loginFailed(address: string, reason: WeirError): WeirError {
+    const { usage, occurrences } = this.#options
+    const waitSeconds = usage.failedLogins.take(loginSource(address))
+    if (waitSeconds !== undefined) return tooManyLogins(waitSeconds)
+    occurrences.loginFailed({ address })
+    return reason
+  }
+
+  #checkLogins(address: string): void {
+    const waitSeconds = this.#options.usage.failedLogins.wait(loginSource(address))
+    if (waitSeconds !== undefined) throw tooManyLogins(waitSeconds)
   }
 
   async #genuine(keys: readonly Row[]): Promise<Row | undefined> {
@@ -140,6 +235,14 @@ export class Auth {
     )
   }
 }
+
+export interface SignedIn {
+  readonly caller: Caller
+  readonly key: Row
+}
+
+const tooManyLogins = (retryAfterSeconds: number): WeirError =>
+  new WeirError('ERR_RATE_LIMIT', 'Too many failed logins from this address.', { retryAfterSeconds })
 
 /** The token of a request. Without one nothing was guessed, so it does not count as a failed login. */
 function tokenOf(request: FastifyRequest): string {

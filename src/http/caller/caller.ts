@@ -20,6 +20,16 @@ export interface Caller {
   readonly accountName?: string
   /** The address of the request; undefined for the command line, which can't lock itself out. */
   readonly address: string | undefined
+  /** Set if the request came with a session of the web console, and not with a key's token. */
+  readonly session?: CallerSession
+}
+
+interface CallerSession {
+  /** In milliseconds since the epoch. */
+  readonly expiresMs: number
+  /** Has it ended since the request began? */
+  readonly isOver: () => boolean
+  readonly end: () => Promise<void>
 }
 
 export const unauthenticated = (message: string): WeirError => new WeirError('ERR_UNAUTHENTICATED', message)

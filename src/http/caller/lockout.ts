@@ -1,11 +1,21 @@
 /**
- * The `api` restriction of an account: the addresses that may use the management API, and a check that refuses changes by
- * which callers would lock themselves out.
+ * The restrictions of an account that apply to those who manage it: `api`, the addresses that may use the management API,
+ * and `dashboard`, those that may use the web console; and a check that refuses changes by which callers would lock
+ * themselves out.
+ *
+ * Without an enforced `dashboard` restriction, `api` counts for the console, too: otherwise the console would be a way
+ * around it.
  */
 import { WeirError } from '../../core/errors.js'
 import { getOrMake } from '../../core/maps.js'
+import type { Occurrences } from '../../core/telemetry/occurrences.js'
 import { compileIpPolicy, type IpPolicy } from '../../evaluate/ip-policy.js'
-import { type Restriction, type Restrictions, wouldLockOut } from '../../evaluate/ip-restriction.js'
+import {
+  checkRestriction,
+  type Restriction,
+  type Restrictions,
+  wouldLockOut,
+} from '../../evaluate/ip-restriction.js'
 import type { IpRule } from '../../evaluate/policy-source.js'
 import type { DeclaredRow } from '../../resource/registry.js'
 import type { Put, Removal } from '../../store/change.js'
@@ -43,8 +53,35 @@ class ViewRestrictions implements Restrictions {
 
 const restrictionsOf = new WeakMap<ViewState, ViewRestrictions>()
 
-export function viewRestrictions(state: ViewState): ViewRestrictions {
+function viewRestrictions(state: ViewState): ViewRestrictions {
   return getOrMake(restrictionsOf, state, () => new ViewRestrictions(state))
+}
+
+type Way = 'api' | 'dashboard'
+
+const places: Readonly<Record<Way, string>> = { api: 'API', dashboard: 'web console' }
+
+/** Refuses a caller whose address may not come this way to the account. */
+export function checkWayIn(
+  state: ViewState,
+  accountId: string,
+  way: Way,
+  address: string,
+  occurrences: Pick<Occurrences, 'apiRestrictionWarning'>,
+): void {
+  const restrictions = viewRestrictions(state)
+  const types: readonly Way[] =
+    way === 'api' || restrictions.restriction(accountId, 'dashboard')?.enforced ? [way] : ['dashboard', 'api']
+  for (const type of types) {
+    const { decision, warning } = checkRestriction(restrictions, accountId, type, address)
+    if (warning !== undefined)
+      occurrences.apiRestrictionWarning({ restriction_id: warning.restrictionId, address })
+    if (decision === 'block')
+      throw new WeirError(
+        'ERR_FORBIDDEN',
+        `The address ${address} may not reach the ${places[way]} of this account.`,
+      )
+  }
 }
 
 interface PlannedChange {
@@ -54,28 +91,43 @@ interface PlannedChange {
   readonly rules?: ReadonlyMap<string, readonly IpRule[]>
 }
 
-/** Throws if the change would lock the caller's own address out of the API. */
-export function lockoutCheck(
-  caller: Caller,
-  state: ViewState,
-  { puts = [], removals = [], rules: replaced = new Map() }: PlannedChange,
-): void {
-  if (caller.address === undefined) return
-  const put = puts.find(({ kind, row }) => kind === 'ip_restriction' && row['type'] === 'api')
-  const present = viewRestrictions(state).restriction(caller.accountId, 'api')
-  if (put === undefined && present?.enforced !== true) return
-  const removed = removals.some(({ row }) => row.id === present?.id)
+/**
+ * Throws if the change would lock the caller's own address out of the way by which it came: of the API, or of the web
+ * console. The other way may be closed: whoever closes it is still inside, and can open it again.
+ */
+export function lockoutCheck(caller: Caller, state: ViewState, change: PlannedChange): void {
+  const { accountId, address, session } = caller
+  if (address === undefined) return
+  const { puts = [], removals = [], rules: replaced = new Map() } = change
+  const ways: readonly Way[] = session === undefined ? ['api'] : ['dashboard', 'api']
+  const restriction = ways.map((way) => restrictionAfter(way, accountId, state, change)).find(isEnforced)
+  if (restriction === undefined) return
+  const isTouched = [...puts, ...removals].some(({ kind }) => kind === restrictionKind)
   const rules = new Map([...changedRules(state, puts, removals), ...replaced])
-  if (put === undefined && (removed || rules.size === 0)) return
-  const change = {
-    ...(put === undefined ? {} : { restriction: put.row as Restriction }),
-    ...(rules.size === 0 ? {} : { rules }),
-  }
-  if (!wouldLockOut(viewRestrictions(state), caller.accountId, change, caller.address)) return
+  if (!isTouched && rules.size === 0) return
+  if (!wouldLockOut(viewRestrictions(state), accountId, { restriction, rules }, address)) return
+  const place = places[session === undefined ? 'api' : 'dashboard']
   throw new WeirError(
     'ERR_LOCKOUT',
-    `This change would lock your own address ${caller.address} out of the API: allow it in an IP policy of the "api" restriction first.`,
+    `This change would lock your own address ${address} out of the ${place}: allow it in an IP policy of the "${restriction.type}" restriction first.`,
   )
+}
+
+const restrictionKind = 'ip_restriction'
+
+const isEnforced = (restriction: Restriction | undefined): boolean => restriction?.enforced === true
+
+/** The account's restriction of this type after the change. */
+function restrictionAfter(
+  type: Way,
+  accountId: string,
+  state: ViewState,
+  { puts = [], removals = [] }: PlannedChange,
+): Restriction | undefined {
+  const put = puts.find(({ kind, row }) => kind === restrictionKind && row['type'] === type)
+  if (put !== undefined) return put.row as Restriction
+  const present = viewRestrictions(state).restriction(accountId, type)
+  return removals.some(({ row }) => row.id === present?.id) ? undefined : present
 }
 
 /** For each policy that the change affects: its rules after the change. */
