@@ -25,6 +25,7 @@ WORKDIR /weir
 COPY --from=build /weir/package.json ./
 COPY --from=build /weir/node_modules node_modules
 COPY --from=build /weir/dist/programs dist/programs
+COPY --from=build /weir/dist/console dist/console
 COPY --from=build /weir/dist/geo dist/geo
 # The command alone: what it starts is built.
 COPY src/weir.mjs src/weir.mjs

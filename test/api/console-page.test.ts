@@ -9,7 +9,7 @@ import { openTestStore } from '../harness/api.js'
 import { tempDir } from '../harness/temp-dir.js'
 
 const html = `<!doctype html>
-<html lang="en" data-root="./"><script src="./console/assets/main-ABCD2345.js"></script></html>
+<html lang="en" data-root="{{root}}"><script src="{{root}}console/assets/main-ABCD2345.js"></script></html>
 `
 const script = `${'console.log(1)\n'.repeat(200)}`
 

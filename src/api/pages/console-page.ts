@@ -1,13 +1,13 @@
 /**
  * The web console: one page for `/` and every path below `/console`, and its files, all from memory. They are what
- * `config/bundle.mjs` writes to `dist/console`: `index.html`, and `assets/<name>-<hash>.<ext>`.
+ * `config/bundle-console.mjs` writes to `dist/console`: `index.html`, and `assets/<name>-<hash>.<ext>`.
  *
- * A proxy may serve Weir below a path, so the page refers to everything relative to the root of Weir, with attributes that
- * begin `="./`: `data-root="./"`, `src="./console/assets/main-ABCD1234.js"`. Each answer has the way up from its own path
- * in their place, such as `="../../`.
+ * A proxy may serve Weir below a path, so the page refers to everything relative to the root of Weir:
+ * `src="{{root}}console/assets/console-ABCD1234.js"`. Each answer has the way up from its own path in that place, such as
+ * `../../`.
  */
 import { readdir, readFile } from 'node:fs/promises'
-import { extname, join } from 'node:path'
+import { dirname, extname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompress, gzip } from 'node:zlib'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -127,7 +127,7 @@ class BuiltConsole {
     return getOrMake(
       this.#pages,
       depth,
-      () => new ServedFile('page.html', Buffer.from(this.#page.replaceAll('="./', `="${root}`))),
+      () => new ServedFile('page.html', Buffer.from(this.#page.replaceAll('{{root}}', root))),
     )
   }
 
@@ -153,7 +153,7 @@ async function readConsole(directory: string): Promise<BuiltConsole | undefined>
 /** `directory`: what was built; read at the first request, and again until there is something. */
 export async function registerConsole(
   app: FastifyInstance,
-  directory = packageFile('dist', 'console'),
+  directory = dirname(packageFile('dist', 'console', 'index.html')),
 ): Promise<void> {
   const hidden = { schema: { hide: true }, exposeHeadRoute: true }
   const headers = await browserHeaders(contentSecurityPolicy)
