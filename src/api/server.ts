@@ -27,7 +27,7 @@ import { trustOf } from '../http/caller/caller.js'
 import type { KeyUses } from '../http/caller/key-uses.js'
 import type { Sessions } from '../http/caller/sessions.js'
 import type { SignInCodes } from '../http/caller/sign-in-codes.js'
-import { refuseBody } from '../http/context.js'
+import { readable, refuseBody } from '../http/context.js'
 import { acceptBodies, guard } from '../http/guard.js'
 import { answerUnreadable, Connections, undecodablePath } from '../http/http-errors.js'
 import { MissingValues } from '../http/missing-values.js'
@@ -40,7 +40,9 @@ import type { Trials } from '../insight/trials.js'
 import { DeadLetterResender, type ResenderOptions } from '../operate/dead-letter-resender.js'
 import { DeadLetters, type DeadLettersOptions } from '../operate/dead-letters.js'
 import type { DestinationOperations } from '../operate/destination-operations.js'
+import { Overview } from '../operate/overview.js'
 import { PastStarts } from '../operate/past-starts.js'
+import type { RecordsLag } from '../operate/records-lag.js'
 import type { Replays } from '../operate/replays.js'
 import type { GeoDatabases } from '../record/geo.js'
 import { eventSubscription } from '../resource/event-subscription.js'
@@ -58,6 +60,7 @@ import { registerIpPolicyUses } from './ip-policy-uses.js'
 import { registerLive } from './live-routes.js'
 import { registerLoggedDecisions } from './logged-decision-routes.js'
 import { registerDetachments, registerModules } from './module-routes.js'
+import { registerOverview } from './overview-routes.js'
 import { openReference, registerOpenPages } from './pages/open-pages.js'
 import type { OpenapiOptions } from './pages/openapi-document.js'
 import { registerPublishing } from './publish/publish-routes.js'
@@ -83,7 +86,10 @@ export interface ApiOptions extends OpenapiOptions {
   readonly geo: GeoDatabases
   readonly live: Live
   /** The decision log. */
-  readonly log: Pick<LogReader, 'decisions' | 'page' | 'counts' | 'filteredCounts' | 'ruleUses' | 'mode'>
+  readonly log: Pick<
+    LogReader,
+    'decisions' | 'page' | 'counts' | 'filteredCounts' | 'ruleUses' | 'unservedNames' | 'mode'
+  >
   /** The log of attempts to deliver. */
   readonly deliveries: RecordTracerOptions['deliveries'] & Pick<DeliveryReader, 'counts' | 'isComplete'>
   /** Reads records that are still stored. */
@@ -92,6 +98,8 @@ export interface ApiOptions extends OpenapiOptions {
     ResenderOptions['nats'] &
     IntakeOptions['nats']
   readonly replays: Replays
+  /** How far the pipelines are behind. */
+  readonly lag: Pick<RecordsLag, 'now'>
   readonly trials: Trials
   readonly occurrences: Occurrences
   /** Limits requests and failed logins. */
@@ -241,5 +249,9 @@ function registerResources(app: FastifyInstance, options: WholeOptions): void {
   const resender = new DeadLetterResender({ nats: options.nats, isDestination })
   registerDeadLetterChanges(app, context, letters, resender)
   registerStats(app, context, log, options.deliveries)
+  const { links } = context.presenter
+  const { retentionMs } = trials
+  const stateOf = () => readable(context)
+  registerOverview(app, context, new Overview({ ...options, stateOf, letters, links, retentionMs }))
   registerTrials(app, context, trials)
 }

@@ -27,6 +27,7 @@ import type { IamPolicy } from '../shape/iam-policy.js'
 import type { IpPolicyUses, RuleCounts } from '../shape/ip-policy-rules.js'
 import type { LiveDeadLetter, LiveDelivery } from '../shape/live.js'
 import type { DecisionName, LoggedDecision } from '../shape/logged-decision.js'
+import type { OverviewAnswer } from '../shape/overview.js'
 import type { PublishedRecords } from '../shape/published-records.js'
 import type { Replay, ReplayRequest } from '../shape/replay.js'
 import type { Resumption } from '../shape/resumption.js'
@@ -98,6 +99,8 @@ export interface Client extends Kinds {
   checkDestination(destinationId: string): Promise<DestinationCheck>
   /** The rights that a destination needs at AWS, as documents to copy. */
   iamPolicy(destinationId: string): Promise<IamPolicy>
+  /** Whether all is well, and what needs a hand. */
+  overview(): Promise<OverviewAnswer>
   /** Every change of the account, newest first, also of deleted resources. */
   changes(options?: ChangesOptions): AsyncGenerator<Change, void, undefined>
   /** The decisions of the log, newest first. */
@@ -231,6 +234,7 @@ export function openClient(options: HttpOptions): Client {
       http.send('POST', subpath(eventDestination, id, 'send_test_event'), { idempotencyKey }),
     checkDestination: async (id) => http.send('POST', subpath(eventDestination, id, 'check')),
     iamPolicy: async (id) => http.send('GET', subpath(eventDestination, id, 'iam_policy')),
+    overview: async () => http.send('GET', '/overview'),
     changes: (options = {}) => changesAt(http, '/changes', options),
     decisions: (options = {}) => loggedDecisions(http, options),
     record: (id) => tracedRecord(http, id),

@@ -45,11 +45,15 @@ export const wholeSight: Sight = () => true
 /** The progress of a search: the place and the time of the oldest letter that it looked at; undefined if it saw all. */
 type SearchEnd = { readonly before: LetterPlace; readonly atMs: number } | undefined
 
+interface SearchBounds {
+  readonly bytesMax: number
+  readonly msMax: number
+}
+
 const readTimeoutMs = 5_000
 
 /** A search ends after this many bytes or milliseconds, other accounts' letters included. */
-const searchBytesMax = 64 * 1024 * 1024
-const searchMsMax = 2_000
+const searchBounds: SearchBounds = { bytesMax: 64 * 1024 * 1024, msMax: 2_000 }
 /** Messages read at once, of up to 1 MiB each. */
 const messagesAtOnce = 16
 /** Each search reads thousands of letters a second. */
@@ -79,21 +83,27 @@ export class DeadLetters {
   }
 
   /** Calls back with each letter that is found, newest first, until `isEnough` or a bound. */
-  search(sight: Sight, wanted: LetterSearch, isEnough: (letter: Letter) => boolean): Promise<SearchEnd> {
-    return searches.take(() => this.#search(sight, wanted, isEnough))
+  search(
+    sight: Sight,
+    wanted: LetterSearch,
+    isEnough: (letter: Letter) => boolean,
+    bounds: SearchBounds = searchBounds,
+  ): Promise<SearchEnd> {
+    return searches.take(() => this.#search(sight, wanted, isEnough, bounds))
   }
 
   async #search(
     sight: Sight,
     wanted: LetterSearch,
     isEnough: (letter: Letter) => boolean,
+    { bytesMax, msMax }: SearchBounds,
   ): Promise<SearchEnd> {
     const read = await this.#stream()
     const stream = this.#options.nats.stored(deadLetterStream, deadLetterSubjects)
     const { before } = wanted
     // A letter with a line: earlier lines of its message still belong to the page.
     const beforeSequence = before && (before.line === undefined ? before.sequence : before.sequence + 1)
-    const endMs = monotonicMs() + searchMsMax
+    const endMs = monotonicMs() + msMax
     let bytes = 0
     const messages = replayBackward(stream, { sequence: beforeSequence, ms: wanted.untilMs }, messagesAtOnce)
     for (;;) {
@@ -108,7 +118,7 @@ export class DeadLetters {
         if (isEnd || monotonicMs() > endMs) return { before: stored.placeOf(at), atMs: message.storedAtMs }
         if (at % lettersPerTurn === lettersPerTurn - 1) await yieldTurn()
       }
-      if (bytes > searchBytesMax || monotonicMs() > endMs)
+      if (bytes > bytesMax || monotonicMs() > endMs)
         return { before: { sequence: message.sequence }, atMs: message.storedAtMs }
     }
   }

@@ -3,6 +3,7 @@
  * pipeline runs. While NATS does not answer, the last measurement stays.
  */
 import { now, within } from '../core/clock.js'
+import { unavailable } from '../core/errors.js'
 import type { Level } from '../core/telemetry/metrics.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import type { Nats } from '../nats/nats.js'
@@ -12,7 +13,7 @@ import { inputConsumer, recordsStream, recordsSubjects } from '../wire/names.js'
 
 type InputReader = Pick<Nats, 'consumerInfo' | 'nextMessage' | 'streamInfo'>
 
-interface Lag {
+export interface Lag {
   readonly messages: number
   /** When the oldest one was stored; undefined if there is none. */
   readonly oldestAtMs: number | undefined
@@ -32,6 +33,13 @@ export class RecordsLag {
   /** Brings the lag up to date, if NATS answers. */
   async measured(): Promise<void> {
     await within(measureWithinMs, this.#inquiry.now(), 'late').catch(() => {})
+  }
+
+  /** The lag now; throws if NATS does not answer. */
+  async now(): Promise<Lag> {
+    const { lost } = await this.#inquiry.now()
+    if (lost === undefined && this.#lag !== undefined) return this.#lag
+    throw unavailable('The stream of records was not read: NATS does not answer.', lost)
   }
 
   #level(of: (lag: Lag) => number): Level<'stream'>[] {

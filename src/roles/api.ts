@@ -47,6 +47,7 @@ export async function openApi(
   const { destinationOperations } = await import('../operate/destination-operations.js')
   const geo = await openGeography(context, { warns: true })
   const { Live } = await import('../insight/live.js')
+  const { RecordsLag } = await import('../operate/records-lag.js')
   const { openReplays } = await import('../operate/replays.js')
   const { openTrials } = await import('../insight/trials.js')
   const { ownersIn } = await import('../insight/dead-letter-owner.js')
@@ -60,6 +61,7 @@ export async function openApi(
   await secrets.open()
   const makeBooks = () => nats.openBucket(booksBucket, bucketBytesMax)
   const books = release.own(await openBooks(nats, occurrences, makeBooks))
+  const lag = release.own(new RecordsLag(nats, occurrences))
   const behind = await openBehind(context, parts, release)
   const { BacklogHistory } = await import('../operate/backlog-history.js')
   const backlogs = release.own(new BacklogHistory(() => books.books.destinations()))
@@ -74,6 +76,7 @@ export async function openApi(
     destinations: destinationOperations({ ...jobs, books, secrets, sealer, access, behind, backlogs }),
     geo,
     live,
+    lag,
     log: parts.log,
     deliveries: parts.deliveries,
     nats,
@@ -90,7 +93,7 @@ export async function openApi(
   })
   release.add(() => Promise.all([listening.close(requestsEndMs), app.close()]))
   release.own(live)
-  openOperatorWatches(context, parts, { keeper: books, readiness }, release)
+  openOperatorWatches(context, parts, { keeper: books, readiness, lag }, release)
   await openLogWriter(context, parts, release)
   await openCommands(context, parts, { ...wayIn, apiUrl: listening.url }, release)
   await makeFirstAccount(context, parts)

@@ -10,7 +10,7 @@ import { BehindDestinations } from '../operate/behind-destinations.js'
 import { DroppedEvents } from '../operate/dropped-events.js'
 import { ExpiringDeadLetters } from '../operate/expiring-dead-letters.js'
 import { ExpiringEvents } from '../operate/expiring-events.js'
-import { RecordsLag } from '../operate/records-lag.js'
+import type { RecordsLag } from '../operate/records-lag.js'
 import { StateChanges } from '../operate/state-changes.js'
 import { VanishedPacks } from '../operate/vanished-packs.js'
 import type { Readiness } from '../process/readiness.js'
@@ -41,13 +41,19 @@ export async function openBehind(
   return release.own(new BehindDestinations({ nats, entries, occurrences, destinationOf, namedMax }))
 }
 
+interface WatchedParts {
+  readonly keeper: BooksKeeper
+  readonly readiness: Pick<Readiness, 'measures'>
+  readonly lag: RecordsLag
+}
+
 export function openOperatorWatches(
   { settings, occurrences, eventKinds }: RoleContext,
   { nats, store, presenter }: StoreParts,
-  { keeper, readiness }: { readonly keeper: BooksKeeper; readonly readiness: Pick<Readiness, 'measures'> },
+  { keeper, readiness, lag }: WatchedParts,
   release: ReleaseStack,
 ): void {
-  readiness.measures(release.own(new RecordsLag(nats, occurrences)))
+  readiness.measures(lag)
   const { retentionMs } = settings.nats
   const { view } = store
   const { links } = presenter

@@ -119,6 +119,7 @@ t.test('an audit event of another service', (t) => {
 
 /** Answers to lists that are not of edges. */
 const otherLists = {
+  '/ip_policy_rules': { ip_policy_rules: Array, next_page_uri: null },
   '/decisions': { decisions: Array, next_page_uri: null },
   '/dead_letters/groups': { groups: Array, complete_since: null },
   '/dead_letters': { dead_letters: Array, next_page_uri: null },

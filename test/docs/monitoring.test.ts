@@ -154,6 +154,7 @@ const unwatched: Readonly<Record<string, readonly string[]>> = {
     'weir_events_dropped_announced_total',
     'weir_events_vanished_announced_total',
   ],
+  'the overview names the part, and its source has metrics': ['weir_overview_parts_unread_total'],
   'the state of the destination shows it': ['weir_destination_pauses_by_hand_total'],
   'decisions add up to it': ['weir_records_evaluated_total'],
   'a histogram needs its buckets alone for quantiles': [

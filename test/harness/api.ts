@@ -187,6 +187,7 @@ type TestApiOptions = Partial<
     | 'destinations'
     | 'geo'
     | 'listening'
+    | 'lag'
     | 'live'
     | 'log'
     | 'occurrences'
@@ -274,6 +275,7 @@ async function openApi(
     destinations: idleDestinations,
     geo,
     live: new Live({ nats: parts.nats, occurrences, ownerOf: ownersIn(parts.store.view) }),
+    lag: { now: async () => ({ messages: 0, oldestAtMs: undefined }) },
     log: parts.log,
     deliveries: parts.deliveries,
     nats: parts.nats,

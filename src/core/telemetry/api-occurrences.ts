@@ -22,6 +22,12 @@ export const api = {
     'Requests refused because too many of their kind were being served: of the account, or by the process.',
     ['bound', 'scope'],
   ),
+  overviewPartUnread: boundedWarn(
+    'A part of an overview was not read; the rest was answered.',
+    'weir_overview_parts_unread_total',
+    'Parts of overviews that were not read.',
+    ['part'],
+  ),
   requestAborted: boundedInfo(
     'A connection ended before its request was complete.',
     'weir_api_aborted_requests_total',

@@ -69,6 +69,7 @@ const bounds = {
     perProcess: 16,
     retryAfterSeconds: 2,
   },
+  overview: { what: 'overviews', perAccount: 10, perProcess: 50, retryAfterSeconds: 1 },
   destination_status: {
     what: 'questions for the status or the attempts of destinations',
     perAccount: 10,

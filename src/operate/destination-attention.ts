@@ -1,0 +1,158 @@
+/** What needs a hand at destinations: those that fail, lag or are paused, and events that are lost or soon will be. */
+import { isoMillis } from '../core/clock.js'
+import { pausedByHand } from '../deliver/health.js'
+import { eventDestination } from '../resource/event-destination.js'
+import { type DestinationStatus, unansweredCause } from '../shape/delivery-status.js'
+import { type Attention, severities } from '../shape/overview.js'
+import type { Loss } from './destination-operations.js'
+
+const dayMs = 24 * 60 * 60_000
+const hourMs = 60 * 60_000
+
+/** All members that a finding leaves out. */
+const nothing: Omit<Attention, 'type' | 'severity' | 'sentence'> = {
+  count: null,
+  since: null,
+  latest: null,
+  until: null,
+  kind: null,
+  ids: [],
+  names: [],
+  uri: null,
+  scope: 'account',
+}
+
+type Finding = Pick<Attention, 'type' | 'severity' | 'sentence'> & Partial<Attention>
+
+export const attention = (finding: Finding): Attention => ({ ...nothing, ...finding })
+
+const severityOrder = (one: Attention, other: Attention): number =>
+  severities.indexOf(one.severity) - severities.indexOf(other.severity)
+
+/** The worst first; those of one severity stay in their order. */
+export const worstFirst = (found: readonly Attention[]): Attention[] => found.toSorted(severityOrder)
+
+/** `10:02` for a time of the last twenty hours, else with the date. In UTC. */
+export function clockText(iso: string, nowMs: number): string {
+  const isNear = Math.abs(nowMs - Date.parse(iso)) < 20 * hourMs
+  return isNear ? iso.slice(11, 16) : `${iso.slice(0, 10)} ${iso.slice(11, 16)}`
+}
+
+export const counted = (count: number, noun: string, plural = `${noun}s`): string =>
+  `${count} ${count === 1 ? noun : plural}`
+
+interface At {
+  readonly nowMs: number
+  /** Events that are dropped within this time are warned of. */
+  readonly warningMs: number
+}
+
+/** In the order of the statuses. */
+export function destinationAttention(
+  statuses: readonly DestinationStatus[],
+  lossesOf: (destinationId: string) => readonly Loss[],
+  at: At,
+): Attention[] {
+  const silent = statuses.filter(({ status }) => status.cause === unansweredCause)
+  const found = statuses.flatMap((shown) => [
+    ...stateFinding(shown, at),
+    ...behindFinding(shown, at),
+    ...expiryFinding(shown, at),
+    ...lossesOf(shown.destination_id).flatMap((loss) => lossFinding(shown, loss, at)),
+  ])
+  return [...silentFinding(silent), ...found]
+}
+
+function silentFinding(silent: readonly DestinationStatus[]): Attention[] {
+  if (silent.length === 0) return []
+  return [
+    attention({
+      type: 'deliverers_silent',
+      severity: 'failing',
+      sentence: `No process delivers at present, so events wait for ${counted(silent.length, 'destination')}.`,
+      count: silent.length,
+      since: silent[0]!.status.since,
+      kind: eventDestination.kind,
+      ids: silent.map(({ destination_id }) => destination_id),
+    }),
+  ]
+}
+
+/** What a destination does, by the cause of its state. */
+const doing: Readonly<Record<string, string>> = {
+  throttle: 'accepts fewer events than there are',
+  transient: 'fails or does not answer in time',
+  credentials: 'refuses the credentials',
+  configuration: 'refuses every request',
+  poison: 'refuses the contents of its events',
+}
+
+function stateFinding(shown: DestinationStatus, { nowMs }: At): Attention[] {
+  const { state, cause, since, last_error, backlog } = shown.status
+  if (cause === null || cause === unansweredCause) return []
+  const began = since === null ? '' : ` since ${clockText(since, nowMs)}`
+  const about = { ...ofDestination(shown), count: backlog.events, since, latest: last_error?.at ?? null }
+  if (cause === pausedByHand) {
+    const sentence = `${nameOf(shown)} is paused by hand${began}; ${waiting(backlog.events)}.`
+    return [
+      attention({ type: 'destination_paused', severity: 'attention', sentence, ...about, latest: null }),
+    ]
+  }
+  const why = last_error === null ? '' : `: ${last_error.code}: ${last_error.msg}`
+  const sentence = `${nameOf(shown)} ${doing[cause] ?? `is ${state} (${cause})`}${began}${why}`
+  const isThrottled = state === 'throttled'
+  const type = isThrottled ? 'destination_throttled' : 'destination_failing'
+  const severity = isThrottled ? 'attention' : 'failing'
+  return [attention({ type, severity, sentence: ended(sentence), ...about })]
+}
+
+function behindFinding(shown: DestinationStatus, { nowMs }: At): Attention[] {
+  const { behind } = shown.status
+  if (behind === null) return []
+  const { since, messages, missed, expires_at } = behind
+  const lost = missed === 0 ? '' : ` It has lost the events of ${counted(missed, 'message')} of records.`
+  const sentence = `${nameOf(shown)} is behind since ${clockText(since, nowMs)}: ${counted(messages, 'message')} of records wait for it.${lost}`
+  const severity = missed === 0 ? 'attention' : 'failing'
+  const about = { ...ofDestination(shown), count: messages, since, until: expires_at }
+  return [attention({ type: 'destination_behind', severity, sentence, ...about })]
+}
+
+function expiryFinding(shown: DestinationStatus, { nowMs, warningMs }: At): Attention[] {
+  const { backlog, cause } = shown.status
+  const { expires_at, oldest_at, events } = backlog
+  // A destination that accepts events works through its backlog.
+  if (expires_at === null || cause === null || Date.parse(expires_at) - nowMs > warningMs) return []
+  const sentence = `The oldest events of ${nameOf(shown, 'destination')} are dropped from ${clockText(expires_at, nowMs)} on, because of their age; ${waiting(events)}.`
+  const about = { ...ofDestination(shown), count: events, since: oldest_at, until: expires_at }
+  return [attention({ type: 'events_expiring', severity: 'failing', sentence, ...about })]
+}
+
+function lossFinding(shown: DestinationStatus, loss: Loss, { nowMs }: At): Attention[] {
+  const { reason, events, beganAtMs, endedAtMs } = loss
+  if (nowMs - endedAtMs > dayMs) return []
+  const latest = isoMillis(endedAtMs)
+  const why =
+    reason === 'age' ? 'were dropped because of their age' : 'vanished from the stream of deliveries'
+  const sentence = `${counted(events, 'event')} of ${nameOf(shown, 'destination')} ${why}, the last at ${clockText(latest, nowMs)}.`
+  const severity = nowMs - endedAtMs < hourMs ? 'failing' : 'attention'
+  const about = { ...ofDestination(shown), count: events, since: isoMillis(beganAtMs), latest }
+  return [attention({ type: 'events_dropped', severity, sentence, ...about })]
+}
+
+const ofDestination = ({ destination_id }: DestinationStatus) => ({
+  kind: eventDestination.kind,
+  ids: [destination_id],
+})
+
+const nameCharsMax = 80
+
+function nameOf({ destination_id, description }: DestinationStatus, noun = 'Destination'): string {
+  if (description === null || description === '') return `${noun} ${destination_id}`
+  const cut = description.length > nameCharsMax ? `${description.slice(0, nameCharsMax)}…` : description
+  return `${noun} "${cut}"`
+}
+
+const waiting = (events: number): string => (events === 1 ? '1 event waits' : `${events} events wait`)
+
+/** Reasons of services may or may not end with a full stop. */
+const ended = (sentence: string): string => `${sentence.replaceAll(/\s+/g, ' ').replace(/[.\s]+$/, '')}.`
