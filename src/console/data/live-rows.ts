@@ -1,14 +1,16 @@
 /**
- * The newest decisions of the stream. They are shown some times a second and not one by one, and not while someone points at
+ * The newest decisions: the last of the log, then those of the stream. They are shown some times a second and not one by one, and not while someone points at
  * the table: nothing moves under the mouse.
  */
 import { signal } from '@preact/signals'
 import type { WatchRate } from '../../client/client.js'
 import type { LoggedDecision } from '../../shape/logged-decision.js'
-import { api } from './api.js'
+import { api, firstOf } from './api.js'
 import { every, sleep } from './clock.js'
 
 const rowsMax = 200
+/** Of the log, to begin with. */
+const pastRows = 50
 const showEveryMs = 200
 /** Rows that wait while the table is held; older ones are dropped, and counted. */
 const waitingMax = 1_000
@@ -26,12 +28,22 @@ export class LiveRows {
   readonly isPointedAt = signal(false)
   #new: LoggedDecision[] = []
 
+  #opened: LoggedDecision | undefined
+
+  /** The decision with this id, also when newer ones have taken its place in the table. */
+  known(id: string): LoggedDecision | undefined {
+    const found = this.rows.value.find((each) => each.id === id)
+    if (found !== undefined) this.#opened = found
+    return this.#opened?.id === id ? this.#opened : undefined
+  }
+
   /** Until the signal; a stream that ends is opened again. */
   async run(filter: string, edge: string, stop: AbortSignal): Promise<void> {
     this.rows.value = []
     this.#new = []
     const shown = every(showEveryMs, () => this.#show())
     try {
+      await this.#begin(filter, edge, stop)
       while (!stop.aborted) {
         const isRefused = await this.#read(filter, edge, stop)
         if (isRefused) return
@@ -40,6 +52,19 @@ export class LiveRows {
     } finally {
       shown.stop()
     }
+  }
+
+  /** The last decisions of the log, so that the table is not empty in quiet times. */
+  async #begin(filter: string, edge: string, stop: AbortSignal): Promise<void> {
+    const options = {
+      ...(filter && { filter }),
+      ...(edge && { edgeId: edge }),
+      since: '24h',
+      limit: pastRows,
+    }
+    // If there is no log, or the filter is wrong, the stream says so.
+    const past = await firstOf(api.decisions(options), pastRows).catch(() => undefined)
+    if (past !== undefined && !stop.aborted) this.rows.value = past.entries
   }
 
   /** True if asking again would give the same refusal. */
@@ -66,7 +91,9 @@ export class LiveRows {
     const isHeld = this.isPaused.value || this.isPointedAt.value
     this.waiting.value = isHeld ? this.#new.length : 0
     if (isHeld || this.#new.length === 0) return
-    this.rows.value = [...this.#new.toReversed(), ...this.rows.value].slice(0, rowsMax)
+    const before = new Set(this.rows.value.map(({ id }) => id))
+    const added = this.#new.filter(({ id }) => !before.has(id)).toReversed()
+    this.rows.value = [...added, ...this.rows.value].slice(0, rowsMax)
     this.#new = []
   }
 }

@@ -8,6 +8,7 @@ import { LiveRows } from '../data/live-rows.js'
 import { parameter, setParameters } from '../data/location.js'
 import { Button } from '../parts/button.js'
 import { ClientCell, CountryCell, DecidedByCell, EndpointCell, RequestCell } from '../parts/decision-cells.js'
+import { WhyDrawer } from '../parts/explanation.js'
 import { TextField } from '../parts/fields.js'
 import { useKeys } from '../parts/keyboard.js'
 import { Command, Empty, Failure } from '../parts/states.js'
@@ -35,6 +36,7 @@ export function Live() {
     live.isPaused.value = !live.isPaused.value
   }
   useKeys({ p: pause })
+  const entry = live.known(opened)
   return (
     <div class="stack live">
       <div class="row apart">
@@ -68,6 +70,7 @@ export function Live() {
           empty={<Quiet isFiltered={filter !== '' || edge !== ''} />}
         />
       </section>
+      {entry && <WhyDrawer entry={entry} onClose={() => setParameters({ open: '' })} />}
     </div>
   )
 }
@@ -91,12 +94,12 @@ function Rate({ live }: { readonly live: LiveRows }) {
 const Quiet = ({ isFiltered }: { readonly isFiltered: boolean }) =>
   isFiltered ? (
     <Empty>
-      <p>No decision has matched since this page was opened.</p>
+      <p>No decision of the last day matches.</p>
       <Button onClick={() => setParameters({ filter: '', edge: '' })}>Show all decisions</Button>
     </Empty>
   ) : (
     <Empty>
-      <p>No record has arrived since this page was opened. Publish one:</p>
+      <p>No record has arrived in the last day. Publish some:</p>
       <Command text="npx weir publish access.log" />
     </Empty>
   )

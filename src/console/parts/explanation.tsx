@@ -4,6 +4,7 @@ import type { Decision, Explanation as Explained, LastChange } from '../../shape
 import type { LoggedDecision } from '../../shape/logged-decision.js'
 import { useAnswer } from '../data/api.js'
 import { countryName, number } from '../data/format.js'
+import { may } from '../data/session.js'
 import { whyOf } from '../data/why.js'
 import { Chain, RuleLink, Source } from './chain.js'
 import { Drawer } from './drawer.js'
@@ -149,6 +150,11 @@ export function WhyDrawer({ entry, onClose }: WhyDrawerProps) {
         <Link to={['search']} with={{ client: entry.client_ip }}>
           all of this client
         </Link>
+        {may('write') && (
+          <Link to={['ip-policies']} with={{ add: entry.client_ip }}>
+            start a rule
+          </Link>
+        )}
       </p>
       <Answered answer={answer}>
         {({ of, why: { explained, missing } }) =>
