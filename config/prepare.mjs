@@ -218,11 +218,20 @@ const moduleSources = () => [
   ...filesBelow('fixtures', '.mjs'),
 ]
 
+/** Some tests are of parts of the console, which is no module of its own. */
+const testsSignature = () =>
+  signatureOf([
+    ...moduleSources(),
+    ...sourcesBelow(join('src', 'console')),
+    'config/bundle.mjs',
+    'tsconfig.json',
+  ])
+
 /** Tests are bundled with the test runner, so after it was built. */
-const areTestsBundled = () => readText(path.testsBundled) === modulesSignature()
+const areTestsBundled = () => readText(path.testsBundled) === testsSignature()
 
 async function buildTests() {
-  const signature = modulesSignature()
+  const signature = testsSignature()
   say('Building the tests …')
   const files = filesBelow('test', '.test.ts')
   await building(bundleTests(root, files, path.tests))

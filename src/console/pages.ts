@@ -41,6 +41,13 @@ export const pages: readonly PageEntry[] = [
     load: async () => (await import('./pages/search.js')).Search,
   },
   {
+    path: 'edges',
+    title: 'Edges and policies',
+    group: 'Rules',
+    key: 'e',
+    load: async () => (await import('./pages/edges.js')).Edges,
+  },
+  {
     path: 'changes',
     title: 'Changes',
     group: 'Account',

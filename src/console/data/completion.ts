@@ -8,7 +8,7 @@ export interface KnownName {
   readonly missing?: string | undefined
 }
 
-export interface KnownFunction {
+interface KnownFunction {
   readonly name: string
   readonly parameters: readonly string[]
   readonly about: string
@@ -80,13 +80,16 @@ const functionEntry = ({ name, parameters, about, example }: KnownFunction): Com
 const functionsAsSuffix = ({ functions }: Vocabulary): Completion[] =>
   functions.map((each) => ({ ...functionEntry(each), detail: `(${each.parameters.slice(1).join(', ')})` }))
 
+/** The word itself first, then those that begin like it, then those that contain it. */
 function matching(written: string, all: readonly Completion[]): Completion[] {
   const wanted = written.toLowerCase()
-  const begins = all.filter(({ text }) => text.toLowerCase().startsWith(wanted))
-  const contains = all.filter(
-    ({ text }) => !text.toLowerCase().startsWith(wanted) && text.toLowerCase().includes(wanted),
-  )
-  return [...begins, ...contains]
+  const rankOf = (text: string): number =>
+    text === wanted ? 0 : text.startsWith(wanted) ? 1 : text.includes(wanted) ? 2 : 3
+  const ranked = all.map((entry) => ({ entry, rank: rankOf(entry.text.toLowerCase()) }))
+  return ranked
+    .filter(({ rank }) => rank < 3)
+    .toSorted((a, b) => a.rank - b.rank)
+    .map(({ entry }) => entry)
 }
 
 /** Does the text end inside of quotes? A backslash takes the next character. */

@@ -18,6 +18,8 @@ const isTyping = (target: EventTarget | null): boolean =>
   (target.isContentEditable || target.shadowRoot !== null || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
 
 addEventListener('keydown', (event) => {
+  // Something on the way has used it already, such as a list of completions.
+  if (event.defaultPrevented) return
   if (event.ctrlKey || event.metaKey || event.altKey) return
   if (event.key !== 'Escape' && isTyping(event.target)) return
   const handlers = monotonicMs() < jumpUntilMs ? [jumps] : stack.toReversed()

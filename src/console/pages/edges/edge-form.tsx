@@ -1,0 +1,154 @@
+/** Forms of edges and routes: what they are served at. */
+import { useSignal } from '@preact/signals'
+import type { Client } from '../../../client/client.js'
+import { type Edge, isHttps, type Route } from '../../data/edges.js'
+import { go, hrefTo, setParameters } from '../../data/location.js'
+import { ChoiceField, LinesField, TextField } from '../../parts/fields.js'
+import { FormDrawer } from '../../parts/form-drawer.js'
+
+const linesOf = (text: string): string[] =>
+  text
+    .split(/[\n,]/)
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+
+export function NewEdge({ kind }: { readonly kind: 'tcp' | 'https' }) {
+  const hostports = useSignal('')
+  const description = useSignal('')
+  const create = async (client: Client): Promise<void> => {
+    const body = { hostports: linesOf(hostports.value), description: description.value }
+    const { id } = kind === 'tcp' ? await client.tcpEdge.create(body) : await client.httpsEdge.create(body)
+    go(hrefTo(['edges', id]))
+  }
+  return (
+    <FormDrawer
+      title={kind === 'tcp' ? 'New TCP edge' : 'New HTTPS edge'}
+      submit="Create"
+      done="The edge was created."
+      work={create}
+      onClose={(isDone) => {
+        if (!isDone) setParameters({ new: '' })
+      }}
+    >
+      <Hostports value={hostports} isHttps={kind === 'https'} />
+      <Description value={description} />
+    </FormDrawer>
+  )
+}
+
+interface TextSignal {
+  value: string
+}
+
+const Hostports = ({ value, isHttps }: { readonly value: TextSignal; readonly isHttps: boolean }) => (
+  <LinesField
+    label="Hostports"
+    value={value.value}
+    onChange={(text) => {
+      value.value = text
+    }}
+    hint={`One in a line: ${isHttps ? 'www.example.com:443' : 'ssh.example.com:22'}, *.example.com:443`}
+  />
+)
+
+const Description = ({ value }: { readonly value: TextSignal }) => (
+  <TextField
+    label="Description"
+    value={value.value}
+    onChange={(text) => {
+      value.value = text
+    }}
+  />
+)
+
+interface EditProps<Shown> {
+  readonly of: Shown
+  readonly onClose: (isDone: boolean) => void
+}
+
+export function EditEdge({ of: edge, onClose }: EditProps<Edge>) {
+  const hostports = useSignal(edge.hostports.join('\n'))
+  const description = useSignal(edge.description ?? '')
+  const metadata = useSignal(edge.metadata ?? '')
+  return (
+    <FormDrawer
+      title="Edit the edge"
+      submit="Save"
+      done="The edge was saved."
+      work={(client) => {
+        const body = {
+          hostports: linesOf(hostports.value),
+          description: description.value,
+          metadata: metadata.value,
+        }
+        return isHttps(edge.id)
+          ? client.httpsEdge.update(edge.id, body)
+          : client.tcpEdge.update(edge.id, body)
+      }}
+      onClose={onClose}
+    >
+      <Hostports value={hostports} isHttps={isHttps(edge.id)} />
+      <Description value={description} />
+      <Metadata value={metadata} />
+    </FormDrawer>
+  )
+}
+
+const Metadata = ({ value }: { readonly value: TextSignal }) => (
+  <LinesField
+    label="Metadata"
+    value={value.value}
+    onChange={(text) => {
+      value.value = text
+    }}
+    hint="Any text of yours, up to 4,096 bytes."
+  />
+)
+
+const matchTypes = [
+  ['path_prefix', 'the path begins with'],
+  ['exact_path', 'the path is'],
+] as const
+
+/** `of`: undefined for a new one. */
+export function RouteForm({
+  edgeId,
+  of: route,
+  onClose,
+}: Omit<EditProps<Route>, 'of'> & { readonly of: Route | undefined; readonly edgeId: string }) {
+  const type = useSignal<(typeof matchTypes)[number][0]>(route?.match_type ?? 'path_prefix')
+  const match = useSignal(route?.match ?? '/')
+  const description = useSignal(route?.description ?? '')
+  const work = (client: Client): Promise<unknown> => {
+    const routes = client.httpsEdgeRoute.under(edgeId)
+    const body = { match_type: type.value, match: match.value, description: description.value }
+    return route === undefined ? routes.create(body) : routes.update(route.id, body)
+  }
+  return (
+    <FormDrawer
+      title={route === undefined ? 'New route' : 'Edit the route'}
+      submit={route === undefined ? 'Create' : 'Save'}
+      done={route === undefined ? 'The route was created.' : 'The route was saved.'}
+      work={work}
+      onClose={onClose}
+    >
+      <ChoiceField
+        label="Serves requests of which"
+        value={type.value}
+        choices={matchTypes}
+        onChange={(chosen) => {
+          type.value = chosen === 'exact_path' ? 'exact_path' : 'path_prefix'
+        }}
+      />
+      <TextField
+        label="Path"
+        value={match.value}
+        onChange={(text) => {
+          match.value = text
+        }}
+        hint="A prefix is of whole segments: /docs holds for /docs and /docs/a, not for /docsets."
+      />
+      <Description value={description} />
+    </FormDrawer>
+  )
+}

@@ -1,0 +1,201 @@
+/** All edges, of both kinds, with what was decided at each in the last day. */
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import type { Client } from '../../../client/client.js'
+import type { Stats } from '../../../shape/stats.js'
+import { firstOf, useAnswer } from '../../data/api.js'
+import { after } from '../../data/clock.js'
+import { type Edge, type EdgePage, edgeFilter, isHttps, isTcp } from '../../data/edges.js'
+import { number } from '../../data/format.js'
+import { go, hrefTo, parameter, setParameters } from '../../data/location.js'
+import { EditButton } from '../../parts/button.js'
+import { Choices, choiceIn } from '../../parts/choices.js'
+import { Link } from '../../parts/link.js'
+import { Answered, Command, Empty } from '../../parts/states.js'
+import { type Column, Table } from '../../parts/table.js'
+import { NewEdge } from './edge-form.js'
+
+const kinds = [
+  ['', 'all'],
+  ['tcp', 'TCP'],
+  ['https', 'HTTPS'],
+] as const
+
+const pageLength = 50
+const searchAfterMs = 300
+
+export function EdgeList() {
+  const text = parameter('q')
+  const kind = choiceIn('kind', kinds)
+  const count = useSignal(pageLength)
+  const edges = useAnswer([text, kind, count.value], (client) => edgesOf(client, text, kind, count.value))
+  const stats = useAnswer(
+    [],
+    (client) => client.stats({ by: 'edge', interval: 'hour', since: '24h', values: 20 }),
+    {
+      everyMs: 15_000,
+    },
+  )
+  const counts = countsOf(stats.data)
+  return (
+    <div class="stack">
+      <div class="row apart">
+        <h1>Edges</h1>
+        <div class="row">
+          <EditButton onClick={() => setParameters({ new: 'tcp' })}>New TCP edge</EditButton>
+          <EditButton onClick={() => setParameters({ new: 'https' })}>New HTTPS edge</EditButton>
+        </div>
+      </div>
+      <div class="row">
+        <SearchField />
+        <Choices label="Kind" name="kind" choices={kinds} />
+      </div>
+      <Answered answer={edges}>
+        {({ entries, hasMore }) => (
+          <>
+            <Table
+              label="Edges"
+              rows={busiestFirst(entries, counts)}
+              columns={columnsOf(counts)}
+              keyOf={({ id }) => id}
+              onOpen={({ id }) => go(hrefTo(['edges', id]))}
+              empty={<NoEdges isSearch={text !== ''} />}
+            />
+            {hasMore && (
+              <button
+                type="button"
+                class="start"
+                onClick={() => {
+                  count.value += pageLength
+                }}
+              >
+                More
+              </button>
+            )}
+          </>
+        )}
+      </Answered>
+      {parameter('new') !== '' && <NewEdge kind={parameter('new') === 'https' ? 'https' : 'tcp'} />}
+    </div>
+  )
+}
+
+/** Both lists are sorted by age; a part of each is shown, until there are no more. */
+async function edgesOf(client: Client, text: string, kind: string, count: number): Promise<EdgePage> {
+  const filter = edgeFilter(text)
+  const options = { limit: Math.min(100, count + 1), ...(filter === '' ? {} : { filter }) }
+  const [tcp, https] = await Promise.all([
+    kind === 'https' ? undefined : firstOf<Edge>(client.tcpEdge.list(options), count),
+    kind === 'tcp' ? undefined : firstOf<Edge>(client.httpsEdge.list(options), count),
+  ])
+  return {
+    entries: [...(tcp?.entries ?? []), ...(https?.entries ?? [])],
+    hasMore: (tcp?.hasMore ?? false) || (https?.hasMore ?? false),
+  }
+}
+
+interface EdgeCounts {
+  readonly allow: number
+  readonly block: number
+  readonly deny: number
+}
+
+type Counts = ReadonlyMap<string, EdgeCounts>
+
+function countsOf(stats: Stats | undefined): Counts {
+  const counts = new Map<string, EdgeCounts>()
+  for (const { value, allow, block, deny } of stats?.counts ?? []) {
+    if (value === null) continue
+    const before = counts.get(value) ?? { allow: 0, block: 0, deny: 0 }
+    counts.set(value, {
+      allow: before.allow + allow,
+      block: before.block + block,
+      deny: before.deny + deny,
+    })
+  }
+  return counts
+}
+
+const total = (counts: EdgeCounts | undefined): number =>
+  counts === undefined ? 0 : counts.allow + counts.block + counts.deny
+
+/** Equal ones stay in the order of the API: the newest first. */
+const busiestFirst = (edges: readonly Edge[], counts: Counts): readonly Edge[] =>
+  edges.toSorted((a, b) => total(counts.get(b.id)) - total(counts.get(a.id)))
+
+const countOf = (counts: Counts, id: string, name: keyof EdgeCounts) => {
+  const value = counts.get(id)?.[name] ?? 0
+  return value === 0 ? <span class="quiet">–</span> : <span class={`word ${name}`}>{number(value)}</span>
+}
+
+const columnsOf = (counts: Counts): readonly Column<Edge>[] => [
+  {
+    title: 'Hostports',
+    isWide: true,
+    cell: ({ id, hostports }) => (
+      <Link to={['edges', id]}>{hostports.length === 0 ? 'no hostport' : hostportsText(hostports)}</Link>
+    ),
+  },
+  { title: 'Kind', isExtra: true, cell: ({ id }) => (isHttps(id) ? 'HTTPS' : 'TCP') },
+  { title: 'Description', isExtra: true, cell: ({ description }) => description ?? '' },
+  { title: 'Rules', isExtra: true, cell: rulesText },
+  { title: 'Allow, 24 h', isNumber: true, cell: ({ id }) => countOf(counts, id, 'allow') },
+  { title: 'Block', isNumber: true, cell: ({ id }) => countOf(counts, id, 'block') },
+  { title: 'Deny', isNumber: true, cell: ({ id }) => countOf(counts, id, 'deny') },
+]
+
+const shownHostports = 3
+
+const hostportsText = (hostports: readonly string[]): string =>
+  hostports.length <= shownHostports
+    ? hostports.join(', ')
+    : `${hostports.slice(0, shownHostports).join(', ')} and ${number(hostports.length - shownHostports)} more`
+
+/** What there is to decide by, in a few words. */
+function rulesText(edge: Edge): string {
+  const { policies } = edge
+  const policyCount = (policies?.inbound.length ?? 0) + (policies?.outbound.length ?? 0)
+  const routes = isTcp(edge) ? 0 : edge.routes.length
+  return [
+    isTcp(edge) &&
+      edge.ip_restriction !== null &&
+      `IP policies${edge.ip_restriction.enabled ? '' : ' (off)'}`,
+    policyCount > 0 &&
+      `${number(policyCount)} traffic ${policyCount === 1 ? 'policy' : 'policies'}${policies?.enabled ? '' : ' (off)'}`,
+    routes > 0 && `${number(routes)} ${routes === 1 ? 'route' : 'routes'}`,
+  ]
+    .filter(Boolean)
+    .join(', ')
+}
+
+/** Asks once the typing pauses. */
+function SearchField() {
+  const typed = useSignal(parameter('q'))
+  useEffect(() => {
+    const timer = after(searchAfterMs, () => setParameters({ q: typed.value }))
+    return () => timer.stop()
+  }, [typed.value])
+  return (
+    <input
+      type="search"
+      data-search
+      aria-label="Search by hostport, description or id"
+      placeholder="hostport, description or id"
+      value={typed.value}
+      onInput={(event) => {
+        typed.value = event.currentTarget.value
+      }}
+    />
+  )
+}
+
+const NoEdges = ({ isSearch }: { readonly isSearch: boolean }) =>
+  isSearch ? (
+    <Empty>No edge has this text in a hostport, its description or its id.</Empty>
+  ) : (
+    <Empty>
+      <p>There is no edge yet. An edge is what clients connect to: a host name and a port.</p>
+      <p>Switch on “edit” and make one here, or by the API:</p>
+      <Command text={'POST /edges/tcp {"hostports": ["ssh.example.com:22"]}'} />
+    </Empty>
+  )

@@ -1,0 +1,265 @@
+/** The traffic policies of an edge or a route: a draft, checked while it is typed, tried on real traffic, then saved. */
+import { act, useAnswer } from '../../data/api.js'
+import { isHttps, type Place, type PoliciesModule, policiesAt, presentPolicies } from '../../data/edges.js'
+import { number } from '../../data/format.js'
+import { usePolicyVocabulary } from '../../data/vocabulary.js'
+import { Button, EditButton } from '../../parts/button.js'
+import { Choices, choiceIn } from '../../parts/choices.js'
+import { Editor } from '../../parts/editor.js'
+import { SwitchField } from '../../parts/fields.js'
+import { Link } from '../../parts/link.js'
+import { Name } from '../../parts/name.js'
+import { Answered } from '../../parts/states.js'
+import { TrialRun } from '../../parts/trial-run.js'
+import { type DraftPolicy, type Faults, newPolicy, type Side, sides } from './draft.js'
+import { PolicyCard } from './policy-card.js'
+import { differences } from './stored-draft.js'
+import { type DraftState, useDraft } from './use-draft.js'
+
+const lookEveryMs = 15_000
+
+export function PolicyEditor({ place }: { readonly place: Place }) {
+  const { edgeId, routeId } = place
+  // Asked again and again, so that what someone else saves meanwhile is seen before one's own is.
+  const present = useAnswer([edgeId, routeId], (client) => presentPolicies(client, place), {
+    everyMs: lookEveryMs,
+  })
+  return (
+    <div class="stack">
+      <p>
+        <Link to={['edges', edgeId]}>← the edge</Link>
+      </p>
+      <h1>
+        Traffic policies of <Name id={edgeId} />
+        {routeId !== undefined && <span class="quiet"> route {routeId}</span>}
+      </h1>
+      <Answered answer={present}>
+        {(module) => (
+          <DraftView key={routeId ?? edgeId} place={place} present={module} again={present.again} />
+        )}
+      </Answered>
+    </div>
+  )
+}
+
+interface DraftViewProps {
+  readonly place: Place
+  readonly present: PoliciesModule | null
+  readonly again: () => void
+}
+
+const views = [
+  ['form', 'Form'],
+  ['json', 'JSON'],
+] as const
+
+function DraftView({ place, present, again }: DraftViewProps) {
+  const state = useDraft(place, present)
+  return (
+    <div class="split">
+      <div class="stack">
+        {state.isConflict && <Conflict state={state} present={present} />}
+        <div class="row apart">
+          <Choices label="Edit as" name="view" choices={views} />
+          <CheckedWord faults={state.faults} isChecking={state.isChecking} />
+        </div>
+        {choiceIn('view', views) === 'json' ? (
+          <JsonView state={state} />
+        ) : (
+          <FormView state={state} type={isHttps(place.edgeId) ? 'http_request' : 'tcp_connection'} />
+        )}
+      </div>
+      <Outcome {...{ place, state, again }} />
+    </div>
+  )
+}
+
+/** What the draft changes, what it would have changed, and how it is saved. */
+function Outcome({
+  place,
+  state,
+  again,
+}: {
+  readonly place: Place
+  readonly state: DraftState
+  readonly again: () => void
+}) {
+  const { body, faults } = state
+  const save = async (): Promise<void> => {
+    // The API takes whatever is put, so this is the last look.
+    const isDone =
+      !(await state.isOutdated()) &&
+      (await act('The traffic policies were saved.', (client) => {
+        const { id, policies } = policiesAt(client, place)
+        return policies.put(id, body)
+      }))
+    if (isDone) state.forget()
+    again()
+  }
+  const changed = differences(state.base, body)
+  const blocked = faults.size > 0 ? 'Something is wrong in the draft.' : undefined
+  const isSaveable = blocked === undefined && changed.length > 0 && !state.isConflict
+  return (
+    <div class="stack aside">
+      <section class="panel stack" aria-label="The draft">
+        <h2>Draft</h2>
+        {changed.length === 0 ? (
+          <p class="quiet">Nothing is changed yet.</p>
+        ) : (
+          <ul class="listed">
+            {changed.map((each) => (
+              <li key={each}>{each}</li>
+            ))}
+          </ul>
+        )}
+        <div class="row">
+          <EditButton kind="main" onClick={save} isDisabled={!isSaveable}>
+            Save
+          </EditButton>
+          <Button onClick={state.forget} isDisabled={changed.length === 0}>
+            Discard the draft
+          </Button>
+        </div>
+        <p class="quiet">The draft stays in this tab until you save or discard it.</p>
+      </section>
+      <section class="panel stack" aria-label="What would it change?">
+        <h2>What would it change?</h2>
+        <TrialRun
+          draft={JSON.stringify(body)}
+          blocked={blocked}
+          begin={(client, since) => {
+            const { id, policies } = policiesAt(client, place)
+            return policies.try(id, body, { since })
+          }}
+        />
+      </section>
+    </div>
+  )
+}
+
+function CheckedWord({ faults, isChecking }: { readonly faults: Faults; readonly isChecking: boolean }) {
+  const text =
+    faults.size === 1
+      ? 'One thing is wrong.'
+      : faults.size > 1
+        ? `${number(faults.size)} things are wrong.`
+        : isChecking
+          ? 'Checking …'
+          : 'Nothing is wrong.'
+  return (
+    <span role="status" class={faults.size > 0 ? 'fault' : 'quiet'}>
+      {text}
+    </span>
+  )
+}
+
+/** Someone else has saved since the draft began. */
+function Conflict({
+  state,
+  present,
+}: {
+  readonly state: DraftState
+  readonly present: PoliciesModule | null
+}) {
+  return (
+    <div class="failure" role="alert">
+      <p>Someone else has saved these policies since this draft began:</p>
+      <ul class="listed">
+        {differences(state.base, present).map((each) => (
+          <li key={each}>{each}</li>
+        ))}
+      </ul>
+      <div class="row">
+        <Button onClick={state.forget}>Take theirs, drop this draft</Button>
+        <Button onClick={state.keepMine}>Keep this draft, and compare it with theirs</Button>
+        <Link to={['changes']} with={{ id: state.id }}>
+          Who was it?
+        </Link>
+      </div>
+    </div>
+  )
+}
+
+type RecordName = Parameters<typeof usePolicyVocabulary>[0]
+
+function FormView({ state, type }: { readonly state: DraftState; readonly type: RecordName }) {
+  const { draft, faults } = state
+  return (
+    <>
+      {faults.get('') !== undefined && (
+        <p class="fault" role="alert">
+          {faults.get('')}
+        </p>
+      )}
+      <SwitchField
+        label="The policies apply"
+        hint="Switched off, they are kept and do nothing."
+        value={draft.isEnabled}
+        onChange={(isEnabled) => state.change({ ...draft, isEnabled })}
+      />
+      {sides.map((side) => (
+        <SideView key={side} {...{ state, side, type }} />
+      ))}
+    </>
+  )
+}
+
+const sideTitles: Readonly<Record<Side, string>> = {
+  inbound: 'Inbound: before it is let in',
+  outbound: 'Outbound: once it has ended; these can only log',
+}
+
+function SideView({
+  state,
+  side,
+  type,
+}: {
+  readonly state: DraftState
+  readonly side: Side
+  readonly type: RecordName
+}) {
+  const vocabulary = usePolicyVocabulary(type, side === 'outbound')
+  const { draft, faults } = state
+  const list = draft[side]
+  const change = (next: readonly DraftPolicy[]): void => state.change({ ...draft, [side]: next })
+  return (
+    <section class="stack" aria-label={side}>
+      <h2>{sideTitles[side]}</h2>
+      {list.map((policy, index) => (
+        <PolicyCard
+          key={policy.key}
+          {...{ policy, side, index, faults, vocabulary }}
+          count={list.length}
+          onChange={(next) => change(list.map((each) => (each.key === next.key ? next : each)))}
+          onMove={(step) => change(moved(list, index, step))}
+          onRemove={() => change(list.filter((each) => each.key !== policy.key))}
+        />
+      ))}
+      <button type="button" class="start" onClick={() => change([...list, newPolicy(draft, side)])}>
+        Add an {side} policy
+      </button>
+    </section>
+  )
+}
+
+function moved(list: readonly DraftPolicy[], index: number, step: number): DraftPolicy[] {
+  const others = list.filter((_, at) => at !== index)
+  others.splice(index + step, 0, list[index]!)
+  return others
+}
+
+/** The whole module as text. */
+function JsonView({ state }: { readonly state: DraftState }) {
+  const faults = [...state.faults].map(([place, text]) =>
+    place === '' ? { text } : { text: `${place}: ${text}`, place },
+  )
+  return (
+    <Editor
+      label="The module as it is sent"
+      mode="json"
+      value={state.text}
+      faults={faults}
+      onChange={state.changeText}
+    />
+  )
+}

@@ -1,0 +1,131 @@
+/**
+ * A field for an expression or for JSON, with completion and with faults at their place. The editor proper is loaded when
+ * the first field is shown (`editor-core.ts`); until then, and if it can't be loaded, a plain field does the same.
+ */
+import { useSignal } from '@preact/signals'
+import { useEffect, useId, useRef } from 'preact/hooks'
+import type { Vocabulary } from '../data/completion.js'
+import type { EditorCore, openEditor } from './editor-core.js'
+
+/** Something wrong in the text. */
+export interface EditorFault {
+  readonly text: string
+  /** In characters from 0; undefined: the fault is of the whole. */
+  readonly offset?: number | undefined
+  readonly length?: number | undefined
+  /** Of JSON, instead of an offset: the path to a value, such as `inbound[0].expressions[1]`. */
+  readonly place?: string | undefined
+}
+
+export interface EditorProps {
+  readonly label: string
+  readonly mode: 'expression' | 'json'
+  readonly value: string
+  readonly onChange: (value: string) => void
+  /** What an expression is completed from. */
+  readonly vocabulary?: Vocabulary | undefined
+  readonly faults?: readonly EditorFault[]
+  readonly hint?: string | undefined
+  readonly placeholder?: string
+  readonly isDisabled?: boolean
+  /** The label is there for those who can't see what the field is next to. */
+  readonly isLabelHidden?: boolean
+}
+
+let loading: Promise<typeof openEditor> | undefined
+
+async function load(): Promise<typeof openEditor> {
+  const { openEditor } = await import('./editor-core.js')
+  return openEditor
+}
+
+/** Loads the editor once; a failure is tried again by the next field. */
+function loadOnce(): Promise<typeof openEditor> {
+  loading ??= load().catch((error: unknown) => {
+    loading = undefined
+    throw error
+  })
+  return loading
+}
+
+const lineHeightRows = (value: string): number => Math.min(24, Math.max(1, value.split('\n').length))
+
+export function Editor(props: EditorProps) {
+  const { label, mode, value, onChange, faults = [], hint, placeholder, isDisabled, isLabelHidden } = props
+  const id = useId()
+  const { host, isOpen } = useCore(props)
+  return (
+    <div class="field editor">
+      {isOpen ? (
+        <span class={isLabelHidden ? 'unseen' : 'label'}>{label}</span>
+      ) : (
+        <label for={id} class={isLabelHidden ? 'unseen' : undefined}>
+          {label}
+        </label>
+      )}
+      <div ref={host} hidden={!isOpen} class={faults.length > 0 ? 'editor-host faulty' : 'editor-host'} />
+      {!isOpen && (
+        <textarea
+          id={id}
+          rows={mode === 'json' ? Math.max(3, lineHeightRows(value)) : lineHeightRows(value)}
+          value={value}
+          placeholder={placeholder}
+          disabled={isDisabled}
+          spellcheck={false}
+          aria-invalid={faults.length > 0}
+          onInput={(event) => onChange(event.currentTarget.value)}
+        />
+      )}
+      {hint !== undefined && <p class="quiet">{hint}</p>}
+      {faults.map(({ text, place }) => (
+        <p class="fault" role="alert" key={`${place} ${text}`}>
+          {text}
+        </p>
+      ))}
+    </div>
+  )
+}
+
+/** Opens the editor in the host once both are there, and keeps it as the properties say. */
+function useCore(props: EditorProps) {
+  const host = useRef<HTMLDivElement>(null)
+  const core = useRef<EditorCore>(undefined)
+  const latest = useRef(props)
+  latest.current = props
+  const isOpen = useSignal(false)
+  const hadFocus = useRef(false)
+  useEffect(() => {
+    let isGone = false
+    void loadOnce().then(
+      (open) => {
+        const element = host.current
+        if (isGone || element === null) return
+        hadFocus.current = element.parentElement?.contains(document.activeElement) ?? false
+        // A second mount of the same element keeps the shadow root of the first.
+        const root = element.shadowRoot ?? element.attachShadow({ mode: 'open' })
+        core.current = open(root, {
+          ...latest.current,
+          onChange: (text) => latest.current.onChange(text),
+        })
+        isOpen.value = true
+      },
+      // The plain field stays.
+      () => {},
+    )
+    return () => {
+      isGone = true
+      core.current?.close()
+      core.current = undefined
+    }
+  }, [props.mode])
+  const { value, vocabulary, faults = [], isDisabled = false } = props
+  useEffect(() => {
+    // Someone who types into the plain field goes on in the editor.
+    if (isOpen.value && hadFocus.current) core.current?.focus()
+  }, [isOpen.value])
+  useEffect(() => core.current?.setText(value), [value, isOpen.value])
+  useEffect(() => core.current?.setVocabulary(vocabulary), [vocabulary, isOpen.value])
+  useEffect(() => core.current?.setFaults(faults), [JSON.stringify(faults), value, isOpen.value])
+  useEffect(() => core.current?.setDisabled(isDisabled), [isDisabled, isOpen.value])
+  return { host, isOpen: isOpen.value }
+}

@@ -1,0 +1,200 @@
+/** What a draft would have changed: in a sentence, as a picture, and as lists. */
+import { useSignal } from '@preact/signals'
+import type { Trial, TrialDecisions, TrialExample } from '../../shape/trial.js'
+import { countryName, number, percent } from '../data/format.js'
+import { Chain } from './chain.js'
+import { Drawer } from './drawer.js'
+import { Name } from './name.js'
+import { Ranking } from './ranking.js'
+import { type Column, Table } from './table.js'
+import { Time } from './time.js'
+import { DecisionWord } from './words.js'
+
+export function TrialResult({ trial: { decisions } }: { readonly trial: Trial }) {
+  const opened = useSignal<TrialExample | undefined>(undefined)
+  if (decisions === null) return null
+  return (
+    <div class="stack">
+      <Summary decisions={decisions} />
+      <MissingNames decisions={decisions} />
+      <Directions decisions={decisions} />
+      {decisions.changed > 0 && <Frequent decisions={decisions} />}
+      {decisions.examples.length > 0 && (
+        <>
+          <h3>Examples</h3>
+          <Table
+            label="Records that would be decided differently"
+            rows={decisions.examples}
+            columns={exampleColumns}
+            keyOf={({ record_id, at }) => `${record_id} ${at}`}
+            onOpen={(example) => {
+              opened.value = example
+            }}
+            opened={opened.value && `${opened.value.record_id} ${opened.value.at}`}
+          />
+        </>
+      )}
+      {opened.value && (
+        <ExampleDrawer
+          example={opened.value}
+          onClose={() => {
+            opened.value = undefined
+          }}
+        />
+      )}
+    </div>
+  )
+}
+
+function Summary({ decisions: { records, changed, ...others } }: { readonly decisions: TrialDecisions }) {
+  if (records === 0)
+    return <p class="verdict">There is no recorded traffic in this time: nothing could be tried.</p>
+  const pairs = [
+    ['log events', others.log_actions],
+    ['warnings of restrictions', others.warnings],
+    ['expressions without a result', others.failures],
+  ] as const
+  const different = pairs.filter(([, { before, after }]) => before !== after)
+  return (
+    <div>
+      <p class="verdict">
+        <strong>{number(changed)}</strong> of {number(records)} records ({percent(changed, records)}) would be
+        decided differently.
+      </p>
+      {different.map(([name, { before, after }]) => (
+        <p key={name}>
+          {name}: {number(before)} → {number(after)}
+        </p>
+      ))}
+    </div>
+  )
+}
+
+/** Conditions about names without a value are never met: zero changes may mean just that. */
+function MissingNames({ decisions: { names } }: { readonly decisions: TrialDecisions }) {
+  const rare = names.filter(({ with_value, records }) => records > 0 && with_value < records)
+  return (
+    <>
+      {rare.map(({ name, records, with_value, note }) => (
+        <p key={name} class="warning-line">
+          <code>{name}</code> has a value for {number(with_value)} of {number(records)} records
+          {note === null ? '.' : `: ${note}`}
+        </p>
+      ))}
+    </>
+  )
+}
+
+type Pair = TrialDecisions['matrix'][number]
+
+const pairColumns: readonly Column<Pair>[] = [
+  { title: 'Now', cell: ({ before }) => <DecisionWord decision={before} /> },
+  { title: 'With the draft', cell: ({ after }) => <DecisionWord decision={after} /> },
+  { title: 'Records', isNumber: true, cell: ({ records }) => number(records) },
+  {
+    title: '',
+    cell: ({ before, after }) =>
+      before === after ? <span class="quiet">unchanged</span> : <strong>changed</strong>,
+  },
+]
+
+/** Changed ones first, the most frequent at the top. */
+function Directions({ decisions: { matrix } }: { readonly decisions: TrialDecisions }) {
+  const isChanged = ({ before, after }: Pair): number => (before === after ? 0 : 1)
+  const rows = matrix.toSorted((a, b) => isChanged(b) - isChanged(a) || b.records - a.records)
+  return (
+    <Table
+      label="Decisions now and with the draft"
+      rows={rows}
+      columns={pairColumns}
+      keyOf={({ before, after }) => `${before} ${after}`}
+    />
+  )
+}
+
+const shownMax = 8
+
+function Frequent({
+  decisions: { clients, countries, edges, changed },
+}: {
+  readonly decisions: TrialDecisions
+}) {
+  const lists = [
+    ['Clients', clients, (value: string) => <span class="mono">{value}</span>],
+    ['Countries', countries, (value: string) => countryName(value)],
+    ['Edges', edges, (value: string) => <Name id={value} />],
+  ] as const
+  return (
+    <div class="thirds">
+      {lists.map(([title, counts, label]) => (
+        <div key={title}>
+          <h3>{title} that it concerns</h3>
+          <Ranking
+            label={`${title} among the changed records`}
+            total={changed}
+            entries={counts.slice(0, shownMax).map(({ value, records }) => ({
+              key: value ?? '',
+              label: value === null ? 'unknown' : label(value),
+              count: records,
+            }))}
+          />
+        </div>
+      ))}
+    </div>
+  )
+}
+
+const endpointOf = ({ server_name, server_port }: TrialExample): string =>
+  `${server_name ?? '?'}:${server_port ?? '?'}`
+
+/** What decided, in a few words. */
+const deciderOf = ({ decision, explanation: { decided_by } }: TrialExample['after']): string =>
+  decision === 'allow' ? '' : (decided_by.cidr ?? decided_by.name ?? 'no allow rule')
+
+const exampleColumns: readonly Column<TrialExample>[] = [
+  { title: 'Time', cell: ({ at }) => <Time at={at} /> },
+  { title: 'Client', cell: ({ client_ip }) => <span class="mono">{client_ip}</span> },
+  { title: 'Country', isExtra: true, cell: ({ country }) => country ?? '' },
+  { title: 'Endpoint', isExtra: true, cell: endpointOf },
+  {
+    title: 'Now → draft',
+    cell: ({ before, after }) => (
+      <>
+        <DecisionWord decision={before.decision} /> → <DecisionWord decision={after.decision} />
+      </>
+    ),
+  },
+  { title: 'By', cell: ({ before, after }) => deciderOf(after) || deciderOf(before) },
+]
+
+function ExampleDrawer({
+  example,
+  onClose,
+}: {
+  readonly example: TrialExample
+  readonly onClose: () => void
+}) {
+  const { client_ip, before, after, record_id, at } = example
+  return (
+    <Drawer title={`${client_ip} to ${endpointOf(example)}`} onClose={onClose}>
+      <dl class="facts">
+        <dt>Stored</dt>
+        <dd>
+          <Time at={at} />
+        </dd>
+        <dt>Record</dt>
+        <dd>
+          <code>{record_id}</code>
+        </dd>
+      </dl>
+      <h3>
+        With the draft: <DecisionWord decision={after.decision} />
+      </h3>
+      <Chain explanation={after.explanation} />
+      <h3>
+        Now: <DecisionWord decision={before.decision} />
+      </h3>
+      <Chain explanation={before.explanation} />
+    </Drawer>
+  )
+}

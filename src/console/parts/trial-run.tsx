@@ -1,0 +1,155 @@
+/**
+ * A draft, tried on the traffic of the last hours: which hours, progress, cancel, result. The trial is in the URL, so a
+ * reload finds it again.
+ */
+
+import { useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import { useEffect } from 'preact/hooks'
+import type { Client } from '../../client/client.js'
+import type { Trial } from '../../shape/trial.js'
+import { type Answer, api, useAnswer } from '../data/api.js'
+import { bytes, number } from '../data/format.js'
+import { parameter, setParameters } from '../data/location.js'
+import { Button } from './button.js'
+import { Choices, choiceIn } from './choices.js'
+import { Answered, Failure } from './states.js'
+import { Time } from './time.js'
+import { TrialResult } from './trial-result.js'
+
+interface TrialRunProps {
+  /** Begins a trial of the draft; throws what the API said against it. */
+  readonly begin: (client: Client, since: string) => Promise<Trial>
+  /** The draft as text: a result says whether it is about this one. */
+  readonly draft: string
+  /** Why it can't be tried now. */
+  readonly blocked?: string | undefined
+  /** The result, if it is not about decisions. */
+  readonly children?: (trial: Trial) => ComponentChildren
+}
+
+const ranges = [
+  ['1h', 'last hour'],
+  ['6h', '6 hours'],
+  ['24h', '24 hours'],
+] as const
+
+const pollEveryMs = 600
+
+const triedKey = (id: string): string => `weir-tried ${id}`
+
+export function TrialRun({ begin, draft, blocked, children }: TrialRunProps) {
+  const id = parameter('trial')
+  const fault = useSignal<unknown>(undefined)
+  const trial = useTrial(id)
+  const isRunning = trial.data?.state === 'running'
+  const start = async (): Promise<void> => {
+    fault.value = undefined
+    try {
+      const begun = await begin(api, choiceIn('since', ranges))
+      sessionStorage.setItem(triedKey(begun.id), draft)
+      setParameters({ trial: begun.id })
+    } catch (error) {
+      fault.value = error
+    }
+  }
+  return (
+    <section class="stack" aria-label="Try it">
+      <div class="row">
+        <Choices label="Traffic of" name="since" choices={ranges} />
+        <Button onClick={start} isDisabled={blocked !== undefined || isRunning} title={blocked ?? ''}>
+          Try on recorded traffic
+        </Button>
+        {isRunning && <Button onClick={() => api.cancelTrial(id).then(trial.again)}>Cancel</Button>}
+      </div>
+      {fault.value !== undefined && <Failure error={fault.value} />}
+      {id !== '' && (
+        <Answered answer={trial}>
+          {(found) =>
+            found !== undefined && (
+              <TrialState trial={found} isOlder={sessionStorage.getItem(triedKey(id)) !== draft}>
+                {children}
+              </TrialState>
+            )
+          }
+        </Answered>
+      )}
+    </section>
+  )
+}
+
+/** Asks until the trial has ended. */
+function useTrial(id: string): Answer<Trial | undefined> & { again(): void } {
+  const isRunning = useSignal(false)
+  const ask = async (client: Client) => (id === '' ? undefined : client.trial(id))
+  const answer = useAnswer([id], ask, isRunning.value ? { everyMs: pollEveryMs } : {})
+  const found = answer.data?.id === id ? answer.data : undefined
+  useEffect(() => {
+    isRunning.value = found?.state === 'running'
+  }, [found?.state])
+  return { ...answer, data: found }
+}
+
+interface TrialStateProps {
+  readonly trial: Trial
+  readonly isOlder: boolean
+  readonly children: TrialRunProps['children']
+}
+
+function TrialState({ trial, isOlder, children }: TrialStateProps) {
+  const { state, error, removes, removes_left_out, since, until } = trial
+  return (
+    <div class="stack">
+      {isOlder && <p class="warning-line">The draft has changed since this was tried: try it again.</p>}
+      {state === 'running' && <TrialProgress trial={trial} />}
+      {state === 'cancelled' && <p class="quiet">The trial was cancelled. Nothing was changed.</p>}
+      {state === 'failed' && (
+        <p class="fault" role="alert">
+          The trial failed: {error}
+        </p>
+      )}
+      {removes.length > 0 && (
+        <details>
+          <summary>
+            The draft leaves out {number(removes.length + removes_left_out)} of what is there now
+          </summary>
+          <ul class="listed">
+            {removes.map((each) => (
+              <li key={each}>{each}</li>
+            ))}
+            {removes_left_out > 0 && <li class="quiet">and {number(removes_left_out)} more</li>}
+          </ul>
+        </details>
+      )}
+      {state === 'done' && (
+        <>
+          {children === undefined ? <TrialResult trial={trial} /> : children(trial)}
+          <p class="quiet">
+            Traffic from <Time at={since} /> to{' '}
+            <Time at={trial.stopped_by === null ? until : trial.progress.at} />
+            {trial.stopped_by !== null &&
+              `; the limit of ${trial.stopped_by} ended the reading before the end`}
+            . Judged by today’s configuration. Nothing was changed.
+          </p>
+        </>
+      )}
+    </div>
+  )
+}
+
+function TrialProgress({ trial: { since, until, progress } }: { readonly trial: Trial }) {
+  const [from, to] = [Date.parse(since), Date.parse(until)]
+  const at = progress.at === null ? from : Date.parse(progress.at)
+  return (
+    <div class="row" role="status">
+      <progress
+        aria-label="Progress of the trial"
+        max={1}
+        value={to > from ? (at - from) / (to - from) : 0}
+      />
+      <span class="quiet">
+        {number(progress.records)} records, {bytes(progress.bytes)}
+      </span>
+    </div>
+  )
+}
