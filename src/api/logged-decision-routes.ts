@@ -1,70 +1,36 @@
 /** `GET /decisions`: decisions of the log, newest first. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { boundsOf, parseCidr } from '../core/address/cidr.js'
 import { badRequest, shown } from '../core/errors.js'
-import { logFilterCharsMax, pageEntriesMax } from '../core/limits.js'
+import { pageEntriesMax } from '../core/limits.js'
 import { Type } from '../core/schema.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import { type ApiContext, queryOf, sendJson } from '../http/context.js'
 import { limitOf } from '../http/lists/lists.js'
-import {
-  checkEverPresent,
-  edgeResources,
-  queryText,
-  routeResources,
-  ruleResources,
-  sourceParameter,
-  timeOf,
-  timeParameters,
-  withFixedTimes,
-} from '../http/lists/query-values.js'
+import { queryText, timeOf, timeParameters, withFixedTimes } from '../http/lists/query-values.js'
 import { onlyBlocked, usesIn, warnOfGaps } from '../http/missing-values.js'
 import { exampleLinks } from '../http/openapi/examples.js'
 import { describe, filterParameter, listSchema, shownBy } from '../http/openapi/openapi.js'
 import { compileDecisionFilter } from '../insight/decision-filter.js'
 import { decisionIdOf, shownDecision, shownDecisions } from '../insight/shown-decision.js'
-import {
-  deciderWords,
-  decisionWords,
-  loggedDecisionExample,
-  loggedDecisionSchema,
-  sourceWords,
-} from '../shape/logged-decision.js'
+import { loggedDecisionExample, loggedDecisionSchema } from '../shape/logged-decision.js'
 import type { DecisionsQuery, LogPosition, LogReader, PageQuery } from '../store/logs/log-reader.js'
 import { decisionsTag } from './decide-routes.js'
 import { DecisionExports, exportTypes, formatFor, type ReadPage } from './decision-export.js'
+import {
+  checkSelectedIds,
+  type Query,
+  selectingParameters,
+  selectingSchema,
+  selectingUses,
+  selectionIn,
+} from './decision-parameters.js'
 
 /** Decisions in one answer as NDJSON or CSV. */
 const decisionsExportedMax = 100_000
 
 const path = '/decisions'
 
-/** Parameters that name values of a column, with the words that are allowed. */
-const valueParameters: Readonly<
-  Record<string, { readonly column: string; readonly words?: readonly string[] }>
-> = {
-  decision: { column: 'decision', words: decisionWords },
-  decided_by: { column: 'decided_by', words: deciderWords },
-  policy: { column: 'policy' },
-  edge_id: { column: 'edge_id' },
-  route_id: { column: 'route_id' },
-  country: { column: 'country' },
-  record_id: { column: 'record_id' },
-  rule_id: { column: 'rule_id' },
-  source: { column: 'source', words: sourceWords },
-}
-
-const parameters = [
-  'limit',
-  'before_id',
-  'since',
-  'until',
-  'client',
-  'filter',
-  ...Object.keys(valueParameters),
-]
-
-const words = (description: string) => Type.Optional(Type.String({ description }))
+const parameters = ['limit', 'before_id', 'since', 'until', 'filter', ...selectingParameters]
 
 const querySchema = Type.Object({
   limit: Type.Optional(
@@ -74,19 +40,10 @@ const querySchema = Type.Object({
       description: `The maximum number of entries: up to ${pageEntriesMax} in a page of JSON, which is the default, and up to ${decisionsExportedMax} in NDJSON and CSV, which is theirs.`,
     }),
   ),
-  before_id: words('Decisions older than this one.'),
+  before_id: Type.Optional(Type.String({ description: 'Decisions older than this one.' })),
   ...timeParameters,
   filter: filterParameter,
-  client: words('The address of the client, or a range in CIDR notation.'),
-  decision: words('`allow`, `block` or `deny`; several are separated by commas.'),
-  decided_by: words('`none`, `restriction`, `ip_restriction` or `traffic_policy`; several with commas.'),
-  policy: words('The traffic policy that denied.'),
-  edge_id: words('The edge.'),
-  route_id: words('The route.'),
-  country: words('The country of the client: ISO 3166-1 alpha-2.'),
-  record_id: words('The record.'),
-  rule_id: words('The deny rule of an IP policy that blocked.'),
-  source: sourceParameter,
+  ...selectingSchema,
 })
 
 const pageSchema = shownBy(listSchema('decisions', loggedDecisionSchema, 'LoggedDecisionList'), {
@@ -123,11 +80,8 @@ export function registerLoggedDecisions(
     const limit = limitOf(query['limit'], format && decisionsExportedMax)
     const { names, ...search } = searchOf(query['filter'])
     const asked = { ...askedFor(request, query), ...search }
-    await checkIds(context, asked.accountId, query)
-    const uses = [
-      ...usesIn('country', query['country'] === undefined ? [] : ['country']),
-      ...usesIn('filter', names),
-    ]
+    await checkSelectedIds(context, asked.accountId, query)
+    const uses = [...selectingUses(query), ...usesIn('filter', names)]
     const isCut = log.mode === 'blocked' && asked.values['decision']?.includes('allow') !== false
     warnOfGaps(reply, context, uses, isCut ? [onlyBlocked] : [])
     if (format !== undefined) {
@@ -157,52 +111,14 @@ function searchOf(
   return { ...others, matches: (row) => matches(shownDecision(row)) }
 }
 
-type Query = Readonly<Record<string, string | undefined>>
-
-/** Parameters that name resources, which may have been deleted since. */
-const idParameters = { edge_id: edgeResources, route_id: routeResources, rule_id: ruleResources }
-
-async function checkIds(context: ApiContext, accountId: string, query: Query): Promise<void> {
-  for (const [name, resources] of Object.entries(idParameters)) {
-    const id = query[name]
-    if (id !== undefined) await checkEverPresent(context, accountId, name, id, resources)
-  }
-}
-
 function askedFor(request: FastifyRequest, query: Query): Omit<DecisionsQuery, 'limit'> {
   return {
     accountId: request.caller.accountId,
-    values: valuesIn(query),
-    clients: clientsOf(query['client']),
+    ...selectionIn(query),
     sinceMs: timeOf('since', query['since']),
     untilMs: timeOf('until', query['until']),
     before: positionOf(query['before_id']),
   }
-}
-
-function valuesIn(query: Query): Record<string, readonly string[]> {
-  const values: Record<string, readonly string[]> = {}
-  for (const [name, { column, words: allowed }] of Object.entries(valueParameters)) {
-    const text = query[name]
-    if (text === undefined) continue
-    if (text === '' || text.length > logFilterCharsMax)
-      throw badRequest(`The query parameter "${name}" must have 1 to ${logFilterCharsMax} characters.`)
-    const given = allowed === undefined ? [text] : text.split(',')
-    const unknown = given.find((word) => allowed?.includes(word) === false)
-    if (unknown !== undefined)
-      throw badRequest(
-        `The query parameter "${name}" names ${shown(unknown)}: ${allowed?.join(', ')} are allowed.`,
-      )
-    values[column] = given
-  }
-  return values
-}
-
-function clientsOf(text: string | undefined): DecisionsQuery['clients'] {
-  if (text === undefined) return undefined
-  const cidr = parseCidr(text, { hostBits: 'allow' })
-  if (!cidr.ok) throw badRequest(`The query parameter "client" is not usable: ${cidr.problem.msg}`)
-  return boundsOf(cidr.value)
 }
 
 function positionOf(text: string | undefined): LogPosition | undefined {

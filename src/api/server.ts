@@ -88,7 +88,14 @@ export interface ApiOptions extends OpenapiOptions {
   /** The decision log. */
   readonly log: Pick<
     LogReader,
-    'decisions' | 'page' | 'counts' | 'filteredCounts' | 'ruleUses' | 'unservedNames' | 'mode'
+    | 'decisions'
+    | 'page'
+    | 'counts'
+    | 'filteredCounts'
+    | 'clientsInNetworks'
+    | 'ruleUses'
+    | 'unservedNames'
+    | 'mode'
   >
   /** The log of attempts to deliver. */
   readonly deliveries: RecordTracerOptions['deliveries'] & Pick<DeliveryReader, 'counts' | 'isComplete'>
@@ -248,7 +255,7 @@ function registerResources(app: FastifyInstance, options: WholeOptions): void {
   const isDestination = isDestinationIn(options.view)
   const resender = new DeadLetterResender({ nats: options.nats, isDestination })
   registerDeadLetterChanges(app, context, letters, resender)
-  registerStats(app, context, log, options.deliveries)
+  registerStats(app, context, options)
   const { links } = context.presenter
   const { retentionMs } = trials
   const stateOf = () => readable(context)

@@ -1,72 +1,77 @@
-/** `GET /stats`: sums of decisions, or of attempts to deliver, by minute, hour or day. */
+/** `GET /stats`: sums of decisions, or of attempts to deliver, by intervals of time. */
 import type { FastifyInstance } from 'fastify'
-import { isoSeconds, now } from '../core/clock.js'
+import { canonicalAddress } from '../core/address/ip.js'
+import { isoSeconds } from '../core/clock.js'
 import { badRequest, shown } from '../core/errors.js'
 import { Type } from '../core/schema.js'
 import { type ApiContext, queryOf, sendJson } from '../http/context.js'
-import { sourceParameter, timeOf, timeParameters } from '../http/lists/query-values.js'
+import { timeOf, timeParameters } from '../http/lists/query-values.js'
 import { onlyBlocked, onlyFailed, type Use, usesIn, warnOfGaps } from '../http/missing-values.js'
 import { describe, filterParameter } from '../http/openapi/openapi.js'
 import { compileCountFilter } from '../insight/decision-filter.js'
+import type { GeoLookup } from '../record/geo.js'
 import { sourceWords } from '../shape/logged-decision.js'
-import { dimensions, intervals, statsSchema } from '../shape/stats.js'
+import { dimensions, statsSchema } from '../shape/stats.js'
 import type { Counts, CountsQuery } from '../store/logs/count-query.js'
 import type { DeliveryReader } from '../store/logs/delivery-reader.js'
 import type { LogReader } from '../store/logs/log-reader.js'
 import { decisionsTag } from './decide-routes.js'
+import {
+  checkSelectedIds,
+  type Query,
+  selectingParameters,
+  selectingSchema,
+  selectingUses,
+  selectionIn,
+} from './decision-parameters.js'
+import { intervalForms, intervalOf, rangeOf, statsIntervalsMax } from './stats-range.js'
 
-/** Intervals, and edges, policies or countries, in one answer with sums: 20,000 entries at most. */
-const statsIntervalsMax = 1_000
+/** Edges, policies, countries and so on in one answer. */
 const statsValuesMax = 20
+const valuesDefault = 10
 
 const path = '/stats'
-const parameters = ['by', 'interval', 'since', 'until', 'values', 'source', 'filter'] as const
-
-type Interval = (typeof intervals)[number]
-
-const minuteMs = 60_000
-const lengthsMs: Readonly<Record<Interval, number>> = {
-  minute: minuteMs,
-  hour: 60 * minuteMs,
-  day: 24 * 60 * minuteMs,
-}
-/** How far an answer looks back unless the request says: an hour, a day, a week. */
-const intervalsDefault: Readonly<Record<Interval, number>> = { minute: 60, hour: 24, day: 7 }
-const valuesDefault = 10
+const parameters = ['by', 'interval', 'since', 'until', 'values', 'filter', ...selectingParameters]
 
 const querySchema = Type.Object({
   by: Type.Optional(
     Type.Enum([...dimensions], { default: 'none', description: 'What is counted apart; none: nothing.' }),
   ),
-  source: sourceParameter,
-  interval: Type.Optional(Type.Enum([...intervals], { default: 'minute', description: 'In UTC.' })),
+  interval: Type.Optional(
+    Type.String({ default: 'minute', description: `In UTC: ${intervalForms}.`, examples: ['hour'] }),
+  ),
   ...timeParameters,
   filter: filterParameter,
+  ...selectingSchema,
   values: Type.Optional(
     Type.Integer({
       minimum: 1,
       maximum: statsValuesMax,
       default: valuesDefault,
-      description:
-        'How many edges, policies, rules, countries or destinations are listed: those with the most records or events.',
+      description: 'How many values of `by` are listed: those with the most records or events.',
     }),
   ),
 })
 
-type Log = Pick<LogReader, 'counts' | 'filteredCounts' | 'mode'>
+type Log = Pick<LogReader, 'counts' | 'filteredCounts' | 'clientsInNetworks' | 'mode'>
 type Deliveries = Pick<DeliveryReader, 'counts' | 'isComplete'>
+
+interface Answering {
+  readonly log: Log
+  readonly deliveries: Deliveries
+  readonly geo: GeoLookup
+}
 
 export function registerStats(
   app: FastifyInstance,
   context: ApiContext,
-  log: Log,
-  deliveries: Deliveries,
+  { log, deliveries, geo }: Answering,
 ): void {
   const described = describe({
     operationId: 'get_stats',
     atOnce: 'log_search',
-    summary: 'Count decisions, or deliveries by destination, by minute, hour or day',
-    description: `The range is extended to whole intervals and has at most ${statsIntervalsMax} of them; by default it is the last hour, day or week. With \`filter\`, only decisions for which it is true are counted: its names are those of \`GET /decisions\`, except for those that are another in each decision (\`id\`, \`at\`, \`sequence\`, \`line\`). Rows of the log are counted then, which are not kept as long as the sums.`,
+    summary: 'Count decisions, or deliveries by destination, by intervals of time',
+    description: `The range is extended to whole intervals and has at most ${statsIntervalsMax} of them; by default it is the last hour, day or week. The parameters of \`GET /decisions\` that select decisions select what is counted, and so does \`filter\`: only decisions for which it is true. Its names are those of \`GET /decisions\`; with \`by\`, except for those that are another in each decision (\`id\`, \`at\`, \`sequence\`, \`line\`). With \`filter\`, by autonomous system, server name or client, and with more than one selecting parameter, rows of the log are counted, which are not kept as long as the sums.`,
     tag: decisionsTag.name,
     path,
     success: [200, statsSchema],
@@ -75,46 +80,52 @@ export function registerStats(
   })
   app.get(path, described, async (request, reply) => {
     const query = queryOf(request, parameters)
-    const by = wordOf('by', query.by ?? 'none', dimensions)
-    const interval = wordOf('interval', query.interval ?? 'minute', intervals)
+    const by = wordOf('by', query['by'] ?? 'none', dimensions)
+    const interval = query['interval'] ?? 'minute'
+    const intervalMs = intervalOf(interval)
     const asked = {
       accountId: request.caller.accountId,
-      intervalMs: lengthsMs[interval],
-      valuesMax: valuesOf(query.values),
-      ...rangeOf(interval, timeOf('since', query.since), timeOf('until', query.until)),
+      intervalMs,
+      valuesMax: valuesOf(query['values']),
+      ...rangeOf(intervalMs, timeOf('since', query['since']), timeOf('until', query['until'])),
     }
     const warn = (uses: readonly Use[], others: readonly string[]) => warnOfGaps(reply, context, uses, others)
-    const { counts, valuesLeftOut } =
-      by === 'destination'
-        ? await deliveryCounts(deliveries, asked, query, warn)
-        : await decisionCounts(log, { ...asked, dimension: by }, query, warn)
+    const range = { by, interval, since: isoSeconds(asked.sinceMs), until: isoSeconds(asked.untilMs) }
+    if (by === 'destination') {
+      const { counts, valuesLeftOut } = await deliveryCounts(deliveries, asked, query, warn)
+      return sendJson(reply, { ...range, counts: counts.map(inIso), values_left_out: valuesLeftOut })
+    }
+    await checkSelectedIds(context, asked.accountId, query)
+    const { counts, valuesLeftOut } = await decisionCounts(log, { ...asked, dimension: by }, query, warn)
+    const names = by === 'asn' ? await networkNames({ log, geo }, asked, counts) : {}
+    const shownValue = by === 'client_ip' ? canonicalAddress : (value: string) => value || null
     return sendJson(reply, {
-      by,
-      interval,
-      since: isoSeconds(asked.sinceMs),
-      until: isoSeconds(asked.untilMs),
-      counts: counts.map(({ at, value, ...sums }) => ({ at: isoSeconds(at), value: value || null, ...sums })),
+      ...range,
+      counts: counts.map(({ value, ...count }) => inIso({ ...count, value: shownValue(value) })),
       values_left_out: valuesLeftOut,
+      names,
     })
   })
 }
 
-interface Query {
-  readonly filter?: string
-  readonly source?: string
-}
+const inIso = <Point extends { readonly at: number; readonly value: string | null }>({
+  at,
+  value,
+  ...sums
+}: Point) => ({ at: isoSeconds(at), value, ...sums })
 
 type Warn = (uses: readonly Use[], others: readonly string[]) => void
 
 function deliveryCounts(
   deliveries: Deliveries,
   asked: Parameters<Deliveries['counts']>[0],
-  { filter }: Query,
+  query: Query,
   warn: Warn,
 ) {
-  if (filter !== undefined)
+  const given = ['filter', ...selectingParameters].find((name) => query[name] !== undefined)
+  if (given !== undefined)
     throw badRequest(
-      '"filter" is about decisions: with "by=destination", which counts deliveries, leave it out.',
+      `"${given}" is about decisions: with "by=destination", which counts deliveries, leave it out.`,
     )
   warn([], deliveries.isComplete ? [] : [onlyFailed])
   return deliveries.counts(asked)
@@ -123,38 +134,42 @@ function deliveryCounts(
 async function decisionCounts(
   log: Log,
   asked: Omit<CountsQuery, 'source'>,
-  { filter: text, source: word }: Query,
+  { filter: text, source: word, ...selecting }: Query,
   warn: Warn,
 ): Promise<Counts> {
-  const query = { ...asked, source: wordOf('source', word ?? 'record', sourceWords) }
-  const filter = text === undefined ? undefined : compileCountFilter(text)
+  const source = wordOf('source', word ?? 'record', sourceWords)
+  const query = { ...asked, source, selection: selectionIn(selecting) }
+  const { dimension } = asked
+  const filter = text === undefined ? undefined : compileCountFilter(text, dimension !== 'none')
   const uses = [
-    ...usesIn('by', asked.dimension === 'country' ? ['country'] : []),
+    ...usesIn('by', dimension === 'country' || dimension === 'asn' ? [dimension] : []),
+    ...selectingUses(selecting),
     ...usesIn('filter', filter?.names ?? []),
   ]
   const gaps = log.mode === 'blocked' ? [onlyBlocked] : []
-  if (filter === undefined) {
-    warn(uses, gaps)
-    return log.counts(query)
-  }
-  const { rowsBeginMs, ...counts } = await log.filteredCounts(query, filter)
-  warn(uses, rowsBeginMs === undefined ? gaps : [...gaps, rowsBeginAt(rowsBeginMs)])
+  const counts = await (filter === undefined ? log.counts(query) : log.filteredCounts(query, filter))
+  const beginMs = 'rowsBeginMs' in counts ? counts.rowsBeginMs : undefined
+  warn(uses, beginMs === undefined ? gaps : [...gaps, rowsBeginAt(beginMs)])
   return counts
 }
 
 const rowsBeginAt = (ms: number): string =>
-  `With "filter", rows of the log are counted, and they begin at ${isoSeconds(ms)}: nothing before is counted. Without it, sums of the time before are there.`
+  `Rows of the log are counted for this request, with a "filter" for example, and they begin at ${isoSeconds(ms)}: nothing before is counted. Sums of the time before are there without it.`
 
-/** Whole intervals. */
-function rangeOf(interval: Interval, since: number | undefined, until: number | undefined) {
-  const length = lengthsMs[interval]
-  const untilMs = Math.ceil((until ?? now()) / length) * length
-  const sinceMs = Math.floor((since ?? untilMs - intervalsDefault[interval] * length) / length) * length
-  if (sinceMs >= untilMs) throw badRequest('"since" must be before "until".')
-  const count = (untilMs - sinceMs) / length
-  if (count <= statsIntervalsMax) return { sinceMs, untilMs }
-  throw badRequest(
-    `The range has ${count} intervals of a ${interval}: at most ${statsIntervalsMax} are allowed.`,
+/** The names of the autonomous systems, by their numbers: the geo database knows those of addresses. */
+async function networkNames(
+  { log, geo }: Pick<Answering, 'log' | 'geo'>,
+  asked: Parameters<Log['clientsInNetworks']>[0],
+  counts: Counts['counts'],
+): Promise<Record<string, string>> {
+  const networks = [...new Set(counts.map(({ value }) => value))].filter((value) => value !== '')
+  const clients = await log.clientsInNetworks(asked, networks.map(Number))
+  return Object.fromEntries(
+    [...clients].flatMap(([network, client]) => {
+      const { asn, as_org } = geo.lookup(client)
+      // The database may have been replaced since the decision.
+      return asn === network && as_org !== undefined ? [[network, as_org]] : []
+    }),
   )
 }
 

@@ -44,7 +44,7 @@ import {
   writeQuery,
 } from './collection.js'
 import { DeadLetterClient } from './dead-letters.js'
-import { type DecisionsOptions, loggedDecisions } from './decisions.js'
+import { type DecisionsOptions, loggedDecisions, selectingQuery } from './decisions.js'
 import { Http, type HttpOptions } from './http.js'
 import { type KindPaths, kindTable } from './kind-table.js'
 import type { Changes, Kinds, NewResource, Resource } from './kinds.js'
@@ -114,7 +114,9 @@ export interface Client extends Kinds {
   /** Sums of decisions by minute, hour or day. */
   stats(options?: StatsOptions): Promise<Stats>
   /** Sums of attempts to deliver, by destination. */
-  deliveryStats(options?: Omit<StatsOptions, 'by' | 'source' | 'filter'>): Promise<DeliveryStats>
+  deliveryStats(
+    options?: Pick<StatsOptions, 'interval' | 'since' | 'until' | 'values'>,
+  ): Promise<DeliveryStats>
   /** The delivery status of a destination. */
   deliveryStatus(destinationId: string): Promise<DeliveryStatus>
   /** How many events waited for a destination over the last day. */
@@ -180,7 +182,11 @@ export type SourceChanges = Static<typeof sourceChangesSchema>
 export type Source = Static<typeof shownSourceSchema>
 export type TestOptions = Pick<CreateOptions, 'idempotencyKey'>
 
-export interface StatsOptions extends Partial<Pick<Stats, 'by' | 'interval'>> {
+type Selecting = 'client' | 'decision' | 'decidedBy' | 'policy' | 'edgeId' | 'routeId' | 'country' | 'asn'
+
+export interface StatsOptions
+  extends Partial<Pick<Stats, 'by' | 'interval'>>,
+    Pick<DecisionsOptions, Selecting | 'recordId' | 'ruleId'> {
   /** An expression: only decisions for which it is true are counted. */
   readonly filter?: string
   /** The range, extended to whole intervals: times (RFC 3339), or lengths of time before now, such as `24h`. */
@@ -188,7 +194,7 @@ export interface StatsOptions extends Partial<Pick<Stats, 'by' | 'interval'>> {
   readonly until?: string
   /** The decisions that `allow`, `block` and `deny` count: those about records by default. */
   readonly source?: LoggedDecision['source']
-  /** The number of edges, policies, rules, countries or destinations to list: 1 to 20. */
+  /** The number of values of `by` to list: 1 to 20. */
   readonly values?: number
 }
 
@@ -240,7 +246,7 @@ export function openClient(options: HttpOptions): Client {
     record: (id) => tracedRecord(http, id),
     deadLetters: new DeadLetterClient(http),
     session: new SessionClient(http),
-    stats: async (options = {}) => http.send('GET', '/stats', { query: { ...options } }),
+    stats: async (options = {}) => http.send('GET', '/stats', { query: selectingQuery(options) }),
     deliveryStats: async (options = {}) =>
       http.send('GET', '/stats', { query: { ...options, by: 'destination' } }),
     deliveryStatus: async (id) => http.send('GET', subpath(eventDestination, id, 'status')),

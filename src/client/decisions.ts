@@ -15,6 +15,8 @@ export interface DecisionsOptions {
   readonly edgeId?: string
   readonly routeId?: string
   readonly country?: string
+  /** The number of an autonomous system. */
+  readonly asn?: number | string
   readonly recordId?: string
   /** The deny rule that blocked. */
   readonly ruleId?: string
@@ -33,19 +35,31 @@ interface Page {
   readonly next_page_uri: string | null
 }
 
+type Selecting = Pick<DecisionsOptions, 'decidedBy' | 'edgeId' | 'routeId' | 'recordId' | 'ruleId'>
+
+/** The parameters by their names in the API. */
+export const selectingQuery = ({
+  decidedBy,
+  edgeId,
+  routeId,
+  recordId,
+  ruleId,
+  ...options
+}: Selecting): NonNullable<Request['query']> => ({
+  ...options,
+  decided_by: decidedBy,
+  edge_id: edgeId,
+  route_id: routeId,
+  record_id: recordId,
+  rule_id: ruleId,
+})
+
 /** Pages are fetched as they are needed. */
 export async function* loggedDecisions(
   http: Http,
-  { decidedBy, edgeId, routeId, recordId, ruleId, ...options }: DecisionsOptions,
+  options: DecisionsOptions,
 ): AsyncGenerator<LoggedDecision, void, undefined> {
-  const ids = {
-    decided_by: decidedBy,
-    edge_id: edgeId,
-    route_id: routeId,
-    record_id: recordId,
-    rule_id: ruleId,
-  }
-  for (let query: Request['query'] = { ...options, ...ids }; ; ) {
+  for (let query = selectingQuery(options); ; ) {
     const page: Page = await http.send<Page>('GET', '/decisions', { query })
     yield* page.decisions
     if (page.next_page_uri === null) return

@@ -195,7 +195,15 @@ function addressOf(condition: Condition<LoggedDecision>): Cidr | undefined {
 
 const ofDecider = ['decidedBy', 'decidedById', 'policy', 'ruleId'] as const
 
-/** The members of a row that each name reads. Names that are not listed have another value in each row. */
+/** The members of a row that names read which have another value in each row. */
+const singleMembers: Readonly<Record<string, readonly (keyof DecisionRow)[]>> = {
+  id: ['at', 'sequence', 'line'],
+  at: ['at'],
+  sequence: ['sequence'],
+  line: ['line'],
+}
+
+/** The members of a row that each other name reads. */
 const rowMembers: Readonly<Record<string, readonly (keyof DecisionRow)[]>> = {
   record_id: ['recordId'],
   type: ['type'],
@@ -228,21 +236,22 @@ const rowMembers: Readonly<Record<string, readonly (keyof DecisionRow)[]>> = {
 }
 
 /**
- * A filter that chooses what is counted, of `GET /stats`: one of logged decisions, except for names by which nothing can be
- * counted. Throws a `WeirError` also for such a name.
+ * A filter that chooses what is counted, of `GET /stats`: one of logged decisions. If decisions are counted apart (`isApart`),
+ * it must not use names that are another in each of them. Throws a `WeirError` also for such a name.
  */
-export function compileCountFilter(text: string): CountFilter {
+export function compileCountFilter(text: string, isApart: boolean): CountFilter {
   const { matches, condition, names } = compileDecisionFilter(text)
-  const single = names.find((name) => rowMembers[name] === undefined)
+  const known = isApart ? rowMembers : { ...rowMembers, ...singleMembers }
+  const single = names.find((name) => known[name] === undefined)
   if (single !== undefined)
     throw new WeirError(
       'ERR_INVALID_EXPRESSION',
-      `The query parameter "filter" uses ${single}, which is another in each decision, so nothing can be counted by it: "since" and "until" choose the time, and GET /decisions finds single ones. A filter here may use ${Object.keys(rowMembers).join(', ')}.`,
+      `The query parameter "filter" uses ${single}, which is another in each decision, so nothing can be counted with "by": "since" and "until" choose the time, and GET /decisions finds single ones. A filter here may use ${Object.keys(rowMembers).join(', ')}.`,
     )
   return {
     names,
     condition,
-    reads: [...new Set(names.flatMap((name) => rowMembers[name]!))],
+    reads: [...new Set(names.flatMap((name) => known[name]!))],
     matches: (row) => matches(shownDecision({ ...unreadRow, ...row })),
   }
 }

@@ -9,7 +9,7 @@ const pointSchema = objectOf(
     at: Type.String({ description: 'The start of the interval: RFC 3339 in UTC.' }),
     value: orNull(Type.String(), {
       description:
-        'The edge, policy, deny rule or country; null for records without one, or if all are counted together.',
+        'The edge, policy, deny rule, country, autonomous system, server name or client; null for records without one, or if all are counted together.',
     }),
     allow: count,
     block: count,
@@ -46,15 +46,24 @@ const statsExample = {
     },
   ],
   values_left_out: 0,
+  names: {},
 }
 
 /** The dimensions by which decisions are counted. */
-const decisionDimensions = ['none', 'edge', 'policy', 'rule', 'country'] as const
+const decisionDimensions = [
+  'none',
+  'edge',
+  'policy',
+  'rule',
+  'country',
+  'asn',
+  'server_name',
+  'client_ip',
+] as const
 export const dimensions = [...decisionDimensions, 'destination'] as const
-export const intervals = ['minute', 'hour', 'day'] as const
 
 const range = {
-  interval: Type.Enum([...intervals]),
+  interval: Type.String({ description: 'As it was asked for.' }),
   since: Type.String(),
   until: Type.String(),
 }
@@ -66,10 +75,19 @@ const decisionStatsSchema = objectOf(
     by: Type.Enum([...decisionDimensions]),
     ...range,
     counts: Type.Array(pointSchema, { description: 'Oldest first; intervals without records are left out.' }),
-    values_left_out: leftOut('Edges, policies, rules or countries with fewer records'),
+    values_left_out: leftOut('Values with fewer records'),
+    names: Type.Record(Type.String(), Type.String(), {
+      description:
+        'Names of the autonomous systems among the values, as far as the geo database has them; empty for other dimensions.',
+    }),
   },
   { title: 'Stats', description: 'Sums of decisions over time.' },
 )
+
+const percentiles = (what: string) =>
+  orNull(objectOf({ p50: count, p95: count, p99: count }, { title: 'Percentiles' }), {
+    description: `${what}, in milliseconds; null if the log has no such request in the interval.`,
+  })
 
 const deliveryPointSchema = objectOf(
   {
@@ -82,6 +100,10 @@ const deliveryPointSchema = objectOf(
     }),
     dead_lettered: Type.Integer({ minimum: 0, description: 'Events that were given up.' }),
     requests: count,
+    took_ms: percentiles('How long requests took'),
+    age_ms: percentiles(
+      'How old the oldest event of a request was when it was accepted: since its record was stored',
+    ),
   },
   { title: 'DeliveryCount', description: 'What was sent to a destination in an interval.' },
 )
@@ -112,6 +134,8 @@ const deliveryStatsSchema = objectOf(
             failed: 500,
             dead_lettered: 0,
             requests: 61,
+            took_ms: { p50: 18, p95: 41, p99: 77 },
+            age_ms: { p50: 480, p95: 690, p99: 1204 },
           },
         ],
         values_left_out: 0,

@@ -204,7 +204,7 @@ t.test('the log of two accounts', async (t) => {
   await t.test('sums by minute, hour and day, of what is counted apart', async (t) => {
     const range = { since: '2026-11-20T03:00:00Z', until: '2026-11-20T07:00:00Z' }
     const { counts, ...answer } = await mine.stats({ ...range, interval: 'hour' })
-    t.strictSame(answer, { by: 'none', interval: 'hour', ...range, values_left_out: 0 })
+    t.strictSame(answer, { by: 'none', interval: 'hour', ...range, values_left_out: 0, names: {} })
     const bytes = (records: number) => ({ bytes_in: 5 * records, bytes_out: 2 ** 40 * records, asked: 0 })
     const at = (hour: number) => ({ at: `2026-11-20T0${hour}:00:00Z`, value: null })
     t.strictSame(counts, [
@@ -234,10 +234,18 @@ t.test('the log of two accounts', async (t) => {
     t.match((await theirs.stats({ ...within, interval: 'day' })).counts, [{ allow: 2, block: 0, deny: 0 }])
     t.strictSame((await mine.stats()).counts, [], 'nothing in the last hour')
     const wrong: Readonly<Record<string, RegExp>> = {
-      '?by=client': /"by" is "client": none, edge, policy, rule, country, destination are allowed/,
-      '?interval=week': /"interval" is "week"/,
+      '?by=client':
+        /"by" is "client": none, edge, policy, rule, country, asn, server_name, client_ip, destination are/,
+      '?interval=week': /"interval" is "week".*5m/,
+      '?interval=7m': /"interval" is "7m"/,
+      '?interval=90s': /"interval" is "90s"/,
+      '?interval=2d': /"interval" is "2d"/,
+      '?asn=ASX': /"asn" is "ASX"/,
+      '?client=x': /"client" is not usable/,
+      '?decision=no': /"decision" names "no"/,
+      '?by=destination&country=DE': /"country" is about decisions/,
       '?values=21': /"values" is "21".*1 to 20/,
-      '?since=2026-11-20T00:00:00Z&until=2026-11-20T17:00:00Z': /1020 intervals of a minute: at most 1000/,
+      '?since=2026-11-20T00:00:00Z&until=2026-11-20T17:00:00Z': /1020 intervals of 1 min: at most 1000/,
       '?since=2026-11-20T00:00:00Z&until=2026-11-19T00:00:00Z': /"since" must be before "until"/,
     }
     for (const [query, msg] of Object.entries(wrong))
@@ -385,7 +393,7 @@ t.test('the log of two accounts', async (t) => {
       '1 +': /not a valid expression/,
     }
     for (const [filter, msg] of Object.entries(refused))
-      t.match(await mine.raw.send('GET', `/stats?filter=${encodeURIComponent(filter)}`), {
+      t.match(await mine.raw.send('GET', `/stats?by=edge&filter=${encodeURIComponent(filter)}`), {
         status: 400,
         body: { error_code: 'ERR_INVALID_EXPRESSION', msg },
       })
@@ -393,6 +401,70 @@ t.test('the log of two accounts', async (t) => {
       await mine.raw.refused(400, 'GET', '/stats?by=destination&filter=true'),
       /"filter" is about decisions/,
     )
+  })
+
+  await t.test('sums of what the parameters of the list select', async (t) => {
+    const range = { since: '2026-11-20T00:00:00Z', until: '2026-11-21T00:00:00Z' }
+    // One row is stored twice: the list has it once.
+    const selections: readonly [Parameters<typeof mine.stats>[0], repeated: number][] = [
+      [{}, 1],
+      [{ client: '198.51.100.0/24' }, 1],
+      [{ client: '2001:db8::/32' }, 0],
+      [{ decision: 'block,deny' }, 0],
+      [{ decidedBy: 'ip_restriction' }, 0],
+      [{ policy: 'a, "b" & c' }, 0],
+      [{ country: 'FR' }, 0],
+      [{ country: 'DE', decision: 'allow' }, 1],
+      [{ asn: 64_500 }, 1],
+      [{ asn: 'AS64500' }, 1],
+      [{ asn: 1 }, 0],
+      [{ recordId: "it's" }, 0],
+      [{ edgeId: edge.id, routeId: route.id }, 0],
+      [{ filter: "id != '1' && at > '2026-11-20T00:00:00Z' && line == 1" }, 0],
+      [{ client: '198.51.100.0/24', filter: "country == 'DE'" }, 1],
+    ]
+    for (const [selection, repeated] of selections) {
+      let listed = repeated
+      for await (const { source } of mine.decisions({ ...range, ...selection }))
+        if (source === 'record') listed += 1
+      const { counts } = await mine.stats({ ...range, interval: '30m', ...selection })
+      const sum = counts.reduce((total, { allow, block, deny }) => total + allow + block + deny, 0)
+      t.equal(sum, listed, JSON.stringify(selection))
+    }
+    for (const by of ['none', 'edge'] as const)
+      t.strictSame(
+        (await mine.stats({ ...range, interval: 'day', by, edgeId: edge.id })).counts.map(
+          ({ allow, value }) => [value, allow],
+        ),
+        [[by === 'edge' ? edge.id : null, 1]],
+        `one edge by ${by}: from the sums`,
+      )
+    const by = async (dimension: 'asn' | 'server_name' | 'client_ip', filter?: string) => {
+      const { counts } = await mine.stats({
+        ...range,
+        interval: 'day',
+        by: dimension,
+        ...(filter && { filter }),
+      })
+      return counts.map(({ value, allow, block, deny }) => [value, allow + block + deny])
+    }
+    for (const dimension of ['asn', 'server_name', 'client_ip'] as const) {
+      const counts = await by(dimension)
+      t.equal(
+        counts.reduce((total, [, count]) => total + Number(count), 0),
+        9,
+        dimension,
+      )
+      t.strictSame(await by(dimension, 'true'), counts, `${dimension} with a filter`)
+    }
+    t.ok(
+      (await by('client_ip')).some(([value]) => value === '198.51.100.7'),
+      'IPv4 as such',
+    )
+    t.strictSame((await theirs.stats({ ...range, interval: 'day', by: 'client_ip' })).counts.length, 1)
+    t.match(await theirs.raw.send('GET', '/stats?edge_id=edgtcp_00000000000000000000000000'), { status: 404 })
+    const lengths = await mine.stats({ interval: '5m' })
+    t.equal(Date.parse(lengths.until) - Date.parse(lengths.since), 24 * hourMs)
   })
 
   await t.test('an answer says what a log of blocked decisions lacks', async (t) => {
@@ -433,16 +505,34 @@ t.test('the log of two accounts', async (t) => {
       ]),
     ])
     const range = { since: '2026-11-20T03:00:00Z', until: '2026-11-20T04:00:00Z' }
+    const all = (ms: number) => ({ p50: ms, p95: ms, p99: ms })
     const nothing = { delivered: 0, failed: 0, dead_lettered: 0, requests: 0 }
+    const latencies = { took_ms: all(12), age_ms: all(0) }
     const minutes = await mine.deliveryStats(range)
     t.strictSame(minutes, {
       by: 'destination',
       interval: 'minute',
       ...range,
       counts: [
-        { at: range.since, value: 'ed_1', delivered: 3, failed: 1, dead_lettered: 1, requests: 1 },
-        { at: '2026-11-20T03:01:00Z', value: 'ed_1', ...nothing, failed: 3, requests: 1 },
-        { at: '2026-11-20T03:59:00Z', value: 'ed_2', ...nothing, delivered: 1, requests: 1 },
+        {
+          at: range.since,
+          value: 'ed_1',
+          delivered: 3,
+          failed: 1,
+          dead_lettered: 1,
+          requests: 1,
+          ...latencies,
+        },
+        {
+          at: '2026-11-20T03:01:00Z',
+          value: 'ed_1',
+          ...nothing,
+          failed: 3,
+          requests: 1,
+          took_ms: all(12),
+          age_ms: null,
+        },
+        { at: '2026-11-20T03:59:00Z', value: 'ed_2', ...nothing, delivered: 1, requests: 1, ...latencies },
       ],
       values_left_out: 0,
     })
@@ -450,7 +540,17 @@ t.test('the log of two accounts', async (t) => {
       by: 'destination',
       interval: 'hour',
       ...range,
-      counts: [{ at: range.since, value: 'ed_1', delivered: 3, failed: 4, dead_lettered: 1, requests: 2 }],
+      counts: [
+        {
+          at: range.since,
+          value: 'ed_1',
+          delivered: 3,
+          failed: 4,
+          dead_lettered: 1,
+          requests: 2,
+          ...latencies,
+        },
+      ],
       values_left_out: 1,
     })
   })

@@ -1,6 +1,7 @@
 /** Sums over time: queries, their results, and how they are read. */
 import type { DecisionRow } from '../../wire/decision-rows.js'
 import type { LogQueries } from './log-queries.js'
+import type { Selection } from './log-selection.js'
 
 export interface CountsQuery {
   readonly accountId: string
@@ -14,6 +15,36 @@ export interface CountsQuery {
   readonly untilMs: number
   /** The number of values to list: those with the most records. */
   readonly valuesMax: number
+  /** Only these decisions are counted. */
+  readonly selection?: Selection | undefined
+}
+
+/** The part of the sums that answers a query. */
+export interface SummedPart {
+  readonly dimension: string
+  /** Only this value of the dimension. */
+  readonly chosen: string | undefined
+}
+
+/** The dimensions of the sums, by the column that selects one of their values. */
+const summedColumns: Readonly<Record<string, string>> = {
+  edge_id: 'edge',
+  policy: 'policy',
+  rule_id: 'rule',
+  country: 'country',
+}
+const summedDimensions = ['none', ...Object.values(summedColumns)]
+
+/** Undefined if only rows answer the query: sums know one dimension each. */
+export function summedPart({ dimension, selection }: CountsQuery): SummedPart | undefined {
+  if (!summedDimensions.includes(dimension)) return undefined
+  const chosen = Object.entries(selection?.values ?? {})
+  if (selection?.clients !== undefined || chosen.length > 1) return undefined
+  const [column, values = []] = chosen[0] ?? []
+  if (column === undefined) return { dimension, chosen: undefined }
+  const selected = summedColumns[column]
+  if (selected === undefined || values.length > 1) return undefined
+  return ['none', selected].includes(dimension) ? { dimension: selected, chosen: `${values[0]}` } : undefined
 }
 
 export interface CountRow {

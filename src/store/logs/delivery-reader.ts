@@ -26,6 +26,29 @@ interface DeliveryCountRow {
   readonly failed: number
   readonly dead_lettered: number
   readonly requests: number
+  /** Null if the log has no row of the interval any more. */
+  readonly took_ms: Percentiles | null
+  readonly age_ms: Percentiles | null
+}
+
+/** Milliseconds. */
+interface Percentiles {
+  readonly p50: number
+  readonly p95: number
+  readonly p99: number
+}
+
+/** A percentile of no rows is null. */
+interface Latencies {
+  readonly at: number
+  readonly value: string
+  readonly took: readonly (number | null)[]
+  readonly ages: readonly (number | null)[]
+}
+
+const percentilesOf = (values: readonly (number | null)[] = []): Percentiles | null => {
+  const [p50, p95, p99] = values
+  return p50 == null || p95 == null || p99 == null ? null : { p50, p95, p99 }
 }
 
 const attemptMembers = [
@@ -44,6 +67,10 @@ const attemptMembers = [
 export interface Attempt extends Pick<DeliveryRow, (typeof attemptMembers)[number]> {
   readonly includes: (eventId: string) => boolean
 }
+
+/** Of values that are not negative: clocks of two hosts differ. Null for no rows. */
+const percentilesSql = (value: string, condition: string): string =>
+  `arrayMap(each -> if(isNaN(each), NULL, toUInt64(greatest(each, 0))), quantilesTDigestIf(0.5, 0.95, 0.99)(${value}, ${condition}))`
 
 const outcomes = ['delivered', 'failed', 'dead_lettered'] as const
 
@@ -93,7 +120,7 @@ ORDER BY deliveries.time DESC LIMIT ${attemptsMax}`,
   }
 
   /** Sums by interval and destination, oldest first, and how many destinations have too few events to be listed. */
-  counts(
+  async counts(
     query: Omit<CountsQuery, 'dimension' | 'source'>,
   ): Promise<{ counts: DeliveryCountRow[]; valuesLeftOut: number }> {
     const table = {
@@ -105,7 +132,34 @@ ORDER BY deliveries.time DESC LIMIT ${attemptsMax}`,
       sums: deliverySums.map((name) => `sum(${deliveryCountsTable}.${name}) AS ${name}`),
       total: outcomes.join(' + '),
     }
-    return readSums<DeliveryCountRow>(this.#queries, table, query)
+    type Sums = Omit<DeliveryCountRow, 'took_ms' | 'age_ms'>
+    const { counts, valuesLeftOut } = await readSums<Sums>(this.#queries, table, query)
+    const destinations = [...new Set(counts.map(({ value }) => value))]
+    const latencies = await this.#latencies(query, destinations)
+    return {
+      counts: counts.map((each) => {
+        const found = latencies.get(`${each.at} ${each.value}`)
+        return { ...each, took_ms: percentilesOf(found?.took), age_ms: percentilesOf(found?.ages) }
+      }),
+      valuesLeftOut,
+    }
+  }
+
+  /** How long requests took, and how old the oldest event of those was that delivered, by interval and destination. */
+  async #latencies(
+    { accountId, intervalMs, sinceMs, untilMs }: Omit<CountsQuery, 'dimension' | 'source'>,
+    destinations: readonly string[],
+  ): Promise<ReadonlyMap<string, Latencies>> {
+    if (destinations.length === 0) return new Map()
+    const rows = await this.#queries.rows<Latencies>(
+      `SELECT intDiv(toUnixTimestamp(deliveries.time), {seconds:UInt32}) * {seconds:UInt32} * 1000 AS at,
+destination_id AS value, ${percentilesSql('took_ms', 'requests > 0')} AS took,
+${percentilesSql('toUnixTimestamp64Milli(deliveries.time) - toUnixTimestamp64Milli(events_from)', "outcome = 'delivered'")} AS ages
+FROM ${deliveriesTable} WHERE account_id = {account:String} AND destination_id IN {destinations:Array(String)}
+AND time >= ${timeOf('since')} AND time < ${timeOf('until')} GROUP BY at, value`,
+      { account: accountId, destinations, since: sinceMs, until: untilMs, seconds: intervalMs / 1000 },
+    )
+    return new Map(rows.map((each) => [`${each.at} ${each.value}`, each]))
   }
 
   /** The id of the record that made an event; undefined if no row of an attempt holds the event. */

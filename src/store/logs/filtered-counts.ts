@@ -9,8 +9,10 @@ import { getOrMake } from '../../core/maps.js'
 import { type DecisionRow, decisionColumns } from '../../wire/decision-rows.js'
 import type { CountRow, Counts, CountsQuery } from './count-query.js'
 import { type ReadRows, timeOf } from './log-queries.js'
+import { selectionSql } from './log-selection.js'
 import { conditionSql, type LogCondition, selected } from './log-sql.js'
-import { countsTable, decisionsTable } from './log-tables.js'
+import { decisionsTable } from './log-tables.js'
+import { type RowCounts, rowsBegin, valueSql } from './row-counts.js'
 
 export interface CountFilter {
   /** The members of a row that it reads. */
@@ -23,11 +25,6 @@ export interface CountFilter {
   readonly matches: (row: DecisionRow) => boolean
 }
 
-export interface FilteredCounts extends Counts {
-  /** Milliseconds since the epoch: sums reach further back than rows, which begin here; undefined if rows are as old as the range. */
-  readonly rowsBeginMs: number | undefined
-}
-
 interface Group extends DecisionRow {
   readonly bucket: number
   readonly counted: string
@@ -38,25 +35,54 @@ interface Group extends DecisionRow {
 
 type MutableCount = { -readonly [Name in keyof CountRow]: CountRow[Name] }
 
-/** The answer has a line for each interval and value; groups are what must be read for it. */
+/** Groups of one statement; a range with more of them is read in parts, within the time of a search. */
 const groupsMax = 50_000
+const partsOfRange = 8
+/** A shorter range is not parted any more. */
+const partMsMin = 1_000
 const groupsBeforePause = 2_000
 
-export async function countRows(
+export async function countFilteredRows(
   read: ReadRows,
   query: CountsQuery,
   filter: CountFilter,
-): Promise<FilteredCounts> {
-  const groups = await readGroups(read, query, filter)
+): Promise<RowCounts> {
   const points = new Map<string, MutableCount>()
-  for (const [index, group] of groups.entries()) {
-    if (index % groupsBeforePause === groupsBeforePause - 1) await yieldTurn()
-    if (filter.matches(group)) add(points, group, query.source)
-  }
+  for await (const groups of groupsIn(read, query, filter))
+    for (const [index, group] of groups.entries()) {
+      if (index % groupsBeforePause === groupsBeforePause - 1) await yieldTurn()
+      if (filter.matches(group)) add(points, group, query.source)
+    }
   return { ...ranked([...points.values()], query.valuesMax), rowsBeginMs: await rowsBegin(read, query) }
 }
 
-async function readGroups(read: ReadRows, query: CountsQuery, { reads, names, condition }: CountFilter) {
+async function* groupsIn(
+  read: ReadRows,
+  query: CountsQuery,
+  filter: CountFilter,
+): AsyncGenerator<readonly Group[]> {
+  const { sinceMs, untilMs } = query
+  const groups = await readGroups(read, query, filter)
+  if (groups.length <= groupsMax) {
+    yield groups
+    return
+  }
+  if (untilMs - sinceMs <= partMsMin) throw tooMany(filter)
+  const partMs = Math.ceil((untilMs - sinceMs) / partsOfRange)
+  for (let fromMs = sinceMs; fromMs < untilMs; fromMs += partMs)
+    yield* groupsIn(read, { ...query, sinceMs: fromMs, untilMs: Math.min(fromMs + partMs, untilMs) }, filter)
+}
+
+const tooMany = ({ names }: CountFilter): Error =>
+  badRequest(
+    `The "filter" is about ${names.join(', ')}, which have too many different values together: more than ${groupsMax} in a second.`,
+  )
+
+async function readGroups(
+  read: ReadRows,
+  query: CountsQuery,
+  { reads, condition }: CountFilter,
+): Promise<Group[]> {
   const { accountId, dimension, intervalMs, sinceMs, untilMs } = query
   const params: Record<string, unknown> = {
     account: accountId,
@@ -67,26 +93,16 @@ async function readGroups(read: ReadRows, query: CountsQuery, { reads, names, co
   }
   const keys = [...new Set([...reads, 'source', 'decision'] as const)]
   const required = condition === undefined ? '' : ` AND ${conditionSql(condition, params)}`
-  const groups = await read<Group>(
+  const { narrow, exact } = selectionSql(query.selection ?? { values: {} }, params)
+  const selection = [...narrow, ...exact].map((each) => ` AND ${each}`).join('')
+  return read<Group>(
     `SELECT intDiv(toUnixTimestamp(time), {seconds:UInt32}) * {seconds:UInt32} * 1000 AS bucket,
-${valueColumns[dimension] ?? "''"} AS counted, ${selected(decisionColumns, keys)}, sum(weight) AS sumOfDecisions,
+${valueSql(dimension)} AS counted, ${selected(decisionColumns, keys)}, sum(weight) AS sumOfDecisions,
 sum(${decisionsTable}.bytes_in) AS sumOfBytesIn, sum(${decisionsTable}.bytes_out) AS sumOfBytesOut
-FROM ${decisionsTable} WHERE account_id = {account:String} AND time >= ${timeOf('since')} AND time < ${timeOf('until')}${required}
+FROM ${decisionsTable} WHERE account_id = {account:String} AND time >= ${timeOf('since')} AND time < ${timeOf('until')}${selection}${required}
 GROUP BY bucket, counted, ${keys.join(', ')} LIMIT {limit:UInt32}`,
     params,
   )
-  if (groups.length <= groupsMax) return groups
-  throw badRequest(
-    `The "filter" is about ${names.join(', ')}, which have too many different values together in this range: more than ${groupsMax} groups would be counted. Narrow it with "since" and "until", or use names with fewer values.`,
-  )
-}
-
-/** The column of each dimension. */
-const valueColumns: Readonly<Record<string, string>> = {
-  edge: 'edge_id',
-  policy: 'policy',
-  rule: 'rule_id',
-  country: `${decisionsTable}.country`,
 }
 
 function add(points: Map<string, MutableCount>, group: Group, source: DecisionRow['source']): void {
@@ -127,17 +143,3 @@ function ranked(points: readonly CountRow[], valuesMax: number): Counts {
 }
 
 const sizeOf = ({ allow, block, deny, asked }: CountRow): number => allow + block + deny + asked
-
-/** Sums are kept longer than rows. Both beginnings are those of the deployment, which ClickHouse knows without reading. */
-async function rowsBegin(read: ReadRows, { sinceMs }: CountsQuery): Promise<number | undefined> {
-  const [found] = await read<{ rows: number; sums: number }>(
-    `SELECT (SELECT toUnixTimestamp64Milli(min(time)) FROM ${decisionsTable}) AS rows,
-(SELECT toUnixTimestamp(min(minute)) * 1000 FROM ${countsTable}) AS sums`,
-    {},
-  )
-  if (found === undefined) return undefined
-  const { rows, sums } = found
-  return sums < rows - minuteMs && sinceMs < rows - minuteMs ? rows : undefined
-}
-
-const minuteMs = 60_000

@@ -10,21 +10,26 @@ import { monotonicMs, now, yieldTurn } from '../../core/clock.js'
 import { type DecisionRow, decisionColumns } from '../../wire/decision-rows.js'
 import type { LogMode } from '../../wire/log-publisher.js'
 import type { Clickhouse } from '../clickhouse/clickhouse.js'
-import { type CountRow, type Counts, type CountsQuery, readSums } from './count-query.js'
-import { type CountFilter, countRows, type FilteredCounts } from './filtered-counts.js'
+import {
+  type CountRow,
+  type Counts,
+  type CountsQuery,
+  readSums,
+  type SummedPart,
+  summedPart,
+} from './count-query.js'
+import { type CountFilter, countFilteredRows } from './filtered-counts.js'
 import { LogQueries, timeOf } from './log-queries.js'
+import { type Selection, selectionSql } from './log-selection.js'
 import { conditionSql, type LogCondition, selected } from './log-sql.js'
-import { clientKeyOf, countsTable, decisionSums, decisionsTable } from './log-tables.js'
+import { countsTable, decisionSums, decisionsTable } from './log-tables.js'
+import { clientsInNetworks, countRows, type RowCounts } from './row-counts.js'
 
 /** Entries are sorted by time and, within a millisecond, by their place in the stream of records. */
 export type LogPosition = Pick<DecisionRow, 'at' | 'sequence' | 'line'>
 
-export interface DecisionsQuery {
+export interface DecisionsQuery extends Selection {
   readonly accountId: string
-  /** Columns with exactly one of these values. */
-  readonly values: Readonly<Record<string, readonly string[]>>
-  /** The first and the last address of a range. */
-  readonly clients?: readonly [string, string] | undefined
   readonly sinceMs?: number | undefined
   readonly untilMs?: number | undefined
   /** Only entries that come after this one in the list. */
@@ -140,8 +145,8 @@ export class LogReader {
   }
 
   /** Sums of the rows for which a filter is true. */
-  filteredCounts(query: CountsQuery, filter: CountFilter): Promise<FilteredCounts> {
-    return this.#queries.search((read) => countRows(read, query, filter))
+  filteredCounts(query: CountsQuery, filter: CountFilter): Promise<RowCounts> {
+    return this.#queries.search((read) => countFilteredRows(read, query, filter))
   }
 
   /** How often each of these deny rules blocked since then; those that never did are missing. */
@@ -166,14 +171,30 @@ export class LogReader {
   }
 
   /** Sums by interval, oldest first, and how many values have too few records to be listed. */
-  counts(query: CountsQuery): Promise<Counts> {
-    const [ofRecords, ofQuestions] = dimensionsOf(query.dimension)
+  counts(query: CountsQuery): Promise<Counts | RowCounts> {
+    const summed = summedPart(query)
+    return summed === undefined
+      ? this.#queries.search((read) => countRows(read, query))
+      : this.#sums(query, summed)
+  }
+
+  /** For each of these autonomous systems, the address of a client in it. */
+  clientsInNetworks(
+    query: Pick<CountsQuery, 'accountId' | 'sinceMs' | 'untilMs'>,
+    networks: readonly number[],
+  ): Promise<ReadonlyMap<number, string>> {
+    return this.#queries.search((read) => clientsInNetworks(read, query, networks))
+  }
+
+  #sums(query: CountsQuery, { dimension, chosen }: SummedPart): Promise<Counts> {
+    const [ofRecords, ofQuestions] = dimensionsOf(dimension)
     const ofDecisions = decided.map((name) => `${countsTable}.${name}`)
     const table = {
       table: countsTable,
-      value: 'value',
-      condition: 'account_id = {account:String} AND dimension IN {dimensions:Array(String)}',
+      value: query.dimension === 'none' ? "''" : `${countsTable}.value`,
+      condition: `account_id = {account:String} AND dimension IN {dimensions:Array(String)}${chosen === undefined ? '' : ` AND ${countsTable}.value = {chosen:String}`}`,
       params: {
+        ...(chosen !== undefined && { chosen }),
         account: query.accountId,
         counted: query.source === 'asked' ? ofQuestions : ofRecords,
         asked: ofQuestions,
@@ -203,22 +224,12 @@ const decided = ['allow', 'block', 'deny']
 
 /** The rows of one window. */
 function windowStatement(query: DecisionsQuery & Window) {
-  const { accountId, values, clients, sinceMs, untilMs, before, limit } = query
-  const filter = ['account_id = {account:String}']
+  const { accountId, sinceMs, untilMs, before, limit } = query
   const params: Record<string, unknown> = { account: accountId, limit, since: sinceMs, until: untilMs }
-  for (const [column, allowed] of Object.entries(values)) {
-    filter.push(`${column} IN {of_${column}:Array(String)}`)
-    params[`of_${column}`] = allowed
-  }
+  const { narrow, exact } = selectionSql(query, params)
+  const filter = ['account_id = {account:String}', ...narrow]
   // These are checked in the rows that the filter found; ClickHouse finds granules by them, too.
-  const rest = [`time >= ${timeOf('since')}`]
-  if (clients !== undefined) {
-    const [first, last] = clients
-    // Some of these addresses have no upper half.
-    if (!first.startsWith('::')) filter.push(`client_key BETWEEN ${firstKey} AND ${lastKey}`)
-    rest.push(`client_ip BETWEEN ${firstClient} AND ${lastClient}`)
-    Object.assign(params, { first, last })
-  }
+  const rest = [`time >= ${timeOf('since')}`, ...exact]
   if (query.condition !== undefined) rest.push(conditionSql(query.condition, params))
   if (untilMs !== undefined) rest.push(`time < ${timeOf('until')}`)
   if (before !== undefined) {
@@ -250,7 +261,3 @@ function* windowsOf({ sinceMs = 0, untilMs, before }: DecisionsQuery): Generator
 /** Sums of records and of questions. */
 const dimensionsOf = (dimension: string): readonly [string, string] =>
   dimension === 'none' ? ['none', 'asked'] : [dimension, `asked_${dimension}`]
-
-const firstClient = 'toIPv6({first:String})'
-const lastClient = 'toIPv6({last:String})'
-const [firstKey, lastKey] = [clientKeyOf(firstClient), clientKeyOf(lastClient)]

@@ -1,0 +1,111 @@
+/** Parameters that select logged decisions: those of their list and of their sums mean the same. */
+import { boundsOf, parseCidr } from '../core/address/cidr.js'
+import { badRequest, shown } from '../core/errors.js'
+import { logFilterCharsMax } from '../core/limits.js'
+import { Type } from '../core/schema.js'
+import type { ApiContext } from '../http/context.js'
+import {
+  checkEverPresent,
+  edgeResources,
+  routeResources,
+  ruleResources,
+  sourceParameter,
+} from '../http/lists/query-values.js'
+import { type Use, usesIn } from '../http/missing-values.js'
+import { deciderWords, decisionWords, sourceWords } from '../shape/logged-decision.js'
+import type { Selection } from '../store/logs/log-selection.js'
+
+export type Query = Readonly<Record<string, string | undefined>>
+
+interface ValueParameter {
+  readonly column: string
+  /** The words that are allowed; several may be given. */
+  readonly words?: readonly string[]
+  /** Reads a value that is no text. */
+  readonly read?: (text: string) => number
+}
+
+/** Parameters that name values of a column. */
+const valueParameters: Readonly<Record<string, ValueParameter>> = {
+  decision: { column: 'decision', words: decisionWords },
+  decided_by: { column: 'decided_by', words: deciderWords },
+  policy: { column: 'policy' },
+  edge_id: { column: 'edge_id' },
+  route_id: { column: 'route_id' },
+  country: { column: 'country' },
+  asn: { column: 'asn', read: asnOf },
+  record_id: { column: 'record_id' },
+  rule_id: { column: 'rule_id' },
+  source: { column: 'source', words: sourceWords },
+}
+
+export const selectingParameters: readonly string[] = ['client', ...Object.keys(valueParameters)]
+
+const words = (description: string) => Type.Optional(Type.String({ description }))
+
+export const selectingSchema = {
+  client: words('The address of the client, or a range in CIDR notation.'),
+  decision: words('`allow`, `block` or `deny`; several are separated by commas.'),
+  decided_by: words('`none`, `restriction`, `ip_restriction` or `traffic_policy`; several with commas.'),
+  policy: words('The traffic policy that denied.'),
+  edge_id: words('The edge.'),
+  route_id: words('The route.'),
+  country: words('The country of the client: ISO 3166-1 alpha-2.'),
+  asn: words('The autonomous system of the client: its number, also as `AS64500`.'),
+  record_id: words('The record.'),
+  rule_id: words('The deny rule of an IP policy that blocked.'),
+  source: sourceParameter,
+}
+
+/** Parameters that name resources, which may have been deleted since. */
+const idParameters = { edge_id: edgeResources, route_id: routeResources, rule_id: ruleResources }
+
+export async function checkSelectedIds(context: ApiContext, accountId: string, query: Query): Promise<void> {
+  for (const [name, resources] of Object.entries(idParameters)) {
+    const id = query[name]
+    if (id !== undefined) await checkEverPresent(context, accountId, name, id, resources)
+  }
+}
+
+/** The parameters that need data which a deployment may lack. */
+export const selectingUses = (query: Query): Use[] =>
+  ['country', 'asn'].flatMap((name) => usesIn(name, query[name] === undefined ? [] : [name]))
+
+export const selectionIn = (query: Query): Selection => ({
+  values: valuesIn(query),
+  clients: clientsOf(query['client']),
+})
+
+function valuesIn(query: Query): Record<string, readonly (string | number)[]> {
+  const values: Record<string, readonly (string | number)[]> = {}
+  for (const [name, { column, words: allowed, read }] of Object.entries(valueParameters)) {
+    const text = query[name]
+    if (text === undefined) continue
+    if (text === '' || text.length > logFilterCharsMax)
+      throw badRequest(`The query parameter "${name}" must have 1 to ${logFilterCharsMax} characters.`)
+    const given = allowed === undefined ? [text] : text.split(',')
+    const unknown = given.find((word) => allowed?.includes(word) === false)
+    if (unknown !== undefined)
+      throw badRequest(
+        `The query parameter "${name}" names ${shown(unknown)}: ${allowed?.join(', ')} are allowed.`,
+      )
+    values[column] = read === undefined ? given : [read(text)]
+  }
+  return values
+}
+
+function asnOf(text: string): number {
+  const [, digits] = /^(?:AS)?(\d{1,10})$/i.exec(text) ?? []
+  const number = Number(digits)
+  if (number >= 1 && number < 2 ** 32) return number
+  throw badRequest(
+    `The query parameter "asn" is ${shown(text)}: the number of an autonomous system is needed, such as 64500 or AS64500.`,
+  )
+}
+
+function clientsOf(text: string | undefined): Selection['clients'] {
+  if (text === undefined) return undefined
+  const cidr = parseCidr(text, { hostBits: 'allow' })
+  if (!cidr.ok) throw badRequest(`The query parameter "client" is not usable: ${cidr.problem.msg}`)
+  return boundsOf(cidr.value)
+}
