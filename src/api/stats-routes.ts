@@ -1,9 +1,10 @@
 /** `GET /stats`: sums of decisions, or of attempts to deliver, by intervals of time. */
 import type { FastifyInstance } from 'fastify'
 import { canonicalAddress } from '../core/address/ip.js'
-import { isoSeconds } from '../core/clock.js'
+import { isoSeconds, now } from '../core/clock.js'
 import { badRequest, shown } from '../core/errors.js'
 import { Type } from '../core/schema.js'
+import { durationMs } from '../core/units.js'
 import { type ApiContext, queryOf, sendJson } from '../http/context.js'
 import { timeOf, timeParameters } from '../http/lists/query-values.js'
 import { onlyBlocked, onlyFailed, type Use, usesIn, warnOfGaps } from '../http/missing-values.js'
@@ -24,7 +25,18 @@ import {
   selectingUses,
   selectionIn,
 } from './decision-parameters.js'
-import { intervalForms, intervalOf, rangeOf, statsIntervalsMax } from './stats-range.js'
+
+/** Intervals in one answer: with the most values of one dimension, 20,000 entries. */
+const statsIntervalsMax = 1_000
+
+const minuteMs = 60_000
+const hourMs = 60 * minuteMs
+const dayMs = 24 * hourMs
+
+const words: Readonly<Record<string, number>> = { minute: minuteMs, hour: hourMs, day: dayMs }
+
+const intervalForms =
+  '`minute`, `hour`, `day`, or a length of whole minutes that divides a day, such as `5m`, `30m` or `6h`'
 
 /** Edges, policies, countries and so on in one answer. */
 const statsValuesMax = 20
@@ -170,6 +182,37 @@ async function networkNames(
       // The database may have been replaced since the decision.
       return asn === network && as_org !== undefined ? [[network, as_org]] : []
     }),
+  )
+}
+
+/** Milliseconds. */
+function intervalOf(text: string): number {
+  const ms = words[text] ?? durationMs(text)
+  if (ms !== undefined && ms >= minuteMs && ms % minuteMs === 0 && dayMs % ms === 0) return ms
+  throw badRequest(
+    `The query parameter "interval" is ${shown(text)}: ${intervalForms.replaceAll('`', '')} is allowed.`,
+  )
+}
+
+/** How far an answer looks back unless the request says. */
+function lookBackMs(intervalMs: number): number {
+  if (intervalMs < 5 * minuteMs) return hourMs
+  return intervalMs <= hourMs ? dayMs : 7 * dayMs
+}
+
+/** Whole intervals, in UTC. */
+function rangeOf(
+  intervalMs: number,
+  since: number | undefined,
+  until: number | undefined,
+): { readonly sinceMs: number; readonly untilMs: number } {
+  const untilMs = Math.ceil((until ?? now()) / intervalMs) * intervalMs
+  const sinceMs = Math.floor((since ?? untilMs - lookBackMs(intervalMs)) / intervalMs) * intervalMs
+  if (sinceMs >= untilMs) throw badRequest('"since" must be before "until".')
+  const count = (untilMs - sinceMs) / intervalMs
+  if (count <= statsIntervalsMax) return { sinceMs, untilMs }
+  throw badRequest(
+    `The range has ${count} intervals of ${intervalMs / minuteMs} min: at most ${statsIntervalsMax} are allowed.`,
   )
 }
 

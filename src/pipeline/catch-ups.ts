@@ -121,14 +121,12 @@ export class CatchUps {
   }
 
   /**
-   * If a destination may have used its share since the last look, the message must wait for another look, and is the first
-   * one that is not stored for this destination; else undefined.
+   * If a destination may have used its share since the last look, the message waits for another one and is the first that
+   * is not stored for this destination; else undefined.
    */
   shareCheck(sequence: number): Promise<void> | undefined {
     return this.#deps.shares.isOutgrown ? this.#looked(sequence) : undefined
   }
-
-  // --- every second ---
 
   /** Looks, one time after another. `from`: the first message that a new window holds. */
   #looked(from?: number): Promise<void> {

@@ -31,6 +31,7 @@ import { row as replay } from './rows/replay.js'
 import { row as restart } from './rows/restart.js'
 import { row as size } from './rows/size.js'
 import { row as start } from './rows/start.js'
+import { row as statsWeek } from './rows/stats-week.js'
 import { row as subscriptions } from './rows/subscriptions.js'
 import { row as throttling } from './rows/throttling.js'
 import { row as trial } from './rows/trial.js'
@@ -57,6 +58,7 @@ const rows: readonly BenchRow[] = [
   restart,
   start,
   size,
+  statsWeek,
   subscriptions,
   throttling,
   trial,
