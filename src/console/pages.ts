@@ -75,4 +75,11 @@ export const pages: readonly PageEntry[] = [
     key: 'k',
     load: async () => (await import('./pages/keys.js')).Keys,
   },
+  {
+    path: 'destinations',
+    title: 'Destinations',
+    group: 'Delivery',
+    key: 'd',
+    load: async () => (await import('./pages/destinations.js')).Destinations,
+  },
 ]

@@ -5,10 +5,12 @@ import { checkRoleArn } from '../deliver/aws/arn.js'
 import { optional } from '../deliver/target-options.js'
 
 /** AWS's own limit: https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html */
-export const addressText = (pattern: string) => Type.String({ maxLength: 2048, ...documented({ pattern }) })
+export const addressText = (pattern: string, example: string) =>
+  Type.String({ maxLength: 2048, ...documented({ pattern, examples: [example] }) })
 
-const roleArn = ruled(addressText('^arn:(aws|aws-cn|aws-us-gov):iam::[0-9]{12}:role/.+$'), (arn) =>
-  ruleOf(checkRoleArn(arn)),
+const roleArn = ruled(
+  addressText('^arn:(aws|aws-cn|aws-us-gov):iam::[0-9]{12}:role/.+$', 'arn:aws:iam::123456789012:role/weir'),
+  (arn) => ruleOf(checkRoleArn(arn)),
 )
 
 /** A secret key of AWS has 40 characters of base64. Others of this length have both cases, which ids of AWS never have. */

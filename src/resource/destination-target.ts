@@ -30,18 +30,20 @@ interface MemberForms {
 
 /** The member of `target` for a kind: its address, how Weir authenticates to AWS, its packing, and its own options. */
 const memberOf = (
-  { address, auth, packing: packs, options }: DestinationKind,
+  { about, address, auth, packing: packs, options }: DestinationKind,
   forms: MemberForms,
   name: string,
 ): TSchema =>
   objectOf(
     {
-      [address.field]: ruled(addressText(address.pattern), (text) => ruleOf(address.check(text))),
+      [address.field]: ruled(addressText(address.pattern, address.example), (text) =>
+        ruleOf(address.check(text)),
+      ),
       ...(auth === 'aws' && { auth: forms.auth }),
       ...(packs !== undefined && { packing: forms.packing }),
       ...options?.schema.properties,
     },
-    options === undefined ? {} : { title: name },
+    { description: about, ...(options !== undefined && { title: name }) },
   )
 
 type OptionsOf<K extends DeclaredKind> =

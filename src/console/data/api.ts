@@ -79,11 +79,14 @@ function asking<Data>(ask: (client: Client) => Promise<Data>) {
   return { answer, again: () => void again() }
 }
 
-/** Does something that changes the account. Says how it went; true if it went well. */
-export async function act(done: string, work: (client: Client) => Promise<unknown>): Promise<boolean> {
+/** Does something that changes the account. Says how it went, `done` of its result; true if it went well. */
+export async function act<Result>(
+  done: string | ((result: Result) => string),
+  work: (client: Client) => Promise<Result>,
+): Promise<boolean> {
   try {
-    await work(api)
-    notify({ text: done, kind: 'good' })
+    const result = await work(api)
+    notify({ text: typeof done === 'string' ? done : done(result), kind: 'good' })
     return true
   } catch (error) {
     notify({ text: errorText(error), kind: 'bad', details: errorDetails(error) })

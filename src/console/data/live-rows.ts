@@ -1,24 +1,30 @@
 /**
- * The newest decisions: the last of the log, then those of the stream. They are shown some times a second and not one by one, and not while someone points at
- * the table: nothing moves under the mouse.
+ * The newest entries: those of the past, then those of a stream. They are shown some times a second and not one by one, and
+ * not while someone points at the table: nothing moves under the mouse.
  */
 import { signal } from '@preact/signals'
-import type { WatchRate } from '../../client/client.js'
-import type { LoggedDecision } from '../../shape/logged-decision.js'
-import { api, firstOf } from './api.js'
+import type { WatchOptions, WatchRate } from '../../client/client.js'
+import { firstOf } from './api.js'
 import { every, sleep } from './clock.js'
 
 const rowsMax = 200
-/** Of the log, to begin with. */
+/** Of the past, to begin with. */
 const pastRows = 50
 const showEveryMs = 200
 /** Rows that wait while the table is held; older ones are dropped, and counted. */
 const waitingMax = 1_000
 const againAfterMs = 2_000
 
-export class LiveRows {
+interface Source<Row> {
+  /** A stream of the typed client. */
+  readonly watch: (options: Pick<WatchOptions, 'signal' | 'rate'>) => AsyncIterable<Row>
+  /** The entries before, newest first, so that the table is not empty in quiet times. */
+  readonly past?: (limit: number) => AsyncIterable<Row>
+}
+
+export class LiveRows<Row> {
   /** Newest first. */
-  readonly rows = signal<readonly LoggedDecision[]>([])
+  readonly rows = signal<readonly Row[]>([])
   readonly rate = signal<WatchRate>({ seen: 0, sent: 0, lost: 0 })
   readonly error = signal<unknown>(undefined)
   /** How many wait while the table is held. */
@@ -26,26 +32,30 @@ export class LiveRows {
   readonly isPaused = signal(false)
   /** Someone points at a row. */
   readonly isPointedAt = signal(false)
-  #new: LoggedDecision[] = []
+  readonly #idOf: (row: Row) => string
+  #new: Row[] = []
+  #opened: Row | undefined
 
-  #opened: LoggedDecision | undefined
+  constructor(idOf: (row: Row) => string) {
+    this.#idOf = idOf
+  }
 
-  /** The decision with this id, also when newer ones have taken its place in the table. */
-  known(id: string): LoggedDecision | undefined {
-    const found = this.rows.value.find((each) => each.id === id)
+  /** The entry with this id, also when newer ones have taken its place in the table. */
+  known(id: string): Row | undefined {
+    const found = this.rows.value.find((each) => this.#idOf(each) === id)
     if (found !== undefined) this.#opened = found
-    return this.#opened?.id === id ? this.#opened : undefined
+    return this.#opened !== undefined && this.#idOf(this.#opened) === id ? this.#opened : undefined
   }
 
   /** Until the signal; a stream that ends is opened again. */
-  async run(filter: string, edge: string, stop: AbortSignal): Promise<void> {
+  async run(source: Source<Row>, stop: AbortSignal): Promise<void> {
     this.rows.value = []
     this.#new = []
     const shown = every(showEveryMs, () => this.#show())
     try {
-      await this.#begin(filter, edge, stop)
+      await this.#begin(source, stop)
       while (!stop.aborted) {
-        const isRefused = await this.#read(filter, edge, stop)
+        const isRefused = await this.#read(source, stop)
         if (isRefused) return
         await sleep(againAfterMs)
       }
@@ -54,29 +64,22 @@ export class LiveRows {
     }
   }
 
-  /** The last decisions of the log, so that the table is not empty in quiet times. */
-  async #begin(filter: string, edge: string, stop: AbortSignal): Promise<void> {
-    const options = {
-      ...(filter && { filter }),
-      ...(edge && { edgeId: edge }),
-      since: '24h',
-      limit: pastRows,
-    }
-    // If there is no log, or the filter is wrong, the stream says so.
-    const past = await firstOf(api.decisions(options), pastRows).catch(() => undefined)
-    if (past !== undefined && !stop.aborted) this.rows.value = past.entries
+  async #begin({ past }: Source<Row>, stop: AbortSignal): Promise<void> {
+    if (past === undefined) return
+    // If there is no past, or the filter is wrong, the stream says so.
+    const found = await firstOf(past(pastRows), pastRows).catch(() => undefined)
+    if (found !== undefined && !stop.aborted) this.rows.value = found.entries
   }
 
   /** True if asking again would give the same refusal. */
-  async #read(filter: string, edge: string, stop: AbortSignal): Promise<boolean> {
+  async #read({ watch }: Source<Row>, stop: AbortSignal): Promise<boolean> {
     try {
-      const options = { filter: filter || undefined, edge: edge || undefined, signal: stop }
       const rate = (given: WatchRate): void => {
         this.error.value = undefined
         this.rate.value = given
       }
-      for await (const decision of api.watchDecisions({ ...options, rate })) {
-        this.#new.push(decision)
+      for await (const row of watch({ signal: stop, rate })) {
+        this.#new.push(row)
         if (this.#new.length > waitingMax) this.#new.shift()
       }
     } catch (error) {
@@ -91,8 +94,8 @@ export class LiveRows {
     const isHeld = this.isPaused.value || this.isPointedAt.value
     this.waiting.value = isHeld ? this.#new.length : 0
     if (isHeld || this.#new.length === 0) return
-    const before = new Set(this.rows.value.map(({ id }) => id))
-    const added = this.#new.filter(({ id }) => !before.has(id)).toReversed()
+    const before = new Set(this.rows.value.map(this.#idOf))
+    const added = this.#new.filter((row) => !before.has(this.#idOf(row))).toReversed()
     this.rows.value = [...added, ...this.rows.value].slice(0, rowsMax)
     this.#new = []
   }

@@ -1,7 +1,8 @@
 /** Decisions as they happen. */
 import { useMemo } from 'preact/hooks'
+import type { WatchOptions } from '../../client/client.js'
 import type { LoggedDecision } from '../../shape/logged-decision.js'
-import { useStream } from '../data/api.js'
+import { api, useStream } from '../data/api.js'
 import { copyText } from '../data/clipboard.js'
 import { bytes, number, percent } from '../data/format.js'
 import { LiveRows } from '../data/live-rows.js'
@@ -28,10 +29,18 @@ const columns: readonly Column<LoggedDecision>[] = [
   { title: 'Out', cell: ({ bytes_out }) => bytes(bytes_out), isNumber: true, isExtra: true },
 ]
 
+/** The last decisions of the log, and those that come. */
+const decisions = (filter: string, edge: string) => ({
+  watch: (options: WatchOptions) =>
+    api.watchDecisions({ filter: filter || undefined, edge: edge || undefined, ...options }),
+  past: (limit: number) =>
+    api.decisions({ ...(filter && { filter }), ...(edge && { edgeId: edge }), since: '24h', limit }),
+})
+
 export function Live() {
-  const live = useMemo(() => new LiveRows(), [])
+  const live = useMemo(() => new LiveRows<LoggedDecision>(({ id }) => id), [])
   const [filter, edge, opened] = [parameter('filter'), parameter('edge'), parameter('open')]
-  useStream([filter, edge], (stop) => live.run(filter, edge, stop))
+  useStream([filter, edge], (stop) => live.run(decisions(filter, edge), stop))
   const pause = (): void => {
     live.isPaused.value = !live.isPaused.value
   }
@@ -76,7 +85,7 @@ export function Live() {
 }
 
 /** The true rate, and which share of it is shown. */
-function Rate({ live }: { readonly live: LiveRows }) {
+function Rate({ live }: { readonly live: LiveRows<LoggedDecision> }) {
   const { seen, sent, lost } = live.rate.value
   const share = seen > sent ? `, ${percent(sent, seen)} of them shown` : ''
   const slow = lost > 0 ? `, ${number(lost)} left out because this browser is slow` : ''

@@ -101,6 +101,34 @@ export function LinesField({
   )
 }
 
+interface SecretFieldProps extends Omit<FieldProps<string>, 'isDisabled'> {
+  readonly isStored: boolean
+  /** Such as a key in PEM. */
+  readonly hasLines?: boolean
+}
+
+/** A field for a secret: what is stored is never shown, and stays unless another is typed. */
+export function SecretField(props: SecretFieldProps) {
+  const { label, value, onChange, hint, fault, isStored, hasLines = false } = props
+  const id = useId()
+  const hints = [isStored && 'One is stored, and stays if this is empty.', hint].filter(Boolean).join(' ')
+  if (hasLines)
+    return <LinesField label={label} value={value} onChange={onChange} hint={hints} fault={fault} />
+  return (
+    <Frame id={id} label={label} hint={hints || undefined} fault={fault}>
+      <input
+        id={id}
+        type="password"
+        value={value}
+        autoComplete="off"
+        spellcheck={false}
+        aria-invalid={fault !== undefined}
+        onInput={(event) => onChange(event.currentTarget.value)}
+      />
+    </Frame>
+  )
+}
+
 interface ChoiceFieldProps extends FieldProps<string> {
   readonly choices: readonly (readonly [value: string, text: string])[]
 }

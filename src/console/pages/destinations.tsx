@@ -1,0 +1,130 @@
+/** Where events go: what each destination does, why, and what to do about it. The path may name one of them. */
+import type { Client } from '../../client/client.js'
+import type { DestinationStatus } from '../../shape/delivery-status.js'
+import { firstOf, useAnswer } from '../data/api.js'
+import { number, shortNumber } from '../data/format.js'
+import { go, hrefTo, parameter, setParameters } from '../data/location.js'
+import { may } from '../data/session.js'
+import type { PageProps } from '../pages.js'
+import { byTrouble, DestinationState } from '../parts/destination-state.js'
+import { Link } from '../parts/link.js'
+import { Answered, Empty } from '../parts/states.js'
+import { type Column, Table } from '../parts/table.js'
+import { Time } from '../parts/time.js'
+import { NewDestination } from './destinations/edit.js'
+import { OneDestination } from './destinations/one.js'
+
+export function Destinations({ rest: [id] }: PageProps) {
+  if (id === undefined) return <All />
+  if (id === 'new') return <NewDestination />
+  return <OneDestination key={id} id={id} />
+}
+
+/** Statuses are read in pages of 100. */
+const step = 300
+const askEveryMs = 5_000
+
+const columns: readonly Column<DestinationStatus>[] = [
+  { title: 'State', cell: ({ status }) => <DestinationState status={status} /> },
+  {
+    title: 'Destination',
+    cell: ({ destination_id: id, description }) => (
+      <p class="name">
+        <Link to={['destinations', id]} title={id}>
+          {description || id}
+        </Link>
+      </p>
+    ),
+  },
+  { title: 'Kind', cell: ({ status }) => <span class="word">{status.kind}</span>, isExtra: true },
+  { title: 'Events/s', cell: ({ status }) => rateText(status.rate), isNumber: true },
+  { title: 'Backlog', cell: ({ status }) => number(status.backlog.events), isNumber: true },
+  {
+    title: 'Oldest',
+    cell: ({ status }) => <Time at={status.backlog.oldest_at} isRelative />,
+    isNumber: true,
+    isExtra: true,
+  },
+  { title: 'What it means, and what to do', cell: ({ status }) => <Cause status={status} />, isWide: true },
+  { title: 'Billed, last hour', cell: ({ status }) => cost(status), isNumber: true, isExtra: true },
+]
+
+const rateText = (rate: number | null | undefined): string =>
+  rate === null || rate === undefined ? '–' : shortNumber(rate)
+
+const Cause = ({ status: { cause, advice, since } }: { readonly status: DestinationStatus['status'] }) =>
+  cause === null && advice === null ? (
+    <span class="quiet">–</span>
+  ) : (
+    <>
+      {cause !== null && (
+        <>
+          {cause}, since <Time at={since} isRelative />.{' '}
+        </>
+      )}
+      {advice}
+    </>
+  )
+
+function cost({ billing }: DestinationStatus['status']): string {
+  const unit = billing?.units[0]
+  return unit === undefined ? '–' : `${shortNumber(unit.count)} ${unit.name.replaceAll('_', ' ')}`
+}
+
+function All() {
+  const count = Number(parameter('count')) || step
+  const answer = useAnswer([count], (api) => firstOf(statusesOf(api), count), { everyMs: askEveryMs })
+  return (
+    <div class="stack">
+      <div class="row apart">
+        <h1>Destinations</h1>
+        {may('write') && <Link to={['destinations', 'new']}>New destination</Link>}
+      </div>
+      <Answered answer={answer}>
+        {({ entries, hasMore }) => (
+          <>
+            <Table
+              label="Destinations, the worst first"
+              rows={entries.toSorted((a, b) => byTrouble(a.status, b.status))}
+              columns={columns}
+              keyOf={({ destination_id }) => destination_id}
+              onOpen={({ destination_id }) => go(hrefTo(['destinations', destination_id]))}
+              empty={<None />}
+            />
+            {hasMore && (
+              <p class="row">
+                <span class="quiet">The newest {number(entries.length)} are shown, the worst first.</span>
+                <button type="button" onClick={() => setParameters({ count: count + step })}>
+                  Show more
+                </button>
+              </p>
+            )}
+          </>
+        )}
+      </Answered>
+    </div>
+  )
+}
+
+async function* statusesOf(client: Client): AsyncGenerator<DestinationStatus, void, undefined> {
+  for (let before: string | null = ''; before !== null; ) {
+    const { statuses, next_page_uri }: Awaited<ReturnType<Client['deliveryStatuses']>> =
+      await client.deliveryStatuses(before === '' ? {} : { before_id: before })
+    yield* statuses
+    // The URI may have a base that this page can't reach, so only its position is used.
+    before = next_page_uri === null ? null : new URL(next_page_uri).searchParams.get('before_id')
+  }
+}
+
+const None = () => (
+  <Empty>
+    <p>
+      Events have no place to go yet. A destination is a stream, a queue, a table or a web server of yours.
+    </p>
+    {may('write') ? (
+      <Link to={['destinations', 'new']}>Create the first destination</Link>
+    ) : (
+      <p>A key with the right “write” can create one.</p>
+    )}
+  </Empty>
+)

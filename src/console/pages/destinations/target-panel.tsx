@@ -1,0 +1,84 @@
+/** Where a destination sends to, and the rights that it needs there. */
+import { useAnswer } from '../../data/api.js'
+import { CopyText } from '../../parts/copy.js'
+import { Facts } from '../../parts/facts.js'
+import { Name } from '../../parts/name.js'
+import { Failure } from '../../parts/states.js'
+import { Time } from '../../parts/time.js'
+import { type Destination, ddlCommand, targetOf } from './target.js'
+
+export function TargetPanel({ destination }: { readonly destination: Destination }) {
+  const { id, created_at, format, on_expiry, paused } = destination
+  const [kind, target] = targetOf(destination)
+  const ddl = ddlCommand(destination)
+  // Kinds at AWS are addressed by an ARN, and have rights to grant there.
+  const isAtAws = Object.values(target).some((each) => typeof each === 'string' && each.startsWith('arn:'))
+  return (
+    <div class="split even">
+      <section class="panel stack" aria-label="Target">
+        <h2>Target</h2>
+        <Facts
+          entries={[
+            [
+              'Id',
+              <span key="id" class="mono">
+                {id}
+              </span>,
+            ],
+            ['Kind', kind],
+            ['Created', <Time key="created" at={created_at} />],
+            ['Format', format],
+            [
+              'Events that get too old',
+              on_expiry === 'block'
+                ? 'block: records are kept, publishes may be refused'
+                : 'drop: they are dropped and counted',
+            ],
+            ...(paused ? [['Paused', <PausedBy key="paused" pause={paused} />] as const] : []),
+          ]}
+        />
+        <CopyText what="the target" text={JSON.stringify({ [kind]: target }, null, 2)} />
+        <p class="quiet">Secrets are stored encrypted and never shown: null stands for each.</p>
+      </section>
+      <div class="stack">
+        {isAtAws && <Rights id={id} />}
+        {ddl !== undefined && (
+          <section class="panel stack" aria-label="Table">
+            <h2>The table</h2>
+            <p>This command prints the table for a kind of events; name your own kind.</p>
+            <CopyText what="the command" text={ddl} />
+          </section>
+        )}
+      </div>
+    </div>
+  )
+}
+
+const PausedBy = ({ pause }: { readonly pause: NonNullable<Destination['paused']> }) => (
+  <>
+    <Time at={pause.at} /> {pause.api_key_id === null ? `by ${pause.source}` : <Name id={pause.api_key_id} />}
+  </>
+)
+
+function Rights({ id }: { readonly id: string }) {
+  const { data, error } = useAnswer([id], (api) => api.iamPolicy(id))
+  if (error !== undefined) return <Failure error={error} />
+  if (data === undefined) return null
+  return (
+    <section class="panel stack" aria-label="Rights at AWS">
+      <h2>Rights at AWS</h2>
+      <CopyText what="the IAM policy" text={JSON.stringify(data.policy, null, 2)} />
+      {data.trust_policy !== null && (
+        <>
+          <h3>Trust policy of the role</h3>
+          <CopyText what="the trust policy" text={JSON.stringify(data.trust_policy, null, 2)} />
+        </>
+      )}
+      {data.notes.map((note) => (
+        <p key={note} class="quiet">
+          {note}
+        </p>
+      ))}
+    </section>
+  )
+}
