@@ -1,59 +1,91 @@
-/** Decisions of the past. */
-import { useSignal } from '@preact/signals'
+/** Decisions of the past: what was decided, and by which rule. */
 import type { LoggedDecision } from '../../shape/logged-decision.js'
-import { firstOf, useAnswer } from '../data/api.js'
-import { parameter, setParameters } from '../data/location.js'
+import { type Answer, useAnswer } from '../data/api.js'
+import { vocabularyOf } from '../data/filter-words.js'
+import { go, hrefTo, parameter, setParameters } from '../data/location.js'
+import { type Listed, useMore } from '../data/more.js'
+import { meaningOf, optionsOf, type Selection, selectionNow } from '../data/selection.js'
 import { WhyDrawer } from '../parts/explanation.js'
 import { FilterInput } from '../parts/filter-input.js'
 import { Answered } from '../parts/states.js'
-import { Table } from '../parts/table.js'
+import { Export } from './search/export.js'
+import { Histogram } from './search/histogram.js'
+import { Narrowing } from './search/narrowing.js'
+import { Results } from './search/results.js'
+
+const rowsStep = 50
 
 export function Search() {
-  const opened = useSignal<LoggedDecision | undefined>(undefined)
-  const client = parameter('client')
-  const answer = useAnswer([client, parameter('filter')], (api) =>
-    firstOf(
-      api.decisions({
-        ...(client && { client }),
-        ...(parameter('filter') && { filter: parameter('filter') }),
-      }),
-      50,
-    ),
-  )
+  const selection = selectionNow()
+  const key = JSON.stringify(selection)
+  const answer = useMore([key], (client) => client.decisions(optionsOf(selection)), rowsStep)
   return (
-    <>
-      <h1>Search</h1>
-      <FilterInput
-        label="Filter"
-        about="decisions"
-        value={parameter('filter')}
-        error={answer.error}
-        onApply={(filter) => setParameters({ filter })}
-      />
+    <div class="stack">
+      <div class="row apart">
+        <h1>Search</h1>
+        <Export selection={selection} />
+      </div>
+      <SearchField selection={selection} error={answer.error} />
+      <Narrowing selection={selection} />
+      <Histogram selection={selection} />
       <Answered answer={answer}>
-        {({ entries }) => (
-          <Table
-            label="Decisions"
-            rows={entries}
-            keyOf={({ id }) => id}
-            onOpen={(entry) => {
-              opened.value = entry
-            }}
-            columns={[
-              { title: 'Client', cell: ({ client_ip }) => client_ip },
-              { title: 'Decision', cell: ({ decision }) => decision },
-            ]}
-          />
-        )}
+        {(listed) => <Results listed={listed} isLoading={answer.isLoading} more={answer.more} />}
       </Answered>
-      {opened.value && (
-        <WhyDrawer
-          entry={opened.value}
-          onClose={() => {
-            opened.value = undefined
-          }}
-        />
-      )}
-    </>
+      <Opened listed={answer.data} />
+    </div>
   )
 }
+
+interface SearchFieldProps {
+  readonly selection: Selection
+  readonly error: unknown
+}
+
+function SearchField({ selection: { filter }, error }: SearchFieldProps) {
+  const { names } = vocabularyOf('decisions')
+  const apply = (text: string): string => {
+    const meaning = meaningOf(text, (name) => names.some((each) => each.name === name))
+    if ('eventId' in meaning) {
+      go(hrefTo(['explain', meaning.eventId]))
+      return ''
+    }
+    // Something else than an expression is shown below the field, beside the expression that holds.
+    const { filter: expression } = meaning.changes
+    setParameters({ ...meaning.changes, open: '' }, { replace: false })
+    return expression === undefined ? filter : String(expression)
+  }
+  return (
+    <FilterInput
+      label="Search for"
+      about="decisions"
+      value={filter}
+      error={error}
+      onApply={apply}
+      isFocused={location.search === ''}
+      placeholder="203.0.113.97, 203.0.113.0/24, AS64500, www.example.com:443, a record or event id, or an expression"
+    />
+  )
+}
+
+/** The entry that the URL names, also if the list has it not: someone was sent a link. */
+function Opened({ listed }: { readonly listed: Answer<Listed<LoggedDecision>>['data'] }) {
+  const id = parameter('open')
+  const found = listed?.entries.find((entry) => entry.id === id)
+  if (id === '' || listed === undefined) return null
+  return found === undefined ? <Fetched key={id} id={id} /> : <Why entry={found} />
+}
+
+function Fetched({ id }: { readonly id: string }) {
+  const answer = useAnswer([id], async (client) => {
+    const at = Number(id.split('-')[0])
+    const [since, until] = [at, at + 1].map((ms) => new Date(ms).toISOString())
+    for await (const entry of client.decisions({ since: since!, until: until! }))
+      if (entry.id === id) return entry
+    return null
+  })
+  return <Answered answer={answer}>{(entry) => entry !== null && <Why entry={entry} />}</Answered>
+}
+
+const Why = ({ entry }: { readonly entry: LoggedDecision }) => (
+  <WhyDrawer entry={entry} onClose={() => setParameters({ open: '' })} />
+)

@@ -15,8 +15,8 @@ interface FilterInputProps {
   readonly about: string
   /** The filter that holds. */
   readonly value: string
-  /** Called when the filter is complete. */
-  readonly onApply: (filter: string) => void
+  /** Called when the filter is complete; if it returns a text, the field shows that. */
+  readonly onApply: (filter: string) => unknown
   /** Called with each change, complete or not. */
   readonly onInput?: (filter: string) => void
   /** What the API said about the filter that holds. Shown here if it is about a filter. */
@@ -103,7 +103,10 @@ function useField({ about, value, onApply, onInput }: FilterInputProps, input: I
     const text = draft.value.trim()
     if (text === applied.current.trim()) return
     applied.current = text
-    onApply(text)
+    const shown = onApply(text)
+    if (typeof shown !== 'string') return
+    applied.current = shown
+    draft.value = shown
   }
   const key = (event: KeyboardEvent): void => {
     if (!offered.key(event)) {

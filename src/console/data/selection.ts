@@ -1,0 +1,113 @@
+/**
+ * Which decisions a search selects. Its parameters in the URL have the names that the API gives them, so that any page can
+ * link to a search.
+ */
+import type { DecisionsOptions } from '../../client/decisions.js'
+import type { LoggedDecision } from '../../shape/logged-decision.js'
+import { now } from './clock.js'
+import { type Parameters, parameter } from './location.js'
+
+/** Those that select, except for the time and the source. */
+export const selectingNames = [
+  'client',
+  'decision',
+  'decided_by',
+  'edge_id',
+  'route_id',
+  'rule_id',
+  'policy',
+  'country',
+  'asn',
+  'record_id',
+  'filter',
+] as const
+
+type SelectingName = (typeof selectingNames)[number]
+
+export type Selection = Readonly<Record<SelectingName, string>> & {
+  /** As the API takes it; empty: since the log begins. */
+  readonly since: string
+  readonly until: string
+  readonly source: LoggedDecision['source'] | 'any'
+}
+
+export const defaultSince = '24h'
+/** In place of `since`: as far as the log goes back. */
+export const sinceEver = 'ever'
+
+/** What the URL selects. */
+export function selectionNow(): Selection {
+  const given = Object.fromEntries(selectingNames.map((name) => [name, parameter(name)]))
+  const since = parameter('since') || defaultSince
+  const source = parameter('source')
+  return {
+    ...(given as Record<SelectingName, string>),
+    since: since === sinceEver ? '' : since,
+    until: parameter('until'),
+    source: source === 'asked' || source === 'any' ? source : 'record',
+  }
+}
+
+/** For the typed client. Empty ones are left out: the API refuses them. */
+export function optionsOf({ source, ...selection }: Selection): DecisionsOptions {
+  const { decided_by, edge_id, route_id, rule_id, record_id, ...others } = selection
+  const named = {
+    ...others,
+    decidedBy: decided_by,
+    edgeId: edge_id,
+    routeId: route_id,
+    ruleId: rule_id,
+    recordId: record_id,
+    source: source === 'any' ? '' : source,
+  }
+  return Object.fromEntries(Object.entries(named).filter(([, value]) => value !== ''))
+}
+
+/** For a request of one's own: a query with the names of the API. */
+export function queryOf({ source, ...selection }: Selection): URLSearchParams {
+  const given = Object.entries({ ...selection, source: source === 'any' ? '' : source })
+  return new URLSearchParams(given.filter(([, value]) => value !== ''))
+}
+
+const lengthsMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** The beginning of the range in milliseconds; a length of time is before now. */
+export function timeOf(text: string): number {
+  const [, count, unit = ''] = /^(\d+)([smhd])$/.exec(text) ?? []
+  return count === undefined ? Date.parse(text) : now() - Number(count) * (lengthsMs[unit] ?? 0)
+}
+
+const address =
+  /^(?:\d{1,3}(?:\.\d{1,3}){3}|(?=[^:]*:[^:]*:)[\da-f:]+(?:\d{1,3}(?:\.\d{1,3}){3})?)(?:\/\d{1,3})?$/i
+const host = /^(?:[\w*-]+\.)+[\w-]+(?::(\d{1,5}))?$/
+const idParameters: readonly (readonly [prefix: string, name: SelectingName])[] = [
+  ['ipr_', 'rule_id'],
+  ['edgtcp_', 'edge_id'],
+  ['edghts_', 'edge_id'],
+  ['edghtsrt_', 'route_id'],
+]
+
+/**
+ * What someone means who types this into the search field: an address, a range, the id of a rule, an edge, a record or an
+ * event, an AS, an endpoint; anything else is an expression. `isName`: does an expression know this name?
+ */
+export function meaningOf(
+  text: string,
+  isName: (name: string) => boolean,
+): { readonly changes: Parameters } | { readonly eventId: string } {
+  if (address.test(text)) return { changes: { client: text } }
+  if (/^ev_[0-9a-f]{48}$/.test(text)) return { eventId: text }
+  const asn = /^AS(\d{1,10})$/i.exec(text)?.[1]
+  if (asn !== undefined) return { changes: { asn } }
+  const [, name] = idParameters.find(([prefix]) => text.startsWith(prefix) && /^\w+$/.test(text)) ?? []
+  if (name !== undefined) return { changes: { [name]: text } }
+  const endpoint = host.exec(text)
+  if (endpoint !== null && !isName(text)) {
+    const [, port] = endpoint
+    const server = `server_name == '${text.split(':')[0]}'`
+    return { changes: { filter: port === undefined ? server : `${server} && server_port == ${port}` } }
+  }
+  // A record's id may be any text; one word that no expression knows is taken for one.
+  if (/^[\w-]*\d[\w-]*$/.test(text) && !isName(text)) return { changes: { record_id: text } }
+  return { changes: { filter: text } }
+}
