@@ -18,6 +18,37 @@ const frequent = (description: string) =>
     description: `${description}; null: unknown. The most frequent first; rare ones may be counted too high.`,
   })
 
+const changeOf = { before: decisionWord, after: decisionWord, records: count }
+
+const frequentChanges = (description: string) =>
+  Type.Array(objectOf({ value: nullable, ...changeOf }, { title: 'TrialChangeCount' }), {
+    description: `${description}, by what changes; null: unknown. The most frequent first; rare ones may be counted too high.`,
+  })
+
+const decided = objectOf(
+  { allow: count, block: count, deny: count },
+  { title: 'TrialDecided', description: 'Records by their decision.' },
+)
+
+const overTimeSchema = objectOf(
+  {
+    interval_seconds: Type.Integer({ minimum: 1, description: 'The length of an interval.' }),
+    points: Type.Array(
+      objectOf(
+        {
+          at: Type.String({ description: 'The start of the interval: RFC 3339 in UTC.' }),
+          before: decided,
+          after: decided,
+          changed: Type.Array(objectOf(changeOf), { description: 'Pairs of decisions that differ.' }),
+        },
+        { title: 'TrialPoint' },
+      ),
+      { description: 'Oldest first; intervals without records are left out.' },
+    ),
+  },
+  { title: 'TrialOverTime', description: 'Decisions over the time that was read, in at most 48 intervals.' },
+)
+
 const judged = objectOf(
   { decision: decisionWord, explanation: explanationSchema },
   { title: 'TrialDecision', description: 'Of many rules, those that match are listed first.' },
@@ -61,6 +92,9 @@ const decisionsSchema = objectOf(
     clients: frequent('Addresses of clients among the changed records'),
     countries: frequent('Countries of clients among the changed records'),
     edges: frequent('Edges among the changed records'),
+    country_changes: frequentChanges('Countries of clients among the changed records'),
+    edge_changes: frequentChanges('Edges among the changed records'),
+    over_time: overTimeSchema,
     log_actions: beforeAndAfter('Log actions of traffic policies.'),
     warnings: beforeAndAfter('Records that a restriction would block if it were enforced.'),
     failures: beforeAndAfter('Expressions that had no result.'),
@@ -159,6 +193,19 @@ export const trialExample = {
     clients: [{ value: '203.0.113.66', records: 308 }],
     countries: [{ value: 'DE', records: 310 }],
     edges: [{ value: edge, records: 310 }],
+    country_changes: [{ value: 'DE', before: 'allow', after: 'deny', records: 310 }],
+    edge_changes: [{ value: edge, before: 'allow', after: 'deny', records: 310 }],
+    over_time: {
+      interval_seconds: 300,
+      points: [
+        {
+          at: '2026-11-20T09:00:00Z',
+          before: { allow: 7514, block: 0, deny: 0 },
+          after: { allow: 7204, block: 0, deny: 310 },
+          changed: [{ before: 'allow', after: 'deny', records: 310 }],
+        },
+      ],
+    },
     log_actions: { before: 12, after: 12 },
     warnings: { before: 0, after: 0 },
     failures: { before: 0, after: 0 },

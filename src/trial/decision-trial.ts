@@ -14,22 +14,16 @@ import { PolicyContext } from '../record/policy-scope.js'
 import type { TrafficRecord } from '../record/traffic-record.js'
 import type { TrialDecisions, TrialExample } from '../shape/trial.js'
 import type { NameCounts } from './name-counts.js'
+import { DecisionsOverTime, emptyMatrix, pairsOf } from './over-time.js'
 import { type Examiner, type OwnRecord, trialExamplesMax } from './trial.js'
 
 /** Clients, countries and edges that are listed, and how many are counted: rare ones share the places. */
 const trialTopListed = 10
 const trialTopCounted = 500
+/** Pairs of a country or an edge and a change. */
+const trialChangesListed = 30
 /** Rules listed in the explanation of an example. */
 const trialExplainedRulesMax = 20
-
-const decisions: readonly Decision[] = ['allow', 'block', 'deny']
-
-/** Counts by the decision before and the one after. */
-const emptyMatrix = (): Record<Decision, Record<Decision, number>> => ({
-  allow: { allow: 0, block: 0, deny: 0 },
-  block: { allow: 0, block: 0, deny: 0 },
-  deny: { allow: 0, block: 0, deny: 0 },
-})
 
 /** Other effects of one configuration: log actions, warnings and failures. */
 class Side {
@@ -64,6 +58,22 @@ class Frequent {
   }
 }
 
+/** The same, apart for each pair of a decision before and after. */
+class FrequentChanges {
+  readonly #counts = new TopCounts(trialTopCounted)
+
+  add(before: Decision, after: Decision, text: string | undefined): void {
+    this.#counts.add(`${before} ${after} ${text ?? ''}`, 1)
+  }
+
+  listed(): TrialDecisions['country_changes'] {
+    return this.#counts.top(trialChangesListed).map(({ text, count }) => {
+      const [before, after, value] = text.split(' ')
+      return { value: value || null, before: before as Decision, after: after as Decision, records: count }
+    })
+  }
+}
+
 /** The names that the drafted policies of an edge or a route use; none if the draft is of something else. */
 export interface NamesOfDraft {
   readonly ownerId: string | undefined
@@ -80,6 +90,9 @@ export class DecisionTrial implements Examiner {
   readonly #clients = new Frequent()
   readonly #countries = new Frequent()
   readonly #edges = new Frequent()
+  readonly #overTime = new DecisionsOverTime()
+  readonly #countryChanges = new FrequentChanges()
+  readonly #edgeChanges = new FrequentChanges()
   readonly #examples: TrialExample[] = []
   /** Client, edge and decisions of the examples. */
   readonly #shown = new Set<string>()
@@ -102,10 +115,13 @@ export class DecisionTrial implements Examiner {
     const { ownerId, counts } = this.#names
     if (endpoint.edgeId === ownerId || endpoint.route?.id === ownerId) counts.add(context)
     this.#matrix[before.decision][after.decision] += 1
+    this.#overTime.add(storedAtMs, before.decision, after.decision)
     if (before.decision === after.decision) return
     this.#clients.add(record.conn.client_ip)
     this.#countries.add(context.geo.country_code)
     this.#edges.add(endpoint.edgeId)
+    this.#countryChanges.add(before.decision, after.decision, context.geo.country_code)
+    this.#edgeChanges.add(before.decision, after.decision, endpoint.edgeId)
     const key = [record.conn.client_ip, endpoint.edgeId, before.decision, after.decision].join(' ')
     if (this.#shown.size >= trialExamplesMax || this.#shown.has(key)) return
     this.#shown.add(key)
@@ -138,9 +154,7 @@ export class DecisionTrial implements Examiner {
   }
 
   result(): { decisions: TrialDecisions } {
-    const pairs = decisions.flatMap((before) =>
-      decisions.map((after) => ({ before, after, records: this.#matrix[before][after] })),
-    )
+    const pairs = pairsOf(this.#matrix)
     const sum = (chosen: typeof pairs) => chosen.reduce((total, { records }) => total + records, 0)
     const of = (what: 'logActions' | 'warnings' | 'failures') => ({
       before: this.#before[what],
@@ -154,6 +168,9 @@ export class DecisionTrial implements Examiner {
         clients: this.#clients.listed(),
         countries: this.#countries.listed(),
         edges: this.#edges.listed(),
+        country_changes: this.#countryChanges.listed(),
+        edge_changes: this.#edgeChanges.listed(),
+        over_time: this.#overTime.result(),
         log_actions: of('logActions'),
         warnings: of('warnings'),
         failures: of('failures'),

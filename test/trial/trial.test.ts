@@ -125,6 +125,19 @@ t.test('a drafted traffic policy: what changes, who is concerned, and why', asyn
     clients: [{ value: '198.51.100.7', records: 2 }],
     countries: [{ value: 'DE', records: 2 }],
     edges: [{ value: 'edgtcp_1', records: 2 }],
+    country_changes: [{ value: 'DE', before: 'allow', after: 'deny', records: 2 }],
+    edge_changes: [{ value: 'edgtcp_1', before: 'allow', after: 'deny', records: 2 }],
+    over_time: {
+      interval_seconds: 1,
+      points: [
+        {
+          at: '2026-11-20T09:00:00Z',
+          before: { allow: 4, block: 1, deny: 0 },
+          after: { allow: 2, block: 1, deny: 2 },
+          changed: [{ before: 'allow', after: 'deny', records: 2 }],
+        },
+      ],
+    },
   })
   t.equal(decisions?.examples.length, 1, 'the second record of the same client is no further example')
   t.match(decisions?.examples[0], {
