@@ -7,7 +7,8 @@ import { readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { packageFile } from '../core/package.js'
 import { ReleaseStack } from '../core/release.js'
-import { keepPublishing, messageBytesMax, recordsPerSecond } from './publish.js'
+import { keepPublishing, recordsPerSecond } from './live-traffic.js'
+import { messageBytesMax } from './publish.js'
 import { linesOf, surveyRecords } from './records-file.js'
 import { replay } from './replay.js'
 import { type Account, checkLine, report } from './report.js'
@@ -43,7 +44,8 @@ export async function runDemo(options: DemoOptions): Promise<number> {
     if (shown === undefined) return interrupted
     if (!options.once) {
       screen.say(addresses(shown.services, await shown.services.signInLink()))
-      const live = keepPublishing(shown.services.nats, shown.file, shown.textOf, stopping.signal)
+      const { nats, accountId } = shown.services
+      const live = keepPublishing({ ...shown, nats, accountId }, stopping.signal)
       await Promise.race([stop, failure(shown.services), live])
     }
     return shown.isFine ? 0 : 1
@@ -74,7 +76,8 @@ async function show(options: DemoOptions, screen: Screen, release: ReleaseStack,
   )
   if (!options.once) release.add(() => screen.sayAfterKey('Stopping …'))
   const account = await Promise.race([run(scenario, file, survey, services, screen), failure(services)])
-  return { services, file, textOf: recordText(scenario, account.built), isFine: showReport(account, screen) }
+  const isFine = showReport(account, screen)
+  return { services, scenario, file, textOf: recordText(scenario, account.built), isFine }
 }
 
 const readCounts = (): TourCounts =>
@@ -98,7 +101,7 @@ const addresses = (
   { apiUrl, natsUrl, emulatorUrl, token, dir }: Services,
   signInLink: string,
 ): string => `Everything stays up until Ctrl-C, and some ${recordsPerSecond} records a second keep coming.
-  console  ${signInLink} (signs in once, within 5 minutes; later: with the key)
+  console  ${signInLink} (signs in once)
   API      ${apiUrl} (/docs, /metrics), key ${token}
   NATS     ${natsUrl}
   AWS      ${emulatorUrl} (emulated), logs in ${join(dir, 'logs')}`

@@ -1,10 +1,9 @@
 /** Publishes records like an ingress node: a hundred per message, several messages under way. */
-import { sleep } from '../core/clock.js'
 import { payloadHeadroomBytes } from '../core/limits.js'
 import type { Nats } from '../nats/nats.js'
-import { type Line, linesOf, parseRecordLine } from './records-file.js'
+import type { Line } from './records-file.js'
 
-const subject = 'weir.records.demo.node-1'
+export const subject = 'weir.records.demo.node-1'
 const recordsPerMessage = 100
 const messagesUnderWay = 64
 /** Room for the message's id. */
@@ -56,29 +55,4 @@ export async function publish(
   await Promise.all(underWay)
   if (failure !== undefined) throw failure
   return stored
-}
-
-export const recordsPerSecond = 20
-const ticksPerSecond = 2
-const linesKept = 2_000
-
-/** Publishes the first records of the file again and again under new ids, until `stopping` is aborted. */
-export async function keepPublishing(
-  nats: Nats,
-  file: string,
-  textOf: (line: string) => string,
-  stopping: AbortSignal,
-): Promise<void> {
-  const records: object[] = []
-  for await (const { text } of linesOf(file)) {
-    const record = parseRecordLine(textOf(text))
-    if (record !== undefined && records.push(record) === linesKept) break
-  }
-  for (let count = 0; !stopping.aborted; await sleep(1_000 / ticksPerSecond, stopping)) {
-    const texts = Array.from({ length: recordsPerSecond / ticksPerSecond }, () => {
-      count += 1
-      return JSON.stringify({ ...records[count % records.length], record_id: `live-${count}` })
-    })
-    await nats.publish(subject, texts.join('\n'), { msgId: `demo-live-${count}`, signal: stopping })
-  }
 }
