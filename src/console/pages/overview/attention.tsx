@@ -1,0 +1,111 @@
+/** Whether all is well, in one sentence; and what needs a hand, with a link to where it can be done. */
+import type { Attention, OverviewAnswer } from '../../../shape/overview.js'
+import { number } from '../../data/format.js'
+import type { Parameters } from '../../data/location.js'
+import { Link } from '../../parts/link.js'
+import { Time } from '../../parts/time.js'
+import { StateWord, type Tone } from '../../parts/words.js'
+
+const barTones: Readonly<Record<OverviewAnswer['state'], Tone>> = {
+  ok: 'good',
+  attention: 'warning',
+  failing: 'bad',
+}
+const tones: Readonly<Record<Attention['severity'], Tone>> = {
+  failing: 'bad',
+  attention: 'warning',
+  notice: 'quiet',
+}
+
+export const StateBar = ({ overview }: { readonly overview: OverviewAnswer }) => (
+  <div class={`state-bar ${barTones[overview.state]}`} role="status">
+    <StateWord tone={barTones[overview.state]} text={overview.sentence} />
+    {overview.unknown.map(({ part, reason }) => (
+      <p key={part} class="quiet">
+        {part.replaceAll('_', ' ')}: not known. {reason}
+      </p>
+    ))}
+  </div>
+)
+
+interface AttentionPanelProps {
+  readonly attention: readonly Attention[]
+  readonly leftOut: number
+}
+
+export const AttentionPanel = ({ attention, leftOut }: AttentionPanelProps) => (
+  <section class="panel stack" aria-labelledby="attention">
+    <h2 id="attention">Needs a hand</h2>
+    {attention.length === 0 && <p class="quiet">Nothing does.</p>}
+    <ul class="stack">
+      {attention.map((each) => (
+        <li key={`${each.type} ${each.sentence}`}>
+          <StateWord tone={tones[each.severity]} text={each.severity} /> <Sentence about={each} />{' '}
+          {each.latest && (
+            <span class="quiet">
+              <Time at={each.latest} isRelative />
+            </span>
+          )}
+          {each.names.length > 0 && <Names about={each} />}
+        </li>
+      ))}
+    </ul>
+    {leftOut > 0 && <p class="quiet">{number(leftOut)} more</p>}
+  </section>
+)
+
+function Sentence({ about }: { readonly about: Attention }) {
+  const place = placeOf(about)
+  if (place === undefined) return <>{about.sentence}</>
+  return (
+    <Link to={place.to} {...(place.with && { with: place.with })}>
+      {about.sentence}
+    </Link>
+  )
+}
+
+const Names = ({ about }: { readonly about: Attention }) => (
+  <ul class="indented">
+    {about.names.map(({ name, count }) => (
+      <li key={name}>
+        <Link
+          to={['search']}
+          with={{ filter: `server_name == ${quoted(name)} && edge_id == null`, since: '24h' }}
+        >
+          {name}
+        </Link>{' '}
+        <span class="quiet">{number(count)}</span>
+      </li>
+    ))}
+  </ul>
+)
+
+/** As a text of an expression. */
+const quoted = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
+
+interface Place {
+  readonly to: readonly string[]
+  readonly with?: Parameters
+}
+
+/** The page that shows it. */
+function placeOf({ type, ids, kind }: Attention): Place | undefined {
+  const [id] = ids
+  switch (type) {
+    case 'dead_letters':
+      return { to: ['dead-letters'], with: { type: kind ?? undefined } }
+    case 'certificates_expiring':
+      return { to: ['certificates'] }
+    case 'keys_expiring':
+      return { to: ['keys'] }
+    case 'unserved_names':
+      return { to: ['search'], with: { filter: 'edge_id == null', since: '24h' } }
+    case 'deliverers_silent':
+      return { to: ['destinations'] }
+    case 'records_lag':
+    case 'decision_log':
+      return undefined
+    default:
+      return { to: ids.length === 1 && id !== undefined ? ['destinations', id] : ['destinations'] }
+  }
+}

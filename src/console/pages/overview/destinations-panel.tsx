@@ -1,0 +1,58 @@
+/** The destinations: which of them get their events, and which do not. */
+import type { DestinationStatus } from '../../../shape/delivery-status.js'
+import { number, shortNumber } from '../../data/format.js'
+import { go, hrefTo } from '../../data/location.js'
+import { toneOf } from '../../data/tones.js'
+import { Link } from '../../parts/link.js'
+import { Empty } from '../../parts/states.js'
+import { type Column, Table } from '../../parts/table.js'
+import { Time } from '../../parts/time.js'
+import { StateWord } from '../../parts/words.js'
+
+const columns: readonly Column<DestinationStatus>[] = [
+  { title: 'Destination', cell: ({ destination_id, description }) => description || destination_id },
+  { title: 'Kind', cell: ({ status }) => status.kind, isExtra: true },
+  {
+    title: 'State',
+    cell: ({ status }) => <StateWord tone={toneOf(status)} text={status.behind ? 'behind' : status.state} />,
+  },
+  {
+    title: 'Events/s',
+    cell: ({ status: { rate } }) => (rate === null ? '–' : shortNumber(rate)),
+    isNumber: true,
+  },
+  { title: 'Waiting', cell: ({ status }) => number(status.backlog.events), isNumber: true },
+  { title: 'Oldest', cell: ({ status }) => <Time at={status.backlog.oldest_at} isRelative />, isExtra: true },
+]
+
+interface DestinationsPanelProps {
+  readonly statuses: readonly DestinationStatus[]
+  /** How many are not listed. */
+  readonly leftOut: number
+}
+
+export const DestinationsPanel = ({ statuses, leftOut }: DestinationsPanelProps) => (
+  <section class="panel stack" aria-labelledby="destinations">
+    <div class="row apart">
+      <h2 id="destinations">
+        <Link to={['destinations']}>Destinations</Link>
+      </h2>
+      {leftOut > 0 && <Link to={['destinations']}>{number(leftOut)} more</Link>}
+    </div>
+    <Table
+      label="Destinations"
+      rows={statuses}
+      columns={columns}
+      keyOf={({ destination_id }) => destination_id}
+      onOpen={({ destination_id }) => go(hrefTo(['destinations', destination_id]))}
+      empty={
+        <Empty>
+          <p>Events go nowhere yet.</p>
+          <Link to={['destinations']} with={{ new: '1' }}>
+            Create a destination
+          </Link>
+        </Empty>
+      }
+    />
+  </section>
+)

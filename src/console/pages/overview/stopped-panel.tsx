@@ -1,0 +1,66 @@
+/** What was stopped last. A click says why. */
+import { useSignal } from '@preact/signals'
+import type { LoggedDecision } from '../../../shape/logged-decision.js'
+import { firstOf, useAnswer } from '../../data/api.js'
+import { ClientCell, CountryCell, DecidedByCell, EndpointCell } from '../../parts/decision-cells.js'
+import { WhyDrawer } from '../../parts/explanation.js'
+import { Link } from '../../parts/link.js'
+import { Answered, Empty } from '../../parts/states.js'
+import { type Column, Table } from '../../parts/table.js'
+import { Time } from '../../parts/time.js'
+import { DecisionWord } from '../../parts/words.js'
+
+const stoppedMax = 10
+
+const columns: readonly Column<LoggedDecision>[] = [
+  { title: 'Time', cell: ({ at }) => <Time at={at} /> },
+  { title: 'Decision', cell: ({ decision }) => <DecisionWord decision={decision} /> },
+  { title: 'Client', cell: (entry) => <ClientCell entry={entry} /> },
+  { title: 'From', cell: (entry) => <CountryCell entry={entry} />, isExtra: true },
+  { title: 'Endpoint', cell: (entry) => <EndpointCell entry={entry} />, isExtra: true },
+  { title: 'Decided by', cell: (entry) => <DecidedByCell entry={entry} /> },
+]
+
+export function StoppedPanel({ range }: { readonly range: string }) {
+  const opened = useSignal<LoggedDecision | undefined>(undefined)
+  const answer = useAnswer(
+    [range],
+    (api) => firstOf(api.decisions({ decision: 'block,deny', since: range, limit: stoppedMax }), stoppedMax),
+    { everyMs: 15_000 },
+  )
+  return (
+    <section class="panel stack" aria-labelledby="stopped">
+      <div class="row apart">
+        <h2 id="stopped">
+          <Link to={['search']} with={{ decision: 'block,deny', since: range }}>
+            Stopped last
+          </Link>
+        </h2>
+        <span class="quiet">open one to see why</span>
+      </div>
+      <Answered answer={answer}>
+        {({ entries }) => (
+          <Table
+            label="What was stopped last, newest first"
+            rows={entries}
+            columns={columns}
+            keyOf={({ id }) => id}
+            opened={opened.value?.id}
+            onOpen={(entry) => {
+              opened.value = entry
+            }}
+            empty={<Empty>Nothing was stopped in this time.</Empty>}
+          />
+        )}
+      </Answered>
+      {opened.value && (
+        <WhyDrawer
+          entry={opened.value}
+          onClose={() => {
+            opened.value = undefined
+          }}
+        />
+      )}
+    </section>
+  )
+}
