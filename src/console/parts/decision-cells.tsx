@@ -5,7 +5,7 @@ import { Name } from './name.js'
 
 /** The client's address with what is known of its network. */
 export const ClientCell = ({ entry }: { readonly entry: LoggedDecision }) => (
-  <span class="mono">{entry.client_ip}</span>
+  <span class="mono whole">{entry.client_ip}</span>
 )
 
 export const CountryCell = ({ entry: { country, asn } }: { readonly entry: LoggedDecision }) => (

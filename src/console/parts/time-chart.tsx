@@ -73,29 +73,43 @@ export function TimeChart(props: TimeChartProps) {
   )
 }
 
-/** Happenings below the time axis, at their place. */
-function Marks({
-  marks,
-  timesMs,
-  onMark,
-}: Pick<TimeChartProps, 'timesMs' | 'onMark'> & { readonly marks: readonly ChartMark[] }) {
-  const [from = 0, to = 1] = [timesMs[0], timesMs.at(-1)]
-  const shown = marks.filter(({ atMs }) => atMs >= from && to > from)
+interface MarksProps {
+  readonly marks: readonly ChartMark[]
+  readonly timesMs: readonly number[]
+  readonly onMark: TimeChartProps['onMark']
+}
+
+/** Happenings below the time axis, at their place; those that would cover each other are one. */
+function Marks({ marks, timesMs, onMark }: MarksProps) {
+  const [from = 0, last = 1] = [timesMs[0], timesMs.at(-1)]
+  const to = last + stepOf(timesMs)
+  const groups = new Map<number, ChartMark[]>()
+  for (const mark of marks) {
+    const place = Math.round(((mark.atMs - from) / (to - from)) * placesOfMarks)
+    if (place >= 0 && place <= placesOfMarks) groups.set(place, [...(groups.get(place) ?? []), mark])
+  }
   return (
     <div class="marks">
-      {shown.map((mark) => (
+      {[...groups].map(([place, group]) => (
         <button
-          key={`${mark.atMs} ${mark.text}`}
+          key={place}
           type="button"
-          title={mark.text}
-          aria-label={mark.text}
-          style={{ left: `${Math.min(100, ((mark.atMs - from) / (to - from)) * 100)}%` }}
-          onClick={() => onMark?.(mark)}
-        />
+          title={group.map(({ text }) => text).join('\n')}
+          aria-label={group.length === 1 ? group[0]!.text : `${group.length} at this time`}
+          style={{ left: `${(place / placesOfMarks) * 100}%` }}
+          onClick={() => onMark?.(group[0]!)}
+        >
+          {group.length > 1 ? group.length : ''}
+        </button>
       ))}
     </div>
   )
 }
+
+const placesOfMarks = 40
+
+/** The length of an interval. */
+const stepOf = (timesMs: readonly number[]): number => (timesMs[1] ?? 1) - (timesMs[0] ?? 0)
 
 const widthOf = (element: HTMLElement | null): number => Math.max(120, element?.clientWidth ?? 0)
 
@@ -106,6 +120,16 @@ const summary = (series: readonly ChartSeries[], unit: string): string =>
         `${label}: ${shortNumber(values.reduce<number>((sum, value) => sum + (value ?? 0), 0))}${unit && ` ${unit}`}`,
     )
     .join(', ')
+
+const tickTime = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hour12: false })
+const tickDay = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' })
+
+/** Local: the day at midnight and where ticks are days apart, else the time. */
+function tickText(ms: number, stepSeconds: number): string {
+  const date = new Date(ms)
+  const isMidnight = date.getHours() === 0 && date.getMinutes() === 0
+  return (stepSeconds >= 86_400 || isMidnight ? tickDay : tickTime).format(date)
+}
 
 /** The value of a color of `style.css` now, in the theme that holds. */
 const colorOf = (element: Element, name: string): string =>
@@ -129,11 +153,23 @@ function drawn(frame: HTMLElement, latest: { readonly current: TimeChartProps })
   const options: Options = {
     width: widthOf(frame),
     height,
+    padding: [8, 10, 0, 0],
     legend: { show: false },
     cursor: { drag: { x: onRange !== undefined, y: false, setScale: false }, points: { show: false } },
-    scales: { y: { range: (_chart, _min, max) => [0, max > 0 ? max * 1.05 : 1] } },
+    scales: {
+      x: {
+        range: () => [
+          (timesMs[0] ?? 0) / 1000,
+          ((timesMs.at(-1) ?? 0) + (isStacked ? stepOf(timesMs) : 0)) / 1000,
+        ],
+      },
+      y: { range: (_chart, _min, max) => [0, max > 0 ? max * 1.05 : 1] },
+    },
     axes: [
-      axis,
+      {
+        ...axis,
+        values: (_chart, ticks, _axis, _space, step) => ticks.map((tick) => tickText(tick * 1000, step)),
+      },
       {
         ...axis,
         size: 52,

@@ -10,8 +10,14 @@ import { Time } from '../../parts/time.js'
 import { StateWord } from '../../parts/words.js'
 
 const columns: readonly Column<DestinationStatus>[] = [
-  { title: 'Destination', cell: ({ destination_id, description }) => description || destination_id },
-  { title: 'Kind', cell: ({ status }) => status.kind, isExtra: true },
+  {
+    title: 'Destination',
+    cell: ({ destination_id, description, status }) => (
+      <>
+        {description || destination_id} <span class="quiet below">{status.kind}</span>
+      </>
+    ),
+  },
   {
     title: 'State',
     cell: ({ status }) => <StateWord tone={toneOf(status)} text={status.behind ? 'behind' : status.state} />,

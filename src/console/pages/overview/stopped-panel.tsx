@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals'
 import type { LoggedDecision } from '../../../shape/logged-decision.js'
 import { firstOf, useAnswer } from '../../data/api.js'
-import { ClientCell, CountryCell, DecidedByCell, EndpointCell } from '../../parts/decision-cells.js'
+import { ClientCell, DecidedByCell, EndpointCell } from '../../parts/decision-cells.js'
 import { WhyDrawer } from '../../parts/explanation.js'
 import { Link } from '../../parts/link.js'
 import { Answered, Empty } from '../../parts/states.js'
@@ -15,10 +15,16 @@ const stoppedMax = 10
 const columns: readonly Column<LoggedDecision>[] = [
   { title: 'Time', cell: ({ at }) => <Time at={at} /> },
   { title: 'Decision', cell: ({ decision }) => <DecisionWord decision={decision} /> },
-  { title: 'Client', cell: (entry) => <ClientCell entry={entry} /> },
-  { title: 'From', cell: (entry) => <CountryCell entry={entry} />, isExtra: true },
+  {
+    title: 'Client',
+    cell: (entry) => (
+      <>
+        <ClientCell entry={entry} /> <span class="quiet">{entry.country}</span>
+      </>
+    ),
+  },
   { title: 'Endpoint', cell: (entry) => <EndpointCell entry={entry} />, isExtra: true },
-  { title: 'Decided by', cell: (entry) => <DecidedByCell entry={entry} /> },
+  { title: 'Decided by', cell: (entry) => <DecidedByCell entry={entry} />, isWide: true },
 ]
 
 export function StoppedPanel({ range }: { readonly range: string }) {
