@@ -3,7 +3,7 @@
 import type { Vocabulary } from '../../data/completion.js'
 import { lengthAt } from '../../data/completion.js'
 import { Editor, type EditorFault } from '../../parts/editor.js'
-import { ChoiceField, TextField } from '../../parts/fields.js'
+import { TextField } from '../../parts/fields.js'
 import { type DraftAction, type DraftPolicy, type Faults, faultsBelow, offsetIn, type Side } from './draft.js'
 
 interface PolicyCardProps {
@@ -127,68 +127,87 @@ function faultAt(sentence: string, text: string): EditorFault {
   }
 }
 
-const actionChoices = [
-  ['deny', 'deny'],
-  ['log', 'log'],
-] as const
-
 function Actions({ policy, side, place, faults, onChange }: PartProps & { readonly side: Side }) {
   const { actions } = policy
   const change = (next: readonly DraftAction[]): void => onChange({ ...policy, actions: next })
   return (
     <div class="stack tight">
       <span class="label">Then</span>
-      {actions.map((action, index) => {
-        const at = `${place}.actions[${index}]`
-        return (
-          <div class="with-button" key={index}>
-            <div class="action">
-              <ChoiceField
-                label={`Action ${index + 1}`}
-                value={action.type}
-                choices={side === 'inbound' ? actionChoices : actionChoices.slice(1)}
-                onChange={(type) =>
-                  change(replaced(actions, index, { ...action, type: type === 'deny' ? 'deny' : 'log' }))
-                }
-                fault={faultsBelow(faults, at).find(([each]) => !each.includes('.config'))?.[1]}
-              />
-              {action.type === 'log' && (
-                <Editor
-                  label="Metadata of the event"
-                  mode="json"
-                  value={action.metadata}
-                  faults={faultsBelow(faults, `${at}.config`).map(([, text]) => ({ text }))}
-                  onChange={(metadata) => change(replaced(actions, index, { ...action, metadata }))}
-                />
-              )}
-            </div>
-            <button
-              type="button"
-              aria-label={`Remove action ${index + 1}`}
-              onClick={() => change(replaced(actions, index, undefined))}
-            >
-              ×
-            </button>
-          </div>
-        )
-      })}
-      <button
-        type="button"
-        class="start"
-        // A deny must be the last action, so others go before it.
-        onClick={() => change([{ type: 'log', metadata: '{}' }, ...actions])}
-      >
-        Add a log action
-      </button>
-      {side === 'inbound' && !actions.some(({ type }) => type === 'deny') && (
-        <button
-          type="button"
-          class="start"
-          onClick={() => change([...actions, { type: 'deny', metadata: '{}' }])}
-        >
-          Add deny
+      {actions.map((action, index) => (
+        <ActionRow
+          key={index}
+          {...{ action, index, side, faults }}
+          place={`${place}.actions[${index}]`}
+          onChange={(next) => change(replaced(actions, index, next))}
+        />
+      ))}
+      <div class="row">
+        {/* A deny must be the last action, so others go before it. */}
+        <button type="button" onClick={() => change([{ type: 'log', metadata: '{}' }, ...actions])}>
+          Add log
         </button>
-      )}
+        {side === 'inbound' && !actions.some(({ type }) => type === 'deny') && (
+          <button type="button" onClick={() => change([...actions, { type: 'deny', metadata: '{}' }])}>
+            Add deny
+          </button>
+        )}
+      </div>
+    </div>
+  )
+}
+
+interface ActionRowProps {
+  readonly action: DraftAction
+  readonly index: number
+  readonly side: Side
+  readonly place: string
+  readonly faults: Faults
+  /** Undefined: it is removed. */
+  readonly onChange: (action: DraftAction | undefined) => void
+}
+
+const typesOf: Readonly<Record<Side, readonly DraftAction['type'][]>> = {
+  inbound: ['deny', 'log'],
+  outbound: ['log'],
+}
+
+function ActionRow({ action, index, side, place, faults, onChange }: ActionRowProps) {
+  const types = new Set([...typesOf[side], action.type])
+  return (
+    <div class="with-button">
+      <div class="action">
+        <select
+          aria-label={`Action ${index + 1}`}
+          value={action.type}
+          onChange={({ currentTarget }) =>
+            onChange({ ...action, type: currentTarget.value === 'deny' ? 'deny' : 'log' })
+          }
+        >
+          {[...types].map((type) => (
+            <option key={type}>{type}</option>
+          ))}
+        </select>
+        {action.type === 'log' && (
+          <Editor
+            label={`Metadata of the event of action ${index + 1}`}
+            isLabelHidden
+            mode="json"
+            value={action.metadata}
+            faults={faultsBelow(faults, `${place}.config`).map(([, text]) => ({ text }))}
+            onChange={(metadata) => onChange({ ...action, metadata })}
+          />
+        )}
+        {faultsBelow(faults, place)
+          .filter(([each]) => !each.startsWith(`${place}.config`))
+          .map(([each, text]) => (
+            <p key={each} class="fault" role="alert">
+              {text}
+            </p>
+          ))}
+      </div>
+      <button type="button" aria-label={`Remove action ${index + 1}`} onClick={() => onChange(undefined)}>
+        ×
+      </button>
     </div>
   )
 }
