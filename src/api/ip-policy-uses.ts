@@ -44,7 +44,7 @@ export function registerIpPolicyUses(app: FastifyInstance, context: ApiContext):
 }
 
 /** Rows that may refer to a policy, in slices, so that other requests proceed. */
-async function* rowsOfUsers(
+export async function* rowsOfUsers(
   context: ApiContext,
   accountId: string,
 ): AsyncGenerator<readonly [AnyResource, Row]> {

@@ -56,6 +56,7 @@ import { registerDeadLetters } from './dead-letter-routes.js'
 import { registerDecisions } from './decide-routes.js'
 import { registerDestinationOperations } from './destination-routes.js'
 import { isDestinationIn } from './destination-rows.js'
+import { registerIpPolicyCounts } from './ip-policy-counts.js'
 import { registerIpPolicyUses } from './ip-policy-uses.js'
 import { registerLive } from './live-routes.js'
 import { registerLoggedDecisions } from './logged-decision-routes.js'
@@ -239,6 +240,7 @@ function registerResources(app: FastifyInstance, options: WholeOptions): void {
   registerRules(app, context, trials)
   registerRuleList(app, context, log)
   registerRuleRestore(app, context)
+  registerIpPolicyCounts(app, context)
   registerIpPolicyUses(app, context)
   registerSources(app, context)
   registerDestinationOperations(app, context, destinations)

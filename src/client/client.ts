@@ -24,7 +24,7 @@ import type {
   testEventSchema,
 } from '../shape/delivery-status.js'
 import type { IamPolicy } from '../shape/iam-policy.js'
-import type { IpPolicyUses, RuleCounts } from '../shape/ip-policy-rules.js'
+import type { IpPolicyCount, IpPolicyUses, RuleCounts } from '../shape/ip-policy-rules.js'
 import type { LiveDeadLetter, LiveDelivery } from '../shape/live.js'
 import type { DecisionName, LoggedDecision } from '../shape/logged-decision.js'
 import type { OverviewAnswer } from '../shape/overview.js'
@@ -66,6 +66,8 @@ export interface Client extends Kinds {
   rules(policyId: string, options?: RulesOptions): AsyncGenerator<UsedRule, void, undefined>
   /** The edges, routes and restrictions that refer to an IP policy. */
   ipPolicyUses(policyId: string): Promise<IpPolicyUses>
+  /** How many rules and uses IP policies have, newest first, in pages like those of their list. */
+  ipPolicyCounts(page?: PageOptions): Promise<{ counts: IpPolicyCount[]; next_page_uri: string | null }>
   /** Replaces all rules of an IP policy as one atomic change. */
   replaceRules(policyId: string, rules: readonly NewRule[], options?: WriteOptions): Promise<RuleCounts>
   /** Puts all rules of an IP policy back as they were at a version of the account. */
@@ -213,6 +215,7 @@ export function openClient(options: HttpOptions): Client {
     sources: (id) => new Collection(http, subpath(eventSubscription, id, 'sources'), 'sources'),
     rules: (id, options = {}) => rulesOf(http, subpath(ipPolicy, id, 'rules'), options),
     ipPolicyUses: async (id) => http.send('GET', subpath(ipPolicy, id, 'uses')),
+    ipPolicyCounts: async (page = {}) => http.send('GET', `${ipPolicy.path}/counts`, { query: { ...page } }),
     replaceRules: async (id, rules, options = {}) =>
       http.send('PUT', subpath(ipPolicy, id, 'rules'), { body: { rules }, query: writeQuery(options) }),
     restoreRules: async (id, version, options = {}) =>

@@ -116,3 +116,16 @@ export const ipPolicyUsesSchema = objectOf(
 )
 
 export type IpPolicyUses = Static<typeof ipPolicyUsesSchema>
+
+export const ipPolicyCountExample = { id: exampleId('ipp_'), rules: 12, uses: 3 }
+
+export const ipPolicyCountSchema = objectOf(
+  {
+    id: Type.String({ description: 'The IP policy.' }),
+    rules: Type.Integer({ minimum: 0 }),
+    uses: Type.Integer({ minimum: 0, description: 'Edges, routes and restrictions that refer to it.' }),
+  },
+  { title: 'IpPolicyCount', description: 'How many rules an IP policy has, and how much refers to it.' },
+)
+
+export type IpPolicyCount = Static<typeof ipPolicyCountSchema>

@@ -63,6 +63,37 @@ t.test('uses of IP policies', async (t) => {
   t.equal((await me.raw.send('GET', `/ip_policies/${policy.id}/uses?limit=1`)).status, 400)
 })
 
+t.test('numbers of rules and uses', async (t) => {
+  const store = await openTestStore(t)
+  const api = await store.api()
+  const [me, other] = [await api.account(), await api.account()]
+  const old = await me.ipPolicy.create({})
+  const policy = await me.ipPolicy.create({})
+  await other.ipPolicy.create({})
+  await me.replaceRules(policy.id, [
+    { cidr: '10.0.0.0/8', action: 'allow' },
+    { cidr: '10.1.0.0/16', action: 'deny' },
+  ])
+  const ip_policy_ids = [policy.id]
+  const edge = await me.tcpEdge.create({
+    hostports: ['counts.example:22'],
+    ip_restriction: { ip_policy_ids },
+  })
+  await me.ipRestriction.create({ type: 'endpoints', ip_policy_ids })
+  const counts = [
+    { id: policy.id, rules: 2, uses: 2 },
+    { id: old.id, rules: 0, uses: 0 },
+  ]
+  t.strictSame((await me.ipPolicyCounts()).counts, counts, 'newest first, of the own account')
+  const first = await me.ipPolicyCounts({ limit: 1 })
+  t.strictSame(first.counts, counts.slice(0, 1))
+  t.match(first.next_page_uri, `before_id=${policy.id}`)
+  t.strictSame((await me.ipPolicyCounts({ limit: 1, before_id: policy.id })).counts, counts.slice(1))
+  await me.tcpEdge.delete(edge.id)
+  t.match((await me.ipPolicyCounts()).counts[0], { uses: 1 }, 'after one of the uses is gone')
+  t.equal((await me.raw.send('GET', '/ip_policies/counts?filter=true')).status, 400)
+})
+
 t.test('rules that cover an address', async (t) => {
   const store = await openTestStore(t)
   const api = await store.api()
