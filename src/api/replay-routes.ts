@@ -181,5 +181,11 @@ function leftOutBy(filter: string, types: readonly string[]): string[] {
   throw new WeirError(
     'ERR_INVALID_EXPRESSION',
     `"filter" does not suit ${listed(asked)}: ${problems[0]!.msg}`,
+    {
+      places:
+        problems[0]!.mark === undefined
+          ? []
+          : [{ place: 'filter', ...problems[0]!.mark, msg: problems[0]!.msg }],
+    },
   )
 }

@@ -1,5 +1,5 @@
 /** A request that the API refused or could not carry out. */
-import type { ErrorCode } from '../core/errors.js'
+import type { ErrorCode, FaultPlace } from '../core/errors.js'
 
 /** The body of an error. */
 interface Problem {
@@ -20,6 +20,9 @@ export class ApiError extends Error {
   /** More about the error: of a list with many wrong entries, a sentence for each by its place, such as `rules[17].cidr`. */
   readonly details: Readonly<Record<string, string>>
 
+  /** Of expressions that are wrong: the characters to mark. */
+  readonly places: readonly FaultPlace[]
+
   /** `what`: the request, for people; `text`: the body of the answer. */
   constructor(what: string, status: number, text: string) {
     const problem = problemIn(text)
@@ -29,7 +32,8 @@ export class ApiError extends Error {
     this.error_code = problem?.error_code
     this.status_code = status
     this.msg = msg
-    this.details = problem?.details ?? {}
+    this.places = placesIn(problem?.details ?? {})
+    this.details = withoutPlaces(problem?.details ?? {}, this.places)
     this.operation_id = problem?.details['operation_id']
   }
 }
@@ -43,4 +47,23 @@ function problemIn(text: string): Problem | undefined {
   } catch {
     return undefined
   }
+}
+
+type Details = Problem['details']
+
+const marks = ['offset', 'length', 'line', 'column'] as const
+
+/** The marks of each place are members of their own, because details are texts. */
+const placesIn = (details: Details): FaultPlace[] =>
+  Object.keys(details).flatMap((name) => {
+    const place = /^(.+)\.offset$/.exec(name)?.[1]
+    const msg = place === undefined ? undefined : details[place]
+    if (place === undefined || msg === undefined) return []
+    const [offset, length, line, column] = marks.map((mark) => Number(details[`${place}.${mark}`]))
+    return [{ place, offset: offset!, length: length!, line: line!, column: column!, msg }]
+  })
+
+function withoutPlaces(details: Details, places: readonly FaultPlace[]): Details {
+  const named = new Set(places.flatMap(({ place }) => marks.map((mark) => `${place}.${mark}`)))
+  return Object.fromEntries(Object.entries(details).filter(([name]) => !named.has(name)))
 }

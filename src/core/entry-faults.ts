@@ -2,7 +2,7 @@
  * Reports the faults of all entries of a list at once: someone who imports a thousand lines could otherwise correct only one
  * per attempt. The message has the first fault and the number of others; `details` has all of them by their place.
  */
-import { WeirError } from './errors.js'
+import { type FaultPlace, WeirError } from './errors.js'
 
 /** Faults of a list's entries that an error names, a sentence each. */
 const entryFaultsMax = 100
@@ -10,6 +10,7 @@ const entryFaultsMax = 100
 export class EntryFaults {
   /** Sentences by place: `rules[17].cidr`. */
   readonly #sentences = new Map<string, string>()
+  readonly #places: FaultPlace[] = []
   #first: WeirError | undefined
 
   /** More are not named. */
@@ -21,6 +22,7 @@ export class EntryFaults {
   add(entry: string, error: WeirError): void {
     if (this.isFull) return
     this.#first ??= error
+    this.#places.push(...error.places)
     const [, place = entry] = /^"([^"]+)"/.exec(error.message) ?? []
     this.#sentences.set(place.startsWith(entry) ? place : entry, error.message)
   }
@@ -44,7 +46,7 @@ export class EntryFaults {
     return new WeirError(
       this.#first.code,
       `${this.#first.message} ${count} more ${more === 1 ? 'entry is' : 'entries are'} wrong: see "details".`,
-      { details: Object.fromEntries(this.#sentences) },
+      { details: Object.fromEntries(this.#sentences), places: this.#places },
     )
   }
 

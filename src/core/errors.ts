@@ -34,9 +34,25 @@ export const statusOf = (code: ErrorCode): number => table[code]
 
 interface Extras {
   readonly details?: Record<string, string>
+  /** Where in texts of the request the faults are; part of `details` in the answer. */
+  readonly places?: readonly FaultPlace[]
   /** Sent as `Retry-After`, in seconds. */
   readonly retryAfterSeconds?: number
   readonly cause?: unknown
+}
+
+/** The place of a fault in a text of a request, so that an editor can mark its characters. */
+export interface FaultPlace {
+  /** The member or the query parameter that has the text, such as `inbound[0].expressions[1]`. */
+  readonly place: string
+  /** Counted from 0 in UTF-16 units, as editors and JavaScript do. */
+  readonly offset: number
+  /** 0 if something is missing there. */
+  readonly length: number
+  /** From 1, as is the column. */
+  readonly line: number
+  readonly column: number
+  readonly msg: string
 }
 
 /** An error with a code of the table; `message` is one actionable sentence without secrets. */
@@ -44,6 +60,7 @@ export class WeirError extends Error {
   readonly code: ErrorCode
   readonly status: number
   readonly details: Record<string, string>
+  readonly places: readonly FaultPlace[]
   readonly retryAfterSeconds: number | undefined
 
   constructor(code: ErrorCode, message: string, extras: Extras = {}) {
@@ -52,6 +69,7 @@ export class WeirError extends Error {
     this.code = code
     this.status = table[code]
     this.details = extras.details ?? {}
+    this.places = extras.places ?? []
     this.retryAfterSeconds = extras.retryAfterSeconds
   }
 }

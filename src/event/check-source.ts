@@ -2,6 +2,7 @@
 import { type Problem, shown } from '../core/errors.js'
 import { nearestNames, supported } from '../core/text/nearest.js'
 import { checkExpression } from '../expr/expression.js'
+import type { MarkedProblem } from '../expr/problem.js'
 import { auditKinds, auditObjects } from './audit.js'
 import { trafficEvents } from './catalog.js'
 import type { AnyTrafficEvent } from './define.js'
@@ -30,6 +31,8 @@ interface SourceChoice {
 /** A problem and the member of the source that has it: `filter`, `fields[2]`. */
 interface SourceProblem extends Problem {
   readonly member: string
+  /** Of an expression. */
+  readonly mark?: MarkedProblem['mark']
 }
 
 /** The first problem of a source. */
@@ -102,7 +105,10 @@ function unknownField(
   return { msg: `${refusal}; ${near ?? `${supported([...fields.keys()])}.`}` }
 }
 
-function checkFilter({ filterScope }: AnyTrafficEvent, filter: SourceChoice['filter']): Problem | undefined {
+function checkFilter(
+  { filterScope }: AnyTrafficEvent,
+  filter: SourceChoice['filter'],
+): MarkedProblem | undefined {
   if (!isGiven(filter)) return undefined
   return checkExpression(filter, filterScope)
 }

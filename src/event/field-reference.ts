@@ -55,9 +55,13 @@ export const fieldReference = (
   events: kinds.map((kind) => eventEntry(kind, missing)),
   expressions: {
     names: policyNames.map((entry) => ({ ...entry, ...noteOf(entry.name, missing) })),
-    functions: [...expressionFunctions.values()].map(({ name, parameters, about, example }) => ({
+    functions: [...expressionFunctions.values()].map(({ name, parameters, returns, about, example }) => ({
       name,
       parameters,
+      /** What its value is. */
+      returns: returns ?? ('boolean' as const),
+      /** As a completion shows it. */
+      signature: `${name}(${parameters.join(', ')})`,
       about,
       example,
     })),

@@ -11,7 +11,7 @@ import { checkNames } from './check.js'
 import { compileInstruction, compileShape, compileTree } from './compile.js'
 import { namesOf, type UsedName } from './names.js'
 import { parseExpression } from './parse.js'
-import { type ExpressionProblem, Refusal } from './problem.js'
+import { type MarkedProblem, Refusal, withMark } from './problem.js'
 import { type Requirement, requirementOf } from './requirement.js'
 import type { Instruction, Run, StepBudget } from './run.js'
 import type { Scope } from './scope.js'
@@ -32,20 +32,20 @@ export interface CompiledExpression<C> {
 export const compileExpression = <C>(
   text: unknown,
   scope: Scope<C>,
-): Result<CompiledExpression<C>, ExpressionProblem> =>
+): Result<CompiledExpression<C>, MarkedProblem> =>
   compileWith(text, scope, (tree, text) => compiledAs(tree, text, compileShape(tree)))
 
 /** For an expression that is one of many in a list. Never throws, however bad the text is. */
 export const compileToInstruction = <C>(
   text: unknown,
   scope: Scope<C>,
-): Result<Instruction<C>, ExpressionProblem> => compileWith(text, scope, compileInstruction)
+): Result<Instruction<C>, MarkedProblem> => compileWith(text, scope, compileInstruction)
 
 /** For an expression that is evaluated a few times and then forgotten: makes no code. Never throws. */
 export const compileClosures = <C>(
   text: unknown,
   scope: Scope<C>,
-): Result<CompiledExpression<C>, ExpressionProblem> =>
+): Result<CompiledExpression<C>, MarkedProblem> =>
   compileWith(text, scope, (tree, text) => compiledAs(tree, text, compileTree(tree)))
 
 /** The names that an expression uses, each once; none if it is refused. */
@@ -58,11 +58,11 @@ function compileWith<C, T>(
   text: unknown,
   scope: Scope<C>,
   compile: (tree: Tree<C>, text: string) => T,
-): Result<T, ExpressionProblem> {
+): Result<T, MarkedProblem> {
   try {
     return ok(compile(checkNames(parseExpression(text), scope), text as string))
   } catch (error) {
-    if (error instanceof Refusal) return fail(error.problem)
+    if (error instanceof Refusal) return fail(withMark(error.problem, text))
     throw error
   }
 }
@@ -75,7 +75,7 @@ function compiledAs<C>(tree: Tree<C>, text: string, evaluate: Run<C>): CompiledE
 }
 
 /** The problem of a text; the compiled expression is dropped. */
-export function checkExpression<C>(text: unknown, scope: Scope<C>): ExpressionProblem | undefined {
+export function checkExpression<C>(text: unknown, scope: Scope<C>): MarkedProblem | undefined {
   const compiled = compileClosures(text, scope)
   return compiled.ok ? undefined : compiled.problem
 }

@@ -28,6 +28,8 @@ export interface ExpressionFunction {
   withSecond?(second: unknown): Result<(first: unknown, budget: StepBudget) => unknown>
   /** The second argument has to be known when the expression is saved. */
   readonly secondIsLiteral?: boolean
+  /** What its value is, if it is not true or false. */
+  readonly returns?: 'number' | 'text'
   /** Its value is always true or false. */
   readonly isQuestion?: boolean
   /** Not evaluated when the expression is saved, even if all arguments are known. */
@@ -118,6 +120,7 @@ const double: ExpressionFunction = {
   about: 'The value as a number; fails if it is not a number.',
   example: "double('1.5') < conn.geo.latitude",
   parameters: ['value'],
+  returns: 'number',
   call: (value) => toNumber(value, 'double'),
 }
 
@@ -126,6 +129,7 @@ const int: ExpressionFunction = {
   about: 'The value as a whole number, cut towards zero; fails if it is not a number.',
   example: "int('22') == conn.server_port",
   parameters: ['value'],
+  returns: 'number',
   call: (value) => {
     const number = Math.trunc(toNumber(value, 'int'))
     if (!Number.isSafeInteger(number)) throw new ExpressionFailure(`int can't hold ${number}.`)
@@ -139,6 +143,7 @@ const string: ExpressionFunction = {
   about: 'The value as text.',
   example: "string(conn.server_port).endsWith('22')",
   parameters: ['value'],
+  returns: 'text',
   call: (value, _, budget) =>
     value === undefined || value === null ? value : bounded(String(primitiveOf(value, budget)), budget),
 }
@@ -148,6 +153,7 @@ const size: ExpressionFunction = {
   about: 'Length of a text or list, number of keys of an object; 0 without a value.',
   example: 'size(conn.server_name) > 40',
   parameters: ['value'],
+  returns: 'number',
   call: (value, _, budget) => {
     if (value === undefined || value === null) return 0
     if (typeof value === 'string' || Array.isArray(value)) return value.length
@@ -163,6 +169,7 @@ const caseFunction = (name: string, about: string, change: (text: string) => str
   about,
   example: `${name}(conn.geo.city) == ${name}('Oslo')`,
   parameters: ['text'],
+  returns: 'text',
   call: (value, _, budget) => {
     const text = textOf(value)
     return text === undefined ? value : bounded(change(text), budget)

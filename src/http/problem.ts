@@ -9,7 +9,10 @@ export const problemSchema = objectOf(
     error_code: Type.Enum([...errorCodes], { title: 'ErrorCode' }),
     status_code: Type.Integer({ minimum: 400, maximum: 599 }),
     msg: Type.String({ description: 'One sentence that names the field, the value and what is allowed.' }),
-    details: mapOf(Type.String(), { description: '`operation_id`, and more details for some errors.' }),
+    details: mapOf(Type.String(), {
+      description:
+        '`operation_id`, and more details for some errors. Of an expression that is wrong, by its place: the sentence, and with `.offset`, `.length`, `.line` and `.column` behind the place, the characters to mark.',
+    }),
   },
   { title: 'Problem', description: 'An error.' },
 )
@@ -47,12 +50,24 @@ function asWeirError(error: FastifyError | WeirError, bodyBytesMax: number): Wei
 const incomplete = (): WeirError =>
   new WeirError('ERR_REQUEST_TIMEOUT', 'The connection ended before the request was complete.')
 
+/** `details` are texts: the contract says so. */
+const placeDetails = ({ message, places }: WeirError): Record<string, string> =>
+  Object.fromEntries(
+    places.flatMap(({ place, offset, length, line, column }) => [
+      [place, message],
+      ...Object.entries({ offset, length, line, column }).map(([name, value]) => [
+        `${place}.${name}`,
+        String(value),
+      ]),
+    ]),
+  )
+
 export const problemBody = (error: WeirError, operationId: string): string =>
   JSON.stringify({
     error_code: error.code,
     status_code: statusOf(error.code),
     msg: error.message,
-    details: { operation_id: operationId, ...error.details },
+    details: { operation_id: operationId, ...placeDetails(error), ...error.details },
   })
 
 /** Headers of every error, also of those that no route or hook has handled. */

@@ -8,6 +8,7 @@
  * - A resource is **shown** to clients with its `uri`, references as `{id, uri}`, secrets null.
  */
 import type { Static, TSchema } from '../core/schema.js'
+import type { MarkedProblem } from '../expr/problem.js'
 
 /**
  * How a field is stored in its ClickHouse table; `module` has a column per field of the module. `none`: it is not a part
@@ -111,7 +112,11 @@ export interface Lookups {
    */
   nameInBody(path: string): string
   /** The problem with a source of an event subscription; later rooms know the event kinds. */
-  sourceProblems(source: unknown): readonly { readonly member: string; readonly msg: string }[]
+  sourceProblems(source: unknown): readonly {
+    readonly member: string
+    readonly msg: string
+    readonly mark?: MarkedProblem['mark']
+  }[]
 }
 
 interface ResourceDefinition<

@@ -151,10 +151,11 @@ export const eventSubscription = defineResource({
     }
     const faults = new EntryFaults()
     for (const [index, source] of sources.entries()) {
-      for (const { member, msg } of lookups.sourceProblems(source)) {
+      for (const { member, msg, mark } of lookups.sourceProblems(source)) {
         const place = lookups.nameInBody(`sources[${index}].${member}`)
         const code = member === 'filter' ? 'ERR_INVALID_EXPRESSION' : 'ERR_INVALID_REQUEST'
-        faults.add(place, new WeirError(code, `"${place}" is refused: ${msg}`))
+        const places = mark === undefined ? [] : [{ place, ...mark, msg }]
+        faults.add(place, new WeirError(code, `"${place}" is refused: ${msg}`, { places }))
       }
     }
     faults.throwIfAny()

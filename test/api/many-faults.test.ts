@@ -7,6 +7,9 @@ import { openTestStore } from '../harness/api.js'
 import { refusalOf } from '../harness/caller.js'
 
 const { public_key } = sshCredential.example
+/** A member of details that says which characters of an expression are wrong. */
+const isMark = (name: string): boolean => /\.(offset|length|line|column)$/.test(name)
+
 const deny = { actions: [{ type: 'deny' }] }
 
 t.test('wrong entries of lists', async (t) => {
@@ -166,7 +169,8 @@ t.test('wrong entries of lists', async (t) => {
     const answer = await me.raw.send(method, path, { body })
     const { operation_id, ...entries } = answer.body.details
     t.ok(operation_id)
-    t.strictSame(Object.keys(entries).toSorted(), [...places].toSorted(), `${method} ${path}: ${answer.text}`)
+    const named = Object.keys(entries).filter((name) => !isMark(name))
+    t.strictSame(named.toSorted(), [...places].toSorted(), `${method} ${path}: ${answer.text}`)
     const more = places.length - 1
     t.match(answer.body.msg, new RegExp(`${more} more (entry is|entries are) wrong: see "details"`), path)
   }
@@ -174,7 +178,7 @@ t.test('wrong entries of lists', async (t) => {
   await t.test('at most 100, and what else is wrong if no entry is', async (t) => {
     const inbound = Array.from({ length: 20 }, () => ({ expressions: Array(10).fill('x'), ...deny }))
     const { body } = await me.raw.send('PUT', `/edges/tcp/${edge.id}/policies`, { body: { inbound } })
-    t.equal(Object.keys(body.details).length, 101)
+    t.equal(Object.keys(body.details).filter((name) => !isMark(name)).length, 101)
     t.match(body.msg, /at least 99 more entries are wrong/)
     const wrong = { ip_policy_ids: [policy.id, policy.id] }
     t.match(await me.raw.refused(400, 'PUT', `/edges/tcp/${edge.id}/ip_restriction`, wrong), /appears twice/)

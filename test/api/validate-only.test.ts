@@ -1,5 +1,6 @@
 /** Writes with `validate_only`: answered like the write, and nothing is changed. */
 import t, { type Test } from 'tap'
+import { ApiError } from '../../src/client/api-error.js'
 import { bucketNames } from '../../src/wire/names.js'
 import { openTestStore } from '../harness/api.js'
 import { all, type Caller, newest } from '../harness/caller.js'
@@ -215,4 +216,45 @@ t.test('validate_only', async (t) => {
       /supported are "validate_only"/,
     )
   })
+})
+
+t.test('expressions that are wrong come with the characters to mark', async (t) => {
+  const store = await openTestStore(t)
+  const me = await (await store.api()).account()
+  const edge = await me.tcpEdge.create({})
+  const deny = [{ type: 'deny' }]
+  const marked = ({ body, text }: HttpAnswer) => {
+    t.match(body, { error_code: 'ERR_INVALID_EXPRESSION' })
+    return new ApiError('It', 400, text).places
+  }
+  const placesOf = async (...request: Request) => marked(await rehearse(me, request))
+  const path = `/edges/tcp/${edge.id}/policies`
+  const one = { inbound: [{ expressions: ['true', "conn.client_ipp == '::1'"], actions: deny }] }
+  t.match(await placesOf('PUT', path, one), [
+    { place: 'inbound[0].expressions[1]', offset: 0, length: 15, line: 1, column: 1, msg: /did you mean/ },
+  ])
+  const two = {
+    inbound: [
+      { expressions: ['true &&\n  size(1, 2)'], actions: deny },
+      { expressions: ['1 +'], actions: deny },
+    ],
+  }
+  t.match(await placesOf('PUT', path, two), [
+    { place: 'inbound[0].expressions[0]', offset: 10, length: 4, line: 2, column: 3 },
+    { place: 'inbound[1].expressions[0]', offset: 3, length: 0 },
+  ])
+  const sources = [{ type: 'tcp_connection_closed.v0', filter: 'conn.server_port = 22' }]
+  t.match(await placesOf('POST', '/event_subscriptions', { sources }), [
+    { place: 'sources[0].filter', offset: Number, length: Number },
+  ])
+  const filtered = await me.raw.send('GET', '/edges/tcp?filter=backend.enabld')
+  t.match(marked(filtered), [{ place: 'filter', offset: 0, length: 'backend.enabld'.length }])
+  t.match(filtered.body.details, { 'filter.offset': '0', 'filter.length': '14', 'filter.line': '1' })
+  const error = await me.tcpEdge
+    .list({ filter: 'backend.enabld' })
+    .next()
+    .catch((error) => error)
+  t.strictSame(Object.keys(error.details).sort(), ['filter', 'operation_id'], 'for people')
+  const other = await me.raw.send('PUT', path, { body: { inbound: [{ actions: [] }] } })
+  t.strictSame(Object.keys(other.body.details), ['operation_id'], 'only of expressions')
 })

@@ -1,9 +1,9 @@
 /** Filters of lists: expressions over a resource as it is shown; nested members have dotted names. */
-import { type Result, WeirError } from '../../core/errors.js'
+import type { Result } from '../../core/errors.js'
 import { getOrMake } from '../../core/maps.js'
 import { type Static, shapeOf, type TSchema } from '../../core/schema.js'
 import { type CompiledExpression, compileClosures } from '../../expr/expression.js'
-import type { ExpressionProblem } from '../../expr/problem.js'
+import { expressionFault, type MarkedProblem } from '../../expr/problem.js'
 import { ExpressionFailure, StepBudget } from '../../expr/run.js'
 import { defineScope, type NameType, type Scope, type ScopeName } from '../../expr/scope.js'
 import type { AnyResource } from '../../resource/define.js'
@@ -33,14 +33,12 @@ const compileIn = (scope: Scope<Shown>, text: string, parameter = 'filter'): Fil
 
 /** Evaluates within bounds; an entry for which it fails is not listed. Throws a `WeirError` if it did not compile. */
 export function filterOf<C>(
-  compiled: Result<CompiledExpression<C>, ExpressionProblem>,
+  compiled: Result<CompiledExpression<C>, MarkedProblem>,
   parameter: string,
 ): (shown: C) => boolean {
   if (!compiled.ok) {
-    throw new WeirError(
-      'ERR_INVALID_EXPRESSION',
-      `The query parameter "${parameter}" is not a valid expression: ${compiled.problem.msg}`,
-    )
+    const sentence = `The query parameter "${parameter}" is not a valid expression: ${compiled.problem.msg}`
+    throw expressionFault(parameter, compiled.problem, sentence)
   }
   const budget = new StepBudget(listFilterStepsMax)
   return (shown) => {

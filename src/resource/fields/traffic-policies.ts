@@ -1,8 +1,9 @@
 /** The traffic policy module of edges and routes: its shape and limits; expressions are checked when they are saved. */
 import { EntryFaults } from '../../core/entry-faults.js'
-import { badRequest, shown, WeirError } from '../../core/errors.js'
+import { badRequest, shown, type WeirError } from '../../core/errors.js'
 import { boundedBytes, mapOf, objectOf, oneOf, orNull, type Static, Type } from '../../core/schema.js'
 import { checkExpression } from '../../expr/expression.js'
+import { expressionFault } from '../../expr/problem.js'
 import type { Scope } from '../../expr/scope.js'
 import { type PolicyScopes, policyScopes } from '../../record/policy-scope.js'
 import type { Lookups } from '../define.js'
@@ -132,7 +133,7 @@ function checkExpressions(
     if (found === undefined) continue
     const entry = `${place}.expressions[${index}]`
     const sentence = `"${entry}" is not a valid expression: ${found.msg}`
-    faults.add(entry, new WeirError('ERR_INVALID_EXPRESSION', sentence))
+    faults.add(entry, expressionFault(entry, found, sentence))
   }
   return bytes
 }
