@@ -8,7 +8,7 @@ import type { TrialDecisions } from '../shape/trial.js'
 
 type OverTime = TrialDecisions['over_time']
 /** Records by the decision before and the one after. */
-export type Matrix = Record<Decision, Record<Decision, number>>
+type Matrix = Record<Decision, Record<Decision, number>>
 
 const decisions: readonly Decision[] = ['allow', 'block', 'deny']
 
