@@ -14,8 +14,10 @@ export function useMore<Entry>(
   keys: readonly unknown[],
   list: (client: Client) => AsyncIterable<Entry>,
   step: number,
-): Answer<Listed<Entry>> & { again(): void; more(): Promise<void> } {
+): Answer<Listed<Entry>> & { readonly isOld: boolean; again(): void; more(): Promise<void> } {
   const answer = useSignal<Answer<Listed<Entry>>>({ data: undefined, error: undefined, isLoading: true })
+  /** The entries answer an earlier question. */
+  const isOld = useSignal(false)
   const reading = useRef<Reading<Entry> | undefined>(undefined)
   const advance = async (mine: Reading<Entry>): Promise<void> => {
     answer.value = { ...answer.peek(), isLoading: true }
@@ -23,10 +25,13 @@ export function useMore<Entry>(
       (data) => ({ data, error: undefined, isLoading: false }),
       (error: Error) => ({ data: answer.peek().data, error, isLoading: false }),
     )
-    if (reading.current === mine) answer.value = next
+    if (reading.current !== mine) return
+    isOld.value = false
+    answer.value = next
   }
   const again = (): void => {
     reading.current = new Reading(list(api))
+    isOld.value = true
     void advance(reading.current)
   }
   useEffect(() => {
@@ -38,7 +43,7 @@ export function useMore<Entry>(
   const more = async (): Promise<void> => {
     if (reading.current !== undefined) await advance(reading.current)
   }
-  return { ...answer.value, again, more }
+  return { ...answer.value, isOld: isOld.value, again, more }
 }
 
 class Reading<Entry> {

@@ -5,9 +5,10 @@ import { vocabularyOf } from '../data/filter-words.js'
 import { go, hrefTo, parameter, setParameters } from '../data/location.js'
 import { type Listed, useMore } from '../data/more.js'
 import { meaningOf, optionsOf, type Selection, selectionNow } from '../data/selection.js'
+import { Drawer } from '../parts/drawer.js'
 import { WhyDrawer } from '../parts/explanation.js'
 import { FilterInput } from '../parts/filter-input.js'
-import { Answered } from '../parts/states.js'
+import { Answered, Empty } from '../parts/states.js'
 import { Export } from './search/export.js'
 import { Histogram } from './search/histogram.js'
 import { Narrowing } from './search/narrowing.js'
@@ -29,7 +30,11 @@ export function Search() {
       <Narrowing selection={selection} />
       <Histogram selection={selection} />
       <Answered answer={answer}>
-        {(listed) => <Results listed={listed} isLoading={answer.isLoading} more={answer.more} />}
+        {(listed) => (
+          <div class="stack" aria-busy={answer.isOld}>
+            <Results listed={listed} isLoading={answer.isLoading} more={answer.more} />
+          </div>
+        )}
       </Answered>
       <Opened listed={answer.data} />
     </div>
@@ -83,7 +88,19 @@ function Fetched({ id }: { readonly id: string }) {
       if (entry.id === id) return entry
     return null
   })
-  return <Answered answer={answer}>{(entry) => entry !== null && <Why entry={entry} />}</Answered>
+  return (
+    <Answered answer={answer}>
+      {(entry) =>
+        entry === null ? (
+          <Drawer title="Why?" onClose={() => setParameters({ open: '' })}>
+            <Empty>The log has no decision {id} of this account; it may have been removed for its age.</Empty>
+          </Drawer>
+        ) : (
+          <Why entry={entry} />
+        )
+      }
+    </Answered>
+  )
 }
 
 const Why = ({ entry }: { readonly entry: LoggedDecision }) => (

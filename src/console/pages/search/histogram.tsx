@@ -4,7 +4,7 @@ import { errorText, useAnswer } from '../../data/api.js'
 import { now } from '../../data/clock.js'
 import { setParameters } from '../../data/location.js'
 import { optionsOf, type Selection, timeOf } from '../../data/selection.js'
-import { type ChartSeries, TimeChart } from '../../parts/time-chart.js'
+import { DecisionsChart } from '../../parts/decisions-chart.js'
 
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
@@ -42,13 +42,10 @@ export function Histogram({ selection }: { readonly selection: Selection }) {
   })
   if (answer.error !== undefined) return <p class="quiet">There is no histogram: {errorText(answer.error)}</p>
   if (answer.data === undefined) return <div class="chart-room" />
-  const timesMs = timesBetween(answer.data, stepMs)
   return (
-    <TimeChart
+    <DecisionsChart
       label="Decisions over time"
-      kind="stacked"
-      timesMs={timesMs}
-      series={seriesOf(answer.data, timesMs)}
+      stats={answer.data}
       height={chartHeight}
       onRange={(fromMs, toMs) =>
         setParameters(
@@ -62,22 +59,4 @@ export function Histogram({ selection }: { readonly selection: Selection }) {
       }
     />
   )
-}
-
-/** Beginnings of all intervals of an answer, which leaves out those in which nothing happened. */
-function timesBetween({ since, until }: Stats, stepMs: number): number[] {
-  const count = Math.ceil((Date.parse(until) - Date.parse(since)) / stepMs)
-  return Array.from({ length: count }, (_, index) => Date.parse(since) + index * stepMs)
-}
-
-function seriesOf({ counts }: Stats, timesMs: readonly number[]): ChartSeries[] {
-  const indexOf = new Map(timesMs.map((ms, index) => [ms, index]))
-  return (['allow', 'block', 'deny'] as const).map((decision) => {
-    const values = timesMs.map(() => 0)
-    for (const point of counts) {
-      const index = indexOf.get(Date.parse(point.at))
-      if (index !== undefined) values[index] = values[index]! + point[decision]
-    }
-    return { label: decision, color: decision, values }
-  })
 }
