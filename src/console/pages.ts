@@ -82,4 +82,11 @@ export const pages: readonly PageEntry[] = [
     key: 'd',
     load: async () => (await import('./pages/destinations.js')).Destinations,
   },
+  {
+    path: 'dead-letters',
+    title: 'Dead letters',
+    group: 'Delivery',
+    key: 'x',
+    load: async () => (await import('./pages/dead-letters.js')).DeadLetters,
+  },
 ]
