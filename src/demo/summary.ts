@@ -49,7 +49,6 @@ export function summary(account: Account, screen: Paint): string {
       `It reports ${grouped(published)} connections and requests, which are judged the same way:`,
     ),
     ...decisions(account, screen),
-    '',
     ...outage(account),
     ...deadLetters(account),
     ...sample(account, screen),
