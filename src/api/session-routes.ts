@@ -15,6 +15,7 @@ import {
   isLocal,
   isSecure,
   sessionCookie,
+  sessionTokenOf,
   setCookie,
 } from '../http/caller/console-request.js'
 import type { Sessions } from '../http/caller/sessions.js'
@@ -88,9 +89,10 @@ const signInOperation = {
 const getOperation = {
   operationId: 'get_session',
   summary: 'Who is signed in to the web console',
+  description: 'Without a cookie no one is: 204. 401: the session has ended.',
   tags: [consoleTag.name],
   security: [{ session: [] }],
-  response: { 200: shownSession },
+  response: { 200: shownSession, 204: Type.Null({ description: 'No one is signed in.' }) },
 }
 
 const signOutOperation = {
@@ -140,6 +142,7 @@ export function registerSessions(
   app.get(path, { schema: getOperation, config }, async (request, reply) => {
     queryOf(request)
     refuseBody(request)
+    if (sessionTokenOf(request) === undefined) return reply.code(204).send()
     const { principal, session } = await auth.checkSession(request)
     const key = view.state.rows.get(apiKey.kind)?.get(principal.credentialId ?? '')
     if (key === undefined || session === undefined)

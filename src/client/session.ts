@@ -16,8 +16,8 @@ export class SessionClient {
     return this.#http.send('POST', path, { body: by })
   }
 
-  /** Who is signed in; throws an `ApiError` with the status 401 if no one is. */
-  get(): Promise<ConsoleSession> {
+  /** Who is signed in; undefined without a cookie. If the session has ended, throws an `ApiError` with the status 401. */
+  get(): Promise<ConsoleSession | undefined> {
     return this.#http.send('GET', path)
   }
 

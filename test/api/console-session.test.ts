@@ -213,6 +213,7 @@ t.test('sessions', async (t) => {
     t.equal(out.status, 204)
     t.match(out.headers['set-cookie'], /^weir_console=; Path=\/; HttpOnly; SameSite=Strict; Max-Age=0$/)
     t.equal((await send(me, 'GET', { cookie })).status, 401)
+    t.equal((await send(me, 'GET', {})).status, 204, 'without a cookie no one is signed in')
     t.equal(await statusOf(all(caller.ipPolicy.list())), 401)
     t.equal((await send(me, 'DELETE', { cookie })).status, 401)
     t.equal((await send(me, 'GET', {})).status, 401, 'without a cookie')

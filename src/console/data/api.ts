@@ -14,7 +14,8 @@ const warningsKeptMax = 5
 
 async function send(url: string, init: RequestInit): Promise<Response> {
   const response = await fetch(url, init)
-  if (response.status === 401) sessionEnded('The session has ended. Sign in again.')
+  const isSignIn = url.endsWith('/console/session')
+  if (response.status === 401 && !isSignIn) sessionEnded('The session has ended. Sign in again.')
   return response
 }
 

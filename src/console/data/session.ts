@@ -1,23 +1,12 @@
 /** Who is signed in, what the key may do, and whether changes are switched on. */
 import { computed, signal } from '@preact/signals'
-import { ApiError } from '../../client/api-error.js'
-import { root } from './location.js'
+import type { KeyRight } from '../../resource/api-key.js'
+import type { ConsoleSession } from '../../shape/console-session.js'
 
-export interface Session {
-  readonly account_id: string
-  readonly account_name: string | null
-  readonly api_key_id: string
-  readonly api_key_description: string | null
-  /** Null: everything. */
-  readonly rights: readonly Right[] | null
-  /** RFC 3339. */
-  readonly expires_at: string
-}
-
-export type Right = 'read' | 'write' | 'decide' | 'publish' | 'all'
+export type Right = KeyRight
 
 /** Undefined until it is known; null: no one is signed in. */
-export const session = signal<Session | null | undefined>(undefined)
+export const session = signal<ConsoleSession | null | undefined>(undefined)
 
 /** Why there is no session any more, for the page that asks for a key. */
 export const signedOutBecause = signal('')
@@ -45,38 +34,7 @@ export function toggleEditing(): void {
   sessionStorage.setItem(editKey, isSwitchedOn.value ? 'on' : 'off')
 }
 
-/** Learns who is signed in. */
-export async function findSession(): Promise<void> {
-  const response = await request('GET')
-  session.value = response.status === 401 ? null : await bodyOf(response)
-}
-
-/** Signs in by the token of an API key, or by the code of a link; throws an `ApiError`. */
-export async function signIn(by: { readonly token: string } | { readonly code: string }): Promise<void> {
-  session.value = await bodyOf(await request('POST', by))
-  signedOutBecause.value = ''
-}
-
-export async function signOut(): Promise<void> {
-  await request('DELETE')
-  sessionEnded('You have signed out.')
-}
-
 export function sessionEnded(reason: string): void {
   session.value = null
   signedOutBecause.value = reason
-}
-
-async function request(method: 'GET' | 'POST' | 'DELETE', body?: object): Promise<Response> {
-  return fetch(`${root}console/session`, {
-    method,
-    headers: { ...consoleHeaders, ...(body && { 'content-type': 'application/json' }) },
-    body: body === undefined ? null : JSON.stringify(body),
-  })
-}
-
-async function bodyOf(response: Response): Promise<Session> {
-  const text = await response.text()
-  if (!response.ok) throw new ApiError('The session', response.status, text)
-  return JSON.parse(text)
 }

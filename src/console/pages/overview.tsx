@@ -53,7 +53,7 @@ export function Overview() {
               <AttentionPanel attention={attention} leftOut={attention_left_out} />
             )}
           </Answered>
-          <ChangesPanel changes={changed} />
+          <ChangesPanel answer={changes} />
         </div>
       </div>
       <Leaders range={range} />

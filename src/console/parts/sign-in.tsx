@@ -1,7 +1,8 @@
 /** The way in: an API key. A link that `weir console` prints needs none. */
 import { useSignal } from '@preact/signals'
 import { errorText } from '../data/api.js'
-import { signedOutBecause, signIn } from '../data/session.js'
+import { signedOutBecause } from '../data/session.js'
+import { signIn } from '../data/sign-in.js'
 import { Command } from './states.js'
 
 export function SignIn({ fault = '' }: { readonly fault?: string }) {

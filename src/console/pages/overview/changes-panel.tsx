@@ -1,24 +1,37 @@
 /** What was changed last, and by whom. */
 import type { Change } from '../../../shape/change-schema.js'
+import type { Answer, Page } from '../../data/api.js'
 import { Link } from '../../parts/link.js'
 import { Name } from '../../parts/name.js'
+import { Answered } from '../../parts/states.js'
 import { Time } from '../../parts/time.js'
 
 const listed = 6
 
-export const ChangesPanel = ({ changes }: { readonly changes: readonly Change[] }) => (
+interface ChangesPanelProps {
+  readonly answer: Answer<Page<Change>> & { again(): void }
+}
+
+export const ChangesPanel = ({ answer }: ChangesPanelProps) => (
   <section class="panel stack" aria-labelledby="changes">
     <h2 id="changes">
       <Link to={['changes']}>Changed last</Link>
     </h2>
-    {changes.length === 0 && <p class="quiet">Nothing was changed in this time.</p>}
-    <ul>
-      {changes.slice(0, listed).map((change) => (
-        <li key={`${change.version} ${change.id}`}>
-          <Time at={change.changed_at} isRelative /> {authorOf(change)} <Verb change={change} />
-        </li>
-      ))}
-    </ul>
+    <Answered answer={answer}>
+      {({ entries }) =>
+        entries.length === 0 ? (
+          <p class="quiet">Nothing was changed in this time.</p>
+        ) : (
+          <ul>
+            {entries.slice(0, listed).map((change) => (
+              <li key={`${change.version} ${change.id}`}>
+                <Time at={change.changed_at} isRelative /> {authorOf(change)} <Verb change={change} />
+              </li>
+            ))}
+          </ul>
+        )
+      }
+    </Answered>
   </section>
 )
 
@@ -35,5 +48,4 @@ const Verb = ({ change: { verb, kind, id } }: { readonly change: Change }) => (
 )
 
 /** Who made a change, in words. */
-export const authorOf = ({ api_key_description, api_key_id, source }: Change): string =>
-  api_key_description || api_key_id || (source === 'CLI' ? 'the operator' : source)
+export const authorOf = ({ by, by_description }: Change): string => by_description ?? by
