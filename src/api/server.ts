@@ -76,6 +76,7 @@ import { registerRules } from './rule-routes.js'
 import { registerSessions } from './session-routes.js'
 import { registerSources } from './source-routes.js'
 import { registerStats } from './stats-routes.js'
+import { registerSubscriptionCounts } from './subscription-counts.js'
 import { registerTrials } from './trial-routes.js'
 import type { WriteContext } from './write-context.js'
 
@@ -244,6 +245,7 @@ function registerResources(app: FastifyInstance, options: WholeOptions): void {
   registerIpPolicyUses(app, context)
   registerSources(app, context)
   registerDestinationOperations(app, context, destinations)
+  registerSubscriptionCounts(app, context, destinations)
   registerReplays(app, context, replays)
   const { pastRows } = context.store
   const decider = new Decider({ ...options, pastRows })

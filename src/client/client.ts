@@ -32,6 +32,7 @@ import type { PublishedRecords } from '../shape/published-records.js'
 import type { Replay, ReplayRequest } from '../shape/replay.js'
 import type { Resumption } from '../shape/resumption.js'
 import type { DeliveryStats, Stats } from '../shape/stats.js'
+import type { SubscriptionCounts } from '../shape/subscription-counts.js'
 import type { TracedRecord } from '../shape/traced-record.js'
 import type { Trial } from '../shape/trial.js'
 import type { DeliveryAttempt } from '../wire/delivery-attempts.js'
@@ -44,7 +45,13 @@ import {
   writeQuery,
 } from './collection.js'
 import { DeadLetterClient } from './dead-letters.js'
-import { type DecisionsOptions, loggedDecisions, selectingQuery } from './decisions.js'
+import {
+  type DecisionsOptions,
+  loggedDecisions,
+  selectingQuery,
+  type WatchDecisionsOptions,
+  type WatchOptions,
+} from './decisions.js'
 import { Http, type HttpOptions } from './http.js'
 import { type KindPaths, kindTable } from './kind-table.js'
 import type { Changes, Kinds, NewResource, Resource } from './kinds.js'
@@ -53,6 +60,7 @@ import { SessionClient } from './session.js'
 
 export { ApiError } from './api-error.js'
 export type { TryOptions } from './collection.js'
+export type { WatchDecisionsOptions, WatchOptions, WatchRate } from './decisions.js'
 
 interface PageOptions {
   readonly limit?: number
@@ -123,6 +131,8 @@ export interface Client extends Kinds {
   deliveryStatus(destinationId: string): Promise<DeliveryStatus>
   /** How many events waited for a destination over the last day. */
   backlogHistory(destinationId: string): Promise<BacklogHistory>
+  /** What the sources of a subscription produced and kept back, since the books began. */
+  subscriptionCounts(subscriptionId: string): Promise<SubscriptionCounts>
   /** The last requests to a destination, newest first. */
   deliveryAttempts(destinationId: string): Promise<{ attempts: DeliveryAttempt[] }>
   /** The statuses of all destinations, newest first, in pages. */
@@ -142,30 +152,6 @@ export interface Client extends Kinds {
   watchDeliveries(destinationId: string, options?: WatchOptions): AsyncGenerator<LiveDelivery, void>
   /** Dead letters of the account as they arrive, until the signal or the end of the stream. */
   watchDeadLetters(options?: WatchOptions): AsyncGenerator<LiveDeadLetter, void>
-}
-
-export interface WatchOptions {
-  /** An expression over the members of a decision, `decision != 'allow'`, or of a delivery. */
-  readonly filter?: string | undefined
-  /** The earlier name of `filter`. */
-  readonly where?: string | undefined
-  readonly signal?: AbortSignal
-  /** Called once a second with the numbers of lines that were sent and left out. */
-  readonly rate?: (rate: WatchRate) => void
-}
-
-export interface WatchDecisionsOptions extends WatchOptions {
-  /** Id of an edge. */
-  readonly edge?: string | undefined
-}
-
-/** Counts of one second of watching. */
-export interface WatchRate {
-  readonly seen: number
-  /** A sample, if there are many. */
-  readonly sent: number
-  /** Not sent, because the client reads too slowly. */
-  readonly lost: number
 }
 
 /** A record, of which only the id may be missing. */
@@ -254,6 +240,7 @@ export function openClient(options: HttpOptions): Client {
       http.send('GET', '/stats', { query: { ...options, by: 'destination' } }),
     deliveryStatus: async (id) => http.send('GET', subpath(eventDestination, id, 'status')),
     backlogHistory: async (id) => http.send('GET', subpath(eventDestination, id, 'backlog')),
+    subscriptionCounts: async (id) => http.send('GET', subpath(eventSubscription, id, 'counts')),
     deliveryAttempts: async (id) => http.send('GET', subpath(eventDestination, id, 'attempts')),
     deliveryStatuses: async (page = {}) =>
       http.send('GET', `${eventDestination.path}/status`, { query: { ...page } }),

@@ -67,3 +67,27 @@ export async function* loggedDecisions(
     query = Object.fromEntries(new URL(page.next_page_uri).searchParams)
   }
 }
+
+export interface WatchOptions {
+  /** An expression over the members of a decision, `decision != 'allow'`, or of a delivery. */
+  readonly filter?: string | undefined
+  /** The earlier name of `filter`. */
+  readonly where?: string | undefined
+  readonly signal?: AbortSignal
+  /** Called once a second with the numbers of lines that were sent and left out. */
+  readonly rate?: (rate: WatchRate) => void
+}
+
+export interface WatchDecisionsOptions extends WatchOptions {
+  /** Id of an edge. */
+  readonly edge?: string | undefined
+}
+
+/** Counts of one second of watching. */
+export interface WatchRate {
+  readonly seen: number
+  /** A sample, if there are many. */
+  readonly sent: number
+  /** Not sent, because the client reads too slowly. */
+  readonly lost: number
+}

@@ -37,6 +37,7 @@ import {
   type DestinationStatus,
   unfoundAdvice,
 } from '../shape/delivery-status.js'
+import type { SourceCounts } from '../shape/subscription-counts.js'
 import { destinationConfig } from '../view/destinations.js'
 import type { SecretsView } from '../view/secrets-view.js'
 import { attemptsMax, type DeliveryAttempt } from '../wire/delivery-attempts.js'
@@ -58,6 +59,8 @@ export interface DestinationOperations {
   statuses(rows: readonly Row[]): Promise<DestinationStatus[]>
   /** Those whose state is the worst, with the most events waiting; `undefined` if no deliverer answers. */
   worst(rows: readonly Row[], max: number): Promise<Row[] | undefined>
+  /** Totals of the sources of a subscription, by source and destination. */
+  sourceCounts(subscriptionId: string): SourceCounts[]
   /** What it lost last, by reason. */
   losses(row: Row): readonly Loss[]
   /** How many events waited over the last day. */
@@ -148,6 +151,8 @@ export function destinationOperations(deps: DestinationOperationsDeps): Destinat
         .slice(0, max)
     },
 
+    sourceCounts: (id) => sourceCountsOf(deps.books.books, id),
+
     losses: (row) => lossesOf(deps.books.books, row.id),
   }
 }
@@ -185,6 +190,20 @@ async function statusOf(
     counts,
     billing: billingOf(kindNamed(kind), packing, usages),
   }
+}
+
+export function sourceCountsOf({ sources }: Pick<Books, 'sources'>, subscriptionId: string): SourceCounts[] {
+  const found: SourceCounts[] = []
+  for (const { subscription, kind, destination, asked, produced, filtered } of sources)
+    if (subscription === subscriptionId)
+      found.push({
+        type: kind,
+        destination_id: destination,
+        looked_at: asked,
+        produced,
+        kept_back: filtered,
+      })
+  return found
 }
 
 const lossesOf = (books: Books, id: string): Loss[] =>

@@ -38,6 +38,7 @@ export const idleDestinations: DestinationOperations = {
     rows.map(({ id }) => ({ destination_id: id, description: null, status: idleStatus })),
   worst: async (rows, max) => rows.slice(0, max),
   losses: () => [],
+  sourceCounts: () => [],
   tryNow: async () => undefined,
   attempts: async () => [],
   backlog: () => ({ since: '2026-11-20T10:00:00Z', until: '2026-11-20T10:01:00Z', points: [] }),
