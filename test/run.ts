@@ -55,6 +55,8 @@ const groups: readonly { readonly files: RegExp; readonly processes: number }[] 
     processes: 1,
   },
   { files: /^integration\/(destination|event)-kind\./, processes: 1 },
+  // These share a service and a browser.
+  { files: /^console\//, processes: 1 },
   // These share a service, see `integration/service.ts`. The last one ends it.
   {
     files:

@@ -1,0 +1,113 @@
+/**
+ * Every page of the menu, and what can be opened on it, against a running service: with hostile texts in everything, and
+ * with an account that has nothing. In both themes and both widths, axe-core finds nothing serious.
+ */
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import t, { type Test } from 'tap'
+import { noChromium } from '../harness/browser.js'
+import { type Furnished, furnishedAccount } from './furnished.js'
+import { hostileIn, hostileTexts, hostileTextsOn } from './hostile-texts.js'
+import { newAccount, openSignedIn, type Visitor } from './visitor.js'
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+interface Violation {
+  readonly id: string
+  readonly impact: string
+  readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[]
+}
+
+const looks = [
+  { width: 1280, theme: 'light', rules: 'all' },
+  { width: 1280, theme: 'dark', rules: 'color-contrast' },
+  { width: 390, theme: 'dark', rules: 'all' },
+  { width: 390, theme: 'light', rules: 'color-contrast' },
+] as const
+
+/** Evaluated by the debugger, which the page's policy does not concern. */
+const runAxe = (rules: string): string => {
+  const only = rules === 'all' ? '' : `, runOnly: { type: 'rule', values: ['${rules}'] }`
+  return `axe.run(document, { resultTypes: ['violations']${only} }).then(({ violations }) => violations)`
+}
+
+/** Serious violations, each once with its first place. */
+async function violationsOf({ page }: Visitor, rules: string): Promise<string[]> {
+  if (!(await page.evaluate('window.axe !== undefined'))) await page.evaluate(axeSource)
+  const violations: Violation[] = await page.evaluate(runAxe(rules))
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes: [first] }) => `${id}: ${first?.html} ${first?.failureSummary}`)
+}
+
+/** The whole page is no wider than the screen. */
+const overflowOf = ({ page }: Visitor): Promise<number> =>
+  page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
+
+/** The paths that the menu leads to. */
+async function menuOf(visitor: Visitor): Promise<string[]> {
+  await visitor.see('')
+  const hrefs: string[] = await visitor.page.evaluate(
+    `[...document.querySelectorAll('nav a')].map((each) => each.getAttribute('href'))`,
+  )
+  return hrefs.map((href) => href.replace(/^\//, ''))
+}
+
+/** What can be opened, as long as its page is in the menu. */
+function openedIn(all: Furnished, menu: readonly string[]): string[] {
+  const views = [
+    `console/changes?id=${all.policyId}`,
+    `console/changes?id=${all.edgeId}`,
+    `console/keys/${all.keyId}`,
+    'console/keys?tab=tunnel',
+    `console/certificates/${all.certificateId}`,
+    'console/certificates?tab=ssh_user_certificate',
+    'console/domains?tab=addresses',
+    `console/edges/${all.edgeId}`,
+    `console/edges/${all.httpsEdgeId}`,
+    `console/ip-policies/${all.policyId}`,
+    `console/destinations/${all.destinationId}`,
+    `console/subscriptions/${all.subscriptionId}`,
+    `console/explain?record=${all.recordId}`,
+    `console/explain/${all.recordId}`,
+  ]
+  return views.filter((view) => menu.includes(view.split(/[/?]/, 2).join('/')))
+}
+
+async function check(t: Test, visitor: Visitor, path: string): Promise<void> {
+  await t.test(path === '' ? 'the first page' : path, async (t) => {
+    const { complaints } = visitor
+    complaints.length = 0
+    await visitor.look(looks[0])
+    await visitor.see(path)
+    t.strictSame(await hostileIn(visitor.page), [], 'nothing became of hostile texts')
+    for (const look of looks) {
+      await visitor.look(look)
+      t.strictSame(await violationsOf(visitor, look.rules), [], `axe, ${look.width} px, ${look.theme}`)
+      t.ok((await overflowOf(visitor)) <= 0, `nothing is beyond the edge at ${look.width} px`)
+    }
+    t.strictSame(complaints, [], 'the browser complained about nothing')
+  })
+}
+
+t.test('pages', { skip: noChromium }, async (t) => {
+  await t.test('of an account with hostile texts in everything', async (t) => {
+    const all = await furnishedAccount()
+    const visitor = await openSignedIn(t, all.token)
+    const menu = await menuOf(visitor)
+    t.ok(menu.length > 4)
+    const seen = new Set<string>()
+    for (const path of [...menu, ...openedIn(all, menu)]) {
+      await check(t, visitor, path)
+      for (const text of await hostileTextsOn(visitor.page)) seen.add(text)
+    }
+    const unseen = hostileTexts.filter((text) => !seen.has(text))
+    t.strictSame(unseen, [], 'each hostile text was to be read somewhere')
+  })
+
+  await t.test('of an account that has nothing', async (t) => {
+    const { token } = await newAccount()
+    const visitor = await openSignedIn(t, token)
+    for (const path of await menuOf(visitor)) await check(t, visitor, path)
+  })
+})

@@ -1,0 +1,87 @@
+/** The way into the console, in a browser: by link, by key, and out again. */
+import t from 'tap'
+import { noChromium } from '../harness/browser.js'
+import { until } from '../harness/weir.js'
+import { newAccount, openSignedIn, openVisitor, signInLink } from './visitor.js'
+
+/** The page asks who is signed in before anyone is. */
+const notSignedIn = /^401 GET \/console\/session$/
+
+t.test('signing in', { skip: noChromium }, async (t) => {
+  t.test('by a link, once only', async (t) => {
+    const { id } = await newAccount('by-link')
+    const link = await signInLink(id)
+    const visitor = await openVisitor(t, { expected: /^401 (GET|POST) \/console\/session$/ })
+    await visitor.see(link)
+    await visitor.page.getByText('by-link').waitFor()
+    t.notMatch(visitor.page.url(), 'sign-in', 'the code is not left in the address')
+    const other = await openVisitor(t, { expected: /^401 (GET|POST) \/console\/session$/ })
+    await other.see(link)
+    await other.page.getByLabel('API key').waitFor()
+    t.match(await other.page.getByRole('alert').textContent(), /link/i, 'it says why')
+    t.strictSame([...visitor.complaints, ...other.complaints], [])
+  })
+
+  t.test('by a key, after a wrong one; and out', async (t) => {
+    const { token } = await newAccount('by-key')
+    const visitor = await openVisitor(t, { expected: /^401 (GET|POST) \/console\/session$/ })
+    const { page } = visitor
+    await visitor.see('console/changes')
+    await page.getByLabel('API key').fill('weir_wrong')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('alert').waitFor()
+    await page.getByLabel('API key').fill(token)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('heading', { name: 'Changes' }).waitFor()
+    const kept = await page.evaluate(
+      'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])',
+    )
+    t.notMatch(kept, token.slice(5), 'no script can read the key afterwards, nor the cookie')
+    t.match(kept, /,""\]$/)
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByText('You have signed out.').waitFor()
+    await visitor.see('console/changes')
+    await page.getByLabel('API key').waitFor()
+    t.strictSame(visitor.complaints, [])
+  })
+
+  t.test('a session that ends while a page is open', async (t) => {
+    const { api } = await newAccount('ends')
+    const key = await api.apiKey.create({ description: 'of the console', rights: ['read'] })
+    const visitor = await openSignedIn(t, key.token!, { expected: /^401 / })
+    await visitor.see('console/changes')
+    t.equal(
+      await visitor.page.locator('.edit-switch').count(),
+      0,
+      'a key that may only read is offered no changes',
+    )
+    await api.apiKey.delete(key.id)
+    await until('the page asks for a key', async () => {
+      await visitor.page.getByRole('link', { name: 'Keys' }).click()
+      await visitor.page.waitForTimeout(200)
+      return (await visitor.page.getByLabel('API key').count()) === 1
+    }).catch(() => {})
+    await visitor.page.getByText('The session has ended.').waitFor()
+    t.strictSame(visitor.complaints, [])
+  })
+
+  t.test('an id of another account in the address shows nothing of it', async (t) => {
+    const [mine, other] = [await newAccount('mine'), await newAccount('other')]
+    const policy = await other.api.ipPolicy.create({ description: 'nothing for others' })
+    const visitor = await openSignedIn(t, mine.token, { expected: /^404 / })
+    for (const path of ['console/ip-policies/', 'console/changes?id=', 'console/explain?record=']) {
+      await visitor.see(`${path}${policy.id}`)
+      t.notMatch(await visitor.page.locator('main').textContent(), 'nothing for others', path)
+    }
+    t.strictSame(visitor.complaints, [])
+  })
+
+  t.test('without a session, every page asks for a key and nothing else', async (t) => {
+    const visitor = await openVisitor(t, { expected: notSignedIn })
+    for (const path of ['', 'console/live', 'console/no-such-page', 'console/keys/ak_1?tab=tunnel']) {
+      await visitor.see(path)
+      await visitor.page.getByLabel('API key').waitFor()
+    }
+    t.strictSame(visitor.complaints, [])
+  })
+})
