@@ -10,8 +10,9 @@ import { parameter, setParameters } from '../data/location.js'
 import { Button } from '../parts/button.js'
 import { ClientCell, CountryCell, DecidedByCell, EndpointCell, RequestCell } from '../parts/decision-cells.js'
 import { WhyDrawer } from '../parts/explanation.js'
-import { TextField } from '../parts/fields.js'
+import { FilterInput, isFilterFault } from '../parts/filter-input.js'
 import { useKeys } from '../parts/keyboard.js'
+import { Name } from '../parts/name.js'
 import { Command, Empty, Failure } from '../parts/states.js'
 import { type Column, Table } from '../parts/table.js'
 import { Time } from '../parts/time.js'
@@ -58,8 +59,23 @@ export function Live() {
           <Button onClick={() => copyAsTap(filter, edge)}>Copy as weir tap</Button>
         </div>
       </div>
-      <TextField label="Filter" value={filter} onChange={(text) => setParameters({ filter: text })} />
-      {live.error.value !== undefined && <Failure error={live.error.value} />}
+      <FilterInput
+        label="Filter"
+        about="decisions"
+        value={filter}
+        error={live.error.value}
+        placeholder="decision != 'allow' && country == 'DE'"
+        onApply={(text) => setParameters({ filter: text })}
+      />
+      {edge !== '' && (
+        <p class="row">
+          Only <Name id={edge} />
+          <Button onClick={() => setParameters({ edge: '' })}>All edges</Button>
+        </p>
+      )}
+      {live.error.value !== undefined && !isFilterFault(live.error.value) && (
+        <Failure error={live.error.value} />
+      )}
       <section
         aria-label="Decisions"
         onMouseEnter={() => {

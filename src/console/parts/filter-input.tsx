@@ -216,7 +216,7 @@ function Options({ id, options, active, onChoose }: OptionsProps) {
   )
 }
 
-const isFilterFault = (error: unknown): error is ApiError =>
+export const isFilterFault = (error: unknown): error is ApiError =>
   error instanceof ApiError && error.error_code === 'ERR_INVALID_EXPRESSION'
 
 /** What the API said, with the place that it named marked. */
