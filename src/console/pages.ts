@@ -41,6 +41,13 @@ export const pages: readonly PageEntry[] = [
     load: async () => (await import('./pages/search.js')).Search,
   },
   {
+    path: 'explain',
+    title: 'Explain',
+    group: 'Traffic',
+    key: 'x',
+    load: async () => (await import('./pages/explain.js')).Explain,
+  },
+  {
     path: 'edges',
     title: 'Edges and policies',
     group: 'Rules',

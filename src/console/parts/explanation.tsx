@@ -1,5 +1,4 @@
 /** Why something was decided: what decided, who changed that last, and everything that was looked at. */
-import type { ComponentChildren } from 'preact'
 import type { Decision, Explanation as Explained, LastChange } from '../../shape/decision.js'
 import type { LoggedDecision } from '../../shape/logged-decision.js'
 import { useAnswer } from '../data/api.js'
@@ -8,6 +7,7 @@ import { may } from '../data/session.js'
 import { whyOf } from '../data/why.js'
 import { Chain, RuleLink, Source } from './chain.js'
 import { Drawer } from './drawer.js'
+import { type Fact, Facts } from './facts.js'
 import { Link } from './link.js'
 import { Name } from './name.js'
 import { Answered } from './states.js'
@@ -102,7 +102,7 @@ const Author = ({ change: { by, by_description } }: { readonly change: LastChang
 /** What an entry of the log says about itself. */
 export function EntryFacts({ entry }: { readonly entry: LoggedDecision }) {
   const { client_ip, country, asn, server_name, server_port, method, path, status_code, weight } = entry
-  const facts: readonly (readonly [title: string, value: ComponentChildren])[] = [
+  const entries: readonly Fact[] = [
     ['Client', <ClientText key="client" ip={client_ip} country={country} asn={asn} />],
     ['Endpoint', `${server_name ?? '?'}:${server_port ?? '?'}`],
     ...(entry.type === 'http_request'
@@ -112,16 +112,7 @@ export function EntryFacts({ entry }: { readonly entry: LoggedDecision }) {
     ['Record', <code key="record">{entry.record_id}</code>],
     ...(weight > 1 ? [['Stands for', `${number(weight)} questions`] as const] : []),
   ]
-  return (
-    <dl class="facts">
-      {facts.map(([title, value]) => (
-        <>
-          <dt key={title}>{title}</dt>
-          <dd>{value}</dd>
-        </>
-      ))}
-    </dl>
-  )
+  return <Facts entries={entries} />
 }
 
 const ClientText = ({ ip, country, asn }: { ip: string; country: string | null; asn: number | null }) => (

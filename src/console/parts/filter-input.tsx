@@ -6,7 +6,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect, useId, useRef } from 'preact/hooks'
 import { ApiError } from '../../client/api-error.js'
 import { errorText } from '../data/api.js'
-import { type Completion, completionsAt, lengthAt } from '../data/completion.js'
+import { type Completion, completionsAt } from '../data/completion.js'
 import { needVocabulary, valuesAt, vocabularyFault, vocabularyOf } from '../data/filter-words.js'
 
 interface FilterInputProps {
@@ -230,17 +230,15 @@ function Fault({
   readonly error: ApiError
 }) {
   const text = errorText(error).replace(/^The query parameter "\w+" is not a valid expression: /, '')
-  const place = /at character (\d+)/.exec(text)?.[1]
-  const start = place === undefined ? -1 : Number(place) - 1
-  const end = start + Math.max(1, lengthAt(filter, start))
+  const place = error.places.find(({ offset }) => offset < filter.length)
   return (
     <div id={id} role="alert" class="fault">
       <p>{text}</p>
-      {start >= 0 && start < filter.length && (
+      {place !== undefined && (
         <code>
-          {filter.slice(0, start)}
-          <mark>{filter.slice(start, end)}</mark>
-          {filter.slice(end)}
+          {filter.slice(0, place.offset)}
+          <mark>{filter.slice(place.offset, place.offset + Math.max(1, place.length))}</mark>
+          {filter.slice(place.offset + Math.max(1, place.length))}
         </code>
       )}
     </div>

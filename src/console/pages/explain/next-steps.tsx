@@ -1,0 +1,38 @@
+/** What can be done about a decision: look at what decided, try a change, see others like it. */
+import type { Decision } from '../../../shape/decision.js'
+import { may } from '../../data/session.js'
+import { Link } from '../../parts/link.js'
+
+interface NextStepsProps {
+  readonly client: string
+  readonly decision: Decision
+  readonly edgeId?: string | null
+}
+
+export function NextSteps({ client, decision: { explanation }, edgeId }: NextStepsProps) {
+  const { type = 'none', ip_policy_id = null, rule_id = null } = explanation?.decided_by ?? {}
+  const sources = explanation?.policies.map(({ source }) => / of (edg\w+)$/.exec(source)?.[1]) ?? []
+  const edge = edgeId ?? sources.find((id) => id !== undefined && !id.startsWith('edghtsrt_'))
+  return (
+    <nav class="row" aria-label="What next">
+      {ip_policy_id !== null && (
+        <Link to={['ip-policies', ip_policy_id]} with={{ rule: rule_id ?? undefined }}>
+          {rule_id === null ? 'Open the IP policy' : 'Open the rule'}
+        </Link>
+      )}
+      {edge != null && (
+        <Link to={type === 'traffic_policy' ? ['edges', edge, 'policies'] : ['edges', edge]}>
+          {type === 'traffic_policy' ? 'Try a change of its policies' : 'Open the edge'}
+        </Link>
+      )}
+      {may('write') && (
+        <Link to={['ip-policies']} with={{ add: client.includes(':') ? `${client}/128` : `${client}/32` }}>
+          Start a rule for {client}
+        </Link>
+      )}
+      <Link to={['search']} with={{ client, since: '7d' }}>
+        All decisions about {client}
+      </Link>
+    </nav>
+  )
+}

@@ -1,0 +1,74 @@
+/** A question by hand: a client, where it wants to go, and what it asks for there. */
+import { useSignal } from '@preact/signals'
+import { firstOf, useAnswer } from '../../data/api.js'
+import { go, hrefTo, parameter } from '../../data/location.js'
+import { parametersOf, type Question, questionIn, questionTypes } from '../../data/question.js'
+import { ChoiceField, TextField } from '../../parts/fields.js'
+
+const methods = ['get', 'post', 'put', 'patch', 'delete', 'head', 'options'].map(
+  (method) => [method, method.toUpperCase()] as const,
+)
+
+/** Hostports to choose from; others can be typed. */
+const edgesMax = 200
+
+export function QuestionForm() {
+  const draft = useSignal<Question>(questionIn(parameter))
+  const { client, endpoint, type, method, path } = draft.value
+  const change = (changes: Partial<Question>): void => {
+    draft.value = { ...draft.value, ...changes }
+  }
+  const hostports = useHostports()
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault()
+    go(hrefTo(['explain'], { about: 'question', ...parametersOf(draft.value) }))
+  }
+  return (
+    <form class="asking" onSubmit={submit}>
+      <TextField
+        label="Client"
+        value={client}
+        placeholder="203.0.113.97"
+        onChange={(text) => change({ client: text.trim() })}
+      />
+      <TextField
+        label="Endpoint"
+        value={endpoint}
+        placeholder="www.example.com:443"
+        suggestions={hostports}
+        onChange={(text) => change({ endpoint: text.trim() })}
+      />
+      <ChoiceField
+        label="May it make"
+        value={type}
+        choices={questionTypes}
+        onChange={(next) => change({ type: next as Question['type'] })}
+      />
+      {type === 'http_request' && (
+        <>
+          <ChoiceField
+            label="Method"
+            value={method}
+            choices={methods}
+            onChange={(next) => change({ method: next })}
+          />
+          <TextField label="Path" value={path} onChange={(text) => change({ path: text.trim() })} />
+        </>
+      )}
+      <button type="submit" class="main" disabled={client === '' || endpoint === ''}>
+        Explain
+      </button>
+    </form>
+  )
+}
+
+function useHostports(): readonly string[] {
+  const { data = [] } = useAnswer([], async (client) => {
+    const [tcp, https] = await Promise.all([
+      firstOf(client.tcpEdge.list({ limit: 100 }), edgesMax),
+      firstOf(client.httpsEdge.list({ limit: 100 }), edgesMax),
+    ])
+    return [...tcp.entries, ...https.entries].flatMap(({ hostports }) => hostports).sort()
+  })
+  return data
+}
