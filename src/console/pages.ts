@@ -90,6 +90,13 @@ export const pages: readonly PageEntry[] = [
     load: async () => (await import('./pages/destinations.js')).Destinations,
   },
   {
+    path: 'subscriptions',
+    title: 'Subscriptions',
+    group: 'Delivery',
+    key: 'b',
+    load: async () => (await import('./pages/subscriptions.js')).Subscriptions,
+  },
+  {
     path: 'dead-letters',
     title: 'Dead letters',
     group: 'Delivery',

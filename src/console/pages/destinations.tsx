@@ -78,7 +78,11 @@ function All() {
     <div class="stack">
       <div class="row apart">
         <h1>Destinations</h1>
-        {may('write') && <Link to={['destinations', 'new']}>New destination</Link>}
+        {may('write') && (
+          <Link class="button" to={['destinations', 'new']}>
+            New destination
+          </Link>
+        )}
       </div>
       <Answered answer={answer}>
         {({ entries, hasMore }) => (

@@ -1,26 +1,5 @@
 /** The kinds of targets and their members, read from the API's own document: a kind that is added there is offered here. */
-import { root } from '../../data/location.js'
-
-interface Schema {
-  readonly $ref?: string
-  readonly type?: string
-  readonly anyOf?: readonly Schema[]
-  readonly enum?: readonly string[]
-  readonly properties?: Readonly<Record<string, Schema>>
-  readonly required?: readonly string[]
-  readonly additionalProperties?: Schema | boolean
-  readonly items?: Schema
-  readonly description?: string
-  readonly examples?: readonly unknown[]
-  readonly maxLength?: number
-  readonly minimum?: number
-  readonly maximum?: number
-  readonly 'x-secret'?: boolean
-}
-
-interface ApiDocument {
-  readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
-}
+import { apiSchemas, type Schema } from '../../data/api-document.js'
 
 export interface Member {
   readonly name: string
@@ -40,13 +19,11 @@ const lineMax = 8_192
 
 /** Every kind of target as a member of `target`. */
 export async function targetKinds(): Promise<readonly Member[]> {
-  const response = await fetch(`${root}openapi.json`)
-  if (!response.ok) throw new Error(`The API's document was not answered: status ${response.status}`)
-  const { components } = (await response.json()) as ApiDocument
+  const schemas = await apiSchemas()
   const resolved = (schema: Schema): Schema => {
     const set = schema.anyOf?.find(({ type }) => type !== 'null') ?? schema
     if (set.$ref === undefined) return set
-    return components.schemas[set.$ref.split('/').at(-1) ?? ''] ?? {}
+    return schemas[set.$ref.split('/').at(-1) ?? ''] ?? {}
   }
   const membersOf = ({ properties = {}, required = [] }: Schema): readonly Member[] =>
     Object.entries(properties).map(([name, schema]) =>
@@ -66,7 +43,7 @@ export async function targetKinds(): Promise<readonly Member[]> {
       members,
     }
   }
-  return membersOf(components.schemas['DestinationTargetInput'] ?? {})
+  return membersOf(schemas['DestinationTargetInput'] ?? {})
 }
 
 function formOf(schema: Schema, members: readonly Member[], about: string): Member['form'] {
