@@ -55,6 +55,13 @@ export const pages: readonly PageEntry[] = [
     load: async () => (await import('./pages/edges.js')).Edges,
   },
   {
+    path: 'ip-policies',
+    title: 'IP policies',
+    group: 'Rules',
+    key: 'i',
+    load: async () => (await import('./pages/ip-policies.js')).IpPolicies,
+  },
+  {
     path: 'changes',
     title: 'Changes',
     group: 'Account',

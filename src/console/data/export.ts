@@ -28,7 +28,7 @@ export async function saveDecisions(
   return ending === 'csv' ? Math.max(0, lines - 1) : lines
 }
 
-function save(blob: Blob, name: string): void {
+export function save(blob: Blob, name: string): void {
   const url = URL.createObjectURL(blob)
   const link = document.createElement('a')
   link.href = url

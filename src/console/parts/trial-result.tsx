@@ -8,6 +8,7 @@ import { Name } from './name.js'
 import { Ranking } from './ranking.js'
 import { type Column, Table } from './table.js'
 import { Time } from './time.js'
+import { TrialPicture } from './trial-picture.js'
 import { DecisionWord } from './words.js'
 
 export function TrialResult({ trial: { decisions } }: { readonly trial: Trial }) {
@@ -18,6 +19,7 @@ export function TrialResult({ trial: { decisions } }: { readonly trial: Trial })
       <Summary decisions={decisions} />
       <MissingNames decisions={decisions} />
       <Directions decisions={decisions} />
+      {decisions.records > 0 && <TrialPicture overTime={decisions.over_time} />}
       {decisions.changed > 0 && <Frequent decisions={decisions} />}
       {decisions.examples.length > 0 && (
         <>
@@ -114,28 +116,49 @@ function Directions({ decisions: { matrix } }: { readonly decisions: TrialDecisi
 
 const shownMax = 8
 
+const keyOfChange = ({ value, before, after }: TrialDecisions['edge_changes'][number]): string =>
+  `${value} ${before} ${after}`
+
 function Frequent({
-  decisions: { clients, countries, edges, changed },
+  decisions: { clients, country_changes, edge_changes, changed },
 }: {
   readonly decisions: TrialDecisions
 }) {
   const lists = [
-    ['Clients', clients, (value: string) => <span class="mono">{value}</span>],
-    ['Countries', countries, (value: string) => countryName(value)],
-    ['Edges', edges, (value: string) => <Name id={value} />],
+    ['Countries', country_changes, (value: string) => countryName(value)],
+    ['Edges', edge_changes, (value: string) => <Name id={value} />],
   ] as const
   return (
     <div class="thirds">
+      <div>
+        <h3>Clients that it concerns</h3>
+        <Ranking
+          label="Clients among the changed records"
+          total={changed}
+          entries={clients.slice(0, shownMax).map(({ value, records }) => ({
+            key: value ?? '',
+            label: <span class="mono">{value ?? 'unknown'}</span>,
+            count: records,
+          }))}
+        />
+      </div>
       {lists.map(([title, counts, label]) => (
         <div key={title}>
-          <h3>{title} that it concerns</h3>
+          <h3>{title}, and what becomes of them</h3>
           <Ranking
             label={`${title} among the changed records`}
             total={changed}
-            entries={counts.slice(0, shownMax).map(({ value, records }) => ({
-              key: value ?? '',
-              label: value === null ? 'unknown' : label(value),
-              count: records,
+            entries={counts.slice(0, shownMax).map((each) => ({
+              key: keyOfChange(each),
+              label: (
+                <>
+                  {each.value === null ? 'unknown' : label(each.value)}{' '}
+                  <span class="quiet">
+                    {each.before} → {each.after}
+                  </span>
+                </>
+              ),
+              count: each.records,
             }))}
           />
         </div>

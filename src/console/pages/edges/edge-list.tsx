@@ -178,6 +178,7 @@ function SearchField() {
   return (
     <input
       type="search"
+      class="find"
       data-search
       aria-label="Search by hostport, description or id"
       placeholder="hostport, description or id"

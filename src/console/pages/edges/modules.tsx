@@ -207,14 +207,15 @@ function PolicyTable({ place, module }: { readonly place: Place; readonly module
 }
 
 /** Decisions by the names of traffic policies. */
-function useDenied({ edgeId }: Place): ReadonlyMap<string, number> | undefined {
-  const { data } = useAnswer([edgeId], (client) =>
+function useDenied({ edgeId, routeId }: Place): ReadonlyMap<string, number> | undefined {
+  const { data } = useAnswer([edgeId, routeId], (client) =>
     client.stats({
       by: 'policy',
       interval: 'hour',
       since: '24h',
       values: 20,
-      filter: `edge_id == '${edgeId}'`,
+      edgeId,
+      ...(routeId === undefined ? {} : { routeId }),
     }),
   )
   if (data === undefined) return undefined

@@ -1,0 +1,232 @@
+/** All IP policies with their numbers, and the rules of any of them that cover an address. */
+import { useSignal } from '@preact/signals'
+import type { Client } from '../../../client/client.js'
+import type { Resource } from '../../../client/kinds.js'
+import type { IpPolicyCount } from '../../../shape/ip-policy-rules.js'
+import { number } from '../../data/format.js'
+import { go, hrefTo, parameter, setParameters } from '../../data/location.js'
+import { useMore } from '../../data/more.js'
+import { EditButton } from '../../parts/button.js'
+import { Choices } from '../../parts/choices.js'
+import { TextField } from '../../parts/fields.js'
+import { FormDrawer } from '../../parts/form-drawer.js'
+import { Link } from '../../parts/link.js'
+import { Name } from '../../parts/name.js'
+import { Answered, Command, Empty } from '../../parts/states.js'
+import { type Column, Table } from '../../parts/table.js'
+import { Time } from '../../parts/time.js'
+import { StateWord } from '../../parts/words.js'
+import { AddRule } from './rule-forms.js'
+import { ActionWord } from './rule-table.js'
+
+export const tabs = [
+  ['', 'Policies'],
+  ['restrictions', 'Restrictions'],
+] as const
+
+const step = 50
+
+type Policy = Resource<'ipPolicy'>
+
+/** With its numbers; undefined if it was made after they were counted. */
+interface Entry {
+  readonly policy: Policy
+  readonly counts: IpPolicyCount | undefined
+}
+
+export function PolicyList() {
+  const covers = parameter('covers')
+  const policies = useMore<Entry>([], entries, step)
+  return (
+    <div class="stack">
+      <div class="row apart">
+        <h1>IP policies</h1>
+        <EditButton onClick={() => setParameters({ new: 'policy' })}>New IP policy</EditButton>
+      </div>
+      <div class="row">
+        <Choices label="What" name="tab" choices={tabs} />
+        <CoversField />
+      </div>
+      {covers === '' ? (
+        <Answered answer={policies}>
+          {({ entries, hasMore }) => (
+            <>
+              <Table
+                label="IP policies"
+                rows={entries}
+                columns={columns}
+                keyOf={({ policy: { id } }) => id}
+                onOpen={({ policy: { id } }) => go(hrefTo(['ip-policies', id]))}
+                empty={<NoPolicies />}
+              />
+              {hasMore && (
+                <button type="button" class="start" onClick={() => void policies.more()}>
+                  More
+                </button>
+              )}
+            </>
+          )}
+        </Answered>
+      ) : (
+        <Covering address={covers} />
+      )}
+      {parameter('new') === 'policy' && <NewPolicy />}
+      {parameter('add') !== '' && <AddRule onClose={() => setParameters({ add: '' })} />}
+    </div>
+  )
+}
+
+/** Both lists have the same pages. */
+async function* entries(client: Client): AsyncGenerator<Entry> {
+  let before: string | undefined
+  for await (const page of client.ipPolicy.pages({ limit: step })) {
+    const { counts } = await client.ipPolicyCounts({
+      limit: step,
+      ...(before === undefined ? {} : { before_id: before }),
+    })
+    const byId = new Map(counts.map((each) => [each.id, each]))
+    for (const policy of page) yield { policy, counts: byId.get(policy.id) }
+    before = page.at(-1)?.id
+  }
+}
+
+const columns: readonly Column<Entry>[] = [
+  {
+    title: 'Policy',
+    isWide: true,
+    cell: ({ policy: { id, description } }) => (
+      <Link to={['ip-policies', id]} title={id}>
+        {description ?? id}
+      </Link>
+    ),
+  },
+  {
+    title: 'Rules',
+    isNumber: true,
+    cell: ({ counts }) => (counts === undefined ? '' : number(counts.rules)),
+  },
+  {
+    title: 'Used by',
+    isNumber: true,
+    cell: ({ counts }) => {
+      if (counts === undefined) return ''
+      return counts.uses === 0 ? <StateWord tone="quiet" text="nothing" /> : number(counts.uses)
+    },
+  },
+  {
+    title: 'Created',
+    isExtra: true,
+    cell: ({ policy: { created_at } }) => <Time at={created_at} isRelative />,
+  },
+]
+
+const NoPolicies = () => (
+  <Empty>
+    <p>There is no IP policy yet. It is a list of address ranges that are allowed or denied.</p>
+    <p>Switch on “edit” and make one here, or by the API:</p>
+    <Command text={'POST /ip_policies {"description": "the office"}'} />
+  </Empty>
+)
+
+/** Which rule covers this? */
+function CoversField() {
+  const typed = useSignal(parameter('covers'))
+  return (
+    <form
+      class="row"
+      onSubmit={(event) => {
+        event.preventDefault()
+        setParameters({ covers: typed.value.trim() }, { replace: false })
+      }}
+    >
+      <input
+        type="search"
+        class="find"
+        data-search
+        aria-label="Which rule covers this address or range?"
+        placeholder="which rule covers … 203.0.113.97"
+        value={typed.value}
+        onInput={(event) => {
+          typed.value = event.currentTarget.value
+          if (typed.value === '') setParameters({ covers: '' })
+        }}
+      />
+      <button type="submit">Find</button>
+    </form>
+  )
+}
+
+type Rule = Resource<'ipPolicyRule'>
+
+const coveringColumns: readonly Column<Rule>[] = [
+  { title: 'Range', cell: ({ cidr }) => <span class="mono">{cidr}</span> },
+  { title: 'Action', cell: ({ action }) => <ActionWord action={action} /> },
+  { title: 'Policy', cell: ({ ip_policy }) => <Name id={ip_policy.id} /> },
+  { title: 'Description', isExtra: true, isWide: true, cell: ({ description }) => description ?? '' },
+]
+
+function Covering({ address }: { readonly address: string }) {
+  const rules = useMore([address], (client) => client.ipPolicyRule.list({ covers: address }), step)
+  return (
+    <section class="stack" aria-label="Rules that cover it">
+      <div class="row apart">
+        <h2>
+          Rules that cover <span class="mono">{address}</span>, the narrowest first
+        </h2>
+        <EditButton onClick={() => setParameters({ add: address })}>Add a rule for it</EditButton>
+      </div>
+      <Answered answer={rules}>
+        {({ entries, hasMore }) => (
+          <>
+            <Table
+              label="Rules"
+              rows={entries}
+              columns={coveringColumns}
+              keyOf={({ id }) => id}
+              onOpen={({ id, ip_policy }) => go(hrefTo(['ip-policies', ip_policy.id], { rule: id }))}
+              empty={<Empty>No rule of any policy covers it. Where policies apply, it is blocked.</Empty>}
+            />
+            {hasMore && (
+              <button type="button" class="start" onClick={() => void rules.more()}>
+                More
+              </button>
+            )}
+          </>
+        )}
+      </Answered>
+      <p class="quiet">
+        In each place, an address is let in if an allow rule covers it and no deny rule does.{' '}
+        <Link to={['search']} with={{ client: address }}>
+          What was decided about it?
+        </Link>
+      </p>
+    </section>
+  )
+}
+
+function NewPolicy() {
+  const description = useSignal('')
+  return (
+    <FormDrawer
+      title="New IP policy"
+      submit="Create"
+      done="The IP policy was created."
+      work={async (client) => {
+        const { id } = await client.ipPolicy.create({ description: description.value })
+        go(hrefTo(['ip-policies', id]))
+      }}
+      onClose={(isDone) => {
+        if (!isDone) setParameters({ new: '' })
+      }}
+    >
+      <TextField
+        label="Description"
+        value={description.value}
+        onChange={(text) => {
+          description.value = text
+        }}
+        hint="What it is called everywhere, such as: the office."
+      />
+    </FormDrawer>
+  )
+}

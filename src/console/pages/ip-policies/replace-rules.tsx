@@ -1,0 +1,277 @@
+/** Rules from a list: what differs is shown, checked and tried before it is saved, as one change. */
+import { useSignal } from '@preact/signals'
+import { useEffect, useMemo } from 'preact/hooks'
+import type { UsedRule } from '../../../client/rules.js'
+import { act, api, useAnswer } from '../../data/api.js'
+import { useDraftCheck } from '../../data/draft-check.js'
+import { number } from '../../data/format.js'
+import { go, hrefTo } from '../../data/location.js'
+import { notify } from '../../data/notices.js'
+import { type RuleDifference, type RuleEntry, ruleDifference, rulesInText } from '../../data/rule-files.js'
+import { may } from '../../data/session.js'
+import { EditButton } from '../../parts/button.js'
+import { Choices, choiceIn } from '../../parts/choices.js'
+import { LinesField } from '../../parts/fields.js'
+import { Link } from '../../parts/link.js'
+import { Name } from '../../parts/name.js'
+import { Answered, Failure } from '../../parts/states.js'
+import { TrialRun } from '../../parts/trial-run.js'
+import { DifferenceLists } from './difference-lists.js'
+
+export function ReplaceRules({ id }: { readonly id: string }) {
+  const read = useSignal(0)
+  const present = useAnswer([id], async () => {
+    const rules: RuleEntry[] = []
+    for await (const rule of api.rules(id)) {
+      rules.push(entryOf(rule))
+      if (rules.length % 1_000 === 0) read.value = rules.length
+    }
+    return rules
+  })
+  return (
+    <div class="stack">
+      <p>
+        <Link to={['ip-policies', id]}>← the policy</Link>
+      </p>
+      <h1>
+        Import rules of <Name id={id} />
+      </h1>
+      {present.isLoading && read.value > 0 && (
+        <p class="quiet" role="status">
+          {number(read.value)} rules are read …
+        </p>
+      )}
+      <Answered answer={present}>
+        {(rules) => <Import id={id} present={rules} again={present.again} />}
+      </Answered>
+    </div>
+  )
+}
+
+const entryOf = ({ cidr, action, description, metadata }: UsedRule): RuleEntry => ({
+  cidr,
+  action,
+  description,
+  metadata,
+})
+
+const modes = [
+  ['', 'replaces all rules'],
+  ['add', 'is added, and wins'],
+  ['remove', 'is taken out'],
+] as const
+
+const actions = [
+  ['', 'deny'],
+  ['allow', 'allow'],
+] as const
+
+interface ImportProps {
+  readonly id: string
+  readonly present: readonly RuleEntry[]
+  readonly again: () => void
+}
+
+/** Longer texts are not kept over a reload: the browser's storage is small. */
+const storedCharsMax = 1_000_000
+const shownFaults = 20
+const shownCharsMax = 200_000
+
+const textKey = (id: string): string => `weir-rules ${id}`
+
+function Import({ id, present, again }: ImportProps) {
+  const text = useSignal(sessionStorage.getItem(textKey(id)) ?? '')
+  useEffect(() => {
+    if (text.value.length <= storedCharsMax) sessionStorage.setItem(textKey(id), text.value)
+    else sessionStorage.removeItem(textKey(id))
+  }, [text.value])
+  const mode = choiceIn('mode', modes)
+  const action = choiceIn('default', actions) === 'allow' ? 'allow' : 'deny'
+  const { rules, faults } = useMemo(() => rulesInText(text.value, action), [text.value, action])
+  const wanted = useMemo(() => wantedRules(present, rules, mode), [present, rules, mode])
+  const isEmpty = text.value.trim() === ''
+  return (
+    <div class="split">
+      <div class="stack">
+        <FileField
+          onText={(read) => {
+            text.value = read
+          }}
+        />
+        {text.value.length > shownCharsMax ? (
+          <p>
+            A list of {number(text.value.length)} characters.{' '}
+            <button
+              type="button"
+              onClick={() => {
+                text.value = ''
+              }}
+            >
+              Drop it
+            </button>
+          </p>
+        ) : (
+          <LinesField
+            label="The list"
+            rows={14}
+            value={text.value}
+            onChange={(typed) => {
+              text.value = typed
+            }}
+            hint="A range in each line, with comments after # or ;. Or CSV: cidr,action,description. Or JSON."
+          />
+        )}
+        <div class="row">
+          <span>The list</span>
+          <Choices label="What the list does" name="mode" choices={modes} />
+        </div>
+        <div class="row">
+          <span>Entries without an action</span>
+          <Choices label="Action of entries without one" name="default" choices={actions} />
+        </div>
+        {faults.length > 0 && !isEmpty && (
+          <div class="failure" role="alert">
+            <p>
+              {faults.length === 1 ? 'One entry is' : `${number(faults.length)} entries are`} wrong and left
+              out:
+            </p>
+            <ul class="listed">
+              {faults.slice(0, shownFaults).map(({ line, text: says }) => (
+                <li key={`${line} ${says}`}>
+                  entry {number(line)}: {says}
+                </li>
+              ))}
+              {faults.length > shownFaults && <li>and {number(faults.length - shownFaults)} more</li>}
+            </ul>
+          </div>
+        )}
+      </div>
+      {isEmpty ? (
+        <p class="quiet">
+          Paste a list or choose a file: what it would change is shown here, before anything is saved. There
+          are {number(present.length)} rules now.
+        </p>
+      ) : (
+        <Outcome
+          {...{ id, present, wanted, again }}
+          forget={() => {
+            text.value = ''
+            sessionStorage.removeItem(textKey(id))
+          }}
+        />
+      )}
+    </div>
+  )
+}
+
+function wantedRules(
+  present: readonly RuleEntry[],
+  listed: readonly RuleEntry[],
+  mode: string,
+): readonly RuleEntry[] {
+  if (mode === '') return listed
+  const inList = new Set(listed.map(({ cidr }) => cidr))
+  const others = present.filter(({ cidr }) => !inList.has(cidr))
+  return mode === 'add' ? [...others, ...listed] : others
+}
+
+const fileBytesMax = 16 * 1024 * 1024
+
+function FileField({ onText }: { readonly onText: (text: string) => void }) {
+  return (
+    <label class="row">
+      <span>From a file</span>
+      <input
+        type="file"
+        accept=".txt,.csv,.json,.ndjson,.netset,.list,text/*"
+        onChange={async (event) => {
+          const file = event.currentTarget.files?.[0]
+          if (file === undefined) return
+          if (file.size > fileBytesMax)
+            notify({ kind: 'bad', text: 'The file is larger than 16 MiB: the API takes no more at once.' })
+          else onText(await file.text())
+        }}
+      />
+    </label>
+  )
+}
+
+interface OutcomeProps extends ImportProps {
+  readonly wanted: readonly RuleEntry[]
+  readonly forget: () => void
+}
+
+/** The API counts alike: another action for the same range is a rule less and a rule more. */
+const countsOf = ({ added, removed, changed, kept }: RuleDifference) => {
+  const replaced = changed.filter(({ before, after }) => before.action !== after.action).length
+  return {
+    added: added.length + replaced,
+    updated: changed.length - replaced,
+    removed: removed.length + replaced,
+    kept,
+  }
+}
+
+function Outcome({ id, present, wanted, again, forget }: OutcomeProps) {
+  const difference = useMemo(() => ruleDifference(present, wanted), [present, wanted])
+  const body = useMemo(() => wanted.map(bodyOf), [wanted])
+  // The text of many rules is long: their number and difference say as well whether it is another draft.
+  const draft = useMemo(() => JSON.stringify([difference, wanted.length]), [difference, wanted])
+  // A key that may not write can't ask: a trial says what is wrong, too.
+  const { isChecking, error } = useDraftCheck(draft, async (client) =>
+    may('write') ? client.replaceRules(id, body, { validateOnly: true }) : undefined,
+  )
+  const { added, removed, changed } = difference
+  const isNothing = added.length + removed.length + changed.length === 0
+  const save = async (): Promise<void> => {
+    const isDone = await act('The rules were replaced.', async (client) => {
+      const counts = await client.replaceRules(id, body, { validateOnly: true })
+      if (!isSameCounts(counts, countsOf(difference))) {
+        again()
+        throw new Error('Someone else has changed the rules meanwhile: look at the difference again')
+      }
+      await client.replaceRules(id, body)
+    })
+    if (!isDone) return
+    forget()
+    go(hrefTo(['ip-policies', id]))
+  }
+  return (
+    <div class="stack">
+      <section class="panel stack" aria-label="What is different">
+        <DifferenceLists difference={difference} />
+        {error !== undefined && <Failure error={error} />}
+        <div class="row">
+          <EditButton
+            kind="main"
+            onClick={save}
+            isDisabled={isNothing || isChecking || error !== undefined}
+            {...(removed.length > 0 && {
+              confirm: `Replace the rules? ${number(removed.length)} of ${number(present.length)} are removed, in one change that can be undone on the page “Changes”.`,
+            })}
+          >
+            Save as one change
+          </EditButton>
+        </div>
+      </section>
+      <section class="panel stack" aria-label="What would it change?">
+        <h2>What would it change?</h2>
+        <TrialRun
+          draft={draft}
+          blocked={isNothing ? 'Nothing is different.' : undefined}
+          begin={(client, since) => client.tryRules(id, body, { since })}
+        />
+      </section>
+    </div>
+  )
+}
+
+const bodyOf = ({ cidr, action, description, metadata }: RuleEntry) => ({
+  cidr,
+  action,
+  ...(description === undefined ? {} : { description }),
+  ...(metadata === undefined ? {} : { metadata }),
+})
+
+const isSameCounts = (one: object, other: object): boolean =>
+  Object.entries(other).every(([name, count]) => (one as Record<string, unknown>)[name] === count)

@@ -1,0 +1,153 @@
+/** One restriction of the account: what it restricts, whether it is enforced, and what a change would do. */
+import { useSignal } from '@preact/signals'
+import { act, api, useAnswer } from '../../data/api.js'
+import { go, hrefTo } from '../../data/location.js'
+import { notify } from '../../data/notices.js'
+import { EditButton } from '../../parts/button.js'
+import { Facts } from '../../parts/facts.js'
+import { SwitchField, TextField } from '../../parts/fields.js'
+import { Link } from '../../parts/link.js'
+import { PolicyChoice } from '../../parts/policy-choice.js'
+import { Answered, Failure } from '../../parts/states.js'
+import { Time } from '../../parts/time.js'
+import { TrialRun } from '../../parts/trial-run.js'
+import { EnforcedWord, type Restriction, restrictedBy } from './restrictions.js'
+
+export function RestrictionView({ id }: { readonly id: string }) {
+  const restriction = useAnswer([id], (client) => client.ipRestriction.get(id))
+  return (
+    <div class="stack">
+      <p>
+        <Link to={['ip-policies']} with={{ tab: 'restrictions' }}>
+          ← all restrictions
+        </Link>
+      </p>
+      <Answered answer={restriction}>
+        {(found) => (
+          <>
+            <Head restriction={found} />
+            <Facts
+              entries={[
+                ['State', <EnforcedWord key="state" isEnforced={found.enforced} />],
+                ['Id', <code key="id">{id}</code>],
+                [
+                  'Created',
+                  <span key="at">
+                    <Time at={found.created_at} isRelative /> ·{' '}
+                    <Link to={['changes']} with={{ id }}>
+                      history
+                    </Link>
+                  </span>,
+                ],
+              ]}
+            />
+            <Draft key={JSON.stringify(found)} restriction={found} again={restriction.again} />
+          </>
+        )}
+      </Answered>
+    </div>
+  )
+}
+
+function Head({ restriction: { id, type, enforced } }: { readonly restriction: Restriction }) {
+  const remove = async (): Promise<void> => {
+    const isDone = await act('The restriction was deleted.', (client) => client.ipRestriction.delete(id))
+    if (isDone) go(hrefTo(['ip-policies'], { tab: 'restrictions' }))
+  }
+  return (
+    <div class="row apart">
+      <h1>Restriction of {restrictedBy[type]}</h1>
+      <EditButton
+        kind="danger"
+        onClick={remove}
+        confirm={`Delete this restriction?${enforced ? ' What it keeps out may come in then.' : ''}`}
+      >
+        Delete
+      </EditButton>
+    </div>
+  )
+}
+
+interface DraftProps {
+  readonly restriction: Restriction
+  readonly again: () => void
+}
+
+function Draft({ restriction, again }: DraftProps) {
+  const { id, type, ip_policies } = restriction
+  const isEnforced = useSignal(restriction.enforced)
+  const before = ip_policies.map((policy) => policy.id)
+  const chosen = useSignal<readonly string[]>(before)
+  const description = useSignal(restriction.description ?? '')
+  const fault = useSignal<unknown>(undefined)
+  const body = {
+    enforced: isEnforced.value,
+    ip_policy_ids: [...chosen.value],
+    description: description.value,
+  }
+  const save = async (): Promise<void> => {
+    try {
+      await api.ipRestriction.update(id, body)
+    } catch (error) {
+      // Such as that it would lock out the one who asks.
+      fault.value = error
+      return
+    }
+    fault.value = undefined
+    notify({ text: 'The restriction was saved.', kind: 'good' })
+    again()
+  }
+  const isChanged =
+    body.enforced !== restriction.enforced ||
+    body.description !== (restriction.description ?? '') ||
+    body.ip_policy_ids.toSorted().join() !== before.toSorted().join()
+  return (
+    <div class="split">
+      <section class="panel stack" aria-label="The restriction">
+        <SwitchField
+          label="Enforced"
+          hint="Off: it warns of what it would block, in the log and in answers, and blocks no one."
+          value={isEnforced.value}
+          onChange={(isOn) => {
+            isEnforced.value = isOn
+          }}
+        />
+        <span class="label">IP policies</span>
+        <PolicyChoice
+          chosen={chosen.value}
+          onChange={(ids) => {
+            chosen.value = ids
+          }}
+        />
+        <TextField
+          label="Description"
+          value={description.value}
+          onChange={(text) => {
+            description.value = text
+          }}
+        />
+        {fault.value !== undefined && <Failure error={fault.value} />}
+        <div class="row">
+          <EditButton kind="main" onClick={save} isDisabled={!isChanged || chosen.value.length === 0}>
+            Save
+          </EditButton>
+        </div>
+      </section>
+      <section class="panel stack" aria-label="What would it change?">
+        <h2>What would it change?</h2>
+        {type === 'endpoints' ? (
+          <TrialRun
+            draft={JSON.stringify(body)}
+            blocked={chosen.value.length === 0 ? 'Choose an IP policy first.' : undefined}
+            begin={(client, since) => client.tryRestriction(id, body, { since })}
+          />
+        ) : (
+          <p class="quiet">
+            Only traffic of edges is recorded, so this can’t be tried. A change that would lock you out is
+            refused.
+          </p>
+        )}
+      </section>
+    </div>
+  )
+}

@@ -1,0 +1,117 @@
+/** The rules of one policy, with what each blocked. */
+import type { UsedRule } from '../../../client/rules.js'
+import { number } from '../../data/format.js'
+import { parameter, setParameters } from '../../data/location.js'
+import { useMore } from '../../data/more.js'
+import { Choices, choiceIn } from '../../parts/choices.js'
+import { Answered, Empty } from '../../parts/states.js'
+import { type Column, Table } from '../../parts/table.js'
+import { Time } from '../../parts/time.js'
+import { StateWord } from '../../parts/words.js'
+
+export const ActionWord = ({ action }: { readonly action: 'allow' | 'deny' }) => (
+  <StateWord tone={action === 'allow' ? 'good' : 'bad'} text={action} />
+)
+
+const periods = [
+  ['24h', '24 h'],
+  ['7d', '7 days'],
+] as const
+
+const actions = [
+  ['', 'all'],
+  ['allow', 'allow'],
+  ['deny', 'deny'],
+] as const
+
+const step = 100
+
+const countText = (value: number | undefined) =>
+  value === undefined ? <span class="quiet">–</span> : number(value)
+
+const columns: readonly Column<UsedRule>[] = [
+  { title: 'Range', cell: ({ cidr }) => <span class="mono">{cidr}</span> },
+  { title: 'Action', cell: ({ action }) => <ActionWord action={action} /> },
+  { title: 'Description', isExtra: true, isWide: true, cell: ({ description }) => description ?? '' },
+  { title: 'Blocked', isNumber: true, cell: ({ counts }) => countText(counts?.blocked) },
+  { title: 'Asked', isNumber: true, isExtra: true, cell: ({ counts }) => countText(counts?.asked) },
+  {
+    title: 'Last',
+    isExtra: true,
+    cell: ({ counts }) => (counts?.last_at == null ? '' : <Time at={counts.last_at} isRelative />),
+  },
+  { title: 'Added', isExtra: true, cell: ({ created_at }) => <Time at={created_at} isRelative /> },
+]
+
+interface RuleTableProps {
+  readonly policyId: string
+  /** Grows with each change that was made here: the rules are asked for again. */
+  readonly version: number
+}
+
+export function RuleTable({ policyId, version }: RuleTableProps) {
+  const period = choiceIn('period', periods)
+  const action = choiceIn('action', actions)
+  const covers = parameter('covers')
+  const rules = useMore(
+    [policyId, period, action, covers, version],
+    (client) =>
+      client.rules(policyId, {
+        countsSince: period,
+        ...(covers === '' ? {} : { covers }),
+        ...(action === '' ? {} : { filter: `action == '${action}'` }),
+      }),
+    step,
+  )
+  const isSearch = covers !== '' || action !== ''
+  return (
+    <>
+      <div class="row">
+        <input
+          type="search"
+          class="find"
+          data-search
+          aria-label="Rules that cover this address or range"
+          placeholder="covers … 203.0.113.97"
+          defaultValue={covers}
+          onChange={(event) => setParameters({ covers: event.currentTarget.value.trim() })}
+        />
+        <Choices label="Action" name="action" choices={actions} />
+        <Choices label="Counts of the last" name="period" choices={periods} />
+      </div>
+      <Answered answer={rules}>
+        {({ entries, hasMore }) => (
+          <>
+            <Table
+              label="Rules"
+              rows={entries}
+              columns={columns}
+              keyOf={({ id }) => id}
+              onOpen={({ id }) => setParameters({ rule: id })}
+              opened={parameter('rule')}
+              empty={<NoRules isSearch={isSearch} />}
+            />
+            {hasMore && (
+              <button type="button" class="start" onClick={() => void rules.more()}>
+                More
+              </button>
+            )}
+          </>
+        )}
+      </Answered>
+      <p class="quiet">
+        Blocked: records. Asked: questions of ingress nodes and proxies. Allow rules have no numbers, because
+        no single one lets a client in.
+      </p>
+    </>
+  )
+}
+
+const NoRules = ({ isSearch }: { readonly isSearch: boolean }) =>
+  isSearch ? (
+    <Empty>No rule of this policy is like that.</Empty>
+  ) : (
+    <Empty>
+      This policy has no rule: where it applies alone, it blocks every address. Add a rule, or import a list.
+    </Empty>
+  )

@@ -1,0 +1,117 @@
+/** Lists of ranges in files: how they are read, what is wrong in them, how they differ from rules, how they are written. */
+import t from 'tap'
+import {
+  asCsv,
+  asNdjson,
+  type RuleEntry,
+  ruleDifference,
+  rulesInText,
+} from '../../src/console/data/rule-files.js'
+
+const short = ({ cidr, action, description }: RuleEntry): string =>
+  [cidr, action, description].filter(Boolean).join(' ')
+
+t.test('what is read', (t) => {
+  const cases: readonly (readonly [situation: string, text: string, rules: readonly string[]])[] = [
+    ['an address is the range of itself', '203.0.113.9\n', ['203.0.113.9/32 deny']],
+    [
+      'comments of both kinds, empty lines, a byte order mark',
+      '\uFEFF# list\n\n; Spamhaus\n10.0.0.0/8 ; SBL1\r\n2001:DB8::/32 # six',
+      ['10.0.0.0/8 deny SBL1', '2001:db8::/32 deny six'],
+    ],
+    [
+      'CSV without names of columns',
+      '10.0.0.0/8,allow,"a, ""b"""\n10.1.0.0/16,DENY,\n10.2.0.0/16,',
+      ['10.0.0.0/8 allow a, "b"', '10.1.0.0/16 deny', '10.2.0.0/16 deny'],
+    ],
+    ['CSV with columns in another order', 'action,note,cidr\nallow,x,10.0.0.0/8', ['10.0.0.0/8 allow']],
+    [
+      'CSV with a line break in quotes',
+      '10.0.0.0/8,allow,"a\nb"\n::1,allow,c',
+      ['10.0.0.0/8 allow a\nb', '::1/128 allow c'],
+    ],
+    ['CSV whose description has a #', '10.0.0.0/8,allow,ticket #7', ['10.0.0.0/8 allow ticket #7']],
+    [
+      'a list in JSON',
+      '["10.0.0.0/8", {"cidr": "::/0", "action": "allow"}]',
+      ['10.0.0.0/8 deny', '::/0 allow'],
+    ],
+    ['the body of the API', '{"rules": [{"cidr": "10.0.0.0/8", "action": "allow"}]}', ['10.0.0.0/8 allow']],
+    [
+      'NDJSON',
+      '{"cidr":"10.0.0.0/8","action":"allow","description":"x"}\n{"cidr":"::1"}\n',
+      ['10.0.0.0/8 allow x', '::1/128 deny'],
+    ],
+  ]
+  for (const [situation, text, rules] of cases) {
+    const read = rulesInText(text, 'deny')
+    t.strictSame(read.rules.map(short), rules, situation)
+    t.strictSame(read.faults, [], situation)
+  }
+  t.end()
+})
+
+t.test('what is wrong, by lines', (t) => {
+  const cases: readonly (readonly [text: string, line: number, says: RegExp])[] = [
+    ['10.0.0.0/8\n\nhere', 3, /"here" is not/],
+    ['10.1.2.3/8', 1, /write 10\.0\.0\.0\/8/],
+    ['10.0.0.0/8\n10.0.0.0/8', 2, /there already: entry 1/],
+    ['10.0.0.0/8,refuse', 1, /"allow" or "deny" is needed/],
+    ['[1', 1, /not JSON/],
+    ['{"rules": 5}', 1, /must be a list/],
+    ['{"cidr": ', 1, /is not/],
+    ['[null, {"cidr": {"a": 1}}]', 1, /is not/],
+  ]
+  for (const [text, line, says] of cases) {
+    const [fault] = rulesInText(text, 'deny').faults
+    t.equal(fault?.line, line, text)
+    t.match(fault?.text, says, text)
+  }
+  t.end()
+})
+
+t.test('the difference', (t) => {
+  const rule = (cidr: string, action: 'allow' | 'deny', description?: string): RuleEntry => ({
+    cidr,
+    action,
+    description,
+  })
+  const { added, removed, changed, kept } = ruleDifference(
+    [
+      rule('10.0.0.0/8', 'allow'),
+      rule('::/0', 'allow', 'all'),
+      rule('::1/128', 'deny'),
+      rule('1.1.1.1/32', 'deny'),
+    ],
+    [
+      rule('10.0.0.0/8', 'deny'),
+      rule('::/0', 'allow', 'each'),
+      rule('::1/128', 'deny', ''),
+      rule('2.2.2.2/32', 'deny'),
+    ],
+  )
+  t.strictSame(added.map(short), ['2.2.2.2/32 deny'])
+  t.strictSame(removed.map(short), ['1.1.1.1/32 deny'])
+  t.strictSame(
+    changed.map(({ before, after }) => `${short(before)} → ${short(after)}`),
+    ['10.0.0.0/8 allow → 10.0.0.0/8 deny', '::/0 allow all → ::/0 allow each'],
+  )
+  t.equal(kept, 1, 'an empty description is none')
+  t.end()
+})
+
+t.test('what is written can be read again', (t) => {
+  const rules: RuleEntry[] = [
+    { cidr: '10.0.0.0/8', action: 'allow', description: '=1+1', metadata: 'a,"b"' },
+    { cidr: '::1/128', action: 'deny', description: 'two\nlines' },
+    { cidr: '::2/128', action: 'deny' },
+  ]
+  for (const text of [asCsv(rules), asNdjson(rules)])
+    t.strictSame(
+      rulesInText(text, 'allow').rules.map((rule) => JSON.stringify(rule)),
+      rules.map((rule) => JSON.stringify(rule)),
+      text,
+    )
+  t.match(asCsv(rules), "'=1+1", 'a spreadsheet calculates nothing')
+  t.end()
+})
