@@ -10,6 +10,7 @@ import { timeOf, timeParameters } from '../http/lists/query-values.js'
 import { onlyBlocked, onlyFailed, type Use, usesIn, warnOfGaps } from '../http/missing-values.js'
 import { describe, filterParameter } from '../http/openapi/openapi.js'
 import { compileCountFilter } from '../insight/decision-filter.js'
+import { checkDestination } from '../operate/dead-letter-queries.js'
 import type { GeoLookup } from '../record/geo.js'
 import { sourceWords } from '../shape/logged-decision.js'
 import { dimensions, statsSchema } from '../shape/stats.js'
@@ -43,7 +44,16 @@ const statsValuesMax = 20
 const valuesDefault = 10
 
 const path = '/stats'
-const parameters = ['by', 'interval', 'since', 'until', 'values', 'filter', ...selectingParameters]
+const parameters = [
+  'by',
+  'interval',
+  'since',
+  'until',
+  'values',
+  'filter',
+  'destination_id',
+  ...selectingParameters,
+]
 
 const querySchema = Type.Object({
   by: Type.Optional(
@@ -55,6 +65,9 @@ const querySchema = Type.Object({
   ...timeParameters,
   filter: filterParameter,
   ...selectingSchema,
+  destination_id: Type.Optional(
+    Type.String({ description: 'With `by=destination`: only this event destination, which may be deleted.' }),
+  ),
   values: Type.Optional(
     Type.Integer({
       minimum: 1,
@@ -103,10 +116,19 @@ export function registerStats(
     }
     const warn = (uses: readonly Use[], others: readonly string[]) => warnOfGaps(reply, context, uses, others)
     const range = { by, interval, since: isoSeconds(asked.sinceMs), until: isoSeconds(asked.untilMs) }
+    const { destination_id: destinationId } = query
     if (by === 'destination') {
-      const { counts, valuesLeftOut } = await deliveryCounts(deliveries, asked, query, warn)
+      await checkDestination(context, asked.accountId, destinationId)
+      const { counts, valuesLeftOut } = await deliveryCounts(
+        deliveries,
+        { ...asked, destinationId },
+        query,
+        warn,
+      )
       return sendJson(reply, { ...range, counts: counts.map(inIso), values_left_out: valuesLeftOut })
     }
+    if (destinationId !== undefined)
+      throw badRequest('"destination_id" selects deliveries: it needs "by=destination".')
     await checkSelectedIds(context, asked.accountId, query)
     const { counts, valuesLeftOut } = await decisionCounts(log, { ...asked, dimension: by }, query, warn)
     const names = by === 'asn' ? await networkNames({ log, geo }, asked, counts) : {}

@@ -124,9 +124,7 @@ export interface Client extends Kinds {
   /** Sums of decisions by minute, hour or day. */
   stats(options?: StatsOptions): Promise<Stats>
   /** Sums of attempts to deliver, by destination. */
-  deliveryStats(
-    options?: Pick<StatsOptions, 'interval' | 'since' | 'until' | 'values'>,
-  ): Promise<DeliveryStats>
+  deliveryStats(options?: DeliveryStatsOptions): Promise<DeliveryStats>
   /** The delivery status of a destination. */
   deliveryStatus(destinationId: string): Promise<DeliveryStatus>
   /** How many events waited for a destination over the last day. */
@@ -186,6 +184,11 @@ export interface StatsOptions
   readonly values?: number
 }
 
+export interface DeliveryStatsOptions extends Pick<StatsOptions, 'interval' | 'since' | 'until' | 'values'> {
+  /** Only this one, which may be deleted. */
+  readonly destinationId?: string
+}
+
 /** Every kind with operations is in the table. */
 type ServedKinds = { readonly [N in keyof Kinds]: KindPaths }
 
@@ -236,8 +239,8 @@ export function openClient(options: HttpOptions): Client {
     deadLetters: new DeadLetterClient(http),
     session: new SessionClient(http),
     stats: async (options = {}) => http.send('GET', '/stats', { query: selectingQuery(options) }),
-    deliveryStats: async (options = {}) =>
-      http.send('GET', '/stats', { query: { ...options, by: 'destination' } }),
+    deliveryStats: async ({ destinationId: destination_id, ...options } = {}) =>
+      http.send('GET', '/stats', { query: { ...options, destination_id, by: 'destination' } }),
     deliveryStatus: async (id) => http.send('GET', subpath(eventDestination, id, 'status')),
     backlogHistory: async (id) => http.send('GET', subpath(eventDestination, id, 'backlog')),
     subscriptionCounts: async (id) => http.send('GET', subpath(eventSubscription, id, 'counts')),

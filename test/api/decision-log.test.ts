@@ -555,6 +555,37 @@ t.test('the log of two accounts', async (t) => {
     })
   })
 
+  await t.test('sums of attempts to deliver to one destination', async (t) => {
+    const at = day + 5 * hourMs
+    const stream_arn = 'arn:aws:kinesis:eu-west-1:123456789012:stream/events'
+    const auth = { role: { role_arn: 'arn:aws:iam::123456789012:role/weir' } }
+    const add = async (client: Caller) =>
+      (await client.eventDestination.create({ target: { kinesis: { stream_arn, auth } } })).id
+    const [chosen, other, foreign] = [await add(mine), await add(mine), await add(theirs)]
+    await clickhouse.insertBlocks('deliveries', [
+      deliveryBytes(
+        [chosen, other, other].map((destinationId) =>
+          deliveryRow({ accountId: mine.accountId, destinationId, at, tags: [1, 2] }),
+        ),
+      ),
+    ])
+    const range = { since: '2026-11-20T05:00:00Z', until: '2026-11-20T06:00:00Z', interval: 'hour' }
+    const { counts, values_left_out } = await mine.deliveryStats({
+      ...range,
+      destinationId: chosen,
+      values: 1,
+    })
+    t.match(counts, [{ value: chosen, delivered: 2 }])
+    t.equal(counts.length, 1)
+    t.equal(values_left_out, 0, 'others are not counted at all')
+    const path = `/stats?by=destination&destination_id=${foreign}`
+    t.match(await mine.raw.refused(404, 'GET', path), new RegExp(foreign), 'of another account')
+    t.match(
+      await mine.raw.refused(400, 'GET', `/stats?by=edge&destination_id=${chosen}`),
+      /"destination_id" selects deliveries/,
+    )
+  })
+
   await t.test('a parameter that is wrong is named', async (t) => {
     const cases: Readonly<Record<string, RegExp>> = {
       '?client=300.1.2.3': /"client".*300\.1\.2\.3/,

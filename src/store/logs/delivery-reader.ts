@@ -17,6 +17,11 @@ interface EventsQuery {
   readonly eventIds: readonly string[]
 }
 
+interface DeliveryCountsQuery extends Omit<CountsQuery, 'dimension' | 'source'> {
+  /** Only this one. */
+  readonly destinationId?: string | undefined
+}
+
 /** Events and requests of one destination in one interval. */
 interface DeliveryCountRow {
   /** The start of the interval. */
@@ -120,14 +125,16 @@ ORDER BY deliveries.time DESC LIMIT ${attemptsMax}`,
   }
 
   /** Sums by interval and destination, oldest first, and how many destinations have too few events to be listed. */
-  async counts(
-    query: Omit<CountsQuery, 'dimension' | 'source'>,
-  ): Promise<{ counts: DeliveryCountRow[]; valuesLeftOut: number }> {
+  async counts(query: DeliveryCountsQuery): Promise<{ counts: DeliveryCountRow[]; valuesLeftOut: number }> {
+    const { destinationId } = query
     const table = {
       table: deliveryCountsTable,
       value: 'destination_id',
-      condition: 'account_id = {account:String}',
-      params: { account: query.accountId },
+      condition: `account_id = {account:String}${destinationId === undefined ? '' : ' AND destination_id = {destination:String}'}`,
+      params: {
+        account: query.accountId,
+        ...(destinationId !== undefined && { destination: destinationId }),
+      },
       ranked: outcomes,
       sums: deliverySums.map((name) => `sum(${deliveryCountsTable}.${name}) AS ${name}`),
       total: outcomes.join(' + '),
@@ -147,7 +154,7 @@ ORDER BY deliveries.time DESC LIMIT ${attemptsMax}`,
 
   /** How long requests took, and how old the oldest event of those was that delivered, by interval and destination. */
   async #latencies(
-    { accountId, intervalMs, sinceMs, untilMs }: Omit<CountsQuery, 'dimension' | 'source'>,
+    { accountId, intervalMs, sinceMs, untilMs }: DeliveryCountsQuery,
     destinations: readonly string[],
   ): Promise<ReadonlyMap<string, Latencies>> {
     if (destinations.length === 0) return new Map()

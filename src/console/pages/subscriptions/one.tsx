@@ -9,12 +9,11 @@ import { Facts } from '../../parts/facts.js'
 import { Link } from '../../parts/link.js'
 import { Name } from '../../parts/name.js'
 import { Answered } from '../../parts/states.js'
-import { Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
 import { TrialRun } from '../../parts/trial-run.js'
 import { draftOf } from './draft.js'
 import { ExampleEvent } from './example-event.js'
-import { sourceColumns } from './sources-table.js'
+import { SourcesTable } from './sources-table.js'
 import { TrialEventsResult } from './trial-events.js'
 
 type Subscription = Resource<'eventSubscription'>
@@ -57,7 +56,10 @@ function Found({ subscription }: { readonly subscription: Subscription }) {
           </EditButton>
         </div>
       </div>
-      <SourcesSection subscription={subscription} />
+      <section class="stack" aria-label="Sources">
+        <h2>Sources, and what they have made in all</h2>
+        <SourcesTable id={id} sources={sources} />
+      </section>
       <div class="split even">
         <section class="panel stack" aria-label="Destinations">
           <h2>Destinations</h2>
@@ -125,19 +127,4 @@ const factsOf = ({ id, created_at, metadata, start_from, replay_ids }: Subscript
 function State({ id }: { readonly id: string }) {
   const { data } = useAnswer([id], (api) => api.deliveryStatus(id), { everyMs: 10_000 })
   return data === undefined ? null : <DestinationState status={data} />
-}
-
-function SourcesSection({ subscription: { sources } }: { readonly subscription: Subscription }) {
-  return (
-    <section class="stack" aria-label="Sources">
-      <h2>Sources</h2>
-      <Table
-        label="Sources"
-        rows={sources}
-        columns={sourceColumns}
-        keyOf={({ type }) => type}
-        empty={<p>None.</p>}
-      />
-    </section>
-  )
 }
