@@ -21,7 +21,7 @@ export function Time({
   const ms = date.getTime()
   return (
     <time dateTime={at} title={`${date.toISOString()} (UTC)`}>
-      {isRelative ? relative(ms, present.value) : localTime(date, now())}
+      {isRelative ? relative(ms, Math.max(present.value, now())) : localTime(date, now())}
     </time>
   )
 }
