@@ -4,8 +4,9 @@ import type { Replay, ReplayRequest } from '../../../shape/replay.js'
 import { act, useAnswer } from '../../data/api.js'
 import { parameter, setParameters } from '../../data/location.js'
 import { EditButton } from '../../parts/button.js'
-import { Drawer } from '../../parts/drawer.js'
 import { TextField } from '../../parts/fields.js'
+import { FilterInput } from '../../parts/filter-input.js'
+import { FormDrawer } from '../../parts/form-drawer.js'
 import { Progress } from '../../parts/progress.js'
 import { Answered, Empty } from '../../parts/states.js'
 import { type Column, Table } from '../../parts/table.js'
@@ -83,50 +84,68 @@ const columnsWith = (cancel: (replay: Replay) => Promise<void>): readonly Column
   },
 ]
 
-function Begin({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
-  const from = useSignal('1h')
-  const to = useSignal('')
-  const filter = useSignal('')
-  const types = useSignal('')
-  const begin = async (): Promise<void> => {
-    const request: ReplayRequest = {
-      from: from.value.trim(),
-      ...(to.value.trim() !== '' && { to: to.value.trim() }),
-      ...(filter.value.trim() !== '' && { filter: filter.value.trim() }),
-      ...(types.value.trim() !== '' && { types: types.value.split(/[\s,]+/).filter(Boolean) }),
-    }
-    if (await act('The replay has begun.', (client) => client.replay(id, request))) onClose()
+interface BeginProps {
+  readonly id: string
+  readonly onClose: () => void
+}
+
+function Begin({ id, onClose }: BeginProps) {
+  const draft = useSignal({ from: '1h', to: '', filter: '', types: '' })
+  const set = (name: keyof typeof draft.value) => (text: string) => {
+    draft.value = { ...draft.value, [name]: text }
   }
-  const set = (field: typeof from) => (text: string) => {
-    field.value = text
-  }
-  const when = 'A length of time before now, such as 4h or 90m, or a time such as 2026-11-20T08:00:00Z.'
+  const { from, to, filter, types } = draft.value
   return (
-    <Drawer title="Send events again" onClose={onClose}>
+    <FormDrawer
+      title="Send events again"
+      submit="Begin"
+      done="The replay has begun."
+      work={(client) => client.replay(id, requestOf(draft.value))}
+      onClose={onClose}
+    >
       <p>
         Records of this time are evaluated again with the configuration in force, and their events are sent
         with the ids that they had before. Live traffic goes first.
       </p>
-      <TextField label="From" value={from.value} onChange={set(from)} hint={when} />
-      <TextField label="To" value={to.value} onChange={set(to)} hint="The same; empty: until now." />
       <TextField
+        label="From"
+        value={from}
+        onChange={set('from')}
+        hint="A length of time before now, such as 4h or 90m, or a time such as 2026-11-20T08:00:00Z."
+      />
+      <TextField label="To" value={to} onChange={set('to')} hint="The same; empty: until now." />
+      <FilterInput
         label="Filter"
-        value={filter.value}
-        onChange={set(filter)}
+        about={typesIn(types)[0] ?? 'tcp_connection_closed.v0'}
+        value={filter}
+        onApply={set('filter')}
+        onInput={set('filter')}
         placeholder="decision != 'allow'"
         hint="Only events for which it is true; empty: all."
       />
       <TextField
         label="Types of events"
-        value={types.value}
-        onChange={set(types)}
+        value={types}
+        onChange={set('types')}
         hint="Separated by commas; empty: all that the destination gets."
       />
-      <div class="actions">
-        <EditButton kind="main" onClick={begin}>
-          Begin
-        </EditButton>
-      </div>
-    </Drawer>
+    </FormDrawer>
   )
+}
+
+const typesIn = (text: string): string[] => text.split(/[\s,]+/).filter(Boolean)
+
+function requestOf(draft: {
+  readonly from: string
+  readonly to: string
+  readonly filter: string
+  readonly types: string
+}): ReplayRequest {
+  const [to, filter, types] = [draft.to.trim(), draft.filter.trim(), typesIn(draft.types)]
+  return {
+    from: draft.from.trim(),
+    ...(to !== '' && { to }),
+    ...(filter !== '' && { filter }),
+    ...(types.length > 0 && { types }),
+  }
 }

@@ -2,12 +2,11 @@
 import type { DestinationStatus } from '../../../shape/delivery-status.js'
 import { number, shortNumber } from '../../data/format.js'
 import { go, hrefTo } from '../../data/location.js'
-import { toneOf } from '../../data/tones.js'
+import { DestinationState } from '../../parts/destination-state.js'
 import { Link } from '../../parts/link.js'
 import { Empty } from '../../parts/states.js'
 import { type Column, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
-import { StateWord } from '../../parts/words.js'
 
 const columns: readonly Column<DestinationStatus>[] = [
   {
@@ -20,7 +19,7 @@ const columns: readonly Column<DestinationStatus>[] = [
   },
   {
     title: 'State',
-    cell: ({ status }) => <StateWord tone={toneOf(status)} text={status.behind ? 'behind' : status.state} />,
+    cell: ({ status }) => <DestinationState status={status} />,
   },
   {
     title: 'Events/s',
@@ -54,9 +53,7 @@ export const DestinationsPanel = ({ statuses, leftOut }: DestinationsPanelProps)
       empty={
         <Empty>
           <p>Events go nowhere yet.</p>
-          <Link to={['destinations']} with={{ new: '1' }}>
-            Create a destination
-          </Link>
+          <Link to={['destinations', 'new']}>Create a destination</Link>
         </Empty>
       }
     />
