@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 
-export interface BoxEntry {
+interface BoxEntry {
   readonly id: string
   readonly text: string
   /** More about it, next to it. */

@@ -1,19 +1,13 @@
 /** A record is corrected and sent again; the same correction can be made to all of its kind. */
 import { useSignal } from '@preact/signals'
+import { useRef } from 'preact/hooks'
 import type { DeadLetterGroups, WholeDeadLetter } from '../../../shape/dead-letter.js'
 import { act, api, errorText } from '../../data/api.js'
 import { number } from '../../data/format.js'
+import { changesBetween, changeText, type JsonChange, objectIn, withChanges } from '../../data/json-object.js'
 import { EditButton } from '../../parts/button.js'
 import { Editor, type EditorFault } from '../../parts/editor.js'
 import { Progress } from '../../parts/progress.js'
-import {
-  changesBetween,
-  changeText,
-  isObject,
-  type JsonChange,
-  type JsonObject,
-  withChanges,
-} from './json-changes.js'
 import { untilNow } from './selection.js'
 
 interface MendProps {
@@ -23,20 +17,15 @@ interface MendProps {
 }
 
 export function Mend({ letter, group, done }: MendProps) {
-  const before = objectIn(letter.text ?? '')
-  const draft = useSignal(isObject(before) ? JSON.stringify(before, null, 2) : (letter.text ?? ''))
+  const { object: before } = objectIn(letter.text ?? '', 'A record')
+  const draft = useSignal(before === undefined ? (letter.text ?? '') : JSON.stringify(before, null, 2))
+  const first = useRef(draft.value)
   const refusal = useSignal<unknown>(undefined)
-  const record = objectIn(draft.value)
-  const isAsItWas = isObject(before) && draft.value === JSON.stringify(before, null, 2)
-  const faults = [
-    ...(isAsItWas && letter.place !== null
-      ? [{ text: letter.reason, place: letter.place.member ?? '' }]
-      : []),
-    ...placesOf(refusal.value),
-    ...(isObject(record) ? [] : [record]),
-  ]
+  const { object: record, fault } = objectIn(draft.value, 'A record')
+  const reason = { text: letter.reason, place: letter.place?.member ?? undefined }
+  const faults = fault === undefined ? placesOf(refusal.value) : [fault]
   const send = async (): Promise<void> => {
-    if (!isObject(record)) return
+    if (record === undefined) return
     refusal.value = undefined
     try {
       await api.deadLetters.resend(letter.id, record)
@@ -47,7 +36,7 @@ export function Mend({ letter, group, done }: MendProps) {
     await act('The corrected record is sent.', async () => {})
     done()
   }
-  const changes = isObject(before) && isObject(record) ? changesBetween(before, record) : []
+  const changes = before && record ? changesBetween(before, record) : []
   return (
     <section class="stack" aria-label="Mend it">
       <h3>Mend it</h3>
@@ -55,7 +44,7 @@ export function Mend({ letter, group, done }: MendProps) {
         label="The corrected record, as JSON"
         mode="json"
         value={draft.value}
-        faults={faults}
+        faults={draft.value === first.current && faults.length === 0 ? [reason] : faults}
         hint="Without record_id it keeps that of the letter."
         onChange={(text) => {
           draft.value = text
@@ -63,7 +52,7 @@ export function Mend({ letter, group, done }: MendProps) {
         }}
       />
       <div class="row">
-        <EditButton kind="main" isDisabled={!isObject(record)} onClick={send}>
+        <EditButton kind="main" isDisabled={record === undefined} onClick={send}>
           Send the corrected record
         </EditButton>
       </div>
@@ -78,18 +67,6 @@ function placesOf(error: unknown): EditorFault[] {
   const text = errorText(error)
   const place = /^"record" is not valid: "([^"]+)"/.exec(text)?.[1]
   return [{ text, ...(place !== undefined && { place }) }]
-}
-
-/** The object, or what is wrong with the text and where. */
-function objectIn(text: string): JsonObject | EditorFault {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isObject(value) ? value : { text: 'A record is a JSON object.' }
-  } catch (error) {
-    const { message } = error as Error
-    const offset = /position (\d+)/.exec(message)?.[1]
-    return { text: `This is not JSON: ${message}.`, ...(offset !== undefined && { offset: Number(offset) }) }
-  }
 }
 
 interface MendAllProps {
@@ -167,8 +144,8 @@ function MendAll({ group, changes, done }: MendAllProps) {
 async function mendOne(id: string, changes: readonly JsonChange[]): Promise<string | undefined> {
   try {
     const { text } = await api.deadLetters.get(id)
-    const record: unknown = JSON.parse(text ?? '')
-    if (!isObject(record)) return 'It is not a JSON object.'
+    const { object: record, fault } = objectIn(text ?? '', 'A record')
+    if (record === undefined) return fault.text
     await api.deadLetters.resend(id, withChanges(record, changes))
     return undefined
   } catch (error) {

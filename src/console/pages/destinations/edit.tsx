@@ -4,10 +4,12 @@ import type { Client } from '../../../client/client.js'
 import { act, errorText, useAnswer } from '../../data/api.js'
 import { useDraftCheck } from '../../data/draft-check.js'
 import { faultsOf } from '../../data/faults.js'
+import { objectIn } from '../../data/json-object.js'
 import { go, hrefTo } from '../../data/location.js'
 import { EditButton } from '../../parts/button.js'
 import { Drawer } from '../../parts/drawer.js'
-import { ChoiceField, LinesField, SwitchField, TextField } from '../../parts/fields.js'
+import { Editor } from '../../parts/editor.js'
+import { ChoiceField, SwitchField, TextField } from '../../parts/fields.js'
 import { Link } from '../../parts/link.js'
 import { Answered } from '../../parts/states.js'
 import { type Destination, targetOf } from './target.js'
@@ -162,10 +164,11 @@ function TargetFields({ kind, name, target, faults, onChange }: TargetProps) {
   const isJson = json.value !== undefined || kind === undefined
   const readJson = (text: string): void => {
     json.value = text
-    const read = objectIn(text)
-    if (typeof read !== 'string') onChange({ target: read })
+    const { object } = objectIn(text, 'A target')
+    if (object !== undefined) onChange({ target: object })
   }
-  const wrong = json.value === undefined ? undefined : objectIn(json.value)
+  const { fault } = objectIn(json.value ?? '{}', 'A target')
+  const places = [...faults].map(([place, text]) => ({ text, place: place.slice(`target.${name}.`.length) }))
   return (
     <fieldset class="members">
       <legend>target.{name}</legend>
@@ -179,12 +182,12 @@ function TargetFields({ kind, name, target, faults, onChange }: TargetProps) {
         }}
       />
       {isJson ? (
-        <LinesField
-          label={`The target, a JSON object`}
-          rows={12}
+        <Editor
+          label="The target, as JSON"
+          mode="json"
           value={json.value ?? JSON.stringify(target, null, 2)}
           onChange={readJson}
-          fault={typeof wrong === 'string' ? wrong : [...faults.values()][0]}
+          faults={fault === undefined ? places.slice(0, 1) : [fault]}
         />
       ) : (
         <Members
@@ -197,16 +200,4 @@ function TargetFields({ kind, name, target, faults, onChange }: TargetProps) {
       )}
     </fieldset>
   )
-}
-
-/** The object, or what is wrong with the text. */
-function objectIn(text: string): Value | string {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Value)
-      : 'This is not a JSON object.'
-  } catch (error) {
-    return `This is not JSON: ${(error as Error).message}.`
-  }
 }

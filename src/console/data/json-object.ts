@@ -1,4 +1,4 @@
-/** The changes that someone made to a JSON object, so that they can be made to others of the same kind. */
+/** JSON objects that are edited as text; the changes that someone made to one can be made to others of the same kind. */
 
 export type JsonObject = Readonly<Record<string, unknown>>
 
@@ -9,8 +9,32 @@ export interface JsonChange {
   readonly value: unknown
 }
 
-export const isObject = (value: unknown): value is JsonObject =>
+const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
+
+interface JsonFault {
+  readonly text: string
+  /** In characters from 0, as far as it is known. */
+  readonly offset?: number
+}
+
+/** The object, or what is wrong with the text; `what` it should be, such as `a record`. */
+export function objectIn(
+  text: string,
+  what: string,
+):
+  | { readonly object: JsonObject; readonly fault?: never }
+  | { readonly object?: never; readonly fault: JsonFault } {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isObject(value) ? { object: value } : { fault: { text: `${what} is a JSON object.` } }
+  } catch (error) {
+    const { message } = error as Error
+    const offset = /position (\d+)/.exec(message)?.[1]
+    const fault = { text: `This is not JSON: ${message}.` }
+    return { fault: offset === undefined ? fault : { ...fault, offset: Number(offset) } }
+  }
+}
 
 /** A list counts as a value. */
 export function changesBetween(
