@@ -114,7 +114,7 @@ t.test('delivery in the console', { skip: noChromium }, async (t) => {
     t.equal(await lettersOf(me), 2)
     await drop.click()
     await page.locator('dialog button.danger').click()
-    await page.getByText('2 dropped').waitFor()
+    await page.locator('.notice', { hasText: '2 dropped.' }).waitFor()
     t.equal(await lettersOf(me), 0)
     t.strictSame(visitor.complaints, [])
   })

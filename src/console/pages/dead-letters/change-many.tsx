@@ -89,6 +89,8 @@ async function run(
   }
   try {
     await api.deadLetters[verb](selection, progress)
+    // The line below the groups ends with them.
+    notify({ kind: 'good', text: `${resultText(verb, work.value.totals)}.` })
   } catch (error) {
     if (!(error instanceof Stopped))
       notify({ kind: 'bad', text: errorText(error), details: errorDetails(error) })
@@ -96,16 +98,15 @@ async function run(
   work.value = { ...work.value, isRunning: false }
 }
 
+const resultText = (verb: Verb, { done, refused }: DeadLetterTotals): string =>
+  `${number(done)} ${verb === 'dropAll' ? 'dropped' : 'sent again'}${refused > 0 ? `, ${number(refused)} refused` : ''}`
+
 function WorkLine({ work, stop }: { readonly work: Work; readonly stop: () => void }) {
   const { verb, of, isRunning, totals } = work
-  const what = verb === 'dropAll' ? 'dropped' : 'sent again'
   return (
     <div class="row" role="status">
-      {isRunning && <Progress label={`Letters ${what}`} done={totals.done + totals.refused} of={of} />}
-      <span>
-        {number(totals.done)} {what}
-        {totals.refused > 0 && `, ${number(totals.refused)} refused`}
-      </span>
+      {isRunning && <Progress label="Letters" done={totals.done + totals.refused} of={of} />}
+      <span>{resultText(verb, totals)}</span>
       {isRunning && (
         <button type="button" onClick={stop}>
           Stop
