@@ -1,6 +1,6 @@
 /** JSON objects that are edited as text; the changes that someone made to one can be made to others of the same kind. */
 
-export type JsonObject = Readonly<Record<string, unknown>>
+type JsonObject = Readonly<Record<string, unknown>>
 
 export interface JsonChange {
   /** The names of members on the way. */

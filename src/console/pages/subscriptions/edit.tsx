@@ -95,7 +95,7 @@ function Form({ first, isNew = false, check, save }: FormProps) {
           fault={faults.get('description')}
           onChange={(text) => change({ description: text })}
         />
-        <SourcesForm sources={sources} faults={faults} onChange={(next) => change({ sources: next })} />
+        <SourcesForm sources={sources} error={error} onChange={(next) => change({ sources: next })} />
         <DestinationBoxes
           chosen={destinationIds}
           fault={faults.get('destination_ids')}

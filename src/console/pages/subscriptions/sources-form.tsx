@@ -1,6 +1,8 @@
 /** The sources of a subscription as fields: events, fields of these, filter. */
+import { ApiError } from '../../../client/api-error.js'
 import { useAnswer } from '../../data/api.js'
 import { apiSchemas } from '../../data/api-document.js'
+import { faultsOf } from '../../data/faults.js'
 import { Boxes } from '../../parts/boxes.js'
 import { ChoiceField, SwitchField } from '../../parts/fields.js'
 import { FilterInput } from '../../parts/filter-input.js'
@@ -9,11 +11,13 @@ import type { DraftSource } from './draft.js'
 interface SourcesProps {
   readonly sources: readonly DraftSource[]
   readonly onChange: (sources: readonly DraftSource[]) => void
-  /** What the API said, by the place in the body. */
-  readonly faults: ReadonlyMap<string, string>
+  /** What the API said. */
+  readonly error: unknown
 }
 
-export function SourcesForm({ sources, onChange, faults }: SourcesProps) {
+export function SourcesForm({ sources, onChange, error }: SourcesProps) {
+  const faults = faultsOf(error)
+  const marks = error instanceof ApiError ? error.places : []
   const reference = useAnswer([], (api) => api.fields())
   const schemas = useAnswer([], apiSchemas)
   const kinds = schemas.data?.['EventKind']?.enum ?? []
@@ -30,6 +34,7 @@ export function SourcesForm({ sources, onChange, faults }: SourcesProps) {
           kinds={kinds.includes(source.type) ? kinds : [source.type, ...kinds]}
           fields={traffic.find(({ kind }) => kind === source.type)?.fields}
           faults={faults}
+          mark={marks.find(({ place }) => place === `sources[${index}].filter`)}
           onChange={(next) => onChange(sources.with(index, next))}
           onRemove={() => onChange(sources.toSpliced(index, 1))}
         />
@@ -51,18 +56,36 @@ type Field = Awaited<
   ReturnType<Parameters<Parameters<typeof useAnswer>[1]>[0]['fields']>
 >['events'][number]['fields'][number]
 
+type Mark = Pick<ApiError['places'][number], 'offset' | 'length'>
+
 interface SourceProps {
   readonly source: DraftSource
   readonly place: string
   readonly kinds: readonly string[]
   /** Undefined: the kind has neither fields to select nor a filter. */
   readonly fields: readonly Field[] | undefined
+  /** What the API said, by the place in the body. */
   readonly faults: ReadonlyMap<string, string>
+  /** The characters of the filter that are wrong. */
+  readonly mark: Mark | undefined
   readonly onChange: (source: DraftSource) => void
   readonly onRemove: () => void
 }
 
-function SourceFields({ source, place, kinds, fields, faults, onChange, onRemove }: SourceProps) {
+/** The text with the wrong characters marked; one if they are missing at its end. */
+function Marked({ text, mark: { offset, length } }: { readonly text: string; readonly mark: Mark }) {
+  const end = offset + Math.max(1, length)
+  return (
+    <code>
+      {text.slice(0, offset)}
+      <mark>{text.slice(offset, end) || ' '}</mark>
+      {text.slice(end)}
+    </code>
+  )
+}
+
+function SourceFields(props: SourceProps) {
+  const { source, place, kinds, fields, faults, mark, onChange, onRemove } = props
   const defaults = fields?.filter((field) => field.default).map(({ name }) => name) ?? []
   return (
     <fieldset class="members" aria-label={`Source ${source.type}`}>
@@ -90,9 +113,10 @@ function SourceFields({ source, place, kinds, fields, faults, onChange, onRemove
             onApply={(filter) => onChange({ ...source, filter })}
           />
           {faults.has(`${place}.filter`) && (
-            <p class="fault" role="alert">
-              {faults.get(`${place}.filter`)}
-            </p>
+            <div class="fault" role="alert">
+              <p>{faults.get(`${place}.filter`)}</p>
+              {mark && <Marked text={source.filter} mark={mark} />}
+            </div>
           )}
           <SwitchField
             label="Choose fields"
