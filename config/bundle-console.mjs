@@ -5,6 +5,7 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { worldShapes } from './world-shapes.mjs'
 
 /** Modules of Node that the client imports, as a browser has them. */
 const browserFiles = [{ filter: /core\/clock\.js$/, file: 'src/console/data/clock.ts' }]
@@ -19,6 +20,11 @@ const forBrowsers = (root) => ({
     for (const { filter, file } of browserFiles) onResolve({ filter }, () => ({ path: join(root, file) }))
     onLoad({ filter: /client\/kind-table\.ts$/ }, async () => ({
       contents: `export const kindTable = ${JSON.stringify(await kindTable(root))}`,
+      loader: 'js',
+    }))
+    onLoad({ filter: /console\/data\/world\.ts$/ }, async () => ({
+      contents: `/*! Outlines of countries: Natural Earth, public domain. */
+export const world = ${JSON.stringify(await worldShapes())}`,
       loader: 'js',
     }))
   },

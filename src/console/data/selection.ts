@@ -2,8 +2,10 @@
  * Which decisions a search selects. Its parameters in the URL have the names that the API gives them, so that any page can
  * link to a search.
  */
+import type { Client, StatsOptions } from '../../client/client.js'
 import type { DecisionsOptions } from '../../client/decisions.js'
 import type { LoggedDecision } from '../../shape/logged-decision.js'
+import type { Stats } from '../../shape/stats.js'
 import { now } from './clock.js'
 import { type Parameters, parameter } from './location.js'
 
@@ -69,10 +71,35 @@ export function queryOf({ source, ...selection }: Selection): URLSearchParams {
   return new URLSearchParams(given.filter(([, value]) => value !== ''))
 }
 
+/** How far sums go back for a search without a beginning: as long as logs are kept by default. */
+const everDays = 30
+
+/** When the sums of a search begin and end, in milliseconds. */
+export function rangeOf({ since, until }: Selection): { readonly sinceMs: number; readonly untilMs: number } {
+  const untilMs = until === '' ? now() : timeOf(until)
+  return { sinceMs: since === '' ? untilMs - everDays * lengthsMs['d']! : timeOf(since), untilMs }
+}
+
+/** Sums of what a search selects; of records and of questions, if it selects both. */
+export async function sumsFor(
+  client: Client,
+  selection: Selection,
+  options: Pick<StatsOptions, 'interval' | 'by' | 'values'>,
+): Promise<Stats> {
+  const { source: _, ...selecting } = optionsOf(selection)
+  const since = selection.since || new Date(rangeOf(selection).sinceMs).toISOString()
+  const { source } = selection
+  const sources = source === 'any' ? (['record', 'asked'] as const) : [source]
+  const [first, ...others] = await Promise.all(
+    sources.map((each) => client.stats({ ...selecting, ...options, since, source: each })),
+  )
+  return { ...first!, counts: [first!, ...others].flatMap(({ counts }) => counts) }
+}
+
 const lengthsMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
-/** The beginning of the range in milliseconds; a length of time is before now. */
-export function timeOf(text: string): number {
+/** A time in milliseconds; a length of time is before now. */
+function timeOf(text: string): number {
   const [, count, unit = ''] = /^(\d+)([smhd])$/.exec(text) ?? []
   return count === undefined ? Date.parse(text) : now() - Number(count) * (lengthsMs[unit] ?? 0)
 }

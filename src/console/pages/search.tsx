@@ -9,6 +9,7 @@ import { Drawer } from '../parts/drawer.js'
 import { WhyDrawer } from '../parts/explanation.js'
 import { FilterInput } from '../parts/filter-input.js'
 import { Answered, Empty } from '../parts/states.js'
+import { Breakdown } from './search/breakdown.js'
 import { Export } from './search/export.js'
 import { Histogram } from './search/histogram.js'
 import { Narrowing } from './search/narrowing.js'
@@ -29,6 +30,7 @@ export function Search() {
       <SearchField selection={selection} error={answer.error} />
       <Narrowing selection={selection} />
       <Histogram selection={selection} />
+      <Breakdown selection={selection} />
       <Answered answer={answer}>
         {(listed) => (
           <div class="stack" aria-busy={answer.isOld}>

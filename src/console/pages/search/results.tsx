@@ -33,8 +33,9 @@ const columns: readonly Column<LoggedDecision>[] = [
       </>
     ),
   },
-  { title: 'Client', cell: (entry) => <ClientCell entry={entry} /> },
+  // Before the client, because both do not fit on a narrow screen.
   { title: 'Decided by', cell: (entry) => <DecidedByCell entry={entry} /> },
+  { title: 'Client', cell: (entry) => <ClientCell entry={entry} /> },
   { title: 'From', cell: (entry) => <CountryCell entry={entry} />, isExtra: true },
   { title: 'Endpoint', cell: (entry) => <EndpointCell entry={entry} />, isExtra: true },
   { title: 'Request', cell: (entry) => <RequestCell entry={entry} />, isExtra: true },

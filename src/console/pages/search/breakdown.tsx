@@ -1,0 +1,116 @@
+/** What the decisions that a search selects have most of: countries, rules, clients. Each value narrows the search. */
+import type { Stats } from '../../../shape/stats.js'
+import { useAnswer } from '../../data/api.js'
+import { number } from '../../data/format.js'
+import { setParameters } from '../../data/location.js'
+import { nameOf } from '../../data/names.js'
+import { type Selection, sumsFor } from '../../data/selection.js'
+import { Choices, choiceIn } from '../../parts/choices.js'
+import { Ranking } from '../../parts/ranking.js'
+import { Answered } from '../../parts/states.js'
+import { Countries } from '../../parts/world-map.js'
+
+const dimensions = [
+  ['none', 'nothing'],
+  ['country', 'country'],
+  ['asn', 'AS'],
+  ['rule', 'rule'],
+  ['policy', 'policy'],
+  ['edge', 'edge'],
+  ['server_name', 'name'],
+  ['client_ip', 'client'],
+] as const
+
+type Dimension = (typeof dimensions)[number][0]
+
+/** How a search is narrowed to a value. */
+const parameters: Readonly<Record<Exclude<Dimension, 'none'>, string>> = {
+  country: 'country',
+  asn: 'asn',
+  rule: 'rule_id',
+  policy: 'policy',
+  edge: 'edge_id',
+  server_name: 'filter',
+  client_ip: 'client',
+}
+
+/** As many as the API lists. */
+const listedMax = 20
+
+export function Breakdown({ selection }: { readonly selection: Selection }) {
+  const by = choiceIn('by', dimensions) as Dimension
+  return (
+    <section class="stack" aria-label="Counts">
+      <div class="row">
+        <span class="quiet">Count by</span>
+        <Choices label="Count by" name="by" choices={dimensions} />
+      </div>
+      {by !== 'none' && <Counts key={by} by={by} selection={selection} />}
+    </section>
+  )
+}
+
+interface CountsProps {
+  readonly by: Exclude<Dimension, 'none'>
+  readonly selection: Selection
+}
+
+function Counts({ by, selection }: CountsProps) {
+  const answer = useAnswer([by, JSON.stringify(selection)], (client) =>
+    sumsFor(client, selection, { interval: 'day', by, values: listedMax }),
+  )
+  const choose = (value: string): void =>
+    setParameters(
+      {
+        [parameters[by]]:
+          by === 'server_name' ? `server_name == '${value.replace(/['\\]/g, '\\$&')}'` : value,
+        open: '',
+      },
+      { replace: false },
+    )
+  return (
+    <Answered answer={answer}>
+      {(stats) => {
+        const counts = summed(stats)
+        if (counts.length === 0) return <p class="quiet">Nothing in this time.</p>
+        return (
+          <>
+            {by === 'country' ? (
+              <Countries counts={counts.map(([code, count]) => ({ code, count }))} onChoose={choose} />
+            ) : (
+              <Ranking
+                label={`Decisions by ${by}`}
+                entries={counts.map(([value, count]) => ({
+                  key: value,
+                  count,
+                  label: (
+                    <button type="button" class="as-link" title={value} onClick={() => choose(value)}>
+                      {labelOf(by, value, stats)}
+                    </button>
+                  ),
+                }))}
+              />
+            )}
+            {stats.values_left_out > 0 && (
+              <p class="quiet">{number(stats.values_left_out)} more with fewer decisions are not listed.</p>
+            )}
+          </>
+        )
+      }}
+    </Answered>
+  )
+}
+
+function labelOf(by: Dimension, value: string, { names }: Stats): string {
+  if (by === 'rule' || by === 'edge') return nameOf(value).text
+  if (by === 'asn') return [`AS${value}`, names?.[value]].filter(Boolean).join(' ')
+  return value
+}
+
+/** Each value with its sum over the time, the highest first; those without a value are left out. */
+function summed({ counts }: Stats): [value: string, count: number][] {
+  const sums = new Map<string, number>()
+  for (const { value, allow, block, deny } of counts)
+    if (value !== null) sums.set(value, (sums.get(value) ?? 0) + allow + block + deny)
+  return [...sums].filter(([, sum]) => sum > 0).sort(([, one], [, other]) => other - one)
+}

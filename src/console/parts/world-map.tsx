@@ -1,0 +1,116 @@
+/** Countries ranked, and on demand a map beside them, which is loaded when it is shown first. */
+import { signal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { countryName, number } from '../data/format.js'
+import { parameter, setParameters } from '../data/location.js'
+import type { World } from '../data/world.js'
+import { Ranking } from './ranking.js'
+import { Failure } from './states.js'
+
+export interface CountryCount {
+  /** ISO 3166-1 alpha-2. */
+  readonly code: string
+  readonly count: number
+}
+
+interface CountriesProps {
+  /** The highest first. */
+  readonly counts: readonly CountryCount[]
+  readonly onChoose: (code: string) => void
+}
+
+export function Countries({ counts, onChoose }: CountriesProps) {
+  const isMapShown = parameter('map') === 'on'
+  return (
+    <div class={isMapShown ? 'split' : 'stack'}>
+      {isMapShown && <WorldMap counts={counts} onChoose={onChoose} />}
+      <div class="stack">
+        <fieldset class="choices" aria-label="View">
+          <button
+            type="button"
+            aria-pressed={isMapShown}
+            onClick={() => setParameters({ map: isMapShown ? '' : 'on' })}
+          >
+            Map
+          </button>
+        </fieldset>
+        <Ranking
+          label="Countries"
+          entries={counts.map(({ code, count }) => ({
+            key: code,
+            count,
+            label: (
+              <button type="button" class="as-link" onClick={() => onChoose(code)}>
+                {countryName(code)}
+              </button>
+            ),
+          }))}
+        />
+      </div>
+    </div>
+  )
+}
+
+const loaded = signal<World | undefined>(undefined)
+const fault = signal<unknown>(undefined)
+
+function load(): void {
+  fault.value = undefined
+  import('../data/world.js').then(
+    ({ world }) => {
+      loaded.value = world
+    },
+    (error: unknown) => {
+      fault.value = error
+    },
+  )
+}
+
+function WorldMap({ counts, onChoose }: CountriesProps) {
+  useEffect(() => {
+    if (loaded.value === undefined) load()
+  }, [])
+  if (fault.value !== undefined) return <Failure error={fault.value} again={load} />
+  if (loaded.value === undefined) return <div class="map-room" role="status" aria-label="Loading" />
+  const { width, height, outlines } = loaded.value
+  const countOf = new Map(counts.map(({ code, count }) => [code, count]))
+  const most = Math.max(1, ...countOf.values())
+  const choose = (event: MouseEvent): void => {
+    const code = event.target instanceof Element ? event.target.getAttribute('data-code') : null
+    if (code !== null && countOf.has(code)) onChoose(code)
+  }
+  return (
+    <figure class="map">
+      {/* biome-ignore lint/a11y/useKeyWithClickEvents: the ranking beside it has a button for each country */}
+      <svg
+        viewBox={`0 0 ${width} ${height}`}
+        role="img"
+        aria-label="Map of the countries that are ranked beside it"
+        onClick={choose}
+      >
+        {outlines.map(([code, path], index) => (
+          <path
+            key={`${code} ${index}`}
+            d={path}
+            data-code={code}
+            class={`level-${levelOf(countOf.get(code) ?? 0, most)}`}
+          >
+            {code !== '' && (
+              <title>
+                {countryName(code)}: {number(countOf.get(code) ?? 0)}
+              </title>
+            )}
+          </path>
+        ))}
+      </svg>
+      <figcaption class="quiet">
+        The stronger the color, the more; point at a country for its number.
+      </figcaption>
+    </figure>
+  )
+}
+
+const levelsMax = 4
+
+/** 0 for nothing; the others by the square root, because one country often has most. */
+const levelOf = (count: number, most: number): number => Math.ceil(levelsMax * Math.sqrt(count / most))
