@@ -75,7 +75,9 @@ function openedIn(all: Furnished, menu: readonly string[]): string[] {
     `console/subscriptions/${all.subscriptionId}`,
     `console/subscriptions/${all.subscriptionId}/edit`,
     'console/dead-letters?type=record',
-    `console/explain?record=${all.recordId}`,
+    'console/search?by=server_name',
+    'console/search?by=policy',
+    `console/explain?about=question&client=203.0.113.97&endpoint=${all.hostport}`,
     `console/explain/${all.recordId}`,
   ]
   return views.filter((view) => menu.includes(view.split(/[/?]/, 2).join('/')))

@@ -1,6 +1,7 @@
-/** A question that is asked by hand: may this client connect there, or send this request? */
+/**
+ * What someone asks by hand: may this client connect there, or send this request? And what a text in the search field means.
+ */
 import type { DecisionRequest } from '../../client/client.js'
-import type { Parameters } from './location.js'
 
 /** As the URL has it, so that a question can be sent to someone. */
 export interface Question {
@@ -50,8 +51,49 @@ function endpointOf(text: string) {
 }
 
 /** Of the URL of a question. */
-export const parametersOf = ({ client, endpoint, type, method, path }: Question): Parameters => ({
+export const parametersOf = ({
+  client,
+  endpoint,
+  type,
+  method,
+  path,
+}: Question): Readonly<Record<string, string>> => ({
   client,
   endpoint,
   ...(type === 'http_request' && { type, method, path }),
 })
+
+/** Parameters of a search, or the event whose record is looked for. */
+type Meaning = { readonly changes: Readonly<Record<string, string>> } | { readonly eventId: string }
+
+const address =
+  /^(?:\d{1,3}(?:\.\d{1,3}){3}|(?=[^:]*:[^:]*:)[\da-f:]+(?:\d{1,3}(?:\.\d{1,3}){3})?)(?:\/\d{1,3})?$/i
+const host = /^(?:[\w*-]+\.)+[\w-]+(?::(\d{1,5}))?$/
+const idParameters: readonly (readonly [prefix: string, name: string])[] = [
+  ['ipr_', 'rule_id'],
+  ['edgtcp_', 'edge_id'],
+  ['edghts_', 'edge_id'],
+  ['edghtsrt_', 'route_id'],
+]
+
+/**
+ * What someone means who types this into the search field: an address, a range, the id of a rule, an edge, a record or an
+ * event, an AS, an endpoint; anything else is an expression. `isName`: does an expression know this name?
+ */
+export function meaningOf(text: string, isName: (name: string) => boolean): Meaning {
+  if (address.test(text)) return { changes: { client: text } }
+  if (/^ev_[0-9a-f]{48}$/.test(text)) return { eventId: text }
+  const asn = /^AS(\d{1,10})$/i.exec(text)?.[1]
+  if (asn !== undefined) return { changes: { asn } }
+  const [, name] = idParameters.find(([prefix]) => text.startsWith(prefix) && /^\w+$/.test(text)) ?? []
+  if (name !== undefined) return { changes: { [name]: text } }
+  const endpoint = host.exec(text)
+  if (endpoint !== null && !isName(text)) {
+    const [, port] = endpoint
+    const server = `server_name == '${text.split(':')[0]}'`
+    return { changes: { filter: port === undefined ? server : `${server} && server_port == ${port}` } }
+  }
+  // A record's id may be any text; one word that no expression knows is taken for one.
+  if (/^[\w-]*\d[\w-]*$/.test(text) && !isName(text)) return { changes: { record_id: text } }
+  return { changes: { filter: text } }
+}

@@ -7,7 +7,7 @@ import type { DecisionsOptions } from '../../client/decisions.js'
 import type { LoggedDecision } from '../../shape/logged-decision.js'
 import type { Stats } from '../../shape/stats.js'
 import { now } from './clock.js'
-import { type Parameters, parameter } from './location.js'
+import { parameter } from './location.js'
 
 /** Those that select, except for the time and the source. */
 export const selectingNames = [
@@ -102,39 +102,4 @@ const lengthsMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_6
 function timeOf(text: string): number {
   const [, count, unit = ''] = /^(\d+)([smhd])$/.exec(text) ?? []
   return count === undefined ? Date.parse(text) : now() - Number(count) * (lengthsMs[unit] ?? 0)
-}
-
-const address =
-  /^(?:\d{1,3}(?:\.\d{1,3}){3}|(?=[^:]*:[^:]*:)[\da-f:]+(?:\d{1,3}(?:\.\d{1,3}){3})?)(?:\/\d{1,3})?$/i
-const host = /^(?:[\w*-]+\.)+[\w-]+(?::(\d{1,5}))?$/
-const idParameters: readonly (readonly [prefix: string, name: SelectingName])[] = [
-  ['ipr_', 'rule_id'],
-  ['edgtcp_', 'edge_id'],
-  ['edghts_', 'edge_id'],
-  ['edghtsrt_', 'route_id'],
-]
-
-/**
- * What someone means who types this into the search field: an address, a range, the id of a rule, an edge, a record or an
- * event, an AS, an endpoint; anything else is an expression. `isName`: does an expression know this name?
- */
-export function meaningOf(
-  text: string,
-  isName: (name: string) => boolean,
-): { readonly changes: Parameters } | { readonly eventId: string } {
-  if (address.test(text)) return { changes: { client: text } }
-  if (/^ev_[0-9a-f]{48}$/.test(text)) return { eventId: text }
-  const asn = /^AS(\d{1,10})$/i.exec(text)?.[1]
-  if (asn !== undefined) return { changes: { asn } }
-  const [, name] = idParameters.find(([prefix]) => text.startsWith(prefix) && /^\w+$/.test(text)) ?? []
-  if (name !== undefined) return { changes: { [name]: text } }
-  const endpoint = host.exec(text)
-  if (endpoint !== null && !isName(text)) {
-    const [, port] = endpoint
-    const server = `server_name == '${text.split(':')[0]}'`
-    return { changes: { filter: port === undefined ? server : `${server} && server_port == ${port}` } }
-  }
-  // A record's id may be any text; one word that no expression knows is taken for one.
-  if (/^[\w-]*\d[\w-]*$/.test(text) && !isName(text)) return { changes: { record_id: text } }
-  return { changes: { filter: text } }
 }

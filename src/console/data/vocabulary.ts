@@ -1,32 +1,74 @@
-/** The names and functions of expressions, which are asked for once. */
+/** What expressions can be written with in this deployment: `GET /fields`, asked for once. */
 import { signal } from '@preact/signals'
 import { useMemo } from 'preact/hooks'
-import type { FieldReference } from '../../event/field-reference.js'
-import { api } from './api.js'
-import type { Vocabulary } from './completion.js'
+import type { Client } from '../../client/client.js'
+import { api, errorText } from './api.js'
+import type { Completions, KnownName, Vocabulary } from './completion.js'
 
-const reference = signal<FieldReference | undefined>()
+type Reference = Awaited<ReturnType<Client['fields']>>
+
+interface FilterName extends KnownName {
+  /** Every value that it may have, if these are few. */
+  readonly values?: readonly string[] | undefined
+}
+
+interface FilterVocabulary extends Vocabulary {
+  readonly names: readonly FilterName[]
+}
+
+const reference = signal<Reference | undefined>(undefined)
+
+/** Why there are no completions; empty if there are. */
+export const vocabularyFault = signal('')
+
 let isAsked = false
 
-function askOnce(): void {
+/** Asks for the reference, unless it was asked for before; a failure is tried again by the next field that needs it. */
+export function needVocabulary(): void {
   if (isAsked) return
   isAsked = true
-  void api.fields().then(
-    (fields) => {
-      reference.value = fields
+  api.fields().then(
+    (answer) => {
+      reference.value = answer
+      vocabularyFault.value = ''
     },
-    // Without it, nothing is completed; the next field asks again.
-    () => {
+    (error: unknown) => {
       isAsked = false
+      vocabularyFault.value = errorText(error)
     },
   )
 }
 
-type RecordName = FieldReference['records'][number]['type']
+/** Of filters of decisions, or of a source of a subscription by the kind of its events. Nothing until it is known. */
+export function vocabularyOf(about: string): FilterVocabulary {
+  if (reference.value === undefined) return { names: [], functions: [] }
+  const { decisions, events, expressions } = reference.value
+  const names =
+    about === 'decisions'
+      ? decisions
+      : (events.find(({ kind }) => kind === about)?.fields ?? []).filter(({ filterable }) => filterable)
+  return { names, functions: expressions.functions }
+}
 
-/** What policies about records of a type may use; outbound ones know how it ended. */
+/** Values that a name may have, behind a comparison with it: `decision == 'al`. */
+export function valuesAt(text: string, position: number, { names }: FilterVocabulary): Completions {
+  const [, name, written = ''] =
+    /([\w.]+)\s*(?:[!=]=|in\s*\[(?:[^\]]*,)?)\s*(['"]?[\w-]*)$/.exec(text.slice(0, position)) ?? []
+  const values = names.find((each) => each.name === name)?.values ?? []
+  const begins = written.replace(/^['"]/, '').toLowerCase()
+  return {
+    from: position - written.length,
+    completions: values
+      .filter((value) => value.toLowerCase().startsWith(begins) && value !== begins)
+      .map((value) => ({ text: `'${value}'`, kind: 'word', detail: '', about: '' })),
+  }
+}
+
+type RecordName = Reference['records'][number]['type']
+
+/** What policies about records of a type may use; outbound ones know how it ended. Undefined until it is known. */
 export function usePolicyVocabulary(type: RecordName, isOutbound: boolean): Vocabulary | undefined {
-  askOnce()
+  needVocabulary()
   const known = reference.value
   return useMemo(() => {
     if (known === undefined) return undefined

@@ -5,7 +5,7 @@ import type { Decision } from '../../shape/decision.js'
 import type { LoggedDecision } from '../../shape/logged-decision.js'
 import { may } from './session.js'
 
-export interface Why {
+interface Why {
   /** Null if it can't be explained any more. */
   readonly explained: Decision | null
   /** Why there is no explanation, or not the whole one. */

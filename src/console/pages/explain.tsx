@@ -5,8 +5,7 @@ import { questionIn } from '../data/question.js'
 import type { PageProps } from '../pages.js'
 import { Choices, choiceIn } from '../parts/choices.js'
 import { TextField } from '../parts/fields.js'
-import { Asked } from './explain/asked.js'
-import { QuestionForm } from './explain/question-form.js'
+import { Asked, QuestionForm } from './explain/question-form.js'
 import { Traced } from './explain/traced.js'
 
 const subjects = [

@@ -7,7 +7,7 @@ import type { World } from '../data/world.js'
 import { Ranking } from './ranking.js'
 import { Failure } from './states.js'
 
-export interface CountryCount {
+interface CountryCount {
   /** ISO 3166-1 alpha-2. */
   readonly code: string
   readonly count: number
@@ -54,23 +54,20 @@ export function Countries({ counts, onChoose }: CountriesProps) {
 const loaded = signal<World | undefined>(undefined)
 const fault = signal<unknown>(undefined)
 
-function load(): void {
+async function load(): Promise<void> {
   fault.value = undefined
-  import('../data/world.js').then(
-    ({ world }) => {
-      loaded.value = world
-    },
-    (error: unknown) => {
-      fault.value = error
-    },
-  )
+  try {
+    loaded.value = (await import('../data/world.js')).world
+  } catch (error) {
+    fault.value = error
+  }
 }
 
 function WorldMap({ counts, onChoose }: CountriesProps) {
   useEffect(() => {
-    if (loaded.value === undefined) load()
+    if (loaded.value === undefined) void load()
   }, [])
-  if (fault.value !== undefined) return <Failure error={fault.value} again={load} />
+  if (fault.value !== undefined) return <Failure error={fault.value} again={() => void load()} />
   if (loaded.value === undefined) return <div class="map-room" role="status" aria-label="Loading" />
   const { width, height, outlines } = loaded.value
   const countOf = new Map(counts.map(({ code, count }) => [code, count]))

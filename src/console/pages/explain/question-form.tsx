@@ -1,9 +1,14 @@
-/** A question by hand: a client, where it wants to go, and what it asks for there. */
+/** A question by hand: a client, where it wants to go, and what it asks for there; and the answer. */
 import { useSignal } from '@preact/signals'
+import type { Decision } from '../../../shape/decision.js'
 import { firstOf, useAnswer } from '../../data/api.js'
 import { go, hrefTo, parameter } from '../../data/location.js'
-import { parametersOf, type Question, questionIn, questionTypes } from '../../data/question.js'
+import { parametersOf, type Question, questionIn, questionTypes, requestOf } from '../../data/question.js'
+import { may } from '../../data/session.js'
+import { Explanation } from '../../parts/explanation.js'
 import { ChoiceField, TextField } from '../../parts/fields.js'
+import { Answered, Empty } from '../../parts/states.js'
+import { NextSteps } from './next-steps.js'
 
 const methods = ['get', 'post', 'put', 'patch', 'delete', 'head', 'options'].map(
   (method) => [method, method.toUpperCase()] as const,
@@ -71,4 +76,32 @@ function useHostports(): readonly string[] {
     return [...tcp.entries, ...https.entries].flatMap(({ hostports }) => hostports).sort()
   })
   return data
+}
+
+/** What Weir would decide now. Nothing is enforced or logged by it. */
+export function Asked({ question }: { readonly question: Question }) {
+  const answer = useAnswer([JSON.stringify(question)], async (client): Promise<Decision | null> => {
+    const request = requestOf(question)
+    return request === undefined || !may('decide') ? null : client.decide(request)
+  })
+  if (!may('decide'))
+    return (
+      <Empty>
+        A question needs a key with the right “decide”, which yours has not. Records can be explained.
+      </Empty>
+    )
+  return (
+    <Answered answer={answer}>
+      {(decision) =>
+        decision === null ? (
+          <Empty>Name a client and where it wants to go: Weir says what it would decide now, and why.</Empty>
+        ) : (
+          <>
+            <Explanation decision={decision} />
+            <NextSteps client={question.client} decision={decision} />
+          </>
+        )
+      }
+    </Answered>
+  )
 }

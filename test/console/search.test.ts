@@ -1,0 +1,188 @@
+/** Search and Explain: which rule decided, from the first screen on; what a text in the search field means. */
+import { readFile } from 'node:fs/promises'
+import t from 'tap'
+import { meaningOf } from '../../src/console/data/question.js'
+import { noChromium } from '../harness/browser.js'
+import { until } from '../harness/weir.js'
+import { blockedClient, furnishedAccount } from './furnished.js'
+import { openSignedIn, type Visitor } from './visitor.js'
+
+t.test('what a text in the search field means', async (t) => {
+  const eventId = `ev_${'0a'.repeat(24)}`
+  const cases: readonly (readonly [situation: string, text: string, meaning: object])[] = [
+    ['an address', '203.0.113.97', { changes: { client: '203.0.113.97' } }],
+    ['a range', '203.0.113.0/24', { changes: { client: '203.0.113.0/24' } }],
+    ['an address of IPv6', '2001:db8::1', { changes: { client: '2001:db8::1' } }],
+    ['a range of IPv6', '2001:db8:bad::/48', { changes: { client: '2001:db8:bad::/48' } }],
+    ['IPv4 in IPv6', '::ffff:203.0.113.97', { changes: { client: '::ffff:203.0.113.97' } }],
+    ['what the API refuses, with its words', '999.0.0.1', { changes: { client: '999.0.0.1' } }],
+    ['an AS', 'as64500', { changes: { asn: '64500' } }],
+    ['a rule', 'ipr_01M8', { changes: { rule_id: 'ipr_01M8' } }],
+    ['an edge', 'edghts_01M8', { changes: { edge_id: 'edghts_01M8' } }],
+    ['a route', 'edghtsrt_01M8', { changes: { route_id: 'edghtsrt_01M8' } }],
+    ['an event', eventId, { eventId }],
+    ['a record', '01KAFZR7DA0T4CH30SW7DJ5M3B', { changes: { record_id: '01KAFZR7DA0T4CH30SW7DJ5M3B' } }],
+    ['a question of the log', 'dq_01M8', { changes: { record_id: 'dq_01M8' } }],
+    [
+      'an endpoint',
+      'www.example.com:443',
+      { changes: { filter: "server_name == 'www.example.com' && server_port == 443" } },
+    ],
+    ['a name', 'www.example.com', { changes: { filter: "server_name == 'www.example.com'" } }],
+    ['a name of expressions', 'decided_by.type', { changes: { filter: 'decided_by.type' } }],
+    ['an expression', "decision != 'allow'", { changes: { filter: "decision != 'allow'" } }],
+    ['no more of anything', '', { changes: { filter: '' } }],
+  ]
+  for (const [situation, text, meaning] of cases)
+    t.strictSame(
+      meaningOf(text, (name) => name === 'decided_by.type'),
+      meaning,
+      situation,
+    )
+})
+
+const rows = ({ page }: Visitor) => page.locator('table[aria-label^="Decisions"] tbody tr')
+/** Some requests of the client were for a name that no edge serves, and so for no rule. */
+const blocked = (visitor: Visitor) => rows(visitor).filter({ hasText: 'block' }).first()
+const verdict = ({ page }: Visitor) => page.locator('.verdict').first()
+
+t.test('search and explain', { skip: noChromium }, async (t) => {
+  const all = await furnishedAccount()
+  await t.test('which rule blocked an address: the search key, the address, its row', async (t) => {
+    const visitor = await openSignedIn(t, all.token)
+    const { page } = visitor
+    await visitor.see('')
+    await page.keyboard.press('/')
+    await page.locator('[data-search]').waitFor()
+    await page.keyboard.type(blockedClient)
+    await page.keyboard.press('Enter')
+    await page.waitForURL(`**/console/search?client=${blockedClient}`)
+    await visitor.settled()
+    const row = blocked(visitor)
+    t.match(await row.textContent(), `deny ${blockedClient}/32`, 'the row names the rule')
+    t.match(await row.textContent(), 'the scanner', 'and what it is for')
+    await row.click()
+    await verdict(visitor).waitFor()
+    t.match(await verdict(visitor).textContent(), new RegExp(`block by the rule deny ${blockedClient}/32`))
+    t.match(await page.locator('.chain .won').first().textContent(), /won: deny.*a deny rule wins/)
+    const address = page.url()
+    await page.keyboard.press('Escape')
+    await visitor.see(address)
+    t.match(
+      await verdict(visitor).textContent(),
+      `deny ${blockedClient}/32`,
+      'the address can be sent to someone',
+    )
+    t.strictSame(visitor.complaints, [])
+  })
+
+  await t.test('a filter is completed by keys; a wrong one is marked at its place', async (t) => {
+    const visitor = await openSignedIn(t, all.token, { expected: /^400 GET \/(decisions|stats)/ })
+    const { page } = visitor
+    await visitor.see('console/search')
+    const field = page.locator('[data-search]')
+    await field.pressSequentially('decided_by.ty')
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Enter')
+    await field.pressSequentially(' == restr')
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Tab')
+    t.equal(await field.inputValue(), "decided_by.type == 'restriction'")
+    await field.fill("decision == 'block' && asnn == 1")
+    await page.keyboard.press('Enter')
+    t.equal(await page.locator('.filter-input mark').textContent(), 'asnn')
+    t.equal(await field.getAttribute('aria-invalid'), 'true')
+    await field.fill("decision == 'block'")
+    await page.keyboard.press('Enter')
+    await page.locator('.filter-input mark').waitFor({ state: 'detached' })
+    await visitor.settled()
+    t.match(await rows(visitor).first().textContent(), 'block')
+    t.strictSame(visitor.complaints, [])
+  })
+
+  await t.test('a stretch of the histogram becomes the time; what is selected can be saved', async (t) => {
+    const visitor = await openSignedIn(t, all.token)
+    const { page } = visitor
+    await visitor.see('console/search?since=1h')
+    const box = (await page.locator('.u-over').first().boundingBox())!
+    await page.mouse.move(box.x + box.width * 0.8, box.y + box.height / 2)
+    await page.mouse.down()
+    await page.mouse.move(box.x + box.width - 2, box.y + box.height / 2, { steps: 4 })
+    await page.mouse.up()
+    await page.waitForURL(/since=20.*&until=20/)
+    await visitor.settled()
+    t.ok((await rows(visitor).count()) > 0)
+    await page.getByRole('button', { name: 'Export' }).click()
+    for (const [name, head] of [
+      ['CSV', /^id,at,record_id/],
+      ['NDJSON', /^\{"id":/],
+    ] as const) {
+      const saving = page.waitForEvent('download')
+      await page.getByRole('button', { name: `Save as ${name}` }).click()
+      const saved = await (await saving).path()
+      t.match(await readFile(saved, 'utf8'), head, name)
+    }
+    t.strictSame(visitor.complaints, [])
+  })
+
+  await t.test('counts by a dimension narrow the search; the map is beside its ranking', async (t) => {
+    const visitor = await openSignedIn(t, all.token)
+    const { page } = visitor
+    await visitor.see('console/search?by=rule')
+    await page.getByRole('button', { name: `deny ${blockedClient}/32` }).click()
+    await page.waitForURL(new RegExp(`rule_id=${all.ruleId}`))
+    await visitor.settled()
+    t.match(await rows(visitor).first().textContent(), blockedClient)
+    const [server_name = ''] = all.hostport.split(':')
+    await all.api.publishRecords([
+      {
+        record_id: `from-japan-${all.recordId}`,
+        type: 'tcp_connection',
+        conn: { client_ip: '126.0.205.46', server_name, server_port: 22 },
+      },
+    ])
+    await until('the log has it', async () => {
+      for await (const _ of all.api.decisions({ country: 'JP' })) return true
+      return false
+    })
+    await visitor.see('console/search?by=country&map=on')
+    await page.locator('.map path').first().waitFor()
+    t.ok((await page.locator('.map path').count()) > 200, 'the world has its countries')
+    t.equal(await page.locator('.map .level-4 title').textContent(), 'Japan: 1')
+    await page.locator('.map [data-code="JP"]').click()
+    await page.waitForURL(/country=JP/)
+    await visitor.settled()
+    t.equal(await rows(visitor).count(), 1)
+    t.strictSame(visitor.complaints, [])
+  })
+
+  await t.test('a record as judged then and now, with its events; and a question', async (t) => {
+    const visitor = await openSignedIn(t, all.token)
+    const { page } = visitor
+    await visitor.see(`console/explain/${all.recordId}`)
+    t.match(await page.getByRole('region', { name: 'Now' }).textContent(), /the same as then/)
+    t.ok((await page.getByRole('region', { name: 'Its events' }).locator('tbody tr').count()) > 0)
+    await visitor.see('console/explain?about=question')
+    await page.getByLabel('Client').fill(blockedClient)
+    await page.getByLabel('Endpoint').fill(all.hostport)
+    await page.getByRole('button', { name: 'Explain' }).click()
+    t.match(await verdict(visitor).textContent(), /block by the rule/)
+    await page.getByRole('link', { name: 'Open the rule' }).waitFor()
+    t.strictSame(visitor.complaints, [])
+  })
+
+  await t.test('a key that may only read sees why, but asks nothing', async (t) => {
+    const { token } = await all.api.apiKey.create({ description: 'reader', rights: ['read'] })
+    const visitor = await openSignedIn(t, token!)
+    const { page } = visitor
+    await visitor.see(`console/explain/${all.recordId}`)
+    await verdict(visitor).waitFor()
+    await page.getByText('needs a key with the right “decide”').waitFor()
+    await visitor.see('console/explain?about=question&client=203.0.113.97&endpoint=www.example.com:443')
+    await page.getByText('A question needs a key with the right “decide”').waitFor()
+    await visitor.see(`console/search?client=${blockedClient}`)
+    await blocked(visitor).click()
+    await verdict(visitor).waitFor()
+    t.strictSame(visitor.complaints, [])
+  })
+})
