@@ -112,13 +112,17 @@ const loadedByEveryCommand = {
 }
 
 /** Packages that are no client of anything: a vocabulary of declarations, a parser. */
-const plainPackages = new Set(['typebox', 'fastify', 'jsonc-parser'])
+const plainPackages = new Set(['typebox', 'fastify', 'jsonc-parser', 'preact', '@preact/signals'])
+
+/** What is bundled for browsers is needed to build, not to run. */
+const isBundled = (file: string): boolean => file.startsWith('src/console/')
 
 /** A kind of destination is a client of ClickHouse, too. */
 const clickhouseKind = ['src/deliver/kinds/clickhouse.ts', 'src/deliver/clickhouse/table-client.ts']
 
 /** Clients that several files know together: those of a subject that is too large for one. */
 const shared = [
+  { packages: /^@codemirror\//, files: /^src\/console\/parts\/editor[a-z-]*\.ts$/ },
   { packages: /^@nats-io\//, files: /^src\/nats\/[a-z0-9-]*\.ts$/ },
   {
     packages: /^@clickhouse\/client$/,
@@ -512,8 +516,14 @@ t.test('a third-party client is known to one file', (t) => {
     if (together !== undefined) t.strictSame(strangers, [], `${name} is known where it belongs`)
     else if (!plainPackages.has(name)) t.equal(files.size, 1, `${name}: ${strangers.join(', ')}`)
   }
-  const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as { dependencies: object }
-  for (const name of users.keys()) t.ok(name in dependencies, `${name} is a dependency`)
+  const { dependencies, devDependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+    dependencies: object
+    devDependencies: object
+  }
+  for (const [name, files] of users) {
+    const isForBrowsers = [...files].every(isBundled)
+    t.ok(name in (isForBrowsers ? devDependencies : dependencies), `${name} is a dependency`)
+  }
   t.end()
 })
 
@@ -535,7 +545,7 @@ t.test('nothing is left behind', (t) => {
 
 t.test('names', (t) => {
   for (const { file } of [...sources, ...tests]) {
-    t.match(basename(file), /^[a-z0-9]+(-[a-z0-9]+)*(\.(test|d))?\.(ts|mjs)$/, file)
+    t.match(basename(file), /^[a-z0-9]+(-[a-z0-9]+)*(\.(test|d))?\.(tsx?|mjs)$/, file)
     t.not(basename(file), 'index.ts', file)
   }
   for (const { file, tree } of sources) {

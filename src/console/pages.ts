@@ -1,10 +1,6 @@
 /** The pages of the console: a page is a file in `pages/` and a line here. */
 import type { ComponentType } from 'preact'
-
-export interface PageProps {
-  /** The parts of the path behind the page's own, such as an id. */
-  readonly rest: readonly string[]
-}
+import type { PageProps } from './parts/page-props.js'
 
 export interface PageEntry {
   /** Its place below `/console/`; empty: the first page, at `/`. */

@@ -1,5 +1,5 @@
 /** Edges by hostport, what is decided at each, and how it decides. */
-import type { PageProps } from '../pages.js'
+import type { PageProps } from '../parts/page-props.js'
 import { EdgeList } from './edges/edge-list.js'
 import { EdgeView } from './edges/edge-view.js'
 import { PolicyEditor } from './edges/policy-editor.js'

@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals'
 import { go, hrefTo, parameter } from '../data/location.js'
 import { questionIn } from '../data/question.js'
-import type { PageProps } from '../pages.js'
+import type { PageProps } from '../parts/page-props.js'
 import { Choices, choiceIn } from '../parts/choices.js'
 import { TextField } from '../parts/fields.js'
 import { Asked, QuestionForm } from './explain/question-form.js'
