@@ -6,17 +6,19 @@ import { pluralOf } from '../core/text/plural.js'
 import { withoutNothing } from '../http/body/empty-values.js'
 import { asInPart, checkNames } from '../http/body/input.js'
 import { checkOf, schemaRefusal } from '../http/body/schema-faults.js'
-import { pathParams, queryOf, requestBody, rowAt, sendJson } from '../http/context.js'
+import { type ApiContext, pathParams, queryOf, requestBody, rowAt, sendJson } from '../http/context.js'
 import { exampleLinks, shownExample } from '../http/openapi/examples.js'
 import {
   describe,
   listSchema,
   type OperationDescription,
   postParameters,
+  routePath,
   shownBy,
   writeParameters,
 } from '../http/openapi/openapi.js'
 import { withAnswer, writeHandler } from '../http/write-handlers.js'
+import type { DestinationOperations } from '../operate/destination-operations.js'
 import { anyResource, type Row } from '../resource/define.js'
 import {
   completeSource,
@@ -29,6 +31,7 @@ import {
   wrongSourceUri,
 } from '../resource/event-subscription.js'
 import { exampleId } from '../resource/examples.js'
+import { subscriptionCountsSchema } from '../shape/subscription-counts.js'
 import type { WriteAnswer } from '../store/answers.js'
 import type { Plan } from '../store/plan.js'
 import type { WriteContext } from './write-context.js'
@@ -173,3 +176,26 @@ const as = (operation: keyof typeof summaries, success: OperationDescription['su
     ...parametersOf[operation],
     ...(body === undefined ? {} : { body }),
   })
+
+/** `GET /event_subscriptions/{id}/counts`: events that its sources produced, and records that their filters kept back. */
+export function registerSubscriptionCounts(
+  app: FastifyInstance,
+  context: ApiContext,
+  operations: Pick<DestinationOperations, 'sourceCounts'>,
+): void {
+  const path = `${routePath(subscription.path)}/:id/counts`
+  const described = describe({
+    operationId: 'get_event_subscription_counts',
+    atOnce: 'destination_status',
+    summary: 'Count what the sources of an event subscription produced and kept back',
+    description: 'By source and destination, from the books: exact totals since these began.',
+    tag: pluralOf(subscription.title),
+    path,
+    success: [200, subscriptionCountsSchema],
+  })
+  app.get(path, described, async (request, reply) => {
+    queryOf(request)
+    const { id } = rowAt(context, request, subscription)
+    return sendJson(reply, { counts: operations.sourceCounts(id) })
+  })
+}

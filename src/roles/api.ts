@@ -4,13 +4,14 @@
  * Large parts (the store, the HTTP server) are loaded after the port has opened, which then answers that the role
  * starts.
  */
-import { openBooks } from '../books/keeper.js'
+import { type BooksKeeper, openBooks } from '../books/keeper.js'
 import { unavailable } from '../core/errors.js'
 import type { ReleaseStack } from '../core/release.js'
 import type { Failing } from '../core/telemetry/health.js'
 import { openAwsClock } from '../deliver/aws/aws-clock.js'
 import { destinationAccess } from '../deliver/test-event.js'
 import { connectionLimits, requestsEndMs } from '../http/bounds/connection-limits.js'
+import type { Nats } from '../nats/nats.js'
 import type { Frame, Role } from '../process/child.js'
 import { openRoleServer, Readiness, roleOf } from '../process/readiness.js'
 import type { RoleContext } from '../process/role-context.js'
@@ -57,19 +58,16 @@ export async function openApi(
   const parts = await openStoreParts(context, () => baseUrl ?? listening.url, release, readiness.waitsFor)
   const { store, nats, sealer } = parts
   const bucketBytesMax = reservedBytes(settings.nats.storageMaxBytes)
-  const secrets = release.own(new SecretsView(await nats.openBucket(bucketNames.secrets, bucketBytesMax)))
-  await secrets.open()
+  const secrets = await openSecrets(nats, bucketBytesMax, release)
   const makeBooks = () => nats.openBucket(booksBucket, bucketBytesMax)
   const books = release.own(await openBooks(nats, occurrences, makeBooks))
   const lag = release.own(new RecordsLag(nats, occurrences))
   const behind = await openBehind(context, parts, release)
-  const { BacklogHistory } = await import('../operate/backlog-history.js')
-  const backlogs = release.own(new BacklogHistory(() => books.books.destinations()))
+  const backlogs = await openBacklogs(books, release)
   const access = destinationAccess(settings, { clock: openAwsClock(occurrences), cluster: nats.confirmed })
   const wayIn = await openWayIn(context, parts, release)
   const live = new Live({ nats, occurrences, ownerOf: ownersIn(store.view) })
   const jobs = { nats, bucketBytesMax, retentionMs: settings.nats.retentionMs }
-  const start = trialStarter(() => forkTrial(program, settings))
   const app = await buildApi({
     context: { store, writes: parts.writes, presenter: parts.presenter },
     view: store.view,
@@ -81,7 +79,9 @@ export async function openApi(
     deliveries: parts.deliveries,
     nats,
     replays: await openReplays(jobs),
-    trials: release.own(await openTrials({ ...jobs, start, occurrences })),
+    trials: release.own(
+      await openTrials({ ...jobs, start: trialStarter(() => forkTrial(program, settings)), occurrences }),
+    ),
     occurrences,
     baseUrl,
     versionHeaders: settings.api.versionHeaders,
@@ -97,13 +97,39 @@ export async function openApi(
   await openLogWriter(context, parts, release)
   await openCommands(context, parts, { ...wayIn, apiUrl: listening.url }, release)
   await makeFirstAccount(context, parts)
+  await declareReady(context, readiness, { parts, books, behind })
+  // A supervisor prints the addresses itself, and need not ask for the health that the API reports.
+  if (parent === undefined) await announceApi(listening.url, settings.data.dir)
+  return { ...roleOf(readiness), failing: async () => ({}), addresses: { api: listening.url } }
+}
+
+interface ReadyParts {
+  readonly parts: StoreParts
+  readonly books: BooksKeeper
+  readonly behind: { readonly failing: Failing }
+}
+
+/** From now on `/readyz` follows what the role needs. */
+async function declareReady(
+  { settings, occurrences }: RoleContext,
+  readiness: Readiness,
+  { parts: { nats, store }, books, behind }: ReadyParts,
+): Promise<void> {
   const makeStreams = async () =>
     void (await restoreStreams(nats, settings.nats, store.view.state.accounts.size > 0, occurrences))
   const failing = (): Failing => ({ ...behind.failing, ...(store.refusal && { store: store.refusal }) })
   await readiness.started({ nats, streams: neededStreams.api, view: store.view, books, makeStreams, failing })
-  // A supervisor prints the addresses itself, and need not ask for the health that the API reports.
-  if (parent === undefined) await announceApi(listening.url, settings.data.dir)
-  return { ...roleOf(readiness), failing: async () => ({}), addresses: { api: listening.url } }
+}
+
+async function openBacklogs(keeper: BooksKeeper, release: ReleaseStack) {
+  const { BacklogHistory } = await import('../operate/backlog-history.js')
+  return release.own(new BacklogHistory(() => keeper.books.destinations()))
+}
+
+async function openSecrets(nats: Nats, bytesMax: number, release: ReleaseStack): Promise<SecretsView> {
+  const secrets = release.own(new SecretsView(await nats.openBucket(bucketNames.secrets, bytesMax)))
+  await secrets.open()
+  return secrets
 }
 
 /** Takes operators' decisions over NATS, and commands: the command line finds this process by its runtime file. */

@@ -6,7 +6,7 @@ import { destinationStatusExample, destinationStatusSchema } from './delivery-st
 const instant = (description: string) =>
   orNull(Type.String({ format: 'date-time' }), { description: `${description}; null if that is not known.` })
 
-export const attentionTypes = [
+const attentionTypes = [
   'deliverers_silent',
   'destination_failing',
   'destination_throttled',
@@ -24,9 +24,8 @@ export const attentionTypes = [
 
 /** From the worst. */
 export const severities = ['failing', 'attention', 'notice'] as const
-export type Severity = (typeof severities)[number]
 
-export const attentionSchema = objectOf(
+const attentionSchema = objectOf(
   {
     type: oneOf(attentionTypes),
     severity: oneOf(
@@ -56,7 +55,7 @@ export const attentionSchema = objectOf(
 
 export type Attention = Static<typeof attentionSchema>
 
-export const overviewParts = [
+const overviewParts = [
   'destinations',
   'dead_letters',
   'certificates',

@@ -9,7 +9,7 @@ import { openService } from '../integration/service.js'
 import { watchForDialogs } from './hostile-texts.js'
 
 /** For a busy machine. */
-export const patienceMs = 30_000
+const patienceMs = 30_000
 
 export interface Account {
   readonly id: string
@@ -29,7 +29,7 @@ function sharedBrowser(): Promise<Browser> {
 }
 
 /** The address of the console of the shared service: it ends with `/`. */
-export async function consoleUrl(): Promise<string> {
+async function consoleUrl(): Promise<string> {
   const { weir } = await openService()
   return `${weir.url}/`
 }
@@ -53,7 +53,7 @@ async function admin(command: { command: string; [argument: string]: string }): 
   return sendAdminCommand(adminUrl, adminToken, command)
 }
 
-export interface Look {
+interface Look {
   readonly width?: number
   readonly theme?: 'light' | 'dark'
   /** Answers with an error that belong to the test, as `401 GET /console/session`. */

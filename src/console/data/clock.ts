@@ -6,7 +6,7 @@ export const now = (): number => Date.now()
 /** Milliseconds that never go backwards. */
 export const monotonicMs = (): number => performance.now()
 
-export interface Timer {
+interface Timer {
   stop(): void
 }
 
@@ -21,12 +21,6 @@ export function every(ms: number, fn: () => void): Timer {
     if (!document.hidden) fn()
   }, ms)
   return { stop: () => clearInterval(timer) }
-}
-
-/** Calls `fn` before the browser draws next. */
-export function atNextFrame(fn: () => void): Timer {
-  const frame = requestAnimationFrame(fn)
-  return { stop: () => cancelAnimationFrame(frame) }
 }
 
 export const sleep = (ms: number): Promise<void> =>

@@ -24,7 +24,7 @@ export function changedFields(before: Shown, after: Shown): ChangedField[] {
     })
 }
 
-export interface DifferingLine {
+interface DifferingLine {
   readonly sign: ' ' | '+' | '-'
   readonly text: string
 }

@@ -9,7 +9,7 @@ const verySoonMs = 7 * dayMs
 /** What never lasts longer, such as the certificate of a user for a day, expires as it should. */
 const shortLivedMs = 8 * dayMs
 
-export interface Expiry {
+interface Expiry {
   readonly tone: Tone
   readonly text: string
   /** To sort by: what expires next comes first, and what has expired, last. */

@@ -20,7 +20,7 @@ export const path = computed((): readonly string[] => {
   return below.split('/').filter(Boolean).map(decoded)
 })
 
-export const query = computed((): URLSearchParams => current.value.searchParams)
+const query = computed((): URLSearchParams => current.value.searchParams)
 
 /** A parameter of the URL, or an empty text. */
 export const parameter = (name: string): string => query.value.get(name) ?? ''

@@ -2,7 +2,7 @@
 import { signal } from '@preact/signals'
 import { after } from './clock.js'
 
-export interface Notice {
+interface Notice {
   readonly text: string
   readonly kind: 'good' | 'bad'
   readonly details?: readonly string[]

@@ -7,7 +7,7 @@ import { kindTable } from '../../client/kind-table.js'
 import type { Change } from '../../shape/change-schema.js'
 
 /** What every kind can do. */
-export interface ResourceOperations {
+interface ResourceOperations {
   get(id: string): Promise<unknown>
   changes(id: string, options?: ChangesOptions): AsyncIterable<Change>
   restore(id: string, version: number, options?: WriteOptions): Promise<unknown>

@@ -6,7 +6,7 @@ import { type Signal, signal } from '@preact/signals'
 import type { Client } from '../../client/client.js'
 import { api } from './api.js'
 
-export interface ResourceName {
+interface ResourceName {
   readonly text: string
   /** The parts of the path of its page; undefined if it has none, or was deleted. */
   readonly path: readonly string[] | undefined

@@ -9,12 +9,12 @@ export interface RuleEntry {
 }
 
 /** What is wrong in a file. */
-export interface FileFault {
+interface FileFault {
   readonly line: number
   readonly text: string
 }
 
-export interface RulesInFile {
+interface RulesInFile {
   readonly rules: readonly RuleEntry[]
   readonly faults: readonly FileFault[]
 }

@@ -1,7 +1,7 @@
 /** Domain names and TCP addresses of the account: their certificates, and what DNS must say. */
 import { parameter } from '../data/location.js'
-import type { PageProps } from '../parts/page-props.js'
 import { Choices, choiceIn } from '../parts/choices.js'
+import type { PageProps } from '../parts/page-props.js'
 import { ReservedAddresses } from './domains/reserved-addresses.js'
 import { ReservedDomains } from './domains/reserved-domains.js'
 

@@ -2,9 +2,9 @@
 import { useSignal } from '@preact/signals'
 import { go, hrefTo, parameter } from '../data/location.js'
 import { questionIn } from '../data/question.js'
-import type { PageProps } from '../parts/page-props.js'
 import { Choices, choiceIn } from '../parts/choices.js'
 import { TextField } from '../parts/fields.js'
+import type { PageProps } from '../parts/page-props.js'
 import { Asked, QuestionForm } from './explain/question-form.js'
 import { Traced } from './explain/traced.js'
 

@@ -22,7 +22,7 @@ export const EndpointCell = ({ entry }: { readonly entry: LoggedDecision }) => (
   </>
 )
 
-export const endpointOf = ({ server_name, server_port }: LoggedDecision): string =>
+const endpointOf = ({ server_name, server_port }: LoggedDecision): string =>
   server_name === null ? '–' : server_port === null ? server_name : `${server_name}:${server_port}`
 
 /** `get /path 200` of an HTTP request. */

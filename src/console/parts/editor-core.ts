@@ -25,7 +25,7 @@ import { EditorView, keymap, placeholder as placeholderText, tooltips } from '@c
 import { tags } from '@lezer/highlight'
 import { completionsAt, lengthAt, type Vocabulary } from '../data/completion.js'
 import { rangeOfPlace } from '../data/json-place.js'
-import type { EditorFault, EditorProps } from './editor.js'
+import type { EditorFault, EditorProps } from './editor-props.js'
 
 interface CoreOptions extends Pick<EditorProps, 'label' | 'mode' | 'value' | 'placeholder' | 'vocabulary'> {
   readonly onChange: (text: string) => void

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import { go, hrefTo, type Parameters } from '../data/location.js'
 
-export interface LinkProps {
+interface LinkProps {
   /** The parts of the path below `/console/`; none: the first page. */
   readonly to: readonly string[]
   readonly with?: Parameters

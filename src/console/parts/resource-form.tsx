@@ -18,7 +18,7 @@ export interface FormField {
   readonly initial?: string
 }
 
-export type FormValues = Readonly<Record<string, string>>
+type FormValues = Readonly<Record<string, string>>
 
 interface ResourceFormProps {
   /** What is made, such as `Create an API key`. */

@@ -1,5 +1,5 @@
 /** The frame of every page: where one can go, who is signed in, what is switched on, what became of the last action. */
-import { signal, useSignal } from '@preact/signals'
+import { type Signal, signal, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { warnings } from '../data/api.js'
 import { go, hrefTo, path } from '../data/location.js'
@@ -35,56 +35,8 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
       <a class="skip" href="#content">
         Skip to the content
       </a>
-      <header class="bar">
-        <button
-          type="button"
-          class="menu-button"
-          aria-expanded={isMenuOpen.value}
-          aria-controls="menu"
-          onClick={() => {
-            isMenuOpen.value = !isMenuOpen.value
-          }}
-        >
-          Menu
-        </button>
-        <Link to={[]} class="brand">
-          Weir
-        </Link>
-        <span class="account">{session.value?.account_name ?? session.value?.account_id}</span>
-        <EditSwitch />
-        <button
-          type="button"
-          onClick={() => {
-            isHelpOpen.value = true
-          }}
-          title="Keys (?)"
-        >
-          ?
-        </button>
-        <button
-          type="button"
-          onClick={() => void signOut()}
-          title={`Signed in by ${session.value?.api_key_id}`}
-        >
-          Sign out
-        </button>
-      </header>
-      {/* biome-ignore lint/a11y/useKeyWithClickEvents: the links in it are what is pressed; a click only closes the menu */}
-      <nav
-        id="menu"
-        class="menu"
-        aria-label="Pages"
-        onClick={() => {
-          isMenuOpen.value = false
-        }}
-      >
-        {pageGroups.map((group) => (
-          <div key={group} class="menu-group">
-            <h2>{group}</h2>
-            {pages.filter((page) => page.group === group).map(menuEntry)}
-          </div>
-        ))}
-      </nav>
+      <Bar isMenuOpen={isMenuOpen} />
+      <Menu isOpen={isMenuOpen} />
       <main id="content" tabIndex={-1}>
         {warnings.value.map((warning) => (
           <p key={warning} class="warning-line" role="status">
@@ -106,6 +58,58 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
     </div>
   )
 }
+
+const Bar = ({ isMenuOpen }: { readonly isMenuOpen: Signal<boolean> }) => (
+  <header class="bar">
+    <button
+      type="button"
+      class="menu-button"
+      aria-expanded={isMenuOpen.value}
+      aria-controls="menu"
+      onClick={() => {
+        isMenuOpen.value = !isMenuOpen.value
+      }}
+    >
+      Menu
+    </button>
+    <Link to={[]} class="brand">
+      Weir
+    </Link>
+    <span class="account">{session.value?.account_name || session.value?.account_id}</span>
+    <EditSwitch />
+    <button
+      type="button"
+      onClick={() => {
+        isHelpOpen.value = true
+      }}
+      title="Keys (?)"
+    >
+      ?
+    </button>
+    <button type="button" onClick={() => void signOut()} title={`Signed in by ${session.value?.api_key_id}`}>
+      Sign out
+    </button>
+  </header>
+)
+
+const Menu = ({ isOpen }: { readonly isOpen: Signal<boolean> }) => (
+  // biome-ignore lint/a11y/useKeyWithClickEvents: the links in it are what is pressed; a click only closes the menu
+  <nav
+    id="menu"
+    class="menu"
+    aria-label="Pages"
+    onClick={() => {
+      isOpen.value = false
+    }}
+  >
+    {pageGroups.map((group) => (
+      <div key={group} class="menu-group">
+        <h2>{group}</h2>
+        {pages.filter((page) => page.group === group).map(menuEntry)}
+      </div>
+    ))}
+  </nav>
+)
 
 const menuEntry = ({ path: own, title, key }: PageEntry) => (
   <Link key={own} to={own === '' ? [] : [own]} isCurrent={(path.value[0] ?? '') === own} title={`g ${key}`}>

@@ -7,7 +7,7 @@ import uPlot, { type AlignedData, type Options, type Series } from 'uplot'
 import { shortNumber } from '../data/format.js'
 
 /** Colors by what they mean; `style.css` has them for both themes. */
-export type SeriesColor = 'allow' | 'block' | 'deny' | 'first' | 'second' | 'third'
+type SeriesColor = 'allow' | 'block' | 'deny' | 'first' | 'second' | 'third'
 
 export interface ChartSeries {
   readonly label: string
@@ -21,7 +21,7 @@ export interface ChartMark {
   readonly text: string
 }
 
-export interface TimeChartProps {
+interface TimeChartProps {
   /** What the chart shows, for those who can't see it. */
   readonly label: string
   readonly kind: 'stacked' | 'lines'

@@ -98,29 +98,12 @@ function Import({ id, present, again }: ImportProps) {
             text.value = read
           }}
         />
-        {text.value.length > shownCharsMax ? (
-          <p>
-            A list of {number(text.value.length)} characters.{' '}
-            <button
-              type="button"
-              onClick={() => {
-                text.value = ''
-              }}
-            >
-              Drop it
-            </button>
-          </p>
-        ) : (
-          <LinesField
-            label="The list"
-            rows={14}
-            value={text.value}
-            onChange={(typed) => {
-              text.value = typed
-            }}
-            hint="A range in each line, with comments after # or ;. Or CSV: cidr,action,description. Or JSON."
-          />
-        )}
+        <ListField
+          text={text.value}
+          onChange={(typed) => {
+            text.value = typed
+          }}
+        />
         <div class="row">
           <span>The list</span>
           <Choices label="What the list does" name="mode" choices={modes} />
@@ -129,22 +112,7 @@ function Import({ id, present, again }: ImportProps) {
           <span>Entries without an action</span>
           <Choices label="Action of entries without one" name="default" choices={actions} />
         </div>
-        {faults.length > 0 && !isEmpty && (
-          <div class="failure" role="alert">
-            <p>
-              {faults.length === 1 ? 'One entry is' : `${number(faults.length)} entries are`} wrong and left
-              out:
-            </p>
-            <ul class="listed">
-              {faults.slice(0, shownFaults).map(({ line, text: says }) => (
-                <li key={`${line} ${says}`}>
-                  entry {number(line)}: {says}
-                </li>
-              ))}
-              {faults.length > shownFaults && <li>and {number(faults.length - shownFaults)} more</li>}
-            </ul>
-          </div>
-        )}
+        {!isEmpty && <Faults faults={faults} />}
       </div>
       {isEmpty ? (
         <p class="quiet">
@@ -163,6 +131,51 @@ function Import({ id, present, again }: ImportProps) {
     </div>
   )
 }
+
+interface ListFieldProps {
+  readonly text: string
+  readonly onChange: (text: string) => void
+}
+
+/** A list that is too long for a field is shown by its length. */
+const ListField = ({ text, onChange }: ListFieldProps) =>
+  text.length > shownCharsMax ? (
+    <p>
+      A list of {number(text.length)} characters.{' '}
+      <button type="button" onClick={() => onChange('')}>
+        Drop it
+      </button>
+    </p>
+  ) : (
+    <LinesField
+      label="The list"
+      rows={14}
+      value={text}
+      onChange={onChange}
+      hint="A range in each line, with comments after # or ;. Or CSV: cidr,action,description. Or JSON."
+    />
+  )
+
+const Faults = ({
+  faults,
+}: {
+  readonly faults: readonly { readonly line: number; readonly text: string }[]
+}) =>
+  faults.length === 0 ? null : (
+    <div class="failure" role="alert">
+      <p>
+        {faults.length === 1 ? 'One entry is' : `${number(faults.length)} entries are`} wrong and left out:
+      </p>
+      <ul class="listed">
+        {faults.slice(0, shownFaults).map(({ line, text }) => (
+          <li key={`${line} ${text}`}>
+            entry {number(line)}: {text}
+          </li>
+        ))}
+        {faults.length > shownFaults && <li>and {number(faults.length - shownFaults)} more</li>}
+      </ul>
+    </div>
+  )
 
 function wantedRules(
   present: readonly RuleEntry[],

@@ -133,21 +133,31 @@ function Draft({ restriction, again }: DraftProps) {
           </EditButton>
         </div>
       </section>
-      <section class="panel stack" aria-label="What would it change?">
-        <h2>What would it change?</h2>
-        {type === 'endpoints' ? (
-          <TrialRun
-            draft={JSON.stringify(body)}
-            blocked={chosen.value.length === 0 ? 'Choose an IP policy first.' : undefined}
-            begin={(client, since) => client.tryRestriction(id, body, { since })}
-          />
-        ) : (
-          <p class="quiet">
-            Only traffic of edges is recorded, so this can’t be tried. A change that would lock you out is
-            refused.
-          </p>
-        )}
-      </section>
+      <Effect id={id} type={type} body={body} />
     </div>
   )
 }
+
+interface EffectProps {
+  readonly id: string
+  readonly type: string
+  readonly body: { readonly enforced: boolean; ip_policy_ids: string[]; readonly description: string }
+}
+
+const Effect = ({ id, type, body }: EffectProps) => (
+  <section class="panel stack" aria-label="What would it change?">
+    <h2>What would it change?</h2>
+    {type === 'endpoints' ? (
+      <TrialRun
+        draft={JSON.stringify(body)}
+        blocked={body.ip_policy_ids.length === 0 ? 'Choose an IP policy first.' : undefined}
+        begin={(client, since) => client.tryRestriction(id, body, { since })}
+      />
+    ) : (
+      <p class="quiet">
+        Only traffic of edges is recorded, so this can’t be tried. A change that would lock you out is
+        refused.
+      </p>
+    )}
+  </section>
+)

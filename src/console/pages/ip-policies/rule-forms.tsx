@@ -173,34 +173,7 @@ export function RuleDrawer({ id, onClose, onChanged }: RuleDrawerProps) {
       <Answered answer={rule}>
         {({ cidr, action, description, metadata, created_at }) => (
           <>
-            <Facts
-              entries={[
-                [
-                  'Range',
-                  <span key="cidr" class="mono">
-                    {cidr}
-                  </span>,
-                ],
-                ['Action', <ActionWord key="action" action={action} />],
-                ['Description', description ?? <span class="quiet">none</span>],
-                ...(metadata === undefined ? [] : [['Metadata', metadata] as const]),
-                ['Added', <Time key="at" at={created_at} />],
-                ['Id', <code key="id">{id}</code>],
-              ]}
-            />
-            <p class="row">
-              {action === 'deny' && (
-                <Link to={['search']} with={{ rule_id: id, since: '7d' }}>
-                  what it blocked
-                </Link>
-              )}
-              <Link to={['search']} with={{ client: cidr }}>
-                decisions about the range
-              </Link>
-              <Link to={['changes']} with={{ id }}>
-                history
-              </Link>
-            </p>
+            <RuleFacts {...{ id, cidr, action, description, metadata, created_at }} />
             <div class="row">
               <EditButton
                 onClick={() => {
@@ -219,6 +192,48 @@ export function RuleDrawer({ id, onClose, onChanged }: RuleDrawerProps) {
     </Drawer>
   )
 }
+
+interface RuleFactsProps {
+  readonly id: string
+  readonly cidr: string
+  readonly action: 'allow' | 'deny'
+  readonly description: string | undefined
+  readonly metadata: string | undefined
+  readonly created_at: string
+}
+
+const RuleFacts = ({ id, cidr, action, description, metadata, created_at }: RuleFactsProps) => (
+  <>
+    <Facts
+      entries={[
+        [
+          'Range',
+          <span key="cidr" class="mono">
+            {cidr}
+          </span>,
+        ],
+        ['Action', <ActionWord key="action" action={action} />],
+        ['Description', description ?? <span class="quiet">none</span>],
+        ...(metadata === undefined ? [] : [['Metadata', metadata] as const]),
+        ['Added', <Time key="at" at={created_at} />],
+        ['Id', <code key="id">{id}</code>],
+      ]}
+    />
+    <p class="row">
+      {action === 'deny' && (
+        <Link to={['search']} with={{ rule_id: id, since: '7d' }}>
+          what it blocked
+        </Link>
+      )}
+      <Link to={['search']} with={{ client: cidr }}>
+        decisions about the range
+      </Link>
+      <Link to={['changes']} with={{ id }}>
+        history
+      </Link>
+    </p>
+  </>
+)
 
 interface ChangeRuleProps {
   readonly rule: {

@@ -1,10 +1,12 @@
 /** What API keys and tunnel credentials have in common: a token that is shown once, and its replacement by a new one. */
 import { signal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import { useEffect, useId, useRef } from 'preact/hooks'
 import type { Client } from '../../../client/client.js'
 import { act } from '../../data/api.js'
+import { copyText } from '../../data/clipboard.js'
 import type { Right } from '../../data/session.js'
-import { EditButton } from '../../parts/button.js'
-import { OneTimeToken } from '../../parts/one-time-token.js'
+import { Button, EditButton } from '../../parts/button.js'
 
 /** A token that was made just now, and what it takes the place of. */
 interface NewToken {
@@ -83,4 +85,46 @@ function showTokenWithoutReplaced(): void {
   if (shown.value === undefined) return
   const { title, token } = shown.value
   shown.value = { title, token }
+}
+
+/** A token that is shown once: it is in no storage of the browser, and not in the address. */
+interface OneTimeTokenProps {
+  /** What it is, such as `API key`. */
+  readonly title: string
+  readonly token: string
+  readonly onClose: () => void
+  /** What to do next. */
+  readonly children?: ComponentChildren
+}
+
+function OneTimeToken({ title, token, onClose, children }: OneTimeTokenProps) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const id = useId()
+  useEffect(() => dialog.current?.showModal(), [])
+  return (
+    <dialog ref={dialog} class="token" aria-label={`The token of the ${title}`} onClose={onClose}>
+      <div class="stack">
+        <h2>The token of the {title}</h2>
+        <p>It is shown only now. Weir keeps nothing but a hash of it.</p>
+        <label for={id}>Token</label>
+        <div class="row">
+          <input
+            id={id}
+            class="mono"
+            type="text"
+            readOnly
+            value={token}
+            onFocus={(event) => event.currentTarget.select()}
+          />
+          <Button kind="main" onClick={() => copyText(token, 'the token')}>
+            Copy
+          </Button>
+        </div>
+        {children}
+        <div class="actions">
+          <Button onClick={() => dialog.current?.close()}>I have it: close</Button>
+        </div>
+      </div>
+    </dialog>
+  )
 }

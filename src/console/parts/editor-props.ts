@@ -1,0 +1,27 @@
+/** What the editor of expressions and JSON is given, before and after it is loaded. */
+import type { Vocabulary } from '../data/completion.js'
+
+/** Something wrong in the text. */
+export interface EditorFault {
+  readonly text: string
+  /** In characters from 0; undefined: the fault is of the whole. */
+  readonly offset?: number | undefined
+  readonly length?: number | undefined
+  /** Of JSON, instead of an offset: the path to a value, such as `inbound[0].expressions[1]`. */
+  readonly place?: string | undefined
+}
+
+export interface EditorProps {
+  readonly label: string
+  readonly mode: 'expression' | 'json'
+  readonly value: string
+  readonly onChange: (value: string) => void
+  /** What an expression is completed from. */
+  readonly vocabulary?: Vocabulary | undefined
+  readonly faults?: readonly EditorFault[]
+  readonly hint?: string | undefined
+  readonly placeholder?: string
+  readonly isDisabled?: boolean
+  /** The label is there for those who can't see what the field is next to. */
+  readonly isLabelHidden?: boolean
+}
