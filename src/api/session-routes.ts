@@ -5,7 +5,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { isoSeconds } from '../core/clock.js'
 import { badRequest, WeirError } from '../core/errors.js'
-import { Type } from '../core/schema.js'
+import { objectOf, Type } from '../core/schema.js'
 import { checkNames, objectBody } from '../http/body/input.js'
 import type { Auth, SignedIn } from '../http/caller/auth.js'
 import { unauthenticated } from '../http/caller/caller.js'
@@ -57,7 +57,7 @@ interface SessionRouteOptions {
 const secret = (description: string) =>
   Type.Optional(Type.String({ description, minLength: 1, maxLength: secretCharsMax }))
 
-const signInSchema = Type.Object(
+const signInSchema = objectOf(
   {
     token: secret('The token of an API key.'),
     code: secret('The code of a sign-in link, which can be used once, on the machine that runs Weir.'),
