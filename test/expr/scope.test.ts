@@ -58,7 +58,7 @@ t.test('Suggestions for unknown names', async (t) => {
   t.equal(resolveName(scope, ['geo', 'city', 'length'])?.members.length, 1)
 })
 
-t.test('A problem has a reason, a message and a position', async (t) => {
+t.test('A problem has a reason, a message, a position and a mark', async (t) => {
   const compiled = compileExpression('1 == 1 && geo.secret', scope)
   t.same(compiled, {
     ok: false,
@@ -66,6 +66,7 @@ t.test('A problem has a reason, a message and a position', async (t) => {
       reason: 'unknown_name',
       msg: 'geo.secret can not be filtered on at character 11.',
       position: 11,
+      mark: { offset: 10, length: 10, line: 1, column: 11 },
     },
   })
 })
