@@ -29,7 +29,7 @@ function sharedBrowser(): Promise<Browser> {
 }
 
 /** The address of the console of the shared service: it ends with `/`. */
-async function consoleUrl(): Promise<string> {
+export async function consoleUrl(): Promise<string> {
   const { weir } = await openService()
   return `${weir.url}/`
 }
@@ -141,7 +141,8 @@ export class Visitor {
 
   /** Switches changes on. */
   async edit(): Promise<void> {
-    const button = this.page.locator('.edit-switch')
+    // A drawer has one of its own, over the other.
+    const button = this.page.locator('.edit-switch').last()
     if ((await button.getAttribute('aria-pressed')) === 'false') await button.click()
   }
 }

@@ -43,8 +43,7 @@ export interface EditorCore {
 export function openEditor(root: ShadowRoot, options: CoreOptions): EditorCore {
   let { vocabulary } = options
   const editable = new Compartment()
-  /** What the owner of the field knows: it is not told of its own changes. */
-  let known = options.value
+  const owner = new Owner(options.value)
   const view = new EditorView({
     root,
     parent: root,
@@ -58,18 +57,15 @@ export function openEditor(root: ShadowRoot, options: CoreOptions): EditorCore {
         EditorView.updateListener.of((update) => {
           if (!update.docChanged) return
           const text = update.state.doc.toString()
-          if (text === known) return
-          known = text
-          options.onChange(text)
+          if (owner.learns(text)) options.onChange(text)
         }),
       ],
     }),
   })
   return {
     setText: (text) => {
-      known = text
       const present = view.state.doc.toString()
-      if (text !== present) view.dispatch({ changes: { from: 0, to: present.length, insert: text } })
+      if (owner.says(text, present)) view.dispatch({ changes: { from: 0, to: present.length, insert: text } })
     },
     setVocabulary: (next) => {
       vocabulary = next
@@ -94,10 +90,65 @@ export function openEditor(root: ShadowRoot, options: CoreOptions): EditorCore {
   }
 }
 
+/** More than are typed before a page is drawn again. */
+const unansweredMax = 100
+
+/**
+ * What the owner of the field knows. It says each text that it learned back when it is drawn again, by when someone may
+ * have typed more: such an echo must not replace what was typed since.
+ */
+class Owner {
+  #known: string
+  #unanswered: string[] = []
+
+  constructor(text: string) {
+    this.#known = text
+  }
+
+  /** The text changed; is that news to the owner? */
+  learns(text: string): boolean {
+    if (text === this.#known) return false
+    this.#known = text
+    this.#unanswered = [...this.#unanswered.slice(1 - unansweredMax), text]
+    return true
+  }
+
+  /** The owner says a text; does it take the place of the present one? */
+  says(text: string, present: string): boolean {
+    const echo = this.#unanswered.lastIndexOf(text)
+    if (text !== present && echo >= 0) {
+      this.#unanswered = this.#unanswered.slice(echo + 1)
+      return false
+    }
+    this.#unanswered = []
+    this.#known = text
+    return text !== present
+  }
+}
+
+/**
+ * A text that is typed over a selection. Browsers would give it the colors of what it replaces, as inline styles, which the
+ * content security policy refuses and complains about.
+ */
+const typedOver = EditorView.domEventHandlers({
+  beforeinput: (event, view) => {
+    const { data: text, inputType, isComposing } = event
+    const { from, to, empty } = view.state.selection.main
+    if (inputType !== 'insertText' || text === null || isComposing || empty || view.state.readOnly)
+      return false
+    const insert = () =>
+      view.state.update(view.state.replaceSelection(text), { userEvent: 'input.type', scrollIntoView: true })
+    const handlers = view.state.facet(EditorView.inputHandler)
+    if (!handlers.some((handle) => handle(view, from, to, text, insert))) view.dispatch(insert())
+    return true
+  },
+})
+
 const basics = ({ label, mode, placeholder }: CoreOptions): Extension => [
   history(),
   bracketMatching(),
   closeBrackets(),
+  typedOver,
   EditorView.lineWrapping,
   tooltips({ position: 'absolute' }),
   syntaxHighlighting(highlighting),

@@ -4,10 +4,11 @@ import type { ComponentChildren } from 'preact'
 import { warnings } from '../data/api.js'
 import { go, hrefTo, path } from '../data/location.js'
 import { close, notices } from '../data/notices.js'
-import { isEditing, may, session, toggleEditing } from '../data/session.js'
+import { session, toggleEditing } from '../data/session.js'
 import { signOut } from '../data/sign-in.js'
 import { type PageEntry, pageGroups, pages } from '../pages.js'
 import { Drawer } from './drawer.js'
+import { EditSwitch } from './edit-switch.js'
 import { setJumps, useKeys } from './keyboard.js'
 import { Link } from './link.js'
 
@@ -116,21 +117,6 @@ const menuEntry = ({ path: own, title, key }: PageEntry) => (
     {title}
   </Link>
 )
-
-function EditSwitch() {
-  if (!may('write')) return <span class="quiet">read-only key</span>
-  return (
-    <button
-      type="button"
-      class="edit-switch"
-      aria-pressed={isEditing.value}
-      onClick={toggleEditing}
-      title="Changes (key e)"
-    >
-      {isEditing.value ? 'Editing' : 'Read-only'}
-    </button>
-  )
-}
 
 const Notices = () => (
   <div class="notices" role="status" aria-live="polite">

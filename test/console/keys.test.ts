@@ -1,0 +1,93 @@
+/** Keys in the console: each token is shown once, an old one is replaced, and no key ends itself. */
+import t from 'tap'
+import { openClient } from '../../src/client/client.js'
+import { noChromium } from '../harness/browser.js'
+import { all } from '../harness/caller.js'
+import { openService } from '../integration/service.js'
+import { newAccount, openSignedIn } from './visitor.js'
+
+t.test('keys in the console', { skip: noChromium }, async (t) => {
+  const { weir } = await openService()
+  const works = async (token: string): Promise<boolean> => {
+    for await (const _ of openClient({ url: weir.url, token, waitMs: 0 }).ipPolicy.list()) break
+    return true
+  }
+
+  await t.test('one is created, and its token is shown once', async (t) => {
+    const me = await newAccount()
+    const visitor = await openSignedIn(t, me.token)
+    const { page } = visitor
+    await visitor.see('console/keys')
+    const create = page.getByRole('button', { name: 'Create an API key' })
+    t.ok(await create.isDisabled(), 'changes are not switched on')
+    await visitor.edit()
+    await create.click()
+    await page.getByLabel('Description').fill('of the night shift')
+    await page.getByRole('button', { name: 'Create', exact: true }).click()
+    const token = await page.getByLabel('Token', { exact: true }).inputValue()
+    t.ok(await works(token))
+    const kept: string = await page.evaluate(
+      'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, location.href])',
+    )
+    t.notMatch(kept, token.slice(5))
+    await page.getByRole('button', { name: 'I have it: close' }).click()
+    await page.locator('tbody tr', { hasText: 'of the night shift' }).waitFor()
+    t.notMatch(await page.content(), token.slice(5), 'it is nowhere on the page')
+    t.match(await all(me.api.apiKey.list()), [{ description: 'of the night shift', rights: ['read'] }, {}])
+    t.strictSame(visitor.complaints, [])
+  })
+
+  await t.test('one is rotated: the new one can do the same, then the old one is deleted', async (t) => {
+    const me = await newAccount()
+    const fields = { description: 'of a proxy', rights: ['decide' as const], metadata: '{"team": "edge"}' }
+    const old = await me.api.apiKey.create(fields)
+    const visitor = await openSignedIn(t, me.token)
+    const { page } = visitor
+    await visitor.see(`console/keys/${old.id}`)
+    await visitor.edit()
+    await page.getByRole('button', { name: 'Rotate: make a new one' }).click()
+    await page.getByLabel('Token', { exact: true }).waitFor()
+    t.equal((await all(me.api.apiKey.list())).length, 3, 'both work')
+    await page.getByRole('button', { name: 'Delete the old API key' }).click()
+    await page.locator('.notice', { hasText: 'The old API key is deleted.' }).waitFor()
+    await page.getByRole('button', { name: 'I have it: close' }).click()
+    const [left, ...others] = (await all(me.api.apiKey.list())).filter(
+      ({ description }) => description === 'of a proxy',
+    )
+    t.match(left, fields)
+    t.not(left?.id, old.id)
+    t.strictSame(others, [])
+    t.strictSame(visitor.complaints, [])
+  })
+
+  await t.test('the key of the session is not offered to be deleted, and the page says why', async (t) => {
+    const me = await newAccount()
+    const [own] = await all(me.api.apiKey.list())
+    const visitor = await openSignedIn(t, me.token)
+    const { page } = visitor
+    await visitor.see(`console/keys/${own?.id}`)
+    await visitor.edit()
+    await page.getByText("A key can't delete itself").waitFor()
+    t.equal(await page.getByRole('button', { name: 'Revoke' }).count(), 0)
+    await page.getByRole('button', { name: 'Rotate: make a new one' }).click()
+    await page.getByText("which can't delete itself").waitFor()
+    t.strictSame(visitor.complaints, [])
+  })
+
+  await t.test('a key that is refused says so at its field', async (t) => {
+    const me = await newAccount()
+    const visitor = await openSignedIn(t, me.token, { expected: /^400 POST \/credentials$/ })
+    const { page } = visitor
+    await visitor.see('console/keys?tab=tunnel')
+    await visitor.edit()
+    await page.getByRole('button', { name: 'Create a tunnel credential' }).click()
+    await page.getByLabel('May bind').fill('bind:*.example.com\nnothing:at all')
+    await page.getByRole('button', { name: 'Create', exact: true }).click()
+    await page
+      .locator('.field', { has: page.getByLabel('May bind') })
+      .locator('.fault')
+      .waitFor()
+    t.equal((await all(me.api.tunnelCredential.list())).length, 0)
+    t.strictSame(visitor.complaints, [])
+  })
+})

@@ -1,0 +1,135 @@
+/** What someone does about rules in the console: find the one that blocked, change a policy after a trial, undo it. */
+import { randomBytes } from 'node:crypto'
+import t, { type Test } from 'tap'
+import { noChromium } from '../harness/browser.js'
+import { until } from '../harness/weir.js'
+import { settle } from '../integration/deployment.js'
+import { blockedClient, furnishedAccount } from './furnished.js'
+import { type Account, newAccount, openSignedIn, type Visitor } from './visitor.js'
+
+/** An account with an edge whose policy denies one port, and ten connections to it. */
+async function openEdge(t: Test, expected?: RegExp): Promise<{ me: Account; id: string; visitor: Visitor }> {
+  const me = await newAccount()
+  const host = `rules-${randomBytes(4).toString('hex')}.example.com`
+  const inbound = [
+    { name: 'no port', expressions: ['conn.client_port == 1'], actions: [{ type: 'deny' as const }] },
+  ]
+  const { id } = await me.api.tcpEdge.create({ hostports: [`${host}:22`], policies: { inbound } })
+  const records = Array.from({ length: 10 }, (_, index) => ({
+    record_id: `${host}-${index}`,
+    type: 'tcp_connection' as const,
+    conn: { client_ip: '198.51.100.7', client_port: 1_000 + index, server_name: host, server_port: 22 },
+  }))
+  await settle()
+  const { refused_count, ...said } = await me.api.publishRecords(records)
+  if (refused_count > 0) throw new Error(JSON.stringify(said))
+  await until('they are judged', async () => (await decisionsOf(me)) === records.length)
+  const visitor = await openSignedIn(t, me.token, expected === undefined ? {} : { expected })
+  return { me, id, visitor }
+}
+
+async function decisionsOf({ api }: Account): Promise<number> {
+  let count = 0
+  for await (const _ of api.decisions()) count += 1
+  return count
+}
+
+const expressionOf = async ({ api }: Account, id: string): Promise<string | undefined> =>
+  (await api.tcpEdge.get(id)).policies?.inbound?.[0]?.expressions?.[0]
+
+t.test('rules in the console', { skip: noChromium }, async (t) => {
+  await t.test(
+    `which rule blocked ${blockedClient}, in at most three clicks from the first page`,
+    async (t) => {
+      const { token } = await furnishedAccount()
+      const visitor = await openSignedIn(t, token)
+      const { page } = visitor
+      await visitor.see('')
+      await page.evaluate(`window.clicks = 0; addEventListener('click', ({ isTrusted, detail }) => {
+      if (isTrusted && detail > 0) window.clicks += 1
+    }, true)`)
+      await page.getByRole('link', { name: 'Search' }).click()
+      await page.getByLabel('Search for').waitFor()
+      await until('the field is ready to type', () =>
+        page.evaluate(`document.activeElement?.matches('input, textarea') ?? false`),
+      )
+      await page.keyboard.type(blockedClient)
+      await page.keyboard.press('Enter')
+      const row = page.locator('tbody tr', { hasText: `${blockedClient}/32` }).first()
+      await row.waitFor()
+      t.match(await row.textContent(), /block/)
+      t.match(await row.textContent(), 'the scanner', 'the row has the description of the rule')
+      await row.locator('td').first().click()
+      const drawer = page.getByRole('dialog')
+      await drawer.getByText(`${blockedClient}/32`).first().waitFor()
+      t.match(await drawer.textContent(), /added|created|changed/i, 'it says who made the rule')
+      t.ok(Number(await page.evaluate('window.clicks')) <= 3)
+      t.strictSame(visitor.complaints, [])
+    },
+  )
+
+  await t.test('a mistake is marked at its place, the draft is tried, then saved, then undone', async (t) => {
+    const { me, id, visitor } = await openEdge(t, /^400 PUT \/edges\/tcp\/\w+\/policies$/)
+    const { page } = visitor
+    await visitor.see(`console/edges/${id}/policies`)
+    await visitor.edit()
+    const field = page.locator('.policy-card .cm-content').first()
+    await field.waitFor()
+    const write = async (text: string): Promise<void> => {
+      await field.click()
+      await page.keyboard.press('ControlOrMeta+a')
+      // Faster than anyone types: nothing may be lost, and what is replaced leaves no style behind.
+      await page.keyboard.type(text)
+      t.equal(await field.textContent(), text)
+    }
+    const save = page.getByRole('button', { name: 'Save' })
+    await write('conn.client_prot == 1005')
+    await page.locator('.policy-card .cm-lintRange-error', { hasText: 'client_prot' }).waitFor()
+    t.ok(await save.isDisabled())
+    await write('conn.client_port >= 1005')
+    await page.getByRole('button', { name: 'Try on recorded traffic' }).click()
+    await page.getByText('5 of 10 records').waitFor()
+    t.equal(await expressionOf(me, id), 'conn.client_port == 1', 'nothing was saved yet')
+    await save.click()
+    await page.getByText('The traffic policies were saved.').waitFor()
+    t.equal(await expressionOf(me, id), 'conn.client_port >= 1005')
+
+    await visitor.see(`console/changes?id=${id}`)
+    await page.locator('tbody tr').first().locator('td').first().click()
+    await page.locator('.difference .removed', { hasText: 'conn.client_port == 1' }).waitFor()
+    await page.getByRole('button', { name: 'As before this change…' }).click()
+    await page.locator('.panel .difference .added', { hasText: 'conn.client_port == 1' }).waitFor()
+    await page.getByRole('button', { name: /^Restore version/ }).click()
+    await page.locator('.notice', { hasText: 'as it was at version' }).waitFor()
+    t.equal(await expressionOf(me, id), 'conn.client_port == 1')
+    t.strictSame(visitor.complaints, [])
+  })
+
+  await t.test('the rules of a policy are restored, and a deleted policy with them', async (t) => {
+    const me = await newAccount()
+    const { id } = await me.api.ipPolicy.create({ description: 'office' })
+    const rules = [
+      { cidr: '203.0.113.0/24', action: 'allow' as const },
+      { cidr: '203.0.113.7/32', action: 'deny' as const },
+    ]
+    await me.api.replaceRules(id, rules)
+    await me.api.ipPolicy.delete(id)
+    const visitor = await openSignedIn(t, me.token, { expected: /^404 GET \/ip_policies/ })
+    const { page } = visitor
+    const countRules = async (): Promise<number> => {
+      let count = 0
+      for await (const _ of me.api.rules(id)) count += 1
+      return count
+    }
+    await visitor.see(`console/changes?id=${id}`)
+    await visitor.edit()
+    await page.locator('tbody tr', { hasText: 'deleted' }).locator('td').first().click()
+    await page.getByRole('button', { name: 'As before this change…' }).click()
+    await page.getByText('It would be created again:').waitFor()
+    await page.getByRole('button', { name: /^Restore version/ }).click()
+    await page.getByRole('button', { name: /^Restore the rules/ }).click()
+    await page.locator('.notice', { hasText: 'The rules are as they were' }).waitFor()
+    t.equal(await countRules(), 2)
+    t.strictSame(visitor.complaints, [])
+  })
+})
