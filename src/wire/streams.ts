@@ -48,7 +48,7 @@ export const reservedBytes = (storageMaxBytes: number): number =>
   Math.floor(
     Math.min(
       1024 * mebibyte,
-      // Fourteen small ones and three large ones share the server's storage: ten times `storageMaxBytes`.
+      // Thirteen small ones, two of half that size and three large ones share the server's storage: ten times `storageMaxBytes`.
       Math.max(storageMaxBytes / 8, Math.min(64 * mebibyte, storageMaxBytes / 2)),
     ),
   )

@@ -158,7 +158,9 @@ export async function openKeyUses(
   occurrences: KeyUsesOptions['occurrences'],
   isDeleted: (keyId: string) => boolean,
 ): Promise<KeyUses> {
-  const bucket = () => nats.openBucket(keyUseBucket, Math.min(bytesMax, bucketBytesMax), { patienceMs })
+  // Key uses and sessions share the room of one bucket (`wire/streams.ts`).
+  const bucket = () =>
+    nats.openBucket(keyUseBucket, Math.min(Math.floor(bytesMax / 2), bucketBytesMax), { patienceMs })
   const uses = new KeyUses({ bucket, occurrences, isDeleted })
   await uses.follow(await bucket())
   return uses

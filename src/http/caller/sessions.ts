@@ -232,7 +232,9 @@ export async function openSessions(
   options: Omit<SessionsOptions, 'bucket'>,
 ): Promise<Sessions> {
   const limits = { patienceMs, ageMaxMs: sessionLifetimeMs }
-  const bucket = () => nats.openBucket(sessionsBucket, Math.min(bytesMax, bucketBytesMax), limits)
+  // Key uses and sessions share the room of one bucket (`wire/streams.ts`).
+  const bucket = () =>
+    nats.openBucket(sessionsBucket, Math.min(Math.floor(bytesMax / 2), bucketBytesMax), limits)
   const sessions = new Sessions({ ...options, bucket })
   await sessions.follow(await bucket())
   return sessions
