@@ -64,7 +64,6 @@ function openedIn(all: Furnished, menu: readonly string[]): string[] {
     'console/certificates?tab=ssh_user_certificate',
     'console/domains?tab=addresses',
     `console/edges/${all.edgeId}`,
-    `console/edges/${all.edgeId}/policies`,
     `console/edges/${all.httpsEdgeId}`,
     `console/ip-policies/${all.policyId}`,
     `console/destinations/${all.destinationId}`,
@@ -84,46 +83,20 @@ function openedIn(all: Furnished, menu: readonly string[]): string[] {
   return views.filter((view) => menu.includes(view.split(/[/?]/, 2).join('/')))
 }
 
-/** Pages whose first entry opens in a drawer, and the text that the drawer then has. */
-const drawers = [
-  ['console/live', 'Why'],
-  ['console/search', 'Why'],
-  ['console/dead-letters?type=record', 'record'],
-  ['console/dead-letters?type=event', 'event'],
-  ['console/changes', 'Restore'],
-  ['console/certificates?tab=ssh_user_certificate', 'Certificate'],
-  ['console/keys?tab=tunnel', 'May bind'],
-  ['console/domains', 'DNS records'],
-  ['console/domains?tab=addresses', 'Region'],
-] as const
-
-/** The last table lists entries; those before it sum up. */
-async function openFirst(visitor: Visitor, text: string): Promise<void> {
-  const { page } = visitor
-  await visitor.look(looks[0])
-  await page.locator('table').last().locator('tbody tr').first().press('Enter')
-  await page.getByRole('dialog').getByText(text).first().waitFor()
-  await visitor.settled()
-}
-
 async function check(t: Test, visitor: Visitor, path: string): Promise<void> {
   await t.test(path === '' ? 'the first page' : path, async (t) => {
     const { complaints } = visitor
     complaints.length = 0
     await visitor.look(looks[0])
     await visitor.see(path)
-    await checkShown(t, visitor)
+    t.strictSame(await hostileIn(visitor.page), [], 'nothing became of hostile texts')
+    for (const look of looks) {
+      await visitor.look(look)
+      t.strictSame(await violationsOf(visitor, look.rules), [], `axe, ${look.width} px, ${look.theme}`)
+      t.ok((await overflowOf(visitor)) <= 0, `nothing is beyond the edge at ${look.width} px`)
+    }
     t.strictSame(complaints, [], 'the browser complained about nothing')
   })
-}
-
-async function checkShown(t: Test, visitor: Visitor): Promise<void> {
-  t.strictSame(await hostileIn(visitor.page), [], 'nothing became of hostile texts')
-  for (const look of looks) {
-    await visitor.look(look)
-    t.strictSame(await violationsOf(visitor, look.rules), [], `axe, ${look.width} px, ${look.theme}`)
-    t.ok((await overflowOf(visitor)) <= 0, `nothing is beyond the edge at ${look.width} px`)
-  }
 }
 
 t.test('pages', { skip: noChromium }, async (t) => {
@@ -139,17 +112,6 @@ t.test('pages', { skip: noChromium }, async (t) => {
     }
     const unseen = hostileTexts.filter((text) => !seen.has(text))
     t.strictSame(unseen, [], 'each hostile text was to be read somewhere')
-  })
-
-  await t.test('drawers with hostile texts', async (t) => {
-    const { token } = await furnishedAccount()
-    const visitor = await openSignedIn(t, token)
-    for (const [path, text] of drawers) {
-      await visitor.see(path)
-      await openFirst(visitor, text)
-      await t.test(path, (t) => checkShown(t, visitor))
-    }
-    t.strictSame(visitor.complaints, [])
   })
 
   await t.test('of an account that has nothing', async (t) => {
