@@ -19,7 +19,7 @@ import type { PulledMessage } from '../nats/messages.js'
 import type { Nats } from '../nats/nats.js'
 import type { Configuration } from '../produce/compiled-configuration.js'
 import type { GeoLookup } from '../record/geo.js'
-import { recordsStream } from '../wire/names.js'
+import { publishedRecordsSubject, recordsStream, revisionHeader } from '../wire/names.js'
 import type { CatchUps } from './catch-ups.js'
 import type { CountVector } from './counts.js'
 import { DeadRecords } from './dead-records.js'
@@ -34,6 +34,12 @@ import type { Shares } from './shares.js'
 
 /** A message delivered this often without being acknowledged is tried record by record in the quarantine process. */
 const deliveriesBeforeQuarantine = 3
+
+/**
+ * A message that was published with a configuration which is not here yet comes again, a second later, so often at most: a
+ * change is here after two, unless its bucket was made anew and counts from one again.
+ */
+const waitsForRevisionMax = 2
 
 /** More than a machine processes in half a second if each message holds one record. */
 const ackPendingMax = 50_000
@@ -95,12 +101,22 @@ export class Pipeline {
     return this.#intake.isBusy
   }
 
-  #process(message: PulledMessage, input: InputMessage): Soon<ProcessedMessage> {
+  #process(message: PulledMessage, input: InputMessage): Soon<ProcessedMessage | undefined> {
+    if (this.#isAhead(message)) return undefined
     return onceReady(this.#deps.catchUps.shareCheck(input.sequence), () =>
       onceReady(this.#culpritsIn(message), (culprits) =>
         onceReady(this.#walk(message, culprits, input), (walked) => this.#resultOf(walked, culprits, input)),
       ),
     )
+  }
+
+  /**
+   * Published over the API with a newer configuration? Whoever has just made an account or an edge sees its first record. The
+   * message is given back rather than waited for, so that changes of one account delay no others.
+   */
+  #isAhead({ subject, headers, deliveries }: PulledMessage): boolean {
+    if (subject !== publishedRecordsSubject || deliveries > waitsForRevisionMax) return false
+    return !this.#deps.configuration.covers(Number(headers?.get(revisionHeader) || 0))
   }
 
   /** The records of the message that crash a process. */

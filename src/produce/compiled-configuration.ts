@@ -39,6 +39,7 @@ export class Configuration {
   #current: TrafficView | undefined
   #building: Promise<void> = Promise.resolve()
   #timer: Timer | undefined
+  #isBuilding = false
   #appliedMs: number | undefined
 
   /** `role`: of this process, in its metrics. */
@@ -64,6 +65,13 @@ export class Configuration {
     return this.#current
   }
 
+  /** Does the current one have all that is in this revision of the bucket? */
+  covers(revision: number): boolean {
+    if (this.current.policySet.revision >= revision) return true
+    // Not every revision changes what is compiled.
+    return this.#view.state.revision >= revision && this.#timer === undefined && !this.#isBuilding
+  }
+
   /** One build at a time, so that an older configuration never replaces a newer one. */
   #buildInTurn(): Promise<void> {
     this.#building = this.#building.then(() => this.#build())
@@ -74,6 +82,7 @@ export class Configuration {
     // It has every change until now; one that comes while it is built is announced again.
     this.#timer?.stop()
     this.#timer = undefined
+    this.#isBuilding = true
     try {
       this.#current = await buildTrafficView(this.#view.state, this.#current, yieldTurn, this.#eventKinds)
       this.#appliedMs = monotonicMs()
@@ -82,6 +91,8 @@ export class Configuration {
       this.#occurrences.configurationRevision({ role: this.#role }, revision)
     } catch (error) {
       this.#occurrences.configurationUnbuilt({ reason: messageOf(error) })
+    } finally {
+      this.#isBuilding = false
     }
   }
 

@@ -13,6 +13,8 @@ export const recordsSubjects = 'weir.records.>'
 export const resentRecordsSubject = 'weir.records.weir.resent'
 /** Records that accounts publish over the API. */
 export const publishedRecordsSubject = 'weir.records.api.published'
+/** The revision of the configuration that the API accepted them with: a pipeline that has an older one waits for it. */
+export const revisionHeader = 'Weir-Revision'
 
 /** Audit events of the API, which publishes them; pipelines read. */
 export const auditStream = 'WEIR_AUDIT'

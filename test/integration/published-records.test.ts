@@ -85,3 +85,28 @@ t.test('records and logs that are published over the API become decisions and ev
     ]),
   )
 })
+
+t.test('records that are published right after a change are judged with it', async (t) => {
+  const { weir } = await openAccount(t)
+  const { api } = weir
+  const decided = () => all(api.decisions({ source: 'record' }))
+  const conn = { client_ip: '203.0.113.9', server_name: 'new.published.example', server_port: 22 }
+  const nobody = { name: 'nobody', expressions: ['true'], actions: [{ type: 'deny' }] } as const
+  const edge = await api.tcpEdge.create({
+    hostports: ['new.published.example:22'],
+    policies: { inbound: [nobody] },
+  })
+  const records = [
+    { record_id: 'by-name', type: 'tcp_connection', conn },
+    { record_id: 'by-id', type: 'tcp_connection', conn, edge_id: edge.id },
+  ] as const
+  t.match(await api.publishRecords(records), { stored: 2, refused_count: 0 })
+  await until('both are decided', async () => (await decided()).length === 2)
+  t.strictSame(
+    new Set((await decided()).map(({ edge_id, decision }) => [edge_id, decision])),
+    new Set([
+      [edge.id, 'deny'],
+      [edge.id, 'deny'],
+    ]),
+  )
+})

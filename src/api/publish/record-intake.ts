@@ -20,7 +20,7 @@ import type { RequestRecord, TrafficRecord } from '../../record/traffic-record.j
 import type { DeclaredRow, KindName } from '../../resource/registry.js'
 import type { View } from '../../view/view.js'
 import type { ViewState } from '../../view/view-state.js'
-import { publishedRecordsSubject } from '../../wire/names.js'
+import { publishedRecordsSubject, revisionHeader } from '../../wire/names.js'
 
 /** Records that one request may have. A collector of OpenTelemetry sends 8,192 by default. */
 export const publishedRecordsMax = 20_000
@@ -105,7 +105,8 @@ export class RecordIntake {
     accountId: string,
     records: readonly string[],
   ): Promise<{ stored: number; failure: unknown }> {
-    const { nats } = this.#options
+    const { nats, view } = this.#options
+    const headers = { [revisionHeader]: String(view.state.revision) }
     let stored = 0
     let failure: unknown
     const messages = messagesOf(records, nats.payloadBytesMax - payloadHeadroomBytes)
@@ -115,7 +116,7 @@ export class RecordIntake {
       try {
         // A request that is repeated makes the same messages.
         const msgId = hash128(accountId, message)
-        await nats.publish(publishedRecordsSubject, message, { msgId, ...patience })
+        await nats.publish(publishedRecordsSubject, message, { msgId, headers, ...patience })
         stored += packed.length
       } catch (error) {
         failure ??= error
