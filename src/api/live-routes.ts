@@ -1,6 +1,5 @@
 /** `GET /live`: decisions, deliveries or dead letters of the caller's account as they happen, as server-sent events. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { now } from '../core/clock.js'
 import { badRequest } from '../core/errors.js'
 import { type Static, type TSchema, Type } from '../core/schema.js'
 import { rowOf } from '../http/body/input.js'
@@ -12,7 +11,6 @@ import { filterParameter, gapWarning } from '../http/openapi/openapi.js'
 import { compileDecisionFilter } from '../insight/decision-filter.js'
 import type { Live } from '../insight/live.js'
 import type { WatchRate } from '../insight/live-feed.js'
-import { apiKey, isExpired } from '../resource/api-key.js'
 import { anyResource } from '../resource/define.js'
 import { eventDestination } from '../resource/event-destination.js'
 import { queryExpressionSchema } from '../resource/fields/expression-schema.js'
@@ -34,7 +32,7 @@ const description = `Each event of the stream is a decision; with \`destination\
 outcome; with \`dead\`, a record or event that was set aside. Once a second an event of the type \`rate\` says how many \
 were \`seen\`, how many of them were \`sent\` (a sample, if there are many), and how many were \`lost\` because the client \
 reads too slowly. \`filter\` is over the members of what is watched; of decisions also over the names that filters of \
-subscriptions use, as far as decisions have them. The stream ends when the API key is deleted or expires, or the session of the web console ends.`
+subscriptions use, as far as decisions have them. The stream ends when the API key is deleted or expires, the session of the web console ends, or a restriction refuses the address.`
 
 export function registerLive(app: FastifyInstance, context: ApiContext, live: Live): void {
   const schema = {
@@ -64,7 +62,7 @@ export function registerLive(app: FastifyInstance, context: ApiContext, live: Li
   app.get(path, { schema }, (request, reply) => {
     const { watch, uses = [] } = watchFor(request, context, live)
     warnOfGaps(reply, context, uses)
-    stream(request, reply, context, watch)
+    stream(request, reply, watch)
   })
 }
 
@@ -131,12 +129,12 @@ const filterOf = <S extends TSchema>(
   filter === undefined ? everything : compileSchemaFilter(schema, filter.text, filter.name)
 
 /**
- * Takes the connection over until the client leaves or stops reading, its key is deleted or expires, its session ends, or the
- * API stops.
+ * Takes the connection over until the client leaves or stops reading, its key is deleted or expires, its session ends, a
+ * restriction refuses its address, or the API stops.
  */
-function stream(request: FastifyRequest, reply: FastifyReply, { store }: ApiContext, watch: Watch): void {
+function stream(request: FastifyRequest, reply: FastifyReply, watch: Watch): void {
   const { raw } = reply
-  const { principal, session } = request.caller
+  const { isShutOut } = request.caller
   const finish = (): void => {
     unwatch()
     raw.end()
@@ -147,8 +145,7 @@ function stream(request: FastifyRequest, reply: FastifyReply, { store }: ApiCont
     return true
   }
   const rate = (of: WatchRate): void => {
-    const key = store.view.state.rows.get(apiKey.kind)?.get(principal.credentialId ?? '')
-    if (key === undefined || isExpired(key, now()) || session?.isOver()) finish()
+    if (isShutOut?.()) finish()
     // The rates alone have filled another buffer: the client has not read for an hour.
     else if (raw.writableLength > 2 * watcherBufferBytesMax) raw.destroy()
     else raw.write(`event: rate\ndata: ${JSON.stringify(of)}\n\n`)

@@ -12,8 +12,9 @@ import { unauthenticated } from '../http/caller/caller.js'
 import {
   checkConsoleRequest,
   consoleHeader,
-  isLocal,
+  detourOf,
   isSecure,
+  secureSessionCookie,
   sessionCookie,
   sessionTokenOf,
   setCookie,
@@ -38,7 +39,7 @@ export const sessionScheme = {
     type: 'apiKey' as const,
     in: 'cookie',
     name: sessionCookie,
-    description: 'A session of the web console, which stands for the API key that signed in.',
+    description: `A session of the web console, which stands for the API key that signed in. Over TLS, the cookie is called \`${secureSessionCookie}\`.`,
   },
 }
 
@@ -71,7 +72,10 @@ const consoleHeaders = Type.Object({
 
 const shownSession = shownBy(consoleSessionSchema, consoleSessionExample)
 const cookieHeader = {
-  'Set-Cookie': { type: 'string', description: `The cookie \`${sessionCookie}\`, for browsers.` },
+  'Set-Cookie': {
+    type: 'string',
+    description: `The cookie \`${sessionCookie}\`, over TLS \`${secureSessionCookie}\`, for browsers.`,
+  },
 }
 
 const signInOperation = {
@@ -142,7 +146,7 @@ export function registerSessions(
   app.get(path, { schema: getOperation, config }, async (request, reply) => {
     queryOf(request)
     refuseBody(request)
-    if (sessionTokenOf(request) === undefined) return reply.code(204).send()
+    if (sessionTokenOf(request, baseUrl) === undefined) return reply.code(204).send()
     const { principal, session } = await auth.checkSession(request)
     const key = view.state.rows.get(apiKey.kind)?.get(principal.credentialId ?? '')
     if (key === undefined || session === undefined)
@@ -152,8 +156,7 @@ export function registerSessions(
   app.delete(path, { schema: signOutOperation, config }, async (request, reply) => {
     queryOf(request)
     refuseBody(request)
-    const { session } = await auth.checkSession(request)
-    await session?.end()
+    await auth.endSession(request)
     return cookie(request, reply, '', 0).code(204).send()
   })
 }
@@ -170,10 +173,11 @@ async function signedIn(auth: Auth, request: FastifyRequest): Promise<SignedIn> 
   if (typeof value !== 'string' || value === '' || value.length > secretCharsMax)
     throw badRequest(`"${name}" must be a string of 1 to ${secretCharsMax} characters.`)
   if (name === 'token') return auth.signInByToken(request, value)
-  if (!isLocal(request))
+  const detour = detourOf(request)
+  if (detour !== undefined)
     throw new WeirError(
       'ERR_FORBIDDEN',
-      'A sign-in link works only in a browser on the machine that runs Weir, without a proxy: sign in with an API key.',
+      `A sign-in link works only in a browser on the machine that runs Weir, and this request came ${detour}. A mapped port of a container is such a detour, too. Sign in with an API key: "weir key create --account <id>", run where Weir runs, makes one.`,
     )
   return auth.signInByCode(request, value)
 }

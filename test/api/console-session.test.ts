@@ -189,7 +189,7 @@ t.test('sessions', async (t) => {
     const caller = proxied.stranger()
     const made = await send(caller, 'POST', { ...forwarded, origin: 'https://weir.example' }, { token })
     t.equal(made.status, 201, made.text)
-    t.match(made.headers['set-cookie'], /; Secure$/)
+    t.match(made.headers['set-cookie'], /^__Host-weir_console=.*; Secure$/)
     t.equal(
       (await send(caller, 'POST', { origin: 'http://base.example' }, { token })).status,
       201,
@@ -202,7 +202,10 @@ t.test('sessions', async (t) => {
     const plain = await send(caller, 'POST', {}, { token })
     t.notMatch(plain.headers['set-cookie'], 'Secure')
     const secure = await store.api({ baseUrl: 'https://weir.example' })
-    t.match((await send(secure.stranger(), 'POST', {}, { token })).headers['set-cookie'], /; Secure$/)
+    t.match(
+      (await send(secure.stranger(), 'POST', { host: 'weir.example' }, { token })).headers['set-cookie'],
+      /; Secure$/,
+    )
   })
 
   t.test('signing out', async (t) => {
@@ -276,7 +279,7 @@ const bounded = (t: Test, store: TestStore) =>
       sealer: parts.sealer,
       occurrences,
       isDeleted: () => false,
-      bounds: { perKeyMax: 3, max: 10_000 },
+      bounds: { perKeyMax: 3, perAccountMax: 1_000, max: 10_000 },
     })
     t.teardown(() => sessions.close())
     const row = (id: string) => ({ id, account_id: 'ac_1', version: 1, created_at: 1 })

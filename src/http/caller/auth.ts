@@ -27,7 +27,7 @@ import {
 } from './caller.js'
 import { checkConsoleRequest, sessionTokenOf } from './console-request.js'
 import type { KeyUses } from './key-uses.js'
-import { checkWayIn } from './lockout.js'
+import { checkWayIn, isLetIn } from './lockout.js'
 import type { Session, Sessions } from './sessions.js'
 import { type SignInCodes, signInKeys } from './sign-in-codes.js'
 
@@ -64,7 +64,7 @@ export class Auth {
 
   /** The caller of the request, or a `WeirError`. It is a promise only if a key or a session was never seen before. */
   check(request: FastifyRequest): Soon<Caller> {
-    const session = request.headers.authorization === undefined ? sessionTokenOf(request) : undefined
+    const session = request.headers.authorization === undefined ? this.#sessionToken(request) : undefined
     const caller =
       session === undefined
         ? this.#byToken(request, tokenOf(request), { type: 'api' })
@@ -77,9 +77,32 @@ export class Auth {
 
   /** The caller with the session of the request. */
   async checkSession(request: FastifyRequest): Promise<Caller> {
-    const token = sessionTokenOf(request)
+    return this.#bySession(request, this.#neededToken(request))
+  }
+
+  /**
+   * Ends the session of the request. Neither a restriction nor the rate is asked: whoever is refused otherwise must still be able
+   * to leave nothing behind.
+   */
+  async endSession(request: FastifyRequest): Promise<void> {
+    const { sessions, baseUrl } = this.#options
+    checkConsoleRequest(request, baseUrl)
+    const token = this.#neededToken(request)
+    const address = callerAddress(request.ip)
+    if (!sessions.knows(token)) this.#checkLogins(address)
+    const session = await sessions.find(token)
+    if (session === undefined) throw this.#loginFailed(address, endedSession())
+    await sessions.end(session)
+  }
+
+  #sessionToken(request: FastifyRequest): string | undefined {
+    return sessionTokenOf(request, this.#options.baseUrl)
+  }
+
+  #neededToken(request: FastifyRequest): string {
+    const token = this.#sessionToken(request)
     if (token === undefined) throw unauthenticated('There is no session: sign in.')
-    return this.#bySession(request, token)
+    return token
   }
 
   /** The caller who signs in to the web console with the token of a key, and the key. */
@@ -144,7 +167,7 @@ export class Auth {
     return onceReady(sessions.find(token), (session) => {
       const key = session && this.#keyCalled(session.keyId)
       if (session === undefined || key === undefined || isExpired(key, now()))
-        throw this.#loginFailed(address, unauthenticated('The session has ended: sign in again.'))
+        throw this.#loginFailed(address, endedSession())
       this.#options.view.checkServed(key.account_id)
       const way = { type: 'dashboard', session } as const
       if (this.#options.keys.isKnown(key)) return this.#callerWith(key, request, address, way)
@@ -155,8 +178,9 @@ export class Auth {
   }
 
   /** The caller with this key, if it may make the request. */
-  #callerWith(key: Row, request: FastifyRequest, address: string, { type, session }: Way): Caller {
-    const { view, occurrences, usage, keyUses, sessions } = this.#options
+  #callerWith(key: Row, request: FastifyRequest, address: string, way: Way): Caller {
+    const { type, session } = way
+    const { view, occurrences, usage, keyUses } = this.#options
     // Also if the request is refused below: a key in the wrong hands should be seen.
     keyUses.note(key.id, address)
     checkWayIn(view.state, key.account_id, type, address, occurrences)
@@ -172,11 +196,18 @@ export class Auth {
       clientAddress: address,
       operationId: request.id,
     }
-    const caller: Caller = { accountId: key.account_id, principal, rights: rightsOf(key), address }
-    if (session === undefined) return caller
-    const { expiresMs } = session
-    const isOver = () => sessions.isOver(session)
-    return { ...caller, session: { expiresMs, isOver, end: () => sessions.end(session) } }
+    const isShutOut = () => this.#isShutOut(key.id, address, way)
+    const caller: Caller = { accountId: key.account_id, principal, rights: rightsOf(key), address, isShutOut }
+    return session === undefined ? caller : { ...caller, session: { expiresMs: session.expiresMs } }
+  }
+
+  /** Would a caller that was let in be refused now? */
+  #isShutOut(keyId: string, address: string, { type, session }: Way): boolean {
+    const { view, sessions } = this.#options
+    const key = this.#keyCalled(keyId)
+    if (key === undefined || isExpired(key, now())) return true
+    if (session !== undefined && sessions.isOver(session)) return true
+    return !isLetIn(view.state, key.account_id, type, address)
   }
 
   /** The key of a login, unless that failed. */
@@ -240,6 +271,8 @@ export interface SignedIn {
   readonly caller: Caller
   readonly key: Row
 }
+
+const endedSession = (): WeirError => unauthenticated('The session has ended: sign in again.')
 
 const tooManyLogins = (retryAfterSeconds: number): WeirError =>
   new WeirError('ERR_RATE_LIMIT', 'Too many failed logins from this address.', { retryAfterSeconds })

@@ -22,14 +22,16 @@ export interface Caller {
   readonly address: string | undefined
   /** Set if the request came with a session of the web console, and not with a key's token. */
   readonly session?: CallerSession
+  /**
+   * Has it lost its access since the request began: key or session have ended, or a restriction refuses its address? For answers
+   * that last.
+   */
+  readonly isShutOut?: () => boolean
 }
 
 interface CallerSession {
   /** In milliseconds since the epoch. */
   readonly expiresMs: number
-  /** Has it ended since the request began? */
-  readonly isOver: () => boolean
-  readonly end: () => Promise<void>
 }
 
 export const unauthenticated = (message: string): WeirError => new WeirError('ERR_UNAUTHENTICATED', message)

@@ -8,28 +8,33 @@
 import type { FastifyRequest } from 'fastify'
 import { shown, WeirError } from '../../core/errors.js'
 import { headerLines, onlyHeader } from '../headers.js'
-import { unauthenticated } from './caller.js'
+import { callerAddress, unauthenticated } from './caller.js'
 
 export const sessionCookie = 'weir_console'
+/** Over TLS. Browsers take a cookie of such a name only over TLS and from the host itself, so no neighbour can plant one. */
+export const secureSessionCookie = `__Host-${sessionCookie}`
 export const consoleHeader = 'Weir-Console'
 
-/** The value of the session's cookie; undefined if the request has none. */
-export function sessionTokenOf(request: FastifyRequest): string | undefined {
-  const values = headerLines(request, 'Cookie').flatMap((line) =>
-    line.split(';').flatMap((pair) => {
-      const [name = '', ...value] = pair.trim().split('=')
-      return name === sessionCookie ? [value.join('=')] : []
-    }),
-  )
+/** The value of the session's cookie; undefined if the request has none. `baseUrl`: as for `checkConsoleRequest`. */
+export function sessionTokenOf(request: FastifyRequest, baseUrl: string | undefined): string | undefined {
+  const cookies = headerLines(request, 'Cookie').flatMap((line) => line.split(';').map(cookieIn))
+  const isGiven = cookies.some(({ name }) => name === secureSessionCookie)
+  const name = isGiven || isKnownSecure(request, baseUrl) ? secureSessionCookie : sessionCookie
+  const values = cookies.filter((each) => each.name === name).map(({ value }) => value)
   // A neighbouring domain could add a cookie of its own, and make a person work in a foreign account.
   if (new Set(values).size > 1)
-    throw unauthenticated(`The cookie "${sessionCookie}" is given ${values.length} times: delete it.`)
+    throw unauthenticated(`The cookie "${name}" is given ${values.length} times: delete it.`)
   return values[0] === '' ? undefined : values[0]
+}
+
+function cookieIn(pair: string): { readonly name: string; readonly value: string } {
+  const [name = '', ...value] = pair.trim().split('=')
+  return { name, value: value.join('=') }
 }
 
 /** The header that sets the cookie; without a token, the one that deletes it. */
 export const setCookie = (token: string, maxAgeSeconds: number, isSecure: boolean): string =>
-  `${sessionCookie}=${token}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${maxAgeSeconds}${isSecure ? '; Secure' : ''}`
+  `${isSecure ? secureSessionCookie : sessionCookie}=${token}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${maxAgeSeconds}${isSecure ? '; Secure' : ''}`
 
 const readMethods = new Set(['GET', 'HEAD'])
 
@@ -45,15 +50,27 @@ export function checkConsoleRequest(request: FastifyRequest, baseUrl: string | u
     )
   if (site !== undefined && site !== 'same-origin') throw foreign('another origin')
   const origin = onlyHeader(request, 'Origin')
-  if (origin !== undefined && !ownHosts(request, baseUrl).includes(hostOf(origin)))
-    throw foreign(`the origin ${shown(origin)}`)
+  if (origin === undefined) return
+  const host = hostOf(origin)
+  if (host === '') throw foreign(`the origin ${shown(origin)}`)
+  const own = ownHosts(request, baseUrl)
+  if (!own.includes(host)) throw foreign(`the origin ${shown(origin)}`, adviceFor(origin, own))
 }
 
-const foreign = (whence: string): WeirError =>
+const foreign = (whence: string, advice = ''): WeirError =>
   new WeirError(
     'ERR_FORBIDDEN',
-    `The request comes from ${whence}: a session may be used by pages of Weir's own origin only.`,
+    `The request comes from ${whence}: a session may be used by pages of Weir's own origin only.${advice}`,
   )
+
+/** A proxy in front of Weir may have passed on a Host of its own. */
+const adviceFor = (origin: string, own: readonly string[]): string =>
+  ` Here, that is ${
+    own
+      .filter(Boolean)
+      .map((each) => shown(each))
+      .join(' or ') || 'unknown, because there is no header "Host"'
+  }. If people reach Weir at ${shown(origin)}, set WEIR_BASE_URL to it, or let the proxy pass on "Host".`
 
 /** With ports, as browsers send them; `X-Forwarded-Host` counts if a trusted proxy sends it. */
 function ownHosts({ host }: FastifyRequest, baseUrl: string | undefined): string[] {
@@ -72,11 +89,23 @@ const forwardingHeaders = [
   'X-Real-IP',
 ]
 
-/** Does the request come from this machine, and from no proxy that says so? */
-export const isLocal = (request: FastifyRequest): boolean =>
-  /^(::ffff:)?127\.|^::1$/.test(request.socket.remoteAddress ?? '') &&
-  forwardingHeaders.every((name) => headerLines(request, name).length === 0)
+/** How a request came if not from this machine, or from a proxy that says so; undefined: it came from here. */
+export function detourOf(request: FastifyRequest): string | undefined {
+  const address = request.socket.remoteAddress
+  if (!/^(::ffff:)?127\.|^::1$/.test(address ?? '')) return `from the address ${callerAddress(address)}`
+  const header = forwardingHeaders.find((name) => headerLines(request, name).length > 0)
+  return header === undefined ? undefined : `through a proxy, which sent "${header}"`
+}
 
-/** Did the browser use TLS, as far as Weir knows? */
-export const isSecure = ({ protocol }: FastifyRequest, baseUrl: string | undefined): boolean =>
-  protocol === 'https' || baseUrl?.startsWith('https:') === true
+/** Did the browser use TLS? It says so itself in `Origin`, which it sends whenever something changes. */
+export function isSecure(request: FastifyRequest, baseUrl: string | undefined): boolean {
+  const origin = onlyHeader(request, 'Origin')
+  if (origin !== undefined && hostOf(origin) !== '') return origin.startsWith('https:')
+  return isKnownSecure(request, baseUrl)
+}
+
+/** The same without its help: `WEIR_BASE_URL` tells it, except for a browser on the machine itself. */
+const isKnownSecure = ({ protocol, host }: FastifyRequest, baseUrl: string | undefined): boolean =>
+  protocol === 'https' || (baseUrl?.startsWith('https:') === true && !isLoopbackName.test(host))
+
+const isLoopbackName = /^(localhost|127(\.\d+){3}|\[::1\])(:\d+)?$/i

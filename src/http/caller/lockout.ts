@@ -69,11 +69,7 @@ export function checkWayIn(
   address: string,
   occurrences: Pick<Occurrences, 'apiRestrictionWarning'>,
 ): void {
-  const restrictions = viewRestrictions(state)
-  const types: readonly Way[] =
-    way === 'api' || restrictions.restriction(accountId, 'dashboard')?.enforced ? [way] : ['dashboard', 'api']
-  for (const type of types) {
-    const { decision, warning } = checkRestriction(restrictions, accountId, type, address)
+  for (const { decision, warning } of wayInDecisions(state, accountId, way, address)) {
     if (warning !== undefined)
       occurrences.apiRestrictionWarning({ restriction_id: warning.restrictionId, address })
     if (decision === 'block')
@@ -82,6 +78,17 @@ export function checkWayIn(
         `The address ${address} may not reach the ${places[way]} of this account.`,
       )
   }
+}
+
+/** May the address come this way? Reports nothing. */
+export const isLetIn = (state: ViewState, accountId: string, way: Way, address: string): boolean =>
+  wayInDecisions(state, accountId, way, address).every(({ decision }) => decision !== 'block')
+
+function wayInDecisions(state: ViewState, accountId: string, way: Way, address: string) {
+  const restrictions = viewRestrictions(state)
+  const types: readonly Way[] =
+    way === 'api' || restrictions.restriction(accountId, 'dashboard')?.enforced ? [way] : ['dashboard', 'api']
+  return types.map((type) => checkRestriction(restrictions, accountId, type, address))
 }
 
 interface PlannedChange {

@@ -26,11 +26,13 @@ export const sessionLifetimeMs = 8 * 60 * 60_000
 interface SessionBounds {
   /** Sessions of one key; another one ends the oldest. */
   readonly perKeyMax: number
-  /** Sessions of the deployment, with some 500 bytes of memory each; another one ends the oldest. */
+  /** Sessions of one account, which may have any number of keys; another one ends the oldest. */
+  readonly perAccountMax: number
+  /** Sessions of the deployment, with some 500 bytes of memory each; another one ends the oldest of the account with the most. */
   readonly max: number
 }
 
-const boundsDefault: SessionBounds = { perKeyMax: 50, max: 20_000 }
+const boundsDefault: SessionBounds = { perKeyMax: 50, perAccountMax: 1_000, max: 20_000 }
 
 /** Some 400 bytes for each session, and less for the mark of one that has ended. */
 const bucketBytesMax = 16 * 1024 * 1024
@@ -47,6 +49,7 @@ export interface Session {
   /** Of the token: its key in the bucket. */
   readonly hash: string
   readonly keyId: string
+  readonly accountId: string
   readonly createdMs: number
   readonly expiresMs: number
 }
@@ -65,6 +68,8 @@ export class Sessions {
   readonly #options: SessionsOptions
   readonly #bounds: SessionBounds
   readonly #known = new Map<string, Session>()
+  /** Hashes of sessions that are being stored here: they count when they are. */
+  readonly #beginning = new Set<string>()
   readonly #reading = new Map<string, Promise<Session | undefined>>()
   readonly #unknown = new Set<string>()
   readonly #timer: Timer
@@ -109,27 +114,38 @@ export class Sessions {
     const session: Session = {
       hash: hashToken(token),
       keyId: key.id,
+      accountId: key.account_id,
       createdMs,
       expiresMs: Number.isNaN(keyEndsMs) ? endsMs : Math.min(endsMs, keyEndsMs),
     }
     const bucket = await this.#bucket()
-    for (const old of this.#inTheWay(key.id)) await this.#remove(bucket, old)
     const { hash, ...sealed } = session
-    await bucket.put(hash, this.#options.sealer.seal(JSON.stringify(sealed), ownerOf(hash)))
+    this.#beginning.add(hash)
+    try {
+      await bucket.put(hash, this.#options.sealer.seal(JSON.stringify(sealed), ownerOf(hash)))
+    } finally {
+      this.#beginning.delete(hash)
+    }
     this.#known.set(hash, session)
+    // Chosen and forgotten in one turn: of several that begin at the same time, each ends others.
+    const excess = this.#excess(session)
+    for (const old of excess) this.#known.delete(old.hash)
+    for (const old of excess) await this.#remove(bucket, old)
     return { token, session }
   }
 
-  /** The oldest sessions, as many as must end for another one. */
-  #inTheWay(keyId: string): Session[] {
-    const all = [...this.#known.values()].toSorted((a, b) => a.createdMs - b.createdMs)
-    const { perKeyMax, max } = this.#bounds
+  /** The sessions that end because this one has begun. An account that fills the deployment ends its own, not those of others. */
+  #excess({ keyId, accountId }: Session): Session[] {
+    const { perKeyMax, perAccountMax, max } = this.#bounds
+    const all = [...this.#known.values()].filter(({ hash }) => !this.#beginning.has(hash))
     const ofKey = all.filter((each) => each.keyId === keyId)
-    const excess = ofKey.slice(0, Math.max(0, ofKey.length + 1 - perKeyMax))
-    const left = all.length - excess.length
-    return left < max
-      ? excess
-      : [...excess, ...all.filter((each) => !excess.includes(each)).slice(0, left + 1 - max)]
+    const ended = new Set(oldestOf(ofKey, ofKey.length - perKeyMax))
+    const ofAccount = all.filter((each) => each.accountId === accountId && !ended.has(each))
+    for (const each of oldestOf(ofAccount, ofAccount.length - perAccountMax)) ended.add(each)
+    const left = all.filter((each) => !ended.has(each))
+    if (left.length > max)
+      for (const each of oldestOf(ofLargestAccount(left), left.length - max)) ended.add(each)
+    return [...ended]
   }
 
   /** The session with this token, if it lasts: a promise only if this process does not know it. */
@@ -224,6 +240,15 @@ export class Sessions {
 }
 
 const ownerOf = (hash: string): string => `session ${hash}`
+
+const oldestOf = (sessions: readonly Session[], count: number): Session[] =>
+  count <= 0 ? [] : sessions.toSorted((a, b) => a.createdMs - b.createdMs).slice(0, count)
+
+function ofLargestAccount(sessions: readonly Session[]): Session[] {
+  const byAccount = new Map<string, Session[]>()
+  for (const session of sessions) getOrMake(byAccount, session.accountId, () => []).push(session)
+  return [...byAccount.values()].reduce((most, each) => (each.length > most.length ? each : most))
+}
 
 /** For the API, which creates the bucket, and creates it again if NATS has lost it. `bytesMax`: of any small bucket. */
 export async function openSessions(
