@@ -63,6 +63,8 @@ t.test('the console', async (t) => {
         "script-src 'self'",
         "style-src 'self'",
         "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'",
+        "trusted-types 'none'",
         "base-uri 'none'",
         "form-action 'self'",
       ])

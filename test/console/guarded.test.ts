@@ -6,7 +6,8 @@ import { all } from '../harness/caller.js'
 import { openWebServer } from '../harness/web-server.js'
 import { until } from '../harness/weir.js'
 import { openService } from '../integration/service.js'
-import { type Account, consoleUrl, newAccount, openSignedIn, type Visitor } from './visitor.js'
+import { hostileIn } from './hostile-texts.js'
+import { type Account, consoleUrl, newAccount, openSignedIn, openVisitor, type Visitor } from './visitor.js'
 
 /** A page of another site tries all that a page can: forms, images, scripts, frames. */
 const attack = (target: string, body: string): string => `
@@ -78,6 +79,18 @@ t.test('other sites and slow readers', { skip: noChromium }, async (t) => {
       t.equal(await visitor.page.getByLabel('API key').count(), 0, 'the session goes on')
       t.strictSame(visitor.complaints, [])
     })
+
+  await t.test('no script of the page can make elements from a text', async (t) => {
+    const visitor = await openVisitor(t, { expected: refusals })
+    await visitor.see('')
+    const refused = await visitor.page.evaluate(`[
+      () => { document.body.innerHTML = '<x-hostile></x-hostile>' },
+      () => { document.createElement('script').text = 'window.hostile = 1' },
+      () => trustedTypes.createPolicy('any', {}),
+    ].map((attempt) => { try { attempt() } catch (error) { return error.name } })`)
+    t.match(refused, ['TypeError', 'TypeError', 'TypeError'])
+    t.strictSame(await hostileIn(visitor.page), [])
+  })
 
   await t.test('browsers that read nothing keep nobody from seeing decisions', async (t) => {
     const me = await newAccount()

@@ -61,12 +61,34 @@ t.test('what is wrong, by lines', (t) => {
     ['{"rules": 5}', 1, /must be a list/],
     ['{"cidr": ', 1, /is not/],
     ['[null, {"cidr": {"a": 1}}]', 1, /is not/],
+    ['10.0.0.0/8\n10.1.0.0/16,deny,"open\n10.2.0.0/16', 2, /quote is not closed/],
   ]
   for (const [text, line, says] of cases) {
     const [fault] = rulesInText(text, 'deny').faults
     t.equal(fault?.line, line, text)
     t.match(fault?.text, says, text)
   }
+  t.end()
+})
+
+t.test('a quote too many swallows nothing', (t) => {
+  const rows = Array.from(
+    { length: 20_000 },
+    (_, index) => `10.${index >> 8}.${index & 255}.0/24,deny,listed`,
+  )
+  const begun = performance.now()
+  for (const [first, faults] of [
+    ['192.0.2.0/24,deny,5" disk', 0],
+    ['192.0.2.0/24,deny,"5 disk', 1],
+  ] as const) {
+    const read = rulesInText([first, ...rows].join('\n'), 'deny')
+    t.equal(read.faults.length, faults, first)
+    t.equal(read.rules.length, rows.length + 1 - faults, 'every other line is a rule')
+  }
+  const open = rulesInText(rows.map((row) => `${row.slice(0, -6)}"x`).join('\n'), 'deny')
+  t.equal(open.rules.length, 0)
+  t.equal(open.faults.length, rows.length, 'each line is named')
+  t.ok(performance.now() - begun < 3_000, 'without keeping the browser busy')
   t.end()
 })
 
@@ -105,6 +127,7 @@ t.test('what is written can be read again', (t) => {
     { cidr: '10.0.0.0/8', action: 'allow', description: '=1+1', metadata: 'a,"b"' },
     { cidr: '::1/128', action: 'deny', description: 'two\nlines' },
     { cidr: '::2/128', action: 'deny' },
+    { cidr: '::3/128', action: 'deny', description: "'=1", metadata: 'a;=1' },
   ]
   for (const text of [asCsv(rules), asNdjson(rules)])
     t.strictSame(

@@ -65,6 +65,53 @@ t.test('signing in', { skip: noChromium }, async (t) => {
     t.strictSame(visitor.complaints, [])
   })
 
+  t.test('who signs in after another account finds nothing of it in the tab', async (t) => {
+    const [first, second] = [await newAccount('first'), await newAccount('second')]
+    const policy = await first.api.ipPolicy.create({ description: 'of the first account' })
+    const visitor = await openSignedIn(t, first.token, { expected: /^(401|404) / })
+    const { page } = visitor
+    const enter = async (token: string) => {
+      await page.getByLabel('API key').fill(token)
+      await page.getByRole('button', { name: 'Sign in' }).click()
+      await page.getByRole('button', { name: 'Sign out' }).waitFor()
+      await visitor.settled()
+    }
+    await visitor.see(`console/changes?id=${policy.id}`)
+    await visitor.edit()
+    await page.evaluate("sessionStorage.setItem('weir-draft', 'of the first account')")
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByText('You have signed out.').waitFor()
+    t.equal(await page.evaluate('sessionStorage.length'), 0, 'no draft is left behind')
+    t.equal(await page.getByRole('link', { name: 'API reference' }).getAttribute('href'), '/docs')
+    await enter(second.token)
+    t.equal(await page.locator('.edit-switch').first().getAttribute('aria-pressed'), 'false')
+    t.notMatch(await page.locator('body').textContent(), 'of the first account')
+
+    // Another tab has the same cookie.
+    await page.evaluate("window.isOfSecond = true; sessionStorage.setItem('weir-draft', 'of the second')")
+    await visitor.signIn(first.token)
+    await page.evaluate("dispatchEvent(new Event('focus'))")
+    await page.waitForFunction('window.isOfSecond === undefined')
+    await page.locator('.account', { hasText: 'first' }).waitFor()
+    t.equal(await page.evaluate("sessionStorage.getItem('weir-draft')"), null)
+    t.strictSame(visitor.complaints, [])
+  })
+
+  t.test('signing out that fails says so', async (t) => {
+    const { token } = await newAccount('stays')
+    const visitor = await openSignedIn(t, token, { expected: /^503 / })
+    await visitor.see('')
+    await visitor.page.route('**/console/session', (route) =>
+      route.fulfill({
+        status: 503,
+        json: { error_code: 'ERR_UNAVAILABLE', status_code: 503, msg: 'NATS is away.', details: {} },
+      }),
+    )
+    await visitor.page.getByRole('button', { name: 'Sign out' }).click()
+    await visitor.page.getByText('You are still signed in: NATS is away.').waitFor()
+    t.strictSame(visitor.complaints, [])
+  })
+
   t.test('an id of another account in the address shows nothing of it', async (t) => {
     const [mine, other] = [await newAccount('mine'), await newAccount('other')]
     const policy = await other.api.ipPolicy.create({ description: 'nothing for others' })

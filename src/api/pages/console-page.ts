@@ -17,7 +17,7 @@ import { packageFile } from '../../core/package.js'
 import { nothingThere } from '../../http/guard.js'
 import { browserHeaders } from '../../http/headers.js'
 
-/** The page needs nothing inline and nothing from elsewhere. */
+/** The page needs nothing inline and nothing from elsewhere, and no script of it makes HTML or code from a text. */
 const contentSecurityPolicy = {
   useDefaults: false,
   directives: {
@@ -30,6 +30,8 @@ const contentSecurityPolicy = {
     baseUri: ["'none'"],
     formAction: ["'self'"],
     frameAncestors: ["'none'"],
+    requireTrustedTypesFor: ["'script'"],
+    trustedTypes: ["'none'"],
   },
 }
 

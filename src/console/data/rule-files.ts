@@ -1,5 +1,6 @@
 /** Lists of ranges as people have them in files: read into rules, written from rules, compared with rules. */
 import { formatCidr, parseCidr } from '../../core/address/cidr.js'
+import { csvLine, withoutCsvMarks } from '../../core/text/csv.js'
 
 export interface RuleEntry {
   readonly cidr: string
@@ -31,7 +32,7 @@ interface Found extends Partial<Record<keyof RuleEntry, unknown>> {
 export function rulesInText(text: string, action: RuleEntry['action']): RulesInFile {
   const trimmed = text.replace(/^\uFEFF/, '')
   if (/^\s*(\[|\{\s*"rules")/.test(trimmed)) return checked(inJson(trimmed), action)
-  return checked({ found: inLines(trimmed), faults: [] }, action)
+  return checked(inLines(trimmed), action)
 }
 
 interface FoundInText {
@@ -57,36 +58,83 @@ const ofJson = (value: unknown, line: number): Found =>
 const columnsDefault = ['cidr', 'action', 'description', 'metadata'] as const
 type Column = (typeof columnsDefault)[number]
 
-function inLines(text: string): Found[] {
+function inLines(text: string): FoundInText {
   const found: Found[] = []
+  const faults: FileFault[] = []
   let columns: readonly string[] = columnsDefault
-  for (const { line, raw } of recordsOf(text)) {
+  for (const { line, raw, isOpen } of recordsOf(text)) {
     const content = raw.trim()
-    if (content === '' || /^[#;]/.test(content)) continue
-    if (content.startsWith('{')) {
-      found.push(objectIn(content, line))
-      continue
+    if (isOpen) faults.push({ line, text: `A quote is not closed within ${linesOfCellMax} lines.` })
+    else if (content === '' || /^[#;]/.test(content)) continue
+    else if (content.startsWith('{')) found.push(objectIn(content, line))
+    else {
+      const cells = /^[^#;]*,/.test(content) ? cellsOf(content) : undefined
+      if (cells?.some((cell) => cell.toLowerCase() === 'cidr'))
+        columns = cells.map((cell) => cell.toLowerCase())
+      else if (cells === undefined) found.push(rangeIn(content, line))
+      else found.push({ line, ...ofCells(cells, columns) })
     }
-    const cells = /^[^#;]*,/.test(content) ? cellsOf(content) : undefined
-    if (cells?.some((cell) => cell.toLowerCase() === 'cidr'))
-      columns = cells.map((cell) => cell.toLowerCase())
-    else if (cells === undefined) found.push(rangeIn(content, line))
-    else found.push({ line, ...ofCells(cells, columns) })
   }
-  return found
+  return { found, faults }
+}
+
+/** Of a cell in quotes: descriptions are short. One quote too many must not swallow the rest of a list. */
+const linesOfCellMax = 50
+
+interface TextRecord {
+  readonly line: number
+  readonly raw: string
+  /** A quote is never closed: only the line with it is left out. */
+  readonly isOpen: boolean
 }
 
 /** Lines; one in quotes may have line breaks. */
-function* recordsOf(text: string): Generator<{ readonly line: number; readonly raw: string }> {
-  let held: { line: number; raw: string } | undefined
-  for (const [index, raw] of text.split(/\r?\n/).entries()) {
-    held = held === undefined ? { line: index + 1, raw } : { line: held.line, raw: `${held.raw}\n${raw}` }
+function* recordsOf(text: string): Generator<TextRecord> {
+  const lines = text.split(/\r?\n/)
+  for (let index = 0; index < lines.length; index += 1) {
+    const first = lines[index]!
     // In CSV alone a quote opens something; in JSON and comments it means nothing here.
-    if (/^[^#;{]*,/.test(held.raw) && (held.raw.match(/"/g)?.length ?? 0) % 2 === 1) continue
-    yield held
-    held = undefined
+    const count = /^[^#;{]*,/.test(first) ? linesOfRecord(lines, index) : 1
+    const raw = count === undefined ? first : lines.slice(index, index + count).join('\n')
+    yield { line: index + 1, raw, isOpen: count === undefined }
+    index += (count ?? 1) - 1
   }
-  if (held !== undefined) yield held
+}
+
+/** How many lines the record has that begins there; undefined if a quote in it is not closed. */
+function linesOfRecord(lines: readonly string[], from: number): number | undefined {
+  let state: 'open' | 'closed' | 'wrong' = 'closed'
+  for (let count = 1; count <= linesOfCellMax; count += 1) {
+    const line = lines[from + count - 1]
+    if (line === undefined) return undefined
+    state = stateAfter(line, state === 'open')
+    if (state !== 'open') return state === 'closed' ? count : undefined
+  }
+  return undefined
+}
+
+/**
+ * Whether a cell in quotes is open at the end of the line. A quote opens one only where a cell begins, a doubled one in it is a
+ * character, and what comes after it ends with a comma; otherwise it is wrong.
+ */
+function stateAfter(line: string, isOpenBefore: boolean): 'open' | 'closed' | 'wrong' {
+  let isOpen = isOpenBefore
+  /** Outside of quotes: before the first character of a cell, or after its last quote. */
+  let place: 'begin' | 'quoted' | 'plain' = isOpen ? 'quoted' : 'begin'
+  let previous = ''
+  for (const char of line) {
+    if (isOpen) isOpen = char !== '"'
+    else if (char === ',') place = 'begin'
+    else if (char === '"' && (place === 'begin' || (place === 'quoted' && previous === '"'))) {
+      isOpen = true
+      place = 'quoted'
+    } else if (char.trim() !== '') {
+      if (place === 'quoted') return 'wrong'
+      place = 'plain'
+    }
+    previous = char
+  }
+  return isOpen ? 'open' : 'closed'
 }
 
 function objectIn(text: string, line: number): Found {
@@ -112,8 +160,7 @@ function ofCells(cells: readonly string[], columns: readonly string[]): Partial<
   const found: Partial<Record<Column, string>> = {}
   for (const name of columnsDefault) {
     const cell = cells[columns.indexOf(name)] ?? ''
-    // Weir's own files have an apostrophe before what a spreadsheet would calculate.
-    if (cell !== '') found[name] = cell.replace(/^'(?=[=+\-@])/, '')
+    if (cell !== '') found[name] = withoutCsvMarks(cell)
   }
   return found
 }
@@ -191,10 +238,5 @@ export const asNdjson = (rules: readonly RuleEntry[]): string =>
 /** For spreadsheets: nothing in it is calculated. */
 export const asCsv = (rules: readonly RuleEntry[]): string =>
   [[...columnsDefault], ...rules.map((rule) => columnsDefault.map((name) => rule[name] ?? ''))]
-    .map((cells) => `${cells.map(cellText).join(',')}\r\n`)
+    .map((cells) => `${csvLine(cells)}\r\n`)
     .join('')
-
-function cellText(value: string): string {
-  const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
-}

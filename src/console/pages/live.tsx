@@ -7,6 +7,7 @@ import { copyText } from '../data/clipboard.js'
 import { bytes, number, percent } from '../data/format.js'
 import { LiveRows } from '../data/live-rows.js'
 import { parameter, setParameters } from '../data/location.js'
+import { shellArgument } from '../data/shell.js'
 import { Button } from '../parts/button.js'
 import { ClientCell, CountryCell, DecidedByCell, EndpointCell, RequestCell } from '../parts/decision-cells.js'
 import { WhyDrawer } from '../parts/explanation.js'
@@ -131,8 +132,10 @@ const Quiet = ({ isFiltered }: { readonly isFiltered: boolean }) =>
 
 /** The same view in a terminal. */
 async function copyAsTap(filter: string, edge: string): Promise<void> {
-  const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
-  const options = [filter && `--filter ${quoted(filter)}`, edge && `--edge ${quoted(edge)}`].filter(Boolean)
+  const options = [
+    filter && `--filter ${shellArgument(filter)}`,
+    edge && `--edge ${shellArgument(edge)}`,
+  ].filter(Boolean)
   const command = ['npx weir tap', ...options].join(' ')
   await copyText(command, command)
 }

@@ -1,6 +1,7 @@
 /** The way in: an API key. A link that `weir console` prints needs none. */
 import { useSignal } from '@preact/signals'
 import { errorText } from '../data/api.js'
+import { root } from '../data/location.js'
 import { signedOutBecause } from '../data/session.js'
 import { signIn } from '../data/sign-in.js'
 import { Command } from './states.js'
@@ -52,7 +53,7 @@ export function SignIn({ fault = '' }: { readonly fault?: string }) {
         <Command text="npx weir console" />
       </p>
       <p>
-        <a href="docs">API reference</a>
+        <a href={`${root}docs`}>API reference</a>
       </p>
     </main>
   )

@@ -5,6 +5,7 @@ import { exportedMax, exportFormats, saveDecisions } from '../../data/export.js'
 import { number } from '../../data/format.js'
 import { notify } from '../../data/notices.js'
 import { queryOf, type Selection } from '../../data/selection.js'
+import { shellArgument } from '../../data/shell.js'
 import { Button } from '../../parts/button.js'
 import { Drawer } from '../../parts/drawer.js'
 
@@ -66,11 +67,8 @@ async function save(selection: Selection, format: (typeof exportFormats)[number]
   }
 }
 
-const quoted = (text: string): string =>
-  /^[\w./:,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
-
 /** As a request, because the command line has not all parameters. */
 const commandOf = (selection: Selection): string =>
-  `curl -H "Authorization: Bearer $WEIR_API_KEY" -H 'Service-Version: 2' -H 'Accept: text/csv' ${quoted(
+  `curl -H "Authorization: Bearer $WEIR_API_KEY" -H 'Service-Version: 2' -H 'Accept: text/csv' ${shellArgument(
     `${location.origin}/decisions?${queryOf(selection)}`,
   )}`
