@@ -1,8 +1,34 @@
 /** The way into the console, in a browser: by link, by key, and out again. */
-import t from 'tap'
+import { type IncomingHttpHeaders, request } from 'node:http'
+import t, { type Test } from 'tap'
 import { noChromium } from '../harness/browser.js'
+import { openWebServer } from '../harness/web-server.js'
 import { until } from '../harness/weir.js'
-import { newAccount, openSignedIn, openVisitor, signInLink } from './visitor.js'
+import { consoleUrl, newAccount, openSignedIn, openVisitor, signInLink } from './visitor.js'
+
+/** A proxy in front of the service, with a `Host` of its own making; its address ends with `/`. */
+async function openTlsProxy(t: Test, hostFor: (headers: IncomingHttpHeaders) => string | undefined) {
+  const target = new URL(await consoleUrl())
+  const answer: Parameters<typeof openWebServer>[1] = ({ method, path, headers, body }, response) => {
+    const passed = request(
+      {
+        port: target.port,
+        host: target.hostname,
+        method,
+        path,
+        headers: { ...headers, host: hostFor(headers) },
+      },
+      (answered) => {
+        response.writeHead(answered.statusCode!, answered.headers)
+        answered.pipe(response)
+      },
+    )
+    passed.on('error', (error) => response.destroy(error))
+    passed.end(body)
+  }
+  const { port } = await openWebServer(t, answer, { tls: true })
+  return `https://127.0.0.1:${port}/`
+}
 
 /** The page asks who is signed in before anyone is. */
 const notSignedIn = /^401 GET \/console\/session$/
@@ -88,13 +114,39 @@ t.test('signing in', { skip: noChromium }, async (t) => {
     t.notMatch(await page.locator('body').textContent(), 'of the first account')
 
     // Another tab has the same cookie.
-    await page.evaluate("window.isOfSecond = true; sessionStorage.setItem('weir-draft', 'of the second')")
+    await page.evaluate("sessionStorage.setItem('weir-draft', 'of the second')")
     await visitor.signIn(first.token)
-    await page.evaluate("dispatchEvent(new Event('focus'))")
-    await page.waitForFunction('window.isOfSecond === undefined')
+    await Promise.all([page.waitForEvent('load'), page.evaluate("dispatchEvent(new Event('focus'))")])
     await page.locator('.account', { hasText: 'first' }).waitFor()
     t.equal(await page.evaluate("sessionStorage.getItem('weir-draft')"), null)
     t.strictSame(visitor.complaints, [])
+  })
+
+  t.test('through a proxy with TLS', async (t) => {
+    const { token } = await newAccount('behind-tls')
+    const passesHost = await openTlsProxy(t, ({ host }) => host)
+    const visitor = await openVisitor(t, { at: passesHost })
+    const { page } = visitor
+    await visitor.see('console/ip-policies')
+    await page.getByLabel('API key').fill(token)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByText('behind-tls').waitFor()
+    await visitor.see('console/ip-policies')
+    await page.getByText('behind-tls').waitFor()
+    const [cookie] = await visitor.context.cookies()
+    t.match(cookie, { name: '__Host-weir_console', secure: true, httpOnly: true, sameSite: 'Strict' })
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByText('You have signed out.').waitFor()
+    t.strictSame(await visitor.context.cookies(), [])
+    t.strictSame(visitor.complaints, [])
+
+    const changesHost = await openTlsProxy(t, () => 'backend:8080')
+    const refused = await openVisitor(t, { at: changesHost, expected: /^403 POST/ })
+    await refused.see('')
+    await refused.page.getByLabel('API key').fill(token)
+    await refused.page.getByRole('button', { name: 'Sign in' }).click()
+    t.match(await refused.page.getByRole('alert').textContent(), /set WEIR_BASE_URL/)
+    t.strictSame(refused.complaints, [])
   })
 
   t.test('signing out that fails says so', async (t) => {

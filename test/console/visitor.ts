@@ -56,6 +56,8 @@ async function admin(command: { command: string; [argument: string]: string }): 
 interface Look {
   readonly width?: number
   readonly theme?: 'light' | 'dark'
+  /** Where the browser finds the console; default: at the service itself. */
+  readonly at?: string
   /** Answers with an error that belong to the test, as `401 GET /console/session`. */
   readonly expected?: RegExp
 }
@@ -160,18 +162,20 @@ interface Test {
 /** A browser without cookies, at the console. */
 export async function openVisitor(
   t: Test,
-  { width = 1280, theme = 'light', expected }: Look = {},
+  { width = 1280, theme = 'light', expected, at }: Look = {},
 ): Promise<Visitor> {
   const context = await (await sharedBrowser()).newContext({
     viewport: { width, height: 800 },
     colorScheme: theme,
     serviceWorkers: 'block',
+    // Of a proxy that a test puts in front.
+    ignoreHTTPSErrors: true,
   })
   t.teardown(() => context.close())
   context.setDefaultTimeout(patienceMs)
   await context.addInitScript(watchForDialogs)
   const page = await context.newPage()
-  return new Visitor(context, page, await consoleUrl(), expected)
+  return new Visitor(context, page, at ?? (await consoleUrl()), expected)
 }
 
 /** The same, signed in to an account. */
