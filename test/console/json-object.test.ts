@@ -7,6 +7,9 @@ t.test('a text that is to be an object', async (t) => {
   for (const text of ['[1]', '1', 'null', '"a"'])
     t.strictSame(objectIn(text, 'A record').fault, { text: 'A record is a JSON object.' }, text)
   t.match(objectIn('{"a": }', 'A record').fault?.text, /^This is not JSON: /)
+  // As a dead letter may be: indented, it would have 200 million characters.
+  const deep = `${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`
+  t.match(objectIn(deep, 'A record').fault?.text, 'A record is nested at most 64 levels deep.')
 })
 
 interface Case {

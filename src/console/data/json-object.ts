@@ -1,4 +1,6 @@
 /** JSON objects that are edited as text; the changes that someone made to one can be made to others of the same kind. */
+import { jsonNestingMax } from '../../core/limits.js'
+import { isNestedTooDeep } from '../../core/text/json-nesting.js'
 
 type JsonObject = Readonly<Record<string, unknown>>
 
@@ -25,6 +27,9 @@ export function objectIn(
 ):
   | { readonly object: JsonObject; readonly fault?: never }
   | { readonly object?: never; readonly fault: JsonFault } {
+  // What follows calls itself for each level, and indents it.
+  if (isNestedTooDeep(text))
+    return { fault: { text: `${what} is nested at most ${jsonNestingMax} levels deep.` } }
   try {
     const value: unknown = JSON.parse(text)
     return isObject(value) ? { object: value } : { fault: { text: `${what} is a JSON object.` } }
