@@ -1,43 +1,63 @@
 /** How much a browser must load before a page can be used: the less, the sooner. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { noChromium } from '../harness/browser.js'
+import { compiled } from '../harness/processes.js'
 import { newAccount, openSignedIn } from './visitor.js'
 
-/** Of the page, its scripts and styles, without the editor and the map, which are loaded on demand. */
+/** Of a page, its scripts and styles, without the editor and the map, which are loaded on demand. */
 const pageBytesMax = 80 * 1024
-/** Editor and map: each is loaded once, when it is first shown. */
-const editorBytesMax = 130 * 1024
-const mapBytesMax = 45 * 1024
-const onDemand = /\/(editor-core|world)[\w-]*\.(js|json)$/
+/** Each is loaded once, when it is first shown. */
+const onDemandBytesMax: Readonly<Record<string, number>> = { 'editor-core': 130 * 1024, world: 45 * 1024 }
 
-t.test('weight', { skip: noChromium }, async (t) => {
-  const { token } = await newAccount()
-  const first = await openSignedIn(t, token)
-  await first.see('')
-  const paths: string[] = await first.page.evaluate(
-    `[...document.querySelectorAll('nav a')].map((each) => each.pathname.slice(1))`,
-  )
-  for (const path of paths) {
-    const visitor = await openSignedIn(t, token)
-    const loaded = new Map<string, Promise<Buffer>>()
-    visitor.page.on('response', (response) => {
-      const isOfPage = response.request().isNavigationRequest() || response.url().includes('/console/assets/')
-      if (isOfPage) loaded.set(response.url(), response.body())
-    })
-    await visitor.see(path)
-    let bytes = 0
-    for (const [url, body] of loaded) {
-      const size = gzipSync(await body, { level: 9 }).length
-      if (!onDemand.test(url)) bytes += size
-      else t.ok(size <= (url.includes('editor') ? editorBytesMax : mapBytesMax), `${url}: ${size} bytes`)
-    }
-    const name = path === '' ? 'the first page' : path
-    t.ok(
-      bytes <= pageBytesMax,
-      `${name} loads ${(bytes / 1024).toFixed(1)} KiB, at most ${pageBytesMax / 1024}`,
-    )
-    t.ok(loaded.size > 3, `${name} was weighed`)
-    await visitor.context.close()
+const sizeOf = (bytes: Buffer): number => gzipSync(bytes, { level: 9 }).length
+
+const assets = compiled('console/assets')
+const files = readdirSync(assets)
+const scripts = files.filter((file) => file.endsWith('.js'))
+const isOfTheFirst = (file: string): boolean => /^(console-.*\.js|style-.*\.css)$/.test(file)
+
+/** The file and all that it imports at once. */
+function withImports(file: string, found = new Set<string>()): Set<string> {
+  if (found.has(file)) return found
+  found.add(file)
+  if (!file.endsWith('.js')) return found
+  const text = readFileSync(join(assets, file), 'utf8')
+  for (const [, imported = ''] of text.matchAll(/(?:from|import)\s*["']\.\/([\w.-]+)["']/g))
+    withImports(imported, found)
+  return found
+}
+
+const bytesOf = (names: Iterable<string>): number =>
+  [...names].reduce((sum, name) => sum + sizeOf(readFileSync(join(assets, name))), 0)
+
+t.test('a page, with all that it imports', async (t) => {
+  const begin = new Set(files.filter(isOfTheFirst).flatMap((file) => [...withImports(file)]))
+  // Chunks are shared, and loaded with what imports them.
+  const pages = scripts.filter((file) => !/^(chunk|console)-/.test(file))
+  t.ok(pages.length > 10)
+  for (const file of pages) {
+    const own = withImports(file)
+    const [, max] = Object.entries(onDemandBytesMax).find(([name]) => file.startsWith(`${name}-`)) ?? []
+    const bytes =
+      max === undefined
+        ? bytesOf(new Set([...begin, ...own]))
+        : bytesOf([...own].filter((each) => !begin.has(each)))
+    t.ok(bytes <= (max ?? pageBytesMax), `${file}: ${(bytes / 1024).toFixed(1)} KiB`)
   }
+})
+
+t.test('the first page in a browser', { skip: noChromium }, async (t) => {
+  const visitor = await openSignedIn(t, (await newAccount()).token)
+  const loaded: Promise<Buffer>[] = []
+  visitor.page.on('response', (response) => {
+    if (response.request().isNavigationRequest() || response.url().includes('/console/assets/'))
+      loaded.push(response.body())
+  })
+  await visitor.see('')
+  const bytes = (await Promise.all(loaded)).reduce((sum, body) => sum + sizeOf(body), 0)
+  t.ok(loaded.length > 3)
+  t.ok(bytes <= pageBytesMax, `${(bytes / 1024).toFixed(1)} KiB`)
 })
