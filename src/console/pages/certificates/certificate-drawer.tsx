@@ -1,5 +1,5 @@
 /** One certificate or credential: its facts, its text to copy, its replacement and its end. */
-import { act } from '../../data/api.js'
+import { act, firstOf, useAnswer } from '../../data/api.js'
 import { copyText } from '../../data/clipboard.js'
 import { kindTitle } from '../../data/resource-kinds.js'
 import { Button, EditButton } from '../../parts/button.js'
@@ -7,10 +7,12 @@ import { Drawer } from '../../parts/drawer.js'
 import { ExpiryWord } from '../../parts/expiry-word.js'
 import { Link } from '../../parts/link.js'
 import { Name } from '../../parts/name.js'
+import { Answered } from '../../parts/states.js'
 import { Time } from '../../parts/time.js'
 import {
   type CertificateKind,
   type Certified,
+  domainsWith,
   nameOfCertified,
   namesOf,
   validityOf,
@@ -35,6 +37,7 @@ export function CertificateDrawer({ kind, entry, onClose, onRenew, onDeleted }: 
   return (
     <Drawer title={`${title}: ${nameOfCertified(entry)}`} onClose={onClose}>
       <Facts entry={entry} />
+      {kind.kind === 'tls_certificate' && <UsedBy id={entry.id} />}
       <p>
         <Link to={['changes']} with={{ id: entry.id }}>
           Its history
@@ -60,6 +63,31 @@ export function CertificateDrawer({ kind, entry, onClose, onRenew, onDeleted }: 
         </EditButton>
       </div>
     </Drawer>
+  )
+}
+
+const usersMax = 50
+
+/** The domains that it is kept for. */
+function UsedBy({ id }: { readonly id: string }) {
+  const answer = useAnswer([id], (client) => firstOf(domainsWith(client, id), usersMax))
+  return (
+    <Answered answer={answer}>
+      {({ entries, hasMore }) => (
+        <p>
+          {entries.length === 0 ? 'No domain uses it.' : 'Used by: '}
+          {entries.map((domain, index) => (
+            <>
+              {index > 0 && ', '}
+              <Link key={domain.id} to={['domains', domain.id]}>
+                {domain.domain}
+              </Link>
+            </>
+          ))}
+          {hasMore && ' and others'}
+        </p>
+      )}
+    </Answered>
   )
 }
 

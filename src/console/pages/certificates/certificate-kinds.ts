@@ -208,3 +208,29 @@ export const formLike = (form: readonly FormField[], entry: Certified): FormFiel
 
 /** A new certificate has another certificate, key and end. */
 const renewed = new Set(['description', 'ssh_certificate_authority_id', 'public_key', 'principals', 'acl'])
+
+/** The domains of the account that use a TLS certificate. */
+export const domainsWith = (client: Client, certificateId: string) =>
+  client.domain.list({ filter: `certificate.id == ${JSON.stringify(certificateId)}` })
+
+/** Has the domains of one certificate use another one; how many did. */
+export async function moveDomains(client: Client, from: string, to: string): Promise<number> {
+  let count = 0
+  for await (const { id } of domainsWith(client, from)) {
+    await client.domain.update(id, { certificate_id: to })
+    count += 1
+  }
+  return count
+}
+
+/** Of the form for a TLS certificate that takes the place of another. */
+export const domainsField: FormField = {
+  name: 'domains',
+  label: 'Domains that use the old one',
+  as: 'choice',
+  choices: [
+    ['move', 'use the new one'],
+    ['keep', 'go on to use the old one'],
+  ],
+  hint: 'Once none uses the old one, it can be deleted.',
+}

@@ -2,9 +2,15 @@
 import { api, firstOf, useAnswer } from '../../data/api.js'
 import { notify } from '../../data/notices.js'
 import { kindTitle } from '../../data/resource-kinds.js'
-import { ResourceForm } from '../../parts/resource-form.js'
+import { type FormField, ResourceForm } from '../../parts/resource-form.js'
 import { Answered, Empty } from '../../parts/states.js'
-import { type CertificateKind, type Certified, formLike } from './certificate-kinds.js'
+import {
+  type CertificateKind,
+  type Certified,
+  domainsField,
+  formLike,
+  moveDomains,
+} from './certificate-kinds.js'
 
 interface NewCertificateProps {
   readonly kind: CertificateKind
@@ -37,14 +43,11 @@ export function NewCertificate({ kind, like, onClose, onDone }: NewCertificatePr
             title={
               like === undefined ? `Add: ${title}` : `A new one in place of “${like.description || like.id}”`
             }
-            fields={like === undefined ? kind.form(known) : formLike(kind.form(known), like)}
+            fields={fieldsOf(kind, known, like)}
             submit={like === undefined ? 'Add' : 'Make the new one'}
             onClose={onClose}
             send={async (body) => {
-              await kind
-                .operations(api)
-                .create({ ...body, ...(like?.metadata && { metadata: like.metadata }) })
-              notify({ kind: 'good', text: `The ${title} was added.` })
+              notify({ kind: 'good', text: `The ${title} was added${await added(kind, like, body)}.` })
               onClose()
               onDone()
             }}
@@ -53,4 +56,28 @@ export function NewCertificate({ kind, like, onClose, onDone }: NewCertificatePr
       }
     </Answered>
   )
+}
+
+function fieldsOf(
+  kind: CertificateKind,
+  authorities: readonly Certified[],
+  like: Certified | undefined,
+): readonly FormField[] {
+  const form = kind.form(authorities)
+  if (like === undefined) return form
+  return [...formLike(form, like), ...(kind.kind === 'tls_certificate' ? [domainsField] : [])]
+}
+
+/** Adds it; what was done besides, in words. */
+async function added(
+  kind: CertificateKind,
+  like: Certified | undefined,
+  { domains, ...body }: Readonly<Record<string, unknown>>,
+): Promise<string> {
+  const { id } = await kind
+    .operations(api)
+    .create({ ...body, ...(like?.metadata && { metadata: like.metadata }) })
+  if (domains !== 'move' || like === undefined) return ''
+  const count = await moveDomains(api, like.id, id)
+  return count === 0 ? '' : `, and ${count === 1 ? 'a domain uses' : `${count} domains use`} it now`
 }
