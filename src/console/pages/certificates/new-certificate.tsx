@@ -1,5 +1,5 @@
 /** The form that adds a certificate, or one that takes the place of another. */
-import { api, firstOf, useAnswer } from '../../data/api.js'
+import { act, api, firstOf, useAnswer } from '../../data/api.js'
 import { notify } from '../../data/notices.js'
 import { kindTitle } from '../../data/resource-kinds.js'
 import { type FormField, ResourceForm } from '../../parts/resource-form.js'
@@ -47,7 +47,7 @@ export function NewCertificate({ kind, like, onClose, onDone }: NewCertificatePr
             submit={like === undefined ? 'Add' : 'Make the new one'}
             onClose={onClose}
             send={async (body) => {
-              notify({ kind: 'good', text: `The ${title} was added${await added(kind, like, body)}.` })
+              await add(kind, like, body)
               onClose()
               onDone()
             }}
@@ -68,16 +68,21 @@ function fieldsOf(
   return [...formLike(form, like), ...(kind.kind === 'tls_certificate' ? [domainsField] : [])]
 }
 
-/** Adds it; what was done besides, in words. */
-async function added(
+/** Adds it, then moves the domains. If these stay with the old one, it is added all the same, and a notice says why. */
+async function add(
   kind: CertificateKind,
   like: Certified | undefined,
   { domains, ...body }: Readonly<Record<string, unknown>>,
-): Promise<string> {
+): Promise<void> {
   const { id } = await kind
     .operations(api)
     .create({ ...body, ...(like?.metadata && { metadata: like.metadata }) })
-  if (domains !== 'move' || like === undefined) return ''
-  const count = await moveDomains(api, like.id, id)
-  return count === 0 ? '' : `, and ${count === 1 ? 'a domain uses' : `${count} domains use`} it now`
+  notify({ kind: 'good', text: `The ${kindTitle(kind.kind)} was added.` })
+  if (domains === 'move' && like !== undefined)
+    await act(movedText, (client) => moveDomains(client, like.id, id))
+}
+
+function movedText(count: number): string {
+  if (count === 0) return 'No domain used the old one.'
+  return count === 1 ? 'A domain uses the new one now.' : `${count} domains use the new one now.`
 }
