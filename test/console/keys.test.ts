@@ -1,8 +1,10 @@
-/** Keys in the console: each token is shown once, an old one is replaced, and no key ends itself. */
+/** Keys and certificates in the console: a token is shown once, what is old is replaced, and no key ends itself. */
+import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { openClient } from '../../src/client/client.js'
 import { noChromium } from '../harness/browser.js'
 import { all } from '../harness/caller.js'
+import { certificateBody, fixturePem } from '../harness/certificates.js'
 import { openService } from '../integration/service.js'
 import { newAccount, openSignedIn } from './visitor.js'
 
@@ -88,6 +90,40 @@ t.test('keys in the console', { skip: noChromium }, async (t) => {
       .locator('.fault')
       .waitFor()
     t.equal((await all(me.api.tunnelCredential.list())).length, 0)
+    t.strictSame(visitor.complaints, [])
+  })
+
+  await t.test('a certificate is renewed, and the domains that it covers use it', async (t) => {
+    const me = await newAccount()
+    const name = `shop-${randomBytes(4).toString('hex')}.rsa.example`
+    const old = await me.api.tlsCertificate.create({ ...certificateBody('rsa'), description: 'of the shop' })
+    const domain = await me.api.domain.create({ domain: name, certificate_id: old.id })
+    const visitor = await openSignedIn(t, me.token, { expected: /^400 PATCH \/reserved_domains/ })
+    const { page } = visitor
+    const renew = async (certificate: string): Promise<void> => {
+      await page.getByRole('button', { name: 'Renew: make a new one' }).click()
+      await page.getByLabel(/^Certificate and its chain/).fill(fixturePem(certificate))
+      await page.getByLabel(/^Private key/).fill(fixturePem(`${certificate}.key`))
+      await page.getByRole('button', { name: 'Make the new one' }).click()
+    }
+    const used = async () => (await me.api.domain.get(domain.id)).certificate?.id
+
+    await visitor.see(`console/certificates/${old.id}`)
+    await page.getByRole('link', { name }).waitFor()
+    await visitor.edit()
+    await renew('rsa')
+    await page.locator('.notice', { hasText: 'A domain uses the new one now.' }).waitFor()
+    const next = (await used())!
+    t.not(next, old.id)
+    t.equal((await me.api.tlsCertificate.get(next)).description, 'of the shop')
+
+    await visitor.see(`console/certificates/${old.id}`)
+    await page.getByText('No domain uses it.').waitFor()
+    await visitor.see(`console/certificates/${next}`)
+    await renew('ecdsa')
+    await page.locator('.notice', { hasText: name }).waitFor()
+    t.equal(await used(), next, 'a certificate that does not cover the domain is not used for it')
+    t.equal((await all(me.api.tlsCertificate.list())).length, 3, 'but it was added')
     t.strictSame(visitor.complaints, [])
   })
 })

@@ -67,6 +67,8 @@ function openedIn(all: Furnished, menu: readonly string[]): string[] {
     'console/domains?tab=addresses',
     `console/edges/${all.edgeId}`,
     `console/edges/${all.httpsEdgeId}`,
+    `console/edges/${all.edgeId}/policies`,
+    `console/edges/${all.edgeId}/policies?view=json`,
     `console/ip-policies/${all.policyId}`,
     `console/destinations/${all.destinationId}`,
     `console/destinations/${all.destinationId}?tab=attempts`,

@@ -161,6 +161,8 @@ const basics = ({ label, mode, placeholder }: CoreOptions): Extension => [
     autocorrect: 'off',
     autocapitalize: 'off',
     'data-mode': mode,
+    // A disabled one is reached by the keyboard, too: it may be longer than its field.
+    tabindex: '0',
   }),
   placeholder === undefined ? [] : placeholderText(placeholder),
 ]
