@@ -40,7 +40,7 @@ export const pages: readonly PageEntry[] = [
     path: 'explain',
     title: 'Explain',
     group: 'Traffic',
-    key: 'x',
+    key: 'w',
     load: async () => (await import('./pages/explain.js')).Explain,
   },
   {

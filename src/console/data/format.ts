@@ -39,7 +39,10 @@ export function duration(ms: number): string {
 export function relative(atMs: number, nowMs: number): string {
   const ms = atMs - nowMs
   if (Math.abs(ms) < 1000) return 'now'
-  return ms < 0 ? `${duration(ms)} ago` : `in ${duration(ms)}`
+  // Whole seconds and minutes: a part of one is over before it is read.
+  const unitMs = Math.abs(ms) < 60_000 ? 1000 : Math.abs(ms) < 3_600_000 ? 60_000 : 1
+  const text = duration(Math.round(ms / unitMs) * unitMs)
+  return ms < 0 ? `${text} ago` : `in ${text}`
 }
 
 const clockTime = new Intl.DateTimeFormat(undefined, {

@@ -2,7 +2,7 @@
 import type { Client } from '../../client/client.js'
 import type { DestinationStatus } from '../../shape/delivery-status.js'
 import { firstOf, useAnswer } from '../data/api.js'
-import { number, shortNumber } from '../data/format.js'
+import { bytes, number, shortNumber } from '../data/format.js'
 import { go, hrefTo, parameter, setParameters } from '../data/location.js'
 import { may } from '../data/session.js'
 import { byTrouble, DestinationState } from '../parts/destination-state.js'
@@ -68,7 +68,10 @@ const Cause = ({ status: { cause, advice, since } }: { readonly status: Destinat
 
 function cost({ billing }: DestinationStatus['status']): string {
   const unit = billing?.units[0]
-  return unit === undefined ? '–' : `${shortNumber(unit.count)} ${unit.name.replaceAll('_', ' ')}`
+  if (unit === undefined) return '–'
+  return unit.name === 'bytes'
+    ? bytes(unit.count)
+    : `${shortNumber(unit.count)} ${unit.name.replaceAll('_', ' ')}`
 }
 
 function All() {

@@ -6,6 +6,8 @@ export interface Ranked {
   readonly key: string
   readonly label: ComponentChildren
   readonly count: number
+  /** The count as a link to what it counts. */
+  readonly counted?: ComponentChildren
 }
 
 interface RankingProps {
@@ -26,7 +28,7 @@ export function Ranking({
       {entries.map((entry) => (
         <li key={entry.key} title={percent(entry.count, total)}>
           <span class="ranked">{entry.label}</span>
-          <span class="number">{number(entry.count)}</span>
+          <span class="number">{entry.counted ?? number(entry.count)}</span>
           <span class="bar" aria-hidden="true">
             <span style={{ width: `${(entry.count / most) * 100}%` }} />
           </span>

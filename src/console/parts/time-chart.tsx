@@ -168,6 +168,7 @@ function drawn(frame: HTMLElement, latest: { readonly current: TimeChartProps })
     axes: [
       {
         ...axis,
+        size: 22,
         values: (_chart, ticks, _axis, _space, step) => ticks.map((tick) => tickText(tick * 1000, step)),
       },
       {

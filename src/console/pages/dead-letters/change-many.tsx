@@ -33,7 +33,7 @@ export function ChangeMany({ groups, selection, done }: ChangeManyProps) {
         onClick={begin('resendAll')}
         isDisabled={work.value?.isRunning ?? false}
       >
-        Send all {many} again
+        {count === 1 && !isPart ? 'Send it again' : `Send all ${many} again`}
       </EditButton>
       <EditButton
         kind="danger"
@@ -41,7 +41,7 @@ export function ChangeMany({ groups, selection, done }: ChangeManyProps) {
         onClick={begin('dropAll')}
         isDisabled={work.value?.isRunning ?? false}
       >
-        Drop all {many}
+        {count === 1 && !isPart ? 'Drop it' : `Drop all ${many}`}
       </EditButton>
       {work.value && <WorkLine work={work.value} stop={() => stopWork(work)} />}
     </div>

@@ -125,7 +125,12 @@ const busiestFirst = (edges: readonly Edge[], counts: Counts): readonly Edge[] =
 
 const countOf = (counts: Counts, id: string, name: keyof EdgeCounts) => {
   const value = counts.get(id)?.[name] ?? 0
-  return value === 0 ? <span class="quiet">–</span> : <span class={`word ${name}`}>{number(value)}</span>
+  if (value === 0) return <span class="quiet">–</span>
+  return (
+    <Link to={['search']} with={{ edge_id: id, decision: name }} class={`word ${name}`}>
+      {number(value)}
+    </Link>
+  )
 }
 
 const columnsOf = (counts: Counts): readonly Column<Edge>[] => [

@@ -133,7 +133,7 @@ function CoversField() {
   const typed = useSignal(parameter('covers'))
   return (
     <form
-      class="row"
+      class="finder"
       onSubmit={(event) => {
         event.preventDefault()
         setParameters({ covers: typed.value.trim() }, { replace: false })

@@ -1,9 +1,11 @@
 /** The rules of one policy, with what each blocked. */
+import { useMemo } from 'preact/hooks'
 import type { UsedRule } from '../../../client/rules.js'
 import { number } from '../../data/format.js'
 import { parameter, setParameters } from '../../data/location.js'
 import { useMore } from '../../data/more.js'
 import { Choices, choiceIn } from '../../parts/choices.js'
+import { Link } from '../../parts/link.js'
 import { Answered, Empty } from '../../parts/states.js'
 import { type Column, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
@@ -26,15 +28,35 @@ const actions = [
 
 const step = 100
 
-const countText = (value: number | undefined) =>
-  value === undefined ? <span class="quiet">–</span> : number(value)
+type Source = 'record' | 'asked'
 
-const columns: readonly Column<UsedRule>[] = [
+/** A number leads to what it counts. */
+function countText(value: number | undefined, rule_id: string, since: string, source: Source) {
+  if (value === undefined) return <span class="quiet">–</span>
+  return value === 0 ? (
+    number(value)
+  ) : (
+    <Link to={['search']} with={{ rule_id, since, ...(source === 'asked' && { source }) }}>
+      {number(value)}
+    </Link>
+  )
+}
+
+const columnsOf = (since: string): readonly Column<UsedRule>[] => [
   { title: 'Range', cell: ({ cidr }) => <span class="mono">{cidr}</span> },
   { title: 'Action', cell: ({ action }) => <ActionWord action={action} /> },
   { title: 'Description', isExtra: true, isWide: true, cell: ({ description }) => description ?? '' },
-  { title: 'Blocked', isNumber: true, cell: ({ counts }) => countText(counts?.blocked) },
-  { title: 'Asked', isNumber: true, isExtra: true, cell: ({ counts }) => countText(counts?.asked) },
+  {
+    title: 'Blocked',
+    isNumber: true,
+    cell: ({ id, counts }) => countText(counts?.blocked, id, since, 'record'),
+  },
+  {
+    title: 'Asked',
+    isNumber: true,
+    isExtra: true,
+    cell: ({ id, counts }) => countText(counts?.asked, id, since, 'asked'),
+  },
   {
     title: 'Last',
     isExtra: true,
@@ -63,6 +85,7 @@ export function RuleTable({ policyId, version }: RuleTableProps) {
       }),
     step,
   )
+  const columns = useMemo(() => columnsOf(period), [period])
   const isSearch = covers !== '' || action !== ''
   return (
     <>

@@ -2,7 +2,7 @@
 import type { StatsOptions } from '../../../client/client.js'
 import type { Stats } from '../../../shape/stats.js'
 import { useAnswer } from '../../data/api.js'
-import { countryName } from '../../data/format.js'
+import { countryName, number } from '../../data/format.js'
 import { Link } from '../../parts/link.js'
 import { Name } from '../../parts/name.js'
 import { type Ranked, Ranking } from '../../parts/ranking.js'
@@ -18,10 +18,12 @@ interface LeadersProps {
   readonly range: string
   readonly count: (point: Point) => number
   readonly labelOf: (value: string) => Ranked['label']
+  /** The search for what is counted. */
+  readonly searchOf: (value: string) => Readonly<Record<string, string>>
 }
 
 /** The values with the highest counts of a range. */
-function Leading({ title, by, range, count, labelOf }: LeadersProps) {
+function Leading({ title, by, range, count, labelOf, searchOf }: LeadersProps) {
   const answer = useAnswer(
     [by, range],
     (api) => api.stats({ by, since: range, interval: 'day', values: listed }),
@@ -34,7 +36,18 @@ function Leading({ title, by, range, count, labelOf }: LeadersProps) {
       <h2>{title}</h2>
       <Answered answer={answer}>
         {(stats) => {
-          const entries = ranked(stats, count, labelOf)
+          const entries = ranked(stats, count).map(
+            ([key, sum]): Ranked => ({
+              key,
+              count: sum,
+              label: labelOf(key),
+              counted: (
+                <Link to={['search']} with={{ ...searchOf(key), since: range }}>
+                  {number(sum)}
+                </Link>
+              ),
+            }),
+          )
           return entries.length === 0 ? (
             <p class="quiet">Nothing in this time.</p>
           ) : (
@@ -47,14 +60,11 @@ function Leading({ title, by, range, count, labelOf }: LeadersProps) {
 }
 
 /** Each value with its sum over the range, the highest first. */
-function ranked({ counts }: Stats, count: LeadersProps['count'], labelOf: LeadersProps['labelOf']): Ranked[] {
+function ranked({ counts }: Stats, count: LeadersProps['count']): [value: string, sum: number][] {
   const sums = new Map<string, number>()
   for (const point of counts)
     if (point.value !== null) sums.set(point.value, (sums.get(point.value) ?? 0) + count(point))
-  return [...sums]
-    .filter(([, sum]) => sum > 0)
-    .sort(([, a], [, b]) => b - a)
-    .map(([key, sum]) => ({ key, count: sum, label: labelOf(key) }))
+  return [...sums].filter(([, sum]) => sum > 0).sort(([, a], [, b]) => b - a)
 }
 
 const all = ({ allow, block, deny }: Point): number => allow + block + deny
@@ -67,11 +77,8 @@ export const Leaders = ({ range }: { readonly range: string }) => (
       by="country"
       range={range}
       count={all}
-      labelOf={(code) => (
-        <Link to={['search']} with={{ country: code, since: range }}>
-          {countryName(code)}
-        </Link>
-      )}
+      labelOf={countryName}
+      searchOf={(country) => ({ country })}
     />
     <Leading
       title="Rules that block"
@@ -79,7 +86,15 @@ export const Leaders = ({ range }: { readonly range: string }) => (
       range={range}
       count={stopped}
       labelOf={(id) => <Name id={id} />}
+      searchOf={(rule_id) => ({ rule_id })}
     />
-    <Leading title="Edges" by="edge" range={range} count={all} labelOf={(id) => <Name id={id} />} />
+    <Leading
+      title="Edges"
+      by="edge"
+      range={range}
+      count={all}
+      labelOf={(id) => <Name id={id} />}
+      searchOf={(edge_id) => ({ edge_id })}
+    />
   </div>
 )
