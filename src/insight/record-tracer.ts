@@ -17,12 +17,14 @@ import { buildSubscriptionSet } from '../produce/subscriptions.js'
 import { parseMessage, parseRecord } from '../record/record.js'
 import type { TrafficRecord } from '../record/traffic-record.js'
 import type { DeclaredRow, KindName } from '../resource/registry.js'
-import type {
-  AskedDecision,
-  EventDelivery,
-  PublishedRecord,
-  TracedEvent,
-  TracedRecord,
+import {
+  type AskedDecision,
+  type EventDelivery,
+  type EventRequest,
+  type PublishedRecord,
+  requestsShownMax,
+  type TracedEvent,
+  type TracedRecord,
 } from '../shape/traced-record.js'
 import type { PastRows } from '../store/history/past-rows.js'
 import type { Attempt, DeliveryReader } from '../store/logs/delivery-reader.js'
@@ -282,8 +284,17 @@ export function deliveryOf(
       failure === undefined
         ? null
         : { at: isoMillis(failure.at), code: failure.errorCode, msg: failure.error },
+    requests: attempts.slice(-requestsShownMax).toReversed().map(requestOf),
   }
 }
+
+const requestOf = ({ at, tookMs, outcome, requestId, errorCode, error }: Attempt): EventRequest => ({
+  at: isoMillis(at),
+  took_ms: tookMs,
+  outcome,
+  request_id: requestId || null,
+  error: outcome === 'delivered' ? null : { code: errorCode, msg: error },
+})
 
 function stateOf(
   last: Attempt | undefined,

@@ -9,6 +9,23 @@ const nullable = (description?: string) =>
 
 const deliveryStates = ['delivered', 'dead_lettered', 'retrying', 'pending', 'dropped', 'unknown'] as const
 
+/** An event that fails for days has many; the last ones say what is wrong. */
+export const requestsShownMax = 20
+
+const deliveryRequest = objectOf(
+  {
+    at: Type.String({ description: 'When it was answered, or failed: RFC 3339 in UTC, with milliseconds.' }),
+    took_ms: Type.Integer({ minimum: 0 }),
+    outcome: oneOf(
+      ['delivered', 'failed', 'dead_lettered'],
+      'What became of the event: failed: it is sent again. dead_lettered: it was given up.',
+    ),
+    request_id: nullable("AWS's."),
+    error: orNull(objectOf({ code: Type.String(), msg: Type.String() })),
+  },
+  { title: 'EventRequest' },
+)
+
 const delivery = objectOf(
   {
     destination_id: Type.String(),
@@ -25,6 +42,10 @@ const delivery = objectOf(
     attempts: Type.Integer({ minimum: 0, description: 'Requests in the log that had the event.' }),
     last_error: orNull(objectOf({ at: Type.String(), code: Type.String(), msg: Type.String() }), {
       description: 'Why the last attempt that failed did, or why the event was given up.',
+    }),
+    requests: Type.Array(deliveryRequest, {
+      maxItems: requestsShownMax,
+      description: `The last ${requestsShownMax} requests in the log that had the event, newest first, and that it was given up.`,
     }),
   },
   { title: 'EventDelivery' },
@@ -126,6 +147,15 @@ export const tracedRecordSchema = objectOf(
                     shard: 'shardId-000000000001',
                     attempts: 1,
                     last_error: null,
+                    requests: [
+                      {
+                        at: '2026-11-20T10:00:00.911Z',
+                        took_ms: 31,
+                        outcome: 'delivered',
+                        request_id: 'c0ffee00-1234-5678-9abc-def012345678',
+                        error: null,
+                      },
+                    ],
                   },
                 ],
               },
@@ -147,3 +177,4 @@ export type PublishedRecord = Static<typeof publication>
 export type AskedDecision = Static<typeof question>
 export type TracedEvent = Static<typeof tracedEvent>
 export type EventDelivery = Static<typeof delivery>
+export type EventRequest = Static<typeof deliveryRequest>

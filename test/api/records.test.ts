@@ -158,7 +158,15 @@ t.test('records of two accounts', async (t) => {
     t.equal(missing, null)
     t.strictSame(filtered, [{ type: 'tcp_connection_closed.v0', subscription_id: mine.logs }])
     const last_error = { code: error.errorCode, msg: error.error }
-    const untried = { state: 'pending', at: null, request_id: null, receipt: null, shard: null, attempts: 0 }
+    const untried = {
+      state: 'pending',
+      at: null,
+      request_id: null,
+      receipt: null,
+      shard: null,
+      attempts: 0,
+      requests: [],
+    }
     t.match(events, [
       {
         id: closedId,
@@ -174,6 +182,10 @@ t.test('records of two accounts', async (t) => {
             shard: 'shardId-1',
             attempts: 2,
             last_error: { at: new Date(first.at + 20).toISOString(), ...last_error },
+            requests: [
+              { outcome: 'delivered', request_id: 'request-1', error: null },
+              { at: new Date(first.at + 20).toISOString(), outcome: 'failed', error: last_error },
+            ],
           },
           { destination_id: mine.archive, ...untried, last_error: null },
         ],

@@ -2,9 +2,9 @@
 import t from 'tap'
 import { recordText } from '../../src/cli/record-report.js'
 import { loggedDecisionExample } from '../../src/shape/logged-decision.js'
-import type { PublishedRecord, TracedRecord } from '../../src/shape/traced-record.js'
+import type { EventDelivery, PublishedRecord, TracedRecord } from '../../src/shape/traced-record.js'
 
-const delivery = {
+const delivery: EventDelivery = {
   destination_id: 'ed_1',
   state: 'delivered',
   at: '2026-11-20T10:00:00.911Z',
@@ -13,7 +13,8 @@ const delivery = {
   shard: null,
   attempts: 2,
   last_error: { at: '2026-11-20T10:00:00.500Z', code: 'Throttled', msg: 'Slow down.' },
-} as const
+  requests: [],
+}
 
 const publication = (more: Partial<PublishedRecord> = {}): PublishedRecord => ({
   decision: {

@@ -1,6 +1,7 @@
 /** What the attempts in the log say about an event at one destination. */
 import t from 'tap'
 import { deliveryOf } from '../../src/insight/record-tracer.js'
+import { requestsShownMax } from '../../src/shape/traced-record.js'
 import type { Attempt } from '../../src/store/logs/delivery-reader.js'
 
 const attempt = (outcome: Attempt['outcome'], second: number, more: Partial<Attempt> = {}): Attempt => ({
@@ -45,6 +46,10 @@ const cases = [
       shard: 's-1',
       attempts: 2,
       last_error: failure(1),
+      requests: [
+        { at: '2026-11-20T10:00:02.000Z', took_ms: 12, outcome: 'delivered', request_id: 'r-2', error: null },
+        { outcome: 'failed', request_id: 'r-1', error: { code: 'Throttled', msg: 'Slow down.' } },
+      ],
     },
   },
   {
@@ -82,6 +87,13 @@ const cases = [
     want: { state: 'unknown', attempts: 1 },
   })),
 ]
+
+t.test('of many requests, the last ones are shown', async (t) => {
+  const attempts = Array.from({ length: requestsShownMax + 1 }, (_, second) => attempt('failed', second))
+  const { requests } = deliveryOf('ed_1', attempts, usual)
+  t.equal(requests.length, requestsShownMax)
+  t.equal(requests[0]?.request_id, `r-${requestsShownMax}`)
+})
 
 for (const { name, attempts, circumstances, want } of cases)
   t.test(name, async (t) => {

@@ -5,6 +5,7 @@ import { questionIn } from '../data/question.js'
 import { Choices, choiceIn } from '../parts/choices.js'
 import { TextField } from '../parts/fields.js'
 import type { PageProps } from '../parts/page-props.js'
+import { Latest } from './explain/latest.js'
 import { Asked, QuestionForm } from './explain/question-form.js'
 import { Traced } from './explain/traced.js'
 
@@ -27,6 +28,7 @@ export function Explain({ rest: [id = ''] }: PageProps) {
       {isQuestion ? <QuestionForm /> : <IdForm key={id} id={id} />}
       {isQuestion && <Asked question={questionIn(parameter)} />}
       {id !== '' && <Traced id={id} />}
+      {id === '' && !isQuestion && <Latest />}
     </div>
   )
 }

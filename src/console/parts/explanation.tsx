@@ -96,7 +96,7 @@ function LastChanged({ decidedBy }: { readonly decidedBy: Explained['decided_by'
 }
 
 const Author = ({ change: { by, by_description } }: { readonly change: LastChange }) => (
-  <span title={by}>{by_description ?? by}</span>
+  <span title={by}>{(by_description ?? by).replace(/\.$/, '')}</span>
 )
 
 /** What an entry of the log says about itself. */

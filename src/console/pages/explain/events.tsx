@@ -1,6 +1,8 @@
 /** The events of a record, and what became of each at each destination. */
 import type { EventDelivery, PublishedRecord, TracedEvent } from '../../../shape/traced-record.js'
-import { number } from '../../data/format.js'
+import { duration, number } from '../../data/format.js'
+import { nameOf } from '../../data/resource-names.js'
+import { Link } from '../../parts/link.js'
 import { Name } from '../../parts/name.js'
 import { Time } from '../../parts/time.js'
 import { StateWord, type Tone } from '../../parts/words.js'
@@ -74,7 +76,10 @@ const Event = ({ event: { id, type, subscription_id, deliveries } }: { readonly 
 const Delivery = ({ delivery }: { readonly delivery: EventDelivery }) => (
   <tr>
     <td>
-      <Name id={delivery.destination_id} />
+      <Name id={delivery.destination_id} />{' '}
+      <Link to={['destinations', delivery.destination_id]} with={{ tab: 'attempts' }} class="below">
+        its attempts
+      </Link>
     </td>
     <td>
       <StateWord tone={tones[delivery.state]} text={delivery.state.replace('_', ' ')} />
@@ -96,6 +101,33 @@ const Delivery = ({ delivery }: { readonly delivery: EventDelivery }) => (
           {delivery.shard !== null && ` in ${delivery.shard}`}
         </p>
       )}
+      {delivery.requests.length > 0 && <Requests delivery={delivery} />}
     </td>
   </tr>
+)
+
+const outcomeTones = { delivered: 'good', failed: 'warning', dead_lettered: 'bad' } as const
+
+/** Each request that had the event: what the service said, under which id. */
+const Requests = ({ delivery: { requests, destination_id } }: { readonly delivery: EventDelivery }) => (
+  <details>
+    <summary>
+      {requests.length === 1 ? 'the request' : `the last ${number(requests.length)} requests`}
+    </summary>
+    <ol class="chain-rules" aria-label={`Requests to ${nameOf(destination_id).text}, newest first`}>
+      {requests.map(({ at, took_ms, outcome, request_id, error }, index) => (
+        <li key={`${index} ${at}`}>
+          <p>
+            <Time at={at} /> <StateWord tone={outcomeTones[outcome]} text={outcome.replace('_', ' ')} /> after{' '}
+            {duration(took_ms)} <span class="mono">{request_id}</span>
+          </p>
+          {error !== null && (
+            <p class="fault">
+              {error.code}: {error.msg}
+            </p>
+          )}
+        </li>
+      ))}
+    </ol>
+  </details>
 )

@@ -47,5 +47,5 @@ const Verb = ({ change: { verb, kind, id } }: { readonly change: Change }) => (
   </>
 )
 
-/** Who made a change, in words. */
-export const authorOf = ({ by, by_description }: Change): string => by_description ?? by
+/** Who made a change, in words, for the middle of a sentence. */
+export const authorOf = ({ by, by_description }: Change): string => (by_description ?? by).replace(/\.$/, '')

@@ -1,0 +1,64 @@
+/** What to explain, for someone without an id: the last decisions that let nothing in. */
+import type { LoggedDecision } from '../../../shape/logged-decision.js'
+import { firstOf, useAnswer } from '../../data/api.js'
+import { go, hrefTo } from '../../data/location.js'
+import { ClientCell, CountryCell, DecidedByCell, EndpointCell } from '../../parts/decision-cells.js'
+import { Link } from '../../parts/link.js'
+import { Answered, Empty } from '../../parts/states.js'
+import { type Column, Table } from '../../parts/table.js'
+import { Time } from '../../parts/time.js'
+import { DecisionWord } from '../../parts/words.js'
+
+const listed = 15
+
+const columns: readonly Column<LoggedDecision>[] = [
+  { title: 'Time', cell: ({ at }) => <Time at={at} /> },
+  { title: 'Decision', cell: ({ decision }) => <DecisionWord decision={decision} /> },
+  { title: 'Client', cell: (entry) => <ClientCell entry={entry} /> },
+  { title: 'From', cell: (entry) => <CountryCell entry={entry} />, isExtra: true },
+  { title: 'Endpoint', cell: (entry) => <EndpointCell entry={entry} />, isExtra: true },
+  { title: 'Decided by', cell: (entry) => <DecidedByCell entry={entry} />, isWide: true },
+  {
+    title: 'Record',
+    cell: ({ record_id }) => (
+      <Link to={['explain', record_id]} class="mono cut" title={record_id}>
+        {record_id}
+      </Link>
+    ),
+    isExtra: true,
+  },
+]
+
+export function Latest() {
+  const answer = useAnswer([], (client) =>
+    firstOf(client.decisions({ decision: 'block,deny', since: '24h', limit: listed }), listed),
+  )
+  return (
+    <section class="stack" aria-labelledby="latest">
+      <p class="quiet">
+        The id stands in your log, in the event (<code>event_id</code>) and in each row of{' '}
+        <Link to={['search']}>Search</Link> and <Link to={['live']}>Live</Link>.
+      </p>
+      <h2 id="latest">Or one of those that were stopped last</h2>
+      <Answered answer={answer}>
+        {({ entries }) => (
+          <Table
+            label="What was stopped last, newest first"
+            rows={entries}
+            columns={columns}
+            keyOf={({ id }) => id}
+            onOpen={({ id, record_id }) => go(hrefTo(['explain', record_id], { decision: id }))}
+            empty={
+              <Empty>
+                <p>Nothing was stopped within the last day.</p>
+                <Link to={['explain']} with={{ about: 'question' }}>
+                  Ask what would be decided
+                </Link>
+              </Empty>
+            }
+          />
+        )}
+      </Answered>
+    </section>
+  )
+}
