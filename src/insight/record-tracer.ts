@@ -4,7 +4,7 @@
  * only the decision and its explanation are known.
  */
 import { canonicalAddress } from '../core/address/ip.js'
-import { isoMillis, within, yieldTurn } from '../core/clock.js'
+import { within, yieldTurn } from '../core/clock.js'
 import { unavailable, WeirError } from '../core/errors.js'
 import type { ConfigurationSource } from '../evaluate/policy-source.js'
 import type { AnyTrafficEvent } from '../event/define.js'
@@ -17,22 +17,15 @@ import { buildSubscriptionSet } from '../produce/subscriptions.js'
 import { parseMessage, parseRecord } from '../record/record.js'
 import type { TrafficRecord } from '../record/traffic-record.js'
 import type { DeclaredRow, KindName } from '../resource/registry.js'
-import {
-  type AskedDecision,
-  type EventDelivery,
-  type EventRequest,
-  type PublishedRecord,
-  requestsShownMax,
-  type TracedEvent,
-  type TracedRecord,
-} from '../shape/traced-record.js'
+import type { AskedDecision, PublishedRecord, TracedEvent, TracedRecord } from '../shape/traced-record.js'
 import type { PastRows } from '../store/history/past-rows.js'
-import type { Attempt, DeliveryReader } from '../store/logs/delivery-reader.js'
+import type { DeliveryReader } from '../store/logs/delivery-reader.js'
 import type { LogReader } from '../store/logs/log-reader.js'
 import type { ViewState } from '../view/view-state.js'
 import type { DecisionRow } from '../wire/decision-rows.js'
 import { recordsStream } from '../wire/names.js'
 import type { DecidedThen, Decider } from './decider.js'
+import { deliveryOf } from './event-delivery.js'
 import { shownDecision } from './shown-decision.js'
 
 /** How many publications of one record an answer shows in full: each is read and judged again. */
@@ -248,61 +241,4 @@ async function rowsAt(
 ): Promise<Subscription[]> {
   const ids = await pastRows.subscriptionIds(accountId, version)
   return pastRows.at(accountId, version, 'event_subscription', 'id', ids)
-}
-
-interface Circumstances {
-  /** Does the destination exist? */
-  readonly isKnown: boolean
-  /** Has the log every attempt, also those that delivered? */
-  readonly isLogComplete: boolean
-}
-
-/**
- * The end of an event at one destination, from the attempts in the log. `attempts`: those with the event, oldest
- * first.
- */
-export function deliveryOf(
-  destinationId: string,
-  attempts: readonly Attempt[],
-  circumstances: Circumstances,
-): EventDelivery {
-  // An event may be sent again after it was delivered, because an acknowledgement was lost.
-  const end =
-    attempts.find(({ outcome }) => outcome === 'delivered') ??
-    attempts.findLast(({ outcome }) => outcome === 'dead_lettered')
-  const last = end ?? attempts.at(-1)
-  const failure = attempts.findLast(({ outcome }) => outcome !== 'delivered')
-  return {
-    destination_id: destinationId,
-    state: stateOf(end ?? last, circumstances),
-    at: last === undefined ? null : isoMillis(last.at),
-    request_id: last?.requestId || null,
-    receipt: last?.receipt || null,
-    shard: last?.shard || null,
-    attempts: attempts.filter(({ outcome }) => outcome !== 'dead_lettered').length,
-    last_error:
-      failure === undefined
-        ? null
-        : { at: isoMillis(failure.at), code: failure.errorCode, msg: failure.error },
-    requests: attempts.slice(-requestsShownMax).toReversed().map(requestOf),
-  }
-}
-
-const requestOf = ({ at, tookMs, outcome, requestId, errorCode, error }: Attempt): EventRequest => ({
-  at: isoMillis(at),
-  took_ms: tookMs,
-  outcome,
-  request_id: requestId || null,
-  error: outcome === 'delivered' ? null : { code: errorCode, msg: error },
-})
-
-function stateOf(
-  last: Attempt | undefined,
-  { isKnown, isLogComplete }: Circumstances,
-): EventDelivery['state'] {
-  if (last !== undefined && last.outcome !== 'failed') return last.outcome
-  // An attempt that delivered the event would not be in the log.
-  if (!isLogComplete) return 'unknown'
-  if (!isKnown) return 'dropped'
-  return last === undefined ? 'pending' : 'retrying'
 }

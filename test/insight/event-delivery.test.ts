@@ -1,6 +1,6 @@
 /** What the attempts in the log say about an event at one destination. */
 import t from 'tap'
-import { deliveryOf } from '../../src/insight/record-tracer.js'
+import { deliveryOf } from '../../src/insight/event-delivery.js'
 import { requestsShownMax } from '../../src/shape/traced-record.js'
 import type { Attempt } from '../../src/store/logs/delivery-reader.js'
 
