@@ -2,7 +2,8 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from '../core/schema.js'
 import { type ApiContext, queryOf, requestBody } from '../http/context.js'
-import { describe, idempotencyHeaders } from '../http/openapi/openapi.js'
+import { describe } from '../http/openapi/openapi.js'
+import { idempotencyHeaders } from '../http/openapi/write-parameters.js'
 import { actionHandler } from '../http/write-handlers.js'
 import { type BatchVerb, changeLetters, resendLetter } from '../operate/dead-letter-answers.js'
 import {

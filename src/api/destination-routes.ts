@@ -7,14 +7,8 @@ import { type ApiContext, queryOf, readable, requestBody, rowAt, sendJson } from
 import { beforeIdOf, limitOf } from '../http/lists/lists.js'
 import { queryText } from '../http/lists/query-values.js'
 import { exampleLinks } from '../http/openapi/examples.js'
-import {
-  describe,
-  idempotencyHeaders,
-  listSchema,
-  pageQuery,
-  routePath,
-  shownBy,
-} from '../http/openapi/openapi.js'
+import { describe, listSchema, pageQuery, routePath, shownBy } from '../http/openapi/openapi.js'
+import { idempotencyHeaders } from '../http/openapi/write-parameters.js'
 import { actionHandler } from '../http/write-handlers.js'
 import type { DestinationOperations } from '../operate/destination-operations.js'
 import { iamPolicyOf } from '../operate/iam-policy.js'

@@ -9,13 +9,8 @@ import { pluralOf } from '../core/text/plural.js'
 import { article, asInPart, moduleValue } from '../http/body/input.js'
 import { queryOf, requestBody, rowAt, sendJson } from '../http/context.js'
 import { moduleExample, shownModuleExample } from '../http/openapi/examples.js'
-import {
-  describe,
-  type OperationDescription,
-  routePath,
-  shownBy,
-  writeParameters,
-} from '../http/openapi/openapi.js'
+import { describe, type OperationDescription, routePath, shownBy } from '../http/openapi/openapi.js'
+import { writeParameters } from '../http/openapi/write-parameters.js'
 import { withAnswer, writeHandler } from '../http/write-handlers.js'
 import type { AnyResource, Field } from '../resource/define.js'
 import type { WriteContext } from './write-context.js'

@@ -10,14 +10,8 @@ import { checkOf, schemaRefusal } from '../http/body/schema-faults.js'
 import { type ApiContext, queryOf, readable, requestBody, rowAt, sendJson } from '../http/context.js'
 import { pastTime } from '../http/lists/query-values.js'
 import { exampleLinks } from '../http/openapi/examples.js'
-import {
-  describe,
-  idempotencyHeaders,
-  listSchema,
-  replaysPath,
-  routePath,
-  shownBy,
-} from '../http/openapi/openapi.js'
+import { describe, listSchema, replaysPath, routePath, shownBy } from '../http/openapi/openapi.js'
+import { idempotencyHeaders } from '../http/openapi/write-parameters.js'
 import { actionHandler } from '../http/write-handlers.js'
 import type { Replays } from '../operate/replays.js'
 import { anyResource } from '../resource/define.js'

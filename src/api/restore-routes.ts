@@ -7,8 +7,9 @@ import { article, checkNames } from '../http/body/input.js'
 import { rightNeeded } from '../http/caller/rights.js'
 import { queryOf, requestBody, versionIn } from '../http/context.js'
 import { shownExample } from '../http/openapi/examples.js'
-import { describe, idempotencyHeaders, routePath, shownBy, writeParameters } from '../http/openapi/openapi.js'
-import { withAnswer, writeHandler } from '../http/write-handlers.js'
+import { describe, routePath, shownBy } from '../http/openapi/openapi.js'
+import { idempotencyHeaders, writeParameters } from '../http/openapi/write-parameters.js'
+import { withAnswer, writeHandler, writeParameterNames } from '../http/write-handlers.js'
 import { type AnyResource, allOperations, type Row } from '../resource/define.js'
 import { resourceSchema } from '../resource/shown-schema.js'
 import { knownId } from './change-routes.js'
@@ -52,7 +53,7 @@ export function registerRestore(app: FastifyInstance, context: WriteContext, res
 /** The version in the query of a restoration. */
 export function versionAsked(request: FastifyRequest): number {
   checkNames(requestBody(request), [], 'restoration')
-  const { version } = queryOf(request, ['version', 'validate_only'])
+  const { version } = queryOf(request, ['version', ...writeParameterNames])
   if (version !== undefined) return versionIn('version', version)
   throw badRequest('The query parameter "version" is needed: the changes of the resource list its versions.')
 }

@@ -9,8 +9,9 @@ import { slicesOf } from '../http/bounds/bounded-work.js'
 import { type Caller, whileKeyLasts } from '../http/caller/caller.js'
 import { lockoutCheck } from '../http/caller/lockout.js'
 import { rowAt, sendJson } from '../http/context.js'
-import { describe, idempotencyHeaders, routePath } from '../http/openapi/openapi.js'
-import { actionHandler, isValidateOnly } from '../http/write-handlers.js'
+import { describe, routePath } from '../http/openapi/openapi.js'
+import { idempotencyHeaders } from '../http/openapi/write-parameters.js'
+import { actionHandler, isValidateOnly, principalOf, writeParameterNames } from '../http/write-handlers.js'
 import { anyResource, type Row } from '../resource/define.js'
 import { ipPolicy } from '../resource/ip-policy.js'
 import type { DeclaredRow } from '../resource/registry.js'
@@ -43,7 +44,10 @@ export function registerRuleRestore(app: FastifyInstance, context: WriteContext)
     status: 200 as const,
     body: await reading.take(() => restoreRules(context, request, validateOnly)),
   })
-  const act = actionHandler(context, (request) => restore(request, false), ['version', 'validate_only'])
+  const act = actionHandler(context, (request) => restore(request, false), [
+    'version',
+    ...writeParameterNames,
+  ])
   app.post(path, described, async (request, reply) =>
     isValidateOnly(request, ['version'])
       ? sendJson(reply, (await restore(request, true)).body)
@@ -64,8 +68,9 @@ async function restoreRules(
   const version = versionAsked(request)
   const past = await store.pastRows.at(accountId, version, 'ip_policy_rule', 'ip_policy_id', [id])
   const plan = whileKeyLasts(caller, planRestored(caller, id, past, slicesOf(request)))
-  if (validateOnly) return (await plan(await store.settled(accountId), 0)).result
-  return store.replaceRules(accountId, caller.principal, id, plan, request.work?.signal)
+  const principal = principalOf(request)
+  if (validateOnly) return store.rehearseRules(accountId, principal, id, plan)
+  return store.replaceRules(accountId, principal, id, plan, request.work?.signal)
 }
 
 /** A rule that is as it was is kept. */

@@ -7,9 +7,10 @@ import { Type } from '../core/schema.js'
 import { pluralOf } from '../core/text/plural.js'
 import { slicesOf } from '../http/bounds/bounded-work.js'
 import { whileKeyLasts } from '../http/caller/caller.js'
-import { type ApiContext, queryOf, requestBody, rowAt, sendJson } from '../http/context.js'
-import { describe, routePath, writeParameters } from '../http/openapi/openapi.js'
-import { isValidateOnly } from '../http/write-handlers.js'
+import { queryOf, requestBody, rowAt, sendJson } from '../http/context.js'
+import { describe, routePath } from '../http/openapi/openapi.js'
+import { writeParameters } from '../http/openapi/write-parameters.js'
+import { isValidateOnly, principalOf, writeParameterNames } from '../http/write-handlers.js'
 import { removedRules } from '../insight/removed-parts.js'
 import type { Trials } from '../insight/trials.js'
 import { anyResource } from '../resource/define.js'
@@ -17,9 +18,10 @@ import { ipPolicy } from '../resource/ip-policy.js'
 import { ruleCountsSchema } from '../shape/ip-policy-rules.js'
 import { trialSchema } from '../shape/trial.js'
 import { planRules, rulesBodySchema, wantedRules } from '../write/rule-replacement.js'
-import { answerTrial, openJob, rangeSince, tryParameter } from './trial-routes.js'
+import { answerTrial, openJob, rangeSince, testsWith, tryParameter } from './trial-routes.js'
+import type { WriteContext } from './write-context.js'
 
-export function registerRules(app: FastifyInstance, context: ApiContext, trials: Trials): void {
+export function registerRules(app: FastifyInstance, context: WriteContext, trials: Trials): void {
   const path = `${routePath(ipPolicy.path)}/:id/rules`
   const described = describe({
     operationId: 'put_ip_policy_rules',
@@ -33,8 +35,9 @@ export function registerRules(app: FastifyInstance, context: ApiContext, trials:
   })
   app.put(path, { ...described, bodyLimit: rulesBodyBytesMax }, async (request, reply) => {
     const validateOnly = isValidateOnly(request, ['try'])
-    const { try: since } = queryOf(request, ['validate_only', 'try'])
+    const { try: since } = queryOf(request, [...writeParameterNames, 'try'])
     const { caller } = request
+    const principal = principalOf(request)
     const { store, presenter } = context
     const { id } = rowAt(context, request, anyResource(ipPolicy))
     const slices = slicesOf(request)
@@ -51,11 +54,13 @@ export function registerRules(app: FastifyInstance, context: ApiContext, trials:
         policyId: id,
       }
       const draftOf = { kind: ipPolicy.kind, id, part: 'rules' }
-      return answerTrial(context, reply, await trials.start({ draftOf, job, removes, rules: rules as never }))
+      const tests = await testsWith(context, caller, { rules: { policyId: id, rules } })
+      const trial = await trials.start({ draftOf, job, removes, tests, rules: rules as never })
+      return answerTrial(context, reply, trial)
     }
     const counts = validateOnly
-      ? (await plan(await store.settled(caller.accountId), 0)).result
-      : await store.replaceRules(caller.accountId, caller.principal, id, plan, request.work?.signal)
+      ? await store.rehearseRules(caller.accountId, principal, id, plan)
+      : await store.replaceRules(caller.accountId, principal, id, plan, request.work?.signal)
     return sendJson(reply, counts)
   })
 }

@@ -64,6 +64,7 @@ import { registerDetachments, registerModules } from './module-routes.js'
 import { registerOverview } from './overview-routes.js'
 import { openReference, registerOpenPages } from './pages/open-pages.js'
 import type { OpenapiOptions } from './pages/openapi-document.js'
+import { registerPolicyTestRuns } from './policy-test-routes.js'
 import { registerPublishing } from './publish/publish-routes.js'
 import type { IntakeOptions } from './publish/record-intake.js'
 import { registerRecords } from './record-routes.js'
@@ -237,6 +238,7 @@ function registerResources(app: FastifyInstance, options: WholeOptions): void {
     registerRestore(app, context, resource)
   }
   registerAllChanges(app, context)
+  registerPolicyTestRuns(app, context)
   registerRules(app, context, trials)
   registerRuleList(app, context, log)
   registerRuleRestore(app, context)
@@ -247,7 +249,7 @@ function registerResources(app: FastifyInstance, options: WholeOptions): void {
   registerSubscriptionCounts(app, context, destinations)
   registerReplays(app, context, replays)
   const { pastRows } = context.store
-  const decider = new Decider({ ...options, pastRows })
+  const decider = new Decider({ ...options, pastRows, policies: context.policies })
   registerDecisions(app, context, decider)
   registerLive(app, context, live)
   registerLoggedDecisions(app, context, log, options.occurrences)

@@ -12,11 +12,10 @@ import {
   describe,
   listSchema,
   type OperationDescription,
-  postParameters,
   routePath,
   shownBy,
-  writeParameters,
 } from '../http/openapi/openapi.js'
+import { postParameters, writeParameters } from '../http/openapi/write-parameters.js'
 import { withAnswer, writeHandler } from '../http/write-handlers.js'
 import type { DestinationOperations } from '../operate/destination-operations.js'
 import { anyResource, type Row } from '../resource/define.js'

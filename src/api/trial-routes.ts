@@ -29,9 +29,11 @@ import { ipRestriction } from '../resource/ip-restriction.js'
 import { resources } from '../resource/registry.js'
 import { type Trial, trialSchema } from '../shape/trial.js'
 import type { Plan } from '../store/plan.js'
+import type { VerifiedWrite } from '../store/verify.js'
 import type { TrialJob } from '../trial/trial-child.js'
 import type { WriteResult } from '../write/writes.js'
 import { registerJob } from './job-routes.js'
+import { shownRuns } from './policy-test-routes.js'
 import type { WriteContext } from './write-context.js'
 
 /** How much recorded traffic a trial reads if the request does not say it. */
@@ -78,7 +80,25 @@ const shownTrial = ({ presenter }: ApiContext, { id, ...trial }: StoredTrial): T
   // Trials that an earlier version began have none.
   removes: trial.removes ?? [],
   removes_left_out: trial.removes_left_out ?? 0,
+  tests: trial.tests ?? null,
 })
+
+/** Failed tests that a trial lists. */
+const failedTestsListed = 10
+
+/** The policy tests of the account with a draft; null if it can change no decision. */
+export async function testsWith(
+  context: WriteContext,
+  { accountId, principal }: Caller,
+  draft: Pick<Partial<VerifiedWrite>, 'puts' | 'rules'>,
+): Promise<Trial['tests']> {
+  const state = readable(context)
+  const write = { accountId, principal, base: state, state, puts: [], removals: [], ...draft }
+  const runs = await context.policyTests.runAfter(write)
+  if (runs.length === 0) return null
+  const { passed, failed, tests } = shownRuns(runs)
+  return { passed, failed, tests: tests.slice(0, Math.min(failed, failedTestsListed)) }
+}
 
 /** The answer to a request that began a trial. */
 export function answerTrial(context: ApiContext, reply: FastifyReply, trial: StoredTrial): FastifyReply {
@@ -123,10 +143,11 @@ export function registerTrials(app: FastifyInstance, context: WriteContext, tria
       const { draftOf, plan } = await draftIn(request)
       const { caller } = request
       const planned = whileKeyLasts(caller, withRows(plan))
-      const rows = await context.store.rehearse(caller.accountId, caller.principal, planned)
+      const rows = await context.store.rehearse(caller.accountId, caller.principal, planned, false)
       const job = { ...openJob(context, caller, range), rows }
       const removes = removedParts(readable(context), rows)
-      return answerTrial(context, reply, await trials.start({ draftOf, job, removes, rules: [] }))
+      const tests = await testsWith(context, caller, { puts: rows })
+      return answerTrial(context, reply, await trials.start({ draftOf, job, removes, tests, rules: [] }))
     })
   }
   for (const resource of resources) {

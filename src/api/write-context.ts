@@ -1,7 +1,11 @@
 import type { ApiContext } from '../http/context.js'
+import type { AccountPolicies } from '../write/account-policies.js'
+import type { PolicyTests } from '../write/policy-tests.js'
 import type { Writes } from '../write/writes.js'
 
 /** Tools that only routes which change resources need. */
 export interface WriteContext extends ApiContext {
   readonly writes: Writes
+  readonly policies: AccountPolicies
+  readonly policyTests: PolicyTests
 }

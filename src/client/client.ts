@@ -28,6 +28,7 @@ import type { IpPolicyCount, IpPolicyUses, RuleCounts } from '../shape/ip-policy
 import type { LiveDeadLetter, LiveDelivery } from '../shape/live.js'
 import type { DecisionName, LoggedDecision } from '../shape/logged-decision.js'
 import type { OverviewAnswer } from '../shape/overview.js'
+import type { PolicyTestRuns, PolicyTestsToRun } from '../shape/policy-test-run.js'
 import type { PublishedRecords } from '../shape/published-records.js'
 import type { Replay, ReplayRequest } from '../shape/replay.js'
 import type { Resumption } from '../shape/resumption.js'
@@ -47,7 +48,9 @@ import {
 import { DeadLetterClient } from './dead-letters.js'
 import {
   type DecisionsOptions,
+  type DeliveryStatsOptions,
   loggedDecisions,
+  type StatsOptions,
   selectingQuery,
   type WatchDecisionsOptions,
   type WatchOptions,
@@ -60,7 +63,13 @@ import { SessionClient } from './session.js'
 
 export { ApiError } from './api-error.js'
 export type { TryOptions } from './collection.js'
-export type { WatchDecisionsOptions, WatchOptions, WatchRate } from './decisions.js'
+export type {
+  DeliveryStatsOptions,
+  StatsOptions,
+  WatchDecisionsOptions,
+  WatchOptions,
+  WatchRate,
+} from './decisions.js'
 
 interface PageOptions {
   readonly limit?: number
@@ -111,6 +120,8 @@ export interface Client extends Kinds {
   iamPolicy(destinationId: string): Promise<IamPolicy>
   /** Whether all is well, and what needs a hand. */
   overview(): Promise<OverviewAnswer>
+  /** Runs policy tests against the present configuration: these, or all of the account. */
+  runPolicyTests(tests?: PolicyTestsToRun['tests']): Promise<PolicyTestRuns>
   /** Every change of the account, newest first, also of deleted resources. */
   changes(options?: ChangesOptions): AsyncGenerator<Change, void, undefined>
   /** The decisions of the log, newest first. */
@@ -168,27 +179,6 @@ export type SourceChanges = Static<typeof sourceChangesSchema>
 export type Source = Static<typeof shownSourceSchema>
 export type TestOptions = Pick<CreateOptions, 'idempotencyKey'>
 
-type Selecting = 'client' | 'decision' | 'decidedBy' | 'policy' | 'edgeId' | 'routeId' | 'country' | 'asn'
-
-export interface StatsOptions
-  extends Partial<Pick<Stats, 'by' | 'interval'>>,
-    Pick<DecisionsOptions, Selecting | 'recordId' | 'ruleId'> {
-  /** An expression: only decisions for which it is true are counted. */
-  readonly filter?: string
-  /** The range, extended to whole intervals: times (RFC 3339), or lengths of time before now, such as `24h`. */
-  readonly since?: string
-  readonly until?: string
-  /** The decisions that `allow`, `block` and `deny` count: those about records by default. */
-  readonly source?: LoggedDecision['source']
-  /** The number of values of `by` to list: 1 to 20. */
-  readonly values?: number
-}
-
-export interface DeliveryStatsOptions extends Pick<StatsOptions, 'interval' | 'since' | 'until' | 'values'> {
-  /** Only this one, which may be deleted. */
-  readonly destinationId?: string
-}
-
 /** Every kind with operations is in the table. */
 type ServedKinds = { readonly [N in keyof Kinds]: KindPaths }
 
@@ -233,6 +223,8 @@ export function openClient(options: HttpOptions): Client {
     checkDestination: async (id) => http.send('POST', subpath(eventDestination, id, 'check')),
     iamPolicy: async (id) => http.send('GET', subpath(eventDestination, id, 'iam_policy')),
     overview: async () => http.send('GET', '/overview'),
+    runPolicyTests: async (tests) =>
+      http.send('POST', '/policy_tests/run', { body: tests === undefined ? {} : { tests } }),
     changes: (options = {}) => changesAt(http, '/changes', options),
     decisions: (options = {}) => loggedDecisions(http, options),
     record: (id) => tracedRecord(http, id),

@@ -7,6 +7,8 @@ import type { Http, Request } from './http.js'
 export interface WriteOptions {
   /** Checks everything and returns the answer, but changes nothing. */
   readonly validateOnly?: boolean
+  /** Makes the write although policy tests would fail. */
+  readonly skipTests?: boolean
 }
 
 export interface CreateOptions extends WriteOptions {
@@ -135,6 +137,7 @@ export class Module<Body, Shown> {
 }
 
 /** The query parameters for the options of a write. */
-export const writeQuery = ({ validateOnly }: WriteOptions): NonNullable<Request['query']> => ({
+export const writeQuery = ({ validateOnly, skipTests }: WriteOptions): NonNullable<Request['query']> => ({
   validate_only: validateOnly,
+  skip_tests: skipTests,
 })

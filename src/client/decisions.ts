@@ -1,5 +1,6 @@
 /** The decisions of the log, newest first. */
 import type { LoggedDecision } from '../shape/logged-decision.js'
+import type { Stats } from '../shape/stats.js'
 import type { Http, Request } from './http.js'
 
 export interface DecisionsOptions {
@@ -90,4 +91,25 @@ export interface WatchRate {
   readonly sent: number
   /** Not sent, because the client reads too slowly. */
   readonly lost: number
+}
+
+type Counting = 'client' | 'decision' | 'decidedBy' | 'policy' | 'edgeId' | 'routeId' | 'country' | 'asn'
+
+export interface StatsOptions
+  extends Partial<Pick<Stats, 'by' | 'interval'>>,
+    Pick<DecisionsOptions, Counting | 'recordId' | 'ruleId'> {
+  /** An expression: only decisions for which it is true are counted. */
+  readonly filter?: string
+  /** The range, extended to whole intervals: times (RFC 3339), or lengths of time before now, such as `24h`. */
+  readonly since?: string
+  readonly until?: string
+  /** The decisions that `allow`, `block` and `deny` count: those about records by default. */
+  readonly source?: LoggedDecision['source']
+  /** The number of values of `by` to list: 1 to 20. */
+  readonly values?: number
+}
+
+export interface DeliveryStatsOptions extends Pick<StatsOptions, 'interval' | 'since' | 'until' | 'values'> {
+  /** Only this one, which may be deleted. */
+  readonly destinationId?: string
 }

@@ -13,6 +13,8 @@ export const rulesBodyBytesMax = 16 * 1024 * 1024
 export const resourceBytesMax = 256 * 1024
 export const accountNameBytesMax = 255
 export const rulesPerIpPolicyMax = 100_000
+/** All of them run with each write that can change a decision. */
+export const policyTestsPerAccountMax = 1_000
 export const ipPoliciesPerModuleMax = 50
 /** A host name has at most 253 characters; the rest of a hostport is short. */
 export const hostportCharsMax = 300

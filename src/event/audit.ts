@@ -19,6 +19,7 @@ export const auditObjects = [
   'ip_policy',
   'ip_policy_rule',
   'ip_restriction',
+  'policy_test',
   'ssh_certificate_authority',
   'ssh_host_certificate',
   'ssh_public_key',

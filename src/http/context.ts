@@ -31,6 +31,7 @@ export type RouteStore = Pick<
   | 'commit'
   | 'commitOnce'
   | 'rehearse'
+  | 'rehearseRules'
   | 'replaceRules'
 >
 

@@ -10,23 +10,23 @@ import { type Decided, decideRecord } from '../evaluate/decide.js'
 import { hostportOf } from '../evaluate/edges.js'
 import type { Phase } from '../evaluate/evaluate.js'
 import { wildcardsFor } from '../evaluate/hostports.js'
-import { buildPolicySet, PolicySet } from '../evaluate/policy-set.js'
-import type { ConfigurationSource } from '../evaluate/policy-source.js'
-import { rowsOf } from '../http/present.js'
+import type { PolicySet } from '../evaluate/policy-set.js'
 import type { GeoLookup } from '../record/geo.js'
 import type { DecisionRequest } from '../record/record.js'
 import type { TrafficRecord } from '../record/traffic-record.js'
 import { apiKey } from '../resource/api-key.js'
-import { type DeclaredRow, type KindName, resources } from '../resource/registry.js'
+import { resources } from '../resource/registry.js'
 import { authorDescription } from '../shape/change-schema.js'
 import type { Decision, LastChange } from '../shape/decision.js'
 import type { PastRows } from '../store/history/past-rows.js'
 import type { ViewState } from '../view/view-state.js'
+import type { AccountPolicies } from '../write/account-policies.js'
 import { PastPolicyReader } from './past-policies.js'
 
 interface DeciderOptions {
   readonly pastRows: PastRows
   readonly geo: GeoLookup
+  readonly policies: AccountPolicies
 }
 
 interface Moment {
@@ -42,7 +42,6 @@ export interface DecidedThen extends Decided {
 
 export class Decider {
   readonly #options: DeciderOptions
-  readonly #policies = new AccountPolicies()
   readonly #pastPolicies: PastPolicyReader
 
   constructor(options: DeciderOptions) {
@@ -61,7 +60,7 @@ export class Decider {
         ? undefined
         : await this.#pastPolicies.at(state, accountId, revision, asked.record)
     const version = past?.version ?? state.versionOf(accountId)
-    const own = past?.policySet ?? (await this.#policies.of(state, accountId, revision))
+    const own = past?.policySet ?? (await this.#options.policies.of(state, accountId, revision))
     const policySet = own.without(await namedByOthers(own, state, accountId, asked.record))
     const decided = decideRecord(policySet, this.#options.geo, asked, accountId, phase)
     if (!decided.ok) throw new WeirError(decided.problem.code, decided.problem.msg)
@@ -143,53 +142,3 @@ async function lastChangeOf(
   const resource = resources.find(({ idPrefix }) => id?.startsWith(idPrefix))
   return resource === undefined || id === null ? null : ((await read(resource.kind, id)) ?? null)
 }
-
-/** Accounts whose compiled policies the API keeps; the one that asked longest ago is dropped for another. */
-const policySetsKeptMax = 32
-
-/** A configuration with the rows of one account alone. */
-const sourceOf = (state: ViewState, accountId: string): ConfigurationSource => ({
-  revision: state.revision,
-  rowsOf: <Kind extends KindName>(kind: Kind) =>
-    rowsOf(state, accountId, kind) as Iterable<unknown> as Iterable<DeclaredRow<Kind>>,
-  rules: (ipPolicyId) => state.rules(ipPolicyId),
-})
-
-interface Kept {
-  readonly state: ViewState
-  /** The account's version. */
-  readonly version: number
-  readonly policySet: Promise<PolicySet>
-}
-
-/** The policies that decide about the traffic of one account, compiled when the account asks and kept until they change. */
-class AccountPolicies {
-  /** The account that asked last comes last. */
-  readonly #kept = new Map<string, Kept>()
-
-  /** `revision`: one that this account has not changed since. */
-  async of(state: ViewState, accountId: string, revision = state.revision): Promise<PolicySet> {
-    const { contents } = await this.#current(state, accountId)
-    // Changes of other accounts raise the revision, too, and change nothing here.
-    return new PolicySet({ ...contents, revision })
-  }
-
-  #current(state: ViewState, accountId: string): Promise<PolicySet> {
-    const before = this.#kept.get(accountId)
-    const version = state.versionOf(accountId)
-    this.#kept.delete(accountId)
-    const isCurrent = before?.state === state && before.version === version
-    const kept = isCurrent ? before : { state, version, policySet: build(state, accountId, before) }
-    this.#kept.set(accountId, kept)
-    if (this.#kept.size > policySetsKeptMax) this.#kept.delete(this.#kept.keys().next().value!)
-    return kept.policySet
-  }
-}
-
-/** Compiled parts are shared with the set before, unless that belongs to another state, whose versions differ. */
-const build = async (state: ViewState, accountId: string, before: Kept | undefined): Promise<PolicySet> =>
-  buildPolicySet(
-    sourceOf(state, accountId),
-    before?.state === state ? await before.policySet : undefined,
-    yieldTurn,
-  )

@@ -38,6 +38,8 @@ export interface TrialRequest {
   readonly job: TrialJob
   /** The parts that the draft removes, for people. */
   readonly removes: readonly string[]
+  /** The policy tests with the draft; null if it can change no decision. */
+  readonly tests: Trial['tests']
   /** All rules of the drafted policy. */
   readonly rules: readonly IpRule[]
 }
@@ -104,11 +106,12 @@ export class Trials {
     }
   }
 
-  async #start({ draftOf, job, removes, rules }: TrialRequest): Promise<StoredTrial> {
+  async #start(request: TrialRequest): Promise<StoredTrial> {
     const { jobs, start, occurrences } = this.#options
+    const { job, rules } = request
     const { accountId } = job
     await jobs.ensure()
-    const trial = newTrial(draftOf, job, removes)
+    const trial = newTrial(request)
     await this.#beLatest(accountId, trial.id)
     if (!(await jobs.create(accountId, held(trial))))
       throw new Error(`The trial ${trial.id} was written before.`)
@@ -158,11 +161,8 @@ export class Trials {
 const tooMany = (message: string): WeirError =>
   new WeirError('ERR_RATE_LIMIT', message, { retryAfterSeconds: 5 })
 
-function newTrial(
-  draftOf: Trial['draft_of'],
-  { sinceMs, untilMs }: TrialJob,
-  removes: readonly string[],
-): StoredTrial {
+function newTrial({ draftOf, job, removes, tests }: TrialRequest): StoredTrial {
+  const { sinceMs, untilMs } = job
   return {
     id: newId(trialIdPrefix),
     created_at: isoMillis(now()),
@@ -170,6 +170,7 @@ function newTrial(
     draft_of: draftOf,
     removes: removes.slice(0, removesMax),
     removes_left_out: Math.max(0, removes.length - removesMax),
+    tests,
     since: isoMillis(sinceMs),
     until: isoMillis(untilMs),
     progress: { records: 0, bytes: 0, at: null },

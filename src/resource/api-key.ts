@@ -7,7 +7,7 @@ import { asIs, described, observed, writable } from './fields/fields.js'
 import { canonicalTime, timestamp } from './fields/timestamp-field.js'
 
 /** The rights that a key may be limited to. `all` is everything that the API offers, now and later. */
-export const keyRights = ['read', 'write', 'decide', 'publish', 'all'] as const
+export const keyRights = ['read', 'write', 'skip_tests', 'decide', 'publish', 'all'] as const
 
 export type KeyRight = (typeof keyRights)[number]
 
@@ -15,7 +15,7 @@ const rights = ruled(
   Type.Array(
     oneOf(
       keyRights,
-      'read: see everything of the account, and try drafts. write: the same, and change everything except API keys. decide: ask for decisions. publish: send records. all: everything, API keys included.',
+      'read: see everything of the account, and try drafts. write: the same, and change everything except API keys. skip_tests: write although policy tests would fail. decide: ask for decisions. publish: send records. all: everything, API keys included.',
     ),
     {
       minItems: 1,

@@ -11,6 +11,7 @@ import { eventSubscription } from './event-subscription.js'
 import { httpsEdge, httpsEdgeRoute } from './https-edge.js'
 import { ipPolicy, ipPolicyRule } from './ip-policy.js'
 import { ipRestriction } from './ip-restriction.js'
+import { policyTest } from './policy-test.js'
 import { reservedAddr } from './reserved-addr.js'
 import { sshCertificateAuthority } from './ssh-certificate-authority.js'
 import { sshCredential } from './ssh-credential.js'
@@ -29,6 +30,7 @@ export const declarations = {
   ipPolicy,
   ipPolicyRule,
   ipRestriction,
+  policyTest,
   domain,
   tlsCertificate,
   certificateAuthority,

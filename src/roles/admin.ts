@@ -44,6 +44,7 @@ import {
 } from '../write/accounts.js'
 import { changesOf, findEntries } from '../write/changes.js'
 import { openLocalNats, withLocalNats } from './local-nats.js'
+import { openGeography } from './role-parts.js'
 import { openDatabase, openStoreParts, type StoreParts } from './store-parts.js'
 
 const formats: Readonly<Record<string, TextFormat>> = {
@@ -131,7 +132,10 @@ export async function administerAlone(loaded: Settings, command: AdminCommand): 
   const { host, port, baseUrl } = loaded.api
   const parts = await openStoreParts(
     { ...context, settings: alone },
-    () => baseUrl ?? `http://${host}:${port}`,
+    {
+      baseUrl: () => baseUrl ?? `http://${host}:${port}`,
+      geo: await openGeography(context, { warns: false }),
+    },
     release,
   )
   if (parts.loss !== undefined) process.stderr.write(`weir: ${parts.loss}\n`)

@@ -55,12 +55,12 @@ export async function openApi(
   const { openBehind, openOperatorWatches } = await import('./operator-watches.js')
   const { openWayIn } = await import('./way-in.js')
   const { openLogWriter, openStoreParts } = await import('./store-parts.js')
-  const parts = await openStoreParts(context, () => baseUrl ?? listening.url, release, readiness.waitsFor)
+  const given = { baseUrl: () => baseUrl ?? listening.url, geo }
+  const parts = await openStoreParts(context, given, release, readiness.waitsFor)
   const { store, nats, sealer } = parts
   const bucketBytesMax = reservedBytes(settings.nats.storageMaxBytes)
   const secrets = await openSecrets(nats, bucketBytesMax, release)
-  const makeBooks = () => nats.openBucket(booksBucket, bucketBytesMax)
-  const books = release.own(await openBooks(nats, occurrences, makeBooks))
+  const books = await openKeeper(context, nats, bucketBytesMax, release)
   const lag = release.own(new RecordsLag(nats, occurrences))
   const behind = await openBehind(context, parts, release)
   const backlogs = await openBacklogs(books, release)
@@ -69,7 +69,7 @@ export async function openApi(
   const live = new Live({ nats, occurrences, ownerOf: ownersIn(store.view) })
   const jobs = { nats, bucketBytesMax, retentionMs: settings.nats.retentionMs }
   const app = await buildApi({
-    context: { store, writes: parts.writes, presenter: parts.presenter },
+    context: parts,
     view: store.view,
     destinations: destinationOperations({ ...jobs, books, secrets, sealer, access, behind, backlogs }),
     geo,
@@ -119,6 +119,10 @@ async function declareReady(
     void (await restoreStreams(nats, settings.nats, store.view.state.accounts.size > 0, occurrences))
   const failing = (): Failing => ({ ...behind.failing, ...(store.refusal && { store: store.refusal }) })
   await readiness.started({ nats, streams: neededStreams.api, view: store.view, books, makeStreams, failing })
+}
+
+async function openKeeper({ occurrences }: RoleContext, nats: Nats, bytesMax: number, release: ReleaseStack) {
+  return release.own(await openBooks(nats, occurrences, () => nats.openBucket(booksBucket, bytesMax)))
 }
 
 async function openBacklogs(keeper: BooksKeeper, release: ReleaseStack) {

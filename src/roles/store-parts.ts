@@ -9,6 +9,7 @@ import type { Nats } from '../nats/nats.js'
 import type { RoleContext } from '../process/role-context.js'
 import { secretKey } from '../process/secret-key.js'
 import type { Settings } from '../process/settings.js'
+import type { GeoLookup } from '../record/geo.js'
 import { apiKey } from '../resource/api-key.js'
 import { tcpAddressSpace } from '../resource/fields/tcp-address.js'
 import { resources } from '../resource/registry.js'
@@ -18,7 +19,9 @@ import type { LogReader } from '../store/logs/log-reader.js'
 import type { Store } from '../store/store.js'
 import { hasAccounts } from '../store/stored-rows.js'
 import { reservedBytes, restoreStreams } from '../wire/streams.js'
+import { AccountPolicies } from '../write/account-policies.js'
 import { renderBulk } from '../write/bulk-audits.js'
+import { PolicyTests } from '../write/policy-tests.js'
 import { Writes } from '../write/writes.js'
 import { connect } from './role-parts.js'
 
@@ -26,6 +29,8 @@ export interface StoreParts {
   readonly store: Store
   readonly writes: Writes
   readonly presenter: Presenter
+  readonly policies: AccountPolicies
+  readonly policyTests: PolicyTests
   /** The last use of each API key. */
   readonly keyUses: KeyUses
   /** Is it certain that there is no such API key? */
@@ -46,7 +51,7 @@ export async function openDatabase({ clickhouse, data }: Settings): Promise<Clic
 
 export async function openStoreParts(
   context: RoleContext,
-  baseUrl: () => string,
+  { baseUrl, geo }: { readonly baseUrl: () => string; readonly geo: GeoLookup },
   release: ReleaseStack,
   waitsFor?: (what: () => string) => void,
 ): Promise<StoreParts> {
@@ -63,6 +68,8 @@ export async function openStoreParts(
     store.view.isComplete && store.view.state.rows.get(apiKey.kind)?.has(keyId) !== true
   const keyUses = release.own(await openKeyUses(nats, bucketBytesMax, occurrences, isKeyDeleted))
   const presenter = new Presenter(new BaseLinks(baseUrl), (...of) => keyUses.shown(...of))
+  const policies = new AccountPolicies()
+  const policyTests = new PolicyTests({ policies, geo })
   const store: Store = await openStore({
     clickhouse,
     nats,
@@ -72,6 +79,7 @@ export async function openStoreParts(
     bucketBytesMax,
     waitsFor,
     renderBulk: (rows, stateOf) => renderBulk(rows, presenter, stateOf),
+    verify: (write) => policyTests.verify(write),
   })
   release.own(store)
   const tcpAddresses = tcpAddressSpace(settings.api.tcpDomain)
@@ -80,6 +88,8 @@ export async function openStoreParts(
     store,
     writes: new Writes({ presenter, sealer, store, tcpAddresses, sourceProblems: problemsOf }),
     presenter,
+    policies,
+    policyTests,
     keyUses,
     isKeyDeleted,
     nats,

@@ -48,6 +48,9 @@ export const changeHeadSchema = objectOf(
       description:
         'The id of the request, which was in its answer; null if the change did not come over HTTP.',
     }),
+    tests_skipped: Type.Boolean({
+      description: 'Was it made with `skip_tests`, although policy tests may have failed?',
+    }),
   },
   { title: 'ChangeHead' },
 )
@@ -84,6 +87,7 @@ export const changeExample = {
   api_key_description: 'deployments',
   client_address: '192.0.2.10',
   operation_id: exampleId('op_'),
+  tests_skipped: false,
   fields: [{ name: 'ip_restriction.enabled', before: false, after: true, secret: false }],
   rules: null,
 }

@@ -3,6 +3,7 @@ import { objectOf, oneOf, orNull, type Static, Type } from '../core/schema.js'
 import { exampleId } from '../resource/examples.js'
 import { uriSchema } from '../resource/fields/id-schema.js'
 import { decisionWord, explanationSchema } from './decision.js'
+import { policyTestRunsSchema } from './policy-test-run.js'
 
 export const trialIdPrefix = 'try_'
 
@@ -177,6 +178,7 @@ export const trialExample = {
   draft_of: { kind: 'tcp_edge', id: edge, part: 'policies' },
   removes: ['inbound[1] "office hours"'],
   removes_left_out: 0,
+  tests: { passed: 12, failed: 0, tests: [] },
   since: '2026-11-20T09:00:00.000Z',
   until: '2026-11-20T10:00:00.000Z',
   progress: { records: 7514, bytes: 4_300_000, at: '2026-11-20T09:59:59.750Z' },
@@ -248,6 +250,10 @@ export const trialSchema = objectOf(
         'What is there and the draft lacks, because it replaces the whole: traffic policies by place and name, IP policies by id, rules by action and range.',
     }),
     removes_left_out: Type.Integer({ minimum: 0, description: 'How many more it removes.' }),
+    tests: orNull(policyTestRunsSchema, {
+      description:
+        'The policy tests of the account with the draft: how many pass and fail, and the first ten that fail. The write would be refused if one fails; null if the draft can change no decision.',
+    }),
     since: Type.String({ description: 'Records from this time …' }),
     until: Type.String({ description: '… to this one are read.' }),
     progress: objectOf(

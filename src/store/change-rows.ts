@@ -186,8 +186,8 @@ const encodedRows = (
   written: readonly WrittenRows[],
 ): Iterable<object> => ({
   *[Symbol.iterator]() {
-    const { clientAddress, operationId } = principal
-    const author = { changedBy: changedBy(principal), clientAddress, operationId }
+    const { clientAddress, operationId, skipsTests: testsSkipped } = principal
+    const author = { changedBy: changedBy(principal), clientAddress, operationId, testsSkipped }
     const origin = { changedAt: at, ...author, baseRevision }
     const encode = rowEncoder(resourceOf(kind), origin)
     for (const { rows, deleted } of written)

@@ -60,6 +60,8 @@ export interface Principal {
   readonly clientAddress?: string | undefined
   /** The id of the request, as in its answer and in the log. */
   readonly operationId?: string | undefined
+  /** The write was made although policy tests may fail after it. */
+  readonly skipsTests?: boolean | undefined
 }
 
 /** An audit event, rendered when the change was planned. */

@@ -15,6 +15,7 @@ import { changeOf, isEmpty, type Plan } from './plan.js'
 import type { Queues } from './queues.js'
 import { withKeptSecrets } from './sealed-values.js'
 import type { AccountParts, SettledAccount } from './settled-account.js'
+import type { VerifyWrite } from './verify.js'
 import { WriteGroup } from './write-group.js'
 
 interface CommitsParts extends AccountParts {
@@ -22,6 +23,7 @@ interface CommitsParts extends AccountParts {
   readonly claims: Claims
   readonly secrets: Bucket
   readonly settled: (accountId: string) => Promise<SettledAccount>
+  readonly verify: VerifyWrite
 }
 
 interface Write<T> {
@@ -119,7 +121,7 @@ export class Commits {
     group: WriteGroup,
     write: Write<T>,
   ): Promise<Answer | undefined> {
-    const { heads, claims, secrets } = this.#parts
+    const { heads, claims, secrets, verify } = this.#parts
     const { principal, plan, repeatable, resolve, reject } = write
     try {
       if (repeatable !== undefined && group.hasRequest(repeatable.key)) return undefined
@@ -133,6 +135,8 @@ export class Commits {
         const change = { ...planned.change, ...answer }
         heads.checkSize(known, group.nextVersion, change)
         if (!group.takes(draft, change)) return undefined
+        const { base, state } = group
+        await verify({ accountId, principal, base, state, puts: draft.puts, removals: draft.removals })
         if (!(await claims.acquire(accountId, group.nextVersion, draft))) continue
         group.add(draft, change)
         return () => resolve(draft.result)

@@ -20,12 +20,14 @@ import { countRules, countsWith, type RulesPlan } from './plan.js'
 import type { Projection } from './projection.js'
 import { chunksOf } from './rule-chunks.js'
 import { type AccountParts, moveBeyond, type SettledAccount } from './settled-account.js'
+import type { VerifyWrite } from './verify.js'
 
 interface RuleReplacerParts extends AccountParts {
   readonly config: Bucket
   readonly projection: Projection
   readonly rows: ChangeRows
   readonly settled: (accountId: string) => Promise<SettledAccount>
+  readonly verify: VerifyWrite
 }
 
 /** Rules that are written to the bucket and do not count yet. */
@@ -60,7 +62,7 @@ export class RuleReplacer {
     plan: RulesPlan<T>,
     signal?: AbortSignal,
   ): Promise<T> {
-    const { heads, settled, view } = this.#parts
+    const { heads, settled, verify, view } = this.#parts
     let staging: Staging | undefined
     for (;;) {
       signal?.throwIfAborted()
@@ -74,6 +76,8 @@ export class RuleReplacer {
       const { revision } = state
       const { rules, isChange, result } = await plan(state, version)
       if (!isChange) return result
+      const changes = { puts: [], removals: [], rules: { policyId, rules } }
+      await verify({ accountId, principal, base: state, state, ...changes })
       const replacement = await this.#stage(accountId, staging, rules, revision, signal)
       if (signal?.aborted) await this.drop({ accountId, policyId, generation: staging.to })
       signal?.throwIfAborted()

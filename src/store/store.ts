@@ -36,6 +36,7 @@ import { readSecrets } from './sealed-values.js'
 import { type SettledAccount, settle } from './settled-account.js'
 import { highestVersion, readStored } from './stored-rows.js'
 import { Upkeep } from './upkeep.js'
+import type { VerifyWrite } from './verify.js'
 
 interface StoreOptions {
   readonly clickhouse: Clickhouse
@@ -49,6 +50,8 @@ interface StoreOptions {
   readonly waitsFor?: ((what: () => string) => void) | undefined
   /** Renders the audit events that changes don't hold, because there may be very many. */
   readonly renderBulk: (rows: ChangeRows, stateOf: () => ViewState) => RenderBulk
+  /** Checks writes after they are planned. */
+  readonly verify: VerifyWrite
 }
 
 export async function openStore(options: StoreOptions): Promise<Store> {
@@ -70,6 +73,7 @@ export class Store {
   readonly #upkeep: Upkeep
   readonly #commits: Commits
   readonly #waitsFor: StoreOptions['waitsFor']
+  readonly #verify: VerifyWrite
   /** One commit of an account at a time in this process: parallel ones would only lose the race for the head. */
   readonly #queues = new Queues()
   readonly view: View
@@ -84,6 +88,7 @@ export class Store {
     this.#buckets = buckets
     this.#deployment = deployment
     this.#waitsFor = options.waitsFor
+    this.#verify = options.verify
     const view = new View(buckets.config, occurrences)
     const rows = new ChangeRows(clickhouse)
     const projection = new Projection(buckets, view)
@@ -116,8 +121,9 @@ export class Store {
     const carriers = { rows, projection, repair, audits, claims: this.#claims, answers: this.#answers }
     const settled = (accountId: string) => this.#settle(accountId)
     const { secrets } = buckets
-    this.#commits = new Commits({ heads, view, queues: this.#queues, claims: this.#claims, secrets, settled })
-    this.#replacer = new RuleReplacer({ config: buckets.config, heads, view, projection, rows, settled })
+    const account = { heads, view, settled, verify: options.verify }
+    this.#commits = new Commits({ ...account, queues: this.#queues, claims: this.#claims, secrets })
+    this.#replacer = new RuleReplacer({ ...account, config: buckets.config, projection, rows })
     const dropStaging = (idle: IdleGeneration) => this.dropStaging(idle)
     const repairs = { heads, projection, repair }
     this.#upkeep = new Upkeep({ ...options, ...repairs, buckets, deployment, view, dropStaging })
@@ -206,9 +212,24 @@ export class Store {
     return this.#answers.find(key)
   }
 
-  /** Resolves or rejects as `commit` would at present; nothing is changed. */
-  rehearse<T>(accountId: string, principal: Principal, plan: Plan<T>): Promise<T> {
-    return this.#queues.inTurn(accountId, () => this.#rehearse(accountId, principal, plan))
+  /** Resolves or rejects as `commit` would at present; nothing is changed. `tested`: also if policy tests would fail. */
+  rehearse<T>(accountId: string, principal: Principal, plan: Plan<T>, tested = true): Promise<T> {
+    return this.#queues.inTurn(accountId, () => this.#rehearse(accountId, principal, plan, tested))
+  }
+
+  /** The same for `replaceRules`. */
+  async rehearseRules<T>(
+    accountId: string,
+    principal: Principal,
+    policyId: string,
+    plan: RulesPlan<T>,
+  ): Promise<T> {
+    const { state } = await this.#settle(accountId)
+    const { rules, isChange, result } = await plan(state, 0)
+    if (!isChange) return result
+    const changes = { puts: [], removals: [], rules: { policyId, rules } }
+    await this.#verify({ accountId, principal, base: state, state, ...changes })
+    return result
   }
 
   /** Deletes staged rules, once it is certain that they were not committed and never will be. */
@@ -235,7 +256,7 @@ export class Store {
     return settle({ heads: this.#heads, view: this.view }, () => this.refusal, accountId)
   }
 
-  async #rehearse<T>(accountId: string, principal: Principal, plan: Plan<T>): Promise<T> {
+  async #rehearse<T>(accountId: string, principal: Principal, plan: Plan<T>, tested: boolean): Promise<T> {
     const { secrets } = this.#buckets
     for (;;) {
       const { known, state } = await this.#settle(accountId)
@@ -243,6 +264,7 @@ export class Store {
       const { draft, change } = await planChange(accountId, version, principal, plan, state, secrets)
       if (isEmpty(draft)) return draft.result
       this.#heads.checkSize(known, version, change)
+      if (tested) await this.#verify({ accountId, principal, base: state, state, ...draft })
       if (await this.#claims.rehearse(accountId, version, draft)) return draft.result
     }
   }

@@ -23,7 +23,8 @@ export class WriteGroup {
   readonly #accountId: string
   readonly #firstVersion: number
   readonly #bytesMax: number
-  readonly #base: ViewState
+  /** The state before the group. */
+  readonly base: ViewState
   #planned: PlannedState | undefined
   readonly changes: Change[] = []
   /** Resources, claims and requests of its writes. */
@@ -34,7 +35,7 @@ export class WriteGroup {
   constructor(accountId: string, firstVersion: number, base: ViewState, bytesMax: number) {
     this.#accountId = accountId
     this.#firstVersion = firstVersion
-    this.#base = base
+    this.base = base
     this.#bytesMax = bytesMax
   }
 
@@ -45,7 +46,7 @@ export class WriteGroup {
 
   /** The state that the next write is planned with. */
   get state(): ViewState {
-    return this.#planned ?? this.#base
+    return this.#planned ?? this.base
   }
 
   get isFull(): boolean {
@@ -73,7 +74,7 @@ export class WriteGroup {
     if (change.answer !== undefined) this.#names.add(change.answer.key)
     this.#isClosed = !mayBeFollowed(change) || (draft.claims ?? []).length > 0
     if (this.#isClosed) return
-    this.#planned ??= new PlannedState(this.#base)
+    this.#planned ??= new PlannedState(this.base)
     this.#planned.add(this.#accountId, version, change)
   }
 }

@@ -130,7 +130,8 @@ async function readChanges(
 const detailsReadAtOnce = 20
 
 function headOf(entry: HistoryEntry): ChangeHead {
-  const { version, verb, kind, id, changedBy, keyDescription, clientAddress, operationId } = entry
+  const { version, verb, kind, id, changedBy, keyDescription, clientAddress, operationId, testsSkipped } =
+    entry
   const isKey = changedBy.startsWith('ak_')
   return {
     version,
@@ -145,6 +146,7 @@ function headOf(entry: HistoryEntry): ChangeHead {
     api_key_description: keyDescription,
     client_address: clientAddress,
     operation_id: operationId,
+    tests_skipped: testsSkipped,
   }
 }
 

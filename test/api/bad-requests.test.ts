@@ -218,6 +218,15 @@ const ipRestriction = (policy: string): Row[] => [
   ],
 ]
 
+const connection = { type: 'tcp_connection', conn: { client_ip: '192.0.2.7' } }
+
+const policyTest: Row[] = [
+  ['nothing given', { expect: { decision: 'allow' } }, /"given" is required/],
+  ['nothing expected', { given: connection }, /"expect" is required/],
+  ['no record', { given: {}, expect: { decision: 'allow' } }, /"given" is .*type/],
+  ['an unknown decision', { given: connection, expect: { decision: 'ask' } }, /"expect.decision" is "ask"/],
+]
+
 const backend: Row[] = [
   ['labels as a list', { labels: [] }, /"labels" is \[\], but must be an object/],
   ['a number as a label', { labels: { a: 1 } }, /"labels.a" is 1, but must be a string/],
@@ -653,6 +662,7 @@ t.test('bad requests', async (t) => {
     ['/backends/tunnel_group', [...common, ...inBytes, ...backend]],
     ['/ip_policy_rules', ipPolicyRule(policy)],
     ['/ip_restrictions', ipRestriction(policy)],
+    ['/policy_tests', policyTest],
     ['/ssh_certificate_authorities', [...common, ...inBytes, ...sshAuthority]],
     [
       '/ssh_host_certificates',

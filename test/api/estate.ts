@@ -54,6 +54,11 @@ const bodies: Readonly<Record<string, (of: Estate) => Promise<Body> | Body>> = {
     type: 'dashboard',
     ip_policy_ids: [await of.id('ip_policy')],
   }),
+  policy_test: () => ({
+    ...described,
+    given: { type: 'tcp_connection', conn: { client_ip: '192.0.2.7' } },
+    expect: { decision: 'allow' },
+  }),
   domain: async (of) => ({
     ...described,
     domain: `${of.name}.rsa.example`,

@@ -151,6 +151,12 @@ t.test('accounts know nothing of each other', async (t) => {
       /** Operations with a body, and a body that names a resource. */
       const naming: Readonly<Record<string, [kind: string, body: (id: string) => Body]>> = {
         '/decide': ['tcp_edge', (edge_id) => ({ type: 'tcp_connection', conn, edge_id })],
+        '/policy_tests/run': [
+          'tcp_edge',
+          (edge_id) => ({
+            tests: [{ given: { type: 'tcp_connection', conn, edge_id }, expect: { decision: 'allow' } }],
+          }),
+        ],
         '/event_subscriptions/try': [
           'event_destination',
           (id) => ({ ...subscription, destination_ids: [id] }),

@@ -16,6 +16,7 @@ const rfc3339 = (ms: number): string => new Date(ms).toISOString()
 const included: Readonly<Record<KeyRight, readonly KeyRight[]>> = {
   read: ['read'],
   write: ['read', 'write'],
+  skip_tests: ['skip_tests'],
   decide: ['decide'],
   publish: ['publish'],
   all: keyRights,
@@ -34,6 +35,7 @@ const special: Readonly<Record<string, KeyRight>> = {
   'post /ip_restrictions/{id}/try': 'read',
   'post /event_subscriptions/try': 'read',
   'delete /tries/{id}': 'read',
+  'post /policy_tests/run': 'read',
   'post /api_keys': 'all',
   'patch /api_keys/{id}': 'all',
   'delete /api_keys/{id}': 'all',

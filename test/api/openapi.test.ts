@@ -272,7 +272,7 @@ t.test('the OpenAPI document', async (t) => {
       const isAction = /\/(send_test_event|replay)$|^\/(replays|dead_letters)\//.test(path)
       const isIngest = method === 'post' && (path === '/records' || path === '/v1/logs')
       const isQuestion =
-        path === '/decide' || isIngest || /\/(try|check)$/.test(path) || path.startsWith('/tries/')
+        path === '/decide' || isIngest || /\/(try|check|run)$/.test(path) || path.startsWith('/tries/')
       t.strictSame(
         takes(operation, 'header'),
         [...(method === 'post' && !isQuestion ? ['Idempotency-Key'] : []), 'Service-Version'],

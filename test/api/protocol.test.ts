@@ -463,6 +463,7 @@ function lateStore(store: Store, first: () => Promise<unknown>): RouteStore {
     commit: (...planned) => after(() => store.commit(...planned)),
     commitOnce: (...planned) => after(() => store.commitOnce(...planned)),
     rehearse: (...planned) => after(() => store.rehearse(...planned)),
+    rehearseRules: (...planned) => after(() => store.rehearseRules(...planned)),
     replaceRules: (...planned) => after(() => store.replaceRules(...planned)),
   }
 }

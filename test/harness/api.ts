@@ -270,7 +270,7 @@ async function openApi(
   })
   release.own(sessions)
   const app = await buildApi({
-    context: { store: parts.store, writes: parts.writes, presenter: parts.presenter },
+    context: parts,
     view: parts.store.view,
     destinations: idleDestinations,
     geo,
@@ -321,6 +321,6 @@ async function openStoreOfProcess(): Promise<OpenStore> {
   const admin = await openNats({ servers: [server.urlOf('admin')], replicas: 1, name: 'test', occurrences })
   release.own(admin)
   const context = { settings, logger, registry, occurrences, eventKinds: trafficEvents }
-  const parts = await openStoreParts(context, () => base, release)
+  const parts = await openStoreParts(context, { baseUrl: () => base, geo: geoOf() }, release)
   return { parts, admin, dir, occurrences, lines, release }
 }

@@ -22,6 +22,7 @@ const meanings: Record<ErrorCode, string> = {
   ERR_INVALID_EXPRESSION: 'An expression or filter is wrong.',
   ERR_CONFLICT: 'The change would contradict another resource.',
   ERR_LOCKOUT: "The change would lock the caller's own address out of the API.",
+  ERR_POLICY_TEST: 'A policy test would fail after the change; `details` say which and why.',
   ERR_DESTINATION_REFUSED: 'An event destination did not accept a test event.',
   ERR_LOG_OFF: 'This deployment keeps no decision log.',
   ERR_UNAUTHENTICATED: 'The token is missing or unknown, or its key has expired.',

@@ -1,5 +1,5 @@
 /** Descriptions and schemas of operations for the OpenAPI document. */
-import { idempotencyKeyCharsMax, pageEntriesMax, recordIdCharsMax } from '../../core/limits.js'
+import { pageEntriesMax, recordIdCharsMax } from '../../core/limits.js'
 import { documented, inTypes, objectOf, orNull, type TSchema, Type } from '../../core/schema.js'
 import { pluralOf } from '../../core/text/plural.js'
 import { type AnyResource, isServed, type Operation } from '../../resource/define.js'
@@ -14,6 +14,7 @@ import { type BoundName, boundSentence } from '../bounds/at-once.js'
 import { coversParameter, hasRanges } from '../lists/covering.js'
 import { warningHeader } from '../missing-values.js'
 import { changesExample, createExample, pageExample, shownExample } from './examples.js'
+import { postParameters, writeParameters } from './write-parameters.js'
 
 /** The schema with an example for the document. */
 export const shownBy = (schema: TSchema, example: unknown): TSchema =>
@@ -110,33 +111,6 @@ export const gapWarning = {
 
 const withHeaders = (schema: TSchema, headers: object): TSchema =>
   Object.keys(headers).length === 0 ? schema : ({ ...schema, headers } as TSchema)
-
-/** Parameters of every write. */
-export const writeParameters = {
-  query: Type.Object({
-    validate_only: Type.Optional(
-      Type.Boolean({
-        default: false,
-        description:
-          'Checks the write and returns its answer, with one-time tokens null, but changes nothing.',
-      }),
-    ),
-  }),
-}
-
-export const idempotencyHeaders = Type.Object({
-  'Idempotency-Key': Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: idempotencyKeyCharsMax,
-      pattern: '^[ -~]+$',
-      description:
-        'A repeated request with the same key is done once; for 24 hours it gets the first answer again, with one-time tokens null.',
-    }),
-  ),
-})
-
-export const postParameters = { ...writeParameters, headers: idempotencyHeaders }
 
 /** The parameters of a path: each follows the collection that it selects from. */
 const paramsSchema = (path: string): TSchema =>

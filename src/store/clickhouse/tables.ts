@@ -20,6 +20,8 @@ interface RowOrigin {
   readonly operationId?: string | undefined
   /** Revision of the configuration just before the change. */
   readonly baseRevision?: number | undefined
+  /** Was it made although policy tests may fail? */
+  readonly testsSkipped?: boolean | undefined
 }
 
 const columnTypes: Record<Exclude<Column, 'module' | 'none'>, string> = {
@@ -48,6 +50,7 @@ const headColumns: readonly TableColumn[] = [
   { name: 'client_address', type: 'Nullable(String)', hidden: false },
   { name: 'operation_id', type: 'Nullable(String)', hidden: false },
   { name: 'base_revision', type: 'Nullable(UInt64)', hidden: false },
+  { name: 'tests_skipped', type: 'Bool', hidden: false },
 ]
 
 export const tableOf = (kind: string): string => `${kind}_versions`
@@ -129,7 +132,7 @@ function encodeFields(
 /** Encodes the rows of one change for ClickHouse: a value per column. */
 export function rowEncoder(
   resource: AnyResource,
-  { changedAt, changedBy, clientAddress, operationId, baseRevision }: RowOrigin,
+  { changedAt, changedBy, clientAddress, operationId, baseRevision, testsSkipped }: RowOrigin,
 ): (row: Row, deleted: boolean) => object {
   const changed = {
     changed_at: timeText(changedAt),
@@ -137,6 +140,7 @@ export function rowEncoder(
     client_address: clientAddress ?? null,
     operation_id: operationId ?? null,
     base_revision: baseRevision ?? null,
+    tests_skipped: testsSkipped ?? false,
   }
   return (row, deleted) => {
     const encoded: Record<string, unknown> = {

@@ -32,6 +32,7 @@ export interface Origin {
   readonly changed_by: string
   readonly client_address: string | null
   readonly operation_id: string | null
+  readonly tests_skipped: boolean
 }
 
 export interface Header {
@@ -55,7 +56,7 @@ export interface Step extends Origin {
 const ruleTable = tableOf(ruleKind)
 
 /** The author of the change, in columns of the same names. */
-const origin = ['changed_at', 'changed_by', 'client_address', 'operation_id']
+const origin = ['changed_at', 'changed_by', 'client_address', 'operation_id', 'tests_skipped']
 
 /**
  * Finds the changed resources, newest first. A statement of embedded ClickHouse costs milliseconds, and so does each of its

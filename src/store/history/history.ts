@@ -49,6 +49,7 @@ export interface HistoryEntry {
   readonly keyDescription: string | null
   readonly clientAddress: string | null
   readonly operationId: string | null
+  readonly testsSkipped: boolean
 }
 
 interface ChangedRuleCounts {
@@ -270,6 +271,7 @@ function entryOf(
     changedBy: origin.changed_by,
     clientAddress: origin.client_address,
     operationId: origin.operation_id,
+    testsSkipped: origin.tests_skipped,
   }
 }
 

@@ -1,0 +1,97 @@
+/** Runs policy tests against a configuration. Pure: the same tests and configuration give the same outcomes. */
+import type { Decision } from '../event/define.js'
+import type { GeoLookup } from '../record/geo.js'
+import type { Geo } from '../record/geo-entry.js'
+import { type DecisionRequest, parseDecisionRequest } from '../record/record.js'
+import type { Expectation, GivenRecord } from '../resource/policy-test.js'
+import type { Explanation } from '../shape/decision.js'
+import { decideRecord } from './decide.js'
+import type { PolicySet } from './policy-set.js'
+
+/** The part that decided, as explanations name it. */
+type DecidingPart = Omit<Explanation['decided_by'], 'last_change'>
+
+export interface TestOutcome {
+  readonly passed: boolean
+  /** Null if the question can't be answered: `problem` says why. */
+  readonly decision: Decision | null
+  readonly decidedBy: DecidingPart | null
+  readonly problem: string | null
+}
+
+/** What is asked, parsed; the database says the rest about the client. */
+interface Question {
+  readonly record: DecisionRequest['record'] | undefined
+  readonly problem: string
+  readonly assumed: Geo | undefined
+}
+
+/** Values of rows are immutable: each is parsed once. */
+const questions = new WeakMap<GivenRecord, Question>()
+
+function questionOf(given: GivenRecord): Question {
+  const known = questions.get(given)
+  if (known !== undefined) return known
+  const parsed = parseDecisionRequest(given)
+  const question = {
+    record: parsed.ok ? parsed.value.record : undefined,
+    problem: parsed.ok ? '' : parsed.problem.msg,
+    assumed: assumedOf(given),
+  }
+  questions.set(given, question)
+  return question
+}
+
+function assumedOf({ country, asn }: GivenRecord): Geo | undefined {
+  if (country == null && asn == null) return undefined
+  return { ...(country == null ? {} : { country_code: country }), ...(asn == null ? {} : { asn }) }
+}
+
+const withAssumed = (geo: GeoLookup, assumed: Geo | undefined): GeoLookup =>
+  assumed === undefined ? geo : { lookup: (ip) => ({ ...geo.lookup(ip), ...assumed }) }
+
+/** The decision about what a test gives, as `POST /decide` makes it for the account. */
+function decided(
+  policySet: PolicySet,
+  geo: GeoLookup,
+  accountId: string,
+  given: GivenRecord,
+  explain: boolean,
+) {
+  const { record, problem, assumed } = questionOf(given)
+  if (record === undefined) return problem
+  const result = decideRecord(policySet, withAssumed(geo, assumed), { record, explain }, accountId)
+  return result.ok ? result.value : result.problem.msg
+}
+
+export function runPolicyTest(
+  policySet: PolicySet,
+  geo: GeoLookup,
+  accountId: string,
+  given: GivenRecord,
+  expect: Expectation,
+): TestOutcome {
+  const found = decided(policySet, geo, accountId, given, false)
+  if (typeof found === 'string') return { passed: false, decision: null, decidedBy: null, problem: found }
+  const { decision } = found.answer
+  const isDecided = decision === expect.decision
+  if (isDecided && expect.decided_by === undefined)
+    return { passed: true, decision, decidedBy: null, problem: null }
+  const { type, id, name, ipPolicyId, ruleId, cidr } = found.judgement.decidedBy
+  const decidedBy = { type, id, name, ip_policy_id: ipPolicyId, rule_id: ruleId, cidr }
+  return { passed: isDecided && matches(decidedBy, expect), decision, decidedBy, problem: null }
+}
+
+const matches = (part: DecidingPart, { decided_by }: Expectation): boolean =>
+  Object.entries(decided_by ?? {}).every(([name, value]) => part[name as keyof DecidingPart] === value)
+
+/** Why what a test gives is decided like this; undefined if it can't be decided. */
+export function explainPolicyTest(
+  policySet: PolicySet,
+  geo: GeoLookup,
+  accountId: string,
+  given: GivenRecord,
+): Explanation | undefined {
+  const found = decided(policySet, geo, accountId, given, true)
+  return typeof found === 'string' ? undefined : found.answer.explanation
+}

@@ -1,0 +1,136 @@
+/** Policy tests: what a connection or request must get, whatever is changed. They guard every write that decides. */
+import { complaintOf, conflict } from '../core/errors.js'
+import { policyTestsPerAccountMax } from '../core/limits.js'
+import { documented, objectOf, oneOf, orNull, ruled, type Static, Type } from '../core/schema.js'
+import { parseDecisionRequest } from '../record/record.js'
+import { recordSchemas } from '../record/record-schemas.js'
+import { defineResource } from './define.js'
+import { asIs, described, required } from './fields/fields.js'
+import { componentName } from './fields/id-schema.js'
+
+/** A question as JSON. */
+const givenBytesMax = 16 * 1024
+
+/** What tests may say about the client besides its address; the database says it otherwise. */
+const assumed = {
+  country: Type.Optional(
+    orNull(Type.String({ pattern: '^[A-Z]{2}$' }), {
+      description:
+        'The country of the client (ISO 3166-1 alpha-2), in place of what the GeoIP database says.',
+    }),
+  ),
+  asn: Type.Optional(
+    orNull(Type.Integer({ minimum: 0, maximum: 2 ** 32 - 1 }), {
+      description: "The number of the client's autonomous system, in place of what the database says.",
+    }),
+  ),
+}
+
+/** The schema of a record whose id may be missing, with what is assumed of its client. */
+const givenRecord = ({ type, schema }: (typeof recordSchemas)[number]) => {
+  const { properties, required: needed } = schema as unknown as Record<'properties', object> & {
+    required: string[]
+  }
+  return {
+    ...schema,
+    title: `${componentName(type)}Given`,
+    required: needed.filter((name) => name !== 'record_id'),
+    properties: { ...properties, type: oneOf([type]), ...assumed },
+  }
+}
+
+export type GivenRecord = Readonly<Record<string, unknown>> & {
+  readonly country?: string | null
+  readonly asn?: number | null
+}
+
+const isAssumedRight = (given: GivenRecord): string | undefined => {
+  const { country, asn } = given
+  if (country != null && !(typeof country === 'string' && /^[A-Z]{2}$/.test(country)))
+    return 'the member "country" must be two capital letters, as ISO 3166-1 has them'
+  if (asn != null && !(Number.isInteger(asn) && asn >= 0 && asn < 2 ** 32))
+    return 'the member "asn" must be a whole number from 0 to 4294967295'
+  return undefined
+}
+
+function wrongGiven(given: GivenRecord): string | undefined {
+  if (Buffer.byteLength(JSON.stringify(given)) > givenBytesMax)
+    return `at most ${givenBytesMax} bytes of JSON are allowed`
+  return isAssumedRight(given) ?? complaintOf(parseDecisionRequest(given))?.replace(/\.$/, '')
+}
+
+export const givenSchema = ruled(
+  Type.Unsafe<GivenRecord>({
+    type: 'object',
+    ...documented({ required: ['type', 'conn'], anyOf: recordSchemas.map(givenRecord) }),
+    description:
+      'The connection or request, as `POST /decide` takes it, optionally with the country and the autonomous system of the client.',
+  }),
+  wrongGiven,
+)
+
+const text = Type.Optional(orNull(Type.String({ maxLength: 255 })))
+
+const expectedPart = objectOf(
+  {
+    type: Type.Optional(orNull(oneOf(['restriction', 'ip_restriction', 'traffic_policy', 'none']))),
+    id: text,
+    name: text,
+    ip_policy_id: text,
+    rule_id: text,
+    cidr: text,
+  },
+  {
+    title: 'ExpectedPart',
+    description:
+      'What must have decided, as explanations name it; members that are left out may be anything.',
+  },
+)
+
+export const expectSchema = objectOf(
+  {
+    decision: oneOf(['allow', 'block', 'deny']),
+    decided_by: Type.Optional(orNull(expectedPart)),
+  },
+  { title: 'Expectation', description: 'What must be decided, and optionally by what.' },
+)
+
+export type Expectation = Static<typeof expectSchema>
+
+/** Without what was sent as null, which means anything. */
+function completeExpectation({ decision, decided_by }: Expectation): Expectation {
+  const named = Object.entries(decided_by ?? {}).filter(([, value]) => value !== null && value !== undefined)
+  return { decision, ...(named.length === 0 ? {} : { decided_by: Object.fromEntries(named) }) }
+}
+
+export const policyTest = defineResource({
+  kind: 'policy_test',
+  idPrefix: 'ptest_',
+  path: '/policy_tests',
+  listName: 'policy_tests',
+  title: 'policy test',
+  about:
+    'A connection or request and the decision that it must get. A write after which a test would fail is refused.',
+  example: {
+    description: 'the office reaches the status page',
+    given: {
+      type: 'tcp_connection',
+      conn: { client_ip: '203.0.113.7', server_name: 'status.example.com', server_port: 443 },
+    },
+    expect: { decision: 'allow' },
+  },
+  audit: 'policy_test',
+  fields: {
+    ...described,
+    given: { ...required(givenSchema, { column: 'json' }), shown: asIs(givenSchema) },
+    expect: { ...required(expectSchema, { column: 'json' }), complete: completeExpectation },
+  },
+  check(_test, previous, lookups) {
+    if (previous !== undefined) return
+    const count = [...lookups.all('policy_test')].length
+    if (count >= policyTestsPerAccountMax)
+      throw conflict(
+        `The account has ${count} policy tests: at most ${policyTestsPerAccountMax} are allowed. Delete one first.`,
+      )
+  },
+})
