@@ -164,7 +164,8 @@ async function addCertificates(api: Client, run: string): Promise<string> {
   return id
 }
 
-const requestCount = 60
+/** Every second one has a hostile text where others have a name: enough for each of these texts. */
+const requestCount = 2 * hostileTexts.length + 2
 
 async function sendTraffic(
   account: Account,
@@ -199,14 +200,14 @@ async function sendTraffic(
 }
 
 function connection(run: string, index: number, host: string, mark?: string) {
-  const isHostile = index % 4 === 3
+  const isHostile = index % 2 === 1
   return {
     record_id: `${run}-tcp-${index}`,
     type: 'tcp_connection' as const,
     conn: {
       client_ip: index % 5 === 0 ? blockedClient : `10.1.2.${index}`,
       client_port: index % 7 === 6 ? 4711 : 20_000 + index,
-      server_name: mark ?? (isHostile ? hostile(index >> 2) : host),
+      server_name: mark ?? (isHostile ? hostile(index >> 1) : host),
       server_port: 22,
       bytes_in: 100 * index,
       bytes_out: 7,
@@ -225,7 +226,7 @@ const request = (run: string, index: number, host: string) => ({
   },
   http: {
     request: {
-      method: index % 6 === 5 ? hostile(index % hostileTexts.length) : 'GET',
+      method: index % 2 === 1 ? hostile(index) : 'GET',
       user_agent: hostile(index),
       url: {
         host,

@@ -27,6 +27,9 @@ const looks = [
 
 type Look = (typeof looks)[number]
 
+/** For what differs from other pages by little: both widths and both themes, but not each with each. */
+const wholeLooks = looks.filter(({ rules }) => rules === 'all')
+
 /** Evaluated by the debugger, which the page's policy does not concern. */
 const runAxe = (rules: string): string => {
   const only = rules === 'all' ? '' : `, runOnly: { type: 'rule', values: ['${rules}'] }`
@@ -103,12 +106,24 @@ async function openFirst({ page }: Visitor, text: string): Promise<void> {
   await page.getByRole('dialog').getByText(text).first().waitFor()
 }
 
-async function check(t: Test, visitor: Visitor, path: string, shown: readonly Look[]): Promise<void> {
+/** By the menu, without a new document. */
+async function choose(visitor: Visitor, path: string): Promise<void> {
+  await visitor.page.locator(`nav a[href="/${path}"]`).click()
+  await visitor.settled()
+}
+
+async function check(
+  t: Test,
+  visitor: Visitor,
+  path: string,
+  shown: readonly Look[],
+  open = () => visitor.see(path),
+): Promise<void> {
   await t.test(path === '' ? 'the first page' : path, async (t) => {
     const { complaints } = visitor
     complaints.length = 0
     await visitor.look(looks[0])
-    await visitor.see(path)
+    await open()
     t.strictSame(await hostileIn(visitor.page), [], 'nothing became of hostile texts')
     for (const look of shown) {
       await visitor.look(look)
@@ -120,40 +135,39 @@ async function check(t: Test, visitor: Visitor, path: string, shown: readonly Lo
 }
 
 t.test('pages', { skip: noChromium }, async (t) => {
-  await t.test('of an account with hostile texts in everything', async (t) => {
-    const all = await furnishedAccount()
+  const all = await furnishedAccount()
+  const guide = await openSignedIn(t, all.token)
+  const menu = await menuOf(guide)
+  t.ok(menu.length > 4)
+  const seen = new Set<string>()
+  const checkAll = (paths: readonly string[], shown: readonly Look[]) => async (t: Test) => {
     const visitor = await openSignedIn(t, all.token)
-    const menu = await menuOf(visitor)
-    t.ok(menu.length > 4)
-    const seen = new Set<string>()
-    for (const path of [...menu, ...openedIn(all, menu)]) {
-      await check(t, visitor, path, looks)
+    for (const path of paths) {
+      await check(t, visitor, path, shown)
       for (const text of await hostileTextsOn(visitor.page)) seen.add(text)
     }
-    const unseen = hostileTexts.filter((text) => !seen.has(text))
-    t.strictSame(unseen, [], 'each hostile text was to be read somewhere')
-  })
-
-  await t.test('drawers with hostile texts, of which nothing comes', async (t) => {
-    const { token } = await furnishedAccount()
-    const visitor = await openSignedIn(t, token)
-    for (const [path, text] of drawers) {
-      await visitor.see(path)
-      await openFirst(visitor, text)
-      t.strictSame(await hostileIn(visitor.page), [], path)
-    }
-    t.strictSame(visitor.complaints, [])
-  })
-
-  await t.test('of an account that has nothing', async (t) => {
-    const { token } = await newAccount()
-    const visitor = await openSignedIn(t, token)
-    for (const path of await menuOf(visitor))
-      await check(
-        t,
-        visitor,
-        path,
-        looks.filter(({ rules }) => rules === 'all'),
-      )
-  })
+  }
+  // Each has a tab of its own.
+  t.jobs = 2
+  const rest = openedIn(all, menu)
+  await Promise.all([
+    t.test('of the menu, with hostile texts in everything', { buffered: true }, checkAll(menu, looks)),
+    t.test('what is opened on them', { buffered: true }, checkAll(rest, wholeLooks)),
+    t.test('drawers with hostile texts, of which nothing comes', { buffered: true }, async (t) => {
+      const visitor = await openSignedIn(t, all.token)
+      for (const [path, text] of drawers) {
+        await visitor.see(path)
+        await openFirst(visitor, text)
+        t.strictSame(await hostileIn(visitor.page), [], path)
+      }
+      t.strictSame(visitor.complaints, [])
+    }),
+    t.test('of an account that has nothing, one after the other', { buffered: true }, async (t) => {
+      const visitor = await openSignedIn(t, (await newAccount()).token)
+      await visitor.see('')
+      for (const path of menu) await check(t, visitor, path, wholeLooks, () => choose(visitor, path))
+    }),
+  ])
+  const unseen = hostileTexts.filter((text) => !seen.has(text))
+  t.strictSame(unseen, [], 'each hostile text was to be read somewhere')
 })
