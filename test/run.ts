@@ -45,7 +45,7 @@ const groups: readonly { readonly files: RegExp; readonly processes: number }[] 
   { files: /^(client\/client|docs\/(examples|fields))\./, processes: 1 },
   {
     files:
-      /^(cli(?!\/publish\.)|core|evaluate|event|http|insight|operate|pki|record|resource|roles|shape|view|wire)\//,
+      /^((cli(?!\/publish\.)|core|evaluate|event|http|insight|operate|pki|record|resource|roles|shape|view|wire)\/|console\/(completion|json-object|rule-files|shell)\.)/,
     processes: 2,
   },
   { files: /^(deliver|emulator)\//, processes: 2 },
@@ -56,7 +56,7 @@ const groups: readonly { readonly files: RegExp; readonly processes: number }[] 
   },
   { files: /^integration\/(destination|event)-kind\./, processes: 1 },
   // These share a service and a browser.
-  { files: /^console\//, processes: 1 },
+  { files: /^console\/(?!completion|json-object|rule-files|shell)/, processes: 1 },
   // These share a service, see `integration/service.ts`. The last one ends it.
   {
     files:

@@ -1,11 +1,10 @@
 /** What someone does about delivery in the console, against a running service: mend, send again, pause, create, try. */
 import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
-import { noChromium } from '../harness/browser.js'
 import { until } from '../harness/weir.js'
 import { stream, target } from '../integration/deployment.js'
 import { openService } from '../integration/service.js'
-import { type Account, newAccount, openSignedIn, type Visitor } from './visitor.js'
+import { type Account, inBrowser, newAccount, openSignedIn, type Visitor } from './visitor.js'
 
 /** An account with a destination, its events, and someone who may change it. */
 async function openAccount(
@@ -55,7 +54,7 @@ async function write({ page }: Visitor, change: (text: string) => string): Promi
   await page.keyboard.insertText(change(text))
 }
 
-t.test('delivery in the console', { skip: noChromium }, async (t) => {
+t.test('delivery in the console', inBrowser(), async (t) => {
   await t.test('a dead letter is mended and sent again, then all others of its kind', async (t) => {
     const { me, visitor } = await openAccount(t, /^400 POST \/dead_letters/)
     const { page } = visitor

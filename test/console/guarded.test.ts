@@ -1,13 +1,20 @@
 /** What other sites and slow readers can't do to the console, in a real browser. */
 import { connect } from 'node:net'
 import t, { type Test } from 'tap'
-import { noChromium } from '../harness/browser.js'
 import { all } from '../harness/caller.js'
 import { openWebServer } from '../harness/web-server.js'
 import { until } from '../harness/weir.js'
 import { openService } from '../integration/service.js'
 import { hostileIn } from './hostile-texts.js'
-import { type Account, consoleUrl, newAccount, openSignedIn, openVisitor, type Visitor } from './visitor.js'
+import {
+  type Account,
+  consoleUrl,
+  inBrowser,
+  newAccount,
+  openSignedIn,
+  openVisitor,
+  type Visitor,
+} from './visitor.js'
 
 /** A page of another site tries all that a page can: forms, images, scripts, frames. */
 const attack = (target: string, body: string): string => `
@@ -67,7 +74,7 @@ async function watchWithoutReading(t: Test, visitor: Visitor): Promise<void> {
   await until('it is connected', () => !socket.connecting)
 }
 
-t.test('other sites and slow readers', { skip: noChromium }, async (t) => {
+t.test('other sites and slow readers', inBrowser(), async (t) => {
   for (const { whence, host } of attackers)
     await t.test(`${whence} changes nothing, reads nothing and frames nothing`, async (t) => {
       const me = await newAccount()

@@ -2,13 +2,12 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { openClient } from '../../src/client/client.js'
-import { noChromium } from '../harness/browser.js'
 import { all } from '../harness/caller.js'
 import { certificateBody, fixturePem } from '../harness/certificates.js'
 import { openService } from '../integration/service.js'
-import { newAccount, openSignedIn } from './visitor.js'
+import { inBrowser, newAccount, openSignedIn } from './visitor.js'
 
-t.test('keys in the console', { skip: noChromium }, async (t) => {
+t.test('keys in the console', inBrowser(), async (t) => {
   const { weir } = await openService()
   const works = async (token: string): Promise<boolean> => {
     for await (const _ of openClient({ url: weir.url, token, waitMs: 0 }).ipPolicy.list()) break

@@ -5,10 +5,9 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import t, { type Test } from 'tap'
-import { noChromium } from '../harness/browser.js'
 import { type Furnished, furnishedAccount } from './furnished.js'
 import { hostileIn, hostileTexts, hostileTextsOn } from './hostile-texts.js'
-import { newAccount, openSignedIn, type Visitor } from './visitor.js'
+import { inBrowser, newAccount, openSignedIn, type Visitor } from './visitor.js'
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
@@ -134,7 +133,7 @@ async function check(
   })
 }
 
-t.test('pages', { skip: noChromium }, async (t) => {
+t.test('pages', inBrowser(), async (t) => {
   const all = await furnishedAccount()
   const guide = await openSignedIn(t, all.token)
   const menu = await menuOf(guide)

@@ -1,11 +1,10 @@
 /** What someone does about rules in the console: find the one that blocked, change a policy after a trial, undo it. */
 import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
-import { noChromium } from '../harness/browser.js'
 import { until } from '../harness/weir.js'
 import { settle } from '../integration/deployment.js'
 import { blockedClient, furnishedAccount } from './furnished.js'
-import { type Account, newAccount, openSignedIn, type Visitor } from './visitor.js'
+import { type Account, inBrowser, newAccount, openSignedIn, type Visitor } from './visitor.js'
 
 /** An account with an edge whose policy denies one port, and ten connections to it. */
 async function openEdge(t: Test, expected?: RegExp): Promise<{ me: Account; id: string; visitor: Visitor }> {
@@ -37,7 +36,7 @@ async function decisionsOf({ api }: Account): Promise<number> {
 const expressionOf = async ({ api }: Account, id: string): Promise<string | undefined> =>
   (await api.tcpEdge.get(id)).policies?.inbound?.[0]?.expressions?.[0]
 
-t.test('rules in the console', { skip: noChromium }, async (t) => {
+t.test('rules in the console', inBrowser(), async (t) => {
   await t.test(
     `which rule blocked ${blockedClient}, in at most three clicks from the first page`,
     async (t) => {

@@ -2,12 +2,11 @@
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
 import { meaningOf } from '../../src/console/data/question.js'
-import { noChromium } from '../harness/browser.js'
 import { until } from '../harness/weir.js'
 import { blockedClient, furnishedAccount } from './furnished.js'
-import { openSignedIn, type Visitor } from './visitor.js'
+import { inBrowser, openSignedIn, type Visitor } from './visitor.js'
 
-t.test('what a text in the search field means', async (t) => {
+t.test('what a text in the search field means', { buffered: true }, async (t) => {
   const eventId = `ev_${'0a'.repeat(24)}`
   const cases: readonly (readonly [situation: string, text: string, meaning: object])[] = [
     ['an address', '203.0.113.97', { changes: { client: '203.0.113.97' } }],
@@ -46,7 +45,7 @@ const rows = ({ page }: Visitor) => page.locator('table[aria-label^="Decisions"]
 const blocked = (visitor: Visitor) => rows(visitor).filter({ hasText: 'block' }).first()
 const verdict = ({ page }: Visitor) => page.locator('.verdict').first()
 
-t.test('search and explain', { skip: noChromium }, async (t) => {
+t.test('search and explain', inBrowser(), async (t) => {
   const all = await furnishedAccount()
   await t.test('which rule blocked an address: the search key, the address, its row', async (t) => {
     const visitor = await openSignedIn(t, all.token)

@@ -1,10 +1,9 @@
 /** The way into the console, in a browser: by link, by key, and out again. */
 import { type IncomingHttpHeaders, request } from 'node:http'
 import t, { type Test } from 'tap'
-import { noChromium } from '../harness/browser.js'
 import { openWebServer } from '../harness/web-server.js'
 import { until } from '../harness/weir.js'
-import { consoleUrl, newAccount, openSignedIn, openVisitor, signInLink } from './visitor.js'
+import { consoleUrl, inBrowser, newAccount, openSignedIn, openVisitor, signInLink } from './visitor.js'
 
 /** A proxy in front of the service, with a `Host` of its own making; its address ends with `/`. */
 async function openTlsProxy(t: Test, hostFor: (headers: IncomingHttpHeaders) => string | undefined) {
@@ -33,7 +32,7 @@ async function openTlsProxy(t: Test, hostFor: (headers: IncomingHttpHeaders) => 
 /** The page asks who is signed in before anyone is. */
 const notSignedIn = /^401 GET \/console\/session$/
 
-t.test('signing in', { skip: noChromium }, async (t) => {
+t.test('signing in', inBrowser(), async (t) => {
   t.test('by a link, once only', async (t) => {
     const { id } = await newAccount('by-link')
     const link = await signInLink(id)

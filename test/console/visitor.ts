@@ -4,7 +4,7 @@ import type { Browser, BrowserContext, Page, Request } from 'playwright-core'
 import root from 'tap'
 import { type Client, openClient } from '../../src/client/client.js'
 import { readRuntime, sendAdminCommand } from '../../src/process/running-service.js'
-import { openBrowser } from '../harness/browser.js'
+import { noChromium, openBrowser } from '../harness/browser.js'
 import { openService } from '../integration/service.js'
 import { watchForDialogs } from './hostile-texts.js'
 
@@ -16,6 +16,12 @@ export interface Account {
   readonly token: string
   readonly api: Client
 }
+
+/** While one test waits for the service, another one looks. */
+root.jobs = 2
+
+/** Of a test that nothing but the shared service connects with others. `tap` changes the object: each has its own. */
+export const inBrowser = () => ({ skip: noChromium, buffered: true })
 
 let browser: Promise<Browser> | undefined
 

@@ -3,9 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
-import { noChromium } from '../harness/browser.js'
 import { compiled } from '../harness/processes.js'
-import { newAccount, openSignedIn } from './visitor.js'
+import { inBrowser, newAccount, openSignedIn } from './visitor.js'
 
 /** Of a page, its scripts and styles, without the editor and the map, which are loaded on demand. */
 const pageBytesMax = 80 * 1024
@@ -33,7 +32,7 @@ function withImports(file: string, found = new Set<string>()): Set<string> {
 const bytesOf = (names: Iterable<string>): number =>
   [...names].reduce((sum, name) => sum + sizeOf(readFileSync(join(assets, name))), 0)
 
-t.test('a page, with all that it imports', async (t) => {
+t.test('a page, with all that it imports', { buffered: true }, async (t) => {
   const begin = new Set(files.filter(isOfTheFirst).flatMap((file) => [...withImports(file)]))
   // Chunks are shared, and loaded with what imports them.
   const pages = scripts.filter((file) => !/^(chunk|console)-/.test(file))
@@ -49,7 +48,7 @@ t.test('a page, with all that it imports', async (t) => {
   }
 })
 
-t.test('the first page in a browser', { skip: noChromium }, async (t) => {
+t.test('the first page in a browser', inBrowser(), async (t) => {
   const visitor = await openSignedIn(t, (await newAccount()).token)
   const loaded: Promise<Buffer>[] = []
   visitor.page.on('response', (response) => {
