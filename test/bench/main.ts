@@ -26,6 +26,7 @@ import { row as largeBodies } from './rows/large-bodies.js'
 import { row as latency } from './rows/latency.js'
 import { row as natsDecide } from './rows/nats-decide.js'
 import { row as packing } from './rows/packing.js'
+import { row as policyTests } from './rows/policy-tests.js'
 import { row as processes } from './rows/processes.js'
 import { row as publishing } from './rows/publishing.js'
 import { row as replay } from './rows/replay.js'
@@ -54,6 +55,7 @@ const rows: readonly BenchRow[] = [
   latency,
   natsDecide,
   packing,
+  policyTests,
   processes,
   publishing,
   replay,
