@@ -1,18 +1,56 @@
-/** `POST /policy_tests/run`: runs policy tests against the present configuration. */
+/** Operations of policy tests besides those of any kind: to run them, and to see what they reach. */
 import type { FastifyInstance } from 'fastify'
+import { now } from '../core/clock.js'
 import { pluralOf } from '../core/text/plural.js'
 import { checkOf, schemaRefusal } from '../http/body/schema-faults.js'
 import { queryOf, readable, requestBody, sendJson } from '../http/context.js'
 import { describe, routePath } from '../http/openapi/openapi.js'
+import type { GeoLookup } from '../record/geo.js'
 import { policyTest } from '../resource/policy-test.js'
+import { coveredTrafficDays, policyTestCoverageSchema } from '../shape/policy-test-coverage.js'
 import {
   type PolicyTestRuns,
   type PolicyTestsToRun,
   policyTestRunBodySchema,
   policyTestRunsSchema,
 } from '../shape/policy-test-run.js'
+import type { LogReader } from '../store/logs/log-reader.js'
+import { coverageOf } from '../write/policy-test-coverage.js'
 import type { RunTest } from '../write/policy-tests.js'
 import type { WriteContext } from './write-context.js'
+
+interface CoverageParts {
+  readonly geo: GeoLookup
+  readonly log: Pick<LogReader, 'reached' | 'mode'>
+}
+
+/** `GET /policy_tests/coverage`: what no test reaches, and beside it what no traffic reached. */
+export function registerPolicyTestCoverage(
+  app: FastifyInstance,
+  context: WriteContext,
+  { geo, log }: CoverageParts,
+): void {
+  const path = `${routePath(policyTest.path)}/coverage`
+  const described = describe({
+    operationId: 'get_policy_test_coverage',
+    atOnce: 'log_search',
+    summary: 'Get what policy tests reach, and what traffic reached',
+    description: `Without a decision log, nothing is known of traffic; else as far as it has the last ${coveredTrafficDays} days.`,
+    tag: pluralOf(policyTest.title),
+    path,
+    success: [200, policyTestCoverageSchema],
+  })
+  app.get(path, described, async (request, reply) => {
+    queryOf(request)
+    const { accountId } = request.caller
+    const sinceMs = now() - coveredTrafficDays * 24 * 60 * 60_000
+    const reached = log.mode === 'off' ? undefined : await log.reached(accountId, sinceMs)
+    const traffic = reached && { edges: reached.edge, policies: reached.policy, rules: reached.rule }
+    const state = readable(context)
+    const policySet = await context.policies.of(state, accountId)
+    return sendJson(reply, await coverageOf(state, accountId, policySet, geo, traffic))
+  })
+}
 
 export function registerPolicyTestRuns(app: FastifyInstance, context: WriteContext): void {
   const path = `${routePath(policyTest.path)}/run`

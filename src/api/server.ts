@@ -64,7 +64,7 @@ import { registerDetachments, registerModules } from './module-routes.js'
 import { registerOverview } from './overview-routes.js'
 import { openReference, registerOpenPages } from './pages/open-pages.js'
 import type { OpenapiOptions } from './pages/openapi-document.js'
-import { registerPolicyTestRuns } from './policy-test-routes.js'
+import { registerPolicyTestCoverage, registerPolicyTestRuns } from './policy-test-routes.js'
 import { registerPublishing } from './publish/publish-routes.js'
 import type { IntakeOptions } from './publish/record-intake.js'
 import { registerRecords } from './record-routes.js'
@@ -96,6 +96,7 @@ export interface ApiOptions extends OpenapiOptions {
     | 'filteredCounts'
     | 'clientsInNetworks'
     | 'ruleUses'
+    | 'reached'
     | 'unservedNames'
     | 'mode'
   >
@@ -239,6 +240,7 @@ function registerResources(app: FastifyInstance, options: WholeOptions): void {
   }
   registerAllChanges(app, context)
   registerPolicyTestRuns(app, context)
+  registerPolicyTestCoverage(app, context, options)
   registerRules(app, context, trials)
   registerRuleList(app, context, log)
   registerRuleRestore(app, context)

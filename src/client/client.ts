@@ -28,6 +28,7 @@ import type { IpPolicyCount, IpPolicyUses, RuleCounts } from '../shape/ip-policy
 import type { LiveDeadLetter, LiveDelivery } from '../shape/live.js'
 import type { DecisionName, LoggedDecision } from '../shape/logged-decision.js'
 import type { OverviewAnswer } from '../shape/overview.js'
+import type { PolicyTestCoverage } from '../shape/policy-test-coverage.js'
 import type { PolicyTestRuns, PolicyTestsToRun } from '../shape/policy-test-run.js'
 import type { PublishedRecords } from '../shape/published-records.js'
 import type { Replay, ReplayRequest } from '../shape/replay.js'
@@ -122,6 +123,8 @@ export interface Client extends Kinds {
   overview(): Promise<OverviewAnswer>
   /** Runs policy tests against the present configuration: these, or all of the account. */
   runPolicyTests(tests?: PolicyTestsToRun['tests']): Promise<PolicyTestRuns>
+  /** What policy tests reach of the configuration, and what traffic reached. */
+  policyTestCoverage(): Promise<PolicyTestCoverage>
   /** Every change of the account, newest first, also of deleted resources. */
   changes(options?: ChangesOptions): AsyncGenerator<Change, void, undefined>
   /** The decisions of the log, newest first. */
@@ -225,6 +228,7 @@ export function openClient(options: HttpOptions): Client {
     overview: async () => http.send('GET', '/overview'),
     runPolicyTests: async (tests) =>
       http.send('POST', '/policy_tests/run', { body: tests === undefined ? {} : { tests } }),
+    policyTestCoverage: async () => http.send('GET', '/policy_tests/coverage'),
     changes: (options = {}) => changesAt(http, '/changes', options),
     decisions: (options = {}) => loggedDecisions(http, options),
     record: (id) => tracedRecord(http, id),

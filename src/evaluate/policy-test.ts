@@ -23,20 +23,21 @@ export interface TestOutcome {
 interface Question {
   readonly record: DecisionRequest['record'] | undefined
   readonly problem: string
-  readonly assumed: Geo | undefined
+  /** The databases, with what the test says about the client. */
+  readonly geoOf: (geo: GeoLookup) => GeoLookup
 }
 
 /** Values of rows are immutable: each is parsed once. */
 const questions = new WeakMap<GivenRecord, Question>()
 
-function questionOf(given: GivenRecord): Question {
+export function questionOf(given: GivenRecord): Question {
   const known = questions.get(given)
   if (known !== undefined) return known
   const parsed = parseDecisionRequest(given)
   const question = {
     record: parsed.ok ? parsed.value.record : undefined,
     problem: parsed.ok ? '' : parsed.problem.msg,
-    assumed: assumedOf(given),
+    geoOf: withAssumed(assumedOf(given)),
   }
   questions.set(given, question)
   return question
@@ -47,8 +48,10 @@ function assumedOf({ country, asn }: GivenRecord): Geo | undefined {
   return { ...(country == null ? {} : { country_code: country }), ...(asn == null ? {} : { asn }) }
 }
 
-const withAssumed = (geo: GeoLookup, assumed: Geo | undefined): GeoLookup =>
-  assumed === undefined ? geo : { lookup: (ip) => ({ ...geo.lookup(ip), ...assumed }) }
+const withAssumed =
+  (assumed: Geo | undefined) =>
+  (geo: GeoLookup): GeoLookup =>
+    assumed === undefined ? geo : { lookup: (ip) => ({ ...geo.lookup(ip), ...assumed }) }
 
 /** The decision about what a test gives, as `POST /decide` makes it for the account. */
 function decided(
@@ -58,9 +61,9 @@ function decided(
   given: GivenRecord,
   explain: boolean,
 ) {
-  const { record, problem, assumed } = questionOf(given)
+  const { record, problem, geoOf } = questionOf(given)
   if (record === undefined) return problem
-  const result = decideRecord(policySet, withAssumed(geo, assumed), { record, explain }, accountId)
+  const result = decideRecord(policySet, geoOf(geo), { record, explain }, accountId)
   return result.ok ? result.value : result.problem.msg
 }
 

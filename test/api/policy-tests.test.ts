@@ -1,7 +1,9 @@
 /** Policy tests: what they say of a configuration, and that no write passes after which one fails. */
 import t from 'tap'
+import { shapeLogTables } from '../../src/store/logs/log-tables.js'
 import { openTestStore } from '../harness/api.js'
 import { all, type Caller, refusalOf, refused } from '../harness/caller.js'
+import { decisionRow, rowBytes } from '../harness/decision-rows.js'
 
 const home = '203.0.113.7'
 const conn = (server_name: string, client_ip = home) => ({ client_ip, server_name, server_port: 22 })
@@ -230,6 +232,44 @@ t.test('policy tests', async (t) => {
     t.equal(made.status, 201, 'but can be made before what it guards')
     await me.policyTest.create({ given, expect })
     await me.policyTest.delete(made.body.id)
+  })
+
+  t.test('what no test, and no traffic, reaches', async (t) => {
+    const { me, edge, rule, server_name, policy } = await guarded(await api.account())
+    await me.tcpEdge.policies.put(edge.id, {
+      inbound: [
+        ...deny("conn.client_ip == '198.51.100.1'").inbound,
+        { name: 'seen', expressions: ['true'], actions: [{ type: 'log', config: { Metadata: {} } }] },
+      ],
+    })
+    const body = { ip_policy_id: policy.id, cidr: '192.0.2.0/24', action: 'deny' } as const
+    const never = await me.ipPolicyRule.create(body)
+    const other = await me.tcpEdge.create({ hostports: [`other.${server_name}:22`] })
+    await shapeLogTables(store.parts.clickhouse, { retentionMs: 3_600_000, bytesMax: 2 ** 30 })
+    const row = decisionRow({ accountId: me.accountId, recordId: 'r1', edgeId: other.id, at: Date.now() })
+    await store.parts.clickhouse.insertBlocks('decisions', [rowBytes([row])])
+    const coverage = await me.policyTestCoverage()
+    t.match(coverage, {
+      tests: 1,
+      kinds: [
+        { kind: 'tcp_edge', parts: 2, reached_by_tests: 1, reached_by_traffic: 1 },
+        { kind: 'https_edge', parts: 0 },
+        { kind: 'https_edge_route', parts: 0, reached_by_traffic: null },
+        { kind: 'traffic_policy', parts: 2, reached_by_tests: 1 },
+        { kind: 'ip_policy_rule', parts: 2, reached_by_tests: 1 },
+      ],
+      unreached_left_out: 0,
+    })
+    t.strictSame(
+      coverage.unreached.map(({ kind, id, name, tests, traffic }) => [kind, id, name, tests, traffic]),
+      [
+        ['tcp_edge', other.id, `other.${server_name}:22`, false, true],
+        ['tcp_edge', edge.id, `${server_name}:22`, true, false],
+        ['traffic_policy', edge.id, 'nobody', false, false],
+        ['ip_policy_rule', never.id, '192.0.2.0/24', false, false],
+      ],
+    )
+    t.notOk(coverage.unreached.some(({ id }) => id === rule.id))
   })
 
   t.test("another account's tests say nothing here", async (t) => {

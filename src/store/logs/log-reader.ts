@@ -97,6 +97,12 @@ FROM ${countsTable} WHERE account_id = {account:String} AND dimension IN ('rule'
 AND minute >= toStartOfMinute(toDateTime({since:UInt32}, 'UTC')) AND value IN {rules:Array(String)} AND block > 0
 GROUP BY value`
 
+/** What decisions of an account named since then. A value that comes often is one row a minute. */
+const reachedSql = `SELECT toString(dimension) AS dimension, value FROM ${countsTable}
+WHERE account_id = {account:String} AND dimension IN ('edge', 'asked_edge', 'policy', 'asked_policy', 'rule', 'asked_rule')
+AND minute >= toStartOfMinute(toDateTime({since:UInt32}, 'UTC')) AND value != '' AND allow + block + deny > 0
+GROUP BY dimension, value LIMIT 500000`
+
 export class LogReader {
   readonly #queries: LogQueries
   /** The decisions that have rows. */
@@ -156,6 +162,20 @@ export class LogReader {
       rules: ruleIds,
       since: Math.floor(sinceMs / 1000),
     })
+  }
+
+  /** The edges, policies and rules that decisions named since then, about records or questions. */
+  async reached(
+    accountId: string,
+    sinceMs: number,
+  ): Promise<Record<'edge' | 'policy' | 'rule', Set<string>>> {
+    const params = { account: accountId, since: Math.floor(sinceMs / 1000) }
+    const found = await this.#queries.rows<{ dimension: string; value: string }>(reachedSql, params)
+    const named = (dimension: string): Set<string> =>
+      new Set(
+        found.filter((row) => row.dimension.replace('asked_', '') === dimension).map(({ value }) => value),
+      )
+    return { edge: named('edge'), policy: named('policy'), rule: named('rule') }
   }
 
   /** Names and ports of records since then that no edge served. Needs the rows of all decisions. */

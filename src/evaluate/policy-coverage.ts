@@ -1,0 +1,73 @@
+/** Which parts of a configuration policy tests reach. */
+import type { Address } from '../core/address/ip.js'
+import { getOrMake } from '../core/maps.js'
+import { StepBudget } from '../expr/run.js'
+import type { GeoLookup } from '../record/geo.js'
+import { PolicyContext } from '../record/policy-scope.js'
+import type { TrafficRecord } from '../record/traffic-record.js'
+import { type EvaluationTrace, evaluate, type IpPolicyGroup } from './evaluate.js'
+import type { IpPolicy } from './ip-policy.js'
+import type { PolicySet } from './policy-set.js'
+import type { IpRule } from './policy-source.js'
+import type { TrafficPolicy } from './traffic-policy.js'
+
+/** How a traffic policy is called among all of an account. */
+export const policyKeyOf = (ownerId: string, direction: string, label: string): string =>
+  `${ownerId} ${direction} ${label}`
+
+/** Ids of edges, routes, restrictions and rules, and keys of traffic policies, that were reached. */
+export class Coverage implements EvaluationTrace {
+  readonly parts = new Set<string>()
+  readonly #policySet: PolicySet
+  readonly #budget = new StepBudget()
+  /** The rules of an IP policy's allow set, by their place in it. */
+  readonly #allow = new Map<string, readonly IpRule[]>()
+  #client: Address | undefined
+  #policy: TrafficPolicy | undefined
+
+  constructor(policySet: PolicySet) {
+    this.#policySet = policySet
+  }
+
+  /** Adds what a record of the account reaches; nothing, if it can't be decided. */
+  add(accountId: string, record: TrafficRecord, geo: GeoLookup): void {
+    const found = this.#policySet.findEdgeOf(accountId, record)
+    if (!found.ok) return
+    const { edgeId, route } = found.value
+    for (const id of [edgeId, route?.id]) if (id !== undefined) this.parts.add(id)
+    const context = new PolicyContext(record, edgeId, geo)
+    this.#client = context.client
+    this.#budget.reset()
+    evaluate(this.#policySet, found.value, context, this.#budget, 'closed', this)
+  }
+
+  /** A rule is reached if it is the widest of its action that contains the client. */
+  ipPolicies({ source, policyIds }: IpPolicyGroup): void {
+    this.parts.add(source)
+    for (const id of policyIds) {
+      const policy = this.#policySet.ipPolicy(id)
+      if (policy === undefined) continue
+      const deny = policy.deny.placeOf(this.#client!)
+      const allow = policy.allow.placeOf(this.#client!)
+      if (deny !== undefined) this.parts.add(policy.denyRules[deny]!.id)
+      else if (allow !== undefined) this.parts.add(this.#allowRules(policy)[allow]!.id)
+    }
+  }
+
+  #allowRules(policy: IpPolicy): readonly IpRule[] {
+    return getOrMake(this.#allow, policy.id, () => policy.rules.filter(({ action }) => action === 'allow'))
+  }
+
+  policy(policy: TrafficPolicy): void {
+    this.#policy = policy
+  }
+
+  expression(): void {}
+
+  failure(): void {}
+
+  applied(): void {
+    const { ownerId, direction, label } = this.#policy!
+    this.parts.add(policyKeyOf(ownerId, direction, label))
+  }
+}
