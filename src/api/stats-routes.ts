@@ -27,8 +27,10 @@ import {
   selectionIn,
 } from './decision-parameters.js'
 
-/** Intervals in one answer: with the most values of one dimension, 20,000 entries. */
+/** Intervals in one answer. */
 const statsIntervalsMax = 1_000
+/** Intervals times values: what an answer may hold. */
+const statsEntriesMax = 20_000
 
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
@@ -41,6 +43,8 @@ const intervalForms =
 
 /** Edges, policies, countries and so on in one answer. */
 const statsValuesMax = 20
+/** A map needs all of them; ISO 3166-1 has 249. */
+const countriesMax = 250
 const valuesDefault = 10
 
 const path = '/stats'
@@ -71,9 +75,9 @@ const querySchema = Type.Object({
   values: Type.Optional(
     Type.Integer({
       minimum: 1,
-      maximum: statsValuesMax,
+      maximum: countriesMax,
       default: valuesDefault,
-      description: 'How many values of `by` are listed: those with the most records or events.',
+      description: `How many values of \`by\` are listed: those with the most records or events. At most ${statsValuesMax}, and by country ${countriesMax}; with the intervals, at most ${statsEntriesMax} entries.`,
     }),
   ),
 })
@@ -108,11 +112,12 @@ export function registerStats(
     const by = wordOf('by', query['by'] ?? 'none', dimensions)
     const interval = query['interval'] ?? 'minute'
     const intervalMs = intervalOf(interval)
+    const valuesMax = valuesOf(query['values'], by === 'country' ? countriesMax : statsValuesMax)
     const asked = {
       accountId: request.caller.accountId,
       intervalMs,
-      valuesMax: valuesOf(query['values']),
-      ...rangeOf(intervalMs, timeOf('since', query['since']), timeOf('until', query['until'])),
+      valuesMax,
+      ...rangeOf(intervalMs, valuesMax, timeOf('since', query['since']), timeOf('until', query['until'])),
     }
     const warn = (uses: readonly Use[], others: readonly string[]) => warnOfGaps(reply, context, uses, others)
     const range = { by, interval, since: isoSeconds(asked.sinceMs), until: isoSeconds(asked.untilMs) }
@@ -225,6 +230,7 @@ function lookBackMs(intervalMs: number): number {
 /** Whole intervals, in UTC. */
 function rangeOf(
   intervalMs: number,
+  valuesMax: number,
   since: number | undefined,
   until: number | undefined,
 ): { readonly sinceMs: number; readonly untilMs: number } {
@@ -232,9 +238,10 @@ function rangeOf(
   const sinceMs = Math.floor((since ?? untilMs - lookBackMs(intervalMs)) / intervalMs) * intervalMs
   if (sinceMs >= untilMs) throw badRequest('"since" must be before "until".')
   const count = (untilMs - sinceMs) / intervalMs
-  if (count <= statsIntervalsMax) return { sinceMs, untilMs }
+  const most = Math.min(statsIntervalsMax, Math.floor(statsEntriesMax / valuesMax))
+  if (count <= most) return { sinceMs, untilMs }
   throw badRequest(
-    `The range has ${count} intervals of ${intervalMs / minuteMs} min: at most ${statsIntervalsMax} are allowed.`,
+    `The range has ${count} intervals of ${intervalMs / minuteMs} min: at most ${most} are allowed${most < statsIntervalsMax ? ` with ${valuesMax} values` : ''}.`,
   )
 }
 
@@ -244,11 +251,11 @@ function wordOf<const Word extends string>(name: string, text: string, words: re
   throw badRequest(`The query parameter "${name}" is ${shown(text)}: ${words.join(', ')} are allowed.`)
 }
 
-function valuesOf(text: string | undefined): number {
+function valuesOf(text: string | undefined, most: number): number {
   if (text === undefined) return valuesDefault
   const values = /^\d{1,3}$/.test(text) ? Number(text) : 0
-  if (values >= 1 && values <= statsValuesMax) return values
+  if (values >= 1 && values <= most) return values
   throw badRequest(
-    `The query parameter "values" is ${shown(text)}: a whole number from 1 to ${statsValuesMax} is allowed.`,
+    `The query parameter "values" is ${shown(text)}: a whole number from 1 to ${most} is allowed.`,
   )
 }

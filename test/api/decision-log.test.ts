@@ -245,6 +245,9 @@ t.test('the log of two accounts', async (t) => {
       '?decision=no': /"decision" names "no"/,
       '?by=destination&country=DE': /"country" is about decisions/,
       '?values=21': /"values" is "21".*1 to 20/,
+      '?by=country&values=251': /"values" is "251".*1 to 250/,
+      '?by=country&values=250&since=2026-11-20T00:00:00Z&until=2026-11-20T02:00:00Z':
+        /120 intervals of 1 min: at most 80 are allowed with 250 values/,
       '?since=2026-11-20T00:00:00Z&until=2026-11-20T17:00:00Z': /1020 intervals of 1 min: at most 1000/,
       '?since=2026-11-20T00:00:00Z&until=2026-11-19T00:00:00Z': /"since" must be before "until"/,
     }

@@ -1,6 +1,7 @@
 /** One change: what it did to each field, and how to put back what was before it, or what it made. */
 import type { Change } from '../../../shape/change-schema.js'
 import { kindTitle } from '../../data/resource-kinds.js'
+import { nameOf } from '../../data/resource-names.js'
 import { Difference, rulesText } from '../../parts/difference.js'
 import { Drawer } from '../../parts/drawer.js'
 import { Link } from '../../parts/link.js'
@@ -33,7 +34,7 @@ function Facts({ change }: { readonly change: Change }) {
     <dl class="facts">
       <dt>Resource</dt>
       <dd>
-        <Name id={id} /> <span class="quiet mono">{id}</span>
+        <Name id={id} /> {nameOf(id).text !== id && <span class="quiet mono">{id}</span>}
       </dd>
       <dt>When</dt>
       <dd>

@@ -78,8 +78,18 @@ const parameters: Readonly<Record<Exclude<Dimension, 'none'>, string>> = {
   client_ip: 'client',
 }
 
-/** As many as the API lists. */
+/** As many as the API lists; of countries all, because the map shows them, if an answer may have so many for each day. */
 const listedMax = 20
+const countriesMax = 250
+const entriesMax = 20_000
+
+function listedOf(by: Dimension, selection: Selection): number {
+  if (by !== 'country') return listedMax
+  const { sinceMs, untilMs } = rangeOf(selection)
+  // A range is extended to whole days.
+  const days = Math.ceil((untilMs - sinceMs) / dayMs) + 1
+  return Math.max(1, Math.min(countriesMax, Math.floor(entriesMax / days)))
+}
 
 export function Breakdown({ selection }: { readonly selection: Selection }) {
   const by = choiceIn('by', dimensions) as Dimension
@@ -101,7 +111,7 @@ interface CountsProps {
 
 function Counts({ by, selection }: CountsProps) {
   const answer = useAnswer([by, JSON.stringify(selection)], (client) =>
-    sumsFor(client, selection, { interval: 'day', by, values: listedMax }),
+    sumsFor(client, selection, { interval: 'day', by, values: listedOf(by, selection) }),
   )
   const choose = (value: string): void =>
     setParameters(
