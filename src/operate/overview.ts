@@ -212,7 +212,7 @@ function letterFinding(
   return attention({
     type: 'dead_letters',
     severity: 'attention',
-    sentence: `${number} ${verb} set aside as dead letters, the last at ${clockText(latest, now())}.`,
+    sentence: `${number} ${verb} set aside as ${count === 1 && isWhole ? 'a dead letter' : 'dead letters, the last'} at ${clockText(latest, now())}.`,
     count,
     since: isoMillis(firstMs),
     latest,

@@ -1,6 +1,6 @@
 /**
  * Names of resources that are known by their ids: of an edge its first hostport, of a rule its range, of others their
- * description. Asked for once, when they are shown first; until then, and if there is none, the id is shown.
+ * description, of a restriction without one what it restricts. Asked for once, when they are shown first; until then, and if there is none, the id is shown.
  */
 import { type Signal, signal } from '@preact/signals'
 import type { Client } from '../../client/client.js'
@@ -48,7 +48,13 @@ const kinds: readonly NamedKind[] = [
     },
   },
   { prefix: 'ipp_', ask: described('ip-policies', (client, id) => client.ipPolicy.get(id)) },
-  { prefix: 'ipx_', ask: described('ip-policies', (client, id) => client.ipRestriction.get(id)) },
+  {
+    prefix: 'ipx_',
+    ask: async (client, id) => {
+      const { description, type } = await client.ipRestriction.get(id)
+      return { text: description || `for ${type}`, path: ['ip-policies', id] }
+    },
+  },
   { prefix: 'ed_', ask: described('destinations', (client, id) => client.eventDestination.get(id)) },
   { prefix: 'esb_', ask: described('subscriptions', (client, id) => client.eventSubscription.get(id)) },
   {

@@ -37,7 +37,7 @@ const columns: readonly Column<DestinationStatus>[] = [
     ),
   },
   { title: 'Kind', cell: ({ status }) => <span class="word">{status.kind}</span>, isExtra: true },
-  { title: 'Events/s', cell: ({ status }) => rateText(status.rate), isNumber: true },
+  { title: 'Events/s', cell: ({ status }) => rateText(status.rate), isNumber: true, isExtra: true },
   { title: 'Backlog', cell: ({ status }) => number(status.backlog.events), isNumber: true },
   {
     title: 'Oldest',

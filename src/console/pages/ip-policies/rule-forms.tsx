@@ -1,5 +1,6 @@
 /** Forms of rules: add one, look at one, change it, delete it. */
 import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
 import { parseCidr } from '../../../core/address/cidr.js'
 import { complaintOf } from '../../../core/errors.js'
 import { act, firstOf, useAnswer } from '../../data/api.js'
@@ -95,6 +96,11 @@ const CidrField = ({ value }: { readonly value: TextSignal }) => (
 
 function PolicyField({ value }: { readonly value: TextSignal }) {
   const policies = useAnswer([], (client) => firstOf(client.ipPolicy.list(), listedMax))
+  const { entries: [first, second] = [] } = policies.data ?? {}
+  useEffect(() => {
+    // There is nothing to choose from.
+    if (first !== undefined && second === undefined && value.value === '') value.value = first.id
+  }, [first, second])
   return (
     <Answered answer={policies}>
       {({ entries }) =>

@@ -13,7 +13,10 @@ const columns: readonly Column<DestinationStatus>[] = [
     title: 'Destination',
     cell: ({ destination_id, description, status }) => (
       <>
-        {description || destination_id} <span class="quiet below">{status.kind}</span>
+        <Link to={['destinations', destination_id]} title={destination_id}>
+          {description || destination_id}
+        </Link>{' '}
+        <span class="quiet below">{status.kind}</span>
       </>
     ),
   },
