@@ -122,13 +122,20 @@ const summary = (series: readonly ChartSeries[], unit: string): string =>
     .join(', ')
 
 const tickTime = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hour12: false })
+const tickSecond = new Intl.DateTimeFormat(undefined, {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  hour12: false,
+})
 const tickDay = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' })
 
-/** Local: the day at midnight and where ticks are days apart, else the time. */
+/** Local: the day at midnight and where ticks are days apart, else the time, with seconds if it needs them. */
 function tickText(ms: number, stepSeconds: number): string {
   const date = new Date(ms)
   const isMidnight = date.getHours() === 0 && date.getMinutes() === 0
-  return (stepSeconds >= 86_400 || isMidnight ? tickDay : tickTime).format(date)
+  if (stepSeconds >= 86_400 || isMidnight) return tickDay.format(date)
+  return (stepSeconds < 60 ? tickSecond : tickTime).format(date)
 }
 
 /** The value of a color of `style.css` now, in the theme that holds. */
