@@ -51,6 +51,11 @@ t.test('search and explain', inBrowser(), async (t) => {
     const visitor = await openSignedIn(t, all.token)
     const { page } = visitor
     await visitor.see('')
+    await page.keyboard.press('?')
+    const keys = await page.getByRole('dialog').locator('kbd').allTextContents()
+    t.ok(keys.length > 6)
+    t.equal(new Set(keys).size, keys.length, 'each key leads to one place')
+    await page.keyboard.press('?')
     await page.keyboard.press('/')
     await page.locator('[data-search]').waitFor()
     await page.keyboard.type(blockedClient)
@@ -158,6 +163,14 @@ t.test('search and explain', inBrowser(), async (t) => {
   await t.test('a record as judged then and now, with its events; and a question', async (t) => {
     const visitor = await openSignedIn(t, all.token)
     const { page } = visitor
+    await visitor.see('console/explain')
+    const stopped = page.getByRole('table', { name: /stopped last/ }).locator('tbody tr')
+    await stopped.first().press('Enter')
+    await page
+      .getByRole('region', { name: 'As judged then' })
+      .getByText(/block|deny/)
+      .first()
+      .waitFor()
     await visitor.see(`console/explain/${all.recordId}`)
     t.match(await page.getByRole('region', { name: 'Now' }).textContent(), /the same as then/)
     t.ok((await page.getByRole('region', { name: 'Its events' }).locator('tbody tr').count()) > 0)
