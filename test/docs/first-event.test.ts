@@ -2,11 +2,13 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
+import { noChromium, openBrowser } from '../harness/browser.js'
 import { compiled, run as runProgram } from '../harness/processes.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { type RunningWeir, startEmulator, startWeir, until } from '../harness/weir.js'
-import { blocks, pageOf, sectionOf } from './pages.js'
+import { blocks, pageOf, prose, sectionOf } from './pages.js'
 
 t.setTimeout(300_000)
 
@@ -42,6 +44,20 @@ async function openListener(t: Test, weir: RunningWeir) {
   return listener
 }
 
+/** The page Live, by the link that the command of the front page prints. */
+async function openLive(t: Test, shell: (script: string) => Promise<string>): Promise<Page> {
+  const [, command = ''] =
+    prose(sectionOf(pageOf('README.md'), 'Your first event')).match(/`(.* weir console)`/) ?? []
+  const [link = ''] = (await shell(command)).match(/http:\S+/) ?? []
+  const browser = await openBrowser()
+  t.teardown(() => browser.close())
+  const page = await browser.newPage()
+  await page.goto(link)
+  await page.getByRole('link', { name: 'Live', exact: true }).click()
+  await page.getByRole('heading', { name: 'Live' }).waitFor()
+  return page
+}
+
 t.test('the front page: a log goes in, and events come out on the screen', async (t) => {
   const [start = '', listen = '', make = '', publish = '', decide = ''] = sectionBlocks(
     'README.md',
@@ -57,10 +73,19 @@ t.test('the front page: a log goes in, and events come out on the screen', async
   await shell(make)
   const withApi = make.slice(0, make.indexOf('api POST'))
   await until('the policy decides', async () => JSON.parse(await shell(withApi + decide)).decision === 'deny')
+  const live = noChromium === false ? await openLive(t, shell) : undefined
   await shell(publish)
   const denied = await listener.line(/http_request_complete\.v0 .* decision=deny/)
   t.match(denied[0], /decided_by\.name="no admin pages"/)
   await listener.line(/http_request_complete\.v0 .* decision=allow/)
+  await t.test('and on the page Live, which says why', { skip: noChromium }, async (t) => {
+    await live!.locator('tbody tr', { hasText: '203.0.113.7' }).waitFor()
+    // The questions whether it may come in are there, too: they have no bytes.
+    const row = live!.locator('tbody tr', { hasText: /203\.0\.113\.9.*88\.1\sKiB/ })
+    t.match(await row.textContent(), /deny/)
+    await row.locator('td').first().click()
+    await live!.getByRole('dialog').getByText('no admin pages').first().waitFor()
+  })
 })
 
 t.test('AWS: events in a stream of the emulator', async (t) => {
