@@ -48,6 +48,7 @@ import type { GeoDatabases } from '../record/geo.js'
 import { eventSubscription } from '../resource/event-subscription.js'
 import { resources } from '../resource/registry.js'
 import type { DeliveryReader } from '../store/logs/delivery-reader.js'
+import type { FailureReader } from '../store/logs/failure-reader.js'
 import type { LogReader } from '../store/logs/log-reader.js'
 import type { View } from '../view/view.js'
 import { registerAllChanges, registerChanges } from './change-routes.js'
@@ -59,6 +60,8 @@ import { isDestinationIn } from './destination-rows.js'
 import { registerIpPolicyCounts } from './ip-policy-counts.js'
 import { registerIpPolicyUses } from './ip-policy-uses.js'
 import { registerLive } from './live-routes.js'
+import { registerExpressionFailures } from './log/expression-failure-routes.js'
+import { registerStats } from './log/stats-routes.js'
 import { registerLoggedDecisions } from './logged-decision-routes.js'
 import { registerDetachments, registerModules } from './module-routes.js'
 import { registerOverview } from './overview-routes.js'
@@ -76,7 +79,6 @@ import { registerRuleRestore } from './rule-restore.js'
 import { registerRules } from './rule-routes.js'
 import { registerSessions } from './session-routes.js'
 import { registerSources, registerSubscriptionCounts } from './source-routes.js'
-import { registerStats } from './stats-routes.js'
 import { registerTrials } from './trial-routes.js'
 import type { WriteContext } from './write-context.js'
 
@@ -102,6 +104,8 @@ export interface ApiOptions extends OpenapiOptions {
   >
   /** The log of attempts to deliver. */
   readonly deliveries: RecordTracerOptions['deliveries'] & Pick<DeliveryReader, 'counts' | 'isComplete'>
+  /** The log of expressions without a result. */
+  readonly failures: Pick<FailureReader, 'places' | 'mode'>
   /** Reads records that are still stored. */
   readonly nats: RecordTracerOptions['nats'] &
     DeadLettersOptions['nats'] &
@@ -263,6 +267,7 @@ function registerResources(app: FastifyInstance, options: WholeOptions): void {
   const resender = new DeadLetterResender({ nats: options.nats, isDestination })
   registerDeadLetterChanges(app, context, letters, resender)
   registerStats(app, context, options)
+  registerExpressionFailures(app, context, options.failures)
   const { links } = context.presenter
   const { retentionMs } = trials
   const stateOf = () => readable(context)

@@ -23,6 +23,7 @@ import type {
   DestinationStatus,
   testEventSchema,
 } from '../shape/delivery-status.js'
+import type { ExpressionFailures } from '../shape/expression-failure.js'
 import type { IamPolicy } from '../shape/iam-policy.js'
 import type { IpPolicyCount, IpPolicyUses, RuleCounts } from '../shape/ip-policy-rules.js'
 import type { LiveDeadLetter, LiveDelivery } from '../shape/live.js'
@@ -50,6 +51,7 @@ import { DeadLetterClient } from './dead-letters.js'
 import {
   type DecisionsOptions,
   type DeliveryStatsOptions,
+  type ExpressionFailuresOptions,
   loggedDecisions,
   type StatsOptions,
   selectingQuery,
@@ -137,6 +139,8 @@ export interface Client extends Kinds {
   readonly session: SessionClient
   /** Sums of decisions by minute, hour or day. */
   stats(options?: StatsOptions): Promise<Stats>
+  /** Policies and filters whose expressions had no result: by default, in the last 24 hours. */
+  expressionFailures(options?: ExpressionFailuresOptions): Promise<ExpressionFailures>
   /** Sums of attempts to deliver, by destination. */
   deliveryStats(options?: DeliveryStatsOptions): Promise<DeliveryStats>
   /** The delivery status of a destination. */
@@ -235,6 +239,8 @@ export function openClient(options: HttpOptions): Client {
     deadLetters: new DeadLetterClient(http),
     session: new SessionClient(http),
     stats: async (options = {}) => http.send('GET', '/stats', { query: selectingQuery(options) }),
+    expressionFailures: async ({ edgeId: edge_id, subscriptionId: subscription_id, ...options } = {}) =>
+      http.send('GET', '/expression_failures', { query: { ...options, edge_id, subscription_id } }),
     deliveryStats: async ({ destinationId: destination_id, ...options } = {}) =>
       http.send('GET', '/stats', { query: { ...options, destination_id, by: 'destination' } }),
     deliveryStatus: async (id) => http.send('GET', subpath(eventDestination, id, 'status')),

@@ -113,3 +113,15 @@ export interface DeliveryStatsOptions extends Pick<StatsOptions, 'interval' | 's
   /** Only this one, which may be deleted. */
   readonly destinationId?: string
 }
+
+/** Policies and filters whose expressions had no result. */
+export interface ExpressionFailuresOptions {
+  /** A time (RFC 3339), or a length of time before now, such as `24h`. */
+  readonly since?: string
+  /** Only policies of this edge and of its routes. */
+  readonly edgeId?: string
+  /** Only filters of this subscription. */
+  readonly subscriptionId?: string
+  /** Entries in the answer: 1 to 100. */
+  readonly limit?: number
+}

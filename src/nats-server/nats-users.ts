@@ -1,16 +1,15 @@
 /**
- * Permissions on NATS. The local nats-server is configured from this table, and `docker-compose.yml` contains the same
- * permissions.
+ * Permissions on NATS. The local nats-server is configured from this table, and `docker-compose.yml` has the same permissions.
  *
  * Weir's roles share the account WEIR, which holds the streams. Each role is allowed exactly the JetStream calls it
  * makes: only the API creates streams and buckets, and a role creates consumers only on streams it reads. The children
  * of a pipeline connect as the pipeline; a trial, which the API starts, has a user of its own.
  *
- * Every other user has a separate account, which imports only the subjects the user publishes on. The permissions of a
- * user do not restrict the reply subject of a message, and the server itself replies to it: within one account, a record
- * published with the reply subject `$KV.weir_config.x` or `$JS.API.STREAM.PURGE.…` would write configuration or purge
- * it. An import replaces the reply subject by a generated one. Therefore such a user may safely subscribe to every inbox
- * of its account, which clients with default settings need.
+ * Every other user has a separate account, which imports only the subjects the user publishes on. The permissions of a user do not
+ * restrict the reply subject of a message, and the server itself replies to it: within one account, a record published with the
+ * reply subject `$KV.weir_config.x` or `$JS.API.STREAM.PURGE.…` would write configuration or purge it. An import replaces the reply
+ * subject by a generated one. Therefore such a user may safely subscribe to every inbox of its account, which clients with default
+ * settings need.
  *
  * The user `events` reads what destinations of the kind `nats` get here, and may do everything in an account of its own.
  */
@@ -37,6 +36,7 @@ import {
   deliveryRowsSubject,
   deliverySubject,
   eventSubjects,
+  failureRowsSubject,
   inputConsumer,
   keyUseBucket,
   ledgerStream,
@@ -129,10 +129,9 @@ const dropBacklog = [
 // --- users ---
 
 /**
- * Subjects of replies: inboxes of users of the account, whose names can't be guessed, and the subjects by which the
- * server replaces inboxes of other accounts. The permission `allow_responses` would be narrower, but the server then
- * notes the reply subject of every message that the user receives, those of streams included, and looks through the
- * notes for old ones at each message: half a millisecond of its CPU, as soon as there are some thousands of them.
+ * Subjects of replies: inboxes of users of the account, whose names can't be guessed, and the subjects by which the server replaces
+ * inboxes of other accounts. The permission `allow_responses` would be narrower, but the server then notes the reply subject of every
+ * message that the user receives, and looks through the notes at each message: with some thousands, half a millisecond of its CPU.
  */
 const replies = ['_INBOX.>', '_R_.>']
 
@@ -227,6 +226,7 @@ const roles: readonly NatsUser[] = [
       deadRecordsSubject,
       deadAuditsSubject,
       decisionRowsSubject,
+      failureRowsSubject,
       watchedRowsSubject,
       ...replies,
     ],

@@ -13,6 +13,7 @@ import { rowsOf } from '../http/present.js'
 import type { Links } from '../resource/define.js'
 import { eventDestination } from '../resource/event-destination.js'
 import type { Attention, OverviewAnswer, OverviewPart } from '../shape/overview.js'
+import type { FailedPlaces, FailureReader } from '../store/logs/failure-reader.js'
 import type { LogReader, UnservedNames } from '../store/logs/log-reader.js'
 import type { ViewState } from '../view/view-state.js'
 import type { DeadLetterType } from '../wire/dead-letter.js'
@@ -21,6 +22,7 @@ import { type DeadLetters, sightOf } from './dead-letters.js'
 import { attention, clockText, counted, destinationAttention, worstFirst } from './destination-attention.js'
 import type { DestinationOperations } from './destination-operations.js'
 import { expiringResources } from './expiring-resources.js'
+import { failingExpressions } from './failing-expressions.js'
 import { KeptAnswers } from './kept-answers.js'
 import type { Lag, RecordsLag } from './records-lag.js'
 
@@ -30,6 +32,7 @@ interface OverviewSources {
   readonly destinations: Pick<DestinationOperations, 'statuses' | 'worst' | 'losses'>
   readonly letters: Pick<DeadLetters, 'search'>
   readonly log: Pick<LogReader, 'unservedNames' | 'mode'>
+  readonly failures: Pick<FailureReader, 'places' | 'mode'>
   readonly lag: Pick<RecordsLag, 'now'>
   readonly links: Pick<Links, 'uri'>
   readonly retentionMs: number
@@ -39,6 +42,8 @@ interface OverviewSources {
 const destinationsShown = 50
 const attentionShown = 100
 const namesShown = 20
+/** An account with more has a longer list to look at. */
+const failuresCounted = 100
 const dayMs = 24 * 60 * 60_000
 /** Records wait for less in the ordinary course. */
 const lagMs = 30_000
@@ -66,6 +71,7 @@ export class Overview {
   readonly #letters: KeptAnswers<Part>
   readonly #certificates: KeptAnswers<Part>
   readonly #names: KeptAnswers<UnservedNames>
+  readonly #failures: KeptAnswers<Pick<FailedPlaces, 'places'>>
 
   constructor(sources: OverviewSources) {
     this.#sources = sources
@@ -74,6 +80,7 @@ export class Overview {
     this.#letters = new KeptAnswers(seconds, (id) => this.#lettersOf(id))
     this.#certificates = new KeptAnswers(seconds, (id) => this.#endingOf(id))
     this.#names = new KeptAnswers(minute, (id) => this.#namesOf(id))
+    this.#failures = new KeptAnswers(seconds, (id) => this.#failuresOf(id))
   }
 
   of(accountId: string): Promise<OverviewAnswer> {
@@ -90,11 +97,12 @@ export class Overview {
         return undefined
       }
     }
-    const [destinations = noDestinations, letters, certificates, names, lag] = await Promise.all([
+    const [destinations = noDestinations, letters, certificates, names, failures, lag] = await Promise.all([
       part('destinations', this.#destinations.of(accountId)),
       part('dead_letters', this.#letters.of(accountId)),
       part('certificates', this.#certificates.of(accountId)),
       part('unserved_names', this.#names.of(accountId)),
+      part('failing_expressions', this.#failures.of(accountId)),
       part('records_lag', this.#sources.lag.now()),
     ])
     const found = worstFirst([
@@ -103,6 +111,7 @@ export class Overview {
       ...(certificates?.attention ?? []),
       ...lagFinding(lag, now()),
       ...namesFinding(names),
+      ...(failures === undefined ? [] : this.#failuresFinding(failures)),
       ...this.#logFinding(),
     ])
     return {
@@ -178,12 +187,24 @@ export class Overview {
     return log.unservedNames(accountId, now() - dayMs, namesShown)
   }
 
+  async #failuresOf(accountId: string): Promise<Pick<FailedPlaces, 'places'>> {
+    const { failures } = this.#sources
+    // The finding about the log says that they are not known.
+    if (failures.mode === 'off') return { places: [] }
+    return failures.places({ accountId, sinceMs: now() - dayMs, limit: failuresCounted })
+  }
+
+  #failuresFinding(failures: Pick<FailedPlaces, 'places'>): Attention[] {
+    const { stateOf, links } = this.#sources
+    return failingExpressions(failures, { state: stateOf(), links, nowMs: now() })
+  }
+
   #logFinding(): Attention[] {
     const { mode } = this.#sources.log
     if (mode === 'all') return []
     const sentence =
       mode === 'off'
-        ? 'The decision log is off (WEIR_DECISION_LOG): decisions, and names that no edge serves, are not counted.'
+        ? 'The decision log is off (WEIR_DECISION_LOG): decisions, names that no edge serves, and expressions without a result are not counted.'
         : 'The decision log has only what was blocked or denied (WEIR_DECISION_LOG): what was let in, and names that no edge serves, are not counted.'
     return [attention({ type: 'decision_log', severity: 'notice', sentence, scope: 'deployment' })]
   }

@@ -12,6 +12,7 @@ import { isLogged, type LogMode, LogPublisher, RowBatch } from '../wire/log-publ
 import { decisionRowsSubject, watchedRowsSubject } from '../wire/names.js'
 import { Watched } from '../wire/watched.js'
 import { type DecisionLogOptions, rowOf } from './decision-log.js'
+import { FailureLog } from './failure-log.js'
 import { FailureReports, failureCountsOf } from './failure-reports.js'
 
 interface AskedLogOptions extends DecisionLogOptions {
@@ -134,6 +135,7 @@ interface AnswersOptions {
 
 export class Answers {
   readonly #reports: FailureReports
+  readonly #failures: FailureLog
   readonly #log: AskedLog
   readonly #listening: { close(): void }
   /** For `decideAgent`. */
@@ -143,22 +145,30 @@ export class Answers {
     const watched = new Watched('accounts')
     this.#listening = watched.listen(nats, occurrences)
     this.#reports = new FailureReports(occurrences, 'decision')
+    this.#failures = new FailureLog({ nats, mode, occurrences })
     this.#log = new AskedLog({ nats, mode, watched, occurrences })
     this.agents = {
-      warned: (warning) => this.#reports.add(failureCountsOf({ failures: [], warnings: [warning] })),
+      warned: ({ restrictionId }) =>
+        this.#reports.add({
+          policyFailures: [],
+          filterFailures: [],
+          warnings: [{ restriction_id: restrictionId, count: 1 }],
+        }),
       decided: (decision) => occurrences.agentAsked({ decision }),
     }
   }
 
   /** Called with each decision before its answer is sent. */
   readonly noted = (judgement: Judgement): void => {
-    this.#reports.add(failureCountsOf(judgement.verdict))
+    const counts = failureCountsOf(judgement)
+    this.#reports.add(counts)
+    this.#failures.add(counts, now())
     this.#log.add(judgement)
   }
 
   async close(): Promise<void> {
     this.#listening.close()
     this.#reports.close()
-    await this.#log.close()
+    await Promise.all([this.#log.close(), this.#failures.close()])
   }
 }

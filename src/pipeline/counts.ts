@@ -4,7 +4,7 @@
  */
 import type { SourceTally } from '../books/ledger.js'
 import { getOrMake } from '../core/maps.js'
-import { endpointName } from '../evaluate/edges.js'
+import { type Endpoint, endpointName } from '../evaluate/edges.js'
 import type { Verdict } from '../evaluate/evaluate.js'
 import type { TrafficPolicy } from '../evaluate/traffic-policy.js'
 import type { Production } from '../produce/produce.js'
@@ -44,6 +44,32 @@ class Tally<K> {
   }
 }
 
+/** The last record for which an expression had no result. */
+export interface LastFailure {
+  readonly accountId: string | undefined
+  readonly edgeId: string | undefined
+  /** Empty for a filter, of which there is one. */
+  readonly expression: string
+  readonly msg: string
+  readonly recordId: string
+}
+
+/** How often each expression had no result, and the last time. */
+class FailureTally<K> {
+  #counts: Map<K, { times: number; last: LastFailure }> | undefined
+
+  add(key: K, last: LastFailure): void {
+    this.#counts ??= new Map()
+    const count = getOrMake(this.#counts, key, () => ({ times: 0, last }))
+    count.times += 1
+    count.last = last
+  }
+
+  map<T>(shape: (key: K, times: number, last: LastFailure) => T): T[] {
+    return [...(this.#counts ?? [])].map(([key, { times, last }]) => shape(key, times, last))
+  }
+}
+
 const noneEvaluated = Object.fromEntries(recordTypes.map((type) => [type, 0])) as Record<RecordType, number>
 
 export class Counts {
@@ -52,8 +78,8 @@ export class Counts {
   /** How often the sources of each list were asked. */
   readonly #asked = new Tally<readonly CompiledSource[]>()
   readonly #produced = new Tally<CompiledSource>()
-  readonly #policyFailures = new Tally<TrafficPolicy>()
-  readonly #filterFailures = new Tally<CompiledSource>()
+  readonly #policyFailures = new FailureTally<TrafficPolicy>()
+  readonly #filterFailures = new FailureTally<CompiledSource>()
   readonly #warnings = new Tally<string>()
   readonly #unserved = new Tally<string>()
   #bad = 0
@@ -62,14 +88,16 @@ export class Counts {
     this.#bad += 1
   }
 
-  add(record: TrafficRecord, edgeId: string | undefined, verdict: Verdict, production: Production): void {
-    if (edgeId === undefined) this.#unserved.add(endpointName(record))
+  add(record: TrafficRecord, endpoint: Endpoint, verdict: Verdict, production: Production): void {
+    if (endpoint.edgeId === undefined) this.#unserved.add(endpointName(record))
     this.#evaluated[record.type] += 1
     this.#decisions[verdict.decision] += 1
     for (const { sources } of production.lists) this.#asked.add(sources)
     for (const { source } of production.events) this.#produced.add(source)
-    for (const source of production.failed) this.#filterFailures.add(source)
-    for (const { policy } of verdict.failures) this.#policyFailures.add(policy)
+    for (const { source, msg } of production.failed)
+      this.#filterFailures.add(source, lastFailure(record, endpoint, '', msg))
+    for (const { policy, expression, msg } of verdict.failures)
+      this.#policyFailures.add(policy, lastFailure(record, endpoint, expression, msg))
     for (const { restrictionId } of verdict.warnings) this.#warnings.add(restrictionId)
   }
 
@@ -95,22 +123,32 @@ export class Counts {
       /** Each source of a list produced an event or filtered one as often. There may be thousands. */
       asked: this.#asked.map((sources, times) => ({ sources, times })),
       /** Expressions of traffic policies without a result. */
-      policyFailures: this.#policyFailures.map(({ ownerId, label }, count) => ({
+      policyFailures: this.#policyFailures.map(({ ownerId, label }, count, last) => ({
         edge_id: ownerId,
         policy: label,
         count,
+        last,
       })),
       /** Filters without a result; their sources count as asked. */
-      filterFailures: this.#filterFailures.map(({ subscriptionId, kindName }, count) => ({
+      filterFailures: this.#filterFailures.map(({ subscriptionId, kindName }, count, last) => ({
         subscription_id: subscriptionId,
         kind: kindName,
         count,
+        last,
       })),
       /** Records that an unenforced restriction would have blocked. */
       warnings: this.#warnings.map((restriction_id, count) => ({ restriction_id, count })),
     }
   }
 }
+
+/** `record`: a question about a connection may have no id. */
+export const lastFailure = (
+  { record_id }: { readonly record_id?: string | undefined },
+  { accountId, edgeId }: Pick<Endpoint, 'accountId' | 'edgeId'>,
+  expression: string,
+  msg: string,
+): LastFailure => ({ accountId, edgeId, expression, msg, recordId: record_id ?? '' })
 
 /** Do these count the same in the ledger? Asked of each message, because most hold one record or a few. */
 export const areSame = (one: CountVector, other: CountVector): boolean =>

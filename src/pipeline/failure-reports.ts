@@ -5,22 +5,30 @@
 import { after, type Timer } from '../core/clock.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import { TopCounts } from '../core/top-counts.js'
-import type { Verdict } from '../evaluate/evaluate.js'
-import type { CountVector } from './counts.js'
+import type { Judgement } from '../evaluate/judgement.js'
+import { type CountVector, lastFailure } from './counts.js'
 
 const reportEveryMs = 60_000
 const subjectsMax = 1_000
 
 type FailureCounts = Pick<CountVector, 'policyFailures' | 'filterFailures' | 'warnings'>
 
+/** What is counted and logged: that of a record does not matter. */
+type ReportedCounts = Pick<CountVector, 'warnings'> & {
+  readonly policyFailures: readonly Omit<CountVector['policyFailures'][number], 'last'>[]
+  readonly filterFailures: readonly Omit<CountVector['filterFailures'][number], 'last'>[]
+}
+
 /** The failures and warnings of one decision. */
-export const failureCountsOf = ({
-  failures,
-  warnings,
-}: Pick<Verdict, 'failures' | 'warnings'>): FailureCounts => ({
-  policyFailures: failures.map(({ policy }) => ({ edge_id: policy.ownerId, policy: policy.label, count: 1 })),
+export const failureCountsOf = ({ record, endpoint, verdict }: Judgement): FailureCounts => ({
+  policyFailures: verdict.failures.map(({ policy, expression, msg }) => ({
+    edge_id: policy.ownerId,
+    policy: policy.label,
+    count: 1,
+    last: lastFailure(record, endpoint, expression, msg),
+  })),
   filterFailures: [],
-  warnings: warnings.map(({ restrictionId }) => ({ restriction_id: restrictionId, count: 1 })),
+  warnings: verdict.warnings.map(({ restrictionId }) => ({ restriction_id: restrictionId, count: 1 })),
 })
 
 /** A report made within the last minute, and how often its cause has occurred since. */
@@ -42,7 +50,7 @@ export class FailureReports {
     this.#askedBy = askedBy
   }
 
-  add({ policyFailures, filterFailures, warnings }: FailureCounts): void {
+  add({ policyFailures, filterFailures, warnings }: ReportedCounts): void {
     const occurrences = this.#occurrences
     for (const { edge_id, policy, count } of policyFailures) {
       occurrences.policyExpressionFailed({ asked_by: this.#askedBy, edge_id, policy }, count)

@@ -24,6 +24,7 @@ import type { CatchUps } from './catch-ups.js'
 import type { CountVector } from './counts.js'
 import { DeadRecords } from './dead-records.js'
 import type { DecisionLog } from './decision-log.js'
+import type { FailureLog } from './failure-log.js'
 import { FailureReports, UnservedReports } from './failure-reports.js'
 import { Intake, type ProcessedMessage } from './intake.js'
 import { LedgerCounts } from './ledger-counts.js'
@@ -59,6 +60,7 @@ interface PipelineDeps {
   readonly occurrences: Occurrences
   readonly quarantine: Quarantine
   readonly decisionLog: DecisionLog
+  readonly failureLog: FailureLog
   readonly shares: Shares
   readonly catchUps: CatchUps
 }
@@ -105,7 +107,9 @@ export class Pipeline {
     if (this.#isAhead(message)) return undefined
     return onceReady(this.#deps.catchUps.shareCheck(input.sequence), () =>
       onceReady(this.#culpritsIn(message), (culprits) =>
-        onceReady(this.#walk(message, culprits, input), (walked) => this.#resultOf(walked, culprits, input)),
+        onceReady(this.#walk(message, culprits, input), (walked) =>
+          this.#resultOf(walked, culprits, input, message.storedAtMs),
+        ),
       ),
     )
   }
@@ -128,8 +132,9 @@ export class Pipeline {
     { counts, bad }: MessageResult,
     culprits: readonly BadRecord[],
     input: InputMessage,
+    storedAtMs: number,
   ): Soon<ProcessedMessage> {
-    const result = this.#counted(withBad(counts, culprits.length))
+    const result = this.#counted(withBad(counts, culprits.length), storedAtMs)
     if (bad.length + culprits.length === 0) return result
     const dead =
       culprits.length === 0 ? bad : [...bad, ...culprits].sort((one, other) => one.line - other.line)
@@ -137,13 +142,14 @@ export class Pipeline {
     return this.#deadRecords.isFull ? this.#deadRecords.room().then(() => parked) : parked
   }
 
-  #counted(counts: CountVector): ProcessedMessage {
+  #counted(counts: CountVector, storedAtMs: number): ProcessedMessage {
     const entered = this.#ledgerCounts.of(counts)
     if (!isReported(counts)) return entered
     return {
       ...entered,
       acknowledged: () => {
         this.#failures.add(counts)
+        this.#deps.failureLog.add(counts, storedAtMs)
         this.#unserved.add(counts)
       },
     }

@@ -44,8 +44,13 @@ export interface Production {
   readonly lists: readonly { readonly sources: readonly CompiledSource[] }[]
   /** Sources whose filter did not match. There may be thousands, so they are looked up on first use. */
   readonly filtered: readonly CompiledSource[]
-  /** Sources of `filtered` whose filter had no result. */
-  readonly failed: readonly CompiledSource[]
+  /** Sources of `filtered` whose filter had no result, and why. */
+  readonly failed: readonly FailedSource[]
+}
+
+interface FailedSource {
+  readonly source: CompiledSource
+  readonly msg: string
 }
 
 const nothing: readonly never[] = []
@@ -78,7 +83,7 @@ interface AskedList {
 class Producer implements Production {
   readonly events: ProducedEvent[] = []
   readonly lists: AskedList[] = []
-  readonly failed: CompiledSource[] = []
+  readonly failed: FailedSource[] = []
   readonly #recordPart: RecordPart
   readonly #judgement: Judgement
   readonly #budget: StepBudget
@@ -113,7 +118,7 @@ class Producer implements Production {
       return round.isTrue(source.filter)
     } catch (error) {
       if (!(error instanceof ExpressionFailure)) throw error
-      this.failed.push(source)
+      this.failed.push({ source, msg: error.message })
       return false
     }
   }

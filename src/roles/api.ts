@@ -77,6 +77,7 @@ export async function openApi(
     lag,
     log: parts.log,
     deliveries: parts.deliveries,
+    failures: parts.failures,
     nats,
     replays: await openReplays(jobs),
     trials: release.own(

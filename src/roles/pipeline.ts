@@ -8,6 +8,7 @@ import { AuditPipeline } from '../pipeline/audit-pipeline.js'
 import { auditsOfApi } from '../pipeline/audit-sources.js'
 import { openCatchUps } from '../pipeline/catch-ups.js'
 import { DecisionLog } from '../pipeline/decision-log.js'
+import { FailureLog } from '../pipeline/failure-log.js'
 import { Janitor } from '../pipeline/janitor.js'
 import { Pipeline } from '../pipeline/pipeline.js'
 import { Quarantine, quarantineTimes } from '../pipeline/quarantine.js'
@@ -55,12 +56,15 @@ export async function openPipeline(
   release.own(watched.listen(nats, occurrences))
   const mode = settings.decisionLog.rows
   const decisionLog = release.own(new DecisionLog({ nats, mode, watched, occurrences }))
+  const failureLog = release.own(new FailureLog({ nats, mode, occurrences }))
   const shares = new Shares(nats)
   const traffic = { nats, configuration, geo, ledger, occurrences, shares }
   const replaying = { ...traffic, eventKinds, isBusy: (): boolean => pipeline.isBusy }
   const catchUps = release.own(await openCatchUps({ ...replaying, destinationOf }))
   release.own(new Janitor({ nats, ledger, occurrences, destinationOf, catchUps }))
-  const pipeline = release.own(new Pipeline({ ...traffic, settled, quarantine, decisionLog, catchUps }))
+  const pipeline = release.own(
+    new Pipeline({ ...traffic, settled, quarantine, decisionLog, failureLog, catchUps }),
+  )
   pipeline.open()
   release.own(await openReplayWork(replaying))
   const decider = parent === undefined ? release.own(startDecider(context, program)) : undefined

@@ -15,6 +15,7 @@ import { tcpAddressSpace } from '../resource/fields/tcp-address.js'
 import { resources } from '../resource/registry.js'
 import type { Clickhouse } from '../store/clickhouse/clickhouse.js'
 import type { DeliveryReader } from '../store/logs/delivery-reader.js'
+import type { FailureReader } from '../store/logs/failure-reader.js'
 import type { LogReader } from '../store/logs/log-reader.js'
 import type { Store } from '../store/store.js'
 import { hasAccounts } from '../store/stored-rows.js'
@@ -40,6 +41,7 @@ export interface StoreParts {
   readonly clickhouse: Clickhouse
   readonly log: LogReader
   readonly deliveries: DeliveryReader
+  readonly failures: FailureReader
   /** If the NATS store was found wiped: one sentence about what was lost. */
   readonly loss: string | undefined
 }
@@ -58,6 +60,7 @@ export async function openStoreParts(
   const { openStore } = await import('../store/store.js')
   const { LogReader } = await import('../store/logs/log-reader.js')
   const { DeliveryReader } = await import('../store/logs/delivery-reader.js')
+  const { FailureReader } = await import('../store/logs/failure-reader.js')
   const { settings, occurrences, eventKinds } = context
   const sealer = new Sealer(secretKey(settings.data))
   const clickhouse = release.own(await openDatabase(settings))
@@ -97,6 +100,7 @@ export async function openStoreParts(
     clickhouse,
     log: new LogReader(clickhouse, settings.decisionLog.rows),
     deliveries: new DeliveryReader(clickhouse, settings.decisionLog.rows),
+    failures: new FailureReader(clickhouse, settings.decisionLog.rows),
     loss,
   }
 }

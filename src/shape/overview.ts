@@ -18,6 +18,8 @@ const attentionTypes = [
   'certificates_expiring',
   'keys_expiring',
   'unserved_names',
+  'policies_failing',
+  'filters_failing',
   'records_lag',
   'decision_log',
 ] as const
@@ -35,7 +37,7 @@ const attentionSchema = objectOf(
     sentence: Type.String({ description: 'What it is, for a person. Times in it are in UTC.' }),
     count: orNull(Type.Integer({ minimum: 0 }), {
       description:
-        'Of destinations, events, letters, certificates, records or messages; null if nothing is counted.',
+        'Of destinations, events, letters, certificates, records, policies, filters or messages; null if nothing is counted.',
     }),
     since: instant('When it began'),
     latest: instant('When it happened last'),
@@ -60,6 +62,7 @@ const overviewParts = [
   'dead_letters',
   'certificates',
   'unserved_names',
+  'failing_expressions',
   'records_lag',
 ] as const
 export type OverviewPart = (typeof overviewParts)[number]

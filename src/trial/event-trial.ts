@@ -79,7 +79,7 @@ export class EventTrial implements Examiner {
     const time = EventTime.of(storedAtMs)!
     for (const event of events) this.#count(this.#tallies.get(event.source.kindName)!, event.at(time))
     for (const { kindName } of filtered) this.#tallies.get(kindName)!.filtered += 1
-    for (const { kindName } of failed) this.#tallies.get(kindName)!.failed += 1
+    for (const { source } of failed) this.#tallies.get(source.kindName)!.failed += 1
   }
 
   #count(tally: Tally, event: PackedEvent): void {

@@ -62,7 +62,7 @@ export const ledgerSubject = 'weir.books'
 // --- the decision log ---
 
 /**
- * Rows of decisions and of attempts to deliver, as `blocks/block-writer.ts` writes them. Pipelines and deliverers publish, the API
+ * Rows of decisions, of expressions without a result and of attempts to deliver, as `blocks/block-writer.ts` writes them. Pipelines and deliverers publish, the API
  * stores them in ClickHouse. A full stream refuses more: rows of the log are lost then, and counted.
  */
 export const decisionLogStream = 'WEIR_DECISIONS'
@@ -73,6 +73,8 @@ export const decisionLogConsumer = 'log'
 export const decisionRowsSubject = 'weir.log.decisions'
 /** Deliverers publish; the API reads. */
 export const deliveryRowsSubject = 'weir.log.deliveries'
+/** Pipelines publish: expressions without a result. The API reads. */
+export const failureRowsSubject = 'weir.log.failures'
 /** Header of such a message: the number of rows. */
 export const rowsHeader = 'Weir-Rows'
 

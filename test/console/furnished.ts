@@ -113,7 +113,19 @@ const addEdge = (api: Client, hostport: string, policyId: string) =>
   })
 
 async function addHttpsEdge(api: Client, hostport: string): Promise<{ id: string; hostport: string }> {
-  const { id } = await api.httpsEdge.create({ hostports: [hostport], description: hostile(9) })
+  const { id } = await api.httpsEdge.create({
+    hostports: [hostport],
+    description: hostile(9),
+    policies: {
+      inbound: [
+        {
+          name: `no result ${hostile(4)}`,
+          expressions: ['double(http.request.method) > 1'],
+          actions: [{ type: 'deny' }],
+        },
+      ],
+    },
+  })
   await api.httpsEdgeRoute
     .under(id)
     .create({ match_type: 'path_prefix', match: '/', description: hostile(1) })

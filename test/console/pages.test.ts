@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import t, { type Test } from 'tap'
+import { until } from '../harness/weir.js'
 import { type Furnished, furnishedAccount } from './furnished.js'
 import { hostileIn, hostileTexts, hostileTextsOn } from './hostile-texts.js'
 import { inBrowser, newAccount, openSignedIn, type Visitor } from './visitor.js'
@@ -166,6 +167,43 @@ t.test('pages', inBrowser(), async (t) => {
       await visitor.see('')
       for (const path of menu) await check(t, visitor, path, wholeLooks, () => choose(visitor, path))
     }),
+    t.test(
+      'an expression without a result leads to its edge, and to the record',
+      { buffered: true },
+      async (t) => {
+        const { api, token } = await newAccount()
+        const host = `failing-${Date.now()}.example.com`
+        const expression = 'double(conn.server_name) > 1'
+        const edge = await api.tcpEdge.create({
+          hostports: [`${host}:22`],
+          policies: { inbound: [{ name: 'twice', expressions: [expression], actions: [{ type: 'deny' }] }] },
+        })
+        const subscription = await api.eventSubscription.create({
+          sources: [{ type: 'tcp_connection_closed.v0', filter: expression }],
+        })
+        const conn = { client_ip: '192.0.2.1', client_port: 4000, server_name: host, server_port: 22 }
+        await api.publishRecords([{ record_id: `failed at ${host}`, type: 'tcp_connection', conn }])
+        await until('both are listed', async () => {
+          const { expression_failures } = await api.expressionFailures()
+          return expression_failures.length === 2
+        })
+        const visitor = await openSignedIn(t, token)
+        const { page } = visitor
+        await visitor.see('')
+        await page.getByRole('link', { name: 'Expressions of 1 traffic policy' }).click()
+        await page.waitForURL(`**/console/edges/${edge.id}`)
+        const rows = page.getByRole('table', { name: 'Expressions without a result' }).locator('tbody tr')
+        await rows.filter({ hasText: 'twice' }).filter({ hasText: expression }).waitFor()
+        await rows.getByRole('link', { name: 'explain' }).click()
+        await page.waitForURL('**/console/explain/**')
+        await page.getByRole('main').getByText(expression).first().waitFor()
+        await visitor.see('console/edges')
+        t.equal(await page.locator('tbody tr').first().locator('.word.warning').textContent(), '1')
+        await visitor.see(`console/subscriptions/${subscription.id}`)
+        await rows.filter({ hasText: 'tcp_connection_closed.v0' }).waitFor()
+        t.strictSame(visitor.complaints, [])
+      },
+    ),
   ])
   const unseen = hostileTexts.filter((text) => !seen.has(text))
   t.strictSame(unseen, [], 'each hostile text was to be read somewhere')

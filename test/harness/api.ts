@@ -192,6 +192,7 @@ type TestApiOptions = Partial<
     | 'log'
     | 'occurrences'
     | 'deliveries'
+    | 'failures'
     | 'replays'
     | 'sessions'
     | 'signInCodes'
@@ -278,6 +279,7 @@ async function openApi(
     lag: { now: async () => ({ messages: 0, oldestAtMs: undefined }) },
     log: parts.log,
     deliveries: parts.deliveries,
+    failures: parts.failures,
     nats: parts.nats,
     replays: await openReplays({ nats: parts.nats, bucketBytesMax: 1024 * 1024, retentionMs: day }),
     trials: await openTrials({ nats: parts.nats, reader: admin, view: parts.store.view, geo, occurrences }),

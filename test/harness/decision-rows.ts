@@ -3,6 +3,7 @@ import { parseAddress } from '../../src/core/address/ip.js'
 import type { Nats } from '../../src/nats/nats.js'
 import { AskedRows, type DecisionRow, DecisionRows } from '../../src/wire/decision-rows.js'
 import { type DeliveryRow, DeliveryRows } from '../../src/wire/delivery-rows.js'
+import { type FailureRow, FailureRows } from '../../src/wire/failure-rows.js'
 import { decisionRowsSubject, rowsHeader } from '../../src/wire/names.js'
 
 /** A row with these values; the rest is an allowed connection. */
@@ -67,6 +68,35 @@ export const deliveryRow = (values: Partial<DeliveryRow> = {}): DeliveryRow => (
 
 export function deliveryBytes(rows: readonly DeliveryRow[]): Uint8Array {
   const collected = new DeliveryRows()
+  for (const row of rows) collected.add(row)
+  return collected.take()
+}
+
+const minuteMs = 60_000
+
+/** A row with these values; the rest is a policy that failed once just now. */
+export function failureRow(values: Partial<FailureRow> = {}): FailureRow {
+  const at = values.lastAt ?? Date.now()
+  return {
+    accountId: 'ac_1',
+    minute: Math.floor(at / minuteMs) * minuteMs,
+    edgeId: '',
+    routeId: '',
+    policy: '',
+    subscriptionId: '',
+    eventKind: '',
+    failures: 1,
+    firstAt: at,
+    lastAt: at,
+    expression: '',
+    message: 'It has no result.',
+    recordId: 'r1',
+    ...values,
+  }
+}
+
+export function failureBytes(rows: readonly FailureRow[]): Uint8Array {
+  const collected = new FailureRows()
   for (const row of rows) collected.add(row)
   return collected.take()
 }

@@ -192,7 +192,20 @@ t.test('from a message to packs', async (t) => {
       ['esb_all', 'http_request_complete.v0', 'ed_1', 1, 0],
       ['esb_all', 'http_request_complete.v0', 'ed_2', 1, 0],
     ],
-    policyFailures: [{ edge_id: 'edgtcp_1', policy: 'outbound[1]', count: 2 }],
+    policyFailures: [
+      {
+        edge_id: 'edgtcp_1',
+        policy: 'outbound[1]',
+        count: 2,
+        last: {
+          accountId: 'ac_1',
+          edgeId: 'edgtcp_1',
+          expression: 'double(conn.server_name) > 1',
+          msg: result.counts.policyFailures[0]?.last.msg,
+          recordId: 'r2',
+        },
+      },
+    ],
     filterFailures: [],
     warnings: [],
   })
@@ -368,7 +381,14 @@ t.test('a denied request: its event, and log actions of its edge and its route',
   t.equal(new Set(ids).size, ids.length, 'policies of the same name have events of their own')
   t.match(result.counts, {
     decisions: { allow: 1, block: 0, deny: 1 },
-    policyFailures: [{ edge_id: 'edghtsrt_1', policy: 'broken', count: 1 }],
+    policyFailures: [
+      {
+        edge_id: 'edghtsrt_1',
+        policy: 'broken',
+        count: 1,
+        last: { accountId: 'ac_1', edgeId: 'edghts_1', msg: /double/ },
+      },
+    ],
   })
 })
 

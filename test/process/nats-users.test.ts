@@ -252,6 +252,7 @@ const needs: Readonly<Record<string, Needs>> = {
       'weir.deadletter.records',
       'weir.deadletter.audit',
       'weir.log.decisions',
+      'weir.log.failures',
       'weir.live.decisions',
       '$KV.weir_books.key',
       '$KV.weir_replays.key',

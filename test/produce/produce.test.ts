@@ -55,7 +55,7 @@ function askIndex(sources: AccountSources, judgement: Judgement, budget: StepBud
   return {
     events: idsOf(events.map(({ source }) => source)),
     filtered: idsOf(filtered),
-    failed: idsOf(failed),
+    failed: idsOf(failed.map(({ source }) => source)),
   }
 }
 

@@ -45,7 +45,7 @@ const bounds = {
   },
   history: { what: 'pages of changes', perAccount: 10, perProcess: 50, retryAfterSeconds: 2 },
   log_search: {
-    what: 'searches of the log: `GET /decisions`, `/stats` and `/records`',
+    what: 'searches of the log: `GET /decisions`, `/stats`, `/records` and `/expression_failures`',
     perAccount: 10,
     perProcess: 50,
     retryAfterSeconds: 2,

@@ -6,6 +6,7 @@ import { Type } from '../../core/schema.js'
 import { durationMs, durationText, pastTimeForms, pastTimeFormsPlain, timeIn } from '../../core/units.js'
 import { type AnyResource, anyResource } from '../../resource/define.js'
 import { eventDestination } from '../../resource/event-destination.js'
+import { eventSubscription } from '../../resource/event-subscription.js'
 import { httpsEdge, httpsEdgeRoute } from '../../resource/https-edge.js'
 import { ipPolicyRule } from '../../resource/ip-policy.js'
 import { tcpEdge } from '../../resource/tcp-edge.js'
@@ -42,6 +43,7 @@ export function pastTime(name: string, text: string, { nowMs, retentionMs }: Bou
 /** The kinds of resources whose ids select what is listed or watched. */
 export const edgeResources: readonly AnyResource[] = [anyResource(tcpEdge), anyResource(httpsEdge)]
 export const destinationResources: readonly AnyResource[] = [anyResource(eventDestination)]
+export const subscriptionResources: readonly AnyResource[] = [anyResource(eventSubscription)]
 export const routeResources: readonly AnyResource[] = [anyResource(httpsEdgeRoute)]
 export const ruleResources: readonly AnyResource[] = [anyResource(ipPolicyRule)]
 

@@ -94,6 +94,20 @@ ORDER BY (${order})`,
   settings: expiring,
 })
 
+/** A table whose rows of the same key ClickHouse merges, with a column `minute`. */
+export const mergedTable = (
+  { name, columns, order }: TableDeclaration,
+  { retentionMs }: LogBounds,
+): LogTable => ({
+  name,
+  lines: columns.map(columnSql),
+  engine: `AggregatingMergeTree
+PARTITION BY toStartOfInterval(minute, INTERVAL 4 HOUR)
+ORDER BY (${order})`,
+  ttl: expiry('toDateTime(minute)', Math.max(retentionMs, countsKeptMs)),
+  settings: expiring,
+})
+
 const settingsOf = (settings: LogTable['settings']): string[] =>
   Object.entries(settings).map(([name, value]) => `${name} = ${value}`)
 

@@ -5,6 +5,7 @@
  * - `decision_counts`: sums per minute, which the same insert feeds through a materialized view. Each record is counted
  *   once per dimension, so that the sums stay small however edges, policies and countries are combined. Questions have
  *   dimensions of their own.
+ * - `expression_failures`: expressions without a result, by minute and place (`failure-table.ts`).
  * - `deliveries` and `delivery_counts`: the same for attempts to deliver (`delivery-tables.ts`).
  *
  * All expire by themselves. ClickHouse drops whole parts then, which costs nothing, so rows stay a few hours longer
@@ -15,6 +16,7 @@ import { enumType, tableColumn, word } from '../../wire/blocks/row-columns.js'
 import { decisionColumns } from '../../wire/decision-rows.js'
 import type { Clickhouse } from '../clickhouse/clickhouse.js'
 import { deliveriesTable, deliveryCountsFeed, deliveryTables } from './delivery-tables.js'
+import { failuresTable, failureTable } from './failure-table.js'
 import { columnSql } from './log-sql.js'
 import {
   applyBounds,
@@ -84,6 +86,7 @@ const sums = {
 const tables = (bounds: LogBounds): LogTable[] => [
   rowsTable(rows, bounds),
   sumsTable(sums, bounds),
+  failureTable(bounds),
   ...deliveryTables(bounds),
 ]
 
@@ -168,11 +171,11 @@ interface Part {
   readonly bytes: number
 }
 
-/** Drops the oldest parts of decisions and deliveries beyond the bound; resolves with the number of their rows. */
+/** Drops the oldest parts of decisions, failures and deliveries beyond the bound; resolves with the number of their rows. */
 export async function dropOldestRows(clickhouse: Clickhouse, bytesMax: number): Promise<number> {
   const parts = await clickhouse.rows<Part>(
     `SELECT table, name, rows, bytes_on_disk AS bytes FROM system.parts
-WHERE database = currentDatabase() AND table IN ('${decisionsTable}', '${deliveriesTable}') AND active
+WHERE database = currentDatabase() AND table IN ('${decisionsTable}', '${failuresTable}', '${deliveriesTable}') AND active
 ORDER BY partition DESC, min_block_number DESC`,
   )
   let [bytes, dropped] = [0, 0]

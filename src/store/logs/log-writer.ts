@@ -20,15 +20,18 @@ import type { PulledMessage } from '../../nats/messages.js'
 import { pullAll } from '../../nats/pull.js'
 import { readDecisionRows } from '../../wire/decision-rows.js'
 import { readDeliveryRows } from '../../wire/delivery-rows.js'
+import { readFailureRows } from '../../wire/failure-rows.js'
 import {
   decisionLogConsumer,
   decisionLogStream,
   decisionRowsSubject,
   deliveryRowsSubject,
+  failureRowsSubject,
   rowsHeader,
 } from '../../wire/names.js'
 import { type Clickhouse, isRefusedByClickhouse } from '../clickhouse/clickhouse.js'
 import { deliveriesTable } from './delivery-tables.js'
+import { failuresTable } from './failure-table.js'
 import type { LogBounds } from './log-table.js'
 import { decisionsTable, dropOldestRows, shapeLogTables } from './log-tables.js'
 
@@ -241,6 +244,7 @@ interface RowKind {
 const rowKinds: ReadonlyMap<string, RowKind> = new Map([
   [decisionRowsSubject, { table: decisionsTable, areValid: validDecisions }],
   [deliveryRowsSubject, { table: deliveriesTable, areValid: validDeliveries }],
+  [failureRowsSubject, { table: failuresTable, areValid: validFailures }],
 ])
 
 function* validDecisions(data: Uint8Array): Iterable<boolean> {
@@ -250,4 +254,10 @@ function* validDecisions(data: Uint8Array): Iterable<boolean> {
 
 function* validDeliveries(data: Uint8Array): Iterable<boolean> {
   for (const { outcome } of readDeliveryRows(data)) yield outcome !== undefined
+}
+
+/** Half of a place would be merged with that of others. */
+function* validFailures(data: Uint8Array): Iterable<boolean> {
+  for (const { policy, subscriptionId } of readFailureRows(data))
+    yield (policy === '') !== (subscriptionId === '')
 }

@@ -2,6 +2,7 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { Client } from '../../../client/client.js'
+import type { ExpressionFailures } from '../../../shape/expression-failure.js'
 import type { Stats } from '../../../shape/stats.js'
 import { firstOf, useAnswer } from '../../data/api.js'
 import { after } from '../../data/clock.js'
@@ -36,7 +37,9 @@ export function EdgeList() {
       everyMs: 15_000,
     },
   )
+  const failures = useAnswer([], (client) => client.expressionFailures({ since: '24h' }), { everyMs: 15_000 })
   const counts = countsOf(stats.data)
+  const failed = failuresOf(failures.data)
   return (
     <div class="stack">
       <div class="row apart">
@@ -56,7 +59,7 @@ export function EdgeList() {
             <Table
               label="Edges"
               rows={busiestFirst(entries, counts)}
-              columns={columnsOf(counts)}
+              columns={columnsOf(counts, failed)}
               keyOf={({ id }) => id}
               onOpen={({ id }) => go(hrefTo(['edges', id]))}
               empty={<NoEdges isSearch={text !== ''} />}
@@ -133,7 +136,18 @@ const countOf = (counts: Counts, id: string, name: keyof EdgeCounts) => {
   )
 }
 
-const columnsOf = (counts: Counts): readonly Column<Edge>[] => [
+/** How often expressions of each edge and its routes had no result. */
+function failuresOf(found: ExpressionFailures | undefined): ReadonlyMap<string, number> {
+  const failed = new Map<string, number>()
+  for (const { place, count } of found?.expression_failures ?? [])
+    if (place.edge_id !== null) failed.set(place.edge_id, (failed.get(place.edge_id) ?? 0) + count)
+  return failed
+}
+
+const failedOf = (count: number | undefined) =>
+  count === undefined ? <span class="quiet">–</span> : <span class="word warning">{number(count)}</span>
+
+const columnsOf = (counts: Counts, failed: ReadonlyMap<string, number>): readonly Column<Edge>[] => [
   {
     title: 'Hostports',
     isWide: true,
@@ -147,6 +161,7 @@ const columnsOf = (counts: Counts): readonly Column<Edge>[] => [
   { title: 'Allow, 24 h', isNumber: true, cell: ({ id }) => countOf(counts, id, 'allow') },
   { title: 'Block', isNumber: true, cell: ({ id }) => countOf(counts, id, 'block') },
   { title: 'Deny', isNumber: true, cell: ({ id }) => countOf(counts, id, 'deny') },
+  { title: 'No result', isNumber: true, isExtra: true, cell: ({ id }) => failedOf(failed.get(id)) },
 ]
 
 const shownHostports = 3

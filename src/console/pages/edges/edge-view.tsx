@@ -3,6 +3,7 @@ import { act, useAnswer } from '../../data/api.js'
 import { type Edge, edgeOf, isHttps, isTcp } from '../../data/edges.js'
 import { go, hrefTo, parameter, setParameters } from '../../data/location.js'
 import { EditButton } from '../../parts/button.js'
+import { ExpressionFailures } from '../../parts/expression-failures.js'
 import { Link } from '../../parts/link.js'
 import { Answered } from '../../parts/states.js'
 import { Time } from '../../parts/time.js'
@@ -34,6 +35,7 @@ export function EdgeView({ id }: { readonly id: string }) {
           <>
             <Head edge={found} />
             <EdgeTraffic edge={found} />
+            <ExpressionFailures edgeId={id} />
             <Modules place={{ edgeId: id }} of={found} again={edge.again} />
             {!isTcp(found) && <Routes edge={found} again={edge.again} />}
             <Edited edge={found} onClose={closed} />

@@ -90,7 +90,6 @@ interface Place {
 
 /** The page that shows it. */
 function placeOf({ type, ids, kind }: Attention): Place | undefined {
-  const [id] = ids
   switch (type) {
     case 'dead_letters':
       return { to: ['dead-letters'], with: { type: kind ?? undefined } }
@@ -100,12 +99,21 @@ function placeOf({ type, ids, kind }: Attention): Place | undefined {
       return { to: ['keys'] }
     case 'unserved_names':
       return { to: ['search'], with: { filter: 'edge_id == null', since: '24h' } }
+    case 'policies_failing':
+      return placeIn('edges', ids)
+    case 'filters_failing':
+      return placeIn('subscriptions', ids)
     case 'deliverers_silent':
       return { to: ['destinations'] }
     case 'records_lag':
     case 'decision_log':
       return undefined
     default:
-      return { to: ids.length === 1 && id !== undefined ? ['destinations', id] : ['destinations'] }
+      return placeIn('destinations', ids)
   }
 }
+
+/** The page of one, else that of all. */
+const placeIn = (page: string, ids: readonly string[]): Place => ({
+  to: ids.length === 1 ? [page, ...ids] : [page],
+})

@@ -5,6 +5,7 @@ import { go, hrefTo } from '../../data/location.js'
 import { may } from '../../data/session.js'
 import { EditButton } from '../../parts/button.js'
 import { DestinationState } from '../../parts/destination-state.js'
+import { ExpressionFailures } from '../../parts/expression-failures.js'
 import { Facts } from '../../parts/facts.js'
 import { Link } from '../../parts/link.js'
 import { Name } from '../../parts/name.js'
@@ -60,6 +61,7 @@ function Found({ subscription }: { readonly subscription: Subscription }) {
         <h2>Sources, and what they have made in all</h2>
         <SourcesTable id={id} sources={sources} />
       </section>
+      <ExpressionFailures subscriptionId={id} />
       <div class="split even">
         <section class="panel stack" aria-label="Destinations">
           <h2>Destinations</h2>

@@ -1,23 +1,23 @@
 /** `GET /stats`: sums of decisions, or of attempts to deliver, by intervals of time. */
 import type { FastifyInstance } from 'fastify'
-import { canonicalAddress } from '../core/address/ip.js'
-import { isoSeconds, now } from '../core/clock.js'
-import { badRequest, shown } from '../core/errors.js'
-import { Type } from '../core/schema.js'
-import { durationMs } from '../core/units.js'
-import { type ApiContext, queryOf, sendJson } from '../http/context.js'
-import { timeOf, timeParameters } from '../http/lists/query-values.js'
-import { onlyBlocked, onlyFailed, type Use, usesIn, warnOfGaps } from '../http/missing-values.js'
-import { describe, filterParameter } from '../http/openapi/openapi.js'
-import { compileCountFilter } from '../insight/decision-filter.js'
-import { checkDestination } from '../operate/dead-letter-queries.js'
-import type { GeoLookup } from '../record/geo.js'
-import { sourceWords } from '../shape/logged-decision.js'
-import { dimensions, statsSchema } from '../shape/stats.js'
-import type { Counts, CountsQuery } from '../store/logs/count-query.js'
-import type { DeliveryReader } from '../store/logs/delivery-reader.js'
-import type { LogReader } from '../store/logs/log-reader.js'
-import { decisionsTag } from './decide-routes.js'
+import { canonicalAddress } from '../../core/address/ip.js'
+import { isoSeconds, now } from '../../core/clock.js'
+import { badRequest, shown } from '../../core/errors.js'
+import { Type } from '../../core/schema.js'
+import { durationMs } from '../../core/units.js'
+import { type ApiContext, queryOf, sendJson } from '../../http/context.js'
+import { timeOf, timeParameters } from '../../http/lists/query-values.js'
+import { onlyBlocked, onlyFailed, type Use, usesIn, warnOfGaps } from '../../http/missing-values.js'
+import { describe, filterParameter } from '../../http/openapi/openapi.js'
+import { compileCountFilter } from '../../insight/decision-filter.js'
+import { checkDestination } from '../../operate/dead-letter-queries.js'
+import type { GeoLookup } from '../../record/geo.js'
+import { sourceWords } from '../../shape/logged-decision.js'
+import { dimensions, statsSchema } from '../../shape/stats.js'
+import type { Counts, CountsQuery } from '../../store/logs/count-query.js'
+import type { DeliveryReader } from '../../store/logs/delivery-reader.js'
+import type { LogReader } from '../../store/logs/log-reader.js'
+import { decisionsTag } from '../decide-routes.js'
 import {
   checkSelectedIds,
   type Query,
@@ -25,7 +25,7 @@ import {
   selectingSchema,
   selectingUses,
   selectionIn,
-} from './decision-parameters.js'
+} from '../decision-parameters.js'
 
 /** Intervals in one answer. */
 const statsIntervalsMax = 1_000
