@@ -25,7 +25,7 @@ export function ExpressionFailures(of: FailuresProps) {
     { everyMs: askEveryMs },
   )
   const { data, error, again } = answer
-  if (error instanceof ApiError && error.code === 'ERR_LOG_OFF')
+  if (error instanceof ApiError && error.error_code === 'ERR_LOG_OFF')
     return <p class="quiet">{errorText(error)}</p>
   if (error !== undefined) return <Failure error={error} again={again} />
   return data === undefined || data.expression_failures.length === 0 ? null : <Found data={data} />
