@@ -58,6 +58,7 @@ export async function openApi(
   const given = { baseUrl: () => baseUrl ?? listening.url, geo }
   const parts = await openStoreParts(context, given, release, readiness.waitsFor)
   const { store, nats, sealer } = parts
+  const logs = { log: parts.log, deliveries: parts.deliveries, failures: parts.failures }
   const bucketBytesMax = reservedBytes(settings.nats.storageMaxBytes)
   const secrets = await openSecrets(nats, bucketBytesMax, release)
   const books = await openKeeper(context, nats, bucketBytesMax, release)
@@ -75,9 +76,7 @@ export async function openApi(
     geo,
     live,
     lag,
-    log: parts.log,
-    deliveries: parts.deliveries,
-    failures: parts.failures,
+    ...logs,
     nats,
     replays: await openReplays(jobs),
     trials: release.own(
