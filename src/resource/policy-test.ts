@@ -1,7 +1,7 @@
 /** Policy tests: what a connection or request must get, whatever is changed. They guard every write that decides. */
 import { complaintOf, conflict } from '../core/errors.js'
 import { policyTestsPerAccountMax } from '../core/limits.js'
-import { documented, objectOf, oneOf, orNull, ruled, type Static, Type } from '../core/schema.js'
+import { documented, mapOf, objectOf, oneOf, orNull, ruled, type Static, Type } from '../core/schema.js'
 import { parseDecisionRequest } from '../record/record.js'
 import { recordSchemas } from '../record/record-schemas.js'
 import { defineResource } from './define.js'
@@ -62,11 +62,20 @@ function wrongGiven(given: GivenRecord): string | undefined {
 export const givenSchema = ruled(
   Type.Unsafe<GivenRecord>({
     type: 'object',
-    ...documented({ required: ['type', 'conn'], anyOf: recordSchemas.map(givenRecord) }),
+    ...documented({
+      required: ['type', 'conn'],
+      additionalProperties: true,
+      anyOf: recordSchemas.map(givenRecord),
+    }),
     description:
       'The connection or request, as `POST /decide` takes it, optionally with the country and the autonomous system of the client.',
   }),
   wrongGiven,
+)
+
+/** Answers show what was sent, and events have it as a map of any values: records may have members that Weir does not know. */
+const shownGivenSchema = Type.Unsafe<GivenRecord>(
+  mapOf(Type.Unknown(), { description: 'The connection or request, as it was sent.' }),
 )
 
 const text = Type.Optional(orNull(Type.String({ maxLength: 255 })))
@@ -122,7 +131,7 @@ export const policyTest = defineResource({
   audit: 'policy_test',
   fields: {
     ...described,
-    given: { ...required(givenSchema, { column: 'json' }), shown: asIs(givenSchema) },
+    given: { ...required(givenSchema, { column: 'json' }), shown: asIs(shownGivenSchema) },
     expect: { ...required(expectSchema, { column: 'json' }), complete: completeExpectation },
   },
   check(_test, previous, lookups) {

@@ -270,7 +270,7 @@ t.test('decisions over the API', async (t) => {
       [
         'an unknown right',
         ['see'],
-        /"rights\[0\]" .* must be one of "read", "write", "decide", "publish", "all"/,
+        /"rights\[0\]" .* must be one of "read", "write", "skip_tests", "decide", "publish", "all"/,
       ],
       ['a right twice', ['decide', 'decide'], /"rights" .* given twice/],
       ['text', 'decide', /"rights" .* must be a list/],

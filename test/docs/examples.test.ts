@@ -121,6 +121,7 @@ t.test('an audit event of another service', (t) => {
 const otherLists = {
   '/ip_policy_rules': { ip_policy_rules: Array, next_page_uri: null },
   '/decisions': { decisions: Array, next_page_uri: null },
+  '/expression_failures': { expression_failures: Array },
   '/dead_letters/groups': { groups: Array, complete_since: null },
   '/dead_letters': { dead_letters: Array, next_page_uri: null },
 }
