@@ -20,10 +20,12 @@ const searches = new Turns(logSearchesAtOnceMax, logSearchesWaitingMax)
 export class LogQueries {
   readonly #clickhouse: Clickhouse
   readonly #isOn: boolean
+  readonly #timeoutMs: number
 
-  constructor(clickhouse: Clickhouse, isOn: boolean) {
+  constructor(clickhouse: Clickhouse, isOn: boolean, timeoutMs = searchTimeoutMs) {
     this.#clickhouse = clickhouse
     this.#isOn = isOn
+    this.#timeoutMs = timeoutMs
   }
 
   /** One statement. */
@@ -40,11 +42,11 @@ export class LogQueries {
       )
     }
     return searches.take(async () => {
-      const endMs = monotonicMs() + searchTimeoutMs
+      const endMs = monotonicMs() + this.#timeoutMs
       try {
         return await statements((sql, params) => this.#read(sql, params, Math.max(1, endMs - monotonicMs())))
       } catch (error) {
-        if (isTimeExceeded(error)) throw tooLong
+        if (isTimeExceeded(error)) throw tooLong(this.#timeoutMs)
         throw unavailable('The decision log was not read: ClickHouse does not answer.', error)
       }
     })
@@ -58,8 +60,7 @@ export class LogQueries {
   }
 }
 
-const tooLong = badRequest(
-  `The search took longer than ${searchTimeoutMs / 1000} s: narrow it with "since" and "until".`,
-)
+const tooLong = (timeoutMs: number) =>
+  badRequest(`The search took longer than ${timeoutMs / 1000} s: narrow it with "since" and "until".`)
 
 export const timeOf = (parameter: string): string => `fromUnixTimestamp64Milli({${parameter}:Int64}, 'UTC')`

@@ -108,8 +108,9 @@ export class LogReader {
   /** The decisions that have rows. */
   readonly mode: LogMode
 
-  constructor(clickhouse: Clickhouse, mode: LogMode) {
-    this.#queries = new LogQueries(clickhouse, mode !== 'off')
+  /** `timeoutMs`: of a search, if not the usual one. */
+  constructor(clickhouse: Clickhouse, mode: LogMode, timeoutMs?: number) {
+    this.#queries = new LogQueries(clickhouse, mode !== 'off', timeoutMs)
     this.mode = mode
   }
 

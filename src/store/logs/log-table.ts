@@ -18,6 +18,10 @@ export interface LogTable {
   readonly settings: Readonly<Record<string, number>>
 }
 
+/** Rows of such a length of time, counted from the epoch, have parts of their own. */
+const partitionHours = 4
+export const partitionMs = partitionHours * 60 * 60_000
+
 /** Parts of a limited size, so that the oldest can be dropped without losing much. */
 const partsPerTable = 16
 
@@ -62,7 +66,7 @@ export const rowsTable = (
   name,
   lines: [...columns.map(columnSql), ...indices],
   engine: `MergeTree
-PARTITION BY toStartOfInterval(time, INTERVAL 4 HOUR)
+PARTITION BY toStartOfInterval(time, INTERVAL ${partitionHours} HOUR)
 ORDER BY (${order})`,
   ttl: expiry('toDateTime(time)', retentionMs),
   settings: {

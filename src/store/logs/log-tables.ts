@@ -133,7 +133,7 @@ export async function shapeLogTables(clickhouse: Clickhouse, bounds: LogBounds):
     if (engine === undefined) await clickhouse.command(createTable(table))
     else await applyBounds(clickhouse, table, engine)
   }
-  await addColumns(clickhouse)
+  await updateColumns(clickhouse)
   for (const { name, create } of [countsFeed, deliveryCountsFeed])
     if (!engines.has(name)) await clickhouse.command(create)
   const feed = present.find(({ name }) => name === countsFeed.name)
@@ -143,11 +143,12 @@ export async function shapeLogTables(clickhouse: Clickhouse, bounds: LogBounds):
 
 /**
  * A table of an earlier version has an index instead of the client's key; keys of its rows are computed when they are read. Its
- * counts have fewer dimensions.
+ * times are compressed in a way that is slower to read, and stay so in its parts until they are merged. Its counts have fewer
+ * dimensions.
  */
-async function addColumns(clickhouse: Clickhouse): Promise<void> {
-  const found = await clickhouse.rows<{ table: string; name: string; type: string }>(
-    `SELECT table, name, type FROM system.columns
+async function updateColumns(clickhouse: Clickhouse): Promise<void> {
+  const found = await clickhouse.rows<{ table: string; name: string; type: string; codec: string }>(
+    `SELECT table, name, type, compression_codec AS codec FROM system.columns
 WHERE database = currentDatabase() AND table IN ('${decisionsTable}', '${countsTable}')`,
   )
   const typeOf = (table: string, name: string) =>
@@ -159,6 +160,10 @@ WHERE database = currentDatabase() AND table IN ('${decisionsTable}', '${countsT
       `ALTER TABLE ${decisionsTable} ${missing.map((column) => `ADD COLUMN IF NOT EXISTS ${columnSql(column)}`).join(', ')},
 DROP INDEX IF EXISTS by_client_ip`,
     )
+  const { at } = decisionColumns
+  const codec = found.find(({ table, name }) => table === decisionsTable && name === at.name)?.codec
+  if (codec?.includes('ZSTD'))
+    await clickhouse.command(`ALTER TABLE ${decisionsTable} MODIFY COLUMN ${columnSql(at)}`)
   const { name, type } = dimensionColumn
   if (typeOf(countsTable, name) !== type)
     await clickhouse.command(`ALTER TABLE ${countsTable} MODIFY COLUMN ${name} ${type}`)

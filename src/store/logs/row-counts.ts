@@ -5,6 +5,7 @@
 import type { CountRow, Counts, CountsQuery } from './count-query.js'
 import { type ReadRows, timeOf } from './log-queries.js'
 import { selectionSql } from './log-selection.js'
+import { partitionMs } from './log-table.js'
 import { countsTable, decisionsTable } from './log-tables.js'
 
 export interface RowCounts extends Counts {
@@ -42,25 +43,18 @@ const sums = [
 ].join(', ')
 
 export async function countRows(read: ReadRows, query: CountsQuery): Promise<RowCounts> {
-  const { accountId, dimension, source, intervalMs, sinceMs, untilMs, valuesMax } = query
-  const params: Record<string, unknown> = { account: accountId, since: sinceMs, until: untilMs }
-  const { narrow, exact } = selectionSql(query.selection ?? { values: {} }, params)
-  const from = (...more: string[]): string =>
-    `FROM ${decisionsTable} PREWHERE ${['account_id = {account:String}', ...narrow, ...more].join(' AND ')}
-WHERE ${[`time >= ${timeOf('since')}`, `time < ${timeOf('until')}`, ...exact].join(' AND ')}`
+  const { dimension, source, intervalMs } = query
   const column = valueColumns[dimension]
-  const most =
-    column === undefined
-      ? []
-      : await read<{ value: string; total: number }>(
-          `SELECT toString(${column}) AS value, count() OVER () AS total
-${from()} GROUP BY ${column} ORDER BY sum(weight) DESC, value LIMIT {most:UInt32}`,
-          { ...params, most: valuesMax },
-        )
+  const most = column === undefined ? [] : await valuesWithMost(read, query, column)
   const isListed = column === undefined ? [] : [`${column} IN ${listOf(dimension)}`]
+  const { sql, params } = spannedRows(
+    query,
+    ['time', ...(column === undefined ? [] : [column]), ...summed],
+    isListed,
+  )
   const counts = await read<CountRow>(
     `SELECT intDiv(toUnixTimestamp(time), {seconds:UInt32}) * {seconds:UInt32} * 1000 AS at,
-${valueSql(dimension)} AS value, ${sums} ${from(...isListed)}
+${valueSql(dimension)} AS value, ${sums} FROM (${sql}) AS ${decisionsTable}
 GROUP BY at, value ORDER BY at, allow + block + deny + asked DESC, value`,
     {
       ...params,
@@ -72,6 +66,70 @@ GROUP BY at, value ORDER BY at, allow + block + deny + asked DESC, value`,
   const valuesLeftOut = most.length === 0 ? 0 : most[0]!.total - most.length
   return { counts, valuesLeftOut, rowsBeginMs: await rowsBegin(read, query) }
 }
+
+/** The columns from which sums are made. */
+const summed = ['weight', 'decision', 'source', 'bytes_in', 'bytes_out']
+
+/**
+ * The rows of a range, as a subquery of these columns. Comparing each row's time costs as much as all else, so partitions that
+ * lie in the range as a whole are found by their index alone, and only rows at both ends are compared.
+ */
+function spannedRows(query: CountsQuery, columns: readonly string[], more: readonly string[]) {
+  const { accountId, sinceMs, untilMs } = query
+  const params: Record<string, unknown> = { account: accountId, since: sinceMs, until: untilMs }
+  const { narrow, exact } = selectionSql(query.selection ?? { values: {} }, params)
+  const found = ['account_id = {account:String}', ...narrow, ...more].join(' AND ')
+  const within = (...times: string[]): string =>
+    `SELECT ${columns.join(', ')} FROM ${decisionsTable} PREWHERE ${found} WHERE ${[...times, ...exact].join(' AND ')}`
+  const [since, until] = [`time >= ${timeOf('since')}`, `time < ${timeOf('until')}`]
+  const firstMs = Math.ceil(sinceMs / partitionMs) * partitionMs
+  const endMs = Math.floor(untilMs / partitionMs) * partitionMs
+  if (firstMs >= endMs) return { sql: within(since, until), params }
+  Object.assign(params, { first_whole: firstMs, end_whole: endMs })
+  const [first, end] = [timeOf('first_whole'), timeOf('end_whole')]
+  const parts = [within(`indexHint(time >= ${first} AND time < ${end})`)]
+  if (sinceMs < firstMs) parts.push(within(since, `time < ${first}`))
+  if (endMs < untilMs) parts.push(within(`time >= ${end}`, until))
+  return { sql: parts.join('\nUNION ALL\n'), params }
+}
+
+interface RankedValue {
+  readonly value: string
+  /** The number of all values. */
+  readonly total: number
+}
+
+/** The values with the most decisions. */
+function valuesWithMost(read: ReadRows, query: CountsQuery, column: string): Promise<RankedValue[]> {
+  const groups = (by: string, value: string, more: readonly string[] = []) => {
+    const { sql, params } = spannedRows(query, [by, 'weight'], more)
+    const name = by.replace(`${decisionsTable}.`, '')
+    return {
+      sql: `SELECT ${value} AS value, size, total FROM (SELECT ${name} AS grouped, sum(weight) AS size, count() OVER () AS total
+FROM (${sql}) GROUP BY grouped ORDER BY size DESC LIMIT {most:UInt32} WITH TIES)`,
+      params,
+    }
+  }
+  const parts =
+    column === 'client_ip'
+      ? [
+          groups('client_key', ipv4OfKey, [`client_key ${ipv4Keys}`]),
+          groups(column, 'toString(grouped)', [`client_key NOT ${ipv4Keys}`]),
+        ]
+      : [groups(column, 'toString(grouped)')]
+  const all = parts.map(({ sql }, index) => `SELECT value, size, total, ${index} AS part FROM (${sql})`)
+  // Each part has the number of its own values in every row.
+  const total = parts.map((_, index) => `maxIf(total, part = ${index}) OVER ()`).join(' + ')
+  return read<RankedValue>(
+    `SELECT value, ${total} AS total FROM (${all.join('\nUNION ALL\n')})
+ORDER BY size DESC, value LIMIT {most:UInt32}`,
+    { ...parts[0]!.params, most: query.valuesMax },
+  )
+}
+
+/** The keys of IPv4 clients, each of one address: numbers make groups in half of the time of addresses. */
+const ipv4Keys = `BETWEEN ${0xffff_0000_0000} AND ${0xffff_ffff_ffff}`
+const ipv4OfKey = 'toString(toIPv6(IPv4NumToString(toUInt32(bitAnd(grouped, 4294967295)))))'
 
 const listTypes: Readonly<Record<string, string>> = { asn: 'UInt32', client_ip: 'IPv6' }
 

@@ -16,10 +16,14 @@ import {
 } from './columns.js'
 import { TextColumn, WordColumn } from './text-columns.js'
 
-/** How ClickHouse stores a column; `deltas`: numbers that grow slowly; `narrowed`: numbers of which most are small. */
+/**
+ * How ClickHouse stores a column; `deltas`: numbers that grow slowly; `times`: the same, but every search reads them, and LZ4 is
+ * read in a quarter of the time; `narrowed`: numbers of which most are small.
+ */
 const codecs = {
   packed: 'CODEC(ZSTD)',
   deltas: 'CODEC(Delta, ZSTD)',
+  times: 'CODEC(Delta, LZ4)',
   narrowed: 'CODEC(T64, ZSTD)',
   none: 'CODEC(NONE)',
 } as const
@@ -122,7 +126,7 @@ export const uint = <Name extends string>(
 
 /** Milliseconds since the epoch. */
 export const time = <Name extends string>(name: Name): RowColumn<number, Name> => ({
-  ...tableColumn(name, timeType, 'deltas'),
+  ...tableColumn(name, timeType, 'times'),
   open: (rowsMax) => new TimeColumn(rowsMax),
   read: (block) => block.time(name),
   empty: 0,
