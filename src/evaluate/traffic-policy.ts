@@ -7,7 +7,7 @@ import { compileToInstruction } from '../expr/expression.js'
 import { ExpressionFailure, type Instruction, type Operation, type StepBudget } from '../expr/run.js'
 import type { Scope } from '../expr/scope.js'
 import type { PolicyContext } from '../record/policy-scope.js'
-import { type PolicyKind, policyScopesOf } from '../resource/fields/traffic-policies.js'
+import { type PolicyKind, policyScopesOf } from '../resource/fields/traffic-policy-check.js'
 import type { PoliciesModule, PolicyRow } from './policy-source.js'
 
 /** A log action, ready to be an event. */

@@ -2,6 +2,7 @@
 import { getGrammar } from 'jexl/dist/grammar.js'
 import Lexer from 'jexl/dist/Lexer.js'
 import Parser from 'jexl/dist/parser/Parser.js'
+import { utf8Length } from '../core/bytes.js'
 import { messageOf, shown } from '../core/errors.js'
 import { exprBytesMax } from '../core/limits.js'
 import { Refusal } from './problem.js'
@@ -65,7 +66,7 @@ const lexer = new Lexer(grammar)
 export function parseExpression(text: unknown): JexlNode {
   if (typeof text !== 'string')
     throw new Refusal('not_text', `${shown(text)} is not an expression but another type`)
-  if (text.length > exprBytesMax || Buffer.byteLength(text) > exprBytesMax) {
+  if (text.length > exprBytesMax || utf8Length(text) > exprBytesMax) {
     throw new Refusal('too_large', `The expression is longer than ${exprBytesMax} bytes`)
   }
   const tokens = readTokens(text)

@@ -1,5 +1,6 @@
 /** Regular expressions in linear time. The only file that uses re2js. */
 import { RE2JS } from 're2js'
+import { utf8Length } from '../core/bytes.js'
 import { messageOf, ok, problem, type Result, shown } from '../core/errors.js'
 import { ExpressionFailure, type StepBudget } from './run.js'
 
@@ -42,7 +43,7 @@ export function compilePattern(pattern: string): Result<TextMatcher> {
   boundMemory(compiled)
   const stepsPerChar = Math.max(instructions, instructionsPaidMin) / charInstructionsPerStep
   return ok((text, budget) => {
-    if (text.length * 3 > exprMatchTextBytesMax && Buffer.byteLength(text) > exprMatchTextBytesMax) {
+    if (text.length * 3 > exprMatchTextBytesMax && utf8Length(text) > exprMatchTextBytesMax) {
       throw new ExpressionFailure(`matches takes at most ${exprMatchTextBytesMax} bytes of text.`)
     }
     budget.take(1 + Math.ceil(text.length * stepsPerChar))

@@ -1,4 +1,5 @@
 /** How values of the language become text and numbers: as in JavaScript and so in jexl, but within bounds. */
+import { utf8Length } from '../core/bytes.js'
 import { ExpressionFailure, type StepBudget } from './run.js'
 
 /** UTF-8 bytes of a text that a function or operator returns. */
@@ -17,7 +18,7 @@ export function payText(text: string, budget: StepBudget): void {
 /** Pays for a new text; fails if it is too long. */
 export function bounded(text: string, budget: StepBudget): string {
   // A UTF-16 unit is at most three bytes: short texts need no count.
-  if (text.length * 3 > exprStringBytesMax && Buffer.byteLength(text) > exprStringBytesMax) {
+  if (text.length * 3 > exprStringBytesMax && utf8Length(text) > exprStringBytesMax) {
     throw new ExpressionFailure(`A text would be longer than ${exprStringBytesMax} bytes.`)
   }
   budget.take(1 + Math.floor(text.length / charsPerStep))

@@ -9,7 +9,7 @@ import type { GeoDatabases } from '../record/geo.js'
 import { missingNames, missingNote } from '../record/geo-entry.js'
 import type { Row } from '../resource/define.js'
 import { eventSubscription } from '../resource/event-subscription.js'
-import { type PolicyKind, policyScopesOf } from '../resource/fields/traffic-policies.js'
+import { type PolicyKind, policyScopesOf } from '../resource/fields/traffic-policy-check.js'
 import type { DeclaredRow } from '../resource/registry.js'
 import type { Put } from '../store/change.js'
 

@@ -8,7 +8,8 @@ import { hostportClaims, hostports, hostportTaken } from './fields/hostport.js'
 import { idSchema } from './fields/id-schema.js'
 import { reference } from './fields/reference-fields.js'
 import { checkReserved } from './fields/tcp-address.js'
-import { checkTrafficPolicies, trafficPoliciesModule } from './fields/traffic-policies.js'
+import { trafficPoliciesModule } from './fields/traffic-policies.js'
+import { checkTrafficPolicies } from './fields/traffic-policy-check.js'
 
 const match = ruled(boundedBytes(1024, 'The path, or the path prefix in whole segments.'), (path) => {
   if (!path.startsWith('/')) return 'a path that begins with "/" is needed'

@@ -4,7 +4,8 @@ import { backendModule, ipRestrictionModule } from './fields/edge-modules.js'
 import { described } from './fields/fields.js'
 import { hostportClaims, hostports, hostportTaken } from './fields/hostport.js'
 import { checkReserved } from './fields/tcp-address.js'
-import { checkTrafficPolicies, trafficPoliciesModule } from './fields/traffic-policies.js'
+import { trafficPoliciesModule } from './fields/traffic-policies.js'
+import { checkTrafficPolicies } from './fields/traffic-policy-check.js'
 
 export const tcpEdge = defineResource({
   kind: 'tcp_edge',

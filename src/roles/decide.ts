@@ -1,7 +1,7 @@
 /** The role `decide`: `weir.decide` and `weir.decide.agent`, and decisions over HTTP for proxies. */
 import { monotonicMs } from '../core/clock.js'
 import { openDecisionPort } from '../decide/decision-port.js'
-import { decide, decideAgent } from '../evaluate/decide.js'
+import { decide, decideAgent } from '../evaluate/reply.js'
 import { requestsEndMs } from '../http/bounds/connection-limits.js'
 import { keyFinder } from '../http/caller/caller.js'
 import { KeyUses } from '../http/caller/key-uses.js'

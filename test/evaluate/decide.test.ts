@@ -1,7 +1,7 @@
 import t from 'tap'
 import { hashToken } from '../../src/core/ids.js'
-import { decide, decideAgent } from '../../src/evaluate/decide.js'
 import { buildPolicySet } from '../../src/evaluate/policy-set.js'
+import { decide, decideAgent } from '../../src/evaluate/reply.js'
 import { deny, log, noGeo, noYield, TestConfiguration } from './configuration.js'
 
 const conn = { client_ip: '198.51.100.7', server_name: 'ssh.example', server_port: 22 }

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { parseHostport } from '../../src/core/address/hostport.js'
 import { hashToken } from '../../src/core/ids.js'
-import { checkAgent } from '../../src/evaluate/decide.js'
 import { hostOf } from '../../src/evaluate/edges.js'
 import { checkRestriction, type RestrictionChange, wouldLockOut } from '../../src/evaluate/ip-restriction.js'
 import { buildPolicySet, type PolicySet } from '../../src/evaluate/policy-set.js'
+import { checkAgent } from '../../src/evaluate/reply.js'
 import type { RequestRecord, TrafficRecord } from '../../src/record/traffic-record.js'
-import { parseHostport } from '../../src/resource/fields/hostport.js'
 import { deny, noYield, rulesOf, TestConfiguration } from './configuration.js'
 
 const build = (configuration: TestConfiguration, previous?: PolicySet) =>

@@ -1,10 +1,10 @@
 /** Traffic policies of HTTPS edges and their routes. */
 import t from 'tap'
-import { decide } from '../../src/evaluate/decide.js'
 import { evaluate, type Phase } from '../../src/evaluate/evaluate.js'
 import { Judgement } from '../../src/evaluate/judgement.js'
 import { buildPolicySet, type PolicySet } from '../../src/evaluate/policy-set.js'
 import type { PolicyRow } from '../../src/evaluate/policy-source.js'
+import { decide } from '../../src/evaluate/reply.js'
 import { StepBudget } from '../../src/expr/run.js'
 import { PolicyContext } from '../../src/record/policy-scope.js'
 import type { RequestRecord } from '../../src/record/traffic-record.js'

@@ -1,8 +1,9 @@
 /** Hostports with wildcards: which edge serves a record, in the order of preference, and across accounts. */
 import t from 'tap'
-import { decide, decideRecord } from '../../src/evaluate/decide.js'
+import { decideRecord } from '../../src/evaluate/decide.js'
 import { wildcardsFor } from '../../src/evaluate/hostports.js'
 import { buildPolicySet } from '../../src/evaluate/policy-set.js'
+import { decide } from '../../src/evaluate/reply.js'
 import type { TrafficRecord } from '../../src/record/traffic-record.js'
 import { noGeo, noYield, TestConfiguration } from './configuration.js'
 

@@ -1,6 +1,6 @@
 /** Decisions that are asked for: which have rows, who sees them live, how a flood is sampled, and that what is lost is counted. */
 import t from 'tap'
-import { decide } from '../../src/evaluate/decide.js'
+import { decide } from '../../src/evaluate/reply.js'
 import { AskedLog, askedRowsPerSecondMax } from '../../src/pipeline/answers.js'
 import { buildTrafficView } from '../../src/produce/compiled-configuration.js'
 import { type DecisionRow, readDecisionRows } from '../../src/wire/decision-rows.js'

@@ -1,7 +1,7 @@
 /** JSON that is nested to exhaust a stack: every request is answered, every record goes to the dead letters with a reason. */
 import fc from 'fast-check'
 import t from 'tap'
-import { decide, decideAgent } from '../../src/evaluate/decide.js'
+import { decide, decideAgent } from '../../src/evaluate/reply.js'
 import { processMessage } from '../../src/pipeline/process-record.js'
 import { buildTrafficView } from '../../src/produce/compiled-configuration.js'
 import { PackWriter } from '../../src/wire/pack.js'

@@ -1,7 +1,7 @@
 /** A value with several spellings has one spelling in events, filters, expressions and decisions. */
 import fc from 'fast-check'
 import t from 'tap'
-import { decide } from '../../src/evaluate/decide.js'
+import { decide } from '../../src/evaluate/reply.js'
 import { processMessage } from '../../src/pipeline/process-record.js'
 import { buildTrafficView } from '../../src/produce/compiled-configuration.js'
 import { PackWriter, readPack } from '../../src/wire/pack.js'

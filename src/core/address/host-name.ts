@@ -1,5 +1,4 @@
 /** Names and addresses of hosts: one spelling for hostports, domains, bind rules and the names that clients ask for. */
-import { domainToASCII } from 'node:url'
 import { ok, problem, type Result } from '../errors.js'
 import { formatAddress, parseAddress } from './ip.js'
 
@@ -21,7 +20,7 @@ export function parseHost(text: string): Result<string> {
 const isAscii = (text: string): boolean => /^\p{ASCII}*$/u.test(text)
 /** Full stops of Chinese, Japanese and Korean keyboards, which IDNA replaces by a dot. NFKC leaves them. */
 const ideographicStop = /^[\u3002\uff61]$/
-/** Node parses a name as the host of a URL, which ends at a slash and loses its tabs. */
+/** A name is converted as the host of a URL, which ends at a slash and loses its tabs. */
 const convertible = /^(?!.*-(\.|$))(?!-|.*\.-)[\w.\u0080-\u{10ffff}-]*$/u
 /** Invisible characters, which IDNA drops, except joiners: some scripts need them. */
 const invisible = /^(?![\u200c\u200d])\p{Default_Ignorable_Code_Point}$/u
@@ -41,13 +40,19 @@ export function disguiseIn(name: string): string | undefined {
   )
 }
 
-/** Names in ASCII are not converted: Node would turn "0x7f.1" into an address. */
+/** Names in ASCII are not converted: a URL would turn "0x7f.1" into an address. */
 function asciiName(name: string): Result<string> {
   if (isAscii(name)) return ok(name.toLowerCase())
   const disguise = disguiseIn(name)
   if (disguise !== undefined) return problem(`the host ${disguise}`)
-  const converted = convertible.test(name) ? domainToASCII(name) : ''
+  const converted = convertible.test(name) ? domainToAscii(name) : ''
   return converted === '' ? noHostName : ok(converted)
+}
+
+/** As the host of a URL is written (WHATWG URL); empty if it is none. Browsers have no other function for it. */
+function domainToAscii(name: string): string {
+  const url = `ws://${name}`
+  return URL.canParse(url) ? new URL(url).hostname : ''
 }
 
 const codePointOf = (character: string): string =>

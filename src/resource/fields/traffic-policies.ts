@@ -1,21 +1,13 @@
-/** The traffic policy module of edges and routes: its shape and limits; expressions are checked when they are saved. */
-import { EntryFaults } from '../../core/entry-faults.js'
-import { badRequest, shown, type WeirError } from '../../core/errors.js'
+/** The traffic policy module of edges and routes: its shape. What a schema can't say is in `traffic-policy-check.ts`. */
 import { boundedBytes, mapOf, objectOf, oneOf, orNull, type Static, Type } from '../../core/schema.js'
-import { checkExpression } from '../../expr/expression.js'
-import { expressionFault } from '../../expr/problem.js'
-import type { Scope } from '../../expr/scope.js'
-import { type PolicyScopes, policyScopes } from '../../record/policy-scope.js'
-import type { Lookups } from '../define.js'
 import { expressionSchema } from './expression-schema.js'
 import { asIs, defaulted, moduleField } from './fields.js'
+import {
+  actionsPerPolicyMax,
+  expressionsPerPolicyMax,
+  policiesPerDirectionMax,
+} from './traffic-policy-check.js'
 
-export const policiesPerDirectionMax = 20
-const expressionsPerPolicyMax = 10
-const actionsPerPolicyMax = 5
-/** All expressions of one traffic policy module together. */
-const expressionsPerModuleBytesMax = 64 * 1024
-const logMetadataBytesMax = 4096
 const policyNameBytesMax = 255
 
 const configDescription = 'For log: `{"Metadata": {…}}`, a map that the event will contain. deny has none.'
@@ -61,10 +53,8 @@ const wholePolicy = objectOf(
   { title: 'TrafficPolicy' },
 )
 
-type Action = Static<typeof action>
 type Policy = Static<typeof policy>
 type WholePolicy = Static<typeof wholePolicy>
-type Direction = 'inbound' | 'outbound'
 
 /** Fills in omitted parts; an empty name counts as missing. */
 const completePolicy = ({ name, expressions, actions }: Policy): WholePolicy => ({
@@ -84,100 +74,3 @@ export const trafficPoliciesModule = moduleField('TrafficPolicies', {
   inbound: direction(),
   outbound: direction(),
 })
-
-type Module = Readonly<Record<Direction, readonly WholePolicy[]>>
-
-/** The kinds with the module, and the names that its expressions may use there. */
-export const policyScopesOf = {
-  tcp_edge: policyScopes.tcp_connection,
-  https_edge: policyScopes.http_request,
-  https_edge_route: policyScopes.http_request,
-} as const satisfies Readonly<Record<string, PolicyScopes>>
-
-export type PolicyKind = keyof typeof policyScopesOf
-
-/** Checks what the schema can't; throws an error that names the places in the request's body. */
-export function checkTrafficPolicies(
-  kind: PolicyKind,
-  module: Module | null | undefined,
-  nameInBody: Lookups['nameInBody'],
-): void {
-  if (module === null || module === undefined) return
-  const faults = new EntryFaults()
-  let expressionBytes = 0
-  for (const side of ['inbound', 'outbound'] as const) {
-    for (const [index, entry] of module[side].entries()) {
-      const place = nameInBody(`policies.${side}[${index}]`)
-      expressionBytes += checkExpressions(entry, policyScopesOf[kind][side], place, faults)
-      if (expressionBytes > expressionsPerModuleBytesMax) {
-        throw badRequest(
-          `"${place}.expressions" brings the module to ${expressionBytes} bytes of expressions: at most ${expressionsPerModuleBytesMax} are allowed.`,
-        )
-      }
-      checkActions(entry.actions, side, place, faults)
-    }
-  }
-  faults.throwIfAny()
-}
-
-function checkExpressions(
-  { expressions }: Policy,
-  scope: Scope<never>,
-  place: string,
-  faults: EntryFaults,
-): number {
-  let bytes = 0
-  for (const [index, text] of (expressions ?? []).entries()) {
-    bytes += Buffer.byteLength(text)
-    const found = checkExpression(text, scope)
-    if (found === undefined) continue
-    const entry = `${place}.expressions[${index}]`
-    const sentence = `"${entry}" is not a valid expression: ${found.msg}`
-    faults.add(entry, expressionFault(entry, found, sentence))
-  }
-  return bytes
-}
-
-function checkActions(actions: readonly Action[], side: Direction, place: string, faults: EntryFaults): void {
-  const denyIndex = actions.findIndex(({ type }) => type === 'deny')
-  for (const [index, { type, config }] of actions.entries()) {
-    const entry = `${place}.actions[${index}]`
-    faults.check(entry, () => {
-      if (type === 'deny' && side === 'outbound')
-        throw badRequest(
-          `"${entry}.type" is "deny", which only inbound policies may do: outbound ones may "log".`,
-        )
-      if (denyIndex !== -1 && index > denyIndex)
-        throw badRequest(`"${entry}" comes after a deny and would never run: deny must be the last action.`)
-      if (type === 'log') checkLogConfig(config ?? {}, `${entry}.config`)
-      else if (config !== null) throw configOfDeny(`${entry}.config`)
-    })
-  }
-}
-
-const configOfDeny = (place: string): WeirError =>
-  badRequest(`"${place}" is given, but a deny action has no configuration: leave it out or send null.`)
-
-const isMetadata = (key: string): boolean => key.toLowerCase() === 'metadata'
-
-/** The log action's configuration: the only key is Metadata, in any letter case, with a map. */
-function checkLogConfig(config: Record<string, unknown>, place: string): void {
-  const keys = Object.keys(config)
-  const other = keys.find((key) => !isMetadata(key))
-  if (other !== undefined)
-    throw badRequest(`"${place}" has no field ${shown(other)}: supported are "Metadata".`)
-  const [name, again] = keys
-  if (again !== undefined) {
-    throw badRequest(
-      `"${place}" has the fields "${name}" and "${again}", which mean the same: send only one.`,
-    )
-  }
-  const metadata = name === undefined ? undefined : config[name]
-  if (name === undefined || typeof metadata !== 'object' || metadata === null || Array.isArray(metadata))
-    throw badRequest(`"${place}" must be {"Metadata": {…}}, a map for the log event.`)
-  const bytes = Buffer.byteLength(JSON.stringify(metadata))
-  if (bytes > logMetadataBytesMax)
-    throw badRequest(
-      `"${place}.${name}" has ${bytes} bytes as JSON: at most ${logMetadataBytesMax} are allowed.`,
-    )
-}

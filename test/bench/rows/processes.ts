@@ -16,7 +16,7 @@
  */
 import { monotonicMs, sleep } from '../../../src/core/clock.js'
 import { exprPatternsMax } from '../../../src/expr/check.js'
-import { policiesPerDirectionMax } from '../../../src/resource/fields/traffic-policies.js'
+import { policiesPerDirectionMax } from '../../../src/resource/fields/traffic-policy-check.js'
 import { inputConsumer, recordsStream } from '../../../src/wire/names.js'
 import { type BenchRow, type BenchTools, type Measure, median, type RowResult } from '../bench.js'
 import { openWeir, withClosers } from '../systems/system.js'

@@ -1,6 +1,7 @@
 /** The traffic policy module: what the schema can't check, and what is filled in. */
 import t from 'tap'
-import { checkTrafficPolicies, trafficPoliciesModule } from '../../../src/resource/fields/traffic-policies.js'
+import { trafficPoliciesModule } from '../../../src/resource/fields/traffic-policies.js'
+import { checkTrafficPolicies } from '../../../src/resource/fields/traffic-policy-check.js'
 import { refusalOf } from '../lookups.js'
 
 const deny = { type: 'deny', config: null }

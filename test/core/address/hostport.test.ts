@@ -1,5 +1,5 @@
 import t from 'tap'
-import { parseHostport, parseServed } from '../../../src/resource/fields/hostport.js'
+import { parseHostport, parseServed } from '../../../src/core/address/hostport.js'
 
 t.test('hostports have one spelling', async (t) => {
   const cases = [
