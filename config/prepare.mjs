@@ -33,6 +33,7 @@ import { tryLock } from '../src/process/file-lock.mjs'
 import { buildAsnDatabase } from './asn-database.mjs'
 import { buildModules, bundlePrograms, bundleTests } from './bundle.mjs'
 import { bundleConsole } from './bundle-console.mjs'
+import { bundleEvaluate } from './bundle-evaluate.mjs'
 import { fetchNatsServer, renewNatsServer } from './fetch-nats-server.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -45,6 +46,7 @@ const path = {
   programs: join(root, 'dist', 'programs'),
   bundled: join(root, 'dist', 'programs', '.bundled'),
   console: join(root, 'dist', 'console'),
+  evaluate: join(root, 'dist', 'evaluate'),
   asnPackage: join(root, 'node_modules', '@ip-location-db', 'asn'),
   asnBuilder: join(root, 'config', 'asn-database.mjs'),
   asnDatabase: join(root, 'dist', 'geo', 'asn.mmdb'),
@@ -161,6 +163,7 @@ async function buildPrograms() {
   say('Building …')
   await building(bundlePrograms(root, path.programs))
   await building(bundleConsole(root, path.console))
+  await building(bundleEvaluate(root, path.evaluate))
   writeFileSync(path.bundled, signature)
 }
 
@@ -170,6 +173,7 @@ const bundleSignature = () =>
     ...['.tsx', '.css', '.html', '.ico', '.json'].flatMap((extension) => filesBelow('src', extension)),
     'config/bundle.mjs',
     'config/bundle-console.mjs',
+    'config/bundle-evaluate.mjs',
     'tsconfig.json',
   ])
 

@@ -9,6 +9,7 @@ import { addDeadCommands } from './cli/dead-commands.js'
 import { addDecisionCommands } from './cli/decision-commands.js'
 import { addDestinationCommands } from './cli/destination-commands.js'
 import { type FilterOptions, filtered, withFilter } from './cli/filter-option.js'
+import { addPolicyTestCommand } from './cli/policy-test-command.js'
 import { addPublishCommand } from './cli/publish-command.js'
 import { addRecordCommands } from './cli/record-commands.js'
 import type { ReplayOptions } from './cli/replay-command.js'
@@ -138,6 +139,7 @@ addDdlCommand(program)
 addDeadCommands(program, settings, askOwner)
 addDestinationCommands(program, settings)
 addDecisionCommands(program, settings)
+addPolicyTestCommand(program, settings)
 addPublishCommand(program, settings)
 addRecordCommands(program, settings)
 

@@ -8,6 +8,7 @@ import type {
   ExplainedGroup,
   ExplainedPolicy,
   ExplainedRule,
+  Explanation,
   LastChange,
 } from '../shape/decision.js'
 import type { LoggedDecision } from '../shape/logged-decision.js'
@@ -96,19 +97,28 @@ export function headOf(recordId: string, { source, at, weight }: LoggedDecision)
 /** The decision and its cause, then every rule and policy that was looked at. */
 export function decisionText({ decision, revision, warnings, explanation }: Decision): string {
   const lines = [`${decision}, with revision ${revision} of the configuration`]
-  if (explanation !== undefined) {
-    const { hostport, decided_by, ip_policies, policies, policies_not_reached } = explanation
-    if (hostport?.includes('*')) lines.push(`served as ${hostport}`)
-    lines.push(...deciderLines(decided_by))
-    lines.push(...ip_policies.flatMap(groupLines))
-    lines.push(...policies.flatMap(policyLines))
-    for (const { policy, direction, reason } of policies_not_reached)
-      lines.push(`${direction} policy ${policy}: not evaluated. ${reason}`)
-  }
+  if (explanation !== undefined) lines.push(...explanationLines(explanation))
   return [...lines, ...warnings.map((warning) => `Warning: ${warning}`)].join('\n')
 }
 
-type DecidedBy = NonNullable<Decision['explanation']>['decided_by']
+/** What decided, then every rule and policy that was looked at. */
+export const explanationLines = ({
+  hostport,
+  decided_by,
+  ip_policies,
+  policies,
+  policies_not_reached,
+}: Explanation): string[] => [
+  ...(hostport?.includes('*') ? [`served as ${hostport}`] : []),
+  ...deciderLines(decided_by),
+  ...ip_policies.flatMap(groupLines),
+  ...policies.flatMap(policyLines),
+  ...policies_not_reached.map(
+    ({ policy, direction, reason }) => `${direction} policy ${policy}: not evaluated. ${reason}`,
+  ),
+]
+
+type DecidedBy = Explanation['decided_by']
 
 function deciderLines({ type, id, name, ip_policy_id, rule_id, cidr, last_change }: DecidedBy): string[] {
   if (type === 'none') return ['Nothing said no.']

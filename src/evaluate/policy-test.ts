@@ -3,7 +3,8 @@ import type { Decision } from '../event/define.js'
 import type { GeoLookup } from '../record/geo.js'
 import type { Geo } from '../record/geo-entry.js'
 import { type DecisionRequest, parseDecisionRequest } from '../record/record.js'
-import type { Expectation, GivenRecord } from '../resource/policy-test.js'
+import type { GivenRecord } from '../resource/fields/given-record.js'
+import type { Expectation } from '../resource/policy-test.js'
 import type { Explanation } from '../shape/decision.js'
 import { decideRecord } from './decide.js'
 import type { PolicySet } from './policy-set.js'
@@ -43,12 +44,14 @@ export function questionOf(given: GivenRecord): Question {
   return question
 }
 
-function assumedOf({ country, asn }: GivenRecord): Geo | undefined {
+/** What a question says about its client. */
+export function assumedOf({ country, asn }: GivenRecord): Geo | undefined {
   if (country == null && asn == null) return undefined
   return { ...(country == null ? {} : { country_code: country }), ...(asn == null ? {} : { asn }) }
 }
 
-const withAssumed =
+/** A database that says the same about the client, wherever it looks. */
+export const withAssumed =
   (assumed: Geo | undefined) =>
   (geo: GeoLookup): GeoLookup =>
     assumed === undefined ? geo : { lookup: (ip) => ({ ...geo.lookup(ip), ...assumed }) }

@@ -1,15 +1,12 @@
 /** Policy tests: what a connection or request must get, whatever is changed. They guard every write that decides. */
-import { complaintOf, conflict } from '../core/errors.js'
+import { conflict } from '../core/errors.js'
 import { policyTestsPerAccountMax } from '../core/limits.js'
 import { documented, mapOf, objectOf, oneOf, orNull, ruled, type Static, Type } from '../core/schema.js'
-import { parseDecisionRequest } from '../record/record.js'
 import { recordSchemas } from '../record/record-schemas.js'
 import { defineResource } from './define.js'
 import { asIs, described, required } from './fields/fields.js'
+import { type GivenRecord, wrongGiven } from './fields/given-record.js'
 import { componentName } from './fields/id-schema.js'
-
-/** A question as JSON. */
-const givenBytesMax = 16 * 1024
 
 /** What tests may say about the client besides its address; the database says it otherwise. */
 const assumed = {
@@ -37,26 +34,6 @@ const givenRecord = ({ type, schema }: (typeof recordSchemas)[number]) => {
     required: needed.filter((name) => name !== 'record_id'),
     properties: { ...properties, type: oneOf([type]), ...assumed },
   }
-}
-
-export type GivenRecord = Readonly<Record<string, unknown>> & {
-  readonly country?: string | null
-  readonly asn?: number | null
-}
-
-const isAssumedRight = (given: GivenRecord): string | undefined => {
-  const { country, asn } = given
-  if (country != null && !(typeof country === 'string' && /^[A-Z]{2}$/.test(country)))
-    return 'the member "country" must be two capital letters, as ISO 3166-1 has them'
-  if (asn != null && !(Number.isInteger(asn) && asn >= 0 && asn < 2 ** 32))
-    return 'the member "asn" must be a whole number from 0 to 4294967295'
-  return undefined
-}
-
-function wrongGiven(given: GivenRecord): string | undefined {
-  if (Buffer.byteLength(JSON.stringify(given)) > givenBytesMax)
-    return `at most ${givenBytesMax} bytes of JSON are allowed`
-  return isAssumedRight(given) ?? complaintOf(parseDecisionRequest(given))?.replace(/\.$/, '')
 }
 
 export const givenSchema = ruled(

@@ -126,6 +126,8 @@ t.test('the runbook', async (t) => {
   const rules = [{ cidr: '10.0.0.0/8', action: 'deny' }]
   writeFileSync(join(dir, 'draft.json'), JSON.stringify({ rules }))
   writeFileSync(join(dir, 'corrected.json'), '{}')
+  const [policies = ''] = blocks(pageOf('docs/policies.md'), 'yaml')
+  writeFileSync(join(dir, 'policies.yaml'), policies)
   const emulator = await startEmulator()
   t.teardown(() => emulator.stop())
   const runbook = new Runbook(dir, { AWS_ENDPOINT_URL: emulator.url })

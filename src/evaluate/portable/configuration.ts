@@ -1,0 +1,199 @@
+/**
+ * A configuration as a plain object: edges, IP policies with their rules, restrictions, in the shape in which the API shows
+ * them. What the API adds and no decision depends on (`uri`, `created_at`, `metadata`, `backend`) may be there, and ids may be
+ * any texts, or missing: then an edge is called by its first hostport, a rule by its range.
+ */
+import { formatCidr, parseCidr } from '../../core/address/cidr.js'
+import { parseServed } from '../../core/address/hostport.js'
+import { complaintOf, valueOr, WeirError } from '../../core/errors.js'
+import { hostportCharsMax, ipPoliciesPerModuleMax, rulesPerIpPolicyMax } from '../../core/limits.js'
+import {
+  actionsPerPolicyMax,
+  expressionsPerPolicyMax,
+  policiesPerDirectionMax,
+} from '../../resource/fields/traffic-policy-check.js'
+import {
+  anyMap,
+  flag,
+  ignored,
+  isMap,
+  listOf,
+  objectOf,
+  oneOf,
+  optional,
+  type Read,
+  text,
+} from './reading.js'
+
+/** Of each kind, in one configuration: a file of this size is the work of a program, and compiled in seconds. */
+const resourcesMax = 10_000
+const hostportsPerEdgeMax = 100
+const idCharsMax = 300
+const nameCharsMax = 255
+const pathCharsMax = 1024
+/** A longer one is refused as an expression. */
+const expressionCharsMax = 64 * 1024
+
+const id = optional(
+  text(idCharsMax, (given) =>
+    /^[\x21-\x7e]+$/.test(given) ? undefined : 'printable ASCII without spaces is needed',
+  ),
+  null,
+)
+
+const shownOnly = { uri: ignored, created_at: ignored, metadata: ignored, account_id: ignored }
+const description = optional(text(nameCharsMax), '')
+const enabled = optional(flag, true)
+
+const action = objectOf({ type: oneOf('deny', 'log'), config: optional(anyMap, null) })
+
+const policy = objectOf({
+  name: optional(text(nameCharsMax), null),
+  expressions: optional(listOf(text(expressionCharsMax), expressionsPerPolicyMax), []),
+  actions: listOf(action, actionsPerPolicyMax, 1),
+})
+
+const direction = optional(listOf(policy, policiesPerDirectionMax), [])
+const policies = optional(objectOf({ enabled, inbound: direction, outbound: direction }), null)
+
+/** A policy by its id, or as responses show it. */
+const policyId: Read<string> = (value, place, faults) =>
+  isMap(value) ? text(idCharsMax)(value['id'], `${place}.id`, faults) : text(idCharsMax)(value, place, faults)
+
+/** Ids of policies under either name: as they are sent, or as they are shown. */
+const policyIds = listOf(policyId, ipPoliciesPerModuleMax, 1)
+const named = { ip_policy_ids: optional(policyIds, null), ip_policies: optional(policyIds, null) }
+const ipRestriction = optional(objectOf({ enabled, ...named }), null)
+
+const edge = {
+  ...shownOnly,
+  id,
+  description,
+  hostports: optional(
+    listOf(
+      text(hostportCharsMax, (given) => complaintOf(parseServed(given))),
+      hostportsPerEdgeMax,
+    ),
+    [],
+  ),
+  policies,
+}
+
+const path = text(pathCharsMax, (given) => {
+  if (!given.startsWith('/')) return 'a path that begins with "/" is needed'
+  return /[?#\s]/.test(given) ? 'a path must not contain "?", "#" or white space' : undefined
+})
+
+const route = objectOf({
+  ...shownOnly,
+  id,
+  description,
+  edge_id: ignored,
+  match_type: oneOf('exact_path', 'path_prefix'),
+  match: path,
+  backend: ignored,
+  ip_restriction: ipRestriction,
+  policies,
+})
+
+const cidr = text(64, (given) => complaintOf(parseCidr(given, { hostBits: 'refuse' })))
+
+const rule = objectOf({
+  ...shownOnly,
+  id,
+  description,
+  ip_policy: ignored,
+  cidr,
+  action: oneOf('allow', 'deny'),
+})
+
+/** Members beside these are not allowed. */
+const configurationMembers = {
+  tcp_edges: optional(
+    listOf(objectOf({ ...edge, backend: ignored, ip_restriction: ipRestriction }), resourcesMax),
+    [],
+  ),
+  https_edges: optional(
+    listOf(objectOf({ ...edge, routes: optional(listOf(route, resourcesMax), []) }), resourcesMax),
+    [],
+  ),
+  ip_policies: optional(
+    listOf(
+      objectOf({
+        ...shownOnly,
+        id: text(idCharsMax),
+        description,
+        rules: optional(listOf(rule, rulesPerIpPolicyMax), []),
+      }),
+      resourcesMax,
+    ),
+    [],
+  ),
+  ip_restrictions: optional(
+    listOf(
+      objectOf({
+        ...shownOnly,
+        id,
+        description,
+        type: oneOf('dashboard', 'api', 'agent', 'endpoints'),
+        enforced: optional(flag, false),
+        ...named,
+      }),
+      resourcesMax,
+    ),
+    [],
+  ),
+}
+
+/** Members beside these and `tests`, which are read elsewhere, are not allowed. */
+export const readMembers = objectOf({ ...configurationMembers, tests: ignored })
+
+export type Configuration = Omit<NonNullable<ReturnType<typeof readMembers>>, 'tests'>
+
+/** Ids of policies that a module or a restriction names. */
+export const policyIdsOf = ({ ip_policy_ids, ip_policies }: NamesPolicies): readonly string[] =>
+  ip_policy_ids ?? ip_policies ?? []
+
+export interface NamesPolicies {
+  readonly ip_policy_ids: readonly string[] | null
+  readonly ip_policies: readonly string[] | null
+}
+
+/** The canonical spelling of what was checked. */
+export const canonicalHostport = (given: string): string => valueOr(parseServed(given), given)
+
+export function canonicalCidr(given: string): string {
+  const parsed = parseCidr(given, { hostBits: 'refuse' })
+  return parsed.ok ? formatCidr(parsed.value) : given
+}
+
+/** The names of what has no id. */
+export const edgeIdOf = (
+  { id, hostports }: { readonly id: string | null; readonly hostports: readonly string[] },
+  place: string,
+): string => id ?? (hostports[0] === undefined ? place : canonicalHostport(hostports[0]))
+
+export const routeIdOf = (
+  { id, match_type, match }: Configuration['https_edges'][number]['routes'][number],
+  edgeId: string,
+): string => id ?? `${edgeId}${match}${match_type === 'path_prefix' ? '*' : ''}`
+
+/** An error of a configuration, place by place. */
+interface PlacedFault {
+  readonly place: string
+  readonly error: WeirError
+}
+
+/** The single faults of an error of `EntryFaults`. */
+export function faultsOf(error: WeirError): PlacedFault[] {
+  const { code, details, places } = error
+  const sentences = Object.entries(details)
+  if (sentences.length === 0) {
+    const [, place = ''] = /^"([^"]+)"/.exec(error.message) ?? []
+    return [{ place: places[0]?.place ?? place, error }]
+  }
+  return sentences.map(([place, sentence]) => ({
+    place,
+    error: new WeirError(code, sentence, { places: places.filter((each) => each.place === place) }),
+  }))
+}

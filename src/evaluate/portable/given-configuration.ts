@@ -1,0 +1,110 @@
+/** A configuration that was read, as the evaluator needs it: rows of one account. */
+import { yieldInTurn } from '../../core/clock.js'
+import type { DeclaredRow, KindName } from '../../resource/registry.js'
+import { buildPolicySet, type PolicySet } from '../policy-set.js'
+import type { ConfigurationSource, IpRule } from '../policy-source.js'
+import {
+  type Configuration,
+  canonicalCidr,
+  canonicalHostport,
+  edgeIdOf,
+  policyIdsOf,
+  routeIdOf,
+} from './configuration.js'
+
+/** The owner of everything in a configuration. */
+export const accountId = 'ac_configuration'
+
+const revision = 1
+const head = { account_id: accountId, version: revision, created_at: 0, metadata: null }
+
+type IpModule = Configuration['tcp_edges'][number]['ip_restriction']
+type Policies = Configuration['tcp_edges'][number]['policies']
+
+const ipModuleOf = (module: IpModule) =>
+  module === null ? null : { enabled: module.enabled, ip_policy_ids: policyIdsOf(module) }
+
+/** As stored: a policy without a name has no such member. */
+const policiesOf = (policies: Policies) => {
+  if (policies === null) return null
+  const list = (given: typeof policies.inbound) =>
+    given.map(({ name, ...policy }) => (name === null || name === '' ? policy : { name, ...policy }))
+  return { ...policies, inbound: list(policies.inbound), outbound: list(policies.outbound) }
+}
+
+const edgeOf = (
+  given: Configuration['tcp_edges'][number] | Configuration['https_edges'][number],
+  place: string,
+) => ({
+  ...head,
+  id: edgeIdOf(given, place),
+  description: given.description,
+  hostports: given.hostports.map(canonicalHostport),
+  backend: null,
+  policies: policiesOf(given.policies),
+})
+
+class GivenConfiguration implements ConfigurationSource {
+  readonly revision = revision
+  readonly #rows: Readonly<Partial<Record<KindName, readonly object[]>>>
+  readonly #rules: ReadonlyMap<string, readonly IpRule[]>
+
+  constructor({ tcp_edges, https_edges, ip_policies, ip_restrictions }: Configuration) {
+    this.#rows = {
+      tcp_edge: tcp_edges.map((edge, index) => ({
+        ...edgeOf(edge, `tcp_edges[${index}]`),
+        ip_restriction: ipModuleOf(edge.ip_restriction),
+      })),
+      https_edge: https_edges.map((edge, index) => edgeOf(edge, `https_edges[${index}]`)),
+      https_edge_route: https_edges.flatMap((edge, index) => routesOf(edge, `https_edges[${index}]`)),
+      ip_policy: ip_policies.map(({ id, description }) => ({ ...head, id, description })),
+      ip_restriction: ip_restrictions.map(({ id, type, enforced, description, ...named }) => ({
+        ...head,
+        id: id ?? type,
+        type,
+        enforced,
+        description,
+        ip_policy_ids: policyIdsOf(named),
+      })),
+    }
+    this.#rules = new Map(ip_policies.map(({ id, rules }) => [id, rules.map(ruleOf)]))
+  }
+
+  rowsOf<Kind extends KindName>(kind: Kind): Iterable<DeclaredRow<Kind>> {
+    return (this.#rows[kind] ?? []) as Iterable<object> as Iterable<DeclaredRow<Kind>>
+  }
+
+  rules(ipPolicyId: string) {
+    const rules = this.#rules.get(ipPolicyId)
+    return rules === undefined ? undefined : { version: revision, rules }
+  }
+}
+
+const routesOf = (edge: Configuration['https_edges'][number], place: string) =>
+  edge.routes.map((route) => ({
+    ...head,
+    id: routeIdOf(route, edgeIdOf(edge, place)),
+    edge_id: edgeIdOf(edge, place),
+    description: route.description,
+    match_type: route.match_type,
+    match: route.match,
+    backend: null,
+    ip_restriction: ipModuleOf(route.ip_restriction),
+    policies: policiesOf(route.policies),
+  }))
+
+const ruleOf = ({
+  id,
+  cidr,
+  action,
+  description,
+}: Configuration['ip_policies'][number]['rules'][number]): IpRule => ({
+  id: id ?? canonicalCidr(cidr),
+  cidr: canonicalCidr(cidr),
+  action,
+  description,
+})
+
+/** Compiles a configuration that was read, in slices of 5 ms, so that others get their turns. */
+export const compileRead = (configuration: Configuration): Promise<PolicySet> =>
+  buildPolicySet(new GivenConfiguration(configuration), undefined, yieldInTurn)

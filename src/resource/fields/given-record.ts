@@ -1,0 +1,28 @@
+/** The question of a policy test: a record, and what is assumed about its client. Without schemas: browsers check it, too. */
+import { utf8Length } from '../../core/bytes.js'
+import { complaintOf } from '../../core/errors.js'
+import { parseDecisionRequest } from '../../record/record.js'
+
+/** A question as JSON. */
+const givenBytesMax = 16 * 1024
+
+export type GivenRecord = Readonly<Record<string, unknown>> & {
+  readonly country?: string | null
+  readonly asn?: number | null
+}
+
+/** What is wrong with what a question assumes about its client, without a full stop. */
+export const wrongAssumed = ({ country, asn }: GivenRecord): string | undefined => {
+  if (country != null && !(typeof country === 'string' && /^[A-Z]{2}$/.test(country)))
+    return 'the member "country" must be two capital letters, as ISO 3166-1 has them'
+  if (asn != null && !(Number.isInteger(asn) && asn >= 0 && asn < 2 ** 32))
+    return 'the member "asn" must be a whole number from 0 to 4294967295'
+  return undefined
+}
+
+/** What is wrong with the question of a policy test, without a full stop. */
+export function wrongGiven(given: GivenRecord): string | undefined {
+  if (utf8Length(JSON.stringify(given)) > givenBytesMax)
+    return `at most ${givenBytesMax} bytes of JSON are allowed`
+  return wrongAssumed(given) ?? complaintOf(parseDecisionRequest(given))?.replace(/\.$/, '')
+}
