@@ -103,8 +103,9 @@ t.test('files and rooms of the architecture', (t) => {
     // A recipe shows files that do not exist yet.
     const shown = text.replaceAll(/^```diff\n[\s\S]*?^```$/gm, '')
     for (const [, name = ''] of shown.matchAll(/(?:^|[\s`'"/])((?:src|test|config|dist)\/[\w./-]+\.\w+)/gm)) {
-      // Programs are bundled under other names than their sources.
-      const origin = name.startsWith('dist/programs/') ? name : name.replace(/^dist\/(.*)\.js$/, '$1.ts')
+      // Bundles have other names than their sources.
+      const isBundle = /^dist\/(programs|evaluate)\//.test(name)
+      const origin = isBundle ? name : name.replace(/^dist\/(.*)\.js$/, '$1.ts')
       t.ok(existsSync(origin), `${file}: ${name}`)
     }
   }
