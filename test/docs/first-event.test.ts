@@ -54,7 +54,7 @@ async function openLive(t: Test, shell: (script: string) => Promise<string>): Pr
   const page = await browser.newPage()
   await page.goto(link)
   await page.getByRole('link', { name: 'Live', exact: true }).click()
-  await page.getByRole('heading', { name: 'Live' }).waitFor()
+  await page.getByRole('heading', { name: 'Live', exact: true }).waitFor()
   return page
 }
 
