@@ -134,7 +134,7 @@ const clickhouseKind = ['src/deliver/kinds/clickhouse.ts', 'src/deliver/clickhou
 
 /** Clients that several files know together: those of a subject that is too large for one. */
 const shared = [
-  { packages: /^@codemirror\//, files: /^src\/console\/parts\/editor[a-z-]*\.ts$/ },
+  { packages: /^@codemirror\//, files: /^src\/console\/parts\/editor\/[a-z-]*\.ts$/ },
   { packages: /^@nats-io\//, files: /^src\/nats\/[a-z0-9-]*\.ts$/ },
   {
     packages: /^@clickhouse\/client$/,

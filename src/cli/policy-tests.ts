@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { messageOf, StartFault } from '../core/errors.js'
 import { forTerminal } from '../core/text/terminal.js'
+import { partInWords } from '../evaluate/policy-test.js'
 import { policyFileBytesMax, readPolicyFile } from '../evaluate/portable/policy-file.js'
 import { runPolicyFile } from '../evaluate/portable/policy-file-run.js'
 import type { Settings } from '../process/settings.js'
@@ -99,16 +100,9 @@ function report(runs: readonly NamedRun[], { passed, failed }: { passed: number;
 /** What was expected, what came of it, and why. */
 function failureOf({ expect, decision, decided_by, problem, explanation }: NamedRun): string {
   if (problem !== null) return `It can't be decided: ${problem}`
-  const wanted = Object.entries(expect.decided_by ?? {}).filter(([, value]) => value != null)
-  const by = wanted.length === 0 ? '' : `, decided by ${named(wanted)}`
-  const found =
-    wanted.length === 0 || decided_by === null ? '' : `, decided by ${named(Object.entries(decided_by))}`
+  const wanted = partInWords(expect.decided_by)
+  const by = wanted === '' ? '' : `, decided by ${wanted}`
+  const found = wanted === '' || decided_by === null ? '' : `, decided by ${partInWords(decided_by)}`
   const why = explanation === null ? [] : explanationLines(explanation)
   return [`expected ${expect.decision}${by}; it is ${decision}${found}`, ...why].join('\n')
 }
-
-const named = (members: readonly (readonly [string, unknown])[]): string =>
-  members
-    .filter(([, value]) => value !== null)
-    .map(([name, value]) => `${name} ${value}`)
-    .join(', ')

@@ -2,6 +2,7 @@
 
 import type { Address } from '../core/address/ip.js'
 import { shown } from '../core/errors.js'
+import type { DecidedBy } from '../event/define.js'
 import type { RecordType } from '../record/traffic-record.js'
 import type { ExplainedGroup, ExplainedPolicy, ExplainedRule, Explanation } from '../shape/decision.js'
 import type { Endpoint } from './edges.js'
@@ -32,6 +33,23 @@ interface Candidate {
 const byPolicyAndId = (one: Candidate, other: Candidate): number =>
   one.index - other.index || (one.rule.id < other.rule.id ? -1 : 1)
 
+/** The part that decided, as answers name it. */
+export const shownPart = ({
+  type,
+  id,
+  name,
+  ipPolicyId,
+  ruleId,
+  cidr,
+}: DecidedBy): Explanation['decided_by'] => ({
+  type,
+  id,
+  name,
+  ip_policy_id: ipPolicyId,
+  rule_id: ruleId,
+  cidr,
+})
+
 /** Collects an explanation while a record is evaluated. */
 export class ExplanationTrace implements EvaluationTrace {
   readonly #policySet: Restrictions
@@ -50,13 +68,12 @@ export class ExplanationTrace implements EvaluationTrace {
 
   /** The explanation, once the decision was made. */
   explanation({ record, endpoint, hostport, verdict, decidedBy }: Judgement): Explanation {
-    const { type, id, name, ipPolicyId, ruleId, cidr } = decidedBy
     return {
       hostport: hostport ?? null,
       ip_policies: this.#groups,
       policies: this.#policies,
       policies_not_reached: this.#notReached(endpoint, reasonNotReached(verdict, record.type)),
-      decided_by: { type, id, name, ip_policy_id: ipPolicyId, rule_id: ruleId, cidr },
+      decided_by: shownPart(decidedBy),
     }
   }
 

@@ -11,9 +11,8 @@ import type { PolicySet } from './policy-set.js'
 import type { IpRule } from './policy-source.js'
 import type { TrafficPolicy } from './traffic-policy.js'
 
-/** How a traffic policy is called among all of an account. */
-export const policyKeyOf = (ownerId: string, direction: string, label: string): string =>
-  `${ownerId} ${direction} ${label}`
+/** How an inbound traffic policy is called among all of an account; tests, like questions, run no others. */
+export const policyKeyOf = (ownerId: string, label: string): string => `${ownerId} ${label}`
 
 /** Ids of edges, routes, restrictions and rules, and keys of traffic policies, that were reached. */
 export class Coverage implements EvaluationTrace {
@@ -38,7 +37,7 @@ export class Coverage implements EvaluationTrace {
     const context = new PolicyContext(record, edgeId, geo)
     this.#client = context.client
     this.#budget.reset()
-    evaluate(this.#policySet, found.value, context, this.#budget, 'closed', this)
+    evaluate(this.#policySet, found.value, context, this.#budget, 'opening', this)
   }
 
   /** A rule is reached if it is the widest of its action that contains the client. */
@@ -67,7 +66,7 @@ export class Coverage implements EvaluationTrace {
   failure(): void {}
 
   applied(): void {
-    const { ownerId, direction, label } = this.#policy!
-    this.parts.add(policyKeyOf(ownerId, direction, label))
+    const { ownerId, label } = this.#policy!
+    this.parts.add(policyKeyOf(ownerId, label))
   }
 }

@@ -7,10 +7,10 @@ import type { GivenRecord } from '../resource/fields/given-record.js'
 import type { Expectation } from '../resource/policy-test.js'
 import type { Explanation } from '../shape/decision.js'
 import { decideRecord } from './decide.js'
+import { shownPart } from './explain.js'
 import type { PolicySet } from './policy-set.js'
 
-/** The part that decided, as explanations name it. */
-type DecidingPart = Omit<Explanation['decided_by'], 'last_change'>
+type DecidingPart = Explanation['decided_by']
 
 export interface TestOutcome {
   readonly passed: boolean
@@ -50,11 +50,23 @@ export function assumedOf({ country, asn }: GivenRecord): Geo | undefined {
   return { ...(country == null ? {} : { country_code: country }), ...(asn == null ? {} : { asn }) }
 }
 
-/** A database that says the same about the client, wherever it looks. */
+/**
+ * A database that says this about the client. What it knows of another country or system is left out: a city of one country
+ * would contradict the other.
+ */
 export const withAssumed =
   (assumed: Geo | undefined) =>
   (geo: GeoLookup): GeoLookup =>
-    assumed === undefined ? geo : { lookup: (ip) => ({ ...geo.lookup(ip), ...assumed }) }
+    assumed === undefined ? geo : { lookup: (ip) => ({ ...consistent(geo.lookup(ip), assumed), ...assumed }) }
+
+function consistent(known: Geo, { country_code = known.country_code, asn = known.asn }: Geo): Geo {
+  const { asn: system, as_org, ...place } = known
+  return {
+    ...(country_code === known.country_code ? place : {}),
+    ...(system === undefined ? {} : { asn: system }),
+    ...(as_org === undefined || asn !== system ? {} : { as_org }),
+  }
+}
 
 /** The decision about what a test gives, as `POST /decide` makes it for the account. */
 function decided(
@@ -83,13 +95,19 @@ export function runPolicyTest(
   const isDecided = decision === expect.decision
   if (isDecided && expect.decided_by === undefined)
     return { passed: true, decision, decidedBy: null, problem: null }
-  const { type, id, name, ipPolicyId, ruleId, cidr } = found.judgement.decidedBy
-  const decidedBy = { type, id, name, ip_policy_id: ipPolicyId, rule_id: ruleId, cidr }
+  const decidedBy = shownPart(found.judgement.decidedBy)
   return { passed: isDecided && matches(decidedBy, expect), decision, decidedBy, problem: null }
 }
 
 const matches = (part: DecidingPart, { decided_by }: Expectation): boolean =>
   Object.entries(decided_by ?? {}).every(([name, value]) => part[name as keyof DecidingPart] === value)
+
+/** What decided, or must decide, in words: `traffic_policy, name nobody`; empty if nothing is said. */
+export const partInWords = (part: object | null | undefined): string =>
+  Object.entries(part ?? {})
+    .filter(([, value]) => value !== null && value !== undefined)
+    .map(([name, value]) => (name === 'type' ? value : `${name} ${value}`))
+    .join(', ')
 
 /** Why what a test gives is decided like this; undefined if it can't be decided. */
 export function explainPolicyTest(

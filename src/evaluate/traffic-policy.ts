@@ -131,6 +131,15 @@ const failWith: Operation<PolicyContext> = (_context, _budget, program, at) => {
   throw new ExpressionFailure(program[at + 1] as string)
 }
 
+/** What a policy is called for people: its name, else its place. */
+export const labelOf = (
+  { name }: { readonly name?: string | undefined },
+  direction: Direction,
+  index: number,
+): string => name || placeOf(direction, index)
+
+const placeOf = (direction: Direction, index: number): string => `${direction}[${index}]`
+
 /** In front of the keys of a route's policies: those of its edge run for the same record, and may have the same names. */
 const routeMark = '\u0000route '
 
@@ -143,10 +152,10 @@ function describePolicies(
   const taken = new Set<string>()
   const describe = (direction: Direction) =>
     module[direction].map((row, index) => {
-      const place = `${direction}[${index}]`
+      const place = placeOf(direction, index)
       // A place has a mark that no name can have.
       const policyKey = row.name && !taken.has(row.name) ? row.name : `\u0000${place}`
-      const label = row.name || place
+      const label = labelOf(row, direction, index)
       taken.add(policyKey)
       return {
         ownerId,

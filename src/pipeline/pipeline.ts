@@ -37,8 +37,8 @@ import type { Shares } from './shares.js'
 const deliveriesBeforeQuarantine = 3
 
 /**
- * A message that was published with a configuration which is not here yet comes again, a second later, so often at most: a
- * change is here after two, unless its bucket was made anew and counts from one again.
+ * How often a message is given back, for a second each time, because it was published with a configuration that is not here
+ * yet. A change is here within two seconds. If the bucket was made anew, its revisions begin at one, and waiting is no use.
  */
 const waitsForRevisionMax = 2
 
@@ -115,8 +115,9 @@ export class Pipeline {
   }
 
   /**
-   * Published over the API with a newer configuration? Whoever has just made an account or an edge sees its first record. The
-   * message is given back rather than waited for, so that changes of one account delay no others.
+   * Was the message published over the API with a newer configuration than this process has? Then it waits for it, so that
+   * records are judged with the edges and policies that were made just before. It is given back instead of held here: changes
+   * of one account must not delay the records of others.
    */
   #isAhead({ subject, headers, deliveries }: PulledMessage): boolean {
     if (subject !== publishedRecordsSubject || deliveries > waitsForRevisionMax) return false

@@ -26,6 +26,7 @@ import { repairedText } from '../process/readiness.js'
 import { createRoleContext } from '../process/role-context.js'
 import type { AdminCommand } from '../process/running-service.js'
 import type { Settings } from '../process/settings.js'
+import type { GeoLookup } from '../record/geo.js'
 import type { Links, Row } from '../resource/define.js'
 import { resources } from '../resource/registry.js'
 import type { Change } from '../shape/change-schema.js'
@@ -44,7 +45,6 @@ import {
 } from '../write/accounts.js'
 import { changesOf, findEntries } from '../write/changes.js'
 import { openLocalNats, withLocalNats } from './local-nats.js'
-import { openGeography } from './role-parts.js'
 import { openDatabase, openStoreParts, type StoreParts } from './store-parts.js'
 
 const formats: Readonly<Record<string, TextFormat>> = {
@@ -119,6 +119,9 @@ export function runAdminCommand(parts: StoreParts, command: AdminCommand): Promi
   return run(parts, command)
 }
 
+/** No command changes what decides, so none runs a policy test. */
+const noGeography: GeoLookup = { lookup: () => ({}) }
+
 /** Runs a command while no service runs, on a store that is opened for it. */
 export async function administerAlone(loaded: Settings, command: AdminCommand): Promise<string> {
   await using release = new ReleaseStack()
@@ -132,10 +135,7 @@ export async function administerAlone(loaded: Settings, command: AdminCommand): 
   const { host, port, baseUrl } = loaded.api
   const parts = await openStoreParts(
     { ...context, settings: alone },
-    {
-      baseUrl: () => baseUrl ?? `http://${host}:${port}`,
-      geo: await openGeography(context, { warns: false }),
-    },
+    { baseUrl: () => baseUrl ?? `http://${host}:${port}`, geo: noGeography },
     release,
   )
   if (parts.loss !== undefined) process.stderr.write(`weir: ${parts.loss}\n`)

@@ -85,7 +85,7 @@ const lastChange = objectOf(
 
 const nullable = orNull(Type.String())
 
-const decidedBy = objectOf(
+export const decidedBySchema = objectOf(
   {
     type: oneOf(
       ['restriction', 'ip_restriction', 'traffic_policy', 'none'],
@@ -118,7 +118,7 @@ export const explanationSchema = objectOf(
     policies_not_reached: Type.Array(objectOf({ source, policy: Type.String(), direction, reason }), {
       description: 'Traffic policies that were not evaluated.',
     }),
-    decided_by: decidedBy,
+    decided_by: decidedBySchema,
   },
   { title: 'Explanation', description: 'Every rule and expression that was looked at, and what decided.' },
 )

@@ -1,24 +1,12 @@
 /** The result of policy tests that were run. */
 
 import { policyTestsPerAccountMax } from '../core/limits.js'
-import { objectOf, oneOf, orNull, type Static, Type } from '../core/schema.js'
+import { objectOf, orNull, type Static, Type } from '../core/schema.js'
 import { exampleId } from '../resource/examples.js'
 import { expectSchema, givenSchema } from '../resource/policy-test.js'
-import { explanationSchema } from './decision.js'
+import { decidedBySchema, decisionWord, explanationSchema } from './decision.js'
 
 const nullable = orNull(Type.String())
-
-const decidedPart = objectOf(
-  {
-    type: oneOf(['restriction', 'ip_restriction', 'traffic_policy', 'none']),
-    id: nullable,
-    name: nullable,
-    ip_policy_id: nullable,
-    rule_id: nullable,
-    cidr: nullable,
-  },
-  { title: 'DecidedPart' },
-)
 
 const testRun = objectOf(
   {
@@ -26,10 +14,10 @@ const testRun = objectOf(
     description: nullable,
     passed: Type.Boolean(),
     expect: expectSchema,
-    decision: orNull(oneOf(['allow', 'block', 'deny']), {
+    decision: orNull(decisionWord, {
       description: 'Null if there is none: see `problem`.',
     }),
-    decided_by: orNull(decidedPart, {
+    decided_by: orNull(decidedBySchema, {
       description: 'What decided; null if the test says nothing about it and passed.',
     }),
     problem: orNull(Type.String(), { description: 'Why nothing could be decided.' }),

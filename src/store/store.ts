@@ -212,9 +212,9 @@ export class Store {
     return this.#answers.find(key)
   }
 
-  /** Resolves or rejects as `commit` would at present; nothing is changed. `tested`: also if policy tests would fail. */
-  rehearse<T>(accountId: string, principal: Principal, plan: Plan<T>, tested = true): Promise<T> {
-    return this.#queues.inTurn(accountId, () => this.#rehearse(accountId, principal, plan, tested))
+  /** Resolves or rejects as `commit` would at present; nothing is changed. */
+  rehearse<T>(accountId: string, principal: Principal, plan: Plan<T>): Promise<T> {
+    return this.#queues.inTurn(accountId, () => this.#rehearse(accountId, principal, plan))
   }
 
   /** The same for `replaceRules`. */
@@ -256,7 +256,7 @@ export class Store {
     return settle({ heads: this.#heads, view: this.view }, () => this.refusal, accountId)
   }
 
-  async #rehearse<T>(accountId: string, principal: Principal, plan: Plan<T>, tested: boolean): Promise<T> {
+  async #rehearse<T>(accountId: string, principal: Principal, plan: Plan<T>): Promise<T> {
     const { secrets } = this.#buckets
     for (;;) {
       const { known, state } = await this.#settle(accountId)
@@ -264,7 +264,7 @@ export class Store {
       const { draft, change } = await planChange(accountId, version, principal, plan, state, secrets)
       if (isEmpty(draft)) return draft.result
       this.#heads.checkSize(known, version, change)
-      if (tested) await this.#verify({ accountId, principal, base: state, state, ...draft })
+      await this.#verify({ accountId, principal, base: state, state, ...draft })
       if (await this.#claims.rehearse(accountId, version, draft)) return draft.result
     }
   }

@@ -1,5 +1,6 @@
 /** Compiles a draft, and what it is compared with: the configuration of one account, as it is and as it would be. */
 import { yieldTurn } from '../core/clock.js'
+import { PlannedConfiguration, type PlannedWrite } from '../evaluate/planned-configuration.js'
 import { buildPolicySet, type PolicySet } from '../evaluate/policy-set.js'
 import type { ConfigurationSource, IpRule } from '../evaluate/policy-source.js'
 import type { AnyTrafficEvent } from '../event/define.js'
@@ -22,6 +23,8 @@ export interface Draft {
   /** All rules of a policy after the write. */
   readonly rules?: { readonly policyId: string; readonly rules: readonly IpRule[] } | undefined
 }
+
+const plannedBy = ({ rows, rules }: Draft): PlannedWrite => ({ puts: rows, removals: [], rules })
 
 /** Edges and reserved addresses of all accounts have a part in finding the edge of a record. */
 const sharedKinds: readonly KindName[] = ['tcp_edge', 'https_edge', 'reserved_addr']
@@ -54,35 +57,6 @@ class AccountConfiguration implements ConfigurationSource {
   }
 }
 
-/** No stored row has this version, so that a drafted part is never taken for a compiled one. */
-const draftVersion = -1
-
-/** The configuration with the rows and rules of a draft in place of its own. */
-class DraftedConfiguration implements ConfigurationSource {
-  readonly revision: number
-  readonly #source: ConfigurationSource
-  readonly #draft: Draft
-
-  constructor(source: ConfigurationSource, draft: Draft) {
-    this.revision = source.revision
-    this.#source = source
-    this.#draft = draft
-  }
-
-  *rowsOf<Kind extends KindName>(kind: Kind): Iterable<DeclaredRow<Kind>> {
-    const drafted = this.#draft.rows.filter((each) => each.kind === kind).map(({ row }) => row)
-    for (const row of this.#source.rowsOf(kind)) if (drafted.every(({ id }) => id !== row.id)) yield row
-    // The API made these rows from the declarations.
-    for (const row of drafted) yield { ...row, version: draftVersion } as unknown as DeclaredRow<Kind>
-  }
-
-  rules(ipPolicyId: string) {
-    const { rules } = this.#draft
-    if (rules?.policyId === ipPolicyId) return { version: draftVersion, rules: rules.rules }
-    return this.#source.rules(ipPolicyId)
-  }
-}
-
 interface ExaminerOptions {
   readonly accountId: string
   readonly draft: Draft
@@ -107,7 +81,11 @@ export async function openExaminer(options: ExaminerOptions): Promise<OpenedExam
     const row = subscription as unknown as DeclaredRow<'event_subscription'>
     return { policySet, examiner: await eventTrial(options, row, policySet) }
   }
-  const drafted = await buildPolicySet(new DraftedConfiguration(source, draft), policySet, yieldTurn)
+  const drafted = await buildPolicySet(
+    new PlannedConfiguration(source, plannedBy(draft)),
+    policySet,
+    yieldTurn,
+  )
   return { policySet, examiner: new DecisionTrial(policySet, drafted, geo, namesOfDraft(draft, geo)) }
 }
 
@@ -128,7 +106,7 @@ async function eventTrial(
   row: DeclaredRow<'event_subscription'>,
   policySet: PolicySet,
 ): Promise<EventTrial> {
-  const alone = new DraftedConfiguration(nothing, draft)
+  const alone = new PlannedConfiguration(nothing, plannedBy(draft))
   const { byAccount } = await buildSubscriptionSet(alone, undefined, yieldTurn, eventKinds)
   const missing = missingNames(geo.members)
   const tried: TriedSource[] = []

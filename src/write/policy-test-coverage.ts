@@ -4,6 +4,7 @@ import { Slices } from '../core/slices.js'
 import { Coverage, policyKeyOf } from '../evaluate/policy-coverage.js'
 import type { PolicySet } from '../evaluate/policy-set.js'
 import { questionOf } from '../evaluate/policy-test.js'
+import { labelOf } from '../evaluate/traffic-policy.js'
 import { rowsOf } from '../http/present.js'
 import type { GeoLookup } from '../record/geo.js'
 import type { Row } from '../resource/define.js'
@@ -109,23 +110,17 @@ function* partsIn(
 
 type Policies = DeclaredRow<'tcp_edge'>['policies']
 
-/** Those of a module that is disabled decide nothing. */
+/** Those of a module that is disabled decide nothing, nor do outbound ones. */
 function* policiesOf(row: Row, traffic: ReachedByTraffic | undefined): Iterable<Part> {
   const module = row['policies'] as Policies | undefined
   if (!module?.enabled) return
-  for (const direction of ['inbound', 'outbound'] as const)
-    for (const [index, { name, actions }] of module[direction].entries()) {
-      const label = name || `${direction}[${index}]`
-      const denies = actions.some(({ type }) => type === 'deny')
-      yield {
-        kind: 'traffic_policy',
-        id: row.id,
-        key: policyKeyOf(row.id, direction, label),
-        name: label,
-        // One that only logs decides nothing.
-        traffic: denies ? traffic?.policies.has(label) : undefined,
-      }
-    }
+  for (const [index, policy] of module.inbound.entries()) {
+    const name = labelOf(policy, 'inbound', index)
+    // One that only logs decides nothing.
+    const denies = policy.actions.some(({ type }) => type === 'deny')
+    const seen = denies ? traffic?.policies.has(name) : undefined
+    yield { kind: 'traffic_policy', id: row.id, key: policyKeyOf(row.id, name), name, traffic: seen }
+  }
 }
 
 function* rulesOf(state: ViewState, policyId: string, traffic: ReachedByTraffic | undefined): Iterable<Part> {

@@ -8,7 +8,7 @@ import { yieldTurn } from '../core/clock.js'
 import { WeirError } from '../core/errors.js'
 import { Slices } from '../core/slices.js'
 import type { PolicySet } from '../evaluate/policy-set.js'
-import { explainPolicyTest, runPolicyTest, type TestOutcome } from '../evaluate/policy-test.js'
+import { explainPolicyTest, partInWords, runPolicyTest, type TestOutcome } from '../evaluate/policy-test.js'
 import { rowsOf } from '../http/present.js'
 import type { GeoLookup } from '../record/geo.js'
 import { policyTest } from '../resource/policy-test.js'
@@ -44,7 +44,7 @@ type PolicyTest = Pick<DeclaredRow<'policy_test'>, 'given' | 'expect'> & {
 export interface RunTest {
   readonly test: PolicyTest
   readonly outcome: TestOutcome
-  /** Of the first tests that failed. */
+  /** Undefined if the test passed, or too many failed before it. */
   readonly explanation: Explanation | undefined
 }
 
@@ -116,11 +116,8 @@ function testsAfter({ accountId, state, puts, removals, rules }: VerifiedWrite):
 /** What a test wants or got, for people. */
 function inWords(decision: string | null, part: object | null | undefined, problem: string | null): string {
   if (decision === null) return `no decision (${(problem ?? '').replace(/\.$/, '')})`
-  const named = Object.entries(part ?? {}).filter(([name, value]) => value !== null && name !== 'type')
-  const { type } = (part ?? {}) as { type?: string }
-  if (type === undefined && named.length === 0) return decision
-  const by = [type, ...named.map(([name, value]) => `${name} ${JSON.stringify(value)}`)]
-  return `${decision} by ${by.filter((text) => text !== undefined).join(', ')}`
+  const by = partInWords(part)
+  return by === '' ? decision : `${decision} by ${by}`
 }
 
 const nameOf = ({ id = 'that is not stored', description }: PolicyTest): string =>

@@ -181,6 +181,17 @@ t.test('policy tests', async (t) => {
     t.strictSame(codes.toSorted(), ['ERR_POLICY_TEST', undefined], 'one is done')
   })
 
+  t.test('of many tests that fail, the first ten are described', async (t) => {
+    const { me, edge, server_name } = await guarded(await api.account())
+    const expect = { decision: 'allow' } as const
+    for (let n = 0; n < 11; n += 1) await me.policyTest.create({ given: connection(server_name), expect })
+    const refusal = await refusalOf(me.tcpEdge.policies.put(edge.id, deny('true')))
+    t.match(refusal?.msg, /; 11 more would fail, too/)
+    t.equal(refusal?.details['failed'], '12')
+    t.ok(refusal?.details['tests[9].explanation'], 'the tenth')
+    t.notOk(refusal?.details['tests[10].policy_test_id'], 'and no more')
+  })
+
   t.test('what a test expects', async (t) => {
     const me = await api.account()
     const { server_name, edge } = await guarded(me)

@@ -78,7 +78,7 @@ function inLines(text: string): FoundInText {
   return { found, faults }
 }
 
-/** Of a cell in quotes: descriptions are short. One quote too many must not swallow the rest of a list. */
+/** A cell in quotes has at most so many: descriptions are short, and one quote too many must not swallow the rest of a list. */
 const linesOfCellMax = 50
 
 interface TextRecord {

@@ -1,6 +1,6 @@
 /** Domain names and TCP addresses of the account: their certificates, and what DNS must say. */
 import { parameter } from '../data/location.js'
-import { Choices, choiceIn } from '../parts/choices.js'
+import { Choices, choiceIn } from '../parts/forms/choices.js'
 import type { PageProps } from '../parts/page-props.js'
 import { ReservedAddresses } from './domains/reserved-addresses.js'
 import { ReservedDomains } from './domains/reserved-domains.js'

@@ -1,6 +1,6 @@
 /** IP policies and their rules, and the restrictions of the account. */
 
-import { choiceIn } from '../parts/choices.js'
+import { choiceIn } from '../parts/forms/choices.js'
 import type { PageProps } from '../parts/page-props.js'
 import { PolicyList, tabs } from './ip-policies/policy-list.js'
 import { PolicyView } from './ip-policies/policy-view.js'

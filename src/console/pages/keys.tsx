@@ -1,6 +1,6 @@
 /** What authenticates: API keys and the credentials of tunnel agents. Their expiry, last use and rights. */
 import { parameter } from '../data/location.js'
-import { Choices, choiceIn } from '../parts/choices.js'
+import { Choices, choiceIn } from '../parts/forms/choices.js'
 import type { PageProps } from '../parts/page-props.js'
 import { ApiKeys } from './keys/api-keys.js'
 import { TunnelCredentials } from './keys/tunnel-credentials.js'

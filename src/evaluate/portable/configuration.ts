@@ -25,7 +25,7 @@ import {
   text,
 } from './reading.js'
 
-/** Of each kind, in one configuration: a file of this size is the work of a program, and compiled in seconds. */
+/** The resources of each kind in one configuration: a program wrote a file of this size, and it is compiled in seconds. */
 const resourcesMax = 10_000
 const hostportsPerEdgeMax = 100
 const idCharsMax = 300

@@ -7,7 +7,7 @@ import type { FileTest, PolicyFile } from './policy-file.js'
 
 interface FileTestRun extends TestOutcome {
   readonly test: FileTest
-  /** Of a test that failed, if it could be decided. */
+  /** Undefined if the test passed, or could not be decided. */
   readonly explanation: Explanation | undefined
 }
 

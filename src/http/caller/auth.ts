@@ -81,8 +81,8 @@ export class Auth {
   }
 
   /**
-   * Ends the session of the request. Neither a restriction nor the rate is asked: whoever is refused otherwise must still be able
-   * to leave nothing behind.
+   * Ends the session of the request. No restriction and no rate limit applies: whoever is refused everything else must still be
+   * able to sign out.
    */
   async endSession(request: FastifyRequest): Promise<void> {
     const { sessions, baseUrl } = this.#options

@@ -106,7 +106,7 @@ export const mergedTable = (
   name,
   lines: columns.map(columnSql),
   engine: `AggregatingMergeTree
-PARTITION BY toStartOfInterval(minute, INTERVAL 4 HOUR)
+PARTITION BY toStartOfInterval(minute, INTERVAL ${partitionHours} HOUR)
 ORDER BY (${order})`,
   ttl: expiry('toDateTime(minute)', Math.max(retentionMs, countsKeptMs)),
   settings: expiring,

@@ -1,6 +1,6 @@
 /** Kinds of certificates and their like: how they are listed, what they show, and the form that makes one. */
 import type { Client } from '../../../client/client.js'
-import type { FormField } from '../../parts/resource-form.js'
+import type { FormField } from '../../parts/forms/resource-form.js'
 
 /** An entry of any of the kinds: of certificates, some of these are known. */
 export interface Certified {
@@ -223,7 +223,7 @@ export async function moveDomains(client: Client, from: string, to: string): Pro
   return count
 }
 
-/** Of the form for a TLS certificate that takes the place of another. */
+/** A field of the form for a TLS certificate that takes the place of another: what becomes of the domains. */
 export const domainsField: FormField = {
   name: 'domains',
   label: 'Domains that use the old one',

@@ -2,7 +2,7 @@
 import { act, api, firstOf, useAnswer } from '../../data/api.js'
 import { notify } from '../../data/notices.js'
 import { kindTitle } from '../../data/resource-kinds.js'
-import { type FormField, ResourceForm } from '../../parts/resource-form.js'
+import { type FormField, ResourceForm } from '../../parts/forms/resource-form.js'
 import { Answered, Empty } from '../../parts/states.js'
 import {
   type CertificateKind,

@@ -2,7 +2,7 @@
 import type { DeadLetterSelection } from '../../../client/dead-letters.js'
 import type { DeadLetterGroups } from '../../../shape/dead-letter.js'
 import { parameter } from '../../data/location.js'
-import { choiceIn } from '../../parts/choices.js'
+import { choiceIn } from '../../parts/forms/choices.js'
 
 export const typeChoices = [
   ['', 'All'],

@@ -3,9 +3,9 @@ import type { BacklogHistory } from '../../../shape/backlog-history.js'
 import type { DeliveryStats } from '../../../shape/stats.js'
 import { useAnswer } from '../../data/api.js'
 import { intervalOf, ranges, timesBetween } from '../../data/ranges.js'
-import { Choices, choiceIn } from '../../parts/choices.js'
+import { TimeChart } from '../../parts/charts/time-chart.js'
+import { Choices, choiceIn } from '../../parts/forms/choices.js'
 import { Answered } from '../../parts/states.js'
-import { TimeChart } from '../../parts/time-chart.js'
 
 const askEveryMs = 10_000
 

@@ -1,6 +1,6 @@
 /** The members of a target as fields. */
 import { useSignal } from '@preact/signals'
-import { ChoiceField, LinesField, SecretField, SwitchField, TextField } from '../../parts/fields.js'
+import { ChoiceField, LinesField, SecretField, SwitchField, TextField } from '../../parts/forms/fields.js'
 import { emptyOf, type Member } from './target-schema.js'
 
 export type Value = Readonly<Record<string, unknown>>

@@ -3,8 +3,8 @@ import { useSignal } from '@preact/signals'
 import type { Client } from '../../../client/client.js'
 import { type Edge, isHttps, type Route } from '../../data/edges.js'
 import { go, hrefTo, setParameters } from '../../data/location.js'
-import { ChoiceField, LinesField, TextField } from '../../parts/fields.js'
-import { FormDrawer } from '../../parts/form-drawer.js'
+import { ChoiceField, LinesField, TextField } from '../../parts/forms/fields.js'
+import { FormDrawer } from '../../parts/forms/form-drawer.js'
 
 const linesOf = (text: string): string[] =>
   text

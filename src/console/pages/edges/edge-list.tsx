@@ -10,7 +10,7 @@ import { type Edge, type EdgePage, edgeFilter, isHttps, isTcp } from '../../data
 import { number } from '../../data/format.js'
 import { go, hrefTo, parameter, setParameters } from '../../data/location.js'
 import { EditButton } from '../../parts/button.js'
-import { Choices, choiceIn } from '../../parts/choices.js'
+import { Choices, choiceIn } from '../../parts/forms/choices.js'
 import { Link } from '../../parts/link.js'
 import { Answered, Command, Empty } from '../../parts/states.js'
 import { type Column, Table } from '../../parts/table.js'

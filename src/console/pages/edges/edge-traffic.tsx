@@ -2,7 +2,7 @@
 import { useAnswer } from '../../data/api.js'
 import type { Edge } from '../../data/edges.js'
 import { go, hrefTo } from '../../data/location.js'
-import { DecisionsChart } from '../../parts/decisions-chart.js'
+import { DecisionsChart } from '../../parts/charts/decisions-chart.js'
 import { Link } from '../../parts/link.js'
 import { Answered, Empty } from '../../parts/states.js'
 

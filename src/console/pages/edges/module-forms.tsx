@@ -3,11 +3,11 @@ import { useSignal } from '@preact/signals'
 import { firstOf, useAnswer } from '../../data/api.js'
 import { type BackendModule, type IpRestrictionModule, operationsAt, type Place } from '../../data/edges.js'
 import { textOf } from '../../data/format.js'
-import { ChoiceField, SwitchField } from '../../parts/fields.js'
-import { FormDrawer } from '../../parts/form-drawer.js'
-import { PolicyChoice } from '../../parts/policy-choice.js'
+import { ChoiceField, SwitchField } from '../../parts/forms/fields.js'
+import { FormDrawer } from '../../parts/forms/form-drawer.js'
+import { PolicyChoice } from '../../parts/forms/policy-choice.js'
 import { Answered } from '../../parts/states.js'
-import { TrialRun } from '../../parts/trial-run.js'
+import { TrialRun } from '../../parts/trial/trial-run.js'
 
 interface ModuleFormProps<Module> {
   readonly place: Place

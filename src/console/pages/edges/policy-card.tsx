@@ -2,9 +2,9 @@
 
 import type { Vocabulary } from '../../data/completion.js'
 import { lengthAt } from '../../data/completion.js'
-import { Editor } from '../../parts/editor.js'
-import type { EditorFault } from '../../parts/editor-props.js'
-import { TextField } from '../../parts/fields.js'
+import { Editor } from '../../parts/editor/editor.js'
+import type { EditorFault } from '../../parts/editor/editor-props.js'
+import { TextField } from '../../parts/forms/fields.js'
 import { type DraftAction, type DraftPolicy, type Faults, faultsBelow, offsetIn, type Side } from './draft.js'
 
 interface PolicyCardProps {

@@ -6,7 +6,7 @@ import { go, hrefTo, parameter } from '../../data/location.js'
 import { parametersOf, type Question, questionIn, questionTypes, requestOf } from '../../data/question.js'
 import { may } from '../../data/session.js'
 import { Explanation } from '../../parts/explanation.js'
-import { ChoiceField, TextField } from '../../parts/fields.js'
+import { ChoiceField, TextField } from '../../parts/forms/fields.js'
 import { Answered, Empty } from '../../parts/states.js'
 import { NextSteps } from './next-steps.js'
 

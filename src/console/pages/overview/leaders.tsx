@@ -3,9 +3,9 @@ import type { StatsOptions } from '../../../client/client.js'
 import type { Stats } from '../../../shape/stats.js'
 import { useAnswer } from '../../data/api.js'
 import { countryName, number } from '../../data/format.js'
+import { type Ranked, Ranking } from '../../parts/charts/ranking.js'
 import { Link } from '../../parts/link.js'
 import { Name } from '../../parts/name.js'
-import { type Ranked, Ranking } from '../../parts/ranking.js'
 import { Answered } from '../../parts/states.js'
 
 const listed = 6

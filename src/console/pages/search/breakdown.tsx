@@ -5,11 +5,11 @@ import { number } from '../../data/format.js'
 import { setParameters } from '../../data/location.js'
 import { nameOf } from '../../data/resource-names.js'
 import { rangeOf, type Selection, sumsFor } from '../../data/selection.js'
-import { Choices, choiceIn } from '../../parts/choices.js'
-import { DecisionsChart } from '../../parts/decisions-chart.js'
-import { Ranking } from '../../parts/ranking.js'
+import { DecisionsChart } from '../../parts/charts/decisions-chart.js'
+import { Ranking } from '../../parts/charts/ranking.js'
+import { Countries } from '../../parts/charts/world-map.js'
+import { Choices, choiceIn } from '../../parts/forms/choices.js'
 import { Answered } from '../../parts/states.js'
-import { Countries } from '../../parts/world-map.js'
 
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs

@@ -3,7 +3,7 @@ import { firstOf, useAnswer } from '../../data/api.js'
 import { countryName } from '../../data/format.js'
 import { parameter, setParameters } from '../../data/location.js'
 import { defaultSince, type Selection, selectingNames, sinceEver } from '../../data/selection.js'
-import { ChoiceField } from '../../parts/fields.js'
+import { ChoiceField } from '../../parts/forms/fields.js'
 import { Name } from '../../parts/name.js'
 import { Time } from '../../parts/time.js'
 

@@ -5,7 +5,7 @@ import { api, useStream } from '../../data/api.js'
 import { sleep } from '../../data/clock.js'
 import { nameOf } from '../../data/resource-names.js'
 import { CopyText } from '../../parts/copy.js'
-import { ChoiceField } from '../../parts/fields.js'
+import { ChoiceField } from '../../parts/forms/fields.js'
 import { Failure } from '../../parts/states.js'
 import { Time } from '../../parts/time.js'
 

@@ -4,8 +4,8 @@ import { useAnswer } from '../../data/api.js'
 import { apiSchemas } from '../../data/api-document.js'
 import { faultsOf } from '../../data/faults.js'
 import { Boxes } from '../../parts/boxes.js'
-import { ChoiceField, SwitchField } from '../../parts/fields.js'
-import { FilterInput } from '../../parts/filter-input.js'
+import { FilterInput } from '../../parts/editor/filter-input.js'
+import { ChoiceField, SwitchField } from '../../parts/forms/fields.js'
 import type { DraftSource } from './draft.js'
 
 interface SourcesProps {

@@ -4,10 +4,10 @@
  */
 import { useSignal } from '@preact/signals'
 import { useEffect, useId, useRef } from 'preact/hooks'
-import { ApiError } from '../../client/api-error.js'
-import { errorText } from '../data/api.js'
-import { type Completion, completionsAt } from '../data/completion.js'
-import { needVocabulary, valuesAt, vocabularyFault, vocabularyOf } from '../data/vocabulary.js'
+import { ApiError } from '../../../client/api-error.js'
+import { errorText } from '../../data/api.js'
+import { type Completion, completionsAt } from '../../data/completion.js'
+import { needVocabulary, valuesAt, vocabularyFault, vocabularyOf } from '../../data/vocabulary.js'
 
 interface FilterInputProps {
   readonly label: string

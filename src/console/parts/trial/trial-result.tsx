@@ -1,15 +1,15 @@
 /** What a draft would have changed: in a sentence, as a picture, and as lists. */
 import { useSignal } from '@preact/signals'
-import type { Trial, TrialDecisions, TrialExample } from '../../shape/trial.js'
-import { countryName, number, percent } from '../data/format.js'
-import { Chain } from './chain.js'
-import { Drawer } from './drawer.js'
-import { Name } from './name.js'
-import { Ranking } from './ranking.js'
-import { type Column, Table } from './table.js'
-import { Time } from './time.js'
+import type { Trial, TrialDecisions, TrialExample } from '../../../shape/trial.js'
+import { countryName, number, percent } from '../../data/format.js'
+import { Chain } from '../chain.js'
+import { Ranking } from '../charts/ranking.js'
+import { Drawer } from '../drawer.js'
+import { Name } from '../name.js'
+import { type Column, Table } from '../table.js'
+import { Time } from '../time.js'
+import { DecisionWord } from '../words.js'
 import { TrialPicture } from './trial-picture.js'
-import { DecisionWord } from './words.js'
 
 export function TrialResult({ trial: { decisions } }: { readonly trial: Trial }) {
   const opened = useSignal<TrialExample | undefined>(undefined)

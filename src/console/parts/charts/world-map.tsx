@@ -1,11 +1,11 @@
 /** Countries ranked, and on demand a map beside them, which is loaded when it is shown first. */
 import { signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { countryName, number } from '../data/format.js'
-import { parameter, setParameters } from '../data/location.js'
-import type { World } from '../data/world.js'
+import { countryName, number } from '../../data/format.js'
+import { parameter, setParameters } from '../../data/location.js'
+import type { World } from '../../data/world.js'
+import { Failure } from '../states.js'
 import { Ranking } from './ranking.js'
-import { Failure } from './states.js'
 
 interface CountryCount {
   /** ISO 3166-1 alpha-2. */
@@ -57,7 +57,7 @@ const fault = signal<unknown>(undefined)
 async function load(): Promise<void> {
   fault.value = undefined
   try {
-    loaded.value = (await import('../data/world.js')).world
+    loaded.value = (await import('../../data/world.js')).world
   } catch (error) {
     fault.value = error
   }

@@ -1,13 +1,13 @@
 /** A form in a drawer: what the API says against it stands in the form, which stays open then. */
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import type { Client } from '../../client/client.js'
-import { api } from '../data/api.js'
-import { notify } from '../data/notices.js'
-import { isEditing } from '../data/session.js'
-import { EditButton } from './button.js'
-import { Drawer } from './drawer.js'
-import { Failure } from './states.js'
+import type { Client } from '../../../client/client.js'
+import { api } from '../../data/api.js'
+import { notify } from '../../data/notices.js'
+import { isEditing } from '../../data/session.js'
+import { EditButton } from '../button.js'
+import { Drawer } from '../drawer.js'
+import { Failure } from '../states.js'
 
 interface FormDrawerProps {
   readonly title: string

@@ -1,6 +1,6 @@
 /** What a draft would have changed, over time: decisions now and with the draft, and what changes into what. */
-import type { TrialDecisions } from '../../shape/trial.js'
-import { type ChartSeries, TimeChart } from './time-chart.js'
+import type { TrialDecisions } from '../../../shape/trial.js'
+import { type ChartSeries, TimeChart } from '../charts/time-chart.js'
 
 const decisions = ['allow', 'block', 'deny'] as const
 

@@ -1,8 +1,8 @@
 /** Some of the account's IP policies, as boxes to tick. */
 import { useSignal } from '@preact/signals'
-import { firstOf, useAnswer } from '../data/api.js'
-import { nameOf } from '../data/resource-names.js'
-import { Answered, Empty } from './states.js'
+import { firstOf, useAnswer } from '../../data/api.js'
+import { nameOf } from '../../data/resource-names.js'
+import { Answered, Empty } from '../states.js'
 
 interface PolicyChoiceProps {
   readonly chosen: readonly string[]

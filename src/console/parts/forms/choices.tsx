@@ -1,5 +1,5 @@
 /** Some choices of which one holds, as buttons in a row: a range of time, a tab. It is kept in the URL. */
-import { parameter, setParameters } from '../data/location.js'
+import { parameter, setParameters } from '../../data/location.js'
 
 interface ChoicesProps {
   readonly label: string

@@ -1,5 +1,5 @@
 /** What the editor of expressions and JSON is given, before and after it is loaded. */
-import type { Vocabulary } from '../data/completion.js'
+import type { Vocabulary } from '../../data/completion.js'
 
 /** Something wrong in the text. */
 export interface EditorFault {
