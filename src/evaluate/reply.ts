@@ -51,15 +51,17 @@ export interface AgentWatch {
   /** A restriction in warn mode would block. */
   readonly warned: (warning: Warning) => void
   readonly decided: (decision: AgentDecision['decision']) => void
+  /** The token is that of a credential, whatever was decided. */
+  readonly used: (credentialId: string, clientIp: string) => void
 }
 
-const unwatched: AgentWatch = { warned: () => {}, decided: () => {} }
+const unwatched: AgentWatch = { warned: () => {}, decided: () => {}, used: () => {} }
 
 /** The reply to a request on `weir.decide.agent`. */
 export function decideAgent(
   policySet: PolicySet,
   bytes: Uint8Array,
-  { warned, decided }: AgentWatch = unwatched,
+  { warned, decided, used }: AgentWatch = unwatched,
 ): Uint8Array {
   const parsed = parseJson(bytes)
   if (!parsed.ok) return refused(refusal('ERR_INVALID_JSON', parsed.problem))
@@ -69,6 +71,7 @@ export function decideAgent(
   const client_ip = canonicalAddress(request.client_ip)
   const answer = checkAgent(policySet, { ...request, client_ip }, warned)
   decided(answer.decision)
+  if (answer.credential_id !== null) used(answer.credential_id, client_ip)
   return reply(answer)
 }
 

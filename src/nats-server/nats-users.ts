@@ -217,7 +217,7 @@ const roles: readonly NatsUser[] = [
       ]),
       ...keepBooks,
       ...dropBacklog,
-      // `decide` notes the uses of API keys over HTTP.
+      // `decide` notes the uses of API keys over HTTP, and of tunnel credentials.
       info(streamOf(keyUseBucket)),
       `$KV.${keyUseBucket}.>`,
       removeMessage(deliveriesStream),

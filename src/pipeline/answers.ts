@@ -139,7 +139,7 @@ export class Answers {
   readonly #log: AskedLog
   readonly #listening: { close(): void }
   /** For `decideAgent`. */
-  readonly agents: AgentWatch
+  readonly agents: Omit<AgentWatch, 'used'>
 
   constructor({ nats, mode, occurrences }: AnswersOptions) {
     const watched = new Watched('accounts')

@@ -2,8 +2,8 @@ import { isoSeconds } from '../core/clock.js'
 import { badRequest } from '../core/errors.js'
 import { documented, oneOf, orNull, ruled, Type } from '../core/schema.js'
 import { defineResource, type Row } from './define.js'
-import { bearerToken, withToken } from './fields/bearer-token.js'
-import { asIs, described, observed, writable } from './fields/fields.js'
+import { bearerToken, lastUse, withToken } from './fields/bearer-token.js'
+import { asIs, described, writable } from './fields/fields.js'
 import { canonicalTime, timestamp } from './fields/timestamp-field.js'
 
 /** The rights that a key may be limited to. `all` is everything that the API offers, now and later. */
@@ -77,14 +77,7 @@ export const apiKey = defineResource({
         }),
       ),
     },
-    last_used_at: observed(
-      Type.String({
-        format: 'date-time',
-        description:
-          'When the key was used last, also in a request that was refused; null: never. Up to a minute late.',
-      }),
-    ),
-    last_used_from: observed(Type.String({ description: 'The address that it was used from.' })),
+    ...lastUse('in a request that was refused'),
     ...bearerToken,
   },
   check: (row, previous) => {

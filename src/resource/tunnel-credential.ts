@@ -1,5 +1,5 @@
 import { defineResource } from './define.js'
-import { bearerToken, withToken } from './fields/bearer-token.js'
+import { bearerToken, lastUse, withToken } from './fields/bearer-token.js'
 import { bindAcl } from './fields/bind-acl.js'
 import { described } from './fields/fields.js'
 
@@ -10,9 +10,14 @@ export const tunnelCredential = defineResource({
   listName: 'credentials',
   title: 'tunnel credential',
   about: 'A token that authenticates agents, and what they may bind. It is shown once, at creation.',
-  example: { description: 'build server', acl: ['bind:*.example.com'] },
+  example: {
+    description: 'build server',
+    acl: ['bind:*.example.com'],
+    last_used_at: '2026-11-20T10:00:00Z',
+    last_used_from: '192.0.2.10',
+  },
   audit: 'tunnel_credential',
   deletionRevokes: true,
-  fields: { ...described, ...bearerToken, acl: bindAcl },
+  fields: { ...described, ...bearerToken, acl: bindAcl, ...lastUse('by an agent that was refused') },
   derive: withToken,
 })

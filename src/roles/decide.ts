@@ -1,7 +1,7 @@
 /** The role `decide`: `weir.decide` and `weir.decide.agent`, and decisions over HTTP for proxies. */
 import { monotonicMs } from '../core/clock.js'
 import { openDecisionPort } from '../decide/decision-port.js'
-import { decide, decideAgent } from '../evaluate/reply.js'
+import { type AgentWatch, decide, decideAgent } from '../evaluate/reply.js'
 import { requestsEndMs } from '../http/bounds/connection-limits.js'
 import { keyFinder } from '../http/caller/caller.js'
 import { KeyUses } from '../http/caller/key-uses.js'
@@ -34,11 +34,11 @@ export async function openDecide(context: RoleContext, { parent, release }: Fram
     return answer
   }
   release.own(nats.answer(connectionSubject, 'decide', decided))
-  const agentDecided = (request: Uint8Array) => decideAgent(policySet(), request, answers.agents)
-  release.own(nats.answer(agentSubject, 'decide', agentDecided))
-  const { host, trustedProxies = [] } = settings.api
   // The API creates the bucket; one that is older has none.
   const keyUses = release.own(new KeyUses({ bucket: () => nats.findBucket(keyUseBucket), occurrences }))
+  const agents: AgentWatch = { ...answers.agents, used: (id, clientIp) => keyUses.note(id, clientIp) }
+  release.own(nats.answer(agentSubject, 'decide', (request) => decideAgent(policySet(), request, agents)))
+  const { host, trustedProxies = [] } = settings.api
   const keysOf = keyFinder(view)
   const asked = { policySet, geo, keysOf, keyUses, trustedProxies, occurrences, noted: answers.noted }
   const port = await openDecisionPort(host, settings.decide.port, asked)

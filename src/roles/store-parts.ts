@@ -13,6 +13,7 @@ import type { GeoLookup } from '../record/geo.js'
 import { apiKey } from '../resource/api-key.js'
 import { tcpAddressSpace } from '../resource/fields/tcp-address.js'
 import { resources } from '../resource/registry.js'
+import { tunnelCredential } from '../resource/tunnel-credential.js'
 import type { Clickhouse } from '../store/clickhouse/clickhouse.js'
 import type { DeliveryReader } from '../store/logs/delivery-reader.js'
 import type { FailureReader } from '../store/logs/failure-reader.js'
@@ -32,7 +33,7 @@ export interface StoreParts {
   readonly presenter: Presenter
   readonly policies: AccountPolicies
   readonly policyTests: PolicyTests
-  /** The last use of each API key. */
+  /** The last use of each API key and tunnel credential. */
   readonly keyUses: KeyUses
   /** Is it certain that there is no such API key? */
   readonly isKeyDeleted: (keyId: string) => boolean
@@ -67,9 +68,12 @@ export async function openStoreParts(
   const nats = release.own(await connect(context, 'api'))
   const loss = await restoreStreams(nats, settings.nats, await hasAccounts(clickhouse), occurrences)
   const bucketBytesMax = reservedBytes(settings.nats.storageMaxBytes)
-  const isKeyDeleted = (keyId: string): boolean =>
-    store.view.isComplete && store.view.state.rows.get(apiKey.kind)?.has(keyId) !== true
-  const keyUses = release.own(await openKeyUses(nats, bucketBytesMax, occurrences, isKeyDeleted))
+  const isDeleted = (kind: string, id: string): boolean =>
+    store.view.isComplete && store.view.state.rows.get(kind)?.has(id) !== true
+  const isKeyDeleted = (keyId: string): boolean => isDeleted(apiKey.kind, keyId)
+  const isUserDeleted = (id: string): boolean =>
+    isDeleted(id.startsWith(tunnelCredential.idPrefix) ? tunnelCredential.kind : apiKey.kind, id)
+  const keyUses = release.own(await openKeyUses(nats, bucketBytesMax, occurrences, isUserDeleted))
   const presenter = new Presenter(new BaseLinks(baseUrl), (...of) => keyUses.shown(...of))
   const policies = new AccountPolicies()
   const policyTests = new PolicyTests({ policies, geo })

@@ -173,7 +173,7 @@ export const replaysBucket = 'weir_replays'
 /** Destinations that are behind (`behind.ts`), until they have caught up. Pipelines write and read, the API reads. */
 export const behindBucket = 'weir_behind'
 
-/** The last use of each API key. The API and `decide` write, the API reads. */
+/** The last use of each API key and tunnel credential. The API and `decide` write, the API reads. */
 export const keyUseBucket = 'weir_key_use'
 
 /** Sessions of the web console, sealed. Only the API writes and reads. */

@@ -4,6 +4,8 @@ import { now } from '../../src/core/clock.js'
 import { KeyUses, openKeyUses } from '../../src/http/caller/key-uses.js'
 import { streamOf } from '../../src/nats/bucket-stream.js'
 import { openNats } from '../../src/nats/nats.js'
+import { ipPolicy } from '../../src/resource/ip-policy.js'
+import { tunnelCredential } from '../../src/resource/tunnel-credential.js'
 import { keyUseBucket } from '../../src/wire/names.js'
 import { OwnNats } from '../harness/own-nats.js'
 import { tempDir } from '../harness/temp-dir.js'
@@ -46,6 +48,14 @@ t.test('last uses of keys', async (t) => {
     await until('the other process knows', async () => two.lastUse('ak_1') !== undefined)
     t.strictSame(two.lastUse('ak_1'), use)
     t.strictSame(one.lastUse('ak_1'), use)
+  })
+
+  t.test('of tunnel credentials, too; other kinds are shown as they are', async (t) => {
+    one.note('cr_1', '203.0.113.8')
+    const row = { id: 'cr_1', account_id: 'ac_1', version: 1, created_at: 1 }
+    t.match(one.shown(tunnelCredential, row), { last_used_from: '203.0.113.8', last_used_at: /Z$/ })
+    t.match(one.shown(tunnelCredential, { ...row, id: 'cr_2' }), { last_used_from: null, last_used_at: null })
+    t.equal(one.shown(ipPolicy, row), row)
   })
 
   t.test('a process that starts knows what was written', async (t) => {

@@ -110,13 +110,18 @@ const kinds = (named: Named) => {
       body: { sources: [{ type: 'log.v0' }], destination_ids: [named.destination] },
       shown: { destinations: [ref('/event_destinations', named.destination)] },
     },
-    { path: '/credentials', list: 'credentials', body: {}, shown: { token: null, acl: [] } },
+    {
+      path: '/credentials',
+      list: 'credentials',
+      body: {},
+      shown: { ...unusedToken, acl: [] },
+    },
     {
       path: '/credentials',
       list: 'credentials',
       body: { acl: ['bind:*.Bücher.example', 'bind:bücher.example:443', 'bind:::1', '*'] },
       shown: {
-        token: null,
+        ...unusedToken,
         acl: ['bind:*.xn--bcher-kva.example', 'bind:xn--bcher-kva.example:443', 'bind:[::1]', '*'],
       },
     },
@@ -124,10 +129,12 @@ const kinds = (named: Named) => {
       path: '/api_keys',
       list: 'keys',
       body: {},
-      shown: { token: null, expires_at: null, last_used_at: null, last_used_from: null },
+      shown: { ...unusedToken, expires_at: null },
     },
   ]
 }
+
+const unusedToken = { token: null, last_used_at: null, last_used_from: null }
 
 async function setUp(me: Caller): Promise<Named> {
   const target = { kinesis: { stream_arn: arn, auth: { creds } } }

@@ -2,8 +2,10 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { openClient } from '../../src/client/client.js'
+import { keyUseBucket } from '../../src/wire/names.js'
 import { all } from '../harness/caller.js'
 import { certificateBody, fixturePem } from '../harness/certificates.js'
+import { until } from '../harness/weir.js'
 import { openService } from '../integration/service.js'
 import { inBrowser, newAccount, openSignedIn } from './visitor.js'
 
@@ -72,6 +74,27 @@ t.test('keys in the console', inBrowser(), async (t) => {
     t.equal(await page.getByRole('button', { name: 'Revoke' }).count(), 0)
     await page.getByRole('button', { name: 'Rotate: make a new one' }).click()
     await page.getByText("which can't delete itself").waitFor()
+    t.strictSame(visitor.complaints, [])
+  })
+
+  await t.test('the page says when and from where a tunnel credential was used last', async (t) => {
+    const me = await newAccount()
+    const unused = await me.api.tunnelCredential.create({ description: 'of no agent' })
+    const { id } = await me.api.tunnelCredential.create({ description: 'of the build server' })
+    const nats = await weir.nats()
+    t.teardown(() => nats.close())
+    const use = { at: Date.now() - 3 * 60 * 60_000, from: '203.0.113.44' }
+    await (await nats.findBucket(keyUseBucket))!.put(id, JSON.stringify(use))
+    await until('the API knows', async () => (await me.api.tunnelCredential.get(id)).last_used_at !== null)
+    const visitor = await openSignedIn(t, me.token)
+    const { page } = visitor
+    await visitor.see('console/keys?tab=tunnel')
+    await page.locator('tbody tr', { hasText: 'of the build server' }).getByText('3 h ago').waitFor()
+    await page.locator('tbody tr', { hasText: 'of no agent' }).getByText('never').waitFor()
+    await visitor.see(`console/keys/${id}?tab=tunnel`)
+    await page.getByText('3 h ago from 203.0.113.44').waitFor()
+    await visitor.see(`console/keys/${unused.id}?tab=tunnel`)
+    await page.locator('dl.facts').getByText('never', { exact: true }).waitFor()
     t.strictSame(visitor.complaints, [])
   })
 

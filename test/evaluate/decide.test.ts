@@ -275,4 +275,15 @@ t.test('agents', async (t) => {
     t.match(answer, want, name)
     t.notOk(JSON.stringify(answer).includes('secret-token'), name)
   }
+
+  const uses: unknown[] = []
+  const watch = { warned: () => {}, decided: () => {}, used: (...use: unknown[]) => void uses.push(use) }
+  for (const [token, bind] of [
+    ['secret-token', 'a.example.com'],
+    ['secret-token', 'a.example.org'],
+    ['other', 'a.example.com'],
+  ])
+    decideAgent(policySet, Buffer.from(JSON.stringify({ token, client_ip: '0::1', bind })), watch)
+  const use = ['cr_1', '::1']
+  t.strictSame(uses, [use, use], 'a credential is used whatever is decided; an unknown token is no use')
 })

@@ -1,9 +1,11 @@
 /** Agents: credentials created over HTTP, decisions requested over NATS. */
 import t from 'tap'
 import { openClient } from '../../src/client/client.js'
+import { now } from '../../src/core/clock.js'
 import { metricsOf } from '../harness/pages.js'
 import { soonestRefusalMs } from '../harness/revocation.js'
-import { until } from '../harness/weir.js'
+import { tempDir } from '../harness/temp-dir.js'
+import { startWeir, until } from '../harness/weir.js'
 import { openAccount } from './service.js'
 
 const address = '203.0.113.9'
@@ -126,6 +128,32 @@ t.test('decisions about agents', async (t) => {
     const metrics = await metricsOf(weir.url)
     t.match(metrics, /^weir_restriction_warnings_total\{[^}]*asked_by="decision"[^}]*\} [1-9]/m)
     t.match(weir.process.output(), restriction.id, 'and the log has it')
+  })
+
+  t.test('the last use of a credential is known after a restart', async (t) => {
+    const dataDir = tempDir(t)
+    const env = { WEIR_BOOTSTRAP_TOKEN: 'token-of-the-restarted-one' }
+    let own = await startWeir(dataDir, env)
+    t.teardown(() => own.stop())
+    const { id, token: secret } = await own.api.tunnelCredential.create({ acl: ['bind:a.example'] })
+    t.match(await own.api.tunnelCredential.get(id), { last_used_at: null, last_used_from: null })
+    const nats = await own.nats()
+    const used = async (bind: string, client_ip: string) =>
+      JSON.parse(
+        Buffer.from(
+          await nats.request('weir.decide.agent', JSON.stringify({ token: secret, client_ip, bind }), 20_000),
+        ).toString(),
+      )
+    const since = Math.floor(now() / 1000) * 1000
+    await until('it is known', async () => (await used('a.example', '203.0.113.7')).decision === 'allow')
+    t.match(await used('b.example', address), { decision: 'block', credential_id: id })
+    const untilMs = now()
+    await nats.close()
+    await own.stop()
+    own = await startWeir(dataDir, env)
+    const { last_used_at, last_used_from } = await own.api.tunnelCredential.get(id)
+    t.equal(last_used_from, address, 'also if it was refused')
+    t.ok(Date.parse(last_used_at!) >= since && Date.parse(last_used_at!) <= untilMs, last_used_at!)
   })
 
   t.test('invalid requests', async (t) => {

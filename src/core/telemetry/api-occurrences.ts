@@ -60,9 +60,9 @@ export const api = {
     'Failed attempts to continue a replay.',
   ),
   keyUsesUnsaved: warn(
-    'The last uses of API keys could not be written; they are written a minute later.',
+    'The last uses of API keys and tunnel credentials could not be written; they are written a minute later.',
     'weir_api_key_uses_unsaved_total',
-    'Times that the last uses of API keys could not be written.',
+    'Times that the last uses of API keys and tunnel credentials could not be written.',
   ),
   sessionForeign: boundedError(
     'An entry among the sessions of the web console was ignored: no API of this deployment wrote it.',

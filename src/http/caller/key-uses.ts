@@ -1,5 +1,5 @@
 /**
- * When each API key was used last, and from where, in a bucket of its own.
+ * When each API key and each tunnel credential was used last, and from where, in a bucket of its own.
  *
  * A request costs no write: each process notes uses in memory and writes those of a minute together, the last one of
  * each key. API processes follow the bucket and show the later of their own note and the bucket's entry. A process that
@@ -16,6 +16,7 @@ import { BucketFollower } from '../../nats/bucket-follower.js'
 import type { Nats } from '../../nats/nats.js'
 import { apiKey } from '../../resource/api-key.js'
 import type { AnyResource, Row } from '../../resource/define.js'
+import { tunnelCredential } from '../../resource/tunnel-credential.js'
 import { deferred } from '../../view/view.js'
 import { keyUseBucket } from '../../wire/names.js'
 
@@ -36,11 +37,13 @@ const patienceMs = 5_000
 /** Entries of keys that do not exist are dropped at this age: a key that another process created may not be known yet. */
 const droppedAfterMs = 10 * 60_000
 
+const usedKinds: ReadonlySet<string> = new Set([apiKey.kind, tunnelCredential.kind])
+
 interface KeyUsesOptions {
   /** The bucket to write to; undefined while there is none. */
   readonly bucket: () => Promise<Pick<Bucket, 'put' | 'forget'> | undefined>
   readonly occurrences: Pick<Occurrences, 'keyUsesUnsaved'>
-  /** Is it certain that there is no such key? Undefined: this process drops no entries. */
+  /** Is it certain that there is no such key or credential? Undefined: this process drops no entries. */
   readonly isDeleted?: (keyId: string) => boolean
 }
 
@@ -78,9 +81,9 @@ export class KeyUses {
     return isLater(noted, saved) ? noted : saved
   }
 
-  /** The row of a key with its last use; any other row as it is. */
+  /** The row of a key or credential with its last use; any other row as it is. */
   shown({ kind }: Pick<AnyResource, 'kind'>, row: Row): Row {
-    if (kind !== apiKey.kind) return row
+    if (!usedKinds.has(kind)) return row
     const { at, from } = this.lastUse(row.id) ?? {}
     return { ...row, last_used_at: at === undefined ? null : isoSeconds(at), last_used_from: from ?? null }
   }

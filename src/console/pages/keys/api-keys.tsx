@@ -10,6 +10,7 @@ import { Button, EditButton } from '../../parts/button.js'
 import { Drawer } from '../../parts/drawer.js'
 import { ExpiryWord } from '../../parts/expiry-word.js'
 import { type FormField, ResourceForm } from '../../parts/forms/resource-form.js'
+import { Used } from '../../parts/last-use.js'
 import { Link } from '../../parts/link.js'
 import { Answered, Empty } from '../../parts/states.js'
 import { type Column, Table } from '../../parts/table.js'
@@ -38,13 +39,10 @@ const columns: readonly Column<ApiKey>[] = [
   },
   { title: 'Rights', cell: rightsText },
   { title: 'Expires', cell: (key) => <ExpiryWord from={key.created_at} until={key.expires_at} /> },
-  { title: 'Used', cell: ({ last_used_at }) => <Used at={last_used_at ?? null} /> },
+  { title: 'Used', cell: ({ last_used_at }) => <Used at={last_used_at} /> },
   { title: 'From', cell: ({ last_used_from }) => last_used_from ?? '', isExtra: true },
   { title: 'Created', cell: ({ created_at }) => <Time at={created_at} />, isExtra: true },
 ]
-
-const Used = ({ at }: { readonly at: string | null }) =>
-  at === null ? <span class="quiet">never</span> : <Time at={at} isRelative />
 
 export function ApiKeys({ opened }: { readonly opened: string | undefined }) {
   const answer = useAnswer([], (client) => firstOf(client.apiKey.list({ limit: 100 }), keysShownMax))
@@ -201,7 +199,7 @@ function KeyDrawer({ apiKey: key, again }: { readonly apiKey: ApiKey; readonly a
         </dd>
         <dt>Last used</dt>
         <dd>
-          <Used at={key.last_used_at ?? null} /> {key.last_used_from != null && `from ${key.last_used_from}`}
+          <Used at={key.last_used_at} from={key.last_used_from} />
         </dd>
         <dt>Created</dt>
         <dd>

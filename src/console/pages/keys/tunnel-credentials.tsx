@@ -1,4 +1,4 @@
-/** Tunnel credentials: the tokens of agents, and what they may bind. */
+/** Tunnel credentials: the tokens of agents, what they may bind, when and from where each was used last. */
 import { useSignal } from '@preact/signals'
 import type { NewResource, Resource } from '../../../client/kinds.js'
 import { act, api, firstOf, useAnswer } from '../../data/api.js'
@@ -6,6 +6,7 @@ import { go, hrefTo } from '../../data/location.js'
 import { Button, EditButton } from '../../parts/button.js'
 import { Drawer } from '../../parts/drawer.js'
 import { type FormField, ResourceForm } from '../../parts/forms/resource-form.js'
+import { Used } from '../../parts/last-use.js'
 import { Link } from '../../parts/link.js'
 import { Answered, Empty } from '../../parts/states.js'
 import { type Column, Table } from '../../parts/table.js'
@@ -23,7 +24,9 @@ const bindText = ({ acl }: Credential): string => (acl.length === 0 ? 'anything'
 const columns: readonly Column<Credential>[] = [
   { title: 'Credential', cell: nameOfCredential },
   { title: 'May bind', cell: bindText, isWide: true },
-  { title: 'Created', cell: ({ created_at }) => <Time at={created_at} /> },
+  { title: 'Used', cell: ({ last_used_at }) => <Used at={last_used_at} /> },
+  { title: 'From', cell: ({ last_used_from }) => last_used_from ?? '', isExtra: true },
+  { title: 'Created', cell: ({ created_at }) => <Time at={created_at} />, isExtra: true },
 ]
 
 const open = (id?: string): void => go(hrefTo(id === undefined ? ['keys'] : ['keys', id], { tab: 'tunnel' }))
@@ -131,7 +134,7 @@ interface DrawerProps {
 }
 
 function CredentialDrawer({ credential, again }: DrawerProps) {
-  const { id, created_at, metadata } = credential
+  const { id, created_at, metadata, last_used_at, last_used_from } = credential
   const revoke = async (): Promise<void> => {
     if (!(await act('The credential is revoked.', (client) => client.tunnelCredential.delete(id)))) return
     open()
@@ -144,6 +147,14 @@ function CredentialDrawer({ credential, again }: DrawerProps) {
         <dd class="mono">{id}</dd>
         <dt>May bind</dt>
         <dd class="mono">{bindText(credential)}</dd>
+        <dt>Expires</dt>
+        <dd>
+          <span class="quiet">never: revoke it to end it</span>
+        </dd>
+        <dt>Last used</dt>
+        <dd>
+          <Used at={last_used_at} from={last_used_from} />
+        </dd>
         <dt>Created</dt>
         <dd>
           <Time at={created_at} />
