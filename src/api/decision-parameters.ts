@@ -21,16 +21,21 @@ interface ValueParameter {
   readonly column: string
   /** The words that are allowed; several may be given. */
   readonly words?: readonly string[]
+  /** Several values may be given, at most so many. */
+  readonly most?: number
   /** Reads a value that is no text. */
   readonly read?: (text: string) => number
 }
+
+/** Edges in one request: as many as a list shows at once. */
+export const edgesMax = 100
 
 /** Parameters that name values of a column. */
 const valueParameters: Readonly<Record<string, ValueParameter>> = {
   decision: { column: 'decision', words: decisionWords },
   decided_by: { column: 'decided_by', words: deciderWords },
   policy: { column: 'policy' },
-  edge_id: { column: 'edge_id' },
+  edge_id: { column: 'edge_id', most: edgesMax },
   route_id: { column: 'route_id' },
   country: { column: 'country' },
   asn: { column: 'asn', read: asnOf },
@@ -48,7 +53,7 @@ export const selectingSchema = {
   decision: words('`allow`, `block` or `deny`; several are separated by commas.'),
   decided_by: words('`none`, `restriction`, `ip_restriction` or `traffic_policy`; several with commas.'),
   policy: words('The traffic policy that denied.'),
-  edge_id: words('The edge.'),
+  edge_id: words(`The edge; up to ${edgesMax} are separated by commas.`),
   route_id: words('The route.'),
   country: words('The country of the client: ISO 3166-1 alpha-2.'),
   asn: words('The autonomous system of the client: its number, also as `AS64500`.'),
@@ -62,8 +67,8 @@ const idParameters = { edge_id: edgeResources, route_id: routeResources, rule_id
 
 export async function checkSelectedIds(context: ApiContext, accountId: string, query: Query): Promise<void> {
   for (const [name, resources] of Object.entries(idParameters)) {
-    const id = query[name]
-    if (id !== undefined) await checkEverPresent(context, accountId, name, id, resources)
+    for (const id of textsIn(name, query[name]) ?? [])
+      await checkEverPresent(context, accountId, name, id, resources)
   }
 }
 
@@ -78,21 +83,36 @@ export const selectionIn = (query: Query): Selection => ({
 
 function valuesIn(query: Query): Record<string, readonly (string | number)[]> {
   const values: Record<string, readonly (string | number)[]> = {}
-  for (const [name, { column, words: allowed, read }] of Object.entries(valueParameters)) {
-    const text = query[name]
-    if (text === undefined) continue
-    if (text === '' || text.length > logFilterCharsMax)
-      throw badRequest(`The query parameter "${name}" must have 1 to ${logFilterCharsMax} characters.`)
-    const given = allowed === undefined ? [text] : text.split(',')
-    const unknown = given.find((word) => allowed?.includes(word) === false)
-    if (unknown !== undefined)
-      throw badRequest(
-        `The query parameter "${name}" names ${shown(unknown)}: ${allowed?.join(', ')} are allowed.`,
-      )
-    values[column] = read === undefined ? given : [read(text)]
+  for (const [name, { column, read }] of Object.entries(valueParameters)) {
+    const given = textsIn(name, query[name])
+    if (given !== undefined) values[column] = read === undefined ? given : given.map(read)
   }
   return values
 }
+
+/** The values that a parameter names, each once. */
+function textsIn(name: string, text: string | undefined): readonly string[] | undefined {
+  if (text === undefined) return undefined
+  const { words: allowed, most = 1 } = valueParameters[name]!
+  const given = allowed === undefined && most === 1 ? [text] : [...new Set(text.split(','))]
+  if (given.some((each) => each === '' || each.length > logFilterCharsMax))
+    throw badRequest(
+      `The query parameter "${name}" must have 1 to ${logFilterCharsMax} characters${most > 1 ? ' between commas' : ''}.`,
+    )
+  const unknown = given.find((word) => allowed?.includes(word) === false)
+  if (unknown !== undefined)
+    throw badRequest(
+      `The query parameter "${name}" names ${shown(unknown)}: ${allowed?.join(', ')} are allowed.`,
+    )
+  if (allowed === undefined && given.length > most)
+    throw badRequest(
+      `The query parameter "${name}" names ${given.length} values: at most ${most} are allowed.`,
+    )
+  return given
+}
+
+/** The ids of edges that a query names; undefined: it names none. */
+export const edgeIdsIn = ({ edge_id }: Query): readonly string[] | undefined => textsIn('edge_id', edge_id)
 
 function asnOf(text: string): number {
   const [, digits] = /^(?:AS)?(\d{1,10})$/i.exec(text) ?? []

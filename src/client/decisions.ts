@@ -13,6 +13,7 @@ export interface DecisionsOptions {
   /** `none`, `restriction`, `ip_restriction` or `traffic_policy`; several are separated by commas. */
   readonly decidedBy?: string
   readonly policy?: string
+  /** Several are separated by commas, up to 100. */
   readonly edgeId?: string
   readonly routeId?: string
   readonly country?: string
@@ -105,7 +106,7 @@ export interface StatsOptions
   readonly until?: string
   /** The decisions that `allow`, `block` and `deny` count: those about records by default. */
   readonly source?: LoggedDecision['source']
-  /** The number of values of `by` to list: 1 to 20. */
+  /** The number of values of `by` to list: 1 to 20, by edge to 100, by country to 250. */
   readonly values?: number
 }
 
@@ -118,7 +119,7 @@ export interface DeliveryStatsOptions extends Pick<StatsOptions, 'interval' | 's
 export interface ExpressionFailuresOptions {
   /** A time (RFC 3339), or a length of time before now, such as `24h`. */
   readonly since?: string
-  /** Only policies of this edge and of its routes. */
+  /** Only policies of this edge and of its routes; several are separated by commas, up to 100. */
   readonly edgeId?: string
   /** Only filters of this subscription. */
   readonly subscriptionId?: string

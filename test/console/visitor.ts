@@ -1,10 +1,11 @@
 /** Someone who looks at the console of a running service in a browser, and notices whatever goes wrong there. */
 import { randomBytes } from 'node:crypto'
-import type { Browser, BrowserContext, Page, Request } from 'playwright-core'
+import type { APIResponse, Browser, BrowserContext, Page, Request } from 'playwright-core'
 import root from 'tap'
 import { type Client, openClient } from '../../src/client/client.js'
 import { readRuntime, sendAdminCommand } from '../../src/process/running-service.js'
 import { noChromium, openBrowser } from '../harness/browser.js'
+import { until } from '../harness/weir.js'
 import { openService } from '../integration/service.js'
 import { watchForDialogs } from './hostile-texts.js'
 
@@ -137,14 +138,22 @@ export class Visitor {
     if (theme !== undefined) await this.page.emulateMedia({ colorScheme: theme })
   }
 
-  /** Signs in as the page for that does, without the page. */
+  /** Signs in as the page for that does, without the page. A service that has just started may not know the key yet. */
   async signIn(token: string): Promise<void> {
-    const answer = await this.context.request.post(new URL('console/session', this.#origin).href, {
-      data: { token },
-      headers: { 'weir-console': '1' },
+    let answer = await this.#askForSession(token)
+    await until('the service is ready to sign in', async () => {
+      if (answer.status() === 503) answer = await this.#askForSession(token)
+      return answer.status() !== 503
     })
     if (answer.status() !== 201)
       throw new Error(`Signing in was answered ${answer.status()}: ${await answer.text()}`)
+  }
+
+  #askForSession(token: string): Promise<APIResponse> {
+    return this.context.request.post(new URL('console/session', this.#origin).href, {
+      data: { token },
+      headers: { 'weir-console': '1' },
+    })
   }
 
   /** Switches changes on. */

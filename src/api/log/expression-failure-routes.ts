@@ -6,7 +6,6 @@ import { type ApiContext, queryOf, sendJson } from '../../http/context.js'
 import { limitOf } from '../../http/lists/lists.js'
 import {
   checkEverPresent,
-  edgeResources,
   subscriptionResources,
   timeOf,
   timeParameters,
@@ -16,7 +15,7 @@ import { expressionFailuresPath } from '../../operate/failing-expressions.js'
 import { type ExpressionFailure, expressionFailuresSchema } from '../../shape/expression-failure.js'
 import type { FailedPlace, FailureReader } from '../../store/logs/failure-reader.js'
 import { decisionsTag } from '../decide-routes.js'
-import { selectingSchema } from '../decision-parameters.js'
+import { checkSelectedIds, edgeIdsIn, selectingSchema } from '../decision-parameters.js'
 
 const dayMs = 24 * 60 * 60_000
 const minuteMs = 60_000
@@ -38,7 +37,7 @@ export function registerExpressionFailures(
     atOnce: 'log_search',
     summary: 'List policies and filters whose expressions had no result',
     description:
-      'For some records an expression has no result, mostly because they lack a value that it uses: a policy then does not apply, and a filter lets no event through. Entries are a few seconds old. By default, those of the last 24 hours are counted. `edge_id` selects the policies of an edge and of its routes, `subscription_id` the filters of a subscription. In two seconds, at most 100 policies and filters of an account are noted.',
+      'For some records an expression has no result, mostly because they lack a value that it uses: a policy then does not apply, and a filter lets no event through. Entries are a few seconds old. By default, those of the last 24 hours are counted. `edge_id` selects the policies of edges and of their routes, `subscription_id` the filters of a subscription. In two seconds, at most 100 policies and filters of an account are noted.',
     tag: decisionsTag.name,
     path: expressionFailuresPath,
     success: [200, expressionFailuresSchema],
@@ -47,13 +46,14 @@ export function registerExpressionFailures(
   app.get(expressionFailuresPath, described, async (request, reply) => {
     const query = queryOf(request, Object.keys(querySchema.properties))
     const { accountId } = request.caller
-    const { edge_id: edgeId, subscription_id: subscriptionId } = query
+    const { subscription_id: subscriptionId } = query
+    const edgeIds = edgeIdsIn(query)
     const limit = limitOf(query['limit'])
     const sinceMs = wholeMinute(timeOf('since', query['since']) ?? now() - dayMs)
-    if (edgeId !== undefined) await checkEverPresent(context, accountId, 'edge_id', edgeId, edgeResources)
+    await checkSelectedIds(context, accountId, { edge_id: query['edge_id'] })
     if (subscriptionId !== undefined)
       await checkEverPresent(context, accountId, 'subscription_id', subscriptionId, subscriptionResources)
-    const found = await failures.places({ accountId, sinceMs, edgeId, subscriptionId, limit })
+    const found = await failures.places({ accountId, sinceMs, edgeIds, subscriptionId, limit })
     return sendJson(reply, {
       expression_failures: found.places.map(shownFailure),
       since: isoMillis(sinceMs),

@@ -20,6 +20,7 @@ import type { LogReader } from '../../store/logs/log-reader.js'
 import { decisionsTag } from '../decide-routes.js'
 import {
   checkSelectedIds,
+  edgesMax,
   type Query,
   selectingParameters,
   selectingSchema,
@@ -41,10 +42,11 @@ const words: Readonly<Record<string, number>> = { minute: minuteMs, hour: hourMs
 const intervalForms =
   '`minute`, `hour`, `day`, or a length of whole minutes that divides a day, such as `5m`, `30m` or `6h`'
 
-/** Edges, policies, countries and so on in one answer. */
+/** Policies, clients and so on in one answer. */
 const statsValuesMax = 20
-/** A map needs all of them; ISO 3166-1 has 249. */
-const countriesMax = 250
+/** A map needs all countries, of which ISO 3166-1 has 249; a list of edges, those that a request may name. */
+const valuesMaxOf: Readonly<Record<string, number>> = { edge: edgesMax, country: 250 }
+const valuesEverMax = Math.max(...Object.values(valuesMaxOf))
 const valuesDefault = 10
 
 const path = '/stats'
@@ -75,9 +77,9 @@ const querySchema = Type.Object({
   values: Type.Optional(
     Type.Integer({
       minimum: 1,
-      maximum: countriesMax,
+      maximum: valuesEverMax,
       default: valuesDefault,
-      description: `How many values of \`by\` are listed: those with the most records or events. At most ${statsValuesMax}, and by country ${countriesMax}; with the intervals, at most ${statsEntriesMax} entries.`,
+      description: `How many values of \`by\` are listed: those with the most records or events. At most ${statsValuesMax}, by edge ${valuesMaxOf['edge']} and by country ${valuesMaxOf['country']}; with the intervals, at most ${statsEntriesMax} entries.`,
     }),
   ),
 })
@@ -112,7 +114,7 @@ export function registerStats(
     const by = wordOf('by', query['by'] ?? 'none', dimensions)
     const interval = query['interval'] ?? 'minute'
     const intervalMs = intervalOf(interval)
-    const valuesMax = valuesOf(query['values'], by === 'country' ? countriesMax : statsValuesMax)
+    const valuesMax = valuesOf(query['values'], valuesMaxOf[by] ?? statsValuesMax)
     const asked = {
       accountId: request.caller.accountId,
       intervalMs,

@@ -22,8 +22,8 @@ export interface CountsQuery {
 /** The part of the sums that answers a query. */
 export interface SummedPart {
   readonly dimension: string
-  /** Only this value of the dimension. */
-  readonly chosen: string | undefined
+  /** Only these values of the dimension. */
+  readonly chosen: readonly string[] | undefined
 }
 
 /** The dimensions of the sums, by the column that selects one of their values. */
@@ -43,8 +43,10 @@ export function summedPart({ dimension, selection }: CountsQuery): SummedPart | 
   const [column, values = []] = chosen[0] ?? []
   if (column === undefined) return { dimension, chosen: undefined }
   const selected = summedColumns[column]
-  if (selected === undefined || values.length > 1) return undefined
-  return ['none', selected].includes(dimension) ? { dimension: selected, chosen: `${values[0]}` } : undefined
+  if (selected === undefined) return undefined
+  return ['none', selected].includes(dimension)
+    ? { dimension: selected, chosen: values.map(String) }
+    : undefined
 }
 
 export interface CountRow {

@@ -18,7 +18,7 @@ interface FailuresQuery {
   readonly accountId: string
   /** From the beginning of its minute. */
   readonly sinceMs: number
-  readonly edgeId?: string | undefined
+  readonly edgeIds?: readonly string[] | undefined
   readonly subscriptionId?: string | undefined
   readonly limit: number
 }
@@ -49,13 +49,13 @@ export class FailureReader {
     this.mode = mode
   }
 
-  async places({ accountId, sinceMs, edgeId, subscriptionId, limit }: FailuresQuery): Promise<FailedPlaces> {
+  async places({ accountId, sinceMs, edgeIds, subscriptionId, limit }: FailuresQuery): Promise<FailedPlaces> {
     const conditions = ['account_id = {account:String}', `minute >= toStartOfMinute(${timeOf('since')})`]
-    if (edgeId !== undefined) conditions.push('edge_id = {edge:String}')
+    if (edgeIds !== undefined) conditions.push('edge_id IN {edges:Array(String)}')
     if (subscriptionId !== undefined) conditions.push('subscription_id = {subscription:String}')
     const found = await this.#queries.rows<FailedPlace & { readonly places: number }>(
       failuresSql(conditions),
-      { account: accountId, since: sinceMs, edge: edgeId, subscription: subscriptionId, limit },
+      { account: accountId, since: sinceMs, edges: edgeIds, subscription: subscriptionId, limit },
     )
     return {
       places: found.map(({ places: _, ...each }) => each),

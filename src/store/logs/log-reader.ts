@@ -213,7 +213,7 @@ export class LogReader {
     const table = {
       table: countsTable,
       value: query.dimension === 'none' ? "''" : `${countsTable}.value`,
-      condition: `account_id = {account:String} AND dimension IN {dimensions:Array(String)}${chosen === undefined ? '' : ` AND ${countsTable}.value = {chosen:String}`}`,
+      condition: `account_id = {account:String} AND dimension IN {dimensions:Array(String)}${chosen === undefined ? '' : ` AND ${countsTable}.value IN {chosen:Array(String)}`}`,
       params: {
         ...(chosen !== undefined && { chosen }),
         account: query.accountId,

@@ -2,9 +2,7 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { Client } from '../../../client/client.js'
-import type { ExpressionFailures } from '../../../shape/expression-failure.js'
-import type { Stats } from '../../../shape/stats.js'
-import { firstOf, useAnswer } from '../../data/api.js'
+import { errorText, firstOf, useAnswer } from '../../data/api.js'
 import { after } from '../../data/clock.js'
 import { type Edge, type EdgePage, edgeFilter, isHttps, isTcp } from '../../data/edges.js'
 import { number } from '../../data/format.js'
@@ -14,6 +12,7 @@ import { Choices, choiceIn } from '../../parts/forms/choices.js'
 import { Link } from '../../parts/link.js'
 import { Answered, Command, Empty } from '../../parts/states.js'
 import { type Column, Table } from '../../parts/table.js'
+import { type CountsOfEdges, useEdgeCounts } from './edge-counts.js'
 import { NewEdge } from './edge-form.js'
 
 const kinds = [
@@ -30,16 +29,7 @@ export function EdgeList() {
   const kind = choiceIn('kind', kinds)
   const count = useSignal(pageLength)
   const edges = useAnswer([text, kind, count.value], (client) => edgesOf(client, text, kind, count.value))
-  const stats = useAnswer(
-    [],
-    (client) => client.stats({ by: 'edge', interval: 'hour', since: '24h', values: 20 }),
-    {
-      everyMs: 15_000,
-    },
-  )
-  const failures = useAnswer([], (client) => client.expressionFailures({ since: '24h' }), { everyMs: 15_000 })
-  const counts = countsOf(stats.data)
-  const failed = failuresOf(failures.data)
+  const { counts, error } = useEdgeCounts(edges.data?.entries.map(({ id }) => id))
   return (
     <div class="stack">
       <div class="row apart">
@@ -59,11 +49,12 @@ export function EdgeList() {
             <Table
               label="Edges"
               rows={busiestFirst(entries, counts)}
-              columns={columnsOf(counts, failed)}
+              columns={columnsOf(counts)}
               keyOf={({ id }) => id}
               onOpen={({ id }) => go(hrefTo(['edges', id]))}
               empty={<NoEdges isSearch={text !== ''} />}
             />
+            {error !== undefined && <p class="quiet">What was decided is not known: {errorText(error)}</p>}
             {hasMore && (
               <button
                 type="button"
@@ -97,57 +88,36 @@ async function edgesOf(client: Client, text: string, kind: string, count: number
   }
 }
 
-interface EdgeCounts {
-  readonly allow: number
-  readonly block: number
-  readonly deny: number
+function totalAt(counts: CountsOfEdges, id: string): number {
+  const { allow = 0, block = 0, deny = 0 } = counts.get(id) ?? {}
+  return allow + block + deny
 }
-
-type Counts = ReadonlyMap<string, EdgeCounts>
-
-function countsOf(stats: Stats | undefined): Counts {
-  const counts = new Map<string, EdgeCounts>()
-  for (const { value, allow, block, deny } of stats?.counts ?? []) {
-    if (value === null) continue
-    const before = counts.get(value) ?? { allow: 0, block: 0, deny: 0 }
-    counts.set(value, {
-      allow: before.allow + allow,
-      block: before.block + block,
-      deny: before.deny + deny,
-    })
-  }
-  return counts
-}
-
-const total = (counts: EdgeCounts | undefined): number =>
-  counts === undefined ? 0 : counts.allow + counts.block + counts.deny
 
 /** Equal ones stay in the order of the API: the newest first. */
-const busiestFirst = (edges: readonly Edge[], counts: Counts): readonly Edge[] =>
-  edges.toSorted((a, b) => total(counts.get(b.id)) - total(counts.get(a.id)))
+const busiestFirst = (edges: readonly Edge[], counts: CountsOfEdges): readonly Edge[] =>
+  edges.toSorted((a, b) => totalAt(counts, b.id) - totalAt(counts, a.id))
 
-const countOf = (counts: Counts, id: string, name: keyof EdgeCounts) => {
-  const value = counts.get(id)?.[name] ?? 0
-  if (value === 0) return <span class="quiet">–</span>
+/** Not known, because the log is off or was not read yet. */
+const Unknown = () => <span class="quiet">–</span>
+
+const countAt = (counts: CountsOfEdges, id: string, decision: 'allow' | 'block' | 'deny') => {
+  const value = counts.get(id)?.[decision]
+  if (value === undefined) return <Unknown />
+  if (value === 0) return <span class="quiet">0</span>
   return (
-    <Link to={['search']} with={{ edge_id: id, decision: name }} class={`word ${name}`}>
+    <Link to={['search']} with={{ edge_id: id, decision, since: '24h' }} class={`word ${decision}`}>
       {number(value)}
     </Link>
   )
 }
 
-/** How often expressions of each edge and its routes had no result. */
-function failuresOf(found: ExpressionFailures | undefined): ReadonlyMap<string, number> {
-  const failed = new Map<string, number>()
-  for (const { place, count } of found?.expression_failures ?? [])
-    if (place.edge_id !== null) failed.set(place.edge_id, (failed.get(place.edge_id) ?? 0) + count)
-  return failed
+const noResultAt = (counts: CountsOfEdges, id: string) => {
+  const value = counts.get(id)?.noResult
+  if (value === undefined) return <Unknown />
+  return value === 0 ? <span class="quiet">0</span> : <span class="word warning">{number(value)}</span>
 }
 
-const failedOf = (count: number | undefined) =>
-  count === undefined ? <span class="quiet">–</span> : <span class="word warning">{number(count)}</span>
-
-const columnsOf = (counts: Counts, failed: ReadonlyMap<string, number>): readonly Column<Edge>[] => [
+const columnsOf = (counts: CountsOfEdges): readonly Column<Edge>[] => [
   {
     title: 'Hostports',
     isWide: true,
@@ -158,10 +128,10 @@ const columnsOf = (counts: Counts, failed: ReadonlyMap<string, number>): readonl
   { title: 'Kind', isExtra: true, cell: ({ id }) => (isHttps(id) ? 'HTTPS' : 'TCP') },
   { title: 'Description', isExtra: true, cell: ({ description }) => description ?? '' },
   { title: 'Rules', isExtra: true, cell: rulesText },
-  { title: 'Allow, 24 h', isNumber: true, cell: ({ id }) => countOf(counts, id, 'allow') },
-  { title: 'Block', isNumber: true, cell: ({ id }) => countOf(counts, id, 'block') },
-  { title: 'Deny', isNumber: true, cell: ({ id }) => countOf(counts, id, 'deny') },
-  { title: 'No result', isNumber: true, isExtra: true, cell: ({ id }) => failedOf(failed.get(id)) },
+  { title: 'Allow, 24 h', isNumber: true, cell: ({ id }) => countAt(counts, id, 'allow') },
+  { title: 'Block', isNumber: true, cell: ({ id }) => countAt(counts, id, 'block') },
+  { title: 'Deny', isNumber: true, cell: ({ id }) => countAt(counts, id, 'deny') },
+  { title: 'No result', isNumber: true, isExtra: true, cell: ({ id }) => noResultAt(counts, id) },
 ]
 
 const shownHostports = 3
