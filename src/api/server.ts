@@ -50,6 +50,7 @@ import { resources } from '../resource/registry.js'
 import type { DeliveryReader } from '../store/logs/delivery-reader.js'
 import type { FailureReader } from '../store/logs/failure-reader.js'
 import type { LogReader } from '../store/logs/log-reader.js'
+import type { TrafficReader } from '../store/logs/traffic-reader.js'
 import type { View } from '../view/view.js'
 import { registerAllChanges, registerChanges } from './change-routes.js'
 import { registerDeadLetterChanges } from './dead-letter-changes.js'
@@ -61,6 +62,7 @@ import { registerIpPolicyCounts } from './ip-policy-counts.js'
 import { registerIpPolicyUses } from './ip-policy-uses.js'
 import { registerLive } from './live-routes.js'
 import { registerExpressionFailures } from './log/expression-failure-routes.js'
+import { registerLastTraffic } from './log/last-traffic-routes.js'
 import { registerStats } from './log/stats-routes.js'
 import { registerLoggedDecisions } from './logged-decision-routes.js'
 import { registerDetachments, registerModules } from './module-routes.js'
@@ -106,6 +108,8 @@ export interface ApiOptions extends OpenapiOptions {
   readonly deliveries: RecordTracerOptions['deliveries'] & Pick<DeliveryReader, 'counts' | 'isComplete'>
   /** The log of expressions without a result. */
   readonly failures: Pick<FailureReader, 'places' | 'mode'>
+  /** The last traffic to names, from the decision log. */
+  readonly traffic: Pick<TrafficReader, 'last' | 'mode'>
   /** Reads records that are still stored. */
   readonly nats: RecordTracerOptions['nats'] &
     DeadLettersOptions['nats'] &
@@ -268,6 +272,7 @@ function registerResources(app: FastifyInstance, options: WholeOptions): void {
   registerDeadLetterChanges(app, context, letters, resender)
   registerStats(app, context, options)
   registerExpressionFailures(app, context, options.failures)
+  registerLastTraffic(app, context, options.traffic)
   const { links } = context.presenter
   const { retentionMs } = trials
   const stateOf = () => readable(context)

@@ -26,6 +26,7 @@ import type {
 import type { ExpressionFailures } from '../shape/expression-failure.js'
 import type { IamPolicy } from '../shape/iam-policy.js'
 import type { IpPolicyCount, IpPolicyUses, RuleCounts } from '../shape/ip-policy-rules.js'
+import type { LastTraffic } from '../shape/last-traffic.js'
 import type { LiveDeadLetter, LiveDelivery } from '../shape/live.js'
 import type { DecisionName, LoggedDecision } from '../shape/logged-decision.js'
 import type { OverviewAnswer } from '../shape/overview.js'
@@ -43,6 +44,7 @@ import { type ChangesOptions, changesAt } from './changes.js'
 import {
   Collection,
   type CreateOptions,
+  kindOf,
   type TryOptions,
   type WriteOptions,
   writeQuery,
@@ -74,6 +76,9 @@ export type {
   WatchRate,
 } from './decisions.js'
 
+/** The kinds whose last traffic the log of decisions knows. */
+export type TrafficKind = 'domain' | 'reservedAddr' | 'tlsCertificate'
+
 interface PageOptions {
   readonly limit?: number
   readonly before_id?: string
@@ -88,6 +93,8 @@ export interface Client extends Kinds {
   ipPolicyUses(policyId: string): Promise<IpPolicyUses>
   /** How many rules and uses IP policies have, newest first, in pages like those of their list. */
   ipPolicyCounts(page?: PageOptions): Promise<{ counts: IpPolicyCount[]; next_page_uri: string | null }>
+  /** When traffic last went to domains, addresses or domains with certificates, newest first, in pages like those of their list. */
+  lastTraffic(kind: TrafficKind, page?: PageOptions): Promise<LastTraffic>
   /** Replaces all rules of an IP policy as one atomic change. */
   replaceRules(policyId: string, rules: readonly NewRule[], options?: WriteOptions): Promise<RuleCounts>
   /** Puts all rules of an IP policy back as they were at a version of the account. */
@@ -202,6 +209,7 @@ export function openClient(options: HttpOptions): Client {
     rules: (id, options = {}) => rulesOf(http, subpath(ipPolicy, id, 'rules'), options),
     ipPolicyUses: async (id) => http.send('GET', subpath(ipPolicy, id, 'uses')),
     ipPolicyCounts: async (page = {}) => http.send('GET', `${ipPolicy.path}/counts`, { query: { ...page } }),
+    lastTraffic: (kind, page = {}) => lastTrafficOf(http, kind, page),
     replaceRules: async (id, rules, options = {}) =>
       http.send('PUT', subpath(ipPolicy, id, 'rules'), { body: { rules }, query: writeQuery(options) }),
     restoreRules: async (id, version, options = {}) =>
@@ -264,6 +272,9 @@ const actionOf = (options: CreateOptions) => ({
   idempotencyKey: options.idempotencyKey,
 })
 
+const lastTrafficOf = async (http: Http, kind: TrafficKind, page: PageOptions): Promise<LastTraffic> =>
+  http.send('GET', `${(kindTable as ServedKinds)[kind].path}/last_traffic`, { query: { ...page } })
+
 const tracedRecord = async (http: Http, id: string): Promise<TracedRecord> =>
   /^ev_[0-9a-f]{48}$/.test(id)
     ? http.send('GET', '/records', { query: { event_id: id } })
@@ -281,18 +292,4 @@ async function* linesOf<Line>(
     if (event === 'rate') rate?.(JSON.parse(data))
     else yield JSON.parse(data)
   }
-}
-
-/** The operations of a kind; of one that lives below another, given the id of that. */
-function kindOf(http: Http, { path, listName, parentField, parts }: KindPaths): object {
-  if (parentField === undefined) return operationsAt(http, path, listName, parts)
-  const under = (id: string): object =>
-    operationsAt(http, path.replace(`{${parentField}}`, encodeURIComponent(id)), listName, parts)
-  return { under }
-}
-
-/** A collection, with the modules and detachable fields of its entries by their names. */
-function operationsAt(http: Http, path: string, listName: string, parts: readonly string[]): object {
-  const collection = new Collection(http, path, listName)
-  return Object.assign(collection, Object.fromEntries(parts.map((name) => [name, collection.module(name)])))
 }

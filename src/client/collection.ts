@@ -3,6 +3,7 @@ import type { Change } from '../shape/change-schema.js'
 import type { Trial } from '../shape/trial.js'
 import { type ChangesOptions, changesAt } from './changes.js'
 import type { Http, Request } from './http.js'
+import type { KindPaths } from './kind-table.js'
 
 export interface WriteOptions {
   /** Checks everything and returns the answer, but changes nothing. */
@@ -141,3 +142,17 @@ export const writeQuery = ({ validateOnly, skipTests }: WriteOptions): NonNullab
   validate_only: validateOnly,
   skip_tests: skipTests,
 })
+
+/** The operations of a kind; of one that lives below another, given the id of that. */
+export function kindOf(http: Http, { path, listName, parentField, parts }: KindPaths): object {
+  if (parentField === undefined) return operationsAt(http, path, listName, parts)
+  const under = (id: string): object =>
+    operationsAt(http, path.replace(`{${parentField}}`, encodeURIComponent(id)), listName, parts)
+  return { under }
+}
+
+/** A collection, with the modules and detachable fields of its entries by their names. */
+function operationsAt(http: Http, path: string, listName: string, parts: readonly string[]): object {
+  const collection = new Collection(http, path, listName)
+  return Object.assign(collection, Object.fromEntries(parts.map((name) => [name, collection.module(name)])))
+}

@@ -57,8 +57,8 @@ export async function openApi(
   const { openLogWriter, openStoreParts } = await import('./store-parts.js')
   const given = { baseUrl: () => baseUrl ?? listening.url, geo }
   const parts = await openStoreParts(context, given, release, readiness.waitsFor)
-  const { store, nats, sealer } = parts
-  const logs = { log: parts.log, deliveries: parts.deliveries, failures: parts.failures }
+  const { store, nats, sealer, log, deliveries, failures, traffic } = parts
+  const logs = { log, deliveries, failures, traffic }
   const bucketBytesMax = reservedBytes(settings.nats.storageMaxBytes)
   const secrets = await openSecrets(nats, bucketBytesMax, release)
   const books = await openKeeper(context, nats, bucketBytesMax, release)

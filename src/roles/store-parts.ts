@@ -18,6 +18,7 @@ import type { Clickhouse } from '../store/clickhouse/clickhouse.js'
 import type { DeliveryReader } from '../store/logs/delivery-reader.js'
 import type { FailureReader } from '../store/logs/failure-reader.js'
 import type { LogReader } from '../store/logs/log-reader.js'
+import type { TrafficReader } from '../store/logs/traffic-reader.js'
 import type { Store } from '../store/store.js'
 import { hasAccounts } from '../store/stored-rows.js'
 import { reservedBytes, restoreStreams } from '../wire/streams.js'
@@ -43,6 +44,7 @@ export interface StoreParts {
   readonly log: LogReader
   readonly deliveries: DeliveryReader
   readonly failures: FailureReader
+  readonly traffic: TrafficReader
   /** If the NATS store was found wiped: one sentence about what was lost. */
   readonly loss: string | undefined
 }
@@ -62,6 +64,7 @@ export async function openStoreParts(
   const { LogReader } = await import('../store/logs/log-reader.js')
   const { DeliveryReader } = await import('../store/logs/delivery-reader.js')
   const { FailureReader } = await import('../store/logs/failure-reader.js')
+  const { TrafficReader } = await import('../store/logs/traffic-reader.js')
   const { settings, occurrences, eventKinds } = context
   const sealer = new Sealer(secretKey(settings.data))
   const clickhouse = release.own(await openDatabase(settings))
@@ -105,6 +108,7 @@ export async function openStoreParts(
     log: new LogReader(clickhouse, settings.decisionLog.rows),
     deliveries: new DeliveryReader(clickhouse, settings.decisionLog.rows),
     failures: new FailureReader(clickhouse, settings.decisionLog.rows),
+    traffic: new TrafficReader(clickhouse, settings.decisionLog.rows),
     loss,
   }
 }

@@ -148,4 +148,76 @@ t.test('keys in the console', inBrowser(), async (t) => {
     t.equal((await all(me.api.tlsCertificate.list())).length, 3, 'but it was added')
     t.strictSame(visitor.complaints, [])
   })
+
+  await t.test('pages say when traffic last went to a domain, an address and a certificate', async (t) => {
+    const me = await newAccount()
+    const name = `shop-${randomBytes(4).toString('hex')}.rsa.example`
+    const body = { ...certificateBody('rsa'), description: 'of the shop' }
+    const certificate = await me.api.tlsCertificate.create(body)
+    const domain = await me.api.domain.create({ domain: name, certificate_id: certificate.id })
+    await me.api.domain.create({ domain: `quiet-${name}` })
+    const { addr } = await me.api.reservedAddr.create({ region: 'eu' })
+    const [host = '', port] = addr.split(':')
+    await me.api.publishRecords(
+      [
+        [name, 443],
+        [host, Number(port)],
+      ].map(([server_name, server_port], index) => ({
+        record_id: `${name}-${index}`,
+        type: 'tcp_connection' as const,
+        conn: {
+          client_ip: '203.0.113.5',
+          server_name: String(server_name),
+          server_port: Number(server_port),
+        },
+      })),
+    )
+    await until('both are in the log', async () => (await all(me.api.decisions())).length === 2)
+    const visitor = await openSignedIn(t, me.token)
+    const { page } = visitor
+    const cell = async (row: string, text: RegExp) =>
+      page.locator('tbody tr', { hasText: row }).getByText(text).waitFor()
+    await visitor.see('console/domains')
+    await page.getByRole('columnheader', { name: 'Last traffic' }).waitFor()
+    await cell(name, /^(now|\d+ (s|min) ago)$/)
+    await cell(`quiet-${name}`, /^none since/)
+    await visitor.see(`console/domains/${domain.id}`)
+    await page
+      .locator('dl.facts', { hasText: 'Last traffic' })
+      .getByText(/ago$|^now$/)
+      .waitFor()
+    await visitor.see('console/domains?tab=addresses')
+    await cell(addr, /ago$|^now$/)
+    await visitor.see('console/certificates')
+    await cell('of the shop', /ago$|^now$/)
+    await visitor.see(`console/certificates/${certificate.id}`)
+    await page.getByText('traffic of its domains:').waitFor()
+    t.strictSame(visitor.complaints, [])
+  })
+
+  await t.test('pages of certificates say why a last use is not known', async (t) => {
+    const me = await newAccount()
+    const authority = await me.api.sshCertificateAuthority.create({ description: 'of the hosts' })
+    const visitor = await openSignedIn(t, me.token)
+    const { page } = visitor
+    await visitor.see(`console/certificates/${authority.id}`)
+    await page.getByText('it signed no certificate that still exists').waitFor()
+    const { public_key } = authority
+    const { id } = await me.api.sshHostCertificate.create({
+      description: 'of a host',
+      ssh_certificate_authority_id: authority.id,
+      public_key,
+    })
+    await visitor.see(`console/certificates/${id}`)
+    const note = 'Weir issues it and does not see its use.'
+    await page.locator('dl.facts').getByText(note).waitFor()
+    await visitor.see('console/certificates?tab=ssh_user_certificate')
+    await page.getByText(`Last use: ${note}`).waitFor()
+    await visitor.see(`console/certificates/${authority.id}?tab=ssh_certificate_authority`)
+    await page
+      .locator('dl.facts')
+      .getByText(/signed/)
+      .waitFor()
+    t.strictSame(visitor.complaints, [])
+  })
 })

@@ -119,6 +119,7 @@ t.test('an audit event of another service', (t) => {
 
 /** Answers to lists that are not of edges. */
 const otherLists = {
+  '/last_traffic': { last_traffic: Array, log: 'all', names_left_out: 0 },
   '/ip_policy_rules': { ip_policy_rules: Array, next_page_uri: null },
   '/decisions': { decisions: Array, next_page_uri: null },
   '/expression_failures': { expression_failures: Array },

@@ -193,6 +193,7 @@ type TestApiOptions = Partial<
     | 'occurrences'
     | 'deliveries'
     | 'failures'
+    | 'traffic'
     | 'replays'
     | 'sessions'
     | 'signInCodes'
@@ -280,6 +281,7 @@ async function openApi(
     log: parts.log,
     deliveries: parts.deliveries,
     failures: parts.failures,
+    traffic: parts.traffic,
     nats: parts.nats,
     replays: await openReplays({ nats: parts.nats, bucketBytesMax: 1024 * 1024, retentionMs: day }),
     trials: await openTrials({ nats: parts.nats, reader: admin, view: parts.store.view, geo, occurrences }),

@@ -1,4 +1,4 @@
-/** Certificates and SSH credentials: when they expire, what they are for; what expires next comes first. */
+/** Certificates and SSH credentials: when they expire, what they are for, their last use; what expires next comes first. */
 import { useSignal } from '@preact/signals'
 import { firstOf, useAnswer } from '../data/api.js'
 import { now } from '../data/clock.js'
@@ -8,6 +8,7 @@ import { kindOfId, kindTitle } from '../data/resource-kinds.js'
 import { Button, EditButton } from '../parts/button.js'
 import { ExpiryWord } from '../parts/expiry-word.js'
 import { Choices } from '../parts/forms/choices.js'
+import { LastTrafficOf, type TrafficAnswer, TrafficNote, useLastTraffic } from '../parts/last-use.js'
 import type { PageProps } from '../parts/page-props.js'
 import { Answered, Empty } from '../parts/states.js'
 import { type Column, Table } from '../parts/table.js'
@@ -49,6 +50,7 @@ function CertificatesOfKind({ kind, opened }: OfKindProps) {
   const answer = useAnswer([count.value], (client) =>
     firstOf(kind.operations(client).list({ limit: 100 }), count.value),
   )
+  const traffic = useLastTraffic(kind.lastUse === 'traffic' ? 'tlsCertificate' : undefined, count.value)
   const like = useSignal<Certified | undefined>(undefined)
   const isCreating = useSignal(false)
   const begin = (entry?: Certified): void => {
@@ -75,7 +77,8 @@ function CertificatesOfKind({ kind, opened }: OfKindProps) {
       <Answered answer={answer}>
         {({ entries, hasMore }) => (
           <>
-            <List kind={kind} entries={entries} opened={opened} />
+            <List kind={kind} entries={entries} traffic={traffic} opened={opened} />
+            <LastUseNote kind={kind} traffic={traffic} />
             {hasMore && <Button onClick={() => (count.value += pageOf)}>Show more</Button>}
             {entries
               .filter((entry) => entry.id === opened)
@@ -84,6 +87,7 @@ function CertificatesOfKind({ kind, opened }: OfKindProps) {
                   key={entry.id}
                   kind={kind}
                   entry={entry}
+                  traffic={traffic}
                   onClose={() => open(kind)}
                   onRenew={() => begin(entry)}
                   onDeleted={answer.again}
@@ -125,15 +129,32 @@ const created: Column<Certified> = {
   isExtra: true,
 }
 
+const lastTraffic = (traffic: TrafficAnswer): Column<Certified> => ({
+  title: 'Last traffic',
+  cell: ({ id }) => <LastTrafficOf traffic={traffic} id={id} />,
+})
+
 /** They never expire. */
 const lasting = new Set(['ssh_certificate_authority', 'ssh_credential'])
 
-const columnsOf = ({ kind }: CertificateKind): Column<Certified>[] =>
+const columnsOf = ({ kind, lastUse }: CertificateKind, traffic: TrafficAnswer): Column<Certified>[] =>
   lasting.has(kind)
     ? [name, ...(kind === 'ssh_credential' ? [names] : []), key, created]
-    : [name, expires, until, names, key, created]
+    : [name, expires, ...(lastUse === 'traffic' ? [lastTraffic(traffic)] : []), until, names, key, created]
 
-function List({ kind, entries, opened }: OfKindProps & { readonly entries: readonly Certified[] }) {
+interface ListProps extends OfKindProps {
+  readonly entries: readonly Certified[]
+  readonly traffic: TrafficAnswer
+}
+
+/** Why no column says when entries were used last. */
+function LastUseNote({ kind: { lastUse }, traffic }: Pick<ListProps, 'kind' | 'traffic'>) {
+  if (lastUse === 'traffic') return <TrafficNote traffic={traffic} />
+  if (lastUse === 'signing') return <p class="quiet">An open one says when it signed last.</p>
+  return <p class="quiet">Last use: {lastUse.unknown}</p>
+}
+
+function List({ kind, entries, traffic, opened }: ListProps) {
   const nowMs = now()
   const order = (entry: Certified): number => {
     const { from, until } = validityOf(entry)
@@ -143,7 +164,7 @@ function List({ kind, entries, opened }: OfKindProps & { readonly entries: reado
     <Table
       label={`Entries of the kind ${kindTitle(kind.kind)}; what expires next comes first`}
       rows={entries.toSorted((one, other) => order(one) - order(other))}
-      columns={columnsOf(kind)}
+      columns={columnsOf(kind, traffic)}
       keyOf={({ id }) => id}
       opened={opened}
       onOpen={({ id }) => open(kind, id)}

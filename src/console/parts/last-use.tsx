@@ -1,10 +1,12 @@
-/** When something was used last. */
+/** When something was used last: a key, or a name that traffic goes to. */
+import type { Client, TrafficKind } from '../../client/client.js'
+import type { LastTraffic } from '../../shape/last-traffic.js'
+import { useAnswer } from '../data/api.js'
 import { Time } from './time.js'
 
 interface UsedProps {
   /** RFC 3339; null: never. */
   readonly at: string | null | undefined
-  /** The address, where it is told apart. */
   readonly from?: string | null | undefined
 }
 
@@ -17,3 +19,77 @@ export const Used = ({ at, from }: UsedProps) =>
       {from != null && ` from ${from}`}
     </>
   )
+
+interface TrafficKnown extends Pick<LastTraffic, 'log' | 'since'> {
+  readonly at: ReadonlyMap<string, string | null>
+}
+
+export interface TrafficAnswer {
+  /** Undefined until it is here. */
+  readonly known: TrafficKnown | undefined
+  readonly error: Error | undefined
+}
+
+/** Of the first `count` entries, newest first. It comes from a log that may be off or slow, so no list waits for it. */
+export function useLastTraffic(kind: TrafficKind | undefined, count: number): TrafficAnswer {
+  const { data, error } = useAnswer([kind, count], (client) => knownOf(client, kind, count))
+  return { known: data, error }
+}
+
+const pageMax = 100
+
+async function knownOf(
+  client: Client,
+  kind: TrafficKind | undefined,
+  count: number,
+): Promise<TrafficKnown | undefined> {
+  if (kind === undefined) return undefined
+  const at = new Map<string, string | null>()
+  let before: string | undefined
+  for (;;) {
+    const page = await client.lastTraffic(kind, {
+      limit: pageMax,
+      ...(before === undefined ? {} : { before_id: before }),
+    })
+    for (const { id, last_traffic_at } of page.last_traffic) at.set(id, last_traffic_at)
+    before = page.last_traffic.at(-1)?.id
+    if (page.next_page_uri === null || at.size >= count) return { at, log: page.log, since: page.since }
+  }
+}
+
+interface LastTrafficProps {
+  readonly traffic: TrafficAnswer
+  readonly id: string
+}
+
+export function LastTrafficOf({ traffic: { known, error }, id }: LastTrafficProps) {
+  if (error !== undefined) return <span class="quiet">not known</span>
+  if (known === undefined) return <span class="quiet">…</span>
+  const at = known.at.get(id)
+  if (at != null) return <Time at={at} isRelative />
+  // An entry that was made in the meantime is not among them.
+  if (known.log === 'off' || at === undefined) return <span class="quiet">not known</span>
+  return (
+    <span class="quiet">
+      none{known.since !== null && ' since '}
+      {known.since !== null && <Time at={known.since} />}
+    </span>
+  )
+}
+
+/** What is not known, and why. */
+export function TrafficNote({ traffic: { known, error } }: Pick<LastTrafficProps, 'traffic'>) {
+  if (error !== undefined)
+    return <p class="quiet">When traffic last went here is not known: the log was not read.</p>
+  if (known?.log === 'off')
+    return (
+      <p class="quiet">
+        When traffic last went here is not known: this deployment keeps no log of decisions.
+      </p>
+    )
+  if (known?.log === 'blocked')
+    return (
+      <p class="quiet">Last traffic is of what was stopped: the log of this deployment has nothing else.</p>
+    )
+  return null
+}

@@ -45,7 +45,7 @@ const bounds = {
   },
   history: { what: 'pages of changes', perAccount: 10, perProcess: 50, retryAfterSeconds: 2 },
   log_search: {
-    what: 'searches of the log: `GET /decisions`, `/stats`, `/records` and `/expression_failures`',
+    what: 'searches of the log: `GET /decisions`, `/stats`, `/records`, `/expression_failures` and `…/last_traffic`',
     perAccount: 10,
     perProcess: 50,
     retryAfterSeconds: 2,

@@ -5,6 +5,7 @@ import { kindTitle } from '../../data/resource-kinds.js'
 import { Button, EditButton } from '../../parts/button.js'
 import { Drawer } from '../../parts/drawer.js'
 import { ExpiryWord } from '../../parts/expiry-word.js'
+import { LastTrafficOf, type TrafficAnswer } from '../../parts/last-use.js'
 import { Link } from '../../parts/link.js'
 import { Name } from '../../parts/name.js'
 import { Answered } from '../../parts/states.js'
@@ -13,6 +14,7 @@ import {
   type CertificateKind,
   type Certified,
   domainsWith,
+  lastSigned,
   nameOfCertified,
   namesOf,
   validityOf,
@@ -21,12 +23,14 @@ import {
 interface CertificateDrawerProps {
   readonly kind: CertificateKind
   readonly entry: Certified
+  readonly traffic: TrafficAnswer
   readonly onClose: () => void
   readonly onRenew: () => void
   readonly onDeleted: () => void
 }
 
-export function CertificateDrawer({ kind, entry, onClose, onRenew, onDeleted }: CertificateDrawerProps) {
+export function CertificateDrawer(props: CertificateDrawerProps) {
+  const { kind, entry, traffic, onClose, onRenew, onDeleted } = props
   const title = kindTitle(kind.kind)
   const { until } = validityOf(entry)
   const remove = async (): Promise<void> => {
@@ -36,7 +40,7 @@ export function CertificateDrawer({ kind, entry, onClose, onRenew, onDeleted }: 
   }
   return (
     <Drawer title={`${title}: ${nameOfCertified(entry)}`} onClose={onClose}>
-      <Facts entry={entry} />
+      <Facts kind={kind} entry={entry} traffic={traffic} />
       {kind.kind === 'tls_certificate' && <UsedBy id={entry.id} />}
       <p>
         <Link to={['changes']} with={{ id: entry.id }}>
@@ -91,7 +95,31 @@ function UsedBy({ id }: { readonly id: string }) {
   )
 }
 
-function Facts({ entry }: { readonly entry: Certified }) {
+type UsedEntry = Pick<CertificateDrawerProps, 'kind' | 'entry' | 'traffic'>
+
+function LastUse({ kind: { lastUse }, entry, traffic }: UsedEntry) {
+  if (lastUse === 'signing') return <LastSigned id={entry.id} />
+  if (lastUse !== 'traffic') return <span class="quiet">{lastUse.unknown}</span>
+  return (
+    <>
+      traffic of its domains: <LastTrafficOf traffic={traffic} id={entry.id} />
+    </>
+  )
+}
+
+function LastSigned({ id }: { readonly id: string }) {
+  const { data, error } = useAnswer([id], async (client) => ({ at: await lastSigned(client, id) }))
+  if (error !== undefined) return <span class="quiet">not known: {error.message}</span>
+  if (data === undefined) return <span class="quiet">…</span>
+  if (data.at === undefined) return <span class="quiet">it signed no certificate that still exists</span>
+  return (
+    <>
+      signed <Time at={data.at} isRelative />
+    </>
+  )
+}
+
+function Facts({ kind, entry, traffic }: UsedEntry) {
   const { from, until } = validityOf(entry)
   const { ssh_certificate_authority_id: authority } = entry
   const others = [
@@ -117,6 +145,10 @@ function Facts({ entry }: { readonly entry: Certified }) {
           </dd>
         </>
       )}
+      <dt>Last use</dt>
+      <dd>
+        <LastUse kind={kind} entry={entry} traffic={traffic} />
+      </dd>
       {authority !== undefined && (
         <>
           <dt>Signed by</dt>

@@ -1,5 +1,6 @@
 /** Kinds of certificates and their like: how they are listed, what they show, and the form that makes one. */
 import type { Client } from '../../../client/client.js'
+import { firstOf } from '../../data/api.js'
 import type { FormField } from '../../parts/forms/resource-form.js'
 
 /** An entry of any of the kinds: of certificates, some of these are known. */
@@ -30,6 +31,9 @@ export interface Certified {
   readonly ssh_certificate_authority_id?: string
 }
 
+/** Traffic: that of the domains with it. Signing: the certificates that it signed. Else a sentence why it is not known. */
+type LastUse = 'traffic' | 'signing' | { readonly unknown: string }
+
 export interface CertificateKind {
   /** As the API has it. */
   readonly kind: string
@@ -38,6 +42,8 @@ export interface CertificateKind {
   readonly form: (authorities: readonly Certified[]) => readonly FormField[]
   /** What is lost with it. */
   readonly deletion: string
+  /** How Weir knows when it was used last. */
+  readonly lastUse: LastUse
 }
 
 interface CertificateOperations {
@@ -73,6 +79,9 @@ const validUntil = (usual: string): FormField => ({
 /** The operations of every kind have this form; that an entry has only some of the members is in `Certified`. */
 const any = (operations: unknown): CertificateOperations => operations as CertificateOperations
 
+const keptOnly = { unknown: 'Weir keeps it and does not see its use.' }
+const issuedOnly = { unknown: 'Weir issues it and does not see its use.' }
+
 export const certificateKinds: readonly CertificateKind[] = [
   {
     kind: 'tls_certificate',
@@ -94,6 +103,7 @@ export const certificateKinds: readonly CertificateKind[] = [
       },
     ],
     deletion: 'Domains can no longer use it.',
+    lastUse: 'traffic',
   },
   {
     kind: 'certificate_authority',
@@ -101,6 +111,7 @@ export const certificateKinds: readonly CertificateKind[] = [
     operations: (client) => any(client.certificateAuthority),
     form: () => [description, { name: 'ca_pem', label: 'Certificate of the authority (PEM)', as: 'lines' }],
     deletion: 'Client certificates that it issued are no longer accepted.',
+    lastUse: keptOnly,
   },
   {
     kind: 'ssh_certificate_authority',
@@ -121,6 +132,7 @@ export const certificateKinds: readonly CertificateKind[] = [
       },
     ],
     deletion: 'It signs no more certificates; those that it signed stay valid where it is trusted.',
+    lastUse: 'signing',
   },
   {
     kind: 'ssh_host_certificate',
@@ -139,6 +151,7 @@ export const certificateKinds: readonly CertificateKind[] = [
       validUntil('a year from now'),
     ],
     deletion: 'Weir forgets it. The certificate itself stays valid until it expires.',
+    lastUse: issuedOnly,
   },
   {
     kind: 'ssh_user_certificate',
@@ -152,6 +165,7 @@ export const certificateKinds: readonly CertificateKind[] = [
       validUntil('a day from now'),
     ],
     deletion: 'Weir forgets it. The certificate itself stays valid until it expires.',
+    lastUse: issuedOnly,
   },
   {
     kind: 'ssh_credential',
@@ -168,6 +182,7 @@ export const certificateKinds: readonly CertificateKind[] = [
       },
     ],
     deletion: 'The agent with this key is refused from now on.',
+    lastUse: keptOnly,
   },
 ]
 
@@ -212,6 +227,20 @@ const renewed = new Set(['description', 'ssh_certificate_authority_id', 'public_
 /** The domains of the account that use a TLS certificate. */
 export const domainsWith = (client: Client, certificateId: string) =>
   client.domain.list({ filter: `certificate.id == ${JSON.stringify(certificateId)}` })
+
+/** When an SSH authority signed last, as far as its certificates still exist; undefined: it has none. */
+export async function lastSigned(client: Client, authorityId: string): Promise<string | undefined> {
+  const signed = { filter: `ssh_certificate_authority_id == ${JSON.stringify(authorityId)}`, limit: 1 }
+  const found = await Promise.all(
+    [client.sshHostCertificate, client.sshUserCertificate].map((kind) =>
+      firstOf<Certified>(kind.list(signed), 1),
+    ),
+  )
+  return found
+    .flatMap(({ entries }) => entries.map(({ created_at }) => created_at))
+    .sort()
+    .at(-1)
+}
 
 /** Has the domains of one certificate use another one; how many did. */
 export async function moveDomains(client: Client, from: string, to: string): Promise<number> {

@@ -1,4 +1,4 @@
-/** TCP addresses that belong to the account. */
+/** TCP addresses that belong to the account, and when traffic last went to each. */
 import { useSignal } from '@preact/signals'
 import type { NewResource, Resource } from '../../../client/kinds.js'
 import { act, api, firstOf, useAnswer } from '../../data/api.js'
@@ -7,6 +7,7 @@ import { go, hrefTo } from '../../data/location.js'
 import { Button, EditButton } from '../../parts/button.js'
 import { Drawer } from '../../parts/drawer.js'
 import { type FormField, ResourceForm } from '../../parts/forms/resource-form.js'
+import { LastTrafficOf, type TrafficAnswer, TrafficNote, useLastTraffic } from '../../parts/last-use.js'
 import { Link } from '../../parts/link.js'
 import { Answered, Empty } from '../../parts/states.js'
 import { type Column, Table } from '../../parts/table.js'
@@ -19,10 +20,11 @@ const pageOf = 100
 const open = (id?: string): void =>
   go(hrefTo(id === undefined ? ['domains'] : ['domains', id], { tab: 'addresses' }))
 
-const columns: readonly Column<Address>[] = [
+const columnsWith = (traffic: TrafficAnswer): readonly Column<Address>[] => [
   { title: 'Address', cell: ({ addr }) => <span class="mono">{addr}</span> },
   { title: 'Description', cell: ({ description }) => description ?? '', isWide: true },
-  { title: 'Region', cell: ({ region }) => region },
+  { title: 'Last traffic', cell: ({ id }) => <LastTrafficOf traffic={traffic} id={id} /> },
+  { title: 'Region', cell: ({ region }) => region, isExtra: true },
   { title: 'Reserved', cell: ({ created_at }) => <Time at={created_at} />, isExtra: true },
 ]
 
@@ -32,6 +34,7 @@ export function ReservedAddresses({ opened }: { readonly opened: string | undefi
   const answer = useAnswer([count.value], (client) =>
     firstOf(client.reservedAddr.list({ limit: 100 }), count.value),
   )
+  const traffic = useLastTraffic('reservedAddr', count.value)
   return (
     <div class="stack">
       <div>
@@ -44,7 +47,7 @@ export function ReservedAddresses({ opened }: { readonly opened: string | undefi
             <Table
               label="Reserved addresses, newest first"
               rows={entries}
-              columns={columns}
+              columns={columnsWith(traffic)}
               keyOf={({ id }) => id}
               opened={opened}
               onOpen={({ id }) => open(id)}
@@ -56,11 +59,12 @@ export function ReservedAddresses({ opened }: { readonly opened: string | undefi
                 </Empty>
               }
             />
+            <TrafficNote traffic={traffic} />
             {hasMore && <Button onClick={() => (count.value += pageOf)}>Show more</Button>}
             {entries
               .filter(({ id }) => id === opened)
               .map((address) => (
-                <AddressDrawer key={address.id} address={address} again={answer.again} />
+                <AddressDrawer key={address.id} address={address} traffic={traffic} again={answer.again} />
               ))}
           </>
         )}
@@ -94,7 +98,13 @@ const NewAddress = ({ onClose, onDone }: { readonly onClose: () => void; readonl
   />
 )
 
-function AddressDrawer({ address, again }: { readonly address: Address; readonly again: () => void }) {
+interface AddressDrawerProps {
+  readonly address: Address
+  readonly traffic: TrafficAnswer
+  readonly again: () => void
+}
+
+function AddressDrawer({ address, traffic, again }: AddressDrawerProps) {
   const { id, addr, description, region, created_at } = address
   const remove = async (): Promise<void> => {
     if (!(await act(`${addr} is free again.`, (client) => client.reservedAddr.delete(id)))) return
@@ -110,6 +120,10 @@ function AddressDrawer({ address, again }: { readonly address: Address; readonly
         <dd>{description || <span class="quiet">none</span>}</dd>
         <dt>Region</dt>
         <dd>{region}</dd>
+        <dt>Last traffic</dt>
+        <dd>
+          <LastTrafficOf traffic={traffic} id={id} />
+        </dd>
         <dt>Reserved</dt>
         <dd>
           <Time at={created_at} />

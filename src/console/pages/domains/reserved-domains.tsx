@@ -1,4 +1,4 @@
-/** Domains: the certificate of each and when it expires, and the DNS records that lead here. */
+/** Domains: the certificate of each and when it expires, when traffic last went there, and the DNS records that lead here. */
 import { useSignal } from '@preact/signals'
 import type { NewResource, Resource } from '../../../client/kinds.js'
 import { act, api, firstOf, useAnswer } from '../../data/api.js'
@@ -8,32 +8,33 @@ import { expiryOf } from '../../data/expiry.js'
 import { go, hrefTo } from '../../data/location.js'
 import { Button, EditButton } from '../../parts/button.js'
 import { Drawer } from '../../parts/drawer.js'
-import { ExpiryWord } from '../../parts/expiry-word.js'
-import { ChoiceField } from '../../parts/forms/fields.js'
 import { type FormField, ResourceForm } from '../../parts/forms/resource-form.js'
+import { LastTrafficOf, type TrafficAnswer, TrafficNote, useLastTraffic } from '../../parts/last-use.js'
 import { Link } from '../../parts/link.js'
 import { Answered, Empty } from '../../parts/states.js'
 import { type Column, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
+import {
+  type Certificate,
+  CertificateCell,
+  CertificateChoice,
+  type Certified,
+  certificateChoices,
+  Expires,
+} from './domain-certificate.js'
 
 type Domain = Resource<'domain'>
-type Certificate = Resource<'tlsCertificate'>
 
 const pageOf = 100
 const certificatesMax = 500
 
 const open = (id?: string): void => go(hrefTo(id === undefined ? ['domains'] : ['domains', id]))
 
-/** What a domain is shown with. */
-interface Certified {
-  readonly domain: Domain
-  readonly certificate: Certificate | undefined
-}
-
-const columns: readonly Column<Certified>[] = [
+const columnsWith = (traffic: TrafficAnswer): readonly Column<Certified>[] => [
   { title: 'Domain', cell: ({ domain }) => domain.domain },
   { title: 'Certificate', cell: (entry) => <CertificateCell entry={entry} /> },
   { title: 'Expires', cell: (entry) => <Expires entry={entry} /> },
+  { title: 'Last traffic', cell: ({ domain }) => <LastTrafficOf traffic={traffic} id={domain.id} /> },
   {
     title: 'CNAME',
     cell: ({ domain }) => <span class="mono">{domain.cname_target}</span>,
@@ -41,26 +42,6 @@ const columns: readonly Column<Certified>[] = [
     isExtra: true,
   },
 ]
-
-function CertificateCell({ entry: { domain, certificate } }: { readonly entry: Certified }) {
-  if (domain.certificate == null)
-    return (
-      <span class="quiet">
-        {domain.certificate_management_policy == null ? 'none' : 'managed: not issued by Weir'}
-      </span>
-    )
-  return (
-    <Link to={['certificates', domain.certificate.id]}>
-      {certificate?.description || certificate?.subject_common_name || domain.certificate.id}
-    </Link>
-  )
-}
-
-function Expires({ entry: { domain, certificate } }: { readonly entry: Certified }) {
-  if (certificate !== undefined)
-    return <ExpiryWord from={certificate.not_before} until={certificate.not_after} />
-  return <span class="quiet">{domain.certificate == null ? '–' : 'see the certificate'}</span>
-}
 
 export function ReservedDomains({ opened }: { readonly opened: string | undefined }) {
   const count = useSignal(pageOf)
@@ -72,6 +53,7 @@ export function ReservedDomains({ opened }: { readonly opened: string | undefine
     ])
     return { domains, certificates: certificates.entries }
   })
+  const traffic = useLastTraffic('domain', count.value)
   return (
     <div class="stack">
       <div>
@@ -87,7 +69,14 @@ export function ReservedDomains({ opened }: { readonly opened: string | undefine
                 onDone={answer.again}
               />
             )}
-            <List domains={entries} certificates={certificates} opened={opened} again={answer.again} />
+            <List
+              domains={entries}
+              certificates={certificates}
+              traffic={traffic}
+              opened={opened}
+              again={answer.again}
+            />
+            <TrafficNote traffic={traffic} />
             {hasMore && <Button onClick={() => (count.value += pageOf)}>Show more</Button>}
           </>
         )}
@@ -99,11 +88,12 @@ export function ReservedDomains({ opened }: { readonly opened: string | undefine
 interface ListProps {
   readonly domains: readonly Domain[]
   readonly certificates: readonly Certificate[]
+  readonly traffic: TrafficAnswer
   readonly opened: string | undefined
   readonly again: () => void
 }
 
-function List({ domains, certificates, opened, again }: ListProps) {
+function List({ domains, certificates, traffic, opened, again }: ListProps) {
   const byId = new Map(certificates.map((certificate) => [certificate.id, certificate]))
   const rows = domains.map((domain) => ({ domain, certificate: byId.get(domain.certificate?.id ?? '') }))
   const order = ({ certificate }: Certified): number =>
@@ -114,7 +104,7 @@ function List({ domains, certificates, opened, again }: ListProps) {
       <Table
         label="Domains; the certificate that expires next comes first"
         rows={rows.toSorted((one, other) => order(one) - order(other))}
-        columns={columns}
+        columns={columnsWith(traffic)}
         keyOf={({ domain }) => domain.id}
         opened={opened}
         onOpen={({ domain }) => open(domain.id)}
@@ -128,16 +118,17 @@ function List({ domains, certificates, opened, again }: ListProps) {
         }
       />
       {entry !== undefined && (
-        <DomainDrawer key={opened} entry={entry} certificates={certificates} again={again} />
+        <DomainDrawer
+          key={opened}
+          entry={entry}
+          certificates={certificates}
+          traffic={traffic}
+          again={again}
+        />
       )}
     </>
   )
 }
-
-const certificateChoices = (certificates: readonly Certificate[]): (readonly [string, string])[] => [
-  ['', 'none'],
-  ...certificates.map((each) => [each.id, each.description || each.subject_common_name || each.id] as const),
-]
 
 interface NewDomainProps {
   readonly certificates: readonly Certificate[]
@@ -170,10 +161,11 @@ function NewDomain({ certificates, onClose, onDone }: NewDomainProps) {
 interface DomainDrawerProps {
   readonly entry: Certified
   readonly certificates: readonly Certificate[]
+  readonly traffic: TrafficAnswer
   readonly again: () => void
 }
 
-function DomainDrawer({ entry, certificates, again }: DomainDrawerProps) {
+function DomainDrawer({ entry, certificates, traffic, again }: DomainDrawerProps) {
   const { domain } = entry
   const remove = async (): Promise<void> => {
     if (!(await act(`${domain.domain} is free again.`, (client) => client.domain.delete(domain.id)))) return
@@ -194,6 +186,10 @@ function DomainDrawer({ entry, certificates, again }: DomainDrawerProps) {
         <dt>Certificate</dt>
         <dd>
           <CertificateCell entry={entry} /> <Expires entry={entry} />
+        </dd>
+        <dt>Last traffic</dt>
+        <dd>
+          <LastTrafficOf traffic={traffic} id={domain.id} />
         </dd>
         <dt>Reserved</dt>
         <dd>
@@ -243,40 +239,5 @@ function DnsRecords({
           ),
       )}
     </section>
-  )
-}
-
-function CertificateChoice({
-  domain,
-  certificates,
-  again,
-}: Omit<DomainDrawerProps, 'entry'> & { readonly domain: Domain }) {
-  const present = domain.certificate?.id ?? ''
-  const chosen = useSignal(present)
-  const save = async (): Promise<void> => {
-    const certificate_id = chosen.value === '' ? null : chosen.value
-    if (
-      await act(`The certificate of ${domain.domain} is changed.`, (client) =>
-        client.domain.update(domain.id, { certificate_id }),
-      )
-    )
-      again()
-  }
-  return (
-    <div class="stack">
-      <ChoiceField
-        label="Use another certificate"
-        value={chosen.value}
-        onChange={(id) => {
-          chosen.value = id
-        }}
-        choices={certificateChoices(certificates)}
-      />
-      <div>
-        <EditButton onClick={save} isDisabled={chosen.value === present}>
-          Save
-        </EditButton>
-      </div>
-    </div>
   )
 }
