@@ -120,17 +120,25 @@ export const explanationLines = ({
 
 type DecidedBy = Explanation['decided_by']
 
-function deciderLines({ type, id, name, ip_policy_id, rule_id, cidr, last_change }: DecidedBy): string[] {
+function deciderLines(decidedBy: DecidedBy): string[] {
+  const { type, id, name, ip_policy_id, rule_id, cidr, added, last_change } = decidedBy
   if (type === 'none') return ['Nothing said no.']
   const parts = [`${type} of ${id}`, name, cidr === null ? null : `deny ${cidr}`, rule_id, ip_policy_id]
   const changed =
     last_change === null || last_change === undefined
       ? []
       : [`  last changed ${last_change.at} by ${authorOf(last_change)}, version ${last_change.version}`]
-  return [`decided by ${parts.filter((part) => part !== null).join(', ')}`, ...changed]
+  return [`decided by ${parts.filter((part) => part !== null).join(', ')}`, ...addedLines(added), ...changed]
 }
 
-const authorOf = ({ by, by_description }: LastChange): string =>
+function addedLines(added: DecidedBy['added']): string[] {
+  if (!added) return []
+  const { at, by, by_description, version, earlier } = added
+  if (earlier || by === null) return [`  added before ${at}`]
+  return [`  added ${at} by ${authorOf({ by, by_description })}, version ${version}`]
+}
+
+const authorOf = ({ by, by_description }: Pick<LastChange, 'by' | 'by_description'>): string =>
   by_description === null ? by : `${by} "${by_description}"`
 
 const groupLines = ({

@@ -1,6 +1,6 @@
 /**
- * Start here: explains decisions. Decides for an account, with its present configuration or an earlier one, and names the last
- * change of the part that decided. The evaluator is that of the pipeline.
+ * Start here: explains decisions. Decides for an account, with its present configuration or an earlier one, and names who
+ * added the part that decided and who changed it last. The evaluator is that of the pipeline.
  */
 
 import { yieldTurn } from '../core/clock.js'
@@ -17,10 +17,11 @@ import type { TrafficRecord } from '../record/traffic-record.js'
 import { apiKey } from '../resource/api-key.js'
 import { resources } from '../resource/registry.js'
 import { authorDescription } from '../shape/change-schema.js'
-import type { Decision, LastChange } from '../shape/decision.js'
+import type { Addition, Decision, LastChange } from '../shape/decision.js'
 import type { PastRows } from '../store/history/past-rows.js'
 import type { ViewState } from '../view/view-state.js'
 import type { AccountPolicies } from '../write/account-policies.js'
+import { additionsOf, type StoredAddition } from './additions.js'
 import { PastPolicyReader } from './past-policies.js'
 
 interface DeciderOptions {
@@ -66,14 +67,14 @@ export class Decider {
     if (!decided.ok) throw new WeirError(decided.problem.code, decided.problem.msg)
     const { answer, judgement } = decided.value
     return {
-      answer: await this.#withLastChange(state, accountId, version, answer),
+      answer: await this.#withAuthors(state, accountId, version, answer),
       judgement,
       pastVersion: past?.version,
     }
   }
 
-  /** Adds the last change of the part that decided. */
-  async #withLastChange(
+  /** Adds who added the part that decided, and the rules that won, and who changed it last. */
+  async #withAuthors(
     state: ViewState,
     accountId: string,
     version: number,
@@ -81,18 +82,48 @@ export class Decider {
   ): Promise<Decision> {
     const { explanation } = answer
     if (explanation === undefined) return answer
+    const { pastRows } = this.#options
     const { rule_id, id } = explanation.decided_by
-    const found = await lastChangeOf(rule_id ?? id, (kind, deciding) =>
-      this.#options.pastRows.lastChange(accountId, kind, deciding, version),
-    )
-    const last_change = found && {
-      ...found,
-      by_description: await this.#authorOf(state, accountId, found.by),
-    }
+    const [found, { decider, rules }] = await Promise.all([
+      lastChangeOf(rule_id ?? id, (kind, deciding) =>
+        pastRows.lastChange(accountId, kind, deciding, version),
+      ),
+      additionsOf({ pastRows, accountId, version }, explanation),
+    ])
+    const authors = [found, decider, ...rules.values()].flatMap((each) => each?.by ?? [])
+    const names = await this.#namesOf(state, accountId, new Set(authors))
+    const named = <Change extends { readonly by: string | null }>(change: Change) => ({
+      ...change,
+      by_description: names.get(change.by ?? '') ?? null,
+    })
+    const added = (addition: StoredAddition | null | undefined): Addition | null =>
+      addition ? named(addition) : null
     return {
       ...answer,
-      explanation: { ...explanation, decided_by: { ...explanation.decided_by, last_change } },
+      explanation: {
+        ...explanation,
+        ip_policies: explanation.ip_policies.map((group) => ({
+          ...group,
+          rules: group.rules.map((rule) =>
+            rule.won ? { ...rule, added: added(rules.get(rule.rule_id)) } : rule,
+          ),
+        })),
+        decided_by: {
+          ...explanation.decided_by,
+          added: added(decider),
+          last_change: found && named(found),
+        },
+      },
     }
+  }
+
+  async #namesOf(
+    state: ViewState,
+    accountId: string,
+    authors: ReadonlySet<string>,
+  ): Promise<ReadonlyMap<string, string | null>> {
+    const named = [...authors].map(async (by) => [by, await this.#authorOf(state, accountId, by)] as const)
+    return new Map(await Promise.all(named))
   }
 
   /** The author of a change, as the account calls its key; only a deleted key has to be read. */

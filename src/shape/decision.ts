@@ -14,6 +14,27 @@ const ipDecision = oneOf(['allow', 'block'])
 
 const reason = Type.String({ description: 'For people: one sentence or two.' })
 
+const byDescription = orNull(Type.String(), {
+  description:
+    'What the author is called: the description of the key, or its last one if the key was deleted, or the command line or NATS in words; null if the key has none.',
+})
+
+const addition = objectOf(
+  {
+    at: Type.String({ format: 'date-time' }),
+    by: orNull(Type.String(), {
+      description: 'The id of the API key that added it, `cli` or `nats`; null with `earlier`.',
+    }),
+    by_description: byDescription,
+    version: Type.Integer({ minimum: 0, description: 'The version of the account that has it first.' }),
+    earlier: Type.Boolean({
+      description:
+        'It was there at this time already: a policy or module is looked for in the last 100 versions of its edge or route.',
+    }),
+  },
+  { title: 'Addition' },
+)
+
 const explainedRule = objectOf(
   {
     ip_policy_id: Type.String(),
@@ -24,6 +45,11 @@ const explainedRule = objectOf(
     matches: Type.Boolean({ description: 'Does the range contain the address?' }),
     won: Type.Boolean({ description: 'Did this rule decide?' }),
     reason,
+    added: Type.Optional(
+      orNull(addition, {
+        description: 'If it won: when it was added, and by whom; null if that is not known.',
+      }),
+    ),
   },
   { title: 'ExplainedRule' },
 )
@@ -74,10 +100,7 @@ const lastChange = objectOf(
   {
     at: Type.String({ format: 'date-time' }),
     by: Type.String({ description: 'The id of the API key that made the change, `cli` or `nats`.' }),
-    by_description: orNull(Type.String(), {
-      description:
-        'What the author is called: the description of the key, or its last one if the key was deleted, or the command line or NATS in words; null if the key has none.',
-    }),
+    by_description: byDescription,
     version: Type.Integer({ minimum: 0 }),
   },
   { title: 'LastChange' },
@@ -98,6 +121,12 @@ export const decidedBySchema = objectOf(
     ip_policy_id: nullable,
     rule_id: orNull(Type.String(), { description: 'The deny rule; null if no allow rule matched.' }),
     cidr: nullable,
+    added: Type.Optional(
+      orNull(addition, {
+        description:
+          'Of the rule; else of the traffic policy, as it is, of the restriction or of the module, in which no allow rule matched. Null if it is not known.',
+      }),
+    ),
     last_change: Type.Optional(
       orNull(lastChange, {
         description: 'Of the rule, else of the restriction, edge or route; null if it is not known.',
@@ -125,6 +154,14 @@ export const explanationSchema = objectOf(
 
 const keyId = exampleId('ak_')
 const [edgeId, policyId, ruleId] = [exampleId('edgtcp_'), exampleId('ipp_'), exampleId('ipr_')]
+
+const additionExample = {
+  at: '2026-11-02T09:30:00.456Z',
+  by: keyId,
+  by_description: 'deployments',
+  version: 12,
+  earlier: false,
+}
 
 export const decisionSchema = objectOf(
   {
@@ -165,6 +202,7 @@ export const decisionSchema = objectOf(
                   matches: true,
                   won: true,
                   reason: 'It contains the address, and a deny rule wins over allow rules of any policy.',
+                  added: additionExample,
                 },
               ],
               rules_left_out: 0,
@@ -179,6 +217,7 @@ export const decisionSchema = objectOf(
             ip_policy_id: policyId,
             rule_id: ruleId,
             cidr: '203.0.113.66/32',
+            added: additionExample,
             last_change: {
               at: '2026-11-20T10:00:00.123Z',
               by: keyId,
@@ -199,6 +238,7 @@ export type Decision = Omit<Shown, 'ip_policy'> & {
   readonly ip_policy: Readonly<Omit<ShownIpPolicy, 'policy_ids'> & { policy_ids: readonly string[] }> | null
 }
 export type LastChange = Static<typeof lastChange>
+export type Addition = Static<typeof addition>
 export type Explanation = Static<typeof explanationSchema>
 export type ExplainedRule = Static<typeof explainedRule>
 export type ExplainedGroup = Static<typeof explainedGroup>

@@ -74,6 +74,13 @@ const blocked: Decision = {
       ip_policy_id: 'ipp_1',
       rule_id: 'ipr_1',
       cidr: '203.0.113.66/32',
+      added: {
+        at: '2026-11-02T09:30:00.456Z',
+        by: 'ak_2',
+        by_description: null,
+        version: 12,
+        earlier: false,
+      },
       last_change: { at: '2026-11-20T10:00:00.123Z', by: 'ak_1', by_description: 'deployments', version: 17 },
     },
   },
@@ -82,6 +89,7 @@ const blocked: Decision = {
 const text = `block, with revision 42 of the configuration
 served as *.example.com:*
 decided by ip_restriction of edgtcp_1, deny 203.0.113.66/32, ipr_1, ipp_1
+  added 2026-11-02T09:30:00.456Z by ak_2, version 12
   last changed 2026-11-20T10:00:00.123Z by ak_1 "deployments", version 17
 ip_restriction of edgtcp_1: block. The deny rule ipr_1 contains the address.
   won   deny   203.0.113.66/32  ipr_1 "scanner": It contains the address.
@@ -94,6 +102,14 @@ outbound policy outbound[0]: not evaluated. It was blocked.
 Warning: The restriction "x" would have blocked it.`
 
 t.test('a decision, with every rule and policy', async (t) => t.equal(decisionText(blocked), text))
+
+t.test('a policy that was added before all versions that were looked at', async (t) => {
+  const explanation = blocked.explanation!
+  const added = { ...explanation.decided_by.added!, by: null, earlier: true }
+  const decided_by = { ...explanation.decided_by, added }
+  const lines = decisionText({ ...blocked, explanation: { ...explanation, decided_by } }).split('\n')
+  t.equal(lines[3], '  added before 2026-11-02T09:30:00.456Z')
+})
 
 t.test('a record that was published twice, once too long ago, and asked about before', async (t) => {
   const decision = {

@@ -1,10 +1,13 @@
 /** Search and Explain: which rule decided, from the first screen on; what a text in the search field means. */
+import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
+import { openClient } from '../../src/client/client.js'
 import { meaningOf } from '../../src/console/data/question.js'
 import { until } from '../harness/weir.js'
+import { openService } from '../integration/service.js'
 import { blockedClient, furnishedAccount } from './furnished.js'
-import { inBrowser, openSignedIn, type Visitor } from './visitor.js'
+import { inBrowser, newAccount, openSignedIn, type Visitor } from './visitor.js'
 
 t.test('what a text in the search field means', { buffered: true }, async (t) => {
   const eventId = `ev_${'0a'.repeat(24)}`
@@ -180,6 +183,46 @@ t.test('search and explain', inBrowser(), async (t) => {
     await page.getByRole('button', { name: 'Explain' }).click()
     t.match(await verdict(visitor).textContent(), /block by the rule/)
     await page.getByRole('link', { name: 'Open the rule' }).waitFor()
+    t.strictSame(visitor.complaints, [])
+  })
+
+  await t.test('who added the rule and the policy that won, and when, beside who changed them', async (t) => {
+    const me = await newAccount()
+    const night = await me.api.apiKey.create({ description: 'the night shift' })
+    const { weir } = await openService()
+    const later = openClient({ url: weir.url, token: night.token! })
+    const host = `added-${randomBytes(4).toString('hex')}.example.com`
+    const policy = await me.api.ipPolicy.create({})
+    const rule = { ip_policy_id: policy.id, cidr: '203.0.113.0/24', action: 'deny' as const }
+    const { id } = await later.ipPolicyRule.create(rule)
+    await me.api.ipPolicyRule.update(id, { description: 'scanners' })
+    await me.api.ipPolicyRule.create({ ...rule, cidr: '0.0.0.0/0', action: 'allow' })
+    const inbound = [
+      { name: 'ports', expressions: ['conn.server_port == 22'], actions: [{ type: 'deny' as const }] },
+    ]
+    const edge = await later.tcpEdge.create({
+      hostports: [`${host}:22`],
+      ip_restriction: { ip_policy_ids: [policy.id] },
+      policies: { inbound },
+    })
+    await me.api.tcpEdge.update(edge.id, { description: 'another' })
+    const visitor = await openSignedIn(t, me.token)
+    const { page } = visitor
+    const ask = (client: string) =>
+      visitor.see(`console/explain?about=question&client=${client}&endpoint=${host}:22`)
+    const addedBy = page.locator('dl.facts dt', { hasText: /^Added$/ }).locator('+ dd')
+    const changedBy = page.locator('dl.facts dt', { hasText: /^Last changed$/ }).locator('+ dd')
+
+    await ask('203.0.113.97')
+    t.match(await addedBy.textContent(), /(now|ago) by the night shift, version \d+$/)
+    t.notMatch(await changedBy.textContent(), 'night shift')
+    await page
+      .locator('.won')
+      .getByText(/Added .* by the night shift/)
+      .waitFor()
+    await ask('198.51.100.7')
+    t.match(await addedBy.textContent(), /(now|ago) by the night shift, version \d+$/)
+    t.match(await changedBy.textContent(), 'the edge or route that has it')
     t.strictSame(visitor.complaints, [])
   })
 

@@ -1,10 +1,21 @@
 /** What was looked at for a decision, in order: restriction, module, traffic policies; what won, and why others did not. */
 import type { ComponentChildren } from 'preact'
-import type { ExplainedGroup, ExplainedPolicy, ExplainedRule, Explanation } from '../../shape/decision.js'
+import type {
+  Addition,
+  ExplainedGroup,
+  ExplainedPolicy,
+  ExplainedRule,
+  Explanation,
+} from '../../shape/decision.js'
 import { number, textOf } from '../data/format.js'
 import { Link } from './link.js'
 import { Name } from './name.js'
+import { Time } from './time.js'
 import { DecisionWord, StateWord } from './words.js'
+
+interface AddedProps {
+  readonly addition: Addition
+}
 
 export function Chain({ explanation }: { readonly explanation: Explanation }) {
   const { ip_policies, policies, policies_not_reached } = explanation
@@ -104,10 +115,42 @@ const Rules = ({ label, rules }: { readonly label: string; readonly rules: reado
             </span>
           )}
         </p>
-        {rule.matches && <p class="quiet">{rule.reason}</p>}
+        {rule.matches && (
+          <p class="quiet">
+            {rule.reason}
+            {rule.added && (
+              <>
+                {' '}
+                Added <Added addition={rule.added} />.
+              </>
+            )}
+          </p>
+        )}
       </li>
     ))}
   </ul>
+)
+
+/** When something was added, and by whom. */
+export const Added = ({ addition: { at, by, by_description, version, earlier } }: AddedProps) =>
+  earlier ? (
+    <>
+      before <Time at={at} />, in a version that was not looked at
+    </>
+  ) : (
+    <>
+      <Time at={at} isRelative /> by <Author by={by ?? ''} description={by_description} />, version{' '}
+      {number(version)}
+    </>
+  )
+
+interface AuthorProps {
+  readonly by: string
+  readonly description: string | null
+}
+
+export const Author = ({ by, description }: AuthorProps) => (
+  <span title={by}>{(description ?? by).replace(/\.$/, '')}</span>
 )
 
 /** A rule by what it does, which leads to it. */

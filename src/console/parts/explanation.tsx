@@ -1,11 +1,11 @@
-/** Why something was decided: what decided, who changed that last, and everything that was looked at. */
-import type { Decision, Explanation as Explained, LastChange } from '../../shape/decision.js'
+/** Why something was decided: what decided, who added it and who changed it last, and everything that was looked at. */
+import type { Decision, Explanation as Explained } from '../../shape/decision.js'
 import type { LoggedDecision } from '../../shape/logged-decision.js'
 import { useAnswer } from '../data/api.js'
 import { countryName, number } from '../data/format.js'
 import { may } from '../data/session.js'
 import { whyOf } from '../data/why.js'
-import { Chain, RuleLink, Source } from './chain.js'
+import { Added, Author, Chain, RuleLink, Source } from './chain.js'
 import { Drawer } from './drawer.js'
 import { type Fact, Facts } from './facts.js'
 import { Link } from './link.js'
@@ -28,7 +28,7 @@ export function Explanation({ decision }: { readonly decision: Decision }) {
         </p>
       ))}
       <dl class="facts">
-        {explanation !== undefined && <LastChanged decidedBy={explanation.decided_by} />}
+        {explanation !== undefined && <Authors decidedBy={explanation.decided_by} />}
         {explanation !== undefined && (
           <>
             <dt>Served as</dt>
@@ -70,18 +70,24 @@ function Decider({ explanation }: { readonly explanation: Explained }) {
   )
 }
 
-function LastChanged({ decidedBy }: { readonly decidedBy: Explained['decided_by'] }) {
-  const { type, id, rule_id, last_change } = decidedBy
+/** Who added the part that decided, and who changed it last. */
+function Authors({ decidedBy }: { readonly decidedBy: Explained['decided_by'] }) {
+  const { type, id, rule_id, added, last_change } = decidedBy
   const changed = rule_id ?? id
   if (type === 'none' || changed === null) return null
+  const isWithin = rule_id === null && type !== 'restriction'
   return (
     <>
+      <dt>Added</dt>
+      <dd>{added ? <Added addition={added} /> : <span class="quiet">not known</span>}</dd>
       <dt>Last changed</dt>
       <dd>
         {last_change ? (
           <>
-            <Time at={last_change.at} isRelative /> by <Author change={last_change} />, version{' '}
+            <Time at={last_change.at} isRelative /> by{' '}
+            <Author by={last_change.by} description={last_change.by_description} />, version{' '}
             {number(last_change.version)}
+            {isWithin && <span class="quiet"> (the edge or route that has it)</span>}
           </>
         ) : (
           <span class="quiet">not known</span>
@@ -94,10 +100,6 @@ function LastChanged({ decidedBy }: { readonly decidedBy: Explained['decided_by'
     </>
   )
 }
-
-const Author = ({ change: { by, by_description } }: { readonly change: LastChange }) => (
-  <span title={by}>{(by_description ?? by).replace(/\.$/, '')}</span>
-)
 
 /** What an entry of the log says about itself. */
 export function EntryFacts({ entry }: { readonly entry: LoggedDecision }) {

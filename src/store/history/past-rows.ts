@@ -8,11 +8,12 @@
  */
 import { isoMillis } from '../../core/clock.js'
 import { badRequest, unavailable, WeirError } from '../../core/errors.js'
+import type { AnyResource, Row } from '../../resource/define.js'
 import type { DeclaredRow, KindName } from '../../resource/registry.js'
 import type { LastChange } from '../../shape/decision.js'
 import type { ChangeRows } from '../change-rows.js'
 import type { Clickhouse } from '../clickhouse/clickhouse.js'
-import { tableOf } from '../clickhouse/tables.js'
+import { decodeRow, type EncodedRow, rowColumnsOf, tableOf } from '../clickhouse/tables.js'
 import { keyDescriptionsSql } from './history-query.js'
 
 /** Past rows read for one explanation: two policies of the largest size. */
@@ -43,6 +44,20 @@ ${decidingKinds
   .join(' UNION ALL ')}
 ) GROUP BY version)`
 
+interface StoredChange {
+  readonly version: number
+  /** Milliseconds since the epoch. */
+  readonly at: number
+  /** Id of the API key, or `cli` or `nats`. */
+  readonly by: string
+}
+
+/** A version of a resource, and its author. */
+export interface ChangedRow extends StoredChange {
+  readonly row: Row
+  readonly deleted: boolean
+}
+
 export class PastRows {
   readonly #clickhouse: Clickhouse
   readonly #rows: ChangeRows
@@ -59,7 +74,7 @@ export class PastRows {
     id: string,
     version: number,
   ): Promise<Omit<LastChange, 'by_description'> | undefined> {
-    const rows = this.#clickhouse.rows<{ version: number; at: number; by: string }>(
+    const rows = this.#clickhouse.rows<StoredChange>(
       `SELECT version, toUnixTimestamp64Milli(changed_at) AS at, changed_by AS by FROM ${tableOf(kind)}
 WHERE account_id = {account:String} AND id = {id:String} AND version <= {version:UInt64}
 ORDER BY version DESC LIMIT 1`,
@@ -68,6 +83,49 @@ ORDER BY version DESC LIMIT 1`,
     )
     const [last] = await rows.catch(() => [])
     return last && { version: last.version, at: isoMillis(last.at), by: last.by }
+  }
+
+  /** The changes that created these resources, after their last deletion; empty if ClickHouse does not answer. */
+  created(
+    accountId: string,
+    kind: string,
+    ids: readonly string[],
+    version: number,
+  ): Promise<(StoredChange & { readonly id: string })[]> {
+    const found = this.#clickhouse.rows<StoredChange & { id: string }>(
+      `SELECT id, first AS version, at, by FROM (
+SELECT id, min(version) AS first, argMin(toUnixTimestamp64Milli(changed_at), version) AS at, argMin(changed_by, version) AS by
+FROM (SELECT id, version, changed_at, changed_by, maxIf(version, deleted) OVER (PARTITION BY id) AS gone FROM ${tableOf(kind)}
+WHERE account_id = {account:String} AND id IN {ids:Array(String)} AND version <= {version:UInt64})
+WHERE version > gone GROUP BY id)`,
+      { account: accountId, ids, version },
+      lastChangeTimeoutMs,
+    )
+    return found.catch(() => [])
+  }
+
+  /** The last versions of a resource up to a version of its account, newest first; empty if ClickHouse does not answer. */
+  async versions(
+    accountId: string,
+    resource: AnyResource,
+    id: string,
+    version: number,
+    limit: number,
+  ): Promise<ChangedRow[]> {
+    const found = this.#clickhouse.rows<EncodedRow & StoredChange & { readonly deleted: boolean }>(
+      `SELECT ${rowColumnsOf(resource)}, deleted, toUnixTimestamp64Milli(changed_at) AS at, changed_by AS by
+FROM ${tableOf(resource.kind)} WHERE account_id = {account:String} AND id = {id:String} AND version <= {version:UInt64}
+ORDER BY version DESC LIMIT 1 BY version LIMIT {limit:UInt32}`,
+      { account: accountId, id, version, limit },
+      lastChangeTimeoutMs,
+    )
+    return (await found.catch(() => [])).map((encoded) => ({
+      row: decodeRow(resource, encoded),
+      version: Number(encoded.version),
+      at: encoded.at,
+      by: encoded.by,
+      deleted: Boolean(encoded.deleted),
+    }))
   }
 
   /** The description of an API key, also of a deleted one; undefined if it had none, or ClickHouse does not know or answer. */

@@ -1,0 +1,107 @@
+/**
+ * When the parts of an explanation were added, and in which versions: rules have rows of their own; a traffic policy and a module
+ * are found in the versions of the edge or route that has them.
+ */
+import { isoMillis } from '../core/clock.js'
+import type { AnyResource, Row } from '../resource/define.js'
+import { ipPolicyRule } from '../resource/ip-policy.js'
+import { resources } from '../resource/registry.js'
+import type { Addition, Explanation } from '../shape/decision.js'
+import type { ChangedRow, PastRows } from '../store/history/past-rows.js'
+
+/** Versions of an edge or route that are looked at: its policies may have 64 KiB in each. */
+const versionsMax = 100
+
+export type StoredAddition = Omit<Addition, 'by_description'>
+
+interface Additions {
+  /** Of the part that decided; null if it is not known. */
+  readonly decider: StoredAddition | null
+  /** Of rules that won, by their ids. */
+  readonly rules: ReadonlyMap<string, StoredAddition>
+}
+
+/** The configuration of an account at one of its versions. */
+interface Past {
+  readonly pastRows: Pick<PastRows, 'created' | 'versions'>
+  readonly accountId: string
+  readonly version: number
+}
+
+export async function additionsOf(past: Past, explanation: Explanation): Promise<Additions> {
+  const won = explanation.ip_policies
+    .flatMap(({ rules }) => rules)
+    .flatMap(({ won, rule_id }) => (won ? [rule_id] : []))
+  const [rules, other] = await Promise.all([
+    won.length === 0 ? new Map() : created(past, ipPolicyRule.kind, won),
+    otherPart(past, explanation),
+  ])
+  return { decider: other ?? rules.get(explanation.decided_by.rule_id ?? '') ?? null, rules }
+}
+
+/** What decided without a rule; undefined if a rule decided or nothing did, or it is not known. */
+async function otherPart(past: Past, explanation: Explanation): Promise<StoredAddition | undefined> {
+  const { type, id, rule_id } = explanation.decided_by
+  const resource = resources.find(({ idPrefix }) => id?.startsWith(idPrefix))
+  if (resource === undefined || id === null || rule_id !== null) return undefined
+  if (type === 'restriction') return (await created(past, resource.kind, [id])).get(id)
+  const holds = type === 'traffic_policy' ? policyIn(explanation) : hasRestriction
+  return holds && firstWith(past, resource, id, holds)
+}
+
+async function created(
+  { pastRows, accountId, version }: Past,
+  kind: string,
+  ids: readonly string[],
+): Promise<Map<string, StoredAddition>> {
+  const found = await pastRows.created(accountId, kind, ids, version)
+  return new Map(found.map(({ id, ...change }) => [id, { ...shown(change), earlier: false }]))
+}
+
+const shown = ({ version, at, by }: Pick<ChangedRow, 'version' | 'at' | 'by'>) => ({
+  at: isoMillis(at),
+  by,
+  version,
+})
+
+type Holds = (row: Row) => boolean
+
+/** The first of the versions without a gap that hold the part. */
+async function firstWith(
+  { pastRows, accountId, version }: Past,
+  resource: AnyResource,
+  id: string,
+  holds: Holds,
+): Promise<StoredAddition | undefined> {
+  const rows = await pastRows.versions(accountId, resource, id, version, versionsMax)
+  const without = rows.findIndex(({ row, deleted }) => deleted || !holds(row))
+  const first = without === -1 ? rows.at(-1) : rows[without - 1]
+  if (first === undefined) return undefined
+  // The versions before may have had it, too.
+  if (without === -1 && rows.length === versionsMax)
+    return { at: isoMillis(first.at), by: null, version: first.version, earlier: true }
+  return { ...shown(first), earlier: false }
+}
+
+interface StoredPolicy {
+  readonly name?: string | null
+  readonly expressions: readonly string[]
+}
+type Policies = Readonly<Record<'inbound' | 'outbound', readonly StoredPolicy[]>> | null
+
+/** The policy that denied, in its present form: with this name, or without one, and with these expressions. */
+function policyIn({ policies }: Explanation): Holds | undefined {
+  const denied = policies.find(({ applied, actions }) => applied && actions.includes('deny'))
+  if (denied === undefined) return undefined
+  const { direction, policy, expressions } = denied
+  const texts = JSON.stringify(expressions.map(({ expression }) => expression))
+  const isUnnamed = policy.startsWith(`${direction}[`)
+  return (row) =>
+    ((row['policies'] as Policies | undefined)?.[direction] ?? []).some(
+      ({ name, expressions }) =>
+        (name === policy || (isUnnamed && !name)) && JSON.stringify(expressions) === texts,
+    )
+}
+
+const hasRestriction: Holds = (row) =>
+  (row['ip_restriction'] as { readonly enabled: boolean } | null | undefined)?.enabled === true
