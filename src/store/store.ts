@@ -110,7 +110,7 @@ export class Store {
     this.view = view
     this.rows = rows
     this.pastRows = new PastRows(clickhouse, rows)
-    this.history = new History(clickhouse)
+    this.history = new History(clickhouse, view)
     this.#heads = heads
     this.#claims = new Claims({ bucket: buckets.claims, view, heads })
     this.#answers = new Answers(buckets.idempotency)

@@ -44,13 +44,11 @@ export interface Header {
   readonly rule_id: string
 }
 
-/** A change of a resource in one version. */
-export interface Step extends Origin {
+/** A version of a resource, as it is read. */
+export interface StepRow extends Origin {
   readonly id: string
   readonly version: number
   readonly deleted: boolean
-  readonly previous: number
-  readonly previous_deleted: boolean
 }
 
 const ruleTable = tableOf(ruleKind)
@@ -112,45 +110,47 @@ function conditions({ id, before, sinceMs, untilMs }: HistoryQuery, idColumn: st
   ].join(' AND ')
 }
 
-/** An id and a version. */
-export const stepOf = (id: string, version: number): string => `${id} ${version}`
-
-/** Versions of resources, by kind and, within it, by their step. */
-export type StepsByKind = ReadonlyMap<string, ReadonlyMap<string, number>>
-
-/** A statement with a part for each kind, and the parameters of all. */
-function ofEachKind(
-  accountId: string,
-  wanted: StepsByKind,
-  part: (kind: string, parameters: { readonly [Name in 'ids' | 'steps' | 'versions']: string }) => string,
-) {
-  const params: Record<string, unknown> = { account: accountId }
-  const parts = [...wanted].map(([kind, steps], index) => {
-    params[`ids_${index}`] = [...new Set([...steps.keys()].map((step) => step.split(' ')[0]))]
-    params[`steps_${index}`] = [...steps.keys()]
-    params[`versions_${index}`] = [...new Set(steps.values())]
-    return part(kind, {
-      ids: `{ids_${index}:Array(String)}`,
-      steps: `{steps_${index}:Array(String)}`,
-      versions: `{versions_${index}:Array(UInt64)}`,
-    })
-  })
-  return { sql: parts.join('\nUNION ALL\n'), params }
+/** A resource in one version of its account. */
+export interface Place {
+  readonly kind: string
+  readonly id: string
+  readonly version: number
 }
 
-/** For each step: its verb, its author, and the version before it. */
-export const stepsStatement = (accountId: string, wanted: StepsByKind) =>
-  ofEachKind(
-    accountId,
-    wanted,
-    (kind, { ids, steps, versions }) => `SELECT * FROM (
-SELECT id, version, deleted, ${origin.join(', ')}, lagInFrame(version, 1, 0) OVER earlier AS previous,
-lagInFrame(deleted, 1, true) OVER earlier AS previous_deleted
-FROM (SELECT id, version, deleted, ${origin.join(', ')} FROM ${tableOf(kind)}
-WHERE account_id = {account:String} AND id IN ${ids} AND version <= arrayMax(${versions}) LIMIT 1 BY id, version)
-WINDOW earlier AS (PARTITION BY id ORDER BY version ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW))
-WHERE concat(id, ' ', toString(version)) IN ${steps}`,
+/** Ids have their kind in them, so this names a place. */
+export const stepOf = (id: string, version: number): string => `${id} ${version}`
+
+interface Statement {
+  readonly sql: string
+  readonly params: Readonly<Record<string, unknown>>
+}
+
+/**
+ * A part for each kind of these places. All parts share their parameters, because each is a statement of its own for
+ * embedded ClickHouse; an id of another kind is in no key of a table, so it costs nothing there.
+ */
+const ofEachKind = (places: readonly Place[], part: (kind: string) => string): string =>
+  [...new Set(places.map(({ kind }) => kind))].map(part).join('\nUNION ALL\n')
+
+const idsOf = (places: readonly Place[]): string[] => [...new Set(places.map(({ id }) => id))]
+
+/**
+ * Each resource's versions between the first and the last of these places, and the last one before, each once. They are read
+ * from narrow columns: a resource can have very many versions.
+ */
+export function stepsStatement(accountId: string, places: readonly Place[]): Statement {
+  const versions = places.map(({ version }) => version)
+  const [first, last] = [Math.min(...versions), Math.max(...versions)]
+  const parts = ofEachKind(
+    places,
+    (kind) => `SELECT id, version, deleted, ${origin.join(', ')} FROM ${tableOf(kind)}
+WHERE account_id = {account:String} AND id IN {ids:Array(String)} AND version <= {last:UInt64}`,
   )
+  return {
+    sql: `SELECT * FROM (${parts}) ORDER BY id, version DESC LIMIT 1 BY id, greatest(version, {before:UInt64})`,
+    params: { account: accountId, ids: idsOf(places), before: first - 1, last },
+  }
+}
 
 export interface VersionRow {
   readonly kind: string
@@ -158,16 +158,16 @@ export interface VersionRow {
   readonly text: string
 }
 
-/** The rows of these steps. */
-export const rowsStatement = (accountId: string, wanted: StepsByKind) =>
-  ofEachKind(
-    accountId,
-    wanted,
-    (kind, { ids, steps, versions }) =>
-      `SELECT '${kind}' AS kind, formatRowNoNewline('JSONEachRow', *) AS text FROM ${tableOf(kind)}
-WHERE account_id = {account:String} AND id IN ${ids} AND version IN ${versions}
-AND concat(id, ' ', toString(version)) IN ${steps} LIMIT 1 BY id, version`,
+/** The rows of these places, and possibly others of the same resources. */
+export function rowsStatement(accountId: string, places: readonly Place[]): Statement {
+  const versions = [...new Set(places.map(({ version }) => version))]
+  const sql = ofEachKind(
+    places,
+    (kind) => `SELECT '${kind}' AS kind, formatRowNoNewline('JSONEachRow', *) AS text FROM ${tableOf(kind)}
+WHERE account_id = {account:String} AND id IN {ids:Array(String)} AND version IN {versions:Array(UInt64)}`,
   )
+  return { sql, params: { account: accountId, ids: idsOf(places), versions } }
+}
 
 /** Counts the changed rules of policies: a rule is added if it did not exist just before. */
 export const ruleCountsSql = `SELECT policy, version, countIf(deleted) AS removed,

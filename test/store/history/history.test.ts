@@ -6,6 +6,7 @@ import { type Clickhouse, openClickhouse } from '../../../src/store/clickhouse/c
 import { migrate } from '../../../src/store/clickhouse/migrate.js'
 import { rowEncoder, tableOf } from '../../../src/store/clickhouse/tables.js'
 import { History } from '../../../src/store/history/history.js'
+import { ViewState } from '../../../src/view/view-state.js'
 import { tempDir } from '../../harness/temp-dir.js'
 
 const accountId = 'ac_1'
@@ -17,7 +18,7 @@ t.test('the history in its tables', async (t) => {
   await migrate(clickhouse, resources, 'fingerprint')
   // Merges would remove repeated rows at any time.
   await clickhouse.command(`SYSTEM STOP MERGES`)
-  const history = new History(clickhouse)
+  const history = new History(clickhouse, { state: new ViewState() })
   const write = (kind: string, row: Partial<Row>, deleted = false, operationId?: string) => {
     const whole = { account_id: accountId, created_at: 1_000, ...row } as Row
     const encode = rowEncoder(resourceOf(kind), { changedAt: 2_000, changedBy: 'ak_1', operationId })
@@ -72,7 +73,7 @@ t.test('the history in its tables', async (t) => {
 
 t.test('while ClickHouse is away, a reader is asked to come again', async (t) => {
   const away = { rows: () => Promise.reject(new Error('connect ECONNREFUSED')) }
-  const history = new History(away as unknown as Clickhouse)
+  const history = new History(away as unknown as Clickhouse, { state: new ViewState() })
   await t.rejects(history.entries({ accountId, kinds, limit: 1 }), {
     code: 'ERR_UNAVAILABLE',
     message: 'The history was not read: ClickHouse does not answer, or takes too long.',
