@@ -32,7 +32,7 @@ export interface ChangedRuleCounts {
 /** The answers are by `stepOf`; they lack what is not stored. */
 type ByStep<T> = Promise<ReadonlyMap<string, T>>
 
-type ReadRows = <T>(sql: string, params: Readonly<Record<string, unknown>>) => Promise<T[]>
+export type ReadRows = <T>(sql: string, params: Readonly<Record<string, unknown>>) => Promise<T[]>
 
 export class FactReader {
   readonly #rows: ReadRows

@@ -9,16 +9,16 @@ import { unavailable } from '../../core/errors.js'
 import { apiKey } from '../../resource/api-key.js'
 import type { AnyResource, Row } from '../../resource/define.js'
 import { policyKind, ruleKind } from '../../view/keys.js'
-import type { ViewState } from '../../view/view-state.js'
+import type { View } from '../../view/view.js'
 import type { WriteVerb } from '../change.js'
 import type { Clickhouse } from '../clickhouse/clickhouse.js'
 import { decodeRow, type EncodedRow, tableOf, timeOf } from '../clickhouse/tables.js'
-import { type ChangedRuleCounts, FactReader, type Step } from './fact-reader.js'
+import { type ChangedRuleCounts, FactReader, type ReadRows, type Step } from './fact-reader.js'
+import { HeaderReader } from './header-reader.js'
 import {
   type Header,
   type HistoryPosition,
   type HistoryQuery,
-  headersSql,
   keyDescriptionsSql,
   type Origin,
   type Place,
@@ -62,30 +62,25 @@ const statementTimeoutMs = 5_000
  */
 const smallReads = "local_filesystem_read_method = 'pread', max_read_buffer_size = 65536"
 
-/** The configuration of all accounts. */
-interface Configuration {
-  readonly state: Pick<ViewState, 'versionOf' | 'rows'>
-}
-
 export class History {
   readonly #clickhouse: Clickhouse
-  readonly #view: Configuration
+  readonly #view: Pick<View, 'state'>
+  readonly #headers: HeaderReader
   readonly #facts: FactReader
 
-  constructor(clickhouse: Clickhouse, view: Configuration) {
+  constructor(clickhouse: Clickhouse, view: Pick<View, 'state' | 'latest' | 'onChange'>) {
     this.#clickhouse = clickhouse
     this.#view = view
-    const rows = <T>(sql: string, params: Readonly<Record<string, unknown>>) => this.#rows<T>(sql, params)
+    const rows: ReadRows = (sql, params) => this.#rows(sql, params)
+    this.#headers = new HeaderReader(rows, view)
     // The configuration gets an account's version after all else of a change.
     this.#facts = new FactReader(rows, (accountId) => view.state.versionOf(accountId))
   }
 
   /** At most `limit` entries, newest first. */
   async entries(query: HistoryQuery): Promise<HistoryEntry[]> {
-    const { accountId, before, id, sinceMs, untilMs, limit } = query
-    const params = { account: accountId, id, ...prefixed(before), since: sinceMs, until: untilMs, limit }
-    const found = await this.#rows<Header>(headersSql(query), defined(params))
-    const headers = found.map(withOwnRule)
+    const { accountId } = query
+    const headers = (await this.#headers.newest(query)).map(withOwnRule)
     const steps = await this.#facts.steps(accountId, headers.flatMap(placeOf))
     const ofRules = headers.filter(({ shownKind }) => shownKind === undefined)
     const origins = await this.#facts.authorsOfRules(
@@ -241,10 +236,3 @@ function entryOf(
     testsSkipped: origin.tests_skipped,
   }
 }
-
-const prefixed = (before: HistoryPosition | undefined) =>
-  before === undefined ? {} : { before_version: before.version, before_id: before.id }
-
-/** Parameters that a statement does not use must not be sent. */
-const defined = (params: Readonly<Record<string, unknown>>): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(params).filter(([, value]) => value !== undefined))

@@ -6,8 +6,8 @@ import { type Clickhouse, openClickhouse } from '../../../src/store/clickhouse/c
 import { migrate } from '../../../src/store/clickhouse/migrate.js'
 import { rowEncoder, tableOf } from '../../../src/store/clickhouse/tables.js'
 import { History } from '../../../src/store/history/history.js'
-import { ViewState } from '../../../src/view/view-state.js'
 import { tempDir } from '../../harness/temp-dir.js'
+import { FollowedView } from './followed-view.js'
 
 const accountId = 'ac_1'
 const kinds = resources.map(({ kind }) => kind)
@@ -18,11 +18,13 @@ t.test('the history in its tables', async (t) => {
   await migrate(clickhouse, resources, 'fingerprint')
   // Merges would remove repeated rows at any time.
   await clickhouse.command(`SYSTEM STOP MERGES`)
-  const history = new History(clickhouse, { state: new ViewState() })
-  const write = (kind: string, row: Partial<Row>, deleted = false, operationId?: string) => {
+  const view = new FollowedView()
+  const history = new History(clickhouse, view)
+  const write = async (kind: string, row: Partial<Row>, deleted = false, operationId?: string) => {
     const whole = { account_id: accountId, created_at: 1_000, ...row } as Row
     const encode = rowEncoder(resourceOf(kind), { changedAt: 2_000, changedBy: 'ak_1', operationId })
-    return clickhouse.insert(tableOf(kind), [encode(whole, deleted)])
+    await clickhouse.insert(tableOf(kind), [encode(whole, deleted)])
+    view.touch(kind)
   }
   const rule = (id: string, version: number) => ({ id, version, ip_policy_id: 'ipp_1', cidr: '::/0' })
 
@@ -73,7 +75,7 @@ t.test('the history in its tables', async (t) => {
 
 t.test('while ClickHouse is away, a reader is asked to come again', async (t) => {
   const away = { rows: () => Promise.reject(new Error('connect ECONNREFUSED')) }
-  const history = new History(away as unknown as Clickhouse, { state: new ViewState() })
+  const history = new History(away as unknown as Clickhouse, new FollowedView())
   await t.rejects(history.entries({ accountId, kinds, limit: 1 }), {
     code: 'ERR_UNAVAILABLE',
     message: 'The history was not read: ClickHouse does not answer, or takes too long.',
