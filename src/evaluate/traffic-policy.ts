@@ -25,6 +25,8 @@ export interface TrafficPolicy {
   readonly direction: Direction
   /** For people: its name, else its place, as `inbound[2]`. */
   readonly label: string
+  /** Tells it from the others of its owner: with its place if several have the same label, as `office (inbound[2])`. */
+  readonly distinctLabel: string
   readonly expressions: readonly string[]
   readonly actions: readonly Action[]
 }
@@ -150,6 +152,10 @@ function describePolicies(
 ): Record<Direction, TrafficPolicy[]> {
   const keyPrefix = kind === 'https_edge_route' ? routeMark : ''
   const taken = new Set<string>()
+  const labels = (['inbound', 'outbound'] as const).flatMap((direction) =>
+    module[direction].map((row, index) => labelOf(row, direction, index)),
+  )
+  const isShared = (label: string): boolean => labels.indexOf(label) !== labels.lastIndexOf(label)
   const describe = (direction: Direction) =>
     module[direction].map((row, index) => {
       const place = placeOf(direction, index)
@@ -161,6 +167,7 @@ function describePolicies(
         ownerId,
         direction,
         label,
+        distinctLabel: isShared(label) ? `${label} (${place})` : label,
         expressions: row.expressions,
         actions: compileActions(row, { policyKey: keyPrefix + policyKey, policyName: label, direction }),
       }

@@ -123,9 +123,9 @@ export class Counts {
       /** Each source of a list produced an event or filtered one as often. There may be thousands. */
       asked: this.#asked.map((sources, times) => ({ sources, times })),
       /** Expressions of traffic policies without a result. */
-      policyFailures: this.#policyFailures.map(({ ownerId, label }, count, last) => ({
+      policyFailures: this.#policyFailures.map(({ ownerId, distinctLabel }, count, last) => ({
         edge_id: ownerId,
-        policy: label,
+        policy: distinctLabel,
         count,
         last,
       })),

@@ -23,7 +23,7 @@ type ReportedCounts = Pick<CountVector, 'warnings'> & {
 export const failureCountsOf = ({ record, endpoint, verdict }: Judgement): FailureCounts => ({
   policyFailures: verdict.failures.map(({ policy, expression, msg }) => ({
     edge_id: policy.ownerId,
-    policy: policy.label,
+    policy: policy.distinctLabel,
     count: 1,
     last: lastFailure(record, endpoint, expression, msg),
   })),

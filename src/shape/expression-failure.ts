@@ -11,7 +11,9 @@ const placeSchema = objectOf({
   ),
   edge_id: text('The edge of the policy; null for a filter. It may be deleted.'),
   route_id: text('The route, if the policy is not that of the edge itself.'),
-  policy: text('The name of the traffic policy, or its place among the policies; null for a filter.'),
+  policy: text(
+    'The name of the traffic policy; with its place, such as `office (inbound[2])`, if several of the edge or of the route have the name; without a name, its place alone. Null for a filter.',
+  ),
   subscription_id: text('The subscription of the filter; null for a policy. It may be deleted.'),
   event_kind: text('The source of the subscription that has the filter; null for a policy.'),
 })

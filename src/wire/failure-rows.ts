@@ -13,7 +13,7 @@ export const failureColumns = {
   edgeId: word('edge_id'),
   /** If the policy is that of a route. */
   routeId: word('route_id'),
-  /** The name of the traffic policy, else its place. */
+  /** The name of the traffic policy, with its place if another one has the same name; else its place. */
   policy: word('policy'),
   subscriptionId: word('subscription_id'),
   eventKind: word('event_kind'),

@@ -65,4 +65,44 @@ t.test('an expression without a result, and a filter', async (t) => {
     await until('it is counted', async () => (await countOf())?.count === 4)
     t.match(await countOf(), { example_record_id: 'question-1' })
   })
+
+  await t.test('policies of one edge with equal names are told apart', async (t) => {
+    const name = `twins-${host}`
+    const deny = [{ type: 'deny' as const }]
+    const twins = await api.tcpEdge.create({
+      hostports: [`${name}:22`],
+      policies: {
+        inbound: [
+          { name: 'twins', expressions: ['double(conn.server_name) > 1'], actions: deny },
+          { name: 'alone', expressions: ['double(conn.server_name) > 2'], actions: deny },
+          { name: 'twins', expressions: ['double(conn.server_name) > 3'], actions: deny },
+        ],
+        outbound: [
+          {
+            name: 'twins',
+            expressions: ['double(conn.server_name) > 4'],
+            actions: [{ type: 'log', config: { Metadata: {} } }],
+          },
+        ],
+      },
+    })
+    const { conn, ...rest } = record('twins-1')
+    const sent = { ...rest, conn: { ...conn, server_name: name } }
+    const nats = await weir.nats()
+    const asked = Buffer.from(JSON.stringify({ ...sent, record_id: 'twins-2' }))
+    await until('the edge is known', async () => {
+      const answer = await nats.request(connectionSubject, asked, 5_000)
+      return JSON.parse(Buffer.from(answer).toString()).warnings.length === 3
+    })
+    t.equal((await api.publishRecords([sent])).refused_count, 0)
+    const placesOf = async () => (await api.expressionFailures({ edgeId: twins.id })).expression_failures
+    await until('the record is counted', async () => (await placesOf()).length === 4)
+    const found = (await placesOf()).map(({ place, last_expression }) => [place.policy, last_expression])
+    t.strictSame(found.toSorted(), [
+      ['alone', 'double(conn.server_name) > 2'],
+      ['twins (inbound[0])', 'double(conn.server_name) > 1'],
+      ['twins (inbound[2])', 'double(conn.server_name) > 3'],
+      ['twins (outbound[0])', 'double(conn.server_name) > 4'],
+    ])
+  })
 })
