@@ -15,15 +15,20 @@ interface DraftCheck {
 }
 
 /**
- * `body`: checked again whenever its text changes, but not before it changes for the first time; `check`: a write with
- * `validateOnly`.
+ * `body`: checked again whenever its text changes, unless it is that of `unchanged`, by default the first one; `check`: a write
+ * with `validateOnly`.
  */
-export function useDraftCheck(body: unknown, check: (client: Client) => Promise<unknown>): DraftCheck {
+export function useDraftCheck(
+  body: unknown,
+  check: (client: Client) => Promise<unknown>,
+  unchanged?: unknown,
+): DraftCheck {
   const found = useSignal<DraftCheck>({ isChecking: false, error: undefined })
   const text = JSON.stringify(body)
   const first = useRef(text)
+  const unchangedText = unchanged === undefined ? first.current : JSON.stringify(unchanged)
   useEffect(() => {
-    if (text === first.current) {
+    if (text === unchangedText) {
       found.value = { isChecking: false, error: undefined }
       return
     }
@@ -39,6 +44,6 @@ export function useDraftCheck(body: unknown, check: (client: Client) => Promise<
       isCurrent = false
       timer.stop()
     }
-  }, [text])
+  }, [text, unchangedText])
   return found.value
 }

@@ -1,66 +1,64 @@
 /** Creating and changing a destination. */
 import { useSignal } from '@preact/signals'
 import type { Client } from '../../../client/client.js'
-import { act, errorText, useAnswer } from '../../data/api.js'
+import { errorText, useAnswer } from '../../data/api.js'
 import { useDraftCheck } from '../../data/draft-check.js'
 import { faultsOf } from '../../data/faults.js'
 import { objectIn } from '../../data/json-object.js'
+import { type KeptDraft, saveDraft, useKeptDraft } from '../../data/kept-draft.js'
 import { go, hrefTo } from '../../data/location.js'
-import { EditButton } from '../../parts/button.js'
+import { Difference } from '../../parts/difference.js'
 import { Drawer } from '../../parts/drawer.js'
 import { Editor } from '../../parts/editor/editor.js'
+import { DraftConflict, DraftPanel, MissingValues } from '../../parts/forms/draft-panel.js'
 import { ChoiceField, SwitchField, TextField } from '../../parts/forms/fields.js'
 import { Link } from '../../parts/link.js'
 import { Answered } from '../../parts/states.js'
-import { type Destination, targetOf } from './target.js'
-import { Members, type Value } from './target-form.js'
-import { emptyTarget, exampleTarget, type Member, targetKinds } from './target-schema.js'
+import { bodyOf, type Draft, draftDifference, draftOf, emptyDraft, storable } from './draft.js'
+import type { Destination } from './target.js'
+import { Members } from './target-form.js'
+import { emptyTarget, exampleTarget, type Member, type Value } from './target-members.js'
+import { targetKinds } from './target-schema.js'
 
-interface Draft {
-  readonly description: string
-  readonly kind: string
-  readonly target: Value
-  readonly blocks: boolean
-}
-
-type Body = Parameters<Client['eventDestination']['create']>[0]
-
-const bodyOf = ({ description, kind, target, blocks }: Draft): Body =>
-  // The schema of the target is known at run time only; the API checks it.
-  ({ description, target: { [kind]: target }, on_expiry: blocks ? 'block' : 'drop' }) as Body
+const lookEveryMs = 15_000
 
 export function NewDestination() {
   const kinds = useAnswer([], targetKinds)
-  const create = async (draft: Draft): Promise<void> => {
-    let id = ''
-    const isDone = await act(
-      'The destination is created. A test event shows whether it works.',
-      async (client) => {
-        id = (await client.eventDestination.create(bodyOf(draft))).id
-      },
-    )
-    if (isDone) go(hrefTo(['destinations', id]), { replace: true })
-  }
   return (
     <div class="stack form">
       <p>
         <Link to={['destinations']}>Destinations</Link>
       </p>
       <h1>New destination</h1>
-      <Answered answer={kinds}>
-        {(found) => (
-          <Form
-            kinds={found}
-            first={{ description: '', kind: found[0]!.name, target: emptyTarget(found[0]!), blocks: false }}
-            isNew
-            check={(draft) => (client) =>
-              client.eventDestination.create(bodyOf(draft), { validateOnly: true })
-            }
-            save={create}
-          />
-        )}
-      </Answered>
+      <Answered answer={kinds}>{(found) => <NewForm kinds={found} />}</Answered>
     </div>
+  )
+}
+
+function NewForm({ kinds }: { readonly kinds: readonly Member[] }) {
+  const kept = useKeptDraft({
+    id: 'new event_destination',
+    present: emptyDraft(kinds[0]!),
+    bodyOf,
+    storable: storable(kinds),
+  })
+  const save = async (): Promise<void> => {
+    let id = ''
+    const isDone = await saveDraft(kept, {
+      latest: async () => kept.base,
+      async work(client) {
+        id = (await client.eventDestination.create(bodyOf(kept.draft))).id
+      },
+      done: 'The destination is created. A test event shows whether it works.',
+    })
+    if (isDone) go(hrefTo(['destinations', id]), { replace: true })
+  }
+  return (
+    <Form
+      isNew
+      check={(client) => client.eventDestination.create(bodyOf(kept.draft), { validateOnly: true })}
+      {...{ kinds, kept, save }}
+    />
   )
 }
 
@@ -69,53 +67,75 @@ interface EditProps {
   readonly onClose: (isSaved: boolean) => void
 }
 
-export function EditDestination({ destination, onClose }: EditProps) {
+export function EditDestination({ destination: { id, description }, onClose }: EditProps) {
   const kinds = useAnswer([], targetKinds)
-  const { id, description = '', on_expiry } = destination
-  const [kind, target] = targetOf(destination)
-  const save = async (draft: Draft): Promise<void> => {
-    const isDone = await act('The destination is changed.', (client) =>
-      client.eventDestination.update(id, bodyOf(draft)),
-    )
-    if (isDone) onClose(true)
-  }
+  // Asked again and again, so that what someone else saves meanwhile is seen before one's own is.
+  const present = useAnswer([id], (api) => api.eventDestination.get(id), { everyMs: lookEveryMs })
   return (
     <Drawer title={`Edit ${description || id}`} onClose={() => onClose(false)}>
       <Answered answer={kinds}>
         {(found) => (
-          <Form
-            kinds={found}
-            first={{ description, kind, target, blocks: on_expiry === 'block' }}
-            check={(draft) => (client) =>
-              client.eventDestination.update(id, bodyOf(draft), { validateOnly: true })
-            }
-            save={save}
-          />
+          <Answered answer={present}>
+            {(destination) => <EditForm kinds={found} again={present.again} {...{ destination, onClose }} />}
+          </Answered>
         )}
       </Answered>
     </Drawer>
   )
 }
 
-interface FormProps {
+interface EditFormProps extends EditProps {
   readonly kinds: readonly Member[]
-  readonly first: Draft
-  readonly isNew?: boolean
-  readonly check: (draft: Draft) => (client: Client) => Promise<unknown>
-  readonly save: (draft: Draft) => Promise<void>
+  readonly again: () => void
 }
 
-function Form({ kinds, first, isNew = false, check, save }: FormProps) {
-  const draft = useSignal(first)
-  const change = (changes: Partial<Draft>): void => {
-    draft.value = { ...draft.value, ...changes }
+function EditForm({ kinds, destination, again, onClose }: EditFormProps) {
+  const { id } = destination
+  const present = draftOf(destination)
+  const kept = useKeptDraft({ id, present, bodyOf, storable: storable(kinds) })
+  const save = async (): Promise<void> => {
+    const isDone = await saveDraft(kept, {
+      latest: async (client) => draftOf(await client.eventDestination.get(id)),
+      work: (client) => client.eventDestination.update(id, bodyOf(kept.draft)),
+      done: 'The destination is changed.',
+    })
+    if (isDone) onClose(true)
+    else again()
   }
-  const { kind: name, target, description, blocks } = draft.value
-  const kind = kinds.find((each) => each.name === name)
-  const { error, isChecking } = useDraftCheck(draft.value, check(draft.value))
-  const faults = faultsOf(error)
   return (
     <>
+      {kept.isConflict && (
+        <DraftConflict kept={kept} what="this destination" id={id}>
+          <Difference fields={draftDifference(kinds, kept.base, present)} />
+        </DraftConflict>
+      )}
+      <Form
+        check={(client) => client.eventDestination.update(id, bodyOf(kept.draft), { validateOnly: true })}
+        {...{ kinds, kept, save }}
+      />
+    </>
+  )
+}
+
+interface FormProps {
+  readonly kinds: readonly Member[]
+  readonly kept: KeptDraft<Draft>
+  readonly isNew?: boolean
+  readonly check: (client: Client) => Promise<unknown>
+  readonly save: () => Promise<void>
+}
+
+function Form({ kinds, kept, isNew = false, check, save }: FormProps) {
+  const { draft, base, isChanged, isConflict, missing, forget } = kept
+  const change = (changes: Partial<Draft>): void => kept.change({ ...draft, ...changes })
+  const { kind: name, target, description, blocks } = draft
+  const kind = kinds.find((each) => each.name === name)
+  const { error, isChecking } = useDraftCheck(draft, check, base)
+  const faults = faultsOf(error)
+  const isWhole = error === undefined && missing.length === 0
+  return (
+    <>
+      <MissingValues kept={kept} />
       <TextField
         label="Description"
         value={description}
@@ -133,7 +153,7 @@ function Form({ kinds, first, isNew = false, check, save }: FormProps) {
           }
         />
       )}
-      <TargetFields key={name} kind={kind} name={name} target={target} faults={faults} onChange={change} />
+      <TargetFields key={`${name} ${kept.key}`} {...{ kind, name, target, faults }} onChange={change} />
       <SwitchField
         label="Keep records for it at any age (on_expiry: block)"
         value={blocks}
@@ -141,11 +161,13 @@ function Form({ kinds, first, isNew = false, check, save }: FormProps) {
         onChange={(next) => change({ blocks: next })}
       />
       {error !== undefined && !isChecking && <p class="quiet">The API says: {errorText(error)}</p>}
-      <div class="actions">
-        <EditButton kind="main" isDisabled={error !== undefined} onClick={() => save(draft.value)}>
-          {isNew ? 'Create' : 'Save'}
-        </EditButton>
-      </div>
+      <DraftPanel
+        submit={isNew ? 'Create' : 'Save'}
+        isSaveable={isWhole && (isNew || (isChanged && !isConflict))}
+        {...{ isChanged, save, forget }}
+      >
+        {!isNew && <Difference fields={draftDifference(kinds, base, draft)} />}
+      </DraftPanel>
     </>
   )
 }

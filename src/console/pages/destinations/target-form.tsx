@@ -1,9 +1,7 @@
 /** The members of a target as fields. */
 import { useSignal } from '@preact/signals'
 import { ChoiceField, LinesField, SecretField, SwitchField, TextField } from '../../parts/forms/fields.js'
-import { emptyOf, type Member } from './target-schema.js'
-
-export type Value = Readonly<Record<string, unknown>>
+import { emptyOf, type Member, type Value } from './target-members.js'
 
 interface MembersProps {
   readonly members: readonly Member[]
@@ -54,7 +52,7 @@ function MemberField(props: MemberProps) {
   const text = (next: string): void => onChange(next === '' && !member.isRequired ? undefined : next)
   if (member.form === 'object') return <ObjectMember {...props} />
   if (member.form === 'one of') return <OneOfMember {...props} />
-  if (member.isSecret) return <SecretMember {...props} field={field} />
+  if (member.isSecret && member.form !== 'map') return <SecretMember {...props} field={field} />
   switch (member.form) {
     case 'switch':
       return (

@@ -1,18 +1,6 @@
 /** The kinds of targets and their members, read from the API's own document: a kind that is added there is offered here. */
 import { apiSchemas, type Schema } from '../../data/api-document.js'
-
-export interface Member {
-  readonly name: string
-  readonly form: 'text' | 'lines' | 'number' | 'switch' | 'choice' | 'map' | 'list' | 'one of' | 'object'
-  readonly isRequired: boolean
-  /** Stored encrypted and never shown. */
-  readonly isSecret: boolean
-  readonly about: string
-  readonly example: string
-  readonly choices: readonly string[]
-  /** Of an object. */
-  readonly members: readonly Member[]
-}
+import type { Member } from './target-members.js'
 
 /** Texts that may be so long have lines. */
 const lineMax = 8_192
@@ -25,6 +13,8 @@ export async function targetKinds(): Promise<readonly Member[]> {
     if (set.$ref === undefined) return set
     return schemas[set.$ref.split('/').at(-1) ?? ''] ?? {}
   }
+  const valuesOf = ({ additionalProperties }: Schema): Schema =>
+    typeof additionalProperties === 'object' ? resolved(additionalProperties) : {}
   const membersOf = ({ properties = {}, required = [] }: Schema): readonly Member[] =>
     Object.entries(properties).map(([name, schema]) =>
       memberOf(name, resolved(schema), required.includes(name)),
@@ -36,7 +26,7 @@ export async function targetKinds(): Promise<readonly Member[]> {
       name,
       form: formOf(schema, members, about),
       isRequired,
-      isSecret: schema['x-secret'] === true || about.includes('never shown'),
+      isSecret: isSecret(schema) || about.includes('never shown') || isSecret(valuesOf(schema)),
       about: rangeText(about, schema),
       example: String(schema.examples?.[0] ?? ''),
       choices: schema.enum ?? [],
@@ -45,6 +35,8 @@ export async function targetKinds(): Promise<readonly Member[]> {
   }
   return membersOf(schemas['DestinationTargetInput'] ?? {})
 }
+
+const isSecret = (schema: Schema): boolean => schema['x-secret'] === true
 
 function formOf(schema: Schema, members: readonly Member[], about: string): Member['form'] {
   if (schema.enum !== undefined) return 'choice'
@@ -60,42 +52,3 @@ function formOf(schema: Schema, members: readonly Member[], about: string): Memb
 
 const rangeText = (about: string, { minimum, maximum }: Schema): string =>
   minimum === undefined || maximum === undefined ? about : `${about} From ${minimum} to ${maximum}.`.trim()
-
-/** The least that a target of the kind needs, to be filled in. */
-export function emptyTarget({ members }: Member): Record<string, unknown> {
-  return Object.fromEntries(
-    members.filter(({ isRequired }) => isRequired).map((member) => [member.name, emptyOf(member)]),
-  )
-}
-
-/** A member that is chosen, but not filled in. */
-export function emptyOf(member: Member): unknown {
-  switch (member.form) {
-    case 'object':
-      return emptyTarget(member)
-    case 'one of':
-      return { [member.members[0]!.name]: emptyTarget(member.members[0]!) }
-    case 'list':
-      return []
-    case 'map':
-      return {}
-    case 'choice':
-      return member.choices[0]
-    case 'switch':
-      return false
-    default:
-      return ''
-  }
-}
-
-/** A target to begin with in the JSON form: examples in place of values. */
-export function exampleTarget(kind: Member): Record<string, unknown> {
-  const exampleOf = (member: Member): unknown => {
-    if (member.form === 'object') return exampleTarget(member)
-    if (member.form === 'one of') return { [member.members[0]!.name]: exampleTarget(member.members[0]!) }
-    return member.example === '' ? emptyOf(member) : member.example
-  }
-  return Object.fromEntries(
-    kind.members.filter(({ isRequired }) => isRequired).map((member) => [member.name, exampleOf(member)]),
-  )
-}

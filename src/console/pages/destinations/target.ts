@@ -1,6 +1,6 @@
 /** The target of a destination as it is shown. */
 import type { Resource } from '../../../client/kinds.js'
-import type { Value } from './target-form.js'
+import type { Value } from './target-members.js'
 
 export type Destination = Resource<'eventDestination'>
 

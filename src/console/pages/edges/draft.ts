@@ -131,3 +131,32 @@ export const offsetIn = (text: string): number | undefined => {
   const position = / at character (\d+)/.exec(text)?.[1]
   return position === undefined ? undefined : Number(position) - 1
 }
+
+/** How one version differs from another, a line for each policy. */
+export function differences(was: DraftBody, is: DraftBody): readonly string[] {
+  const lines: string[] = []
+  if (was.enabled !== is.enabled)
+    lines.push(is.enabled ? 'the module is switched on' : 'the module is switched off')
+  for (const side of sides) {
+    const old = namesOf(was, side)
+    const next = namesOf(is, side)
+    for (const [name, text] of next)
+      if (!old.has(name)) lines.push(`${side}: ${name} is added`)
+      else if (old.get(name) !== text) lines.push(`${side}: ${name} is changed`)
+    for (const name of old.keys()) if (!next.has(name)) lines.push(`${side}: ${name} is removed`)
+    const common = [...next.keys()].filter((name) => old.has(name))
+    const order = [...old.keys()].filter((name) => next.has(name))
+    if (common.join('\n') !== order.join('\n')) lines.push(`${side}: the order is changed`)
+  }
+  return lines
+}
+
+/** Policies by their names; those without one by their place. */
+function namesOf(module: DraftBody, side: Side): Map<string, string> {
+  const named = new Map<string, string>()
+  for (const [index, policy] of module[side].entries()) {
+    const name = policy.name === undefined ? `policy ${index + 1}` : `“${policy.name}”`
+    named.set(named.has(name) ? `${name} (${index + 1})` : name, JSON.stringify(policy))
+  }
+  return named
+}

@@ -1,19 +1,30 @@
 /** The traffic policies of an edge or a route: a draft, checked while it is typed, tried on real traffic, then saved. */
-import { act, useAnswer } from '../../data/api.js'
+import { useAnswer } from '../../data/api.js'
 import { isHttps, type Place, type PoliciesModule, policiesAt, presentPolicies } from '../../data/edges.js'
 import { number } from '../../data/format.js'
+import { saveDraft } from '../../data/kept-draft.js'
 import { usePolicyVocabulary } from '../../data/vocabulary.js'
-import { Button, EditButton } from '../../parts/button.js'
 import { Editor } from '../../parts/editor/editor.js'
 import { Choices, choiceIn } from '../../parts/forms/choices.js'
+import { DraftConflict, DraftPanel } from '../../parts/forms/draft-panel.js'
 import { SwitchField } from '../../parts/forms/fields.js'
 import { Link } from '../../parts/link.js'
 import { Name } from '../../parts/name.js'
 import { Answered } from '../../parts/states.js'
 import { TrialRun } from '../../parts/trial/trial-run.js'
-import { type DraftPolicy, type Faults, newPolicy, type Side, sides } from './draft.js'
+import {
+  bodyOf,
+  type Draft,
+  type DraftBody,
+  type DraftPolicy,
+  differences,
+  draftOf,
+  type Faults,
+  newPolicy,
+  type Side,
+  sides,
+} from './draft.js'
 import { PolicyCard } from './policy-card.js'
-import { differences } from './stored-draft.js'
 import { type DraftState, useDraft } from './use-draft.js'
 
 const lookEveryMs = 15_000
@@ -58,7 +69,11 @@ function DraftView({ place, present, again }: DraftViewProps) {
   return (
     <div class="split">
       <div class="stack">
-        {state.isConflict && <Conflict state={state} present={present} />}
+        {state.kept.isConflict && (
+          <DraftConflict kept={state.kept} what="these policies" id={place.routeId ?? place.edgeId}>
+            <Differences between={[bodyIn(state.kept.base), bodyIn(draftOf(present))]} />
+          </DraftConflict>
+        )}
         <div class="row apart">
           <Choices label="Edit as" name="view" choices={views} />
           <CheckedWord faults={state.faults} isChecking={state.isChecking} />
@@ -84,44 +99,31 @@ function Outcome({
   readonly state: DraftState
   readonly again: () => void
 }) {
-  const { body, faults } = state
+  const { kept, body, faults } = state
   const save = async (): Promise<void> => {
-    // The API takes whatever is put, so this is the last look.
-    const isDone =
-      !(await state.isOutdated()) &&
-      (await act('The traffic policies were saved.', (client) => {
+    await saveDraft(kept, {
+      latest: async (client) => draftOf(await presentPolicies(client, place)),
+      work(client) {
         const { id, policies } = policiesAt(client, place)
         return policies.put(id, body)
-      }))
-    if (isDone) state.forget()
+      },
+      done: 'The traffic policies were saved.',
+    })
     again()
   }
-  const changed = differences(state.base, body)
+  const base = bodyIn(kept.base)
+  const isChanged = differences(base, body).length > 0
   const blocked = faults.size > 0 ? 'Something is wrong in the draft.' : undefined
-  const isSaveable = blocked === undefined && changed.length > 0 && !state.isConflict
   return (
     <div class="stack aside">
-      <section class="panel stack" aria-label="The draft">
-        <h2>Draft</h2>
-        {changed.length === 0 ? (
-          <p class="quiet">Nothing is changed yet.</p>
-        ) : (
-          <ul class="listed">
-            {changed.map((each) => (
-              <li key={each}>{each}</li>
-            ))}
-          </ul>
-        )}
-        <div class="row">
-          <EditButton kind="main" onClick={save} isDisabled={!isSaveable}>
-            Save
-          </EditButton>
-          <Button onClick={state.forget} isDisabled={changed.length === 0}>
-            Discard the draft
-          </Button>
-        </div>
-        <p class="quiet">The draft stays in this tab until you save or discard it.</p>
-      </section>
+      <DraftPanel
+        submit="Save"
+        isSaveable={blocked === undefined && isChanged && !kept.isConflict}
+        forget={kept.forget}
+        {...{ isChanged, save }}
+      >
+        <Differences between={[base, body]} />
+      </DraftPanel>
       <section class="panel stack" aria-label="What would it change?">
         <h2>What would it change?</h2>
         <TrialRun
@@ -153,37 +155,23 @@ function CheckedWord({ faults, isChecking }: { readonly faults: Faults; readonly
   )
 }
 
-/** Someone else has saved since the draft began. */
-function Conflict({
-  state,
-  present,
-}: {
-  readonly state: DraftState
-  readonly present: PoliciesModule | null
-}) {
-  return (
-    <div class="failure" role="alert">
-      <p>Someone else has saved these policies since this draft began:</p>
-      <ul class="listed">
-        {differences(state.base, present).map((each) => (
-          <li key={each}>{each}</li>
-        ))}
-      </ul>
-      <div class="row">
-        <Button onClick={state.forget}>Take theirs, drop this draft</Button>
-        <Button onClick={state.keepMine}>Keep this draft, and compare it with theirs</Button>
-        <Link to={['changes']} with={{ id: state.id }}>
-          Who was it?
-        </Link>
-      </div>
-    </div>
-  )
-}
+const bodyIn = (draft: Draft): DraftBody => bodyOf(draft).body
+
+const Differences = ({ between: [before, after] }: { readonly between: readonly [DraftBody, DraftBody] }) => (
+  <ul class="listed">
+    {differences(before, after).map((each) => (
+      <li key={each}>{each}</li>
+    ))}
+  </ul>
+)
 
 type RecordName = Parameters<typeof usePolicyVocabulary>[0]
 
 function FormView({ state, type }: { readonly state: DraftState; readonly type: RecordName }) {
-  const { draft, faults } = state
+  const {
+    kept: { draft },
+    faults,
+  } = state
   return (
     <>
       {faults.get('') !== undefined && (
@@ -219,7 +207,10 @@ function SideView({
   readonly type: RecordName
 }) {
   const vocabulary = usePolicyVocabulary(type, side === 'outbound')
-  const { draft, faults } = state
+  const {
+    kept: { draft },
+    faults,
+  } = state
   const list = draft[side]
   const change = (next: readonly DraftPolicy[]): void => state.change({ ...draft, [side]: next })
   return (

@@ -1,93 +1,61 @@
-/** The state of a draft: what is edited, what is wrong in it, whether someone else saved meanwhile. */
-import { type Signal, useSignal } from '@preact/signals'
+/** The state of a draft of policies: what is edited, as a form or as JSON, and what is wrong in it. */
+import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { api } from '../../data/api.js'
 import { after } from '../../data/clock.js'
-import { type Place, policiesAt, presentPolicies } from '../../data/edges.js'
+import { type Place, policiesAt } from '../../data/edges.js'
+import { type KeptDraft, useKeptDraft } from '../../data/kept-draft.js'
 import { may } from '../../data/session.js'
 import { bodyOf, type Draft, type DraftBody, draftOf, type Faults, faultsIn, noFaults } from './draft.js'
-import { isSame, type StoredDraft, storeDraft, storedDraft } from './stored-draft.js'
 
 /** How long one must not have typed before the API is asked. */
 const checkAfterMs = 350
 
 export interface DraftState {
-  /** Of the edge or route. */
-  readonly id: string
-  readonly draft: Draft
+  readonly kept: KeptDraft<Draft>
   readonly body: DraftBody
   /** The body as JSON, or what was typed if that is none. */
   readonly text: string
-  readonly base: DraftBody | null
   readonly faults: Faults
   readonly isChecking: boolean
-  readonly isConflict: boolean
   change(draft: Draft): void
   changeText(text: string): void
-  /** Drops the draft: what holds now is the beginning of the next. */
-  forget(): void
-  /** The draft stays, as one of what holds now. */
-  keepMine(): void
-  /** Asks once more whether someone else has saved meanwhile. */
-  isOutdated(): Promise<boolean>
 }
 
 export function useDraft(place: Place, present: DraftBody | null): DraftState {
-  const id = place.routeId ?? place.edgeId
-  const stored = useSignal<StoredDraft | undefined>(storedDraft(id))
-  /** JSON that can't be read yet. */
-  const broken = useSignal<string | undefined>(undefined)
-  const { base, draft } = withDraft(stored.value, present) ?? { base: present, draft: draftOf(present) }
-  const { body, faults: ownFaults } = bodyOf(draft)
-  const text = JSON.stringify(body, null, 2)
+  const kept = useKeptDraft<Draft>({
+    id: place.routeId ?? place.edgeId,
+    present: draftOf(present),
+    bodyOf: (draft) => bodyOf(draft).body,
+  })
+  /** JSON that can't be read yet, and the draft that it was typed into. */
+  const broken = useSignal<{ readonly text: string; readonly key: string } | undefined>(undefined)
+  const typed = broken.value?.key === kept.key ? broken.value.text : undefined
+  const { body, faults: ownFaults } = bodyOf(kept.draft)
   const checked = useCheck(place, body)
-  const set = (next: StoredDraft | undefined): void => {
-    storeDraft(id, next)
-    stored.value = next
-    broken.value = undefined
-  }
   return {
-    id,
-    draft,
+    kept,
     body,
-    text: broken.value ?? text,
-    base,
-    faults: faultOfText(broken.value) ?? joined(ownFaults, checked.faults),
+    text: typed ?? JSON.stringify(body, null, 2),
+    faults: faultOfText(typed) ?? joined(ownFaults, checked.faults),
     isChecking: checked.isChecking,
-    isConflict: !isSame(base, present),
-    change: (next) => set({ base, draft: next }),
-    changeText: (next) => changeText(next, { base, set, broken }),
-    forget: () => set(undefined),
-    keepMine: () => set({ base: present, draft }),
-    isOutdated: async () => !isSame(base, await presentPolicies(api, place)),
+    change(next) {
+      kept.change(next)
+      broken.value = undefined
+    },
+    changeText(text) {
+      const module = moduleIn(text)
+      // What is typed as JSON becomes the draft as soon as it is a module.
+      if (module !== undefined) kept.change(draftOf(module))
+      // The text stays as it was typed.
+      const isKept = module !== undefined && JSON.stringify(module, null, 2) === text
+      broken.value = isKept ? undefined : { text, key: kept.key }
+    },
   }
 }
-
-/** A draft that changes nothing gives way to what someone else has saved. */
-const withDraft = (stored: StoredDraft | undefined, present: DraftBody | null): StoredDraft | undefined =>
-  stored !== undefined && isSame(bodyOf(stored.draft).body, stored.base) && !isSame(stored.base, present)
-    ? undefined
-    : stored
 
 const joined = (own: Faults, checked: Faults): Faults =>
   own.size === 0 ? checked : new Map([...checked, ...own])
-
-interface TextTarget {
-  readonly base: DraftBody | null
-  readonly set: (next: StoredDraft) => void
-  readonly broken: Signal<string | undefined>
-}
-
-/** What is typed as JSON becomes the draft as soon as it is a module. */
-function changeText(text: string, { base, set, broken }: TextTarget): void {
-  const module = moduleIn(text)
-  if (module === undefined) broken.value = text
-  else {
-    set({ base, draft: draftOf(module) })
-    // The text stays as it was typed.
-    broken.value = JSON.stringify(module, null, 2) === text ? undefined : text
-  }
-}
 
 const isList = (value: unknown): value is readonly unknown[] => Array.isArray(value)
 

@@ -1,13 +1,15 @@
 /** Creating and changing a subscription: what is wrong is said while it is written, and it can be tried before it is saved. */
-import { useSignal } from '@preact/signals'
 import type { Client } from '../../../client/client.js'
-import { act, errorText, firstOf, useAnswer } from '../../data/api.js'
+import { errorText, firstOf, useAnswer } from '../../data/api.js'
+import { changedFields } from '../../data/differences.js'
 import { useDraftCheck } from '../../data/draft-check.js'
 import { faultsOf } from '../../data/faults.js'
+import { type KeptDraft, saveDraft, useKeptDraft } from '../../data/kept-draft.js'
 import { go, hrefTo } from '../../data/location.js'
 import { nameOf } from '../../data/resource-names.js'
 import { Boxes } from '../../parts/boxes.js'
-import { EditButton } from '../../parts/button.js'
+import { Difference } from '../../parts/difference.js'
+import { DraftConflict, DraftPanel } from '../../parts/forms/draft-panel.js'
 import { TextField } from '../../parts/forms/fields.js'
 import { Link } from '../../parts/link.js'
 import { Answered } from '../../parts/states.js'
@@ -16,11 +18,18 @@ import { bodyOf, type Draft, editableOf, emptyDraft } from './draft.js'
 import { SourcesForm } from './sources-form.js'
 import { TrialEventsResult } from './trial-events.js'
 
+const lookEveryMs = 15_000
+
 export function NewSubscription() {
-  const save = async (draft: Draft): Promise<void> => {
+  const kept = useKeptDraft({ id: 'new event_subscription', present: emptyDraft, bodyOf })
+  const save = async (): Promise<void> => {
     let id = ''
-    const isDone = await act('The subscription is created.', async (client) => {
-      id = (await client.eventSubscription.create(bodyOf(draft))).id
+    const isDone = await saveDraft(kept, {
+      latest: async () => kept.base,
+      async work(client) {
+        id = (await client.eventSubscription.create(bodyOf(kept.draft))).id
+      },
+      done: 'The subscription is created.',
     })
     if (isDone) go(hrefTo(['subscriptions', id]), { replace: true })
   }
@@ -31,23 +40,17 @@ export function NewSubscription() {
       </p>
       <h1>New subscription</h1>
       <Form
-        first={emptyDraft}
         isNew
-        check={(draft) => (client) => client.eventSubscription.create(bodyOf(draft), { validateOnly: true })}
-        save={save}
+        check={(client) => client.eventSubscription.create(bodyOf(kept.draft), { validateOnly: true })}
+        {...{ kept, save }}
       />
     </div>
   )
 }
 
 export function EditSubscription({ id }: { readonly id: string }) {
-  const answer = useAnswer([id], (api) => api.eventSubscription.get(id))
-  const save = async (draft: Draft): Promise<void> => {
-    const isDone = await act('The subscription is changed.', (client) =>
-      client.eventSubscription.update(id, bodyOf(draft)),
-    )
-    if (isDone) go(hrefTo(['subscriptions', id]), { replace: true })
-  }
+  // Asked again and again, so that what someone else saves meanwhile is seen before one's own is.
+  const answer = useAnswer([id], (api) => api.eventSubscription.get(id), { everyMs: lookEveryMs })
   return (
     <div class="stack">
       <p>
@@ -56,73 +59,65 @@ export function EditSubscription({ id }: { readonly id: string }) {
       </p>
       <h1>Edit a subscription</h1>
       <Answered answer={answer}>
-        {(subscription) => (
-          <Form
-            first={editableOf(subscription)}
-            check={(draft) => (client) =>
-              client.eventSubscription.update(id, bodyOf(draft), { validateOnly: true })
-            }
-            save={save}
-          />
-        )}
+        {(subscription) => <EditForm id={id} present={editableOf(subscription)} again={answer.again} />}
       </Answered>
     </div>
   )
 }
 
-interface FormProps {
-  readonly first: Draft
-  readonly isNew?: boolean
-  readonly check: (draft: Draft) => (client: Client) => Promise<unknown>
-  readonly save: (draft: Draft) => Promise<void>
+interface EditProps {
+  readonly id: string
+  readonly present: Draft
+  readonly again: () => void
 }
 
-function Form({ first, isNew = false, check, save }: FormProps) {
-  const draft = useSignal(first)
-  const change = (changes: Partial<Draft>): void => {
-    draft.value = { ...draft.value, ...changes }
+function EditForm({ id, present, again }: EditProps) {
+  const kept = useKeptDraft({ id, present, bodyOf })
+  const save = async (): Promise<void> => {
+    const isDone = await saveDraft(kept, {
+      latest: async (client) => editableOf(await client.eventSubscription.get(id)),
+      work: (client) => client.eventSubscription.update(id, bodyOf(kept.draft)),
+      done: 'The subscription is changed.',
+    })
+    if (isDone) go(hrefTo(['subscriptions', id]), { replace: true })
+    else again()
   }
-  const { description, metadata, destinationIds, sources, startFrom } = draft.value
-  const { error, isChecking } = useDraftCheck(draft.value, check(draft.value))
-  const faults = faultsOf(error)
-  const tried = bodyOf({ ...draft.value, startFrom: '' })
+  return (
+    <>
+      {kept.isConflict && (
+        <DraftConflict kept={kept} what="this subscription" id={id}>
+          <Difference fields={changedFields(bodyOf(kept.base), bodyOf(present))} />
+        </DraftConflict>
+      )}
+      <Form
+        check={(client) => client.eventSubscription.update(id, bodyOf(kept.draft), { validateOnly: true })}
+        {...{ kept, save }}
+      />
+    </>
+  )
+}
+
+interface FormProps {
+  readonly kept: KeptDraft<Draft>
+  readonly isNew?: boolean
+  readonly check: (client: Client) => Promise<unknown>
+  readonly save: () => Promise<void>
+}
+
+function Form({ kept, isNew = false, check, save }: FormProps) {
+  const { draft, base, isChanged, isConflict, forget } = kept
+  const change = (changes: Partial<Draft>): void => kept.change({ ...draft, ...changes })
+  const { error, isChecking } = useDraftCheck(draft, check, base)
+  const tried = bodyOf({ ...draft, startFrom: '' })
+  const isSaveable = error === undefined && (isNew || (isChanged && !isConflict))
   return (
     <div class="split">
       <div class="stack">
-        <TextField
-          label="Description"
-          value={description}
-          fault={faults.get('description')}
-          onChange={(text) => change({ description: text })}
-        />
-        <SourcesForm sources={sources} error={error} onChange={(next) => change({ sources: next })} />
-        <DestinationBoxes
-          chosen={destinationIds}
-          fault={faults.get('destination_ids')}
-          onChange={(ids) => change({ destinationIds: ids })}
-        />
-        {isNew && (
-          <TextField
-            label="Also events since (optional)"
-            value={startFrom}
-            placeholder="24h"
-            hint="Events of records that are kept are sent, too: a length of time before now, or a time."
-            fault={faults.get('start_from')}
-            onChange={(text) => change({ startFrom: text })}
-          />
-        )}
-        <TextField
-          label="Metadata (optional)"
-          value={metadata}
-          fault={faults.get('metadata')}
-          onChange={(text) => change({ metadata: text })}
-        />
+        <Fields {...{ draft, error, isNew, change }} />
         {error !== undefined && !isChecking && <p class="quiet">The API says: {errorText(error)}</p>}
-        <div class="actions">
-          <EditButton kind="main" isDisabled={error !== undefined} onClick={() => save(draft.value)}>
-            {isNew ? 'Create' : 'Save'}
-          </EditButton>
-        </div>
+        <DraftPanel submit={isNew ? 'Create' : 'Save'} {...{ isChanged, isSaveable, save, forget }}>
+          {!isNew && <Difference fields={changedFields(bodyOf(base), bodyOf(draft))} />}
+        </DraftPanel>
       </div>
       <section class="panel stack aside" aria-label="Preview">
         <h2>What it would have made</h2>
@@ -135,6 +130,51 @@ function Form({ first, isNew = false, check, save }: FormProps) {
         </TrialRun>
       </section>
     </div>
+  )
+}
+
+interface FieldsProps {
+  readonly draft: Draft
+  /** What the API said. */
+  readonly error: unknown
+  readonly isNew: boolean
+  readonly change: (changes: Partial<Draft>) => void
+}
+
+function Fields({ draft, error, isNew, change }: FieldsProps) {
+  const { description, metadata, destinationIds, sources, startFrom } = draft
+  const faults = faultsOf(error)
+  return (
+    <>
+      <TextField
+        label="Description"
+        value={description}
+        fault={faults.get('description')}
+        onChange={(text) => change({ description: text })}
+      />
+      <SourcesForm sources={sources} error={error} onChange={(next) => change({ sources: next })} />
+      <DestinationBoxes
+        chosen={destinationIds}
+        fault={faults.get('destination_ids')}
+        onChange={(ids) => change({ destinationIds: ids })}
+      />
+      {isNew && (
+        <TextField
+          label="Also events since (optional)"
+          value={startFrom}
+          placeholder="24h"
+          hint="Events of records that are kept are sent, too: a length of time before now, or a time."
+          fault={faults.get('start_from')}
+          onChange={(text) => change({ startFrom: text })}
+        />
+      )}
+      <TextField
+        label="Metadata (optional)"
+        value={metadata}
+        fault={faults.get('metadata')}
+        onChange={(text) => change({ metadata: text })}
+      />
+    </>
   )
 }
 
