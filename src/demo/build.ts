@@ -1,12 +1,15 @@
 /** Creates the resources of a scenario through the management API. */
 import { type Client, openClient } from '../client/client.js'
 import type { NewResource } from '../client/kinds.js'
-import { sleep } from '../core/clock.js'
 import { parseArn } from '../deliver/aws/arn.js'
 import { kindNamed } from '../deliver/kinds.js'
 import type { ResourceName } from '../emulator/wire.js'
+import { waitForBucket } from '../nats/bucket.js'
 import type { RecordType } from '../record/traffic-record.js'
-import { connectionSubject } from '../wire/names.js'
+import { rowKey } from '../view/keys.js'
+import { bucketNames, connectionSubject } from '../wire/names.js'
+import { readMetrics } from './metrics-page.js'
+import { untilFound } from './patience.js'
 import type { AccountPlan, CreatedIds, EdgePlan, Question, Scenario, TargetKind } from './scenario.js'
 import type { Services } from './services.js'
 
@@ -21,6 +24,15 @@ export interface Destination {
 
 export interface Built extends CreatedIds {
   readonly destinations: readonly Destination[]
+  /** The key in the configuration of what was made last. */
+  readonly lastRow: string
+}
+
+interface MadeEdge {
+  readonly key: string
+  readonly id: string
+  /** The key in the configuration of its last part. */
+  readonly row: string
 }
 
 export interface Decision {
@@ -32,24 +44,25 @@ export interface Decision {
 /** Without limits of throughput: the demo shows other things. */
 const targetSpec = { shards: 4, recordsPerSecond: null, bytesPerSecond: null, requestsPerSecond: null }
 const roleArn = 'arn:aws:iam::000000000000:role/weir-demo'
-/** A change takes effect within this time in every process; a decision proves it for one of them only. */
-const effectMs = 2_000
-const askAgainMs = 100
-const answerTimeoutMs = 2_000
-const effectTimeoutMs = 20_000
+/** After that the question is asked again. */
+const answerTimeoutMs = 5_000
 
 export async function build(scenario: Scenario, services: Services, keep: 'all' | 'ids'): Promise<Built> {
   const accountIds: string[] = []
   const edgeIds = new Map<string, string>()
   const destinations: Destination[] = []
+  let lastRow = ''
   for (const [index, plan] of scenario.accounts.entries()) {
     const { accountId, token } = index === 0 ? services : await services.createAccount(plan.name)
     accountIds.push(accountId)
     const builder = new AccountBuilder(plan, openClient({ url: services.apiUrl, token }), services, accountId)
     destinations.push(...(await builder.makeDestinations(keep)))
-    for (const [key, id] of await builder.makeEdges()) edgeIds.set(key, id)
+    for (const { key, id, row } of await builder.makeEdges()) {
+      edgeIds.set(key, id)
+      lastRow = row
+    }
   }
-  return { accountIds, edgeIds, destinations }
+  return { accountIds, edgeIds, destinations, lastRow }
 }
 
 /** The emulator calls services as ARNs do. */
@@ -101,7 +114,7 @@ class AccountBuilder {
     return { [kind]: { [kindNamed(kind).address.field]: arn, auth } }
   }
 
-  async makeEdges(): Promise<Map<string, string>> {
+  async makeEdges(): Promise<MadeEdge[]> {
     const policyIds = new Map<string, string>()
     for (const [description, rules] of Object.entries(this.#plan.ipPolicies)) {
       const { id } = await this.#api.ipPolicy.create({ description })
@@ -111,27 +124,28 @@ class AccountBuilder {
     const { enforced, ipPolicy } = this.#plan.restriction
     const ip_policy_ids = [policyIds.get(ipPolicy)!]
     await this.#api.ipRestriction.create({ type: 'endpoints', enforced, ip_policy_ids })
-    const edgeIds = new Map<string, string>()
-    for (const edge of this.#plan.edges) edgeIds.set(edge.key, await this.#makeEdge(edge, policyIds))
-    return edgeIds
+    const made: MadeEdge[] = []
+    for (const edge of this.#plan.edges) made.push(await this.#makeEdge(edge, policyIds))
+    return made
   }
 
   async #makeEdge(
-    { type, hostports, ipPolicy, inbound = [], outbound = [] }: EdgePlan,
+    { key, type, hostports, ipPolicy, inbound = [], outbound = [] }: EdgePlan,
     policyIds: ReadonlyMap<string, string>,
-  ): Promise<string> {
+  ): Promise<MadeEdge> {
     const restricted =
       ipPolicy === undefined ? {} : { ip_restriction: { ip_policy_ids: [policyIds.get(ipPolicy)!] } }
     switch (type) {
       case 'tcp_connection': {
         const policies = inbound.length + outbound.length > 0 ? { policies: { inbound, outbound } } : {}
-        return (await this.#api.tcpEdge.create({ hostports, ...restricted, ...policies })).id
+        const { id } = await this.#api.tcpEdge.create({ hostports, ...restricted, ...policies })
+        return { key, id, row: rowKey('tcp_edge', id) }
       }
       case 'http_request': {
         const { id } = await this.#api.httpsEdge.create({ hostports })
         const everyPath = { match_type: 'path_prefix', match: '/', ...restricted } as const
-        await this.#api.httpsEdgeRoute.under(id).create(everyPath)
-        return id
+        const route = await this.#api.httpsEdgeRoute.under(id).create(everyPath)
+        return { key, id, row: rowKey('https_edge_route', route.id) }
       }
     }
   }
@@ -143,12 +157,25 @@ const askedMembers: Readonly<Record<RecordType, object>> = {
   http_request: { http: { request: { url: { path: '/' } } } },
 }
 
+/** Resolves when every process that evaluates records or answers questions uses all that was made. */
+async function whenUsed({ lastRow }: Built, { apiUrl, inside }: Services): Promise<void> {
+  const bucket = await waitForBucket(inside, bucketNames.config)
+  const { revision: made } = (await bucket.get(lastRow))!
+  await untilFound(async () => {
+    const metrics = await readMetrics(apiUrl)
+    const used = Math.min(metrics.revisionOf('pipeline'), metrics.revisionOf('decide'))
+    if (used >= made) return { found: used }
+    return { situation: `Not every process uses the configuration of revision ${made}: one uses ${used}.` }
+  })
+}
+
 /** Asks `weir.decide` like an ingress node, until every answer is the one that the configuration must give. */
 export async function whenInEffect(
   scenario: Scenario,
   built: Built,
   services: Services,
 ): Promise<Decision[]> {
+  await whenUsed(built, services)
   const edges = new Map(scenario.accounts.flatMap(({ edges }) => edges.map((edge) => [edge.key, edge])))
   const ask = async ({ edge: key, conn }: Question): Promise<Decision> => {
     const edge = edges.get(key)!
@@ -158,20 +185,14 @@ export async function whenInEffect(
       Buffer.from(await services.nats.request(connectionSubject, request, answerTimeoutMs)).toString(),
     )
   }
-  for (let waitedMs = 0; ; waitedMs += askAgainMs) {
+  return untilFound(async () => {
     const answers = await Promise.all(scenario.questions.map(ask))
     const wrong = scenario.questions.findIndex(({ decision, warns = false }, index) => {
       const { decision: answered, warnings } = answers[index]!
       return answered !== decision || (warns && warnings.length === 0)
     })
-    if (wrong === -1) {
-      await sleep(effectMs)
-      return answers
-    }
-    if (waitedMs > effectTimeoutMs) {
-      const { says, edge, decision } = scenario.questions[wrong]!
-      throw new Error(`${says} at ${edge} gets ${answers[wrong]?.decision} instead of ${decision}.`)
-    }
-    await sleep(askAgainMs)
-  }
+    if (wrong === -1) return { found: answers }
+    const { says, edge, decision } = scenario.questions[wrong]!
+    return { situation: `${says} at ${edge} gets ${answers[wrong]?.decision} instead of ${decision}.` }
+  })
 }

@@ -26,6 +26,11 @@ export class MetricsPage {
       .reduce((total, { value }) => total + value, 0)
   }
 
+  /** The revision of the configuration that all processes of a role use; 0 if they did not say it in time. */
+  revisionOf(role: 'pipeline' | 'decide'): number {
+    return this.sum('weir_configuration_revision', { role })
+  }
+
   /** Event kinds that were subscribed for a target, even if a filter dropped all. */
   kindsOf(target: TargetKind): string[] {
     const kinds = this.#samples

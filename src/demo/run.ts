@@ -56,7 +56,12 @@ export async function run(
     'Waiting until every event has arrived, while a shard fails for a time',
     () =>
       Promise.all([
-        whenArrived(apiUrl, published, (page) => screen.progress(() => progressOf(page, published))),
+        whenArrived(
+          apiUrl,
+          published,
+          (page) => screen.progress(() => progressOf(page, published)),
+          () => !outage.isOver,
+        ),
         outage.end(apiUrl, published),
       ]),
   )

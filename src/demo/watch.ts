@@ -4,6 +4,7 @@ import type { EmulatorClient } from '../emulator/client.js'
 import type { DeliveryStatus } from '../shape/delivery-status.js'
 import type { Destination } from './build.js'
 import { type MetricsPage, readMetrics } from './metrics-page.js'
+import { untilFound } from './patience.js'
 
 /** Observations while a shard failed. */
 export interface Outage {
@@ -17,35 +18,36 @@ export interface Outage {
   readonly seconds: number
 }
 
-const lookEveryMs = 200
-/** If nothing moves for this long, the missing events will not arrive. */
-const stuckMs = 60_000
 const outageMs = 1_500
 const failingShard = 1
 
+/** A page is incomplete if a busy process did not say its part in time. */
 const hasArrived = (metrics: MetricsPage, records: number): boolean =>
-  metrics.sum('weir_records_in_total') >= records && metrics.sum('weir_events_backlog') === 0
+  metrics.sum('weir_records_in_total') >= records &&
+  metrics.sum('weir_events_backlog') === 0 &&
+  metrics.revisionOf('pipeline') > 0
 
-/** Resolves when every record is evaluated and no event is under way; throws if there is no progress. */
-export async function whenArrived(
+/**
+ * Resolves when every record is evaluated and no event is under way; throws if there is no progress. `isHeld`: events wait for
+ * an outage that the demo itself will end.
+ */
+export function whenArrived(
   apiUrl: string,
   records: number,
   progress: (metrics: MetricsPage) => void,
+  isHeld: () => boolean,
 ): Promise<MetricsPage> {
-  let known = ''
-  let movedMs = monotonicMs()
-  for (;;) {
+  return untilFound(async () => {
     const metrics = await readMetrics(apiUrl)
-    if (hasArrived(metrics, records)) return metrics
+    if (hasArrived(metrics, records)) return { found: metrics }
     progress(metrics)
     const evaluated = metrics.sum('weir_records_in_total')
     const backlog = metrics.sum('weir_events_backlog')
-    const now = `${evaluated} of ${records} records came in, ${backlog} events are under way`
-    if (now !== known) movedMs = monotonicMs()
-    known = now
-    if (monotonicMs() - movedMs > stuckMs) throw new Error(`Nothing moves any more: ${now}.`)
-    await sleep(lookEveryMs)
-  }
+    const held = isHeld() ? 'while a shard fails' : 'and all shards work'
+    return {
+      situation: `${evaluated} of ${records} records came in, ${backlog} events are under way, ${held}.`,
+    }
+  })
 }
 
 /**
@@ -62,27 +64,32 @@ export const feltError = ({ state, last_error }: DeliveryStatus): string | undef
 export async function beginOutage(
   aws: EmulatorClient,
   destination: Destination,
-): Promise<{ end(apiUrl: string, records: number): Promise<Outage | undefined> }> {
+): Promise<{ readonly isOver: boolean; end(apiUrl: string, records: number): Promise<Outage | undefined> }> {
   const effect = { type: 'fail_records', shard: failingShard } as const
   const fault = await aws.addFault({ service: 'kinesis', operation: 'PutRecords', effect })
   const startedMs = monotonicMs()
+  let isOver = false
   return {
+    get isOver() {
+      return isOver
+    },
     async end(apiUrl, records) {
       try {
-        for (;;) {
+        return await untilFound(async () => {
           const status = await destination.api.deliveryStatus(destination.id)
           const code = feltError(status)
           if (code !== undefined) {
             await sleep(outageMs)
             const { unique } = await aws.counts(destination.target)
             const seconds = (monotonicMs() - startedMs) / 1000
-            return { shard: failingShard, state: status.state, code, arrived: unique, seconds }
+            return { found: { shard: failingShard, state: status.state, code, arrived: unique, seconds } }
           }
-          if (hasArrived(await readMetrics(apiUrl), records)) return undefined
-          await sleep(lookEveryMs)
-        }
+          if (hasArrived(await readMetrics(apiUrl), records)) return { found: undefined }
+          return { situation: `The destination whose shard fails is ${status.state}.` }
+        })
       } finally {
         await aws.clearFaults(fault)
+        isOver = true
       }
     },
   }
