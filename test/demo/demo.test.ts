@@ -5,18 +5,18 @@ import t from 'tap'
 import { tempDir } from '../harness/temp-dir.js'
 import { isAlive, processesBelow } from '../harness/tree.js'
 import { until } from '../harness/weir.js'
-import { demo, directoriesIn, exitCode } from './command.js'
+import { demo, directoriesIn, exitCode, fileTimeoutMs, said } from './command.js'
 
-t.setTimeout(300_000)
+t.setTimeout(fileTimeoutMs)
 
 t.test('the tour shows every kind of decision, and ends with success', async (t) => {
   const tmp = tempDir(t)
   const running = demo(tmp, '--once')
   t.teardown(() => running.stop())
-  await running.line(/^An ingress node asks/)
+  await said(running, /^An ingress node asks/)
   const below = processesBelow(running.pid)
   t.ok(below.length >= 7, 'a whole service runs below it')
-  t.equal(await exitCode(running), 0)
+  t.equal(await exitCode(running), 0, running.output())
   const lines = [
     /^ {2}block +203\.0\.113\.9 +→ ssh\.us\.demo\.example:22 +the account's restriction/,
     /^ {2}deny +223\.64\.0\.9 +→ ssh\.us\.demo\.example:22 +traffic policy "not from China"$/,

@@ -8,9 +8,9 @@ import { isReady, metricsOf } from '../harness/pages.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { isAlive, processesBelow } from '../harness/tree.js'
 import { until } from '../harness/weir.js'
-import { demo, directoriesIn, exitCode } from './command.js'
+import { demo, directoriesIn, exitCode, fileTimeoutMs, said } from './command.js'
 
-t.setTimeout(300_000)
+t.setTimeout(fileTimeoutMs)
 
 t.test('a file balances, and everything stays up until Ctrl-C', async (t) => {
   const dir = t.testdir({ tmp: {} })
@@ -24,9 +24,9 @@ t.test('a file balances, and everything stays up until Ctrl-C', async (t) => {
   writeFileSync(file, `${[...records, JSON.stringify(nameless), 'no json', '{}', '', '[]'].join('\r\n')}\n`)
   const running = demo(tmp, '--verbose', '--records', file)
   t.teardown(() => running.stop())
-  const [, api = ''] = await running.line(/^ {2}API +(http:\S+) /)
-  await running.line(/^ {2}AWS /)
-  t.ok(await isReady(api))
+  const [, api = ''] = await said(running, /^ {2}API +(http:\S+) /)
+  await said(running, /^ {2}AWS /)
+  await until('it is ready', () => isReady(api))
   const recordsIn = async () => total(await metricsOf(api), 'weir_records_in_total')
   await until('further records keep coming', async () => (await recordsIn()) >= 430)
   const below = processesBelow(running.pid)
@@ -51,7 +51,7 @@ t.test('a file balances, and everything stays up until Ctrl-C', async (t) => {
 t.test('all its processes end if it is killed', async (t) => {
   const running = demo(tempDir(t), '--once')
   t.teardown(() => running.stop())
-  await running.line(/^An ingress node asks/)
+  await said(running, /^An ingress node asks/)
   const below = processesBelow(running.pid)
   t.ok(below.length >= 7, 'a whole service runs below it')
   await running.kill()
