@@ -2,6 +2,7 @@
 import { type TableColumn, tableColumn } from '../../wire/blocks/row-columns.js'
 import type { Clickhouse } from '../clickhouse/clickhouse.js'
 import { columnSql } from './log-sql.js'
+import type { Projection } from './quarter-sums.js'
 
 export interface LogBounds {
   readonly retentionMs: number
@@ -11,11 +12,11 @@ export interface LogBounds {
 
 export interface LogTable {
   readonly name: string
-  /** Columns and indices. */
+  /** Columns, indices and projections. */
   readonly lines: readonly string[]
   readonly engine: string
   readonly ttl: string
-  readonly settings: Readonly<Record<string, number>>
+  readonly settings: Readonly<Record<string, number | string>>
 }
 
 /** Rows of such a length of time, counted from the epoch, have parts of their own. */
@@ -31,8 +32,11 @@ const partsPerTable = 16
  */
 const mergeBase = 10
 
-/** A part with fewer bytes, uncompressed, is one file instead of some eighty: so are most inserts, and few merged parts. */
-const wideBytes = 32 * 1024 * 1024
+/**
+ * A part with fewer bytes, uncompressed, is one file instead of some eighty: so are most inserts, and few merged parts. Whoever
+ * reads one column of such a part reads all of them, so a partition with little traffic should have more.
+ */
+const wideBytes = 8 * 1024 * 1024
 
 const expiry = (time: string, keptMs: number): string =>
   `${time} + toIntervalSecond(${Math.ceil(keptMs / 1000)})`
@@ -56,15 +60,16 @@ interface TableDeclaration {
 
 interface RowsDeclaration extends TableDeclaration, Partial<Pick<LogTable, 'settings'>> {
   readonly indices: readonly string[]
+  readonly projections?: readonly Projection[]
 }
 
 /** A table of rows that are sorted by time, among others. */
 export const rowsTable = (
-  { name, columns, order, indices, settings }: RowsDeclaration,
+  { name, columns, order, indices, projections = [], settings }: RowsDeclaration,
   { retentionMs, bytesMax }: LogBounds,
 ): LogTable => ({
   name,
-  lines: [...columns.map(columnSql), ...indices],
+  lines: [...columns.map(columnSql), ...indices, ...projections.map(({ sql }) => `PROJECTION ${sql}`)],
   engine: `MergeTree
 PARTITION BY toStartOfInterval(time, INTERVAL ${partitionHours} HOUR)
 ORDER BY (${order})`,

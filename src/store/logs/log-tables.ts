@@ -1,7 +1,8 @@
 /**
  * The tables of the decision log:
  *
- * - `decisions`: a row per record or question, in the layout of `wire/decision-rows.ts`, sorted by account and time.
+ * - `decisions`: a row per record or question, in the layout of `wire/decision-rows.ts`, sorted by account and time; with sums
+ *   per quarter of an hour (`quarter-sums.ts`).
  * - `decision_counts`: sums per minute, which the same insert feeds through a materialized view. Each record is counted
  *   once per dimension, so that the sums stay small however edges, policies and countries are combined. Questions have
  *   dimensions of their own.
@@ -27,6 +28,7 @@ import {
   rowsTable,
   sumsTable,
 } from './log-table.js'
+import { quarterProjections } from './quarter-sums.js'
 
 export const decisionsTable = 'decisions'
 export const countsTable = 'decision_counts'
@@ -73,7 +75,10 @@ const rows = {
   name: decisionsTable,
   columns: [...Object.values(decisionColumns), clientKeyColumn],
   indices: [recordId, edgeId].map(({ name }) => indexOf(name)),
+  projections: quarterProjections,
   order: 'account_id, time, sequence, line',
+  // An operator may delete rows with DELETE FROM, which by default refuses tables with projections.
+  settings: { lightweight_mutation_projection_mode: "'rebuild'" },
 }
 
 const sums = {
@@ -134,6 +139,7 @@ export async function shapeLogTables(clickhouse: Clickhouse, bounds: LogBounds):
     else await applyBounds(clickhouse, table, engine)
   }
   await updateColumns(clickhouse)
+  await addProjections(clickhouse)
   for (const { name, create } of [countsFeed, deliveryCountsFeed])
     if (!engines.has(name)) await clickhouse.command(create)
   const feed = present.find(({ name }) => name === countsFeed.name)
@@ -167,6 +173,19 @@ DROP INDEX IF EXISTS by_client_ip`,
   const { name, type } = dimensionColumn
   if (typeOf(countsTable, name) !== type)
     await clickhouse.command(`ALTER TABLE ${countsTable} MODIFY COLUMN ${name} ${type}`)
+}
+
+/** For new parts: those that exist are read row by row until they expire, which costs less than to read and write them all now. */
+async function addProjections(clickhouse: Clickhouse): Promise<void> {
+  const [found] = await clickhouse.rows<{ statement: string }>(
+    `SELECT create_table_query AS statement FROM system.tables
+WHERE database = currentDatabase() AND name = '${decisionsTable}'`,
+  )
+  const missing = quarterProjections.filter(({ name }) => !found?.statement.includes(`PROJECTION ${name} `))
+  if (missing.length > 0)
+    await clickhouse.command(
+      `ALTER TABLE ${decisionsTable} ${missing.map(({ sql }) => `ADD PROJECTION IF NOT EXISTS ${sql}`).join(', ')}`,
+    )
 }
 
 interface Part {

@@ -1,12 +1,14 @@
 /**
  * Sums of rows of the decision log, for what the sums per minute do not know: several values at once, clients, and dimensions with
- * too many values for them. Two statements: the values with the most decisions, then their sums.
+ * too many values for them. Two statements: the values with the most decisions, then their sums. Where sums per quarter of an hour
+ * know the answer (`quarter-sums.ts`), they stand for the rows of whole quarters.
  */
 import type { CountRow, Counts, CountsQuery } from './count-query.js'
 import { type ReadRows, timeOf } from './log-queries.js'
 import { selectionSql } from './log-selection.js'
 import { partitionMs } from './log-table.js'
-import { countsTable, decisionsTable } from './log-tables.js'
+import { clientKeyOf, countsTable, decisionsTable } from './log-tables.js'
+import { areSummed, quarterMs, quartersSql } from './quarter-sums.js'
 
 export interface RowCounts extends Counts {
   /** Milliseconds since the epoch: sums reach further back than rows, which begin here; undefined if rows are as old as the range. */
@@ -44,68 +46,108 @@ const sums = [
 
 export async function countRows(read: ReadRows, query: CountsQuery): Promise<RowCounts> {
   const { dimension, source, intervalMs } = query
-  const column = valueColumns[dimension]
-  const most = column === undefined ? [] : await valuesWithMost(read, query, column)
-  const isListed = column === undefined ? [] : [`${column} IN ${listOf(dimension)}`]
-  const { sql, params } = spannedRows(
-    query,
-    ['time', ...(column === undefined ? [] : [column]), ...summed],
-    isListed,
-  )
+  const most = valueColumns[dimension] === undefined ? [] : await valuesWithMost(read, query)
+  const { column, value, isListed, listed } = listing(dimension, most)
+  const { sql, params } = spannedRows(query, ['time', ...column, ...summed], isListed)
   const counts = await read<CountRow>(
     `SELECT intDiv(toUnixTimestamp(time), {seconds:UInt32}) * {seconds:UInt32} * 1000 AS at,
-${valueSql(dimension)} AS value, ${sums} FROM (${sql}) AS ${decisionsTable}
-GROUP BY at, value ORDER BY at, allow + block + deny + asked DESC, value`,
-    {
-      ...params,
-      counted: source,
-      seconds: intervalMs / 1000,
-      ...(column !== undefined && { most: valuesOf(dimension, most) }),
-    },
+${value} AS value, ${sums} FROM (${sql}) AS ${decisionsTable}
+GROUP BY ${['at', ...column].join(', ')} ORDER BY at, allow + block + deny + asked DESC, value`,
+    { ...params, ...listed, counted: source, seconds: intervalMs / 1000 },
   )
   const valuesLeftOut = most.length === 0 ? 0 : most[0]!.total - most.length
   return { counts, valuesLeftOut, rowsBeginMs: await rowsBegin(read, query) }
 }
+
+/** How rows of some values are found. */
+interface Listing {
+  /** The column that has the value, unless nothing is counted apart. */
+  readonly column: readonly string[]
+  /** The value as text. */
+  readonly value: string
+  readonly isListed: readonly string[]
+  /** Parameters of these conditions. */
+  readonly listed: Readonly<Record<string, unknown>>
+}
+
+function listing(dimension: string, most: readonly RankedValue[]): Listing {
+  const column = valueColumns[dimension]
+  const value = valueSql(dimension)
+  if (column === undefined) return { column: [], value, isListed: [], listed: {} }
+  const values = most.map((each) => (dimension === 'asn' ? Number(each.value) : each.value))
+  const isListed = `${column} IN {most:Array(${listTypes[dimension] ?? 'String'})}`
+  if (dimension !== 'client_ip')
+    return { column: [column], value, isListed: [isListed], listed: { most: values } }
+  // A number that is made of the address in the statement would be made again for each row.
+  const hasKey = 'client_key IN {keys:Array(UInt64)}'
+  const keys = most.map(({ key }) => BigInt(key))
+  // A key of IPv4 is one client. Addresses, which take twice as long to read, are needed for others alone.
+  return most.every((each) => isIpv4(each.value))
+    ? { column: ['client_key'], value: ipv4Of('client_key'), isListed: [hasKey], listed: { keys } }
+    : { column: [column], value, isListed: [hasKey, isListed], listed: { keys, most: values } }
+}
+
+const listTypes: Readonly<Record<string, string>> = { asn: 'UInt32', client_ip: 'IPv6' }
 
 /** The columns from which sums are made. */
 const summed = ['weight', 'decision', 'source', 'bytes_in', 'bytes_out']
 
 /**
  * The rows of a range, as a subquery of these columns. Comparing each row's time costs as much as all else, so partitions that
- * lie in the range as a whole are found by their index alone, and only rows at both ends are compared.
+ * lie in the range as a whole are found by their index alone, and only rows at both ends are compared. With sums per quarter,
+ * these stand in place of the rows between both ends.
  */
 function spannedRows(query: CountsQuery, columns: readonly string[], more: readonly string[]) {
   const { accountId, sinceMs, untilMs } = query
   const params: Record<string, unknown> = { account: accountId, since: sinceMs, until: untilMs }
   const { narrow, exact } = selectionSql(query.selection ?? { values: {} }, params)
-  const found = ['account_id = {account:String}', ...narrow, ...more].join(' AND ')
+  const found = ['account_id = {account:String}', ...narrow, ...more]
   const within = (...times: string[]): string =>
-    `SELECT ${columns.join(', ')} FROM ${decisionsTable} PREWHERE ${found} WHERE ${[...times, ...exact].join(' AND ')}`
+    `SELECT ${columns.join(', ')} FROM ${decisionsTable} PREWHERE ${found.join(' AND ')} WHERE ${[...times, ...exact].join(' AND ')}`
   const [since, until] = [`time >= ${timeOf('since')}`, `time < ${timeOf('until')}`]
-  const firstMs = Math.ceil(sinceMs / partitionMs) * partitionMs
-  const endMs = Math.floor(untilMs / partitionMs) * partitionMs
+  const hasSums = isSummed(query, columns)
+  const wholeMs = hasSums ? quarterMs : partitionMs
+  const firstMs = Math.ceil(sinceMs / wholeMs) * wholeMs
+  const endMs = Math.floor(untilMs / wholeMs) * wholeMs
   if (firstMs >= endMs) return { sql: within(since, until), params }
   Object.assign(params, { first_whole: firstMs, end_whole: endMs })
   const [first, end] = [timeOf('first_whole'), timeOf('end_whole')]
-  const parts = [within(`indexHint(time >= ${first} AND time < ${end})`)]
+  const parts = [
+    hasSums
+      ? quartersSql(decisionsTable, columns, found, { from: first, until: end })
+      : within(`indexHint(time >= ${first} AND time < ${end})`),
+  ]
   if (sinceMs < firstMs) parts.push(within(since, `time < ${first}`))
   if (endMs < untilMs) parts.push(within(`time >= ${end}`, until))
   return { sql: parts.join('\nUNION ALL\n'), params }
 }
 
+/** Do sums per quarter know what is counted apart and what is selected? */
+function isSummed({ dimension, selection, intervalMs }: CountsQuery, columns: readonly string[]): boolean {
+  if (selection?.clients !== undefined) return false
+  if (columns.includes('time') && intervalMs % quarterMs !== 0) return false
+  const apart = valueColumns[dimension]
+  return areSummed(
+    new Set([...(apart === undefined ? [] : [apart]), ...Object.keys(selection?.values ?? {})]),
+  )
+}
+
 interface RankedValue {
   readonly value: string
+  /** Of a client: its key as text. */
+  readonly key: string
   /** The number of all values. */
   readonly total: number
 }
 
 /** The values with the most decisions. */
-function valuesWithMost(read: ReadRows, query: CountsQuery, column: string): Promise<RankedValue[]> {
-  const groups = (by: string, value: string, more: readonly string[] = []) => {
+function valuesWithMost(read: ReadRows, query: CountsQuery): Promise<RankedValue[]> {
+  const column = valueColumns[query.dimension]!
+  const groups = (by: string, value: string, key = "''", more: readonly string[] = []) => {
     const { sql, params } = spannedRows(query, [by, 'weight'], more)
     const name = by.replace(`${decisionsTable}.`, '')
     return {
-      sql: `SELECT ${value} AS value, size, total FROM (SELECT ${name} AS grouped, sum(weight) AS size, count() OVER () AS total
+      sql: `SELECT ${value} AS value, toString(${key}) AS key, size, total FROM (SELECT ${name} AS grouped, sum(weight) AS size, count() OVER () AS total
 FROM (${sql}) GROUP BY grouped ORDER BY size DESC LIMIT {most:UInt32} WITH TIES)`,
       params,
     }
@@ -113,15 +155,15 @@ FROM (${sql}) GROUP BY grouped ORDER BY size DESC LIMIT {most:UInt32} WITH TIES)
   const parts =
     column === 'client_ip'
       ? [
-          groups('client_key', ipv4OfKey, [`client_key ${ipv4Keys}`]),
-          groups(column, 'toString(grouped)', [`client_key NOT ${ipv4Keys}`]),
+          groups('client_key', ipv4Of('grouped'), 'grouped', [`client_key ${ipv4Keys}`]),
+          groups(column, 'toString(grouped)', clientKeyOf('grouped'), [`client_key NOT ${ipv4Keys}`]),
         ]
       : [groups(column, 'toString(grouped)')]
-  const all = parts.map(({ sql }, index) => `SELECT value, size, total, ${index} AS part FROM (${sql})`)
+  const all = parts.map(({ sql }, index) => `SELECT value, key, size, total, ${index} AS part FROM (${sql})`)
   // Each part has the number of its own values in every row.
   const total = parts.map((_, index) => `maxIf(total, part = ${index}) OVER ()`).join(' + ')
   return read<RankedValue>(
-    `SELECT value, ${total} AS total FROM (${all.join('\nUNION ALL\n')})
+    `SELECT value, key, ${total} AS total FROM (${all.join('\nUNION ALL\n')})
 ORDER BY size DESC, value LIMIT {most:UInt32}`,
     { ...parts[0]!.params, most: query.valuesMax },
   )
@@ -129,16 +171,10 @@ ORDER BY size DESC, value LIMIT {most:UInt32}`,
 
 /** The keys of IPv4 clients, each of one address: numbers make groups in half of the time of addresses. */
 const ipv4Keys = `BETWEEN ${0xffff_0000_0000} AND ${0xffff_ffff_ffff}`
-const ipv4OfKey = 'toString(toIPv6(IPv4NumToString(toUInt32(bitAnd(grouped, 4294967295)))))'
-
-const listTypes: Readonly<Record<string, string>> = { asn: 'UInt32', client_ip: 'IPv6' }
-
-const listOf = (dimension: string): string => `{most:Array(${listTypes[dimension] ?? 'String'})}`
-
-const valuesOf = (
-  dimension: string,
-  most: readonly { readonly value: string }[],
-): readonly (string | number)[] => most.map(({ value }) => (dimension === 'asn' ? Number(value) : value))
+const ipv4Of = (key: string): string =>
+  `toString(toIPv6(IPv4NumToString(toUInt32(bitAnd(${key}, 4294967295)))))`
+/** As ClickHouse shows addresses of the type IPv6. */
+const isIpv4 = (client: string): boolean => client.startsWith('::ffff:') && client.includes('.')
 
 /** For each of these autonomous systems, the address of a client in it. */
 export async function clientsInNetworks(
