@@ -188,6 +188,9 @@ FROM decision_counts WHERE account_id = {account:String} AND dimension != 'rule'
     const { clickhouse } = parts
     // As an earlier version left them.
     await clickhouse.command('DROP TABLE decision_counts_feed')
+    await clickhouse.command(
+      'ALTER TABLE decisions DROP PROJECTION quarters_by_asn, DROP PROJECTION quarters_by_server_name',
+    )
     await clickhouse.command('ALTER TABLE decisions DROP COLUMN source, DROP COLUMN weight')
     await clickhouse.command('DROP TABLE decision_counts')
     await clickhouse.command(`CREATE TABLE decision_counts (account_id LowCardinality(String),

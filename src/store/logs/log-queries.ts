@@ -47,6 +47,8 @@ export class LogQueries {
         return await statements((sql, params) => this.#read(sql, params, Math.max(1, endMs - monotonicMs())))
       } catch (error) {
         if (isTimeExceeded(error)) throw tooLong(this.#timeoutMs)
+        // What was asked for is refused.
+        if (error instanceof WeirError) throw error
         throw unavailable('The decision log was not read: ClickHouse does not answer.', error)
       }
     })
