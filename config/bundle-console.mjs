@@ -64,12 +64,26 @@ async function kindTable(root) {
  * @param {string} directory
  */
 export async function bundleConsole(root, directory) {
+  await bundlePage(root, directory, 'console', [forBrowsers(root)])
+}
+
+/**
+ * Writes the page whose sources are in the room `name`.
+ *
+ * @param {string} root of the package
+ * @param {string} directory
+ * @param {string} name
+ * @param {import('esbuild').Plugin[]} plugins
+ * @returns {Promise<import('esbuild').Metafile>}
+ */
+export async function bundlePage(root, directory, name, plugins) {
   const { build } = await import('esbuild')
   rmSync(directory, { recursive: true, force: true })
   mkdirSync(directory, { recursive: true })
+  const main = `src/${name}/main.tsx`
   const { metafile } = await build({
     absWorkingDir: root,
-    entryPoints: { console: 'src/console/main.tsx', style: 'src/console/style.css' },
+    entryPoints: { [name]: main, style: 'src/console/style.css' },
     outdir: join(directory, 'assets'),
     entryNames: '[name]-[hash]',
     chunkNames: '[name]-[hash]',
@@ -85,14 +99,15 @@ export async function bundleConsole(root, directory) {
     jsxImportSource: 'preact',
     legalComments: 'eof',
     tsconfig: 'src/console/tsconfig.json',
-    plugins: [forBrowsers(root)],
+    plugins,
     logLevel: 'silent',
   })
   /** @param {string} source */
   const built = (source) =>
     basename(Object.entries(metafile.outputs).find(([, { entryPoint }]) => entryPoint === source)?.[0] ?? '')
-  const page = readFileSync(join(root, 'src/console/index.html'), 'utf8')
-    .replace('main.tsx', `{{root}}console/assets/${built('src/console/main.tsx')}`)
-    .replace('style.css', `{{root}}console/assets/${built('src/console/style.css')}`)
+  const page = readFileSync(join(root, `src/${name}/index.html`), 'utf8')
+    .replace('main.tsx', `{{root}}${name}/assets/${built(main)}`)
+    .replace('style.css', `{{root}}${name}/assets/${built('src/console/style.css')}`)
   writeFileSync(join(directory, 'index.html'), page)
+  return metafile
 }

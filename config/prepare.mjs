@@ -34,6 +34,7 @@ import { buildAsnDatabase } from './asn-database.mjs'
 import { buildModules, bundlePrograms, bundleTests } from './bundle.mjs'
 import { bundleConsole } from './bundle-console.mjs'
 import { bundleEvaluate } from './bundle-evaluate.mjs'
+import { bundlePlayground } from './bundle-playground.mjs'
 import { fetchNatsServer, renewNatsServer } from './fetch-nats-server.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -47,6 +48,7 @@ const path = {
   bundled: join(root, 'dist', 'programs', '.bundled'),
   console: join(root, 'dist', 'console'),
   evaluate: join(root, 'dist', 'evaluate'),
+  playground: join(root, 'dist', 'playground'),
   asnPackage: join(root, 'node_modules', '@ip-location-db', 'asn'),
   asnBuilder: join(root, 'config', 'asn-database.mjs'),
   asnDatabase: join(root, 'dist', 'geo', 'asn.mmdb'),
@@ -164,16 +166,20 @@ async function buildPrograms() {
   await building(bundlePrograms(root, path.programs))
   await building(bundleConsole(root, path.console))
   await building(bundleEvaluate(root, path.evaluate))
+  await building(bundlePlayground(root, path.playground))
   writeFileSync(path.bundled, signature)
 }
 
 const bundleSignature = () =>
   signatureOf([
     ...sourcesBelow('src'),
-    ...['.tsx', '.css', '.html', '.ico', '.json'].flatMap((extension) => filesBelow('src', extension)),
+    ...['.tsx', '.css', '.html', '.ico', '.json', '.yaml'].flatMap((extension) =>
+      filesBelow('src', extension),
+    ),
     'config/bundle.mjs',
     'config/bundle-console.mjs',
     'config/bundle-evaluate.mjs',
+    'config/bundle-playground.mjs',
     'tsconfig.json',
   ])
 
@@ -216,17 +222,19 @@ async function building(built) {
 
 const modulesSignature = () => signatureOf([...moduleSources(), 'config/bundle.mjs', 'tsconfig.json'])
 
+const pages = [join('src', 'console'), join('src', 'playground')]
+
 const moduleSources = () => [
-  ...sourcesBelow('src').filter((name) => !name.startsWith(join('src', 'console'))),
+  ...sourcesBelow('src').filter((name) => !pages.some((page) => name.startsWith(page))),
   ...sourcesBelow('test'),
   ...filesBelow('fixtures', '.mjs'),
 ]
 
-/** Some tests are of parts of the console, which is no module of its own. */
+/** Some tests are of parts of pages, which are no modules of their own. */
 const testsSignature = () =>
   signatureOf([
     ...moduleSources(),
-    ...sourcesBelow(join('src', 'console')),
+    ...pages.flatMap((page) => sourcesBelow(page)),
     'config/bundle.mjs',
     'tsconfig.json',
   ])

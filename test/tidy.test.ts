@@ -39,6 +39,7 @@ const rooms = [
   'demo',
   'cli',
   'console',
+  'playground',
   'operate',
   'api',
   'roles',
@@ -106,11 +107,14 @@ const uses: Readonly<Record<string, readonly string[]>> = {
   ],
   // It is bundled for browsers: of all but the client it knows types.
   console: ['client', 'core', 'shape', 'resource', 'event', 'wire'],
+  // It is bundled for browsers, with the evaluator: it decides in the page.
+  playground: ['console', 'core', 'evaluate', 'record', 'shape'],
 }
 
 /** Rooms that only some others may import. Files next to the rooms are `.`. */
 const importedOnlyBy: Readonly<Record<string, readonly string[]>> = {
-  console: [],
+  console: ['playground'],
+  playground: [],
   emulator: ['demo'],
   demo: ['.'],
   roles: ['.'],
@@ -127,7 +131,7 @@ const loadedByEveryCommand = {
 const plainPackages = new Set(['typebox', 'fastify', 'jsonc-parser', 'preact', '@preact/signals'])
 
 /** What is bundled for browsers is needed to build, not to run. */
-const isBundled = (file: string): boolean => file.startsWith('src/console/')
+const isBundled = (file: string): boolean => /^src\/(console|playground)\//.test(file)
 
 /** A kind of destination is a client of ClickHouse, too. */
 const clickhouseKind = ['src/deliver/kinds/clickhouse.ts', 'src/deliver/clickhouse/table-client.ts']
@@ -135,6 +139,8 @@ const clickhouseKind = ['src/deliver/kinds/clickhouse.ts', 'src/deliver/clickhou
 /** Clients that several files know together: those of a subject that is too large for one. */
 const shared = [
   { packages: /^@codemirror\//, files: /^src\/console\/parts\/editor\/[a-z-]*\.ts$/ },
+  // Where it is used, and where a page loads it late.
+  { packages: /^re2js$/, files: /^src\/(expr\/regex|playground\/late-re2js)\.ts$/ },
   { packages: /^@nats-io\//, files: /^src\/nats\/[a-z0-9-]*\.ts$/ },
   {
     packages: /^@clickhouse\/client$/,
@@ -144,6 +150,13 @@ const shared = [
 
 /** Programs of others import it: see `exports` of package.json. */
 const entryPoint = 'src/evaluate/portable/evaluate-anywhere.ts'
+
+/** The build puts them in the place of others: see `config/bundle-playground.mjs`. */
+const replacements = [
+  'src/playground/late-re2js.ts',
+  'src/playground/plain-link.tsx',
+  'src/playground/plain-names.ts',
+]
 
 /** The clocks of Node and of browsers. */
 const clocks = ['src/core/clock.ts', 'src/console/data/clock.ts']
@@ -430,7 +443,7 @@ t.test('an export has a user', (t) => {
   }
   for (const source of [...sources, ...tests]) {
     const { file } = source
-    if (used.has(`${file} *`)) continue
+    if (used.has(`${file} *`) || replacements.includes(file)) continue
     for (const name of exportedNames(source)) t.ok(used.has(`${file} ${name}`), `${file}: ${name}`)
   }
   t.end()
@@ -443,7 +456,9 @@ t.test('no export is for tests alone', (t) => {
       for (const name of from.startsWith('.') ? names : [])
         used.add(`${target(source.file, from).replace(/^dist\//, '')} ${name}`)
   }
-  const own = sources.filter(({ file }) => roomOf(file) !== 'client' && file !== entryPoint)
+  const own = sources.filter(
+    ({ file }) => roomOf(file) !== 'client' && file !== entryPoint && !replacements.includes(file),
+  )
   for (const source of own) {
     const { file, text } = source
     for (const name of exportedNames(source)) {
@@ -473,7 +488,7 @@ t.test('a small file with one importer has a reason to be a file', (t) => {
       catalogs.includes(importer)
     )
       return false
-    return text.split('\n').length <= smallFileLines && !onDemand.has(file)
+    return text.split('\n').length <= smallFileLines && !onDemand.has(file) && !replacements.includes(file)
   })
   t.strictSame(
     small.map(({ file }) => file),

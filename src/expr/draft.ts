@@ -73,8 +73,19 @@ const instructionForm: Form = {
   text: (body, loops) => [...loops, `return (context, budget, instructions, at) => ${body}`],
 }
 
+let isCodeAllowed = true
+
+/**
+ * No code is made from text from now on: expressions stay closures. A page whose content security policy forbids such code
+ * would report each attempt.
+ */
+export function forbidCode(): void {
+  isCodeAllowed = false
+}
+
 /** The function of the expression that `write` writes; undefined if no code may be made. */
 export function functionOf<C>(write: Writer): Run<C> | undefined {
+  if (!isCodeAllowed) return undefined
   const draft = new Draft(functionForm)
   const shape = draft.shapeOf(write(draft)) as ((...literals: readonly unknown[]) => Run<C>) | undefined
   return shape?.(...draft.values)
@@ -82,6 +93,7 @@ export function functionOf<C>(write: Writer): Run<C> | undefined {
 
 /** The same as an instruction. */
 export function instructionOf<C>(write: Writer): Instruction<C> | undefined {
+  if (!isCodeAllowed) return undefined
   const draft = new Draft(instructionForm)
   const operation = draft.shapeOf(write(draft)) as Operation<C> | undefined
   return operation && [operation, ...draft.values]

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { type FastifyInstance, fastify } from 'fastify'
 import t, { type Test } from 'tap'
-import { registerConsole } from '../../src/api/pages/console-page.js'
+import { registerConsole, registerPlayground } from '../../src/api/pages/built-pages.js'
 import { openTestStore } from '../harness/api.js'
 import { tempDir } from '../harness/temp-dir.js'
 
@@ -144,6 +144,28 @@ t.test('a console that is not built says how to build it, and is there once it i
   t.equal((await app.inject('/console/assets/main-ABCD2345.js')).statusCode, 404)
   build(directory)
   t.equal((await app.inject('/console/live')).statusCode, 200)
+})
+
+t.test('the playground may load its files, and do nothing else', async (t) => {
+  const directory = tempDir(t)
+  build(directory)
+  const app = fastify({ exposeHeadRoutes: false })
+  t.teardown(() => app.close())
+  await registerPlayground(app, directory)
+  for (const [path, root] of [
+    ['/playground', './'],
+    ['/playground/', '../'],
+  ] as const) {
+    const { statusCode, headers, payload } = await app.inject(path)
+    t.equal(statusCode, 200)
+    t.match(payload, `data-root="${root}"`)
+    const policy = String(headers['content-security-policy'])
+    t.match(policy, "default-src 'none'")
+    t.match(policy, "form-action 'none'")
+    t.notMatch(policy, 'connect-src')
+    t.notMatch(policy, 'unsafe')
+  }
+  t.equal((await app.inject('/playground/assets/main-ABCD2345.js')).payload, script)
 })
 
 t.test('the API serves it at / without a key', async (t) => {

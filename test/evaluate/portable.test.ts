@@ -2,7 +2,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { createContext, runInContext } from 'node:vm'
+import { type Context, createContext, runInContext } from 'node:vm'
 import t from 'tap'
 import { packageFile } from '../../src/core/package.js'
 import { compile, decide, explain } from '../../src/evaluate/portable/evaluate-anywhere.js'
@@ -67,24 +67,48 @@ const docs = {
   http: { request: { url: { path: '/docs/a' } } },
 }
 
-t.test('What is built has nothing of Node, and works where only the language and URLs are', async (t) => {
-  const text = readFileSync(file, 'utf8')
-  const code = text.replaceAll(/\/\*[\s\S]*?\*\//g, '')
-  const ofNode = /\bfrom ["']|\bimport\(|\brequire\(|\bBuffer\.|\bprocess\.|\bsetImmediate\b/.exec(code)
-  t.equal(ofNode?.[0], undefined)
-  const script = text.replace(/\nexport \{([^}]*)\};/, (_, names: string) => {
+/** A world that has what was built as `built`, and nothing of Node. */
+function realmWithEvaluator(): Context {
+  const script = readFileSync(file, 'utf8').replace(/\nexport \{([^}]*)\};/, (_, names: string) => {
     const members = names.replaceAll(/(\w+) as (\w+)/g, '$2: $1')
     return `globalThis.built = {${members}};`
   })
   const realm = createContext({ URL, performance, setTimeout })
   runInContext(script, realm)
-  const asked = runInContext(
+  return realm
+}
+
+const answersIn = (realm: Context): Promise<string> =>
+  runInContext(
     `(async ([configuration, records]) => {
       const compiled = await built.compile(configuration)
       return JSON.stringify(records.map((record) => built.explain(compiled, record)))
     })(${JSON.stringify([configuration, [ssh('203.0.113.9'), ssh('203.0.113.66'), docs]])})`,
     realm,
   )
+
+t.test('Without generated code, no code is made from texts, and the answers are the same', async (t) => {
+  const [realm, other] = [realmWithEvaluator(), realmWithEvaluator()]
+  for (const each of [realm, other])
+    runInContext(
+      `globalThis.made = 0
+      globalThis.Function = new Proxy(Function, {
+        construct: (target, texts) => { made += 1; return Reflect.construct(target, texts) },
+      })`,
+      each,
+    )
+  runInContext('built.withoutGeneratedCode()', realm)
+  t.equal(await answersIn(realm), await answersIn(other))
+  t.equal(runInContext('made', realm), 0)
+  t.ok(runInContext('made', other) > 0, 'else code is made')
+})
+
+t.test('What is built has nothing of Node, and works where only the language and URLs are', async (t) => {
+  const text = readFileSync(file, 'utf8')
+  const code = text.replaceAll(/\/\*[\s\S]*?\*\//g, '')
+  const ofNode = /\bfrom ["']|\bimport\(|\brequire\(|\bBuffer\.|\bprocess\.|\bsetImmediate\b/.exec(code)
+  t.equal(ofNode?.[0], undefined)
+  const asked = answersIn(realmWithEvaluator())
   const compiled = await compile(configuration)
   const here = [ssh('203.0.113.9'), ssh('203.0.113.66'), docs].map((record) => explain(compiled, record))
   t.same(JSON.parse(await asked), JSON.parse(JSON.stringify(here)))

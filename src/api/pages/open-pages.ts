@@ -1,5 +1,5 @@
 /**
- * Pages that need no key: the web console; the API reference and its document; `GET /fields`, the field reference; and
+ * Pages that need no key: the web console; the playground; the API reference and its document; `GET /fields`, the field reference; and
  * `GET /schemas/<name>.json`, the JSON Schema of each record type and event kind.
  */
 import swagger from '@fastify/swagger'
@@ -11,7 +11,7 @@ import { fieldReference } from '../../event/field-reference.js'
 import { Components } from '../../http/openapi/openapi-components.js'
 import { decisionNames } from '../../insight/decision-names.js'
 import { recordSchemas } from '../../record/record-schemas.js'
-import { registerConsole } from './console-page.js'
+import { registerConsole, registerPlayground } from './built-pages.js'
 import { finishDocument, type OpenapiOptions, openapiHead } from './openapi-document.js'
 import { registerReference } from './reference-page.js'
 
@@ -39,6 +39,7 @@ export async function registerOpenPages(
   registerFields(app, eventKinds, missing)
   await registerReference(app)
   await registerConsole(app)
+  await registerPlayground(app)
 }
 
 /** A schema as a separate document: parts with a title are its definitions. */

@@ -45,15 +45,18 @@ export function Chain({ explanation }: { readonly explanation: Explanation }) {
   )
 }
 
-/** The account's restriction comes before the module of an edge. */
-const orderOf = ({ source }: ExplainedGroup): number => (source.startsWith('ipx_') ? 0 : 1)
+/** `ip_restriction of edgtcp_…`. Without an account, an id may be any text without spaces. */
+const moduleSource = /^(\w+) of (\S+)$/
 
-/** What refers to policies: a restriction by its id, or `ip_restriction of edgtcp_…`. */
+/** The account's restriction comes before the module of an edge. */
+const orderOf = ({ source }: ExplainedGroup): number => (moduleSource.test(source) ? 1 : 0)
+
+/** What refers to policies: a restriction by its id, or a module of an edge or route. */
 export function Source({ source }: { readonly source: string }) {
-  const [, module, id = source] = /^(\w+) of (\w+)$/.exec(source) ?? []
+  const [, module, id = source] = moduleSource.exec(source) ?? []
   return (
     <>
-      {module === undefined ? (id.startsWith('ipx_') ? 'restriction ' : '') : `${module} of `}
+      {module === undefined ? 'restriction ' : `${module} of `}
       <Name id={id} />
     </>
   )

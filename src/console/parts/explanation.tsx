@@ -5,11 +5,11 @@ import { useAnswer } from '../data/api.js'
 import { countryName, number } from '../data/format.js'
 import { may } from '../data/session.js'
 import { whyOf } from '../data/why.js'
-import { Added, Author, Chain, RuleLink, Source } from './chain.js'
+import { Added, Author, Chain } from './chain.js'
+import { Decider } from './decider.js'
 import { Drawer } from './drawer.js'
 import { type Fact, Facts } from './facts.js'
 import { Link } from './link.js'
-import { Name } from './name.js'
 import { Answered } from './states.js'
 import { Time } from './time.js'
 import { DecisionWord } from './words.js'
@@ -40,33 +40,6 @@ export function Explanation({ decision }: { readonly decision: Decision }) {
       </dl>
       {explanation !== undefined && <Chain explanation={explanation} />}
     </div>
-  )
-}
-
-/** What said no, in a sentence. */
-function Decider({ explanation }: { readonly explanation: Explained }) {
-  const { type, id, name, ip_policy_id, rule_id, cidr } = explanation.decided_by
-  if (type === 'none') return <>Nothing said no.</>
-  if (type === 'traffic_policy')
-    return (
-      <>
-        by the traffic policy <strong>“{name}”</strong> of {id !== null && <Name id={id} />}.
-      </>
-    )
-  const by = id !== null && <Source source={type === 'restriction' ? id : `${type} of ${id}`} />
-  if (rule_id === null || ip_policy_id === null || cidr === null)
-    return <>because no allow rule contains the address ({by}).</>
-  const description = explanation.ip_policies
-    .flatMap(({ rules }) => rules)
-    .find((rule) => rule.rule_id === rule_id)?.description
-  return (
-    <>
-      by the rule{' '}
-      <strong>
-        <RuleLink rule={{ ip_policy_id, rule_id, action: 'deny', cidr }} />
-      </strong>
-      {description != null && <> “{description}”</>} of <Name id={ip_policy_id} /> ({by}).
-    </>
   )
 }
 

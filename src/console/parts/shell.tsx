@@ -3,7 +3,6 @@ import { type Signal, signal, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { warnings } from '../data/api.js'
 import { go, hrefTo, path } from '../data/location.js'
-import { close, notices } from '../data/notices.js'
 import { session, toggleEditing } from '../data/session.js'
 import { signOut } from '../data/sign-in.js'
 import { type PageEntry, pageGroups, pages } from '../pages.js'
@@ -11,6 +10,7 @@ import { Drawer } from './drawer.js'
 import { EditSwitch } from './edit-switch.js'
 import { setJumps, useKeys } from './keyboard.js'
 import { Link } from './link.js'
+import { Notices } from './notices.js'
 
 const isHelpOpen = signal(false)
 
@@ -116,24 +116,6 @@ const menuEntry = ({ path: own, title, key }: PageEntry) => (
   <Link key={own} to={own === '' ? [] : [own]} isCurrent={(path.value[0] ?? '') === own} title={`g ${key}`}>
     {title}
   </Link>
-)
-
-const Notices = () => (
-  <div class="notices" role="status" aria-live="polite">
-    {notices.value.map((notice) => (
-      <div key={notice.text} class={`notice ${notice.kind}`}>
-        <p>{notice.text}</p>
-        {notice.details?.map((each) => (
-          <p key={each} class="quiet">
-            {each}
-          </p>
-        ))}
-        <button type="button" onClick={() => close(notice)}>
-          Close
-        </button>
-      </div>
-    ))}
-  </div>
 )
 
 const keysOfAll = [

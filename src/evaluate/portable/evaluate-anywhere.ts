@@ -5,16 +5,13 @@
  *     const compiled = await compile({ tcp_edges: [{ hostports: ['ssh.example.com:22'], … }], ip_policies: […] })
  *     decide(compiled, { type: 'tcp_connection', conn: { client_ip, server_name, server_port } }).decision
  */
-import { badRequest, WeirError } from '../../core/errors.js'
+import { forbidCode } from '../../expr/draft.js'
 import type { GeoLookup } from '../../record/geo.js'
 import type { Geo } from '../../record/geo-entry.js'
-import { parseDecisionRequest } from '../../record/record.js'
-import { type GivenRecord, wrongAssumed } from '../../resource/fields/given-record.js'
 import type { Decision, Explanation } from '../../shape/decision.js'
-import { decideRecord } from '../decide.js'
 import type { PolicySet } from '../policy-set.js'
-import { assumedOf, withAssumed } from '../policy-test.js'
-import { accountId, compileRead } from './given-configuration.js'
+import { answerTo } from './answer.js'
+import { compileRead } from './given-configuration.js'
 import { readConfiguration } from './relations.js'
 
 /** What `compile` makes: for `decide` and `explain`, as often as needed. */
@@ -48,34 +45,27 @@ export const compile = async (configuration: unknown): Promise<Compiled> =>
   new Compiled(await compileRead(readConfiguration(configuration)))
 
 /** Decides about a connection or request. Throws a `WeirError` if it is no record, or names an edge that there is not. */
-export function decide(compiled: Compiled, record: object, options: DecideOptions = {}): Answer {
-  const { revision: _, explanation: __, ...answer } = answerTo(compiled, record, options, false)
+export function decide(compiled: Compiled, record: object, { geo }: DecideOptions = {}): Answer {
+  const {
+    revision: _,
+    explanation: __,
+    ...answer
+  } = answerTo(compiled.policySet, record, geoLookup(geo), false)
   return answer
 }
 
 /** The same decision, with every rule and expression that was looked at. */
-export function explain(compiled: Compiled, record: object, options: DecideOptions = {}): ExplainedAnswer {
-  const { revision: _, explanation, ...answer } = answerTo(compiled, record, options, true)
+export function explain(compiled: Compiled, record: object, { geo }: DecideOptions = {}): ExplainedAnswer {
+  const { revision: _, explanation, ...answer } = answerTo(compiled.policySet, record, geoLookup(geo), true)
   return { ...answer, explanation: explanation! }
-}
-
-function answerTo(
-  { policySet }: Compiled,
-  given: object,
-  { geo }: DecideOptions,
-  explain: boolean,
-): Decision {
-  const parsed = parseDecisionRequest(given)
-  if (!parsed.ok) throw badRequest(parsed.problem.msg)
-  const complaint = wrongAssumed(given as GivenRecord)
-  if (complaint !== undefined) throw badRequest(`The record is refused: ${complaint}.`)
-  const { record } = parsed.value
-  const lookup = withAssumed(assumedOf(given as GivenRecord))(geoLookup(geo))
-  const decided = decideRecord(policySet, lookup, { record, explain }, accountId)
-  if (!decided.ok) throw new WeirError(decided.problem.code, decided.problem.msg)
-  return decided.value.answer
 }
 
 const geoLookup = (geo: DecideOptions['geo'] = {}): GeoLookup => ({
   lookup: typeof geo === 'function' ? geo : () => geo,
 })
+
+/**
+ * Makes no code from text from now on. Call it first in a page whose content security policy forbids that (no `'unsafe-eval'`):
+ * it would report each attempt. Decisions are the same, some take longer.
+ */
+export const withoutGeneratedCode = (): void => forbidCode()

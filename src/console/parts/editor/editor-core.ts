@@ -51,8 +51,8 @@ export function openEditor(root: ShadowRoot, options: CoreOptions): EditorCore {
       doc: options.value,
       extensions: [
         basics(options),
-        options.mode === 'json' ? json() : expressionLanguage,
-        options.mode === 'json' ? [] : completing(() => vocabulary),
+        languages[options.mode](),
+        options.mode === 'expression' ? completing(() => vocabulary) : [],
         editable.of([]),
         EditorView.updateListener.of((update) => {
           if (!update.docChanged) return
@@ -222,13 +222,30 @@ const expressionLanguage = StreamLanguage.define({
   tokenTable: { function: tags.function(tags.variableName) },
 })
 
+/** Enough of YAML to color it. */
+const yamlLanguage = StreamLanguage.define({
+  token(stream: StringStream): string | null {
+    if (stream.eatSpace()) return null
+    if (stream.match(/^#.*/)) return 'comment'
+    if (stream.match(/^(?:'(?:''|[^'])*'?|"(?:\\.|[^"\\])*"?)(?=\s*:(?:\s|$))/)) return 'propertyName'
+    if (stream.match(/^(?:'(?:''|[^'])*'?|"(?:\\.|[^"\\])*"?)/)) return 'string'
+    if (stream.match(/^[\w./*-]+(?=\s*:(?:\s|$))/)) return 'propertyName'
+    if (stream.match(/^(?:true|false|null|~|-?\d+(?:\.\d+)?)(?=\s*(?:[,\]}]|$))/)) return 'number'
+    if (stream.match(/^[^\s,[\]{}:#'"]+/)) return null
+    stream.next()
+    return null
+  },
+})
+
+const languages = { json, expression: () => expressionLanguage, yaml: () => yamlLanguage }
+
 const highlighting = HighlightStyle.define([
   { tag: tags.string, color: 'var(--good)' },
   { tag: [tags.number, tags.bool, tags.null], color: 'var(--warning)' },
   { tag: tags.keyword, color: 'var(--second)', fontWeight: '600' },
   { tag: tags.function(tags.variableName), color: 'var(--second)' },
   { tag: tags.propertyName, color: 'var(--link)' },
-  { tag: tags.operator, color: 'var(--quiet)' },
+  { tag: [tags.operator, tags.comment], color: 'var(--quiet)' },
 ])
 
 /** The look of our fields; the properties of `style.css` reach into the shadow root. */

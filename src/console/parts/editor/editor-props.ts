@@ -1,4 +1,4 @@
-/** What the editor of expressions and JSON is given, before and after it is loaded. */
+/** What the editor of expressions, JSON and YAML is given, before and after it is loaded. */
 import type { Vocabulary } from '../../data/completion.js'
 
 /** Something wrong in the text. */
@@ -13,7 +13,7 @@ export interface EditorFault {
 
 export interface EditorProps {
   readonly label: string
-  readonly mode: 'expression' | 'json'
+  readonly mode: 'expression' | 'json' | 'yaml'
   readonly value: string
   readonly onChange: (value: string) => void
   /** What an expression is completed from. */
@@ -22,6 +22,8 @@ export interface EditorProps {
   readonly hint?: string | undefined
   readonly placeholder?: string
   readonly isDisabled?: boolean
+  /** Until someone comes to write, a plain field is enough: the page should be small at first. */
+  readonly isLoadedByFocus?: boolean
   /** The label is there for those who can't see what the field is next to. */
   readonly isLabelHidden?: boolean
 }

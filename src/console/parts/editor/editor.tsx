@@ -1,6 +1,6 @@
 /**
- * A field for an expression or for JSON, with completion and with faults at their place. The editor proper is loaded when
- * the first field is shown (`editor-core.ts`); until then, and if it can't be loaded, a plain field does the same.
+ * A field for an expression, for JSON or YAML, with completion and with faults at their place. The editor proper is loaded when
+ * the first field is shown, or entered (`editor-core.ts`); until then, and if it can't be loaded, a plain field does the same.
  */
 import { useSignal } from '@preact/signals'
 import { useEffect, useId, useRef } from 'preact/hooks'
@@ -28,7 +28,8 @@ const lineHeightRows = (value: string): number => Math.min(24, Math.max(1, value
 export function Editor(props: EditorProps) {
   const { label, mode, value, onChange, faults = [], hint, placeholder, isDisabled, isLabelHidden } = props
   const id = useId()
-  const { host, isOpen } = useCore(props)
+  const isWanted = useSignal(props.isLoadedByFocus !== true)
+  const { host, isOpen } = useCore(props, isWanted.value)
   return (
     <div class="field editor">
       {isOpen ? (
@@ -42,12 +43,15 @@ export function Editor(props: EditorProps) {
       {!isOpen && (
         <textarea
           id={id}
-          rows={mode === 'json' ? Math.max(3, lineHeightRows(value)) : lineHeightRows(value)}
+          rows={Math.max(mode === 'expression' ? 1 : 3, lineHeightRows(value))}
           value={value}
           placeholder={placeholder}
           disabled={isDisabled}
           spellcheck={false}
           aria-invalid={faults.length > 0}
+          onFocus={() => {
+            isWanted.value = true
+          }}
           onInput={(event) => onChange(event.currentTarget.value)}
         />
       )}
@@ -62,7 +66,7 @@ export function Editor(props: EditorProps) {
 }
 
 /** Opens the editor in the host once both are there, and keeps it as the properties say. */
-function useCore(props: EditorProps) {
+function useCore(props: EditorProps, isWanted: boolean) {
   const host = useRef<HTMLDivElement>(null)
   const core = useRef<EditorCore>(undefined)
   const latest = useRef(props)
@@ -70,6 +74,7 @@ function useCore(props: EditorProps) {
   const isOpen = useSignal(false)
   const hadFocus = useRef(false)
   useEffect(() => {
+    if (!isWanted) return
     let isGone = false
     void loadOnce().then(
       (open) => {
@@ -92,7 +97,7 @@ function useCore(props: EditorProps) {
       core.current?.close()
       core.current = undefined
     }
-  }, [props.mode])
+  }, [props.mode, isWanted])
   const { value, vocabulary, faults = [], isDisabled = false } = props
   useEffect(() => {
     // Someone who types into the plain field goes on in the editor.

@@ -1,6 +1,6 @@
 /**
- * The web console: one page for `/` and every path below `/console`, and its files, all from memory. They are what
- * `config/bundle-console.mjs` writes to `dist/console`: `index.html`, and `assets/<name>-<hash>.<ext>`.
+ * Pages that `config/` builds, and their files, all from memory: the web console, one page for `/` and every path below `/console`, and
+ * the playground at `/playground`. Of each there is `index.html`, and `assets/<name>-<hash>.<ext>`.
  *
  * A proxy may serve Weir below a path, so the page refers to everything relative to the root of Weir:
  * `src="{{root}}console/assets/console-ABCD1234.js"`. Each answer has the way up from its own path in that place, such as
@@ -17,8 +17,8 @@ import { packageFile } from '../../core/package.js'
 import { nothingThere } from '../../http/guard.js'
 import { browserHeaders } from '../../http/headers.js'
 
-/** The page needs nothing inline and nothing from elsewhere, and no script of it makes HTML or code from a text. */
-const contentSecurityPolicy = {
+/** A page needs nothing inline and nothing from elsewhere, and no script of it makes HTML or code from a text. */
+const contentSecurityPolicy = (allowed: Readonly<Record<string, readonly string[]>>) => ({
   useDefaults: false,
   directives: {
     defaultSrc: ["'none'"],
@@ -26,14 +26,13 @@ const contentSecurityPolicy = {
     styleSrc: ["'self'"],
     fontSrc: ["'self'"],
     imgSrc: ["'self'"],
-    connectSrc: ["'self'"],
     baseUri: ["'none'"],
-    formAction: ["'self'"],
     frameAncestors: ["'none'"],
     requireTrustedTypesFor: ["'script'"],
     trustedTypes: ["'none'"],
+    ...allowed,
   },
-}
+})
 
 const types: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
@@ -56,11 +55,10 @@ const hashedName = /-[A-Z0-9]{8}\.[a-z0-9]+$/
 const forever = 'public, max-age=31536000, immutable'
 const revalidated = 'no-cache'
 
-/** A page of the console is at most so deep; each depth is a copy of the page in memory. */
+/** A page is at most so deep; each depth is a copy of the page in memory. */
 const depthMax = 16
 
-const notBuilt =
-  'The web console is not built. Build it with "node config/prepare.mjs", then load this page again.\n'
+const notBuilt = 'The page is not built. Build it with "node config/prepare.mjs", then load it again.\n'
 
 type Coding = 'br' | 'gzip'
 
@@ -113,7 +111,7 @@ function acceptedCoding(header: string | string[] | undefined): Coding | undefin
 }
 
 /** What was built, read once. */
-class BuiltConsole {
+class BuiltFiles {
   readonly #page: string
   readonly #assets: ReadonlyMap<string, ServedFile>
   readonly #pages = new Map<number, ServedFile>()
@@ -138,30 +136,41 @@ class BuiltConsole {
   }
 }
 
-/** Undefined if the console is not built. */
-async function readConsole(directory: string): Promise<BuiltConsole | undefined> {
+/** Undefined if it is not built. */
+async function readBuilt(directory: string): Promise<BuiltFiles | undefined> {
   try {
     const page = await readFile(join(directory, 'index.html'), 'utf8')
     const names = await readdir(join(directory, 'assets'))
     const read = async (name: string) =>
       [name, new ServedFile(name, await readFile(join(directory, 'assets', name)))] as const
-    return new BuiltConsole(page, new Map(await Promise.all(names.map(read))))
+    return new BuiltFiles(page, new Map(await Promise.all(names.map(read))))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw error
   }
 }
 
-/** `directory`: what was built; read at the first request, and again until there is something. */
-export async function registerConsole(
-  app: FastifyInstance,
-  directory = dirname(packageFile('dist', 'console', 'index.html')),
-): Promise<void> {
-  const hidden = { schema: { hide: true }, exposeHeadRoute: true }
-  const headers = await browserHeaders(contentSecurityPolicy)
-  let reading: Promise<BuiltConsole | undefined> | undefined
-  const built = async (): Promise<BuiltConsole | undefined> => {
-    reading ??= readConsole(directory)
+interface BuiltPage {
+  page(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply>
+  /** The file with the name that the path ends with. */
+  asset(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply>
+}
+
+/** Is this the name of a file? */
+const isFileName = (path: string): boolean => extname(path) in types
+
+/**
+ * `directory`: what was built; read at the first request, and again until there is something. `allowed`: what the page may do
+ * beyond loading its files, as directives of its content security policy.
+ */
+async function openBuiltPage(
+  directory: string,
+  allowed: Readonly<Record<string, readonly string[]>>,
+): Promise<BuiltPage> {
+  const headers = await browserHeaders(contentSecurityPolicy(allowed))
+  let reading: Promise<BuiltFiles | undefined> | undefined
+  const built = async (): Promise<BuiltFiles | undefined> => {
+    reading ??= readBuilt(directory)
     try {
       const found = await reading
       if (found === undefined) reading = undefined
@@ -171,29 +180,55 @@ export async function registerConsole(
       throw error
     }
   }
-  const page = async (request: FastifyRequest, reply: FastifyReply) => {
-    const depth = depthOf(request.url)
-    if (depth > depthMax) throw nothingThere(request)
-    const found = await built()
-    reply.headers(headers)
-    if (found === undefined)
-      return reply.code(503).header('cache-control', 'no-store').type(types['.txt']!).send(notBuilt)
-    return found.page(depth).answer(request, reply)
+  return {
+    async page(request, reply) {
+      const depth = depthOf(request.url)
+      if (depth > depthMax) throw nothingThere(request)
+      const found = await built()
+      reply.headers(headers)
+      if (found === undefined)
+        return reply.code(503).header('cache-control', 'no-store').type(types['.txt']!).send(notBuilt)
+      return found.page(depth).answer(request, reply)
+    },
+    async asset(request, reply) {
+      const asset = (await built())?.asset(String((request.params as { name: string }).name))
+      if (asset === undefined) throw nothingThere(request)
+      return asset.answer(request, reply.headers(headers))
+    },
   }
+}
+
+/** How many directories a path is below the root, as a browser resolves relative references. */
+const depthOf = (url: string): number => url.split('?')[0]!.split('/').length - 2
+
+const hidden = { schema: { hide: true }, exposeHeadRoute: true }
+
+const builtIn = (name: string): string => dirname(packageFile('dist', name, 'index.html'))
+
+/** It asks the API. */
+export async function registerConsole(app: FastifyInstance, directory = builtIn('console')): Promise<void> {
+  const { page, asset } = await openBuiltPage(directory, {
+    connectSrc: ["'self'"],
+    formAction: ["'self'"],
+  })
   app.get('/', hidden, page)
   app.get('/console', hidden, page)
   app.get('/console/*', hidden, (request, reply) => {
     // A page of the console, unless it is called like a file or is what `exposeHeadRoute` finds for an operation.
     const path = String((request.params as { '*': string })['*'])
-    if (extname(path) in types || path === 'session') throw nothingThere(request)
+    if (isFileName(path) || path === 'session') throw nothingThere(request)
     return page(request, reply)
   })
-  app.get('/console/assets/:name', hidden, async (request, reply) => {
-    const asset = (await built())?.asset(String((request.params as { name: string }).name))
-    if (asset === undefined) throw nothingThere(request)
-    return asset.answer(request, reply.headers(headers))
-  })
+  app.get('/console/assets/:name', hidden, asset)
 }
 
-/** How many directories a path is below the root, as a browser resolves relative references. */
-const depthOf = (url: string): number => url.split('?')[0]!.split('/').length - 2
+/** It asks no one: what is typed there can't leave it. */
+export async function registerPlayground(
+  app: FastifyInstance,
+  directory = builtIn('playground'),
+): Promise<void> {
+  const { page, asset } = await openBuiltPage(directory, { formAction: ["'none'"] })
+  app.get('/playground', hidden, page)
+  app.get('/playground/', hidden, page)
+  app.get('/playground/assets/:name', hidden, asset)
+}

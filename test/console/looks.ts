@@ -1,0 +1,43 @@
+/** How a page is looked at: in both themes and both widths, by axe-core, and whether it is wider than the screen. */
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { Visitor } from './visitor.js'
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+interface Violation {
+  readonly id: string
+  readonly impact: string
+  readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[]
+}
+
+export const looks = [
+  { width: 1280, theme: 'light', rules: 'all' },
+  { width: 1280, theme: 'dark', rules: 'color-contrast' },
+  { width: 390, theme: 'dark', rules: 'all' },
+  { width: 390, theme: 'light', rules: 'color-contrast' },
+] as const
+
+export type Look = (typeof looks)[number]
+
+/** For what differs from other pages by little: both widths and both themes, but not each with each. */
+export const wholeLooks = looks.filter(({ rules }) => rules === 'all')
+
+/** Evaluated by the debugger, which the page's policy does not concern. */
+const runAxe = (rules: string): string => {
+  const only = rules === 'all' ? '' : `, runOnly: { type: 'rule', values: ['${rules}'] }`
+  return `axe.run(document, { resultTypes: ['violations']${only} }).then(({ violations }) => violations)`
+}
+
+/** Serious violations, each once with its first place. */
+export async function violationsOf({ page }: Visitor, rules: string): Promise<string[]> {
+  if (!(await page.evaluate('window.axe !== undefined'))) await page.evaluate(axeSource)
+  const violations: Violation[] = await page.evaluate(runAxe(rules))
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes: [first] }) => `${id}: ${first?.html} ${first?.failureSummary}`)
+}
+
+/** The whole page is no wider than the screen. */
+export const overflowOf = ({ page }: Visitor): Promise<number> =>
+  page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
