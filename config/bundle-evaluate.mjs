@@ -5,7 +5,9 @@
 import { mkdirSync, rmSync } from 'node:fs'
 
 /** What the evaluator needs of `src/core/clock.ts`, as everyone has it. */
-const clock = `export const monotonicMs = () => performance.now()
+const clock = `export const now = () => Date.now()
+export const isoSeconds = (ms) => new Date(ms).toISOString().slice(0, 19) + 'Z'
+export const monotonicMs = () => performance.now()
 export const yieldInTurn = () => new Promise((resolve) => setTimeout(resolve))`
 
 /**

@@ -1,5 +1,6 @@
 /** `POST /ip_policies/{id}/rules/restore?version=`: all rules of an IP policy are put back as one atomic change. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { now } from '../core/clock.js'
 import { Turns } from '../core/concurrency.js'
 import { pastExplanationsAtOnceMax, pastExplanationsWaitingMax } from '../core/limits.js'
 import type { Slices } from '../core/slices.js'
@@ -13,7 +14,7 @@ import { describe, routePath } from '../http/openapi/openapi.js'
 import { idempotencyHeaders } from '../http/openapi/write-parameters.js'
 import { actionHandler, isValidateOnly, principalOf, writeParameterNames } from '../http/write-handlers.js'
 import { anyResource, type Row } from '../resource/define.js'
-import { ipPolicy } from '../resource/ip-policy.js'
+import { ipPolicy, isExpiredRule } from '../resource/ip-policy.js'
 import type { DeclaredRow } from '../resource/registry.js'
 import { type RuleCounts, ruleCountsSchema } from '../shape/ip-policy-rules.js'
 import type { RulesPlan } from '../store/plan.js'
@@ -33,7 +34,7 @@ export function registerRuleRestore(app: FastifyInstance, context: WriteContext)
     atOnce: 'rules_restore',
     summary: 'Restore all rules of an IP policy',
     description:
-      'Replaces the rules by those of that version, with their ids, also if the policy or its rules were deleted since. A deleted policy is restored first.',
+      'Replaces the rules by those of that version, with their ids, also if the policy or its rules were deleted since. Rules that have expired since are left out and counted. A deleted policy is restored first.',
     tag: pluralOf(ipPolicy.title),
     path,
     success: [200, ruleCountsSchema],
@@ -67,24 +68,34 @@ async function restoreRules(
   await pastRow(context, request, resource)
   const version = versionAsked(request)
   const past = await store.pastRows.at(accountId, version, 'ip_policy_rule', 'ip_policy_id', [id])
-  const plan = whileKeyLasts(caller, planRestored(caller, id, past, slicesOf(request)))
+  const plan = whileKeyLasts(caller, planRestored(caller, id, past, now(), slicesOf(request)))
   const principal = principalOf(request)
   if (validateOnly) return store.rehearseRules(accountId, principal, id, plan)
   return store.replaceRules(accountId, principal, id, plan, request.work?.signal)
 }
 
-/** A rule that is as it was is kept. */
+/** A rule that is as it was is kept; one that has expired since is left out. */
 const planRestored =
-  (caller: Caller, policyId: string, past: readonly Rule[], slices: Slices): RulesPlan<RuleCounts> =>
+  (
+    caller: Caller,
+    policyId: string,
+    past: readonly Rule[],
+    requestedAt: number,
+    slices: Slices,
+  ): RulesPlan<RuleCounts> =>
   async (state, version) => {
     rowOf(state, caller.accountId, resource, policyId)
     const present = new Map<string, Row>()
     for (const chunk of state.chunks(policyId).values())
       for (const rule of chunk.rules) present.set(rule.id, rule)
-    const counts = { added: 0, updated: 0, removed: present.size, kept: 0 }
+    const counts = { added: 0, updated: 0, removed: present.size, kept: 0, expired: 0 }
     const rules: Row[] = []
     for (const rule of past) {
       if (slices.isDue()) await slices.pause()
+      if (isExpiredRule(rule, requestedAt)) {
+        counts.expired += 1
+        continue
+      }
       const there = present.get(rule.id)
       const isKept = there !== undefined && isSame(there, rule)
       rules.push(isKept ? there : { ...rule, version })
@@ -96,4 +107,6 @@ const planRestored =
   }
 
 const isSame = (row: Row, rule: Rule): boolean =>
-  (['cidr', 'action', 'description', 'metadata'] as const).every((name) => row[name] === rule[name])
+  (['cidr', 'action', 'description', 'metadata', 'expires_at'] as const).every(
+    (name) => (row[name] ?? null) === (rule[name] ?? null),
+  )

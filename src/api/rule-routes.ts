@@ -41,8 +41,9 @@ export function registerRules(app: FastifyInstance, context: WriteContext, trial
     const { store, presenter } = context
     const { id } = rowAt(context, request, anyResource(ipPolicy))
     const slices = slicesOf(request)
-    const wanted = await wantedRules(requestBody(request), slices)
-    const plan = whileKeyLasts(caller, planRules(caller, id, wanted, now(), presenter, slices))
+    const requestedAt = now()
+    const wanted = await wantedRules(requestBody(request), requestedAt, slices)
+    const plan = whileKeyLasts(caller, planRules(caller, id, wanted, requestedAt, presenter, slices))
     if (since !== undefined) {
       if (validateOnly) throw badRequest('"try" and "validate_only" exclude each other: send one of them.')
       const state = await store.settled(caller.accountId)

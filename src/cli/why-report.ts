@@ -154,9 +154,10 @@ const groupLines = ({
   ...(rules_left_out === 0 ? [] : [`  and ${rules_left_out} more rules that do not match`]),
 ]
 
-function ruleLine({ won, action, cidr, rule_id, description, reason }: ExplainedRule): string {
+function ruleLine({ won, action, cidr, rule_id, description, expires_at, reason }: ExplainedRule): string {
   const named = description === null ? rule_id : `${rule_id} "${description}"`
-  return `  ${won ? 'won ' : 'lost'}  ${action.padEnd(5)}  ${cidr}  ${named}: ${reason}`
+  const until = expires_at === null ? '' : `, until ${expires_at}`
+  return `  ${won ? 'won ' : 'lost'}  ${action.padEnd(5)}  ${cidr}  ${named}${until}: ${reason}`
 }
 
 export const policyLines = ({

@@ -109,13 +109,14 @@ export class ExplanationTrace implements EvaluationTrace {
   }
 
   #explainedRule({ policyId, rule, matches }: Candidate, winner: IpRule | undefined): ExplainedRule {
-    const { id, cidr, action } = rule
+    const { id, cidr, action, expires_at } = rule
     return {
       ip_policy_id: policyId,
       rule_id: id,
       cidr,
       action,
       description: this.#descriptionOf(rule),
+      expires_at: expires_at ?? null,
       matches,
       won: rule === winner,
       reason: ruleReason(rule, matches, winner),

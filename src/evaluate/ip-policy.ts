@@ -1,14 +1,19 @@
 /**
  * IP policies. An address is allowed if and only if at least one allow rule matches it and no deny rule does, over
  * the rules of all policies that a module names: no match, no rules, or deny rules alone mean blocked.
+ *
+ * A rule that has expired is left out when a policy is built. Only the builder reads the clock, so what decides about a
+ * record stays free of time; `expiresMs` says when the policy has to be built again.
  */
 
 import { cidrContains, parseCidr } from '../core/address/cidr.js'
 import { buildCidrSet, type CidrSet } from '../core/address/cidr-set.js'
 import type { Address } from '../core/address/ip.js'
-import { withoutPauses } from '../core/slices.js'
+import { isoSeconds, now } from '../core/clock.js'
+import { type Slices, withoutPauses } from '../core/slices.js'
 import type { IpDecision } from '../record/policy-scope.js'
-import type { IpRule } from './policy-source.js'
+import { Parts } from './parts.js'
+import type { ConfigurationSource, IpRule } from './policy-source.js'
 
 /** One policy as a pair of sets. There is no union per edge, so a change compiles one policy and no edge. */
 export interface IpPolicy {
@@ -19,23 +24,64 @@ export interface IpPolicy {
   readonly denyRules: readonly IpRule[]
   /** For explanations. */
   readonly rules: readonly IpRule[]
+  /** The time at which the first of its rules expires; infinite if none does. */
+  readonly expiresMs: number
 }
 
 /** Builds a policy in slices: call `next()` until it is done. */
-export function* buildIpPolicy(id: string, rules: Iterable<IpRule>): Generator<void, IpPolicy> {
-  const all = [...rules]
+function* buildIpPolicy(id: string, rules: Iterable<IpRule>, nowMs: number): Generator<void, IpPolicy> {
+  const { lasting: all, expiresMs } = withoutExpired(rules, nowMs)
   const rulesOf = (wanted: IpRule['action']) => all.filter(({ action }) => action === wanted)
   const setOf = (rules: readonly IpRule[]) => buildCidrSet(rules.map(({ cidr }) => cidr))
   yield
   const allow = yield* setOf(rulesOf('allow'))
   const denyRules = rulesOf('deny')
   const deny = yield* setOf(denyRules)
-  return { id, allow, deny, denyRules, rules: all }
+  return { id, allow, deny, denyRules, rules: all, expiresMs }
+}
+
+/** The rules that have not expired, and the time at which the first of them does. */
+function withoutExpired(rules: Iterable<IpRule>, nowMs: number): { lasting: IpRule[]; expiresMs: number } {
+  // Stored times are in UTC with whole seconds, so they compare as texts.
+  const nowText = isoSeconds(nowMs)
+  const lasting: IpRule[] = []
+  let first: string | undefined
+  for (const rule of rules) {
+    const { expires_at } = rule
+    if (expires_at) {
+      if (expires_at <= nowText) continue
+      if (first === undefined || expires_at < first) first = expires_at
+    }
+    lasting.push(rule)
+  }
+  return { lasting, expiresMs: first === undefined ? Number.POSITIVE_INFINITY : Date.parse(first) }
 }
 
 /** Builds a policy at once. */
-export const compileIpPolicy = (id: string, rules: Iterable<IpRule>): IpPolicy =>
-  withoutPauses(buildIpPolicy(id, rules))
+export const compileIpPolicy = (id: string, rules: Iterable<IpRule>, nowMs = now()): IpPolicy =>
+  withoutPauses(buildIpPolicy(id, rules, nowMs))
+
+/** Builds the policies of a configuration; takes over those of which nothing has changed or expired. */
+export async function buildIpPolicies(
+  source: ConfigurationSource,
+  previous: Parts<IpPolicy> | undefined,
+  slices: Slices,
+  nowMs: number,
+): Promise<{ ipPolicies: Parts<IpPolicy>; expiresMs: number }> {
+  const ipPolicies = new Parts(previous)
+  let expiresMs = Number.POSITIVE_INFINITY
+  for (const { id } of source.rowsOf('ip_policy')) {
+    if (slices.isDue()) await slices.pause()
+    const given = source.rules(id)
+    if (given === undefined) continue
+    const isLasting = (previous?.get(id)?.expiresMs ?? 0) > nowMs
+    const policy =
+      (isLasting ? ipPolicies.reuse(id, given.version) : undefined) ??
+      ipPolicies.add(id, given.version, await slices.run(buildIpPolicy(id, given.rules, nowMs)))
+    expiresMs = Math.min(expiresMs, policy.expiresMs)
+  }
+  return { ipPolicies: ipPolicies.complete(), expiresMs }
+}
 
 /** Finds policies by id; a missing one counts as one without rules. */
 export interface IpPolicies {

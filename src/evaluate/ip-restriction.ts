@@ -1,5 +1,6 @@
 /** IP restrictions: IP policies for all traffic of a type of one account. */
 import { parseAddress } from '../core/address/ip.js'
+import { now } from '../core/clock.js'
 import type { Slices } from '../core/slices.js'
 import type { IpDecision } from '../record/policy-scope.js'
 import type { DeclaredRow } from '../resource/registry.js'
@@ -57,19 +58,20 @@ export interface RestrictionChange {
   readonly rules?: ReadonlyMap<string, Iterable<IpRule>>
 }
 
-/** Whether this address could not manage the account after the change. */
+/** Whether this address could not manage the account after the change. `nowMs`: rules that have expired by then do not count. */
 export function wouldLockOut(
   restrictions: Restrictions,
   accountId: string,
   change: RestrictionChange,
   address: string,
+  nowMs = now(),
 ): boolean {
   const { restriction = restrictions.restriction(accountId, 'api') } = change
   if (!restriction?.enforced) return false
   const changed: IpPolicies = {
     ipPolicy: (id) => {
       const rules = change.rules?.get(id)
-      return rules === undefined ? restrictions.ipPolicy(id) : compileIpPolicy(id, rules)
+      return rules === undefined ? restrictions.ipPolicy(id) : compileIpPolicy(id, rules, nowMs)
     },
   }
   return decideAddress(changed, restriction.ip_policy_ids, parseAddress(address)) === 'block'

@@ -3,6 +3,7 @@
  * swapped as a whole. Compiled parts are kept by id and version and shared with the previous view, so only
  * changed parts are compiled. Parts refer to one another by id: a changed rule touches no edge.
  */
+import { now } from '../core/clock.js'
 import { fail, ok, type Problem, type Result, shown } from '../core/errors.js'
 import { Slices } from '../core/slices.js'
 import { StringIndex } from '../core/string-index.js'
@@ -19,7 +20,7 @@ import {
   SharedLists,
 } from './edges.js'
 import { EdgesByHostport, type Hostports, HostportsBuilder } from './hostports.js'
-import { buildIpPolicy, type IpPolicy } from './ip-policy.js'
+import { buildIpPolicies, type IpPolicy } from './ip-policy.js'
 import {
   type AccountRestrictions,
   buildRestrictions,
@@ -41,6 +42,8 @@ interface Contents {
   readonly tcpById: StringIndex<Endpoint>
   readonly routes: Parts<Route>
   readonly ipPolicies: Parts<IpPolicy>
+  /** The time at which the first rule of an IP policy expires: from then on, another set decides. */
+  readonly expiresMs: number
   readonly lists: SharedLists
   readonly httpsEdges: ReadonlyMap<string, HttpsEdge>
   readonly byHostport: EdgesByHostport
@@ -190,15 +193,19 @@ const wrongAccount = (record: TrafficRecord, edgeId: string | undefined): Result
     unknown: false,
   })
 
-/** Builds a view in slices of 5 ms, each followed by `yieldTurn`; reuses compiled parts of `previous`. */
+/**
+ * Builds a view in slices of 5 ms, each followed by `yieldTurn`; reuses compiled parts of `previous`. `nowMs`: rules that
+ * have expired by then are left out.
+ */
 export async function buildPolicySet(
   source: ConfigurationSource,
   previous: PolicySet | undefined,
   yieldTurn: () => Promise<void>,
+  nowMs = now(),
 ): Promise<PolicySet> {
   const { revision } = source
   const slices = new Slices({ letOthers: yieldTurn })
-  const ipPolicies = await buildIpPolicies(source, previous, slices)
+  const inPolicies = await buildIpPolicies(source, previous?.contents.ipPolicies, slices, nowMs)
   const lists = previous?.contents.lists ?? new SharedLists()
   const { tcpHostports, ...tcp } = await buildTcpEdges(source, previous, lists, slices)
   const { httpsHostports, ...https } = await buildHttpsEdges(source, previous, lists, slices)
@@ -212,7 +219,7 @@ export async function buildPolicySet(
     slices,
   )
   const edges = { ...tcp, ...https, byHostport }
-  return new PolicySet({ revision, ipPolicies, lists, ...edges, accounts, restrictions, credentials })
+  return new PolicySet({ revision, ...inPolicies, lists, ...edges, accounts, restrictions, credentials })
 }
 
 async function indexed<Row, T>(
@@ -226,21 +233,6 @@ async function indexed<Row, T>(
     index.set(...entryOf(row))
   }
   return index
-}
-
-async function buildIpPolicies(
-  source: ConfigurationSource,
-  previous: PolicySet | undefined,
-  slices: Slices,
-): Promise<Parts<IpPolicy>> {
-  const ipPolicies = new Parts(previous?.contents.ipPolicies)
-  for (const { id } of source.rowsOf('ip_policy')) {
-    if (slices.isDue()) await slices.pause()
-    const given = source.rules(id)
-    if (given === undefined || ipPolicies.reuse(id, given.version) !== undefined) continue
-    ipPolicies.add(id, given.version, await slices.run(buildIpPolicy(id, given.rules)))
-  }
-  return ipPolicies.complete()
 }
 
 async function buildTcpEdges(

@@ -12,7 +12,7 @@ export type PolicyRow = PoliciesModule['inbound' | 'outbound'][number]
 export type RestrictionType = DeclaredRow<'ip_restriction'>['type']
 export type EventSourceRow = DeclaredRow<'event_subscription'>['sources'][number]
 export type IpRule = Pick<DeclaredRow<'ip_policy_rule'>, 'id' | 'cidr' | 'action'> &
-  Partial<Pick<DeclaredRow<'ip_policy_rule'>, 'description'>>
+  Partial<Pick<DeclaredRow<'ip_policy_rule'>, 'description' | 'expires_at'>>
 
 interface IpRules {
   /** Grows with each change of any of them. */

@@ -34,6 +34,8 @@ interface Moment {
   /** The revision of the configuration to decide by; undefined for the present one. */
   readonly revision?: number | undefined
   readonly phase?: Phase
+  /** When an earlier configuration decided, if that is known: rules of it that had expired by then are left out. */
+  readonly atMs?: number
 }
 
 export interface DecidedThen extends Decided {
@@ -54,12 +56,12 @@ export class Decider {
     state: ViewState,
     accountId: string,
     asked: DecisionRequest,
-    { revision, phase }: Moment,
+    { revision, phase, atMs = 0 }: Moment,
   ): Promise<DecidedThen> {
     const past =
       revision === undefined
         ? undefined
-        : await this.#pastPolicies.at(state, accountId, revision, asked.record)
+        : await this.#pastPolicies.at(state, accountId, revision, asked.record, atMs)
     const version = past?.version ?? state.versionOf(accountId)
     const own = past?.policySet ?? (await this.#options.policies.of(state, accountId, revision))
     const policySet = own.without(await namedByOthers(own, state, accountId, asked.record))

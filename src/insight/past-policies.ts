@@ -55,12 +55,16 @@ export class PastPolicyReader {
     this.#rows = rows
   }
 
-  /** Undefined if the account has not changed since: then its present configuration decided. */
+  /**
+   * Undefined if the account has not changed since: then its present configuration decided. `atMs`: when it decided; rules that
+   * had expired by then are left out.
+   */
   async at(
     state: ViewState,
     accountId: string,
     revision: number,
     record: TrafficRecord,
+    atMs: number,
   ): Promise<PastPolicies | undefined> {
     if (revision > state.revision)
       throw badRequest(`"revision" is ${revision}, but the configuration has reached ${state.revision} only.`)
@@ -71,7 +75,7 @@ export class PastPolicyReader {
         throw badRequest(
           `"revision" is ${revision}, which is too old: the account did not exist then, or its configuration of that time is not known any more.`,
         )
-      return { version, policySet: await this.#policySet(accountId, version, revision, record) }
+      return { version, policySet: await this.#policySet(accountId, version, revision, record, atMs) }
     })
   }
 
@@ -80,9 +84,11 @@ export class PastPolicyReader {
     version: number,
     revision: number,
     record: TrafficRecord,
+    atMs: number,
   ): Promise<PolicySet> {
     const rows = await this.#edgesAndRestriction(accountId, version, record)
-    const build = (all: Rows) => buildPolicySet(new ReadConfiguration(revision, all), undefined, yieldTurn)
+    const build = (all: Rows) =>
+      buildPolicySet(new ReadConfiguration(revision, all), undefined, yieldTurn, atMs)
     const withoutRules = await build(rows)
     const found = withoutRules.findEdgeOf(accountId, record)
     if (!found.ok) return withoutRules

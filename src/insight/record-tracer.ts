@@ -114,7 +114,7 @@ export class RecordTracer {
   async #explained(state: ViewState, row: DecisionRow): Promise<Omit<AskedDecision, 'decision'>> {
     try {
       const asked = { record: questionOf(row), explain: true }
-      const moment = { revision: row.revision, phase: 'opening' } as const
+      const moment = { revision: row.revision, phase: 'opening', atMs: row.at } as const
       const { answer } = await this.#options.decider.decide(state, row.accountId, asked, moment)
       const isSame = answer.decision === row.decision
       return { explained: answer as AskedDecision['explained'], missing: isSame ? null : incomplete }
@@ -135,7 +135,7 @@ export class RecordTracer {
     const record = JSON.parse(stored.line.toString()) as Rest['record']
     try {
       const asked = { record: stored.record, explain: true }
-      const moment = { revision: row.revision, phase: 'closed' } as const
+      const moment = { revision: row.revision, phase: 'closed', atMs: row.at } as const
       const decided = await this.#options.decider.decide(state, row.accountId, asked, moment)
       const { events, filtered } = await this.#production(state, row, decided)
       return {

@@ -1,5 +1,5 @@
 /** The compiled configuration, rebuilt when it changes; changes in quick succession are compiled together. */
-import { after, monotonicMs, type Timer, yieldTurn } from '../core/clock.js'
+import { after, every, monotonicMs, now, type Timer, yieldTurn } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import type { Level } from '../core/telemetry/metrics.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
@@ -30,6 +30,11 @@ export async function buildTrafficView(
 
 /** Changes that arrive within this time are compiled together; a change must take effect within 2 s. */
 export const changeCoalesceMs = 200
+/**
+ * A rule that expires must be without effect within 2 s, too. The clock is read this often instead of once at the end of a
+ * timer, because it may be set in between.
+ */
+const expiryLookMs = 1_000
 
 export class Configuration {
   readonly #view: View
@@ -39,6 +44,7 @@ export class Configuration {
   #current: TrafficView | undefined
   #building: Promise<void> = Promise.resolve()
   #timer: Timer | undefined
+  readonly #expiring: Timer
   #isBuilding = false
   #appliedMs: number | undefined
 
@@ -52,6 +58,7 @@ export class Configuration {
     view.onChange(() => {
       this.#timer ??= after(changeCoalesceMs, () => void this.#buildInTurn())
     })
+    this.#expiring = every(expiryLookMs, () => this.#buildIfExpired())
   }
 
   /** Resolves when there is a configuration to evaluate against. */
@@ -70,6 +77,12 @@ export class Configuration {
     if (this.current.policySet.revision >= revision) return true
     // Not every revision changes what is compiled.
     return this.#view.state.revision >= revision && this.#timer === undefined && !this.#isBuilding
+  }
+
+  /** A build that fails is tried again at the next look. */
+  async #buildIfExpired(): Promise<void> {
+    const expiresMs = this.#current?.policySet.contents.expiresMs ?? Number.POSITIVE_INFINITY
+    if (expiresMs <= now()) await this.#buildInTurn()
   }
 
   /** One build at a time, so that an older configuration never replaces a newer one. */
@@ -104,5 +117,6 @@ export class Configuration {
 
   close(): void {
     this.#timer?.stop()
+    this.#expiring.stop()
   }
 }

@@ -1,11 +1,13 @@
 import { formatCidr, parseCidr } from '../core/address/cidr.js'
-import { complaintOf, conflict } from '../core/errors.js'
+import { isoSeconds, now } from '../core/clock.js'
+import { badRequest, complaintOf, conflict, shown } from '../core/errors.js'
 import { rulesPerIpPolicyMax } from '../core/limits.js'
-import { documented, oneOf, ruled, Type } from '../core/schema.js'
-import { defineResource } from './define.js'
+import { documented, oneOf, orNull, ruled, Type } from '../core/schema.js'
+import { defineResource, type Row } from './define.js'
 import { exampleId } from './examples.js'
-import { described, required } from './fields/fields.js'
+import { asIs, described, required, writable } from './fields/fields.js'
 import { reference } from './fields/reference-fields.js'
+import { canonicalTime, timestamp } from './fields/timestamp-field.js'
 
 export const ipPolicy = defineResource({
   kind: 'ip_policy',
@@ -43,6 +45,37 @@ function canonical(text: string): string {
   return parsed.ok ? formatCidr(parsed.value) : text
 }
 
+const lifetimeDaysMax = 3650
+/** A rule expires within ten years, or never: a later time is most likely a mistake. */
+const ruleLifetimeMaxMs = lifetimeDaysMax * 24 * 60 * 60_000
+
+interface Expiring {
+  readonly expires_at?: string | null | undefined
+}
+
+/** Has the rule no effect any more? Rows of earlier versions have no such field. */
+export function isExpiredRule(rule: Expiring | Row, nowMs: number): boolean {
+  const { expires_at } = rule as Expiring
+  return Boolean(expires_at) && Date.parse(String(expires_at)) <= nowMs
+}
+
+/** Throws if a rule that is saved now would not expire within ten years. `name`: of the field in the body. */
+export function checkRuleLifetime({ expires_at }: Expiring, nowMs: number, name = 'expires_at'): void {
+  if (!expires_at || Date.parse(expires_at) - nowMs <= ruleLifetimeMaxMs) return
+  throw badRequest(
+    `"${name}" is ${shown(expires_at)}, but must be later than now, ${isoSeconds(nowMs)}, by at most ${lifetimeDaysMax} days; null: the rule never expires.`,
+  )
+}
+
+function checkExpiry(rule: Expiring): void {
+  const nowMs = now()
+  checkRuleLifetime(rule, nowMs)
+  if (!isExpiredRule(rule, nowMs)) return
+  throw badRequest(
+    `"expires_at" is ${shown(rule.expires_at)}, but must be later than now, ${isoSeconds(nowMs)}; null: the rule never expires.`,
+  )
+}
+
 export const ipPolicyRule = defineResource({
   kind: 'ip_policy_rule',
   idPrefix: 'ipr_',
@@ -55,6 +88,7 @@ export const ipPolicyRule = defineResource({
     cidr: '203.0.113.0/24',
     action: 'allow',
     description: 'fourth floor',
+    expires_at: '2027-11-20T10:00:00Z',
   },
   audit: 'ip_policy_rule',
   fields: {
@@ -62,8 +96,19 @@ export const ipPolicyRule = defineResource({
     cidr: { ...required(cidr), complete: canonical },
     ip_policy_id: reference('ip_policy', 'ipp_', { shownAs: 'ip_policy', required: true, atCreation: true }),
     action: required(oneOf(['allow', 'deny']), { atCreation: true }),
+    expires_at: {
+      ...writable(timestamp, { unset: 'null' }),
+      complete: canonicalTime,
+      shown: asIs(
+        orNull(Type.String({ format: 'date-time' }), {
+          description:
+            'From then on the rule has no effect, within two seconds, and is deleted soon after; null: it never expires.',
+        }),
+      ),
+    },
   },
   check(rule, previous, lookups) {
+    if ((previous?.expires_at ?? null) !== rule.expires_at) checkExpiry(rule)
     if (previous?.cidr === rule.cidr) return
     if (previous === undefined && lookups.countRules(rule.ip_policy_id) >= rulesPerIpPolicyMax) {
       throw conflict(
@@ -71,7 +116,7 @@ export const ipPolicyRule = defineResource({
       )
     }
     for (const other of lookups.rules(rule.ip_policy_id)) {
-      if (other['cidr'] !== rule.cidr || other.id === rule.id) continue
+      if (other['cidr'] !== rule.cidr || other.id === rule.id || isExpiredRule(other, now())) continue
       throw conflict(
         `"cidr" is "${rule.cidr}", which the rule ${other.id} (${String(other['action'])}) of the same IP policy has: a CIDR may appear in a policy only once, whatever the action.`,
       )

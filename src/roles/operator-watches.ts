@@ -19,6 +19,7 @@ import { eventDestination, keepsRecords } from '../resource/event-destination.js
 import type { ViewState } from '../view/view-state.js'
 import { BehindEntries } from '../wire/behind.js'
 import { behindBucket } from '../wire/names.js'
+import { ExpiredRules } from '../write/expired-rules.js'
 import type { StoreParts } from './store-parts.js'
 
 export async function openBehind(
@@ -49,7 +50,7 @@ interface WatchedParts {
 
 export function openOperatorWatches(
   { settings, occurrences, eventKinds }: RoleContext,
-  { nats, store, presenter }: StoreParts,
+  { nats, store, writes, presenter }: StoreParts,
   { keeper, readiness, lag }: WatchedParts,
   release: ReleaseStack,
 ): void {
@@ -83,6 +84,7 @@ export function openOperatorWatches(
     }),
   )
   release.own(new StateChanges({ nats, view, links, occurrences }))
+  release.own(new ExpiredRules({ store, writes, occurrences }))
   occurrences.certificateExpiry(() => certificateExpiry(view.state, now()))
 }
 

@@ -13,6 +13,7 @@ const instant = Type.String({
 const otherAuthors: Readonly<Record<string, string>> = {
   cli: 'the command line of Weir',
   nats: 'a request over NATS',
+  expiry: 'the expiry of rules',
 }
 
 /** The author of a change for a person; null if a key has no description. */
@@ -30,11 +31,16 @@ export const changeHeadSchema = objectOf(
     verb: oneOf(['create', 'update', 'delete']),
     kind: oneOf(resources.map(({ kind }) => kind)),
     id: Type.String({ description: 'The id of the resource.' }),
-    source: oneOf(['API', 'CLI', 'NATS'], 'How the request came.'),
-    by: Type.String({ description: 'The id of the API key that made the change, `cli` or `nats`.' }),
+    source: oneOf(
+      ['API', 'CLI', 'NATS', 'EXPIRY'],
+      'How the request came. EXPIRY: Weir itself deleted rules that had expired.',
+    ),
+    by: Type.String({
+      description: 'The id of the API key that made the change, `cli`, `nats` or `expiry`.',
+    }),
     by_description: orNull(Type.String(), {
       description:
-        'What the author is called: the description of the key, or its last one if the key was deleted, or the command line or NATS in words; null if the key has none.',
+        'What the author is called: the description of the key, or its last one if the key was deleted, or the command line, NATS or the expiry of rules in words; null if the key has none.',
     }),
     api_key_id: orNull(idSchema('api_key', 'ak_'), { description: 'The API key that made the change.' }),
     api_key_description: orNull(Type.String(), {

@@ -16,14 +16,14 @@ const reason = Type.String({ description: 'For people: one sentence or two.' })
 
 const byDescription = orNull(Type.String(), {
   description:
-    'What the author is called: the description of the key, or its last one if the key was deleted, or the command line or NATS in words; null if the key has none.',
+    'What the author is called: the description of the key, or its last one if the key was deleted, or the command line, NATS or the expiry of rules in words; null if the key has none.',
 })
 
 const addition = objectOf(
   {
     at: Type.String({ format: 'date-time' }),
     by: orNull(Type.String(), {
-      description: 'The id of the API key that added it, `cli` or `nats`; null with `earlier`.',
+      description: 'The id of the API key that added it, `cli`, `nats` or `expiry`; null with `earlier`.',
     }),
     by_description: byDescription,
     version: Type.Integer({ minimum: 0, description: 'The version of the account that has it first.' }),
@@ -42,6 +42,9 @@ const explainedRule = objectOf(
     cidr: Type.String(),
     action: oneOf(['allow', 'deny']),
     description: orNull(Type.String()),
+    expires_at: orNull(Type.String({ format: 'date-time' }), {
+      description: 'From then on the rule has no effect; null: it never expires.',
+    }),
     matches: Type.Boolean({ description: 'Does the range contain the address?' }),
     won: Type.Boolean({ description: 'Did this rule decide?' }),
     reason,
@@ -99,7 +102,9 @@ const explainedPolicy = objectOf(
 const lastChange = objectOf(
   {
     at: Type.String({ format: 'date-time' }),
-    by: Type.String({ description: 'The id of the API key that made the change, `cli` or `nats`.' }),
+    by: Type.String({
+      description: 'The id of the API key that made the change, `cli`, `nats` or `expiry`.',
+    }),
     by_description: byDescription,
     version: Type.Integer({ minimum: 0 }),
   },
@@ -199,6 +204,7 @@ export const decisionSchema = objectOf(
                   cidr: '203.0.113.66/32',
                   action: 'deny',
                   description: 'scanner',
+                  expires_at: '2026-11-21T10:00:00Z',
                   matches: true,
                   won: true,
                   reason: 'It contains the address, and a deny rule wins over allow rules of any policy.',

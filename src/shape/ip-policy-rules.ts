@@ -44,14 +44,21 @@ export type RuleUseCounts = Static<typeof ruleUseSchema>
 export const ruleCountsSchema = objectOf(
   {
     added: Type.Integer({ minimum: 0 }),
-    updated: Type.Integer({ minimum: 0, description: 'Description or metadata changed; the id stays.' }),
+    updated: Type.Integer({
+      minimum: 0,
+      description: 'Description, metadata or expiry changed; the id stays.',
+    }),
     removed: Type.Integer({ minimum: 0 }),
     kept: Type.Integer({ minimum: 0, description: 'Unchanged.' }),
+    expired: Type.Integer({
+      minimum: 0,
+      description: 'Rules of the given list that had expired already: they were left out.',
+    }),
   },
   {
     title: 'RuleCounts',
     description: 'How many rules were changed in which way.',
-    examples: [{ added: 1, updated: 0, removed: 3, kept: 1 }],
+    examples: [{ added: 1, updated: 0, removed: 3, kept: 1, expired: 0 }],
   },
 )
 

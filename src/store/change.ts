@@ -53,7 +53,8 @@ export interface RulesReplacement {
 
 /** The author of a change. */
 export interface Principal {
-  readonly source: 'API' | 'CLI' | 'NATS'
+  /** `EXPIRY`: Weir itself deletes what has expired. */
+  readonly source: 'API' | 'CLI' | 'NATS' | 'EXPIRY'
   /** The API key, if one was used. */
   readonly credentialId: string | null
   /** The address of the request; undefined if the change did not come over HTTP. */

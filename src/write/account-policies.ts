@@ -1,5 +1,5 @@
 /** The compiled policies of single accounts: as they are, and as they would be after a write. */
-import { yieldTurn } from '../core/clock.js'
+import { now, yieldTurn } from '../core/clock.js'
 import { PlannedConfiguration, type PlannedWrite } from '../evaluate/planned-configuration.js'
 import { buildPolicySet, PolicySet } from '../evaluate/policy-set.js'
 import type { ConfigurationSource } from '../evaluate/policy-source.js'
@@ -23,6 +23,8 @@ interface Kept {
   /** The account's version. */
   readonly version: number
   readonly policySet: Promise<PolicySet>
+  /** False once one of its rules has expired. */
+  readonly isLasting: () => boolean
 }
 
 /** The policies that decide about the traffic of one account, compiled when the account asks and kept until they change. */
@@ -50,12 +52,21 @@ export class AccountPolicies {
     const before = this.#kept.get(accountId)
     const version = state.versionOf(accountId)
     this.#kept.delete(accountId)
-    const isCurrent = before?.state === state && before.version === version
-    const kept = isCurrent ? before : { state, version, policySet: build(state, accountId, before) }
+    const isCurrent = before?.state === state && before.version === version && before.isLasting()
+    const kept = isCurrent ? before : keptOf(state, version, build(state, accountId, before))
     this.#kept.set(accountId, kept)
     if (this.#kept.size > policySetsKeptMax) this.#kept.delete(this.#kept.keys().next().value!)
     return kept.policySet
   }
+}
+
+function keptOf(state: ViewState, version: number, building: Promise<PolicySet>): Kept {
+  let expiresMs = Number.POSITIVE_INFINITY
+  const policySet = building.then((built) => {
+    expiresMs = built.contents.expiresMs
+    return built
+  })
+  return { state, version, policySet, isLasting: () => expiresMs > now() }
 }
 
 /** Compiled parts are shared with the set before, unless that belongs to another state, whose versions differ. */

@@ -129,6 +129,9 @@ async function readChanges(
 /** A row has at most 256 KiB, and a change has two. */
 const detailsReadAtOnce = 20
 
+/** Of changes without a key, by their authors. */
+const otherSources: Readonly<Record<string, ChangeHead['source']>> = { nats: 'NATS', expiry: 'EXPIRY' }
+
 function headOf(entry: HistoryEntry): ChangeHead {
   const { version, verb, kind, id, changedBy, keyDescription, clientAddress, operationId, testsSkipped } =
     entry
@@ -139,7 +142,7 @@ function headOf(entry: HistoryEntry): ChangeHead {
     verb,
     kind,
     id,
-    source: isKey ? 'API' : changedBy === 'nats' ? 'NATS' : 'CLI',
+    source: isKey ? 'API' : (otherSources[changedBy] ?? 'CLI'),
     by: changedBy,
     by_description: authorDescription(changedBy, keyDescription),
     api_key_id: isKey ? changedBy : null,

@@ -77,7 +77,8 @@ export class PolicyTests {
 
   /** Rejects with a `WeirError` that names the tests that would fail. */
   async verify(write: VerifiedWrite): Promise<void> {
-    if (write.principal.skipsTests) return
+    // A rule that has expired decides nothing any more, so its deletion makes no test fail.
+    if (write.principal.skipsTests || write.principal.source === 'EXPIRY') return
     const failed = (await this.runAfter(write)).filter(({ outcome }) => !outcome.passed)
     if (failed.length > 0) throw refusal(failed)
   }

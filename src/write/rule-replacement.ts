@@ -14,7 +14,7 @@ import { lockoutCheck } from '../http/caller/lockout.js'
 import type { Presenter } from '../http/present.js'
 import { type AnyResource, anyResource, type Row } from '../resource/define.js'
 import { bodySchema } from '../resource/fields/fields.js'
-import { ipPolicy, ipPolicyRule } from '../resource/ip-policy.js'
+import { checkRuleLifetime, ipPolicy, ipPolicyRule, isExpiredRule } from '../resource/ip-policy.js'
 import type { DeclaredRow } from '../resource/registry.js'
 import { resourceSchema } from '../resource/shown-schema.js'
 import { type RuleCounts, ruleUseMember } from '../shape/ip-policy-rules.js'
@@ -71,6 +71,7 @@ interface WantedRule {
   readonly action: string
   readonly description: string | null
   readonly metadata: string | null
+  readonly expires_at: string | null
 }
 
 type MakeRow = (wanted: WantedRule, from: Row | undefined, version: number) => Row
@@ -85,14 +86,25 @@ interface SentRule {
 const checkList = compileCheck(Type.Array(Type.Unknown(), { maxItems: rulesPerIpPolicyMax }))
 const checkEntry = compileCheck(Type.Object({}))
 
+/** The rules of a body. A list that is sent again later may have rules that have expired since: they are counted, not saved. */
+interface SentRules {
+  readonly lasting: readonly SentRule[]
+  readonly expired: number
+}
+
 /** The rules of a body, checked in slices so that other requests proceed; so is all other work with them. */
-export async function wantedRules(body: Record<string, unknown>, slices: Slices): Promise<SentRule[]> {
+export async function wantedRules(
+  body: Record<string, unknown>,
+  requestedAt: number,
+  slices: Slices,
+): Promise<SentRules> {
   checkNames(body, ['rules'], 'list of IP policy rules')
   const list = body['rules']
   if (list === undefined) throw badRequest('"rules" is required for a list of IP policy rules.')
   const wrong = checkList(list, 'rules')
   if (wrong !== undefined) throw badRequest(wrong)
-  const rules: SentRule[] = []
+  const lasting: SentRule[] = []
+  let expired = 0
   const places = new Map<string, number>()
   const faults = new EntryFaults()
   for (const [index, entry] of (list as unknown[]).entries()) {
@@ -104,12 +116,14 @@ export async function wantedRules(body: Record<string, unknown>, slices: Slices)
       const first = places.get(rule.cidr)
       if (first !== undefined) throw repeatedCidr(rule.cidr, first, index)
       places.set(rule.cidr, index)
-      rules.push(sent)
+      checkRuleLifetime(rule, requestedAt, `${name}.expires_at`)
+      if (isExpiredRule(rule, requestedAt)) expired += 1
+      else lasting.push(sent)
     })
     if (faults.isFull) break
   }
   faults.throwIfAny()
-  return rules
+  return { lasting, expired }
 }
 
 function sentRule(entry: unknown, name: string): SentRule {
@@ -133,7 +147,7 @@ const repeatedCidr = (cidr: string, first: number, second: number) =>
 export function planRules(
   caller: Caller,
   policyId: string,
-  wanted: readonly SentRule[],
+  { lasting: wanted, expired }: SentRules,
   requestedAt: number,
   presenter: Presenter,
   slices: Slices,
@@ -145,7 +159,7 @@ export function planRules(
     const present = await presentRules(state, policyId, slices)
     const show = (rule: Row) => presenter.show(anyResource(ipPolicyRule), rule, state)
     await checkRepeated(wanted, present, show, slices)
-    const draft = await draftOf(present, version, wanted, made, slices)
+    const draft = await draftOf(present, version, wanted, expired, made, slices)
     if (draft.isChange) {
       const rules = draft.rules as DeclaredRow<'ip_policy_rule'>[]
       lockoutCheck(caller, state, { rules: new Map([[policyId, rules]]) })
@@ -202,10 +216,11 @@ async function draftOf(
   present: ReadonlyMap<string, Row>,
   version: number,
   wanted: readonly SentRule[],
+  expired: number,
   made: readonly MakeRow[],
   slices: Slices,
 ): Promise<RulesDraft<RuleCounts>> {
-  const counts = { added: 0, updated: 0, removed: present.size, kept: 0 }
+  const counts = { added: 0, updated: 0, removed: present.size, kept: 0, expired }
   const rules: Row[] = []
   for (const [index, { rule }] of wanted.entries()) {
     if (slices.isDue()) await slices.pause()
@@ -222,8 +237,11 @@ async function draftOf(
   return { rules, isChange: counts.kept < rules.length || counts.removed > 0, result: counts }
 }
 
-const isAsWanted = (row: Row, { description, metadata }: WantedRule): boolean =>
-  row['description'] === description && row['metadata'] === metadata
+/** Rows of earlier versions have no time at which they expire. */
+const isAsWanted = (row: Row, { description, metadata, expires_at }: WantedRule): boolean =>
+  row['description'] === description &&
+  row['metadata'] === metadata &&
+  (row['expires_at'] ?? null) === expires_at
 
 /**
  * Makes the row of an added or updated rule. A plan can run several times: equal input returns the same row, which is

@@ -346,7 +346,7 @@ t.test('the log of two accounts', async (t) => {
     t.equal(counts_since, '2026-11-20T02:59:00Z', 'whole minutes')
     t.match(await asker.raw.send('PUT', `${path}?validate_only=true`, { body: { rules } }), {
       status: 200,
-      body: { added: 0, updated: 0, removed: 0, kept: 4 },
+      body: { added: 0, updated: 0, removed: 0, kept: 4, expired: 0 },
     })
     t.equal((await mine.raw.send('GET', path)).status, 404, 'of another account')
 

@@ -1,10 +1,12 @@
 /** No change may lock the caller's own address out of the API or of the web console, whichever it uses. */
 import t, { type Test } from 'tap'
+import { isoSeconds, now } from '../../src/core/clock.js'
 import { fromConsole, openTestStore, type TestApi } from '../harness/api.js'
 import { all, type Caller, refusalOf, refused, statusOf } from '../harness/caller.js'
 
 const home = '127.0.0.1/32'
 const elsewhere = '192.0.2.0/24'
+const tomorrow = (): string => isoSeconds(now() + 24 * 60 * 60_000)
 
 interface Locked {
   readonly me: Caller
@@ -38,6 +40,7 @@ t.test('the lock-out guard', async (t) => {
       ({ me, policy }) =>
         me.ipPolicyRule.create({ ip_policy_id: policy, cidr: '127.0.0.0/8', action: 'deny' }),
     ],
+    ['it is given an end', ({ me, rule }) => me.ipPolicyRule.update(rule, { expires_at: tomorrow() })],
     ['the policy is deleted', ({ me, policy }) => me.ipPolicy.delete(policy)],
     [
       'another policy is named',
@@ -56,6 +59,22 @@ t.test('the lock-out guard', async (t) => {
       t.equal(await statusOf(request(await locked(false))), 'ok', 'without being enforced it is taken')
     })
   }
+
+  t.test('an address that is let in for a while may make changes until then', async (t) => {
+    const me = await api.account()
+    const { policy } = await policyOf(me, elsewhere)
+    const rule = { ip_policy_id: policy, action: 'allow' as const, expires_at: tomorrow() }
+    await me.ipPolicyRule.create({ ...rule, cidr: home })
+    const restriction = { type: 'api' as const, enforced: true, ip_policy_ids: [policy] }
+    t.match(await refusalOf(me.ipRestriction.create(restriction)), {
+      error_code: 'ERR_LOCKOUT',
+      msg: /when its rules expire: allow it by a rule that does not expire/,
+    })
+    const enforced = await me.raw.send('POST', '/ip_restrictions', { body: restriction, from: '192.0.2.7' })
+    t.equal(enforced.status, 201, 'someone else may do it')
+    await me.ipPolicyRule.create({ ...rule, cidr: '198.51.100.0/24' })
+    t.equal((await all(me.ipPolicyRule.list())).length, 3)
+  })
 
   t.test('a restriction that would', async (t) => {
     const me = await api.account()

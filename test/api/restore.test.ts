@@ -135,13 +135,19 @@ t.test('restoring', async (t) => {
       allow('11.0.0.0/8', 'new'),
       allow('14.0.0.0/8'),
     ])
-    const counts = { added: 1, updated: 2, removed: 2, kept: 0 }
+    const counts = { added: 1, updated: 2, removed: 2, kept: 0, expired: 0 }
     t.strictSame(await me.restoreRules(id, version, { validateOnly: true }), counts)
     t.equal((await shownRules()).length, 4, 'it was only tried')
     const changes = (await versionsOf(me, path)).length
     const audits = await api.auditsOf(me.accountId, async () => {
       t.strictSame(await me.restoreRules(id, version), counts)
-      t.strictSame(await me.restoreRules(id, version), { added: 0, updated: 0, removed: 0, kept: 3 })
+      t.strictSame(await me.restoreRules(id, version), {
+        added: 0,
+        updated: 0,
+        removed: 0,
+        kept: 3,
+        expired: 0,
+      })
     })
     t.strictSame(audits.map(({ event_type }) => event_type).toSorted(), [
       'ip_policy_rule_created.v0',
@@ -160,7 +166,13 @@ t.test('restoring', async (t) => {
     t.match(await me.raw.refused(404, 'POST', `${path}/rules/restore?version=${version}`), /no IP policy/)
     await me.ipPolicy.restore(id, version)
     t.match(await refused(400, me.restoreRules(id, deleted)), /was deleted by version/)
-    t.strictSame(await me.restoreRules(id, version), { added: 3, updated: 0, removed: 0, kept: 0 })
+    t.strictSame(await me.restoreRules(id, version), {
+      added: 3,
+      updated: 0,
+      removed: 0,
+      kept: 0,
+      expired: 0,
+    })
     t.strictSame(await shownRules(), before)
     t.match(await me.raw.refused(400, 'POST', `${path}/rules/restore`), /"version" is needed/)
   })

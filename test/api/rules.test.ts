@@ -39,7 +39,13 @@ t.test('replacing the rules of an IP policy', { timeout: 300_000 }, async (t) =>
     const { id, path } = await policyWith([])
     const first = [allow('10.0.0.0/8'), { ...deny('10.1.0.0/16'), description: 'd', metadata: 'm' }]
     const created = await api.auditsOf(me.accountId, async () => {
-      t.strictSame(await me.replaceRules(id, first), { added: 2, updated: 0, removed: 0, kept: 0 })
+      t.strictSame(await me.replaceRules(id, first), {
+        added: 2,
+        updated: 0,
+        removed: 0,
+        kept: 0,
+        expired: 0,
+      })
     })
     const before = await rulesOf(id)
     t.strictSame(
@@ -59,7 +65,13 @@ t.test('replacing the rules of an IP policy', { timeout: 300_000 }, async (t) =>
 
     const second = [{ ...allow('10.0.0.0/8'), description: 'now described' }, allow('192.0.2.0/24')]
     const changed = await api.auditsOf(me.accountId, async () => {
-      t.strictSame(await me.replaceRules(id, second), { added: 1, updated: 1, removed: 1, kept: 0 })
+      t.strictSame(await me.replaceRules(id, second), {
+        added: 1,
+        updated: 1,
+        removed: 1,
+        kept: 0,
+        expired: 0,
+      })
     })
     const after = await rulesOf(id)
     t.strictSame(
@@ -78,7 +90,13 @@ t.test('replacing the rules of an IP policy', { timeout: 300_000 }, async (t) =>
 
     t.strictSame(
       await api.auditsOf(me.accountId, async () => {
-        t.strictSame(await me.replaceRules(id, second), { added: 0, updated: 0, removed: 0, kept: 2 })
+        t.strictSame(await me.replaceRules(id, second), {
+          added: 0,
+          updated: 0,
+          removed: 0,
+          kept: 2,
+          expired: 0,
+        })
         await me.raw.expect(200, 'PUT', path, { rules: [...second].reverse(), id })
       }),
       [],
@@ -91,9 +109,9 @@ t.test('replacing the rules of an IP policy', { timeout: 300_000 }, async (t) =>
     const [second, first] = (await rulesOf(id)) as [Shown, Shown]
     t.strictSame(
       await api.auditsOf(me.accountId, async () => {
-        t.match(await me.replaceRules(id, [second, first]), { updated: 0, kept: 2 })
+        t.match(await me.replaceRules(id, [second, first]), { updated: 0, kept: 2, expired: 0 })
         const { id: _id, ...withoutId } = first
-        t.match(await me.replaceRules(id, [withoutId, second]), { updated: 0, kept: 2 })
+        t.match(await me.replaceRules(id, [withoutId, second]), { updated: 0, kept: 2, expired: 0 })
       }),
       [],
     )
@@ -101,7 +119,7 @@ t.test('replacing the rules of an IP policy', { timeout: 300_000 }, async (t) =>
 
     const changed = { ...first, description: 'now described' }
     const rules = [changed, { ...second, action: 'allow' as const }, allow('192.0.2.0/24')]
-    t.strictSame(await me.replaceRules(id, rules), { added: 2, updated: 1, removed: 1, kept: 0 })
+    t.strictSame(await me.replaceRules(id, rules), { added: 2, updated: 1, removed: 1, kept: 0, expired: 0 })
     const after = await rulesOf(id)
     t.strictSame(
       after.find(({ cidr }) => cidr === first.cidr),
@@ -137,7 +155,7 @@ t.test('replacing the rules of an IP policy', { timeout: 300_000 }, async (t) =>
     const { id } = await policyWith([allow('10.0.0.0/8'), deny('192.0.2.0/24')])
     const before = await rulesOf(id)
     const answer = await me.replaceRules(id, [deny('10.0.0.0/8'), allow('192.0.2.0/24')])
-    t.strictSame(answer, { added: 2, updated: 0, removed: 2, kept: 0 })
+    t.strictSame(answer, { added: 2, updated: 0, removed: 2, kept: 0, expired: 0 })
     const after: { id: string; cidr: string; action: string }[] = await rulesOf(id)
     t.strictSame(after.map(({ cidr, action }) => `${cidr} ${action}`).sort(), [
       '10.0.0.0/8 deny',
@@ -154,15 +172,15 @@ t.test('replacing the rules of an IP policy', { timeout: 300_000 }, async (t) =>
     const { id } = await policyWith([])
     await me.ipPolicyRule.create({ ip_policy_id: id, ...allow('10.0.0.0/8') })
     const many = Array.from({ length: 70 }, (_, at) => allow(`10.0.${at}.0/24`))
-    t.strictSame(await me.replaceRules(id, many), { added: 70, updated: 0, removed: 1, kept: 0 })
+    t.strictSame(await me.replaceRules(id, many), { added: 70, updated: 0, removed: 1, kept: 0, expired: 0 })
     const own = await me.ipPolicyRule.create({ ip_policy_id: id, ...deny('10.0.200.0/24') })
     const [, second] = await rulesOf(id)
     await me.ipPolicyRule.update(second!.id, { cidr: '10.9.0.0/16' })
     await me.ipPolicyRule.delete(own.id)
     const taken = { ip_policy_id: id, ...deny('10.0.3.0/24') }
     t.match(await refused(400, me.ipPolicyRule.create(taken)), 'of the same IP policy has')
-    t.strictSame(await me.replaceRules(id, many), { added: 1, updated: 0, removed: 1, kept: 69 })
-    t.strictSame(await me.replaceRules(id, []), { added: 0, updated: 0, removed: 70, kept: 0 })
+    t.strictSame(await me.replaceRules(id, many), { added: 1, updated: 0, removed: 1, kept: 69, expired: 0 })
+    t.strictSame(await me.replaceRules(id, []), { added: 0, updated: 0, removed: 70, kept: 0, expired: 0 })
     t.strictSame(await rulesOf(id), [])
     await me.replaceRules(id, many)
     await me.ipPolicy.delete(id)
@@ -195,7 +213,13 @@ t.test('replacing the rules of an IP policy', { timeout: 300_000 }, async (t) =>
           for (const { id: ruleId, cidr, action } of same) t.equal(ruleId, had.get(`${cidr} ${action}`)?.id)
           const kept = same.filter((each) => textOf(each) === textOf(had.get(`${each.cidr} ${each.action}`)!))
           const [added, removed] = [after.length - same.length, before.length - same.length]
-          t.strictSame(counts, { added, updated: same.length - kept.length, removed, kept: kept.length })
+          t.strictSame(counts, {
+            added,
+            updated: same.length - kept.length,
+            removed,
+            kept: kept.length,
+            expired: 0,
+          })
         }
       }),
       { numRuns: process.argv.includes('--full') ? 50 : 5 },

@@ -11,6 +11,7 @@ const rule = {
   cidr: '203.0.113.66/32',
   action: 'deny',
   description: 'scanner',
+  expires_at: '2027-01-01T00:00:00Z',
   matches: true,
   won: true,
   reason: 'It contains the address.',
@@ -38,6 +39,7 @@ const blocked: Decision = {
             cidr: '203.0.113.0/24',
             action: 'allow',
             description: null,
+            expires_at: null,
             won: false,
             reason: 'A deny rule wins.',
           },
@@ -92,7 +94,7 @@ decided by ip_restriction of edgtcp_1, deny 203.0.113.66/32, ipr_1, ipp_1
   added 2026-11-02T09:30:00.456Z by ak_2, version 12
   last changed 2026-11-20T10:00:00.123Z by ak_1 "deployments", version 17
 ip_restriction of edgtcp_1: block. The deny rule ipr_1 contains the address.
-  won   deny   203.0.113.66/32  ipr_1 "scanner": It contains the address.
+  won   deny   203.0.113.66/32  ipr_1 "scanner", until 2027-01-01T00:00:00Z: It contains the address.
   lost  allow  203.0.113.0/24  ipr_2: A deny rule wins.
   and 98 more rules that do not match
 inbound policy office: did not apply. It does not apply.

@@ -115,7 +115,7 @@ t.test('the typed client', async (t) => {
     const weir = await newClient('rules')
     const { id } = await weir.ipPolicy.create({})
     const rules = [{ cidr: '192.0.2.0/24', action: 'allow' }] as const
-    const counts = { added: 1, updated: 0, removed: 0, kept: 0 }
+    const counts = { added: 1, updated: 0, removed: 0, kept: 0, expired: 0 }
     t.strictSame(await weir.replaceRules(id, rules, { validateOnly: true }), counts)
     t.strictSame(await weir.replaceRules(id, rules), counts)
     t.strictSame(await weir.replaceRules(id, []), { ...counts, added: 0, removed: 1 })

@@ -8,6 +8,8 @@ import {
   rulesInText,
 } from '../../src/console/data/rule-files.js'
 
+const nowMs = Date.parse('2026-11-20T10:00:00Z')
+
 const short = ({ cidr, action, description }: RuleEntry): string =>
   [cidr, action, description].filter(Boolean).join(' ')
 
@@ -44,7 +46,7 @@ t.test('what is read', (t) => {
     ],
   ]
   for (const [situation, text, rules] of cases) {
-    const read = rulesInText(text, 'deny')
+    const read = rulesInText(text, 'deny', nowMs)
     t.strictSame(read.rules.map(short), rules, situation)
     t.strictSame(read.faults, [], situation)
   }
@@ -61,10 +63,12 @@ t.test('what is wrong, by lines', (t) => {
     ['{"rules": 5}', 1, /must be a list/],
     ['{"cidr": ', 1, /is not/],
     ['[null, {"cidr": {"a": 1}}]', 1, /is not/],
+    ['10.0.0.0/8,deny,,,2026-11-20T10:00:00Z', 1, /has expired/],
+    ['10.0.0.0/8,deny,,,tomorrow', 1, /"tomorrow": a time/],
     ['10.0.0.0/8\n10.1.0.0/16,deny,"open\n10.2.0.0/16', 2, /quote is not closed/],
   ]
   for (const [text, line, says] of cases) {
-    const [fault] = rulesInText(text, 'deny').faults
+    const [fault] = rulesInText(text, 'deny', nowMs).faults
     t.equal(fault?.line, line, text)
     t.match(fault?.text, says, text)
   }
@@ -81,11 +85,11 @@ t.test('a quote too many swallows nothing', (t) => {
     ['192.0.2.0/24,deny,5" disk', 0],
     ['192.0.2.0/24,deny,"5 disk', 1],
   ] as const) {
-    const read = rulesInText([first, ...rows].join('\n'), 'deny')
+    const read = rulesInText([first, ...rows].join('\n'), 'deny', nowMs)
     t.equal(read.faults.length, faults, first)
     t.equal(read.rules.length, rows.length + 1 - faults, 'every other line is a rule')
   }
-  const open = rulesInText(rows.map((row) => `${row.slice(0, -6)}"x`).join('\n'), 'deny')
+  const open = rulesInText(rows.map((row) => `${row.slice(0, -6)}"x`).join('\n'), 'deny', nowMs)
   t.equal(open.rules.length, 0)
   t.equal(open.faults.length, rows.length, 'each line is named')
   t.ok(performance.now() - begun < 3_000, 'without keeping the browser busy')
@@ -119,6 +123,9 @@ t.test('the difference', (t) => {
     ['10.0.0.0/8 allow → 10.0.0.0/8 deny', '::/0 allow all → ::/0 allow each'],
   )
   t.equal(kept, 1, 'an empty description is none')
+  const until = (expires_at: string | null): RuleEntry => ({ ...rule('::1/128', 'deny'), expires_at })
+  t.equal(ruleDifference([until(null)], [until('2027-01-01T00:00:00Z')]).changed.length, 1)
+  t.equal(ruleDifference([until(null)], [rule('::1/128', 'deny')]).kept, 1, 'null is no end')
   t.end()
 })
 
@@ -126,12 +133,12 @@ t.test('what is written can be read again', (t) => {
   const rules: RuleEntry[] = [
     { cidr: '10.0.0.0/8', action: 'allow', description: '=1+1', metadata: 'a,"b"' },
     { cidr: '::1/128', action: 'deny', description: 'two\nlines' },
-    { cidr: '::2/128', action: 'deny' },
+    { cidr: '::2/128', action: 'deny', expires_at: '2026-11-20T11:00:00Z' },
     { cidr: '::3/128', action: 'deny', description: "'=1", metadata: 'a;=1' },
   ]
   for (const text of [asCsv(rules), asNdjson(rules)])
     t.strictSame(
-      rulesInText(text, 'allow').rules.map((rule) => JSON.stringify(rule)),
+      rulesInText(text, 'allow', nowMs).rules.map((rule) => JSON.stringify(rule)),
       rules.map((rule) => JSON.stringify(rule)),
       text,
     )

@@ -180,7 +180,11 @@ t.test('requests to the API', async (t) => {
   await t.test('all rules of a policy', async (t) => {
     const policy = await me.ipPolicy.create({})
     const [rules] = jsonIn(firstJson('docs/api.md', 'Replace all rules'))
-    t.match(await me.raw.expect(200, 'PUT', `/ip_policies/${policy.id}/rules`, rules), { added: 2, kept: 0 })
+    t.match(await me.raw.expect(200, 'PUT', `/ip_policies/${policy.id}/rules`, rules), {
+      added: 2,
+      kept: 0,
+      expired: 0,
+    })
   })
 
   await t.test('an error', async (t) => {

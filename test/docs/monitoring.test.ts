@@ -135,6 +135,7 @@ const unwatched: Readonly<Record<string, readonly string[]>> = {
     'weir_projection_repairs_total',
     'weir_replays_total',
     'weir_trials_total',
+    'weir_ip_policy_rules_expired_total',
     'weir_configurations_built_total',
     'weir_configuration_age_seconds',
     'weir_input_removals_total',

@@ -1,12 +1,15 @@
 /** Lists of ranges as people have them in files: read into rules, written from rules, compared with rules. */
 import { formatCidr, parseCidr } from '../../core/address/cidr.js'
 import { csvLine, withoutCsvMarks } from '../../core/text/csv.js'
+import { momentOf, secondsText } from './moments.js'
 
 export interface RuleEntry {
   readonly cidr: string
   readonly action: 'allow' | 'deny'
   readonly description?: string | undefined
   readonly metadata?: string | undefined
+  /** RFC 3339. */
+  readonly expires_at?: string | null | undefined
 }
 
 /** What is wrong in a file. */
@@ -26,13 +29,14 @@ interface Found extends Partial<Record<keyof RuleEntry, unknown>> {
 
 /**
  * Rules in a text: a range in each line, with comments after `#` or `;`, which become descriptions; CSV with the columns
- * cidr, action, description, metadata, or those that its first line names; or JSON, as a list, as `{"rules": […]}` or an
- * object in each line. A line without an action gets the given one.
+ * cidr, action, description, metadata, expires_at, or those that its first line names; or JSON, as a list, as `{"rules": […]}` or an
+ * object in each line. A line without an action gets the given one; one that has
+ * expired is wrong.
  */
-export function rulesInText(text: string, action: RuleEntry['action']): RulesInFile {
+export function rulesInText(text: string, action: RuleEntry['action'], nowMs: number): RulesInFile {
   const trimmed = text.replace(/^\uFEFF/, '')
-  if (/^\s*(\[|\{\s*"rules")/.test(trimmed)) return checked(inJson(trimmed), action)
-  return checked(inLines(trimmed), action)
+  if (/^\s*(\[|\{\s*"rules")/.test(trimmed)) return checked(inJson(trimmed), action, nowMs)
+  return checked(inLines(trimmed), action, nowMs)
 }
 
 interface FoundInText {
@@ -55,7 +59,7 @@ function inJson(text: string): FoundInText {
 const ofJson = (value: unknown, line: number): Found =>
   typeof value === 'string' ? { line, cidr: value } : { line, ...(value as object) }
 
-const columnsDefault = ['cidr', 'action', 'description', 'metadata'] as const
+const columnsDefault = ['cidr', 'action', 'description', 'metadata', 'expires_at'] as const
 type Column = (typeof columnsDefault)[number]
 
 function inLines(text: string): FoundInText {
@@ -165,12 +169,16 @@ function ofCells(cells: readonly string[], columns: readonly string[]): Partial<
   return found
 }
 
-function checked({ found, faults: before }: FoundInText, action: RuleEntry['action']): RulesInFile {
+function checked(
+  { found, faults: before }: FoundInText,
+  action: RuleEntry['action'],
+  nowMs: number,
+): RulesInFile {
   const rules: RuleEntry[] = []
   const faults = [...before]
   const lineOf = new Map<string, number>()
   for (const each of found) {
-    const rule = ruleOf(each, action)
+    const rule = ruleOf(each, action, nowMs)
     if (typeof rule === 'string') {
       faults.push({ line: each.line, text: rule })
       continue
@@ -188,16 +196,25 @@ const textIn = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined
 
 /** A rule, or what is wrong with it. */
-function ruleOf({ cidr, action: given, description, metadata }: Found, fallback: RuleEntry['action']) {
+function ruleOf(
+  { cidr, action: given, description, metadata, expires_at }: Found,
+  fallback: RuleEntry['action'],
+  nowMs: number,
+) {
   const parsed = parseCidr(cidr, { hostBits: 'refuse' })
   if (!parsed.ok) return parsed.problem.msg
   const word = given === undefined || given === '' ? fallback : String(given).toLowerCase()
   if (word !== 'allow' && word !== 'deny') return `The action is "${word}": "allow" or "deny" is needed.`
+  const end = textIn(expires_at)
+  const endMs = end === undefined ? Number.POSITIVE_INFINITY : momentOf(end)
+  if (endMs === undefined) return `It expires at "${end}": a time such as 2026-12-31T18:00:00Z is needed.`
+  if (endMs <= nowMs) return `It has expired, at ${end}.`
   const rule: RuleEntry = {
     cidr: formatCidr(parsed.value),
     action: word,
     description: textIn(description),
     metadata: textIn(metadata),
+    expires_at: end === undefined ? undefined : secondsText(endMs),
   }
   return rule
 }
@@ -227,11 +244,14 @@ export function ruleDifference(before: readonly RuleEntry[], after: readonly Rul
 const isSameRule = (one: RuleEntry, other: RuleEntry): boolean =>
   one.action === other.action &&
   (one.description ?? '') === (other.description ?? '') &&
-  (one.metadata ?? '') === (other.metadata ?? '')
+  (one.metadata ?? '') === (other.metadata ?? '') &&
+  (one.expires_at ?? '') === (other.expires_at ?? '')
 
 export const asNdjson = (rules: readonly RuleEntry[]): string =>
   rules
-    .map(({ cidr, action, description, metadata }) => JSON.stringify({ cidr, action, description, metadata }))
+    .map(({ cidr, action, description, metadata, expires_at }) =>
+      JSON.stringify({ cidr, action, description, metadata, expires_at }),
+    )
     .map((line) => `${line}\n`)
     .join('')
 

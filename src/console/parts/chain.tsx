@@ -112,6 +112,11 @@ const Rules = ({ label, rules }: { readonly label: string; readonly rules: reado
           {rule.won && <strong>won: </strong>}
           {rule.matches && !rule.won && 'lost: '}
           <RuleLink rule={rule} /> {rule.description !== null && `“${rule.description}” `}
+          {rule.expires_at !== null && (
+            <span class="quiet">
+              expires <Time at={rule.expires_at} isRelative />{' '}
+            </span>
+          )}
           {rule.matches && (
             <span class="quiet">
               of <Name id={rule.ip_policy_id} />

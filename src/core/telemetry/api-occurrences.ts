@@ -74,6 +74,16 @@ export const api = {
     'weir_api_sessions_unswept_total',
     'Times that sessions of deleted API keys could not be removed.',
   ),
+  rulesExpired: info(
+    'Rules of an IP policy that had expired were deleted.',
+    'weir_ip_policy_rules_expired_total',
+    'Times that rules of an IP policy which had expired were deleted.',
+  ),
+  expiredRulesKept: warn(
+    'Rules of an IP policy that have expired, which are without effect already, could not be deleted; that is tried again in a few seconds.',
+    'weir_ip_policy_rules_expired_kept_total',
+    'Times that rules which had expired could not be deleted.',
+  ),
   trialEnded: info('A trial has ended.', 'weir_trials_total', 'Trials of drafts that have ended.', ['state']),
   recordsPublished: count(
     'weir_api_records_total',

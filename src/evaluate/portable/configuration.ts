@@ -7,6 +7,7 @@ import { formatCidr, parseCidr } from '../../core/address/cidr.js'
 import { parseServed } from '../../core/address/hostport.js'
 import { complaintOf, valueOr, WeirError } from '../../core/errors.js'
 import { hostportCharsMax, ipPoliciesPerModuleMax, rulesPerIpPolicyMax } from '../../core/limits.js'
+import { isTimestamp } from '../../core/timestamp.js'
 import {
   actionsPerPolicyMax,
   expressionsPerPolicyMax,
@@ -96,6 +97,9 @@ const route = objectOf({
   policies,
 })
 
+const timestampFault = (given: string): string | undefined =>
+  isTimestamp(given) ? undefined : 'an RFC 3339 time is needed'
+
 const cidr = text(64, (given) => complaintOf(parseCidr(given, { hostBits: 'refuse' })))
 
 const rule = objectOf({
@@ -105,6 +109,7 @@ const rule = objectOf({
   ip_policy: ignored,
   cidr,
   action: oneOf('allow', 'deny'),
+  expires_at: optional(text(64, timestampFault), null),
 })
 
 /** Members beside these are not allowed. */

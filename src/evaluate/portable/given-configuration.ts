@@ -1,5 +1,6 @@
 /** A configuration that was read, as the evaluator needs it: rows of one account. */
-import { yieldInTurn } from '../../core/clock.js'
+import { isoSeconds, yieldInTurn } from '../../core/clock.js'
+import { parseTimestamp } from '../../core/timestamp.js'
 import type { DeclaredRow, KindName } from '../../resource/registry.js'
 import { buildPolicySet, type PolicySet } from '../policy-set.js'
 import type { ConfigurationSource, IpRule } from '../policy-source.js'
@@ -93,16 +94,24 @@ const routesOf = (edge: Configuration['https_edges'][number], place: string) =>
     policies: policiesOf(route.policies),
   }))
 
+/** As stored, for a text that was checked before: then times compare as texts. */
+function canonicalTime(text: string | null): string | null {
+  const seconds = text === null ? undefined : parseTimestamp(text)
+  return seconds === undefined ? null : isoSeconds(seconds * 1000)
+}
+
 const ruleOf = ({
   id,
   cidr,
   action,
   description,
+  expires_at,
 }: Configuration['ip_policies'][number]['rules'][number]): IpRule => ({
   id: id ?? canonicalCidr(cidr),
   cidr: canonicalCidr(cidr),
   action,
   description,
+  expires_at: canonicalTime(expires_at),
 })
 
 /** Compiles a configuration that was read, in slices of 5 ms, so that others get their turns. */

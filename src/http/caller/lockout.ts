@@ -6,6 +6,7 @@
  * Without an enforced `dashboard` restriction, `api` counts for the console, too: otherwise the console would be a way
  * around it.
  */
+import { now } from '../../core/clock.js'
 import { WeirError } from '../../core/errors.js'
 import { getOrMake } from '../../core/maps.js'
 import type { Occurrences } from '../../core/telemetry/occurrences.js'
@@ -24,7 +25,7 @@ import type { ViewState } from '../../view/view-state.js'
 import { rowsOf } from '../present.js'
 import type { Caller } from './caller.js'
 
-/** Restrictions of a view. Policies are compiled on demand and cached until they change. */
+/** Restrictions of a view. Policies are compiled on demand and cached until they change or a rule expires. */
 class ViewRestrictions implements Restrictions {
   readonly #state: ViewState
   readonly #policies = new Map<string, { version: number; policy: IpPolicy }>()
@@ -44,12 +45,25 @@ class ViewRestrictions implements Restrictions {
     if (this.#state.rows.get(policyKind)?.has(id) !== true) return undefined
     const { version, rules } = this.#state.rules(id) ?? { version: 0, rules: [] }
     const known = this.#policies.get(id)
-    if (known?.version === version) return known.policy
+    if (known?.version === version && known.policy.expiresMs > now()) return known.policy
     const policy = compileIpPolicy(id, rules)
     this.#policies.set(id, { version, policy })
     return policy
   }
 }
+
+/** The last second of the year 9999: every rule that ever expires has expired. */
+const endOfTimeMs = 253_402_300_799_000
+
+/** Restrictions as they will be when all rules that expire have expired, if nothing changes. */
+const lasting = (present: Restrictions, state: ViewState): Restrictions => ({
+  restriction: (accountId, type) => present.restriction(accountId, type),
+  ipPolicy: (id) => {
+    const policy = present.ipPolicy(id)
+    if (policy === undefined || policy.expiresMs === Number.POSITIVE_INFINITY) return policy
+    return compileIpPolicy(id, state.rules(id)?.rules ?? [], endOfTimeMs)
+  },
+})
 
 const restrictionsOf = new WeakMap<ViewState, ViewRestrictions>()
 
@@ -112,12 +126,21 @@ export function lockoutCheck(caller: Caller, state: ViewState, change: PlannedCh
   const isTouched = [...puts, ...removals].some(({ kind }) => kind === restrictionKind)
   const rules = new Map([...changedRules(state, puts, removals), ...replaced])
   if (!isTouched && rules.size === 0) return
-  if (!wouldLockOut(viewRestrictions(state), accountId, { restriction, rules }, address)) return
+  const present = viewRestrictions(state)
   const place = places[session === undefined ? 'api' : 'dashboard']
-  throw new WeirError(
-    'ERR_LOCKOUT',
-    `This change would lock your own address ${address} out of the ${place}: allow it in an IP policy of the "${restriction.type}" restriction first.`,
-  )
+  const refuse = (when: string, rule: string): never => {
+    throw new WeirError(
+      'ERR_LOCKOUT',
+      `This change would lock your own address ${address} out of the ${place}${when}: allow it${rule} in an IP policy of the "${restriction.type}" restriction first.`,
+    )
+  }
+  if (wouldLockOut(present, accountId, { restriction, rules }, address)) refuse('', '')
+  const later = lasting(present, state)
+  if (!wouldLockOut(later, accountId, { restriction, rules }, address, endOfTimeMs)) return
+  // An address that is let in for a while may go on making changes.
+  const before = ways.map((way) => present.restriction(accountId, way)).find(isEnforced) ?? null
+  if (!wouldLockOut(later, accountId, { restriction: before }, address, endOfTimeMs))
+    refuse(' when its rules expire', ' by a rule that does not expire')
 }
 
 const restrictionKind = 'ip_restriction'

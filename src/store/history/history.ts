@@ -37,7 +37,7 @@ export interface HistoryEntry {
   readonly rules: number
   /** Milliseconds since the epoch. */
   readonly changedAt: number
-  /** Id of the API key, or `cli` or `nats`. */
+  /** Id of the API key, or `cli`, `nats` or `expiry`. */
   readonly changedBy: string
   /** The last description of the API key, which may have been deleted since. */
   readonly keyDescription: string | null

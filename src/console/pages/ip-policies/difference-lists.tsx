@@ -58,17 +58,21 @@ function Listed<Entry>({ title, sign, kind, entries, line: Line }: ListedProps<E
   )
 }
 
-const RuleLine = ({ entry: { cidr, action, description } }: { readonly entry: RuleEntry }) => (
+const Until = ({ at }: { readonly at: string | null | undefined }) =>
+  at == null ? null : <span class="quiet">until {at}</span>
+
+const RuleLine = ({ entry: { cidr, action, description, expires_at } }: { readonly entry: RuleEntry }) => (
   <>
     <ActionWord action={action} /> <span class="mono">{cidr}</span>{' '}
-    <span class="quiet">{description ?? ''}</span>
+    <span class="quiet">{description ?? ''}</span> <Until at={expires_at} />
   </>
 )
 
 const ChangedLine = ({ entry: { before, after } }: { readonly entry: RuleDifference['changed'][number] }) => (
   <>
     <span class="mono">{after.cidr}</span> <ActionWord action={before.action} />{' '}
-    <span class="quiet">{before.description ?? ''}</span> → <ActionWord action={after.action} />{' '}
-    <span class="quiet">{after.description ?? ''}</span>
+    <span class="quiet">{before.description ?? ''}</span> <Until at={before.expires_at} /> →{' '}
+    <ActionWord action={after.action} /> <span class="quiet">{after.description ?? ''}</span>{' '}
+    <Until at={after.expires_at} />
   </>
 )

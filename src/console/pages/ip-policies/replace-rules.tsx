@@ -3,6 +3,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
 import type { UsedRule } from '../../../client/rules.js'
 import { act, api, useAnswer } from '../../data/api.js'
+import { now } from '../../data/clock.js'
 import { useDraftCheck } from '../../data/draft-check.js'
 import { number } from '../../data/format.js'
 import { go, hrefTo } from '../../data/location.js'
@@ -48,11 +49,12 @@ export function ReplaceRules({ id }: { readonly id: string }) {
   )
 }
 
-const entryOf = ({ cidr, action, description, metadata }: UsedRule): RuleEntry => ({
+const entryOf = ({ cidr, action, description, metadata, expires_at }: UsedRule): RuleEntry => ({
   cidr,
   action,
   description,
   metadata,
+  expires_at,
 })
 
 const modes = [
@@ -87,7 +89,7 @@ function Import({ id, present, again }: ImportProps) {
   }, [text.value])
   const mode = choiceIn('mode', modes)
   const action = choiceIn('default', actions) === 'allow' ? 'allow' : 'deny'
-  const { rules, faults } = useMemo(() => rulesInText(text.value, action), [text.value, action])
+  const { rules, faults } = useMemo(() => rulesInText(text.value, action, now()), [text.value, action])
   const wanted = useMemo(() => wantedRules(present, rules, mode), [present, rules, mode])
   const isEmpty = text.value.trim() === ''
   return (
@@ -152,7 +154,7 @@ const ListField = ({ text, onChange }: ListFieldProps) =>
       rows={14}
       value={text}
       onChange={onChange}
-      hint="A range in each line, with comments after # or ;. Or CSV: cidr,action,description. Or JSON."
+      hint="A range in each line, with comments after # or ;. Or CSV: cidr,action,description,metadata,expires_at. Or JSON."
     />
   )
 
@@ -279,11 +281,12 @@ function Outcome({ id, present, wanted, again, forget }: OutcomeProps) {
   )
 }
 
-const bodyOf = ({ cidr, action, description, metadata }: RuleEntry) => ({
+const bodyOf = ({ cidr, action, description, metadata, expires_at }: RuleEntry) => ({
   cidr,
   action,
   ...(description === undefined ? {} : { description }),
   ...(metadata === undefined ? {} : { metadata }),
+  ...(expires_at == null ? {} : { expires_at }),
 })
 
 const isSameCounts = (one: object, other: object): boolean =>

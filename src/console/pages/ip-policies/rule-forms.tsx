@@ -1,18 +1,19 @@
 /** Forms of rules: add one, look at one, change it, delete it. */
 import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
-import { parseCidr } from '../../../core/address/cidr.js'
-import { complaintOf } from '../../../core/errors.js'
-import { act, firstOf, useAnswer } from '../../data/api.js'
+import { act, useAnswer } from '../../data/api.js'
+import { now } from '../../data/clock.js'
 import { parameter, setParameters } from '../../data/location.js'
+import { endIn } from '../../data/moments.js'
 import { EditButton } from '../../parts/button.js'
 import { Drawer } from '../../parts/drawer.js'
+import { ExpiryWord } from '../../parts/expiry-word.js'
 import { Facts } from '../../parts/facts.js'
 import { ChoiceField, TextField } from '../../parts/forms/fields.js'
 import { FormDrawer } from '../../parts/forms/form-drawer.js'
 import { Link } from '../../parts/link.js'
-import { Answered, Empty } from '../../parts/states.js'
+import { Answered } from '../../parts/states.js'
 import { Time } from '../../parts/time.js'
+import { CidrField, EndField, Overlapping, PolicyField } from './rule-fields.js'
 import { ActionWord } from './rule-table.js'
 
 interface AddRuleProps {
@@ -26,27 +27,27 @@ const actionChoices = [
   ['allow', 'allow: it is let in, unless a deny rule covers it'],
 ] as const
 
-const listedMax = 200
-
 /** The address comes from the URL: `?add=203.0.113.97/32`; `?add=new` is an empty form. */
 export function AddRule({ policyId, onClose }: AddRuleProps) {
   const given = parameter('add')
   const cidr = useSignal(given === 'new' ? '' : given)
   const action = useSignal<'allow' | 'deny'>('deny')
   const description = useSignal('')
+  const end = useSignal('')
   const policy = useSignal(policyId ?? '')
   return (
     <FormDrawer
       title="Add a rule"
       submit="Add"
       done={`The rule about ${cidr.value} was added.`}
-      isDisabled={policy.value === '' || cidr.value.trim() === ''}
+      isDisabled={policy.value === '' || cidr.value.trim() === '' || endIn(end.value, now()) === undefined}
       work={(client) =>
         client.ipPolicyRule.create({
           ip_policy_id: policy.value,
           cidr: cidr.value.trim(),
           action: action.value,
           description: description.value,
+          expires_at: endIn(end.value, now()) ?? null,
         })
       }
       onClose={onClose}
@@ -69,80 +70,9 @@ export function AddRule({ policyId, onClose }: AddRuleProps) {
         }}
         hint="Why it is there: the next person will ask."
       />
+      <EndField value={end} />
       {policy.value !== '' && <Overlapping policyId={policy.value} cidr={cidr.value.trim()} />}
     </FormDrawer>
-  )
-}
-
-interface TextSignal {
-  value: string
-}
-
-const CidrField = ({ value }: { readonly value: TextSignal }) => (
-  <TextField
-    label="Address or range"
-    value={value.value}
-    onChange={(text) => {
-      value.value = text
-    }}
-    placeholder="203.0.113.0/24"
-    fault={
-      value.value.trim() === ''
-        ? undefined
-        : complaintOf(parseCidr(value.value.trim(), { hostBits: 'refuse' }))
-    }
-  />
-)
-
-function PolicyField({ value }: { readonly value: TextSignal }) {
-  const policies = useAnswer([], (client) => firstOf(client.ipPolicy.list(), listedMax))
-  const { entries: [first, second] = [] } = policies.data ?? {}
-  useEffect(() => {
-    // There is nothing to choose from.
-    if (first !== undefined && second === undefined && value.value === '') value.value = first.id
-  }, [first, second])
-  return (
-    <Answered answer={policies}>
-      {({ entries }) =>
-        entries.length === 0 ? (
-          <Empty>There is no IP policy yet that could have the rule: make one first.</Empty>
-        ) : (
-          <ChoiceField
-            label="IP policy"
-            value={value.value}
-            choices={[
-              ['', 'choose one'],
-              ...entries.map(({ id, description }) => [id, description || id] as const),
-            ]}
-            onChange={(id) => {
-              value.value = id
-            }}
-          />
-        )
-      }
-    </Answered>
-  )
-}
-
-/** What the policy says about the range already. */
-function Overlapping({ policyId, cidr }: { readonly policyId: string; readonly cidr: string }) {
-  const isRange = parseCidr(cidr, { hostBits: 'refuse' }).ok
-  const { data } = useAnswer([policyId, isRange ? cidr : ''], async (client) =>
-    isRange ? firstOf(client.rules(policyId, { covers: cidr, limit: 10 }), 10) : undefined,
-  )
-  if (data === undefined || data.entries.length === 0) return null
-  return (
-    <div>
-      <p class="quiet">Rules of this policy that cover it already:</p>
-      <ul class="listed">
-        {data.entries.map(({ id, cidr: range, action, description }) => (
-          <li key={id}>
-            <ActionWord action={action} /> <span class="mono">{range}</span>{' '}
-            {description !== undefined && <span class="quiet">{description}</span>}
-          </li>
-        ))}
-      </ul>
-    </div>
   )
 }
 
@@ -177,9 +107,9 @@ export function RuleDrawer({ id, onClose, onChanged }: RuleDrawerProps) {
   return (
     <Drawer title="Rule" onClose={onClose}>
       <Answered answer={rule}>
-        {({ cidr, action, description, metadata, created_at }) => (
+        {({ cidr, action, description, metadata, expires_at, created_at }) => (
           <>
-            <RuleFacts {...{ id, cidr, action, description, metadata, created_at }} />
+            <RuleFacts {...{ id, cidr, action, description, metadata, expires_at, created_at }} />
             <div class="row">
               <EditButton
                 onClick={() => {
@@ -205,10 +135,11 @@ interface RuleFactsProps {
   readonly action: 'allow' | 'deny'
   readonly description: string | undefined
   readonly metadata: string | undefined
+  readonly expires_at: string | null
   readonly created_at: string
 }
 
-const RuleFacts = ({ id, cidr, action, description, metadata, created_at }: RuleFactsProps) => (
+const RuleFacts = ({ id, cidr, action, description, metadata, expires_at, created_at }: RuleFactsProps) => (
   <>
     <Facts
       entries={[
@@ -221,6 +152,7 @@ const RuleFacts = ({ id, cidr, action, description, metadata, created_at }: Rule
         ['Action', <ActionWord key="action" action={action} />],
         ['Description', description ?? <span class="quiet">none</span>],
         ...(metadata === undefined ? [] : [['Metadata', metadata] as const]),
+        ['Expires', <ExpiryWord key="end" from={created_at} until={expires_at} />],
         ['Added', <Time key="at" at={created_at} />],
         ['Id', <code key="id">{id}</code>],
       ]}
@@ -247,6 +179,7 @@ interface ChangeRuleProps {
     readonly cidr: string
     readonly description?: string
     readonly metadata?: string
+    readonly expires_at: string | null
   }
   readonly onClose: (isDone: boolean) => void
 }
@@ -255,13 +188,19 @@ interface ChangeRuleProps {
 function ChangeRule({ rule, onClose }: ChangeRuleProps) {
   const cidr = useSignal(rule.cidr)
   const description = useSignal(rule.description ?? '')
+  const end = useSignal(rule.expires_at ?? '')
   return (
     <FormDrawer
       title="Edit the rule"
       submit="Save"
       done="The rule was saved."
+      isDisabled={endIn(end.value, now()) === undefined}
       work={(client) =>
-        client.ipPolicyRule.update(rule.id, { cidr: cidr.value.trim(), description: description.value })
+        client.ipPolicyRule.update(rule.id, {
+          cidr: cidr.value.trim(),
+          description: description.value,
+          expires_at: endIn(end.value, now()) ?? null,
+        })
       }
       onClose={onClose}
     >
@@ -273,6 +212,7 @@ function ChangeRule({ rule, onClose }: ChangeRuleProps) {
           description.value = text
         }}
       />
+      <EndField value={end} />
       <p class="quiet">The action of a rule stays: for the other one, delete it and add a new rule.</p>
     </FormDrawer>
   )

@@ -62,6 +62,11 @@ const columnsOf = (since: string): readonly Column<UsedRule>[] => [
     isExtra: true,
     cell: ({ counts }) => (counts?.last_at == null ? '' : <Time at={counts.last_at} isRelative />),
   },
+  {
+    title: 'Expires',
+    isExtra: true,
+    cell: ({ expires_at }) => (expires_at == null ? '' : <Time at={expires_at} isRelative />),
+  },
   { title: 'Added', isExtra: true, cell: ({ created_at }) => <Time at={created_at} isRelative /> },
 ]
 

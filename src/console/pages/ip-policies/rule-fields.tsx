@@ -1,0 +1,97 @@
+/** Fields of a rule, in its forms, and what the policy says about its range already. */
+import { useEffect } from 'preact/hooks'
+import { parseCidr } from '../../../core/address/cidr.js'
+import { complaintOf } from '../../../core/errors.js'
+import { firstOf, useAnswer } from '../../data/api.js'
+import { now } from '../../data/clock.js'
+import { endIn } from '../../data/moments.js'
+import { ChoiceField, TextField } from '../../parts/forms/fields.js'
+import { Answered, Empty } from '../../parts/states.js'
+import { ActionWord } from './rule-table.js'
+
+const listedMax = 200
+
+interface TextSignal {
+  value: string
+}
+
+export const CidrField = ({ value }: { readonly value: TextSignal }) => (
+  <TextField
+    label="Address or range"
+    value={value.value}
+    onChange={(text) => {
+      value.value = text
+    }}
+    placeholder="203.0.113.0/24"
+    fault={
+      value.value.trim() === ''
+        ? undefined
+        : complaintOf(parseCidr(value.value.trim(), { hostBits: 'refuse' }))
+    }
+  />
+)
+
+export const EndField = ({ value }: { readonly value: TextSignal }) => (
+  <TextField
+    label="Expires"
+    value={value.value}
+    onChange={(text) => {
+      value.value = text
+    }}
+    placeholder="never"
+    hint="After a length of time such as 30m, 4h or 7d, or at a time such as 2026-12-31T18:00:00Z. Empty: never."
+    fault={endIn(value.value, now()) === undefined ? 'It is neither a length of time nor a time.' : undefined}
+  />
+)
+
+export function PolicyField({ value }: { readonly value: TextSignal }) {
+  const policies = useAnswer([], (client) => firstOf(client.ipPolicy.list(), listedMax))
+  const { entries: [first, second] = [] } = policies.data ?? {}
+  useEffect(() => {
+    // There is nothing to choose from.
+    if (first !== undefined && second === undefined && value.value === '') value.value = first.id
+  }, [first, second])
+  return (
+    <Answered answer={policies}>
+      {({ entries }) =>
+        entries.length === 0 ? (
+          <Empty>There is no IP policy yet that could have the rule: make one first.</Empty>
+        ) : (
+          <ChoiceField
+            label="IP policy"
+            value={value.value}
+            choices={[
+              ['', 'choose one'],
+              ...entries.map(({ id, description }) => [id, description || id] as const),
+            ]}
+            onChange={(id) => {
+              value.value = id
+            }}
+          />
+        )
+      }
+    </Answered>
+  )
+}
+
+/** What the policy says about the range already. */
+export function Overlapping({ policyId, cidr }: { readonly policyId: string; readonly cidr: string }) {
+  const isRange = parseCidr(cidr, { hostBits: 'refuse' }).ok
+  const { data } = useAnswer([policyId, isRange ? cidr : ''], async (client) =>
+    isRange ? firstOf(client.rules(policyId, { covers: cidr, limit: 10 }), 10) : undefined,
+  )
+  if (data === undefined || data.entries.length === 0) return null
+  return (
+    <div>
+      <p class="quiet">Rules of this policy that cover it already:</p>
+      <ul class="listed">
+        {data.entries.map(({ id, cidr: range, action, description }) => (
+          <li key={id}>
+            <ActionWord action={action} /> <span class="mono">{range}</span>{' '}
+            {description !== undefined && <span class="quiet">{description}</span>}
+          </li>
+        ))}
+      </ul>
+    </div>
+  )
+}
