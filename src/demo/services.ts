@@ -120,7 +120,8 @@ interface ProgramOptions {
   readonly logFile: string
 }
 
-const readyTimeoutMs = 90_000
+/** Later than each program itself gives up: `weir serve` says what is missing. */
+const readyTimeoutMs = 600_000
 const endTimeoutMs = 25_000
 
 /**

@@ -14,7 +14,11 @@ export interface Program {
   readonly argumentsOf: (role: ChildRole) => string[]
 }
 
-const readyTimeoutMs = 60_000
+/**
+ * A role is ready within seconds, but with twenty other processes at each core it takes more than a minute. One that is ended
+ * too early starts again, and makes the machine busier.
+ */
+const readyTimeoutMs = 180_000
 /** Longer than a stopping role waits for NATS and for its requests to AWS. */
 const stopTimeoutMs = 25_000
 

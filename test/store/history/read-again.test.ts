@@ -16,6 +16,8 @@ import { ViewState } from '../../../src/view/view-state.js'
 import { tempDir } from '../../harness/temp-dir.js'
 import { FollowedView } from './followed-view.js'
 
+t.setTimeout(600_000)
+
 const firstMs = 1_790_000_000_000
 const kinds = resources.map(({ kind }) => kind)
 const writtenKinds = [
@@ -148,7 +150,7 @@ async function openHistory(t: Test) {
   return { clickhouse: { rows } as Clickhouse, write, tables }
 }
 
-t.test('a history that is read while it goes on', { timeout: 120_000 }, async (t) => {
+t.test('a history that is read while it goes on', async (t) => {
   const { clickhouse, write } = await openHistory(t)
   let accounts = 0
   await fc.assert(
@@ -181,7 +183,7 @@ t.test('a history that is read while it goes on', { timeout: 120_000 }, async (t
         }
       }
     }),
-    { numRuns: 15 },
+    { numRuns: 10 },
   )
 })
 
