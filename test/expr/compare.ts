@@ -2,21 +2,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type CompiledExpression, compileClosures, compileExpression } from '../../src/expr/expression.js'
 import { StepBudget } from '../../src/expr/run.js'
-import { defineScope } from '../../src/expr/scope.js'
-import { Generator, mapName, names } from './generator.js'
+import { type Context, generatedScope } from './corpus.js'
+import { Generator } from './generator.js'
 import { compileAmongOthers } from './instruction.js'
 import { compileReference } from './reference.js'
-
-type Context = Record<string, unknown>
-
-const generatedScope = defineScope<Context>({
-  names: {
-    ...Object.fromEntries(
-      names.map((name) => [name, { type: 'any' as const, read: (context: Context) => context[name] }]),
-    ),
-    [mapName]: { type: 'map', read: (context, key = '') => (context[mapName] as Context)[key] },
-  },
-})
 
 /** The result of a comparison. `stricter` and `looser` count by kind. */
 interface Comparison {
