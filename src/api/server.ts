@@ -58,6 +58,7 @@ import { registerDeadLetters } from './dead-letter-routes.js'
 import { registerDecisions } from './decide-routes.js'
 import { registerDestinationOperations } from './destination-routes.js'
 import { isDestinationIn } from './destination-rows.js'
+import { registerIpListEntries } from './ip-list-routes.js'
 import { registerIpPolicyCounts } from './ip-policy-counts.js'
 import { registerIpPolicyUses } from './ip-policy-uses.js'
 import { registerLive } from './live-routes.js'
@@ -253,6 +254,7 @@ function registerResources(app: FastifyInstance, options: WholeOptions): void {
   registerRuleList(app, context, log)
   registerRuleRestore(app, context)
   registerIpPolicyCounts(app, context)
+  registerIpListEntries(app, context)
   registerIpPolicyUses(app, context)
   registerSources(app, context)
   registerDestinationOperations(app, context, destinations)

@@ -1,5 +1,6 @@
 import type { ApiContext } from '../http/context.js'
 import type { AccountPolicies } from '../write/account-policies.js'
+import type { IpListEntries } from '../write/ip-list-entries.js'
 import type { PolicyTests } from '../write/policy-tests.js'
 import type { Writes } from '../write/writes.js'
 
@@ -8,4 +9,5 @@ export interface WriteContext extends ApiContext {
   readonly writes: Writes
   readonly policies: AccountPolicies
   readonly policyTests: PolicyTests
+  readonly listEntries: IpListEntries
 }

@@ -63,6 +63,7 @@ import {
 import { Http, type HttpOptions } from './http.js'
 import { type KindPaths, kindTable } from './kind-table.js'
 import type { Changes, Kinds, NewResource, Resource } from './kinds.js'
+import { ListEntriesClient } from './list-entries.js'
 import { type RulesOptions, rulesOf, type UsedRule } from './rules.js'
 import { SessionClient } from './session.js'
 
@@ -97,6 +98,8 @@ export interface Client extends Kinds {
   lastTraffic(kind: TrafficKind, page?: PageOptions): Promise<LastTraffic>
   /** Replaces all rules of an IP policy as one atomic change. */
   replaceRules(policyId: string, rules: readonly NewRule[], options?: WriteOptions): Promise<RuleCounts>
+  /** The entries of IP lists. */
+  readonly listEntries: ListEntriesClient
   /** Puts all rules of an IP policy back as they were at a version of the account. */
   restoreRules(policyId: string, version: number, options?: WriteOptions): Promise<RuleCounts>
   /** Begins a trial of these rules, as all rules of the policy, on recorded traffic. */
@@ -238,13 +241,13 @@ export function openClient(options: HttpOptions): Client {
     checkDestination: async (id) => http.send('POST', subpath(eventDestination, id, 'check')),
     iamPolicy: async (id) => http.send('GET', subpath(eventDestination, id, 'iam_policy')),
     overview: async () => http.send('GET', '/overview'),
-    runPolicyTests: async (tests) =>
-      http.send('POST', '/policy_tests/run', { body: tests === undefined ? {} : { tests } }),
+    runPolicyTests: async (tests) => http.send('POST', '/policy_tests/run', { body: { tests } }),
     policyTestCoverage: async () => http.send('GET', '/policy_tests/coverage'),
     changes: (options = {}) => changesAt(http, '/changes', options),
     decisions: (options = {}) => loggedDecisions(http, options),
     record: (id) => tracedRecord(http, id),
     deadLetters: new DeadLetterClient(http),
+    listEntries: new ListEntriesClient(http),
     session: new SessionClient(http),
     stats: async (options = {}) => http.send('GET', '/stats', { query: selectingQuery(options) }),
     expressionFailures: async ({ edgeId: edge_id, subscriptionId: subscription_id, ...options } = {}) =>

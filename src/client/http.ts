@@ -30,6 +30,8 @@ export interface Request {
   readonly body?: unknown
   /** A body of lines (NDJSON). */
   readonly lines?: readonly object[]
+  /** A body that is a text of this media type. */
+  readonly text?: { readonly type: string; readonly text: string }
   readonly idempotencyKey?: string | undefined
 }
 
@@ -109,7 +111,7 @@ export class Http {
   async #fetch(
     method: Method,
     path: string,
-    { query, body, lines, idempotencyKey }: Request,
+    { query, body, lines, text, idempotencyKey }: Request,
     signal = AbortSignal.timeout(this.#timeoutMs),
   ): Promise<Response> {
     const fetchOne = this.#fetchOne
@@ -119,9 +121,10 @@ export class Http {
         ...this.#headers,
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         ...(lines === undefined ? {} : { 'content-type': 'application/x-ndjson' }),
+        ...(text === undefined ? {} : { 'content-type': text.type }),
         ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
       },
-      body: lines?.map((line) => JSON.stringify(line)).join('\n') ?? jsonBody(body),
+      body: text?.text ?? lines?.map((line) => JSON.stringify(line)).join('\n') ?? jsonBody(body),
       // A redirect could send the token elsewhere.
       redirect: 'error',
       signal,

@@ -16,6 +16,13 @@ export const rulesPerIpPolicyMax = 100_000
 /** All of them run with each write that can change a decision. */
 export const policyTestsPerAccountMax = 1_000
 export const ipPoliciesPerModuleMax = 50
+export const ipListsPerAccountMax = 200
+export const ipListEntriesMax = 1_000_000
+export const ipListEntriesPerAccountMax = 5_000_000
+/** All entries of an account's lists as they are stored, which every process holds: see `write/list-packing.ts`. */
+export const ipListBytesPerAccountMax = 64 * 1024 * 1024
+/** All entries of a list in one request, decompressed: a million of 32 bytes each. */
+export const ipListBodyBytesMax = 32 * 1024 * 1024
 /** A host name has at most 253 characters; the rest of a hostport is short. */
 export const hostportCharsMax = 300
 export const pageEntriesMax = 100

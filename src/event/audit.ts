@@ -16,6 +16,7 @@ export const auditObjects = [
   'event_subscription',
   'https_edge',
   'https_edge_route',
+  'ip_list',
   'ip_policy',
   'ip_policy_rule',
   'ip_restriction',

@@ -32,6 +32,7 @@ export type RouteStore = Pick<
   | 'commitOnce'
   | 'rehearse'
   | 'rehearseRules'
+  | 'verifyPlan'
   | 'replaceRules'
 >
 

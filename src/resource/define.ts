@@ -146,6 +146,10 @@ interface ResourceDefinition<
   readonly fields: F
   /** The right that an account needs to use the kind. */
   readonly right?: AccountRight
+  /** Rows that Weir keeps as parts of another kind: no list, history or log shows them. */
+  readonly isInternal?: boolean
+  /** Fields that a restoration leaves as they are, because what they name is stored elsewhere. */
+  readonly notRestored?: readonly string[]
   /** Operations of the API; default: all. */
   readonly operations?: readonly Op[]
   /** The parent, if resources live under its path; the parent shows them as `listName`. */

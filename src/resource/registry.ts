@@ -9,6 +9,7 @@ import { domain } from './domain.js'
 import { eventDestination } from './event-destination.js'
 import { eventSubscription } from './event-subscription.js'
 import { httpsEdge, httpsEdgeRoute } from './https-edge.js'
+import { ipList, ipListChunk } from './ip-list.js'
 import { ipPolicy, ipPolicyRule } from './ip-policy.js'
 import { ipRestriction } from './ip-restriction.js'
 import { policyTest } from './policy-test.js'
@@ -30,6 +31,8 @@ export const declarations = {
   ipPolicy,
   ipPolicyRule,
   ipRestriction,
+  ipList,
+  ipListChunk,
   policyTest,
   domain,
   tlsCertificate,

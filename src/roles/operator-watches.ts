@@ -1,7 +1,7 @@
 /** Watches of the API for operators, besides its own health: each shows in metrics, some also in events. */
 
 import type { BooksKeeper } from '../books/keeper.js'
-import { now } from '../core/clock.js'
+import { every, now } from '../core/clock.js'
 import type { ReleaseStack } from '../core/release.js'
 import type { Level } from '../core/telemetry/metrics.js'
 import { waitForBucket } from '../nats/bucket.js'
@@ -21,6 +21,9 @@ import { BehindEntries } from '../wire/behind.js'
 import { behindBucket } from '../wire/names.js'
 import { ExpiredRules } from '../write/expired-rules.js'
 import type { StoreParts } from './store-parts.js'
+
+/** Parts of IP lists that no list names are deleted this often. */
+const listSweepMs = 60_000
 
 export async function openBehind(
   { settings, occurrences }: RoleContext,
@@ -50,7 +53,7 @@ interface WatchedParts {
 
 export function openOperatorWatches(
   { settings, occurrences, eventKinds }: RoleContext,
-  { nats, store, writes, presenter }: StoreParts,
+  { nats, store, writes, presenter, listEntries }: StoreParts,
   { keeper, readiness, lag }: WatchedParts,
   release: ReleaseStack,
 ): void {
@@ -85,6 +88,8 @@ export function openOperatorWatches(
   )
   release.own(new StateChanges({ nats, view, links, occurrences }))
   release.own(new ExpiredRules({ store, writes, occurrences }))
+  const sweeping = every(listSweepMs, () => (store.refusal === undefined ? listEntries.sweep() : undefined))
+  release.add(() => sweeping.stop())
   occurrences.certificateExpiry(() => certificateExpiry(view.state, now()))
 }
 

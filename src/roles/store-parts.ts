@@ -24,6 +24,7 @@ import { hasAccounts } from '../store/stored-rows.js'
 import { reservedBytes, restoreStreams } from '../wire/streams.js'
 import { AccountPolicies } from '../write/account-policies.js'
 import { renderBulk } from '../write/bulk-audits.js'
+import { IpListEntries } from '../write/ip-list-entries.js'
 import { PolicyTests } from '../write/policy-tests.js'
 import { Writes } from '../write/writes.js'
 import { connect } from './role-parts.js'
@@ -34,6 +35,7 @@ export interface StoreParts {
   readonly presenter: Presenter
   readonly policies: AccountPolicies
   readonly policyTests: PolicyTests
+  readonly listEntries: IpListEntries
   /** The last use of each API key and tunnel credential. */
   readonly keyUses: KeyUses
   /** Is it certain that there is no such API key? */
@@ -94,9 +96,11 @@ export async function openStoreParts(
   release.own(store)
   const tcpAddresses = tcpAddressSpace(settings.api.tcpDomain)
   const problemsOf = (source: unknown) => sourceProblems(source as never, eventKinds)
+  const writes = new Writes({ presenter, sealer, store, tcpAddresses, sourceProblems: problemsOf })
   return {
     store,
-    writes: new Writes({ presenter, sealer, store, tcpAddresses, sourceProblems: problemsOf }),
+    writes,
+    listEntries: new IpListEntries({ store, writes }),
     presenter,
     policies,
     policyTests,

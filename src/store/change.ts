@@ -154,12 +154,14 @@ interface ChangeSubject {
   readonly verb: WriteVerb
 }
 
-/** Undefined if the change touches no resource. */
+const isSeen = ({ kind }: { readonly kind: string }): boolean => !resourceOf(kind).isInternal
+
+/** Undefined if the change touches no resource that anyone sees. */
 export function subjectOf({ puts, removals, replacements }: Change): ChangeSubject | undefined {
-  const [put] = puts
+  const put = puts.find(isSeen)
   if (put !== undefined) return { kind: put.kind, id: put.row.id, verb: put.isNew ? 'create' : 'update' }
   // A resource is removed after those below it.
-  const removal = removals.at(-1)
+  const removal = removals.findLast(isSeen)
   if (removal !== undefined) return { kind: removal.kind, id: removal.id, verb: 'delete' }
   const [replacement] = replacements
   return replacement && { kind: policyKind, id: replacement.policyId, verb: 'update' }

@@ -11,6 +11,7 @@ import type { Bucket } from '../nats/bucket.js'
 import { account } from '../resource/account.js'
 import { apiKey } from '../resource/api-key.js'
 import type { Row } from '../resource/define.js'
+import { resourceOf } from '../resource/registry.js'
 import {
   type AccountState,
   firstGeneration,
@@ -90,7 +91,9 @@ export class Projection {
     const allPuts = changes.flatMap((each) => each.puts)
     const puts = allPuts.filter(({ kind }) => kind !== ruleKind)
     const removals = changes.flatMap((each) => each.removals).filter(({ kind }) => kind !== ruleKind)
-    await eachOf(puts, keysAtOnceMax, ({ kind, row }) => this.putRow(writers, kind, row))
+    // What is a part of another row is there before a row names it.
+    for (const some of [puts.filter(isInternal), puts.filter((put) => !isInternal(put))])
+      await eachOf(some, keysAtOnceMax, ({ kind, row }) => this.putRow(writers, kind, row))
     const rules = new Map(change.puts.flatMap(({ kind, row }) => (kind === ruleKind ? [[row.id, row]] : [])))
     await eachOf(change.chunks, keysAtOnceMax, (chunk) => this.#editChunk(writers, accountId, chunk, rules))
     await eachOf(removals, keysAtOnceMax, ({ kind, id }) => this.removeRow(writers, kind, id))
@@ -239,6 +242,9 @@ export class Projection {
       )
   }
 }
+
+export const isInternal = ({ kind }: { readonly kind: string }): boolean =>
+  resourceOf(kind).isInternal === true
 
 /** Is this version of the row, or a later one, in the bucket? */
 export function isCurrent(kind: string, there: Row | undefined, row: Row): there is Row {

@@ -15,7 +15,7 @@ import type { ViewState } from '../view/view-state.js'
 import { newChange } from './change.js'
 import type { Clickhouse } from './clickhouse/clickhouse.js'
 import { type Heads, headsAtOnceMax, versionGap } from './heads.js'
-import { type Basis, isCurrent, type Projection, type Writers } from './projection.js'
+import { type Basis, isCurrent, isInternal, type Projection, type Writers } from './projection.js'
 import { chunksOf } from './rule-chunks.js'
 import { sealedFields } from './sealed-values.js'
 import { readStored, type StoredRow } from './stored-rows.js'
@@ -134,7 +134,8 @@ export class Repair {
     const others = present.filter(
       (each) => each.kind !== ruleKind && each.kind !== policyKind && isDifferent(each),
     )
-    await eachOf(others, keysAtOnceMax, ({ kind, row }) => this.#projection.putRow(writers, kind, row))
+    for (const some of [others.filter(isInternal), others.filter((each) => !isInternal(each))])
+      await eachOf(some, keysAtOnceMax, ({ kind, row }) => this.#projection.putRow(writers, kind, row))
     await this.#putPolicies(writers, version, basis, present)
     const isThere = ({ kind, row }: StoredRow): boolean =>
       sealedFields(kind).length > 0 || seen.rows.get(kind)?.has(row.id) === true

@@ -6,6 +6,7 @@
  * every process that finds changes there: they are carried out (see `carrier.ts`), and the head is marked done. The
  * store knows rows, changes and buckets; it must never know HTTP, traffic or delivery.
  */
+import { now } from '../core/clock.js'
 import { payloadHeadroomBytes } from '../core/limits.js'
 import { expectSameKey } from '../core/seal.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
@@ -215,6 +216,14 @@ export class Store {
   /** Resolves or rejects as `commit` would at present; nothing is changed. */
   rehearse<T>(accountId: string, principal: Principal, plan: Plan<T>): Promise<T> {
     return this.#queues.inTurn(accountId, () => this.#rehearse(accountId, principal, plan))
+  }
+
+  /** Resolves with the result of a plan, or rejects if its write would be refused; nothing is changed. Its size is not checked. */
+  async verifyPlan<T>(accountId: string, principal: Principal, plan: Plan<T>): Promise<T> {
+    const { known, state } = await this.#settle(accountId)
+    const draft = plan(state, known.version + 1, now())
+    if (!isEmpty(draft)) await this.#verify({ accountId, principal, base: state, state, ...draft })
+    return draft.result
   }
 
   /** The same for `replaceRules`. */

@@ -27,6 +27,7 @@ const decidingKinds: ReadonlySet<string> = new Set([
   policyKind,
   ruleKind,
   'ip_restriction',
+  'ip_list',
   'reserved_addr',
 ])
 

@@ -11,6 +11,7 @@ import { childKindsOf } from '../resource/shown-schema.js'
 import type { Removal } from '../store/change.js'
 import { type Claim, claimsOf } from '../store/plan.js'
 import { ruleKind } from '../view/keys.js'
+import { chunkIn, type ListRow, listChunkKind, listKind } from '../view/list-chunks.js'
 import type { ViewState } from '../view/view-state.js'
 
 /** Attempts to draw an unused value. Failing this often means the space is nearly exhausted. */
@@ -46,11 +47,20 @@ export function redraws(resource: AnyResource, draw: () => void): Pick<Claim, 'd
   }
 }
 
-/** Removals of the resources below the row's path. */
-export const familyOf = (resource: AnyResource, row: Row, state: ViewState): Removal[] =>
-  childKindsOf(resource).flatMap((child) =>
+/** Removals of the resources below the row's path, and of the parts of a list. */
+export const familyOf = (resource: AnyResource, row: Row, state: ViewState): Removal[] => [
+  ...childKindsOf(resource).flatMap((child) =>
     [...rowsOf(state, row.id, child.kind)].map((each) => ({ kind: child.kind, row: each })),
-  )
+  ),
+  ...(resource.kind === listKind ? chunkRemovals(state, (row as ListRow).chunks) : []),
+]
+
+/** Removals of parts of a list: without their data, which their earlier versions have. */
+export const chunkRemovals = (state: ViewState, ids: readonly string[]): Removal[] =>
+  ids.flatMap((id) => {
+    const row = chunkIn(state, id)
+    return row === undefined ? [] : [{ kind: listChunkKind, row: { ...row, data: '' } as Row }]
+  })
 
 /** Throws if another resource of the account names this one. */
 export function refuseWhileNamed(resource: AnyResource, row: Row, state: ViewState): void {

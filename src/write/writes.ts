@@ -2,11 +2,9 @@
  * Start here: plans of creates, updates and deletes for the store, made against the state that they will be applied to.
  * A plan may run several times, so random or slow values (ids, tokens, keys) are made before it.
  */
-import { startOfSecond } from '../core/clock.js'
 import { Turns } from '../core/concurrency.js'
 import { EntryFaults } from '../core/entry-faults.js'
 import { conflict, notFound } from '../core/errors.js'
-import { newId } from '../core/ids.js'
 import { type AuditVerb, auditEvent } from '../event/audit.js'
 import { asInResource, type NameInBody, referencesIn, rowOf } from '../http/body/input.js'
 import type { Caller } from '../http/caller/caller.js'
@@ -15,7 +13,6 @@ import { lockoutCheck } from '../http/caller/lockout.js'
 import { type Presenter, rowsOf } from '../http/present.js'
 import { apiKey } from '../resource/api-key.js'
 import type { AnyResource, DeriveTools, Lookups, Row } from '../resource/define.js'
-import { storedFields } from '../resource/fields/fields.js'
 import type { AuditEvent, Put, Removal } from '../store/change.js'
 import { claimsOf, countRules, type Draft, type Plan, releaseOf, unchanged } from '../store/plan.js'
 import type { Store } from '../store/store.js'
@@ -24,6 +21,7 @@ import type { ViewState } from '../view/view-state.js'
 import { eventPrincipal } from './bulk-audits.js'
 import { type DeriveParts, deriveTools, prepareTools } from './derive-tools.js'
 import { familyOf, newClaims, redraws, refuseWhileNamed } from './row-relations.js'
+import { newRow, notRestored, same, type Values } from './row-values.js'
 
 /** Key pairs generated at once: an RSA key keeps a core busy for seconds, and file writes share its thread pool. */
 const keyPairsAtOnceMax = 2
@@ -42,8 +40,6 @@ export interface WriteResult {
   /** Fields that only the first answer shows, such as a new key's token. */
   readonly once: Record<string, unknown>
 }
-
-type Values = Readonly<Record<string, unknown>>
 
 export class Writes {
   readonly #tools: WriteTools
@@ -118,7 +114,7 @@ export class Writes {
       const present = found?.account_id === caller.accountId ? found : undefined
       if (present === undefined) refuseRevoked(resource, past.id)
       this.#checkReferences(resource, past, state, caller, present === undefined ? {} : { present })
-      const row: Row = { ...present, ...past, version }
+      const row: Row = { ...present, ...past, ...notRestored(resource, present), version }
       if (present !== undefined && same(resource, present, row))
         return unchanged({ resource, row: present, once: {} })
       resource.check?.(row as never, present as never, this.#lookups(state, caller))
@@ -251,19 +247,6 @@ export class Writes {
 const isNamed = ({ fields }: AnyResource, row: Row, field: string, id: string): boolean =>
   [...referencesIn(fields, row)].some((named) => named.field === field && named.id === id)
 
-/** A row with the given values, and defaults for the rest. */
-function newRow({ accountId }: Caller, { fields, idPrefix }: AnyResource, values: Values, at: number): Row {
-  const unset = Object.entries(storedFields(fields)).map(([name, { fallback }]) => [name, fallback ?? null])
-  return {
-    ...Object.fromEntries(unset),
-    ...values,
-    id: newId(idPrefix),
-    account_id: accountId,
-    version: 0,
-    created_at: startOfSecond(at),
-  }
-}
-
 const derivedOf = (resource: AnyResource, draft: Row, previous: Row | undefined, tools: DeriveTools): Row =>
   resource.derive?.(draft as never, previous as never, tools) ?? draft
 
@@ -279,13 +262,6 @@ const lookupsOf = (state: ViewState, accountId: string): StateLookups => ({
   rules: (policyId) => state.rules(policyId)?.rules ?? [],
   countRules: (policyId) => countRules(state, policyId),
 })
-
-/** Are the rows equal, ignoring the version and sealed values, which are compared by their digests? */
-function same(resource: AnyResource, present: Row, next: Row): boolean {
-  const sealed = Object.entries(resource.fields).flatMap(([name, field]) => (field.sealed ? [name] : []))
-  const ignored = Object.fromEntries(['version', ...sealed].map((name) => [name, null]))
-  return JSON.stringify({ ...present, ...ignored }) === JSON.stringify({ ...present, ...next, ...ignored })
-}
 
 function refuseRevoked({ title, deletionRevokes }: AnyResource, id: string): void {
   if (!deletionRevokes) return

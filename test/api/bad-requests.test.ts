@@ -220,6 +220,17 @@ const ipRestriction = (policy: string): Row[] => [
 
 const connection = { type: 'tcp_connection', conn: { client_ip: '192.0.2.7' } }
 
+const ipList: Row[] = [
+  ['no name', {}, /"name" is required/],
+  ['a name in capitals', { name: 'Tor' }, /"name" is "Tor"/],
+  ['a name with a space', { name: 'tor exits' }, /"name" is "tor exits"/],
+  ['a name that ends with a dot', { name: 'tor.' }, /"name" is "tor."/],
+  ['a name too long', { name: 'x'.repeat(65) }, /"name" .*64/],
+  ['a category without a word', { name: 'tor', category: 'proxy..tor' }, /"category" is "proxy..tor"/],
+  ['a category of six words', { name: 'tor', category: 'a.b.c.d.e.f' }, /"category" is/],
+  ['entries', { name: 'tor', entries: 3 }, /"entries"/],
+]
+
 const policyTest: Row[] = [
   ['nothing given', { expect: { decision: 'allow' } }, /"given" is required/],
   ['nothing expected', { given: connection }, /"expect" is required/],
@@ -662,6 +673,7 @@ t.test('bad requests', async (t) => {
     ['/backends/tunnel_group', [...common, ...inBytes, ...backend]],
     ['/ip_policy_rules', ipPolicyRule(policy)],
     ['/ip_restrictions', ipRestriction(policy)],
+    ['/ip_lists', ipList],
     ['/policy_tests', policyTest],
     ['/ssh_certificate_authorities', [...common, ...inBytes, ...sshAuthority]],
     [

@@ -54,6 +54,7 @@ const bodies: Readonly<Record<string, (of: Estate) => Promise<Body> | Body>> = {
     type: 'dashboard',
     ip_policy_ids: [await of.id('ip_policy')],
   }),
+  ip_list: (of) => ({ ...described, name: of.name }),
   policy_test: () => ({
     ...described,
     given: { type: 'tcp_connection', conn: { client_ip: '192.0.2.7' } },

@@ -57,6 +57,7 @@ const otherBodies: Readonly<Record<string, Body>> = {
   'post /ip_restrictions/{id}/try': { enforced: false },
   'post /event_destinations/{id}/replay': { from: '1h' },
   'post /dead_letters/{id}/resend': { record: { type: 'tcp_connection' } },
+  'put /ip_lists/{id}/entries': { entries: [{ cidr: '198.51.100.0/24', comment: 'a guest' }] },
   'put /ip_policies/{id}/rules': { rules: [{ cidr: '198.51.100.0/24', action: 'deny' }] },
 }
 

@@ -464,6 +464,7 @@ function lateStore(store: Store, first: () => Promise<unknown>): RouteStore {
     commitOnce: (...planned) => after(() => store.commitOnce(...planned)),
     rehearse: (...planned) => after(() => store.rehearse(...planned)),
     rehearseRules: (...planned) => after(() => store.rehearseRules(...planned)),
+    verifyPlan: (...planned) => after(() => store.verifyPlan(...planned)),
     replaceRules: (...planned) => after(() => store.replaceRules(...planned)),
   }
 }

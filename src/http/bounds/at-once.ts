@@ -30,6 +30,18 @@ const bounds = {
   },
   publish: { what: 'requests that publish records', perAccount: 4, perProcess: 12, retryAfterSeconds: 1 },
   rules_restore: { what: 'restorations of rules', perAccount: 1, perProcess: 4, retryAfterSeconds: 5 },
+  list_entries: {
+    what: 'replacements of the entries of IP lists',
+    perAccount: 1,
+    perProcess: 2,
+    retryAfterSeconds: 5,
+  },
+  list_entries_read: {
+    what: 'pages of entries of IP lists',
+    perAccount: 4,
+    perProcess: 16,
+    retryAfterSeconds: 1,
+  },
   draft: {
     what: 'drafts to try',
     perAccount: 2,

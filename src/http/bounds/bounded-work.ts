@@ -96,13 +96,15 @@ export function boundWork(app: FastifyInstance, atOnce: AtOnce): void {
 export function admitAtOnce(atOnce: AtOnce, request: FastifyRequest, reply: FastifyReply): void {
   const { atOnce: name } = request.routeOptions.config
   if (name !== undefined && isCounted(name, request)) count(atOnce, name, request, reply)
-  // Its own bound allows for large bodies.
-  if (name === 'publish') return
+  if (isLargeAnyway(name)) return
   const length = Number(request.headers['content-length'] ?? 0)
   // A body beyond the limit of its route is refused unread.
   if (length > largeBodyBytes && length <= request.routeOptions.bodyLimit)
     count(atOnce, 'large_body', request, reply)
 }
+
+/** Bounds that allow for large bodies themselves. */
+const isLargeAnyway = (name: BoundName | undefined): boolean => name === 'publish' || name === 'list_entries'
 
 function isCounted(name: BoundName, { query }: FastifyRequest): boolean {
   const { parameters } = boundsAtOnce[name]
@@ -124,7 +126,7 @@ function countedBody(
   body: RequestPayload,
 ): RequestPayload {
   const { isOpen, atOnce: name } = request.routeOptions.config
-  if (isOpen || name === 'publish' || request.headers['transfer-encoding'] === undefined) return body
+  if (isOpen || isLargeAnyway(name) || request.headers['transfer-encoding'] === undefined) return body
   let bytes = 0
   let isLarge = false
   const counted = new Transform({

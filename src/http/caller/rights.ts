@@ -4,8 +4,9 @@ import { WeirError } from '../../core/errors.js'
 import type { AccountRight, AnyResource } from '../../resource/define.js'
 import { type ApiContext, readable } from '../context.js'
 
-/** Does the account have the right that a kind needs? */
-export function maySee(context: ApiContext, accountId: string, { right }: AnyResource): boolean {
+/** Does the account have the right that a kind needs? No one sees internal kinds. */
+export function maySee(context: ApiContext, accountId: string, { right, isInternal }: AnyResource): boolean {
+  if (isInternal) return false
   return right === undefined || rightsOf(context, accountId).includes(right)
 }
 

@@ -1,0 +1,57 @@
+/** The entries of IP lists: read in their order, and replaced as a whole. */
+import type { ListFormat } from '../core/address/list-formats.js'
+import type { IpListEntry, NewIpListEntry } from '../shape/ip-list-entries.js'
+import { type WriteOptions, writeQuery } from './collection.js'
+import type { Http, Request } from './http.js'
+import { kindTable } from './kind-table.js'
+import type { Resource } from './kinds.js'
+
+/** Entries, or a text that has them in one of the formats in which lists are published. */
+export type NewListEntries = readonly NewIpListEntry[] | ListText
+
+interface ListText {
+  readonly text: string
+  readonly format: ListFormat
+}
+
+interface Page {
+  readonly entries: readonly IpListEntry[]
+  readonly next_page_uri: string | null
+}
+
+export class ListEntriesClient {
+  readonly #http: Http
+
+  constructor(http: Http) {
+    this.#http = http
+  }
+
+  /** All entries of a list. Pages are fetched as they are needed. */
+  async *list(listId: string): AsyncGenerator<IpListEntry, void, undefined> {
+    for (let query: Request['query'] = {}; ; ) {
+      const page: Page = await this.#http.send<Page>('GET', pathOf(listId), { query })
+      yield* page.entries
+      if (page.next_page_uri === null) return
+      // The URI may have a base that this client can't reach, so only its query is used.
+      query = Object.fromEntries(new URL(page.next_page_uri).searchParams)
+    }
+  }
+
+  /** Replaces all entries of a list as one change. */
+  async replace(
+    listId: string,
+    entries: NewListEntries,
+    options: WriteOptions = {},
+  ): Promise<Resource<'ipList'>> {
+    const body = isText(entries)
+      ? { text: { type: 'text/plain', text: entries.text } }
+      : { body: { entries } }
+    const format = isText(entries) ? entries.format : undefined
+    return this.#http.send('PUT', pathOf(listId), { ...body, query: { ...writeQuery(options), format } })
+  }
+}
+
+const isText = (entries: NewListEntries): entries is ListText => !Array.isArray(entries)
+
+const pathOf = (listId: string): string =>
+  `${kindTable['ipList']!.path}/${encodeURIComponent(listId)}/entries`

@@ -1,0 +1,141 @@
+/**
+ * Reads lists of addresses in the forms in which they are published. A generator yields each entry, and undefined where
+ * there is none, so that its caller can pause; what is wrong goes to `faults`, which name the line.
+ */
+import type { EntryFaults } from '../entry-faults.js'
+import { badRequest, shown } from '../errors.js'
+import { parseTimestamp } from '../timestamp.js'
+import { canonicalRange, commentOf, type ListEntry, linesIn } from './list-entry.js'
+
+export const listFormats = [
+  'lines',
+  'netset',
+  'csv',
+  'spamhaus_drop',
+  'json',
+  'aws',
+  'gcp',
+  'azure',
+  'cloudflare',
+] as const
+
+export type ListFormat = (typeof listFormats)[number]
+
+/** Formats whose text is one JSON value. */
+export const isJsonFormat = (format: ListFormat): boolean =>
+  format === 'json' || format === 'aws' || format === 'gcp' || format === 'azure'
+
+export type Entries = Generator<ListEntry | undefined, void>
+
+/** The entries of a text that is not one JSON value. */
+export function* entriesInText(text: string, format: ListFormat, faults: EntryFaults): Entries {
+  const read = readerOf(format)
+  let number = 0
+  for (const line of linesIn(text)) {
+    number += 1
+    const trimmed = line.trim()
+    if (trimmed === '') {
+      yield undefined
+      continue
+    }
+    const found = read(trimmed, number)
+    if (typeof found === 'string') {
+      faults.add(`line ${number}`, badRequest(`Line ${number}: ${found}`))
+      if (faults.isFull) return
+      yield undefined
+    } else yield found
+  }
+}
+
+/** An entry, what is wrong, or undefined for a line without one. */
+type ReadLine = (line: string, number: number) => ListEntry | string | undefined
+
+function readerOf(format: ListFormat): ReadLine {
+  if (format === 'csv') return csvReader()
+  return format === 'spamhaus_drop' ? readSpamhaus : readPlain
+}
+
+const commentMark = /[#;]/
+const whiteSpace = /\s+/
+
+/** A range, then perhaps `#` or `;` and a comment. What `ipset save` writes is read, too. */
+function readPlain(line: string): ListEntry | string | undefined {
+  if (line.startsWith('add ') || line.startsWith('create ')) return readIpset(line)
+  const mark = line.search(commentMark)
+  if (mark === 0) return undefined
+  const range = mark === -1 ? line : line.slice(0, mark).trim()
+  return entryOrFault(range, mark === -1 ? null : line.slice(mark + 1))
+}
+
+const ipsetComment = / comment "([^"]*)"/
+
+/** `create NAME hash:net`, `add NAME 203.0.113.0/24 comment "guests"`. */
+function readIpset(line: string): ListEntry | string | undefined {
+  const [verb, , range = ''] = line.split(whiteSpace)
+  return verb === 'create' ? undefined : entryOrFault(range, ipsetComment.exec(line)?.[1])
+}
+
+/** `203.0.113.0/24 ; SBL1`, or `{"cidr":"203.0.113.0/24","sblid":"SBL1"}`, and one line that describes the list. */
+function readSpamhaus(line: string): ListEntry | string | undefined {
+  if (!line.startsWith('{')) return readPlain(line)
+  let value: Record<string, unknown>
+  try {
+    value = JSON.parse(line) as Record<string, unknown>
+  } catch {
+    return `${shown(line, 80)} is not valid JSON.`
+  }
+  if (value['cidr'] === undefined)
+    return value['type'] === 'metadata' ? undefined : `${shown(line, 80)} has no member "cidr".`
+  const { sblid } = value
+  return entryOrFault(value['cidr'], typeof sblid === 'string' ? sblid : null)
+}
+
+const columns = ['cidr', 'comment', 'expires_at'] as const
+
+/** `cidr,comment,expires_at`, with or without that first line, which may also name others in any order. */
+function csvReader(): ReadLine {
+  let order: readonly string[] = columns
+  return (line, number) => {
+    if (line.startsWith('#')) return undefined
+    const cells = csvCells(line)
+    if (typeof cells === 'string') return cells
+    const names = cells.map((cell) => cell.trim().toLowerCase())
+    if (number === 1 && names.includes('cidr')) {
+      order = names
+      return undefined
+    }
+    const textOf = (name: (typeof columns)[number]) => cells[order.indexOf(name)]?.trim()
+    return entryOrFault(textOf('cidr') ?? '', textOf('comment'), textOf('expires_at'))
+  }
+}
+
+const cell = /(?:^|,)(?:\s*"((?:[^"]|"")*)"\s*(?=,|$)|([^,"]*))/gy
+
+/** The cells of a line (RFC 4180); a cell of several lines is not allowed. */
+function csvCells(line: string): string[] | string {
+  const cells: string[] = []
+  cell.lastIndex = 0
+  while (cell.lastIndex < line.length) {
+    const start = cell.lastIndex
+    const found = cell.exec(line)
+    if (found === null || cell.lastIndex === start)
+      return `${shown(line, 80)} is not a line of CSV: a quotation mark is missing or stands inside of a value.`
+    cells.push(found[1]?.replaceAll('""', '"') ?? found[2] ?? '')
+  }
+  return cells
+}
+
+/** An entry of texts, or what is wrong with them. */
+export function entryOrFault(
+  range: unknown,
+  comment: string | null | undefined,
+  expires?: string | null,
+): ListEntry | string {
+  const cidr = canonicalRange(range)
+  if (!cidr.ok) return cidr.problem.msg
+  if (expires === undefined || expires === null || expires === '')
+    return { cidr: cidr.value, comment: commentOf(comment), expiresAt: null }
+  const seconds = parseTimestamp(expires)
+  if (seconds === undefined || seconds < 0) return `The time ${shown(expires)} is not an RFC 3339 time.`
+  return { cidr: cidr.value, comment: commentOf(comment), expiresAt: seconds * 1000 }
+}

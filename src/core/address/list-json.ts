@@ -1,0 +1,135 @@
+/** Lists of addresses in one JSON value: Weir's own form, and those in which cloud providers publish their networks. */
+import type { EntryFaults } from '../entry-faults.js'
+import { badRequest, shown } from '../errors.js'
+import { type Entries, entryOrFault, type ListFormat } from './list-formats.js'
+
+type Values = Readonly<Record<string, unknown>>
+
+/** A range in a value, and where it stands. */
+interface Found {
+  readonly place: string
+  readonly cidr: unknown
+  readonly comment?: string | null | undefined
+  readonly expires?: string | null | undefined
+}
+
+/** The entries of a value; `json` stands for any of these forms. */
+export function* entriesInValue(value: unknown, format: ListFormat, faults: EntryFaults): Entries {
+  const read = formOf(value, format)
+  if (read === undefined) {
+    faults.add('body', badRequest(wrongForm(format)))
+    return
+  }
+  for (const { place, cidr, comment, expires } of read) {
+    const entry = entryOrFault(cidr, comment, expires)
+    if (typeof entry !== 'string') yield entry
+    else {
+      faults.add(place, badRequest(`"${place}": ${entry}`))
+      if (faults.isFull) return
+      yield undefined
+    }
+  }
+}
+
+const members: Readonly<Record<string, string>> = {
+  json: '{"entries": [{"cidr": …}]}',
+  aws: '{"prefixes": [{"ip_prefix": …}], "ipv6_prefixes": […]}',
+  gcp: '{"prefixes": [{"ipv4Prefix": …}]}',
+  azure: '{"values": [{"properties": {"addressPrefixes": […]}}]}',
+}
+
+const wrongForm = (format: ListFormat): string =>
+  `The list is not in the format "${format}", which is ${members[format]}.`
+
+const isObject = (value: unknown): value is Values =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const listIn = (value: Values, name: string): readonly unknown[] | undefined => {
+  const list = value[name]
+  return Array.isArray(list) ? list : undefined
+}
+
+function formOf(value: unknown, format: ListFormat): Iterable<Found> | undefined {
+  if (Array.isArray(value)) return format === 'json' ? ownEntries(value, '') : undefined
+  if (!isObject(value)) return undefined
+  const isAny = format === 'json'
+  const entries = listIn(value, 'entries')
+  if (isAny && entries !== undefined) return ownEntries(entries, 'entries')
+  const values = listIn(value, 'values')
+  if ((isAny || format === 'azure') && values !== undefined) return azureEntries(values)
+  const prefixes = listIn(value, 'prefixes') ?? []
+  const ipv6 = listIn(value, 'ipv6_prefixes')
+  if (prefixes.length === 0 && ipv6 === undefined) return undefined
+  const isGcp = isObject(prefixes[0]) && ('ipv4Prefix' in prefixes[0] || 'ipv6Prefix' in prefixes[0])
+  if (isGcp && (isAny || format === 'gcp')) return gcpEntries(prefixes)
+  return !isGcp && (isAny || format === 'aws') ? awsEntries(prefixes, ipv6 ?? []) : undefined
+}
+
+const entryMembers = ['cidr', 'comment', 'expires_at']
+
+function* ownEntries(entries: readonly unknown[], name: string): Generator<Found> {
+  for (const [index, entry] of entries.entries()) {
+    const place = `${name}[${index}]`
+    if (!isObject(entry)) {
+      yield { place, cidr: entry }
+      continue
+    }
+    const { cidr, comment, expires_at } = entry
+    const wrong = wrongMember(entry, place)
+    if (wrong !== undefined) throw wrong
+    yield { place: `${place}.cidr`, cidr, comment: textOf(comment), expires: textOf(expires_at) }
+  }
+}
+
+function wrongMember(entry: Values, place: string) {
+  for (const [name, value] of Object.entries(entry)) {
+    if (!entryMembers.includes(name))
+      return badRequest(
+        `"${place}" has no field ${shown(name)}: supported are "${entryMembers.join('", "')}".`,
+      )
+    if (name !== 'cidr' && value !== null && typeof value !== 'string')
+      return badRequest(`"${place}.${name}" is ${shown(value)}: a text or null is needed.`)
+  }
+  return undefined
+}
+
+const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null)
+
+const words = (...texts: readonly unknown[]): string =>
+  texts.filter((text) => typeof text === 'string' && text !== '').join(' ')
+
+/** A member of an object; anything else has none. */
+const memberOf = (value: unknown, name: string): unknown => (isObject(value) ? value[name] : undefined)
+
+function* awsEntries(prefixes: readonly unknown[], ipv6: readonly unknown[]): Generator<Found> {
+  for (const [list, name, member] of [
+    [prefixes, 'prefixes', 'ip_prefix'],
+    [ipv6, 'ipv6_prefixes', 'ipv6_prefix'],
+  ] as const)
+    for (const [index, each] of list.entries())
+      yield {
+        place: `${name}[${index}].${member}`,
+        cidr: memberOf(each, member),
+        comment: words(memberOf(each, 'service'), memberOf(each, 'region')),
+      }
+}
+
+function* gcpEntries(prefixes: readonly unknown[]): Generator<Found> {
+  for (const [index, each] of prefixes.entries()) {
+    const member = memberOf(each, 'ipv4Prefix') === undefined ? 'ipv6Prefix' : 'ipv4Prefix'
+    const comment = words(memberOf(each, 'service'), memberOf(each, 'scope'))
+    yield { place: `prefixes[${index}].${member}`, cidr: memberOf(each, member), comment }
+  }
+}
+
+function* azureEntries(values: readonly unknown[]): Generator<Found> {
+  for (const [index, value] of values.entries()) {
+    const name = textOf(memberOf(value, 'name'))
+    const prefixes = memberOf(memberOf(value, 'properties'), 'addressPrefixes')
+    const place = `values[${index}].properties.addressPrefixes`
+    if (!Array.isArray(prefixes)) yield { place, cidr: prefixes }
+    else
+      for (const [number, cidr] of prefixes.entries())
+        yield { place: `${place}[${number}]`, cidr, comment: name }
+  }
+}

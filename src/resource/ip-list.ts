@@ -1,0 +1,94 @@
+/**
+ * Lists of addresses, with names that rules and expressions use.
+ *
+ * The entries of a list do not fit its row. They are stored in parts, which are rows of an internal kind and never change:
+ * new entries are new parts, and the list's row names the parts that count, in their order. So entries are replaced as a
+ * whole by one small write, whatever their number.
+ */
+import { conflict } from '../core/errors.js'
+import { ipListsPerAccountMax } from '../core/limits.js'
+import { documented, Type } from '../core/schema.js'
+import { defineResource } from './define.js'
+import { defaulted, derived, described, hidden, required, unseen, writable } from './fields/fields.js'
+
+const word = '[a-z0-9](?:[a-z0-9_-]*[a-z0-9])?'
+
+const name = Type.String({
+  title: 'IpListName',
+  maxLength: 64,
+  pattern: `^${word}(?:\\.${word})*$`,
+  description:
+    'What expressions call it, unique in the account: lower-case letters, digits, "-", "_" and dots.',
+})
+
+const category = Type.String({
+  title: 'IpListCategory',
+  maxLength: 100,
+  pattern: `^${word}(?:\\.${word}){0,4}$`,
+  description:
+    'What its addresses are, such as `proxy.tor`: up to five words joined by dots, the general one first. A question for `proxy` includes `proxy.tor`.',
+})
+
+const count = (description: string) => Type.Integer({ minimum: 0, description })
+
+export const ipList = defineResource({
+  kind: 'ip_list',
+  idPrefix: 'ipl_',
+  path: '/ip_lists',
+  listName: 'ip_lists',
+  title: 'IP list',
+  about: 'A named list of address ranges with comments, for rules of IP policies and expressions.',
+  example: { name: 'tor-exits', category: 'proxy.tor', description: 'exits of the Tor network' },
+  audit: 'ip_list',
+  notRestored: ['chunks', 'entries', 'bytes', 'updated_at'],
+  fields: {
+    ...described,
+    name: required(name),
+    category: writable(category),
+    entries: { ...defaulted(count('How many entries it has.'), 0), setBy: 'weir' as const },
+    updated_at: derived(
+      Type.String({ description: 'When its entries changed last.', ...documented({ format: 'date-time' }) }),
+      { unset: 'null' },
+    ),
+    /** Ids of the parts that count, in their order. */
+    chunks: { ...unseen(defaulted(Type.Array(Type.String()), [])), setBy: 'weir' as const },
+    /** Of the parts, as they are stored. */
+    bytes: { ...unseen(defaulted(count(''), 0)), setBy: 'weir' as const },
+  },
+  check(list, previous, lookups) {
+    let others = 0
+    for (const other of lookups.all('ip_list')) {
+      if (other.id === list.id) continue
+      others += 1
+      if (other['name'] === list.name)
+        throw conflict(
+          `"name" is "${list.name}", which is the name of ${other.id}: each list of an account has its own.`,
+        )
+    }
+    if (previous === undefined && others >= ipListsPerAccountMax)
+      throw conflict(
+        `The account has ${others} IP lists: at most ${ipListsPerAccountMax} are allowed. Delete one first.`,
+      )
+  },
+})
+
+/** Some entries of a list. A part never changes, and its id is never used again. */
+export const ipListChunk = defineResource({
+  kind: 'ip_list_chunk',
+  idPrefix: 'iplc_',
+  path: '/ip_list_chunks',
+  listName: 'ip_list_chunks',
+  title: 'part of an IP list',
+  about: 'Some entries of an IP list.',
+  example: {},
+  isInternal: true,
+  operations: [],
+  fields: {
+    ip_list_id: hidden(Type.String()),
+    /** Of its text: parts that are as before are used again. */
+    hash: hidden(Type.String()),
+    entries: hidden(Type.Integer()),
+    /** Lines (`core/address/list-entry.ts`), packed (`core/packed-text.ts`). */
+    data: hidden(Type.String()),
+  },
+})

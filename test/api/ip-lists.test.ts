@@ -1,0 +1,179 @@
+/** IP lists: their entries are replaced as a whole, read in pages, bounded, and kept through all that happens to a store. */
+import { gzipSync } from 'node:zlib'
+import t from 'tap'
+import { chunksOfList, type ListRow, listChunkKind } from '../../src/view/list-chunks.js'
+import { openTestStore } from '../harness/api.js'
+import { all, type Caller, newest, refused } from '../harness/caller.js'
+
+const many = (count: number, of: (index: number) => string) =>
+  Array.from({ length: count }, (_, index) => of(index))
+const address = (index: number): string => `10.${(index >> 16) & 255}.${(index >> 8) & 255}.${index & 255}/32`
+/** With comments that compress badly, so that few entries take several changes. */
+const salted = (index: number): string =>
+  `${address(index)} # ${Math.imul(index, 0x9e3779b1) >>> 0} ${Math.imul(index, 0x85ebca6b) >>> 0}`
+
+const lines = (me: Caller, id: string, text: string, query = '') =>
+  me.raw.send('PUT', `/ip_lists/${id}/entries${query}`, {
+    body: text,
+    headers: { 'content-type': 'text/plain' },
+  })
+
+t.test('IP lists', { timeout: 120_000 }, async (t) => {
+  const store = await openTestStore(t)
+  const api = await store.api()
+  const { view } = api.parts.store
+  const partsOf = (accountId: string) =>
+    [...(view.state.rows.get(listChunkKind)?.values() ?? [])].filter(
+      ({ account_id }) => account_id === accountId,
+    )
+  const rowOf = (id: string) => view.state.rows.get('ip_list')?.get(id) as unknown as ListRow
+
+  t.test('entries are set, shown and replaced', async (t) => {
+    const me = await api.account()
+    const list = await me.ipList.create({ name: 'office', category: 'trusted.office' })
+    t.match(list, { name: 'office', category: 'trusted.office', entries: 0, updated_at: null })
+    const set = await me.listEntries.replace(list.id, [
+      { cidr: '203.0.113.0/24', comment: 'guests' },
+      { cidr: '2001:db8::1', expires_at: '2099-01-01T00:00:00Z' },
+    ])
+    t.equal(set.entries, 2)
+    t.type(set.updated_at, 'string')
+    t.strictSame(await all(me.listEntries.list(list.id)), [
+      { cidr: '203.0.113.0/24', comment: 'guests', expires_at: null },
+      { cidr: '2001:db8::1/128', comment: null, expires_at: '2099-01-01T00:00:00Z' },
+    ])
+    await me.listEntries.replace(list.id, { text: '198.51.100.0/24 ; SBL1\n', format: 'spamhaus_drop' })
+    t.strictSame(await all(me.listEntries.list(list.id)), [
+      { cidr: '198.51.100.0/24', comment: 'SBL1', expires_at: null },
+    ])
+    const text = await me.raw.send('GET', `/ip_lists/${list.id}/entries?format=text`)
+    t.equal(text.text, '198.51.100.0/24 # SBL1\n')
+    t.match(text.headers['content-type'], /^text\/plain/)
+    t.equal((await me.ipList.get(list.id)).entries, 1)
+  })
+
+  t.test('entries that take several changes are seen whole, and stored once', async (t) => {
+    const me = await api.account()
+    const { id } = await me.ipList.create({ name: 'large' })
+    const count = 60_000
+    const seen = new Set<number>()
+    view.onChange(() => {
+      const row = rowOf(id)
+      if (row === undefined) return
+      const parts = chunksOfList(view.state, row)
+      seen.add(parts === undefined ? -1 : parts.reduce((sum, { entries }) => sum + entries!, 0))
+      if (parts !== undefined && row.entries !== [...seen].at(-1)) seen.add(-2)
+    })
+    t.equal((await lines(me, id, many(count, salted).join('\n'))).status, 200)
+    t.strictSame([...seen], [0, count], 'none or all of them')
+    const before = rowOf(id).chunks
+    t.ok(before.length > 10, `${before.length} parts`)
+    const found = await all(me.listEntries.list(id))
+    t.equal(found.length, count)
+    t.strictSame([found[0]?.cidr, found[59_999]?.cidr], [address(0), address(59_999)])
+    const version = await newestVersion(me)
+    t.equal((await lines(me, id, many(count, salted).join('\n'))).status, 200)
+    t.equal(await newestVersion(me), version, 'equal entries are no change')
+    const changed = many(count, salted).with(30_000, '192.0.2.0/24')
+    t.equal((await lines(me, id, changed.join('\n'))).status, 200)
+    const after = rowOf(id).chunks
+    t.ok(after.filter((part) => !before.includes(part)).length <= 2, 'the other parts are used again')
+    t.equal(partsOf(rowOf(id).account_id).length, after.length, 'parts that no list names are gone')
+  })
+
+  t.test('a history of the list alone, an audit event for each change', async (t) => {
+    const me = await api.account()
+    const { id } = await me.ipList.create({ name: 'seen' })
+    await me.listEntries.replace(id, [{ cidr: '203.0.113.0/24' }])
+    const changes = await all(me.changes())
+    t.strictSame(
+      changes.filter(({ kind }) => kind.startsWith('ip_list')).map(({ kind, verb }) => `${kind} ${verb}`),
+      ['ip_list update', 'ip_list create'],
+    )
+    t.match(changes[0]?.fields, [{ name: 'entries', before: 0, after: 1 }, { name: 'updated_at' }])
+    t.match((await api.audits(me.accountId)).at(-1), {
+      event_type: 'ip_list_updated.v0',
+      object: { id, entries: 1 },
+    })
+  })
+
+  t.test('a restored list keeps its entries, and one that was deleted has none', async (t) => {
+    const me = await api.account()
+    const { id } = await me.ipList.create({ name: 'restored' })
+    const version = await newestVersion(me)
+    await me.listEntries.replace(id, [{ cidr: '203.0.113.0/24' }])
+    await me.ipList.update(id, { name: 'renamed' })
+    t.match(await me.ipList.restore(id, version), { name: 'restored', entries: 1 })
+    t.equal((await all(me.listEntries.list(id))).length, 1)
+    await me.ipList.delete(id)
+    t.strictSame(partsOf(me.accountId), [], 'its parts are deleted with it')
+    t.match(await me.ipList.restore(id, version), { name: 'restored', entries: 0, updated_at: null })
+    t.strictSame(await all(me.listEntries.list(id)), [])
+  })
+
+  t.test('wrong bodies change nothing and say what is wrong', async (t) => {
+    const me = await api.account()
+    const { id } = await me.ipList.create({ name: 'kept' })
+    await me.listEntries.replace(id, [{ cidr: '203.0.113.0/24' }])
+    const path = `/ip_lists/${id}/entries`
+    t.match((await lines(me, id, '10.0.0.0/8\nx\n')).body.msg, /^Line 2: "x" is not a range/)
+    t.match((await lines(me, id, '')).body.msg, /requires a body/)
+    t.match((await lines(me, id, '10.0.0.0/8', '?format=xml')).body.msg, /"format" is "xml": one of "lines"/)
+    t.match(await me.raw.refused(400, 'PUT', path, { entries: [{ cidr: 'x' }] }), /"entries\[0\].cidr": "x"/)
+    t.match(await me.raw.refused(400, 'PUT', path, { rules: [] }), /not in the format "json"/)
+    t.match(await me.raw.refused(400, 'GET', `${path}?limit=0`), /"limit" is "0"/)
+    const packed = await me.raw.send('PUT', path, {
+      body: gzipSync('203.0.113.0/24 # guests\n'),
+      headers: { 'content-type': 'text/plain', 'content-encoding': 'gzip' },
+    })
+    t.match(packed.body, { entries: 1 }, 'a compressed body is read')
+    t.equal((await all(me.listEntries.list(id))).length, 1)
+  })
+
+  t.test('with validate_only nothing is stored', async (t) => {
+    const me = await api.account()
+    const { id } = await me.ipList.create({ name: 'checked' })
+    const answer = await lines(me, id, '203.0.113.0/24\n', '?validate_only=true')
+    t.match(answer.body, { entries: 1 })
+    t.strictSame(await all(me.listEntries.list(id)), [])
+    t.strictSame(partsOf(me.accountId), [])
+  })
+
+  t.test('names are unique', async (t) => {
+    const me = await api.account()
+    const { id } = await me.ipList.create({ name: 'first' })
+    t.match(await refused(400, me.ipList.create({ name: 'first' })), new RegExp(`name of ${id}`))
+    const other = await me.ipList.create({ name: 'second' })
+    t.match(await refused(400, me.ipList.update(other.id, { name: 'first' })), /"name" is "first"/)
+  })
+
+  t.test('parts that a dead process left are deleted', async (t) => {
+    const me = await api.account()
+    const accountId = me.accountId
+    const { id } = await me.ipList.create({ name: 'left' })
+    await me.listEntries.replace(id, [{ cidr: '203.0.113.0/24' }])
+    const [part] = partsOf(accountId)
+    const left = (created_at: number, suffix: string) => ({ ...part!, id: `iplc_${suffix}`, created_at })
+    await api.parts.store.commit(accountId, { source: 'API', credentialId: null }, (_state, version) => ({
+      puts: [left(Date.now() - 3_600_000, 'old'), left(Date.now(), 'new')].map((row) => ({
+        kind: listChunkKind,
+        row: { ...row, version },
+        isNew: true,
+      })),
+      removals: [],
+      audits: [],
+      result: undefined,
+    }))
+    t.equal(partsOf(accountId).length, 3)
+    await api.parts.listEntries.sweep()
+    t.strictSame(
+      partsOf(accountId)
+        .map((row) => row.id)
+        .sort(),
+      [part!.id, 'iplc_new'].sort(),
+    )
+    t.equal((await all(me.listEntries.list(id))).length, 1)
+  })
+})
+
+const newestVersion = async (me: Caller): Promise<number> => (await newest(me.changes()))?.version ?? 0

@@ -1,0 +1,212 @@
+/** Lists of addresses in the forms in which they are published. */
+import fc from 'fast-check'
+import t from 'tap'
+import { formatCidr, parseCidr } from '../../../src/core/address/cidr.js'
+import { commentCharsMax, entryOf, type ListEntry, lineOf } from '../../../src/core/address/list-entry.js'
+import { entriesInText, type ListFormat } from '../../../src/core/address/list-formats.js'
+import { entriesInValue } from '../../../src/core/address/list-json.js'
+import { EntryFaults } from '../../../src/core/entry-faults.js'
+
+interface Read {
+  readonly entries: readonly ListEntry[]
+  readonly fault: string | undefined
+}
+
+function read(given: string | object, format: ListFormat): Read {
+  const faults = new EntryFaults()
+  const found =
+    typeof given === 'string' ? entriesInText(given, format, faults) : entriesInValue(given, format, faults)
+  const entries = [...found].flatMap((entry) => entry ?? [])
+  return { entries, fault: faults.error?.message }
+}
+
+const plain = (cidr: string, comment: string | null = null, expiresAt: number | null = null): ListEntry => ({
+  cidr,
+  comment,
+  expiresAt,
+})
+
+const right: readonly { name: string; format: ListFormat; given: string | object; want: ListEntry[] }[] = [
+  {
+    name: 'lines with comments of both sorts, blank lines and Windows line ends',
+    format: 'lines',
+    given: '# a list\r\n; of two\r\n\r\n203.0.113.0/24 # guests\r\n2001:DB8::/48;six\r\n',
+    want: [plain('203.0.113.0/24', 'guests'), plain('2001:db8::/48', 'six')],
+  },
+  {
+    name: 'an address alone, and bits after the prefix',
+    format: 'lines',
+    given: '203.0.113.7\n198.51.100.7/24',
+    want: [plain('203.0.113.7/32'), plain('198.51.100.0/24')],
+  },
+  {
+    name: 'what ipset save writes',
+    format: 'netset',
+    given:
+      'create bad hash:net family inet\nadd bad 203.0.113.0/24 comment "a # b"\nadd bad 198.51.100.7 timeout 60\n',
+    want: [plain('203.0.113.0/24', 'a # b'), plain('198.51.100.7/32')],
+  },
+  {
+    name: 'CSV without a first line of names',
+    format: 'csv',
+    given: '203.0.113.0/24,"guests, ""all""",2026-11-26T12:00:00Z\n198.51.100.0/24,,\n',
+    want: [
+      plain('203.0.113.0/24', 'guests, "all"', Date.parse('2026-11-26T12:00:00Z')),
+      plain('198.51.100.0/24'),
+    ],
+  },
+  {
+    name: 'CSV with names in another order, and a column that is not known',
+    format: 'csv',
+    given: 'Comment,score,CIDR\nguests,7,203.0.113.0/24\n',
+    want: [plain('203.0.113.0/24', 'guests')],
+  },
+  {
+    name: 'Spamhaus DROP as text',
+    format: 'spamhaus_drop',
+    given: '; Spamhaus DROP List\n203.0.113.0/24 ; SBL256894\n',
+    want: [plain('203.0.113.0/24', 'SBL256894')],
+  },
+  {
+    name: 'Spamhaus DROP as lines of JSON',
+    format: 'spamhaus_drop',
+    given:
+      '{"cidr":"203.0.113.0/24","sblid":"SBL1","rir":"ripencc"}\n{"type":"metadata","timestamp":1,"size":1}\n',
+    want: [plain('203.0.113.0/24', 'SBL1')],
+  },
+  {
+    name: 'networks of Cloudflare',
+    format: 'cloudflare',
+    given: '173.245.48.0/20\n103.21.244.0/22',
+    want: [plain('173.245.48.0/20'), plain('103.21.244.0/22')],
+  },
+  {
+    name: "Weir's own form",
+    format: 'json',
+    given: { entries: [{ cidr: '203.0.113.0/24', comment: null }, '2001:db8::/32'] },
+    want: [plain('203.0.113.0/24'), plain('2001:db8::/32')],
+  },
+  {
+    name: 'ranges of AWS',
+    format: 'aws',
+    given: {
+      syncToken: '1',
+      prefixes: [{ ip_prefix: '3.5.140.0/22', region: 'ap-northeast-2', service: 'AMAZON' }],
+      ipv6_prefixes: [{ ipv6_prefix: '2600:1f00::/40', region: 'eu-west-1', service: 'EC2' }],
+    },
+    want: [plain('3.5.140.0/22', 'AMAZON ap-northeast-2'), plain('2600:1f00::/40', 'EC2 eu-west-1')],
+  },
+  {
+    name: 'ranges of Google Cloud, not named',
+    format: 'json',
+    given: { prefixes: [{ ipv4Prefix: '34.1.208.0/20', service: 'Google Cloud', scope: 'africa-south1' }] },
+    want: [plain('34.1.208.0/20', 'Google Cloud africa-south1')],
+  },
+  {
+    name: 'service tags of Azure',
+    format: 'azure',
+    given: { values: [{ name: 'ActionGroup', properties: { addressPrefixes: ['4.232.0.0/16'] } }] },
+    want: [plain('4.232.0.0/16', 'ActionGroup')],
+  },
+]
+
+for (const { name, format, given, want } of right)
+  t.test(`${format}: ${name}`, async (t) => {
+    t.strictSame(read(given, format), { entries: want, fault: undefined })
+  })
+
+const wrong: readonly { name: string; format: ListFormat; given: string | object; says: RegExp }[] = [
+  {
+    name: 'a word',
+    format: 'lines',
+    given: '203.0.113.0/24\nhello\n',
+    says: /^Line 2: "hello" is not a range/,
+  },
+  { name: 'two ranges in a line', format: 'lines', given: '10.0.0.0/8 11.0.0.0/8', says: /^Line 1: / },
+  { name: 'a prefix too long', format: 'netset', given: '10.0.0.0/33', says: /prefix length "33"/ },
+  { name: 'a leading zero', format: 'lines', given: '010.0.0.1', says: /"010.0.0.1" is not an IP address/ },
+  { name: 'an open quotation mark', format: 'csv', given: '10.0.0.0/8,"a', says: /Line 1: .*quotation mark/ },
+  {
+    name: 'a time that is none',
+    format: 'csv',
+    given: '10.0.0.0/8,,tomorrow',
+    says: /"tomorrow" is not an RFC 3339/,
+  },
+  { name: 'no JSON', format: 'spamhaus_drop', given: '{"cidr"', says: /Line 1: .*not valid JSON/ },
+  {
+    name: 'an object without a range',
+    format: 'spamhaus_drop',
+    given: '{"a":1}',
+    says: /has no member "cidr"/,
+  },
+  { name: 'another form', format: 'aws', given: { values: [] }, says: /not in the format "aws"/ },
+  {
+    name: 'a range that is none',
+    format: 'json',
+    given: { entries: [{ cidr: 7 }] },
+    says: /^"entries\[0\].cidr": 7 is/,
+  },
+  {
+    name: 'a prefix of AWS without a range',
+    format: 'aws',
+    given: { prefixes: [{ region: 'x' }] },
+    says: /^"prefixes\[0\].ip_prefix"/,
+  },
+]
+
+for (const { name, format, given, says } of wrong)
+  t.test(`${format}: ${name} is refused`, async (t) => {
+    t.match(read(given, format).fault, says)
+  })
+
+t.test('an unknown member of an entry is refused', async (t) => {
+  t.throws(
+    () => read({ entries: [{ cidr: '10.0.0.0/8', note: 'x' }] }, 'json'),
+    /"entries\[0\]" has no field "note"/,
+  )
+  t.throws(
+    () => read({ entries: [{ cidr: '10.0.0.0/8', comment: 7 }] }, 'json'),
+    /"entries\[0\].comment" is 7/,
+  )
+})
+
+t.test('all wrong lines are named', async (t) => {
+  t.match(read('a\n10.0.0.0/8\nb\n', 'lines').fault, /^Line 1: .* 1 more entry is wrong/)
+})
+
+const range = fc
+  .tuple(fc.oneof(fc.ipV4(), fc.ipV6()), fc.nat(128))
+  .map(([address, bits]) => `${address}/${address.includes(':') ? bits : bits % 33}`)
+  .filter((text) => parseCidr(text, { hostBits: 'allow' }).ok)
+const comment = fc.option(fc.string({ maxLength: 3 * commentCharsMax, unit: 'binary' }))
+
+t.test('property: an entry of JSON survives its stored line, with its comment on one line', async () => {
+  fc.assert(
+    fc.property(range, comment, fc.option(fc.nat(4_000_000_000)), (cidr, text, seconds) => {
+      const expires_at = seconds === null ? null : new Date(seconds * 1000).toISOString()
+      const { entries, fault } = read({ entries: [{ cidr, comment: text, expires_at }] }, 'json')
+      const [entry] = entries
+      if (fault !== undefined || entry === undefined) throw new Error(`${cidr} was refused: ${fault}`)
+      const parsed = parseCidr(cidr, { hostBits: 'allow' })
+      if (!parsed.ok || entry.cidr !== formatCidr(parsed.value))
+        throw new Error(`${cidr} became ${entry.cidr}`)
+      const line = lineOf(entry)
+      if (/[\n\r]/.test(line)) throw new Error(`${JSON.stringify(line)} is not one line`)
+      if ([...(entry.comment ?? '')].length > commentCharsMax) throw new Error('The comment is too long.')
+      const again = entryOf(line)
+      if (JSON.stringify(again) !== JSON.stringify(entry)) throw new Error(`${line} is another entry`)
+      return seconds === null ? again.expiresAt === null : again.expiresAt === seconds * 1000
+    }),
+  )
+})
+
+t.test('property: any text is read to its end, in every form, and nothing is thrown', async () => {
+  const formats = ['lines', 'netset', 'csv', 'spamhaus_drop', 'cloudflare'] as const
+  const text = fc.array(fc.oneof(fc.string(), range, fc.constantFrom('{"cidr":1}', 'add x', '"', ',', '#')))
+  fc.assert(
+    fc.property(text, fc.constantFrom(...formats), (lines, format) => {
+      const { entries } = read(lines.join('\n'), format)
+      return entries.every(({ cidr }) => parseCidr(cidr, { hostBits: 'refuse' }).ok)
+    }),
+  )
+})
