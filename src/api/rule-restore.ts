@@ -5,6 +5,7 @@ import { Turns } from '../core/concurrency.js'
 import { pastExplanationsAtOnceMax, pastExplanationsWaitingMax } from '../core/limits.js'
 import type { Slices } from '../core/slices.js'
 import { pluralOf } from '../core/text/plural.js'
+import { isEnforced } from '../evaluate/policy-source.js'
 import { rowOf } from '../http/body/input.js'
 import { slicesOf } from '../http/bounds/bounded-work.js'
 import { type Caller, whileKeyLasts } from '../http/caller/caller.js'
@@ -109,4 +110,4 @@ const planRestored =
 const isSame = (row: Row, rule: Rule): boolean =>
   (['cidr', 'action', 'description', 'metadata', 'expires_at'] as const).every(
     (name) => (row[name] ?? null) === (rule[name] ?? null),
-  )
+  ) && isEnforced(row as { enforced?: unknown }) === isEnforced(rule)

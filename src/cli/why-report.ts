@@ -108,9 +108,11 @@ export const explanationLines = ({
   ip_policies,
   policies,
   policies_not_reached,
+  shadow,
 }: Explanation): string[] => [
   ...(hostport?.includes('*') ? [`served as ${hostport}`] : []),
   ...deciderLines(decided_by),
+  ...(shadow === null ? [] : [shadow.reason]),
   ...ip_policies.flatMap(groupLines),
   ...policies.flatMap(policyLines),
   ...policies_not_reached.map(

@@ -2,23 +2,19 @@
 
 import type { Address } from '../core/address/ip.js'
 import { shown } from '../core/errors.js'
-import type { DecidedBy } from '../event/define.js'
-import type { RecordType } from '../record/traffic-record.js'
-import type { ExplainedGroup, ExplainedPolicy, ExplainedRule, Explanation } from '../shape/decision.js'
-import type { Endpoint } from './edges.js'
-import type { EvaluationTrace, IpPolicyGroup, Verdict } from './evaluate.js'
+import type { DecidedBy, ShadowDecision } from '../event/define.js'
+import type { ExplainedGroup, ExplainedRule, Explanation } from '../shape/decision.js'
+import type { IpPolicyGroup } from './evaluate.js'
+import { explainedPolicies, PoliciesTrace } from './explained-policies.js'
 import { denyRuleFor, ruleMatches } from './ip-policy.js'
 import type { Restrictions } from './ip-restriction.js'
 import type { Judgement } from './judgement.js'
-import type { IpRule } from './policy-source.js'
-import type { TrafficPolicy } from './traffic-policy.js'
+import { type IpRule, isEnforced } from './policy-source.js'
 
 /** Rules listed in the explanation of a decision; the reply must fit a NATS message. */
 const explainedRulesMax = 1000
 /** All descriptions of rules in one explanation, as JSON. */
 const explainedDescriptionCharsMax = 256 * 1024
-/** A value in the explanation of a decision. */
-const explainedValueCharsMax = 256
 
 /** A rule that was looked at. */
 interface Candidate {
@@ -51,33 +47,44 @@ export const shownPart = ({
 })
 
 /** Collects an explanation while a record is evaluated. */
-export class ExplanationTrace implements EvaluationTrace {
+export class ExplanationTrace extends PoliciesTrace {
   readonly #policySet: Restrictions
   readonly #client: Address
   readonly #groups: ExplainedGroup[] = []
-  readonly #policies: ExplainedPolicy[] = []
   #rulesLeft: number
   #descriptionCharsLeft = explainedDescriptionCharsMax
 
   /** `rulesMax`: rules listed at most. */
   constructor(policySet: Restrictions, client: Address, rulesMax = explainedRulesMax) {
+    super()
     this.#policySet = policySet
     this.#client = client
     this.#rulesLeft = rulesMax
   }
 
   /** The explanation, once the decision was made. */
-  explanation({ record, endpoint, hostport, verdict, decidedBy }: Judgement): Explanation {
+  explanation(judgement: Judgement): Explanation {
+    const { record, endpoint, hostport, verdict, decidedBy } = judgement
+    const inShadow = new PoliciesTrace()
+    judgement.traceShadow(inShadow)
+    const { shadow } = judgement
     return {
       hostport: hostport ?? null,
       ip_policies: this.#groups,
-      policies: this.#policies,
-      policies_not_reached: this.#notReached(endpoint, reasonNotReached(verdict, record.type)),
+      ...explainedPolicies({
+        endpoint,
+        verdict,
+        type: record.type,
+        live: this.evaluated,
+        shadow,
+        inShadow: inShadow.evaluated,
+      }),
       decided_by: shownPart(decidedBy),
+      shadow: shadow && explainedShadow(shadow, judgement),
     }
   }
 
-  ipPolicies({ source, enforced, policyIds, decision }: IpPolicyGroup): void {
+  override ipPolicies({ source, enforced, policyIds, decision }: IpPolicyGroup): void {
     const looked = policyIds.flatMap((policyId, index) => this.#candidates(policyId, index))
     const matching = looked.filter(({ matches }) => matches).sort(byPolicyAndId)
     const winner = this.#winner(matching, policyIds)
@@ -91,7 +98,7 @@ export class ExplanationTrace implements EvaluationTrace {
       source,
       enforced,
       decision,
-      reason: groupReason(winner, looked.length, enforced),
+      reason: groupReason(winner, looked, enforced),
       rules: listed.map((candidate) => this.#explainedRule(candidate, winner)),
       rules_left_out: looked.length - listed.length,
     })
@@ -105,7 +112,7 @@ export class ExplanationTrace implements EvaluationTrace {
   /** The deny rule that blocks, else the first allow rule that matches. */
   #winner(matching: readonly Candidate[], policyIds: readonly string[]): IpRule | undefined {
     const blocking = denyRuleFor(this.#policySet, policyIds, this.#client)?.rule
-    return blocking ?? matching[0]?.rule
+    return blocking ?? matching.find(({ rule }) => isEnforced(rule))?.rule
   }
 
   #explainedRule({ policyId, rule, matches }: Candidate, winner: IpRule | undefined): ExplainedRule {
@@ -117,6 +124,7 @@ export class ExplanationTrace implements EvaluationTrace {
       action,
       description: this.#descriptionOf(rule),
       expires_at: expires_at ?? null,
+      enforced: isEnforced(rule),
       matches,
       won: rule === winner,
       reason: ruleReason(rule, matches, winner),
@@ -129,72 +137,28 @@ export class ExplanationTrace implements EvaluationTrace {
     this.#descriptionCharsLeft -= JSON.stringify(description).length
     return this.#descriptionCharsLeft < 0 ? null : description
   }
-
-  policy({ ownerId, label, direction, actions }: TrafficPolicy): void {
-    const types = actions.map(({ type }) => type)
-    this.#policies.push({
-      source: sourceOf(ownerId),
-      policy: label,
-      direction,
-      applied: false,
-      reason: '',
-      expressions: [],
-      actions: types,
-    })
-  }
-
-  expression(text: string, value: unknown): void {
-    const policy = this.#policies.at(-1)!
-    policy.expressions.push({ expression: text, value: shownValue(value) })
-    if (!value) policy.reason = `It does not apply: ${shown(text)} is not true.`
-  }
-
-  failure(text: string, msg: string): void {
-    const policy = this.#policies.at(-1)!
-    policy.expressions.push({ expression: text, value: null, failure: msg })
-    policy.reason = `It does not apply: ${shown(text)} has no result.`
-  }
-
-  applied(): void {
-    const policy = this.#policies.at(-1)!
-    policy.applied = true
-    const why = policy.expressions.length === 0 ? 'It has no expressions' : 'All its expressions are true'
-    policy.reason = policy.actions.includes('deny')
-      ? `${why}, so it denies.`
-      : `${why}, so it applies; it only logs.`
-  }
-
-  #notReached({ policies, route }: Endpoint, reason: string): Explanation['policies_not_reached'] {
-    const evaluated = { inbound: 0, outbound: 0 }
-    for (const { direction } of this.#policies) evaluated[direction] += 1
-    return (['inbound', 'outbound'] as const)
-      .flatMap((direction) =>
-        [policies, route?.policies]
-          .flatMap((each) => each?.list(direction) ?? [])
-          .slice(evaluated[direction]),
-      )
-      .map(({ ownerId, label, direction }) => ({
-        source: sourceOf(ownerId),
-        policy: label,
-        direction,
-        reason,
-      }))
-  }
 }
 
-const sourceOf = (ownerId: string): string => `policies of ${ownerId}`
-
-function groupReason(winner: IpRule | undefined, rules: number, enforced: boolean): string {
+function groupReason(winner: IpRule | undefined, looked: readonly Candidate[], enforced: boolean): string {
   const warns = enforced ? '' : ' The restriction is not enforced, so it only warns.'
   if (winner?.action === 'allow')
-    return `The allow rule ${winner.id} contains the address, and no deny rule does.`
+    return `The allow rule ${winner.id} contains the address, and no ${enforcedIfSo(looked, 'deny')} does.`
   if (winner !== undefined) return `The deny rule ${winner.id} contains the address.${warns}`
-  if (rules === 0) return `There are no rules, so no address is allowed.${warns}`
-  return `No allow rule contains the address.${warns}`
+  if (looked.length === 0) return `There are no rules, so no address is allowed.${warns}`
+  return `No ${enforcedIfSo(looked, 'allow')} contains the address.${warns}`
+}
+
+/** Other rules, which are not enforced, may contain the address. */
+function enforcedIfSo(looked: readonly Candidate[], action: IpRule['action']): string {
+  const isShadowed = looked.some(
+    ({ rule, matches }) => matches && rule.action === action && !isEnforced(rule),
+  )
+  return `${isShadowed ? 'enforced ' : ''}${action} rule`
 }
 
 function ruleReason(rule: IpRule, matches: boolean, winner: IpRule | undefined): string {
   if (!matches) return 'It does not contain the address.'
+  if (!isEnforced(rule)) return 'It contains the address, but it is not enforced, so it decides nothing.'
   if (rule === winner)
     return rule.action === 'deny'
       ? 'It contains the address, and a deny rule wins over allow rules of any policy.'
@@ -205,20 +169,30 @@ function ruleReason(rule: IpRule, matches: boolean, winner: IpRule | undefined):
     : 'It contains the address, too; one allow rule is enough.'
 }
 
-function reasonNotReached({ decision, policy }: Verdict, type: RecordType): string {
-  if (decision === 'block') return 'Not reached: the address was blocked before.'
-  if (decision === 'deny') return `Not reached: ${shown(policy?.label)} denied before.`
-  return `Not reached: outbound policies run when the ${ends[type]}.`
+/** What would have been decided, in words. */
+function explainedShadow(
+  { decision, decidedBy }: ShadowDecision,
+  live: Pick<Judgement, 'decision' | 'decidedBy'>,
+): NonNullable<Explanation['shadow']> {
+  const isSame =
+    decision === live.decision &&
+    JSON.stringify(shownPart(decidedBy)) === JSON.stringify(shownPart(live.decidedBy))
+  const outcome = isSame
+    ? 'the decision would be the same'
+    : decision === 'allow'
+      ? 'it would be allowed'
+      : `it would be ${decision === 'block' ? 'blocked' : 'denied'} by ${partInSentence(decidedBy)}`
+  return {
+    decision,
+    decided_by: shownPart(decidedBy),
+    reason: `If everything were enforced, ${outcome}.`,
+  }
 }
 
-const ends: Readonly<Record<RecordType, string>> = {
-  tcp_connection: 'connection has closed',
-  http_request: 'request is complete',
-}
-
-/** The value itself if it is short, else the beginning of its JSON. */
-function shownValue(value: unknown): unknown {
-  const json = JSON.stringify(value)
-  if (json === undefined) return null
-  return json.length <= explainedValueCharsMax ? value : shown(value, explainedValueCharsMax)
+function partInSentence({ type, id, name, ruleId, cidr }: DecidedBy): string {
+  if (type === 'traffic_policy') return `the traffic policy ${shown(name)} of ${id}`
+  const source = type === 'restriction' ? `the restriction ${id}` : `the ip_restriction of ${id}`
+  return ruleId === null
+    ? `${source}: no allow rule contains the address`
+    : `the deny rule ${ruleId} (${cidr}) of ${source}`
 }

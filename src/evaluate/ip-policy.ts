@@ -13,31 +13,43 @@ import { isoSeconds, now } from '../core/clock.js'
 import { type Slices, withoutPauses } from '../core/slices.js'
 import type { IpDecision } from '../record/policy-scope.js'
 import { Parts } from './parts.js'
-import type { ConfigurationSource, IpRule } from './policy-source.js'
+import { type ConfigurationSource, type IpRule, isEnforced } from './policy-source.js'
 
 /** One policy as a pair of sets. There is no union per edge, so a change compiles one policy and no edge. */
 export interface IpPolicy {
   readonly id: string
+  /** Enforced rules alone, like `deny`. */
   readonly allow: CidrSet
   readonly deny: CidrSet
   /** The rules of `deny`, by their place in it. */
   readonly denyRules: readonly IpRule[]
-  /** For explanations. */
+  /** For explanations: all, also those that are not enforced. */
   readonly rules: readonly IpRule[]
   /** The time at which the first of its rules expires; infinite if none does. */
   readonly expiresMs: number
+  /** The policy as it would be if all its rules were enforced; undefined if they are. */
+  readonly shadow: IpPolicy | undefined
 }
 
 /** Builds a policy in slices: call `next()` until it is done. */
-function* buildIpPolicy(id: string, rules: Iterable<IpRule>, nowMs: number): Generator<void, IpPolicy> {
-  const { lasting: all, expiresMs } = withoutExpired(rules, nowMs)
-  const rulesOf = (wanted: IpRule['action']) => all.filter(({ action }) => action === wanted)
-  const setOf = (rules: readonly IpRule[]) => buildCidrSet(rules.map(({ cidr }) => cidr))
+function* buildIpPolicy(id: string, given: Iterable<IpRule>, nowMs: number): Generator<void, IpPolicy> {
+  const { lasting: rules, expiresMs } = withoutExpired(given, nowMs)
   yield
+  const enforced = rules.filter(isEnforced)
+  const whole = { id, rules, expiresMs, shadow: undefined }
+  const shadow = enforced.length === rules.length ? undefined : { ...whole, ...(yield* buildSets(rules)) }
+  return { ...whole, ...(yield* buildSets(enforced)), shadow }
+}
+
+function* buildSets(
+  applied: readonly IpRule[],
+): Generator<void, Pick<IpPolicy, 'allow' | 'deny' | 'denyRules'>> {
+  const rulesOf = (wanted: IpRule['action']) => applied.filter(({ action }) => action === wanted)
+  const setOf = (rules: readonly IpRule[]) => buildCidrSet(rules.map(({ cidr }) => cidr))
   const allow = yield* setOf(rulesOf('allow'))
   const denyRules = rulesOf('deny')
   const deny = yield* setOf(denyRules)
-  return { id, allow, deny, denyRules, rules: all, expiresMs }
+  return { allow, deny, denyRules }
 }
 
 /** The rules that have not expired, and the time at which the first of them does. */

@@ -1,15 +1,15 @@
 /** A record, the decision about it and where it belongs, as events and their filters read them. */
 import type { Address } from '../core/address/ip.js'
 import { shown } from '../core/errors.js'
-import type { DecidedBy, Decision, ShownDecision } from '../event/define.js'
+import type { DecidedBy, Decision, ShadowDecision, ShownDecision } from '../event/define.js'
 import type { Geo } from '../record/geo-entry.js'
 import type { PolicyContext } from '../record/policy-scope.js'
 import type { TrafficRecord } from '../record/traffic-record.js'
+import { findDecidedBy } from './decided-by.js'
 import type { Endpoint } from './edges.js'
-import type { Verdict } from './evaluate.js'
-import { decideAddress, denyRuleFor } from './ip-policy.js'
-import type { Restrictions } from './ip-restriction.js'
+import type { EvaluationTrace, Verdict } from './evaluate.js'
 import type { PolicySet } from './policy-set.js'
+import { shadowOf } from './shadow.js'
 
 export class Judgement implements ShownDecision {
   readonly record: TrafficRecord
@@ -18,6 +18,7 @@ export class Judgement implements ShownDecision {
   readonly #context: PolicyContext
   readonly #policySet: PolicySet
   #decidedBy: DecidedBy | undefined
+  #shadow: ShadowDecision | null | undefined
 
   constructor(
     record: TrafficRecord,
@@ -38,8 +39,19 @@ export class Judgement implements ShownDecision {
   }
 
   get decidedBy(): DecidedBy {
-    this.#decidedBy ??= decidedBy(this.#policySet, this.endpoint, this.verdict, this.client)
+    this.#decidedBy ??= findDecidedBy(this.#policySet, this.endpoint, this.verdict, this.client)
     return this.#decidedBy
+  }
+
+  /** Made when it is first read: without anything that is not enforced, this is the lookup of the account. */
+  get shadow(): ShadowDecision | null {
+    if (this.#shadow === undefined) this.#shadow = shadowOf(this.#policySet, this.endpoint, this.#context)
+    return this.#shadow
+  }
+
+  /** Makes the shadow decision with a trace, for explanations. */
+  traceShadow(trace: EvaluationTrace): void {
+    this.#shadow = shadowOf(this.#policySet, this.endpoint, this.#context, trace)
   }
 
   get ipPolicy(): Verdict['ipPolicy'] {
@@ -85,51 +97,3 @@ const warningsOf = ({ warnings, failures }: Verdict): string[] => [
       `The expression ${shown(expression)} of ${policy.label} has no result: ${msg}`,
   ),
 ]
-
-const nothing: DecidedBy = {
-  type: 'none',
-  id: null,
-  name: null,
-  ipPolicyId: null,
-  ruleId: null,
-  cidr: null,
-}
-
-/**
- * Finds the part of the configuration that stopped a connection, after the decision: few events and explanations need it.
- * If both the account's restriction and the module block, it is the restriction.
- */
-function decidedBy(
-  policySet: Restrictions,
-  endpoint: Endpoint,
-  { decision, policy }: Pick<Verdict, 'decision' | 'policy'>,
-  client: Address,
-): DecidedBy {
-  const { accountId, edgeId = null, route, ipPolicyIds = [] } = endpoint
-  if (decision === 'allow') return nothing
-  if (policy !== null) return { ...nothing, type: 'traffic_policy', id: policy.ownerId, name: policy.label }
-  const restriction = accountId === undefined ? undefined : policySet.restriction(accountId, 'endpoints')
-  const isRestricted =
-    restriction?.enforced && decideAddress(policySet, restriction.ip_policy_ids, client) === 'block'
-  if (isRestricted) {
-    const { id, description, ip_policy_ids } = restriction
-    const name = description || null
-    return { type: 'restriction', id, name, ...ruleOf(policySet, ip_policy_ids, client) }
-  }
-  return {
-    type: 'ip_restriction',
-    id: route?.id ?? edgeId,
-    name: null,
-    ...ruleOf(policySet, ipPolicyIds, client),
-  }
-}
-
-function ruleOf(
-  policySet: Restrictions,
-  policyIds: readonly string[],
-  client: Address,
-): Pick<DecidedBy, 'ipPolicyId' | 'ruleId' | 'cidr'> {
-  const found = denyRuleFor(policySet, policyIds, client)
-  if (found === undefined) return { ipPolicyId: null, ruleId: null, cidr: null }
-  return { ipPolicyId: found.policyId, ruleId: found.rule.id, cidr: found.rule.cidr }
-}

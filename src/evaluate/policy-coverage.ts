@@ -8,7 +8,7 @@ import type { TrafficRecord } from '../record/traffic-record.js'
 import { type EvaluationTrace, evaluate, type IpPolicyGroup } from './evaluate.js'
 import type { IpPolicy } from './ip-policy.js'
 import type { PolicySet } from './policy-set.js'
-import type { IpRule } from './policy-source.js'
+import { type IpRule, isEnforced } from './policy-source.js'
 import type { TrafficPolicy } from './traffic-policy.js'
 
 /** How an inbound traffic policy is called among all of an account; tests, like questions, run no others. */
@@ -54,7 +54,9 @@ export class Coverage implements EvaluationTrace {
   }
 
   #allowRules(policy: IpPolicy): readonly IpRule[] {
-    return getOrMake(this.#allow, policy.id, () => policy.rules.filter(({ action }) => action === 'allow'))
+    return getOrMake(this.#allow, policy.id, () =>
+      policy.rules.filter((rule) => rule.action === 'allow' && isEnforced(rule)),
+    )
   }
 
   policy(policy: TrafficPolicy): void {

@@ -21,14 +21,10 @@ import {
 } from './edges.js'
 import { EdgesByHostport, type Hostports, HostportsBuilder } from './hostports.js'
 import { buildIpPolicies, type IpPolicy } from './ip-policy.js'
-import {
-  type AccountRestrictions,
-  buildRestrictions,
-  type Restriction,
-  type Restrictions,
-} from './ip-restriction.js'
+import { type AccountRestrictions, buildRestrictions, type Restriction } from './ip-restriction.js'
 import { Parts } from './parts.js'
 import type { ConfigurationSource, RestrictionType } from './policy-source.js'
+import { accountsWithShadow, type Shadowed } from './shadow.js'
 
 /** Why the edge of a record is wrong. */
 interface EdgeProblem extends Problem {
@@ -49,6 +45,8 @@ interface Contents {
   readonly byHostport: EdgesByHostport
   readonly accounts: ReadonlyMap<string, Endpoint>
   readonly restrictions: ReadonlyMap<string, AccountRestrictions>
+  /** Accounts that have anything that is not enforced. */
+  readonly shadowed: ReadonlySet<string>
   readonly credentials: ReadonlyMap<string, DeclaredRow<'tunnel_credential'>>
 }
 
@@ -58,7 +56,7 @@ const isFetched: Readonly<Record<RecordType, boolean>> = { tcp_connection: true,
 /** With fewer edges, most of what `fetch` reads is in a cache already. */
 const fetchedEdgesMin = 500
 
-export class PolicySet implements Restrictions {
+export class PolicySet implements Shadowed {
   /** Revision of the configuration it was built from. */
   readonly revision: number
   readonly contents: Contents
@@ -80,6 +78,11 @@ export class PolicySet implements Restrictions {
 
   restriction(accountId: string, type: RestrictionType): Restriction | undefined {
     return this.contents.restrictions.get(accountId)?.[type]
+  }
+
+  hasShadow(accountId: string | undefined): boolean {
+    const { shadowed } = this.contents
+    return shadowed.size > 0 && accountId !== undefined && shadowed.has(accountId)
   }
 
   credential(tokenHash: string): DeclaredRow<'tunnel_credential'> | undefined {
@@ -219,7 +222,9 @@ export async function buildPolicySet(
     slices,
   )
   const edges = { ...tcp, ...https, byHostport }
-  return new PolicySet({ revision, ...inPolicies, lists, ...edges, accounts, restrictions, credentials })
+  const compiled = { revision, ...inPolicies, lists, ...edges, accounts, restrictions, credentials }
+  const shadowed = await accountsWithShadow(source, compiled, slices)
+  return new PolicySet({ ...compiled, shadowed })
 }
 
 async function indexed<Row, T>(

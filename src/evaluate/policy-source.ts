@@ -12,7 +12,10 @@ export type PolicyRow = PoliciesModule['inbound' | 'outbound'][number]
 export type RestrictionType = DeclaredRow<'ip_restriction'>['type']
 export type EventSourceRow = DeclaredRow<'event_subscription'>['sources'][number]
 export type IpRule = Pick<DeclaredRow<'ip_policy_rule'>, 'id' | 'cidr' | 'action'> &
-  Partial<Pick<DeclaredRow<'ip_policy_rule'>, 'description' | 'expires_at'>>
+  Partial<Pick<DeclaredRow<'ip_policy_rule'>, 'description' | 'expires_at' | 'enforced'>>
+
+/** A rule or traffic policy that an earlier version stored does not say whether it is enforced; then it is. */
+export const isEnforced = ({ enforced }: { readonly enforced?: unknown }): boolean => enforced !== false
 
 interface IpRules {
   /** Grows with each change of any of them. */

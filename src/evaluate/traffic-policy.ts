@@ -8,7 +8,7 @@ import { ExpressionFailure, type Instruction, type Operation, type StepBudget } 
 import type { Scope } from '../expr/scope.js'
 import type { PolicyContext } from '../record/policy-scope.js'
 import { type PolicyKind, policyScopesOf } from '../resource/fields/traffic-policy-check.js'
-import type { PoliciesModule, PolicyRow } from './policy-source.js'
+import { isEnforced, type PoliciesModule, type PolicyRow } from './policy-source.js'
 
 /** A log action, ready to be an event. */
 export interface LogAction extends LogEntry {
@@ -27,6 +27,8 @@ export interface TrafficPolicy {
   readonly label: string
   /** Tells it from the others of its owner: with its place if several have the same label, as `office (inbound[2])`. */
   readonly distinctLabel: string
+  /** If not, it decides and logs nothing. */
+  readonly enforced: boolean
   readonly expressions: readonly string[]
   readonly actions: readonly Action[]
 }
@@ -42,8 +44,8 @@ export interface TrafficPolicy {
 type Program = readonly unknown[]
 
 /**
- * The policies of an enabled module. They are compiled when they are first evaluated: a process that starts with ten
- * thousand edges has no traffic for most of them, and would be ready seconds later.
+ * The policies of an enabled module that are enforced. They are compiled when they are first evaluated: a process that starts
+ * with ten thousand edges has no traffic for most of them, and would be ready seconds later.
  */
 export class TrafficPolicies {
   readonly #kind: PolicyKind
@@ -52,21 +54,31 @@ export class TrafficPolicies {
   #inbound: Program | undefined
   #outbound: Program | undefined
   #described: Readonly<Record<Direction, readonly TrafficPolicy[]>> | undefined
+  /** All policies of the module, as if they were enforced; undefined if they are. */
+  readonly shadow: TrafficPolicies | undefined
+  readonly #hasAll: boolean
 
-  /** The owner is an edge or a route. */
-  constructor(kind: PolicyKind, ownerId: string, module: PoliciesModule) {
+  /** The owner is an edge or a route. `hasAll`: those that are not enforced belong to it, too. */
+  constructor(kind: PolicyKind, ownerId: string, module: PoliciesModule, hasAll = isAllEnforced(module)) {
     this.#kind = kind
     this.#ownerId = ownerId
     this.#module = module
+    this.#hasAll = hasAll
+    this.shadow = hasAll ? undefined : new TrafficPolicies(kind, ownerId, module, true)
   }
 
   program(direction: Direction): Program {
     if (direction === 'inbound') {
-      this.#inbound ??= compileProgram(this.#module.inbound, policyScopesOf[this.#kind].inbound)
+      this.#inbound ??= this.#compiled(direction)
       return this.#inbound
     }
-    this.#outbound ??= compileProgram(this.#module.outbound, policyScopesOf[this.#kind].outbound)
+    this.#outbound ??= this.#compiled(direction)
     return this.#outbound
+  }
+
+  #compiled(direction: Direction): Program {
+    const all = this.#module[direction]
+    return compileProgram(this.#hasAll ? all : all.filter(isEnforced), policyScopesOf[this.#kind][direction])
   }
 
   /** Number of words of the compiled programs. */
@@ -79,12 +91,24 @@ export class TrafficPolicies {
     return linesOf(this.#inbound) + linesOf(this.#outbound)
   }
 
-  /** The policies as objects, always the same; needed once a policy applies or fails. */
+  /** The policies as objects, always the same, also in the shadow; needed once a policy applies or fails. */
   list(direction: Direction): readonly TrafficPolicy[] {
-    this.#described ??= describePolicies(this.#kind, this.#ownerId, this.#module)
+    this.#described ??= this.#describe()
     return this.#described[direction]
   }
+
+  #describe(): Readonly<Record<Direction, readonly TrafficPolicy[]>> {
+    const { shadow } = this
+    if (shadow === undefined) return describePolicies(this.#kind, this.#ownerId, this.#module)
+    return {
+      inbound: shadow.list('inbound').filter(isEnforced),
+      outbound: shadow.list('outbound').filter(isEnforced),
+    }
+  }
 }
+
+const isAllEnforced = ({ inbound, outbound }: PoliciesModule): boolean =>
+  inbound.every(isEnforced) && outbound.every(isEnforced)
 
 const wordsPerLine = 8
 
@@ -168,6 +192,7 @@ function describePolicies(
         direction,
         label,
         distinctLabel: isShared(label) ? `${label} (${place})` : label,
+        enforced: isEnforced(row),
         expressions: row.expressions,
         actions: compileActions(row, { policyKey: keyPrefix + policyKey, policyName: label, direction }),
       }

@@ -50,11 +50,19 @@ export interface DecidedBy {
   readonly cidr: string | null
 }
 
+/** What would have been decided under other policies, and by which part of them. */
+export interface ShadowDecision {
+  readonly decision: Decision
+  readonly decidedBy: DecidedBy
+}
+
 /** The decision about a record, as far as events show it. Costly members are found when they are read. */
 export interface ShownDecision {
   readonly record: TrafficRecord
   readonly decision: Decision
   readonly decidedBy: DecidedBy
+  /** If everything that is not enforced were; null if all that applied is enforced. */
+  readonly shadow: ShadowDecision | null
   readonly ipPolicy: { readonly decision: IpDecision } | null
   readonly edgeId: string | undefined
   readonly routeId: string | undefined

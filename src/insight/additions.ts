@@ -86,10 +86,11 @@ async function firstWith(
 interface StoredPolicy {
   readonly name?: string | null
   readonly expressions: readonly string[]
+  readonly enforced?: boolean
 }
 type Policies = Readonly<Record<'inbound' | 'outbound', readonly StoredPolicy[]>> | null
 
-/** The policy that denied, in its present form: with this name, or without one, and with these expressions. */
+/** The policy that denied, in its present form: enforced, with this name, or without one, and with these expressions. */
 function policyIn({ policies }: Explanation): Holds | undefined {
   const denied = policies.find(({ applied, actions }) => applied && actions.includes('deny'))
   if (denied === undefined) return undefined
@@ -98,8 +99,10 @@ function policyIn({ policies }: Explanation): Holds | undefined {
   const isUnnamed = policy.startsWith(`${direction}[`)
   return (row) =>
     ((row['policies'] as Policies | undefined)?.[direction] ?? []).some(
-      ({ name, expressions }) =>
-        (name === policy || (isUnnamed && !name)) && JSON.stringify(expressions) === texts,
+      ({ name, expressions, enforced }) =>
+        enforced !== false &&
+        (name === policy || (isUnnamed && !name)) &&
+        JSON.stringify(expressions) === texts,
     )
 }
 

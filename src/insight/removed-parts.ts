@@ -7,7 +7,7 @@ import type { Row } from '../resource/define.js'
 import type { Put } from '../store/change.js'
 import type { ViewState } from '../view/view-state.js'
 
-type Policy = { readonly name?: string }
+type Policy = { readonly name?: string; readonly enforced?: boolean }
 type Policies = Readonly<Record<'inbound' | 'outbound', readonly Policy[]>>
 type Module = { readonly ip_policy_ids: readonly string[] }
 
@@ -38,7 +38,7 @@ function removedPolicies(present: Row, drafted: Row): string[] {
   })
 }
 
-const identity = (policy: Policy): string => policy.name ?? JSON.stringify(policy)
+const identity = ({ enforced: _, ...policy }: Policy): string => policy.name ?? JSON.stringify(policy)
 
 /** IP policies that the draft of a module, or of an IP restriction itself, no longer names. */
 function removedIpPolicies(state: ViewState, present: Row, drafted: Row): string[] {

@@ -44,6 +44,15 @@ export class PolicyContext {
     this.#lookup = lookup
   }
 
+  /** For another decision about the same record: what was parsed or looked up for one of them is there for both. */
+  again(): PolicyContext {
+    const other = new PolicyContext(this.record, this.edgeId, { lookup: () => this.geo })
+    other.#client = this.client
+    this.#headers ??= {}
+    other.#headers = this.#headers
+    return other
+  }
+
   /** The address of the client, parsed on first use. */
   get client(): Address {
     this.#client ??= parseAddress(this.conn.client_ip)

@@ -5,7 +5,7 @@ import { rulesPerIpPolicyMax } from '../core/limits.js'
 import { documented, oneOf, orNull, ruled, Type } from '../core/schema.js'
 import { defineResource, type Row } from './define.js'
 import { exampleId } from './examples.js'
-import { asIs, described, required, writable } from './fields/fields.js'
+import { asIs, defaulted, described, required, writable } from './fields/fields.js'
 import { reference } from './fields/reference-fields.js'
 import { canonicalTime, timestamp } from './fields/timestamp-field.js'
 
@@ -106,6 +106,13 @@ export const ipPolicyRule = defineResource({
         }),
       ),
     },
+    enforced: defaulted(
+      Type.Boolean({
+        description:
+          'false: the rule decides nothing; what it would change is the shadow of decisions. Default: true.',
+      }),
+      true,
+    ),
   },
   check(rule, previous, lookups) {
     if ((previous?.expires_at ?? null) !== rule.expires_at) checkExpiry(rule)

@@ -35,6 +35,8 @@ const addition = objectOf(
   { title: 'Addition' },
 )
 
+const enforcedPart = Type.Boolean({ description: 'If not, it decides nothing: see `shadow`.' })
+
 const explainedRule = objectOf(
   {
     ip_policy_id: Type.String(),
@@ -45,6 +47,7 @@ const explainedRule = objectOf(
     expires_at: orNull(Type.String({ format: 'date-time' }), {
       description: 'From then on the rule has no effect; null: it never expires.',
     }),
+    enforced: enforcedPart,
     matches: Type.Boolean({ description: 'Does the range contain the address?' }),
     won: Type.Boolean({ description: 'Did this rule decide?' }),
     reason,
@@ -85,7 +88,10 @@ const explainedPolicy = objectOf(
     source,
     policy: Type.String({ description: 'Its name, else its place, such as `inbound[2]`.' }),
     direction,
-    applied: Type.Boolean(),
+    enforced: enforcedPart,
+    applied: Type.Boolean({
+      description: 'Never if it is not enforced: its `reason` says what it would do.',
+    }),
     reason,
     expressions: Type.Array(
       objectOf({
@@ -141,6 +147,11 @@ export const decidedBySchema = objectOf(
   { title: 'DecidedBy' },
 )
 
+const shadowSchema = objectOf(
+  { decision: decisionWord, decided_by: decidedBySchema, reason },
+  { title: 'ExplainedShadow' },
+)
+
 export const explanationSchema = objectOf(
   {
     hostport: orNull(Type.String(), {
@@ -149,10 +160,17 @@ export const explanationSchema = objectOf(
     }),
     ip_policies: Type.Array(explainedGroup),
     policies: Type.Array(explainedPolicy, { description: 'Traffic policies that were evaluated, in order.' }),
-    policies_not_reached: Type.Array(objectOf({ source, policy: Type.String(), direction, reason }), {
-      description: 'Traffic policies that were not evaluated.',
-    }),
+    policies_not_reached: Type.Array(
+      objectOf({ source, policy: Type.String(), direction, enforced: enforcedPart, reason }),
+      {
+        description: 'Traffic policies that were not evaluated.',
+      },
+    ),
     decided_by: decidedBySchema,
+    shadow: orNull(shadowSchema, {
+      description:
+        'What would have been decided if every rule, traffic policy and restriction that is not enforced were; null if all that applied is enforced.',
+    }),
   },
   { title: 'Explanation', description: 'Every rule and expression that was looked at, and what decided.' },
 )
@@ -205,6 +223,7 @@ export const decisionSchema = objectOf(
                   action: 'deny',
                   description: 'scanner',
                   expires_at: '2026-11-21T10:00:00Z',
+                  enforced: true,
                   matches: true,
                   won: true,
                   reason: 'It contains the address, and a deny rule wins over allow rules of any policy.',
@@ -231,6 +250,7 @@ export const decisionSchema = objectOf(
               version: 17,
             },
           },
+          shadow: null,
         },
       },
     ],

@@ -46,7 +46,7 @@ export const ruleCountsSchema = objectOf(
     added: Type.Integer({ minimum: 0 }),
     updated: Type.Integer({
       minimum: 0,
-      description: 'Description, metadata or expiry changed; the id stays.',
+      description: 'Description, metadata, expiry or `enforced` changed; the id stays.',
     }),
     removed: Type.Integer({ minimum: 0 }),
     kept: Type.Integer({ minimum: 0, description: 'Unchanged.' }),

@@ -168,6 +168,7 @@ const explained = (reason: string) => ({
     rule_id: null,
     cidr: null,
   },
+  shadow: null,
 })
 
 export const trialExample = {

@@ -47,12 +47,20 @@ export const trialStarter =
   }
 
 /** The members of a rule that a trial uses and shows. */
-const shownOf = ({ id, cidr, action, description = null, expires_at = null }: IpRule): IpRule => ({
+const shownOf = ({
+  id,
+  cidr,
+  action,
+  description = null,
+  expires_at = null,
+  enforced = true,
+}: IpRule): IpRule => ({
   id,
   cidr,
   action,
   description,
   expires_at,
+  enforced,
 })
 
 /** In parts: a message is copied in one go, and other requests must not wait for it. */

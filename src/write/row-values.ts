@@ -31,9 +31,13 @@ export function newRow({ accountId }: Caller, resource: AnyResource, values: Val
   }
 }
 
-/** Are the rows equal, ignoring the version and sealed values, which are compared by their digests? */
+/**
+ * Are the rows equal, ignoring the version and sealed values, which are compared by their digests? A row that an earlier version
+ * of Weir stored lacks fields that are new: they have the values that they have if none is sent.
+ */
 export function same(resource: AnyResource, present: Row, next: Row): boolean {
   const sealed = Object.entries(resource.fields).flatMap(([name, field]) => (field.sealed ? [name] : []))
   const ignored = Object.fromEntries(['version', ...sealed].map((name) => [name, null]))
-  return JSON.stringify({ ...present, ...ignored }) === JSON.stringify({ ...present, ...next, ...ignored })
+  const before = { ...unsetValues(resource), ...present }
+  return JSON.stringify({ ...before, ...ignored }) === JSON.stringify({ ...before, ...next, ...ignored })
 }

@@ -7,6 +7,7 @@ import { rulesBodyBytesMax, rulesPerIpPolicyMax } from '../core/limits.js'
 import { objectOf, type TSchema, Type } from '../core/schema.js'
 import { compileCheck } from '../core/schema-check.js'
 import type { Slices } from '../core/slices.js'
+import { isEnforced } from '../evaluate/policy-source.js'
 import { checkNames, createValues, rowOf } from '../http/body/input.js'
 import { refuseChanged } from '../http/body/sent-back.js'
 import type { Caller } from '../http/caller/caller.js'
@@ -72,6 +73,7 @@ interface WantedRule {
   readonly description: string | null
   readonly metadata: string | null
   readonly expires_at: string | null
+  readonly enforced: boolean
 }
 
 type MakeRow = (wanted: WantedRule, from: Row | undefined, version: number) => Row
@@ -238,10 +240,11 @@ async function draftOf(
 }
 
 /** Rows of earlier versions have no time at which they expire. */
-const isAsWanted = (row: Row, { description, metadata, expires_at }: WantedRule): boolean =>
+const isAsWanted = (row: Row, { description, metadata, expires_at, enforced }: WantedRule): boolean =>
   row['description'] === description &&
   row['metadata'] === metadata &&
-  (row['expires_at'] ?? null) === expires_at
+  (row['expires_at'] ?? null) === expires_at &&
+  isEnforced(row as { enforced?: unknown }) === enforced
 
 /**
  * Makes the row of an added or updated rule. A plan can run several times: equal input returns the same row, which is

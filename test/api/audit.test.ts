@@ -132,7 +132,14 @@ t.test('audit events', async (t) => {
   })
 
   t.test('each change of a module is one of its edge', async (t) => {
-    const inbound = [{ name: 'nobody', expressions: [], actions: [{ type: 'deny' as const, config: null }] }]
+    const inbound = [
+      {
+        name: 'nobody',
+        expressions: [],
+        actions: [{ type: 'deny' as const, config: null }],
+        enforced: true,
+      },
+    ]
     const routes = me.httpsEdgeRoute.under(https.id)
     const { id: tcp } = await me.tcpEdge.create({})
     const { id: edge } = await me.httpsEdge.create({})

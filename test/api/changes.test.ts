@@ -36,7 +36,7 @@ t.test('changes', async (t) => {
     })
     const { id } = made.body
     const path = `/edges/tcp/${id}`
-    const inbound = [{ expressions: [], actions: [{ type: 'deny' as const, config: null }] }]
+    const inbound = [{ expressions: [], actions: [{ type: 'deny' as const, config: null }], enforced: true }]
     await me.tcpEdge.policies.put(id, { inbound })
     await me.tcpEdge.update(id, { description: 'the office' })
     await me.tcpEdge.update(id, { description: 'the office' })

@@ -45,7 +45,7 @@ const kinds = (named: Named) => {
         ip_restriction: { ...restriction, enabled: false },
         policies: {
           enabled: true,
-          inbound: [{ expressions: [], actions: [{ type: 'deny', config: null }] }],
+          inbound: [{ expressions: [], actions: [{ type: 'deny', config: null }], enforced: true }],
           outbound: [],
         },
       },
@@ -78,7 +78,13 @@ const kinds = (named: Named) => {
       path: '/ip_policy_rules',
       list: 'ip_policy_rules',
       body: { ip_policy_id: named.policy, cidr: '2001:DB8:0::/32', action: 'deny' },
-      shown: { cidr: '2001:db8::/32', ip_policy: policies[0], action: 'deny' },
+      shown: {
+        cidr: '2001:db8::/32',
+        ip_policy: policies[0],
+        action: 'deny',
+        expires_at: null,
+        enforced: true,
+      },
     },
     {
       path: '/ip_restrictions',
@@ -241,7 +247,9 @@ t.test('resources', async (t) => {
     t.strictSame(policies, {
       enabled: true,
       inbound: [],
-      outbound: [{ name: 'n', expressions: ['conn.bytes_in > 5'], actions: [log('mEtadata')] }],
+      outbound: [
+        { name: 'n', expressions: ['conn.bytes_in > 5'], actions: [log('mEtadata')], enforced: true },
+      ],
     })
     for (const name of ['backend', 'ip_restriction'])
       await refused(400, edges.update(id, { [name]: { enabled: false } }))
@@ -257,9 +265,12 @@ t.test('resources', async (t) => {
         name: 'a key',
         expressions: ["http.request.headers['X-Key'] == null"],
         actions: [{ type: 'deny' as const, config: null }],
+        enforced: true,
       },
     ]
-    const outbound = [{ expressions: ['http.response.status_code >= 500'], actions: [log('metadata')] }]
+    const outbound = [
+      { expressions: ['http.response.status_code >= 500'], actions: [log('metadata')], enforced: true },
+    ]
     const whole = { enabled: true, inbound, outbound }
     for (const { policies, id: owner } of [
       { policies: me.httpsEdge.policies, id },

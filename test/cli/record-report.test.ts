@@ -101,6 +101,7 @@ t.test('a record that a traffic policy denied, with the reasons of all policies'
       },
     ],
     policies_not_reached: [],
+    shadow: null,
     decided_by: {
       type: 'traffic_policy',
       id: 'edgtcp_1',

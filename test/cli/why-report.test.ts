@@ -12,6 +12,7 @@ const rule = {
   action: 'deny',
   description: 'scanner',
   expires_at: '2027-01-01T00:00:00Z',
+  enforced: true,
   matches: true,
   won: true,
   reason: 'It contains the address.',
@@ -52,6 +53,7 @@ const blocked: Decision = {
         source: 'policies of edgtcp_1',
         policy: 'office',
         direction: 'inbound',
+        enforced: true,
         applied: false,
         reason: 'It does not apply.',
         expressions: [
@@ -66,6 +68,7 @@ const blocked: Decision = {
         source: 'policies of edgtcp_1',
         policy: 'outbound[0]',
         direction: 'outbound',
+        enforced: true,
         reason: 'It was blocked.',
       },
     ],
@@ -85,6 +88,7 @@ const blocked: Decision = {
       },
       last_change: { at: '2026-11-20T10:00:00.123Z', by: 'ak_1', by_description: 'deployments', version: 17 },
     },
+    shadow: null,
   },
 }
 
@@ -104,6 +108,16 @@ outbound policy outbound[0]: not evaluated. It was blocked.
 Warning: The restriction "x" would have blocked it.`
 
 t.test('a decision, with every rule and policy', async (t) => t.equal(decisionText(blocked), text))
+
+t.test('a decision that would be another one if everything were enforced', async (t) => {
+  const shadow = {
+    decision: 'deny',
+    decided_by: { ...blocked.explanation!.decided_by, type: 'traffic_policy', name: 'office' },
+    reason: 'If everything were enforced, it would be denied by the traffic policy "office" of edgtcp_1.',
+  } as const
+  const lines = decisionText({ ...blocked, explanation: { ...blocked.explanation!, shadow } }).split('\n')
+  t.equal(lines[5], shadow.reason, 'after the part that decided')
+})
 
 t.test('a policy that was added before all versions that were looked at', async (t) => {
   const explanation = blocked.explanation!

@@ -103,7 +103,7 @@ t.test('the typed client', async (t) => {
     const policies = await weir.tcpEdge.policies.put(id, { inbound: [{ actions: [{ type: 'deny' }] }] })
     t.strictSame(policies, {
       enabled: true,
-      inbound: [{ expressions: [], actions: [{ type: 'deny', config: null }] }],
+      inbound: [{ expressions: [], actions: [{ type: 'deny', config: null }], enforced: true }],
       outbound: [],
     })
     t.strictSame(await weir.tcpEdge.policies.get(id), policies)

@@ -10,8 +10,8 @@ import {
 
 const nowMs = Date.parse('2026-11-20T10:00:00Z')
 
-const short = ({ cidr, action, description }: RuleEntry): string =>
-  [cidr, action, description].filter(Boolean).join(' ')
+const short = ({ cidr, action, description, enforced }: RuleEntry): string =>
+  [cidr, action, enforced ? '' : 'not enforced', description].filter(Boolean).join(' ')
 
 t.test('what is read', (t) => {
   const cases: readonly (readonly [situation: string, text: string, rules: readonly string[]])[] = [
@@ -44,6 +44,16 @@ t.test('what is read', (t) => {
       '{"cidr":"10.0.0.0/8","action":"allow","description":"x"}\n{"cidr":"::1"}\n',
       ['10.0.0.0/8 allow x', '::1/128 deny'],
     ],
+    [
+      'rules that are not enforced, in CSV',
+      'cidr,enforced\n10.0.0.0/8,false\n10.1.0.0/16,TRUE\n10.2.0.0/16,',
+      ['10.0.0.0/8 deny not enforced', '10.1.0.0/16 deny', '10.2.0.0/16 deny'],
+    ],
+    [
+      'rules that are not enforced, in JSON',
+      '[{"cidr": "10.0.0.0/8", "enforced": false}, {"cidr": "::1", "enforced": null}]',
+      ['10.0.0.0/8 deny not enforced', '::1/128 deny'],
+    ],
   ]
   for (const [situation, text, rules] of cases) {
     const read = rulesInText(text, 'deny', nowMs)
@@ -59,6 +69,7 @@ t.test('what is wrong, by lines', (t) => {
     ['10.1.2.3/8', 1, /write 10\.0\.0\.0\/8/],
     ['10.0.0.0/8\n10.0.0.0/8', 2, /there already: entry 1/],
     ['10.0.0.0/8,refuse', 1, /"allow" or "deny" is needed/],
+    ['cidr,enforced\n10.0.0.0/8,no', 2, /"true" or "false" is needed/],
     ['[1', 1, /not JSON/],
     ['{"rules": 5}', 1, /must be a list/],
     ['{"cidr": ', 1, /is not/],
@@ -97,30 +108,37 @@ t.test('a quote too many swallows nothing', (t) => {
 })
 
 t.test('the difference', (t) => {
-  const rule = (cidr: string, action: 'allow' | 'deny', description?: string): RuleEntry => ({
-    cidr,
-    action,
-    description,
-  })
+  const rule = (
+    cidr: string,
+    action: 'allow' | 'deny',
+    description?: string,
+    enforced = true,
+  ): RuleEntry => ({ cidr, action, description, enforced })
   const { added, removed, changed, kept } = ruleDifference(
     [
       rule('10.0.0.0/8', 'allow'),
       rule('::/0', 'allow', 'all'),
       rule('::1/128', 'deny'),
       rule('1.1.1.1/32', 'deny'),
+      rule('3.3.3.3/32', 'deny'),
     ],
     [
       rule('10.0.0.0/8', 'deny'),
       rule('::/0', 'allow', 'each'),
       rule('::1/128', 'deny', ''),
       rule('2.2.2.2/32', 'deny'),
+      rule('3.3.3.3/32', 'deny', undefined, false),
     ],
   )
   t.strictSame(added.map(short), ['2.2.2.2/32 deny'])
   t.strictSame(removed.map(short), ['1.1.1.1/32 deny'])
   t.strictSame(
     changed.map(({ before, after }) => `${short(before)} → ${short(after)}`),
-    ['10.0.0.0/8 allow → 10.0.0.0/8 deny', '::/0 allow all → ::/0 allow each'],
+    [
+      '10.0.0.0/8 allow → 10.0.0.0/8 deny',
+      '::/0 allow all → ::/0 allow each',
+      '3.3.3.3/32 deny → 3.3.3.3/32 deny not enforced',
+    ],
   )
   t.equal(kept, 1, 'an empty description is none')
   const until = (expires_at: string | null): RuleEntry => ({ ...rule('::1/128', 'deny'), expires_at })
@@ -131,10 +149,10 @@ t.test('the difference', (t) => {
 
 t.test('what is written can be read again', (t) => {
   const rules: RuleEntry[] = [
-    { cidr: '10.0.0.0/8', action: 'allow', description: '=1+1', metadata: 'a,"b"' },
-    { cidr: '::1/128', action: 'deny', description: 'two\nlines' },
-    { cidr: '::2/128', action: 'deny', expires_at: '2026-11-20T11:00:00Z' },
-    { cidr: '::3/128', action: 'deny', description: "'=1", metadata: 'a;=1' },
+    { cidr: '10.0.0.0/8', action: 'allow', description: '=1+1', metadata: 'a,"b"', enforced: true },
+    { cidr: '::1/128', action: 'deny', description: 'two\nlines', enforced: true },
+    { cidr: '::2/128', action: 'deny', expires_at: '2026-11-20T11:00:00Z', enforced: false },
+    { cidr: '::3/128', action: 'deny', description: "'=1", metadata: 'a;=1', enforced: true },
   ]
   for (const text of [asCsv(rules), asNdjson(rules)])
     t.strictSame(

@@ -8,13 +8,13 @@ import { type DeclaredRow, type KindName, resourceOf } from '../../src/resource/
 /** Fields of a row that a test gives; the others are as a write leaves them. */
 type Given<Kind extends KindName> = Partial<DeclaredRow<Kind>>
 
-/** `10.0.0.0/8` is an allow rule, `!10.0.0.0/8` a deny rule. */
+/** `10.0.0.0/8` is an allow rule, `!10.0.0.0/8` a deny rule; `~` before it: the rule is not enforced. */
 export const rulesOf = (texts: readonly string[]): IpRule[] =>
-  texts.map((text, index) =>
-    text.startsWith('!')
-      ? { id: `ipr_${index}`, cidr: text.slice(1), action: 'deny' }
-      : { id: `ipr_${index}`, cidr: text, action: 'allow' },
-  )
+  texts.map((text, index) => {
+    const cidr = text.replace(/^~?!?/, '')
+    const rule = { id: `ipr_${index}`, cidr, action: /^~?!/.test(text) ? 'deny' : 'allow' } as const
+    return text.startsWith('~') ? { ...rule, enforced: false } : rule
+  })
 
 /** Actions of traffic policies. */
 export const deny: PolicyRow['actions'][number] = { type: 'deny', config: null }

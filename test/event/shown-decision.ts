@@ -9,6 +9,7 @@ export const shownDecision = (
   record,
   decision: 'allow',
   decidedBy: { type: 'none', id: null, name: null, ipPolicyId: null, ruleId: null, cidr: null },
+  shadow: null,
   ipPolicy: null,
   edgeId: undefined,
   routeId: undefined,

@@ -10,6 +10,7 @@ export interface RuleEntry {
   readonly metadata?: string | undefined
   /** RFC 3339. */
   readonly expires_at?: string | null | undefined
+  readonly enforced: boolean
 }
 
 /** What is wrong in a file. */
@@ -29,9 +30,9 @@ interface Found extends Partial<Record<keyof RuleEntry, unknown>> {
 
 /**
  * Rules in a text: a range in each line, with comments after `#` or `;`, which become descriptions; CSV with the columns
- * cidr, action, description, metadata, expires_at, or those that its first line names; or JSON, as a list, as `{"rules": […]}` or an
- * object in each line. A line without an action gets the given one; one that has
- * expired is wrong.
+ * cidr, action, description, metadata, expires_at, enforced, or those that its first line names; or JSON, as a list, as
+ * `{"rules": […]}` or an object in each line. A line without an action gets the given one; one that has expired is wrong; a
+ * rule is enforced unless it says `false`.
  */
 export function rulesInText(text: string, action: RuleEntry['action'], nowMs: number): RulesInFile {
   const trimmed = text.replace(/^\uFEFF/, '')
@@ -59,7 +60,7 @@ function inJson(text: string): FoundInText {
 const ofJson = (value: unknown, line: number): Found =>
   typeof value === 'string' ? { line, cidr: value } : { line, ...(value as object) }
 
-const columnsDefault = ['cidr', 'action', 'description', 'metadata', 'expires_at'] as const
+const columnsDefault = ['cidr', 'action', 'description', 'metadata', 'expires_at', 'enforced'] as const
 type Column = (typeof columnsDefault)[number]
 
 function inLines(text: string): FoundInText {
@@ -197,7 +198,7 @@ const textIn = (value: unknown): string | undefined =>
 
 /** A rule, or what is wrong with it. */
 function ruleOf(
-  { cidr, action: given, description, metadata, expires_at }: Found,
+  { cidr, action: given, description, metadata, expires_at, enforced = true }: Found,
   fallback: RuleEntry['action'],
   nowMs: number,
 ) {
@@ -209,12 +210,15 @@ function ruleOf(
   const endMs = end === undefined ? Number.POSITIVE_INFINITY : momentOf(end)
   if (endMs === undefined) return `It expires at "${end}": a time such as 2026-12-31T18:00:00Z is needed.`
   if (endMs <= nowMs) return `It has expired, at ${end}.`
+  const flag = String(enforced ?? true).toLowerCase()
+  if (flag !== 'true' && flag !== 'false') return `"enforced" is "${flag}": "true" or "false" is needed.`
   const rule: RuleEntry = {
     cidr: formatCidr(parsed.value),
     action: word,
     description: textIn(description),
     metadata: textIn(metadata),
     expires_at: end === undefined ? undefined : secondsText(endMs),
+    enforced: flag === 'true',
   }
   return rule
 }
@@ -243,20 +247,21 @@ export function ruleDifference(before: readonly RuleEntry[], after: readonly Rul
 
 const isSameRule = (one: RuleEntry, other: RuleEntry): boolean =>
   one.action === other.action &&
+  one.enforced === other.enforced &&
   (one.description ?? '') === (other.description ?? '') &&
   (one.metadata ?? '') === (other.metadata ?? '') &&
   (one.expires_at ?? '') === (other.expires_at ?? '')
 
 export const asNdjson = (rules: readonly RuleEntry[]): string =>
   rules
-    .map(({ cidr, action, description, metadata, expires_at }) =>
-      JSON.stringify({ cidr, action, description, metadata, expires_at }),
+    .map(({ cidr, action, description, metadata, expires_at, enforced }) =>
+      JSON.stringify({ cidr, action, description, metadata, expires_at, enforced }),
     )
     .map((line) => `${line}\n`)
     .join('')
 
 /** For spreadsheets: nothing in it is calculated. */
 export const asCsv = (rules: readonly RuleEntry[]): string =>
-  [[...columnsDefault], ...rules.map((rule) => columnsDefault.map((name) => rule[name] ?? ''))]
+  [[...columnsDefault], ...rules.map((rule) => columnsDefault.map((name) => String(rule[name] ?? '')))]
     .map((cells) => `${csvLine(cells)}\r\n`)
     .join('')

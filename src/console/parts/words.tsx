@@ -23,3 +23,7 @@ export const StateWord = ({ tone, text }: { readonly tone: Tone; readonly text: 
     <span aria-hidden="true">{signs[tone]}</span> {text}
   </span>
 )
+
+/** Nothing about what is enforced, as most of all is. */
+export const UnenforcedWord = ({ isEnforced }: { readonly isEnforced: boolean }) =>
+  isEnforced ? null : <StateWord tone="warning" text="not enforced" />

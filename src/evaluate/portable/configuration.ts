@@ -52,6 +52,7 @@ const policy = objectOf({
   name: optional(text(nameCharsMax), null),
   expressions: optional(listOf(text(expressionCharsMax), expressionsPerPolicyMax), []),
   actions: listOf(action, actionsPerPolicyMax, 1),
+  enforced: optional(flag, true),
 })
 
 const direction = optional(listOf(policy, policiesPerDirectionMax), [])
@@ -110,6 +111,7 @@ const rule = objectOf({
   cidr,
   action: oneOf('allow', 'deny'),
   expires_at: optional(text(64, timestampFault), null),
+  enforced: optional(flag, true),
 })
 
 /** Members beside these are not allowed. */

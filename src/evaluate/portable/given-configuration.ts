@@ -25,11 +25,15 @@ type Policies = Configuration['tcp_edges'][number]['policies']
 const ipModuleOf = (module: IpModule) =>
   module === null ? null : { enabled: module.enabled, ip_policy_ids: policyIdsOf(module) }
 
-/** As stored: a policy without a name has no such member. */
+/** As stored: a policy without a name has no such member, and only one that is not enforced says so. */
 const policiesOf = (policies: Policies) => {
   if (policies === null) return null
   const list = (given: typeof policies.inbound) =>
-    given.map(({ name, ...policy }) => (name === null || name === '' ? policy : { name, ...policy }))
+    given.map(({ name, enforced, ...policy }) => ({
+      ...(name === null || name === '' ? {} : { name }),
+      ...policy,
+      ...(enforced ? {} : { enforced }),
+    }))
   return { ...policies, inbound: list(policies.inbound), outbound: list(policies.outbound) }
 }
 
@@ -104,12 +108,14 @@ const ruleOf = ({
   id,
   cidr,
   action,
+  enforced,
   description,
   expires_at,
 }: Configuration['ip_policies'][number]['rules'][number]): IpRule => ({
   id: id ?? canonicalCidr(cidr),
   cidr: canonicalCidr(cidr),
   action,
+  enforced,
   description,
   expires_at: canonicalTime(expires_at),
 })

@@ -225,7 +225,8 @@ export function renderFields(
   const shown: Record<string, unknown> = {}
   for (const [name, f] of Object.entries(fields)) {
     if (f.shown === 'hidden') continue
-    const value = row[name] ?? null
+    // A row that an earlier version stored lacks fields that are new.
+    const value = row[name] ?? f.fallback ?? null
     if (value === null && f.unset === 'omitted') continue
     shown[f.shown.name ?? name] =
       value === null && f.shown.name === undefined && f.fields === undefined && f.unset === 'null'

@@ -1,7 +1,7 @@
 /** The traffic policy module of edges and routes: its shape. What a schema can't say is in `traffic-policy-check.ts`. */
 import { boundedBytes, mapOf, objectOf, oneOf, orNull, type Static, Type } from '../../core/schema.js'
 import { expressionSchema } from './expression-schema.js'
-import { asIs, defaulted, moduleField } from './fields.js'
+import { defaulted, moduleField } from './fields.js'
 import {
   actionsPerPolicyMax,
   expressionsPerPolicyMax,
@@ -20,6 +20,9 @@ const action = objectOf(
   { title: 'PolicyActionInput' },
 )
 
+const enforcedDescription =
+  'false: the policy denies and logs nothing; what it would change is the shadow of decisions. Default: true.'
+
 const policy = objectOf(
   {
     name: Type.Optional(orNull(boundedBytes(policyNameBytesMax))),
@@ -29,45 +32,55 @@ const policy = objectOf(
       }),
     ),
     actions: Type.Array(action, { minItems: 1, maxItems: actionsPerPolicyMax }),
+    enforced: Type.Optional(orNull(Type.Boolean(), { description: enforcedDescription })),
   },
   { title: 'TrafficPolicyInput' },
 )
 
 const policies = Type.Array(policy, { maxItems: policiesPerDirectionMax })
 
+const wholeAction = objectOf(
+  {
+    type: action.properties.type,
+    config: orNull(mapOf(Type.Unknown()), { description: configDescription }),
+  },
+  { title: 'PolicyAction' },
+)
+
 /** A policy with its omitted parts filled in; a missing name is omitted in responses, too. */
 const wholePolicy = objectOf(
   {
     name: Type.Optional(Type.String()),
     expressions: Type.Array(expressionSchema),
-    actions: Type.Array(
-      objectOf(
-        {
-          type: action.properties.type,
-          config: orNull(mapOf(Type.Unknown()), { description: configDescription }),
-        },
-        { title: 'PolicyAction' },
-      ),
-    ),
+    actions: Type.Array(wholeAction),
+    enforced: Type.Boolean({ description: enforcedDescription }),
   },
   { title: 'TrafficPolicy' },
 )
 
 type Policy = Static<typeof policy>
 type WholePolicy = Static<typeof wholePolicy>
+/** Only a policy that is not enforced says so: then those that earlier versions of Weir stored are equal to later ones. */
+type StoredPolicy = Omit<WholePolicy, 'enforced'> & { enforced?: false }
 
 /** Fills in omitted parts; an empty name counts as missing. */
-const completePolicy = ({ name, expressions, actions }: Policy): WholePolicy => ({
+const completePolicy = ({ name, expressions, actions, enforced }: Policy): StoredPolicy => ({
   ...(typeof name === 'string' && name !== '' ? { name } : {}),
   expressions: expressions ?? [],
   actions: actions.map(({ type, config }) => ({ type, config: config ?? null })),
+  ...(enforced === false ? { enforced } : {}),
 })
+
+const shownPolicy = (policy: StoredPolicy): WholePolicy => ({ ...policy, enforced: policy.enforced ?? true })
 
 const direction = () => ({
   ...defaulted(policies, [], { column: 'json' }),
-  fallback: [] as WholePolicy[],
+  fallback: [] as StoredPolicy[],
   complete: (list: readonly Policy[]) => list.map(completePolicy),
-  shown: asIs(Type.Array(wholePolicy)),
+  shown: {
+    schema: Type.Array(wholePolicy),
+    render: (list: unknown) => (list as readonly StoredPolicy[]).map(shownPolicy),
+  },
 })
 
 export const trafficPoliciesModule = moduleField('TrafficPolicies', {

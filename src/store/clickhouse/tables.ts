@@ -159,7 +159,8 @@ export function rowEncoder(
 export type EncodedRow = Readonly<Record<string, unknown>>
 
 function decodeValue(field: Field<never, null>, value: unknown): unknown {
-  if (value === null || value === undefined) return null
+  // Also a field that the row is older than: then it has the value that it has if none is sent.
+  if (value === null || value === undefined) return field.fallback ?? null
   if (field.column === 'json') return JSON.parse(String(value))
   if (field.column === 'time') return timeOf(value)
   // An empty list means the field is unset, which is either an empty list or null.

@@ -102,6 +102,11 @@ t.test('rows as clients see them', async (t) => {
     edges: [{ id: 'edgtcp_1', uri: '/tcp_edge/edgtcp_1' }],
     part: { enabled: true, size: 3 },
   })
+  t.match(
+    renderFields(fields, { ...whole, port: undefined }, links),
+    { port: 22 },
+    'a row that is older than the field',
+  )
   const { used: __, ...stored } = visible
   t.strictSame(
     Object.keys(storedFields(visible)),

@@ -40,8 +40,8 @@ const valuesOf: Record<Exclude<Column, 'module' | 'none'>, fc.Arbitrary<unknown>
 const valueFor = ({ column, fallback, fields = {} }: Field<never, null>): fc.Arbitrary<unknown> => {
   if (column === 'none') throw new Error('A field that is only observed is not stored.')
   const value = column === 'module' ? fieldsOf(fields) : valuesOf[column]
-  // A list that is never null is empty if it is unset.
-  const unset = column === 'texts' && fallback !== null ? [] : null
+  // A list that is never null is empty if it is unset; another field has the value that it has if none is sent.
+  const unset = column === 'texts' && fallback !== null ? [] : (fallback ?? null)
   return fc.oneof(value, fc.constant(unset))
 }
 
@@ -102,6 +102,12 @@ t.test('how values are stored', async (t) => {
   for (const { name, row, want } of cases) t.match(encoded('tcp_edge', row), want, name)
   const target = { kinesis: { stream_arn: 'arn' } }
   t.match(encoded('event_destination', { target }), { target: JSON.stringify(target) }, 'JSON is text')
+})
+
+t.test('a row that is older than a column', async (t) => {
+  const encoded = { id: 'ipr_1', account_id: 'ac_1', version: 3, created_at: '2026-01-01 00:00:00.000' }
+  const rule = { ...encoded, cidr: '10.0.0.0/8', action: 'deny', enforced: null }
+  t.match(decodeRow(resourceOf('ip_policy_rule'), rule), { enforced: true, description: null })
 })
 
 t.test('every module has the field by which an unset one is recognized', async (t) => {

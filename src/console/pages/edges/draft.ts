@@ -15,6 +15,8 @@ export interface DraftPolicy {
   readonly name: string
   readonly expressions: readonly string[]
   readonly actions: readonly DraftAction[]
+  /** Missing in a draft that an earlier version kept: then it is. */
+  readonly isEnforced?: boolean
 }
 
 export const sides = ['inbound', 'outbound'] as const
@@ -43,11 +45,12 @@ const metadataOf = (config: ShownPolicy['actions'][number]['config']): string =>
 /** A draft that changes nothing yet. */
 export function draftOf(module: DraftBody | null): Draft {
   const policies = (list: readonly ShownPolicy[], keysFrom: number): DraftPolicy[] =>
-    list.map(({ name = '', expressions, actions }, index) => ({
+    list.map(({ name = '', expressions, actions, enforced = true }, index) => ({
       key: keysFrom + index,
       name,
       expressions,
       actions: actions.map(({ type, config }) => ({ type, metadata: metadataOf(config) })),
+      isEnforced: enforced,
     }))
   return {
     isEnabled: module?.enabled ?? true,
@@ -91,10 +94,11 @@ export function bodyOf({ isEnabled, inbound, outbound }: Draft): {
     }
   }
   const policiesOf = (list: readonly DraftPolicy[], side: Side): ShownPolicy[] =>
-    list.map(({ name, expressions, actions }, index) => ({
+    list.map(({ name, expressions, actions, isEnforced = true }, index) => ({
       ...(name === '' ? {} : { name }),
       expressions: [...expressions],
       actions: actions.map((action, at) => actionOf(action, `${side}[${index}].actions[${at}]`)),
+      enforced: isEnforced,
     }))
   const body = {
     enabled: isEnabled,
@@ -140,9 +144,11 @@ export function differences(was: DraftBody, is: DraftBody): readonly string[] {
   for (const side of sides) {
     const old = namesOf(was, side)
     const next = namesOf(is, side)
-    for (const [name, text] of next)
-      if (!old.has(name)) lines.push(`${side}: ${name} is added`)
-      else if (old.get(name) !== text) lines.push(`${side}: ${name} is changed`)
+    for (const [name, policy] of next) {
+      const before = old.get(name)
+      if (before === undefined) lines.push(`${side}: ${name} is added`)
+      else lines.push(...changesOf(before, policy).map((change) => `${side}: ${name} is ${change}`))
+    }
     for (const name of old.keys()) if (!next.has(name)) lines.push(`${side}: ${name} is removed`)
     const common = [...next.keys()].filter((name) => old.has(name))
     const order = [...old.keys()].filter((name) => next.has(name))
@@ -151,12 +157,23 @@ export function differences(was: DraftBody, is: DraftBody): readonly string[] {
   return lines
 }
 
+function changesOf(
+  { enforced: wasEnforced, ...before }: ShownPolicy,
+  { enforced, ...after }: ShownPolicy,
+): readonly string[] {
+  const isChanged = JSON.stringify(before) !== JSON.stringify(after)
+  return [
+    ...(isChanged ? ['changed'] : []),
+    ...(wasEnforced === enforced ? [] : [enforced ? 'enforced from now on' : 'no longer enforced']),
+  ]
+}
+
 /** Policies by their names; those without one by their place. */
-function namesOf(module: DraftBody, side: Side): Map<string, string> {
-  const named = new Map<string, string>()
+function namesOf(module: DraftBody, side: Side): Map<string, ShownPolicy> {
+  const named = new Map<string, ShownPolicy>()
   for (const [index, policy] of module[side].entries()) {
     const name = policy.name === undefined ? `policy ${index + 1}` : `“${policy.name}”`
-    named.set(named.has(name) ? `${name} (${index + 1})` : name, JSON.stringify(policy))
+    named.set(named.has(name) ? `${name} (${index + 1})` : name, policy)
   }
   return named
 }

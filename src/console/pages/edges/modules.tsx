@@ -13,7 +13,7 @@ import { setParameters } from '../../data/location.js'
 import { EditButton } from '../../parts/button.js'
 import { Link } from '../../parts/link.js'
 import { Name } from '../../parts/name.js'
-import { DecisionWord, StateWord } from '../../parts/words.js'
+import { DecisionWord, StateWord, UnenforcedWord } from '../../parts/words.js'
 import { sides } from './draft.js'
 
 interface ModulesProps {
@@ -173,14 +173,14 @@ function PolicyTable({ place, module }: { readonly place: Place; readonly module
   return (
     <ol class="policies">
       {sides.flatMap((side) =>
-        module[side].map(({ name, expressions, actions }, index) => (
+        module[side].map(({ name, expressions, actions, enforced }, index) => (
           <li key={`${side} ${index}`}>
             <div class="row apart">
               <span>
                 <span class="quiet">
                   {side} {index + 1}
                 </span>{' '}
-                <strong>{name ?? ''}</strong>
+                <strong>{name ?? ''}</strong> <UnenforcedWord isEnforced={enforced} />
               </span>
               <span class="row">
                 {name !== undefined && (denied?.get(name) ?? 0) > 0 && (

@@ -4,7 +4,7 @@ import type { Vocabulary } from '../../data/completion.js'
 import { lengthAt } from '../../data/completion.js'
 import { Editor } from '../../parts/editor/editor.js'
 import type { EditorFault } from '../../parts/editor/editor-props.js'
-import { TextField } from '../../parts/forms/fields.js'
+import { SwitchField, TextField } from '../../parts/forms/fields.js'
 import { type DraftAction, type DraftPolicy, type Faults, faultsBelow, offsetIn, type Side } from './draft.js'
 
 interface PolicyCardProps {
@@ -60,6 +60,12 @@ export function PolicyCard(props: PolicyCardProps) {
       />
       <Expressions {...{ policy, place, faults, vocabulary, onChange }} />
       <Actions {...{ policy, side, place, faults, onChange }} />
+      <SwitchField
+        label="Enforced"
+        hint="If not, it denies and logs nothing; decisions show what it would have changed."
+        value={policy.isEnforced ?? true}
+        onChange={(isEnforced) => onChange({ ...policy, isEnforced })}
+      />
       {[...faults].map(([at, text]) =>
         at === place || at === `${place}.actions` || at === `${place}.expressions` ? (
           <p key={at} class="fault" role="alert">

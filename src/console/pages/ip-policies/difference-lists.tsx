@@ -3,6 +3,7 @@ import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { number } from '../../data/format.js'
 import type { RuleDifference, RuleEntry } from '../../data/rule-files.js'
+import { UnenforcedWord } from '../../parts/words.js'
 import { ActionWord } from './rule-table.js'
 
 const step = 50
@@ -61,18 +62,20 @@ function Listed<Entry>({ title, sign, kind, entries, line: Line }: ListedProps<E
 const Until = ({ at }: { readonly at: string | null | undefined }) =>
   at == null ? null : <span class="quiet">until {at}</span>
 
-const RuleLine = ({ entry: { cidr, action, description, expires_at } }: { readonly entry: RuleEntry }) => (
+const RuleLine = ({ entry }: { readonly entry: RuleEntry }) => (
   <>
-    <ActionWord action={action} /> <span class="mono">{cidr}</span>{' '}
-    <span class="quiet">{description ?? ''}</span> <Until at={expires_at} />
+    <ActionWord action={entry.action} /> <UnenforcedWord isEnforced={entry.enforced} />{' '}
+    <span class="mono">{entry.cidr}</span> <span class="quiet">{entry.description ?? ''}</span>{' '}
+    <Until at={entry.expires_at} />
   </>
 )
 
 const ChangedLine = ({ entry: { before, after } }: { readonly entry: RuleDifference['changed'][number] }) => (
   <>
     <span class="mono">{after.cidr}</span> <ActionWord action={before.action} />{' '}
-    <span class="quiet">{before.description ?? ''}</span> <Until at={before.expires_at} /> →{' '}
-    <ActionWord action={after.action} /> <span class="quiet">{after.description ?? ''}</span>{' '}
+    <UnenforcedWord isEnforced={before.enforced} /> <span class="quiet">{before.description ?? ''}</span>{' '}
+    <Until at={before.expires_at} /> → <ActionWord action={after.action} />{' '}
+    <UnenforcedWord isEnforced={after.enforced} /> <span class="quiet">{after.description ?? ''}</span>{' '}
     <Until at={after.expires_at} />
   </>
 )

@@ -49,12 +49,13 @@ export function ReplaceRules({ id }: { readonly id: string }) {
   )
 }
 
-const entryOf = ({ cidr, action, description, metadata, expires_at }: UsedRule): RuleEntry => ({
+const entryOf = ({ cidr, action, description, metadata, expires_at, enforced }: UsedRule): RuleEntry => ({
   cidr,
   action,
   description,
   metadata,
   expires_at,
+  enforced,
 })
 
 const modes = [
@@ -154,7 +155,7 @@ const ListField = ({ text, onChange }: ListFieldProps) =>
       rows={14}
       value={text}
       onChange={onChange}
-      hint="A range in each line, with comments after # or ;. Or CSV: cidr,action,description,metadata,expires_at. Or JSON."
+      hint="A range in each line, with comments after # or ;. Or CSV: cidr,action,description,metadata,expires_at,enforced. Or JSON."
     />
   )
 
@@ -281,9 +282,10 @@ function Outcome({ id, present, wanted, again, forget }: OutcomeProps) {
   )
 }
 
-const bodyOf = ({ cidr, action, description, metadata, expires_at }: RuleEntry) => ({
+const bodyOf = ({ cidr, action, description, metadata, expires_at, enforced }: RuleEntry) => ({
   cidr,
   action,
+  enforced,
   ...(description === undefined ? {} : { description }),
   ...(metadata === undefined ? {} : { metadata }),
   ...(expires_at == null ? {} : { expires_at }),

@@ -5,7 +5,7 @@ import { complaintOf } from '../../../core/errors.js'
 import { firstOf, useAnswer } from '../../data/api.js'
 import { now } from '../../data/clock.js'
 import { endIn } from '../../data/moments.js'
-import { ChoiceField, TextField } from '../../parts/forms/fields.js'
+import { ChoiceField, SwitchField, TextField } from '../../parts/forms/fields.js'
 import { Answered, Empty } from '../../parts/states.js'
 import { ActionWord } from './rule-table.js'
 
@@ -14,6 +14,17 @@ const listedMax = 200
 interface TextSignal {
   value: string
 }
+
+export const EnforcedField = ({ value }: { readonly value: { value: boolean } }) => (
+  <SwitchField
+    label="Enforced"
+    hint="If not, it decides nothing; decisions show what it would have changed."
+    value={value.value}
+    onChange={(isEnforced) => {
+      value.value = isEnforced
+    }}
+  />
+)
 
 export const CidrField = ({ value }: { readonly value: TextSignal }) => (
   <TextField

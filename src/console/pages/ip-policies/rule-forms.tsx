@@ -13,7 +13,8 @@ import { FormDrawer } from '../../parts/forms/form-drawer.js'
 import { Link } from '../../parts/link.js'
 import { Answered } from '../../parts/states.js'
 import { Time } from '../../parts/time.js'
-import { CidrField, EndField, Overlapping, PolicyField } from './rule-fields.js'
+import { UnenforcedWord } from '../../parts/words.js'
+import { CidrField, EndField, EnforcedField, Overlapping, PolicyField } from './rule-fields.js'
 import { ActionWord } from './rule-table.js'
 
 interface AddRuleProps {
@@ -34,6 +35,7 @@ export function AddRule({ policyId, onClose }: AddRuleProps) {
   const action = useSignal<'allow' | 'deny'>('deny')
   const description = useSignal('')
   const end = useSignal('')
+  const isEnforced = useSignal(true)
   const policy = useSignal(policyId ?? '')
   return (
     <FormDrawer
@@ -48,6 +50,7 @@ export function AddRule({ policyId, onClose }: AddRuleProps) {
           action: action.value,
           description: description.value,
           expires_at: endIn(end.value, now()) ?? null,
+          enforced: isEnforced.value,
         })
       }
       onClose={onClose}
@@ -71,6 +74,7 @@ export function AddRule({ policyId, onClose }: AddRuleProps) {
         hint="Why it is there: the next person will ask."
       />
       <EndField value={end} />
+      <EnforcedField value={isEnforced} />
       {policy.value !== '' && <Overlapping policyId={policy.value} cidr={cidr.value.trim()} />}
     </FormDrawer>
   )
@@ -107,9 +111,9 @@ export function RuleDrawer({ id, onClose, onChanged }: RuleDrawerProps) {
   return (
     <Drawer title="Rule" onClose={onClose}>
       <Answered answer={rule}>
-        {({ cidr, action, description, metadata, expires_at, created_at }) => (
+        {({ cidr, action, description, metadata, expires_at, created_at, enforced }) => (
           <>
-            <RuleFacts {...{ id, cidr, action, description, metadata, expires_at, created_at }} />
+            <RuleFacts {...{ id, cidr, action, description, metadata, expires_at, created_at, enforced }} />
             <div class="row">
               <EditButton
                 onClick={() => {
@@ -137,9 +141,19 @@ interface RuleFactsProps {
   readonly metadata: string | undefined
   readonly expires_at: string | null
   readonly created_at: string
+  readonly enforced: boolean
 }
 
-const RuleFacts = ({ id, cidr, action, description, metadata, expires_at, created_at }: RuleFactsProps) => (
+const RuleFacts = ({
+  id,
+  cidr,
+  action,
+  description,
+  metadata,
+  expires_at,
+  created_at,
+  enforced,
+}: RuleFactsProps) => (
   <>
     <Facts
       entries={[
@@ -150,6 +164,7 @@ const RuleFacts = ({ id, cidr, action, description, metadata, expires_at, create
           </span>,
         ],
         ['Action', <ActionWord key="action" action={action} />],
+        ['Enforced', enforced ? 'yes' : <UnenforcedWord key="enforced" isEnforced={false} />],
         ['Description', description ?? <span class="quiet">none</span>],
         ...(metadata === undefined ? [] : [['Metadata', metadata] as const]),
         ['Expires', <ExpiryWord key="end" from={created_at} until={expires_at} />],
@@ -180,6 +195,7 @@ interface ChangeRuleProps {
     readonly description?: string
     readonly metadata?: string
     readonly expires_at: string | null
+    readonly enforced: boolean
   }
   readonly onClose: (isDone: boolean) => void
 }
@@ -189,6 +205,7 @@ function ChangeRule({ rule, onClose }: ChangeRuleProps) {
   const cidr = useSignal(rule.cidr)
   const description = useSignal(rule.description ?? '')
   const end = useSignal(rule.expires_at ?? '')
+  const isEnforced = useSignal(rule.enforced)
   return (
     <FormDrawer
       title="Edit the rule"
@@ -200,6 +217,7 @@ function ChangeRule({ rule, onClose }: ChangeRuleProps) {
           cidr: cidr.value.trim(),
           description: description.value,
           expires_at: endIn(end.value, now()) ?? null,
+          enforced: isEnforced.value,
         })
       }
       onClose={onClose}
@@ -213,6 +231,7 @@ function ChangeRule({ rule, onClose }: ChangeRuleProps) {
         }}
       />
       <EndField value={end} />
+      <EnforcedField value={isEnforced} />
       <p class="quiet">The action of a rule stays: for the other one, delete it and add a new rule.</p>
     </FormDrawer>
   )

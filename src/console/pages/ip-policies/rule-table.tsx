@@ -9,7 +9,7 @@ import { Link } from '../../parts/link.js'
 import { Answered, Empty } from '../../parts/states.js'
 import { type Column, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
-import { StateWord } from '../../parts/words.js'
+import { StateWord, UnenforcedWord } from '../../parts/words.js'
 
 export const ActionWord = ({ action }: { readonly action: 'allow' | 'deny' }) => (
   <StateWord tone={action === 'allow' ? 'good' : 'bad'} text={action} />
@@ -44,7 +44,14 @@ function countText(value: number | undefined, rule_id: string, since: string, so
 
 const columnsOf = (since: string): readonly Column<UsedRule>[] => [
   { title: 'Range', cell: ({ cidr }) => <span class="mono">{cidr}</span> },
-  { title: 'Action', cell: ({ action }) => <ActionWord action={action} /> },
+  {
+    title: 'Action',
+    cell: ({ action, enforced }) => (
+      <>
+        <ActionWord action={action} /> <UnenforcedWord isEnforced={enforced} />
+      </>
+    ),
+  },
   { title: 'Description', isExtra: true, isWide: true, cell: ({ description }) => description ?? '' },
   {
     title: 'Blocked',

@@ -1,0 +1,54 @@
+/**
+ * The part of the configuration that stopped a connection. It is found after the decision: few events and explanations need it.
+ */
+import type { Address } from '../core/address/ip.js'
+import type { DecidedBy } from '../event/define.js'
+import type { Endpoint } from './edges.js'
+import type { Verdict } from './evaluate.js'
+import { decideAddress, denyRuleFor } from './ip-policy.js'
+import type { Restrictions } from './ip-restriction.js'
+
+const nothing: DecidedBy = {
+  type: 'none',
+  id: null,
+  name: null,
+  ipPolicyId: null,
+  ruleId: null,
+  cidr: null,
+}
+
+/** If both the account's restriction and the module block, it is the restriction. */
+export function findDecidedBy(
+  policySet: Restrictions,
+  endpoint: Endpoint,
+  { decision, policy }: Pick<Verdict, 'decision' | 'policy'>,
+  client: Address,
+): DecidedBy {
+  const { accountId, edgeId = null, route, ipPolicyIds = [] } = endpoint
+  if (decision === 'allow') return nothing
+  if (policy !== null) return { ...nothing, type: 'traffic_policy', id: policy.ownerId, name: policy.label }
+  const restriction = accountId === undefined ? undefined : policySet.restriction(accountId, 'endpoints')
+  const isRestricted =
+    restriction?.enforced && decideAddress(policySet, restriction.ip_policy_ids, client) === 'block'
+  if (isRestricted) {
+    const { id, description, ip_policy_ids } = restriction
+    const name = description || null
+    return { type: 'restriction', id, name, ...ruleOf(policySet, ip_policy_ids, client) }
+  }
+  return {
+    type: 'ip_restriction',
+    id: route?.id ?? edgeId,
+    name: null,
+    ...ruleOf(policySet, ipPolicyIds, client),
+  }
+}
+
+function ruleOf(
+  policySet: Restrictions,
+  policyIds: readonly string[],
+  client: Address,
+): Pick<DecidedBy, 'ipPolicyId' | 'ruleId' | 'cidr'> {
+  const found = denyRuleFor(policySet, policyIds, client)
+  if (found === undefined) return { ipPolicyId: null, ruleId: null, cidr: null }
+  return { ipPolicyId: found.policyId, ruleId: found.rule.id, cidr: found.rule.cidr }
+}

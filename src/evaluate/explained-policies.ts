@@ -1,0 +1,127 @@
+/** Traffic policies in an explanation: what was evaluated, with the values of expressions, and why the others were not. */
+import { shown } from '../core/errors.js'
+import type { ShadowDecision } from '../event/define.js'
+import type { RecordType } from '../record/traffic-record.js'
+import type { ExplainedPolicy, Explanation } from '../shape/decision.js'
+import type { Endpoint } from './edges.js'
+import type { EvaluationTrace, IpPolicyGroup, Verdict } from './evaluate.js'
+import type { TrafficPolicy } from './traffic-policy.js'
+
+/** A value in the explanation of a decision. */
+const explainedValueCharsMax = 256
+
+/** Collects the traffic policies that are evaluated. */
+export class PoliciesTrace implements EvaluationTrace {
+  readonly evaluated = new Map<TrafficPolicy, ExplainedPolicy>()
+  #last: ExplainedPolicy | undefined
+
+  ipPolicies(_group: IpPolicyGroup): void {}
+
+  policy(policy: TrafficPolicy): void {
+    const { ownerId, label, direction, enforced, actions } = policy
+    this.#last = {
+      source: sourceOf(ownerId),
+      policy: label,
+      direction,
+      enforced,
+      applied: false,
+      reason: '',
+      expressions: [],
+      actions: actions.map(({ type }) => type),
+    }
+    this.evaluated.set(policy, this.#last)
+  }
+
+  expression(text: string, value: unknown): void {
+    const policy = this.#last!
+    policy.expressions.push({ expression: text, value: shownValue(value) })
+    if (!value) policy.reason = `${notApplied(policy)} ${shown(text)} is not true.`
+  }
+
+  failure(text: string, msg: string): void {
+    const policy = this.#last!
+    policy.expressions.push({ expression: text, value: null, failure: msg })
+    policy.reason = `${notApplied(policy)} ${shown(text)} has no result.`
+  }
+
+  applied(): void {
+    const policy = this.#last!
+    const why = policy.expressions.length === 0 ? 'It has no expressions' : 'All its expressions are true'
+    const isDenial = policy.actions.includes('deny')
+    policy.applied = policy.enforced
+    policy.reason = policy.enforced
+      ? `${why}, so ${isDenial ? 'it denies' : 'it applies; it only logs'}.`
+      : `It is not enforced. ${why}, so it would ${isDenial ? 'deny' : 'log'}.`
+  }
+}
+
+const notApplied = ({ enforced }: ExplainedPolicy): string =>
+  enforced ? 'It does not apply:' : 'It is not enforced, and would not apply:'
+
+/** What the decision and its shadow looked at. */
+interface Evaluated {
+  readonly endpoint: Endpoint
+  readonly verdict: Verdict
+  readonly type: RecordType
+  readonly live: ReadonlyMap<TrafficPolicy, ExplainedPolicy>
+  readonly shadow: ShadowDecision | null
+  /** Policies that are not enforced are evaluated for the shadow alone. */
+  readonly inShadow: ReadonlyMap<TrafficPolicy, ExplainedPolicy>
+}
+
+/** All traffic policies of an endpoint in their order: those that were evaluated, and the others. */
+export function explainedPolicies({
+  endpoint: { policies, route },
+  verdict,
+  type,
+  live,
+  shadow,
+  inShadow,
+}: Evaluated): Pick<Explanation, 'policies' | 'policies_not_reached'> {
+  const all = (['inbound', 'outbound'] as const).flatMap((direction) =>
+    [policies, route?.policies].flatMap((each) => (each?.shadow ?? each)?.list(direction) ?? []),
+  )
+  const found = (policy: TrafficPolicy): ExplainedPolicy | undefined =>
+    (policy.enforced ? live : inShadow).get(policy)
+  const reason = reasonNotReached(verdict, type)
+  return {
+    policies: all.flatMap((policy) => found(policy) ?? []),
+    policies_not_reached: all
+      .filter((policy) => found(policy) === undefined)
+      .map((policy) => ({
+        source: sourceOf(policy.ownerId),
+        policy: policy.label,
+        direction: policy.direction,
+        enforced: policy.enforced,
+        reason: policy.enforced ? reason : reasonNotInShadow(policy, shadow),
+      })),
+  }
+}
+
+const sourceOf = (ownerId: string): string => `policies of ${ownerId}`
+
+function reasonNotReached({ decision, policy }: Verdict, type: RecordType): string {
+  if (decision === 'block') return 'Not reached: the address was blocked before.'
+  if (decision === 'deny') return `Not reached: ${shown(policy?.label)} denied before.`
+  return `Not reached: outbound policies run when the ${ends[type]}.`
+}
+
+const ends: Readonly<Record<RecordType, string>> = {
+  tcp_connection: 'connection has closed',
+  http_request: 'request is complete',
+}
+
+function reasonNotInShadow({ direction }: TrafficPolicy, shadow: ShadowDecision | null): string {
+  if (direction === 'outbound')
+    return 'Not reached: it is not enforced, and outbound policies decide nothing.'
+  if (shadow?.decision === 'block')
+    return 'Not reached: it is not enforced, and the address would be blocked before.'
+  return `Not reached: it is not enforced, and ${shown(shadow?.decidedBy.name)} would deny before.`
+}
+
+/** The value itself if it is short, else the beginning of its JSON. */
+function shownValue(value: unknown): unknown {
+  const json = JSON.stringify(value)
+  if (json === undefined) return null
+  return json.length <= explainedValueCharsMax ? value : shown(value, explainedValueCharsMax)
+}
