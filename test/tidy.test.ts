@@ -198,6 +198,7 @@ const smallFileLines = 50
 /** Smaller files with one importer, of their own room, and why they are not part of it. */
 const smallFiles: Readonly<Record<string, string>> = {
   'src/cli/junit.ts': 'a format of its own; its importer runs tests and shows them',
+  'src/client/challengers.ts': 'its importer, the list of all operations, is as long as a file may be',
   'src/client/session.ts': 'its importer, the list of all operations, is as long as a file may be',
   'src/deliver/aws/credentials-age.ts':
     'a state machine of its own; the lane, the longest file, only asks it',

@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { now } from '../core/clock.js'
 import { createValues, updateValues } from '../http/body/input.js'
+import type { Caller } from '../http/caller/caller.js'
 import { rightNeeded } from '../http/caller/rights.js'
 import { keysCompared, parentOf, queryOf, readable, requestBody, rowAt, sendJson } from '../http/context.js'
 import { listHandler } from '../http/lists/lists.js'
@@ -15,13 +16,24 @@ import type { ViewState } from '../view/view-state.js'
 import type { WriteResult } from '../write/writes.js'
 import type { WriteContext } from './write-context.js'
 
+/** What a kind does differently when one is created. */
+export interface Creation extends Partial<CreationHooks> {
+  /** Brings a body into the form that the schema describes. */
+  read?(body: Record<string, unknown>): Record<string, unknown>
+  plan?(
+    caller: Caller,
+    values: Readonly<Record<string, unknown>>,
+    requestedAt: number,
+  ): Promise<Plan<WriteResult>>
+}
+
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown> | unknown
 
 export function registerResource(
   app: FastifyInstance,
   context: WriteContext,
   resource: AnyResource,
-  hooks?: CreationHooks,
+  creation: Creation = {},
 ): void {
   const collection = routePath(resource.path)
   const single = `${collection}/:id`
@@ -31,7 +43,7 @@ export function registerResource(
     ...keysCompared(context, resource),
   })
   const register: Record<Operation, () => unknown> = {
-    create: () => app.post(collection, as('create'), create(context, resource, hooks)),
+    create: () => app.post(collection, as('create'), create(context, resource, creation)),
     list: () => app.get(collection, as('list'), listHandler(context, resource)),
     get: () => app.get(single, as('get'), get(context, resource)),
     update: () => app.patch(single, as('update'), update(context, resource)),
@@ -40,12 +52,15 @@ export function registerResource(
   for (const operation of resource.operations ?? allOperations) register[operation]()
 }
 
-const create = (context: WriteContext, resource: AnyResource, hooks: CreationHooks | undefined): Handler => {
+const create = (context: WriteContext, resource: AnyResource, creation: Creation): Handler => {
   const planFor = async (request: FastifyRequest): Promise<Plan<WriteAnswer>> => {
     const parent = parentOf(context, request, resource)
-    const values = { ...createValues(resource, requestBody(request)), ...parent }
-    await hooks?.before(values)
-    const plan = await context.writes.create(request.caller, resource, values, now())
+    const body = requestBody(request)
+    const values = { ...createValues(resource, creation.read?.(body) ?? body), ...parent }
+    await creation.before?.(values)
+    const { caller } = request
+    const plan = await (creation.plan?.(caller, values, now()) ??
+      context.writes.create(caller, resource, values, now()))
     return withAnswer(plan, (written, state) => ({
       status: 201,
       location: context.presenter.links.uri(pathOf(resource, written.row)),
@@ -53,7 +68,7 @@ const create = (context: WriteContext, resource: AnyResource, hooks: CreationHoo
     }))
   }
   const written = (request: FastifyRequest, { body }: WriteAnswer) =>
-    hooks !== undefined && body !== undefined ? hooks.after(request.caller.accountId, body) : undefined
+    body === undefined ? undefined : creation.after?.(request.caller.accountId, body)
   return writeHandler(context, planFor, { written })
 }
 

@@ -45,6 +45,7 @@ import { PastStarts } from '../operate/past-starts.js'
 import type { RecordsLag } from '../operate/records-lag.js'
 import type { Replays } from '../operate/replays.js'
 import type { GeoDatabases } from '../record/geo.js'
+import { challenger } from '../resource/challenger.js'
 import { eventSubscription } from '../resource/event-subscription.js'
 import { resources } from '../resource/registry.js'
 import type { DeliveryReader } from '../store/logs/delivery-reader.js'
@@ -52,6 +53,8 @@ import type { FailureReader } from '../store/logs/failure-reader.js'
 import type { LogReader } from '../store/logs/log-reader.js'
 import type { TrafficReader } from '../store/logs/traffic-reader.js'
 import type { View } from '../view/view.js'
+import { Challengers } from '../write/challengers.js'
+import { challengerCreation, registerChallengers } from './challenger-routes.js'
 import { registerAllChanges, registerChanges } from './change-routes.js'
 import { registerDeadLetterChanges } from './dead-letter-changes.js'
 import { registerDeadLetters } from './dead-letter-routes.js'
@@ -75,7 +78,7 @@ import { registerPublishing } from './publish/publish-routes.js'
 import type { IntakeOptions } from './publish/record-intake.js'
 import { registerRecords } from './record-routes.js'
 import { registerReplays } from './replay-routes.js'
-import { registerResource } from './resource-routes.js'
+import { type Creation, registerResource } from './resource-routes.js'
 import { registerRestore } from './restore-routes.js'
 import { registerRuleList } from './rule-list.js'
 import { registerRuleRestore } from './rule-restore.js'
@@ -240,14 +243,20 @@ function registerResources(app: FastifyInstance, options: WholeOptions): void {
   })
   const starts = new PastStarts(replays, () => options.view.state.rowsOf(eventSubscription.kind))
   app.addHook('onClose', async () => starts.close())
+  const challengers = new Challengers(context.writes)
+  const creations: Readonly<Record<string, Creation>> = {
+    [eventSubscription.kind]: starts,
+    [challenger.kind]: challengerCreation(challengers),
+  }
   for (const resource of resources) {
-    registerResource(app, context, resource, resource.kind === eventSubscription.kind ? starts : undefined)
+    registerResource(app, context, resource, creations[resource.kind])
     registerModules(app, context, resource)
     registerDetachments(app, context, resource)
     registerChanges(app, context, resource)
     registerRestore(app, context, resource)
   }
   registerAllChanges(app, context)
+  registerChallengers(app, context, challengers)
   registerPolicyTestRuns(app, context)
   registerPolicyTestCoverage(app, context, options)
   registerRules(app, context, trials)

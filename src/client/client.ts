@@ -40,6 +40,7 @@ import type { SubscriptionCounts } from '../shape/subscription-counts.js'
 import type { TracedRecord } from '../shape/traced-record.js'
 import type { Trial } from '../shape/trial.js'
 import type { DeliveryAttempt } from '../wire/delivery-attempts.js'
+import { ChallengerClient } from './challengers.js'
 import { type ChangesOptions, changesAt } from './changes.js'
 import {
   Collection,
@@ -57,6 +58,7 @@ import {
   loggedDecisions,
   type StatsOptions,
   selectingQuery,
+  tracedRecord,
   type WatchDecisionsOptions,
   type WatchOptions,
 } from './decisions.js'
@@ -143,6 +145,8 @@ export interface Client extends Kinds {
   decisions(options?: DecisionsOptions): AsyncGenerator<LoggedDecision, void, undefined>
   /** A record by its id, or by the id of an event that it made: its decision, its events, what became of them. */
   record(id: string): Promise<TracedRecord>
+  /** Promotes and discards challengers. */
+  readonly challengers: ChallengerClient
   /** Records and events that were set aside. */
   readonly deadLetters: DeadLetterClient
   /** Sessions of the web console: for a client without a token. */
@@ -246,9 +250,7 @@ export function openClient(options: HttpOptions): Client {
     changes: (options = {}) => changesAt(http, '/changes', options),
     decisions: (options = {}) => loggedDecisions(http, options),
     record: (id) => tracedRecord(http, id),
-    deadLetters: new DeadLetterClient(http),
-    listEntries: new ListEntriesClient(http),
-    session: new SessionClient(http),
+    ...clientsOf(http),
     stats: async (options = {}) => http.send('GET', '/stats', { query: selectingQuery(options) }),
     expressionFailures: async ({ edgeId: edge_id, subscriptionId: subscription_id, ...options } = {}) =>
       http.send('GET', '/expression_failures', { query: { ...options, edge_id, subscription_id } }),
@@ -270,6 +272,13 @@ export function openClient(options: HttpOptions): Client {
   return { ...(kinds as unknown as Kinds), ...others }
 }
 
+const clientsOf = (http: Http) => ({
+  challengers: new ChallengerClient(http),
+  deadLetters: new DeadLetterClient(http),
+  listEntries: new ListEntriesClient(http),
+  session: new SessionClient(http),
+})
+
 const actionOf = (options: CreateOptions) => ({
   query: writeQuery(options),
   idempotencyKey: options.idempotencyKey,
@@ -277,11 +286,6 @@ const actionOf = (options: CreateOptions) => ({
 
 const lastTrafficOf = async (http: Http, kind: TrafficKind, page: PageOptions): Promise<LastTraffic> =>
   http.send('GET', `${(kindTable as ServedKinds)[kind].path}/last_traffic`, { query: { ...page } })
-
-const tracedRecord = async (http: Http, id: string): Promise<TracedRecord> =>
-  /^ev_[0-9a-f]{48}$/.test(id)
-    ? http.send('GET', '/records', { query: { event_id: id } })
-    : http.send('GET', `/records/${encodeURIComponent(id)}`)
 
 async function* linesOf<Line>(
   http: Http,

@@ -1,6 +1,7 @@
 /** The decisions of the log, newest first. */
 import type { LoggedDecision } from '../shape/logged-decision.js'
 import type { Stats } from '../shape/stats.js'
+import type { TracedRecord } from '../shape/traced-record.js'
 import type { Http, Request } from './http.js'
 
 export interface DecisionsOptions {
@@ -126,3 +127,9 @@ export interface ExpressionFailuresOptions {
   /** Entries in the answer: 1 to 100. */
   readonly limit?: number
 }
+
+/** A record by its id, or by the id of an event that it made. */
+export const tracedRecord = async (http: Http, id: string): Promise<TracedRecord> =>
+  /^ev_[0-9a-f]{48}$/.test(id)
+    ? http.send('GET', '/records', { query: { event_id: id } })
+    : http.send('GET', `/records/${encodeURIComponent(id)}`)

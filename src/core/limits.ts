@@ -15,6 +15,10 @@ export const accountNameBytesMax = 255
 export const rulesPerIpPolicyMax = 100_000
 /** All of them run with each write that can change a decision. */
 export const policyTestsPerAccountMax = 1_000
+/** Ended ones included. */
+export const challengersPerAccountMax = 100
+/** Challengers of all accounts that run at the same time: each pipeline compiles them and evaluates their records twice. */
+export const challengersRunningMax = 100
 export const ipPoliciesPerModuleMax = 50
 export const ipListsPerAccountMax = 200
 export const ipListEntriesMax = 1_000_000

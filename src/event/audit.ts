@@ -11,6 +11,7 @@ import { getOrMake } from '../core/maps.js'
 export const auditObjects = [
   'api_key',
   'certificate_authority',
+  'challenger',
   'domain',
   'event_destination',
   'event_subscription',

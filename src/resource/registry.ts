@@ -4,6 +4,7 @@ import { account } from './account.js'
 import { apiKey } from './api-key.js'
 import { tunnelGroupBackend } from './backend.js'
 import { certificateAuthority } from './certificate-authority.js'
+import { challenger } from './challenger.js'
 import { type AnyResource, anyResource, type RowOf } from './define.js'
 import { domain } from './domain.js'
 import { eventDestination } from './event-destination.js'
@@ -34,6 +35,7 @@ export const declarations = {
   ipList,
   ipListChunk,
   policyTest,
+  challenger,
   domain,
   tlsCertificate,
   certificateAuthority,

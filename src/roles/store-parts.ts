@@ -11,6 +11,7 @@ import { secretKey } from '../process/secret-key.js'
 import type { Settings } from '../process/settings.js'
 import type { GeoLookup } from '../record/geo.js'
 import { apiKey } from '../resource/api-key.js'
+import { withChallengerState } from '../resource/challenger.js'
 import { tcpAddressSpace } from '../resource/fields/tcp-address.js'
 import { resources } from '../resource/registry.js'
 import { tunnelCredential } from '../resource/tunnel-credential.js'
@@ -79,7 +80,9 @@ export async function openStoreParts(
   const isUserDeleted = (id: string): boolean =>
     isDeleted(id.startsWith(tunnelCredential.idPrefix) ? tunnelCredential.kind : apiKey.kind, id)
   const keyUses = release.own(await openKeyUses(nats, bucketBytesMax, occurrences, isUserDeleted))
-  const presenter = new Presenter(new BaseLinks(baseUrl), (...of) => keyUses.shown(...of))
+  const presenter = new Presenter(new BaseLinks(baseUrl), (resource, row) =>
+    withChallengerState(resource, keyUses.shown(resource, row)),
+  )
   const policies = new AccountPolicies()
   const policyTests = new PolicyTests({ policies, geo })
   const store: Store = await openStore({

@@ -115,7 +115,7 @@ WHERE account_id = {account:String} AND id IN {values:Array(String)} AND id > {a
     yield* this.#changedRules(accountId, version, change)
   }
 
-  /** Rules that a change removed or replaced all at once. */
+  /** Rules that a change removed, replaced or edited many at once. */
   async *#changedRules(
     accountId: string,
     version: number,

@@ -86,6 +86,8 @@ export interface Change {
   /** IP policies whose rules are all removed; there can be too many to name each. */
   readonly emptiedPolicies: readonly string[]
   readonly replacements: readonly RulesReplacement[]
+  /** IP policies of which the change puts and removes many single rules: their audit events would not fit the head. */
+  readonly editedPolicies?: readonly string[]
   /** Rows per kind of the account after the change. */
   readonly counts: Readonly<Record<string, number>>
   /** Version of the last change, this one included, that writes rows to ClickHouse. */
@@ -167,9 +169,14 @@ export function subjectOf({ puts, removals, replacements }: Change): ChangeSubje
   return replacement && { kind: policyKind, id: replacement.policyId, verb: 'update' }
 }
 
-/** IP policies whose rules the change removes or replaces all at once. */
-export const policiesOfRules = ({ emptiedPolicies, replacements }: Change): readonly string[] => [
+/** IP policies whose rules the change removes, replaces or edits many at once. */
+export const policiesOfRules = ({
+  emptiedPolicies,
+  replacements,
+  editedPolicies = [],
+}: Change): readonly string[] => [
   ...emptiedPolicies,
+  ...editedPolicies,
   ...replacements.map(({ policyId }) => policyId),
 ]
 

@@ -14,6 +14,8 @@ export interface Draft<T> {
   readonly puts: readonly Put[]
   readonly removals: readonly Removal[]
   readonly emptiedPolicies?: readonly string[]
+  /** Policies with rules among the puts and removals whose audit events are not among `audits`. */
+  readonly editedPolicies?: readonly string[]
   readonly audits: Change['audits']
   readonly claims?: readonly Claim[]
   readonly releases?: readonly string[]
@@ -71,6 +73,7 @@ export function changeOf<T>(
     chunks: placeRules(state, puts, removals),
     emptiedPolicies: draft.emptiedPolicies ?? [],
     replacements: [],
+    ...(draft.editedPolicies && { editedPolicies: draft.editedPolicies }),
     counts: countsAfter(state, accountId, draft),
     stored: isEmpty(draft) ? (state.accounts.get(accountId)?.stored ?? 0) : version,
     audits: draft.audits,

@@ -49,14 +49,13 @@ export class Writes {
     this.#tools = tools
   }
 
-  /**
-   * Creates a resource. Ids, secrets and slow values are made now; references are checked in the plan.
-   */
+  /** Ids, secrets and slow values are made now; references are checked in the plan. `complete` adds what depends on the state. */
   async create(
     caller: Caller,
     resource: AnyResource,
     values: Values,
     requestedAt: number,
+    complete: (row: Row, state: ViewState) => Row = (row) => row,
   ): Promise<Plan<WriteResult>> {
     const once: Record<string, unknown> = {}
     const tools = deriveTools(this.#tools, once)
@@ -68,7 +67,7 @@ export class Writes {
     })
     return (state, version, at) => {
       this.#checkReferences(resource, values, state, caller)
-      const row: Row = { ...derived, version }
+      const row = complete({ ...derived, version }, state)
       resource.check?.(row as never, undefined, this.#lookups(state, caller))
       if (resource.kind === apiKey.kind) checkNewKey(caller, row, state)
       const { puts, audits } = this.#change(caller, resource, 'created', row, state, at)
@@ -108,12 +107,17 @@ export class Writes {
    * Puts a row of the past back: over the present one or, if that was deleted, under its old id. Its derived values are
    * those of then, so they fit its other ones.
    */
-  restore(caller: Caller, resource: AnyResource, past: Row): Plan<WriteResult> {
+  restore(
+    caller: Caller,
+    resource: AnyResource,
+    past: Row,
+    nameInBody: NameInBody = asInResource,
+  ): Plan<WriteResult> {
     return (state, version, at) => {
       const found = state.rows.get(resource.kind)?.get(past.id)
       const present = found?.account_id === caller.accountId ? found : undefined
       if (present === undefined) refuseRevoked(resource, past.id)
-      this.#checkReferences(resource, past, state, caller, present === undefined ? {} : { present })
+      this.#checkReferences(resource, past, state, caller, { nameInBody, ...(present && { present }) })
       const row: Row = { ...present, ...past, ...notRestored(resource, present), version }
       if (present !== undefined && same(resource, present, row))
         return unchanged({ resource, row: present, once: {} })

@@ -231,6 +231,19 @@ const ipList: Row[] = [
   ['entries', { name: 'tor', entries: 3 }, /"entries"/],
 ]
 
+/** Faults in drafts of resources that exist are in `challengers.test.ts`. */
+const challenger: Row[] = [
+  ['nothing', {}, /"draft" is required/],
+  ['a draft that is none', { draft: 5 }, /"draft" is 5, but must be an object/],
+  ['an unknown list', { draft: { rules: [] } }, /"draft" has no field "rules"/],
+  [
+    'another kind',
+    { draft: { edges: [{ id: `ipp_${id26}`, policies: {} }] } },
+    /"draft.edges\[0\].id" names/,
+  ],
+  ['no time', { draft: {}, ends_at: 'soon' }, /"ends_at" is "soon"/],
+]
+
 const policyTest: Row[] = [
   ['nothing given', { expect: { decision: 'allow' } }, /"given" is required/],
   ['nothing expected', { given: connection }, /"expect" is required/],
@@ -675,6 +688,7 @@ t.test('bad requests', async (t) => {
     ['/ip_restrictions', ipRestriction(policy)],
     ['/ip_lists', ipList],
     ['/policy_tests', policyTest],
+    ['/challengers', challenger],
     ['/ssh_certificate_authorities', [...common, ...inBytes, ...sshAuthority]],
     [
       '/ssh_host_certificates',

@@ -60,6 +60,10 @@ const bodies: Readonly<Record<string, (of: Estate) => Promise<Body> | Body>> = {
     given: { type: 'tcp_connection', conn: { client_ip: '192.0.2.7' } },
     expect: { decision: 'allow' },
   }),
+  challenger: async (of) => ({
+    ...described,
+    draft: { edges: [{ id: await of.id('tcp_edge'), policies: { inbound: [] } }] },
+  }),
   domain: async (of) => ({
     ...described,
     domain: `${of.name}.rsa.example`,
