@@ -87,7 +87,7 @@ interface PageOptions {
   readonly before_id?: string
 }
 
-export interface Client extends Kinds {
+export interface Client extends Kinds, ReturnType<typeof clientsOf> {
   /** The sources of an event subscription, by their types. */
   sources(subscriptionId: string): Collection<NewSource, SourceChanges, Source>
   /** The rules of an IP policy, newest first; with `countsSince`, how often each decided. */
@@ -100,8 +100,6 @@ export interface Client extends Kinds {
   lastTraffic(kind: TrafficKind, page?: PageOptions): Promise<LastTraffic>
   /** Replaces all rules of an IP policy as one atomic change. */
   replaceRules(policyId: string, rules: readonly NewRule[], options?: WriteOptions): Promise<RuleCounts>
-  /** The entries of IP lists. */
-  readonly listEntries: ListEntriesClient
   /** Puts all rules of an IP policy back as they were at a version of the account. */
   restoreRules(policyId: string, version: number, options?: WriteOptions): Promise<RuleCounts>
   /** Begins a trial of these rules, as all rules of the policy, on recorded traffic. */
@@ -145,12 +143,6 @@ export interface Client extends Kinds {
   decisions(options?: DecisionsOptions): AsyncGenerator<LoggedDecision, void, undefined>
   /** A record by its id, or by the id of an event that it made: its decision, its events, what became of them. */
   record(id: string): Promise<TracedRecord>
-  /** Promotes and discards challengers. */
-  readonly challengers: ChallengerClient
-  /** Records and events that were set aside. */
-  readonly deadLetters: DeadLetterClient
-  /** Sessions of the web console: for a client without a token. */
-  readonly session: SessionClient
   /** Sums of decisions by minute, hour or day. */
   stats(options?: StatsOptions): Promise<Stats>
   /** Policies and filters whose expressions had no result: by default, in the last 24 hours. */
@@ -273,9 +265,13 @@ export function openClient(options: HttpOptions): Client {
 }
 
 const clientsOf = (http: Http) => ({
+  /** Promotes and discards challengers. */
   challengers: new ChallengerClient(http),
+  /** Records and events that were set aside. */
   deadLetters: new DeadLetterClient(http),
+  /** The entries of IP lists. */
   listEntries: new ListEntriesClient(http),
+  /** Sessions of the web console: for a client without a token. */
   session: new SessionClient(http),
 })
 
