@@ -62,8 +62,9 @@ import { registerDecisions } from './decide-routes.js'
 import { registerDestinationOperations } from './destination-routes.js'
 import { isDestinationIn } from './destination-rows.js'
 import { registerIpListEntries } from './ip-list-routes.js'
-import { registerIpPolicyCounts } from './ip-policy-counts.js'
-import { registerIpPolicyUses } from './ip-policy-uses.js'
+import { registerIpPolicyCheck } from './ip-policies/ip-policy-check.js'
+import { registerIpPolicyCounts } from './ip-policies/ip-policy-counts.js'
+import { registerIpPolicyUses } from './ip-policies/ip-policy-uses.js'
 import { registerLive } from './live-routes.js'
 import { registerExpressionFailures } from './log/expression-failure-routes.js'
 import { registerLastTraffic } from './log/last-traffic-routes.js'
@@ -272,6 +273,7 @@ function registerResources(app: FastifyInstance, options: WholeOptions): void {
   const { pastRows } = context.store
   const decider = new Decider({ ...options, pastRows, policies: context.policies })
   registerDecisions(app, context, decider)
+  registerIpPolicyCheck(app, context, decider)
   registerLive(app, context, live)
   registerLoggedDecisions(app, context, log, options.occurrences)
   registerRecords(app, context, new RecordTracer({ ...options, pastRows, decider }), log.mode)

@@ -25,7 +25,7 @@ export function addDecisionCommands(program: Command, settings: () => Settings):
       const { clientOf } = await import('./tap.js')
       await showDecisions(clientOf(settings()), filtered(options), print)
     })
-  withFilter(
+  const rules = withFilter(
     program
       .command('rules')
       .description(
@@ -40,6 +40,18 @@ export function addDecisionCommands(program: Command, settings: () => Settings):
       const { showRules } = await import('./decisions.js')
       const { clientOf } = await import('./tap.js')
       await showRules(clientOf(settings()), policy, filtered(options), print)
+    })
+  rules
+    .command('check')
+    .description(
+      'who would allow or refuse an address, by which rules, who added them and until when; needs an API key in WEIR_API_KEY',
+    )
+    .argument('<address>', 'of a client')
+    .option('--json', 'the answer of the API')
+    .action(async (address: string, options: { json?: true }) => {
+      const { showCheck } = await import('./rules-check.js')
+      const { clientOf } = await import('./tap.js')
+      await showCheck(clientOf(settings()), address, options, print)
     })
 }
 

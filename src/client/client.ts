@@ -14,6 +14,7 @@ import type { Static } from '../core/schema.js'
 import type { FieldReference } from '../event/field-reference.js'
 import type { RecordsByType, RecordType } from '../record/traffic-record.js'
 import type { shownSourceSchema, sourceChangesSchema, sourceSchema } from '../resource/event-subscription.js'
+import type { AddressCheck } from '../shape/address-check.js'
 import type { BacklogHistory } from '../shape/backlog-history.js'
 import type { Change } from '../shape/change-schema.js'
 import type { Decision } from '../shape/decision.js'
@@ -66,7 +67,7 @@ import { Http, type HttpOptions } from './http.js'
 import { type KindPaths, kindTable } from './kind-table.js'
 import type { Changes, Kinds, NewResource, Resource } from './kinds.js'
 import { ListEntriesClient } from './list-entries.js'
-import { type RulesOptions, rulesOf, type UsedRule } from './rules.js'
+import { type RulesOptions, restoredRules, rulesOf, type UsedRule } from './rules.js'
 import { SessionClient } from './session.js'
 
 export { ApiError } from './api-error.js'
@@ -94,6 +95,8 @@ export interface Client extends Kinds, ReturnType<typeof clientsOf> {
   rules(policyId: string, options?: RulesOptions): AsyncGenerator<UsedRule, void, undefined>
   /** The edges, routes and restrictions that refer to an IP policy. */
   ipPolicyUses(policyId: string): Promise<IpPolicyUses>
+  /** The rules that contain an address, and who would allow or refuse it. */
+  checkAddress(ip: string): Promise<AddressCheck>
   /** How many rules and uses IP policies have, newest first, in pages like those of their list. */
   ipPolicyCounts(page?: PageOptions): Promise<{ counts: IpPolicyCount[]; next_page_uri: string | null }>
   /** When traffic last went to domains, addresses or domains with certificates, newest first, in pages like those of their list. */
@@ -206,15 +209,13 @@ export function openClient(options: HttpOptions): Client {
   const others: Omit<Client, keyof Kinds> = {
     sources: (id) => new Collection(http, subpath(eventSubscription, id, 'sources'), 'sources'),
     rules: (id, options = {}) => rulesOf(http, subpath(ipPolicy, id, 'rules'), options),
+    checkAddress: async (ip) => http.send('GET', `${ipPolicy.path}/check`, { query: { ip } }),
     ipPolicyUses: async (id) => http.send('GET', subpath(ipPolicy, id, 'uses')),
     ipPolicyCounts: async (page = {}) => http.send('GET', `${ipPolicy.path}/counts`, { query: { ...page } }),
     lastTraffic: (kind, page = {}) => lastTrafficOf(http, kind, page),
     replaceRules: async (id, rules, options = {}) =>
       http.send('PUT', subpath(ipPolicy, id, 'rules'), { body: { rules }, query: writeQuery(options) }),
-    restoreRules: async (id, version, options = {}) =>
-      http.send('POST', subpath(ipPolicy, id, 'rules/restore'), {
-        query: { version, ...writeQuery(options) },
-      }),
+    restoreRules: async (id, ...past) => restoredRules(http, subpath(ipPolicy, id, 'rules/restore'), ...past),
     tryRules: async (id, rules, { since = '1h' } = {}) =>
       http.send('PUT', subpath(ipPolicy, id, 'rules'), { body: { rules }, query: { try: since } }),
     tryRestriction: async (id, body, { since } = {}) =>

@@ -1,5 +1,6 @@
 /** The rules of an IP policy, newest first. */
-import type { RuleUseCounts } from '../shape/ip-policy-rules.js'
+import type { RuleCounts, RuleUseCounts } from '../shape/ip-policy-rules.js'
+import { type WriteOptions, writeQuery } from './collection.js'
 import type { Http, Request } from './http.js'
 import type { Resource } from './kinds.js'
 
@@ -36,3 +37,11 @@ export async function* rulesOf(
     query = Object.fromEntries(new URL(page.next_page_uri).searchParams)
   }
 }
+
+/** Puts all rules of a policy back as they were at a version of the account. */
+export const restoredRules = async (
+  http: Http,
+  path: string,
+  version: number,
+  options: WriteOptions = {},
+): Promise<RuleCounts> => http.send('POST', path, { query: { version, ...writeQuery(options) } })

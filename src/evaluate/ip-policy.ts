@@ -23,6 +23,8 @@ export interface IpPolicy {
   readonly deny: CidrSet
   /** The rules of `deny`, by their place in it. */
   readonly denyRules: readonly IpRule[]
+  /** The same of `allow`. */
+  readonly allowRules: readonly IpRule[]
   /** For explanations: all, also those that are not enforced. */
   readonly rules: readonly IpRule[]
   /** The time at which the first of its rules expires; infinite if none does. */
@@ -43,13 +45,14 @@ function* buildIpPolicy(id: string, given: Iterable<IpRule>, nowMs: number): Gen
 
 function* buildSets(
   applied: readonly IpRule[],
-): Generator<void, Pick<IpPolicy, 'allow' | 'deny' | 'denyRules'>> {
+): Generator<void, Pick<IpPolicy, 'allow' | 'deny' | 'allowRules' | 'denyRules'>> {
   const rulesOf = (wanted: IpRule['action']) => applied.filter(({ action }) => action === wanted)
   const setOf = (rules: readonly IpRule[]) => buildCidrSet(rules.map(({ cidr }) => cidr))
-  const allow = yield* setOf(rulesOf('allow'))
+  const allowRules = rulesOf('allow')
+  const allow = yield* setOf(allowRules)
   const denyRules = rulesOf('deny')
   const deny = yield* setOf(denyRules)
-  return { allow, deny, denyRules }
+  return { allow, deny, allowRules, denyRules }
 }
 
 /** The rules that have not expired, and the time at which the first of them does. */

@@ -58,6 +58,10 @@ async function created(
   return new Map(found.map(({ id, ...change }) => [id, { ...shown(change), earlier: false }]))
 }
 
+/** When these rules were added, and by whom, by their ids. */
+export const rulesAdded = (past: Past, ids: readonly string[]): Promise<Map<string, StoredAddition>> =>
+  created(past, ipPolicyRule.kind, ids)
+
 const shown = ({ version, at, by }: Pick<ChangedRow, 'version' | 'at' | 'by'>) => ({
   at: isoMillis(at),
   by,

@@ -21,7 +21,7 @@ import type { Addition, Decision, LastChange } from '../shape/decision.js'
 import type { PastRows } from '../store/history/past-rows.js'
 import type { ViewState } from '../view/view-state.js'
 import type { AccountPolicies } from '../write/account-policies.js'
-import { additionsOf, type StoredAddition } from './additions.js'
+import { additionsOf, rulesAdded, type StoredAddition } from './additions.js'
 import { PastPolicyReader } from './past-policies.js'
 
 interface DeciderOptions {
@@ -117,6 +117,27 @@ export class Decider {
         },
       },
     }
+  }
+
+  /** When these rules of the account were added, and by whom, by their ids. */
+  async rulesAdded(
+    state: ViewState,
+    accountId: string,
+    ids: readonly string[],
+  ): Promise<ReadonlyMap<string, Addition>> {
+    if (ids.length === 0) return new Map()
+    const { pastRows } = this.#options
+    const found = await rulesAdded({ pastRows, accountId, version: state.versionOf(accountId) }, ids)
+    const names = await this.#namesOf(
+      state,
+      accountId,
+      new Set([...found.values()].flatMap(({ by }) => by ?? [])),
+    )
+    const named = [...found].map(
+      ([id, addition]) =>
+        [id, { ...addition, by_description: names.get(addition.by ?? '') ?? null }] as const,
+    )
+    return new Map(named)
   }
 
   async #namesOf(

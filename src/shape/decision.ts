@@ -19,7 +19,7 @@ const byDescription = orNull(Type.String(), {
     'What the author is called: the description of the key, or its last one if the key was deleted, or the command line, NATS or the expiry of rules in words; null if the key has none.',
 })
 
-const addition = objectOf(
+export const additionSchema = objectOf(
   {
     at: Type.String({ format: 'date-time' }),
     by: orNull(Type.String(), {
@@ -52,7 +52,7 @@ const explainedRule = objectOf(
     won: Type.Boolean({ description: 'Did this rule decide?' }),
     reason,
     added: Type.Optional(
-      orNull(addition, {
+      orNull(additionSchema, {
         description: 'If it won: when it was added, and by whom; null if that is not known.',
       }),
     ),
@@ -133,7 +133,7 @@ export const decidedBySchema = objectOf(
     rule_id: orNull(Type.String(), { description: 'The deny rule; null if no allow rule matched.' }),
     cidr: nullable,
     added: Type.Optional(
-      orNull(addition, {
+      orNull(additionSchema, {
         description:
           'Of the rule; else of the traffic policy, as it is, of the restriction or of the module, in which no allow rule matched. Null if it is not known.',
       }),
@@ -264,7 +264,7 @@ export type Decision = Omit<Shown, 'ip_policy'> & {
   readonly ip_policy: Readonly<Omit<ShownIpPolicy, 'policy_ids'> & { policy_ids: readonly string[] }> | null
 }
 export type LastChange = Static<typeof lastChange>
-export type Addition = Static<typeof addition>
+export type Addition = Static<typeof additionSchema>
 export type Explanation = Static<typeof explanationSchema>
 export type ExplainedRule = Static<typeof explainedRule>
 export type ExplainedGroup = Static<typeof explainedGroup>

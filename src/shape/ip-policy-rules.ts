@@ -69,7 +69,7 @@ export const usingKinds = ['ip_restriction', 'tcp_edge', 'https_edge_route'] as 
 
 const textOrNull = (description: string) => orNull(Type.String(), { description })
 
-const ipPolicyUseSchema = objectOf(
+export const ipPolicyUseSchema = objectOf(
   {
     kind: oneOf(usingKinds),
     id: Type.String(),
@@ -92,6 +92,19 @@ const ipPolicyUseSchema = objectOf(
 
 export type IpPolicyUse = Static<typeof ipPolicyUseSchema>
 
+export const ipPolicyUsesExample = {
+  kind: 'tcp_edge' as const,
+  id: exampleId('edgtcp_'),
+  uri: `https://weir.example.com/edges/tcp/${exampleId('edgtcp_')}`,
+  field: 'ip_restriction.ip_policy_ids',
+  description: 'ssh for the office',
+  hostports: ['ssh.example.com:22'],
+  edge_id: null,
+  match: null,
+  type: null,
+  applies: true,
+}
+
 export const ipPolicyUsesSchema = objectOf(
   {
     uses: Type.Array(ipPolicyUseSchema, { description: 'Restrictions first, then edges, then routes.' }),
@@ -102,20 +115,7 @@ export const ipPolicyUsesSchema = objectOf(
     description: 'What refers to an IP policy.',
     examples: [
       {
-        uses: [
-          {
-            kind: 'tcp_edge',
-            id: exampleId('edgtcp_'),
-            uri: `https://weir.example.com/edges/tcp/${exampleId('edgtcp_')}`,
-            field: 'ip_restriction.ip_policy_ids',
-            description: 'ssh for the office',
-            hostports: ['ssh.example.com:22'],
-            edge_id: null,
-            match: null,
-            type: null,
-            applies: true,
-          },
-        ],
+        uses: [ipPolicyUsesExample],
         uses_left_out: 0,
       },
     ],

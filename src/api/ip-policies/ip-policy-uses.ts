@@ -1,15 +1,15 @@
 /** `GET /ip_policies/{id}/uses`: the edges, routes and restrictions that refer to an IP policy. */
 import type { FastifyInstance } from 'fastify'
-import { Slices } from '../core/slices.js'
-import { pluralOf } from '../core/text/plural.js'
-import { referencesIn } from '../http/body/input.js'
-import { type ApiContext, queryOf, readable, rowAt, sendJson } from '../http/context.js'
-import { describe, routePath } from '../http/openapi/openapi.js'
-import { pathOf } from '../http/present.js'
-import { type AnyResource, anyResource, type Row } from '../resource/define.js'
-import { ipPolicy } from '../resource/ip-policy.js'
-import { resourceOf } from '../resource/registry.js'
-import { type IpPolicyUse, ipPolicyUsesSchema, usingKinds } from '../shape/ip-policy-rules.js'
+import { Slices } from '../../core/slices.js'
+import { pluralOf } from '../../core/text/plural.js'
+import { referencesIn } from '../../http/body/input.js'
+import { type ApiContext, queryOf, readable, rowAt, sendJson } from '../../http/context.js'
+import { describe, routePath } from '../../http/openapi/openapi.js'
+import { pathOf } from '../../http/present.js'
+import { type AnyResource, anyResource, type Row } from '../../resource/define.js'
+import { ipPolicy } from '../../resource/ip-policy.js'
+import { resourceOf } from '../../resource/registry.js'
+import { type IpPolicyUse, ipPolicyUsesSchema, usingKinds } from '../../shape/ip-policy-rules.js'
 
 const policy = anyResource(ipPolicy)
 
@@ -84,7 +84,8 @@ interface NamingRow {
   readonly ip_restriction?: { readonly enabled?: boolean } | null
 }
 
-function useOf(context: ApiContext, resource: AnyResource, row: Row, field: string): IpPolicyUse {
+/** A resource that names IP policies in this field. */
+export function useOf(context: ApiContext, resource: AnyResource, row: Row, field: string): IpPolicyUse {
   const { description, hostports, edge_id, match, type, enforced, ip_restriction } = row as NamingRow
   const edge = edge_id === undefined ? undefined : readable(context).rows.get('https_edge')?.get(edge_id)
   return {

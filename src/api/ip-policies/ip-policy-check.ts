@@ -1,0 +1,147 @@
+/** `GET /ip_policies/check`: the rules that contain an address, and who would allow or refuse it because of them. */
+import type { FastifyInstance } from 'fastify'
+import { type Address, canonicalAddress, isPeerAddress, parseAddress } from '../../core/address/ip.js'
+import { badRequest, shown } from '../../core/errors.js'
+import { Type } from '../../core/schema.js'
+import type { Slices } from '../../core/slices.js'
+import { pluralOf } from '../../core/text/plural.js'
+import { decideAddress, denyRuleFor, type IpPolicies, ruleMatches } from '../../evaluate/ip-policy.js'
+import type { PolicySet } from '../../evaluate/policy-set.js'
+import { type IpRule, isEnforced } from '../../evaluate/policy-source.js'
+import { referencesIn } from '../../http/body/input.js'
+import { slicesOf } from '../../http/bounds/bounded-work.js'
+import { queryOf, readable, sendJson } from '../../http/context.js'
+import { describe, routePath } from '../../http/openapi/openapi.js'
+import type { Decider } from '../../insight/decider.js'
+import type { AnyResource, Row } from '../../resource/define.js'
+import { ipPolicy } from '../../resource/ip-policy.js'
+import { type AddressCheck, addressCheckSchema, type CheckedUse } from '../../shape/address-check.js'
+import type { WriteContext } from '../write-context.js'
+import { rowsOfUsers, useOf } from './ip-policy-uses.js'
+
+/** Rules and uses that are listed; the others are counted. */
+const rulesListedMax = 200
+const usesListedMax = 1_000
+
+const querySchema = Type.Object({
+  ip: Type.String({ maxLength: 64, description: 'The address of a client.' }),
+})
+
+interface Found {
+  readonly policyId: string
+  readonly rule: IpRule
+}
+
+export function registerIpPolicyCheck(app: FastifyInstance, context: WriteContext, decider: Decider): void {
+  const path = `${routePath(ipPolicy.path)}/check`
+  const described = describe({
+    operationId: 'check_address',
+    atOnce: 'list_search',
+    summary: 'Find who would allow or refuse an address',
+    description: `The rules of IP policies that contain an address (at most ${rulesListedMax}), and the edges, routes and restrictions that name IP policies (at most ${usesListedMax}), with what these policies decide. Rules that have expired are left out.`,
+    tag: pluralOf(ipPolicy.title),
+    path,
+    success: [200, addressCheckSchema],
+    query: querySchema,
+  })
+  app.get(path, described, async (request, reply) => {
+    const address = addressIn(queryOf(request, ['ip']).ip)
+    const { accountId } = request.caller
+    const slices = slicesOf(request)
+    const state = readable(context)
+    const policies = await context.policies.of(state, accountId)
+    const found = await rulesFor(policies, address.parsed, slices)
+    const listed = found.slice(0, rulesListedMax)
+    const ids = listed.map(({ rule }) => rule.id)
+    const added = await decider.rulesAdded(state, accountId, ids)
+    const { uses, usesLeftOut } = await usesFor(context, accountId, policies, address.parsed)
+    const check: AddressCheck = {
+      ip: address.text,
+      rules: listed.map(({ policyId, rule }) => ({
+        ip_policy_id: policyId,
+        ip_policy_description: textOf(state.rows.get(ipPolicy.kind)?.get(policyId)?.['description']),
+        rule_id: rule.id,
+        cidr: rule.cidr,
+        action: rule.action,
+        enforced: isEnforced(rule),
+        description: textOf(rule.description),
+        expires_at: rule.expires_at ?? null,
+        added: added.get(rule.id) ?? null,
+      })),
+      rules_left_out: found.length - listed.length,
+      uses,
+      uses_left_out: usesLeftOut,
+    }
+    return sendJson(reply, check)
+  })
+}
+
+const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null)
+
+function addressIn(text: string | undefined): { text: string; parsed: Address } {
+  if (text === undefined) throw badRequest('The query parameter "ip" is required: the address of a client.')
+  if (!isPeerAddress(text))
+    throw badRequest(`The query parameter "ip" is ${shown(text)}, which is no address.`)
+  const canonical = canonicalAddress(text)
+  return { text: canonical, parsed: parseAddress(canonical) }
+}
+
+/** Only policies whose sets contain the address are looked through. */
+async function rulesFor({ contents }: PolicySet, address: Address, slices: Slices): Promise<Found[]> {
+  const found: Found[] = []
+  for (const policy of contents.ipPolicies.values.values()) {
+    if (slices.isDue()) await slices.pause()
+    const { id, rules } = policy
+    const { allow, deny } = policy.shadow ?? policy
+    if (!deny.has(address) && !allow.has(address)) continue
+    const ofPolicy: Found[] = []
+    for (const rule of rules) {
+      if (slices.isDue()) await slices.pause()
+      if (ruleMatches(rule, address)) ofPolicy.push({ policyId: id, rule })
+    }
+    found.push(...ofPolicy.toSorted((one, other) => other.rule.action.localeCompare(one.rule.action)))
+  }
+  return found
+}
+
+async function usesFor(
+  context: WriteContext,
+  accountId: string,
+  policies: PolicySet,
+  address: Address,
+): Promise<{ uses: CheckedUse[]; usesLeftOut: number }> {
+  const byDecision: Record<CheckedUse['decision'], CheckedUse[]> = { block: [], allow: [] }
+  let count = 0
+  for await (const [resource, row] of rowsOfUsers(context, accountId)) {
+    const named = policiesNamed(resource, row)
+    if (named === undefined) continue
+    count += 1
+    const decision = decideAddress(policies, named.ids, address)
+    if (byDecision[decision].length === usesListedMax) continue
+    const rule_id = deciderOf(policies, named.ids, address)?.id ?? null
+    byDecision[decision].push({ ...useOf(context, resource, row, named.field), decision, rule_id })
+  }
+  const uses = [...byDecision.block, ...byDecision.allow].slice(0, usesListedMax)
+  return { uses, usesLeftOut: count - uses.length }
+}
+
+function policiesNamed(
+  { fields }: AnyResource,
+  row: Row,
+): { readonly field: string; readonly ids: readonly string[] } | undefined {
+  const named = [...referencesIn(fields, row)].filter(({ kind }) => kind === ipPolicy.kind)
+  const [first] = named
+  return first && { field: first.field, ids: named.map(({ id }) => id) }
+}
+
+/** The deny rule that blocks, else the first allow rule. */
+function deciderOf(policies: IpPolicies, ids: readonly string[], address: Address): IpRule | undefined {
+  const blocking = denyRuleFor(policies, ids, address)?.rule
+  if (blocking !== undefined) return blocking
+  for (const id of ids) {
+    const policy = policies.ipPolicy(id)
+    const place = policy?.allow.placeOf(address)
+    if (place !== undefined) return policy?.allowRules[place]
+  }
+  return undefined
+}
