@@ -158,12 +158,17 @@ function deadLetterText({
 const requestText = ({ method, path, status_code }: LoggedDecision): string =>
   [method?.toUpperCase(), path, status_code].filter((part) => part !== null && part !== undefined).join(' ')
 
-/** `10:00:00.250  block  203.0.113.9  DE AS64500  ssh.example.com:22  ip_restriction edgtcp_… ipr_…` */
+const partText = ({ type, id, policy, rule_id }: LoggedDecision['decided_by']): string =>
+  (type === 'none' ? [] : [type, policy, id, rule_id]).filter(Boolean).join(' ')
+
+/** What would have been decided; empty if everything that applied is enforced. */
+const shadowText = ({ shadow }: LoggedDecision): string =>
+  shadow === null ? '' : `shadow ${shadow.decision} ${partText(shadow.decided_by)}`.trimEnd()
+
+/** `10:00:00.250  block  203.0.113.9  DE AS64500  ssh.example.com:22  ip_restriction edgtcp_… ipr_…  shadow allow` */
 export function decisionText(line: LoggedDecision): string {
   const { at, decision, decided_by, client_ip, country, asn, server_name, server_port } = line
   const origin = [country, asn === null ? null : `AS${asn}`].filter(Boolean).join(' ')
-  const { type, id, policy, rule_id } = decided_by
-  const by = type === 'none' ? [] : [type, policy, id, rule_id]
   const others = line.weight === 1 ? '' : ` (${line.weight} alike)`
   return [
     at.slice(11, 23),
@@ -172,7 +177,8 @@ export function decisionText(line: LoggedDecision): string {
     origin.padEnd(10),
     `${server_name ?? '?'}:${server_port ?? '?'}`,
     requestText(line),
-    by.filter(Boolean).join(' '),
+    partText(decided_by),
+    shadowText(line),
     line.source === 'asked' ? `asked${others}` : '',
   ]
     .filter(Boolean)

@@ -10,6 +10,7 @@ import {
   double,
   int32,
   int64,
+  type ShadowDecision,
   type ShownDecision,
   serverName,
   text,
@@ -51,6 +52,46 @@ const placeFields: Fields = {
   'route.id': text((_, { routeId }) => routeId, selected('Id of the route of an HTTPS edge.')),
 }
 
+const ifAllWere = 'if everything that is not enforced were; null if all that applied is.'
+
+/** Another verdict on the same record: its fields begin with this name. */
+const verdictFields = (
+  name: string,
+  verdictIn: (decided: ShownDecision) => ShadowDecision | null,
+  condition: string,
+): Fields => ({
+  [`${name}.decided_by.cidr`]: text(
+    (_, decided) => verdictIn(decided)?.decidedBy.cidr,
+    selected(`The range of the rule that would decide ${condition}`),
+  ),
+  [`${name}.decided_by.id`]: text(
+    (_, decided) => verdictIn(decided)?.decidedBy.id,
+    selected(
+      `Id of the restriction, or of the edge or route whose module or policy would decide ${condition}`,
+    ),
+  ),
+  [`${name}.decided_by.ip_policy_id`]: text(
+    (_, decided) => verdictIn(decided)?.decidedBy.ipPolicyId,
+    selected(`Id of the IP policy with the rule that would decide ${condition}`),
+  ),
+  [`${name}.decided_by.name`]: text(
+    (_, decided) => verdictIn(decided)?.decidedBy.name,
+    selected(`Name of the traffic policy, or description of the restriction, that would decide ${condition}`),
+  ),
+  [`${name}.decided_by.rule_id`]: text(
+    (_, decided) => verdictIn(decided)?.decidedBy.ruleId,
+    selected(`Id of the deny rule that would decide ${condition}`),
+  ),
+  [`${name}.decided_by.type`]: text(
+    (_, decided) => verdictIn(decided)?.decidedBy.type,
+    selected(`What would stop the connection or request, as in \`decided_by.type\`, ${condition}`),
+  ),
+  [`${name}.decision`]: text(
+    (_, decided) => verdictIn(decided)?.decision,
+    selected(`What would be decided, as in \`decision\`, ${condition}`),
+  ),
+})
+
 /** Every kind that is made from a record has these. */
 export const decisionFields: Fields = {
   ...clientFields,
@@ -86,6 +127,7 @@ export const decisionFields: Fields = {
     selected('`allow`; `block` by IP policies; `deny` by a traffic policy.'),
   ),
   ...placeFields,
+  ...verdictFields('shadow', ({ shadow }) => shadow, ifAllWere),
   warnings: texts(
     (_, { warnings }) => warnings,
     selected('Restrictions that only warn and would have blocked, and expressions that had no result.'),

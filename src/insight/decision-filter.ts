@@ -122,6 +122,10 @@ const places: ReadonlyMap<Name['read'], Place> = new Map(
     ['decided_by.id', { kind: 'text', column: 'decided_by_id' }] as const,
     ['decided_by.policy', { kind: 'text', column: 'policy' }] as const,
     ['decided_by.rule_id', { kind: 'text', column: 'rule_id' }] as const,
+    ['shadow.decided_by.id', { kind: 'text', column: 'shadow_decided_by_id' }] as const,
+    ['shadow.decided_by.policy', { kind: 'text', column: 'shadow_policy' }] as const,
+    ['shadow.decided_by.rule_id', { kind: 'text', column: 'shadow_rule_id' }] as const,
+    ['shadow.decision', { kind: 'text', column: 'shadow_decision' }] as const,
     ...(['server_port', 'asn', 'revision', 'bytes_in', 'bytes_out', 'weight'] as const).map(
       (name) => [name, { kind: 'number', column: name }] as const,
     ),
@@ -195,6 +199,14 @@ function addressOf(condition: Condition<LoggedDecision>): Cidr | undefined {
 
 const ofDecider = ['decidedBy', 'decidedById', 'policy', 'ruleId'] as const
 
+const shadowMembers = [
+  'shadowDecision',
+  'shadowDecidedBy',
+  'shadowDecidedById',
+  'shadowPolicy',
+  'shadowRuleId',
+] as const
+
 /** The members of a row that names read which have another value in each row. */
 const singleMembers: Readonly<Record<string, readonly (keyof DecisionRow)[]>> = {
   id: ['at', 'sequence', 'line'],
@@ -221,6 +233,13 @@ const rowMembers: Readonly<Record<string, readonly (keyof DecisionRow)[]>> = {
   'decided_by.id': ['decidedById'],
   'decided_by.policy': ['policy'],
   'decided_by.rule_id': ['ruleId'],
+  shadow: shadowMembers,
+  'shadow.decision': ['shadowDecision'],
+  'shadow.decided_by': shadowMembers,
+  'shadow.decided_by.type': ['shadowDecision', 'shadowDecidedBy'],
+  'shadow.decided_by.id': ['shadowDecision', 'shadowDecidedById'],
+  'shadow.decided_by.policy': ['shadowDecision', 'shadowPolicy'],
+  'shadow.decided_by.rule_id': ['shadowDecision', 'shadowRuleId'],
   revision: ['revision'],
   bytes_in: ['bytesIn'],
   bytes_out: ['bytesOut'],

@@ -28,6 +28,18 @@ export const shownDecision = (row: DecisionRow): LoggedDecision => ({
     policy: row.policy || null,
     rule_id: row.ruleId || null,
   },
+  shadow:
+    row.shadowDecision === 'none'
+      ? null
+      : {
+          decision: row.shadowDecision,
+          decided_by: {
+            type: row.shadowDecidedBy,
+            id: row.shadowDecidedById || null,
+            policy: row.shadowPolicy || null,
+            rule_id: row.shadowRuleId || null,
+          },
+        },
   revision: row.revision,
   bytes_in: row.bytesIn,
   bytes_out: row.bytesOut,

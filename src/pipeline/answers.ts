@@ -152,6 +152,7 @@ export class Answers {
         this.#reports.add({
           policyFailures: [],
           filterFailures: [],
+          shadows: [],
           warnings: [{ restriction_id: restrictionId, count: 1 }],
         }),
       decided: (decision) => occurrences.agentAsked({ decision }),

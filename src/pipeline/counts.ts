@@ -6,10 +6,12 @@ import type { SourceTally } from '../books/ledger.js'
 import { getOrMake } from '../core/maps.js'
 import { type Endpoint, endpointName } from '../evaluate/edges.js'
 import type { Verdict } from '../evaluate/evaluate.js'
+import type { Judgement } from '../evaluate/judgement.js'
 import type { TrafficPolicy } from '../evaluate/traffic-policy.js'
+import type { Decision } from '../event/define.js'
 import type { Production } from '../produce/produce.js'
 import type { CompiledSource } from '../produce/source-list.js'
-import { type RecordType, recordTypes, type TrafficRecord } from '../record/traffic-record.js'
+import { type RecordType, recordTypes } from '../record/traffic-record.js'
 
 export type CountVector = ReturnType<Counts['vector']>
 
@@ -81,6 +83,7 @@ export class Counts {
   readonly #policyFailures = new FailureTally<TrafficPolicy>()
   readonly #filterFailures = new FailureTally<CompiledSource>()
   readonly #warnings = new Tally<string>()
+  readonly #shadows = new Tally<`${Decision} ${Decision}`>()
   readonly #unserved = new Tally<string>()
   #bad = 0
 
@@ -88,7 +91,7 @@ export class Counts {
     this.#bad += 1
   }
 
-  add(record: TrafficRecord, endpoint: Endpoint, verdict: Verdict, production: Production): void {
+  add({ record, endpoint, verdict, shadow }: Judgement, production: Production): void {
     if (endpoint.edgeId === undefined) this.#unserved.add(endpointName(record))
     this.#evaluated[record.type] += 1
     this.#decisions[verdict.decision] += 1
@@ -99,6 +102,7 @@ export class Counts {
     for (const { policy, expression, msg } of verdict.failures)
       this.#policyFailures.add(policy, lastFailure(record, endpoint, expression, msg))
     for (const { restrictionId } of verdict.warnings) this.#warnings.add(restrictionId)
+    if (shadow !== null) this.#shadows.add(`${verdict.decision} ${shadow.decision}`)
   }
 
   #tallies(): SourceTally[] {
@@ -138,6 +142,11 @@ export class Counts {
       })),
       /** Records that an unenforced restriction would have blocked. */
       warnings: this.#warnings.map((restriction_id, count) => ({ restriction_id, count })),
+      /** Records with a shadow decision: what was decided, and what would have been. */
+      shadows: this.#shadows.map((pair, count) => {
+        const [decision, shadow] = pair.split(' ') as [Decision, Decision]
+        return { decision, shadow, count }
+      }),
     }
   }
 }

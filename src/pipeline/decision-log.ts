@@ -1,10 +1,16 @@
 /** Rows of decisions, for the decision log and for watchers; events never wait for them. */
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import type { Judgement } from '../evaluate/judgement.js'
+import type { DecidedBy } from '../event/define.js'
 import type { Nats } from '../nats/nats.js'
 import { normalizeMethod } from '../record/spelling.js'
 import type { TrafficRecord } from '../record/traffic-record.js'
-import { DecisionRows, loggedPathCharsMax, type RecordRow } from '../wire/decision-rows.js'
+import {
+  DecisionRows,
+  type LoggedVerdict,
+  loggedPathCharsMax,
+  type RecordRow,
+} from '../wire/decision-rows.js'
 import { isLogged, type LogMode, LogPublisher, RowBatch } from '../wire/log-publisher.js'
 import { decisionRowsSubject, watchedRowsSubject } from '../wire/names.js'
 import type { Watched } from '../wire/watched.js'
@@ -68,7 +74,7 @@ export function rowOf(
   { storedAtMs, sequence, line }: RecordPlace,
 ): RecordRow {
   const { record, decision, endpoint, geo } = judgement
-  const { type: decidedBy, id, name, ruleId } = judgement.decidedBy
+  const { shadow } = judgement
   return {
     accountId,
     at: storedAtMs,
@@ -81,16 +87,21 @@ export function rowOf(
     country: geo.country_code ?? '',
     asn: geo.asn ?? 0,
     decision,
-    decidedBy,
-    decidedById: id ?? '',
-    policy: decidedBy === 'traffic_policy' ? (name ?? '') : '',
-    ruleId: ruleId ?? '',
+    ...partOf(judgement.decidedBy),
+    shadow: shadow === null ? undefined : { decision: shadow.decision, ...partOf(shadow.decidedBy) },
     revision: judgement.revision,
     sequence,
     line,
     ...ofType(record),
   }
 }
+
+const partOf = ({ type, id, name, ruleId }: DecidedBy): Omit<LoggedVerdict, 'decision'> => ({
+  decidedBy: type,
+  decidedById: id ?? '',
+  policy: type === 'traffic_policy' ? (name ?? '') : '',
+  ruleId: ruleId ?? '',
+})
 
 type RowOfType = Pick<RecordRow, 'bytesIn' | 'bytesOut' | 'method' | 'path' | 'status'>
 

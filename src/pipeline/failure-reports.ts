@@ -1,6 +1,6 @@
 /**
- * Reports of expressions without a result, of restrictions that would have blocked if enforced, and of records that no
- * edge serves. Each is counted at once, and logged per policy, per restriction or per minute rather than per record.
+ * Reports of expressions without a result, of restrictions that would have blocked if enforced, of decisions that have a
+ * shadow, and of records that no edge serves. Each is counted at once, and logged per policy, per restriction or per minute rather than per record.
  */
 import { after, type Timer } from '../core/clock.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
@@ -11,16 +11,16 @@ import { type CountVector, lastFailure } from './counts.js'
 const reportEveryMs = 60_000
 const subjectsMax = 1_000
 
-type FailureCounts = Pick<CountVector, 'policyFailures' | 'filterFailures' | 'warnings'>
+type FailureCounts = Pick<CountVector, 'policyFailures' | 'filterFailures' | 'warnings' | 'shadows'>
 
 /** What is counted and logged: that of a record does not matter. */
-type ReportedCounts = Pick<CountVector, 'warnings'> & {
+type ReportedCounts = Pick<CountVector, 'warnings' | 'shadows'> & {
   readonly policyFailures: readonly Omit<CountVector['policyFailures'][number], 'last'>[]
   readonly filterFailures: readonly Omit<CountVector['filterFailures'][number], 'last'>[]
 }
 
-/** The failures and warnings of one decision. */
-export const failureCountsOf = ({ record, endpoint, verdict }: Judgement): FailureCounts => ({
+/** The failures, the warnings and the shadow of one decision. */
+export const failureCountsOf = ({ record, endpoint, verdict, shadow }: Judgement): FailureCounts => ({
   policyFailures: verdict.failures.map(({ policy, expression, msg }) => ({
     edge_id: policy.ownerId,
     policy: policy.distinctLabel,
@@ -29,6 +29,7 @@ export const failureCountsOf = ({ record, endpoint, verdict }: Judgement): Failu
   })),
   filterFailures: [],
   warnings: verdict.warnings.map(({ restrictionId }) => ({ restriction_id: restrictionId, count: 1 })),
+  shadows: shadow === null ? [] : [{ decision: verdict.decision, shadow: shadow.decision, count: 1 }],
 })
 
 /** A report made within the last minute, and how often its cause has occurred since. */
@@ -50,8 +51,10 @@ export class FailureReports {
     this.#askedBy = askedBy
   }
 
-  add({ policyFailures, filterFailures, warnings }: ReportedCounts): void {
+  add({ policyFailures, filterFailures, warnings, shadows }: ReportedCounts): void {
     const occurrences = this.#occurrences
+    for (const { decision, shadow, count } of shadows)
+      occurrences.shadowDecided({ asked_by: this.#askedBy, decision, shadow }, count)
     for (const { edge_id, policy, count } of policyFailures) {
       occurrences.policyExpressionFailed({ asked_by: this.#askedBy, edge_id, policy }, count)
       this.#note(`${edge_id} ${policy}`, count, (total) =>

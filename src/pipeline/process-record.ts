@@ -193,7 +193,7 @@ class MessageWalk {
       for (const destinationId of event.source.destinationIds)
         buffers.packOf(destinationId).appendParts(event, this.#storedAtMs)
     }
-    this.#counts.add(record, endpoint, verdict, production)
+    this.#counts.add(judgement, production)
     judged?.(judgement, line.number)
     return done
   }

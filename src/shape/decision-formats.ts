@@ -12,18 +12,24 @@ export interface DecisionFormat {
 
 type FormatName = 'ndjson' | 'csv'
 
-/** Names of members, as filters spell them. Every decision has all of them. */
-const columns = Object.entries(loggedDecisionExample).flatMap(([name, value]) =>
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null
-    ? Object.keys(value).map((member) => `${name}.${member}`)
-    : [name],
-)
 
-function cellsOf({ decided_by, ...rest }: LoggedDecision) {
-  const decidedBy = Object.entries(decided_by).map(([name, value]) => [`decided_by.${name}`, value])
-  const values = { ...rest, ...Object.fromEntries(decidedBy) }
-  return columns.map((name) => values[name])
-}
+/** Names of members, as filters spell them. Every decision has all of them, or none of an object that is null. */
+const columnsOf = (example: object, prefix = ''): string[] =>
+  Object.entries(example).flatMap(([name, value]) =>
+    isObject(value) ? columnsOf(value, `${prefix}${name}.`) : [`${prefix}${name}`],
+  )
+
+const columns = columnsOf(loggedDecisionExample)
+const paths = columns.map((name) => name.split('.'))
+
+const cellsOf = (decision: LoggedDecision) =>
+  paths.map((path) => {
+    let value: unknown = decision
+    for (const name of path) value = isObject(value) ? value[name] : null
+    return value as string | number | null
+  })
 
 export const decisionFormats: Readonly<Record<FormatName, DecisionFormat>> = {
   ndjson: {

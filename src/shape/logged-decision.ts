@@ -37,6 +37,10 @@ export const loggedDecisionExample = {
     policy: null,
     rule_id: exampleId('ipr_'),
   },
+  shadow: {
+    decision: 'allow' as const,
+    decided_by: { type: 'none' as const, id: null, policy: null, rule_id: null },
+  },
   revision: 42,
   bytes_in: 3437,
   bytes_out: 0,
@@ -48,6 +52,20 @@ export const loggedDecisionExample = {
   path: null,
   status_code: null,
 }
+
+const decidedBy = objectOf({
+  type: oneOf(deciderWords, 'What said no; none: nothing did.'),
+  id: orNull(Type.String(), {
+    description: 'The restriction, or the edge or route that has the module or the policy.',
+  }),
+  policy: orNull(Type.String(), { description: 'The traffic policy.' }),
+  rule_id: orNull(Type.String(), { description: 'The deny rule of an IP policy.' }),
+})
+
+const decision = oneOf(
+  decisionWords,
+  'block: an IP policy or restriction said no. deny: a traffic policy said no.',
+)
 
 export const loggedDecisionSchema = objectOf(
   {
@@ -67,17 +85,11 @@ export const loggedDecisionSchema = objectOf(
     client_ip: Type.String({ description: 'The address of the client.' }),
     country: orNull(Type.String(), { description: 'ISO 3166-1 alpha-2.' }),
     asn: orNull(Type.Integer(), { description: 'Number of the autonomous system of the client.' }),
-    decision: oneOf(
-      decisionWords,
-      'block: an IP policy or restriction said no. deny: a traffic policy said no.',
-    ),
-    decided_by: objectOf({
-      type: oneOf(deciderWords, 'What said no; none: nothing did.'),
-      id: orNull(Type.String(), {
-        description: 'The restriction, or the edge or route that has the module or the policy.',
-      }),
-      policy: orNull(Type.String(), { description: 'The traffic policy.' }),
-      rule_id: orNull(Type.String(), { description: 'The deny rule of an IP policy.' }),
+    decision,
+    decided_by: decidedBy,
+    shadow: orNull(objectOf({ decision, decided_by: decidedBy }, { title: 'LoggedShadow' }), {
+      description:
+        'What would have been decided if every rule, traffic policy and restriction that is not enforced were; null if all that applied is.',
     }),
     revision: Type.Integer({
       minimum: 0,

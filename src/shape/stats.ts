@@ -9,7 +9,7 @@ const pointSchema = objectOf(
     at: Type.String({ description: 'The start of the interval: RFC 3339 in UTC.' }),
     value: orNull(Type.String(), {
       description:
-        'The edge, policy, deny rule, country, autonomous system, server name or client; null for records without one, or if all are counted together.',
+        'The edge, policy, deny rule, country, autonomous system, server name, client or shadow decision; null for records without one, or if all are counted together.',
     }),
     allow: count,
     block: count,
@@ -59,6 +59,7 @@ const decisionDimensions = [
   'asn',
   'server_name',
   'client_ip',
+  'shadow_decision',
 ] as const
 export const dimensions = [...decisionDimensions, 'destination'] as const
 

@@ -76,16 +76,44 @@ const askedColumns = {
   weight: optional(uint('weight', 32, 'packed'), 1),
 }
 
-export const decisionColumns = { ...recordColumns, ...askedColumns }
+/** What another verdict decided; `none`: there is none. */
+export const verdictNumbers = { none: 0, allow: 1, block: 2, deny: 3 }
+
+/** Another verdict on the same record, whose columns begin with this name. Most rows have none. */
+const verdictColumns = <Name extends string>(name: Name) => ({
+  decision: optional(oneOf(`${name}_decision`, verdictNumbers), 'none'),
+  decidedBy: optional(oneOf(`${name}_decided_by`, deciderNumbers), 'none'),
+  decidedById: optional(word(`${name}_decided_by_id`), ''),
+  policy: optional(word(`${name}_policy`), ''),
+  ruleId: optional(word(`${name}_rule_id`), ''),
+})
+
+export type LoggedVerdict = RowOf<ReturnType<typeof verdictColumns>>
+
+/** What would have been decided if everything that is not enforced were. */
+const shadowColumns = verdictColumns('shadow')
+
+export const decisionColumns = {
+  ...recordColumns,
+  ...askedColumns,
+  shadowDecision: shadowColumns.decision,
+  shadowDecidedBy: shadowColumns.decidedBy,
+  shadowDecidedById: shadowColumns.decidedById,
+  shadowPolicy: shadowColumns.policy,
+  shadowRuleId: shadowColumns.ruleId,
+}
 
 export type DecisionRow = RowOf<typeof decisionColumns>
 
 /** A row about a record stands for itself. The address is given apart. */
-export type RecordRow = Omit<DecisionRow, 'clientIp' | 'source' | 'weight'>
+export type RecordRow = Omit<RowOf<typeof recordColumns>, 'clientIp'> & {
+  readonly shadow: LoggedVerdict | undefined
+}
 
 /** Collects rows about records. */
 export class DecisionRows extends BlockWriter {
   readonly #columns = this.open(recordColumns)
+  readonly #shadow = this.openRare(shadowColumns)
 
   /** Each record has a row, and a loop over the columns takes twice the time. */
   add(row: RecordRow, client: Address): void {
@@ -114,6 +142,7 @@ export class DecisionRows extends BlockWriter {
     columns.method.add(row.method)
     columns.path.add(row.path)
     columns.status.add(row.status)
+    if (row.shadow !== undefined) this.#shadow.add(this.rows, row.shadow)
     this.endRow()
   }
 }

@@ -37,6 +37,11 @@ const rowsOf = (accountId: string): DecisionRow[] =>
       clientIp: pick(addresses, 3),
       decision: pick(['allow', 'block', 'deny'], 1),
       decidedBy: pick(['none', 'ip_restriction', 'traffic_policy'], 5),
+      ...(n % 3 === 0 && {
+        shadowDecision: pick(['allow', 'block', 'deny'], 7),
+        shadowRuleId: pick(texts, 3),
+        shadowPolicy: pick(texts, 5),
+      }),
     })
   })
 
@@ -48,6 +53,9 @@ const textNames = [
   'decision',
   'edge.id',
   'type',
+  'shadow.decision',
+  'shadow.decided_by.rule_id',
+  'shadow.decided_by.policy',
 ]
 const numberNames = ['server_port', 'conn.asn', 'bytes_in', 'conn.bytes_in', 'ev.conn.server_port']
 const addressNames = ['client_ip', 'conn.client_ip', 'conn.ClientIP']

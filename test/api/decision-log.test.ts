@@ -87,6 +87,7 @@ t.test('the log of two accounts', async (t) => {
         asn: 64_500,
         decision: 'deny',
         decided_by: { type: 'traffic_policy', id: 'edgtcp_1', policy: 'a, "b" & c', rule_id: null },
+        shadow: null,
         revision: 7,
         bytes_in: 5,
         bytes_out: 2 ** 40,
@@ -171,8 +172,8 @@ t.test('the log of two accounts', async (t) => {
     t.match(csv.headers, { 'content-type': 'text/csv; charset=utf-8', vary: 'Accept' })
     t.equal(
       csv.text,
-      'id,at,record_id,type,edge_id,route_id,server_name,server_port,client_ip,country,asn,decision,decided_by.type,decided_by.id,decided_by.policy,decided_by.rule_id,revision,bytes_in,bytes_out,sequence,line,source,weight,method,path,status_code\r\n' +
-        `${day + 4 * hourMs}-4-1,2026-11-20T04:00:00.000Z,r4,tcp_connection,edgtcp_01KAJ5T2Q8XN4RB6TZ5CDEFGHJ,,ssh.example,22,198.51.100.200,FR,64500,deny,traffic_policy,edgtcp_1,"a, ""b"" & c",,7,5,1099511627776,4,1,record,1,,,\r\n`,
+      'id,at,record_id,type,edge_id,route_id,server_name,server_port,client_ip,country,asn,decision,decided_by.type,decided_by.id,decided_by.policy,decided_by.rule_id,shadow.decision,shadow.decided_by.type,shadow.decided_by.id,shadow.decided_by.policy,shadow.decided_by.rule_id,revision,bytes_in,bytes_out,sequence,line,source,weight,method,path,status_code\r\n' +
+        `${day + 4 * hourMs}-4-1,2026-11-20T04:00:00.000Z,r4,tcp_connection,edgtcp_01KAJ5T2Q8XN4RB6TZ5CDEFGHJ,,ssh.example,22,198.51.100.200,FR,64500,deny,traffic_policy,edgtcp_1,"a, ""b"" & c",,,,,,,7,5,1099511627776,4,1,record,1,,,\r\n`,
     )
     const idsIn = ({ text }: { text: string }) =>
       text
@@ -193,6 +194,67 @@ t.test('the log of two accounts', async (t) => {
     for (const query of ['?limit=100001', '?limit=0', '?client=x', '?filter=1%20%2B'])
       t.match(await as('text/csv', query), { status: 400, headers: { 'content-type': /json/ } }, query)
     t.match(await as('application/json', '?limit=101'), { status: 400 })
+  })
+
+  await t.test('decisions with a shadow, in a table from before there was one', async (t) => {
+    const columns = await clickhouse.rows<{ name: string }>(
+      "SELECT name FROM system.columns WHERE table = 'decisions' AND name LIKE 'shadow%'",
+    )
+    t.equal(columns.length, 5)
+    for (const { name } of columns) await clickhouse.command(`ALTER TABLE decisions DROP COLUMN ${name}`)
+    await shapeLogTables(clickhouse, bounds)
+    const me = await api.account('shadowed')
+    const byRule = {
+      shadowDecidedBy: 'ip_restriction',
+      shadowDecidedById: 'edgtcp_1',
+      shadowRuleId: 'ipr_9',
+    } as const
+    const blocks = [
+      [row(me, 1), row(me, 2, { shadowDecision: 'block', ...byRule }), row(me, 3)],
+      [row(me, 4)],
+      [
+        row(me, 5, {
+          ...denied,
+          shadowDecision: 'deny',
+          shadowDecidedBy: 'traffic_policy',
+          shadowPolicy: 'p',
+        }),
+      ],
+    ]
+    await clickhouse.insertBlocks('decisions', blocks.map(rowBytes))
+    t.match((await me.raw.get('/decisions?record_id=r2')).decisions, [
+      {
+        decision: 'allow',
+        shadow: {
+          decision: 'block',
+          decided_by: { type: 'ip_restriction', id: 'edgtcp_1', policy: null, rule_id: 'ipr_9' },
+        },
+      },
+    ])
+    t.match((await me.raw.get('/decisions?record_id=r1')).decisions, [{ shadow: null }])
+    const cases: Readonly<Record<string, readonly string[]>> = {
+      "shadow.decision == 'block'": ['r2'],
+      "shadow.decision == 'none'": [],
+      "shadow.decision != 'block'": ['r5', 'r4', 'r3', 'r1'],
+      'shadow.decision != decision && shadow != null': ['r2'],
+      "shadow.decided_by.rule_id == 'ipr_9'": ['r2'],
+      "shadow.decided_by.policy == 'p' && shadow.decided_by.type == 'traffic_policy'": ['r5'],
+      'shadow == null': ['r4', 'r3', 'r1'],
+    }
+    for (const [filter, ids] of Object.entries(cases))
+      t.strictSame(await found(`?filter=${encodeURIComponent(filter)}`, me), ids, filter)
+    const counted = async (query: string) =>
+      (
+        await me.raw.get(`/stats?since=2026-11-20T00:00:00Z&until=2026-11-21T00:00:00Z&interval=day${query}`)
+      ).counts.map(({ value, allow, block, deny }: Record<string, unknown>) => [value, allow, block, deny])
+    t.strictSame(await counted('&by=shadow_decision'), [
+      [null, 3, 0, 0],
+      ['block', 1, 0, 0],
+      ['deny', 0, 0, 1],
+    ])
+    const differs = encodeURIComponent('shadow != null && shadow.decision != decision')
+    t.strictSame(await counted(`&by=shadow_decision&filter=${differs}`), [['block', 1, 0, 0]])
+    t.strictSame(await counted(`&filter=${differs}`), [[null, 1, 0, 0]])
   })
 
   await t.test("another account's decisions are never found", async (t) => {
@@ -235,7 +297,7 @@ t.test('the log of two accounts', async (t) => {
     t.strictSame((await mine.stats()).counts, [], 'nothing in the last hour')
     const wrong: Readonly<Record<string, RegExp>> = {
       '?by=client':
-        /"by" is "client": none, edge, policy, rule, country, asn, server_name, client_ip, destination are/,
+        /"by" is "client": none, edge, policy, rule, country, asn, server_name, client_ip, shadow_decision, destination are/,
       '?interval=week': /"interval" is "week".*5m/,
       '?interval=7m': /"interval" is "7m"/,
       '?interval=90s': /"interval" is "90s"/,

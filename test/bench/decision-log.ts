@@ -16,7 +16,7 @@ import { openClickhouse } from '../../src/store/clickhouse/clickhouse.js'
 import { LogReader } from '../../src/store/logs/log-reader.js'
 import { shapeLogTables } from '../../src/store/logs/log-tables.js'
 import { DecisionRows } from '../../src/wire/decision-rows.js'
-import { decisionRow } from '../harness/decision-rows.js'
+import { decisionRow, writtenRow } from '../harness/decision-rows.js'
 
 const rowsTotal = Number(process.argv[2] ?? 1_000_000)
 /** As many as under load. */
@@ -51,7 +51,7 @@ function batch(from: number, random: Buffer): Uint8Array[] {
       sequence: Math.floor(sequence / 100),
       line: 1 + (sequence % 100),
     })
-    rows.add(row, parseAddress(`11.${client >>> 16}.${(client >>> 8) & 255}.${client & 255}`))
+    rows.add(writtenRow(row), parseAddress(`11.${client >>> 16}.${(client >>> 8) & 255}.${client & 255}`))
     if (rows.isFull) blocks.push(rows.take())
   }
   blocks.push(rows.take())

@@ -13,6 +13,7 @@ const decision: LoggedDecision = {
   weight: 20,
   edge_id: 'edgtcp_1',
   decided_by: { type: 'ip_restriction', id: 'edgtcp_1', policy: null, rule_id: 'ipr_1' },
+  shadow: null,
 }
 
 /** What was printed and asked for, if the log has so many decisions. */
@@ -58,6 +59,11 @@ t.test('a request shows its method, path and status; a question has no status', 
     '  ssh.example.com:22  GET /admin 403  ip_restriction',
   )
   t.match(decisionText(request), '  ssh.example.com:22  GET /admin  ip_restriction')
+  const decided_by = { type: 'traffic_policy', id: 'edgtcp_1', policy: 'p', rule_id: null } as const
+  t.match(
+    decisionText({ ...decision, shadow: { decision: 'deny', decided_by } }),
+    'ipr_1  shadow deny traffic_policy p edgtcp_1  asked',
+  )
 })
 
 t.test('lines of JSON', async (t) => {

@@ -196,6 +196,17 @@ t.test('fields that sources must select: what was decided, by what, about which 
     geo: { country_code: 'DE', latitude: 52.5, asn: 4_294_967_295, as_org: 'A "B"' },
     warnings: ['one "x"', 'two'],
     revision: 42,
+    shadow: {
+      decision: 'deny',
+      decidedBy: {
+        type: 'traffic_policy',
+        id: 'edgtcp_1',
+        name: 'p',
+        ipPolicyId: null,
+        ruleId: null,
+        cidr: null,
+      },
+    },
   })
   const optional = [...tcpConnectionClosed.fields].filter(([, { optIn }]) => optIn).map(([name]) => name)
   const geo = { city: null, continent_code: null, country: null, country_code: 'DE', latitude: 52.5 }
@@ -219,6 +230,17 @@ t.test('fields that sources must select: what was decided, by what, about which 
     decision: 'block',
     ...place,
     route: { id: null },
+    shadow: {
+      decided_by: {
+        cidr: null,
+        id: 'edgtcp_1',
+        ip_policy_id: null,
+        name: 'p',
+        rule_id: null,
+        type: 'traffic_policy',
+      },
+      decision: 'deny',
+    },
     warnings: ['one "x"', 'two'],
   })
   t.strictSame(JSON.parse(objectJson(log, [...log.fields.keys()])(action, decided)), {

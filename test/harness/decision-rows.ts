@@ -1,7 +1,7 @@
 /** Rows of the decision log, as pipelines and deliverers publish them. */
 import { parseAddress } from '../../src/core/address/ip.js'
 import type { Nats } from '../../src/nats/nats.js'
-import { AskedRows, type DecisionRow, DecisionRows } from '../../src/wire/decision-rows.js'
+import { AskedRows, type DecisionRow, DecisionRows, type RecordRow } from '../../src/wire/decision-rows.js'
 import { type DeliveryRow, DeliveryRows } from '../../src/wire/delivery-rows.js'
 import { type FailureRow, FailureRows } from '../../src/wire/failure-rows.js'
 import { decisionRowsSubject, rowsHeader } from '../../src/wire/names.js'
@@ -34,13 +34,33 @@ export const decisionRow = (values: Partial<DecisionRow> = {}): DecisionRow => (
   status: '',
   source: 'record',
   weight: 1,
+  shadowDecision: 'none',
+  shadowDecidedBy: 'none',
+  shadowDecidedById: '',
+  shadowPolicy: '',
+  shadowRuleId: '',
   ...values,
+})
+
+/** A row as a writer gets it. */
+export const writtenRow = (row: DecisionRow): RecordRow => ({
+  ...row,
+  shadow:
+    row.shadowDecision === 'none'
+      ? undefined
+      : {
+          decision: row.shadowDecision,
+          decidedBy: row.shadowDecidedBy,
+          decidedById: row.shadowDecidedById,
+          policy: row.shadowPolicy,
+          ruleId: row.shadowRuleId,
+        },
 })
 
 /** One block: rows of records, or of questions. */
 export function rowBytes(rows: readonly DecisionRow[]): Uint8Array {
   const collected = rows.some(({ source }) => source === 'asked') ? new AskedRows() : new DecisionRows()
-  for (const row of rows) collected.add(row, parseAddress(row.clientIp), row.weight)
+  for (const row of rows) collected.add(writtenRow(row), parseAddress(row.clientIp), row.weight)
   return collected.take()
 }
 

@@ -23,6 +23,14 @@ const configuration = new TestConfiguration('ac_1')
       outbound: [],
     },
   })
+  .tcpEdge('edgtcp_2', {
+    hostports: ['shadow.example:22'],
+    policies: {
+      enabled: true,
+      inbound: [{ name: 'not 9', expressions: ['conn.client_port == 9'], actions: [deny], enforced: false }],
+      outbound: [],
+    },
+  })
 const geo = { lookup: () => ({ country_code: 'DE', asn: 64_500 }) }
 
 const record = (record_id: string, conn: object = {}, more: object = {}) =>
@@ -114,6 +122,11 @@ t.test('every record of an account has a row, with what decided', async (t) => {
     status: '',
     source: 'record',
     weight: 1,
+    shadowDecision: 'none',
+    shadowDecidedBy: 'none',
+    shadowDecidedById: '',
+    shadowPolicy: '',
+    shadowRuleId: '',
   }
   const blocked = { decision: 'block', decidedBy: 'ip_restriction', decidedById: 'edgtcp_1', ruleId: 'ipr_0' }
   const denied = { decision: 'deny', decidedBy: 'traffic_policy', decidedById: 'edgtcp_1', policy: 'not 9' }
@@ -125,6 +138,28 @@ t.test('every record of an account has a row, with what decided', async (t) => {
   ])
   t.strictSame(headers, [{ 'Weir-Rows': '4' }])
   t.strictSame(lost, [])
+})
+
+t.test('a row has the shadow of the decision', async (t) => {
+  const shadowed = { server_name: 'shadow.example' }
+  const { log, rows } = await logged('all', [
+    record('denied in the shadow', { ...shadowed, client_port: 9 }),
+    record('let in', { ...shadowed, client_port: 10 }),
+    record('all enforced', { client_port: 9 }),
+  ])
+  await log.close()
+  t.match(rows(), [
+    {
+      decision: 'allow',
+      decidedBy: 'none',
+      shadowDecision: 'deny',
+      shadowDecidedBy: 'traffic_policy',
+      shadowDecidedById: 'edgtcp_2',
+      shadowPolicy: 'not 9',
+    },
+    { decision: 'allow', shadowDecision: 'allow', shadowDecidedBy: 'none', shadowPolicy: '' },
+    { decision: 'deny', shadowDecision: 'none' },
+  ])
 })
 
 t.test('of a request, its method, the beginning of its path, and the status', async (t) => {

@@ -34,7 +34,7 @@ function setUp(t: Test) {
   }
 }
 
-const nothing = { policyFailures: [], filterFailures: [], warnings: [] }
+const nothing = { policyFailures: [], filterFailures: [], warnings: [], shadows: [] }
 const failing = (policy: string, count: number, edge_id = 'edgtcp_1') => ({
   ...nothing,
   policyFailures: [{ edge_id, policy, count }],
@@ -138,4 +138,17 @@ t.test('a thousand policies are logged; further ones are only counted until othe
   pass(minuteMs)
   reports.add(failing('p1000', 1))
   t.strictSame(reported(), [['p1000', 1]])
+})
+
+t.test('shadow decisions are counted by both decisions, and never logged', async (t) => {
+  const { reports, reported, metric } = setUp(t)
+  reports.add({
+    ...nothing,
+    shadows: [
+      { decision: 'allow', shadow: 'block', count: 3 },
+      { decision: 'deny', shadow: 'deny', count: 2 },
+    ],
+  })
+  t.equal(await metric('weir_shadow_decisions_total'), 5)
+  t.strictSame(reported(), [])
 })

@@ -26,6 +26,7 @@ const vectors: fc.Arbitrary<CountVector> = fc.record({
   policyFailures: fc.constant([]),
   filterFailures: fc.constant([]),
   warnings: fc.constant([]),
+  shadows: fc.constant([]),
 })
 const changes = fc.array(fc.tuple(vectors, fc.nat(30)))
 

@@ -208,7 +208,44 @@ t.test('from a message to packs', async (t) => {
     ],
     filterFailures: [],
     warnings: [],
+    shadows: [],
   })
+})
+
+t.test('events have the shadow of the decision, and filters ask for it', async (t) => {
+  const fields = ['record_id', 'decision', 'shadow.decision', 'shadow.decided_by.rule_id']
+  const filter = 'shadow.decision != null && shadow.decision != decision'
+  const configuration = new TestConfiguration('ac_1')
+    .ipPolicy('ipp_1', '0.0.0.0/0', '~!203.0.113.0/24')
+    .ipPolicy('ipp_2', '0.0.0.0/0')
+    .tcpEdge('edgtcp_1', {
+      hostports: ['ssh.example:22'],
+      ip_restriction: { enabled: true, ip_policy_ids: ['ipp_1'] },
+    })
+    .tcpEdge('edgtcp_2', {
+      hostports: ['enforced.example:22'],
+      ip_restriction: { enabled: true, ip_policy_ids: ['ipp_2'] },
+    })
+    .subscription('esb_1', { sources: [{ type: closed, fields, filter }] })
+    .subscription('esb_2', { sources: [{ type: closed, fields }], destination_ids: ['ed_2'] })
+  const { events, result } = run(await view(configuration), [
+    tcp('would be blocked', { client_ip: '203.0.113.9' }),
+    tcp('is let in by both', { client_ip: '192.0.2.1' }),
+    tcp('all enforced', { client_ip: '203.0.113.9', server_name: 'enforced.example' }),
+  ])
+  const shown = (id: string) => events[id]!.map(({ object }) => object as Record<string, unknown>)
+  const rule = (rule_id: string | null, decision: string | null) => ({ decided_by: { rule_id }, decision })
+  const blocked = { record_id: 'would be blocked', decision: 'allow', shadow: rule('ipr_1', 'block') }
+  t.strictSame(shown('ed_1'), [blocked], 'only this one differs')
+  t.strictSame(shown('ed_2'), [
+    blocked,
+    { record_id: 'is let in by both', decision: 'allow', shadow: rule(null, 'allow') },
+    { record_id: 'all enforced', decision: 'allow', shadow: rule(null, null) },
+  ])
+  t.strictSame(result.counts.shadows, [
+    { decision: 'allow', shadow: 'block', count: 1 },
+    { decision: 'allow', shadow: 'allow', count: 1 },
+  ])
 })
 
 t.test('events name what decided, and filters ask for it', async (t) => {

@@ -107,6 +107,11 @@ t.test('rows of decisions', async (t) => {
       status: '',
       source: 'record',
       weight: 1,
+      shadow_decision: 'none',
+      shadow_decided_by: 'none',
+      shadow_decided_by_id: '',
+      shadow_policy: '',
+      shadow_rule_id: '',
     })
     t.match(others, [
       { decision: 'block', decided_by: 'ip_restriction', client_ip: '2001:db8::1', rule_id: 'ipr_1' },

@@ -13,7 +13,9 @@ import {
   readDecisionRows,
   sourceNumbers,
   typeNumbers,
+  verdictNumbers,
 } from '../../src/wire/decision-rows.js'
+import { writtenRow } from '../harness/decision-rows.js'
 
 const wordOf = <Word extends string>(numbers: Readonly<Record<Word, number>>) =>
   fc.constantFrom(...(Object.keys(numbers) as Word[]))
@@ -53,12 +55,28 @@ const row: fc.Arbitrary<DecisionRow> = fc
     status: text,
     source: fc.constantFrom(...(Object.keys(sourceNumbers) as (keyof typeof sourceNumbers)[])),
     weight: uint32,
+    shadowDecision: wordOf(verdictNumbers),
+    shadowDecidedBy: wordOf(deciderNumbers),
+    shadowDecidedById: text,
+    shadowPolicy: text,
+    shadowRuleId: text,
   })
-  .map((each) => ({ ...each, weight: each.source === 'record' ? 1 : each.weight }))
+  .map((each) => ({
+    ...each,
+    weight: each.source === 'record' ? 1 : each.weight,
+    ...(each.shadowDecision === 'none' && noShadow),
+  }))
+
+const noShadow = {
+  shadowDecidedBy: 'none',
+  shadowDecidedById: '',
+  shadowPolicy: '',
+  shadowRuleId: '',
+} as const
 
 const written = (rows: readonly DecisionRow[]) => {
   const collected = rows[0]?.source === 'asked' ? new AskedRows() : new DecisionRows()
-  for (const each of rows) collected.add(each, parseAddress(each.clientIp), each.weight)
+  for (const each of rows) collected.add(writtenRow(each), parseAddress(each.clientIp), each.weight)
   return collected
 }
 
@@ -85,13 +103,34 @@ t.test('rows are read as they were written, and a cut is noticed', async (t) => 
   )
 })
 
-const plain = { ...fc.sample(row, { numRuns: 1, seed: 1 })[0]!, source: 'record', weight: 1 } as const
+const plain = {
+  ...fc.sample(row, { numRuns: 1, seed: 1 })[0]!,
+  source: 'record',
+  weight: 1,
+  shadowDecision: 'none',
+  ...noShadow,
+} as const
+
+t.test('columns of a shadow are only in blocks that have one', async (t) => {
+  const shadowed = { ...plain, shadowDecision: 'deny', shadowPolicy: 'p' } as const
+  const collected = new DecisionRows()
+  const blockOf = (rows: readonly DecisionRow[]) => {
+    for (const each of rows) collected.add(writtenRow(each), parseAddress(each.clientIp))
+    return Buffer.from(collected.take())
+  }
+  const rows = [plain, shadowed, plain, plain, shadowed, plain]
+  for (const given of [rows, [plain], rows, [shadowed], [plain, plain]]) {
+    const block = blockOf(given)
+    t.equal(block.includes('shadow_'), given.includes(shadowed), `${given.length} rows`)
+    t.strictSame([...readDecisionRows(block)], given, 'each has its own')
+  }
+})
 
 t.test('a block is full with a number of rows, or of bytes', async (t) => {
   const rows = Array.from({ length: decisionBatchRows }, (_, line) => ({ ...plain, recordId: 'r', line }))
   const collected = written(rows.slice(1))
   t.notOk(collected.isFull)
-  collected.add(rows[0]!, parseAddress(''))
+  collected.add(writtenRow(rows[0]!), parseAddress(''))
   t.ok(collected.isFull)
   t.ok(written([{ ...plain, recordId: 'x'.repeat(decisionBatchBytes) }]).isFull)
 })
@@ -113,13 +152,25 @@ t.test('only rows of accounts that are wanted are read', async (t) => {
 
 t.test('no client is an address of zeros', async (t) => {
   const collected = new DecisionRows()
-  collected.add(plain, parseAddress('nobody'))
+  collected.add(writtenRow(plain), parseAddress('nobody'))
   const [read] = readDecisionRows(collected.take())
   t.equal(read!.clientIp, '::')
 })
 
 t.test('blocks of an earlier version have no requests', async (t) => {
-  const { method, path, status, source, weight, ...columns } = decisionColumns
+  const {
+    method,
+    path,
+    status,
+    source,
+    weight,
+    shadowDecision,
+    shadowDecidedBy,
+    shadowDecidedById,
+    shadowPolicy,
+    shadowRuleId,
+    ...columns
+  } = decisionColumns
   class EarlierRows extends BlockWriter {
     readonly #columns = Object.values(this.open(columns))
 

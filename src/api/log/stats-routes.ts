@@ -139,7 +139,9 @@ export function registerStats(
     await checkSelectedIds(context, asked.accountId, query)
     const { counts, valuesLeftOut } = await decisionCounts(log, { ...asked, dimension: by }, query, warn)
     const names = by === 'asn' ? await networkNames({ log, geo }, asked, counts) : {}
-    const shownValue = by === 'client_ip' ? canonicalAddress : (value: string) => value || null
+    const noValue = by === 'shadow_decision' ? 'none' : ''
+    const shownValue =
+      by === 'client_ip' ? canonicalAddress : (value: string) => (value === noValue ? null : value)
     return sendJson(reply, {
       ...range,
       counts: counts.map(({ value, ...count }) => inIso({ ...count, value: shownValue(value) })),

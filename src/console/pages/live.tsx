@@ -9,7 +9,14 @@ import { LiveRows } from '../data/live-rows.js'
 import { parameter, setParameters } from '../data/location.js'
 import { shellArgument } from '../data/shell.js'
 import { Button } from '../parts/button.js'
-import { ClientCell, CountryCell, DecidedByCell, EndpointCell, RequestCell } from '../parts/decision-cells.js'
+import {
+  ClientCell,
+  CountryCell,
+  DecidedByCell,
+  DecisionCell,
+  EndpointCell,
+  RequestCell,
+} from '../parts/decision-cells.js'
 import { FilterInput, isFilterFault } from '../parts/editor/filter-input.js'
 import { WhyDrawer } from '../parts/explanation.js'
 import { useKeys } from '../parts/keyboard.js'
@@ -17,11 +24,10 @@ import { Name } from '../parts/name.js'
 import { Command, Empty, Failure } from '../parts/states.js'
 import { type Column, Table } from '../parts/table.js'
 import { Time } from '../parts/time.js'
-import { DecisionWord } from '../parts/words.js'
 
 const columns: readonly Column<LoggedDecision>[] = [
   { title: 'Time', cell: ({ at }) => <Time at={at} /> },
-  { title: 'Decision', cell: ({ decision }) => <DecisionWord decision={decision} /> },
+  { title: 'Decision', cell: (entry) => <DecisionCell entry={entry} /> },
   { title: 'Client', cell: (entry) => <ClientCell entry={entry} /> },
   { title: 'From', cell: (entry) => <CountryCell entry={entry} />, isExtra: true },
   { title: 'Endpoint', cell: (entry) => <EndpointCell entry={entry} /> },

@@ -11,7 +11,7 @@ import { number, textOf } from '../data/format.js'
 import { Link } from './link.js'
 import { Name } from './name.js'
 import { Time } from './time.js'
-import { DecisionWord, StateWord } from './words.js'
+import { DecisionWord, StateWord, UnenforcedWord } from './words.js'
 
 interface AddedProps {
   readonly addition: Addition
@@ -111,7 +111,8 @@ const Rules = ({ label, rules }: { readonly label: string; readonly rules: reado
         <p>
           {rule.won && <strong>won: </strong>}
           {rule.matches && !rule.won && 'lost: '}
-          <RuleLink rule={rule} /> {rule.description !== null && `“${rule.description}” `}
+          <RuleLink rule={rule} /> <UnenforcedWord isEnforced={rule.enforced} />{' '}
+          {rule.description !== null && `“${rule.description}” `}
           {rule.expires_at !== null && (
             <span class="quiet">
               expires <Time at={rule.expires_at} isRelative />{' '}
@@ -173,7 +174,7 @@ export const RuleLink = ({
 )
 
 function Policy({ policy }: { readonly policy: ExplainedPolicy }) {
-  const { source, direction, applied, reason, expressions, actions } = policy
+  const { source, direction, enforced, applied, reason, expressions, actions } = policy
   const isDenial = applied && actions.includes('deny')
   return (
     <>
@@ -183,7 +184,8 @@ function Policy({ policy }: { readonly policy: ExplainedPolicy }) {
         ) : (
           <StateWord tone={applied ? 'good' : 'quiet'} text={applied ? 'applied' : 'did not apply'} />
         )}{' '}
-        {direction} policy “{policy.policy}” (<Source source={source} />)
+        {direction} policy “{policy.policy}” (<Source source={source} />){' '}
+        <UnenforcedWord isEnforced={enforced} />
       </p>
       <p>{reason}</p>
       <ul class="chain-rules" aria-label="Its expressions">

@@ -2,6 +2,7 @@
 import type { LoggedDecision } from '../../shape/logged-decision.js'
 import { countryName } from '../data/format.js'
 import { Name } from './name.js'
+import { DecisionWord } from './words.js'
 
 /** The client's address with what is known of its network. */
 export const ClientCell = ({ entry }: { readonly entry: LoggedDecision }) => (
@@ -32,6 +33,16 @@ export const RequestCell = ({ entry: { method, path, status_code } }: { readonly
       {method.toUpperCase()} {path} {status_code !== null && <span class="quiet">{status_code}</span>}
     </span>
   )
+
+/** The decision, and what it would be if everything that is not enforced were, if that differs. */
+export const DecisionCell = ({ entry: { decision, shadow } }: { readonly entry: LoggedDecision }) => (
+  <>
+    <DecisionWord decision={decision} />
+    {shadow !== null && shadow.decision !== decision && (
+      <span class="quiet"> (would be {shadow.decision})</span>
+    )}
+  </>
+)
 
 /** What said no: a rule, a traffic policy, a restriction; nothing, if it was let in. */
 export function DecidedByCell({ entry: { decided_by } }: { readonly entry: LoggedDecision }) {

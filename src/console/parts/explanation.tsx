@@ -22,6 +22,7 @@ export function Explanation({ decision }: { readonly decision: Decision }) {
         <DecisionWord decision={decision.decision} />{' '}
         {explanation !== undefined && <Decider explanation={explanation} />}
       </p>
+      {explanation?.shadow && <p>{explanation.shadow.reason}</p>}
       {warnings.map((warning) => (
         <p key={warning} class="warning-line">
           {warning}

@@ -151,6 +151,11 @@ const evaluation = {
     'Records and requests for decisions that an unenforced restriction would have blocked.',
     ['asked_by'],
   ),
+  shadowDecided: count(
+    'weir_shadow_decisions_total',
+    'Records and requests for decisions to which something applied that is not enforced, by what was decided and what would have been (shadow).',
+    ['asked_by', 'decision', 'shadow'],
+  ),
   restrictionWarning: warn(
     'An unenforced restriction would have blocked a record or a request for a decision.',
     'weir_restriction_warning_reports_total',

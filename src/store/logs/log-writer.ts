@@ -248,8 +248,10 @@ const rowKinds: ReadonlyMap<string, RowKind> = new Map([
 ])
 
 function* validDecisions(data: Uint8Array): Iterable<boolean> {
-  for (const { type, decision, decidedBy } of readDecisionRows(data))
-    yield type !== undefined && decision !== undefined && decidedBy !== undefined
+  for (const row of readDecisionRows(data))
+    yield [row.type, row.decision, row.decidedBy, row.shadowDecision, row.shadowDecidedBy].every(
+      (word) => word !== undefined,
+    )
 }
 
 function* validDeliveries(data: Uint8Array): Iterable<boolean> {

@@ -24,6 +24,7 @@ const valueColumns: Readonly<Record<string, string>> = {
   asn: 'asn',
   server_name: 'server_name',
   client_ip: 'client_ip',
+  shadow_decision: 'shadow_decision',
 }
 
 /** The value of a dimension as text: empty if a row has none. */

@@ -2,18 +2,23 @@
 import type { LoggedDecision } from '../../../shape/logged-decision.js'
 import { firstOf, useAnswer } from '../../data/api.js'
 import { go, hrefTo } from '../../data/location.js'
-import { ClientCell, CountryCell, DecidedByCell, EndpointCell } from '../../parts/decision-cells.js'
+import {
+  ClientCell,
+  CountryCell,
+  DecidedByCell,
+  DecisionCell,
+  EndpointCell,
+} from '../../parts/decision-cells.js'
 import { Link } from '../../parts/link.js'
 import { Answered, Empty } from '../../parts/states.js'
 import { type Column, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
-import { DecisionWord } from '../../parts/words.js'
 
 const listed = 15
 
 const columns: readonly Column<LoggedDecision>[] = [
   { title: 'Time', cell: ({ at }) => <Time at={at} /> },
-  { title: 'Decision', cell: ({ decision }) => <DecisionWord decision={decision} /> },
+  { title: 'Decision', cell: (entry) => <DecisionCell entry={entry} /> },
   { title: 'Client', cell: (entry) => <ClientCell entry={entry} /> },
   { title: 'From', cell: (entry) => <CountryCell entry={entry} />, isExtra: true },
   { title: 'Endpoint', cell: (entry) => <EndpointCell entry={entry} />, isExtra: true },

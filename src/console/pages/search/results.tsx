@@ -9,22 +9,23 @@ import {
   ClientCell,
   CountryCell,
   DecidedByCell,
+  DecisionCell,
   EndpointCell,
   RequestCell,
 } from '../../parts/decision-cells.js'
 import { Command, Empty } from '../../parts/states.js'
 import { type Column, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
-import { DecisionWord, StateWord } from '../../parts/words.js'
+import { StateWord } from '../../parts/words.js'
 
 const columns: readonly Column<LoggedDecision>[] = [
   { title: 'Time', cell: ({ at }) => <Time at={at} /> },
   {
     title: 'Decision',
-    cell: ({ decision, source }) => (
+    cell: (entry) => (
       <>
-        <DecisionWord decision={decision} />
-        {source === 'asked' && (
+        <DecisionCell entry={entry} />
+        {entry.source === 'asked' && (
           <>
             {' '}
             <StateWord tone="quiet" text="asked" />
