@@ -58,6 +58,13 @@ export const pages: readonly PageEntry[] = [
     load: async () => (await import('./pages/ip-policies.js')).IpPolicies,
   },
   {
+    path: 'tests',
+    title: 'Policy tests',
+    group: 'Rules',
+    key: 'p',
+    load: async () => (await import('./pages/tests.js')).PolicyTests,
+  },
+  {
     path: 'changes',
     title: 'Changes',
     group: 'Account',

@@ -102,13 +102,6 @@ export function runPolicyTest(
 const matches = (part: DecidingPart, { decided_by }: Expectation): boolean =>
   Object.entries(decided_by ?? {}).every(([name, value]) => part[name as keyof DecidingPart] === value)
 
-/** What decided, or must decide, in words: `traffic_policy, name nobody`; empty if nothing is said. */
-export const partInWords = (part: object | null | undefined): string =>
-  Object.entries(part ?? {})
-    .filter(([, value]) => value !== null && value !== undefined)
-    .map(([name, value]) => (name === 'type' ? value : `${name} ${value}`))
-    .join(', ')
-
 /** Why what a test gives is decided like this; undefined if it can't be decided. */
 export function explainPolicyTest(
   policySet: PolicySet,

@@ -3,7 +3,7 @@ import { number } from '../console/data/format.js'
 import { Chain } from '../console/parts/chain.js'
 import { Decider } from '../console/parts/decider.js'
 import { DecisionWord, StateWord } from '../console/parts/words.js'
-import { partInWords } from '../evaluate/policy-test.js'
+import { partInWords } from '../core/text/part-in-words.js'
 import { connectionOf } from './asked-connection.js'
 import { change, evaluated, isBehind, type TestRun } from './evaluation.js'
 

@@ -1,9 +1,8 @@
 /** The fields of the connection that is asked about. */
 import { type Question, questionTypes } from '../console/data/question.js'
 import { Editor } from '../console/parts/editor/editor.js'
-import type { EditorFault } from '../console/parts/editor/editor-props.js'
+import { faultsOfYaml } from '../console/parts/editor/editor-props.js'
 import { ChoiceField, TextField } from '../console/parts/forms/fields.js'
-import type { TextFault } from '../core/text/yaml.js'
 import type { Connection } from './asked-connection.js'
 import { change, connection, evaluated } from './evaluation.js'
 
@@ -15,13 +14,6 @@ const methodsWith = (present: string): readonly (readonly [string, string])[] =>
 
 const set = (changes: Partial<Connection>): void =>
   change({ connection: { ...connection.peek(), ...changes } })
-
-export const faultsOfEditor = (faults: readonly TextFault[]): EditorFault[] =>
-  faults.map(({ msg, offset, length, line, column }) => ({
-    text: `Line ${line}, column ${column}: ${msg}`,
-    offset,
-    length,
-  }))
 
 export function ConnectionForm() {
   const { client, endpoint, type, method, path, country, asn } = connection.value
@@ -96,7 +88,7 @@ function More() {
           type === 'http_request' ? 'http: {request: {headers: {x-a: [b]}}}' : 'conn: {bytes_in: 100}'
         }
         onChange={(text) => set({ more: text })}
-        faults={faultsOfEditor(evaluated.value.moreFaults)}
+        faults={faultsOfYaml(evaluated.value.moreFaults)}
       />
     </details>
   )

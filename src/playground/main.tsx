@@ -9,11 +9,12 @@ import { copyText } from '../console/data/clipboard.js'
 import { after } from '../console/data/clock.js'
 import { notify } from '../console/data/notices.js'
 import { Editor } from '../console/parts/editor/editor.js'
+import { faultsOfYaml } from '../console/parts/editor/editor-props.js'
 import { Notices } from '../console/parts/notices.js'
 import { messageOf } from '../core/errors.js'
 import { withoutGeneratedCode } from '../evaluate/portable/evaluate-anywhere.js'
 import { Answer, Tests } from './answer.js'
-import { ConnectionForm, faultsOfEditor } from './connection-form.js'
+import { ConnectionForm } from './connection-form.js'
 import { change, connection, evaluate, evaluated, policies, withTest } from './evaluation.js'
 import { example } from './example.js'
 import { fragmentOf, sharedIn } from './shared-address.js'
@@ -98,7 +99,7 @@ function Page() {
             value={policies.value}
             isLoadedByFocus
             onChange={(text) => change({ policies: text })}
-            faults={faultsOfEditor(faults)}
+            faults={faultsOfYaml(faults)}
           />
           <div class="row">
             <button type="button" onClick={() => void copyLink()}>

@@ -53,6 +53,17 @@ async function furnish(): Promise<Furnished> {
     metadata: hostile(10),
     rights: ['read'],
   })
+  // Of an endpoint that no one serves, so that it stands in no one's way.
+  await api.policyTest.create({
+    description: `guarded ${hostile(6)}`,
+    given: {
+      type: 'tcp_connection',
+      conn: { client_ip: '192.0.2.1', server_name: `unserved-${run}.example.com`, server_port: 22 },
+      note: hostile(7),
+      ...{ like: likeVNode },
+    },
+    expect: { decision: 'allow' },
+  })
   await api.tunnelCredential.create({ description: hostile(5), acl: ['bind:*.example.com'] })
   await sendTraffic(account, run, hostport, https.hostport)
   return {

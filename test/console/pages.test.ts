@@ -28,6 +28,8 @@ function openedIn(all: Furnished, menu: readonly string[]): string[] {
     `console/certificates/${all.certificateId}`,
     'console/certificates?tab=ssh_user_certificate',
     'console/domains?tab=addresses',
+    'console/tests?tab=coverage',
+    'console/tests/new',
     `console/edges/${all.edgeId}`,
     `console/edges/${all.httpsEdgeId}`,
     `console/edges/${all.edgeId}/policies`,
@@ -56,6 +58,7 @@ const drawers = [
   ['console/search', 'Why'],
   ['console/dead-letters?type=record', 'Send the corrected record'],
   ['console/changes', 'Every change of it'],
+  ['console/tests', 'Its history'],
   ['console/certificates?tab=ssh_user_certificate', 'Its history'],
   ['console/keys?tab=tunnel', 'Its history'],
 ] as const

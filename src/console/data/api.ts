@@ -6,6 +6,7 @@ import { every } from './clock.js'
 import { root } from './location.js'
 import { notify } from './notices.js'
 import { consoleHeaders, sessionEnded } from './session.js'
+import { expectationOf, failedTestsIn, nameOfTest, outcomeOf } from './test-runs.js'
 
 /** Warnings of answers: something can't be complete, or never applies. */
 export const warnings = signal<readonly string[]>([])
@@ -102,6 +103,9 @@ export const errorText = (error: unknown): string =>
 /** The places that the API named, and the id that finds the request in its log. */
 export function errorDetails(error: unknown): readonly string[] {
   if (!(error instanceof ApiError)) return []
+  const failed = failedTestsIn(error)
+  if (failed.length > 0)
+    return failed.map((run) => `${nameOfTest(run)}: expected ${expectationOf(run)}, got ${outcomeOf(run)}`)
   return Object.entries(error.details).map(([name, text]) =>
     name === 'operation_id' ? `operation ${text}` : `${name}: ${text}`,
   )

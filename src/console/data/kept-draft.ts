@@ -101,6 +101,11 @@ function readDraft<Draft>(id: string): StoredDraft<Draft> | undefined {
   }
 }
 
+/** A draft that another page begins, such as a test of a decision that it shows. */
+export function beginDraft<Draft>(id: string, base: Draft, draft: Draft): void {
+  writeDraft(id, { base, draft })
+}
+
 /** Longer drafts are not kept over a reload: the browser's storage is small. */
 const storedCharsMax = 1_000_000
 

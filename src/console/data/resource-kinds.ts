@@ -63,6 +63,7 @@ const kindsByPrefix: Readonly<Record<string, string>> = {
   ipp: 'ip_policy',
   ipr: 'ip_policy_rule',
   ipx: 'ip_restriction',
+  ptest: 'policy_test',
   ra: 'reserved_addr',
   rd: 'domain',
   shcrt: 'ssh_host_certificate',

@@ -55,6 +55,7 @@ const kinds: readonly NamedKind[] = [
       return { text: description || `for ${type}`, path: ['ip-policies', id] }
     },
   },
+  { prefix: 'ptest_', ask: described('tests', (client, id) => client.policyTest.get(id)) },
   { prefix: 'ed_', ask: described('destinations', (client, id) => client.eventDestination.get(id)) },
   { prefix: 'esb_', ask: described('subscriptions', (client, id) => client.eventSubscription.get(id)) },
   {

@@ -1,17 +1,22 @@
 /** What a view shows when it has nothing to show: it waits, it failed, it is empty. */
 import type { ComponentChildren } from 'preact'
 import { type Answer, errorDetails, errorText } from '../data/api.js'
+import { failedTestsIn } from '../data/test-runs.js'
+import { FailedTests } from './failed-tests.js'
 
 /** What the API said, and how to try again. */
 export function Failure({ error, again }: { readonly error: unknown; readonly again?: () => void }) {
+  const failed = failedTestsIn(error)
   return (
     <div class="failure" role="alert">
       <p>{errorText(error)}</p>
-      {errorDetails(error).map((each) => (
-        <p class="quiet" key={each}>
-          {each}
-        </p>
-      ))}
+      {failed.length > 0 && <FailedTests tests={failed} />}
+      {failed.length === 0 &&
+        errorDetails(error).map((each) => (
+          <p class="quiet" key={each}>
+            {each}
+          </p>
+        ))}
       {again && (
         <button type="button" onClick={again}>
           Try again

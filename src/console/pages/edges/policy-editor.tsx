@@ -4,13 +4,14 @@ import { isHttps, type Place, type PoliciesModule, policiesAt, presentPolicies }
 import { number } from '../../data/format.js'
 import { saveDraft } from '../../data/kept-draft.js'
 import { usePolicyVocabulary } from '../../data/vocabulary.js'
+import { EditButton } from '../../parts/button.js'
 import { Editor } from '../../parts/editor/editor.js'
 import { Choices, choiceIn } from '../../parts/forms/choices.js'
 import { DraftConflict, DraftPanel } from '../../parts/forms/draft-panel.js'
 import { SwitchField } from '../../parts/forms/fields.js'
 import { Link } from '../../parts/link.js'
 import { Name } from '../../parts/name.js'
-import { Answered } from '../../parts/states.js'
+import { Answered, Failure } from '../../parts/states.js'
 import { TrialRun } from '../../parts/trial/trial-run.js'
 import {
   bodyOf,
@@ -99,13 +100,13 @@ function Outcome({
   readonly state: DraftState
   readonly again: () => void
 }) {
-  const { kept, body, faults } = state
-  const save = async (): Promise<void> => {
+  const { kept, body, faults, refusal } = state
+  const save = async ({ skipTests = false } = {}): Promise<void> => {
     await saveDraft(kept, {
       latest: async (client) => draftOf(await presentPolicies(client, place)),
       work(client) {
         const { id, policies } = policiesAt(client, place)
-        return policies.put(id, body)
+        return policies.put(id, body, skipTests ? { skipTests } : {})
       },
       done: 'The traffic policies were saved.',
     })
@@ -118,11 +119,25 @@ function Outcome({
     <div class="stack aside">
       <DraftPanel
         submit="Save"
-        isSaveable={blocked === undefined && isChanged && !kept.isConflict}
+        isSaveable={blocked === undefined && refusal === undefined && isChanged && !kept.isConflict}
         forget={kept.forget}
-        {...{ isChanged, save }}
+        save={() => save()}
+        {...{ isChanged }}
       >
         <Differences between={[base, body]} />
+        {refusal !== undefined && <Failure error={refusal} />}
+        {refusal !== undefined && isChanged && !kept.isConflict && (
+          <div class="row">
+            <EditButton
+              kind="danger"
+              right="skip_tests"
+              confirm="The policy tests above will fail, and the history will say that they were skipped. Save?"
+              onClick={() => save({ skipTests: true })}
+            >
+              Save in spite of the tests
+            </EditButton>
+          </div>
+        )}
       </DraftPanel>
       <section class="panel stack" aria-label="What would it change?">
         <h2>What would it change?</h2>

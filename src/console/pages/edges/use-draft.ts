@@ -6,6 +6,7 @@ import { after } from '../../data/clock.js'
 import { type Place, policiesAt } from '../../data/edges.js'
 import { type KeptDraft, useKeptDraft } from '../../data/kept-draft.js'
 import { may } from '../../data/session.js'
+import { failedTestsIn } from '../../data/test-runs.js'
 import { bodyOf, type Draft, type DraftBody, draftOf, type Faults, faultsIn, noFaults } from './draft.js'
 
 /** How long one must not have typed before the API is asked. */
@@ -17,6 +18,8 @@ export interface DraftState {
   /** The body as JSON, or what was typed if that is none. */
   readonly text: string
   readonly faults: Faults
+  /** The draft is right, but would break policy tests of the account: what the API said. */
+  readonly refusal: unknown
   readonly isChecking: boolean
   change(draft: Draft): void
   changeText(text: string): void
@@ -38,6 +41,7 @@ export function useDraft(place: Place, present: DraftBody | null): DraftState {
     body,
     text: typed ?? JSON.stringify(body, null, 2),
     faults: faultOfText(typed) ?? joined(ownFaults, checked.faults),
+    refusal: checked.refusal,
     isChecking: checked.isChecking,
     change(next) {
       kept.change(next)
@@ -108,8 +112,8 @@ function faultOfText(text: string | undefined): Faults | undefined {
 }
 
 /** Asks the API what is wrong, shortly after the last change. A key that may not write can't ask: a trial says it, too. */
-function useCheck(place: Place, body: DraftBody): { readonly faults: Faults; readonly isChecking: boolean } {
-  const faults = useSignal<Faults>(noFaults)
+function useCheck(place: Place, body: DraftBody): Pick<DraftState, 'faults' | 'refusal' | 'isChecking'> {
+  const found = useSignal<Pick<DraftState, 'faults' | 'refusal'>>({ faults: noFaults, refusal: undefined })
   const isChecking = useSignal(false)
   const text = JSON.stringify(body)
   useEffect(() => {
@@ -118,9 +122,16 @@ function useCheck(place: Place, body: DraftBody): { readonly faults: Faults; rea
     isChecking.value = true
     const { id, policies } = policiesAt(api, place)
     const check = async (): Promise<void> => {
-      const found = await policies.put(id, body, { validateOnly: true }).then(() => noFaults, faultsIn)
+      const error = await policies.put(id, body, { validateOnly: true }).then(
+        () => undefined,
+        (error: unknown) => error,
+      )
       if (!isLatest) return
-      faults.value = found
+      const isRefused = failedTestsIn(error).length > 0
+      found.value = {
+        faults: error === undefined || isRefused ? noFaults : faultsIn(error),
+        refusal: isRefused ? error : undefined,
+      }
       isChecking.value = false
     }
     const timer = after(checkAfterMs, () => void check())
@@ -129,5 +140,5 @@ function useCheck(place: Place, body: DraftBody): { readonly faults: Faults; rea
       timer.stop()
     }
   }, [text, place.edgeId, place.routeId])
-  return { faults: faults.value, isChecking: isChecking.value }
+  return { ...found.value, isChecking: isChecking.value }
 }

@@ -1,15 +1,22 @@
 /** What can be done about a decision: look at what decided, try a change, see others like it. */
+import type { DecisionRequest } from '../../../client/client.js'
 import type { Decision } from '../../../shape/decision.js'
+import { go, hrefTo } from '../../data/location.js'
 import { may } from '../../data/session.js'
+import { beginTest } from '../../data/test-draft.js'
+import { Button } from '../../parts/button.js'
 import { Link } from '../../parts/link.js'
 
 interface NextStepsProps {
   readonly client: string
   readonly decision: Decision
   readonly edgeId?: string | null
+  /** What was asked. */
+  readonly request: DecisionRequest
 }
 
-export function NextSteps({ client, decision: { explanation }, edgeId }: NextStepsProps) {
+export function NextSteps({ client, decision, edgeId, request }: NextStepsProps) {
+  const { explanation } = decision
   const { type = 'none', ip_policy_id = null, rule_id = null } = explanation?.decided_by ?? {}
   const sources = explanation?.policies.map(({ source }) => / of (edg\w+)$/.exec(source)?.[1]) ?? []
   const edge = edgeId ?? sources.find((id) => id !== undefined && !id.startsWith('edghtsrt_'))
@@ -29,6 +36,16 @@ export function NextSteps({ client, decision: { explanation }, edgeId }: NextSte
         <Link to={['ip-policies']} with={{ add: client.includes(':') ? `${client}/128` : `${client}/32` }}>
           Start a rule for {client}
         </Link>
+      )}
+      {may('write') && explanation !== undefined && (
+        <Button
+          onClick={() => {
+            beginTest(request, decision)
+            go(hrefTo(['tests', 'new']))
+          }}
+        >
+          Make a test of this decision
+        </Button>
       )}
       <Link to={['search']} with={{ client, since: '7d' }}>
         All decisions about {client}

@@ -1,5 +1,6 @@
 /** A question by hand: a client, where it wants to go, and what it asks for there; and the answer. */
 import { useSignal } from '@preact/signals'
+import type { DecisionRequest } from '../../../client/client.js'
 import type { Decision } from '../../../shape/decision.js'
 import { firstOf, useAnswer } from '../../data/api.js'
 import { go, hrefTo, parameter } from '../../data/location.js'
@@ -78,11 +79,18 @@ function useHostports(): readonly string[] {
   return data
 }
 
+interface AskedAnswer {
+  readonly request: DecisionRequest
+  readonly decision: Decision
+}
+
 /** What Weir would decide now. Nothing is enforced or logged by it. */
 export function Asked({ question }: { readonly question: Question }) {
-  const answer = useAnswer([JSON.stringify(question)], async (client): Promise<Decision | null> => {
+  const answer = useAnswer([JSON.stringify(question)], async (client): Promise<AskedAnswer | null> => {
     const request = requestOf(question)
-    return request === undefined || !may('decide') ? null : client.decide(request)
+    return request === undefined || !may('decide')
+      ? null
+      : { request, decision: await client.decide(request) }
   })
   if (!may('decide'))
     return (
@@ -92,13 +100,13 @@ export function Asked({ question }: { readonly question: Question }) {
     )
   return (
     <Answered answer={answer}>
-      {(decision) =>
-        decision === null ? (
+      {(asked) =>
+        asked === null ? (
           <Empty>Name a client and where it wants to go: Weir says what it would decide now, and why.</Empty>
         ) : (
           <>
-            <Explanation decision={decision} />
-            <NextSteps client={question.client} decision={decision} />
+            <Explanation decision={asked.decision} />
+            <NextSteps client={question.client} {...asked} />
           </>
         )
       }

@@ -110,11 +110,16 @@ function ThenAndNow({ judged }: { readonly judged: Judged }) {
         client={decision.client_ip}
         decision={today.data ?? explained ?? nothing}
         edgeId={decision.edge_id}
+        request={withPlace(request, decision)}
       />
       {record !== null && <RecordText record={record} />}
     </>
   )
 }
+
+/** With what was known of the client then, so that a test of it does not depend on later databases. */
+const withPlace = (request: DecisionRequest, { country, asn }: Judged['decision']): DecisionRequest =>
+  ({ ...request, ...(country !== null && { country }), ...(asn !== null && { asn }) }) as DecisionRequest
 
 /** In place of a decision that no one knows. */
 const nothing: Decision = { decision: 'allow', ip_policy: null, policy: null, revision: 0, warnings: [] }

@@ -1,4 +1,5 @@
 /** What the editor of expressions, JSON and YAML is given, before and after it is loaded. */
+import type { TextFault } from '../../../core/text/yaml.js'
 import type { Vocabulary } from '../../data/completion.js'
 
 /** Something wrong in the text. */
@@ -10,6 +11,14 @@ export interface EditorFault {
   /** Of JSON, instead of an offset: the path to a value, such as `inbound[0].expressions[1]`. */
   readonly place?: string | undefined
 }
+
+/** Faults of YAML, each with its line. */
+export const faultsOfYaml = (faults: readonly TextFault[]): EditorFault[] =>
+  faults.map(({ msg, offset, length, line, column }) => ({
+    text: `Line ${line}, column ${column}: ${msg}`,
+    offset,
+    length,
+  }))
 
 export interface EditorProps {
   readonly label: string

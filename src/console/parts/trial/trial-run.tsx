@@ -12,9 +12,11 @@ import { type Answer, api, useAnswer } from '../../data/api.js'
 import { bytes, number } from '../../data/format.js'
 import { parameter, setParameters } from '../../data/location.js'
 import { Button } from '../button.js'
+import { FailedTests } from '../failed-tests.js'
 import { Choices, choiceIn } from '../forms/choices.js'
 import { Answered, Failure } from '../states.js'
 import { Time } from '../time.js'
+import { StateWord } from '../words.js'
 import { TrialResult } from './trial-result.js'
 
 interface TrialRunProps {
@@ -121,6 +123,7 @@ function TrialState({ trial, isOlder, children }: TrialStateProps) {
           </ul>
         </details>
       )}
+      {trial.tests !== null && <TrialTests tests={trial.tests} />}
       {state === 'done' && (
         <>
           {children === undefined ? <TrialResult trial={trial} /> : children(trial)}
@@ -134,6 +137,25 @@ function TrialState({ trial, isOlder, children }: TrialStateProps) {
         </>
       )}
     </div>
+  )
+}
+
+/** A save with the draft would be refused if one fails. */
+function TrialTests({ tests: { passed, failed, tests } }: { readonly tests: NonNullable<Trial['tests']> }) {
+  if (passed + failed === 0) return <p class="quiet">There are no policy tests.</p>
+  return (
+    <section class="stack" aria-label="Policy tests with the draft">
+      <p>
+        <StateWord
+          tone={failed === 0 ? 'good' : 'bad'}
+          text={
+            failed === 0 ? `all ${number(passed)} policy tests pass` : `${number(failed)} policy tests fail`
+          }
+        />
+        {failed > 0 && ' with the draft, so it can’t be saved like this.'}
+      </p>
+      {failed > 0 && <FailedTests tests={tests.filter((run) => !run.passed)} />}
+    </section>
   )
 }
 
