@@ -19,6 +19,7 @@ import { ipPolicy, isExpiredRule } from '../resource/ip-policy.js'
 import type { DeclaredRow } from '../resource/registry.js'
 import { type RuleCounts, ruleCountsSchema } from '../shape/ip-policy-rules.js'
 import type { RulesPlan } from '../store/plan.js'
+import { checkLists } from '../write/row-relations.js'
 import { pastRow, restoreQuery, versionAsked } from './restore-routes.js'
 import type { WriteContext } from './write-context.js'
 
@@ -103,6 +104,11 @@ const planRestored =
       if (there !== undefined) counts.removed -= 1
       counts[there === undefined ? 'added' : isKept ? 'kept' : 'updated'] += 1
     }
+    checkLists(
+      state,
+      caller.accountId,
+      rules.map((rule) => rule['list_id'] as string | null),
+    )
     lockoutCheck(caller, state, { rules: new Map([[policyId, rules as unknown as Rule[]]]) })
     return { rules, isChange: counts.kept < rules.length || counts.removed > 0, result: counts }
   }

@@ -95,10 +95,12 @@ export async function showRules(
 }
 
 /** `deny   203.0.113.66/32     310 blocked  12 asked  last 2026-11-20T10:04:00Z  ipr_…  abuse` */
-function ruleText({ id, cidr, action, counts, description }: UsedRule): string {
+function ruleText({ id, cidr, list, action, counts, description }: UsedRule): string {
   const uses =
     counts === null
       ? '-'
       : `${counts.blocked} blocked  ${counts.asked} asked  ${counts.last_at === null ? 'never' : `last ${counts.last_at}`}`
-  return [action.padEnd(5), cidr.padEnd(18), uses, id, description].filter(Boolean).join('  ')
+  return [action.padEnd(5), (cidr ?? `list ${list?.id}`).padEnd(18), uses, id, description]
+    .filter(Boolean)
+    .join('  ')
 }

@@ -35,6 +35,7 @@ function ruleLines(rule: CheckedRule): string[] {
     action,
     enforced,
     cidr,
+    list_id,
     rule_id,
     description,
     expires_at,
@@ -43,7 +44,7 @@ function ruleLines(rule: CheckedRule): string[] {
     added,
   } = rule
   const until = expires_at === null ? '' : `, until ${expires_at}`
-  const line = `  ${action.padEnd(5)}  ${cidr}  ${rule_id}${quoted(description)} of ${ip_policy_id}${quoted(ip_policy_description)}${until}${enforced ? '' : ', not enforced'}`
+  const line = `  ${action.padEnd(5)}  ${cidr}${list_id === null ? '' : ` of ${list_id}`}  ${rule_id}${quoted(description)} of ${ip_policy_id}${quoted(ip_policy_description)}${until}${enforced ? '' : ', not enforced'}`
   if (added === null) return [line]
   return [line, `         added ${added.at} by ${added.by ?? 'someone'}${quoted(added.by_description)}`]
 }

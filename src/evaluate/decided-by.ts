@@ -50,5 +50,5 @@ function ruleOf(
 ): Pick<DecidedBy, 'ipPolicyId' | 'ruleId' | 'cidr'> {
   const found = denyRuleFor(policySet, policyIds, client)
   if (found === undefined) return { ipPolicyId: null, ruleId: null, cidr: null }
-  return { ipPolicyId: found.policyId, ruleId: found.rule.id, cidr: found.rule.cidr }
+  return { ipPolicyId: found.policyId, ruleId: found.rule.id, cidr: found.cidr }
 }

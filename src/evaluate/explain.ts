@@ -106,7 +106,12 @@ export class ExplanationTrace extends PoliciesTrace {
 
   #candidates(policyId: string, index: number): Candidate[] {
     const { rules = [] } = this.#policySet.ipPolicy(policyId) ?? {}
-    return rules.map((rule) => ({ policyId, index, rule, matches: ruleMatches(rule, this.#client) }))
+    return rules.map((rule) => ({
+      policyId,
+      index,
+      rule,
+      matches: ruleMatches(this.#policySet, rule, this.#client),
+    }))
   }
 
   /** The deny rule that blocks, else the first allow rule that matches. */
@@ -116,11 +121,11 @@ export class ExplanationTrace extends PoliciesTrace {
   }
 
   #explainedRule({ policyId, rule, matches }: Candidate, winner: IpRule | undefined): ExplainedRule {
-    const { id, cidr, action, expires_at } = rule
+    const { id, action, expires_at } = rule
     return {
       ip_policy_id: policyId,
       rule_id: id,
-      cidr,
+      ...this.#rangeOf(rule),
       action,
       description: this.#descriptionOf(rule),
       expires_at: expires_at ?? null,
@@ -129,6 +134,13 @@ export class ExplanationTrace extends PoliciesTrace {
       won: rule === winner,
       reason: ruleReason(rule, matches, winner),
     }
+  }
+
+  /** The range of a rule; of a rule with a list, the entry that matched, with its comment. */
+  #rangeOf({ cidr, list_id }: IpRule): Pick<ExplainedRule, 'cidr' | 'list_id' | 'comment'> {
+    if (!list_id) return { cidr, list_id: null, comment: null }
+    const entry = this.#policySet.ipList(list_id)?.entryOf(this.#client)
+    return { cidr: entry?.cidr ?? null, list_id, comment: entry?.comment ?? null }
   }
 
   /** The reply must fit a NATS message, so very long lists show the descriptions of their first rules only. */

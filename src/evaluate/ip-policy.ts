@@ -12,6 +12,7 @@ import type { Address } from '../core/address/ip.js'
 import { isoSeconds, now } from '../core/clock.js'
 import { type Slices, withoutPauses } from '../core/slices.js'
 import type { IpDecision } from '../record/policy-scope.js'
+import type { ListContent } from './ip-list.js'
 import { Parts } from './parts.js'
 import { type ConfigurationSource, type IpRule, isEnforced } from './policy-source.js'
 
@@ -25,6 +26,9 @@ export interface IpPolicy {
   readonly denyRules: readonly IpRule[]
   /** The same of `allow`. */
   readonly allowRules: readonly IpRule[]
+  /** Rules with a list in place of a range. */
+  readonly allowLists: readonly ListRule[]
+  readonly denyLists: readonly ListRule[]
   /** For explanations: all, also those that are not enforced. */
   readonly rules: readonly IpRule[]
   /** The time at which the first of its rules expires; infinite if none does. */
@@ -32,6 +36,16 @@ export interface IpPolicy {
   /** The policy as it would be if all its rules were enforced; undefined if they are. */
   readonly shadow: IpPolicy | undefined
 }
+
+type AppliedRules = Pick<IpPolicy, 'allow' | 'deny' | 'allowRules' | 'denyRules' | 'allowLists' | 'denyLists'>
+
+interface ListRule {
+  readonly listId: string
+  readonly rule: IpRule
+}
+
+const listRules = (rules: readonly IpRule[]): ListRule[] =>
+  rules.flatMap((rule) => (rule.list_id ? [{ listId: rule.list_id, rule }] : []))
 
 /** Builds a policy in slices: call `next()` until it is done. */
 function* buildIpPolicy(id: string, given: Iterable<IpRule>, nowMs: number): Generator<void, IpPolicy> {
@@ -43,16 +57,15 @@ function* buildIpPolicy(id: string, given: Iterable<IpRule>, nowMs: number): Gen
   return { ...whole, ...(yield* buildSets(enforced)), shadow }
 }
 
-function* buildSets(
-  applied: readonly IpRule[],
-): Generator<void, Pick<IpPolicy, 'allow' | 'deny' | 'allowRules' | 'denyRules'>> {
+function* buildSets(applied: readonly IpRule[]): Generator<void, AppliedRules> {
   const rulesOf = (wanted: IpRule['action']) => applied.filter(({ action }) => action === wanted)
-  const setOf = (rules: readonly IpRule[]) => buildCidrSet(rules.map(({ cidr }) => cidr))
-  const allowRules = rulesOf('allow')
-  const allow = yield* setOf(allowRules)
-  const denyRules = rulesOf('deny')
-  const deny = yield* setOf(denyRules)
-  return { allow, deny, allowRules, denyRules }
+  const [allowed, denied] = [rulesOf('allow'), rulesOf('deny')]
+  const setOf = (rules: readonly IpRule[]) => buildCidrSet(rules.flatMap(({ cidr }) => cidr ?? []))
+  const allow = yield* setOf(allowed)
+  const deny = yield* setOf(denied)
+  const hasRange = ({ cidr }: IpRule): boolean => cidr !== null
+  const ranges = { allowRules: allowed.filter(hasRange), denyRules: denied.filter(hasRange) }
+  return { allow, deny, ...ranges, allowLists: listRules(allowed), denyLists: listRules(denied) }
 }
 
 /** The rules that have not expired, and the time at which the first of them does. */
@@ -101,6 +114,19 @@ export async function buildIpPolicies(
 /** Finds policies by id; a missing one counts as one without rules. */
 export interface IpPolicies {
   ipPolicy(id: string): IpPolicy | undefined
+  /** A missing list counts as one without entries. */
+  ipList(id: string): ListContent | undefined
+}
+
+/** The first of these rules whose list has the address. */
+export function listRuleFor(
+  policies: IpPolicies,
+  rules: readonly ListRule[],
+  address: Address,
+): ListRule | undefined {
+  for (let index = 0; index < rules.length; index += 1)
+    if (policies.ipList(rules[index]!.listId)?.set.has(address)) return rules[index]
+  return undefined
 }
 
 export function decideAddress(
@@ -113,7 +139,10 @@ export function decideAddress(
     const policy = policies.ipPolicy(policyIds[index]!)
     if (policy === undefined) continue
     if (policy.deny.has(address)) return 'block'
+    if (policy.denyLists.length > 0 && listRuleFor(policies, policy.denyLists, address)) return 'block'
     allowed ||= policy.allow.has(address)
+    if (!allowed && policy.allowLists.length > 0)
+      allowed = listRuleFor(policies, policy.allowLists, address) !== undefined
   }
   return allowed ? 'allow' : 'block'
 }
@@ -121,6 +150,8 @@ export function decideAddress(
 interface DenyRule {
   readonly policyId: string
   readonly rule: IpRule
+  /** Of the rule, or of the entry of its list. */
+  readonly cidr: string | null
 }
 
 /** The deny rule that blocks the address; undefined if none does: then no allow rule matches, or nothing is blocked. */
@@ -133,13 +164,18 @@ export function denyRuleFor(
     const policy = policies.ipPolicy(policyId)
     if (policy === undefined) continue
     const place = policy.deny.placeOf(address)
-    if (place !== undefined) return { policyId, rule: policy.denyRules[place]! }
+    const range = place === undefined ? undefined : policy.denyRules[place]!
+    if (range !== undefined) return { policyId, rule: range, cidr: range.cidr }
+    const listed = listRuleFor(policies, policy.denyLists, address)
+    if (listed !== undefined)
+      return { policyId, rule: listed.rule, cidr: policies.ipList(listed.listId)?.rangeOf(address) ?? null }
   }
   return undefined
 }
 
 /** Whether this rule matches; for explanations, which look at rules one by one. */
-export function ruleMatches(rule: IpRule, address: Address): boolean {
+export function ruleMatches(policies: IpPolicies, rule: IpRule, address: Address): boolean {
+  if (rule.list_id) return policies.ipList(rule.list_id)?.set.has(address) === true
   const cidr = parseCidr(rule.cidr, { hostBits: 'allow' })
   return cidr.ok && cidrContains(cidr.value, address)
 }

@@ -69,6 +69,7 @@ export function wouldLockOut(
   const { restriction = restrictions.restriction(accountId, 'api') } = change
   if (!restriction?.enforced) return false
   const changed: IpPolicies = {
+    ipList: (id) => restrictions.ipList(id),
     ipPolicy: (id) => {
       const rules = change.rules?.get(id)
       return rules === undefined ? restrictions.ipPolicy(id) : compileIpPolicy(id, rules, nowMs)

@@ -1,4 +1,5 @@
 /** Parts of a configuration, compiled once and shared by the views that hold them. */
+import type { Slices } from '../core/slices.js'
 
 /** Compiled parts by id. A part is compiled again only if its version differs from that in the previous view. */
 export class Parts<T> {
@@ -37,4 +38,18 @@ export class Parts<T> {
     this.#versions.set(id, version)
     return value
   }
+}
+
+/** An index of rows, made in slices. */
+export async function indexed<Row, T>(
+  rows: Iterable<Row>,
+  entryOf: (row: Row) => [string, T],
+  slices: Slices,
+): Promise<Map<string, T>> {
+  const index = new Map<string, T>()
+  for (const row of rows) {
+    if (slices.isDue()) await slices.pause()
+    index.set(...entryOf(row))
+  }
+  return index
 }

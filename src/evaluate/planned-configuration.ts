@@ -2,6 +2,7 @@
 import type { Row } from '../resource/define.js'
 import type { DeclaredRow, KindName } from '../resource/registry.js'
 import { policyKind, ruleKind } from '../view/keys.js'
+import { listChunkKind, textOfChunk } from '../view/list-chunks.js'
 import type { ConfigurationSource, IpRule } from './policy-source.js'
 
 interface PlannedRow {
@@ -38,6 +39,13 @@ export class PlannedConfiguration implements ConfigurationSource {
     // These rows were made from the declarations.
     for (const put of this.#write.puts)
       if (put.kind === kind) yield { ...put.row, version: plannedVersion } as unknown as DeclaredRow<Kind>
+  }
+
+  listText(chunkId: string) {
+    const put = this.#write.puts.find(({ kind, row }) => kind === listChunkKind && row.id === chunkId)
+    return put === undefined
+      ? this.#source.listText?.(chunkId)
+      : () => textOfChunk(put.row as unknown as DeclaredRow<'ip_list_chunk'>)
   }
 
   rules(ipPolicyId: string) {

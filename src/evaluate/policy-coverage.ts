@@ -48,6 +48,8 @@ export class Coverage implements EvaluationTrace {
       if (policy === undefined) continue
       const deny = policy.deny.placeOf(this.#client!)
       const allow = policy.allow.placeOf(this.#client!)
+      for (const { listId, rule } of [...policy.denyLists, ...policy.allowLists])
+        if (this.#policySet.ipList(listId)?.set.has(this.#client!)) this.parts.add(rule.id)
       if (deny !== undefined) this.parts.add(policy.denyRules[deny]!.id)
       else if (allow !== undefined) this.parts.add(this.#allowRules(policy)[allow]!.id)
     }
@@ -55,7 +57,7 @@ export class Coverage implements EvaluationTrace {
 
   #allowRules(policy: IpPolicy): readonly IpRule[] {
     return getOrMake(this.#allow, policy.id, () =>
-      policy.rules.filter((rule) => rule.action === 'allow' && isEnforced(rule)),
+      policy.rules.filter((rule) => rule.action === 'allow' && rule.cidr !== null && isEnforced(rule)),
     )
   }
 

@@ -20,9 +20,10 @@ import {
   SharedLists,
 } from './edges.js'
 import { EdgesByHostport, type Hostports, HostportsBuilder } from './hostports.js'
+import { buildIpLists, type IpLists, type ListContent } from './ip-list.js'
 import { buildIpPolicies, type IpPolicy } from './ip-policy.js'
 import { type AccountRestrictions, buildRestrictions, type Restriction } from './ip-restriction.js'
-import { Parts } from './parts.js'
+import { indexed, Parts } from './parts.js'
 import type { ConfigurationSource, RestrictionType } from './policy-source.js'
 import { accountsWithShadow, type Shadowed } from './shadow.js'
 
@@ -38,7 +39,8 @@ interface Contents {
   readonly tcpById: StringIndex<Endpoint>
   readonly routes: Parts<Route>
   readonly ipPolicies: Parts<IpPolicy>
-  /** The time at which the first rule of an IP policy expires: from then on, another set decides. */
+  readonly ipLists: IpLists
+  /** The time at which the first rule of an IP policy or entry of a list expires: from then on, another set decides. */
   readonly expiresMs: number
   readonly lists: SharedLists
   readonly httpsEdges: ReadonlyMap<string, HttpsEdge>
@@ -74,6 +76,10 @@ export class PolicySet implements Shadowed {
 
   ipPolicy(id: string): IpPolicy | undefined {
     return this.contents.ipPolicies.get(id)
+  }
+
+  ipList(id: string): ListContent | undefined {
+    return this.contents.ipLists.get(id)?.content
   }
 
   restriction(accountId: string, type: RestrictionType): Restriction | undefined {
@@ -208,7 +214,9 @@ export async function buildPolicySet(
 ): Promise<PolicySet> {
   const { revision } = source
   const slices = new Slices({ letOthers: yieldTurn })
+  const ipLists = await buildIpLists(source, previous?.contents.ipLists, slices, nowMs)
   const inPolicies = await buildIpPolicies(source, previous?.contents.ipPolicies, slices, nowMs)
+  const expiresMs = Math.min(inPolicies.expiresMs, ipLists.expiresMs)
   const lists = previous?.contents.lists ?? new SharedLists()
   const { tcpHostports, ...tcp } = await buildTcpEdges(source, previous, lists, slices)
   const { httpsHostports, ...https } = await buildHttpsEdges(source, previous, lists, slices)
@@ -222,22 +230,19 @@ export async function buildPolicySet(
     slices,
   )
   const edges = { ...tcp, ...https, byHostport }
-  const compiled = { revision, ...inPolicies, lists, ...edges, accounts, restrictions, credentials }
+  const compiled = {
+    revision,
+    ...inPolicies,
+    expiresMs,
+    ipLists,
+    lists,
+    ...edges,
+    accounts,
+    restrictions,
+    credentials,
+  }
   const shadowed = await accountsWithShadow(source, compiled, slices)
   return new PolicySet({ ...compiled, shadowed })
-}
-
-async function indexed<Row, T>(
-  rows: Iterable<Row>,
-  entryOf: (row: Row) => [string, T],
-  slices: Slices,
-): Promise<Map<string, T>> {
-  const index = new Map<string, T>()
-  for (const row of rows) {
-    if (slices.isDue()) await slices.pause()
-    index.set(...entryOf(row))
-  }
-  return index
 }
 
 async function buildTcpEdges(

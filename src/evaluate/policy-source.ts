@@ -12,7 +12,7 @@ export type PolicyRow = PoliciesModule['inbound' | 'outbound'][number]
 export type RestrictionType = DeclaredRow<'ip_restriction'>['type']
 export type EventSourceRow = DeclaredRow<'event_subscription'>['sources'][number]
 export type IpRule = Pick<DeclaredRow<'ip_policy_rule'>, 'id' | 'cidr' | 'action'> &
-  Partial<Pick<DeclaredRow<'ip_policy_rule'>, 'description' | 'expires_at' | 'enforced'>>
+  Partial<Pick<DeclaredRow<'ip_policy_rule'>, 'description' | 'expires_at' | 'enforced' | 'list_id'>>
 
 /** A rule or traffic policy that an earlier version stored does not say whether it is enforced; then it is. */
 export const isEnforced = ({ enforced }: { readonly enforced?: unknown }): boolean => enforced !== false
@@ -32,4 +32,6 @@ export interface ConfigurationSource {
   rowsOf<Kind extends KindName>(kind: Kind): Iterable<DeclaredRow<Kind>>
   /** The rules of one policy; undefined if there is no such policy. */
   rules(ipPolicyId: string): IpRules | undefined
+  /** How the text of a part of an IP list is read, now or later; undefined if there is no such part. */
+  listText?(chunkId: string): (() => string) | undefined
 }

@@ -9,6 +9,7 @@ import type { PolicyContext } from '../record/policy-scope.js'
 import { findDecidedBy } from './decided-by.js'
 import type { Endpoint } from './edges.js'
 import { type EvaluationTrace, evaluate } from './evaluate.js'
+import type { ListContent } from './ip-list.js'
 import type { IpPolicy } from './ip-policy.js'
 import type { AccountRestrictions, Restriction, Restrictions } from './ip-restriction.js'
 import type { ConfigurationSource, RestrictionType } from './policy-source.js'
@@ -60,6 +61,10 @@ class AsEnforced implements Restrictions {
   ipPolicy(id: string): IpPolicy | undefined {
     const policy = this.#live.ipPolicy(id)
     return policy?.shadow ?? policy
+  }
+
+  ipList(id: string): ListContent | undefined {
+    return this.#live.ipList(id)
   }
 
   restriction(accountId: string, type: RestrictionType): Restriction | undefined {

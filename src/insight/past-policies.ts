@@ -15,6 +15,7 @@ import type { TrafficRecord } from '../record/traffic-record.js'
 import type { DeclaredRow, KindName } from '../resource/registry.js'
 import type { PastRows } from '../store/history/past-rows.js'
 import { stateKey } from '../view/keys.js'
+import { textOfChunk } from '../view/list-chunks.js'
 import type { ViewState } from '../view/view-state.js'
 
 type Rows = { readonly [Kind in KindName]?: readonly DeclaredRow<Kind>[] }
@@ -34,6 +35,11 @@ class ReadConfiguration implements ConfigurationSource {
 
   rowsOf<Kind extends KindName>(kind: Kind): Iterable<DeclaredRow<Kind>> {
     return (this.#rows[kind] ?? []) as Iterable<DeclaredRow<Kind>>
+  }
+
+  listText(chunkId: string) {
+    const chunk = this.#rows.ip_list_chunk?.find(({ id }) => id === chunkId)
+    return chunk && (() => textOfChunk(chunk))
   }
 
   rules(ipPolicyId: string) {
@@ -98,7 +104,16 @@ export class PastPolicyReader {
       this.#rows.at(accountId, version, 'ip_policy', 'id', policyIds),
       this.#rows.at(accountId, version, 'ip_policy_rule', 'ip_policy_id', policyIds),
     ])
-    return build({ ...rows, ip_policy, ip_policy_rule })
+    const ip_list = await this.#lists(accountId, version, ip_policy_rule)
+    const chunkIds = ip_list.flatMap(({ chunks }) => chunks)
+    const ip_list_chunk = await this.#rows.at(accountId, version, 'ip_list_chunk', 'id', chunkIds)
+    return build({ ...rows, ip_policy, ip_policy_rule, ip_list, ip_list_chunk })
+  }
+
+  /** The lists that these rules name. */
+  #lists(accountId: string, version: number, rules: readonly DeclaredRow<'ip_policy_rule'>[]) {
+    const ids = new Set(rules.flatMap(({ list_id }) => list_id ?? []))
+    return this.#rows.at(accountId, version, 'ip_list', 'id', [...ids])
   }
 
   async #edgesAndRestriction(accountId: string, version: number, record: TrafficRecord): Promise<Rows> {

@@ -4,6 +4,7 @@
  */
 import type { Slices } from '../core/slices.js'
 import type { Row } from '../resource/define.js'
+import { subjectOfRule } from '../resource/ip-policy.js'
 import type { Put } from '../store/change.js'
 import type { ViewState } from '../view/view-state.js'
 
@@ -68,7 +69,7 @@ export async function removedRules(
   for (const chunk of [...state.chunks(policyId).values()]) {
     if (slices.isDue()) await slices.pause()
     for (const rule of chunk.rules as readonly Row[])
-      if (!left.has(rule.id)) removed.push(`${String(rule['action'])} ${String(rule['cidr'])}`)
+      if (!left.has(rule.id)) removed.push(`${String(rule['action'])} ${subjectOfRule(rule)}`)
   }
   return removed
 }

@@ -26,7 +26,7 @@ interface DraftedModules {
 }
 
 type Rule = RowOf<typeof ipPolicyRule.fields>
-type RuleValues = Pick<Rule, 'cidr' | 'action' | 'description' | 'metadata'>
+type RuleValues = Pick<Rule, 'action' | 'description' | 'metadata'> & { readonly cidr: string }
 
 export interface DraftedRules {
   readonly id: string
@@ -67,7 +67,9 @@ const modules = {
 const edge = objectOf({ id: id('edg(tcp|hts)_', 'the edge'), ...modules }, { title: 'DraftedEdge' })
 const route = objectOf({ id: id('edghtsrt_', 'the route'), ...modules }, { title: 'DraftedRoute' })
 
-const { ip_policy_id: _ofPolicy, ...ruleFields } = ipPolicyRule.fields
+/** Drafted rules have ranges; present ones that name lists are tried as they are. */
+const { ip_policy_id: _ofPolicy, list_id: _list, ...otherFields } = ipPolicyRule.fields
+const ruleFields = { ...otherFields, cidr: { ...otherFields.cidr, required: true } }
 const changeable = (fields: Fields): Fields =>
   Object.fromEntries(Object.entries(fields).filter(([, { setBy }]) => setBy === 'client'))
 
@@ -182,7 +184,7 @@ function completeModules(entry: SentModules): DraftedModules {
 export function completeDraft(draft: SentDraft): ChallengerDraft {
   const changed = (entry: NonNullable<SentRules['change']>[number]) => {
     const { cidr, ...others } = given(entry)
-    return { ...others, ...(cidr === undefined ? {} : { cidr: ruleFields.cidr.complete(cidr) }) }
+    return { ...others, ...(!cidr ? {} : { cidr: ruleFields.cidr.complete(cidr) }) }
   }
   return {
     edges: (draft.edges ?? []).map(completeModules),

@@ -8,7 +8,7 @@
 import { conflict } from '../core/errors.js'
 import { ipListsPerAccountMax } from '../core/limits.js'
 import { documented, Type } from '../core/schema.js'
-import { defineResource } from './define.js'
+import { defineResource, type Lookups } from './define.js'
 import { defaulted, derived, described, hidden, required, unseen, writable } from './fields/fields.js'
 
 const word = '[a-z0-9](?:[a-z0-9_-]*[a-z0-9])?'
@@ -70,7 +70,17 @@ export const ipList = defineResource({
         `The account has ${others} IP lists: at most ${ipListsPerAccountMax} are allowed. Delete one first.`,
       )
   },
+  checkDeletion: checkUnused,
 })
+
+/** Throws if a rule is about the list. */
+function checkUnused({ id }: { readonly id: string }, lookups: Pick<Lookups, 'all'>): void {
+  for (const rule of lookups.all('ip_policy_rule'))
+    if (rule['list_id'] === id)
+      throw conflict(
+        `The IP list ${id} can't be deleted: the IP policy rule ${rule.id} of ${String(rule['ip_policy_id'])} names it in "list_id".`,
+      )
+}
 
 /** Some entries of a list. A part never changes, and its id is never used again. */
 export const ipListChunk = defineResource({

@@ -45,6 +45,25 @@ function canonical(text: string): string {
   return parsed.ok ? formatCidr(parsed.value) : text
 }
 
+interface Subject {
+  readonly cidr?: string | null | undefined
+  readonly list_id?: string | null | undefined
+}
+
+/** What a rule is about: its range, or the id of its list. No range is written like an id. */
+export const subjectOfRule = (rule: Subject | Row): string =>
+  String((rule as Subject).cidr ?? (rule as Subject).list_id)
+
+/** Throws unless a rule has a range or a list. `prefix`: of its names in the body. */
+export function checkSubject({ cidr = null, list_id = null }: Subject, prefix = ''): void {
+  if (cidr === null && list_id === null)
+    throw badRequest(`"${prefix}cidr" is required for an IP policy rule, or "${prefix}list_id" in its place.`)
+  if (cidr !== null && list_id !== null)
+    throw badRequest(
+      `"${prefix}cidr" and "${prefix}list_id" exclude each other: a rule has a range or a list.`,
+    )
+}
+
 const lifetimeDaysMax = 3650
 /** A rule expires within ten years, or never: a later time is most likely a mistake. */
 const ruleLifetimeMaxMs = lifetimeDaysMax * 24 * 60 * 60_000
@@ -82,7 +101,7 @@ export const ipPolicyRule = defineResource({
   path: '/ip_policy_rules',
   listName: 'ip_policy_rules',
   title: 'IP policy rule',
-  about: 'A range of addresses in an IP policy, allowed or denied.',
+  about: 'A range of addresses, or an IP list, in an IP policy: allowed or denied.',
   example: {
     ip_policy_id: exampleId('ipp_'),
     cidr: '203.0.113.0/24',
@@ -93,7 +112,15 @@ export const ipPolicyRule = defineResource({
   audit: 'ip_policy_rule',
   fields: {
     ...described,
-    cidr: { ...required(cidr), complete: canonical },
+    cidr: {
+      ...writable(cidr, { unset: 'null' }),
+      complete: canonical,
+      shown: asIs(orNull(cidr, { description: 'Null for a rule with a list.' })),
+    },
+    list_id: {
+      ...reference('ip_list', 'ipl_', { shownAs: 'list', unset: 'null' }),
+      fallback: null as string | null,
+    },
     ip_policy_id: reference('ip_policy', 'ipp_', { shownAs: 'ip_policy', required: true, atCreation: true }),
     action: required(oneOf(['allow', 'deny']), { atCreation: true }),
     expires_at: {
@@ -116,16 +143,19 @@ export const ipPolicyRule = defineResource({
   },
   check(rule, previous, lookups) {
     if ((previous?.expires_at ?? null) !== rule.expires_at) checkExpiry(rule)
-    if (previous?.cidr === rule.cidr) return
+    checkSubject(rule)
+    if (previous !== undefined && subjectOfRule(previous) === subjectOfRule(rule)) return
     if (previous === undefined && lookups.countRules(rule.ip_policy_id) >= rulesPerIpPolicyMax) {
       throw conflict(
         `"ip_policy_id" names ${rule.ip_policy_id}, which has ${rulesPerIpPolicyMax} rules: a policy can't have more.`,
       )
     }
     for (const other of lookups.rules(rule.ip_policy_id)) {
-      if (other['cidr'] !== rule.cidr || other.id === rule.id || isExpiredRule(other, now())) continue
+      if (subjectOfRule(other) !== subjectOfRule(rule) || other.id === rule.id) continue
+      if (isExpiredRule(other, now())) continue
+      const [name, what] = rule.cidr === null ? ['list_id', 'list'] : ['cidr', 'CIDR']
       throw conflict(
-        `"cidr" is "${rule.cidr}", which the rule ${other.id} (${String(other['action'])}) of the same IP policy has: a CIDR may appear in a policy only once, whatever the action.`,
+        `"${name}" is "${subjectOfRule(rule)}", which the rule ${other.id} (${String(other['action'])}) of the same IP policy has: a ${what} may appear in a policy only once, whatever the action.`,
       )
     }
   },

@@ -41,7 +41,12 @@ const explainedRule = objectOf(
   {
     ip_policy_id: Type.String(),
     rule_id: Type.String(),
-    cidr: Type.String(),
+    cidr: orNull(Type.String(), {
+      description:
+        'Of a rule with a list: the range of the entry that contains the address; null if none does.',
+    }),
+    list_id: orNull(Type.String(), { description: 'The list of the rule; null if it has a range.' }),
+    comment: orNull(Type.String(), { description: 'Of the entry of the list that contains the address.' }),
     action: oneOf(['allow', 'deny']),
     description: orNull(Type.String()),
     expires_at: orNull(Type.String({ format: 'date-time' }), {
@@ -220,6 +225,8 @@ export const decisionSchema = objectOf(
                   ip_policy_id: policyId,
                   rule_id: ruleId,
                   cidr: '203.0.113.66/32',
+                  list_id: null,
+                  comment: null,
                   action: 'deny',
                   description: 'scanner',
                   expires_at: '2026-11-21T10:00:00Z',

@@ -55,6 +55,10 @@ class AccountConfiguration implements ConfigurationSource {
   rules(ipPolicyId: string) {
     return this.#source.rules(ipPolicyId)
   }
+
+  listText(chunkId: string) {
+    return this.#source.listText?.(chunkId)
+  }
 }
 
 interface ExaminerOptions {

@@ -50,6 +50,7 @@ export const trialStarter =
 const shownOf = ({
   id,
   cidr,
+  list_id = null,
   action,
   description = null,
   expires_at = null,
@@ -57,6 +58,7 @@ const shownOf = ({
 }: IpRule): IpRule => ({
   id,
   cidr,
+  list_id,
   action,
   description,
   expires_at,

@@ -15,6 +15,7 @@ import {
   ruleKind,
   rulesKey,
 } from './keys.js'
+import { readerOfChunk } from './list-chunks.js'
 import { SortedIds } from './sorted-ids.js'
 
 interface Generation {
@@ -47,6 +48,7 @@ export class ViewState {
   readonly #rules = new Map<string, PolicyRules>()
   readonly #kinds: ReadonlySet<string> | undefined
   #stamp = 0
+  readonly listText = (chunkId: string) => readerOfChunk(this, chunkId)
   meta: Meta | undefined
   revision = 0
 

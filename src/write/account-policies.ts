@@ -16,6 +16,7 @@ const sourceOf = (state: ViewState, accountId: string): ConfigurationSource => (
   rowsOf: <Kind extends KindName>(kind: Kind) =>
     rowsOf(state, accountId, kind) as Iterable<unknown> as Iterable<DeclaredRow<Kind>>,
   rules: (ipPolicyId) => state.rules(ipPolicyId),
+  listText: (chunkId) => state.listText(chunkId),
 })
 
 interface Kept {

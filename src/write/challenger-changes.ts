@@ -8,6 +8,7 @@ import type { Caller } from '../http/caller/caller.js'
 import { lockoutCheck } from '../http/caller/lockout.js'
 import type { DraftedRules } from '../resource/challenger-draft.js'
 import { anyResource, type Row } from '../resource/define.js'
+import { subjectOfRule } from '../resource/ip-policy.js'
 import { ipRestriction } from '../resource/ip-restriction.js'
 import { resourceOf } from '../resource/registry.js'
 import type { AuditEvent, Put, Removal } from '../store/change.js'
@@ -118,7 +119,7 @@ function checkRules(
     faults.add(`${place}.id`, missing(`${place}.id`, id))
     return
   }
-  const rules = new Map([...present.rules(id)].map((rule) => [rule.id, String(rule['cidr'])]))
+  const rules = new Map([...present.rules(id)].map((rule) => [rule.id, subjectOfRule(rule)]))
   const known = (at: string, ruleId: string): boolean => {
     const isKnown = rules.has(ruleId)
     if (!isKnown) faults.add(at, notFound(`"${at}" names ${shown(ruleId)}, which is no rule of ${id}.`))

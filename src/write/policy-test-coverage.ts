@@ -124,12 +124,12 @@ function* policiesOf(row: Row, traffic: ReachedByTraffic | undefined): Iterable<
 }
 
 function* rulesOf(state: ViewState, policyId: string, traffic: ReachedByTraffic | undefined): Iterable<Part> {
-  for (const { id, cidr, action } of state.rules(policyId)?.rules ?? [])
+  for (const { id, cidr, list_id, action } of state.rules(policyId)?.rules ?? [])
     yield {
       kind: 'ip_policy_rule',
       id,
       key: id,
-      name: cidr,
+      name: cidr ?? `the list ${String(state.rows.get('ip_list')?.get(list_id ?? '')?.['name'])}`,
       // No single rule lets a client in.
       traffic: action === 'deny' ? traffic?.rules.has(id) : undefined,
     }

@@ -2,7 +2,8 @@
  * The relations of a row: its claims, which are values that must be unique in the deployment, the rows below its path,
  * and the rows that name it.
  */
-import { conflict, WeirError } from '../core/errors.js'
+import { EntryFaults } from '../core/entry-faults.js'
+import { conflict, notFound, WeirError } from '../core/errors.js'
 import { referencesIn } from '../http/body/input.js'
 import { rowsOf } from '../http/present.js'
 import type { AnyResource, Row } from '../resource/define.js'
@@ -75,4 +76,19 @@ export function refuseWhileNamed(resource: AnyResource, row: Row, state: ViewSta
       }
     }
   }
+}
+
+/** Throws unless the account has the lists of these rules. */
+export function checkLists(
+  state: ViewState,
+  accountId: string,
+  ids: readonly (string | null | undefined)[],
+): void {
+  const faults = new EntryFaults()
+  for (const [index, id] of ids.entries()) {
+    if (!id || state.rows.get(listKind)?.get(id)?.account_id === accountId) continue
+    const place = `rules[${index}].list_id`
+    faults.add(place, notFound(`"${place}" names ${JSON.stringify(id)}, which does not exist.`))
+  }
+  faults.throwIfAny()
 }

@@ -15,12 +15,20 @@ import { lockoutCheck } from '../http/caller/lockout.js'
 import type { Presenter } from '../http/present.js'
 import { type AnyResource, anyResource, type Row } from '../resource/define.js'
 import { bodySchema } from '../resource/fields/fields.js'
-import { checkRuleLifetime, ipPolicy, ipPolicyRule, isExpiredRule } from '../resource/ip-policy.js'
+import {
+  checkRuleLifetime,
+  checkSubject,
+  ipPolicy,
+  ipPolicyRule,
+  isExpiredRule,
+  subjectOfRule,
+} from '../resource/ip-policy.js'
 import type { DeclaredRow } from '../resource/registry.js'
 import { resourceSchema } from '../resource/shown-schema.js'
 import { type RuleCounts, ruleUseMember } from '../shape/ip-policy-rules.js'
 import type { RulesDraft, RulesPlan } from '../store/plan.js'
 import type { ViewState } from '../view/view-state.js'
+import { checkLists } from './row-relations.js'
 
 /** A rule in the body has no policy, because the path names it. */
 const { ip_policy_id: _ofPath, ...ruleFields } = ipPolicyRule.fields
@@ -68,7 +76,8 @@ export const rulesBodySchema = Type.Object(
 
 /** A rule of the body, with every field. */
 interface WantedRule {
-  readonly cidr: string
+  readonly cidr: string | null
+  readonly list_id: string | null
   readonly action: string
   readonly description: string | null
   readonly metadata: string | null
@@ -115,9 +124,11 @@ export async function wantedRules(
     faults.check(name, () => {
       const sent = sentRule(entry, name)
       const { rule } = sent
-      const first = places.get(rule.cidr)
-      if (first !== undefined) throw repeatedCidr(rule.cidr, first, index)
-      places.set(rule.cidr, index)
+      checkSubject(rule, `${name}.`)
+      const subject = subjectOfRule(rule)
+      const first = places.get(subject)
+      if (first !== undefined) throw repeatedSubject(rule, first, index)
+      places.set(subject, index)
       checkRuleLifetime(rule, requestedAt, `${name}.expires_at`)
       if (isExpiredRule(rule, requestedAt)) expired += 1
       else lasting.push(sent)
@@ -140,10 +151,12 @@ function sentRule(entry: unknown, name: string): SentRule {
   }
 }
 
-const repeatedCidr = (cidr: string, first: number, second: number) =>
-  conflict(
-    `"rules[${second}].cidr" is "${cidr}", the same as "rules[${first}].cidr": a CIDR may occur once in a policy, whatever the action.`,
+function repeatedSubject(rule: WantedRule, first: number, second: number) {
+  const [name, what] = rule.cidr === null ? ['list_id', 'list'] : ['cidr', 'CIDR']
+  return conflict(
+    `"rules[${second}].${name}" is "${subjectOfRule(rule)}", the same as "rules[${first}].${name}": a ${what} may occur once in a policy, whatever the action.`,
   )
+}
 
 /** Plans the replacement. A rule with the same CIDR and action keeps its id. */
 export function planRules(
@@ -161,6 +174,11 @@ export function planRules(
     const present = await presentRules(state, policyId, slices)
     const show = (rule: Row) => presenter.show(anyResource(ipPolicyRule), rule, state)
     await checkRepeated(wanted, present, show, slices)
+    checkLists(
+      state,
+      caller.accountId,
+      wanted.map(({ rule }) => rule.list_id),
+    )
     const draft = await draftOf(present, version, wanted, expired, made, slices)
     if (draft.isChange) {
       const rules = draft.rules as DeclaredRow<'ip_policy_rule'>[]
@@ -170,7 +188,7 @@ export function planRules(
   }
 }
 
-/** The policy's present rules by CIDR. */
+/** The policy's present rules by their range or list. */
 async function presentRules(
   state: ViewState,
   policyId: string,
@@ -179,12 +197,12 @@ async function presentRules(
   const present = new Map<string, Row>()
   for (const chunk of [...state.chunks(policyId).values()]) {
     if (slices.isDue()) await slices.pause()
-    for (const rule of chunk.rules) present.set(String(rule['cidr']), rule)
+    for (const rule of chunk.rules) present.set(subjectOfRule(rule), rule)
   }
   return present
 }
 
-/** Throws if an entry contradicts the rule with its id or, without an id, with its CIDR. */
+/** Throws if an entry contradicts the rule with its id or, without an id, with its range or list. */
 async function checkRepeated(
   wanted: readonly SentRule[],
   present: ReadonlyMap<string, Row>,
@@ -201,7 +219,7 @@ async function checkRepeated(
     if (slices.isDue()) await slices.pause()
     if (repeated === undefined) continue
     const { id } = repeated
-    const there = id === undefined ? present.get(rule.cidr) : byId.get(String(id))
+    const there = id === undefined ? present.get(subjectOfRule(rule)) : byId.get(String(id))
     if (there === undefined) throw repeatsNothing(repeated, `rules[${index}].`)
     refuseChanged(repeated, show(there), `rules[${index}].`)
   }
@@ -226,7 +244,7 @@ async function draftOf(
   const rules: Row[] = []
   for (const [index, { rule }] of wanted.entries()) {
     if (slices.isDue()) await slices.pause()
-    const there = present.get(rule.cidr)
+    const there = present.get(subjectOfRule(rule))
     const same = there?.['action'] === rule.action ? there : undefined
     const isKept = same !== undefined && isAsWanted(same, rule)
     rules.push(isKept ? same : made[index]!(rule, same, version))

@@ -9,7 +9,7 @@ import { all, type Caller, refusalOf, refused, statusOf } from '../harness/calle
 type Shown = Resource<'ipPolicyRule'>
 
 interface Rule {
-  readonly cidr: string
+  readonly cidr: string | null
   readonly action: 'allow' | 'deny'
   readonly description?: string | null
   readonly metadata?: string | null
@@ -156,7 +156,7 @@ t.test('replacing the rules of an IP policy', { timeout: 300_000 }, async (t) =>
     const before = await rulesOf(id)
     const answer = await me.replaceRules(id, [deny('10.0.0.0/8'), allow('192.0.2.0/24')])
     t.strictSame(answer, { added: 2, updated: 0, removed: 2, kept: 0, expired: 0 })
-    const after: { id: string; cidr: string; action: string }[] = await rulesOf(id)
+    const after: { id: string; cidr: string | null; action: string }[] = await rulesOf(id)
     t.strictSame(after.map(({ cidr, action }) => `${cidr} ${action}`).sort(), [
       '10.0.0.0/8 deny',
       '192.0.2.0/24 allow',

@@ -9,6 +9,8 @@ const rule = {
   ip_policy_id: 'ipp_1',
   rule_id: 'ipr_1',
   cidr: '203.0.113.66/32',
+  list_id: null,
+  comment: null,
   action: 'deny',
   description: 'scanner',
   expires_at: '2027-01-01T00:00:00Z',

@@ -64,7 +64,7 @@ t.test('the typed client', async (t) => {
       })
     const cidrs = async (options?: Parameters<typeof weir.ipPolicyRule.list>[0]): Promise<string[]> => {
       const found: string[] = []
-      for await (const { cidr } of weir.ipPolicyRule.list(options)) found.push(cidr.split('.')[2]!)
+      for await (const { cidr } of weir.ipPolicyRule.list(options)) found.push(cidr!.split('.')[2]!)
       return found
     }
     t.strictSame(await cidrs(), ['6', '5', '4', '3', '2', '1', '0'])

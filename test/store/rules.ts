@@ -5,7 +5,7 @@ import type { StoreFixture } from '../harness/store-fixture.js'
 
 export interface Rule {
   readonly id: string
-  readonly cidr: string
+  readonly cidr: string | null
   readonly action: 'allow' | 'deny'
   /** As the API and events show them, not ClickHouse. */
   readonly ip_policy?: { readonly id: string }

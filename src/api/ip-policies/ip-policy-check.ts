@@ -5,7 +5,13 @@ import { badRequest, shown } from '../../core/errors.js'
 import { Type } from '../../core/schema.js'
 import type { Slices } from '../../core/slices.js'
 import { pluralOf } from '../../core/text/plural.js'
-import { decideAddress, denyRuleFor, type IpPolicies, ruleMatches } from '../../evaluate/ip-policy.js'
+import {
+  decideAddress,
+  denyRuleFor,
+  type IpPolicies,
+  listRuleFor,
+  ruleMatches,
+} from '../../evaluate/ip-policy.js'
 import type { PolicySet } from '../../evaluate/policy-set.js'
 import { type IpRule, isEnforced } from '../../evaluate/policy-source.js'
 import { referencesIn } from '../../http/body/input.js'
@@ -61,7 +67,8 @@ export function registerIpPolicyCheck(app: FastifyInstance, context: WriteContex
         ip_policy_id: policyId,
         ip_policy_description: textOf(state.rows.get(ipPolicy.kind)?.get(policyId)?.['description']),
         rule_id: rule.id,
-        cidr: rule.cidr,
+        cidr: rule.cidr ?? policies.ipList(rule.list_id ?? '')?.rangeOf(address.parsed) ?? '',
+        list_id: rule.list_id ?? null,
         action: rule.action,
         enforced: isEnforced(rule),
         description: textOf(rule.description),
@@ -87,17 +94,19 @@ function addressIn(text: string | undefined): { text: string; parsed: Address } 
 }
 
 /** Only policies whose sets contain the address are looked through. */
-async function rulesFor({ contents }: PolicySet, address: Address, slices: Slices): Promise<Found[]> {
+async function rulesFor(policies: PolicySet, address: Address, slices: Slices): Promise<Found[]> {
+  const { contents } = policies
   const found: Found[] = []
   for (const policy of contents.ipPolicies.values.values()) {
     if (slices.isDue()) await slices.pause()
     const { id, rules } = policy
-    const { allow, deny } = policy.shadow ?? policy
-    if (!deny.has(address) && !allow.has(address)) continue
+    const { allow, deny, allowLists, denyLists } = policy.shadow ?? policy
+    const isListed = listRuleFor(policies, [...denyLists, ...allowLists], address) !== undefined
+    if (!isListed && !deny.has(address) && !allow.has(address)) continue
     const ofPolicy: Found[] = []
     for (const rule of rules) {
       if (slices.isDue()) await slices.pause()
-      if (ruleMatches(rule, address)) ofPolicy.push({ policyId: id, rule })
+      if (ruleMatches(policies, rule, address)) ofPolicy.push({ policyId: id, rule })
     }
     found.push(...ofPolicy.toSorted((one, other) => other.rule.action.localeCompare(one.rule.action)))
   }
@@ -142,6 +151,8 @@ function deciderOf(policies: IpPolicies, ids: readonly string[], address: Addres
     const policy = policies.ipPolicy(id)
     const place = policy?.allow.placeOf(address)
     if (place !== undefined) return policy?.allowRules[place]
+    const listed = listRuleFor(policies, policy?.allowLists ?? [], address)
+    if (listed !== undefined) return listed.rule
   }
   return undefined
 }

@@ -13,6 +13,14 @@ export interface RuleEntry {
   readonly enforced: boolean
 }
 
+/** The range of a rule, or its list: files of rules can't have those yet, and importing one says so. */
+export const rangeText = ({ cidr, list }: RangeOrList): string => cidr ?? `list ${list?.id ?? ''}`
+
+interface RangeOrList {
+  readonly cidr: string | null
+  readonly list?: { readonly id: string } | null | undefined
+}
+
 /** What is wrong in a file. */
 interface FileFault {
   readonly line: number

@@ -6,7 +6,7 @@
  * the rule which one does: the widest, since ranges that lie within another are not kept.
  */
 import { withoutPauses } from '../slices.js'
-import { type Cidr, maskOf, parseCidr, prefix128Of } from './cidr.js'
+import { type Cidr, cidrInRow, maskOf, parseCidr, prefix128Of } from './cidr.js'
 import type { Address, AddressWords } from './ip.js'
 
 /** With this many ranges of a family or more, an index saves most steps of the search. */
@@ -49,6 +49,17 @@ export class CidrSet {
   placeOf(address: Address): number | undefined {
     if (address.family === 4) return this.#ipv4.places[this.#rowOfIpv4(address.words[3])]
     return address.family === 6 ? this.#ipv6.places[this.#rowOfIpv6(address.words)] : undefined
+  }
+
+  /** The widest range that contains the address; undefined if there is none. */
+  rangeOf(address: Address): Cidr | undefined {
+    const { family, words } = address
+    if (family === 4) {
+      const row = this.#rowOfIpv4(words[3])
+      return row < 0 ? undefined : cidrInRow(this.#ipv4, row, 4)
+    }
+    const row = family === 6 ? this.#rowOfIpv6(words) : -1
+    return row < 0 ? undefined : cidrInRow(this.#ipv6, row, 6)
   }
 
   /** The row of the range that contains the address, else -1. */

@@ -155,3 +155,23 @@ export function boundsOf(cidr: Cidr): readonly [string, string] {
   const last = first.map((word, index) => (word | ~maskOf(index, prefix128Of(cidr))) >>> 0)
   return [formatAddress(family, first), formatAddress(family, last)]
 }
+
+/** Rows of the first and the last address of ranges, `width` words each. */
+interface RangeRows {
+  readonly bounds: Uint32Array
+  readonly width: number
+}
+
+/** The range of a row: its prefix ends where its bounds differ. Behind the words of a row, they differ everywhere. */
+export function cidrInRow({ bounds, width }: RangeRows, row: number, family: AddressFamily): Cidr {
+  const first = bounds.subarray(2 * row * width, (2 * row + 1) * width)
+  const last = bounds.subarray((2 * row + 1) * width, (2 * row + 2) * width)
+  let prefix = 0
+  for (let index = 0; index < width; index++) {
+    const bits = Math.clz32(first[index]! ^ last[index]!)
+    prefix += bits
+    if (bits < 32) break
+  }
+  const [word0 = 0, word1 = 0, word2 = 0, word3 = 0] = family === 4 ? [0, 0, 0, first[0]!] : first
+  return { family, prefix, words: [word0, word1, word2, word3] }
+}

@@ -9,7 +9,9 @@
 import { now } from '../../core/clock.js'
 import { WeirError } from '../../core/errors.js'
 import { getOrMake } from '../../core/maps.js'
+import { withoutPauses } from '../../core/slices.js'
 import type { Occurrences } from '../../core/telemetry/occurrences.js'
+import { buildListContent, type ListContent } from '../../evaluate/ip-list.js'
 import { compileIpPolicy, type IpPolicy } from '../../evaluate/ip-policy.js'
 import {
   checkRestriction,
@@ -21,6 +23,7 @@ import type { IpRule } from '../../evaluate/policy-source.js'
 import type { DeclaredRow } from '../../resource/registry.js'
 import type { Put, Removal } from '../../store/change.js'
 import { policyKind, ruleKind } from '../../view/keys.js'
+import { type ListRow, listKind } from '../../view/list-chunks.js'
 import type { ViewState } from '../../view/view-state.js'
 import { rowsOf } from '../present.js'
 import type { Caller } from './caller.js'
@@ -29,6 +32,7 @@ import type { Caller } from './caller.js'
 class ViewRestrictions implements Restrictions {
   readonly #state: ViewState
   readonly #policies = new Map<string, { version: number; policy: IpPolicy }>()
+  readonly #lists = new Map<string, ListContent>()
 
   constructor(state: ViewState) {
     this.#state = state
@@ -39,6 +43,18 @@ class ViewRestrictions implements Restrictions {
       if (row['type'] === type) return row as Restriction
     }
     return undefined
+  }
+
+  /** The management of accounts is restricted by short lists: a long one is built at once, when it is first asked for. */
+  ipList(id: string): ListContent | undefined {
+    const row = this.#state.rows.get(listKind)?.get(id) as ListRow | undefined
+    if (row === undefined) return undefined
+    const known = this.#lists.get(id)
+    if (known?.isOf(row.chunks, now())) return known
+    const read = row.chunks.flatMap((chunk) => this.#state.listText(chunk) ?? [])
+    const content = withoutPauses(buildListContent(row, read, now()))
+    this.#lists.set(id, content)
+    return content
   }
 
   ipPolicy(id: string): IpPolicy | undefined {
@@ -58,6 +74,7 @@ const endOfTimeMs = 253_402_300_799_000
 /** Restrictions as they will be when all rules that expire have expired, if nothing changes. */
 const lasting = (present: Restrictions, state: ViewState): Restrictions => ({
   restriction: (accountId, type) => present.restriction(accountId, type),
+  ipList: (id) => present.ipList(id),
   ipPolicy: (id) => {
     const policy = present.ipPolicy(id)
     if (policy === undefined || policy.expiresMs === Number.POSITIVE_INFINITY) return policy

@@ -31,6 +31,7 @@ const decidingKinds: readonly KindName[] = [
   'https_edge_route',
   'ip_policy',
   'ip_policy_rule',
+  'ip_list',
   'ip_restriction',
   'event_subscription',
 ]

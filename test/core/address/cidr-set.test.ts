@@ -1,6 +1,7 @@
+import fc from 'fast-check'
 import ipaddr from 'ipaddr.js'
 import t from 'tap'
-import { parseCidr } from '../../../src/core/address/cidr.js'
+import { cidrContains, formatCidr, parseCidr } from '../../../src/core/address/cidr.js'
 import { buildCidrSet, compileCidrSet } from '../../../src/core/address/cidr-set.js'
 import { formatAddress, parseAddress } from '../../../src/core/address/ip.js'
 import { seededRandom } from '../../expr/generator.js'
@@ -182,4 +183,27 @@ t.test('Ranges that share their first bits are found, and their neighbours are n
     t.same(wrong, [], `${name} bits in common`)
     t.ok(indexed.rangeCount > 900, `${name}: ${indexed.rangeCount} ranges, so there is an index`)
   }
+})
+
+t.test('property: the range of an address is the widest given one that contains it', async () => {
+  const range = fc
+    .tuple(fc.oneof(fc.ipV4(), fc.ipV6()), fc.nat(128))
+    .map(([address, bits]) => `${address}/${address.includes(':') ? bits : bits % 33}`)
+  fc.assert(
+    fc.property(fc.array(range, { minLength: 1, maxLength: 30 }), (texts) => {
+      const cidrs = texts.map((text) => {
+        const parsed = parseCidr(text, { hostBits: 'allow' })
+        if (!parsed.ok) throw new Error(parsed.problem.msg)
+        return parsed.value
+      })
+      const set = compileCidrSet(texts)
+      return cidrs.every((cidr) => {
+        const address = { family: cidr.family, words: cidr.words }
+        const around = cidrs.filter((each) => cidrContains(each, address))
+        const widest = around.toSorted((one, other) => one.prefix - other.prefix)[0]!
+        const found = set.rangeOf(address)
+        return found !== undefined && formatCidr(found) === formatCidr(widest)
+      })
+    }),
+  )
 })

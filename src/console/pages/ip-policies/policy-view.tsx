@@ -5,7 +5,7 @@ import { act, api, useAnswer } from '../../data/api.js'
 import { save } from '../../data/export.js'
 import { number } from '../../data/format.js'
 import { go, hrefTo, parameter, setParameters } from '../../data/location.js'
-import { asCsv, asNdjson, type RuleEntry } from '../../data/rule-files.js'
+import { asCsv, asNdjson, type RuleEntry, rangeText } from '../../data/rule-files.js'
 import { Button, EditButton } from '../../parts/button.js'
 import { Facts } from '../../parts/facts.js'
 import { TextField } from '../../parts/forms/fields.js'
@@ -201,7 +201,7 @@ function RuleActions({ id }: { readonly id: string }) {
 async function exportRules(id: string, ending: 'csv' | 'ndjson'): Promise<void> {
   const rules: RuleEntry[] = []
   await act('The rules were exported.', async () => {
-    for await (const rule of api.rules(id)) rules.push(rule)
+    for await (const rule of api.rules(id)) rules.push({ ...rule, cidr: rangeText(rule) })
     const text = ending === 'csv' ? asCsv(rules) : asNdjson(rules)
     save(
       new Blob([text], { type: ending === 'csv' ? 'text/csv' : 'application/x-ndjson' }),

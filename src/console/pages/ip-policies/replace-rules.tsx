@@ -8,7 +8,13 @@ import { useDraftCheck } from '../../data/draft-check.js'
 import { number } from '../../data/format.js'
 import { go, hrefTo } from '../../data/location.js'
 import { notify } from '../../data/notices.js'
-import { type RuleDifference, type RuleEntry, ruleDifference, rulesInText } from '../../data/rule-files.js'
+import {
+  type RuleDifference,
+  type RuleEntry,
+  rangeText,
+  ruleDifference,
+  rulesInText,
+} from '../../data/rule-files.js'
 import { may } from '../../data/session.js'
 import { EditButton } from '../../parts/button.js'
 import { Choices, choiceIn } from '../../parts/forms/choices.js'
@@ -49,14 +55,7 @@ export function ReplaceRules({ id }: { readonly id: string }) {
   )
 }
 
-const entryOf = ({ cidr, action, description, metadata, expires_at, enforced }: UsedRule): RuleEntry => ({
-  cidr,
-  action,
-  description,
-  metadata,
-  expires_at,
-  enforced,
-})
+const entryOf = (rule: UsedRule): RuleEntry => ({ ...rule, cidr: rangeText(rule) })
 
 const modes = [
   ['', 'replaces all rules'],

@@ -4,6 +4,7 @@ import { act, useAnswer } from '../../data/api.js'
 import { now } from '../../data/clock.js'
 import { parameter, setParameters } from '../../data/location.js'
 import { endIn } from '../../data/moments.js'
+import { rangeText } from '../../data/rule-files.js'
 import { EditButton } from '../../parts/button.js'
 import { Drawer } from '../../parts/drawer.js'
 import { ExpiryWord } from '../../parts/expiry-word.js'
@@ -90,10 +91,11 @@ export function RuleDrawer({ id, onClose, onChanged }: RuleDrawerProps) {
   const isChanging = useSignal(false)
   const rule = useAnswer([id], (client) => client.ipPolicyRule.get(id))
   const found = rule.data?.id === id ? rule.data : undefined
-  if (isChanging.value && found !== undefined)
+  // A rule with a list has no range to change.
+  if (isChanging.value && found !== undefined && found.cidr !== null)
     return (
       <ChangeRule
-        rule={found}
+        rule={{ ...found, cidr: found.cidr }}
         onClose={(isDone) => {
           isChanging.value = false
           if (!isDone) return
@@ -111,9 +113,20 @@ export function RuleDrawer({ id, onClose, onChanged }: RuleDrawerProps) {
   return (
     <Drawer title="Rule" onClose={onClose}>
       <Answered answer={rule}>
-        {({ cidr, action, description, metadata, expires_at, created_at, enforced }) => (
+        {({ cidr, list, action, description, metadata, expires_at, created_at, enforced }) => (
           <>
-            <RuleFacts {...{ id, cidr, action, description, metadata, expires_at, created_at, enforced }} />
+            <RuleFacts
+              {...{
+                id,
+                cidr: rangeText({ cidr, list }),
+                action,
+                description,
+                metadata,
+                expires_at,
+                created_at,
+                enforced,
+              }}
+            />
             <div class="row">
               <EditButton
                 onClick={() => {

@@ -4,6 +4,7 @@ import type { UsedRule } from '../../../client/rules.js'
 import { number } from '../../data/format.js'
 import { parameter, setParameters } from '../../data/location.js'
 import { useMore } from '../../data/more.js'
+import { rangeText } from '../../data/rule-files.js'
 import { Choices, choiceIn } from '../../parts/forms/choices.js'
 import { Link } from '../../parts/link.js'
 import { Answered, Empty } from '../../parts/states.js'
@@ -43,7 +44,7 @@ function countText(value: number | undefined, rule_id: string, since: string, so
 }
 
 const columnsOf = (since: string): readonly Column<UsedRule>[] => [
-  { title: 'Range', cell: ({ cidr }) => <span class="mono">{cidr}</span> },
+  { title: 'Range', cell: (rule) => <span class="mono">{rangeText(rule)}</span> },
   {
     title: 'Action',
     cell: ({ action, enforced }) => (
