@@ -203,10 +203,11 @@ const depthOf = (url: string): number => url.split('?')[0]!.split('/').length - 
 
 const hidden = { schema: { hide: true }, exposeHeadRoute: true }
 
-const builtIn = (name: string): string => dirname(packageFile('dist', name, 'index.html'))
-
 /** It asks the API. */
-export async function registerConsole(app: FastifyInstance, directory = builtIn('console')): Promise<void> {
+export async function registerConsole(
+  app: FastifyInstance,
+  directory = dirname(packageFile('dist', 'console', 'index.html')),
+): Promise<void> {
   const { page, asset } = await openBuiltPage(directory, {
     connectSrc: ["'self'"],
     formAction: ["'self'"],
@@ -225,7 +226,7 @@ export async function registerConsole(app: FastifyInstance, directory = builtIn(
 /** It asks no one: what is typed there can't leave it. */
 export async function registerPlayground(
   app: FastifyInstance,
-  directory = builtIn('playground'),
+  directory = dirname(packageFile('dist', 'playground', 'index.html')),
 ): Promise<void> {
   const { page, asset } = await openBuiltPage(directory, { formAction: ["'none'"] })
   app.get('/playground', hidden, page)
