@@ -9,6 +9,7 @@ import { addDeadCommands } from './cli/dead-commands.js'
 import { addDecisionCommands } from './cli/decision-commands.js'
 import { addDestinationCommands } from './cli/destination-commands.js'
 import { type FilterOptions, filtered, withFilter } from './cli/filter-option.js'
+import { addLintCommand } from './cli/lint-command.js'
 import { addPolicyTestCommand } from './cli/policy-test-command.js'
 import { addPublishCommand } from './cli/publish-command.js'
 import { addRecordCommands } from './cli/record-commands.js'
@@ -139,6 +140,7 @@ addDdlCommand(program)
 addDeadCommands(program, settings, askOwner)
 addDestinationCommands(program, settings)
 addDecisionCommands(program, settings)
+addLintCommand(program, settings)
 addPolicyTestCommand(program, settings)
 addPublishCommand(program, settings)
 addRecordCommands(program, settings)

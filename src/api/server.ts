@@ -67,6 +67,7 @@ import { registerIpPolicyCounts } from './ip-policies/ip-policy-counts.js'
 import { registerIpPolicyUses } from './ip-policies/ip-policy-uses.js'
 import { registerLive } from './live-routes.js'
 import { registerExpressionFailures } from './log/expression-failure-routes.js'
+import { registerFindings } from './log/finding-routes.js'
 import { registerLastTraffic } from './log/last-traffic-routes.js'
 import { registerStats } from './log/stats-routes.js'
 import { registerLoggedDecisions } from './logged-decision-routes.js'
@@ -127,8 +128,8 @@ export interface ApiOptions extends OpenapiOptions {
   readonly occurrences: Occurrences
   /** Limits requests and failed logins. */
   readonly usage: Usage
-  /** Notes which keys are used. */
-  readonly keyUses: Pick<KeyUses, 'note'>
+  /** Notes which keys are used, and when they were last. */
+  readonly keyUses: Pick<KeyUses, 'note' | 'lastUse'>
   /** Of the web console. */
   readonly sessions: Sessions
   readonly signInCodes: SignInCodes
@@ -285,6 +286,7 @@ function registerResources(app: FastifyInstance, options: WholeOptions): void {
   registerDeadLetterChanges(app, context, letters, resender)
   registerStats(app, context, options)
   registerExpressionFailures(app, context, options.failures)
+  registerFindings(app, context, options)
   registerLastTraffic(app, context, options.traffic)
   const { links } = context.presenter
   const { retentionMs } = trials

@@ -25,6 +25,7 @@ import type {
   testEventSchema,
 } from '../shape/delivery-status.js'
 import type { ExpressionFailures } from '../shape/expression-failure.js'
+import type { Findings } from '../shape/finding.js'
 import type { IamPolicy } from '../shape/iam-policy.js'
 import type { IpPolicyCount, IpPolicyUses, RuleCounts } from '../shape/ip-policy-rules.js'
 import type { LastTraffic } from '../shape/last-traffic.js'
@@ -56,6 +57,7 @@ import {
   type DecisionsOptions,
   type DeliveryStatsOptions,
   type ExpressionFailuresOptions,
+  linesOf,
   loggedDecisions,
   type StatsOptions,
   selectingQuery,
@@ -136,6 +138,8 @@ export interface Client extends Kinds, ReturnType<typeof clientsOf> {
   iamPolicy(destinationId: string): Promise<IamPolicy>
   /** Whether all is well, and what needs a hand. */
   overview(): Promise<OverviewAnswer>
+  /** What of the configuration can hardly be meant. */
+  findings(): Promise<Findings>
   /** Runs policy tests against the present configuration: these, or all of the account. */
   runPolicyTests(tests?: PolicyTestsToRun['tests']): Promise<PolicyTestRuns>
   /** What policy tests reach of the configuration, and what traffic reached. */
@@ -238,6 +242,7 @@ export function openClient(options: HttpOptions): Client {
     checkDestination: async (id) => http.send('POST', subpath(eventDestination, id, 'check')),
     iamPolicy: async (id) => http.send('GET', subpath(eventDestination, id, 'iam_policy')),
     overview: async () => http.send('GET', '/overview'),
+    findings: async () => http.send('GET', '/findings'),
     runPolicyTests: async (tests) => http.send('POST', '/policy_tests/run', { body: { tests } }),
     policyTestCoverage: async () => http.send('GET', '/policy_tests/coverage'),
     changes: (options = {}) => changesAt(http, '/changes', options),
@@ -283,17 +288,3 @@ const actionOf = (options: CreateOptions) => ({
 
 const lastTrafficOf = async (http: Http, kind: TrafficKind, page: PageOptions): Promise<LastTraffic> =>
   http.send('GET', `${(kindTable as ServedKinds)[kind].path}/last_traffic`, { query: { ...page } })
-
-async function* linesOf<Line>(
-  http: Http,
-  watched:
-    | { readonly edge?: string | undefined }
-    | { readonly destination: string }
-    | { readonly dead: 'true' },
-  { filter, where, signal, rate }: WatchOptions,
-): AsyncGenerator<Line, void> {
-  for await (const { event, data } of http.events('/live', { filter, where, ...watched }, signal)) {
-    if (event === 'rate') rate?.(JSON.parse(data))
-    else yield JSON.parse(data)
-  }
-}

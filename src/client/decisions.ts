@@ -133,3 +133,17 @@ export const tracedRecord = async (http: Http, id: string): Promise<TracedRecord
   /^ev_[0-9a-f]{48}$/.test(id)
     ? http.send('GET', '/records', { query: { event_id: id } })
     : http.send('GET', `/records/${encodeURIComponent(id)}`)
+
+export async function* linesOf<Line>(
+  http: Http,
+  watched:
+    | { readonly edge?: string | undefined }
+    | { readonly destination: string }
+    | { readonly dead: 'true' },
+  { filter, where, signal, rate }: WatchOptions,
+): AsyncGenerator<Line, void> {
+  for await (const { event, data } of http.events('/live', { filter, where, ...watched }, signal)) {
+    if (event === 'rate') rate?.(JSON.parse(data))
+    else yield JSON.parse(data)
+  }
+}

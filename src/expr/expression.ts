@@ -16,6 +16,7 @@ import { type Requirement, requirementOf } from './requirement.js'
 import type { Instruction, Run, StepBudget } from './run.js'
 import type { Scope } from './scope.js'
 import { isCondition, type Tree } from './tree.js'
+import { type Truth, truthOfTree } from './truth.js'
 
 export interface CompiledExpression<C> {
   /** As it was written. */
@@ -52,6 +53,12 @@ export const compileClosures = <C>(
 export function namesIn<C>(text: unknown, scope: Scope<C>): readonly UsedName<C>[] {
   const found = compileWith(text, scope, (tree) => namesOf(tree, scope))
   return found.ok ? found.value : []
+}
+
+/** Whether it is the same for every record; undefined if it depends on the record, or is refused. */
+export function truthOf<C>(text: unknown, scope: Scope<C>): Truth | undefined {
+  const found = compileWith(text, scope, (tree) => truthOfTree(tree, scope))
+  return found.ok ? found.value : undefined
 }
 
 function compileWith<C, T>(

@@ -35,14 +35,14 @@ interface ReachedByTraffic {
   readonly rules: ReadonlySet<string>
 }
 
-export async function coverageOf(
+/** What the account's policy tests reach, and how many there are. */
+export async function testedParts(
   state: ViewState,
   accountId: string,
   policySet: PolicySet,
   geo: GeoLookup,
-  traffic: ReachedByTraffic | undefined,
-): Promise<PolicyTestCoverage> {
-  const slices = new Slices({ letOthers: yieldTurn })
+  slices: Slices,
+): Promise<{ readonly coverage: Coverage; readonly tests: number }> {
   const coverage = new Coverage(policySet)
   let tests = 0
   for (const row of rowsOf(state, accountId, policyTest.kind)) {
@@ -51,6 +51,18 @@ export async function coverageOf(
     const { record, geoOf } = questionOf((row as DeclaredRow<'policy_test'>).given)
     if (record !== undefined) coverage.add(accountId, record, geoOf(geo))
   }
+  return { coverage, tests }
+}
+
+export async function coverageOf(
+  state: ViewState,
+  accountId: string,
+  policySet: PolicySet,
+  geo: GeoLookup,
+  traffic: ReachedByTraffic | undefined,
+): Promise<PolicyTestCoverage> {
+  const slices = new Slices({ letOthers: yieldTurn })
+  const { coverage, tests } = await testedParts(state, accountId, policySet, geo, slices)
   const kinds = coveredKinds.map((kind) => ({ kind, parts: 0, reached_by_tests: 0, reached_by_traffic: 0 }))
   const unreached: CoveredPart[] = []
   let left = 0

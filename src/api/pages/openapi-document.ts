@@ -16,6 +16,7 @@ import { isServed } from '../../resource/define.js'
 import { resources } from '../../resource/registry.js'
 import { changesTag } from '../change-routes.js'
 import { decisionsTag } from '../decide-routes.js'
+import { findingsTag } from '../log/finding-routes.js'
 import { overviewTag } from '../overview-routes.js'
 import { ingestTag } from '../publish/published-body.js'
 import { consoleTag, sessionScheme } from '../session-routes.js'
@@ -66,6 +67,7 @@ export const openapiHead = ({ baseUrl }: OpenapiOptions) => ({
   tags: [
     ...resources.filter(isServed).map(({ title, about }) => ({ name: pluralOf(title), description: about })),
     overviewTag,
+    findingsTag,
     decisionsTag,
     ingestTag,
     deadLettersTag,

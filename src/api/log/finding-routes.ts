@@ -1,0 +1,47 @@
+/** `GET /findings`: what of the configuration can hardly be meant. */
+import type { FastifyInstance } from 'fastify'
+import type { AnyTrafficEvent } from '../../event/define.js'
+import type { KeyUses } from '../../http/caller/key-uses.js'
+import { queryOf, readable, sendJson } from '../../http/context.js'
+import { describe } from '../../http/openapi/openapi.js'
+import { type FindingsParts, findingsOf } from '../../insight/findings/findings.js'
+import type { DestinationOperations } from '../../operate/destination-operations.js'
+import type { GeoLookup } from '../../record/geo.js'
+import { findingDays, findingsListedMax, findingsSchema } from '../../shape/finding.js'
+import type { WriteContext } from '../write-context.js'
+
+interface Parts extends Pick<FindingsParts, 'log' | 'failures'> {
+  readonly geo: GeoLookup
+  readonly eventKinds: readonly AnyTrafficEvent[]
+  readonly destinations: Pick<DestinationOperations, 'sourceCounts'>
+  readonly keyUses: Pick<KeyUses, 'lastUse'>
+}
+
+export const findingsTag = {
+  name: 'findings',
+  description: 'Rules without effect, expressions that are constant, and what nobody uses.',
+}
+
+export function registerFindings(app: FastifyInstance, context: WriteContext, parts: Parts): void {
+  const { destinations, keyUses } = parts
+  const sources: FindingsParts = {
+    ...parts,
+    links: context.presenter.links,
+    sourceCounts: (id) => destinations.sourceCounts(id),
+    lastUse: (id) => keyUses.lastUse(id),
+    policySet: (state, accountId) => context.policies.of(state, accountId),
+  }
+  const described = describe({
+    operationId: 'get_findings',
+    atOnce: 'findings',
+    summary: 'Get what of the configuration can hardly be meant',
+    description: `Each with its evidence, and where it makes sense with a draft without it. At most ${findingsListedMax} of a kind are listed. What depends on traffic is judged by the last ${findingDays} days, as far as the decision log has them.`,
+    tag: findingsTag.name,
+    path: '/findings',
+    success: [200, findingsSchema],
+  })
+  app.get('/findings', described, async (request, reply) => {
+    queryOf(request)
+    return sendJson(reply, await findingsOf(sources, readable(context), request.caller.accountId))
+  })
+}

@@ -1,0 +1,74 @@
+/**
+ * Looks through the configuration of an account for what can hardly be meant. Each search is a file; all of them
+ * work in slices and have bounds, so an answer costs seconds at most, and nobody else waits for it.
+ */
+import { isoSeconds, now, yieldTurn } from '../../core/clock.js'
+import { WeirError } from '../../core/errors.js'
+import { Slices } from '../../core/slices.js'
+import type { PolicySet } from '../../evaluate/policy-set.js'
+import type { AnyTrafficEvent } from '../../event/define.js'
+import type { GeoLookup } from '../../record/geo.js'
+import type { Links } from '../../resource/define.js'
+import type { FindingKind, Findings } from '../../shape/finding.js'
+import type { SourceCounts } from '../../shape/subscription-counts.js'
+import type { FailureReader } from '../../store/logs/failure-reader.js'
+import type { LogReader } from '../../store/logs/log-reader.js'
+import type { ViewState } from '../../view/view-state.js'
+import { testedParts } from '../../write/policy-test-coverage.js'
+import { Collected, type Search } from './collected.js'
+import { expressionFindings } from './expression-findings.js'
+import { policyUsers } from './policy-users.js'
+import { ruleFindings } from './rule-findings.js'
+import { failingPolicies, neverMatched } from './traffic-findings.js'
+import { type LastUse, openEdges, silentSubscriptions, unusedKeys, unusedPolicies } from './use-findings.js'
+
+export interface FindingsParts {
+  readonly log: Pick<LogReader, 'counts' | 'reached' | 'mode'>
+  readonly failures: Pick<FailureReader, 'places' | 'mode'>
+  readonly geo: GeoLookup
+  readonly eventKinds: readonly AnyTrafficEvent[]
+  readonly links: Links
+  readonly sourceCounts: (subscriptionId: string) => readonly SourceCounts[]
+  readonly lastUse: LastUse
+  readonly policySet: (state: ViewState, accountId: string) => Promise<PolicySet>
+}
+
+/** `nowMs`: the time at which rules and keys are judged. */
+export async function findingsOf(
+  parts: FindingsParts,
+  state: ViewState,
+  accountId: string,
+  nowMs = now(),
+): Promise<Findings> {
+  const found = new Collected(parts.links)
+  const slices = new Slices({ letOthers: yieldTurn })
+  const search: Search = { state, accountId, nowMs, slices, found }
+  const users = await policyUsers(search)
+  const covered = await ruleFindings(search, users.groups)
+  await unusedPolicies(search, users)
+  await expressionFindings(search, parts.eventKinds)
+  await openEdges(search)
+  await silentSubscriptions(search, parts.sourceCounts)
+  await unusedKeys(search, parts.lastUse)
+  await whileLogAnswers(found, 'rule_never_matched', async () => {
+    const policySet = await parts.policySet(state, accountId)
+    const { coverage } = await testedParts(state, accountId, policySet, parts.geo, slices)
+    await neverMatched(search, parts.log, users, coverage.parts, covered)
+  })
+  await whileLogAnswers(found, 'expression_fails', () => failingPolicies(search, parts))
+  return found.answer(isoSeconds(nowMs))
+}
+
+/** The rest is answered without the log. */
+async function whileLogAnswers(
+  found: Collected,
+  kind: FindingKind,
+  look: () => Promise<void>,
+): Promise<void> {
+  try {
+    await look()
+  } catch (error) {
+    if (!(error instanceof WeirError)) throw error
+    found.unknown(kind, error.message)
+  }
+}

@@ -1,0 +1,121 @@
+/** What nobody uses: IP policies, keys and subscriptions; and edges that let everyone in. */
+import { isoSeconds } from '../../core/clock.js'
+import { rowsOf } from '../../http/present.js'
+import { apiKey, isExpired } from '../../resource/api-key.js'
+import type { Row } from '../../resource/define.js'
+import { eventSubscription, type Source } from '../../resource/event-subscription.js'
+import { tunnelCredential } from '../../resource/tunnel-credential.js'
+import type { SourceCounts } from '../../shape/subscription-counts.js'
+import { policyKind, ruleKind } from '../../view/keys.js'
+import type { Search } from './collected.js'
+import { policiesOf } from './expression-findings.js'
+import type { PolicyUsers } from './policy-users.js'
+
+const dayMs = 24 * 60 * 60_000
+/** A key is unused if it was made, or used last, so long ago. */
+const keyUnusedDays = 30
+/** A source that has seen fewer records may only have had no luck. */
+const silentRecordsMin = 100
+/** Each is looked up among all counts of the books. */
+const subscriptionsMax = 1_000
+
+export async function unusedPolicies(search: Search, { referred }: PolicyUsers): Promise<void> {
+  const { state, accountId, slices, found } = search
+  for (const row of [...rowsOf(state, accountId, policyKind)]) {
+    if (slices.isDue()) await slices.pause()
+    found.lookedAt('ip_policy_unused')
+    if (referred.has(row.id)) continue
+    const rules = state.ids(row.id, ruleKind).size
+    found.add('ip_policy_unused', () => ({
+      severity: 'notice',
+      about: found.placeOf(policyKind, row),
+      sentence: `No edge, route or IP restriction refers to this IP policy: its rules, ${rules}, decide nothing.`,
+      evidence: { uses: 0 },
+    }))
+  }
+}
+
+/** Edges at which nothing is asked: no IP policy, no traffic policy that denies, and no restriction of the account. */
+export async function openEdges(search: Search): Promise<void> {
+  const { state, accountId, slices, found } = search
+  const restrictions = [...rowsOf(state, accountId, 'ip_restriction')]
+  if (restrictions.some(({ type, enforced }) => type === 'endpoints' && enforced === true)) {
+    for (const kind of ['tcp_edge', 'https_edge'])
+      found.lookedAt('edge_open', state.ids(accountId, kind).size)
+    return
+  }
+  for (const kind of ['tcp_edge', 'https_edge']) {
+    for (const row of [...rowsOf(state, accountId, kind)]) {
+      if (slices.isDue()) await slices.pause()
+      found.lookedAt('edge_open')
+      const routes = kind === 'https_edge' ? [...rowsOf(state, row.id, 'https_edge_route')] : []
+      if ([row, ...routes].some(isGuarded)) continue
+      found.add('edge_open', () => ({
+        severity: 'notice',
+        about: found.placeOf(kind, row),
+        sentence: 'Everyone is let in: the edge has no IP policy and no inbound traffic policy that denies.',
+      }))
+    }
+  }
+}
+
+function isGuarded(row: Row): boolean {
+  const module = row['ip_restriction'] as { readonly enabled: boolean } | null | undefined
+  if (module?.enabled) return true
+  const inbound = policiesOf(row)?.inbound ?? []
+  // One that is not enforced is being tried, so someone cares.
+  return inbound.some(({ actions }) => actions.some(({ type }) => type === 'deny'))
+}
+
+export async function silentSubscriptions(
+  search: Search,
+  countsOf: (subscriptionId: string) => readonly SourceCounts[],
+): Promise<void> {
+  const { state, accountId, slices, found } = search
+  const rows = [...rowsOf(state, accountId, eventSubscription.kind)]
+  if (rows.length > subscriptionsMax)
+    found.unknown('subscription_silent', `Only the ${subscriptionsMax} newest subscriptions are looked at.`)
+  for (const row of rows.slice(0, subscriptionsMax)) {
+    if (slices.isDue()) await slices.pause()
+    const counts = countsOf(row.id)
+    for (const { type } of row['sources'] as readonly Source[]) {
+      found.lookedAt('subscription_silent')
+      const ofSource = counts.filter((each) => each.type === type)
+      const lookedAt = Math.max(0, ...ofSource.map((each) => each.looked_at))
+      if (lookedAt < silentRecordsMin || ofSource.some(({ produced }) => produced > 0)) continue
+      found.add('subscription_silent', () => ({
+        severity: 'attention',
+        about: found.placeOf(eventSubscription.kind, row, `sources[type=${type}]`),
+        sentence: `The source ${type} has made no event of the ${lookedAt} records that it was asked about since the books began.`,
+        evidence: { looked_at: lookedAt, matched: 0 },
+      }))
+    }
+  }
+}
+
+/** Of a key or credential: when it was used last, in milliseconds since the epoch. */
+export type LastUse = (id: string) => { readonly at: number } | undefined
+
+export async function unusedKeys(search: Search, lastUse: LastUse): Promise<void> {
+  const { state, accountId, nowMs, slices, found } = search
+  for (const { kind } of [apiKey, tunnelCredential]) {
+    for (const row of [...rowsOf(state, accountId, kind)]) {
+      if (slices.isDue()) await slices.pause()
+      if (isExpired(row, nowMs)) continue
+      found.lookedAt('key_unused')
+      const usedMs = lastUse(row.id)?.at
+      const sinceMs = usedMs ?? row.created_at
+      const days = Math.floor((nowMs - sinceMs) / dayMs)
+      if (days < keyUnusedDays) continue
+      found.add('key_unused', () => ({
+        severity: 'notice',
+        about: found.placeOf(kind, row),
+        sentence:
+          usedMs === undefined
+            ? `No use is known since it was made ${days} days ago, on ${isoSeconds(sinceMs).slice(0, 10)}.`
+            : `It was used last ${days} days ago, on ${isoSeconds(sinceMs).slice(0, 10)}.`,
+        evidence: { since: isoSeconds(sinceMs), until: isoSeconds(nowMs), matched: 0 },
+      }))
+    }
+  }
+}

@@ -1,0 +1,314 @@
+/** Findings of every kind besides those about rules alone, and what only looks like one. */
+import t from 'tap'
+import { trafficEvents } from '../../src/event/catalog.js'
+import { type FindingsParts, findingsOf } from '../../src/insight/findings/findings.js'
+import { type FindingKind, findingsListedMax } from '../../src/shape/finding.js'
+import type { FailedPlace } from '../../src/store/logs/failure-reader.js'
+import { AccountPolicies } from '../../src/write/account-policies.js'
+import { accountId, Configuration, dayMs, links, nowMs } from './findings.js'
+
+const policies = new AccountPolicies()
+const noCounts = { block: 0, deny: 0, bytes_in: 0, bytes_out: 0, asked: 0 }
+
+const parts: FindingsParts = {
+  log: {
+    mode: 'off',
+    counts: async () => ({ counts: [], valuesLeftOut: 0 }),
+    reached: async () => ({ edge: new Set(), policy: new Set(), rule: new Set() }),
+  },
+  failures: { mode: 'off', places: async () => ({ places: [], placesLeftOut: 0 }) },
+  geo: { country: () => undefined } as never,
+  eventKinds: trafficEvents,
+  links,
+  sourceCounts: () => [],
+  lastUse: () => undefined,
+  policySet: (state, id) => policies.of(state, id),
+}
+
+const found = async (configuration: Configuration, more: Partial<FindingsParts> = {}) => {
+  const { findings, kinds } = await findingsOf({ ...parts, ...more }, configuration.state, accountId, nowMs)
+  const of = (kind: FindingKind) => findings.filter((each) => each.kind === kind)
+  return {
+    of,
+    places: (kind: FindingKind) =>
+      of(kind).map(({ about: { id, place } }) => (place === null ? id : `${id} ${place}`)),
+    kind: (kind: FindingKind) => kinds.find((each) => each.kind === kind)!,
+  }
+}
+
+const deny = (...expressions: string[]) => ({ expressions, actions: [{ type: 'deny' }] })
+const inbound = (...policies: object[]) => ({ enabled: true, inbound: policies, outbound: [] })
+const edge = (hostport: string, more: object = {}) => ({
+  hostports: [hostport],
+  ip_restriction: null,
+  policies: null,
+  ...more,
+})
+
+t.test('expressions that are constant, and policies behind one that denies everything', async (t) => {
+  const configuration = new Configuration()
+  configuration.put(
+    'tcp_edge',
+    'edgtcp_1',
+    edge('a.example:22', {
+      policies: inbound(
+        deny('conn.server_port == 22', '1 == 1'),
+        deny('1 == 2'),
+        { ...deny('false'), enforced: false },
+        deny(),
+        deny('conn.server_port == 23'),
+      ),
+    }),
+  )
+  configuration.put(
+    'tcp_edge',
+    'edgtcp_2',
+    edge('b.example:22', { policies: { ...inbound(deny('false')), enabled: false } }),
+  )
+  configuration.put(
+    'tcp_edge',
+    'edgtcp_3',
+    edge('c.example:22', { policies: inbound(deny('conn.server_port == 1'), deny()) }),
+  )
+  configuration.put('event_subscription', 'es_1', {
+    sources: [
+      { type: 'tcp_connection_closed.v0', filter: 'conn.server_port == 1 && false' },
+      { type: 'log.v0' },
+    ],
+  })
+  const { of, places } = await found(configuration)
+  t.strictSame(places('expression_constant'), [
+    'edgtcp_1 policies.inbound[0].expressions[1]',
+    'edgtcp_1 policies.inbound[1].expressions[0]',
+    'es_1 sources[type=tcp_connection_closed.v0].filter',
+  ])
+  t.strictSame(
+    of('expression_constant').map(({ severity }) => severity),
+    ['notice', 'attention', 'attention'],
+  )
+  const [always, never] = of('expression_constant')
+  t.match(always?.draft, {
+    method: 'POST',
+    uri: 'https://weir.example.com/edges/tcp/edgtcp_1/policies/try',
+    body: { inbound: [{ expressions: ['conn.server_port == 22'] }, {}, {}, {}, {}] },
+  })
+  t.equal((never!.draft!.body as { inbound: object[] }).inbound.length, 4, 'without the policy')
+  t.strictSame(places('policy_unreachable'), ['edgtcp_1 policies.inbound[4]'])
+  t.match(of('policy_unreachable'), [{ evidence: { by: { place: 'policies.inbound[3]' } } }])
+})
+
+t.test('edges that let everyone in', async (t) => {
+  const configuration = new Configuration()
+  const module = { enabled: true, ip_policy_ids: ['ipp_1'] }
+  configuration.policy('ipp_1', [])
+  configuration.put('tcp_edge', 'edgtcp_open', edge('a.example:22'))
+  configuration.put(
+    'tcp_edge',
+    'edgtcp_off',
+    edge('b.example:22', { ip_restriction: { ...module, enabled: false } }),
+  )
+  configuration.put('tcp_edge', 'edgtcp_guarded', edge('c.example:22', { ip_restriction: module }))
+  configuration.put(
+    'tcp_edge',
+    'edgtcp_denying',
+    edge('d.example:22', { policies: inbound(deny('conn.server_port == 1')) }),
+  )
+  configuration.put('https_edge', 'edghts_routed', edge('e.example:443'))
+  configuration.put('https_edge_route', 'edghtsrt_1', {
+    edge_id: 'edghts_routed',
+    match: '/',
+    ip_restriction: module,
+    policies: null,
+  })
+  const { places, kind } = await found(configuration)
+  t.strictSame(places('edge_open').sort(), ['edgtcp_off', 'edgtcp_open'])
+  t.equal(kind('edge_open').looked_at, 5)
+  configuration.put('ip_restriction', 'ipx_1', {
+    type: 'endpoints',
+    enforced: true,
+    ip_policy_ids: ['ipp_1'],
+  })
+  t.strictSame((await found(configuration)).places('edge_open'), [], 'a restriction guards all')
+})
+
+t.test('policies that nobody refers to', async (t) => {
+  const configuration = new Configuration()
+  for (const id of ['ipp_edge', 'ipp_off', 'ipp_restriction', 'ipp_none']) configuration.policy(id, [])
+  configuration.put(
+    'tcp_edge',
+    'edgtcp_1',
+    edge('a.example:22', { ip_restriction: { enabled: true, ip_policy_ids: ['ipp_edge'] } }),
+  )
+  configuration.put(
+    'tcp_edge',
+    'edgtcp_2',
+    edge('b.example:22', { ip_restriction: { enabled: false, ip_policy_ids: ['ipp_off'] } }),
+  )
+  configuration.put('ip_restriction', 'ipx_1', {
+    type: 'api',
+    enforced: false,
+    ip_policy_ids: ['ipp_restriction'],
+  })
+  const { places } = await found(configuration)
+  t.strictSame(places('ip_policy_unused'), ['ipp_none'])
+})
+
+t.test('keys that are not used', async (t) => {
+  const configuration = new Configuration()
+  for (const id of ['ak_never', 'ak_long', 'ak_used']) configuration.put('api_key', id)
+  configuration.put('api_key', 'ak_new', { created_at: nowMs - 29 * dayMs })
+  configuration.put('api_key', 'ak_expired', { expires_at: '2026-01-01T00:00:00Z' })
+  configuration.put('api_key', 'ak_of_others', { account_id: 'ac_2' })
+  configuration.put('tunnel_credential', 'cr_never')
+  const daysAgo: Readonly<Record<string, number>> = { ak_long: 31, ak_used: 29 }
+  const lastUse = (id: string) =>
+    daysAgo[id] === undefined ? undefined : { at: nowMs - daysAgo[id] * dayMs }
+  const { places, of } = await found(configuration, { lastUse })
+  t.strictSame(places('key_unused').sort(), ['ak_long', 'ak_never', 'cr_never'])
+  t.match(
+    of('key_unused')
+      .map(({ sentence }) => sentence)
+      .sort(),
+    [/^It was used last 31 days ago/, /^No use is known since it was made 365 days ago/, /^No use/],
+  )
+})
+
+t.test('sources that never match', async (t) => {
+  const configuration = new Configuration()
+  const types = ['tcp_connection_closed.v0', 'http_request_complete.v0', 'log.v0']
+  configuration.put('event_subscription', 'es_1', { sources: types.map((type) => ({ type })) })
+  const count = (type: string, looked_at: number, produced: number, destination_id = 'ed_1') => ({
+    ...{ type, destination_id, looked_at, produced },
+    kept_back: looked_at - produced,
+  })
+  const sourceCounts = () => [
+    count(types[0]!, 500, 0),
+    count(types[0]!, 400, 0, 'ed_2'),
+    count(types[1]!, 500, 0),
+    count(types[1]!, 500, 1, 'ed_2'),
+    count(types[2]!, 99, 0),
+  ]
+  const { places, of } = await found(configuration, { sourceCounts })
+  t.strictSame(places('subscription_silent'), ['es_1 sources[type=tcp_connection_closed.v0]'])
+  t.match(of('subscription_silent'), [{ evidence: { looked_at: 500, matched: 0 } }])
+})
+
+/** A log that begins so many days ago, and names these rules. */
+const logSince = (days: number, ...rules: string[]): FindingsParts['log'] => ({
+  mode: 'all',
+  counts: async ({ dimension }) => ({
+    counts:
+      dimension === 'none'
+        ? [{ ...noCounts, at: nowMs - days * dayMs, value: '', allow: 990, block: 10 }]
+        : [],
+    valuesLeftOut: 0,
+  }),
+  reached: async () => ({ edge: new Set(), policy: new Set(), rule: new Set(rules) }),
+})
+
+function denying(): Configuration {
+  const configuration = new Configuration()
+  const rule = (id: string, cidr: string, more: object = {}) => ({
+    id,
+    cidr,
+    action: 'deny' as const,
+    ...more,
+  })
+  configuration.policy('ipp_1', [
+    rule('ipr_never', '10.1.0.0/16'),
+    rule('ipr_blocks', '10.2.0.0/16'),
+    rule('ipr_tested', '10.3.0.0/16'),
+    rule('ipr_new', '10.4.0.0/16', { created_at: nowMs - 9 * dayMs }),
+    rule('ipr_tried', '10.5.0.0/16', { enforced: false }),
+    rule('ipr_covered', '10.1.1.0/24'),
+    { id: 'ipr_allow', cidr: '192.0.2.0/24', action: 'allow' },
+  ])
+  configuration.policy('ipp_api', [rule('ipr_api', '10.6.0.0/16')])
+  configuration.put(
+    'tcp_edge',
+    'edgtcp_1',
+    edge('a.example:22', { ip_restriction: { enabled: true, ip_policy_ids: ['ipp_1'] } }),
+  )
+  configuration.put('ip_restriction', 'ipx_1', { type: 'api', enforced: true, ip_policy_ids: ['ipp_api'] })
+  configuration.put('policy_test', 'pt_1', {
+    given: {
+      type: 'tcp_connection',
+      conn: { client_ip: '10.3.0.1', server_name: 'a.example', server_port: 22 },
+    },
+    expect: { decision: 'block' },
+  })
+  return configuration
+}
+
+t.test('rules that blocked nothing, if traffic and tests say so', async (t) => {
+  const { places, of, kind } = await found(denying(), { log: logSince(10, 'ipr_blocks') })
+  t.strictSame(places('rule_never_matched'), ['ipr_never'])
+  const since = new Date(nowMs - 10 * dayMs + 3_600_000).toISOString().replace('.000Z', 'Z')
+  t.match(of('rule_never_matched'), [
+    {
+      sentence: new RegExp(`has blocked nothing since ${since}`),
+      evidence: { since, looked_at: 1_000, matched: 0 },
+    },
+  ])
+  t.equal(kind('rule_never_matched').looked_at, 4, 'a rule that is younger than the log is not judged')
+})
+
+t.test('a log that is young or off says nothing of rules, and the answer says so', async (t) => {
+  for (const [log, why] of [
+    [logSince(6), /begins at 2026-11-14T11:00:00Z: 7 days are needed/],
+    [parts.log, /The decision log is off/],
+    [{ ...parts.log, mode: 'all' } as const, /has no decisions/],
+  ] as const) {
+    const { places, kind } = await found(denying(), { log })
+    t.strictSame(places('rule_never_matched'), [])
+    t.match(kind('rule_never_matched').unknown, why)
+  }
+})
+
+t.test('expressions that failed for every record', async (t) => {
+  const configuration = new Configuration()
+  const named = (name: string) => ({ name, ...deny('conn.server_name > 5') })
+  configuration.put(
+    'tcp_edge',
+    'edgtcp_1',
+    edge('a.example:22', { policies: inbound(named('twice'), named('twice'), named('sometimes')) }),
+  )
+  const failed = (policy: string, count: number, more: Partial<FailedPlace> = {}): FailedPlace => ({
+    ...{ edgeId: 'edgtcp_1', routeId: '', policy, subscriptionId: '', eventKind: '', count },
+    ...{ firstMs: nowMs - dayMs, lastMs: nowMs, expression: 'conn.server_name > 5' },
+    ...{ message: 'A text is no number.', recordId: 'r1', ...more },
+  })
+  const places = [
+    failed('twice (inbound[1])', 300),
+    failed('sometimes', 299),
+    failed('gone', 300),
+    failed('twice (inbound[0])', 300, { expression: 'as it was' }),
+    failed('sometimes', 400, { edgeId: 'edgtcp_of_others' }),
+  ]
+  const found1 = await found(configuration, {
+    failures: { mode: 'all', places: async () => ({ places, placesLeftOut: 0 }) },
+    log: {
+      ...logSince(10),
+      counts: async ({ source }) => ({
+        counts: [
+          { ...noCounts, at: 0, value: 'edgtcp_1', allow: source === 'record' ? 250 : 50, block: 1_000 },
+        ],
+        valuesLeftOut: 0,
+      }),
+    },
+  })
+  t.strictSame(found1.places('expression_fails'), ['edgtcp_1 policies.inbound[1]'])
+  t.match(found1.of('expression_fails'), [{ sentence: /all 300 records.*A text is no number\.$/ }])
+})
+
+t.test('of many, the first are listed and the others counted', async (t) => {
+  const configuration = new Configuration()
+  for (let index = 0; index < findingsListedMax + 5; index += 1) configuration.policy(`ipp_${index}`, [])
+  const { of, kind } = await found(configuration)
+  t.equal(of('ip_policy_unused').length, findingsListedMax)
+  t.match(kind('ip_policy_unused'), {
+    found: findingsListedMax + 5,
+    left_out: 5,
+    looked_at: findingsListedMax + 5,
+  })
+})
