@@ -5,6 +5,7 @@ import type { DecidedBy, Decision, ShadowDecision, ShownDecision } from '../even
 import type { Geo } from '../record/geo-entry.js'
 import type { PolicyContext } from '../record/policy-scope.js'
 import type { TrafficRecord } from '../record/traffic-record.js'
+import type { Challenger, ChallengerDecision } from './challenger.js'
 import { findDecidedBy } from './decided-by.js'
 import type { Endpoint } from './edges.js'
 import type { EvaluationTrace, Verdict } from './evaluate.js'
@@ -52,6 +53,11 @@ export class Judgement implements ShownDecision {
   /** Makes the shadow decision with a trace, for explanations. */
   traceShadow(trace: EvaluationTrace): void {
     this.#shadow = shadowOf(this.#policySet, this.endpoint, this.#context, trace)
+  }
+
+  /** What the draft of a challenger decides about the record. */
+  by(challenger: Challenger): ChallengerDecision {
+    return challenger.decide(this.endpoint, this.#context, this)
   }
 
   get ipPolicy(): Verdict['ipPolicy'] {

@@ -1,8 +1,10 @@
 /** The compiled configuration, rebuilt when it changes; changes in quick succession are compiled together. */
 import { after, every, monotonicMs, now, type Timer, yieldTurn } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
+import { Slices } from '../core/slices.js'
 import type { Level } from '../core/telemetry/metrics.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
+import { buildChallengers, type Challengers } from '../evaluate/challenger.js'
 import { buildPolicySet, type PolicySet } from '../evaluate/policy-set.js'
 import type { ConfigurationSource } from '../evaluate/policy-source.js'
 import { trafficEvents } from '../event/catalog.js'
@@ -14,6 +16,8 @@ import { buildSubscriptionSet, type SubscriptionSet } from './subscriptions.js'
 export interface TrafficView {
   readonly policySet: PolicySet
   readonly subscriptions: SubscriptionSet
+  /** Drafts that are evaluated beside the policies. */
+  readonly challengers: Challengers
 }
 
 /** Builds a view in slices of 5 ms, each followed by `yieldTurn`; reuses what `previous` has compiled. */
@@ -25,7 +29,10 @@ export async function buildTrafficView(
 ): Promise<TrafficView> {
   const policySet = await buildPolicySet(source, previous?.policySet, yieldTurn)
   const subscriptions = await buildSubscriptionSet(source, previous?.subscriptions, yieldTurn, eventKinds)
-  return { policySet, subscriptions }
+  const slices = new Slices({ letOthers: yieldTurn })
+  const { lists } = policySet.contents
+  const challengers = await buildChallengers(source, policySet, lists, slices, now())
+  return { policySet, subscriptions, challengers }
 }
 
 /** Changes that arrive within this time are compiled together; a change must take effect within 2 s. */

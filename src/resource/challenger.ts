@@ -53,7 +53,7 @@ export function challengerState(row: Outcome, atMs: number): (typeof challengerS
 }
 
 /** In milliseconds since the epoch. */
-const challengerEnd = ({ created_at, ends_at }: Pick<Outcome, 'created_at' | 'ends_at'>): number =>
+export const challengerEnd = ({ created_at, ends_at }: Pick<Outcome, 'created_at' | 'ends_at'>): number =>
   ends_at === null ? created_at + runningHoursDefault * 60 * 60_000 : secondsOf(ends_at) * 1000
 
 /** The row of a challenger with its state; any other row as it is. */
