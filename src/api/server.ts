@@ -108,6 +108,7 @@ export interface ApiOptions extends OpenapiOptions {
     | 'ruleUses'
     | 'reached'
     | 'unservedNames'
+    | 'compared'
     | 'mode'
   >
   /** The log of attempts to deliver. */
@@ -258,7 +259,7 @@ function registerResources(app: FastifyInstance, options: WholeOptions): void {
     registerRestore(app, context, resource)
   }
   registerAllChanges(app, context)
-  registerChallengers(app, context, challengers)
+  registerChallengers(app, context, challengers, log)
   registerPolicyTestRuns(app, context)
   registerPolicyTestCoverage(app, context, options)
   registerRules(app, context, trials)

@@ -1,7 +1,14 @@
 /** What may be done with challengers besides the operations of any kind. */
+import type { ChallengerDifference } from '../shape/challenger-difference.js'
 import { type CreateOptions, writeQuery } from './collection.js'
 import type { Http } from './http.js'
 import type { Resource } from './kinds.js'
+
+/** RFC 3339, or a length of time before now such as `24h`. */
+interface Range {
+  readonly since?: string
+  readonly until?: string
+}
 
 type Challenger = Resource<'challenger'>
 
@@ -20,6 +27,13 @@ export class ChallengerClient {
   /** Ends it; what is known of it stays. */
   discard(id: string, options: CreateOptions = {}): Promise<Challenger> {
     return this.#act(id, 'discard', options)
+  }
+
+  /** What its draft decides differently, by default over all of its time. */
+  async difference(id: string, range: Range = {}): Promise<ChallengerDifference> {
+    return this.#http.send('GET', `/challengers/${encodeURIComponent(id)}/difference`, {
+      query: { ...range },
+    })
   }
 
   async #act(id: string, action: string, options: CreateOptions): Promise<Challenger> {

@@ -56,6 +56,10 @@ export class Challenger implements Restrictions {
     return this.#compiled.ipPolicies.get(id) ?? this.#compiled.live.ipPolicy(id)
   }
 
+  ipList(id: string): ReturnType<Restrictions['ipList']> {
+    return this.#compiled.live.ipList(id)
+  }
+
   restriction(accountId: string, type: RestrictionType): Restriction | undefined {
     const { restriction, live } = this.#compiled
     const isDrafted = type === 'endpoints' && restriction !== undefined && accountId === this.row.account_id

@@ -112,6 +112,14 @@ type Place =
   | { readonly kind: 'number'; readonly column: NumberColumn }
   | { readonly kind: 'client' }
 
+const verdictPlaces = (name: 'shadow' | 'challenger') =>
+  [
+    [`${name}.decision`, { kind: 'text', column: `${name}_decision` }],
+    [`${name}.decided_by.id`, { kind: 'text', column: `${name}_decided_by_id` }],
+    [`${name}.decided_by.policy`, { kind: 'text', column: `${name}_policy` }],
+    [`${name}.decided_by.rule_id`, { kind: 'text', column: `${name}_rule_id` }],
+  ] as const
+
 /** Columns that hold exactly what a name reads; the others are left to the evaluator. */
 const places: ReadonlyMap<Name['read'], Place> = new Map(
   [
@@ -122,10 +130,9 @@ const places: ReadonlyMap<Name['read'], Place> = new Map(
     ['decided_by.id', { kind: 'text', column: 'decided_by_id' }] as const,
     ['decided_by.policy', { kind: 'text', column: 'policy' }] as const,
     ['decided_by.rule_id', { kind: 'text', column: 'rule_id' }] as const,
-    ['shadow.decided_by.id', { kind: 'text', column: 'shadow_decided_by_id' }] as const,
-    ['shadow.decided_by.policy', { kind: 'text', column: 'shadow_policy' }] as const,
-    ['shadow.decided_by.rule_id', { kind: 'text', column: 'shadow_rule_id' }] as const,
-    ['shadow.decision', { kind: 'text', column: 'shadow_decision' }] as const,
+    ['challenger.id', { kind: 'text', column: 'challenger_id' }] as const,
+    ...verdictPlaces('shadow'),
+    ...verdictPlaces('challenger'),
     ...(['server_port', 'asn', 'revision', 'bytes_in', 'bytes_out', 'weight'] as const).map(
       (name) => [name, { kind: 'number', column: name }] as const,
     ),
@@ -199,13 +206,23 @@ function addressOf(condition: Condition<LoggedDecision>): Cidr | undefined {
 
 const ofDecider = ['decidedBy', 'decidedById', 'policy', 'ruleId'] as const
 
-const shadowMembers = [
-  'shadowDecision',
-  'shadowDecidedBy',
-  'shadowDecidedById',
-  'shadowPolicy',
-  'shadowRuleId',
-] as const
+/** The members of a row that names of another verdict read; `own`: those that it has besides. */
+function verdictMembers(name: 'shadow' | 'challenger', own: readonly (keyof DecisionRow)[] = []) {
+  const [decision, type, id, policy, rule] = (
+    ['Decision', 'DecidedBy', 'DecidedById', 'Policy', 'RuleId'] as const
+  ).map((member) => `${name}${member}` as const)
+  const all = [decision!, type!, id!, policy!, rule!, ...own]
+  const members: Record<string, readonly (keyof DecisionRow)[]> = {
+    [name]: all,
+    [`${name}.decision`]: [decision!],
+    [`${name}.decided_by`]: all,
+    [`${name}.decided_by.type`]: [decision!, type!],
+    [`${name}.decided_by.id`]: [decision!, id!],
+    [`${name}.decided_by.policy`]: [decision!, policy!],
+    [`${name}.decided_by.rule_id`]: [decision!, rule!],
+  }
+  return members
+}
 
 /** The members of a row that names read which have another value in each row. */
 const singleMembers: Readonly<Record<string, readonly (keyof DecisionRow)[]>> = {
@@ -233,13 +250,9 @@ const rowMembers: Readonly<Record<string, readonly (keyof DecisionRow)[]>> = {
   'decided_by.id': ['decidedById'],
   'decided_by.policy': ['policy'],
   'decided_by.rule_id': ['ruleId'],
-  shadow: shadowMembers,
-  'shadow.decision': ['shadowDecision'],
-  'shadow.decided_by': shadowMembers,
-  'shadow.decided_by.type': ['shadowDecision', 'shadowDecidedBy'],
-  'shadow.decided_by.id': ['shadowDecision', 'shadowDecidedById'],
-  'shadow.decided_by.policy': ['shadowDecision', 'shadowPolicy'],
-  'shadow.decided_by.rule_id': ['shadowDecision', 'shadowRuleId'],
+  ...verdictMembers('shadow'),
+  ...verdictMembers('challenger', ['challengerId']),
+  'challenger.id': ['challengerDecision', 'challengerId'],
   revision: ['revision'],
   bytes_in: ['bytesIn'],
   bytes_out: ['bytesOut'],

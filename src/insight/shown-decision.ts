@@ -40,6 +40,19 @@ export const shownDecision = (row: DecisionRow): LoggedDecision => ({
             rule_id: row.shadowRuleId || null,
           },
         },
+  challenger:
+    row.challengerDecision === 'none'
+      ? null
+      : {
+          id: row.challengerId,
+          decision: row.challengerDecision,
+          decided_by: {
+            type: row.challengerDecidedBy,
+            id: row.challengerDecidedById || null,
+            policy: row.challengerPolicy || null,
+            rule_id: row.challengerRuleId || null,
+          },
+        },
   revision: row.revision,
   bytes_in: row.bytesIn,
   bytes_out: row.bytesOut,

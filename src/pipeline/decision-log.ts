@@ -1,5 +1,6 @@
 /** Rows of decisions, for the decision log and for watchers; events never wait for them. */
 import type { Occurrences } from '../core/telemetry/occurrences.js'
+import type { ChallengerDecision, Challengers } from '../evaluate/challenger.js'
 import type { Judgement } from '../evaluate/judgement.js'
 import type { DecidedBy } from '../event/define.js'
 import type { Nats } from '../nats/nats.js'
@@ -46,18 +47,22 @@ export class DecisionLog {
   }
 
   /** A record without an account has no row. */
-  add(judgement: Judgement, place: RecordPlace): void {
+  add(judgement: Judgement, place: RecordPlace, challengers?: Pick<Challengers, 'find'>): void {
     const { accountId } = judgement.endpoint
     if (accountId === undefined) return
-    const batch = this.#batchFor(accountId, judgement)
+    const challenger = challengers?.find(accountId, place.storedAtMs)
+    const challenged = challenger && judgement.by(challenger)
+    const isAllowed = judgement.decision === 'allow' && (challenged?.decision ?? 'allow') === 'allow'
+    const batch = this.#batchFor(accountId, isAllowed)
     if (batch === undefined) return
-    batch.collected.add(rowOf(accountId, judgement, place), judgement.client)
+    batch.collected.add(rowOf(accountId, judgement, place, challenged), judgement.client)
     batch.added()
   }
 
-  #batchFor(accountId: string, { decision }: Judgement): RowBatch<DecisionRows> | undefined {
+  /** `isAllowed`: by the configuration in force and by a challenger, if one is compared. */
+  #batchFor(accountId: string, isAllowed: boolean): RowBatch<DecisionRows> | undefined {
     const { mode, watched } = this.#options
-    if (isLogged(mode, decision !== 'allow')) return this.#logged.batch
+    if (isLogged(mode, !isAllowed)) return this.#logged.batch
     return watched.has(accountId) ? this.#watched : undefined
   }
 
@@ -72,6 +77,7 @@ export function rowOf(
   accountId: string,
   judgement: Judgement,
   { storedAtMs, sequence, line }: RecordPlace,
+  challenged?: ChallengerDecision,
 ): RecordRow {
   const { record, decision, endpoint, geo } = judgement
   const { shadow } = judgement
@@ -89,6 +95,11 @@ export function rowOf(
     decision,
     ...partOf(judgement.decidedBy),
     shadow: shadow === null ? undefined : { decision: shadow.decision, ...partOf(shadow.decidedBy) },
+    challenger: challenged && {
+      id: challenged.id,
+      decision: challenged.decision,
+      ...partOf(challenged.decidedBy),
+    },
     revision: judgement.revision,
     sequence,
     line,

@@ -165,9 +165,9 @@ export class Pipeline {
     const { configuration, geo, decisionLog, catchUps } = this.#deps
     const { packs } = this.#intake
     const { sequence } = input
-    const judged = (judgement: Judgement, line: number) =>
-      decisionLog.add(judgement, { storedAtMs, sequence, line })
     const view = catchUps.viewFor(configuration.current, input)
+    const judged = (judgement: Judgement, line: number) =>
+      decisionLog.add(judgement, { storedAtMs, sequence, line }, view.challengers)
     const walk = walkMessage({ bytes, storedAtMs }, { view, geo, buffers: packs, judged })
     packs.begin(input)
     return bytes.length > atOnceBytesMax ? this.#walkInTurns(walk) : this.#walkAtOnce(walk)

@@ -41,6 +41,11 @@ export const loggedDecisionExample = {
     decision: 'allow' as const,
     decided_by: { type: 'none' as const, id: null, policy: null, rule_id: null },
   },
+  challenger: {
+    id: exampleId('chl_'),
+    decision: 'allow' as const,
+    decided_by: { type: 'none' as const, id: null, policy: null, rule_id: null },
+  },
   revision: 42,
   bytes_in: 3437,
   bytes_out: 0,
@@ -91,6 +96,13 @@ export const loggedDecisionSchema = objectOf(
       description:
         'What would have been decided if every rule, traffic policy and restriction that is not enforced were; null if all that applied is.',
     }),
+    challenger: orNull(
+      objectOf(
+        { id: Type.String({ description: 'The challenger.' }), decision, decided_by: decidedBy },
+        { title: 'LoggedChallenger' },
+      ),
+      { description: 'What the draft of a challenger decides; null if none was compared.' },
+    ),
     revision: Type.Integer({
       minimum: 0,
       description: 'Of the configuration that was used: `POST /decide?revision=` explains with it.',

@@ -83,7 +83,7 @@ const nameSchema = objectOf(
   { title: 'TrialName' },
 )
 
-const decisionsSchema = objectOf(
+export const decisionsSchema = objectOf(
   {
     records: count,
     changed: Type.Integer({ minimum: 0, description: 'Records that would be decided differently.' }),

@@ -72,22 +72,34 @@ export class DecisionsOverTime {
   }
 
   result(): OverTime {
-    const points = [...this.#intervals]
-      .toSorted(([one], [other]) => one - other)
-      .map(([index, matrix]) => {
-        const pairs = pairsOf(matrix)
-        const sums = (side: 'before' | 'after') => {
-          const of = { allow: 0, block: 0, deny: 0 }
-          for (const pair of pairs) of[pair[side]] += pair.records
-          return of
-        }
-        return {
-          at: isoSeconds(index * this.#seconds * 1000),
-          before: sums('before'),
-          after: sums('after'),
-          changed: pairs.filter(({ before, after, records }) => before !== after && records > 0),
-        }
-      })
-    return { interval_seconds: this.#seconds, points }
+    return shownOverTime(this.#seconds, this.#intervals)
   }
 }
+
+/** `intervals`: by their number since the epoch. */
+export function shownOverTime(seconds: number, intervals: ReadonlyMap<number, Matrix>): OverTime {
+  const points = [...intervals]
+    .toSorted(([one], [other]) => one - other)
+    .map(([index, matrix]) => {
+      const pairs = pairsOf(matrix)
+      const sums = (side: 'before' | 'after') => {
+        const of = { allow: 0, block: 0, deny: 0 }
+        for (const pair of pairs) of[pair[side]] += pair.records
+        return of
+      }
+      return {
+        at: isoSeconds(index * seconds * 1000),
+        before: sums('before'),
+        after: sums('after'),
+        changed: pairs.filter(({ before, after, records }) => before !== after && records > 0),
+      }
+    })
+  return { interval_seconds: seconds, points }
+}
+
+/** The length of intervals for records between two times that are known: the one that a trial of them ends with. */
+export const secondsBetween = (firstMs: number, lastMs: number): number =>
+  lengthsSeconds.find((seconds) => {
+    const indexOf = (ms: number): number => Math.floor(ms / 1000 / seconds)
+    return indexOf(lastMs) - indexOf(firstMs) < trialIntervalsMax
+  }) ?? lengthsSeconds.at(-1)!

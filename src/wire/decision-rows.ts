@@ -93,6 +93,9 @@ export type LoggedVerdict = RowOf<ReturnType<typeof verdictColumns>>
 /** What would have been decided if everything that is not enforced were. */
 const shadowColumns = verdictColumns('shadow')
 
+/** What the draft of a challenger decides. */
+const challengerColumns = { id: optional(word('challenger_id'), ''), ...verdictColumns('challenger') }
+
 export const decisionColumns = {
   ...recordColumns,
   ...askedColumns,
@@ -101,6 +104,12 @@ export const decisionColumns = {
   shadowDecidedById: shadowColumns.decidedById,
   shadowPolicy: shadowColumns.policy,
   shadowRuleId: shadowColumns.ruleId,
+  challengerId: challengerColumns.id,
+  challengerDecision: challengerColumns.decision,
+  challengerDecidedBy: challengerColumns.decidedBy,
+  challengerDecidedById: challengerColumns.decidedById,
+  challengerPolicy: challengerColumns.policy,
+  challengerRuleId: challengerColumns.ruleId,
 }
 
 export type DecisionRow = RowOf<typeof decisionColumns>
@@ -108,12 +117,14 @@ export type DecisionRow = RowOf<typeof decisionColumns>
 /** A row about a record stands for itself. The address is given apart. */
 export type RecordRow = Omit<RowOf<typeof recordColumns>, 'clientIp'> & {
   readonly shadow: LoggedVerdict | undefined
+  readonly challenger?: (LoggedVerdict & { readonly id: string }) | undefined
 }
 
 /** Collects rows about records. */
 export class DecisionRows extends BlockWriter {
   readonly #columns = this.open(recordColumns)
   readonly #shadow = this.openRare(shadowColumns)
+  readonly #challenger = this.openRare(challengerColumns)
 
   /** Each record has a row, and a loop over the columns takes twice the time. */
   add(row: RecordRow, client: Address): void {
@@ -143,6 +154,7 @@ export class DecisionRows extends BlockWriter {
     columns.path.add(row.path)
     columns.status.add(row.status)
     if (row.shadow !== undefined) this.#shadow.add(this.rows, row.shadow)
+    if (row.challenger !== undefined) this.#challenger.add(this.rows, row.challenger)
     this.endRow()
   }
 }

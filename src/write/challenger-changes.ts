@@ -129,10 +129,10 @@ function checkRules(
     if (known(`${place}.remove[${at}]`, ruleId)) rules.delete(ruleId)
   const wanted: (readonly [place: string, id: string, cidr: string])[] = []
   for (const [at, { id: ruleId, cidr }] of change.entries())
-    if (known(`${place}.change[${at}].id`, ruleId) && cidr !== undefined)
+    if (known(`${place}.change[${at}].id`, ruleId) && cidr)
       wanted.push([`${place}.change[${at}].cidr`, ruleId, cidr])
   for (const [at, { id: ruleId, cidr }] of add.entries())
-    wanted.push([`${place}.add[${at}].cidr`, ruleId, cidr])
+    if (cidr) wanted.push([`${place}.add[${at}].cidr`, ruleId, cidr])
   for (const [, ruleId] of wanted) rules.delete(ruleId)
   const byCidr = new Map([...rules].map(([ruleId, cidr]) => [cidr, ruleId]))
   for (const [at, ruleId, cidr] of wanted) {

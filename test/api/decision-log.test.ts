@@ -88,6 +88,7 @@ t.test('the log of two accounts', async (t) => {
         decision: 'deny',
         decided_by: { type: 'traffic_policy', id: 'edgtcp_1', policy: 'a, "b" & c', rule_id: null },
         shadow: null,
+        challenger: null,
         revision: 7,
         bytes_in: 5,
         bytes_out: 2 ** 40,
@@ -172,8 +173,8 @@ t.test('the log of two accounts', async (t) => {
     t.match(csv.headers, { 'content-type': 'text/csv; charset=utf-8', vary: 'Accept' })
     t.equal(
       csv.text,
-      'id,at,record_id,type,edge_id,route_id,server_name,server_port,client_ip,country,asn,decision,decided_by.type,decided_by.id,decided_by.policy,decided_by.rule_id,shadow.decision,shadow.decided_by.type,shadow.decided_by.id,shadow.decided_by.policy,shadow.decided_by.rule_id,revision,bytes_in,bytes_out,sequence,line,source,weight,method,path,status_code\r\n' +
-        `${day + 4 * hourMs}-4-1,2026-11-20T04:00:00.000Z,r4,tcp_connection,edgtcp_01KAJ5T2Q8XN4RB6TZ5CDEFGHJ,,ssh.example,22,198.51.100.200,FR,64500,deny,traffic_policy,edgtcp_1,"a, ""b"" & c",,,,,,,7,5,1099511627776,4,1,record,1,,,\r\n`,
+      'id,at,record_id,type,edge_id,route_id,server_name,server_port,client_ip,country,asn,decision,decided_by.type,decided_by.id,decided_by.policy,decided_by.rule_id,shadow.decision,shadow.decided_by.type,shadow.decided_by.id,shadow.decided_by.policy,shadow.decided_by.rule_id,challenger.id,challenger.decision,challenger.decided_by.type,challenger.decided_by.id,challenger.decided_by.policy,challenger.decided_by.rule_id,revision,bytes_in,bytes_out,sequence,line,source,weight,method,path,status_code\r\n' +
+        `${day + 4 * hourMs}-4-1,2026-11-20T04:00:00.000Z,r4,tcp_connection,edgtcp_01KAJ5T2Q8XN4RB6TZ5CDEFGHJ,,ssh.example,22,198.51.100.200,FR,64500,deny,traffic_policy,edgtcp_1,"a, ""b"" & c",,,,,,,,,,,,,7,5,1099511627776,4,1,record,1,,,\r\n`,
     )
     const idsIn = ({ text }: { text: string }) =>
       text

@@ -39,6 +39,12 @@ export const decisionRow = (values: Partial<DecisionRow> = {}): DecisionRow => (
   shadowDecidedById: '',
   shadowPolicy: '',
   shadowRuleId: '',
+  challengerId: '',
+  challengerDecision: 'none',
+  challengerDecidedBy: 'none',
+  challengerDecidedById: '',
+  challengerPolicy: '',
+  challengerRuleId: '',
   ...values,
 })
 
@@ -54,6 +60,17 @@ export const writtenRow = (row: DecisionRow): RecordRow => ({
           decidedById: row.shadowDecidedById,
           policy: row.shadowPolicy,
           ruleId: row.shadowRuleId,
+        },
+  challenger:
+    row.challengerDecision === 'none'
+      ? undefined
+      : {
+          id: row.challengerId,
+          decision: row.challengerDecision,
+          decidedBy: row.challengerDecidedBy,
+          decidedById: row.challengerDecidedById,
+          policy: row.challengerPolicy,
+          ruleId: row.challengerRuleId,
         },
 })
 

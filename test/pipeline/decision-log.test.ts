@@ -127,6 +127,12 @@ t.test('every record of an account has a row, with what decided', async (t) => {
     shadowDecidedById: '',
     shadowPolicy: '',
     shadowRuleId: '',
+    challengerId: '',
+    challengerDecision: 'none',
+    challengerDecidedBy: 'none',
+    challengerDecidedById: '',
+    challengerPolicy: '',
+    challengerRuleId: '',
   }
   const blocked = { decision: 'block', decidedBy: 'ip_restriction', decidedById: 'edgtcp_1', ruleId: 'ipr_0' }
   const denied = { decision: 'deny', decidedBy: 'traffic_policy', decidedById: 'edgtcp_1', policy: 'not 9' }

@@ -60,12 +60,27 @@ const row: fc.Arbitrary<DecisionRow> = fc
     shadowDecidedById: text,
     shadowPolicy: text,
     shadowRuleId: text,
+    challengerId: text,
+    challengerDecision: wordOf(verdictNumbers),
+    challengerDecidedBy: wordOf(deciderNumbers),
+    challengerDecidedById: text,
+    challengerPolicy: text,
+    challengerRuleId: text,
   })
   .map((each) => ({
     ...each,
     weight: each.source === 'record' ? 1 : each.weight,
     ...(each.shadowDecision === 'none' && noShadow),
+    ...(each.challengerDecision === 'none' && noChallenger),
   }))
+
+const noChallenger = {
+  challengerId: '',
+  challengerDecidedBy: 'none',
+  challengerDecidedById: '',
+  challengerPolicy: '',
+  challengerRuleId: '',
+} as const
 
 const noShadow = {
   shadowDecidedBy: 'none',
@@ -169,6 +184,12 @@ t.test('blocks of an earlier version have no requests', async (t) => {
     shadowDecidedById,
     shadowPolicy,
     shadowRuleId,
+    challengerId,
+    challengerDecision,
+    challengerDecidedBy,
+    challengerDecidedById,
+    challengerPolicy,
+    challengerRuleId,
     ...columns
   } = decisionColumns
   class EarlierRows extends BlockWriter {

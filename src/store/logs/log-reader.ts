@@ -10,6 +10,7 @@ import { monotonicMs, now, yieldTurn } from '../../core/clock.js'
 import { type DecisionRow, decisionColumns } from '../../wire/decision-rows.js'
 import type { LogMode } from '../../wire/log-publisher.js'
 import type { Clickhouse } from '../clickhouse/clickhouse.js'
+import { type ChallengerQuery, type ComparedRows, readCompared } from './challenger-rows.js'
 import {
   type CountRow,
   type Counts,
@@ -126,6 +127,14 @@ export class LogReader {
       }
       return rows
     })
+  }
+
+  /** What a challenger decided beside the configuration in force. */
+  compared(
+    query: ChallengerQuery,
+    secondsFor: (firstMs: number, lastMs: number) => number,
+  ): Promise<ComparedRows> {
+    return this.#queries.search((read) => readCompared(read, query, secondsFor))
   }
 
   /** A page, newest first. It may have fewer rows than its limit, because a search ends after a number of rows. */

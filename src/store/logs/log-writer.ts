@@ -249,9 +249,15 @@ const rowKinds: ReadonlyMap<string, RowKind> = new Map([
 
 function* validDecisions(data: Uint8Array): Iterable<boolean> {
   for (const row of readDecisionRows(data))
-    yield [row.type, row.decision, row.decidedBy, row.shadowDecision, row.shadowDecidedBy].every(
-      (word) => word !== undefined,
-    )
+    yield [
+      row.type,
+      row.decision,
+      row.decidedBy,
+      row.shadowDecision,
+      row.shadowDecidedBy,
+      row.challengerDecision,
+      row.challengerDecidedBy,
+    ].every((word) => word !== undefined)
 }
 
 function* validDeliveries(data: Uint8Array): Iterable<boolean> {

@@ -1,0 +1,90 @@
+/** What the draft of a challenger decided differently, from the rows of the decision log. */
+import { canonicalAddress } from '../core/address/ip.js'
+import { isoMillis } from '../core/clock.js'
+import type { ChallengerDifference } from '../shape/challenger-difference.js'
+import type {
+  ChallengerQuery,
+  ComparedDeciders,
+  ComparedPair,
+  ComparedRows,
+  ComparedValue,
+} from '../store/logs/challenger-rows.js'
+import { emptyMatrix, shownOverTime } from '../trial/over-time.js'
+import { shownDecisions } from './shown-decision.js'
+
+/** As trials list them. */
+const valuesListed = 10
+
+export function challengerDifference(
+  { challengerId, sinceMs, untilMs }: ChallengerQuery,
+  rows: ComparedRows,
+): ChallengerDifference {
+  const { pairs, firstMs, lastMs } = rows
+  const sum = (of: readonly ComparedPair[]): number =>
+    of.reduce((total, { records }) => total + Number(records), 0)
+  const clients = rows.clients.map((client) => ({ ...client, value: canonicalAddress(client.value) }))
+  return {
+    challenger_id: challengerId,
+    since: isoMillis(sinceMs),
+    until: isoMillis(untilMs),
+    first_at: firstMs === 0 ? null : isoMillis(firstMs),
+    last_at: lastMs === 0 ? null : isoMillis(lastMs),
+    records: sum(pairs),
+    changed: sum(pairs.filter(({ before, after }) => before !== after)),
+    matrix: pairs
+      .map(({ before, after, records }) => ({ before, after, records: Number(records) }))
+      .toSorted((one, other) => pairKey(one).localeCompare(pairKey(other))),
+    clients: frequent(clients),
+    countries: frequent(rows.countries),
+    edges: frequent(rows.edges),
+    country_changes: changesOf(rows.countries),
+    edge_changes: changesOf(rows.edges),
+    over_time: overTimeOf(rows),
+    deciders: rows.deciders.map(decidersOf),
+    examples: shownDecisions(rows.examples),
+  }
+}
+
+const pairKey = ({ before, after }: ComparedPair): string => `${before} ${after}`
+
+const changesOf = (values: readonly ComparedValue[]) =>
+  values.map(({ value, before, after, records }) => ({
+    value: value || null,
+    before,
+    after,
+    records: Number(records),
+  }))
+
+function frequent(values: readonly ComparedValue[]): ChallengerDifference['clients'] {
+  const sums = new Map<string, number>()
+  for (const { value, records } of values) sums.set(value, (sums.get(value) ?? 0) + Number(records))
+  return [...sums]
+    .toSorted(([, one], [, other]) => other - one)
+    .slice(0, valuesListed)
+    .map(([value, records]) => ({ value: value || null, records }))
+}
+
+function overTimeOf({ overTime, intervalSeconds }: ComparedRows): ChallengerDifference['over_time'] {
+  const intervals = new Map<number, ReturnType<typeof emptyMatrix>>()
+  for (const { interval, before, after, records } of overTime) {
+    const matrix = intervals.get(Number(interval)) ?? emptyMatrix()
+    matrix[before][after] += Number(records)
+    intervals.set(Number(interval), matrix)
+  }
+  return shownOverTime(intervalSeconds, intervals)
+}
+
+const decidersOf = (row: ComparedDeciders): ChallengerDifference['deciders'][number] => ({
+  before: row.before,
+  before_decided_by: partOf(row.before_type, row.before_id, row.before_policy, row.before_rule),
+  after: row.after,
+  after_decided_by: partOf(row.after_type, row.after_id, row.after_policy, row.after_rule),
+  records: Number(row.records),
+})
+
+const partOf = (type: string, id: string, policy: string, rule: string) => ({
+  type: type as ChallengerDifference['deciders'][number]['before_decided_by']['type'],
+  id: id || null,
+  policy: policy || null,
+  rule_id: rule || null,
+})

@@ -1,0 +1,92 @@
+/** What the draft of a challenger decided differently, as the API shows it. Its members are those of trials. */
+import { objectOf, orNull, type Static, Type } from '../core/schema.js'
+import { exampleId } from '../resource/examples.js'
+import { loggedDecisionExample, loggedDecisionSchema } from './logged-decision.js'
+import { decisionsSchema, trialExample } from './trial.js'
+
+const { records, changed, matrix, clients, countries, edges, country_changes, edge_changes, over_time } =
+  decisionsSchema.properties
+
+const { decision, decided_by } = loggedDecisionSchema.properties
+
+const time = Type.String({ description: 'RFC 3339 in UTC, with milliseconds.' })
+
+const { changed: _none, ...tried } = trialExample.decisions
+
+const challengerDifferenceExample = {
+  challenger_id: exampleId('chl_'),
+  since: '2026-11-20T09:00:00.000Z',
+  until: '2026-11-20T10:00:00.000Z',
+  first_at: '2026-11-20T09:00:00.250Z',
+  last_at: '2026-11-20T09:59:59.750Z',
+  records: tried.records,
+  changed: 310,
+  matrix: tried.matrix,
+  clients: tried.clients,
+  countries: tried.countries,
+  edges: tried.edges,
+  country_changes: tried.country_changes,
+  edge_changes: tried.edge_changes,
+  over_time: tried.over_time,
+  deciders: [
+    {
+      before: 'allow',
+      before_decided_by: { type: 'none', id: null, policy: null, rule_id: null },
+      after: 'deny',
+      after_decided_by: {
+        type: 'traffic_policy',
+        id: exampleId('edgtcp_'),
+        policy: 'No scanners',
+        rule_id: null,
+      },
+      records: 310,
+    },
+  ],
+  examples: [loggedDecisionExample],
+}
+
+export const challengerDifferenceSchema = objectOf(
+  {
+    challenger_id: Type.String(),
+    since: Type.String({ description: 'Records stored from this time …' }),
+    until: Type.String({ description: '… to this one are counted.' }),
+    first_at: orNull(time, { description: 'When the first of them was stored.' }),
+    last_at: orNull(time, { description: 'When the last of them was stored.' }),
+    records,
+    changed,
+    matrix,
+    clients,
+    countries,
+    edges,
+    country_changes,
+    edge_changes,
+    over_time,
+    deciders: Type.Array(
+      objectOf(
+        {
+          before: decision,
+          before_decided_by: decided_by,
+          after: decision,
+          after_decided_by: decided_by,
+          records,
+        },
+        { title: 'ChallengerDeciders' },
+      ),
+      {
+        description:
+          'What decided about the changed records, live and by the draft; the most frequent first.',
+      },
+    ),
+    examples: Type.Array(loggedDecisionSchema, {
+      description:
+        'Changed records that differ in client, edge or decision, at most ten. `POST /decide?revision=` explains the live decision.',
+    }),
+  },
+  {
+    title: 'ChallengerDifference',
+    description: 'Decisions by the configuration in force (before), and by the draft (after).',
+    examples: [challengerDifferenceExample],
+  },
+)
+
+export type ChallengerDifference = Static<typeof challengerDifferenceSchema>
