@@ -181,7 +181,7 @@ const asModule = ([name, body, says]: Row): Row => {
 const rule = { cidr: '10.0.0.0/8', action: 'allow' }
 
 const ipPolicyRule = (ip_policy_id: string): Row[] => [
-  ['nothing', {}, /"cidr" is required/],
+  ['nothing', {}, /"ip_policy_id" is required/],
   ['no policy', rule, /"ip_policy_id" is required/],
   ['no action', { cidr: '10.0.0.0/8', ip_policy_id }, /"action" is required/],
   ['null for what is required', { ...rule, ip_policy_id: null }, /"ip_policy_id" is required/],
@@ -602,7 +602,7 @@ async function unchangeable(me: Caller): Promise<[string, Row[]][]> {
         ],
         ['the time', { created_at: 'now' }, /"created_at" is "now", but can't be changed: it is "20/],
         ['another address', { uri: other.uri }, /"uri" is ".*", but can't be changed: it is ".*"/],
-        ['no CIDR', { cidr: null }, /"cidr" is required and can't be cleared/],
+        ['no CIDR', { cidr: null }, /"cidr" is required for an IP policy rule, or "list_id"/],
       ],
     ],
     [
