@@ -54,6 +54,7 @@ import type { LogReader } from '../store/logs/log-reader.js'
 import type { TrafficReader } from '../store/logs/traffic-reader.js'
 import type { View } from '../view/view.js'
 import { Challengers } from '../write/challengers.js'
+import { registerBouncers } from './bouncers/bouncer-routes.js'
 import { challengerCreation, registerChallengers } from './challengers/challenger-routes.js'
 import { registerAllChanges, registerChanges } from './change-routes.js'
 import { registerDeadLetterChanges } from './dead-letter-changes.js'
@@ -129,8 +130,8 @@ export interface ApiOptions extends OpenapiOptions {
   readonly occurrences: Occurrences
   /** Limits requests and failed logins. */
   readonly usage: Usage
-  /** Notes which keys are used, and when they were last. */
-  readonly keyUses: Pick<KeyUses, 'note' | 'lastUse'>
+  /** Notes which keys are used, and what bouncers got last. */
+  readonly keyUses: Pick<KeyUses, 'note' | 'lastUse' | 'lastPull' | 'notePull'>
   /** Of the web console. */
   readonly sessions: Sessions
   readonly signInCodes: SignInCodes
@@ -176,6 +177,8 @@ export async function buildApi(given: ApiOptions): Promise<FastifyInstance> {
   await guard(app, auth, new AtOnce(occurrences))
   await app.register((open) => registerOpenPages(open, () => app.swagger(), eventKinds, missingValues.names))
   await app.register(async (open) => registerSessions(open, { ...options, auth }))
+  const { pastRows } = options.context.store
+  await app.register(async (open) => registerBouncers(open, { ...options, pastRows }))
   await app.register(async (guarded) => registerResources(guarded, options))
   await app.ready()
   takeover.done()

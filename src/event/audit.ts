@@ -10,6 +10,7 @@ import { getOrMake } from '../core/maps.js'
 /** Every object with audit events; events about objects of other services arrive over NATS. */
 export const auditObjects = [
   'api_key',
+  'bouncer',
   'certificate_authority',
   'challenger',
   'domain',

@@ -3,6 +3,7 @@ import { abuseReport } from './abuse-report.js'
 import { account } from './account.js'
 import { apiKey } from './api-key.js'
 import { tunnelGroupBackend } from './backend.js'
+import { bouncer } from './bouncers/bouncer.js'
 import { certificateAuthority } from './certificate-authority.js'
 import { challenger } from './challenger.js'
 import { type AnyResource, anyResource, type RowOf } from './define.js'
@@ -47,6 +48,7 @@ export const declarations = {
   eventSubscription,
   reservedAddr,
   tunnelCredential,
+  bouncer,
   abuseReport,
   apiKey,
 }

@@ -11,6 +11,7 @@ import { secretKey } from '../process/secret-key.js'
 import type { Settings } from '../process/settings.js'
 import type { GeoLookup } from '../record/geo.js'
 import { apiKey } from '../resource/api-key.js'
+import { bouncer } from '../resource/bouncers/bouncer.js'
 import { withChallengerState } from '../resource/challenger.js'
 import { tcpAddressSpace } from '../resource/fields/tcp-address.js'
 import { resources } from '../resource/registry.js'
@@ -78,7 +79,10 @@ export async function openStoreParts(
     store.view.isComplete && store.view.state.rows.get(kind)?.has(id) !== true
   const isKeyDeleted = (keyId: string): boolean => isDeleted(apiKey.kind, keyId)
   const isUserDeleted = (id: string): boolean =>
-    isDeleted(id.startsWith(tunnelCredential.idPrefix) ? tunnelCredential.kind : apiKey.kind, id)
+    isDeleted(
+      [tunnelCredential, bouncer].find(({ idPrefix }) => id.startsWith(idPrefix))?.kind ?? apiKey.kind,
+      id,
+    )
   const keyUses = release.own(await openKeyUses(nats, bucketBytesMax, occurrences, isUserDeleted))
   const presenter = new Presenter(new BaseLinks(baseUrl), (resource, row) =>
     withChallengerState(resource, keyUses.shown(resource, row)),

@@ -65,7 +65,7 @@ export const ruleCountsSchema = objectOf(
 export type RuleCounts = Readonly<Static<typeof ruleCountsSchema>>
 
 /** The kinds of resources that refer to IP policies. */
-export const usingKinds = ['ip_restriction', 'tcp_edge', 'https_edge_route'] as const
+export const usingKinds = ['ip_restriction', 'tcp_edge', 'https_edge_route', 'bouncer'] as const
 
 const textOrNull = (description: string) => orNull(Type.String(), { description })
 

@@ -698,6 +698,7 @@ t.test('bad requests', async (t) => {
     ['/reserved_domains', [...common, ...inBytes]],
     ['/tls_certificates', [...common, ...inBytes]],
     ['/certificate_authorities', [...common, ...inBytes]],
+    ['/bouncers', [...common, ...inBytes]],
     ['/credentials', [...common, ...inBytes, ...tunnelCredential]],
     ['/abuse_reports', abuseReport],
   ]

@@ -91,6 +91,7 @@ const bodies: Readonly<Record<string, (of: Estate) => Promise<Body> | Body>> = {
   }),
   reserved_addr: () => described,
   tunnel_credential: () => described,
+  bouncer: async (of) => ({ ...described, ip_policy_ids: [await of.id('ip_policy')] }),
   abuse_report: () => ({ urls: ['http://evil.example'] }),
   api_key: () => described,
 }

@@ -68,6 +68,12 @@ export function runFile(
   return watched(child, (signal) => child.kill(signal))
 }
 
+/** Runs any program. */
+export function runProgram(program: string, args: readonly string[]): Running {
+  const child = spawn(program, [...args], { ...optionsOf({}), stdio: ['ignore', 'pipe', 'pipe'] })
+  return watched(child, (signal) => child.kill(signal))
+}
+
 /** `npm start` in this checkout, as a process group, so that signals reach all of it, as in a terminal. */
 export function runNpmStart(env: Readonly<Record<string, string>>): Running {
   const child = spawn('npm', ['start'], { ...optionsOf(env), cwd: checkout, detached: true })

@@ -19,6 +19,7 @@ import { slicesOf } from '../../http/bounds/bounded-work.js'
 import { queryOf, readable, sendJson } from '../../http/context.js'
 import { describe, routePath } from '../../http/openapi/openapi.js'
 import type { Decider } from '../../insight/decider.js'
+import { bouncer } from '../../resource/bouncers/bouncer.js'
 import type { AnyResource, Row } from '../../resource/define.js'
 import { ipPolicy } from '../../resource/ip-policy.js'
 import { type AddressCheck, addressCheckSchema, type CheckedUse } from '../../shape/address-check.js'
@@ -125,13 +126,24 @@ async function usesFor(
     const named = policiesNamed(resource, row)
     if (named === undefined) continue
     count += 1
-    const decision = decideAddress(policies, named.ids, address)
+    const decision = decisionAt(resource, policies, named.ids, address)
     if (byDecision[decision].length === usesListedMax) continue
     const rule_id = deciderOf(policies, named.ids, address)?.id ?? null
     byDecision[decision].push({ ...useOf(context, resource, row, named.field), decision, rule_id })
   }
   const uses = [...byDecision.block, ...byDecision.allow].slice(0, usesListedMax)
   return { uses, usesLeftOut: count - uses.length }
+}
+
+/** A bouncer enforces deny rules alone: everyone else passes it. */
+function decisionAt(
+  { kind }: AnyResource,
+  policies: IpPolicies,
+  ids: readonly string[],
+  address: Address,
+): CheckedUse['decision'] {
+  if (kind !== bouncer.kind) return decideAddress(policies, ids, address)
+  return denyRuleFor(policies, ids, address) === undefined ? 'allow' : 'block'
 }
 
 function policiesNamed(

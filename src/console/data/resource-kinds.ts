@@ -52,6 +52,7 @@ const kindsByPrefix: Readonly<Record<string, string>> = {
   ac: 'account',
   ak: 'api_key',
   bkdtg: 'tunnel_group_backend',
+  bnc: 'bouncer',
   ca: 'certificate_authority',
   cert: 'tls_certificate',
   cr: 'tunnel_credential',

@@ -75,6 +75,7 @@ const kinds: readonly NamedKind[] = [
   { prefix: 'shcrt_', ask: described('certificates', (client, id) => client.sshHostCertificate.get(id)) },
   { prefix: 'sucrt_', ask: described('certificates', (client, id) => client.sshUserCertificate.get(id)) },
   { prefix: 'sshcr_', ask: described('certificates', (client, id) => client.sshCredential.get(id)) },
+  { prefix: 'bnc_', ask: described('keys', (client, id) => client.bouncer.get(id)) },
   { prefix: 'cr_', ask: described('keys', (client, id) => client.tunnelCredential.get(id)) },
   { prefix: 'ak_', ask: described('keys', (client, id) => client.apiKey.get(id)) },
 ]

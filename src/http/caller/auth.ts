@@ -274,7 +274,7 @@ export interface SignedIn {
 
 const endedSession = (): WeirError => unauthenticated('The session has ended: sign in again.')
 
-const tooManyLogins = (retryAfterSeconds: number): WeirError =>
+export const tooManyLogins = (retryAfterSeconds: number): WeirError =>
   new WeirError('ERR_RATE_LIMIT', 'Too many failed logins from this address.', { retryAfterSeconds })
 
 /** The token of a request. Without one nothing was guessed, so it does not count as a failed login. */

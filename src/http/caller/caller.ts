@@ -60,17 +60,17 @@ export const whileKeyLasts =
 export type KeyFinder = (token: string) => readonly Row[]
 
 /** Finds rows by the hash of a token, which is all that is stored: one, unless the bucket contains a forged row. */
-export function keyFinder(view: View): KeyFinder {
+export function keyFinder(view: View, tokenKind = 'api_key'): KeyFinder {
   /** Rebuilt when a key changes. */
   let byHash: Map<string, Row[]> | undefined
   view.onChange((kind) => {
-    if (kind === 'api_key' || kind === '*') byHash = undefined
+    if (kind === tokenKind || kind === '*') byHash = undefined
   })
   return (token) => {
     const hash = hashToken(token)
     if (byHash === undefined) {
       byHash = new Map()
-      for (const row of view.state.rows.get('api_key')?.values() ?? [])
+      for (const row of view.state.rows.get(tokenKind)?.values() ?? [])
         getOrMake(byHash, String(row['token_hash']), () => []).push(row)
     }
     // The lookup compared hashes already; this comparison takes constant time.

@@ -1,5 +1,5 @@
 /**
- * When each API key and each tunnel credential was used last, and from where, in a bucket of its own.
+ * When each API key, tunnel credential and bouncer was used last, and from where, in a bucket of its own.
  *
  * A request costs no write: each process notes uses in memory and writes those of a minute together, the last one of
  * each key. API processes follow the bucket and show the later of their own note and the bucket's entry. A process that
@@ -8,13 +8,14 @@
 import { jsonOf } from '../../core/bytes.js'
 import { every, isoSeconds, now, type Timer, within } from '../../core/clock.js'
 import { eachOf } from '../../core/concurrency.js'
-import { messageOf } from '../../core/errors.js'
+import { messageOf, unavailable } from '../../core/errors.js'
 import { keysAtOnceMax } from '../../core/limits.js'
 import type { Occurrences } from '../../core/telemetry/occurrences.js'
 import type { Bucket, BucketEntry } from '../../nats/bucket.js'
 import { BucketFollower } from '../../nats/bucket-follower.js'
 import type { Nats } from '../../nats/nats.js'
 import { apiKey } from '../../resource/api-key.js'
+import { bouncer } from '../../resource/bouncers/bouncer.js'
 import type { AnyResource, Row } from '../../resource/define.js'
 import { tunnelCredential } from '../../resource/tunnel-credential.js'
 import { deferred } from '../../view/view.js'
@@ -25,9 +26,19 @@ interface KeyUse {
   readonly at: number
   /** The client's address. */
   readonly from: string
+  /** Of a bouncer: what it got last. */
+  readonly pulled?: PullOfBouncer
 }
 
-/** Some 250 bytes for each key. */
+interface PullOfBouncer {
+  /** Milliseconds since the epoch. */
+  readonly at: number
+  /** Of the account. */
+  readonly version: number
+  readonly policyIds: readonly string[]
+}
+
+/** Some 250 bytes for each key, and up to 2 KiB for a bouncer. */
 const bucketBytesMax = 16 * 1024 * 1024
 const saveEveryMs = 60_000
 /** A stop waits so long for the last uses to be written. */
@@ -37,7 +48,7 @@ const patienceMs = 5_000
 /** Entries of keys that do not exist are dropped at this age: a key that another process created may not be known yet. */
 const droppedAfterMs = 10 * 60_000
 
-const usedKinds: ReadonlySet<string> = new Set([apiKey.kind, tunnelCredential.kind])
+const usedKinds: ReadonlySet<string> = new Set([apiKey.kind, tunnelCredential.kind, bouncer.kind])
 
 interface KeyUsesOptions {
   /** The bucket to write to; undefined while there is none. */
@@ -72,7 +83,24 @@ export class KeyUses {
   }
 
   note(keyId: string, address: string): void {
-    this.#unsaved.set(keyId, { at: now(), from: address })
+    const { pulled } = this.lastUse(keyId) ?? {}
+    this.#unsaved.set(keyId, { at: now(), from: address, ...(pulled && { pulled }) })
+  }
+
+  /** What a bouncer got last, from whichever process. */
+  lastPull(bouncerId: string): PullOfBouncer | undefined {
+    return this.lastUse(bouncerId)?.pulled
+  }
+
+  /** Resolves when it is stored: other processes go on from there. */
+  async notePull(bouncerId: string, address: string, pulled: PullOfBouncer): Promise<void> {
+    const bucket = await this.#options.bucket()
+    if (bucket === undefined) throw unavailable('The bucket of the last uses is missing.')
+    // An entry that is being written must not be the later one.
+    const use = { at: now() + 1, from: address, pulled }
+    await bucket.put(bouncerId, JSON.stringify(use))
+    this.#saved.set(bouncerId, use)
+    this.#unsaved.delete(bouncerId)
   }
 
   /** The last use that this process knows of. */
@@ -143,12 +171,18 @@ const isLater = (use: KeyUse | undefined, other: KeyUse | undefined): boolean =>
 /** The latest time that a date can hold. */
 const timeMaxMs = 8_640_000_000_000_000
 
+const isPull = (pulled: Partial<PullOfBouncer> | undefined): pulled is PullOfBouncer =>
+  Number.isInteger(pulled?.at) &&
+  Number.isInteger(pulled?.version) &&
+  Array.isArray(pulled?.policyIds) &&
+  pulled.policyIds.every((id) => typeof id === 'string')
+
 /** Undefined if the entry is malformed. */
 function useIn(value: Uint8Array): KeyUse | undefined {
   try {
-    const { at, from } = jsonOf<Partial<KeyUse>>(value)
+    const { at, from, pulled } = jsonOf<Partial<KeyUse>>(value)
     const isUse = Number.isInteger(at) && Math.abs(at!) <= timeMaxMs && typeof from === 'string'
-    return isUse ? { at: at!, from } : undefined
+    return isUse ? { at: at!, from, ...(isPull(pulled) && { pulled }) } : undefined
   } catch {
     return undefined
   }

@@ -1,0 +1,191 @@
+/** Bouncers read deny rules in the form of CrowdSec's local API: everything, then what has changed. */
+import { gunzipSync } from 'node:zlib'
+import t from 'tap'
+import { isoSeconds, now } from '../../src/core/clock.js'
+import { openTestStore, type TestApi } from '../harness/api.js'
+import { all, statusOf } from '../harness/caller.js'
+import { until } from '../harness/weir.js'
+
+t.setTimeout(300_000)
+
+interface Decision {
+  readonly id: number
+  readonly value: string
+  readonly scope: string
+  readonly scenario: string
+  readonly duration: string
+}
+
+interface Decisions {
+  readonly new: readonly Decision[]
+  readonly deleted: readonly Decision[]
+}
+
+type Method = 'GET' | 'HEAD' | 'POST'
+
+const send = (api: TestApi, token: string | undefined, url: string, method: Method = 'GET', more = {}) =>
+  api.app.inject({ method, url, headers: { ...(token && { 'x-api-key': token }), ...more } })
+
+const inSeconds = (seconds: number): string => isoSeconds(now() + 1000 * seconds)
+
+t.test('bouncers', async (t) => {
+  const store = await openTestStore(t)
+  const api = await store.api()
+
+  const opened = async () => {
+    const me = await api.account()
+    const { id: policyId } = await me.ipPolicy.create({})
+    const made = await me.bouncer.create({ description: 'a firewall', ip_policy_ids: [policyId] })
+    const token = String(made.token)
+    const pull = async (of = api, query = ''): Promise<Decisions> => {
+      const answer = await send(of, token, `/v1/decisions/stream${query}`)
+      if (answer.statusCode !== 200) throw new Error(answer.payload)
+      return JSON.parse(answer.payload)
+    }
+    const deny = (cidr: string, more = {}) =>
+      me.ipPolicyRule.create({ ip_policy_id: policyId, cidr, action: 'deny', ...more })
+    return { me, policyId, id: made.id, token, pull, deny }
+  }
+  const valuesOf = (decisions: readonly Decision[]) => decisions.map(({ value }) => value).toSorted()
+
+  t.test('the token is shown once, and opens nothing else', async (t) => {
+    const { me, id, token } = await opened()
+    t.equal((await me.bouncer.get(id)).token, null)
+    t.equal(await statusOf(all(me.withToken(token).ipPolicy.list())), 401)
+    const { payload, statusCode } = await send(api, me.token, '/v1/decisions/stream?startup=true')
+    t.equal(statusCode, 403, 'nor does a key open this door')
+    t.match(JSON.parse(payload), { message: 'No bouncer has this token.' }, 'in the form that bouncers know')
+    t.equal((await send(api, undefined, '/v1/decisions')).statusCode, 401)
+    t.equal((await send(api, token, '/v1/decisions', 'HEAD')).statusCode, 200)
+    t.equal((await send(api, token, '/v1/decisions/stream', 'HEAD')).statusCode, 200)
+    const metrics = { payload: '{"remediation_components":[]}', 'content-type': 'application/json' }
+    t.equal((await send(api, token, '/v1/usage-metrics', 'POST', metrics)).statusCode, 201)
+    t.match(await me.bouncer.get(id), { last_used_at: /^2/ }, 'the last pull is visible')
+    await me.bouncer.delete(id)
+    t.equal((await send(api, token, '/v1/decisions')).statusCode, 403)
+  })
+
+  t.test('everything, then what is new and what is deleted', async (t) => {
+    const { me, policyId, pull, deny } = await opened()
+    const other = await opened()
+    await other.deny('192.0.2.77/32')
+    await me.ipPolicyRule.create({ ip_policy_id: policyId, cidr: '0.0.0.0/0', action: 'allow' })
+    const one = await deny('203.0.113.9/32', { description: 'scans', expires_at: inSeconds(7200) })
+    await deny('2001:db8::/32')
+    const shadow = await deny('203.0.113.8/32', { enforced: false })
+    const first = await pull(api, '?startup=true')
+    t.strictSame(first.deleted, [])
+    t.strictSame(valuesOf(first.new), ['2001:db8::/32', '203.0.113.9'], 'of the own policies, enforced')
+    const ban = first.new.find(({ value }) => value === '203.0.113.9')
+    t.match(ban, {
+      scope: 'Ip',
+      origin: 'weir',
+      type: 'ban',
+      scenario: 'scans',
+      duration: /^(1h59m\d+s|2h0m0s)$/,
+    })
+    t.ok(Number.isSafeInteger(ban?.id))
+    t.match(ban, { uuid: /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/ })
+    t.match(
+      first.new.find(({ scope }) => scope === 'Range'),
+      { scenario: 'weir', duration: '87600h0m0s' },
+    )
+    t.strictSame(await pull(), { deleted: [], new: [] }, 'nothing has changed')
+
+    await me.ipPolicyRule.delete(one.id)
+    await me.ipPolicyRule.update(shadow.id, { enforced: true })
+    const second = await pull()
+    t.match([valuesOf(second.new), valuesOf(second.deleted)], [['203.0.113.8'], ['203.0.113.9']])
+    t.equal(second.deleted[0]?.id, ban?.id, 'by the same id')
+    t.strictSame(await pull(), { deleted: [], new: [] })
+    const all = await pull(api, '?startup=true')
+    t.strictSame(valuesOf(all.new), ['2001:db8::/32', '203.0.113.8'])
+  })
+
+  t.test('a ban that expires is deleted', async (t) => {
+    const { pull, deny } = await opened()
+    const expires_at = inSeconds(2)
+    await deny('203.0.113.9/32', { expires_at })
+    t.equal((await pull(api, '?startup=true')).new.length, 1)
+    await until('it has expired', () => now() >= Date.parse(expires_at))
+    t.strictSame(valuesOf((await pull()).deleted), ['203.0.113.9'])
+    t.strictSame(await pull(), { deleted: [], new: [] })
+  })
+
+  t.test('an API process that has just started, or another one, goes on', async (t) => {
+    const { me, policyId, id, pull, deny } = await opened()
+    const gone = await deny('203.0.113.1/32')
+    await deny('203.0.113.2/32')
+    await pull(api, '?startup=true')
+    const brief = await deny('203.0.113.3/32')
+    t.strictSame(valuesOf((await pull()).new), ['203.0.113.3'])
+    await me.ipPolicyRule.delete(gone.id)
+    await me.ipPolicyRule.delete(brief.id)
+    await deny('203.0.113.4/32')
+    const restarted = await store.api({})
+    const { new: added, deleted } = await pull(restarted)
+    t.match([valuesOf(added), valuesOf(deleted)], [['203.0.113.4'], ['203.0.113.1', '203.0.113.3']])
+    const back = await pull(api)
+    t.notOk(
+      back.deleted.some(({ value }) => ['203.0.113.2', '203.0.113.4'].includes(value)),
+      'the first one learns of the pull from the other',
+    )
+    const { id: empty } = await me.ipPolicy.create({})
+    await me.bouncer.update(id, { ip_policy_ids: [empty] })
+    t.strictSame(valuesOf((await pull()).deleted), ['203.0.113.2', '203.0.113.4'], 'other policies')
+    t.equal((await me.ipPolicyUses(policyId)).uses.length, 0)
+    t.match((await me.ipPolicyUses(empty)).uses, [{ kind: 'bouncer', id }])
+  })
+
+  t.test('questions about one address or range', async (t) => {
+    const { token, deny } = await opened()
+    await deny('203.0.113.0/24', { description: 'abuse of mail' })
+    await deny('203.0.113.9/32')
+    const ask = async (query: string) =>
+      (JSON.parse((await send(api, token, `/v1/decisions?${query}`)).payload) ?? []).map(
+        ({ value }: Decision) => value,
+      )
+    t.strictSame(await ask('ip=203.0.113.9'), ['203.0.113.9', '203.0.113.0/24'])
+    t.strictSame(await ask('ip=203.0.113.10'), ['203.0.113.0/24'])
+    t.strictSame(await ask('scope=ip&value=203.0.113.10'), ['203.0.113.0/24'])
+    t.strictSame(await ask('range=203.0.113.0/25'), ['203.0.113.0/24'])
+    t.strictSame(await ask('range=203.0.113.0/25&contains=false'), ['203.0.113.9'])
+    t.strictSame(await ask('scenarios_containing=mail'), ['203.0.113.0/24'])
+    t.strictSame(await ask('scenarios_not_containing=mail'), ['203.0.113.9'])
+    t.strictSame(await ask('scope=username&value=x'), [])
+    t.strictSame(await ask('ip=203.0.113.9&origins=CAPI'), [])
+    t.strictSame(await ask('ip=203.0.113.9&type=captcha'), [])
+    t.equal((await send(api, token, '/v1/decisions?ip=198.51.100.1')).payload, 'null')
+    t.equal((await send(api, token, '/v1/decisions?ip=here')).statusCode, 400)
+    const scoped = await send(api, token, '/v1/decisions/stream?startup=true&scopes=ip')
+    t.strictSame(valuesOf((JSON.parse(scoped.payload) as Decisions).new), ['203.0.113.9'])
+  })
+
+  t.test('100,000 bans: the whole pull, a change, and polls without one', async (t) => {
+    const { me, policyId, token, pull, deny } = await opened()
+    const rules = Array.from({ length: 99_999 }, (_, index) => ({
+      cidr: `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}/32`,
+      action: 'deny' as const,
+      description: 'listed',
+    }))
+    await me.replaceRules(policyId, rules)
+    const gzip = { 'accept-encoding': 'gzip' }
+    const wholePull = () => send(api, token, '/v1/decisions/stream?startup=true', 'GET', gzip)
+    const whole = await wholePull()
+    const begun = process.cpuUsage()
+    await wholePull()
+    const { user, system } = process.cpuUsage(begun)
+    t.comment(`whole pull: ${Math.round((user + system) / 1000)} ms of CPU, ${whole.rawPayload.length} bytes`)
+    t.equal(whole.headers['content-encoding'], 'gzip')
+    const decisions = JSON.parse(gunzipSync(whole.rawPayload).toString()) as Decisions
+    t.equal(decisions.new.length, 99_999)
+    t.equal(new Set(decisions.new.map(({ id }) => id)).size, 99_999, 'each has an id of its own')
+    const polls = 500
+    const polling = process.cpuUsage()
+    for (let n = 0; n < polls; n += 1) await pull()
+    const spent = process.cpuUsage(polling)
+    t.comment(`a poll without changes: ${Math.round((spent.user + spent.system) / polls)} µs of CPU`)
+    await deny('192.0.2.1/32')
+    t.strictSame(valuesOf((await pull()).new), ['192.0.2.1'])
+  })
+})
