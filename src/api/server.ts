@@ -7,18 +7,12 @@
  */
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
-import {
-  type FastifyHttpOptions,
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
-  fastify,
-} from 'fastify'
-import { monotonicMs } from '../core/clock.js'
+import { type FastifyHttpOptions, type FastifyInstance, fastify } from 'fastify'
 import type { ListeningServer } from '../core/http-listen.js'
 import { newId } from '../core/ids.js'
 import { requestBodyBytesMax } from '../core/limits.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
+import { answerCounter } from '../http/answer-counter.js'
 import { AtOnce } from '../http/bounds/at-once.js'
 import { connectionLimits } from '../http/bounds/connection-limits.js'
 import type { Usage } from '../http/bounds/usage.js'
@@ -184,26 +178,6 @@ export async function buildApi(given: ApiOptions): Promise<FastifyInstance> {
   takeover.done()
   return app
 }
-
-/**
- * Called when a request begins: counts and times its answer, if that is sent completely.
- *
- * By the event `close` and not by the hook `onResponse`, which listens to `finish`: with a second listener of that event,
- * V8 keeps each request and its answer past the collection of young objects, which is a third of a read's CPU.
- */
-const answerCounter =
-  (occurrences: Occurrences) =>
-  (request: FastifyRequest, reply: FastifyReply): void => {
-    const begunMs = monotonicMs()
-    reply.raw.once('close', () => {
-      if (!reply.raw.writableFinished) return
-      const { method, routeOptions } = request
-      const seconds = (monotonicMs() - begunMs) / 1000
-      occurrences.requestServed({ method, status: String(reply.statusCode) })
-      // The pattern, not the path: paths hold ids, and anyone can make up new ones.
-      occurrences.requestTimed({ method, route: routeOptions.url ?? 'none' }, seconds)
-    })
-  }
 
 /** Passes the requests of a listening server to the API once it is complete. */
 function takeoverOf(listening: ApiOptions['listening']) {
