@@ -23,6 +23,11 @@ export interface Field<S extends TSchema = TSchema, Unset extends null | never =
   /** Who sets it: clients at any time, clients at creation only, or Weir. */
   readonly setBy: 'client' | 'client-at-creation' | 'weir'
   readonly required: boolean
+  /**
+   * One of several fields of which one must be set. As with a required field, an empty value in an update says nothing, since
+   * clients send one for what they leave out; only null clears it.
+   */
+  readonly isChoice?: boolean
   /** The value if none is sent. */
   readonly fallback: Static<S> | Unset
   /** In responses an unset field is omitted or null; `never`: it has a value from creation on. */

@@ -114,11 +114,13 @@ export const ipPolicyRule = defineResource({
     ...described,
     cidr: {
       ...writable(cidr, { unset: 'null' }),
+      isChoice: true,
       complete: canonical,
       shown: asIs(orNull(cidr, { description: 'Null for a rule with a list.' })),
     },
     list_id: {
       ...reference('ip_list', 'ipl_', { shownAs: 'list', unset: 'null' }),
+      isChoice: true,
       fallback: null as string | null,
     },
     ip_policy_id: reference('ip_policy', 'ipp_', { shownAs: 'ip_policy', required: true, atCreation: true }),

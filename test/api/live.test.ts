@@ -121,6 +121,7 @@ t.test('watching decisions and deliveries', async (t) => {
       decision: 'block',
       decided_by: { type: 'restriction', id: 'ipx_1', policy: null, rule_id: 'ipr_1' },
       shadow: null,
+      challenger: null,
       revision: 7,
       bytes_in: 5,
       bytes_out: 2 ** 40,

@@ -112,6 +112,12 @@ t.test('rows of decisions', async (t) => {
       shadow_decided_by_id: '',
       shadow_policy: '',
       shadow_rule_id: '',
+      challenger_id: '',
+      challenger_decision: 'none',
+      challenger_decided_by: 'none',
+      challenger_decided_by_id: '',
+      challenger_policy: '',
+      challenger_rule_id: '',
     })
     t.match(others, [
       { decision: 'block', decided_by: 'ip_restriction', client_ip: '2001:db8::1', rule_id: 'ipr_1' },

@@ -135,8 +135,9 @@ function isPresent(field: AnyField, name: string, value: unknown, row: Row): boo
 }
 
 /** Does this empty value leave the field unchanged? Only optional fields can be cleared. */
-const isUnchanged = ({ required, setBy, schema }: AnyField, value: unknown): boolean =>
-  value !== null && (required ? isEmptyOf(schema, value) : setBy !== 'client' && isNothing(schema, value))
+const isUnchanged = ({ required, isChoice, setBy, schema }: AnyField, value: unknown): boolean =>
+  value !== null &&
+  (required || isChoice ? isEmptyOf(schema, value) : setBy !== 'client' && isNothing(schema, value))
 
 function updated(field: AnyField, name: string, value: unknown): unknown {
   const isModule = field.fields !== undefined
