@@ -83,6 +83,7 @@ const kinds = (named: Named) => {
         ip_policy: policies[0],
         action: 'deny',
         expires_at: null,
+        list: null,
         enforced: true,
       },
     },

@@ -117,7 +117,14 @@ t.test('a decision that is not explained to who asks', (t) => {
 
 t.test('explanations', async (t) => {
   const { explanation } = ask({ type: 'tcp_connection', conn: { ...conn, client_port: 5000 }, explain: true })
-  const rule = { ip_policy_id: 'ipp_1', description: null, expires_at: null, enforced: true }
+  const rule = {
+    ip_policy_id: 'ipp_1',
+    list_id: null,
+    comment: null,
+    description: null,
+    expires_at: null,
+    enforced: true,
+  }
   t.same(explanation.ip_policies, [
     {
       source: 'ip_restriction of edgtcp_1',

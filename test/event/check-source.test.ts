@@ -71,7 +71,7 @@ t.test('sources that are refused, with a sentence', async (t) => {
         `There is no event source "log"; supported are ${http}, ${tcp}, log.v0, `,
         'event_destination_state_changed.v0, ',
         'events_dropped.v0, and <object>_created.v0,',
-        'of api_key, certificate_authority,',
+        'of api_key, bouncer, certificate_authority,',
       ],
     },
     {

@@ -73,12 +73,12 @@ t.test(`${manyRules} rules: decisions use all old or all new ones`, { timeout: 9
   const looking = setInterval(look, 5)
   t.teardown(() => clearInterval(looking))
   const put = (action: Rule['action']) => client.replaceRules(id, rulesWith(action, count))
-  t.strictSame(await put('allow'), { added: count, updated: 0, removed: 0, kept: 0 })
-  t.strictSame(await put('allow'), { added: 0, updated: 0, removed: 0, kept: count })
+  t.strictSame(await put('allow'), { added: count, updated: 0, removed: 0, kept: 0, expired: 0 })
+  t.strictSame(await put('allow'), { added: 0, updated: 0, removed: 0, kept: count, expired: 0 })
   await until('it is decided by them', () => seen.size === 2, 60_000)
   const answered = put('deny')
   t.ok(await newest(client.apiKey.list()), 'others are served meanwhile')
-  t.strictSame(await answered, { added: count, updated: 0, removed: count, kept: 0 })
+  t.strictSame(await answered, { added: count, updated: 0, removed: count, kept: 0, expired: 0 })
   await until('it is decided by the new ones', () => seen.size === 3, 60_000)
   const ofAll = configuration.current.policySet.ipPolicy(id)?.deny.rangeCount
   t.strictSame(
