@@ -1,5 +1,5 @@
 /** The decision with its explanation, and how the tests of the file end. */
-import { number } from '../console/data/format.js'
+import { number } from '../console/data/texts/format.js'
 import { Chain } from '../console/parts/chain.js'
 import { Decider } from '../console/parts/decider.js'
 import { DecisionWord, StateWord } from '../console/parts/words.js'

@@ -1,5 +1,5 @@
 /** The connection or request that is asked about: as fields, and as the record that they mean. */
-import { type Question, questionTypes } from '../console/data/question.js'
+import { type Question, questionTypes } from '../console/data/decisions/question.js'
 
 export interface Connection extends Question {
   /** Two letters; empty: unknown. */

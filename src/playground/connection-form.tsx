@@ -1,5 +1,5 @@
 /** The fields of the connection that is asked about. */
-import { type Question, questionTypes } from '../console/data/question.js'
+import { type Question, questionTypes } from '../console/data/decisions/question.js'
 import { Editor } from '../console/parts/editor/editor.js'
 import { faultsOfYaml } from '../console/parts/editor/editor-props.js'
 import { ChoiceField, TextField } from '../console/parts/forms/fields.js'

@@ -5,9 +5,9 @@
  */
 import { effect, signal } from '@preact/signals'
 import { render } from 'preact'
-import { copyText } from '../console/data/clipboard.js'
 import { after } from '../console/data/clock.js'
 import { notify } from '../console/data/notices.js'
+import { copyText } from '../console/data/texts/clipboard.js'
 import { Editor } from '../console/parts/editor/editor.js'
 import { faultsOfYaml } from '../console/parts/editor/editor-props.js'
 import { Notices } from '../console/parts/notices.js'

@@ -2,7 +2,7 @@
  * A link that carries policies and a connection. Both are behind the `#` of the address, which browsers never send to a server;
  * compressed if the browser can. A link comes from anyone: it is bounded, and all that it has are texts for fields.
  */
-import { questionTypes } from '../console/data/question.js'
+import { questionTypes } from '../console/data/decisions/question.js'
 import { type Connection, isMembers } from './asked-connection.js'
 
 interface Shared {

@@ -1,7 +1,7 @@
 /** What an editor completes in an expression, and which part of JSON a place of a fault is. */
 import t from 'tap'
-import { completionsAt, lengthAt, type Vocabulary } from '../../src/console/data/completion.js'
-import { rangeOfPlace } from '../../src/console/data/json-place.js'
+import { completionsAt, lengthAt, type Vocabulary } from '../../src/console/data/asking/completion.js'
+import { rangeOfPlace } from '../../src/console/data/drafts/json-place.js'
 
 const vocabulary: Vocabulary = {
   names: [

@@ -1,6 +1,11 @@
 /** JSON objects that are edited as text, and the changes of one that are made to others. */
 import t from 'tap'
-import { changesBetween, changeText, objectIn, withChanges } from '../../src/console/data/json-object.js'
+import {
+  changesBetween,
+  changeText,
+  objectIn,
+  withChanges,
+} from '../../src/console/data/drafts/json-object.js'
 
 t.test('a text that is to be an object', async (t) => {
   t.same(objectIn('{"a": 1}', 'A record').object, { a: 1 })

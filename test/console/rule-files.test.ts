@@ -6,7 +6,7 @@ import {
   type RuleEntry,
   ruleDifference,
   rulesInText,
-} from '../../src/console/data/rule-files.js'
+} from '../../src/console/data/resources/rule-files.js'
 
 const nowMs = Date.parse('2026-11-20T10:00:00Z')
 

@@ -1,7 +1,7 @@
 /** Texts of others as arguments of commands that people copy into a terminal. */
 import { execFileSync } from 'node:child_process'
 import t from 'tap'
-import { shellArgument } from '../../src/console/data/shell.js'
+import { shellArgument } from '../../src/console/data/texts/shell.js'
 import { hostileTexts } from './hostile-texts.js'
 
 t.test('a shell takes each for one argument', (t) => {

@@ -1,10 +1,10 @@
 /** Certificates and SSH credentials: when they expire, what they are for, their last use; what expires next comes first. */
 import { useSignal } from '@preact/signals'
-import { firstOf, useAnswer } from '../data/api.js'
+import { firstOf, useAnswer } from '../data/asking/api.js'
 import { now } from '../data/clock.js'
-import { expiryOf } from '../data/expiry.js'
 import { go, hrefTo, parameter } from '../data/location.js'
-import { kindOfId, kindTitle } from '../data/resource-kinds.js'
+import { expiryOf } from '../data/resources/expiry.js'
+import { kindOfId, kindTitle } from '../data/resources/resource-kinds.js'
 import { Button, EditButton } from '../parts/button.js'
 import { ExpiryWord } from '../parts/expiry-word.js'
 import { Choices } from '../parts/forms/choices.js'

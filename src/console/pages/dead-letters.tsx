@@ -1,10 +1,10 @@
 /** What was set aside and why: by reason, and one by one. It can be mended and sent again, or dropped. */
 import { useSignal } from '@preact/signals'
 import type { DeadLetter, DeadLetterGroups } from '../../shape/dead-letter.js'
-import { api, firstOf, useAnswer, useStream } from '../data/api.js'
+import { api, firstOf, useAnswer, useStream } from '../data/asking/api.js'
 import { sleep } from '../data/clock.js'
-import { bytes, number } from '../data/format.js'
 import { parameter, setParameters } from '../data/location.js'
+import { bytes, number } from '../data/texts/format.js'
 import { Choices } from '../parts/forms/choices.js'
 import { Name } from '../parts/name.js'
 import { Answered, Empty } from '../parts/states.js'

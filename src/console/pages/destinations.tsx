@@ -1,10 +1,10 @@
 /** Where events go: what each destination does, why, and what to do about it. The path may name one of them. */
 import type { Client } from '../../client/client.js'
 import type { DestinationStatus } from '../../shape/delivery-status.js'
-import { firstOf, useAnswer } from '../data/api.js'
-import { bytes, number, shortNumber } from '../data/format.js'
+import { may } from '../data/access/session.js'
+import { firstOf, useAnswer } from '../data/asking/api.js'
 import { go, hrefTo, parameter, setParameters } from '../data/location.js'
-import { may } from '../data/session.js'
+import { bytes, number, shortNumber } from '../data/texts/format.js'
 import { byTrouble, DestinationState } from '../parts/destination-state.js'
 import { Link } from '../parts/link.js'
 import type { PageProps } from '../parts/page-props.js'

@@ -1,7 +1,7 @@
 /** One record, or one question: what was decided then, what is decided now, and what became of the events. */
 import { useSignal } from '@preact/signals'
+import { questionIn } from '../data/decisions/question.js'
 import { go, hrefTo, parameter } from '../data/location.js'
-import { questionIn } from '../data/question.js'
 import { Choices, choiceIn } from '../parts/forms/choices.js'
 import { TextField } from '../parts/forms/fields.js'
 import type { PageProps } from '../parts/page-props.js'

@@ -2,12 +2,12 @@
 import { useMemo } from 'preact/hooks'
 import type { WatchOptions } from '../../client/client.js'
 import type { LoggedDecision } from '../../shape/logged-decision.js'
-import { api, useStream } from '../data/api.js'
-import { copyText } from '../data/clipboard.js'
-import { bytes, number, percent } from '../data/format.js'
-import { LiveRows } from '../data/live-rows.js'
+import { api, useStream } from '../data/asking/api.js'
+import { LiveRows } from '../data/asking/live-rows.js'
 import { parameter, setParameters } from '../data/location.js'
-import { shellArgument } from '../data/shell.js'
+import { copyText } from '../data/texts/clipboard.js'
+import { bytes, number, percent } from '../data/texts/format.js'
+import { shellArgument } from '../data/texts/shell.js'
 import { Button } from '../parts/button.js'
 import {
   ClientCell,

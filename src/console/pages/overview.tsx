@@ -4,10 +4,10 @@
  */
 import type { Change } from '../../shape/change-schema.js'
 import type { Stats } from '../../shape/stats.js'
-import { firstOf, useAnswer } from '../data/api.js'
-import { number, percent } from '../data/format.js'
+import { firstOf, useAnswer } from '../data/asking/api.js'
+import { intervalOf, ranges, startOf } from '../data/decisions/ranges.js'
 import { go, hrefTo } from '../data/location.js'
-import { intervalOf, ranges, startOf } from '../data/ranges.js'
+import { number, percent } from '../data/texts/format.js'
 import { DecisionsChart, totalOf } from '../parts/charts/decisions-chart.js'
 import type { ChartMark } from '../parts/charts/time-chart.js'
 import { Choices, choiceIn } from '../parts/forms/choices.js'

@@ -1,8 +1,8 @@
 /** Which events go where: sources with their fields and filters, and what they make. The path may name a subscription. */
 import type { Resource } from '../../client/kinds.js'
-import { firstOf, useAnswer } from '../data/api.js'
+import { may } from '../data/access/session.js'
+import { firstOf, useAnswer } from '../data/asking/api.js'
 import { go, hrefTo, parameter, setParameters } from '../data/location.js'
-import { may } from '../data/session.js'
 import { Link } from '../parts/link.js'
 import { Name } from '../parts/name.js'
 import type { PageProps } from '../parts/page-props.js'

@@ -1,6 +1,6 @@
 /** Policy tests: what must be decided, whether it is, and what no test reaches. The path may name a test. */
 
-import { may } from '../data/session.js'
+import { may } from '../data/access/session.js'
 import { Choices, choiceIn } from '../parts/forms/choices.js'
 import { Link } from '../parts/link.js'
 import type { PageProps } from '../parts/page-props.js'

@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import { isEditing, may, type Right } from '../data/session.js'
+import { isEditing, may, type Right } from '../data/access/session.js'
 
 interface ButtonProps {
   readonly onClick: () => unknown

@@ -7,7 +7,7 @@ import type {
   ExplainedRule,
   Explanation,
 } from '../../shape/decision.js'
-import { number, textOf } from '../data/format.js'
+import { number, textOf } from '../data/texts/format.js'
 import { Link } from './link.js'
 import { Name } from './name.js'
 import { Time } from './time.js'

@@ -1,5 +1,5 @@
 /** A text of several lines, with a button that copies it. */
-import { copyText } from '../data/clipboard.js'
+import { copyText } from '../data/texts/clipboard.js'
 import { Button } from './button.js'
 
 /** `what`: what the text is, such as `the IAM policy`. */

@@ -1,6 +1,6 @@
 /** What the tables of decisions show of one. */
 import type { LoggedDecision } from '../../shape/logged-decision.js'
-import { countryName } from '../data/format.js'
+import { countryName } from '../data/texts/format.js'
 import { Name } from './name.js'
 import { DecisionWord } from './words.js'
 

@@ -1,7 +1,7 @@
 /** What a change does to the fields of a resource: before and after, with signs. */
 
 import type { ChangedField } from '../../shape/change-schema.js'
-import { lineDifference } from '../data/differences.js'
+import { lineDifference } from '../data/drafts/differences.js'
 
 /** A value as lines of text: an object or a list has a line for each member. */
 const linesOf = (value: unknown): string =>

@@ -1,7 +1,7 @@
 /** A panel at the right over a view, for one of its entries. Escape closes it. */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import { may } from '../data/session.js'
+import { may } from '../data/access/session.js'
 import { EditSwitch } from './edit-switch.js'
 import { useKeys } from './keyboard.js'
 

@@ -1,5 +1,5 @@
 /** Switches changes on and off, for those who may make them. */
-import { isEditing, may, toggleEditing } from '../data/session.js'
+import { isEditing, may, toggleEditing } from '../data/access/session.js'
 
 export function EditSwitch() {
   if (!may('write')) return <span class="quiet">read-only key</span>

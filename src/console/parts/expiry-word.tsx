@@ -1,6 +1,6 @@
 /** When something expires: a word, and the time. */
 import { now } from '../data/clock.js'
-import { expiryOf } from '../data/expiry.js'
+import { expiryOf } from '../data/resources/expiry.js'
 import { StateWord } from './words.js'
 
 interface ExpiryWordProps {

@@ -1,8 +1,8 @@
 /** Policies of an edge, or filters of a subscription, whose expressions had no result in the last day. Shown if there are any. */
 import { ApiError } from '../../client/api-error.js'
 import type { ExpressionFailure, ExpressionFailures as Failures } from '../../shape/expression-failure.js'
-import { errorText, useAnswer } from '../data/api.js'
-import { number } from '../data/format.js'
+import { errorText, useAnswer } from '../data/asking/api.js'
+import { number } from '../data/texts/format.js'
 import { Link } from './link.js'
 import { Name } from './name.js'
 import { Failure } from './states.js'

@@ -1,5 +1,5 @@
 /** Policy tests that fail: what each expects, what it gets, and why. */
-import { expectationOf, nameOfTest, outcomeOf, type TestRun } from '../data/test-runs.js'
+import { expectationOf, nameOfTest, outcomeOf, type TestRun } from '../data/drafts/test-runs.js'
 import { Chain } from './chain.js'
 import { Link } from './link.js'
 import { StateWord } from './words.js'

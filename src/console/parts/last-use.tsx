@@ -1,7 +1,7 @@
 /** When something was used last: a key, or a name that traffic goes to. */
 import type { Client, TrafficKind } from '../../client/client.js'
 import type { LastTraffic } from '../../shape/last-traffic.js'
-import { useAnswer } from '../data/api.js'
+import { useAnswer } from '../data/asking/api.js'
 import { Time } from './time.js'
 
 interface UsedProps {

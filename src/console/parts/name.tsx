@@ -1,5 +1,5 @@
 /** A resource by its name, with a link to its page. */
-import { nameOf } from '../data/resource-names.js'
+import { nameOf } from '../data/resources/resource-names.js'
 import { Link } from './link.js'
 
 export function Name({ id }: { readonly id: string }) {

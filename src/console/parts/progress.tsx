@@ -1,5 +1,5 @@
 /** How far something has come that takes a while. */
-import { percent } from '../data/format.js'
+import { percent } from '../data/texts/format.js'
 
 interface ProgressProps {
   readonly label: string

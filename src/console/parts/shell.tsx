@@ -1,10 +1,10 @@
 /** The frame of every page: where one can go, who is signed in, what is switched on, what became of the last action. */
 import { type Signal, signal, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { warnings } from '../data/api.js'
+import { session, toggleEditing } from '../data/access/session.js'
+import { signOut } from '../data/access/sign-in.js'
+import { warnings } from '../data/asking/api.js'
 import { go, hrefTo, path } from '../data/location.js'
-import { session, toggleEditing } from '../data/session.js'
-import { signOut } from '../data/sign-in.js'
 import { type PageEntry, pageGroups, pages } from '../pages.js'
 import { Drawer } from './drawer.js'
 import { EditSwitch } from './edit-switch.js'

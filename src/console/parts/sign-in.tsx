@@ -1,9 +1,9 @@
 /** The way in: an API key. A link that `weir console` prints needs none. */
 import { useSignal } from '@preact/signals'
-import { errorText } from '../data/api.js'
+import { signedOutBecause } from '../data/access/session.js'
+import { signIn } from '../data/access/sign-in.js'
+import { errorText } from '../data/asking/api.js'
 import { root } from '../data/location.js'
-import { signedOutBecause } from '../data/session.js'
-import { signIn } from '../data/sign-in.js'
 import { Command } from './states.js'
 
 export function SignIn({ fault = '' }: { readonly fault?: string }) {

@@ -1,7 +1,7 @@
 /** What a view shows when it has nothing to show: it waits, it failed, it is empty. */
 import type { ComponentChildren } from 'preact'
-import { type Answer, errorDetails, errorText } from '../data/api.js'
-import { failedTestsIn } from '../data/test-runs.js'
+import { type Answer, errorDetails, errorText } from '../data/asking/api.js'
+import { failedTestsIn } from '../data/drafts/test-runs.js'
 import { FailedTests } from './failed-tests.js'
 
 /** What the API said, and how to try again. */

@@ -1,7 +1,7 @@
 /** A time: local, in UTC on hover. */
 import { signal } from '@preact/signals'
 import { every, now } from '../data/clock.js'
-import { localTime, relative } from '../data/format.js'
+import { localTime, relative } from '../data/texts/format.js'
 
 /** Moves on every few seconds, so that `5 min ago` stays true. */
 const present = signal(now())

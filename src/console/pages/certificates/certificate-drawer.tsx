@@ -1,7 +1,7 @@
 /** One certificate or credential: its facts, its text to copy, its replacement and its end. */
-import { act, firstOf, useAnswer } from '../../data/api.js'
-import { copyText } from '../../data/clipboard.js'
-import { kindTitle } from '../../data/resource-kinds.js'
+import { act, firstOf, useAnswer } from '../../data/asking/api.js'
+import { kindTitle } from '../../data/resources/resource-kinds.js'
+import { copyText } from '../../data/texts/clipboard.js'
 import { Button, EditButton } from '../../parts/button.js'
 import { Drawer } from '../../parts/drawer.js'
 import { ExpiryWord } from '../../parts/expiry-word.js'

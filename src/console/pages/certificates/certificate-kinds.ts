@@ -1,6 +1,6 @@
 /** Kinds of certificates and their like: how they are listed, what they show, and the form that makes one. */
 import type { Client } from '../../../client/client.js'
-import { firstOf } from '../../data/api.js'
+import { firstOf } from '../../data/asking/api.js'
 import type { FormField } from '../../parts/forms/resource-form.js'
 
 /** An entry of any of the kinds: of certificates, some of these are known. */

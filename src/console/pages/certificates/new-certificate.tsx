@@ -1,7 +1,7 @@
 /** The form that adds a certificate, or one that takes the place of another. */
-import { act, api, firstOf, useAnswer } from '../../data/api.js'
+import { act, api, firstOf, useAnswer } from '../../data/asking/api.js'
 import { notify } from '../../data/notices.js'
-import { kindTitle } from '../../data/resource-kinds.js'
+import { kindTitle } from '../../data/resources/resource-kinds.js'
 import { type FormField, ResourceForm } from '../../parts/forms/resource-form.js'
 import { Answered, Empty } from '../../parts/states.js'
 import {

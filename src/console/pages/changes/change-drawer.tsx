@@ -1,7 +1,7 @@
 /** One change: what it did to each field, and how to put back what was before it, or what it made. */
 import type { Change } from '../../../shape/change-schema.js'
-import { kindTitle } from '../../data/resource-kinds.js'
-import { nameOf } from '../../data/resource-names.js'
+import { kindTitle } from '../../data/resources/resource-kinds.js'
+import { nameOf } from '../../data/resources/resource-names.js'
 import { Difference, rulesText } from '../../parts/difference.js'
 import { Drawer } from '../../parts/drawer.js'
 import { Link } from '../../parts/link.js'

@@ -1,6 +1,6 @@
 /** The bytes of a dead letter: as text with the place marked, or in hexadecimal if they are no text. */
 import type { WholeDeadLetter } from '../../../shape/dead-letter.js'
-import { number } from '../../data/format.js'
+import { number } from '../../data/texts/format.js'
 
 type Stored = Pick<WholeDeadLetter, 'text' | 'base64' | 'place'>
 

@@ -1,8 +1,8 @@
 /** One dead letter: its bytes with the place that the reason names, and what can be done with it. */
 import { useSignal } from '@preact/signals'
 import type { DeadLetterGroups, WholeDeadLetter } from '../../../shape/dead-letter.js'
-import { act, useAnswer } from '../../data/api.js'
-import { bytes } from '../../data/format.js'
+import { act, useAnswer } from '../../data/asking/api.js'
+import { bytes } from '../../data/texts/format.js'
 import { EditButton } from '../../parts/button.js'
 import { Drawer } from '../../parts/drawer.js'
 import { type Fact, Facts } from '../../parts/facts.js'

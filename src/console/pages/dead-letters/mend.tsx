@@ -2,9 +2,15 @@
 import { useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
 import type { DeadLetterGroups, WholeDeadLetter } from '../../../shape/dead-letter.js'
-import { act, api, errorText } from '../../data/api.js'
-import { number } from '../../data/format.js'
-import { changesBetween, changeText, type JsonChange, objectIn, withChanges } from '../../data/json-object.js'
+import { act, api, errorText } from '../../data/asking/api.js'
+import {
+  changesBetween,
+  changeText,
+  type JsonChange,
+  objectIn,
+  withChanges,
+} from '../../data/drafts/json-object.js'
+import { number } from '../../data/texts/format.js'
 import { EditButton } from '../../parts/button.js'
 import { Editor } from '../../parts/editor/editor.js'
 import type { EditorFault } from '../../parts/editor/editor-props.js'

@@ -1,7 +1,7 @@
 /** The last requests to a destination, with the service's ids of them. */
 import type { DeliveryAttempt } from '../../../wire/delivery-attempts.js'
-import { useAnswer } from '../../data/api.js'
-import { bytes, duration, number } from '../../data/format.js'
+import { useAnswer } from '../../data/asking/api.js'
+import { bytes, duration, number } from '../../data/texts/format.js'
 import { Answered, Empty } from '../../parts/states.js'
 import { type Column, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'

@@ -1,8 +1,8 @@
 /** What was sent to a destination over time, how long that took, and how much waited. */
 import type { BacklogHistory } from '../../../shape/backlog-history.js'
 import type { DeliveryStats } from '../../../shape/stats.js'
-import { useAnswer } from '../../data/api.js'
-import { intervalOf, ranges, timesBetween } from '../../data/ranges.js'
+import { useAnswer } from '../../data/asking/api.js'
+import { intervalOf, ranges, timesBetween } from '../../data/decisions/ranges.js'
 import { TimeChart } from '../../parts/charts/time-chart.js'
 import { Choices, choiceIn } from '../../parts/forms/choices.js'
 import { Answered } from '../../parts/states.js'

@@ -1,6 +1,6 @@
 /** One destination: its state, what was sent, and what can be done. */
 import type { DeliveryStatus } from '../../../shape/delivery-status.js'
-import { useAnswer } from '../../data/api.js'
+import { useAnswer } from '../../data/asking/api.js'
 import { parameter, setParameters } from '../../data/location.js'
 import { DestinationState } from '../../parts/destination-state.js'
 import { Choices, choiceIn } from '../../parts/forms/choices.js'

@@ -1,7 +1,7 @@
 /** Events that are sent to a destination again: begin, follow, cancel. */
 import { useSignal } from '@preact/signals'
 import type { Replay, ReplayRequest } from '../../../shape/replay.js'
-import { act, useAnswer } from '../../data/api.js'
+import { act, useAnswer } from '../../data/asking/api.js'
 import { parameter, setParameters } from '../../data/location.js'
 import { EditButton } from '../../parts/button.js'
 import { FilterInput } from '../../parts/editor/filter-input.js'

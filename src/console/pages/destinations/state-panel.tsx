@@ -1,6 +1,6 @@
 /** The state of a destination, its counts and what it costs. */
 import type { DeliveryStatus } from '../../../shape/delivery-status.js'
-import { bytes, number, shortNumber } from '../../data/format.js'
+import { bytes, number, shortNumber } from '../../data/texts/format.js'
 import { DestinationState } from '../../parts/destination-state.js'
 import { type Fact, Facts } from '../../parts/facts.js'
 import { Link } from '../../parts/link.js'

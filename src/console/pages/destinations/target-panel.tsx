@@ -1,5 +1,5 @@
 /** Where a destination sends to, and the rights that it needs there. */
-import { useAnswer } from '../../data/api.js'
+import { useAnswer } from '../../data/asking/api.js'
 import { CopyText } from '../../parts/copy.js'
 import { Facts } from '../../parts/facts.js'
 import { Name } from '../../parts/name.js'

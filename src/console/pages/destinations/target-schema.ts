@@ -1,5 +1,5 @@
 /** The kinds of targets and their members, read from the API's own document: a kind that is added there is offered here. */
-import { apiSchemas, type Schema } from '../../data/api-document.js'
+import { apiSchemas, type Schema } from '../../data/asking/api-document.js'
 import type { Member } from './target-members.js'
 
 /** Texts that may be so long have lines. */

@@ -1,7 +1,7 @@
 /** The certificate of a domain: which it is, when it expires, and the choice of another. */
 import { useSignal } from '@preact/signals'
 import type { Resource } from '../../../client/kinds.js'
-import { act } from '../../data/api.js'
+import { act } from '../../data/asking/api.js'
 import { EditButton } from '../../parts/button.js'
 import { ExpiryWord } from '../../parts/expiry-word.js'
 import { ChoiceField } from '../../parts/forms/fields.js'

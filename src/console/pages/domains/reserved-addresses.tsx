@@ -1,9 +1,9 @@
 /** TCP addresses that belong to the account, and when traffic last went to each. */
 import { useSignal } from '@preact/signals'
 import type { NewResource, Resource } from '../../../client/kinds.js'
-import { act, api, firstOf, useAnswer } from '../../data/api.js'
-import { copyText } from '../../data/clipboard.js'
+import { act, api, firstOf, useAnswer } from '../../data/asking/api.js'
 import { go, hrefTo } from '../../data/location.js'
+import { copyText } from '../../data/texts/clipboard.js'
 import { Button, EditButton } from '../../parts/button.js'
 import { Drawer } from '../../parts/drawer.js'
 import { type FormField, ResourceForm } from '../../parts/forms/resource-form.js'

@@ -1,6 +1,6 @@
 /** What was decided at each of the edges that a list shows, and how often their expressions had no result, in the last day. */
 import type { Client } from '../../../client/client.js'
-import { useAnswer } from '../../data/api.js'
+import { useAnswer } from '../../data/asking/api.js'
 
 interface EdgeCounts {
   readonly allow: number

@@ -1,8 +1,8 @@
 /** Forms of edges and routes: what they are served at. */
 import { useSignal } from '@preact/signals'
 import type { Client } from '../../../client/client.js'
-import { type Edge, isHttps, type Route } from '../../data/edges.js'
 import { go, hrefTo, setParameters } from '../../data/location.js'
+import { type Edge, isHttps, type Route } from '../../data/resources/edges.js'
 import { ChoiceField, LinesField, TextField } from '../../parts/forms/fields.js'
 import { FormDrawer } from '../../parts/forms/form-drawer.js'
 

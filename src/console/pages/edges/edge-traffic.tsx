@@ -1,7 +1,7 @@
 /** What was decided at an edge in the last day, over time. */
-import { useAnswer } from '../../data/api.js'
-import type { Edge } from '../../data/edges.js'
+import { useAnswer } from '../../data/asking/api.js'
 import { go, hrefTo } from '../../data/location.js'
+import type { Edge } from '../../data/resources/edges.js'
 import { DecisionsChart } from '../../parts/charts/decisions-chart.js'
 import { Link } from '../../parts/link.js'
 import { Answered, Empty } from '../../parts/states.js'

@@ -1,7 +1,7 @@
 /** One edge: where it is served, what was decided there, and by what. */
-import { act, useAnswer } from '../../data/api.js'
-import { type Edge, edgeOf, isHttps, isTcp } from '../../data/edges.js'
+import { act, useAnswer } from '../../data/asking/api.js'
 import { go, hrefTo, parameter, setParameters } from '../../data/location.js'
+import { type Edge, edgeOf, isHttps, isTcp } from '../../data/resources/edges.js'
 import { EditButton } from '../../parts/button.js'
 import { ExpressionFailures } from '../../parts/expression-failures.js'
 import { Link } from '../../parts/link.js'

@@ -1,8 +1,13 @@
 /** Forms of the modules `ip_restriction` and `backend` of a TCP edge or a route. */
 import { useSignal } from '@preact/signals'
-import { firstOf, useAnswer } from '../../data/api.js'
-import { type BackendModule, type IpRestrictionModule, operationsAt, type Place } from '../../data/edges.js'
-import { textOf } from '../../data/format.js'
+import { firstOf, useAnswer } from '../../data/asking/api.js'
+import {
+  type BackendModule,
+  type IpRestrictionModule,
+  operationsAt,
+  type Place,
+} from '../../data/resources/edges.js'
+import { textOf } from '../../data/texts/format.js'
 import { ChoiceField, SwitchField } from '../../parts/forms/fields.js'
 import { FormDrawer } from '../../parts/forms/form-drawer.js'
 import { PolicyChoice } from '../../parts/forms/policy-choice.js'

@@ -1,5 +1,6 @@
 /** The modules of an edge or a route: who is let in, by which policies, and where it goes. */
-import { act, useAnswer } from '../../data/api.js'
+import { act, useAnswer } from '../../data/asking/api.js'
+import { setParameters } from '../../data/location.js'
 import {
   type Edge,
   operationsAt,
@@ -7,14 +8,13 @@ import {
   type PoliciesModule,
   policiesAt,
   type Route,
-} from '../../data/edges.js'
-import { number } from '../../data/format.js'
-import { setParameters } from '../../data/location.js'
+} from '../../data/resources/edges.js'
+import { number } from '../../data/texts/format.js'
 import { EditButton } from '../../parts/button.js'
 import { Link } from '../../parts/link.js'
 import { Name } from '../../parts/name.js'
 import { DecisionWord, StateWord, UnenforcedWord } from '../../parts/words.js'
-import { sides } from './draft.js'
+import { sides } from './policies-draft.js'
 
 interface ModulesProps {
   readonly place: Place

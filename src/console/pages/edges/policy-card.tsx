@@ -1,11 +1,18 @@
 /** One traffic policy of a draft: its name, its expressions with faults at their place while they are typed, its actions. */
 
-import type { Vocabulary } from '../../data/completion.js'
-import { lengthAt } from '../../data/completion.js'
+import type { Vocabulary } from '../../data/asking/completion.js'
+import { lengthAt } from '../../data/asking/completion.js'
 import { Editor } from '../../parts/editor/editor.js'
 import type { EditorFault } from '../../parts/editor/editor-props.js'
 import { SwitchField, TextField } from '../../parts/forms/fields.js'
-import { type DraftAction, type DraftPolicy, type Faults, faultsBelow, offsetIn, type Side } from './draft.js'
+import {
+  type DraftAction,
+  type DraftPolicy,
+  type Faults,
+  faultsBelow,
+  offsetIn,
+  type Side,
+} from './policies-draft.js'
 
 interface PolicyCardProps {
   readonly policy: DraftPolicy

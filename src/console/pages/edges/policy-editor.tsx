@@ -1,9 +1,15 @@
 /** The traffic policies of an edge or a route: a draft, checked while it is typed, tried on real traffic, then saved. */
-import { useAnswer } from '../../data/api.js'
-import { isHttps, type Place, type PoliciesModule, policiesAt, presentPolicies } from '../../data/edges.js'
-import { number } from '../../data/format.js'
-import { saveDraft } from '../../data/kept-draft.js'
-import { usePolicyVocabulary } from '../../data/vocabulary.js'
+import { useAnswer } from '../../data/asking/api.js'
+import { usePolicyVocabulary } from '../../data/asking/vocabulary.js'
+import { saveDraft } from '../../data/drafts/kept-draft.js'
+import {
+  isHttps,
+  type Place,
+  type PoliciesModule,
+  policiesAt,
+  presentPolicies,
+} from '../../data/resources/edges.js'
+import { number } from '../../data/texts/format.js'
 import { EditButton } from '../../parts/button.js'
 import { Editor } from '../../parts/editor/editor.js'
 import { Choices, choiceIn } from '../../parts/forms/choices.js'
@@ -24,9 +30,9 @@ import {
   newPolicy,
   type Side,
   sides,
-} from './draft.js'
+} from './policies-draft.js'
 import { PolicyCard } from './policy-card.js'
-import { type DraftState, useDraft } from './use-draft.js'
+import { type DraftState, useDraft } from './use-policies-draft.js'
 
 const lookEveryMs = 15_000
 

@@ -1,7 +1,7 @@
 /** The routes of an HTTPS edge, each with its modules. */
-import { act } from '../../data/api.js'
-import type { HttpsEdge, Route } from '../../data/edges.js'
+import { act } from '../../data/asking/api.js'
 import { setParameters } from '../../data/location.js'
+import type { HttpsEdge, Route } from '../../data/resources/edges.js'
 import { EditButton } from '../../parts/button.js'
 import { Link } from '../../parts/link.js'
 import { Empty } from '../../parts/states.js'

@@ -1,7 +1,7 @@
 /** The events of a record, and what became of each at each destination. */
 import type { EventDelivery, PublishedRecord, TracedEvent } from '../../../shape/traced-record.js'
-import { duration, number } from '../../data/format.js'
-import { nameOf } from '../../data/resource-names.js'
+import { nameOf } from '../../data/resources/resource-names.js'
+import { duration, number } from '../../data/texts/format.js'
 import { Link } from '../../parts/link.js'
 import { Name } from '../../parts/name.js'
 import { Time } from '../../parts/time.js'

@@ -1,6 +1,6 @@
 /** What to explain, for someone without an id: the last decisions that let nothing in. */
 import type { LoggedDecision } from '../../../shape/logged-decision.js'
-import { firstOf, useAnswer } from '../../data/api.js'
+import { firstOf, useAnswer } from '../../data/asking/api.js'
 import { go, hrefTo } from '../../data/location.js'
 import {
   ClientCell,

@@ -1,9 +1,9 @@
 /** What can be done about a decision: look at what decided, try a change, see others like it. */
 import type { DecisionRequest } from '../../../client/client.js'
 import type { Decision } from '../../../shape/decision.js'
+import { may } from '../../data/access/session.js'
+import { beginTest } from '../../data/drafts/test-draft.js'
 import { go, hrefTo } from '../../data/location.js'
-import { may } from '../../data/session.js'
-import { beginTest } from '../../data/test-draft.js'
 import { Button } from '../../parts/button.js'
 import { Link } from '../../parts/link.js'
 

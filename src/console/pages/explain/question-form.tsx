@@ -2,10 +2,16 @@
 import { useSignal } from '@preact/signals'
 import type { DecisionRequest } from '../../../client/client.js'
 import type { Decision } from '../../../shape/decision.js'
-import { firstOf, useAnswer } from '../../data/api.js'
+import { may } from '../../data/access/session.js'
+import { firstOf, useAnswer } from '../../data/asking/api.js'
+import {
+  parametersOf,
+  type Question,
+  questionIn,
+  questionTypes,
+  requestOf,
+} from '../../data/decisions/question.js'
 import { go, hrefTo, parameter } from '../../data/location.js'
-import { parametersOf, type Question, questionIn, questionTypes, requestOf } from '../../data/question.js'
-import { may } from '../../data/session.js'
 import { Explanation } from '../../parts/explanation.js'
 import { ChoiceField, TextField } from '../../parts/forms/fields.js'
 import { Answered, Empty } from '../../parts/states.js'

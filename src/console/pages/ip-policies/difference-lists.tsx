@@ -1,8 +1,8 @@
 /** Rules that are added, removed or changed, in lists with signs. */
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { number } from '../../data/format.js'
-import type { RuleDifference, RuleEntry } from '../../data/rule-files.js'
+import type { RuleDifference, RuleEntry } from '../../data/resources/rule-files.js'
+import { number } from '../../data/texts/format.js'
 import { UnenforcedWord } from '../../parts/words.js'
 import { ActionWord } from './rule-table.js'
 

@@ -2,10 +2,10 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
 import type { UsedRule } from '../../../client/rules.js'
-import { act, api, useAnswer } from '../../data/api.js'
+import { may } from '../../data/access/session.js'
+import { act, api, useAnswer } from '../../data/asking/api.js'
 import { now } from '../../data/clock.js'
-import { useDraftCheck } from '../../data/draft-check.js'
-import { number } from '../../data/format.js'
+import { useDraftCheck } from '../../data/drafts/draft-check.js'
 import { go, hrefTo } from '../../data/location.js'
 import { notify } from '../../data/notices.js'
 import {
@@ -14,8 +14,8 @@ import {
   rangeText,
   ruleDifference,
   rulesInText,
-} from '../../data/rule-files.js'
-import { may } from '../../data/session.js'
+} from '../../data/resources/rule-files.js'
+import { number } from '../../data/texts/format.js'
 import { EditButton } from '../../parts/button.js'
 import { Choices, choiceIn } from '../../parts/forms/choices.js'
 import { LinesField } from '../../parts/forms/fields.js'

@@ -1,6 +1,6 @@
 /** One restriction of the account: what it restricts, whether it is enforced, and what a change would do. */
 import { useSignal } from '@preact/signals'
-import { act, api, useAnswer } from '../../data/api.js'
+import { act, api, useAnswer } from '../../data/asking/api.js'
 import { go, hrefTo } from '../../data/location.js'
 import { notify } from '../../data/notices.js'
 import { EditButton } from '../../parts/button.js'

@@ -1,7 +1,7 @@
 /** The restrictions of the account: for which kind of traffic which IP policies hold. */
 import { useSignal } from '@preact/signals'
 import type { Resource } from '../../../client/kinds.js'
-import { firstOf, useAnswer } from '../../data/api.js'
+import { firstOf, useAnswer } from '../../data/asking/api.js'
 import { go, hrefTo, parameter, setParameters } from '../../data/location.js'
 import { EditButton } from '../../parts/button.js'
 import { Choices } from '../../parts/forms/choices.js'

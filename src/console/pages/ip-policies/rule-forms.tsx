@@ -1,10 +1,10 @@
 /** Forms of rules: add one, look at one, change it, delete it. */
 import { useSignal } from '@preact/signals'
-import { act, useAnswer } from '../../data/api.js'
+import { act, useAnswer } from '../../data/asking/api.js'
 import { now } from '../../data/clock.js'
 import { parameter, setParameters } from '../../data/location.js'
-import { endIn } from '../../data/moments.js'
-import { rangeText } from '../../data/rule-files.js'
+import { rangeText } from '../../data/resources/rule-files.js'
+import { endIn } from '../../data/texts/moments.js'
 import { EditButton } from '../../parts/button.js'
 import { Drawer } from '../../parts/drawer.js'
 import { ExpiryWord } from '../../parts/expiry-word.js'

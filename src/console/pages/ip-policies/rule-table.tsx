@@ -1,10 +1,10 @@
 /** The rules of one policy, with what each blocked. */
 import { useMemo } from 'preact/hooks'
 import type { UsedRule } from '../../../client/rules.js'
-import { number } from '../../data/format.js'
+import { useMore } from '../../data/asking/more.js'
 import { parameter, setParameters } from '../../data/location.js'
-import { useMore } from '../../data/more.js'
-import { rangeText } from '../../data/rule-files.js'
+import { rangeText } from '../../data/resources/rule-files.js'
+import { number } from '../../data/texts/format.js'
 import { Choices, choiceIn } from '../../parts/forms/choices.js'
 import { Link } from '../../parts/link.js'
 import { Answered, Empty } from '../../parts/states.js'

@@ -3,9 +3,9 @@ import { signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
 import type { Client } from '../../../client/client.js'
-import { act } from '../../data/api.js'
-import { copyText } from '../../data/clipboard.js'
-import type { Right } from '../../data/session.js'
+import type { Right } from '../../data/access/session.js'
+import { act } from '../../data/asking/api.js'
+import { copyText } from '../../data/texts/clipboard.js'
 import { Button, EditButton } from '../../parts/button.js'
 
 /** A token that was made just now, and what it takes the place of. */

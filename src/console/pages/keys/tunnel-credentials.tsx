@@ -1,7 +1,7 @@
 /** Tunnel credentials: the tokens of agents, what they may bind, when and from where each was used last. */
 import { useSignal } from '@preact/signals'
 import type { NewResource, Resource } from '../../../client/kinds.js'
-import { act, api, firstOf, useAnswer } from '../../data/api.js'
+import { act, api, firstOf, useAnswer } from '../../data/asking/api.js'
 import { go, hrefTo } from '../../data/location.js'
 import { Button, EditButton } from '../../parts/button.js'
 import { Drawer } from '../../parts/drawer.js'

@@ -1,7 +1,7 @@
 /** Whether all is well, in one sentence; and what needs a hand, with a link to where it can be done. */
 import type { Attention, OverviewAnswer } from '../../../shape/overview.js'
-import { number } from '../../data/format.js'
 import type { Parameters } from '../../data/location.js'
+import { number } from '../../data/texts/format.js'
 import { Link } from '../../parts/link.js'
 import { Time } from '../../parts/time.js'
 import { StateWord, type Tone } from '../../parts/words.js'

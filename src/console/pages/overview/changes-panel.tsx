@@ -1,6 +1,6 @@
 /** What was changed last, and by whom. */
 import type { Change } from '../../../shape/change-schema.js'
-import type { Answer, Page } from '../../data/api.js'
+import type { Answer, Page } from '../../data/asking/api.js'
 import { Link } from '../../parts/link.js'
 import { Name } from '../../parts/name.js'
 import { Answered } from '../../parts/states.js'

@@ -1,7 +1,7 @@
 /** The destinations: which of them get their events, and which do not. */
 import type { DestinationStatus } from '../../../shape/delivery-status.js'
-import { number, shortNumber } from '../../data/format.js'
 import { go, hrefTo } from '../../data/location.js'
+import { number, shortNumber } from '../../data/texts/format.js'
 import { DestinationState } from '../../parts/destination-state.js'
 import { Link } from '../../parts/link.js'
 import { Empty } from '../../parts/states.js'

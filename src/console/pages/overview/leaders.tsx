@@ -1,8 +1,8 @@
 /** What there is most of: countries, rules that block, edges. */
 import type { StatsOptions } from '../../../client/client.js'
 import type { Stats } from '../../../shape/stats.js'
-import { useAnswer } from '../../data/api.js'
-import { countryName, number } from '../../data/format.js'
+import { useAnswer } from '../../data/asking/api.js'
+import { countryName, number } from '../../data/texts/format.js'
 import { type Ranked, Ranking } from '../../parts/charts/ranking.js'
 import { Link } from '../../parts/link.js'
 import { Name } from '../../parts/name.js'

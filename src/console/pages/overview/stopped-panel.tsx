@@ -1,7 +1,7 @@
 /** What was stopped last. A click says why. */
 import { useSignal } from '@preact/signals'
 import type { LoggedDecision } from '../../../shape/logged-decision.js'
-import { firstOf, useAnswer } from '../../data/api.js'
+import { firstOf, useAnswer } from '../../data/asking/api.js'
 import { ClientCell, DecidedByCell, EndpointCell } from '../../parts/decision-cells.js'
 import { WhyDrawer } from '../../parts/explanation.js'
 import { Link } from '../../parts/link.js'

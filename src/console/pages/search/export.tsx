@@ -1,11 +1,11 @@
 /** Saves what a search selects as a file. */
 import { useSignal } from '@preact/signals'
-import { errorDetails, errorText } from '../../data/api.js'
-import { exportedMax, exportFormats, saveDecisions } from '../../data/export.js'
-import { number } from '../../data/format.js'
+import { errorDetails, errorText } from '../../data/asking/api.js'
+import { exportedMax, exportFormats, saveDecisions } from '../../data/asking/export.js'
+import { queryOf, type Selection } from '../../data/decisions/selection.js'
 import { notify } from '../../data/notices.js'
-import { queryOf, type Selection } from '../../data/selection.js'
-import { shellArgument } from '../../data/shell.js'
+import { number } from '../../data/texts/format.js'
+import { shellArgument } from '../../data/texts/shell.js'
 import { Button } from '../../parts/button.js'
 import { Drawer } from '../../parts/drawer.js'
 

@@ -1,8 +1,8 @@
 /** What a search selects beside its expression, and since when. */
-import { firstOf, useAnswer } from '../../data/api.js'
-import { countryName } from '../../data/format.js'
+import { firstOf, useAnswer } from '../../data/asking/api.js'
+import { defaultSince, type Selection, selectingNames, sinceEver } from '../../data/decisions/selection.js'
 import { parameter, setParameters } from '../../data/location.js'
-import { defaultSince, type Selection, selectingNames, sinceEver } from '../../data/selection.js'
+import { countryName } from '../../data/texts/format.js'
 import { ChoiceField } from '../../parts/forms/fields.js'
 import { Name } from '../../parts/name.js'
 import { Time } from '../../parts/time.js'

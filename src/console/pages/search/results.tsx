@@ -1,9 +1,9 @@
 /** The decisions that a search found, newest first. */
 import type { LoggedDecision } from '../../../shape/logged-decision.js'
-import { bytes, number } from '../../data/format.js'
+import type { Listed } from '../../data/asking/more.js'
+import { defaultSince, selectingNames, sinceEver } from '../../data/decisions/selection.js'
 import { parameter, setParameters } from '../../data/location.js'
-import type { Listed } from '../../data/more.js'
-import { defaultSince, selectingNames, sinceEver } from '../../data/selection.js'
+import { bytes, number } from '../../data/texts/format.js'
 import { Button } from '../../parts/button.js'
 import {
   ClientCell,

@@ -1,9 +1,9 @@
 /** An event as it is delivered at this moment. */
 import { useSignal } from '@preact/signals'
 import type { LiveDelivery } from '../../../shape/live.js'
-import { api, useStream } from '../../data/api.js'
+import { api, useStream } from '../../data/asking/api.js'
 import { sleep } from '../../data/clock.js'
-import { nameOf } from '../../data/resource-names.js'
+import { nameOf } from '../../data/resources/resource-names.js'
 import { CopyText } from '../../parts/copy.js'
 import { ChoiceField } from '../../parts/forms/fields.js'
 import { Failure } from '../../parts/states.js'

@@ -1,8 +1,8 @@
 /** One subscription: its sources, where their events go, and what they look like. */
 import type { Resource } from '../../../client/kinds.js'
-import { act, useAnswer } from '../../data/api.js'
+import { may } from '../../data/access/session.js'
+import { act, useAnswer } from '../../data/asking/api.js'
 import { go, hrefTo } from '../../data/location.js'
-import { may } from '../../data/session.js'
 import { EditButton } from '../../parts/button.js'
 import { DestinationState } from '../../parts/destination-state.js'
 import { ExpressionFailures } from '../../parts/expression-failures.js'
@@ -12,9 +12,9 @@ import { Name } from '../../parts/name.js'
 import { Answered } from '../../parts/states.js'
 import { Time } from '../../parts/time.js'
 import { TrialRun } from '../../parts/trial/trial-run.js'
-import { draftOf } from './draft.js'
 import { ExampleEvent } from './example-event.js'
 import { SourcesTable } from './sources-table.js'
+import { draftOf } from './subscription-draft.js'
 import { TrialEventsResult } from './trial-events.js'
 
 type Subscription = Resource<'eventSubscription'>

@@ -1,12 +1,12 @@
 /** The sources of a subscription as fields: events, fields of these, filter. */
 import { ApiError } from '../../../client/api-error.js'
-import { useAnswer } from '../../data/api.js'
-import { apiSchemas } from '../../data/api-document.js'
-import { faultsOf } from '../../data/faults.js'
+import { useAnswer } from '../../data/asking/api.js'
+import { apiSchemas } from '../../data/asking/api-document.js'
+import { faultsOf } from '../../data/drafts/refused-places.js'
 import { Boxes } from '../../parts/boxes.js'
 import { FilterInput } from '../../parts/editor/filter-input.js'
 import { ChoiceField, SwitchField } from '../../parts/forms/fields.js'
-import type { DraftSource } from './draft.js'
+import type { DraftSource } from './subscription-draft.js'
 
 interface SourcesProps {
   readonly sources: readonly DraftSource[]

@@ -1,8 +1,8 @@
 /** The sources of a subscription: what they make, and what they keep back. */
 import type { Source } from '../../../client/client.js'
 import type { SubscriptionCounts } from '../../../shape/subscription-counts.js'
-import { useAnswer } from '../../data/api.js'
-import { number, percent } from '../../data/format.js'
+import { useAnswer } from '../../data/asking/api.js'
+import { number, percent } from '../../data/texts/format.js'
 import { Name } from '../../parts/name.js'
 import { Failure } from '../../parts/states.js'
 import { type Column, Table } from '../../parts/table.js'

@@ -1,7 +1,7 @@
 /** The events that a subscription would have made of recorded traffic. */
 import { useSignal } from '@preact/signals'
 import type { TrialEvents } from '../../../shape/trial.js'
-import { bytes, number, percent } from '../../data/format.js'
+import { bytes, number, percent } from '../../data/texts/format.js'
 import { CopyText } from '../../parts/copy.js'
 import { Facts } from '../../parts/facts.js'
 import { type Column, Table } from '../../parts/table.js'

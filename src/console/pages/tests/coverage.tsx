@@ -2,9 +2,9 @@
 
 import { useSignal } from '@preact/signals'
 import type { CoveredPart, PolicyTestCoverage } from '../../../shape/policy-test-coverage.js'
-import { useAnswer } from '../../data/api.js'
-import { number } from '../../data/format.js'
-import { kindTitle } from '../../data/resource-kinds.js'
+import { useAnswer } from '../../data/asking/api.js'
+import { kindTitle } from '../../data/resources/resource-kinds.js'
+import { number } from '../../data/texts/format.js'
 import { Choices, choiceIn } from '../../parts/forms/choices.js'
 import { Link } from '../../parts/link.js'
 import { Answered, Empty } from '../../parts/states.js'

@@ -1,13 +1,12 @@
 /** Writing a policy test: what is wrong is said at its place while it is written, and whether it would pass now. */
 import type { ComponentChildren } from 'preact'
 import type { Client } from '../../../client/client.js'
-import { act, errorText, useAnswer } from '../../data/api.js'
-import { changedFields } from '../../data/differences.js'
-import { useDraftCheck } from '../../data/draft-check.js'
-import { faultsOf } from '../../data/faults.js'
-import { type KeptDraft, saveDraft, useKeptDraft } from '../../data/kept-draft.js'
-import { go, hrefTo } from '../../data/location.js'
-import { may } from '../../data/session.js'
+import { may } from '../../data/access/session.js'
+import { act, errorText, useAnswer } from '../../data/asking/api.js'
+import { changedFields } from '../../data/drafts/differences.js'
+import { useDraftCheck } from '../../data/drafts/draft-check.js'
+import { type KeptDraft, saveDraft, useKeptDraft } from '../../data/drafts/kept-draft.js'
+import { faultsOf } from '../../data/drafts/refused-places.js'
 import {
   draftOfTest,
   emptyTest,
@@ -17,8 +16,9 @@ import {
   type ReadYaml,
   readDraft,
   type TestDraft,
-} from '../../data/test-draft.js'
-import { failedTestsIn } from '../../data/test-runs.js'
+} from '../../data/drafts/test-draft.js'
+import { failedTestsIn } from '../../data/drafts/test-runs.js'
+import { go, hrefTo } from '../../data/location.js'
 import { EditButton } from '../../parts/button.js'
 import { Difference } from '../../parts/difference.js'
 import { Editor } from '../../parts/editor/editor.js'

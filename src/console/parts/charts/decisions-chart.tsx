@@ -1,6 +1,6 @@
 /** Decisions over time, stacked: what was let in and what not. */
 import type { Stats } from '../../../shape/stats.js'
-import { timesBetween } from '../../data/ranges.js'
+import { timesBetween } from '../../data/decisions/ranges.js'
 import { type ChartMark, type ChartSeries, TimeChart } from './time-chart.js'
 
 const decisions = ['allow', 'block', 'deny'] as const

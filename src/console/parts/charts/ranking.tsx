@@ -1,6 +1,6 @@
 /** What there is most of: names with bars and numbers. */
 import type { ComponentChildren } from 'preact'
-import { number, percent } from '../../data/format.js'
+import { number, percent } from '../../data/texts/format.js'
 
 export interface Ranked {
   readonly key: string

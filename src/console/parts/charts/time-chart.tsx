@@ -4,7 +4,7 @@
  */
 import { useEffect, useRef } from 'preact/hooks'
 import uPlot, { type AlignedData, type Options, type Series } from 'uplot'
-import { shortNumber } from '../../data/format.js'
+import { shortNumber } from '../../data/texts/format.js'
 
 /** Colors by what they mean; `style.css` has them for both themes. */
 type SeriesColor = 'allow' | 'block' | 'deny' | 'first' | 'second' | 'third'

@@ -1,8 +1,8 @@
 /** Countries ranked, and on demand a map beside them, which is loaded when it is shown first. */
 import { signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { countryName, number } from '../../data/format.js'
 import { parameter, setParameters } from '../../data/location.js'
+import { countryName, number } from '../../data/texts/format.js'
 import type { World } from '../../data/world.js'
 import { Failure } from '../states.js'
 import { Ranking } from './ranking.js'

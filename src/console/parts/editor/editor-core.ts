@@ -23,8 +23,8 @@ import { type Diagnostic, setDiagnostics } from '@codemirror/lint'
 import { Compartment, EditorState, type Extension } from '@codemirror/state'
 import { EditorView, keymap, placeholder as placeholderText, tooltips } from '@codemirror/view'
 import { tags } from '@lezer/highlight'
-import { completionsAt, lengthAt, type Vocabulary } from '../../data/completion.js'
-import { rangeOfPlace } from '../../data/json-place.js'
+import { completionsAt, lengthAt, type Vocabulary } from '../../data/asking/completion.js'
+import { rangeOfPlace } from '../../data/drafts/json-place.js'
 import type { EditorFault, EditorProps } from './editor-props.js'
 
 interface CoreOptions extends Pick<EditorProps, 'label' | 'mode' | 'value' | 'placeholder' | 'vocabulary'> {

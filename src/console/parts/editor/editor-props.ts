@@ -1,6 +1,6 @@
 /** What the editor of expressions, JSON and YAML is given, before and after it is loaded. */
 import type { TextFault } from '../../../core/text/yaml.js'
-import type { Vocabulary } from '../../data/completion.js'
+import type { Vocabulary } from '../../data/asking/completion.js'
 
 /** Something wrong in the text. */
 export interface EditorFault {

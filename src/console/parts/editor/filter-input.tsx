@@ -5,9 +5,9 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useId, useRef } from 'preact/hooks'
 import { ApiError } from '../../../client/api-error.js'
-import { errorText } from '../../data/api.js'
-import { type Completion, completionsAt } from '../../data/completion.js'
-import { needVocabulary, valuesAt, vocabularyFault, vocabularyOf } from '../../data/vocabulary.js'
+import { errorText } from '../../data/asking/api.js'
+import { type Completion, completionsAt } from '../../data/asking/completion.js'
+import { needVocabulary, valuesAt, vocabularyFault, vocabularyOf } from '../../data/asking/vocabulary.js'
 
 interface FilterInputProps {
   readonly label: string

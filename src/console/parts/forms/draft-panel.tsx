@@ -1,6 +1,6 @@
 /** A draft that stays over a reload: what it changes, how it is saved or dropped, and what stands in its way. */
 import type { ComponentChildren } from 'preact'
-import type { KeptDraft } from '../../data/kept-draft.js'
+import type { KeptDraft } from '../../data/drafts/kept-draft.js'
 import { Button, EditButton } from '../button.js'
 import { Link } from '../link.js'
 

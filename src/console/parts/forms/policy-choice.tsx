@@ -1,7 +1,7 @@
 /** Some of the account's IP policies, as boxes to tick. */
 import { useSignal } from '@preact/signals'
-import { firstOf, useAnswer } from '../../data/api.js'
-import { nameOf } from '../../data/resource-names.js'
+import { firstOf, useAnswer } from '../../data/asking/api.js'
+import { nameOf } from '../../data/resources/resource-names.js'
 import { Answered, Empty } from '../states.js'
 
 interface PolicyChoiceProps {

@@ -1,7 +1,7 @@
 /** A form that creates or changes a resource. What the API says about a field stands at it. */
 import { useSignal } from '@preact/signals'
-import { errorText } from '../../data/api.js'
-import type { Right } from '../../data/session.js'
+import type { Right } from '../../data/access/session.js'
+import { errorText } from '../../data/asking/api.js'
 import { Button, EditButton } from '../button.js'
 import { Failure } from '../states.js'
 import { ChoiceField, LinesField, TextField } from './fields.js'

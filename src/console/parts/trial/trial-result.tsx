@@ -1,7 +1,7 @@
 /** What a draft would have changed: in a sentence, as a picture, and as lists. */
 import { useSignal } from '@preact/signals'
 import type { Trial, TrialDecisions, TrialExample } from '../../../shape/trial.js'
-import { countryName, number, percent } from '../../data/format.js'
+import { countryName, number, percent } from '../../data/texts/format.js'
 import { Chain } from '../chain.js'
 import { Ranking } from '../charts/ranking.js'
 import { Drawer } from '../drawer.js'

@@ -1,0 +1,83 @@
+/** What expressions can be written with in this deployment: `GET /fields`, asked for once. */
+import { signal } from '@preact/signals'
+import { useMemo } from 'preact/hooks'
+import type { Client } from '../../../client/client.js'
+import { api, errorText } from './api.js'
+import type { Completions, KnownName, Vocabulary } from './completion.js'
+
+type Reference = Awaited<ReturnType<Client['fields']>>
+
+interface FilterName extends KnownName {
+  /** Every value that it may have, if these are few. */
+  readonly values?: readonly string[] | undefined
+}
+
+interface FilterVocabulary extends Vocabulary {
+  readonly names: readonly FilterName[]
+}
+
+const reference = signal<Reference | undefined>(undefined)
+
+/** Why there are no completions; empty if there are. */
+export const vocabularyFault = signal('')
+
+let isAsked = false
+
+/** Asks for the reference, unless it was asked for before; a failure is tried again by the next field that needs it. */
+export function needVocabulary(): void {
+  if (isAsked) return
+  isAsked = true
+  api.fields().then(
+    (answer) => {
+      reference.value = answer
+      vocabularyFault.value = ''
+    },
+    (error: unknown) => {
+      isAsked = false
+      vocabularyFault.value = errorText(error)
+    },
+  )
+}
+
+/** Of filters of decisions, or of a source of a subscription by the kind of its events. Nothing until it is known. */
+export function vocabularyOf(about: string): FilterVocabulary {
+  if (reference.value === undefined) return { names: [], functions: [] }
+  const { decisions, events, expressions } = reference.value
+  const names =
+    about === 'decisions'
+      ? decisions
+      : (events.find(({ kind }) => kind === about)?.fields ?? []).filter(({ filterable }) => filterable)
+  return { names, functions: expressions.functions }
+}
+
+/** Values that a name may have, behind a comparison with it: `decision == 'al`. */
+export function valuesAt(text: string, position: number, { names }: FilterVocabulary): Completions {
+  const [, name, written = ''] =
+    /([\w.]+)\s*(?:[!=]=|in\s*\[(?:[^\]]*,)?)\s*(['"]?[\w-]*)$/.exec(text.slice(0, position)) ?? []
+  const values = names.find((each) => each.name === name)?.values ?? []
+  const begins = written.replace(/^['"]/, '').toLowerCase()
+  return {
+    from: position - written.length,
+    completions: values
+      .filter((value) => value.toLowerCase().startsWith(begins) && value !== begins)
+      .map((value) => ({ text: `'${value}'`, kind: 'word', detail: '', about: '' })),
+  }
+}
+
+type RecordName = Reference['records'][number]['type']
+
+/** What policies about records of a type may use; outbound ones know how it ended. Undefined until it is known. */
+export function usePolicyVocabulary(type: RecordName, isOutbound: boolean): Vocabulary | undefined {
+  needVocabulary()
+  const known = reference.value
+  return useMemo(() => {
+    if (known === undefined) return undefined
+    const { names, functions } = known.expressions
+    return {
+      functions,
+      names: names.filter(
+        ({ records, outboundOnly }) => records.includes(type) && (isOutbound || !outboundOnly),
+      ),
+    }
+  }, [known, type, isOutbound])
+}

@@ -1,0 +1,51 @@
+/** Stretches of time that pages look at, with the interval in which sums are drawn. */
+import type { Stats } from '../../../shape/stats.js'
+import { now } from '../clock.js'
+
+/** Choices for `<Choices name="range">`. */
+export const ranges = [
+  ['1h', '1 hour'],
+  ['24h', '1 day'],
+  ['7d', '1 week'],
+] as const
+
+/** Intervals that give a chart some 60 to 170 bars. */
+const intervals: Readonly<Record<string, Stats['interval']>> = { '1h': 'minute', '24h': '15m', '7d': 'hour' }
+
+export const intervalOf = (range: string): Stats['interval'] => intervals[range] ?? 'hour'
+
+const lengthsMs: Readonly<Record<string, number>> = {
+  '1h': 3_600_000,
+  '24h': 86_400_000,
+  '7d': 7 * 86_400_000,
+}
+
+/** When a range began that ends now: RFC 3339. */
+export const startOf = (range: string): string =>
+  new Date(now() - (lengthsMs[range] ?? 3_600_000)).toISOString()
+
+/** Beginnings of all intervals from `since` to before `until`: an answer leaves out those in which nothing happened. */
+export function timesBetween({
+  since,
+  until,
+  interval,
+}: Pick<Stats, 'since' | 'until' | 'interval'>): number[] {
+  const stepMs = intervalMs(interval)
+  const times: number[] = []
+  for (let ms = Date.parse(since); ms < Date.parse(until); ms += stepMs) times.push(ms)
+  return times
+}
+
+const unitsMs: Readonly<Record<string, number>> = {
+  minute: 60_000,
+  hour: 3_600_000,
+  day: 86_400_000,
+  m: 60_000,
+  h: 3_600_000,
+}
+
+/** The length of an interval: a word, or a length such as `15m`. */
+function intervalMs(interval: string): number {
+  const [, count = '1', unit = ''] = /^(\d*)([a-z]+)$/.exec(interval) ?? []
+  return Number(count || 1) * (unitsMs[unit] ?? 3_600_000)
+}

@@ -1,0 +1,105 @@
+/**
+ * Which decisions a search selects. Its parameters in the URL have the names that the API gives them, so that any page can
+ * link to a search.
+ */
+import type { Client, StatsOptions } from '../../../client/client.js'
+import type { DecisionsOptions } from '../../../client/decisions.js'
+import type { LoggedDecision } from '../../../shape/logged-decision.js'
+import type { Stats } from '../../../shape/stats.js'
+import { now } from '../clock.js'
+import { parameter } from '../location.js'
+
+/** Those that select, except for the time and the source. */
+export const selectingNames = [
+  'client',
+  'decision',
+  'decided_by',
+  'edge_id',
+  'route_id',
+  'rule_id',
+  'policy',
+  'country',
+  'asn',
+  'record_id',
+  'filter',
+] as const
+
+type SelectingName = (typeof selectingNames)[number]
+
+export type Selection = Readonly<Record<SelectingName, string>> & {
+  /** As the API takes it; empty: since the log begins. */
+  readonly since: string
+  readonly until: string
+  readonly source: LoggedDecision['source'] | 'any'
+}
+
+export const defaultSince = '24h'
+/** In place of `since`: as far as the log goes back. */
+export const sinceEver = 'ever'
+
+/** What the URL selects. */
+export function selectionNow(): Selection {
+  const given = Object.fromEntries(selectingNames.map((name) => [name, parameter(name)]))
+  const since = parameter('since') || defaultSince
+  const source = parameter('source')
+  return {
+    ...(given as Record<SelectingName, string>),
+    since: since === sinceEver ? '' : since,
+    until: parameter('until'),
+    source: source === 'asked' || source === 'any' ? source : 'record',
+  }
+}
+
+/** For the typed client. Empty ones are left out: the API refuses them. */
+export function optionsOf({ source, ...selection }: Selection): DecisionsOptions {
+  const { decided_by, edge_id, route_id, rule_id, record_id, ...others } = selection
+  const named = {
+    ...others,
+    decidedBy: decided_by,
+    edgeId: edge_id,
+    routeId: route_id,
+    ruleId: rule_id,
+    recordId: record_id,
+    source: source === 'any' ? '' : source,
+  }
+  return Object.fromEntries(Object.entries(named).filter(([, value]) => value !== ''))
+}
+
+/** For a request of one's own: a query with the names of the API. */
+export function queryOf({ source, ...selection }: Selection): URLSearchParams {
+  const given = Object.entries({ ...selection, source: source === 'any' ? '' : source })
+  return new URLSearchParams(given.filter(([, value]) => value !== ''))
+}
+
+/** How far sums go back for a search without a beginning: as long as logs are kept by default. */
+const everDays = 30
+
+/** When the sums of a search begin and end, in milliseconds. */
+export function rangeOf({ since, until }: Selection): { readonly sinceMs: number; readonly untilMs: number } {
+  const untilMs = until === '' ? now() : timeOf(until)
+  return { sinceMs: since === '' ? untilMs - everDays * lengthsMs['d']! : timeOf(since), untilMs }
+}
+
+/** Sums of what a search selects; of records and of questions, if it selects both. */
+export async function sumsFor(
+  client: Client,
+  selection: Selection,
+  options: Pick<StatsOptions, 'interval' | 'by' | 'values'>,
+): Promise<Stats> {
+  const { source: _, ...selecting } = optionsOf(selection)
+  const since = selection.since || new Date(rangeOf(selection).sinceMs).toISOString()
+  const { source } = selection
+  const sources = source === 'any' ? (['record', 'asked'] as const) : [source]
+  const [first, ...others] = await Promise.all(
+    sources.map((each) => client.stats({ ...selecting, ...options, since, source: each })),
+  )
+  return { ...first!, counts: [first!, ...others].flatMap(({ counts }) => counts) }
+}
+
+const lengthsMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** A time in milliseconds; a length of time is before now. */
+function timeOf(text: string): number {
+  const [, count, unit = ''] = /^(\d+)([smhd])$/.exec(text) ?? []
+  return count === undefined ? Date.parse(text) : now() - Number(count) * (lengthsMs[unit] ?? 0)
+}

@@ -1,0 +1,95 @@
+/** A policy test as it is written: its record and what must decide as YAML, which may be JSON. */
+import type { Client, DecisionRequest } from '../../../client/client.js'
+import type { Resource } from '../../../client/kinds.js'
+import type { TextFault } from '../../../core/text/yaml.js'
+import type { Decision } from '../../../shape/decision.js'
+import { errorText } from '../asking/api.js'
+import { beginDraft } from './kept-draft.js'
+import { faultsOf } from './refused-places.js'
+
+type Body = Parameters<Client['policyTest']['create']>[0]
+
+export interface TestDraft {
+  readonly description: string
+  /** As YAML. */
+  readonly given: string
+  readonly decision: string
+  /** As YAML; empty: anything may decide. */
+  readonly decidedBy: string
+}
+
+export const emptyTest: TestDraft = {
+  description: '',
+  given: `type: tcp_connection
+conn: {client_ip: 203.0.113.7, server_name: ssh.example.com, server_port: 22}
+`,
+  decision: 'allow',
+  decidedBy: '',
+}
+
+export const newTestId = 'new policy_test'
+
+const asText = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`
+
+export const draftOfTest = ({ description = '', given, expect }: Resource<'policyTest'>): TestDraft => ({
+  description: description ?? '',
+  given: asText(given),
+  decision: expect.decision,
+  decidedBy: expect.decided_by == null ? '' : asText(expect.decided_by),
+})
+
+/** Begins a test that wants what is decided about this now. The record's own id would say nothing about later ones. */
+export function beginTest(
+  { record_id: _, ...given }: DecisionRequest & { readonly record_id?: unknown },
+  { decision, explanation }: Decision,
+): void {
+  const { type = 'none', name = null, cidr = null } = explanation?.decided_by ?? {}
+  const part = { type, ...(name !== null && { name }), ...(cidr !== null && { cidr }) }
+  const { conn } = given as {
+    readonly conn?: { readonly client_ip?: string; readonly server_name?: string | null }
+  }
+  beginDraft(newTestId, emptyTest, {
+    description: `${conn?.client_ip ?? 'the client'} at ${conn?.server_name ?? 'its edge'}: ${decision}`,
+    given: asText(given),
+    decision,
+    decidedBy: type === 'none' ? '' : asText(part),
+  })
+}
+
+export type ReadYaml = typeof import('../../../core/text/yaml.js').readYaml
+
+/** The parser, which few pages need. */
+export const loadYaml = async (): Promise<ReadYaml> => (await import('../../../core/text/yaml.js')).readYaml
+
+interface ReadDraft {
+  /** Undefined while a text is wrong. */
+  readonly body: Body | undefined
+  readonly given: Read
+  readonly decidedBy: Read
+}
+
+type Read = ReturnType<ReadYaml>
+
+const textBytesMax = 64 * 1024
+
+export function readDraft(read: ReadYaml, { description, given, decision, decidedBy }: TestDraft): ReadDraft {
+  const [record, part] = [read(given, 'The record', textBytesMax), read(decidedBy, 'It', textBytesMax)]
+  if (!record.ok || !part.ok) return { body: undefined, given: record, decidedBy: part }
+  const expect = { decision, ...(part.value != null && { decided_by: part.value }) }
+  return { body: { description, given: record.value, expect } as Body, given: record, decidedBy: part }
+}
+
+/** What is wrong with one of the texts: as such, or in the API's view. `member`: which of the body it is. */
+export function faultsOfText(read: Read, error: unknown, member: string): readonly TextFault[] {
+  if (!read.ok) return read.faults
+  return [...faultsOf(error)]
+    .filter(([place]) => place === member || place.startsWith(`${member}.`))
+    .map(([place, text]) => read.faultAt(placeWithin(place, text, member), text || errorText(error)))
+}
+
+/** A message about a record names its member by itself: `"given" is refused: "conn.client_ip" is …`. */
+function placeWithin(place: string, text: string, member: string): string {
+  if (place !== member) return place.slice(member.length + 1)
+  const [, ...quoted] = [...text.matchAll(/"([^"]+)"/g)].map(([, name]) => name!)
+  return quoted.find((name) => /^[a-z_]+(\.[a-z_0-9]+)*$/.test(name)) ?? ''
+}

@@ -1,0 +1,57 @@
+/** Policy tests that were run, by themselves or for a write that was refused because of them. */
+import { ApiError } from '../../../client/api-error.js'
+import { partInWords } from '../../../core/text/part-in-words.js'
+import type { PolicyTestRuns } from '../../../shape/policy-test-run.js'
+
+export type TestRun = PolicyTestRuns['tests'][number]
+
+/** What is called a name in a list. */
+export const nameOfTest = ({ description, policy_test_id }: TestRun): string =>
+  description || policy_test_id || 'a test that is not stored'
+
+const inWords = (decision: string | null, part: object | null | undefined): string => {
+  const by = partInWords(part)
+  return by === '' ? `${decision}` : `${decision} by ${by}`
+}
+
+export const expectationOf = ({ expect }: Pick<TestRun, 'expect'>): string =>
+  inWords(expect.decision, expect.decided_by)
+
+export const outcomeOf = ({ decision, decided_by, problem }: TestRun): string =>
+  decision === null ? `no decision: ${problem ?? 'unknown'}` : inWords(decision, decided_by)
+
+/** How many the error names at most; others are counted by its message. */
+const namedMax = 10
+
+/** The tests because of which a write was refused; none for any other error. */
+export function failedTestsIn(error: unknown): readonly TestRun[] {
+  if (!(error instanceof ApiError) || error.error_code !== 'ERR_POLICY_TEST') return []
+  const { details } = error
+  const runs: TestRun[] = []
+  for (let index = 0; index < namedMax; index++) {
+    const textOf = (name: string): string | null => details[`tests[${index}].${name}`] ?? null
+    const jsonOf = <Value>(name: string): Value | null => parsed<Value>(textOf(name))
+    const expect = jsonOf<TestRun['expect']>('expected')
+    if (expect === null) break
+    runs.push({
+      policy_test_id: textOf('policy_test_id'),
+      description: textOf('description'),
+      passed: false,
+      expect,
+      decision: textOf('decision') as TestRun['decision'],
+      decided_by: jsonOf('decided_by'),
+      problem: textOf('problem'),
+      explanation: jsonOf('explanation'),
+    })
+  }
+  return runs
+}
+
+/** Details are texts; those of objects are JSON. */
+function parsed<Value>(text: string | null): Value | null {
+  try {
+    return text === null ? null : JSON.parse(text)
+  } catch {
+    return null
+  }
+}

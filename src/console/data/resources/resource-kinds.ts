@@ -1,0 +1,80 @@
+/** Kinds of resources: what people call them, and the operations of a resource that is known by its id. */
+
+import type { ChangesOptions } from '../../../client/changes.js'
+import type { Client } from '../../../client/client.js'
+import type { WriteOptions } from '../../../client/collection.js'
+import { kindTable } from '../../../client/kind-table.js'
+import type { Change } from '../../../shape/change-schema.js'
+
+/** What every kind can do. */
+interface ResourceOperations {
+  get(id: string): Promise<unknown>
+  changes(id: string, options?: ChangesOptions): AsyncIterable<Change>
+  restore(id: string, version: number, options?: WriteOptions): Promise<unknown>
+}
+
+const abbreviations = new Set(['api', 'https', 'ip', 'ssh', 'tcp', 'tls'])
+/** Words of a kind that people write otherwise. */
+const words: Readonly<Record<string, string>> = { addr: 'address' }
+
+/** `tls_certificate` as `TLS certificate`. */
+export const kindTitle = (kind: string): string =>
+  kind
+    .split('_')
+    .map((word) => (abbreviations.has(word) ? word.toUpperCase() : (words[word] ?? word)))
+    .join(' ')
+
+/** The client's name of a kind: `tcpEdge` of `tcp_edge`. */
+const clientName = (kind: string): string =>
+  kind.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+
+/** Every kind that the API serves. */
+export const kinds: readonly string[] = Object.keys(kindTable).map((name) =>
+  name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+)
+
+/** The operations of a kind; of one that lives below another, given the id of that. Undefined: there are none. */
+export function operationsOf(
+  client: Client,
+  kind: string,
+  parentId?: string,
+): ResourceOperations | undefined {
+  const name = clientName(kind)
+  const paths = Object.hasOwn(kindTable, name) ? kindTable[name] : undefined
+  if (paths === undefined) return undefined
+  const operations = client[name as keyof Client] as unknown
+  if (paths.parentField === undefined) return operations as ResourceOperations
+  if (parentId === undefined) return undefined
+  return (operations as { under(id: string): ResourceOperations }).under(parentId)
+}
+
+const kindsByPrefix: Readonly<Record<string, string>> = {
+  ac: 'account',
+  ak: 'api_key',
+  bkdtg: 'tunnel_group_backend',
+  bnc: 'bouncer',
+  ca: 'certificate_authority',
+  cert: 'tls_certificate',
+  cr: 'tunnel_credential',
+  ed: 'event_destination',
+  edghts: 'https_edge',
+  edghtsrt: 'https_edge_route',
+  edgtcp: 'tcp_edge',
+  esb: 'event_subscription',
+  ipp: 'ip_policy',
+  ipr: 'ip_policy_rule',
+  ipx: 'ip_restriction',
+  ptest: 'policy_test',
+  ra: 'reserved_addr',
+  rd: 'domain',
+  shcrt: 'ssh_host_certificate',
+  sshca: 'ssh_certificate_authority',
+  sshcr: 'ssh_credential',
+  sucrt: 'ssh_user_certificate',
+}
+
+/** The kind of a resource by its id; undefined for a text that is no id. */
+export function kindOfId(id: string): string | undefined {
+  const prefix = /^([a-z]+)_/.exec(id)?.[1] ?? ''
+  return Object.hasOwn(kindsByPrefix, prefix) ? kindsByPrefix[prefix] : undefined
+}
