@@ -67,8 +67,12 @@ t.test('accounts', async (t) => {
     await first.apiKey.create({})
     const second = await api.account('the second')
     await run('account grant', { account: second.accountId, right: 'abuse_reports' })
-    const lines = (await run('account list')).split('\n')
+    let lines: string[] = []
     const lineOf = ({ accountId }: { accountId: string }) => lines.find((line) => line.startsWith(accountId))
+    await until('the view has both keys of the first account and the key of the second', async () => {
+      lines = (await run('account list')).split('\n')
+      return / 2 keys /.test(lineOf(first) ?? '') && / 1 key /.test(lineOf(second) ?? '')
+    })
     t.match(lineOf(first), /^ac_\w+ {2}\d{4}-\S+Z {2}2 keys {4}- {14}the first$/)
     t.match(lineOf(second), /^ac_\w+ {2}\d{4}-\S+Z {2}1 key {5}abuse_reports {2}the second$/)
     t.ok(lines.indexOf(lineOf(first)!) < lines.indexOf(lineOf(second)!), 'the oldest first')
