@@ -82,12 +82,12 @@ interface AuditEvent {
 
 const checks = new Map<string, { readonly answers: AnswerCheck; readonly events: EventCheck }>()
 
-/** Most instances have the same document, and its schemas take long to compile. */
-function checksOf(document: object) {
-  const key = JSON.stringify(document)
-  const known = checks.get(key) ?? { answers: new AnswerCheck(document), events: new EventCheck(document) }
-  checks.set(key, known)
-  return known
+/** Most instances have the same document, which takes long to make, and its schemas to compile. */
+function checksOf(app: FastifyInstance, { versionHeaders = [] }: TestApiOptions) {
+  return getOrMake(checks, versionHeaders.join(), () => {
+    const document = app.swagger()
+    return { answers: new AnswerCheck(document), events: new EventCheck(document) }
+  })
 }
 
 export class TestApi {
@@ -101,11 +101,17 @@ export class TestApi {
   /** Those that were read already, by account, and where to go on. */
   readonly #audits = new Map<string, { readonly events: AuditEvent[]; next: number }>()
 
-  constructor(parts: StoreParts, app: FastifyInstance, lines: readonly string[], admin: Nats) {
+  constructor(
+    parts: StoreParts,
+    app: FastifyInstance,
+    options: TestApiOptions,
+    lines: readonly string[],
+    admin: Nats,
+  ) {
     this.parts = parts
     this.#admin = admin
     this.app = app
-    const { answers, events } = checksOf(app.swagger())
+    const { answers, events } = checksOf(app, options)
     this.#check = answers
     this.#events = events
     this.#lines = lines
@@ -297,7 +303,7 @@ async function openApi(
     ...options,
   })
   release.add(() => app.close())
-  return new TestApi(parts, app, lines, admin)
+  return new TestApi(parts, app, options, lines, admin)
 }
 
 async function openStoreOfProcess(): Promise<OpenStore> {
