@@ -19,7 +19,9 @@ function checkText({ ip, rules, rules_left_out, uses, uses_left_out }: AddressCh
     head,
     ...rules.flatMap(ruleLines),
     ...leftOut(rules_left_out, 'rules'),
-    ...(uses.length === 0 ? ['Nothing names an IP policy.'] : ['Edges, routes and restrictions:']),
+    ...(uses.length === 0
+      ? ['Nothing names an IP policy.']
+      : ['Edges, routes, IP restrictions and bouncers:']),
     ...uses.map(useLine),
     ...leftOut(uses_left_out, 'uses'),
   ].join('\n')

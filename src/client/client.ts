@@ -95,7 +95,7 @@ export interface Client extends Kinds, ReturnType<typeof clientsOf> {
   sources(subscriptionId: string): Collection<NewSource, SourceChanges, Source>
   /** The rules of an IP policy, newest first; with `countsSince`, how often each decided. */
   rules(policyId: string, options?: RulesOptions): AsyncGenerator<UsedRule, void, undefined>
-  /** The edges, routes and restrictions that refer to an IP policy. */
+  /** The edges, routes, IP restrictions and bouncers that refer to an IP policy. */
   ipPolicyUses(policyId: string): Promise<IpPolicyUses>
   /** The rules that contain an address, and who would allow or refuse it. */
   checkAddress(ip: string): Promise<AddressCheck>

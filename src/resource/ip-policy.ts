@@ -16,7 +16,7 @@ export const ipPolicy = defineResource({
   listName: 'ip_policies',
   title: 'IP policy',
   about:
-    'A list of address ranges that are allowed or denied. Modules of edges and IP restrictions refer to it.',
+    'A list of address ranges that are allowed or denied. Modules of edges, IP restrictions and bouncers refer to it.',
   example: { description: 'the office' },
   audit: 'ip_policy',
   fields: described,
@@ -146,7 +146,10 @@ export const ipPolicyRule = defineResource({
   check(rule, previous, lookups) {
     if ((previous?.expires_at ?? null) !== rule.expires_at) checkExpiry(rule)
     checkSubject(rule)
-    if (previous !== undefined && subjectOfRule(previous) === subjectOfRule(rule)) return
+    const nowMs = now()
+    // While a rule was expired, another one may have been made for its range.
+    const isRevived = previous !== undefined && isExpiredRule(previous, nowMs)
+    if (previous !== undefined && !isRevived && subjectOfRule(previous) === subjectOfRule(rule)) return
     if (previous === undefined && lookups.countRules(rule.ip_policy_id) >= rulesPerIpPolicyMax) {
       throw conflict(
         `"ip_policy_id" names ${rule.ip_policy_id}, which has ${rulesPerIpPolicyMax} rules: a policy can't have more.`,
@@ -154,7 +157,7 @@ export const ipPolicyRule = defineResource({
     }
     for (const other of lookups.rules(rule.ip_policy_id)) {
       if (subjectOfRule(other) !== subjectOfRule(rule) || other.id === rule.id) continue
-      if (isExpiredRule(other, now())) continue
+      if (isExpiredRule(other, nowMs)) continue
       const [name, what] = rule.cidr === null ? ['list_id', 'list'] : ['cidr', 'CIDR']
       throw conflict(
         `"${name}" is "${subjectOfRule(rule)}", which the rule ${other.id} (${String(other['action'])}) of the same IP policy has: a ${what} may appear in a policy only once, whatever the action.`,

@@ -49,7 +49,7 @@ const evidenceSchema = objectOf(
     until: instant('Its end.'),
     looked_at: count('Records that could have shown the opposite.'),
     matched: count('Those that did.'),
-    uses: count('Edges, routes and restrictions where it holds.'),
+    uses: count('Edges, routes and IP restrictions where it holds.'),
     by: orNull(placeSchema, { description: 'The rule or traffic policy that causes it.' }),
     used_by: orNull(placeSchema, { description: 'One of the `uses`.' }),
     expression: nullable,

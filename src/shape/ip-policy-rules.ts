@@ -77,17 +77,20 @@ export const ipPolicyUseSchema = objectOf(
     field: Type.String({ description: 'The field that names the policy.' }),
     description: orNull(Type.String()),
     hostports: Type.Array(Type.String(), {
-      description: 'Of the edge, or of the edge of the route; none for a restriction.',
+      description: 'Of the edge, or of the edge of the route; none for an IP restriction or a bouncer.',
     }),
     edge_id: textOrNull('Of a route: its edge.'),
     match: textOrNull('Of a route: its path or path prefix.'),
     type: textOrNull('Of a restriction: what it restricts.'),
     applies: Type.Boolean({
       description:
-        'Is the module enabled, or the restriction enforced? If not, the policy blocks no one there.',
+        'Is the module enabled, or the IP restriction enforced? If not, the policy blocks no one there. A bouncer always applies its policies.',
     }),
   },
-  { title: 'IpPolicyUse', description: 'An edge, a route or a restriction that refers to an IP policy.' },
+  {
+    title: 'IpPolicyUse',
+    description: 'An edge, a route, an IP restriction or a bouncer that refers to an IP policy.',
+  },
 )
 
 export type IpPolicyUse = Static<typeof ipPolicyUseSchema>
@@ -107,7 +110,9 @@ export const ipPolicyUsesExample = {
 
 export const ipPolicyUsesSchema = objectOf(
   {
-    uses: Type.Array(ipPolicyUseSchema, { description: 'Restrictions first, then edges, then routes.' }),
+    uses: Type.Array(ipPolicyUseSchema, {
+      description: 'IP restrictions first, then edges, routes and bouncers.',
+    }),
     uses_left_out: Type.Integer({ minimum: 0, description: 'How many more there are.' }),
   },
   {
@@ -130,7 +135,10 @@ export const ipPolicyCountSchema = objectOf(
   {
     id: Type.String({ description: 'The IP policy.' }),
     rules: Type.Integer({ minimum: 0 }),
-    uses: Type.Integer({ minimum: 0, description: 'Edges, routes and restrictions that refer to it.' }),
+    uses: Type.Integer({
+      minimum: 0,
+      description: 'Edges, routes, IP restrictions and bouncers that refer to it.',
+    }),
   },
   { title: 'IpPolicyCount', description: 'How many rules an IP policy has, and how much refers to it.' },
 )

@@ -37,6 +37,8 @@ t.test('an address is checked against all policies', async (t) => {
     ip_restriction: { enabled: false, ip_policy_ids: [office.id, bans.id] },
   })
   const restriction = await me.ipRestriction.create({ type: 'endpoints', ip_policy_ids: [none.id] })
+  const bouncer = await me.bouncer.create({ ip_policy_ids: [office.id, bans.id] })
+  const lax = await me.bouncer.create({ ip_policy_ids: [office.id] })
   await me.tcpEdge.create({ hostports: ['address-check-free.example:22'] })
 
   const check = await me.checkAddress('203.0.113.9')
@@ -57,11 +59,13 @@ t.test('an address is checked against all policies', async (t) => {
       },
     ],
   )
-  t.match(check.uses.length, 3, 'nothing of another account, and nothing that names no policy')
+  t.equal(check.uses.length, 5, 'nothing of another account, and nothing that names no policy')
   const useOf = (id: string) => check.uses.find((use) => use.id === id)
   t.match(useOf(open.id), { decision: 'allow', rule_id: lets.id, applies: true })
   t.match(useOf(route.id), { decision: 'block', rule_id: ban.id, applies: false, match: '/admin' })
   t.match(useOf(restriction.id), { decision: 'block', rule_id: null, type: 'endpoints' })
+  t.match(useOf(bouncer.id), { decision: 'block', rule_id: ban.id, applies: true })
+  t.match(useOf(lax.id), { decision: 'allow', rule_id: null }, 'no rule lets in at a bouncer')
   t.equal(check.uses.at(-1)?.decision, 'allow', 'those that block come first')
 
   await me.ipPolicyRule.update(ban.id, { enforced: false })

@@ -133,7 +133,8 @@ t.test('edges that let everyone in', async (t) => {
 
 t.test('policies that nobody refers to', async (t) => {
   const configuration = new Configuration()
-  for (const id of ['ipp_edge', 'ipp_off', 'ipp_restriction', 'ipp_none']) configuration.policy(id, [])
+  for (const id of ['ipp_edge', 'ipp_off', 'ipp_restriction', 'ipp_bouncer', 'ipp_none'])
+    configuration.policy(id, [])
   configuration.put(
     'tcp_edge',
     'edgtcp_1',
@@ -149,6 +150,7 @@ t.test('policies that nobody refers to', async (t) => {
     enforced: false,
     ip_policy_ids: ['ipp_restriction'],
   })
+  configuration.put('bouncer', 'bnc_1', { ip_policy_ids: ['ipp_bouncer'] })
   const { places } = await found(configuration)
   t.strictSame(places('ip_policy_unused'), ['ipp_none'])
 })
@@ -160,16 +162,22 @@ t.test('keys that are not used', async (t) => {
   configuration.put('api_key', 'ak_expired', { expires_at: '2026-01-01T00:00:00Z' })
   configuration.put('api_key', 'ak_of_others', { account_id: 'ac_2' })
   configuration.put('tunnel_credential', 'cr_never')
+  configuration.put('bouncer', 'bnc_never', { ip_policy_ids: [] })
   const daysAgo: Readonly<Record<string, number>> = { ak_long: 31, ak_used: 29 }
   const lastUse = (id: string) =>
     daysAgo[id] === undefined ? undefined : { at: nowMs - daysAgo[id] * dayMs }
   const { places, of } = await found(configuration, { lastUse })
-  t.strictSame(places('key_unused').sort(), ['ak_long', 'ak_never', 'cr_never'])
+  t.strictSame(places('key_unused').sort(), ['ak_long', 'ak_never', 'bnc_never', 'cr_never'])
   t.match(
     of('key_unused')
       .map(({ sentence }) => sentence)
       .sort(),
-    [/^It was used last 31 days ago/, /^No use is known since it was made 365 days ago/, /^No use/],
+    [
+      /^It was used last 31 days ago/,
+      /^No use is known since it was made 365 days ago/,
+      /^No use/,
+      /^No use/,
+    ],
   )
 })
 
@@ -251,6 +259,14 @@ t.test('rules that blocked nothing, if traffic and tests say so', async (t) => {
     },
   ])
   t.equal(kind('rule_never_matched').looked_at, 4, 'a rule that is younger than the log is not judged')
+})
+
+t.test('a rule that a bouncer enforces may block more than the log shows', async (t) => {
+  const configuration = denying()
+  configuration.put('bouncer', 'bnc_1', { ip_policy_ids: ['ipp_1'] })
+  const { places, kind } = await found(configuration, { log: logSince(10, 'ipr_blocks') })
+  t.strictSame(places('rule_never_matched'), [])
+  t.equal(kind('rule_never_matched').looked_at, 0)
 })
 
 t.test('a log that is young or off says nothing of rules, and the answer says so', async (t) => {

@@ -210,6 +210,18 @@ t.test('a rule that ends sooner takes the effect of no other', async (t) => {
   t.strictSame((await found(configured(policies, []))).allow_in_deny, ['ipr_sooner'])
 })
 
+t.test('a bouncer takes no rule that allows, so none contradicts another there', async (t) => {
+  const configuration = configured(
+    {
+      ipp_1: [{ id: 'ipr_1', cidr: '10.1.0.0/16', action: 'allow' }],
+      ipp_2: [{ id: 'ipr_2', cidr: '10.0.0.0/8', action: 'deny' }],
+    },
+    [],
+  )
+  configuration.put('bouncer', 'bnc_1', { ip_policy_ids: ['ipp_1', 'ipp_2'] })
+  t.strictSame((await found(configuration)).rules_contradict, [])
+})
+
 t.test('a finding names the rule that causes it, where both are used, and a draft', async (t) => {
   const configuration = configured(
     {

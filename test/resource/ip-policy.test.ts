@@ -49,4 +49,10 @@ t.test('a range is in a policy once, whatever the action', async (t) => {
   t.match(refusal({ cidr: '10.0.0.0/8' }, { cidr: '11.0.0.0/8' }), /the rule ipr_1/)
   t.equal(refusal({ cidr: '10.0.0.0/8' }, { cidr: '10.0.0.0/8' }), undefined, 'an update that keeps it')
   t.equal(refusal({ cidr: '10.0.0.0/8', id: 'ipr_1' }), undefined, 'itself')
+  const expired = { cidr: '10.0.0.0/8', expires_at: '2020-01-01T00:00:00Z' }
+  t.match(
+    refusal({ cidr: '10.0.0.0/8', expires_at: null }, expired),
+    /the rule ipr_1/,
+    'one that had expired, and is given more time',
+  )
 })

@@ -45,7 +45,7 @@ export function registerIpPolicyCheck(app: FastifyInstance, context: WriteContex
     operationId: 'check_address',
     atOnce: 'list_search',
     summary: 'Find who would allow or refuse an address',
-    description: `The rules of IP policies that contain an address (at most ${rulesListedMax}), and the edges, routes and restrictions that name IP policies (at most ${usesListedMax}), with what these policies decide. Rules that have expired are left out.`,
+    description: `The rules of IP policies that contain an address (at most ${rulesListedMax}), and the edges, routes, IP restrictions and bouncers that name IP policies (at most ${usesListedMax}), with what these policies decide. Rules that have expired are left out.`,
     tag: pluralOf(ipPolicy.title),
     path,
     success: [200, addressCheckSchema],
@@ -126,24 +126,28 @@ async function usesFor(
     const named = policiesNamed(resource, row)
     if (named === undefined) continue
     count += 1
-    const decision = decisionAt(resource, policies, named.ids, address)
+    const { decision, rule_id } = verdictAt(resource, policies, named.ids, address)
     if (byDecision[decision].length === usesListedMax) continue
-    const rule_id = deciderOf(policies, named.ids, address)?.id ?? null
     byDecision[decision].push({ ...useOf(context, resource, row, named.field), decision, rule_id })
   }
   const uses = [...byDecision.block, ...byDecision.allow].slice(0, usesListedMax)
   return { uses, usesLeftOut: count - uses.length }
 }
 
-/** A bouncer enforces deny rules alone: everyone else passes it. */
-function decisionAt(
+/** A bouncer enforces deny rules alone: everyone else passes it, whatever rules allow. */
+function verdictAt(
   { kind }: AnyResource,
   policies: IpPolicies,
   ids: readonly string[],
   address: Address,
-): CheckedUse['decision'] {
-  if (kind !== bouncer.kind) return decideAddress(policies, ids, address)
-  return denyRuleFor(policies, ids, address) === undefined ? 'allow' : 'block'
+): Pick<CheckedUse, 'decision' | 'rule_id'> {
+  if (kind !== bouncer.kind)
+    return {
+      decision: decideAddress(policies, ids, address),
+      rule_id: deciderOf(policies, ids, address)?.id ?? null,
+    }
+  const banning = denyRuleFor(policies, ids, address)?.rule
+  return { decision: banning === undefined ? 'allow' : 'block', rule_id: banning?.id ?? null }
 }
 
 function policiesNamed(

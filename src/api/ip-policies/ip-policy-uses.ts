@@ -1,4 +1,4 @@
-/** `GET /ip_policies/{id}/uses`: the edges, routes and restrictions that refer to an IP policy. */
+/** `GET /ip_policies/{id}/uses`: the edges, routes, IP restrictions and bouncers that refer to an IP policy. */
 import type { FastifyInstance } from 'fastify'
 import { Slices } from '../../core/slices.js'
 import { pluralOf } from '../../core/text/plural.js'
@@ -22,7 +22,7 @@ export function registerIpPolicyUses(app: FastifyInstance, context: ApiContext):
     operationId: 'list_ip_policy_uses',
     atOnce: 'list_search',
     summary: 'List what refers to an IP policy',
-    description: `Edges, routes and IP restrictions whose access depends on it: at most ${usesListedMax}, and how many more there are.`,
+    description: `Edges, routes, IP restrictions and bouncers whose decisions depend on it: at most ${usesListedMax}, and how many more there are.`,
     tag: pluralOf(ipPolicy.title),
     path,
     success: [200, ipPolicyUsesSchema],

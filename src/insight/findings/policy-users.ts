@@ -1,6 +1,7 @@
 /** Where IP policies are used together. */
 import { getOrMake } from '../../core/maps.js'
 import { rowsOf } from '../../http/present.js'
+import { bouncer } from '../../resource/bouncers/bouncer.js'
 import type { Row } from '../../resource/define.js'
 import { usingKinds } from '../../shape/ip-policy-rules.js'
 import type { Search } from './collected.js'
@@ -13,6 +14,7 @@ export interface PolicyGroup {
 }
 
 export interface PolicyUsers {
+  /** Without bouncers: these take deny rules alone, so a policy that allows contradicts nothing there. */
   readonly groups: readonly PolicyGroup[]
   /** Every policy that anything refers to, in force or not. */
   readonly referred: ReadonlySet<string>
@@ -33,10 +35,11 @@ export async function policyUsers({ state, accountId, slices }: Search): Promise
   for (const kind of usingKinds) {
     for (const row of [...rowsOf(state, accountId, kind)]) {
       if (slices.isDue()) await slices.pause()
-      const { policyIds, isInForce, isLogged } = useIn(kind, row)
+      const { policyIds, isInForce, isLogged, isGroup } = useIn(kind, row)
       for (const id of policyIds) referred.add(id)
       if (!isInForce) continue
       for (const id of policyIds) (isLogged ? logged : unlogged).add(id)
+      if (!isGroup) continue
       const key = [...new Set(policyIds)].sort().join()
       getOrMake(groups, key, () => ({ policyIds, first: { kind, row }, uses: 0 })).uses += 1
     }
@@ -45,19 +48,28 @@ export async function policyUsers({ state, accountId, slices }: Search): Promise
   return { groups: [...groups.values()], referred, logged }
 }
 
-function useIn(
-  kind: string,
-  row: Row,
-): { policyIds: readonly string[]; isInForce: boolean; isLogged: boolean } {
-  if (kind === 'ip_restriction') {
-    const { ip_policy_ids, enforced, type } = row
-    return {
-      policyIds: ip_policy_ids as readonly string[],
-      isInForce: enforced === true,
-      // Requests to the API and to the console are no records.
-      isLogged: type === 'endpoints',
-    }
-  }
+interface Use {
+  readonly policyIds: readonly string[]
+  readonly isInForce: boolean
+  /** Does the decision log have what the policies block there? */
+  readonly isLogged: boolean
+  /** Do the rules of the policies decide together? */
+  readonly isGroup: boolean
+}
+
+function useIn(kind: string, row: Row): Use {
+  const { ip_policy_ids, enforced, type } = row
+  const policyIds = (ip_policy_ids ?? []) as readonly string[]
+  // What a firewall drops never becomes a record.
+  if (kind === bouncer.kind) return { policyIds, isInForce: true, isLogged: false, isGroup: false }
+  if (kind === 'ip_restriction')
+    // Requests to the API and to the console are no records.
+    return { policyIds, isInForce: enforced === true, isLogged: type === 'endpoints', isGroup: true }
   const module = row['ip_restriction'] as Module | null | undefined
-  return { policyIds: module?.ip_policy_ids ?? [], isInForce: module?.enabled === true, isLogged: true }
+  return {
+    policyIds: module?.ip_policy_ids ?? [],
+    isInForce: module?.enabled === true,
+    isLogged: true,
+    isGroup: true,
+  }
 }

@@ -1,7 +1,8 @@
-/** What nobody uses: IP policies, keys and subscriptions; and edges that let everyone in. */
+/** What no one uses: IP policies, keys, credentials, bouncers and subscriptions; and edges that let everyone in. */
 import { isoSeconds } from '../../core/clock.js'
 import { rowsOf } from '../../http/present.js'
 import { apiKey, isExpired } from '../../resource/api-key.js'
+import { bouncer } from '../../resource/bouncers/bouncer.js'
 import type { Row } from '../../resource/define.js'
 import { eventSubscription, type Source } from '../../resource/event-subscription.js'
 import { tunnelCredential } from '../../resource/tunnel-credential.js'
@@ -29,7 +30,7 @@ export async function unusedPolicies(search: Search, { referred }: PolicyUsers):
     found.add('ip_policy_unused', () => ({
       severity: 'notice',
       about: found.placeOf(policyKind, row),
-      sentence: `No edge, route or IP restriction refers to this IP policy: its rules, ${rules}, decide nothing.`,
+      sentence: `No edge, route, IP restriction or bouncer refers to this IP policy: its rules, ${rules}, decide nothing.`,
       evidence: { uses: 0 },
     }))
   }
@@ -93,12 +94,12 @@ export async function silentSubscriptions(
   }
 }
 
-/** Of a key or credential: when it was used last, in milliseconds since the epoch. */
+/** When a key, credential or bouncer was used last, in milliseconds since the epoch. */
 export type LastUse = (id: string) => { readonly at: number } | undefined
 
 export async function unusedKeys(search: Search, lastUse: LastUse): Promise<void> {
   const { state, accountId, nowMs, slices, found } = search
-  for (const { kind } of [apiKey, tunnelCredential]) {
+  for (const { kind } of [apiKey, tunnelCredential, bouncer]) {
     for (const row of [...rowsOf(state, accountId, kind)]) {
       if (slices.isDue()) await slices.pause()
       if (isExpired(row, nowMs)) continue
