@@ -56,7 +56,8 @@ import { registerDeadLetters } from './dead-letter-routes.js'
 import { registerDecisions } from './decide-routes.js'
 import { registerDestinationOperations } from './destination-routes.js'
 import { isDestinationIn } from './destination-rows.js'
-import { registerIpListEntries } from './ip-list-routes.js'
+import { registerIpListRefresh } from './ip-lists/ip-list-refresh.js'
+import { registerIpListEntries } from './ip-lists/ip-list-routes.js'
 import { registerIpPolicyCheck } from './ip-policies/ip-policy-check.js'
 import { registerIpPolicyCounts } from './ip-policies/ip-policy-counts.js'
 import { registerIpPolicyUses } from './ip-policies/ip-policy-uses.js'
@@ -244,6 +245,7 @@ function registerResources(app: FastifyInstance, options: WholeOptions): void {
   registerRuleRestore(app, context)
   registerIpPolicyCounts(app, context)
   registerIpListEntries(app, context)
+  registerIpListRefresh(app, context)
   registerIpPolicyUses(app, context)
   registerSources(app, context)
   registerDestinationOperations(app, context, destinations)

@@ -1,5 +1,7 @@
 import type { ApiContext } from '../http/context.js'
 import type { AccountPolicies } from '../write/account-policies.js'
+import type { FeedStatuses } from '../write/feeds/feed-status.js'
+import type { ListFeeds } from '../write/feeds/list-feeds.js'
 import type { IpListEntries } from '../write/ip-list-entries.js'
 import type { PolicyTests } from '../write/policy-tests.js'
 import type { Writes } from '../write/writes.js'
@@ -10,4 +12,6 @@ export interface WriteContext extends ApiContext {
   readonly policies: AccountPolicies
   readonly policyTests: PolicyTests
   readonly listEntries: IpListEntries
+  readonly feeds: Pick<ListFeeds, 'refresh'>
+  readonly statuses: FeedStatuses
 }

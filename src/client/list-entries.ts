@@ -1,6 +1,7 @@
 /** The entries of IP lists: read in their order, and replaced as a whole. */
 import type { ListFormat } from '../core/address/list-formats.js'
 import type { IpListEntry, NewIpListEntry } from '../shape/ip-list-entries.js'
+import type { IpListRefresh } from '../shape/ip-list-refresh.js'
 import { type WriteOptions, writeQuery } from './collection.js'
 import type { Http, Request } from './http.js'
 import { kindTable } from './kind-table.js'
@@ -29,7 +30,7 @@ export class ListEntriesClient {
   /** All entries of a list. Pages are fetched as they are needed. */
   async *list(listId: string): AsyncGenerator<IpListEntry, void, undefined> {
     for (let query: Request['query'] = {}; ; ) {
-      const page: Page = await this.#http.send<Page>('GET', pathOf(listId), { query })
+      const page: Page = await this.#http.send<Page>('GET', pathOf(listId, 'entries'), { query })
       yield* page.entries
       if (page.next_page_uri === null) return
       // The URI may have a base that this client can't reach, so only its query is used.
@@ -47,11 +48,24 @@ export class ListEntriesClient {
       ? { text: { type: 'text/plain', text: entries.text } }
       : { body: { entries } }
     const format = isText(entries) ? entries.format : undefined
-    return this.#http.send('PUT', pathOf(listId), { ...body, query: { ...writeQuery(options), format } })
+    return this.#http.send('PUT', pathOf(listId, 'entries'), {
+      ...body,
+      query: { ...writeQuery(options), format },
+    })
   }
+
+  /** Fetches a list from its source now. */
+  refresh(listId: string): Promise<ListRefresh> {
+    return this.#http.send('POST', pathOf(listId, 'refresh'), {})
+  }
+}
+
+/** What a fetch has done, and the list after it. */
+interface ListRefresh extends IpListRefresh {
+  readonly ip_list: Resource<'ipList'>
 }
 
 const isText = (entries: NewListEntries): entries is ListText => !Array.isArray(entries)
 
-const pathOf = (listId: string): string =>
-  `${kindTable['ipList']!.path}/${encodeURIComponent(listId)}/entries`
+const pathOf = (listId: string, name: 'entries' | 'refresh'): string =>
+  `${kindTable['ipList']!.path}/${encodeURIComponent(listId)}/${name}`

@@ -41,7 +41,7 @@ export const principalSchema = objectOf(
   {
     id: accountIdSchema,
     subject: boundedBytes(accountNameBytesMax, 'The name of the account.'),
-    source: oneOf(['API', 'CLI', 'EXPIRY']),
+    source: oneOf(['API', 'CLI', 'EXPIRY', 'FEED']),
     credential: orNull(refSchema, { description: 'The API key; null on the command line.' }),
   },
   { title: 'EventPrincipal', description: 'Who made the change.' },

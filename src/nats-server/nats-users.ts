@@ -17,6 +17,7 @@ import { streamOf } from '../nats/bucket-stream.js'
 import {
   abuseDecisionSubject,
   agentSubject,
+  apiBuckets,
   auditInStream,
   auditInSubjects,
   auditStream,
@@ -48,10 +49,8 @@ import {
   removedLettersSubject,
   replaysBucket,
   resentRecordsSubject,
-  sessionsBucket,
   statusSubjects,
   trafficStreams,
-  trialsBucket,
   usageSubject,
   watchedDeliveriesSubject,
   watchedRowsSubject,
@@ -154,7 +153,6 @@ export const natsUserOf = (name: string): string =>
   name === 'decide' || name === 'quarantine' ? 'pipeline' : name
 
 const stores = Object.values(bucketNames)
-const ofApi = [trialsBucket, keyUseBucket, sessionsBucket]
 
 const roles: readonly NatsUser[] = [
   role(
@@ -162,8 +160,10 @@ const roles: readonly NatsUser[] = [
     [
       ...[...trafficStreams, decisionLogStream].flatMap(makeStream),
       ...consume(decisionLogStream, decisionLogConsumer),
-      ...[...stores, booksBucket, replaysBucket, behindBucket, ...ofApi].map(streamOf).flatMap(makeStream),
-      ...[...stores, replaysBucket, ...ofApi].flatMap(writeBucket),
+      ...[...stores, booksBucket, replaysBucket, behindBucket, ...apiBuckets]
+        .map(streamOf)
+        .flatMap(makeStream),
+      ...[...stores, replaysBucket, ...apiBuckets].flatMap(writeBucket),
       ...readBucket(behindBucket),
       ...stores.map((bucket) => purge(streamOf(bucket))),
       ...keepBooks,

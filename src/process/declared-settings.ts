@@ -83,6 +83,7 @@ export const declared = {
   },
   clickhouse: { url: optional('CLICKHOUSE_URL', form.httpUrl) },
   geo: { databases: optional('WEIR_GEOIP_DB', form.paths) },
+  lists: { directory: optional('WEIR_LIST_DIRECTORY', form.directory) },
   delivery: { privateNetworks: optional(privateNetworksSetting, form.cidrs) },
   aws: {
     endpointUrl: optional('AWS_ENDPOINT_URL', form.httpUrl),

@@ -9,7 +9,17 @@ import { conflict } from '../core/errors.js'
 import { ipListsPerAccountMax } from '../core/limits.js'
 import { documented, Type } from '../core/schema.js'
 import { defineResource, type Lookups } from './define.js'
-import { defaulted, derived, described, hidden, required, unseen, writable } from './fields/fields.js'
+import {
+  defaulted,
+  derived,
+  described,
+  hidden,
+  observed,
+  required,
+  unseen,
+  writable,
+} from './fields/fields.js'
+import { completeSource, type IpListSource, sourceSchema, statusSchema } from './fields/ip-list-source.js'
 
 const word = '[a-z0-9](?:[a-z0-9_-]*[a-z0-9])?'
 
@@ -45,6 +55,12 @@ export const ipList = defineResource({
     ...described,
     name: required(name),
     category: writable(category),
+    source: {
+      ...writable(sourceSchema, { unset: 'null', column: 'json' }),
+      fallback: null as IpListSource | null,
+      complete: completeSource as never,
+    },
+    source_status: observed(statusSchema),
     entries: { ...defaulted(count('How many entries it has.'), 0), setBy: 'weir' as const },
     updated_at: derived(
       Type.String({ description: 'When its entries changed last.', ...documented({ format: 'date-time' }) }),

@@ -53,7 +53,7 @@ interface WatchedParts {
 
 export function openOperatorWatches(
   { settings, occurrences, eventKinds }: RoleContext,
-  { nats, store, writes, presenter, listEntries }: StoreParts,
+  { nats, store, writes, presenter, listEntries, feeds }: StoreParts,
   { keeper, readiness, lag }: WatchedParts,
   release: ReleaseStack,
 ): void {
@@ -88,6 +88,7 @@ export function openOperatorWatches(
   )
   release.own(new StateChanges({ nats, view, links, occurrences }))
   release.own(new ExpiredRules({ store, writes, occurrences }))
+  feeds.start()
   const sweeping = every(listSweepMs, () => (store.refusal === undefined ? listEntries.sweep() : undefined))
   release.add(() => sweeping.stop())
   occurrences.certificateExpiry(() => certificateExpiry(view.state, now()))

@@ -1,7 +1,9 @@
 /** The store, which only the API and the command line use. The other roles start without loading it. */
 import { join } from 'node:path'
+import { now } from '../core/clock.js'
 import type { ReleaseStack } from '../core/release.js'
 import { Sealer } from '../core/seal.js'
+import { ReachableNetworks } from '../deliver/private-networks.js'
 import { sourceProblems } from '../event/check-source.js'
 import { type KeyUses, openKeyUses } from '../http/caller/key-uses.js'
 import { BaseLinks, Presenter } from '../http/present.js'
@@ -26,6 +28,9 @@ import { hasAccounts } from '../store/stored-rows.js'
 import { reservedBytes, restoreStreams } from '../wire/streams.js'
 import { AccountPolicies } from '../write/account-policies.js'
 import { renderBulk } from '../write/bulk-audits.js'
+import { openFeedStates } from '../write/feeds/feed-states.js'
+import { FeedStatuses } from '../write/feeds/feed-status.js'
+import { ListFeeds, type ListFeedsParts } from '../write/feeds/list-feeds.js'
 import { IpListEntries } from '../write/ip-list-entries.js'
 import { PolicyTests } from '../write/policy-tests.js'
 import { Writes } from '../write/writes.js'
@@ -38,6 +43,9 @@ export interface StoreParts {
   readonly policies: AccountPolicies
   readonly policyTests: PolicyTests
   readonly listEntries: IpListEntries
+  readonly feeds: ListFeeds
+  /** How fetches of lists from their sources went. */
+  readonly statuses: FeedStatuses
   /** The last use of each API key and tunnel credential. */
   readonly keyUses: KeyUses
   /** Is it certain that there is no such API key? */
@@ -84,8 +92,10 @@ export async function openStoreParts(
       id,
     )
   const keyUses = release.own(await openKeyUses(nats, bucketBytesMax, occurrences, isUserDeleted))
+  const feedStates = release.own(await openFeedStates(nats, bucketBytesMax))
+  const statuses = new FeedStatuses(feedStates)
   const presenter = new Presenter(new BaseLinks(baseUrl), (resource, row) =>
-    withChallengerState(resource, keyUses.shown(resource, row)),
+    withChallengerState(resource, statuses.shown(resource, keyUses.shown(resource, row), now())),
   )
   const policies = new AccountPolicies()
   const policyTests = new PolicyTests({ policies, geo })
@@ -104,10 +114,13 @@ export async function openStoreParts(
   const tcpAddresses = tcpAddressSpace(settings.api.tcpDomain)
   const problemsOf = (source: unknown) => sourceProblems(source as never, eventKinds)
   const writes = new Writes({ presenter, sealer, store, tcpAddresses, sourceProblems: problemsOf })
+  const listEntries = new IpListEntries({ store, writes })
   return {
     store,
     writes,
-    listEntries: new IpListEntries({ store, writes }),
+    listEntries,
+    feeds: release.own(openFeeds(context, { store, listEntries, states: feedStates, statuses })),
+    statuses,
     presenter,
     policies,
     policyTests,
@@ -122,6 +135,15 @@ export async function openStoreParts(
     traffic: new TrafficReader(clickhouse, settings.decisionLog.rows),
     loss,
   }
+}
+
+/** Fetches nothing by itself until it is started. */
+function openFeeds(
+  { settings, occurrences }: RoleContext,
+  parts: Pick<ListFeedsParts, 'store' | 'listEntries' | 'states' | 'statuses'>,
+): ListFeeds {
+  const networks = new ReachableNetworks(settings.delivery.privateNetworks)
+  return new ListFeeds({ ...parts, networks, directory: settings.lists.directory, occurrences })
 }
 
 /** Stores the rows of the decision log. Rows that other processes publish although it is off here stay in NATS. */

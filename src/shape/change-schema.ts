@@ -14,6 +14,7 @@ const otherAuthors: Readonly<Record<string, string>> = {
   cli: 'the command line of Weir',
   nats: 'a request over NATS',
   expiry: 'the expiry of rules',
+  feed: 'the source of the list',
 }
 
 /** The author of a change for a person; null if a key has no description. */
@@ -32,15 +33,15 @@ export const changeHeadSchema = objectOf(
     kind: oneOf(resources.map(({ kind }) => kind)),
     id: Type.String({ description: 'The id of the resource.' }),
     source: oneOf(
-      ['API', 'CLI', 'NATS', 'EXPIRY'],
-      'How the request came. EXPIRY: Weir itself deleted rules that had expired.',
+      ['API', 'CLI', 'NATS', 'EXPIRY', 'FEED'],
+      'How the request came. EXPIRY: Weir itself deleted rules that had expired. FEED: the source of an IP list had other entries.',
     ),
     by: Type.String({
-      description: 'The id of the API key that made the change, `cli`, `nats` or `expiry`.',
+      description: 'The id of the API key that made the change, `cli`, `nats`, `expiry` or `feed`.',
     }),
     by_description: orNull(Type.String(), {
       description:
-        'What the author is called: the description of the key, or its last one if the key was deleted, or the command line, NATS or the expiry of rules in words; null if the key has none.',
+        'What the author is called: the description of the key, or its last one if the key was deleted, or the command line, NATS, the expiry of rules or the source of a list in words; null if the key has none.',
     }),
     api_key_id: orNull(idSchema('api_key', 'ak_'), { description: 'The API key that made the change.' }),
     api_key_description: orNull(Type.String(), {

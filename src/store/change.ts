@@ -53,8 +53,8 @@ export interface RulesReplacement {
 
 /** The author of a change. */
 export interface Principal {
-  /** `EXPIRY`: Weir itself deletes what has expired. */
-  readonly source: 'API' | 'CLI' | 'NATS' | 'EXPIRY'
+  /** `EXPIRY`: Weir itself deletes what has expired. `FEED`: it took the entries of a list from the list's source. */
+  readonly source: 'API' | 'CLI' | 'NATS' | 'EXPIRY' | 'FEED'
   /** The API key, if one was used. */
   readonly credentialId: string | null
   /** The address of the request; undefined if the change did not come over HTTP. */

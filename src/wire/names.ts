@@ -179,6 +179,12 @@ export const keyUseBucket = 'weir_key_use'
 /** Sessions of the web console, sealed. Only the API writes and reads. */
 export const sessionsBucket = 'weir_sessions'
 
+/** How the last fetches of IP lists from their sources went, and which process does the next. Only the API writes and reads. */
+export const feedsBucket = 'weir_feeds'
+
+/** Buckets that the API alone makes. */
+export const apiBuckets = [trialsBucket, keyUseBucket, sessionsBucket, feedsBucket]
+
 /** Snapshots of the books. Processes that keep books write and read. */
 export const booksBucket = 'weir_books'
 

@@ -33,6 +33,8 @@ import {
 
 /** Destinations that are behind: some thousands of them. */
 const behindBytesMax = 8 * 1024 * 1024
+/** The rest of its room is for the fetches of IP lists (`weir_feeds`). */
+const behindShare = 3 / 4
 
 interface StreamBounds {
   /** The limit of each of the three large streams. */
@@ -48,7 +50,7 @@ export const reservedBytes = (storageMaxBytes: number): number =>
   Math.floor(
     Math.min(
       1024 * mebibyte,
-      // Thirteen small ones, two of half that size and three large ones share the server's storage: ten times `storageMaxBytes`.
+      // Thirteen small ones (two buckets share one of them), two of half that size and three large ones share the server's storage: ten times `storageMaxBytes`.
       Math.max(storageMaxBytes / 8, Math.min(64 * mebibyte, storageMaxBytes / 2)),
     ),
   )
@@ -74,7 +76,8 @@ function streams({ storageMaxBytes, retentionMs }: StreamBounds, payloadBytesMax
 /** Creates missing streams, and the bucket that belongs to the stream of records; resolves with the streams' names. */
 export async function ensureStreams(nats: Nats, bounds: StreamBounds): Promise<string[]> {
   const made: string[] = []
-  await nats.openBucket(behindBucket, Math.min(reservedBytes(bounds.storageMaxBytes), behindBytesMax))
+  const behindRoomBytes = Math.floor(reservedBytes(bounds.storageMaxBytes) * behindShare)
+  await nats.openBucket(behindBucket, Math.min(behindRoomBytes, behindBytesMax))
   for (const options of streams(bounds, nats.payloadBytesMax))
     if (await nats.ensureStream(options)) made.push(options.name)
   return made

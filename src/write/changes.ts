@@ -130,7 +130,11 @@ async function readChanges(
 const detailsReadAtOnce = 20
 
 /** Of changes without a key, by their authors. */
-const otherSources: Readonly<Record<string, ChangeHead['source']>> = { nats: 'NATS', expiry: 'EXPIRY' }
+const otherSources: Readonly<Record<string, ChangeHead['source']>> = {
+  nats: 'NATS',
+  expiry: 'EXPIRY',
+  feed: 'FEED',
+}
 
 function headOf(entry: HistoryEntry): ChangeHead {
   const { version, verb, kind, id, changedBy, keyDescription, clientAddress, operationId, testsSkipped } =

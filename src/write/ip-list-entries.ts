@@ -13,6 +13,7 @@ import { rowOf } from '../http/body/input.js'
 import { type Caller, whileKeyLasts } from '../http/caller/caller.js'
 import { rowsOf } from '../http/present.js'
 import { anyResource, type Row } from '../resource/define.js'
+import { sourceIdentity } from '../resource/fields/ip-list-source.js'
 import { ipList, ipListChunk } from '../resource/ip-list.js'
 import type { Principal } from '../store/change.js'
 import { type Plan, unchanged } from '../store/plan.js'
@@ -49,9 +50,14 @@ interface EntriesWrite {
   readonly principal: Principal
   readonly listId: string
   readonly packed: PackedList
+  /** The identity of the source that they come from; undefined if someone sets them. */
+  readonly feedOf?: string
   readonly validateOnly?: boolean
   readonly signal?: AbortSignal | undefined
 }
+
+/** The list does not have the source any more that its new entries come from. */
+export class SourceGone extends Error {}
 
 export class IpListEntries {
   readonly #parts: IpListEntriesParts
@@ -109,13 +115,14 @@ export class IpListEntries {
 
   /** The plan of the write that makes the parts count; its result is undefined if it must be made again. */
   #plan(
-    { caller, listId, packed: { entries, bytes } }: EntriesWrite,
+    { caller, listId, packed: { entries, bytes }, feedOf }: EntriesWrite,
     placed: readonly Placed[],
     { puts }: { readonly puts: boolean },
   ): Plan<WriteResult | undefined> {
     const chunks = placed.map(({ id }) => id)
     const plan = (state: ViewState, version: number, at: number) => {
       const present = rowOf(state, caller.accountId, list, listId) as ListRow
+      checkSource(present, feedOf)
       const missing = placed.some(({ id, row }) => !(puts && row) && chunkIn(state, id) === undefined)
       if (missing) return unchanged(undefined)
       checkBounds(state, caller.accountId, listId, entries, bytes)
@@ -185,6 +192,15 @@ function newPart(account_id: string, ip_list_id: string, { hash, entries, data }
   const id = newId(ipListChunk.idPrefix)
   const head = { id, account_id, version: 0, created_at: startOfSecond(now()) }
   return { id, row: { ...head, ip_list_id, hash, entries, data } }
+}
+
+/** A list has its entries from its source alone, or from those who set them. */
+function checkSource({ id, source }: ListRow, feedOf: string | undefined): void {
+  if (feedOf !== undefined && (!source || sourceIdentity(source) !== feedOf)) throw new SourceGone()
+  if (feedOf === undefined && source)
+    throw conflict(
+      `The entries of the IP list ${id} come from its "source", so they can't be set. Remove the source first.`,
+    )
 }
 
 const isSameList = (one: readonly string[], other: readonly string[]): boolean =>

@@ -271,7 +271,7 @@ t.test('the OpenAPI document', async (t) => {
       (operation.parameters ?? []).flatMap((each) => (each.in === place ? [each.name] : []))
     for (const { path, method, operation } of operations.filter((each) => each.path !== session)) {
       const name = `${method} ${path}`
-      const isAction = /\/(send_test_event|replay)$|^\/(replays|dead_letters)\//.test(path)
+      const isAction = /\/(send_test_event|replay|refresh)$|^\/(replays|dead_letters)\//.test(path)
       const isIngest = method === 'post' && (path === '/records' || path === '/v1/logs')
       const isQuestion =
         path === '/decide' || isIngest || /\/(try|check|run)$/.test(path) || path.startsWith('/tries/')
@@ -306,7 +306,7 @@ const promotion = '/challengers/{id}/promote'
 
 const bodied = (method: string, path: string): boolean =>
   ['post', 'patch', 'put'].includes(method) &&
-  !/\/(send_test_event|check|restore|pause|resume|promote|discard)$/.test(path)
+  !/\/(send_test_event|check|restore|pause|resume|promote|discard|refresh)$/.test(path)
 
 interface Parameter {
   readonly name: string

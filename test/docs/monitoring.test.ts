@@ -136,6 +136,7 @@ const unwatched: Readonly<Record<string, readonly string[]>> = {
     'weir_replays_total',
     'weir_trials_total',
     'weir_ip_policy_rules_expired_total',
+    'weir_ip_lists_fed_total',
     'weir_shadow_decisions_total',
     'weir_configurations_built_total',
     'weir_configuration_age_seconds',

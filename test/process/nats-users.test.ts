@@ -125,6 +125,7 @@ const streams = [
   'KV_weir_trials',
   'KV_weir_key_use',
   'KV_weir_sessions',
+  'KV_weir_feeds',
 ]
 
 const subjects = [
@@ -203,6 +204,7 @@ const needs: Readonly<Record<string, Needs>> = {
       KV_weir_trials: ['info', 'make', 'get', 'remove', 'read along'],
       KV_weir_key_use: ['info', 'make', 'get', 'remove', 'read along'],
       KV_weir_sessions: ['info', 'make', 'get', 'remove', 'read along'],
+      KV_weir_feeds: ['info', 'make', 'get', 'remove', 'read along'],
     },
     publish: [
       'weir.events.audit.ac_1',
@@ -346,6 +348,7 @@ t.before(async () => {
   await admin.openBucket('weir_trials', mebibyte)
   await admin.openBucket('weir_key_use', mebibyte)
   await admin.openBucket('weir_sessions', mebibyte)
+  await admin.openBucket('weir_feeds', mebibyte)
 })
 
 t.teardown(async () => {

@@ -84,6 +84,22 @@ export const api = {
     'weir_ip_policy_rules_expired_kept_total',
     'Times that rules which had expired could not be deleted.',
   ),
+  listFed: info(
+    'An IP list has other entries, from its source.',
+    'weir_ip_lists_fed_total',
+    'Times that the source of an IP list had other entries, which the list has now.',
+  ),
+  listFeedFailed: boundedWarn(
+    'An IP list could not be fed by its source; its entries stay as they are.',
+    'weir_ip_list_fetch_failures_total',
+    'Fetches of IP lists from their sources that failed, by the code of the error that the list shows.',
+    ['code'],
+  ),
+  listFeedStateUnsaved: warn(
+    'How the fetch of an IP list from its source went could not be stored; it is fetched again some minutes later.',
+    'weir_ip_list_fetches_unsaved_total',
+    'Times that the state of an IP list with a source could not be read or written.',
+  ),
   trialEnded: info('A trial has ended.', 'weir_trials_total', 'Trials of drafts that have ended.', ['state']),
   recordsPublished: count(
     'weir_api_records_total',

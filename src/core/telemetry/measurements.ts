@@ -81,6 +81,21 @@ export const measurements = {
     'min',
   ),
 
+  // --- IP lists with a source: the same on every API process ---
+
+  listSources: levels(
+    'weir_ip_list_sources',
+    'IP lists with a source, by how its fetches went.',
+    ['state'],
+    'max',
+  ),
+  listSourceAge: levels(
+    'weir_ip_list_source_age_periods',
+    'Time since a source of an IP list was read without a fault, in periods of its refresh_seconds: of the list for which that is most.',
+    [],
+    'max',
+  ),
+
   // --- destinations ---
 
   behindMessages: levels(

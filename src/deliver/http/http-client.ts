@@ -31,7 +31,7 @@ export interface HttpAnswer {
 }
 
 export interface HttpQuestion {
-  readonly method: 'POST' | 'OPTIONS'
+  readonly method: 'GET' | 'POST' | 'OPTIONS'
   readonly headers: Readonly<Record<string, string>>
   readonly body?: Uint8Array
   /** How much of the answer is kept. */

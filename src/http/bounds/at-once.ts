@@ -42,6 +42,12 @@ const bounds = {
     perProcess: 16,
     retryAfterSeconds: 1,
   },
+  list_refresh: {
+    what: 'fetches of IP lists from their sources',
+    perAccount: 2,
+    perProcess: 8,
+    retryAfterSeconds: 5,
+  },
   draft: {
     what: 'drafts to try',
     perAccount: 2,

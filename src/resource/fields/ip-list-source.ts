@@ -1,0 +1,156 @@
+/** Sources of IP lists: where entries come from, how often, and how the last fetches went. */
+import { listFormats } from '../../core/address/list-formats.js'
+import { hash128 } from '../../core/ids.js'
+import { documented, objectOf, oneOf, orNull, ruled, type Static, Type } from '../../core/schema.js'
+
+const minuteSeconds = 60
+const daySeconds = 24 * 60 * minuteSeconds
+const refreshSecondsDefault = 60 * minuteSeconds
+const shrinkGuardDefault = 0.5
+/** A list that could not be fetched for so many of its periods is stale. */
+const staleAfterPeriods = 3
+
+const segment = '[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}'
+const fileForm = new RegExp(`^${segment}(/${segment}){0,3}$`)
+
+const url = ruled(
+  Type.String({
+    maxLength: 2_048,
+    description:
+      'Fetched with GET; redirections are followed. Only `http` and `https`, without user and password.',
+    ...documented({ pattern: '^https?://[!-~]+$' }),
+  }),
+  brokenUrl,
+)
+
+function brokenUrl(text: string): string | undefined {
+  if (!/^https?:\/\/[\x21-\x7e]+$/i.test(text) || !URL.canParse(text))
+    return 'the URL of a list is allowed, such as "https://lists.example.com/drop.txt"'
+  const { username, password, hash } = new URL(text)
+  if (username + password !== '') return 'no user and no password are allowed in it'
+  return hash === '' ? undefined : 'no server is sent what follows "#"'
+}
+
+const file = ruled(
+  Type.String({
+    maxLength: 404,
+    description:
+      "A file in the account's directory below `WEIR_LIST_DIRECTORY`, if the operator has set that; up to three directories may precede its name.",
+    ...documented({ pattern: fileForm.source }),
+  }),
+  (text) =>
+    fileForm.test(text)
+      ? undefined
+      : 'the name of a file is allowed, such as "office.txt" or "feeds/office.txt": letters, digits, "_", "-" and ".", none beginning with "-" or "."',
+)
+
+const optional = <S extends Parameters<typeof orNull>[0]>(schema: S) => Type.Optional(orNull(schema))
+
+const sourceMembers = {
+  url: optional(url),
+  file: optional(file),
+  format: oneOf(listFormats, 'How it is written, as in the table of formats of `PUT …/entries`.'),
+  refresh_seconds: optional(
+    Type.Integer({
+      minimum: minuteSeconds,
+      maximum: 30 * daySeconds,
+      description: `How often it is fetched. Default: ${refreshSecondsDefault}.`,
+    }),
+  ),
+  shrink_guard: optional(
+    Type.Number({
+      minimum: 0,
+      maximum: 1,
+      description: `A fetch that would leave less than this share of the present entries is not taken; neither is one without entries, unless it is 0. Default: ${shrinkGuardDefault}.`,
+    }),
+  ),
+}
+
+type GivenSource = Static<ReturnType<typeof sourceOf>>
+
+const sourceOf = () => objectOf(sourceMembers, { title: 'IpListSource' })
+
+export const sourceSchema = ruled(sourceOf(), ({ url, file }) =>
+  Number(typeof url === 'string') + Number(typeof file === 'string') === 1
+    ? undefined
+    : 'exactly one of "url" and "file" is needed',
+)
+
+/** As it is stored and shown. */
+export interface IpListSource {
+  readonly url: string | null
+  readonly file: string | null
+  readonly format: GivenSource['format']
+  readonly refresh_seconds: number
+  readonly shrink_guard: number
+}
+
+export const completeSource = (given: GivenSource): IpListSource => ({
+  url: given.url ?? null,
+  file: given.file ?? null,
+  format: given.format,
+  refresh_seconds: given.refresh_seconds ?? refreshSecondsDefault,
+  shrink_guard: given.shrink_guard ?? shrinkGuardDefault,
+})
+
+/** Names what is fetched and how it is read: what was learned from another source says nothing about this one. */
+export const sourceIdentity = ({ url, file, format }: IpListSource): string =>
+  hash128(url ?? '', file ?? '', format)
+
+export const isStale = ({ refresh_seconds }: IpListSource, lastGoodMs: number, nowMs: number): boolean =>
+  nowMs - lastGoodMs > staleAfterPeriods * refresh_seconds * 1000
+
+// --- how it went ---
+
+const feedErrorCodes = [
+  'unreachable',
+  'timeout',
+  'private_network',
+  'redirect',
+  'http_status',
+  'too_large',
+  'files_not_allowed',
+  'file_unreadable',
+  'invalid',
+  'shrunk',
+  'policy_test',
+  'lockout',
+  'refused',
+  'unavailable',
+  'internal',
+] as const
+
+export type FeedErrorCode = (typeof feedErrorCodes)[number]
+
+export const feedStates = ['waiting', 'current', 'failing', 'stale'] as const
+
+const instant = (description: string) => Type.String({ description, ...documented({ format: 'date-time' }) })
+
+export const feedErrorSchema = objectOf(
+  {
+    code: oneOf(
+      feedErrorCodes,
+      'invalid: some of it is not in the format. shrunk: too few entries are left, see `shrink_guard`. refused: more entries than are allowed. unavailable, internal: the fault is with Weir.',
+    ),
+    message: Type.String({ description: 'One sentence. If a line is wrong, it names the line.' }),
+    since: instant('Since when each fetch fails in this way.'),
+  },
+  { title: 'IpListFetchError', description: 'Why the last fetch failed. The entries stay as they were.' },
+)
+
+export const statusSchema = objectOf(
+  {
+    state: oneOf(
+      feedStates,
+      `waiting: it was not fetched yet. failing: the last fetch failed. stale: no fetch succeeded for ${staleAfterPeriods} times \`refresh_seconds\`.`,
+    ),
+    fetched_at: orNull(instant('When it was last fetched without a fault, changed or not.')),
+    changed_at: orNull(instant('When a fetch last changed the entries.')),
+    etag: orNull(Type.String(), { description: 'That of the entries, if the server names one.' }),
+    next_at: instant('When it is fetched next.'),
+    error: orNull(feedErrorSchema),
+  },
+  { title: 'IpListSourceStatus', description: 'How the last fetches went.' },
+)
+
+export type FeedStatus = Static<typeof statusSchema>

@@ -1,0 +1,135 @@
+/**
+ * How the fetches of IP lists from their sources went, in a bucket of its own: these states change with every fetch, and a fetch
+ * is no change of the list.
+ *
+ * The entry of a list also says which process may fetch it: a process **claims** the list by a compare-and-set that writes when
+ * its claim ends. If it dies, another one fetches the list then. All API processes follow the bucket and show what is in it.
+ */
+import { jsonOf } from '../../core/bytes.js'
+import type { Bucket, BucketEntry } from '../../nats/bucket.js'
+import { BucketFollower } from '../../nats/bucket-follower.js'
+import type { Nats } from '../../nats/nats.js'
+import type { FeedErrorCode } from '../../resource/fields/ip-list-source.js'
+import { deferred } from '../../view/view.js'
+import { feedsBucket } from '../../wire/names.js'
+
+/** Times are in milliseconds since the epoch. */
+export interface FeedState {
+  /** The identity of the source that it is about. */
+  readonly of: string
+  /** Since when the list has this source. */
+  readonly since_ms: number
+  readonly fetched_ms: number | null
+  readonly changed_ms: number | null
+  readonly etag: string | null
+  readonly last_modified: string | null
+  /** A hash of what was fetched last without a fault. */
+  readonly content: string | null
+  /** A hash of the parts of the list that it became. If the list has others, it must be fetched whatever the server says. */
+  readonly parts: string | null
+  /** Fetches that failed, one after the other. */
+  readonly failures: number
+  readonly error: { readonly code: FeedErrorCode; readonly message: string; readonly since_ms: number } | null
+  readonly next_ms: number
+  /** Until then, one process alone may fetch it; null if none does. */
+  readonly claimed_ms: number | null
+}
+
+/** Some 1 KiB for each list, up to 3 KiB if an error is long. */
+const bucketBytesMax = 8 * 1024 * 1024
+/** A call of the bucket is retried for so long. */
+const patienceMs = 5_000
+
+interface Known {
+  readonly revision: number
+  readonly state: FeedState | undefined
+}
+
+export class FeedStates {
+  readonly #bucket: () => Promise<Bucket>
+  readonly #known = new Map<string, FeedState>()
+  #follower: BucketFollower | undefined
+
+  /** `bucket`: creates it if NATS has lost it. */
+  constructor(bucket: () => Promise<Bucket>) {
+    this.#bucket = bucket
+  }
+
+  /** Resolves when what is in the bucket is known. */
+  async follow(bucket: Bucket): Promise<void> {
+    const whenRead = deferred()
+    this.#follower = new BucketFollower(bucket, {
+      begin: () => ({ entry: (entry) => this.#take(entry), current: () => whenRead.resolve() }),
+    })
+    await this.#follower.open()
+    await whenRead.promise
+  }
+
+  #take({ key, value }: BucketEntry): void {
+    const state = value && stateIn(value)
+    if (state === undefined) this.#known.delete(key)
+    else this.#known.set(key, state)
+  }
+
+  /** As far as this process knows. */
+  get(listId: string): FeedState | undefined {
+    return this.#known.get(listId)
+  }
+
+  get lists(): IterableIterator<string> {
+    return this.#known.keys()
+  }
+
+  /** As it is in the bucket. */
+  async read(listId: string): Promise<Known> {
+    const entry = await (await this.#bucket()).get(listId)
+    return { revision: entry?.revision ?? 0, state: entry?.value && stateIn(entry.value) }
+  }
+
+  /** Compare-and-set: the new revision, or undefined if another process wrote first. */
+  async replace(listId: string, state: FeedState, revision: number): Promise<number | undefined> {
+    const written = await (await this.#bucket()).replace(listId, JSON.stringify(state), revision)
+    if (written !== undefined) this.#known.set(listId, state)
+    return written
+  }
+
+  /** For lists that are gone. */
+  async forget(listId: string): Promise<void> {
+    await (await this.#bucket()).forget(listId)
+    this.#known.delete(listId)
+  }
+
+  close(): void {
+    this.#follower?.close()
+  }
+}
+
+/** The latest time that a date can hold. */
+const timeMaxMs = 8_640_000_000_000_000
+
+const isTime = (value: unknown): boolean => Number.isInteger(value) && Math.abs(value as number) <= timeMaxMs
+const isTimeOrNull = (value: unknown): boolean => value === null || isTime(value)
+
+/** Undefined if the entry is malformed: the list is then fetched like a new one. */
+function stateIn(value: Uint8Array): FeedState | undefined {
+  try {
+    const state = jsonOf<FeedState>(value)
+    const { of, since_ms, fetched_ms, changed_ms, next_ms, claimed_ms, error } = state
+    const areTimes =
+      [since_ms, next_ms].every(isTime) && [fetched_ms, changed_ms, claimed_ms].every(isTimeOrNull)
+    const isWhole = typeof of === 'string' && (error === null || isTime(error.since_ms))
+    return areTimes && isWhole ? state : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** For the API, which creates the bucket. `bytesMax`: of any small bucket. */
+export async function openFeedStates(nats: Pick<Nats, 'openBucket'>, bytesMax: number): Promise<FeedStates> {
+  // It shares the room of one bucket with the destinations that are behind (`wire/streams.ts`).
+  const bucket = () =>
+    nats.openBucket(feedsBucket, Math.min(Math.floor(bytesMax / 4), bucketBytesMax), { patienceMs })
+  const states = new FeedStates(bucket)
+  await states.follow(await bucket())
+  return states
+}

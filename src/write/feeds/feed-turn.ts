@@ -1,0 +1,152 @@
+/**
+ * One fetch of a list: what its source has becomes its entries, by the same write as `PUT …/entries`, or the last good ones stay
+ * and the state says why.
+ */
+import { Turns } from '../../core/concurrency.js'
+import { WeirError } from '../../core/errors.js'
+import { hash128, hashBytes128 } from '../../core/ids.js'
+import { Slices } from '../../core/slices.js'
+import type { ReachableNetworks } from '../../deliver/private-networks.js'
+import type { Caller } from '../../http/caller/caller.js'
+import { sourceIdentity } from '../../resource/fields/ip-list-source.js'
+import type { Principal } from '../../store/change.js'
+import type { ListRow } from '../../view/list-chunks.js'
+import { type IpListEntries, SourceGone } from '../ip-list-entries.js'
+import { packedList } from '../list-packing.js'
+import { FeedFault, feedFaultOf } from './feed-fault.js'
+import type { FeedState } from './feed-states.js'
+import type { FedList } from './feed-status.js'
+import { fetchUrl } from './fetch-url.js'
+import { type Fetched, noValidators } from './fetched.js'
+import { readListFile } from './read-file.js'
+
+/** For the requests of one fetch together. */
+const fetchTimeoutMs = 60_000
+/** Lists that are parsed and written at the same time: a large one takes hundreds of megabytes and much of a core. */
+const parsedAtOnceMax = 1
+const parsedWaitingMax = 100
+/** After the first failure; each further one doubles it, up to the period of the list. */
+const retryMs = 60_000
+const doublingsMax = 16
+
+export interface TurnParts {
+  readonly listEntries: Pick<IpListEntries, 'replace'>
+  readonly networks: ReachableNetworks
+  /** In which files may be; undefined if none may. */
+  readonly directory: string | undefined
+}
+
+/** `gone`: the list was deleted or has another source meanwhile, so that the fetch says nothing. */
+export type TurnOutcome = 'changed' | 'unchanged' | 'failed' | 'gone'
+
+export interface Turn {
+  readonly outcome: TurnOutcome
+  /** After the fetch, and without a claim. */
+  readonly state: FeedState
+  /** What was thrown, if the fetch failed. */
+  readonly error?: unknown
+}
+
+const byFeed: Principal = { source: 'FEED', credentialId: null }
+
+const partsOf = ({ chunks }: ListRow): string => hash128(...chunks)
+
+export class FeedTurns {
+  readonly #parts: TurnParts
+  readonly #parsing = new Turns(parsedAtOnceMax, parsedWaitingMax)
+
+  constructor(parts: TurnParts) {
+    this.#parts = parts
+  }
+
+  /** Rejects only with the signal's reason. `state`: of this source; `nowMs`: from when its next fetch is counted. */
+  async run(list: FedList, state: FeedState, nowMs: number, signal: AbortSignal): Promise<Turn> {
+    try {
+      // If others set the entries, or the list was restored, they are not those that the server knows the validators of.
+      const isKnown = state.parts === partsOf(list)
+      const known = isKnown ? { etag: state.etag, lastModified: state.last_modified } : noValidators
+      const fetched = await this.#fetch(list, known, signal)
+      return fetched === undefined
+        ? { outcome: 'unchanged', state: succeeded(list, state, nowMs) }
+        : await this.#take(list, state, fetched, nowMs, isKnown, signal)
+    } catch (error) {
+      signal.throwIfAborted()
+      if (isGone(error)) return { outcome: 'gone', state: { ...state, claimed_ms: null } }
+      return { outcome: 'failed', state: failed(list, state, feedFaultOf(error), nowMs), error }
+    }
+  }
+
+  #fetch({ source, account_id }: FedList, known: typeof noValidators, signal: AbortSignal): Promise<Fetched> {
+    const { networks, directory } = this.#parts
+    return source.url === null
+      ? readListFile({ directory, accountId: account_id, name: source.file ?? '' }, known)
+      : fetchUrl(source.url, known, { networks, timeoutMs: fetchTimeoutMs, signal })
+  }
+
+  async #take(
+    list: FedList,
+    state: FeedState,
+    { bytes, validators }: NonNullable<Fetched>,
+    nowMs: number,
+    isKnown: boolean,
+    signal: AbortSignal,
+  ): Promise<Turn> {
+    const content = hashBytes128(bytes, list.source.format)
+    const learned = { etag: validators.etag, last_modified: validators.lastModified, content }
+    const good = succeeded(list, { ...state, ...learned }, nowMs)
+    if (isKnown && content === state.content) return { outcome: 'unchanged', state: good }
+    const row = await this.#parsing.take(() => this.#write(list, bytes, signal))
+    const parts = partsOf(row)
+    return parts === partsOf(list)
+      ? { outcome: 'unchanged', state: { ...good, parts } }
+      : { outcome: 'changed', state: { ...good, parts, changed_ms: nowMs } }
+  }
+
+  async #write(list: FedList, bytes: Buffer, signal: AbortSignal): Promise<ListRow> {
+    const { source, id, account_id: accountId } = list
+    const packed = await packedList(bytes, source.format, new Slices({ signal }))
+    checkShrinking(list, packed.entries)
+    const caller: Caller = { accountId, principal: byFeed, address: undefined }
+    const feedOf = sourceIdentity(source)
+    const written = await this.#parts.listEntries.replace({
+      ...{ caller, principal: byFeed, listId: id, packed, feedOf, signal },
+    })
+    return written.row as ListRow
+  }
+}
+
+const isGone = (error: unknown): boolean =>
+  error instanceof SourceGone || (error instanceof WeirError && error.code === 'ERR_NOT_FOUND')
+
+function checkShrinking({ entries: before, source: { shrink_guard } }: FedList, after: number): void {
+  if (shrink_guard === 0) return
+  if (after === 0)
+    throw new FeedFault(
+      'shrunk',
+      'The list has no entries any more. If that is right, set "shrink_guard" to 0.',
+    )
+  if (after < before * shrink_guard)
+    throw new FeedFault(
+      'shrunk',
+      `The list has ${after} entries instead of ${before}, which is less than the share that "shrink_guard" asks for (${shrink_guard}). If that is right, lower it.`,
+    )
+}
+
+function succeeded({ source }: FedList, state: FeedState, nowMs: number): FeedState {
+  const next_ms = nowMs + source.refresh_seconds * 1000
+  return { ...state, fetched_ms: nowMs, failures: 0, error: null, next_ms, claimed_ms: null }
+}
+
+function failed({ source }: FedList, state: FeedState, fault: FeedFault, nowMs: number): FeedState {
+  const failures = state.failures + 1
+  const patienceMs = Math.max(retryMs * 2 ** Math.min(state.failures, doublingsMax), fault.retryAfterMs ?? 0)
+  const { code, message } = fault
+  const since_ms = state.error?.code === code ? state.error.since_ms : nowMs
+  return {
+    ...state,
+    failures,
+    error: { code, message, since_ms },
+    next_ms: nowMs + Math.min(patienceMs, source.refresh_seconds * 1000),
+    claimed_ms: null,
+  }
+}

@@ -1,0 +1,404 @@
+/** IP lists with a source: they are fetched when they are due, by one process, and keep what they have if anything is wrong. */
+import type { ServerResponse } from 'node:http'
+import { gzipSync } from 'node:zlib'
+import t from 'tap'
+import { now } from '../../src/core/clock.js'
+import { createLogger } from '../../src/core/telemetry/log.js'
+import { createRegistry } from '../../src/core/telemetry/metrics.js'
+import { createOccurrences } from '../../src/core/telemetry/occurrences.js'
+import { ReachableNetworks } from '../../src/deliver/private-networks.js'
+import type { Row } from '../../src/resource/define.js'
+import { feedsBucket } from '../../src/wire/names.js'
+import { openFeedStates } from '../../src/write/feeds/feed-states.js'
+import { FeedStatuses } from '../../src/write/feeds/feed-status.js'
+import { ListFeeds } from '../../src/write/feeds/list-feeds.js'
+import { openTestStore } from '../harness/api.js'
+import { all, type Caller, newest, refused } from '../harness/caller.js'
+import { total } from '../harness/metrics.js'
+import { openWebServer } from '../harness/web-server.js'
+import { until } from '../harness/weir.js'
+
+const hourMs = 3_600_000
+const lines = (count: number): string =>
+  Array.from({ length: count }, (_, index) => `10.0.${index}.0/24\n`).join('')
+
+t.test('IP lists with a source', { timeout: 120_000 }, async (t) => {
+  const store = await openTestStore(t)
+  const { parts } = store
+  const { view } = parts.store
+  const registry = createRegistry()
+  const occurrences = createOccurrences({ logger: createLogger('test', 'silent'), registry })
+
+  /** As an API process has it, on which the clock is what a test says. */
+  const open = async () => {
+    const states = store.release.own(await openFeedStates(parts.nats, 1024 * 1024))
+    const statuses = new FeedStatuses(states)
+    const networks = new ReachableNetworks(['127.0.0.1/32'])
+    const feeds = new ListFeeds({ ...parts, states, statuses, networks, directory: undefined, occurrences })
+    return { feeds: store.release.own(feeds), statuses, states }
+  }
+  const one = await open()
+  const api = await store.api({ context: { ...parts, feeds: one.feeds, statuses: one.statuses } })
+
+  const server = await openWebServer(t)
+  /** By path: what the server answers. */
+  const answers = new Map<string, (response: ServerResponse, ifNoneMatch: string | undefined) => void>()
+  server.answer = ({ path, headers }, response) => answers.get(path)?.(response, headers['if-none-match'])
+  const requestsTo = (path: string) => server.requests.filter((seen) => seen.path === path)
+  let made = 0
+  /** A list that is fed from a path of its own; the server answers with a text and an ETag. */
+  const fed = async (me: Caller, text: string, source: { readonly shrink_guard?: number } = {}) => {
+    made += 1
+    const path = `/list-${made}`
+    const answer = (body: string) =>
+      answers.set(path, (response, ifNoneMatch) => {
+        const etag = `"${body.length}"`
+        if (ifNoneMatch === etag) response.writeHead(304).end()
+        else response.writeHead(200, { etag }).end(body)
+      })
+    answer(text)
+    const url = `${server.url}${path}`
+    const { id } = await me.ipList.create({
+      name: `fed-${made}`,
+      source: { url, format: 'lines', ...source },
+    })
+    return { id, path, answer }
+  }
+  const rowOf = (id: string) => view.state.rows.get('ip_list')?.get(id) as Row
+  const statusOf = (id: string, nowMs = now()) => one.statuses.of(rowOf(id), nowMs)
+  const entriesOf = async (me: Caller, id: string) =>
+    (await all(me.listEntries.list(id))).map(({ cidr }) => cidr)
+  const versionOf = async (me: Caller) => (await newest(me.changes())).version
+
+  t.test('it is fetched when it is due, and only a change is a write', async (t) => {
+    const me = await api.account()
+    const { id, path, answer } = await fed(me, '192.0.2.0/24 # first\n')
+    t.match(await me.ipList.get(id), {
+      source: { file: null, format: 'lines', refresh_seconds: 3600, shrink_guard: 0.5 },
+      source_status: { state: 'waiting', fetched_at: null, error: null },
+    })
+    const startMs = now()
+    await one.feeds.look(startMs)
+    t.strictSame(await entriesOf(me, id), ['192.0.2.0/24'])
+    t.match(statusOf(id), { state: 'current', etag: '"21"', error: null })
+    await until(
+      'another process shows it',
+      async () => (await me.ipList.get(id)).source_status?.state === 'current',
+    )
+    const version = await versionOf(me)
+    await one.feeds.look(startMs + hourMs - 1_000)
+    t.equal(requestsTo(path).length, 1, 'it is not due yet')
+    await one.feeds.look(startMs + hourMs)
+    t.equal(requestsTo(path).length, 2)
+    t.match(requestsTo(path)[1]?.headers, { 'if-none-match': '"21"', 'user-agent': /^weir\// })
+    t.match(statusOf(id), { state: 'current', error: null })
+    t.equal(await versionOf(me), version, 'an unchanged list is no write')
+    answer('192.0.2.0/24\n198.51.100.0/24\n')
+    await one.feeds.look(startMs + 2 * hourMs)
+    t.strictSame(await entriesOf(me, id), ['192.0.2.0/24', '198.51.100.0/24'])
+    t.match(await newest(me.changes()), { kind: 'ip_list', by: 'feed', source: 'FEED', api_key_id: null })
+    t.match((await api.audits(me.accountId)).at(-1), {
+      event_type: 'ip_list_updated.v0',
+      principal: { source: 'FEED', credential: null },
+      object: { id, entries: 2 },
+    })
+  })
+
+  t.test('a source whose answers have no ETag is not written again either', async (t) => {
+    const me = await api.account()
+    const { id, path } = await fed(me, '')
+    answers.set(path, (response) => {
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('192.0.2.0/24\n'))
+    })
+    t.match(await me.listEntries.refresh(id), { outcome: 'changed', error: null, ip_list: { entries: 1 } })
+    const version = await versionOf(me)
+    t.match(await me.listEntries.refresh(id), { outcome: 'unchanged', error: null })
+    t.equal(await versionOf(me), version)
+    t.match(requestsTo(path)[1]?.headers, { 'if-none-match': undefined })
+  })
+
+  t.test('whatever is wrong with a fetch, the last good entries are kept', async (t) => {
+    const me = await api.account()
+    const { id, path, answer } = await fed(me, lines(100))
+    t.match(await me.listEntries.refresh(id), { outcome: 'changed' })
+    const version = await versionOf(me)
+    const text =
+      (body: string | Buffer, headers = {}) =>
+      (response: ServerResponse) =>
+        response.writeHead(200, headers).end(body)
+    const redirect = (location: string) => (response: ServerResponse) =>
+      response.writeHead(302, { location }).end()
+    const cases = [
+      {
+        name: 'an error of the server',
+        answer: (r: ServerResponse) => r.writeHead(500).end('no'),
+        code: 'http_status',
+        says: /answered 500.*: no/,
+      },
+      {
+        name: 'a wrong line',
+        answer: text(`${lines(99)}oops\n`),
+        code: 'invalid',
+        says: /^Line 100: "oops" is not a range/,
+      },
+      {
+        name: 'several wrong lines',
+        answer: text('x\ny\n'),
+        code: 'invalid',
+        says: /1 more entry is wrong\.$/,
+      },
+      { name: 'no entries', answer: text('# none\n'), code: 'shrunk', says: /no entries any more/ },
+      { name: 'too few entries', answer: text(lines(49)), code: 'shrunk', says: /49 entries instead of 100/ },
+      {
+        name: 'a bomb',
+        answer: text(gzipSync(Buffer.alloc(33 * 1024 * 1024)), { 'content-encoding': 'gzip' }),
+        code: 'too_large',
+        says: /at most 32 MiB/,
+      },
+      {
+        name: 'too much',
+        answer: text(Buffer.alloc(33 * 1024 * 1024)),
+        code: 'too_large',
+        says: /at most 32 MiB/,
+      },
+      {
+        name: 'no gzip',
+        answer: text('10.0.0.0/8', { 'content-encoding': 'gzip' }),
+        code: 'invalid',
+        says: /not valid gzip/,
+      },
+      {
+        name: 'another coding',
+        answer: text('10.0.0.0/8', { 'content-encoding': 'br' }),
+        code: 'invalid',
+        says: /another way than gzip/,
+      },
+      {
+        name: 'a cut answer',
+        answer: (r: ServerResponse) =>
+          void r.writeHead(200, { 'content-length': 999 }).write('10.0.0.0/8\n', () => r.destroy()),
+        code: 'timeout',
+        says: /before it was complete/,
+      },
+      {
+        name: 'a private network',
+        answer: redirect('http://127.0.0.2:1/'),
+        code: 'private_network',
+        says: /WEIR_HTTP_PRIVATE_NETWORKS/,
+      },
+      {
+        name: 'a file',
+        answer: redirect('file:///etc/passwd'),
+        code: 'redirect',
+        says: /only http and https/,
+      },
+      { name: 'a loop', answer: redirect(path), code: 'redirect', says: /more than 3 times/ },
+      {
+        name: 'nowhere',
+        answer: (r: ServerResponse) => r.writeHead(302).end(),
+        code: 'redirect',
+        says: /does not say/,
+      },
+    ] as const
+    for (const { name, answer, code, says } of cases) {
+      answers.set(path, answer)
+      const { outcome, error, ip_list } = await me.listEntries.refresh(id)
+      t.match(
+        { outcome, code: error?.code, entries: ip_list.entries },
+        { outcome: 'failed', code, entries: 100 },
+        name,
+      )
+      t.match(error?.message, says, name)
+    }
+    t.equal(await versionOf(me), version, 'no write')
+    t.equal((await entriesOf(me, id)).length, 100)
+    t.match(statusOf(id), { state: 'failing', error: { code: 'redirect' } })
+    t.match(statusOf(id, now() + 4 * hourMs), { state: 'stale' })
+    answer(lines(100))
+    t.match(
+      await me.listEntries.refresh(id),
+      { outcome: 'unchanged', error: null },
+      'it goes on with the ETag of the last good ones',
+    )
+    t.equal(requestsTo(path).at(-1)?.headers['if-none-match'], `"${lines(100).length}"`)
+    t.ok(total(await registry.metrics(), 'weir_ip_list_fetch_failures_total') >= cases.length)
+  })
+
+  t.test(
+    'a failed fetch is tried again soon, then more and more rarely, and when the server wants it',
+    async (t) => {
+      const me = await api.account()
+      const { id, path } = await fed(me, '')
+      const failWith = (headers = {}) =>
+        answers.set(path, (response) => response.writeHead(503, headers).end())
+      failWith()
+      let atMs = now()
+      const waits: number[] = []
+      for (let tries = 0; tries < 4; tries += 1) {
+        await one.feeds.look(atMs)
+        const nextMs = Date.parse(statusOf(id)!.next_at)
+        waits.push(Math.round((nextMs - atMs) / 60_000))
+        atMs = nextMs + 1_000
+      }
+      t.strictSame(waits, [1, 2, 4, 8])
+      failWith({ 'retry-after': '1800' })
+      await one.feeds.look(atMs)
+      t.equal(Math.round((Date.parse(statusOf(id)!.next_at) - atMs) / 60_000), 30)
+      t.match(statusOf(id), { error: { code: 'http_status' } })
+    },
+  )
+
+  t.test('a smaller list is taken if the guard allows it', async (t) => {
+    const me = await api.account()
+    const { id, answer } = await fed(me, lines(10))
+    await me.listEntries.refresh(id)
+    answer(lines(2))
+    t.match(await me.listEntries.refresh(id), { outcome: 'failed', error: { code: 'shrunk' } })
+    const { source } = await me.ipList.get(id)
+    await me.ipList.update(id, { source: { ...source!, shrink_guard: 0.2 } })
+    t.match(await me.listEntries.refresh(id), { outcome: 'changed', ip_list: { entries: 2 } })
+    answer('')
+    await me.ipList.update(id, { source: { ...source!, shrink_guard: 0 } })
+    t.match(await me.listEntries.refresh(id), { outcome: 'changed', ip_list: { entries: 0 } })
+  })
+
+  t.test('its entries are those of its source alone', async (t) => {
+    const me = await api.account()
+    const { id, path } = await fed(me, lines(2))
+    await me.listEntries.refresh(id)
+    const entries = [{ cidr: '203.0.113.0/24' }]
+    t.match(await refused(400, me.listEntries.replace(id, entries)), /come from its "source"/)
+    const { source } = await me.ipList.get(id)
+    await me.ipList.update(id, { source: null })
+    t.match(await me.ipList.get(id), { source: null, source_status: null, entries: 2 })
+    t.match(await refused(400, me.listEntries.refresh(id)), /has no "source"/)
+    await me.listEntries.replace(id, entries)
+    await me.ipList.update(id, { source: source! })
+    t.match(await me.listEntries.refresh(id), { outcome: 'changed', ip_list: { entries: 2 } })
+    t.equal(
+      requestsTo(path).at(-1)?.headers['if-none-match'],
+      undefined,
+      'the entries were not those of its ETag',
+    )
+  })
+
+  t.test('another source is fetched at once, and nothing is known of it', async (t) => {
+    const me = await api.account()
+    const [first, second] = [await fed(me, lines(2)), await fed(me, lines(3))]
+    const startMs = now()
+    await one.feeds.look(startMs)
+    const { source } = await me.ipList.get(second.id)
+    await me.ipList.update(first.id, { source: source! })
+    t.match(statusOf(first.id), { state: 'waiting', etag: null })
+    await one.feeds.look(startMs + 1)
+    t.match(statusOf(first.id), { state: 'current' })
+    t.equal((await entriesOf(me, first.id)).length, 3)
+  })
+
+  t.test('what its source has must keep the policy tests of the account', async (t) => {
+    const me = await api.account()
+    const { id, answer } = await fed(me, '192.0.2.0/24\n')
+    await me.listEntries.refresh(id)
+    const policy = await me.ipPolicy.create({})
+    await me.ipPolicyRule.create({ ip_policy_id: policy.id, list_id: id, action: 'allow' })
+    const hostport = 'ip-list-feeds.example:443'
+    await me.tcpEdge.create({ hostports: [hostport], ip_restriction: { ip_policy_ids: [policy.id] } })
+    const conn = { client_ip: '192.0.2.7', server_name: 'ip-list-feeds.example', server_port: 443 }
+    await me.policyTest.create({
+      given: { type: 'tcp_connection', conn },
+      expect: { decision: 'allow' },
+    } as never)
+    answer('198.51.100.0/24\n')
+    const refusal = await me.listEntries.refresh(id)
+    t.match(refusal, {
+      outcome: 'failed',
+      error: { code: 'policy_test', message: /expects allow.*would get block/ },
+    })
+    t.strictSame(await entriesOf(me, id), ['192.0.2.0/24'])
+  })
+
+  t.test('of several processes, one fetches a list, and a restart changes nothing', async (t) => {
+    const me = await api.account()
+    const { id, path } = await fed(me, lines(2))
+    const two = await open()
+    const startMs = now()
+    await Promise.all([one.feeds.look(startMs), two.feeds.look(startMs)])
+    t.equal(requestsTo(path).length, 1)
+    await two.feeds.close()
+    const three = await open()
+    t.match(three.statuses.of(rowOf(id), startMs), { state: 'current', etag: /"/ })
+    await three.feeds.look(startMs + hourMs - 1_000)
+    t.equal(requestsTo(path).length, 1, 'it is not due yet')
+    await Promise.all([one.feeds.look(startMs + hourMs), three.feeds.look(startMs + hourMs)])
+    t.equal(requestsTo(path).length, 2)
+  })
+
+  t.test('a process that stops leaves its fetch to another one', async (t) => {
+    const me = await api.account()
+    const { id, path } = await fed(me, lines(2))
+    const two = await open()
+    answers.set(path, () => {})
+    const startMs = now()
+    const looked = two.feeds.look(startMs)
+    await until('the fetch is under way', async () => requestsTo(path).length === 1)
+    await one.feeds.look(startMs)
+    t.match(await refused(503, me.listEntries.refresh(id)), /is being fetched/)
+    t.equal(requestsTo(path).length, 1, 'the other process has claimed it')
+    await two.feeds.close()
+    await looked
+    answers.set(path, (response) => response.writeHead(200).end(lines(2)))
+    t.match(await me.listEntries.refresh(id), { outcome: 'changed' })
+  })
+
+  t.test('the list of a process that was killed is fetched when its claim ends', async (t) => {
+    const me = await api.account()
+    const { id, path } = await fed(me, lines(2))
+    const startMs = now()
+    const { state } = await one.states.read(id)
+    t.equal(state, undefined)
+    await one.feeds.look(startMs)
+    const { state: good, revision } = await one.states.read(id)
+    await one.states.replace(id, { ...good!, next_ms: startMs, claimed_ms: startMs + 300_000 }, revision)
+    await one.feeds.look(startMs + 299_000)
+    t.equal(requestsTo(path).length, 1)
+    await one.feeds.look(startMs + 300_000)
+    t.equal(requestsTo(path).length, 2)
+  })
+
+  t.test('what is known of a list ends with it; an entry that no process wrote is none', async (t) => {
+    const me = await api.account()
+    const { id, path } = await fed(me, lines(2))
+    const bucket = (await store.admin.findBucket(feedsBucket))!
+    await bucket.put(id, 'no state')
+    t.match(await me.listEntries.refresh(id), { outcome: 'changed' })
+    t.equal(requestsTo(path).length, 1)
+    await me.ipList.delete(id)
+    await one.feeds.look(now())
+    t.not((await bucket.get(id))?.value, undefined, 'another process may know the list first')
+    await one.feeds.look(now() + 2 * hourMs)
+    t.equal(await bucket.get(id), undefined)
+  })
+
+  t.test('a source says where from, and how it is written', async (t) => {
+    const me = await api.account()
+    const create = (source: object) => refused(400, me.ipList.create({ name: 'wrong', source } as never))
+    const url = 'https://lists.example.com/drop.txt'
+    t.match(await create({ url }), /"source" lacks "format"/)
+    t.match(await create({ url, file: 'a.txt', format: 'lines' }), /exactly one of "url" and "file"/)
+    t.match(await create({ format: 'lines' }), /exactly one of "url" and "file"/)
+    t.match(await create({ url: 'ftp://lists.example.com/', format: 'lines' }), /"source.url"/)
+    t.match(
+      await create({ url: 'https://me:pass@lists.example.com/', format: 'lines' }),
+      /no user and no password/,
+    )
+    t.match(await create({ url, format: 'lines', refresh_seconds: 59 }), /"source.refresh_seconds"/)
+    t.match(await create({ url, format: 'lines', refresh_seconds: 2_592_001 }), /"source.refresh_seconds"/)
+    t.match(await create({ url, format: 'lines', shrink_guard: 1.1 }), /"source.shrink_guard"/)
+    for (const file of ['../a.txt', '/etc/passwd', 'a/../b', '.hidden', 'a//b', 'a/b/c/d/e'])
+      t.match(await create({ file, format: 'lines' }), /"source.file"/, file)
+    const { id } = await me.ipList.create({ name: 'file', source: { file: 'a/b.txt', format: 'csv' } })
+    t.match(await me.listEntries.refresh(id), {
+      error: { code: 'files_not_allowed', message: /WEIR_LIST_DIRECTORY/ },
+    })
+  })
+})
