@@ -20,6 +20,7 @@ export const findingKinds = [
   'edge_open',
   'subscription_silent',
   'key_unused',
+  'list_stale',
 ] as const
 
 export type FindingKind = (typeof findingKinds)[number]

@@ -2,10 +2,11 @@
 import t from 'tap'
 import { trafficEvents } from '../../src/event/catalog.js'
 import { type FindingsParts, findingsOf } from '../../src/insight/findings/findings.js'
+import type { FeedStatus } from '../../src/resource/fields/ip-list-source.js'
 import { type FindingKind, findingsListedMax } from '../../src/shape/finding.js'
 import type { FailedPlace } from '../../src/store/logs/failure-reader.js'
 import { AccountPolicies } from '../../src/write/account-policies.js'
-import { accountId, Configuration, dayMs, links, nowMs } from './findings.js'
+import { accountId, Configuration, dayMs, isoOf, links, nowMs } from './findings.js'
 
 const policies = new AccountPolicies()
 const noCounts = { block: 0, deny: 0, bytes_in: 0, bytes_out: 0, asked: 0 }
@@ -22,6 +23,7 @@ const parts: FindingsParts = {
   links,
   sourceCounts: () => [],
   lastUse: () => undefined,
+  listStatus: () => null,
   policySet: (state, id) => policies.of(state, id),
 }
 
@@ -177,6 +179,41 @@ t.test('keys that are not used', async (t) => {
       /^No use is known since it was made 365 days ago/,
       /^No use/,
       /^No use/,
+    ],
+  )
+})
+
+t.test('lists that are stale', async (t) => {
+  const configuration = new Configuration()
+  const names = ['current', 'failing', 'stale', 'never', 'without']
+  for (const name of names) configuration.put('ip_list', `ipl_${name}`, { name, chunks: [] })
+  configuration.put('ip_list', 'ipl_of_others', { account_id: 'ac_2', name: 'stale', chunks: [] })
+  const fetched_at = isoOf(-3)
+  const error = { code: 'timeout' as const, message: 'No answer arrived in time.', since: isoOf(-2) }
+  const base = { fetched_at, changed_at: null, etag: null, next_at: isoOf(1), error: null }
+  const statuses: Readonly<Record<string, FeedStatus>> = {
+    current: { ...base, state: 'current' },
+    failing: { ...base, state: 'failing', error },
+    stale: { ...base, state: 'stale', error },
+    never: { ...base, state: 'stale', fetched_at: null },
+  }
+  const listStatus: FindingsParts['listStatus'] = ({ name }) => statuses[String(name)] ?? null
+  const { of, kind } = await found(configuration, { listStatus })
+  t.equal(kind('list_stale').looked_at, 4)
+  t.match(
+    of('list_stale').sort((one, other) => one.about.id.localeCompare(other.about.id)),
+    [
+      {
+        about: { id: 'ipl_never', name: 'never' },
+        sentence: /never fetched without a fault.*\.$/,
+        evidence: { since: null },
+      },
+      {
+        about: { id: 'ipl_stale', uri: 'https://weir.example.com/ip_lists/ipl_stale' },
+        severity: 'attention',
+        sentence: `It was last fetched at ${fetched_at} without a fault, and its entries are as old as that: ${error.message}`,
+        evidence: { since: fetched_at },
+      },
     ],
   )
 })

@@ -29,6 +29,7 @@ export function registerFindings(app: FastifyInstance, context: WriteContext, pa
     links: context.presenter.links,
     sourceCounts: (id) => destinations.sourceCounts(id),
     lastUse: (id) => keyUses.lastUse(id),
+    listStatus: (list, nowMs) => context.statuses.of(list, nowMs),
     policySet: (state, accountId) => context.policies.of(state, accountId),
   }
   const described = describe({

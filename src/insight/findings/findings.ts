@@ -20,7 +20,15 @@ import { expressionFindings } from './expression-findings.js'
 import { policyUsers } from './policy-users.js'
 import { ruleFindings } from './rule-findings.js'
 import { failingPolicies, neverMatched } from './traffic-findings.js'
-import { type LastUse, openEdges, silentSubscriptions, unusedKeys, unusedPolicies } from './use-findings.js'
+import {
+  type LastUse,
+  type ListStatus,
+  openEdges,
+  silentSubscriptions,
+  staleLists,
+  unusedKeys,
+  unusedPolicies,
+} from './use-findings.js'
 
 export interface FindingsParts {
   readonly log: Pick<LogReader, 'counts' | 'reached' | 'mode'>
@@ -30,6 +38,7 @@ export interface FindingsParts {
   readonly links: Links
   readonly sourceCounts: (subscriptionId: string) => readonly SourceCounts[]
   readonly lastUse: LastUse
+  readonly listStatus: ListStatus
   readonly policySet: (state: ViewState, accountId: string) => Promise<PolicySet>
 }
 
@@ -50,6 +59,7 @@ export async function findingsOf(
   await openEdges(search)
   await silentSubscriptions(search, parts.sourceCounts)
   await unusedKeys(search, parts.lastUse)
+  await staleLists(search, parts.listStatus)
   await whileLogAnswers(found, 'rule_never_matched', async () => {
     const policySet = await parts.policySet(state, accountId)
     const { coverage } = await testedParts(state, accountId, policySet, parts.geo, slices)

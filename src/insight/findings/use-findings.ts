@@ -1,13 +1,15 @@
-/** What no one uses: IP policies, keys, credentials, bouncers and subscriptions; and edges that let everyone in. */
+/** What no one uses: IP policies, keys, credentials, bouncers and subscriptions; edges that let everyone in, and lists that get old. */
 import { isoSeconds } from '../../core/clock.js'
 import { rowsOf } from '../../http/present.js'
 import { apiKey, isExpired } from '../../resource/api-key.js'
 import { bouncer } from '../../resource/bouncers/bouncer.js'
 import type { Row } from '../../resource/define.js'
 import { eventSubscription, type Source } from '../../resource/event-subscription.js'
+import type { FeedStatus } from '../../resource/fields/ip-list-source.js'
 import { tunnelCredential } from '../../resource/tunnel-credential.js'
 import type { SourceCounts } from '../../shape/subscription-counts.js'
 import { policyKind, ruleKind } from '../../view/keys.js'
+import { listKind } from '../../view/list-chunks.js'
 import type { Search } from './collected.js'
 import { policiesOf } from './expression-findings.js'
 import type { PolicyUsers } from './policy-users.js'
@@ -118,5 +120,28 @@ export async function unusedKeys(search: Search, lastUse: LastUse): Promise<void
         evidence: { since: isoSeconds(sinceMs), until: isoSeconds(nowMs), matched: 0 },
       }))
     }
+  }
+}
+
+/** How the fetches of a list went; null if it has no source. */
+export type ListStatus = (list: Row, nowMs: number) => FeedStatus | null
+
+export async function staleLists(search: Search, statusOf: ListStatus): Promise<void> {
+  const { state, accountId, nowMs, slices, found } = search
+  for (const row of [...rowsOf(state, accountId, listKind)]) {
+    if (slices.isDue()) await slices.pause()
+    const status = statusOf(row, nowMs)
+    if (status === null) continue
+    found.lookedAt('list_stale')
+    if (status.state !== 'stale') continue
+    const { fetched_at, error } = status
+    const last = fetched_at === null ? 'It was never fetched' : `It was last fetched at ${fetched_at}`
+    const why = error === null ? '.' : `: ${error.message}`
+    found.add('list_stale', () => ({
+      severity: 'attention',
+      about: found.placeOf(listKind, row),
+      sentence: `${last} without a fault, and its entries are as old as that${why}`,
+      evidence: { since: fetched_at, until: isoSeconds(nowMs) },
+    }))
   }
 }
