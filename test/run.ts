@@ -45,7 +45,7 @@ const groups: readonly { readonly files: RegExp; readonly processes: number }[] 
   { files: /^(client\/client|docs\/(examples|fields))\./, processes: 1 },
   {
     files:
-      /^((cli(?!\/publish\.)|core|evaluate|event|http|insight|operate|pki|record|resource|roles|shape|view|wire)\/|console\/(completion|json-object|rule-files|shell)\.)/,
+      /^((cli(?!\/publish\.)|core|evaluate|event|http|insight|operate|pki|record|resource|roles|shape|view|wire|write)\/|console\/(completion|json-object|rule-files|shell)\.)/,
     processes: 2,
   },
   { files: /^(deliver|emulator)\//, processes: 2 },
@@ -60,7 +60,7 @@ const groups: readonly { readonly files: RegExp; readonly processes: number }[] 
   // These share a service, see `integration/service.ts`. The last one ends it.
   {
     files:
-      /^integration\/(abuse-reports|agents|audit-in|aws-clock|frozen|nats-credentials|re(play|sent)|sql|trial|whole-path|without-service)\./,
+      /^integration\/(abuse-reports|agents|audit-in|aws-clock|fed-lists|frozen|nats-credentials|re(play|sent)|sql|trial|whole-path|without-service)\./,
     processes: 1,
   },
 ]

@@ -49,6 +49,7 @@ async function startService(): Promise<Service> {
     WEIR_DECIDE_PORT: '0',
     WEIR_FILE_DIRECTORY: tempDir(root),
     WEIR_HTTP_PRIVATE_NETWORKS: '127.0.0.0/8',
+    WEIR_LIST_DIRECTORY: tempDir(root),
     WEIR_LOG_LEVEL: 'info',
   }
   const service = { emulator, dataDir, env, weir: await startWeir(dataDir, env) }
