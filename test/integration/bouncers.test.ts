@@ -2,29 +2,11 @@
  * A bouncer made with CrowdSec's published library for Go reads its bans from Weir. Skipped without Go, or if its modules can't
  * be fetched.
  */
-import { spawnSync } from 'node:child_process'
-import { cpSync } from 'node:fs'
-import { join } from 'node:path'
 import t from 'tap'
+import { goProgram } from '../harness/go-program.js'
 import { runProgram } from '../harness/processes.js'
-import { tempDir } from '../harness/temp-dir.js'
 import { until } from '../harness/weir.js'
 import { openAccount } from './service.js'
-
-t.setTimeout(900_000)
-
-const buildTimeoutMs = 600_000
-
-/** The path of the program, or why it could not be built. */
-function built(dir: string): { readonly program: string } | { readonly missing: string } {
-  cpSync('test/integration/bouncer', dir, { recursive: true })
-  const program = join(dir, 'bouncer')
-  const made = spawnSync('go', ['build', '-o', program, '.'], { cwd: dir, timeout: buildTimeoutMs })
-  if (made.error !== undefined) return { missing: `there is no Go: ${made.error.message}` }
-  return made.status === 0
-    ? { program }
-    : { missing: `it can't be built: ${made.stderr.toString().slice(0, 500)}` }
-}
 
 interface Line {
   readonly kind: 'live' | 'stream'
@@ -32,7 +14,7 @@ interface Line {
 }
 
 t.test("a bouncer with CrowdSec's library", async (t) => {
-  const found = built(tempDir(t))
+  const found = goProgram('test/integration/bouncer')
   if ('missing' in found) {
     t.pass('built', { skip: found.missing })
     return
