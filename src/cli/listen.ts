@@ -172,7 +172,7 @@ function members(value: unknown, name = ''): string[] {
 type Target = NonNullable<Parameters<Client['eventDestination']['create']>[0]>['target']
 
 const description = 'weir listen'
-/** Fields beside those that every event has. */
+/** Fields in addition to those that every event has. */
 const shownFields = ['decision', 'decided_by.type', 'decided_by.name', 'edge.id']
 
 /** A source for each kind of traffic event. */

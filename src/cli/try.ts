@@ -13,7 +13,7 @@ interface TryCommand {
   readonly file: string
   readonly since: string
   readonly json?: true
-  /** Of the rules of a plain list. */
+  /** The action of the rules of a plain list. */
   readonly action?: string
 }
 

@@ -139,7 +139,7 @@ export const isSecretName = (name: string): boolean =>
   )
 
 /**
- * Does a path name or lead through a member beside a secret, into which one may get by mistake? In the target of a
+ * Does a path name or lead through a member next to a secret, into which one may get by mistake? In the target of a
  * destination and the rights of a key, and in headers, which may be anything.
  */
 const isNearSecret = (path: string): boolean =>
@@ -212,7 +212,7 @@ const scalarText = (value: unknown): string =>
 
 /**
  * The beginning of a sentence about a value: `"hostports[0]" is "a:99999"`. Members of objects and lists are left out,
- * because a misplaced value may contain anything, including a secret. So are texts beside a secret.
+ * because a misplaced value may contain anything, including a secret. So are texts next to a secret.
  */
 export const valueAt = (path: string, value: unknown): string =>
   isSecretName(path) || (isNearSecret(path) && mayBeSecret(value))

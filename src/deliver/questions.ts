@@ -1,4 +1,7 @@
-/** Answers what the API asks deliverers about their destinations. An unknown destination is `null`, so that the API knows that a deliverer runs. */
+/**
+ * Answers what the API asks deliverers about their destinations. An unknown destination is `null`, so that the API
+ * knows that a deliverer runs.
+ */
 import type { Nats } from '../nats/nats.js'
 import {
   attemptsSubject,

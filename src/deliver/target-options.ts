@@ -52,7 +52,7 @@ export const secretText = ({
 /** A member that may be left out, or null. */
 export const optional = <S extends TSchema>(schema: S) => Type.Optional(orNull(schema))
 
-/** The options of a kind, all of which are given in a target as members beside the address. */
+/** The options of a kind, all of which are given in a target as members next to the address. */
 export interface TargetOptions<S extends TObject = TObject> {
   readonly schema: S
   /** What is wrong with the target as a whole; the sentence continues after its name. */

@@ -151,7 +151,7 @@ class AccountBuilder {
   }
 }
 
-/** The members that a question has beside its connection. */
+/** The members that a question has in addition to its connection. */
 const askedMembers: Readonly<Record<RecordType, object>> = {
   tcp_connection: {},
   http_request: { http: { request: { url: { path: '/' } } } },

@@ -1,6 +1,7 @@
 /**
- * Start here: an emulated AWS for tests and the demo: Kinesis, Firehose, CloudWatch Logs, SQS, EventBridge and STS on one
- * port. It checks signatures and limits like AWS, injects faults on demand, and keeps everything it receives for reading. It must never know Weir.
+ * Start here: an emulated AWS for tests and the demo: Kinesis, Firehose, CloudWatch Logs, SQS, EventBridge and STS on
+ * one port. It checks signatures and limits like AWS, injects faults on demand, and keeps everything it receives for
+ * reading. It must never know Weir.
  *
  * A request is dispatched by `X-Amz-Target` (JSON), or as a form with `Action` (STS): signature ▸ latency, hang, drop
  * and request errors from the fault book ▸ the operation ▸ the answer, unless a fault suppresses it.

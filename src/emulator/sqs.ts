@@ -14,7 +14,7 @@ const deduplicationMs = 5 * 60_000
 /** By https://www.w3.org/TR/REC-xml/#charsets */
 const forbiddenChars = /[^\t\n\r\x20-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u
 const idForm = /^[\w-]{1,80}$/
-/** Of groups and of deduplication. */
+/** The form of ids of groups and of deduplication. */
 const fifoIdForm = /^[\x21-\x7e]{1,128}$/
 
 interface Entry {

@@ -1,7 +1,9 @@
 /** Explains a decision: every rule and expression that was evaluated, with its value, what decided, and why. */
 
 import type { Address } from '../core/address/ip.js'
+import type { ListEntry } from '../core/address/list-entry.js'
 import { shown } from '../core/errors.js'
+import { getOrMake } from '../core/maps.js'
 import type { DecidedBy, ShadowDecision } from '../event/define.js'
 import type { ExplainedGroup, ExplainedRule, Explanation } from '../shape/decision.js'
 import type { IpPolicyGroup } from './evaluate.js'
@@ -51,6 +53,8 @@ export class ExplanationTrace extends PoliciesTrace {
   readonly #policySet: Restrictions
   readonly #client: Address
   readonly #groups: ExplainedGroup[] = []
+  /** By list: the entry that contains the client. */
+  readonly #entries = new Map<string, ListEntry | undefined>()
   #rulesLeft: number
   #descriptionCharsLeft = explainedDescriptionCharsMax
 
@@ -139,7 +143,10 @@ export class ExplanationTrace extends PoliciesTrace {
   /** The range of a rule; of a rule with a list, the entry that matched, with its comment. */
   #rangeOf({ cidr, list_id }: IpRule): Pick<ExplainedRule, 'cidr' | 'list_id' | 'comment'> {
     if (!list_id) return { cidr, list_id: null, comment: null }
-    const entry = this.#policySet.ipList(list_id)?.entryOf(this.#client)
+    // Several rules may name a list; a part of it is read for the first of them.
+    const entry = getOrMake(this.#entries, list_id, () =>
+      this.#policySet.ipList(list_id)?.entryOf(this.#client),
+    )
     return { cidr: entry?.cidr ?? null, list_id, comment: entry?.comment ?? null }
   }
 

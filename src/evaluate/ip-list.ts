@@ -1,8 +1,8 @@
 /**
- * IP lists, compiled. A list is a set of addresses; the texts of its parts are read again for an explanation that shows
- * the comment of an entry. Entries that have expired are left out when a list is built.
+ * IP lists, compiled. A list is two sets of addresses: its entries that expire are apart, so that an expiry costs nothing
+ * for the others. The texts of a list's parts are read again for an explanation that shows the comment of an entry.
  */
-import { formatCidr } from '../core/address/cidr.js'
+import { type Cidr, formatCidr } from '../core/address/cidr.js'
 import { buildCidrSet, type CidrSet } from '../core/address/cidr-set.js'
 import type { Address } from '../core/address/ip.js'
 import { entryOf, type ListEntry, linesIn } from '../core/address/list-entry.js'
@@ -25,95 +25,148 @@ interface IpList {
   readonly content: ListContent
 }
 
+/** The entries that never expire. */
+interface LastingEntries {
+  readonly set: CidrSet
+  readonly read: readonly ReadPart[]
+  /** Of each part, how many of its entries never expire. */
+  readonly counts: readonly number[]
+}
+
+/** The entries that expire, and have not yet. */
+interface EndingEntries {
+  readonly set: CidrSet
+  /** Their stored lines, in one text: they are read again when the first of them expires. */
+  readonly text: string
+  readonly expiresMs: number
+}
+
 /** The entries of a list that count. */
 export class ListContent {
   readonly #chunks: readonly string[]
-  readonly #read: readonly ReadPart[]
-  /** Of each part, how many entries count. */
-  readonly #counts: readonly number[]
-  readonly #builtMs: number
-  readonly set: CidrSet
-  /** When the first entry expires; infinite if none does. */
-  readonly expiresMs: number
+  readonly #lasting: LastingEntries
+  /** Undefined if no entry expires. */
+  readonly #ending: EndingEntries | undefined
 
-  constructor(
-    { chunks }: Pick<ListRow, 'chunks'>,
-    read: readonly ReadPart[],
-    built: Pick<ListContent, 'set' | 'expiresMs'> & { counts: readonly number[]; nowMs: number },
-  ) {
+  constructor(chunks: readonly string[], lasting: LastingEntries, ending: EndingEntries | undefined) {
     this.#chunks = chunks
-    this.#read = read
-    this.#counts = built.counts
-    this.#builtMs = built.nowMs
-    this.set = built.set
-    this.expiresMs = built.expiresMs
+    this.#lasting = lasting
+    this.#ending = ending
   }
 
-  /** Is it that of these parts, at this time? */
-  isOf(chunks: readonly string[], nowMs: number): boolean {
-    return (
-      this.expiresMs > nowMs &&
-      chunks.length === this.#chunks.length &&
-      chunks.every((id, index) => id === this.#chunks[index])
-    )
+  /** When the first entry expires; infinite if none does. */
+  get expiresMs(): number {
+    return this.#ending?.expiresMs ?? Number.POSITIVE_INFINITY
+  }
+
+  /** Was it built from these parts? */
+  isOf(chunks: readonly string[]): boolean {
+    return chunks.length === this.#chunks.length && chunks.every((id, index) => id === this.#chunks[index])
+  }
+
+  /** The same without entries that have expired, in slices; itself if none has. */
+  *withoutExpired(nowMs: number): Generator<void, ListContent> {
+    if (this.expiresMs > nowMs) return this
+    const ending = yield* buildEnding(linesIn(this.#ending!.text), nowMs)
+    return new ListContent(this.#chunks, this.#lasting, ending)
+  }
+
+  has(address: Address): boolean {
+    return this.#lasting.set.has(address) || this.#ending?.set.has(address) === true
   }
 
   /** The widest range that contains the address, as text. */
   rangeOf(address: Address): string | undefined {
-    const range = this.set.rangeOf(address)
+    const range = this.#widest(address)
     return range && formatCidr(range)
+  }
+
+  #widest(address: Address): Cidr | undefined {
+    const lasting = this.#lasting.set.rangeOf(address)
+    const ending = this.#ending?.set.rangeOf(address)
+    if (lasting === undefined || ending === undefined) return lasting ?? ending
+    return ending.prefix < lasting.prefix ? ending : lasting
   }
 
   /** The entry of that range, with its comment. Reads a part again, which takes a millisecond. */
   entryOf(address: Address): ListEntry | undefined {
-    let place = this.set.placeOf(address)
-    if (place === undefined) return undefined
-    for (const [index, count] of this.#counts.entries()) {
-      if (place >= count) {
-        place -= count
-        continue
-      }
-      for (const line of linesIn(this.#read[index]!())) {
-        const entry = entryOf(line)
-        if (isOver(entry, this.#builtMs)) continue
-        if (place === 0) return entry
-        place -= 1
-      }
+    const range = this.#widest(address)
+    if (range === undefined) return undefined
+    return range.prefix === this.#lasting.set.rangeOf(address)?.prefix
+      ? this.#lastingEntry(this.#lasting.set.placeOf(address)!)
+      : nth(linesIn(this.#ending!.text), this.#ending!.set.placeOf(address)!)
+  }
+
+  #lastingEntry(placeInList: number): ListEntry | undefined {
+    const { counts, read } = this.#lasting
+    let place = placeInList
+    for (const [index, count] of counts.entries()) {
+      if (place < count) return nth(lastingLines(read[index]!()), place)
+      place -= count
     }
     return undefined
   }
 }
 
-const isOver = ({ expiresAt }: ListEntry, nowMs: number): boolean => expiresAt !== null && expiresAt <= nowMs
-
 const tab = '\t'
+
+/** The time at which an entry expires; null if it never does. Most entries have neither a time nor a comment. */
+const expiryOf = (line: string): number | null => (line.includes(tab) ? entryOf(line).expiresAt : null)
+
+function* lastingLines(text: string): Generator<string> {
+  for (const line of linesIn(text)) if (expiryOf(line) === null) yield line
+}
+
+/** The entry of the line at this place, from 0. */
+function nth(lines: Iterable<string>, place: number): ListEntry | undefined {
+  let index = 0
+  for (const line of lines) if (index++ === place) return entryOf(line)
+  return undefined
+}
 
 /** Builds the content of a list in slices: call `next()` until it is done. */
 export function* buildListContent(
-  list: Pick<ListRow, 'chunks'>,
+  { chunks }: Pick<ListRow, 'chunks'>,
   read: readonly ReadPart[],
   nowMs: number,
 ): Generator<void, ListContent> {
   const counts: number[] = []
-  let expiresMs = Number.POSITIVE_INFINITY
+  const ending: string[] = []
   function* ranges(): Generator<string> {
     for (const part of read) {
       let count = 0
       for (const line of linesIn(part())) {
-        // Most entries have neither a time nor a comment.
-        if (line.includes(tab)) {
-          const entry = entryOf(line)
-          if (isOver(entry, nowMs)) continue
-          if (entry.expiresAt !== null) expiresMs = Math.min(expiresMs, entry.expiresAt)
-          yield entry.cidr
-        } else yield line
+        if (expiryOf(line) !== null) {
+          ending.push(line)
+          continue
+        }
+        yield rangeIn(line)
         count += 1
       }
       counts.push(count)
     }
   }
   const set = yield* buildCidrSet(ranges())
-  return new ListContent(list, read, { set, expiresMs, counts, nowMs })
+  return new ListContent(chunks, { set, read, counts }, yield* buildEnding(ending, nowMs))
+}
+
+const rangeIn = (line: string): string => (line.includes(tab) ? entryOf(line).cidr : line)
+
+/** The entries of these lines that have not expired, in slices; undefined if none is left. */
+function* buildEnding(lines: Iterable<string>, nowMs: number): Generator<void, EndingEntries | undefined> {
+  const left: string[] = []
+  let expiresMs = Number.POSITIVE_INFINITY
+  function* ranges(): Generator<string> {
+    for (const line of lines) {
+      const { cidr, expiresAt } = entryOf(line)
+      if (expiresAt === null || expiresAt <= nowMs) continue
+      expiresMs = Math.min(expiresMs, expiresAt)
+      left.push(line)
+      yield cidr
+    }
+  }
+  const set = yield* buildCidrSet(ranges())
+  return left.length === 0 ? undefined : { set, text: left.join('\n'), expiresMs }
 }
 
 /** The lists of all accounts. */
@@ -137,6 +190,15 @@ export class IpLists {
     return this.#byId.get(id)
   }
 
+  /** The same without entries that have expired; the other lists are shared. */
+  async withoutExpired(slices: Slices, nowMs: number): Promise<IpLists> {
+    if (this.expiresMs > nowMs) return this
+    const lists: IpList[] = []
+    for (const list of this.#byId.values())
+      lists.push({ ...list, content: await slices.run(list.content.withoutExpired(nowMs)) })
+    return new IpLists(lists)
+  }
+
   of(accountId: string | undefined): AccountLists | undefined {
     return accountId === undefined ? undefined : this.#byAccount.get(accountId)
   }
@@ -151,15 +213,15 @@ class AccountLists {
   }
 
   /** The addresses of a list; undefined if there is no list of that name. */
-  named(name: string): CidrSet | undefined {
-    return this.#byName.get(name)?.content.set
+  named(name: string): ListContent | undefined {
+    return this.#byName.get(name)?.content
   }
 
   /** The categories of the lists that contain the address, and those above them, each once. */
   categoriesOf(address: Address): string[] {
     const found = new Set<string>()
     for (const { categories, content } of this.#byName.values()) {
-      if (categories.length === 0 || !content.set.has(address)) continue
+      if (categories.length === 0 || !content.has(address)) continue
       for (const category of categories) found.add(category)
     }
     return [...found]
@@ -187,12 +249,23 @@ export async function buildIpLists(
     if (slices.isDue()) await slices.pause()
     const { id, account_id: accountId, name } = row
     const before = previous?.get(id)?.content
-    // A part may be missing while an account is being repaired.
-    const isKept = before !== undefined && (read === undefined || before.isOf(row.chunks, nowMs))
-    const content = isKept ? before : await slices.run(buildListContent(row, read ?? [], nowMs))
+    const content = await slices.run(contentOf(row, read, before, nowMs))
     lists.push({ id, accountId, name, categories: categoriesIn(row.category), content })
   }
   return new IpLists(lists)
+}
+
+/** `read` is undefined while a part is missing, as may be while an account is being repaired. */
+function* contentOf(
+  row: ListRow,
+  read: readonly ReadPart[] | undefined,
+  before: ListContent | undefined,
+  nowMs: number,
+): Generator<void, ListContent> {
+  if (before !== undefined && (read === undefined || before.isOf(row.chunks)))
+    return yield* before.withoutExpired(nowMs)
+  // A list without its parts counts as empty, and is built again once they are there.
+  return yield* buildListContent(read === undefined ? { chunks: [] } : row, read ?? [], nowMs)
 }
 
 /** How the texts of a list's parts are read; undefined if one is missing. */

@@ -39,13 +39,14 @@ export interface IpPolicy {
 
 type AppliedRules = Pick<IpPolicy, 'allow' | 'deny' | 'allowRules' | 'denyRules' | 'allowLists' | 'denyLists'>
 
-interface ListRule {
-  readonly listId: string
-  readonly rule: IpRule
-}
+type ListRule = IpRule & { readonly list_id: string }
 
-const listRules = (rules: readonly IpRule[]): ListRule[] =>
-  rules.flatMap((rule) => (rule.list_id ? [{ listId: rule.list_id, rule }] : []))
+const isListRule = (rule: IpRule): rule is ListRule => !!rule.list_id
+
+type RangeRule = IpRule & { readonly cidr: string }
+
+/** A rule without a range has a list. */
+const hasRange = (rule: IpRule): rule is RangeRule => rule.cidr !== null && rule.cidr !== undefined
 
 /** Builds a policy in slices: call `next()` until it is done. */
 function* buildIpPolicy(id: string, given: Iterable<IpRule>, nowMs: number): Generator<void, IpPolicy> {
@@ -60,12 +61,12 @@ function* buildIpPolicy(id: string, given: Iterable<IpRule>, nowMs: number): Gen
 function* buildSets(applied: readonly IpRule[]): Generator<void, AppliedRules> {
   const rulesOf = (wanted: IpRule['action']) => applied.filter(({ action }) => action === wanted)
   const [allowed, denied] = [rulesOf('allow'), rulesOf('deny')]
-  const setOf = (rules: readonly IpRule[]) => buildCidrSet(rules.flatMap(({ cidr }) => cidr ?? []))
-  const allow = yield* setOf(allowed)
-  const deny = yield* setOf(denied)
-  const hasRange = ({ cidr }: IpRule): boolean => cidr !== null
-  const ranges = { allowRules: allowed.filter(hasRange), denyRules: denied.filter(hasRange) }
-  return { allow, deny, ...ranges, allowLists: listRules(allowed), denyLists: listRules(denied) }
+  const [allowRules, denyRules] = [allowed.filter(hasRange), denied.filter(hasRange)]
+  const setOf = (rules: readonly RangeRule[]) => buildCidrSet(rules.map(({ cidr }) => cidr))
+  const allow = yield* setOf(allowRules)
+  const deny = yield* setOf(denyRules)
+  const lists = { allowLists: allowed.filter(isListRule), denyLists: denied.filter(isListRule) }
+  return { allow, deny, allowRules, denyRules, ...lists }
 }
 
 /** The rules that have not expired, and the time at which the first of them does. */
@@ -111,6 +112,26 @@ export async function buildIpPolicies(
   return { ipPolicies: ipPolicies.complete(), expiresMs }
 }
 
+/** The same policies without rules that have expired. */
+export async function withoutExpiredRules(
+  present: Parts<IpPolicy>,
+  slices: Slices,
+  nowMs: number,
+): Promise<{ ipPolicies: Parts<IpPolicy>; expiresMs: number }> {
+  const changed = new Map<string, IpPolicy>()
+  let expiresMs = Number.POSITIVE_INFINITY
+  for (const before of present.values.values()) {
+    if (slices.isDue()) await slices.pause()
+    let policy = before
+    if (before.expiresMs <= nowMs) {
+      policy = await slices.run(buildIpPolicy(before.id, before.rules, nowMs))
+      changed.set(policy.id, policy)
+    }
+    expiresMs = Math.min(expiresMs, policy.expiresMs)
+  }
+  return { ipPolicies: changed.size === 0 ? present : present.with(changed), expiresMs }
+}
+
 /** Finds policies by id; a missing one counts as one without rules. */
 export interface IpPolicies {
   ipPolicy(id: string): IpPolicy | undefined
@@ -125,7 +146,7 @@ export function listRuleFor(
   address: Address,
 ): ListRule | undefined {
   for (let index = 0; index < rules.length; index += 1)
-    if (policies.ipList(rules[index]!.listId)?.set.has(address)) return rules[index]
+    if (policies.ipList(rules[index]!.list_id)?.has(address)) return rules[index]
   return undefined
 }
 
@@ -150,7 +171,7 @@ export function decideAddress(
 interface DenyRule {
   readonly policyId: string
   readonly rule: IpRule
-  /** Of the rule, or of the entry of its list. */
+  /** The range of the rule, or of the entry of its list. */
   readonly cidr: string | null
 }
 
@@ -168,14 +189,14 @@ export function denyRuleFor(
     if (range !== undefined) return { policyId, rule: range, cidr: range.cidr }
     const listed = listRuleFor(policies, policy.denyLists, address)
     if (listed !== undefined)
-      return { policyId, rule: listed.rule, cidr: policies.ipList(listed.listId)?.rangeOf(address) ?? null }
+      return { policyId, rule: listed, cidr: policies.ipList(listed.list_id)?.rangeOf(address) ?? null }
   }
   return undefined
 }
 
 /** Whether this rule matches; for explanations, which look at rules one by one. */
 export function ruleMatches(policies: IpPolicies, rule: IpRule, address: Address): boolean {
-  if (rule.list_id) return policies.ipList(rule.list_id)?.set.has(address) === true
+  if (rule.list_id) return policies.ipList(rule.list_id)?.has(address) === true
   const cidr = parseCidr(rule.cidr, { hostBits: 'allow' })
   return cidr.ok && cidrContains(cidr.value, address)
 }

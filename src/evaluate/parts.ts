@@ -33,6 +33,13 @@ export class Parts<T> {
     return this.add(id, version, previous.#values.get(id)!)
   }
 
+  /** The same parts in the same versions, some of them with another value. */
+  with(others: ReadonlyMap<string, T>): Parts<T> {
+    const parts = new Parts<T>(undefined)
+    for (const [id, value] of this.#values) parts.add(id, this.#versions.get(id)!, others.get(id) ?? value)
+    return parts
+  }
+
   add(id: string, version: number, value: T): T {
     this.#values.set(id, value)
     this.#versions.set(id, version)

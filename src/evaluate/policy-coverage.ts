@@ -1,14 +1,11 @@
 /** Which parts of a configuration policy tests reach. */
 import type { Address } from '../core/address/ip.js'
-import { getOrMake } from '../core/maps.js'
 import { StepBudget } from '../expr/run.js'
 import type { GeoLookup } from '../record/geo.js'
 import { PolicyContext } from '../record/policy-scope.js'
 import type { TrafficRecord } from '../record/traffic-record.js'
 import { type EvaluationTrace, evaluate, type IpPolicyGroup } from './evaluate.js'
-import type { IpPolicy } from './ip-policy.js'
 import type { PolicySet } from './policy-set.js'
-import { type IpRule, isEnforced } from './policy-source.js'
 import type { TrafficPolicy } from './traffic-policy.js'
 
 /** How an inbound traffic policy is called among all of an account; tests, like questions, run no others. */
@@ -19,8 +16,6 @@ export class Coverage implements EvaluationTrace {
   readonly parts = new Set<string>()
   readonly #policySet: PolicySet
   readonly #budget = new StepBudget()
-  /** The rules of an IP policy's allow set, by their place in it. */
-  readonly #allow = new Map<string, readonly IpRule[]>()
   #client: Address | undefined
   #policy: TrafficPolicy | undefined
 
@@ -48,17 +43,11 @@ export class Coverage implements EvaluationTrace {
       if (policy === undefined) continue
       const deny = policy.deny.placeOf(this.#client!)
       const allow = policy.allow.placeOf(this.#client!)
-      for (const { listId, rule } of [...policy.denyLists, ...policy.allowLists])
-        if (this.#policySet.ipList(listId)?.set.has(this.#client!)) this.parts.add(rule.id)
+      for (const { id, list_id } of [...policy.denyLists, ...policy.allowLists])
+        if (this.#policySet.ipList(list_id)?.has(this.#client!)) this.parts.add(id)
       if (deny !== undefined) this.parts.add(policy.denyRules[deny]!.id)
-      else if (allow !== undefined) this.parts.add(this.#allowRules(policy)[allow]!.id)
+      else if (allow !== undefined) this.parts.add(policy.allowRules[allow]!.id)
     }
-  }
-
-  #allowRules(policy: IpPolicy): readonly IpRule[] {
-    return getOrMake(this.#allow, policy.id, () =>
-      policy.rules.filter((rule) => rule.action === 'allow' && rule.cidr !== null && isEnforced(rule)),
-    )
   }
 
   policy(policy: TrafficPolicy): void {

@@ -21,7 +21,7 @@ import {
 } from './edges.js'
 import { EdgesByHostport, type Hostports, HostportsBuilder } from './hostports.js'
 import { buildIpLists, type IpLists, type ListContent } from './ip-list.js'
-import { buildIpPolicies, type IpPolicy } from './ip-policy.js'
+import { buildIpPolicies, type IpPolicy, withoutExpiredRules } from './ip-policy.js'
 import { type AccountRestrictions, buildRestrictions, type Restriction } from './ip-restriction.js'
 import { indexed, Parts } from './parts.js'
 import type { ConfigurationSource, RestrictionType } from './policy-source.js'
@@ -230,19 +230,26 @@ export async function buildPolicySet(
     slices,
   )
   const edges = { ...tcp, ...https, byHostport }
-  const compiled = {
-    revision,
-    ...inPolicies,
-    expiresMs,
-    ipLists,
-    lists,
-    ...edges,
-    accounts,
-    restrictions,
-    credentials,
-  }
+  const ofAccounts = { accounts, restrictions, credentials }
+  const compiled = { revision, ...inPolicies, expiresMs, ipLists, lists, ...edges, ...ofAccounts }
   const shadowed = await accountsWithShadow(source, compiled, slices)
   return new PolicySet({ ...compiled, shadowed })
+}
+
+/**
+ * The same view without rules and entries of lists that have expired. It costs what these cost, and nothing for the edges.
+ * Records are evaluated between its slices, each of which is followed by `yieldTurn`.
+ */
+export async function withoutExpired(
+  { contents }: PolicySet,
+  yieldTurn: () => Promise<void>,
+  nowMs: number,
+): Promise<PolicySet> {
+  const slices = new Slices({ letOthers: yieldTurn })
+  const ipLists = await contents.ipLists.withoutExpired(slices, nowMs)
+  const inPolicies = await withoutExpiredRules(contents.ipPolicies, slices, nowMs)
+  const expiresMs = Math.min(inPolicies.expiresMs, ipLists.expiresMs)
+  return new PolicySet({ ...contents, ...inPolicies, ipLists, expiresMs })
 }
 
 async function buildTcpEdges(

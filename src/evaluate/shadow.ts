@@ -1,6 +1,6 @@
 /**
  * The shadow decision about a record: what would have been decided if everything that is not enforced were. It is made by the
- * same evaluator, beside the live decision, with its own steps; it makes no events and no warnings.
+ * same evaluator, in addition to the live decision, with its own steps; it makes no events and no warnings.
  */
 import type { Slices } from '../core/slices.js'
 import type { ShadowDecision } from '../event/define.js'

@@ -31,7 +31,7 @@ interface SourceChoice {
 /** A problem and the member of the source that has it: `filter`, `fields[2]`. */
 interface SourceProblem extends Problem {
   readonly member: string
-  /** Of an expression. */
+  /** The characters of an expression that are wrong. */
   readonly mark?: MarkedProblem['mark']
 }
 

@@ -1,5 +1,5 @@
 /**
- * Writes parts of expressions as JavaScript. Each does what the closure beside it in `compile.ts`, `members.ts` or
+ * Writes parts of expressions as JavaScript. Each does what its closure does in `compile.ts`, `members.ts` or
  * `operators.ts` does; values of the usual type take a path without calls.
  */
 import { type Code, written } from './code.js'

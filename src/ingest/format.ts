@@ -40,7 +40,7 @@ export interface Logged {
   /** The common name of the client's certificate. */
   readonly client_cn?: Value
   readonly username?: Value
-  /** Of a connection. */
+  /** The end of a connection. */
   readonly end?: Time
   readonly bytes_in?: Value
   readonly bytes_out?: Value
@@ -135,7 +135,7 @@ function requestIdOf(value: Value): string | undefined {
   return text === undefined || [...text].length > recordIdCharsMax ? undefined : text
 }
 
-/** Of a log that tells neither port nor scheme. */
+/** The port if a log shows neither port nor scheme. */
 const usualPort = 443
 
 const noClient = (client: Value): string =>
@@ -217,7 +217,7 @@ function timeOf(time: Time): string | undefined {
   return isTime ? new Date(time).toISOString() : String(time)
 }
 
-/** Of a Date (ECMA-262, section 21.4.1.1). */
+/** The last time that a Date can hold (ECMA-262, section 21.4.1.1). */
 const timeMsMax = 8.64e15
 
 const months = 'JanFebMarAprMayJunJulAugSepOctNovDec'

@@ -3,7 +3,7 @@
 export interface RawLine {
   /** Without the line break. Of a line that is too long, the beginning. */
   readonly text: string
-  /** Of the line with its break. */
+  /** Bytes of the line with its break. */
   readonly byteLength: number
   readonly isTooLong: boolean
 }

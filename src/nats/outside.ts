@@ -41,7 +41,7 @@ export interface OutsideOptions {
 
 /** For one address. */
 const connectTimeoutMs = 5_000
-/** Of a host; what a name leads to is as long as its owner likes. */
+/** Addresses of a host that are tried: the owner of a name decides how many it has. */
 const addressesMax = 3
 /** A server that is silent for twice as long is given up. */
 const pingIntervalMs = 5_000

@@ -14,7 +14,7 @@ export class NotNatsError extends Error {
 }
 
 const lineEnd = Buffer.from('\r\n')
-/** Of INFO: others are much shorter. */
+/** Enough for INFO, the longest line. */
 const lineBytesMax = 64 * 1024
 /** More than any answer to what is asked here. */
 const messageBytesMax = 256 * 1024
@@ -31,7 +31,7 @@ export interface ServerMessage {
 export class ServerMessages {
   #held: Buffer[] = []
   #heldBytes = 0
-  /** Of the held bytes, those in which no line ends. */
+  /** The number of held bytes in which no line ends. */
   #searched = 0
   /** The message that begins with the held bytes, as far as it is known. */
   #next: { readonly bytes: number; readonly info: string | undefined } | undefined

@@ -48,7 +48,7 @@ import type { BehindDestinations } from './behind-destinations.js'
 import { DeliveryStates, severityOf } from './delivery-states.js'
 
 export interface DestinationOperations {
-  /** Sends an event of the type `test.v0`, and tries to deliver if it is accepted; the reason if the destination did not accept it in time. */
+  /** Sends an event of the type `test.v0`; the reason if the destination did not accept it in time. */
   sendTestEvent(row: Row): Promise<{ eventId: string } | { refusal: string }>
   /** Finds out whether the destination could be delivered to, without writing to it; if so, tries now. */
   check(row: Row): Promise<DestinationCheck>

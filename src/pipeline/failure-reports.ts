@@ -1,6 +1,7 @@
 /**
- * Reports of expressions without a result, of restrictions that would have blocked if enforced, of decisions that have a
- * shadow, and of records that no edge serves. Each is counted at once, and logged per policy, per restriction or per minute rather than per record.
+ * Reports of expressions without a result, of restrictions that would have blocked if enforced, of decisions that have
+ * a shadow, and of records that no edge serves. Each is counted at once, and logged per policy, per restriction or per
+ * minute rather than per record.
  */
 import { after, type Timer } from '../core/clock.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'

@@ -5,7 +5,7 @@ import { Slices } from '../core/slices.js'
 import type { Level } from '../core/telemetry/metrics.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import { buildChallengers, type Challengers } from '../evaluate/challenger.js'
-import { buildPolicySet, type PolicySet } from '../evaluate/policy-set.js'
+import { buildPolicySet, type PolicySet, withoutExpired } from '../evaluate/policy-set.js'
 import type { ConfigurationSource } from '../evaluate/policy-source.js'
 import { trafficEvents } from '../event/catalog.js'
 import type { AnyTrafficEvent } from '../event/define.js'
@@ -16,7 +16,7 @@ import { buildSubscriptionSet, type SubscriptionSet } from './subscriptions.js'
 export interface TrafficView {
   readonly policySet: PolicySet
   readonly subscriptions: SubscriptionSet
-  /** Drafts that are evaluated beside the policies. */
+  /** Drafts that are evaluated in addition to the policies. */
   readonly challengers: Challengers
 }
 
@@ -29,11 +29,25 @@ export async function buildTrafficView(
 ): Promise<TrafficView> {
   const policySet = await buildPolicySet(source, previous?.policySet, yieldTurn)
   const subscriptions = await buildSubscriptionSet(source, previous?.subscriptions, yieldTurn, eventKinds)
-  const slices = new Slices({ letOthers: yieldTurn })
-  const { lists } = policySet.contents
-  const challengers = await buildChallengers(source, policySet, lists, slices, now())
-  return { policySet, subscriptions, challengers }
+  return { policySet, subscriptions, challengers: await challengersOver(policySet, source, yieldTurn) }
 }
+
+/** The view without what has expired. Nothing else is built again: rules may expire every second. */
+async function viewWithoutExpired(
+  source: ConfigurationSource,
+  { policySet: previous, subscriptions }: TrafficView,
+  yieldTurn: () => Promise<void>,
+): Promise<TrafficView> {
+  const policySet = await withoutExpired(previous, yieldTurn, now())
+  return { policySet, subscriptions, challengers: await challengersOver(policySet, source, yieldTurn) }
+}
+
+const challengersOver = (
+  policySet: PolicySet,
+  source: ConfigurationSource,
+  yieldTurn: () => Promise<void>,
+): Promise<Challengers> =>
+  buildChallengers(source, policySet, policySet.contents.lists, new Slices({ letOthers: yieldTurn }), now())
 
 /** Changes that arrive within this time are compiled together; a change must take effect within 2 s. */
 export const changeCoalesceMs = 200
@@ -88,14 +102,31 @@ export class Configuration {
 
   /** A build that fails is tried again at the next look. */
   async #buildIfExpired(): Promise<void> {
-    const expiresMs = this.#current?.policySet.contents.expiresMs ?? Number.POSITIVE_INFINITY
-    if (expiresMs <= now()) await this.#buildInTurn()
+    if (this.#hasExpired()) await this.#inTurn(() => this.#dropExpired())
+  }
+
+  #hasExpired(): boolean {
+    return this.#current !== undefined && this.#current.policySet.contents.expiresMs <= now()
+  }
+
+  #buildInTurn(): Promise<void> {
+    return this.#inTurn(() => this.#build())
   }
 
   /** One build at a time, so that an older configuration never replaces a newer one. */
-  #buildInTurn(): Promise<void> {
-    this.#building = this.#building.then(() => this.#build())
+  #inTurn(build: () => Promise<void>): Promise<void> {
+    this.#building = this.#building.then(build)
     return this.#building
+  }
+
+  async #dropExpired(): Promise<void> {
+    // A build that was ahead may have left it out already.
+    if (!this.#hasExpired()) return
+    try {
+      this.#current = await viewWithoutExpired(this.#view.state, this.current, yieldTurn)
+    } catch (error) {
+      this.#occurrences.configurationUnbuilt({ reason: messageOf(error) })
+    }
   }
 
   async #build(): Promise<void> {

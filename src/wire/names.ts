@@ -43,7 +43,10 @@ export const replayConsumer = (replayId: string): string => replayId
 
 // --- from the pipeline to delivery ---
 
-/** Packs of events. Pipelines publish, and the API those of dead letters; deliverers read; the janitor of a pipeline removes packs that none will read. */
+/**
+ * Packs of events. Pipelines publish, and the API those of dead letters; deliverers read; the janitor of a pipeline
+ * removes packs that none will read.
+ */
 export const deliveriesStream = 'WEIR_DELIVERIES'
 export const deliverySubject = (destinationId: string): string => `weir.deliveries.${destinationId}`
 export const deliverySubjects = deliverySubject('>')
@@ -62,8 +65,9 @@ export const ledgerSubject = 'weir.books'
 // --- the decision log ---
 
 /**
- * Rows of decisions, of expressions without a result and of attempts to deliver, as `blocks/block-writer.ts` writes them. Pipelines and deliverers publish, the API
- * stores them in ClickHouse. A full stream refuses more: rows of the log are lost then, and counted.
+ * Rows of decisions, of expressions without a result and of attempts to deliver, as `blocks/block-writer.ts` writes
+ * them. Pipelines and deliverers publish, the API stores them in ClickHouse. A full stream refuses more: rows of the
+ * log are lost then, and counted.
  */
 export const decisionLogStream = 'WEIR_DECISIONS'
 export const decisionLogSubjects = 'weir.log.>'

@@ -1,6 +1,7 @@
 /**
- * Reads a list of addresses, and cuts its entries into the parts in which they are stored. A part is cut behind certain lines, whatever stands
- * before them, so a feed that changes in a few places has the same parts elsewhere, and these are not stored again.
+ * Reads a list of addresses, and cuts its entries into the parts in which they are stored. A part is cut behind
+ * certain lines, whatever stands before them, so a feed that changes in a few places has the same parts elsewhere, and
+ * these are not stored again.
  */
 
 import { type ListEntry, lineOf } from '../core/address/list-entry.js'

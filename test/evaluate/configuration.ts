@@ -8,11 +8,15 @@ import { type DeclaredRow, type KindName, resourceOf } from '../../src/resource/
 /** Fields of a row that a test gives; the others are as a write leaves them. */
 type Given<Kind extends KindName> = Partial<DeclaredRow<Kind>>
 
-/** `10.0.0.0/8` is an allow rule, `!10.0.0.0/8` a deny rule; `~` before it: the rule is not enforced. */
+/**
+ * `10.0.0.0/8` is an allow rule, `!10.0.0.0/8` a deny rule; `~` before it: the rule is not enforced. `ipl_1` in place of a
+ * range is a list.
+ */
 export const rulesOf = (texts: readonly string[]): IpRule[] =>
   texts.map((text, index) => {
-    const cidr = text.replace(/^~?!?/, '')
-    const rule = { id: `ipr_${index}`, cidr, action: /^~?!/.test(text) ? 'deny' : 'allow' } as const
+    const matched = text.replace(/^~?!?/, '')
+    const of = matched.startsWith('ipl_') ? { cidr: null, list_id: matched } : { cidr: matched }
+    const rule = { id: `ipr_${index}`, ...of, action: /^~?!/.test(text) ? 'deny' : 'allow' } as const
     return text.startsWith('~') ? { ...rule, enforced: false } : rule
   })
 
@@ -23,6 +27,7 @@ export const log = (Metadata: object): PolicyRow['actions'][number] => ({ type: 
 export class TestConfiguration implements ConfigurationSource {
   revision = 1
   readonly #rows = new Map<KindName, Map<string, unknown>>()
+  readonly #chunks = new Map<string, string>()
   readonly #rules = new Map<string, { readonly version: number; readonly rules: IpRule[] }>()
 
   constructor(...accountIds: readonly string[]) {
@@ -48,6 +53,18 @@ export class TestConfiguration implements ConfigurationSource {
     const row = { ...head, ...given, ...completed(resourceOf(kind).fields, { ...given }) }
     this.table(kind).set(id, row as DeclaredRow<Kind>)
     return this
+  }
+
+  /** An IP list of these stored lines, in one part. */
+  ipList(id: string, list: Given<'ip_list'>, ...lines: readonly string[]): this {
+    const chunk = `${id} ${this.revision}`
+    this.#chunks.set(chunk, lines.join('\n'))
+    return this.#put('ip_list', id, { ...list, chunks: [chunk] })
+  }
+
+  listText(chunkId: string) {
+    const text = this.#chunks.get(chunkId)
+    return text === undefined ? undefined : () => text
   }
 
   ipPolicy(id: string, ...rules: readonly string[]): this {

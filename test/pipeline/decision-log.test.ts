@@ -9,6 +9,7 @@ import { loggedPathCharsMax, readDecisionRows } from '../../src/wire/decision-ro
 import { PackWriter } from '../../src/wire/pack.js'
 import { Watched, watchedForMs } from '../../src/wire/watched.js'
 import { deny, noYield, TestConfiguration } from '../evaluate/configuration.js'
+import { decisionRow } from '../harness/decision-rows.js'
 
 const storedAtMs = Date.parse('2026-11-20T10:00:00.250Z')
 
@@ -97,43 +98,7 @@ async function logged(
 t.test('every record of an account has a row, with what decided', async (t) => {
   const { log, rows, headers, lost } = await logged('all', lines)
   await log.close()
-  const common = {
-    accountId: 'ac_1',
-    at: storedAtMs,
-    type: 'tcp_connection',
-    edgeId: 'edgtcp_1',
-    routeId: '',
-    serverName: 'ssh.example',
-    serverPort: 22,
-    clientIp: '198.51.100.7',
-    country: 'DE',
-    asn: 64_500,
-    decision: 'allow',
-    decidedBy: 'none',
-    decidedById: '',
-    policy: '',
-    ruleId: '',
-    revision: configuration.revision,
-    bytesIn: 5,
-    bytesOut: 2 ** 40,
-    sequence: 77,
-    method: '',
-    path: '',
-    status: '',
-    source: 'record',
-    weight: 1,
-    shadowDecision: 'none',
-    shadowDecidedBy: 'none',
-    shadowDecidedById: '',
-    shadowPolicy: '',
-    shadowRuleId: '',
-    challengerId: '',
-    challengerDecision: 'none',
-    challengerDecidedBy: 'none',
-    challengerDecidedById: '',
-    challengerPolicy: '',
-    challengerRuleId: '',
-  }
+  const common = decisionRow({ at: storedAtMs, edgeId: 'edgtcp_1', revision: configuration.revision })
   const blocked = { decision: 'block', decidedBy: 'ip_restriction', decidedById: 'edgtcp_1', ruleId: 'ipr_0' }
   const denied = { decision: 'deny', decidedBy: 'traffic_policy', decidedById: 'edgtcp_1', policy: 'not 9' }
   t.strictSame(rows(), [

@@ -168,7 +168,7 @@ function deciderOf(policies: IpPolicies, ids: readonly string[], address: Addres
     const place = policy?.allow.placeOf(address)
     if (place !== undefined) return policy?.allowRules[place]
     const listed = listRuleFor(policies, policy?.allowLists ?? [], address)
-    if (listed !== undefined) return listed.rule
+    if (listed !== undefined) return listed
   }
   return undefined
 }

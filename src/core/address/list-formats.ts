@@ -2,6 +2,7 @@
  * Reads lists of addresses in the forms in which they are published. A generator yields each entry, and undefined where
  * there is none, so that its caller can pause; what is wrong goes to `faults`, which name the line.
  */
+import { utf8Length } from '../bytes.js'
 import type { EntryFaults } from '../entry-faults.js'
 import { badRequest, shown } from '../errors.js'
 import { parseTimestamp } from '../timestamp.js'
@@ -27,6 +28,9 @@ export const isJsonFormat = (format: ListFormat): boolean =>
 
 export type Entries = Generator<ListEntry | undefined, void>
 
+/** Lines of published lists have some hundred bytes at most; a longer one is a text of another kind. */
+export const listLineBytesMax = 4096
+
 /** The entries of a text that is not one JSON value. */
 export function* entriesInText(text: string, format: ListFormat, faults: EntryFaults): Entries {
   const read = readerOf(format)
@@ -38,7 +42,7 @@ export function* entriesInText(text: string, format: ListFormat, faults: EntryFa
       yield undefined
       continue
     }
-    const found = read(trimmed, number)
+    const found = isTooLong(line) ? tooLong(line) : read(trimmed)
     if (typeof found === 'string') {
       faults.add(`line ${number}`, badRequest(`Line ${number}: ${found}`))
       if (faults.isFull) return
@@ -48,7 +52,15 @@ export function* entriesInText(text: string, format: ListFormat, faults: EntryFa
 }
 
 /** An entry, what is wrong, or undefined for a line without one. */
-type ReadLine = (line: string, number: number) => ListEntry | string | undefined
+type ReadLine = (line: string) => ListEntry | string | undefined
+
+/** A character has at most three bytes for each unit of its text. */
+const isTooLong = (line: string): boolean =>
+  line.length > listLineBytesMax ||
+  (3 * line.length > listLineBytesMax && utf8Length(line) > listLineBytesMax)
+
+const tooLong = (line: string): string =>
+  `It has ${utf8Length(line)} bytes: at most ${listLineBytesMax} are allowed.`
 
 function readerOf(format: ListFormat): ReadLine {
   if (format === 'csv') return csvReader()
@@ -92,15 +104,18 @@ function readSpamhaus(line: string): ListEntry | string | undefined {
 
 const columns = ['cidr', 'comment', 'expires_at'] as const
 
-/** `cidr,comment,expires_at`, with or without that first line, which may also name others in any order. */
+/** `cidr,comment,expires_at`, with or without a first line that names them, perhaps with others and in another order. */
 function csvReader(): ReadLine {
   let order: readonly string[] = columns
-  return (line, number) => {
+  let isFirst = true
+  return (line) => {
     if (line.startsWith('#')) return undefined
+    const mayNameColumns = isFirst
+    isFirst = false
     const cells = csvCells(line)
     if (typeof cells === 'string') return cells
     const names = cells.map((cell) => cell.trim().toLowerCase())
-    if (number === 1 && names.includes('cidr')) {
+    if (mayNameColumns && names.includes('cidr')) {
       order = names
       return undefined
     }

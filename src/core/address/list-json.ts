@@ -11,6 +11,8 @@ interface Found {
   readonly cidr: unknown
   readonly comment?: string | null | undefined
   readonly expires?: string | null | undefined
+  /** What is wrong with it apart from these values. */
+  readonly wrong?: string | undefined
 }
 
 /** The entries of a value; `json` stands for any of these forms. */
@@ -20,9 +22,9 @@ export function* entriesInValue(value: unknown, format: ListFormat, faults: Entr
     faults.add('body', badRequest(wrongForm(format)))
     return
   }
-  for (const { place, cidr, comment, expires } of read) {
-    const entry = entryOrFault(cidr, comment, expires)
-    if (typeof entry !== 'string') yield entry
+  for (const { place, cidr, comment, expires, wrong } of read) {
+    const entry = wrong ?? entryOrFault(cidr, comment, expires)
+    if (typeof entry === 'object') yield entry
     else {
       faults.add(place, badRequest(`"${place}": ${entry}`))
       if (faults.isFull) return
@@ -57,12 +59,14 @@ function formOf(value: unknown, format: ListFormat): Iterable<Found> | undefined
   if (isAny && entries !== undefined) return ownEntries(entries, 'entries')
   const values = listIn(value, 'values')
   if ((isAny || format === 'azure') && values !== undefined) return azureEntries(values)
-  const prefixes = listIn(value, 'prefixes') ?? []
+  const prefixes = listIn(value, 'prefixes')
   const ipv6 = listIn(value, 'ipv6_prefixes')
-  if (prefixes.length === 0 && ipv6 === undefined) return undefined
-  const isGcp = isObject(prefixes[0]) && ('ipv4Prefix' in prefixes[0] || 'ipv6Prefix' in prefixes[0])
-  if (isGcp && (isAny || format === 'gcp')) return gcpEntries(prefixes)
-  return !isGcp && (isAny || format === 'aws') ? awsEntries(prefixes, ipv6 ?? []) : undefined
+  if (prefixes === undefined && ipv6 === undefined) return undefined
+  const [first] = prefixes ?? []
+  const isEmpty = first === undefined && ipv6 === undefined
+  const isGcp = isObject(first) && ('ipv4Prefix' in first || 'ipv6Prefix' in first)
+  if ((isGcp || isEmpty) && (isAny || format === 'gcp')) return gcpEntries(prefixes ?? [])
+  return !isGcp && (isAny || format === 'aws') ? awsEntries(prefixes ?? [], ipv6 ?? []) : undefined
 }
 
 const entryMembers = ['cidr', 'comment', 'expires_at']
@@ -75,20 +79,26 @@ function* ownEntries(entries: readonly unknown[], name: string): Generator<Found
       continue
     }
     const { cidr, comment, expires_at } = entry
-    const wrong = wrongMember(entry, place)
-    if (wrong !== undefined) throw wrong
-    yield { place: `${place}.cidr`, cidr, comment: textOf(comment), expires: textOf(expires_at) }
+    yield {
+      place: `${place}.cidr`,
+      cidr,
+      comment: textOf(comment),
+      expires: textOf(expires_at),
+      ...wrongMember(entry, place),
+    }
   }
 }
 
-function wrongMember(entry: Values, place: string) {
+/** The first member that is wrong, unless that is the range. */
+function wrongMember(entry: Values, place: string): Required<Pick<Found, 'place' | 'wrong'>> | undefined {
   for (const [name, value] of Object.entries(entry)) {
     if (!entryMembers.includes(name))
-      return badRequest(
-        `"${place}" has no field ${shown(name)}: supported are "${entryMembers.join('", "')}".`,
-      )
+      return {
+        place,
+        wrong: `There is no field ${shown(name)}: supported are "${entryMembers.join('", "')}".`,
+      }
     if (name !== 'cidr' && value !== null && typeof value !== 'string')
-      return badRequest(`"${place}.${name}" is ${shown(value)}: a text or null is needed.`)
+      return { place: `${place}.${name}`, wrong: `${shown(value)} is given: a text or null is needed.` }
   }
   return undefined
 }

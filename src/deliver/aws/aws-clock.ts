@@ -1,8 +1,9 @@
 /**
  * The difference between AWS's clock and this machine's. AWS refuses requests that were signed more than 5 minutes off
- * (docs.aws.amazon.com, "Signature Version 4 for API requests"); STS, as its refusals say ("- 15 min."), more than 15. The SDK reads AWS's time from each answer and keeps the difference in its client, so a refused request
- * succeeds when it is repeated with the same client. The difference is kept here as well, for as long as the process
- * lives: clients are thrown away with their credentials, and each assumption of a role has a new one.
+ * (docs.aws.amazon.com, "Signature Version 4 for API requests"); STS, as its refusals say ("- 15 min."), more than 15.
+ * The SDK reads AWS's time from each answer and keeps the difference in its client, so a refused request succeeds when
+ * it is repeated with the same client. The difference is kept here as well, for as long as the process lives: clients
+ * are thrown away with their credentials, and each assumption of a role has a new one.
  */
 import type { Occurrences } from '../../core/telemetry/occurrences.js'
 

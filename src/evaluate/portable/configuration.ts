@@ -114,7 +114,7 @@ const rule = objectOf({
   enforced: optional(flag, true),
 })
 
-/** Members beside these are not allowed. */
+/** Other members are not allowed. */
 const configurationMembers = {
   tcp_edges: optional(
     listOf(objectOf({ ...edge, backend: ignored, ip_restriction: ipRestriction }), resourcesMax),
@@ -152,7 +152,7 @@ const configurationMembers = {
   ),
 }
 
-/** Members beside these and `tests`, which are read elsewhere, are not allowed. */
+/** Members other than these and `tests`, which are read elsewhere, are not allowed. */
 export const readMembers = objectOf({ ...configurationMembers, tests: ignored })
 
 export type Configuration = Omit<NonNullable<ReturnType<typeof readMembers>>, 'tests'>

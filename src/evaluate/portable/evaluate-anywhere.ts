@@ -37,9 +37,10 @@ interface ExplainedAnswer extends Answer {
 }
 
 /**
- * Compiles a configuration: edges with hostports and modules, IP policies with rules, restrictions, as the API shows them. Throws
- * a `WeirError` if something is wrong with it; its `message` and `details` name the places, its `places` the characters of
- * expressions. Rules that have expired are left out: compile again when one expires. Large configurations are compiled in slices of 5 ms, so that others get their turns.
+ * Compiles a configuration: edges with hostports and modules, IP policies with rules, restrictions, as the API shows
+ * them. Throws a `WeirError` if something is wrong with it; its `message` and `details` name the places, its `places`
+ * the characters of expressions. Rules that have expired are left out: compile again when one expires. Large
+ * configurations are compiled in slices of 5 ms, so that others get their turns.
  */
 export const compile = async (configuration: unknown): Promise<Compiled> =>
   new Compiled(await compileRead(readConfiguration(configuration)))

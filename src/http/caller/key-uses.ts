@@ -26,14 +26,14 @@ interface KeyUse {
   readonly at: number
   /** The client's address. */
   readonly from: string
-  /** Of a bouncer: what it got last. */
+  /** What a bouncer got last. */
   readonly pulled?: PullOfBouncer
 }
 
 interface PullOfBouncer {
   /** Milliseconds since the epoch. */
   readonly at: number
-  /** Of the account. */
+  /** The version of the account. */
   readonly version: number
   readonly policyIds: readonly string[]
 }

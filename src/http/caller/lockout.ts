@@ -50,9 +50,11 @@ class ViewRestrictions implements Restrictions {
     const row = this.#state.rows.get(listKind)?.get(id) as ListRow | undefined
     if (row === undefined) return undefined
     const known = this.#lists.get(id)
-    if (known?.isOf(row.chunks, now())) return known
+    if (known?.isOf(row.chunks) && known.expiresMs > now()) return known
     const read = row.chunks.flatMap((chunk) => this.#state.listText(chunk) ?? [])
-    const content = withoutPauses(buildListContent(row, read, now()))
+    const content = withoutPauses(
+      known?.isOf(row.chunks) ? known.withoutExpired(now()) : buildListContent(row, read, now()),
+    )
     this.#lists.set(id, content)
     return content
   }
@@ -71,10 +73,13 @@ class ViewRestrictions implements Restrictions {
 /** The last second of the year 9999: every rule that ever expires has expired. */
 const endOfTimeMs = 253_402_300_799_000
 
-/** Restrictions as they will be when all rules that expire have expired, if nothing changes. */
+/** Restrictions as they will be when all rules and entries that expire have expired, if nothing changes. */
 const lasting = (present: Restrictions, state: ViewState): Restrictions => ({
   restriction: (accountId, type) => present.restriction(accountId, type),
-  ipList: (id) => present.ipList(id),
+  ipList: (id) => {
+    const list = present.ipList(id)
+    return list && withoutPauses(list.withoutExpired(endOfTimeMs))
+  },
   ipPolicy: (id) => {
     const policy = present.ipPolicy(id)
     if (policy === undefined || policy.expiresMs === Number.POSITIVE_INFINITY) return policy

@@ -46,7 +46,7 @@ const tokenForm = /^[\w-]{43}$/
 const unknownMax = 1_000
 
 export interface Session {
-  /** Of the token: its key in the bucket. */
+  /** The hash of the token: its key in the bucket. */
   readonly hash: string
   readonly keyId: string
   readonly accountId: string

@@ -210,7 +210,7 @@ const placeOf = ({ shownKind, shownId, version }: ShownHeader): Place[] =>
 /** A rule that was changed alone is shown itself, instead of its policy. */
 const withOwnRule = (header: Header): ShownHeader => {
   const { kind, id, rules, rule_id } = header
-  if (kind === '' && Number(rules) === 1) return { ...header, shownKind: ruleKind, shownId: rule_id }
+  if (kind === '' && rules === 1) return { ...header, shownKind: ruleKind, shownId: rule_id }
   return { ...header, shownKind: kind === '' ? undefined : kind, shownId: id }
 }
 
@@ -222,13 +222,13 @@ function entryOf(
   const { id, version, shownKind, shownId, rules } = header
   const isRule = shownKind === ruleKind
   return {
-    position: { version: Number(version), id },
-    version: Number(version),
+    position: { version, id },
+    version,
     kind: shownKind ?? policyKind,
     id: shownId,
     verb: step?.deleted ? 'delete' : step !== undefined && step.previous === undefined ? 'create' : 'update',
     previous: step?.previous,
-    rules: isRule ? 0 : Number(rules),
+    rules: isRule ? 0 : rules,
     changedAt: timeOf(origin.changed_at),
     changedBy: origin.changed_by,
     clientAddress: origin.client_address,

@@ -36,7 +36,7 @@ const decidingKinds: readonly KindName[] = [
   'event_subscription',
 ]
 
-/** Each change with the revision before it, newest first, beside that of the change after it. */
+/** Each change with the revision before it, newest first, next to that of the change after it. */
 const changesSql = `SELECT version, base, lagInFrame(base) OVER
 (ORDER BY version DESC ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS later
 FROM (SELECT version, any(base_revision) AS base FROM (

@@ -247,17 +247,16 @@ const rowKinds: ReadonlyMap<string, RowKind> = new Map([
   [failureRowsSubject, { table: failuresTable, areValid: validFailures }],
 ])
 
+/** A word of a later version is undefined here. */
 function* validDecisions(data: Uint8Array): Iterable<boolean> {
   for (const row of readDecisionRows(data))
-    yield [
-      row.type,
-      row.decision,
-      row.decidedBy,
-      row.shadowDecision,
-      row.shadowDecidedBy,
-      row.challengerDecision,
-      row.challengerDecidedBy,
-    ].every((word) => word !== undefined)
+    yield row.type !== undefined &&
+      row.decision !== undefined &&
+      row.decidedBy !== undefined &&
+      row.shadowDecision !== undefined &&
+      row.shadowDecidedBy !== undefined &&
+      row.challengerDecision !== undefined &&
+      row.challengerDecidedBy !== undefined
 }
 
 function* validDeliveries(data: Uint8Array): Iterable<boolean> {

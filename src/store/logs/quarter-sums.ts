@@ -1,7 +1,7 @@
 /**
  * Sums of decisions per quarter of an hour, by autonomous system and by server name: projections of the table of decisions.
  *
- * ClickHouse keeps them in each part, beside its rows. So they are inserted, merged, expire and are dropped together, and
+ * ClickHouse keeps them in each part, next to its rows. So they are inserted, merged, expire and are dropped together, and
  * always say the same as the rows. Parts of an earlier version have none: ClickHouse sums their rows instead, in the same
  * statement. Minutes would be almost as many as the rows.
  */

@@ -1,0 +1,132 @@
+/** IP lists, compiled: entries that expire, and lists whose parts are missing for a while. */
+import t from 'tap'
+import { parseAddress } from '../../src/core/address/ip.js'
+import { lineOf } from '../../src/core/address/list-entry.js'
+import type { ListContent } from '../../src/evaluate/ip-list.js'
+import { decideAddress } from '../../src/evaluate/ip-policy.js'
+import { buildPolicySet, type PolicySet, withoutExpired } from '../../src/evaluate/policy-set.js'
+import { noYield, TestConfiguration } from './configuration.js'
+
+const startMs = Date.parse('2026-11-20T10:00:00Z')
+const after = (seconds: number): number => startMs + 1000 * seconds
+
+/** An entry that expires after so many seconds. */
+const ending = (cidr: string, seconds: number, comment: string | null = null): string =>
+  lineOf({ cidr, comment, expiresAt: after(seconds) })
+
+const build = (configuration: TestConfiguration, seconds: number, previous?: PolicySet) =>
+  buildPolicySet(configuration, previous, noYield, after(seconds))
+
+const contentOf = (policySet: PolicySet): ListContent => policySet.ipList('ipl_1')!
+
+const lasting = lineOf({ cidr: '203.0.113.0/24', comment: 'a network', expiresAt: null })
+
+t.test('an entry counts until its time, and its expiry builds nothing but entries that expire', async (t) => {
+  const configuration = new TestConfiguration('ac_1')
+    .ipPolicy('ipp_1', '0.0.0.0/0', '!ipl_1')
+    .ipPolicy('ipp_2', '10.0.0.0/8')
+    .ipList(
+      'ipl_1',
+      { name: 'bad' },
+      ending('198.51.100.7/32', 10, 'for a while'),
+      lasting,
+      ending('198.51.100.8/32', 20),
+      '192.0.2.0/24',
+    )
+  let reads = 0
+  const given = configuration.listText.bind(configuration)
+  configuration.listText = (id) => () => {
+    reads += 1
+    return given(id)!()
+  }
+  const before = await build(configuration, 0)
+  t.equal(reads, 1)
+  const decide = (policySet: PolicySet, ip: string) => decideAddress(policySet, ['ipp_1'], parseAddress(ip))
+  t.equal(decide(before, '198.51.100.7'), 'block')
+  t.equal(before.contents.expiresMs, after(10))
+
+  const next = await withoutExpired(before, noYield, after(10))
+  t.equal(decide(next, '198.51.100.7'), 'allow')
+  t.equal(decide(next, '198.51.100.8'), 'block', 'a later one counts still')
+  t.equal(decide(next, '203.0.113.9'), 'block', 'one that never expires, too')
+  t.equal(next.contents.expiresMs, after(20))
+  t.equal(next.ipPolicy('ipp_1'), before.ipPolicy('ipp_1'))
+  t.equal(next.contents.tcpById, before.contents.tcpById)
+  t.equal(decide(before, '198.51.100.7'), 'block', 'a set that is in use does not change')
+
+  const last = await build(configuration, 20, next)
+  t.equal(decide(last, '198.51.100.8'), 'allow')
+  t.equal(last.contents.expiresMs, Number.POSITIVE_INFINITY)
+  t.equal(reads, 1, 'no part was read again')
+  t.equal(
+    await withoutExpired(last, noYield, after(99)).then(({ contents }) => contents.ipLists),
+    last.contents.ipLists,
+  )
+})
+
+t.test('a rule that expires leaves its policy, and the others as they are', async (t) => {
+  const configuration = new TestConfiguration('ac_1').ipPolicy('ipp_1').ipPolicy('ipp_2', '10.0.0.0/8')
+  const given = configuration.rules.bind(configuration)
+  const guest = {
+    id: 'ipr_1',
+    cidr: '10.0.0.0/8',
+    action: 'allow',
+    expires_at: '2026-11-20T10:00:05Z',
+  } as const
+  configuration.rules = (id) => (id === 'ipp_1' ? { version: 7, rules: [guest] } : given(id))
+  const before = await build(configuration, 0)
+  const next = await withoutExpired(before, noYield, after(5))
+  t.strictSame(next.ipPolicy('ipp_1')?.rules, [])
+  t.equal(next.ipPolicy('ipp_2'), before.ipPolicy('ipp_2'))
+  const rebuilt = await build(configuration, 6, next)
+  t.equal(rebuilt.ipPolicy('ipp_1'), next.ipPolicy('ipp_1'), 'a later build takes it over')
+})
+
+t.test('an explanation finds the entry of the widest range', async (t) => {
+  const configuration = new TestConfiguration('ac_1').ipList(
+    'ipl_1',
+    { name: 'bad' },
+    ending('10.0.0.0/8', 10, 'wide'),
+    ending('10.2.0.0/16', 20, 'inner'),
+    lineOf({ cidr: '10.1.0.0/16', comment: 'narrow', expiresAt: null }),
+    lasting,
+    ending('203.0.113.9/32', 20, 'a host in it'),
+    ending('2001:db8::/32', 20, 'six'),
+  )
+  const before = await build(configuration, 0)
+  const next = await withoutExpired(before, noYield, after(10))
+  const cases: readonly [ip: string, then: string | undefined, later: string | undefined][] = [
+    ['10.1.2.3', 'wide', 'narrow'],
+    ['10.2.2.3', 'wide', 'inner'],
+    ['10.3.2.3', 'wide', undefined],
+    ['203.0.113.9', 'a network', 'a network'],
+    ['2001:db8::9', 'six', 'six'],
+    ['192.0.2.1', undefined, undefined],
+  ]
+  for (const [ip, then, later] of cases) {
+    const address = parseAddress(ip)
+    for (const [policySet, want] of [
+      [before, then],
+      [next, later],
+    ] as const) {
+      const entry = contentOf(policySet).entryOf(address)
+      t.equal(entry?.comment, want, ip)
+      t.equal(contentOf(policySet).rangeOf(address), entry?.cidr, ip)
+      t.equal(contentOf(policySet).has(address), want !== undefined, ip)
+    }
+  }
+})
+
+t.test('a list that was built without its parts is built again when they are there', async (t) => {
+  const configuration = new TestConfiguration('ac_1').ipList('ipl_1', { name: 'bad' }, lasting)
+  const given = configuration.listText.bind(configuration)
+  configuration.listText = () => undefined
+  const address = parseAddress('203.0.113.9')
+  const repaired = await build(configuration, 0)
+  t.notOk(contentOf(repaired).has(address))
+  configuration.listText = given
+  const complete = await build(configuration, 1, repaired)
+  t.ok(contentOf(complete).has(address))
+  configuration.listText = () => undefined
+  t.ok(contentOf(await build(configuration, 2, complete)).has(address), 'the last content is kept')
+})
