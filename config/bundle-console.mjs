@@ -4,11 +4,8 @@
  */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { importSource } from './import-source.mjs'
 import { worldShapes } from './world-shapes.mjs'
-
-/** Modules of Node that the client imports, as a browser has them. */
-const browserFiles = [{ filter: /core\/clock\.js$/, file: 'src/console/data/clock.ts' }]
 
 /**
  * @param {string} root of the package
@@ -16,10 +13,15 @@ const browserFiles = [{ filter: /core\/clock\.js$/, file: 'src/console/data/cloc
  */
 const forBrowsers = (root) => ({
   name: 'for-browsers',
-  setup: ({ onResolve, onLoad }) => {
-    for (const { filter, file } of browserFiles) onResolve({ filter }, () => ({ path: join(root, file) }))
+  setup: ({ onLoad }) => {
+    onLoad({ filter: /core\/clock\.ts$/ }, () => ({
+      contents: "export * from '../console/data/clock.js'",
+      resolveDir: join(root, 'src', 'core'),
+      loader: 'ts',
+    }))
+    // It needs the declarations, and with them half of Weir.
     onLoad({ filter: /client\/kind-table\.ts$/ }, async () => ({
-      contents: `export const kindTable = ${JSON.stringify(await kindTable(root))}`,
+      contents: `export const kindTable = ${JSON.stringify((await importSource(root, 'src/client/kind-table.ts')).kindTable)}`,
       loader: 'js',
     }))
     onLoad({ filter: /console\/data\/world\.ts$/ }, async () => ({
@@ -29,33 +31,6 @@ export const world = ${JSON.stringify(await worldShapes())}`,
     }))
   },
 })
-
-/**
- * The table of `src/client/kind-table.ts`, which needs the declarations and with them half of Weir.
- *
- * @param {string} root
- * @returns {Promise<object>}
- */
-async function kindTable(root) {
-  const { build } = await import('esbuild')
-  const outfile = join(root, 'dist', `.kind-table-${process.pid}.mjs`)
-  try {
-    await build({
-      absWorkingDir: root,
-      entryPoints: ['src/client/kind-table.ts'],
-      outfile,
-      bundle: true,
-      packages: 'external',
-      target: 'node20.19',
-      platform: 'node',
-      format: 'esm',
-      logLevel: 'silent',
-    })
-    return (await import(pathToFileURL(outfile).href)).kindTable
-  } finally {
-    rmSync(outfile, { force: true })
-  }
-}
 
 /**
  * Writes the console to `directory`; throws an error that names the place of each fault.

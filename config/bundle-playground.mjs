@@ -2,11 +2,11 @@
  * Builds the playground: `dist/playground/index.html` and its assets, like the console (`config/bundle-console.mjs`). The evaluator
  * is built as for any JavaScript (`config/bundle-evaluate.mjs`); what it needs for patterns only is loaded when there is one.
  */
-import { readFileSync, rmSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { bundlePage } from './bundle-console.mjs'
 import { anywhere, nodeLeft } from './bundle-evaluate.mjs'
+import { importSource } from './import-source.mjs'
 
 /** Parts of the console and of the evaluator that the page has in another form. */
 const replaced = [
@@ -40,27 +40,11 @@ const forPlayground = (root) => ({
  * @param {string} root of the package
  */
 async function example(root) {
-  const { build } = await import('esbuild')
   const text = readFileSync(join(root, 'src/playground/example.yaml'), 'utf8')
-  const outfile = join(root, 'dist', `.policy-file-${process.pid}.mjs`)
-  try {
-    await build({
-      absWorkingDir: root,
-      entryPoints: ['src/evaluate/portable/policy-file.ts'],
-      outfile,
-      bundle: true,
-      packages: 'external',
-      target: 'node20.19',
-      platform: 'node',
-      format: 'esm',
-      logLevel: 'silent',
-    })
-    const read = (await import(pathToFileURL(outfile).href)).readPolicyFile(text)
-    if (!read.ok) throw new Error(`The example of the playground is wrong: ${read.faults[0].msg}`)
-    return { text, file: read.file }
-  } finally {
-    rmSync(outfile, { force: true })
-  }
+  const { readPolicyFile } = await importSource(root, 'src/evaluate/portable/policy-file.ts')
+  const read = readPolicyFile(text)
+  if (!read.ok) throw new Error(`The example of the playground is wrong: ${read.faults[0].msg}`)
+  return { text, file: read.file }
 }
 
 /**

@@ -6,6 +6,8 @@ import { type AnyResource, anyResource, isServed } from '../resource/define.js'
 import { declarations } from '../resource/registry.js'
 
 export interface KindPaths {
+  /** Ids begin with it: `ipp_`. */
+  readonly idPrefix: string
   readonly path: string
   /** The member of a page that holds its entries. */
   readonly listName: string
@@ -22,6 +24,7 @@ const partsOf = ({ fields }: AnyResource): string[] =>
   })
 
 const pathsOf = (resource: AnyResource): KindPaths => ({
+  idPrefix: resource.idPrefix,
   path: resource.path,
   listName: resource.listName,
   parentField: resource.parent?.field,

@@ -1,9 +1,9 @@
 /** The decision with its explanation, and how the tests of the file end. */
 import { number } from '../console/data/texts/format.js'
 import { Chain } from '../console/parts/chain.js'
-import { Decider } from '../console/parts/decider.js'
+import { Decider, Shadow } from '../console/parts/decider.js'
 import { DecisionWord, StateWord } from '../console/parts/words.js'
-import { partInWords } from '../core/text/part-in-words.js'
+import { decisionInWords } from '../core/text/part-in-words.js'
 import { connectionOf } from './asked-connection.js'
 import { change, evaluated, isBehind, type TestRun } from './evaluation.js'
 
@@ -23,6 +23,7 @@ export function Answer() {
             <DecisionWord decision={decision.decision} />{' '}
             {decision.explanation && <Decider explanation={decision.explanation} />}
           </p>
+          {decision.explanation && <Shadow explanation={decision.explanation} />}
           {decision.warnings.map((warning) => (
             <p key={warning} class="warning-line">
               {warning}
@@ -85,14 +86,9 @@ const TestEntry = ({ run: { test, passed, decision, decidedBy, problem } }: { re
     {!passed && (
       <p class="fault">
         {problem === null
-          ? `Expected ${inWords(test.expect.decision, test.expect.decided_by)}; it is ${inWords(decision, decidedBy)}.`
+          ? `Expected ${decisionInWords(test.expect.decision, test.expect.decided_by)}; it is ${decisionInWords(decision, decidedBy)}.`
           : `It can't be decided: ${problem}`}
       </p>
     )}
   </li>
 )
-
-function inWords(decision: string | null, part: object | null | undefined): string {
-  const by = partInWords(part)
-  return by === '' ? `${decision}` : `${decision}, decided by ${by}`
-}

@@ -8,9 +8,9 @@ import { change, connection, evaluated } from './evaluation.js'
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']
 
-/** A link may have another one. */
+/** A link or a test may have another one, or none. */
 const methodsWith = (present: string): readonly (readonly [string, string])[] =>
-  [...new Set([...methods, present])].map((method) => [method, method])
+  [...new Set([...methods, present])].map((method) => [method, method || 'unknown'])
 
 const set = (changes: Partial<Connection>): void =>
   change({ connection: { ...connection.peek(), ...changes } })

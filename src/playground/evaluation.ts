@@ -1,7 +1,9 @@
 /** What the page is given, and what follows from it: faults, the decision with its explanation, how the file's tests end. */
 import { signal } from '@preact/signals'
 import { after } from '../console/data/clock.js'
+import { testOfDecision } from '../console/data/drafts/test-of-decision.js'
 import { messageOf } from '../core/errors.js'
+import { isObject } from '../core/json-object.js'
 import type { TextFault } from '../core/text/yaml.js'
 import type { PolicySet } from '../evaluate/policy-set.js'
 import { runPolicyTest, type TestOutcome } from '../evaluate/policy-test.js'
@@ -10,9 +12,9 @@ import { accountId, compileRead } from '../evaluate/portable/given-configuration
 import type { FileTest, PolicyFile } from '../evaluate/portable/policy-file.js'
 import { parseDecisionRequest } from '../record/record.js'
 import type { Decision } from '../shape/decision.js'
-import { type Connection, connectionOf, isMembers, recordOf } from './asked-connection.js'
+import { type Connection, connectionOf, recordOf } from './asked-connection.js'
 import { example } from './example.js'
-import { withPatterns } from './late-re2js.js'
+import { hasPatterns, withPatterns } from './late-re2js.js'
 
 export interface TestRun extends TestOutcome {
   readonly test: FileTest
@@ -103,17 +105,32 @@ async function evaluationOf(text: string, asked: Connection): Promise<Evaluated>
 /** What the page knows of addresses: what is typed. */
 const unknownPlaces = { lookup: () => ({}) }
 
-async function fileOf(text: string) {
-  if (text === example.text) return { ok: true, file: example.file } as const
-  const { readPolicyFile } = await import('../evaluate/portable/policy-file.js')
-  return readPolicyFile(text)
+type ReadFile = ReturnType<typeof import('../evaluate/portable/policy-file.js').readPolicyFile>
+
+interface LastRead {
+  readonly text: string
+  /** Patterns could be checked. */
+  readonly isComplete: boolean
+  readonly read: ReadFile
 }
 
-let last: { readonly file: PolicyFile; readonly compiled: Compiled } | undefined
+let lastRead: LastRead | undefined
 
-/** While only the connection changes, the file stays compiled. */
+/** A text is read once, and again with the engine for patterns; the example was read by the build. */
+async function fileOf(text: string): Promise<ReadFile> {
+  if (text === example.text) return { ok: true, file: example.file }
+  if (lastRead?.text === text && lastRead.isComplete === hasPatterns()) return lastRead.read
+  const { readPolicyFile } = await import('../evaluate/portable/policy-file.js')
+  lastRead = { text, isComplete: hasPatterns(), read: readPolicyFile(text) }
+  return lastRead.read
+}
+
+let last: { readonly file: PolicyFile; readonly isComplete: boolean; readonly compiled: Compiled } | undefined
+
+/** While only the connection changes, the file stays compiled; what was compiled without the engine for patterns does not. */
 async function compiledOf(file: PolicyFile): Promise<Compiled> {
-  if (last?.file === file) return last.compiled
+  if (last?.file === file && last.isComplete === hasPatterns()) return last.compiled
+  const isComplete = hasPatterns()
   const policySet = await compileRead(file.configuration)
   const { tcp_edges, https_edges } = file.configuration
   const compiled = {
@@ -124,7 +141,7 @@ async function compiledOf(file: PolicyFile): Promise<Compiled> {
       ...runPolicyTest(policySet, unknownPlaces, accountId, test.given, test.expect),
     })),
   }
-  last = { file, compiled }
+  last = { file, isComplete, compiled }
   return compiled
 }
 
@@ -148,7 +165,7 @@ async function recordFor(asked: Connection): Promise<AskedRecord> {
     const read = readYaml(asked.more, 'The record', moreBytesMax)
     if (!read.ok) return faulty(read.faults)
     more = read.value ?? {}
-    if (!isMembers(more)) return faulty([read.faultAt('', 'It must be members, such as "http:".')])
+    if (!isObject(more)) return faulty([read.faultAt('', 'It must be members, such as "http:".')])
   }
   try {
     const record = recordOf(asked, more as Readonly<Record<string, unknown>>)
@@ -167,13 +184,8 @@ export async function withTest(): Promise<string | undefined> {
   return withEntry(policies.peek(), 'tests', testOf(record, decision))
 }
 
-function testOf(given: object, { decision, explanation }: Decision): object {
+function testOf(given: object, decision: Decision): object {
   const { client, endpoint } = connection.peek()
-  const { type, name, cidr } = explanation!.decided_by
-  const decidedBy = { type, ...(name !== null && { name }), ...(cidr !== null && { cidr }) }
-  return {
-    name: `${client} at ${endpoint || 'no endpoint'}: ${decision}`.slice(0, 255),
-    given,
-    expect: { decision, ...(type !== 'none' && { decided_by: decidedBy }) },
-  }
+  const { name, expect } = testOfDecision(decision, client, endpoint || 'no endpoint')
+  return { name, given, expect }
 }

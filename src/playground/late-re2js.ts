@@ -15,6 +15,9 @@ export const RE2JS = {
   },
 }
 
+/** What is compiled before this is true lacks its patterns. */
+export const hasPatterns = (): boolean => engine !== undefined
+
 /** The result of `work`, with the engine if it needs it. */
 export async function withPatterns<Result>(work: () => Promise<Result>): Promise<Result> {
   const found = await work()

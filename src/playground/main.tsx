@@ -3,7 +3,7 @@
  * connection, and shows the decision with its explanation while someone types. Nothing leaves the page: its content security
  * policy allows no request but for its own files, and what a link carries is behind the `#`.
  */
-import { effect, signal } from '@preact/signals'
+import { effect } from '@preact/signals'
 import { render } from 'preact'
 import { after } from '../console/data/clock.js'
 import { notify } from '../console/data/notices.js'
@@ -15,24 +15,23 @@ import { messageOf } from '../core/errors.js'
 import { withoutGeneratedCode } from '../evaluate/portable/evaluate-anywhere.js'
 import { Answer, Tests } from './answer.js'
 import { ConnectionForm } from './connection-form.js'
-import { change, connection, evaluate, evaluated, policies, withTest } from './evaluation.js'
-import { example } from './example.js'
+import { change, connection, evaluate, evaluated, isBehind, policies, withTest } from './evaluation.js'
 import { fragmentOf, sharedIn } from './shared-address.js'
 
 const root = document.documentElement.dataset['root'] ?? './'
 
-/** What the address carries: others behind its `#` come from someone else. */
-const fragment = signal<string | undefined>('')
+/** What the page has put behind the `#` of its address; anything else there comes from someone else. */
+let fragment: string | undefined = ''
 
 /** Browsers allow some changes of the address per second. */
 const addressPauseMs = 500
 
 async function openLink(): Promise<void> {
   const given = location.hash.slice(1)
-  if (given === '' || given === fragment.peek()) return
+  if (given === '' || given === fragment) return
   try {
     change(await sharedIn(given))
-    fragment.value = given
+    fragment = given
   } catch (error) {
     notify({ kind: 'bad', text: messageOf(error) })
   }
@@ -47,12 +46,14 @@ function followChanges(): void {
     const shared = { policies: policies.value, connection: connection.value }
     latest += 1
     const mine = latest
-    if (shared.policies === beginning.policies && shared.connection === beginning.connection) return
+    const isBeginning = shared.policies === beginning.policies && shared.connection === beginning.connection
+    // A link that the page was opened with is still to be read.
+    if (isBeginning && fragment === '') return
     after(addressPauseMs, async () => {
       if (mine !== latest) return
-      const next = await fragmentOf(shared)
+      const next = isBeginning ? undefined : await fragmentOf(shared)
       if (mine !== latest) return
-      fragment.value = next
+      fragment = next
       history.replaceState(null, '', next === undefined ? location.pathname : `#${next}`)
     })
   })
@@ -77,11 +78,13 @@ async function useTest(take: (file: string) => unknown): Promise<void> {
 
 function Page() {
   const { faults, decision } = evaluated.value
+  // What is shown may be of what was typed before.
+  const hasTest = decision !== undefined && !isBehind.value
   return (
     <>
-      <a class="skip" href="#content">
+      <button type="button" class="skip" onClick={() => document.getElementById('content')?.focus()}>
         Skip to the content
-      </a>
+      </button>
       <header class="bar">
         <a class="brand" href={root}>
           Weir
@@ -107,19 +110,19 @@ function Page() {
             </button>
             <button
               type="button"
-              disabled={decision === undefined}
+              disabled={!hasTest}
               onClick={() => void useTest((file) => copyText(file, 'a file for weir test'))}
             >
               Copy as weir test file
             </button>
             <button
               type="button"
-              disabled={decision === undefined}
+              disabled={!hasTest}
               onClick={() => void useTest((file) => change({ policies: file }))}
             >
               Add as a test
             </button>
-            <button type="button" onClick={() => change({ policies: example.text })}>
+            <button type="button" onClick={() => change(beginning)}>
               Example
             </button>
           </div>

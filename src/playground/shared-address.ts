@@ -3,7 +3,8 @@
  * compressed if the browser can. A link comes from anyone: it is bounded, and all that it has are texts for fields.
  */
 import { questionTypes } from '../console/data/decisions/question.js'
-import { type Connection, isMembers } from './asked-connection.js'
+import { isObject } from '../core/json-object.js'
+import type { Connection } from './asked-connection.js'
 
 interface Shared {
   readonly policies: string
@@ -92,7 +93,7 @@ function parsed(text: string): unknown {
 
 function sharedOf(value: unknown): Shared {
   const [policies, connection] = Array.isArray(value) ? value : []
-  if (typeof policies !== 'string' || !isMembers(connection)) throw new Error(broken)
+  if (typeof policies !== 'string' || !isObject(connection)) throw new Error(broken)
   const field = (name: keyof Connection, charsMax = fieldCharsMax): string => {
     const given = Object.hasOwn(connection, name) ? connection[name] : ''
     if (typeof given !== 'string' || given.length > charsMax) throw new Error(broken)

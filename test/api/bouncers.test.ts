@@ -65,6 +65,22 @@ t.test('bouncers', async (t) => {
     t.equal((await send(api, token, '/v1/decisions')).statusCode, 403)
   })
 
+  t.test("the account's restriction of the API counts for its bouncers", async (t) => {
+    const { me, pull, token } = await opened()
+    const { id } = await me.ipPolicy.create({})
+    await me.ipPolicyRule.create({ ip_policy_id: id, cidr: '127.0.0.0/8', action: 'allow' })
+    await me.ipRestriction.create({ type: 'api', enforced: true, ip_policy_ids: [id] })
+    t.strictSame((await pull(api, '?startup=true')).new, [], 'from an address that it allows')
+    const elsewhere = await api.app.inject({
+      method: 'GET',
+      url: '/v1/decisions',
+      headers: { 'x-api-key': token },
+      remoteAddress: '203.0.113.5',
+    })
+    t.equal(elsewhere.statusCode, 403)
+    t.match(elsewhere.json(), { message: /203\.0\.113\.5/ }, 'it says which address is refused')
+  })
+
   t.test('everything, then what is new and what is deleted', async (t) => {
     const { me, policyId, pull, deny } = await opened()
     const other = await opened()

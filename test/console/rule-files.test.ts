@@ -8,10 +8,11 @@ import {
   rulesInText,
 } from '../../src/console/data/resources/rule-files.js'
 
+const listId = 'ipl_01KAFZR7DA0T4CH30SW7DJ5M3B'
 const nowMs = Date.parse('2026-11-20T10:00:00Z')
 
-const short = ({ cidr, action, description, enforced }: RuleEntry): string =>
-  [cidr, action, enforced ? '' : 'not enforced', description].filter(Boolean).join(' ')
+const short = ({ cidr, list_id, action, description, enforced }: RuleEntry): string =>
+  [cidr, list_id, action, enforced ? '' : 'not enforced', description].filter(Boolean).join(' ')
 
 t.test('what is read', (t) => {
   const cases: readonly (readonly [situation: string, text: string, rules: readonly string[]])[] = [
@@ -54,6 +55,16 @@ t.test('what is read', (t) => {
       '[{"cidr": "10.0.0.0/8", "enforced": false}, {"cidr": "::1", "enforced": null}]',
       ['10.0.0.0/8 deny not enforced', '::1/128 deny'],
     ],
+    [
+      'a rule about a list, in CSV with an empty first cell',
+      `cidr,action,list_id\n,allow,${listId}\n10.0.0.0/8,,`,
+      [`${listId} allow`, '10.0.0.0/8 deny'],
+    ],
+    [
+      'a rule about a list, in JSON and as the API shows it',
+      `[{"list_id": "${listId}", "cidr": null}, {"cidr": null, "list": {"id": "${listId}2"}}, {"cidr": "::1", "list": null}]`,
+      [`${listId} deny`, `${listId}2 deny`, '::1/128 deny'],
+    ],
   ]
   for (const [situation, text, rules] of cases) {
     const read = rulesInText(text, 'deny', nowMs)
@@ -68,6 +79,9 @@ t.test('what is wrong, by lines', (t) => {
     ['10.0.0.0/8\n\nhere', 3, /"here" is not/],
     ['10.1.2.3/8', 1, /write 10\.0\.0\.0\/8/],
     ['10.0.0.0/8\n10.0.0.0/8', 2, /there already: entry 1/],
+    [`{"list_id": "${listId}"}\n{"list_id": "${listId}"}`, 2, /there already: entry 1/],
+    [`{"list_id": "${listId}", "cidr": "::1"}`, 1, /a rule has one of them/],
+    ['{"list_id": "ipp_1"}', 1, /"ipp_1" is not the id of an IP list/],
     ['10.0.0.0/8,refuse', 1, /"allow" or "deny" is needed/],
     ['cidr,enforced\n10.0.0.0/8,no', 2, /"true" or "false" is needed/],
     ['[1', 1, /not JSON/],
@@ -141,6 +155,8 @@ t.test('the difference', (t) => {
     ],
   )
   t.equal(kept, 1, 'an empty description is none')
+  const list: RuleEntry = { list_id: listId, action: 'deny', enforced: true }
+  t.strictSame(ruleDifference([list, rule('::1/128', 'deny')], [list]).removed.map(short), ['::1/128 deny'])
   const until = (expires_at: string | null): RuleEntry => ({ ...rule('::1/128', 'deny'), expires_at })
   t.equal(ruleDifference([until(null)], [until('2027-01-01T00:00:00Z')]).changed.length, 1)
   t.equal(ruleDifference([until(null)], [rule('::1/128', 'deny')]).kept, 1, 'null is no end')
@@ -153,6 +169,7 @@ t.test('what is written can be read again', (t) => {
     { cidr: '::1/128', action: 'deny', description: 'two\nlines', enforced: true },
     { cidr: '::2/128', action: 'deny', expires_at: '2026-11-20T11:00:00Z', enforced: false },
     { cidr: '::3/128', action: 'deny', description: "'=1", metadata: 'a;=1', enforced: true },
+    { list_id: listId, action: 'allow', description: 'those of a list', enforced: true },
   ]
   for (const text of [asCsv(rules), asNdjson(rules)])
     t.strictSame(

@@ -1,5 +1,6 @@
 /** What someone does about rules in the console: find the one that blocked, change a policy after a trial, undo it. */
 import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { until } from '../harness/weir.js'
 import { settle } from '../integration/deployment.js'
@@ -103,6 +104,70 @@ t.test('rules in the console', inBrowser(), async (t) => {
     t.equal(await expressionOf(me, id), 'conn.client_port == 1')
     t.strictSame(visitor.complaints, [])
   })
+
+  await t.test(
+    'a rule about a list is added, changed, exported, and stays when others are replaced',
+    async (t) => {
+      const { api, token } = await newAccount()
+      const { id } = await api.ipPolicy.create({ description: 'doors' })
+      const [tor, guests] = await Promise.all(
+        ['tor', 'guests'].map(async (name) => (await api.ipList.create({ name })).id),
+      )
+      const visitor = await openSignedIn(t, token)
+      const { page } = visitor
+      const rulesNow = async () => {
+        const rules = []
+        for await (const { cidr, list, description } of api.rules(id))
+          rules.push([cidr ?? list?.id, description])
+        return rules.toReversed()
+      }
+      await visitor.see(`console/ip-policies/${id}?add=new`)
+      await visitor.edit()
+      await page.getByLabel('About').selectOption('list')
+      await page.getByLabel('IP list').selectOption('tor')
+      await page.getByRole('button', { name: 'Add', exact: true }).click()
+      await page.getByText('The rule was added.').waitFor()
+      t.strictSame(await rulesNow(), [[tor, undefined]])
+      await page.locator('tbody tr', { hasText: 'list tor' }).locator('td').nth(1).click()
+      await page.getByRole('dialog').getByRole('button', { name: 'Edit', exact: true }).click()
+      await page.getByLabel('IP list').selectOption('guests')
+      await page.getByLabel('Description').fill('those')
+      await page.getByRole('button', { name: 'Save' }).click()
+      await page.getByText('The rule was saved.').waitFor()
+      t.strictSame(await rulesNow(), [[guests, 'those']])
+
+      await page.keyboard.press('Escape')
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('button', { name: 'Export CSV' }).click(),
+      ])
+      const exported = readFileSync(await download.path(), 'utf8')
+      t.match(exported, `,deny,those,,,true,${guests}`)
+      await visitor.see(`console/ip-policies/${id}/replace`)
+      await page.getByLabel('The list', { exact: true }).fill(`${exported}203.0.113.9/32,deny`)
+      await page.getByText('1 added, 0 removed, 0 changed, 1 kept').waitFor()
+      await page.getByRole('button', { name: 'Save as one change' }).click()
+      await page.getByText('The rules were replaced.').waitFor()
+      const after = await rulesNow()
+      t.equal(after.length, 2)
+      t.match(
+        after.find(([, description]) => description === 'those'),
+        [guests],
+      )
+
+      await visitor.see(`console/ip-policies/${id}`)
+      await page.locator('tbody tr', { hasText: 'list guests' }).locator('td').nth(1).click()
+      await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+      await page.getByText('Delete the rule deny list guests?').waitFor()
+      await page
+        .getByRole('dialog', { name: 'Are you sure?' })
+        .getByRole('button', { name: 'Delete' })
+        .click()
+      await page.getByText('The rule was deleted.').waitFor()
+      t.strictSame(await rulesNow(), [['203.0.113.9/32', undefined]])
+      t.strictSame(visitor.complaints, [])
+    },
+  )
 
   await t.test('the rules of a policy are restored, and a deleted policy with them', async (t) => {
     const me = await newAccount()

@@ -182,15 +182,39 @@ tcp_edges:
   await page.getByRole('button', { name: 'Add as a test' }).click()
   await page.getByText('1 passed, 0 failed').waitFor()
   await writePolicies(visitor, (await policiesOf(visitor)).replace('== 64496', '== 64497'))
-  await page.getByText('Expected deny, decided by traffic_policy, name ours; it is allow').waitFor()
+  await page.getByText('Expected deny by traffic_policy, name ours; it is allow').waitFor()
   await field(visitor, 'Client').fill('192.0.2.2')
   await page.getByRole('button', { name: /^Show / }).click()
   t.equal(await field(visitor, 'Client').inputValue(), '192.0.2.1')
+
+  await page.getByRole('button', { name: 'Example', exact: true }).click()
+  await page.waitForURL((url) => url.hash === '')
+  t.equal(await field(visitor, 'Endpoint').inputValue(), 'ssh.example.com:22', 'nothing of the link is left')
 
   const stranger = await openPlayground(t, new URL(link).hash)
   await says(stranger, /deny by the traffic policy “ours”/)
   t.equal(await policiesOf(stranger), policies)
   t.strictSame([...visitor.complaints, ...stranger.complaints], [])
+})
+
+t.test('what is not enforced, and the record of a test as it is', inBrowser(), async (t) => {
+  const visitor = await openPlayground(t)
+  const { page } = visitor
+  await writePolicies(
+    visitor,
+    `https_edges:
+  - hostports: ['a.example.com:443']
+    policies: {inbound: [{name: draft, expressions: ["http.request.method == null"], actions: [{type: deny}], enforced: false}]}
+tests:
+  - name: no method
+    given: {type: http_request, conn: {client_ip: 192.0.2.1, server_name: a.example.com, server_port: 443}}
+    expect: {decision: deny}
+`,
+  )
+  await page.getByRole('button', { name: 'Show no method' }).click()
+  t.equal(await field(visitor, 'Method').inputValue(), '', 'the test has no method, so the record gets none')
+  await says(visitor, /allow Nothing said no.*would be deny/)
+  t.strictSame(visitor.complaints, [])
 })
 
 /** Every text that a file and a connection can have. */

@@ -3,6 +3,9 @@
 /** Milliseconds since the epoch. */
 export const now = (): number => Date.now()
 
+/** RFC 3339 in UTC, whole seconds: as the API shows times that clients set. */
+export const isoSeconds = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`
+
 /** Milliseconds that never go backwards. */
 export const monotonicMs = (): number => performance.now()
 

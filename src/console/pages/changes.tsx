@@ -82,6 +82,7 @@ async function authorsOf(client: Client): Promise<readonly (readonly [string, st
     ...entries.map((key) => [key.id, key.description || key.id] as const),
     ['cli', 'the command line'],
     ['nats', 'a request over NATS'],
+    ['expiry', 'the expiry of rules'],
   ]
 }
 

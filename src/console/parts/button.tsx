@@ -10,12 +10,22 @@ interface ButtonProps {
   readonly kind?: 'plain' | 'main' | 'danger'
   readonly isDisabled?: boolean
   readonly title?: string
+  /** A question to answer before it is done: what can't be undone. */
+  readonly confirm?: string
 }
 
 /** It can't be pressed again while what it began goes on. */
-export function Button({ onClick, children, kind = 'plain', isDisabled = false, title }: ButtonProps) {
+export function Button({
+  onClick,
+  children,
+  kind = 'plain',
+  isDisabled = false,
+  title,
+  confirm,
+}: ButtonProps) {
   const isBusy = useSignal(false)
-  const press = async (): Promise<void> => {
+  const isAsking = useSignal(false)
+  const work = async (): Promise<void> => {
     isBusy.value = true
     try {
       await onClick()
@@ -23,52 +33,45 @@ export function Button({ onClick, children, kind = 'plain', isDisabled = false, 
       isBusy.value = false
     }
   }
-  return (
-    <button
-      type="button"
-      class={kind}
-      disabled={isDisabled || isBusy.value}
-      aria-busy={isBusy.value}
-      title={title}
-      onClick={() => void press()}
-    >
-      {children}
-    </button>
-  )
-}
-
-interface EditButtonProps extends ButtonProps {
-  readonly right?: Right
-  /** A question to answer before it is done: what can't be undone. */
-  readonly confirm?: string
-}
-
-/** A button that changes the account. */
-export function EditButton({ right = 'write', confirm, onClick, ...props }: EditButtonProps) {
-  const isAsking = useSignal(false)
-  if (!may(right)) return null
-  const press =
-    confirm === undefined
-      ? onClick
-      : () => {
-          isAsking.value = true
-        }
-  const locked = isEditing.value ? {} : { isDisabled: true, title: 'Switch on "edit" first (key e).' }
+  const press = (): void => {
+    if (confirm === undefined) void work()
+    else isAsking.value = true
+  }
   return (
     <>
-      <Button {...props} {...locked} onClick={press} />
+      <button
+        type="button"
+        class={kind}
+        disabled={isDisabled || isBusy.value}
+        aria-busy={isBusy.value}
+        title={title}
+        onClick={press}
+      >
+        {children}
+      </button>
       {isAsking.value && (
         <Question
           text={confirm ?? ''}
-          yes={props.children}
+          yes={children}
           onAnswer={(isYes) => {
             isAsking.value = false
-            if (isYes) void onClick()
+            if (isYes) void work()
           }}
         />
       )}
     </>
   )
+}
+
+interface EditButtonProps extends ButtonProps {
+  readonly right?: Right
+}
+
+/** A button that changes the account. */
+export function EditButton({ right = 'write', ...props }: EditButtonProps) {
+  if (!may(right)) return null
+  const locked = isEditing.value ? {} : { isDisabled: true, title: 'Switch on "edit" first (key e).' }
+  return <Button {...props} {...locked} />
 }
 
 interface QuestionProps {

@@ -7,6 +7,7 @@ import type {
   ExplainedRule,
   Explanation,
 } from '../../shape/decision.js'
+import { nameOf } from '../data/resources/resource-names.js'
 import { number, textOf } from '../data/texts/format.js'
 import { Link } from './link.js'
 import { Name } from './name.js'
@@ -98,7 +99,7 @@ function withRules(reason: string, rules: readonly ExplainedRule[]): ComponentCh
       part
     ) : (
       <code key={part} title={part}>
-        {rule.cidr}
+        {rule.cidr ?? nameOf(rule.list_id ?? part).text}
       </code>
     )
   })
@@ -113,6 +114,12 @@ const Rules = ({ label, rules }: { readonly label: string; readonly rules: reado
           {rule.matches && !rule.won && 'lost: '}
           <RuleLink rule={rule} /> <UnenforcedWord isEnforced={rule.enforced} />{' '}
           {rule.description !== null && `“${rule.description}” `}
+          {rule.list_id !== null && rule.cidr !== null && (
+            <span>
+              in the list <Name id={rule.list_id} />{' '}
+              {rule.comment !== null && <span class="quiet">“{rule.comment}” </span>}
+            </span>
+          )}
           {rule.expires_at !== null && (
             <span class="quiet">
               expires <Time at={rule.expires_at} isRelative />{' '}
@@ -162,14 +169,15 @@ export const Author = ({ by, description }: AuthorProps) => (
   <span title={by}>{(description ?? by).replace(/\.$/, '')}</span>
 )
 
-/** A rule by what it does, which leads to it. */
-export const RuleLink = ({
-  rule: { ip_policy_id, rule_id, action, cidr },
-}: {
-  readonly rule: Pick<ExplainedRule, 'ip_policy_id' | 'rule_id' | 'action' | 'cidr'>
-}) => (
+interface RuleLinkProps {
+  readonly rule: Pick<ExplainedRule, 'ip_policy_id' | 'rule_id' | 'action' | 'cidr'> &
+    Partial<Pick<ExplainedRule, 'list_id'>>
+}
+
+/** A rule by what it does, which leads to it. One about a list has a range if an entry contains the address. */
+export const RuleLink = ({ rule: { ip_policy_id, rule_id, action, cidr, list_id } }: RuleLinkProps) => (
   <Link to={['ip-policies', ip_policy_id]} with={{ rule: rule_id }} title={rule_id} class="mono">
-    {action} {cidr}
+    {action} {cidr ?? (list_id == null ? 'by a list' : `list ${nameOf(list_id).text}`)}
   </Link>
 )
 

@@ -2,6 +2,15 @@
 import type { Explanation as Explained } from '../../shape/decision.js'
 import { RuleLink, Source } from './chain.js'
 import { Name } from './name.js'
+import { StateWord } from './words.js'
+
+/** What would be decided if all were enforced; nothing if all that applied is. */
+export const Shadow = ({ explanation: { shadow } }: { readonly explanation: Explained }) =>
+  shadow === null ? null : (
+    <p>
+      <StateWord tone="warning" text={`would be ${shadow.decision}`} /> {shadow.reason}
+    </p>
+  )
 
 export function Decider({ explanation }: { readonly explanation: Explained }) {
   const { type, id, name, ip_policy_id, rule_id, cidr } = explanation.decided_by
@@ -13,16 +22,15 @@ export function Decider({ explanation }: { readonly explanation: Explained }) {
       </>
     )
   const by = id !== null && <Source source={type === 'restriction' ? id : `${type} of ${id}`} />
-  if (rule_id === null || ip_policy_id === null || cidr === null)
+  if (rule_id === null || ip_policy_id === null)
     return <>because no allow rule contains the address ({by}).</>
-  const description = explanation.ip_policies
-    .flatMap(({ rules }) => rules)
-    .find((rule) => rule.rule_id === rule_id)?.description
+  const { description, list_id = null } =
+    explanation.ip_policies.flatMap(({ rules }) => rules).find((rule) => rule.rule_id === rule_id) ?? {}
   return (
     <>
       by the rule{' '}
       <strong>
-        <RuleLink rule={{ ip_policy_id, rule_id, action: 'deny', cidr }} />
+        <RuleLink rule={{ ip_policy_id, rule_id, action: 'deny', cidr, list_id }} />
       </strong>
       {description != null && <> “{description}”</>} of <Name id={ip_policy_id} /> ({by}).
     </>

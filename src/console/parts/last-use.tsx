@@ -2,6 +2,7 @@
 import type { Client, TrafficKind } from '../../client/client.js'
 import type { LastTraffic } from '../../shape/last-traffic.js'
 import { useAnswer } from '../data/asking/api.js'
+import { number } from '../data/texts/format.js'
 import { Time } from './time.js'
 
 interface UsedProps {
@@ -20,7 +21,7 @@ export const Used = ({ at, from }: UsedProps) =>
     </>
   )
 
-interface TrafficKnown extends Pick<LastTraffic, 'log' | 'since'> {
+interface TrafficKnown extends Pick<LastTraffic, 'log' | 'since' | 'names_left_out'> {
   readonly at: ReadonlyMap<string, string | null>
 }
 
@@ -46,14 +47,17 @@ async function knownOf(
   if (kind === undefined) return undefined
   const at = new Map<string, string | null>()
   let before: string | undefined
+  let names_left_out = 0
   for (;;) {
     const page = await client.lastTraffic(kind, {
       limit: pageMax,
       ...(before === undefined ? {} : { before_id: before }),
     })
     for (const { id, last_traffic_at } of page.last_traffic) at.set(id, last_traffic_at)
+    names_left_out += page.names_left_out
     before = page.last_traffic.at(-1)?.id
-    if (page.next_page_uri === null || at.size >= count) return { at, log: page.log, since: page.since }
+    if (page.next_page_uri === null || at.size >= count)
+      return { at, log: page.log, since: page.since, names_left_out }
   }
 }
 
@@ -68,7 +72,9 @@ export function LastTrafficOf({ traffic: { known, error }, id }: LastTrafficProp
   const at = known.at.get(id)
   if (at != null) return <Time at={at} isRelative />
   // An entry that was made in the meantime is not among them.
-  if (known.log === 'off' || at === undefined) return <span class="quiet">not known</span>
+  // Of which certificates the domains were left out is not said.
+  if (known.log === 'off' || at === undefined || known.names_left_out > 0)
+    return <span class="quiet">not known</span>
   return (
     <span class="quiet">
       none{known.since !== null && ' since '}
@@ -87,9 +93,18 @@ export function TrafficNote({ traffic: { known, error } }: Pick<LastTrafficProps
         When traffic last went here is not known: this deployment keeps no log of decisions.
       </p>
     )
-  if (known?.log === 'blocked')
-    return (
-      <p class="quiet">Last traffic is of what was stopped: the log of this deployment has nothing else.</p>
-    )
-  return null
+  const { log, names_left_out = 0 } = known ?? {}
+  return (
+    <>
+      {log === 'blocked' && (
+        <p class="quiet">Last traffic is of what was stopped: the log of this deployment has nothing else.</p>
+      )}
+      {names_left_out > 0 && (
+        <p class="quiet">
+          {number(names_left_out)} domains of these certificates were not looked for, because there are too
+          many: of a certificate without traffic it is not known that it has none.
+        </p>
+      )}
+    </>
+  )
 }

@@ -1,6 +1,9 @@
 /** Stretches of time that pages look at, with the interval in which sums are drawn. */
+import { durationMs } from '../../../core/units.js'
 import type { Stats } from '../../../shape/stats.js'
 import { now } from '../clock.js'
+
+const hourMs = 60 * 60_000
 
 /** Choices for `<Choices name="range">`. */
 export const ranges = [
@@ -14,15 +17,9 @@ const intervals: Readonly<Record<string, Stats['interval']>> = { '1h': 'minute',
 
 export const intervalOf = (range: string): Stats['interval'] => intervals[range] ?? 'hour'
 
-const lengthsMs: Readonly<Record<string, number>> = {
-  '1h': 3_600_000,
-  '24h': 86_400_000,
-  '7d': 7 * 86_400_000,
-}
-
 /** When a range began that ends now: RFC 3339. */
 export const startOf = (range: string): string =>
-  new Date(now() - (lengthsMs[range] ?? 3_600_000)).toISOString()
+  new Date(now() - (durationMs(range) ?? hourMs)).toISOString()
 
 /** Beginnings of all intervals from `since` to before `until`: an answer leaves out those in which nothing happened. */
 export function timesBetween({
@@ -36,16 +33,7 @@ export function timesBetween({
   return times
 }
 
-const unitsMs: Readonly<Record<string, number>> = {
-  minute: 60_000,
-  hour: 3_600_000,
-  day: 86_400_000,
-  m: 60_000,
-  h: 3_600_000,
-}
+const wordsMs: Readonly<Record<string, number>> = { minute: 60_000, hour: hourMs, day: 24 * hourMs }
 
 /** The length of an interval: a word, or a length such as `15m`. */
-function intervalMs(interval: string): number {
-  const [, count = '1', unit = ''] = /^(\d*)([a-z]+)$/.exec(interval) ?? []
-  return Number(count || 1) * (unitsMs[unit] ?? 3_600_000)
-}
+const intervalMs = (interval: string): number => wordsMs[interval] ?? durationMs(interval) ?? hourMs

@@ -4,6 +4,7 @@
  */
 import type { Client, StatsOptions } from '../../../client/client.js'
 import type { DecisionsOptions } from '../../../client/decisions.js'
+import { timeIn } from '../../../core/units.js'
 import type { LoggedDecision } from '../../../shape/logged-decision.js'
 import type { Stats } from '../../../shape/stats.js'
 import { now } from '../clock.js'
@@ -73,11 +74,12 @@ export function queryOf({ source, ...selection }: Selection): URLSearchParams {
 
 /** How far sums go back for a search without a beginning: as long as logs are kept by default. */
 const everDays = 30
+const dayMs = 24 * 60 * 60_000
 
 /** When the sums of a search begin and end, in milliseconds. */
 export function rangeOf({ since, until }: Selection): { readonly sinceMs: number; readonly untilMs: number } {
   const untilMs = until === '' ? now() : timeOf(until)
-  return { sinceMs: since === '' ? untilMs - everDays * lengthsMs['d']! : timeOf(since), untilMs }
+  return { sinceMs: since === '' ? untilMs - everDays * dayMs : timeOf(since), untilMs }
 }
 
 /** Sums of what a search selects; of records and of questions, if it selects both. */
@@ -96,10 +98,5 @@ export async function sumsFor(
   return { ...first!, counts: [first!, ...others].flatMap(({ counts }) => counts) }
 }
 
-const lengthsMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
-
 /** A time in milliseconds; a length of time is before now. */
-function timeOf(text: string): number {
-  const [, count, unit = ''] = /^(\d+)([smhd])$/.exec(text) ?? []
-  return count === undefined ? Date.parse(text) : now() - Number(count) * (lengthsMs[unit] ?? 0)
-}
+const timeOf = (text: string): number => timeIn(text, now()) ?? Number.NaN

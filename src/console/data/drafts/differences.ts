@@ -1,17 +1,13 @@
 /** Differences of two resources, field by field, and of two texts, line by line. */
+import { isObject, type JsonObject } from '../../../core/json-object.js'
 import type { ChangedField } from '../../../shape/change-schema.js'
 import { textOf } from '../texts/format.js'
-
-type Shown = Readonly<Record<string, unknown>>
 
 /** They say where and since when a resource is, not what it is. */
 const ownMembers = new Set(['id', 'uri', 'created_at'])
 
-const isObject = (value: unknown): value is Shown =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 /** Members that differ. Those of a module have dotted names, as the history has them. */
-export function changedFields(before: Shown, after: Shown): ChangedField[] {
+export function changedFields(before: JsonObject, after: JsonObject): ChangedField[] {
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])]
   return names
     .filter((name) => !ownMembers.has(name))

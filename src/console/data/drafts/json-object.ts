@@ -1,8 +1,7 @@
 /** JSON objects that are edited as text; the changes that someone made to one can be made to others of the same kind. */
+import { isObject, type JsonObject } from '../../../core/json-object.js'
 import { jsonNestingMax } from '../../../core/limits.js'
 import { isNestedTooDeep } from '../../../core/text/json-nesting.js'
-
-type JsonObject = Readonly<Record<string, unknown>>
 
 export interface JsonChange {
   /** The names of members on the way. */
@@ -10,9 +9,6 @@ export interface JsonChange {
   /** Undefined: the member is removed. */
   readonly value: unknown
 }
-
-const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 interface JsonFault {
   readonly text: string

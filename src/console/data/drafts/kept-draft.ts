@@ -6,6 +6,7 @@ import { useSignal } from '@preact/signals'
 import { useMemo } from 'preact/hooks'
 import type { Client } from '../../../client/client.js'
 import { act } from '../asking/api.js'
+import { keepText } from './tab-storage.js'
 
 interface StoredDraft<Draft> {
   /** A draft of what held when this one began. */
@@ -101,19 +102,19 @@ function readDraft<Draft>(id: string): StoredDraft<Draft> | undefined {
   }
 }
 
+/** Is there a draft that changes something? Whoever begins another one drops it. */
+export function isDraftBegun(id: string): boolean {
+  const stored = readDraft<unknown>(id)
+  return stored !== undefined && JSON.stringify(stored.draft) !== JSON.stringify(stored.base)
+}
+
 /** A draft that another page begins, such as a test of a decision that it shows. */
 export function beginDraft<Draft>(id: string, base: Draft, draft: Draft): void {
   writeDraft(id, { base, draft })
 }
 
-/** Longer drafts are not kept over a reload: the browser's storage is small. */
-const storedCharsMax = 1_000_000
-
-function writeDraft<Draft>(id: string, draft: StoredDraft<Draft>): void {
-  const text = JSON.stringify(draft)
-  if (text.length <= storedCharsMax) sessionStorage.setItem(keyOf(id), text)
-  else sessionStorage.removeItem(keyOf(id))
-}
+const writeDraft = <Draft>(id: string, draft: StoredDraft<Draft>): void =>
+  keepText(keyOf(id), JSON.stringify(draft))
 
 /** Is there still the object that a place is in? */
 function hasRoomFor(body: unknown, place: string): boolean {

@@ -4,8 +4,9 @@ import type { Resource } from '../../../client/kinds.js'
 import type { TextFault } from '../../../core/text/yaml.js'
 import type { Decision } from '../../../shape/decision.js'
 import { errorText } from '../asking/api.js'
-import { beginDraft } from './kept-draft.js'
+import { beginDraft, isDraftBegun } from './kept-draft.js'
 import { faultsOf } from './refused-places.js'
+import { testOfDecision } from './test-of-decision.js'
 
 type Body = Parameters<Client['policyTest']['create']>[0]
 
@@ -31,7 +32,11 @@ export const newTestId = 'new policy_test'
 
 const asText = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`
 
-export const draftOfTest = ({ description = '', given, expect }: Resource<'policyTest'>): TestDraft => ({
+export const draftOfTest = ({
+  description = '',
+  given,
+  expect,
+}: Pick<Resource<'policyTest'>, 'description' | 'given' | 'expect'>): TestDraft => ({
   description: description ?? '',
   given: asText(given),
   decision: expect.decision,
@@ -40,21 +45,22 @@ export const draftOfTest = ({ description = '', given, expect }: Resource<'polic
 
 /** Begins a test that wants what is decided about this now. The record's own id would say nothing about later ones. */
 export function beginTest(
-  { record_id: _, ...given }: DecisionRequest & { readonly record_id?: unknown },
-  { decision, explanation }: Decision,
+  { record_id: _, ...record }: DecisionRequest & { readonly record_id?: unknown },
+  decided: Decision,
 ): void {
-  const { type = 'none', name = null, cidr = null } = explanation?.decided_by ?? {}
-  const part = { type, ...(name !== null && { name }), ...(cidr !== null && { cidr }) }
-  const { conn } = given as {
+  const { conn } = record as {
     readonly conn?: { readonly client_ip?: string; readonly server_name?: string | null }
   }
-  beginDraft(newTestId, emptyTest, {
-    description: `${conn?.client_ip ?? 'the client'} at ${conn?.server_name ?? 'its edge'}: ${decision}`,
-    given: asText(given),
-    decision,
-    decidedBy: type === 'none' ? '' : asText(part),
-  })
+  const { name, expect } = testOfDecision(
+    decided,
+    conn?.client_ip ?? 'the client',
+    conn?.server_name ?? 'its edge',
+  )
+  beginDraft(newTestId, emptyTest, draftOfTest({ description: name, given: { ...record }, expect }))
 }
+
+/** Has someone begun a new test in this tab that is not saved? */
+export const isTestBegun = (): boolean => isDraftBegun(newTestId)
 
 export type ReadYaml = typeof import('../../../core/text/yaml.js').readYaml
 

@@ -1,6 +1,6 @@
 /** Policy tests that were run, by themselves or for a write that was refused because of them. */
 import { ApiError } from '../../../client/api-error.js'
-import { partInWords } from '../../../core/text/part-in-words.js'
+import { decisionInWords } from '../../../core/text/part-in-words.js'
 import type { PolicyTestRuns } from '../../../shape/policy-test-run.js'
 
 export type TestRun = PolicyTestRuns['tests'][number]
@@ -9,16 +9,11 @@ export type TestRun = PolicyTestRuns['tests'][number]
 export const nameOfTest = ({ description, policy_test_id }: TestRun): string =>
   description || policy_test_id || 'a test that is not stored'
 
-const inWords = (decision: string | null, part: object | null | undefined): string => {
-  const by = partInWords(part)
-  return by === '' ? `${decision}` : `${decision} by ${by}`
-}
-
 export const expectationOf = ({ expect }: Pick<TestRun, 'expect'>): string =>
-  inWords(expect.decision, expect.decided_by)
+  decisionInWords(expect.decision, expect.decided_by)
 
 export const outcomeOf = ({ decision, decided_by, problem }: TestRun): string =>
-  decision === null ? `no decision: ${problem ?? 'unknown'}` : inWords(decision, decided_by)
+  decision === null ? `no decision: ${problem ?? 'unknown'}` : decisionInWords(decision, decided_by)
 
 /** How many the error names at most; others are counted by its message. */
 const namedMax = 10

@@ -28,10 +28,13 @@ export const kindTitle = (kind: string): string =>
 const clientName = (kind: string): string =>
   kind.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
+/** The opposite. */
+function kindName(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+}
+
 /** Every kind that the API serves. */
-export const kinds: readonly string[] = Object.keys(kindTable).map((name) =>
-  name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
-)
+export const kinds: readonly string[] = Object.keys(kindTable).map(kindName)
 
 /** The operations of a kind; of one that lives below another, given the id of that. Undefined: there are none. */
 export function operationsOf(
@@ -48,33 +51,9 @@ export function operationsOf(
   return (operations as { under(id: string): ResourceOperations }).under(parentId)
 }
 
-const kindsByPrefix: Readonly<Record<string, string>> = {
-  ac: 'account',
-  ak: 'api_key',
-  bkdtg: 'tunnel_group_backend',
-  bnc: 'bouncer',
-  ca: 'certificate_authority',
-  cert: 'tls_certificate',
-  cr: 'tunnel_credential',
-  ed: 'event_destination',
-  edghts: 'https_edge',
-  edghtsrt: 'https_edge_route',
-  edgtcp: 'tcp_edge',
-  esb: 'event_subscription',
-  ipp: 'ip_policy',
-  ipr: 'ip_policy_rule',
-  ipx: 'ip_restriction',
-  ptest: 'policy_test',
-  ra: 'reserved_addr',
-  rd: 'domain',
-  shcrt: 'ssh_host_certificate',
-  sshca: 'ssh_certificate_authority',
-  sshcr: 'ssh_credential',
-  sucrt: 'ssh_user_certificate',
-}
+const kindsByPrefix: ReadonlyMap<string, string> = new Map(
+  Object.entries(kindTable).map(([name, { idPrefix }]) => [idPrefix, kindName(name)]),
+)
 
-/** The kind of a resource by its id; undefined for a text that is no id. */
-export function kindOfId(id: string): string | undefined {
-  const prefix = /^([a-z]+)_/.exec(id)?.[1] ?? ''
-  return Object.hasOwn(kindsByPrefix, prefix) ? kindsByPrefix[prefix] : undefined
-}
+/** The kind of a resource by its id; undefined for a text that is no id of a kind that the API serves. */
+export const kindOfId = (id: string): string | undefined => kindsByPrefix.get(/^[a-z]+_/.exec(id)?.[0] ?? '')

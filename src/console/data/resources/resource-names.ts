@@ -1,10 +1,13 @@
 /**
- * Names of resources that are known by their ids: of an edge its first hostport, of a rule its range, of others their
- * description, of a restriction without one what it restricts. Asked for once, when they are shown first; until then, and if there is none, the id is shown.
+ * Names of resources that are known by their ids: of an edge its first hostport, of a rule its range or list, of others their name or
+ * description, of a restriction without one what it restricts. Asked for once, when they are shown first; until then, and if
+ * there is none, the id is shown.
  */
 import { type Signal, signal } from '@preact/signals'
 import type { Client } from '../../../client/client.js'
+import type { Resource } from '../../../client/kinds.js'
 import { api } from '../asking/api.js'
+import { kindOfId, operationsOf } from './resource-kinds.js'
 
 interface ResourceName {
   readonly text: string
@@ -12,73 +15,63 @@ interface ResourceName {
   readonly path: readonly string[] | undefined
 }
 
-interface NamedKind {
-  readonly prefix: string
-  readonly ask: (client: Client, id: string) => Promise<ResourceName>
+/** The page that shows a resource of a kind by its id. */
+const pages: Readonly<Record<string, string>> = {
+  api_key: 'keys',
+  bouncer: 'keys',
+  certificate_authority: 'certificates',
+  domain: 'domains',
+  event_destination: 'destinations',
+  event_subscription: 'subscriptions',
+  https_edge: 'edges',
+  ip_policy: 'ip-policies',
+  ip_restriction: 'ip-policies',
+  policy_test: 'tests',
+  reserved_addr: 'domains',
+  ssh_certificate_authority: 'certificates',
+  ssh_credential: 'certificates',
+  ssh_host_certificate: 'certificates',
+  ssh_user_certificate: 'certificates',
+  tcp_edge: 'edges',
+  tls_certificate: 'certificates',
+  tunnel_credential: 'keys',
 }
 
-interface Described {
-  readonly id: string
-  readonly description?: string | undefined
+/** Members that are a name, in the order in which they are asked. */
+interface Named {
+  readonly hostports?: readonly string[]
+  readonly domain?: string
+  readonly addr?: string
+  readonly name?: string
+  readonly description?: string
+  /** What a restriction restricts. */
+  readonly type?: string
 }
 
-const described =
-  (page: string, get: (client: Client, id: string) => Promise<Described>) =>
-  async (client: Client, id: string): Promise<ResourceName> => {
-    const { description } = await get(client, id)
-    return { text: description || id, path: [page, id] }
+async function nameIn(client: Client, id: string): Promise<ResourceName | undefined> {
+  const kind = kindOfId(id) ?? ''
+  const found = await operationsOf(client, kind)?.get(id)
+  if (found === undefined) return undefined
+  if (kind === 'ip_policy_rule') return nameOfRule(client, found as Resource<'ipPolicyRule'>)
+  const { hostports = [], domain, addr, name, description, type } = found as Named
+  const text = [hostports[0], domain, addr, name, description].find(Boolean)
+  const page = pages[kind]
+  return {
+    text: text ?? (kind === 'ip_restriction' ? `for ${type}` : id),
+    path: page === undefined ? undefined : [page, id],
   }
-
-const edgeOf = async (edge: Promise<{ readonly hostports: readonly string[] }>, id: string) => {
-  const { hostports } = await edge
-  return { text: hostports[0] ?? id, path: ['edges', id] }
 }
 
-const kinds: readonly NamedKind[] = [
-  { prefix: 'edgtcp_', ask: (client, id) => edgeOf(client.tcpEdge.get(id), id) },
-  { prefix: 'edghts_', ask: (client, id) => edgeOf(client.httpsEdge.get(id), id) },
-  {
-    prefix: 'ipr_',
-    ask: async (client, id) => {
-      const { cidr, action, description, ip_policy } = await client.ipPolicyRule.get(id)
-      return {
-        text: `${action} ${cidr}${description ? ` (${description})` : ''}`,
-        path: ['ip-policies', ip_policy.id],
-      }
-    },
-  },
-  { prefix: 'ipp_', ask: described('ip-policies', (client, id) => client.ipPolicy.get(id)) },
-  {
-    prefix: 'ipx_',
-    ask: async (client, id) => {
-      const { description, type } = await client.ipRestriction.get(id)
-      return { text: description || `for ${type}`, path: ['ip-policies', id] }
-    },
-  },
-  { prefix: 'ptest_', ask: described('tests', (client, id) => client.policyTest.get(id)) },
-  { prefix: 'ed_', ask: described('destinations', (client, id) => client.eventDestination.get(id)) },
-  { prefix: 'esb_', ask: described('subscriptions', (client, id) => client.eventSubscription.get(id)) },
-  {
-    prefix: 'rd_',
-    ask: async (client, id) => ({ text: (await client.domain.get(id)).domain, path: ['domains', id] }),
-  },
-  {
-    prefix: 'ra_',
-    ask: async (client, id) => ({ text: (await client.reservedAddr.get(id)).addr, path: ['domains', id] }),
-  },
-  { prefix: 'cert_', ask: described('certificates', (client, id) => client.tlsCertificate.get(id)) },
-  { prefix: 'ca_', ask: described('certificates', (client, id) => client.certificateAuthority.get(id)) },
-  {
-    prefix: 'sshca_',
-    ask: described('certificates', (client, id) => client.sshCertificateAuthority.get(id)),
-  },
-  { prefix: 'shcrt_', ask: described('certificates', (client, id) => client.sshHostCertificate.get(id)) },
-  { prefix: 'sucrt_', ask: described('certificates', (client, id) => client.sshUserCertificate.get(id)) },
-  { prefix: 'sshcr_', ask: described('certificates', (client, id) => client.sshCredential.get(id)) },
-  { prefix: 'bnc_', ask: described('keys', (client, id) => client.bouncer.get(id)) },
-  { prefix: 'cr_', ask: described('keys', (client, id) => client.tunnelCredential.get(id)) },
-  { prefix: 'ak_', ask: described('keys', (client, id) => client.apiKey.get(id)) },
-]
+async function nameOfRule(
+  client: Client,
+  { cidr, list, action, description, ip_policy }: Resource<'ipPolicyRule'>,
+): Promise<ResourceName> {
+  const about = cidr ?? `list ${(await client.ipList.get(list?.id ?? '')).name}`
+  return {
+    text: `${action} ${about}${description ? ` (${description})` : ''}`,
+    path: ['ip-policies', ip_policy.id],
+  }
+}
 
 const known = new Map<string, Signal<ResourceName>>()
 const knownMax = 2_000
@@ -90,10 +83,9 @@ export function nameOf(id: string): ResourceName {
   if (known.size >= knownMax) known.clear()
   const name = signal<ResourceName>({ text: id, path: undefined })
   known.set(id, name)
-  const kind = kinds.find(({ prefix }) => id.startsWith(prefix))
-  void kind?.ask(api, id).then(
+  nameIn(api, id).then(
     (found) => {
-      name.value = found
+      if (found !== undefined) name.value = found
     },
     // Deleted, or not to be seen by this key: the id says as much as there is to say.
     () => {},

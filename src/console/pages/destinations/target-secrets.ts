@@ -1,5 +1,6 @@
 /** Secrets in the draft of a target: they are never put into the browser's storage, nor shown where changes are. */
 import { hideSecrets, isSecretName } from '../../../core/errors.js'
+import { isObject } from '../../../core/json-object.js'
 import type { Member, Value } from './target-members.js'
 
 interface StorableTarget {
@@ -19,9 +20,6 @@ export function storableTarget(kind: Member, target: Value, place: string): Stor
 }
 
 type LeaveOut = (place: string) => void
-
-const isObject = (value: unknown): value is Value =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Nothing was typed; null stands for what is stored at the API. */
 const isEmpty = (value: unknown): boolean => value === undefined || value === null || value === ''

@@ -106,7 +106,7 @@ function Outcome({
   readonly state: DraftState
   readonly again: () => void
 }) {
-  const { kept, body, faults, refusal } = state
+  const { kept, body, faults, refusal, isChecking } = state
   const save = async ({ skipTests = false } = {}): Promise<void> => {
     await saveDraft(kept, {
       latest: async (client) => draftOf(await presentPolicies(client, place)),
@@ -125,7 +125,9 @@ function Outcome({
     <div class="stack aside">
       <DraftPanel
         submit="Save"
-        isSaveable={blocked === undefined && refusal === undefined && isChanged && !kept.isConflict}
+        isSaveable={
+          blocked === undefined && refusal === undefined && !isChecking && isChanged && !kept.isConflict
+        }
         forget={kept.forget}
         save={() => save()}
         {...{ isChanged }}

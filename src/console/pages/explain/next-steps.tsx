@@ -2,7 +2,7 @@
 import type { DecisionRequest } from '../../../client/client.js'
 import type { Decision } from '../../../shape/decision.js'
 import { may } from '../../data/access/session.js'
-import { beginTest } from '../../data/drafts/test-draft.js'
+import { beginTest, isTestBegun } from '../../data/drafts/test-draft.js'
 import { go, hrefTo } from '../../data/location.js'
 import { Button } from '../../parts/button.js'
 import { Link } from '../../parts/link.js'
@@ -39,6 +39,9 @@ export function NextSteps({ client, decision, edgeId, request }: NextStepsProps)
       )}
       {may('write') && explanation !== undefined && (
         <Button
+          {...(isTestBegun() && {
+            confirm: 'A new test was begun in this tab and is not saved. Replace it?',
+          })}
           onClick={() => {
             beginTest(request, decision)
             go(hrefTo(['tests', 'new']))

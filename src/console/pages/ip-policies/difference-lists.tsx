@@ -3,6 +3,7 @@ import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import type { RuleDifference, RuleEntry } from '../../data/resources/rule-files.js'
 import { number } from '../../data/texts/format.js'
+import { RuleSubject } from '../../parts/rule-subject.js'
 import { UnenforcedWord } from '../../parts/words.js'
 import { ActionWord } from './rule-table.js'
 
@@ -65,14 +66,14 @@ const Until = ({ at }: { readonly at: string | null | undefined }) =>
 const RuleLine = ({ entry }: { readonly entry: RuleEntry }) => (
   <>
     <ActionWord action={entry.action} /> <UnenforcedWord isEnforced={entry.enforced} />{' '}
-    <span class="mono">{entry.cidr}</span> <span class="quiet">{entry.description ?? ''}</span>{' '}
+    <RuleSubject {...entry} /> <span class="quiet">{entry.description ?? ''}</span>{' '}
     <Until at={entry.expires_at} />
   </>
 )
 
 const ChangedLine = ({ entry: { before, after } }: { readonly entry: RuleDifference['changed'][number] }) => (
   <>
-    <span class="mono">{after.cidr}</span> <ActionWord action={before.action} />{' '}
+    <RuleSubject {...after} /> <ActionWord action={before.action} />{' '}
     <UnenforcedWord isEnforced={before.enforced} /> <span class="quiet">{before.description ?? ''}</span>{' '}
     <Until at={before.expires_at} /> → <ActionWord action={after.action} />{' '}
     <UnenforcedWord isEnforced={after.enforced} /> <span class="quiet">{after.description ?? ''}</span>{' '}

@@ -12,6 +12,7 @@ import { TextField } from '../../parts/forms/fields.js'
 import { FormDrawer } from '../../parts/forms/form-drawer.js'
 import { Link } from '../../parts/link.js'
 import { Name } from '../../parts/name.js'
+import { RuleSubject } from '../../parts/rule-subject.js'
 import { Answered, Command, Empty } from '../../parts/states.js'
 import { type Column, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
@@ -159,7 +160,7 @@ function CoversField() {
 type Rule = Resource<'ipPolicyRule'>
 
 const coveringColumns: readonly Column<Rule>[] = [
-  { title: 'Range', cell: ({ cidr }) => <span class="mono">{cidr}</span> },
+  { title: 'Range', cell: ({ cidr, list }) => <RuleSubject cidr={cidr} list_id={list?.id} /> },
   { title: 'Action', cell: ({ action }) => <ActionWord action={action} /> },
   { title: 'Policy', cell: ({ ip_policy }) => <Name id={ip_policy.id} /> },
   { title: 'Description', isExtra: true, isWide: true, cell: ({ description }) => description ?? '' },

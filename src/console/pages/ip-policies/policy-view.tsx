@@ -4,7 +4,7 @@ import type { IpPolicyUse } from '../../../shape/ip-policy-rules.js'
 import { act, api, useAnswer } from '../../data/asking/api.js'
 import { save } from '../../data/asking/export.js'
 import { go, hrefTo, parameter, setParameters } from '../../data/location.js'
-import { asCsv, asNdjson, type RuleEntry, rangeText } from '../../data/resources/rule-files.js'
+import { asCsv, asNdjson, entryOfRule, type RuleEntry } from '../../data/resources/rule-files.js'
 import { number } from '../../data/texts/format.js'
 import { Button, EditButton } from '../../parts/button.js'
 import { Facts } from '../../parts/facts.js'
@@ -14,7 +14,8 @@ import { Link } from '../../parts/link.js'
 import { Answered } from '../../parts/states.js'
 import { Time } from '../../parts/time.js'
 import { StateWord } from '../../parts/words.js'
-import { AddRule, closeRule, RuleDrawer } from './rule-forms.js'
+import { closeRule, RuleDrawer } from './rule-drawer.js'
+import { AddRule } from './rule-forms.js'
 import { RuleTable } from './rule-table.js'
 
 export function PolicyView({ id }: { readonly id: string }) {
@@ -201,7 +202,7 @@ function RuleActions({ id }: { readonly id: string }) {
 async function exportRules(id: string, ending: 'csv' | 'ndjson'): Promise<void> {
   const rules: RuleEntry[] = []
   await act('The rules were exported.', async () => {
-    for await (const rule of api.rules(id)) rules.push({ ...rule, cidr: rangeText(rule) })
+    for await (const rule of api.rules(id)) rules.push(entryOfRule(rule))
     const text = ending === 'csv' ? asCsv(rules) : asNdjson(rules)
     save(
       new Blob([text], { type: ending === 'csv' ? 'text/csv' : 'application/x-ndjson' }),

@@ -1,19 +1,21 @@
 /** Rules from a list: what differs is shown, checked and tried before it is saved, as one change. */
 import { useSignal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
-import type { UsedRule } from '../../../client/rules.js'
 import { may } from '../../data/access/session.js'
 import { act, api, useAnswer } from '../../data/asking/api.js'
 import { now } from '../../data/clock.js'
 import { useDraftCheck } from '../../data/drafts/draft-check.js'
+import { keepText } from '../../data/drafts/tab-storage.js'
 import { go, hrefTo } from '../../data/location.js'
 import { notify } from '../../data/notices.js'
 import {
+  bodyOfRule,
+  entryOfRule,
   type RuleDifference,
   type RuleEntry,
-  rangeText,
   ruleDifference,
   rulesInText,
+  subjectOf,
 } from '../../data/resources/rule-files.js'
 import { number } from '../../data/texts/format.js'
 import { EditButton } from '../../parts/button.js'
@@ -30,7 +32,7 @@ export function ReplaceRules({ id }: { readonly id: string }) {
   const present = useAnswer([id], async () => {
     const rules: RuleEntry[] = []
     for await (const rule of api.rules(id)) {
-      rules.push(entryOf(rule))
+      rules.push(entryOfRule(rule))
       if (rules.length % 1_000 === 0) read.value = rules.length
     }
     return rules
@@ -55,8 +57,6 @@ export function ReplaceRules({ id }: { readonly id: string }) {
   )
 }
 
-const entryOf = (rule: UsedRule): RuleEntry => ({ ...rule, cidr: rangeText(rule) })
-
 const modes = [
   ['', 'replaces all rules'],
   ['add', 'is added, and wins'],
@@ -74,8 +74,6 @@ interface ImportProps {
   readonly again: () => void
 }
 
-/** Longer texts are not kept over a reload: the browser's storage is small. */
-const storedCharsMax = 1_000_000
 const shownFaults = 20
 const shownCharsMax = 200_000
 
@@ -83,10 +81,7 @@ const textKey = (id: string): string => `weir-rules ${id}`
 
 function Import({ id, present, again }: ImportProps) {
   const text = useSignal(sessionStorage.getItem(textKey(id)) ?? '')
-  useEffect(() => {
-    if (text.value.length <= storedCharsMax) sessionStorage.setItem(textKey(id), text.value)
-    else sessionStorage.removeItem(textKey(id))
-  }, [text.value])
+  useEffect(() => keepText(textKey(id), text.value), [text.value])
   const mode = choiceIn('mode', modes)
   const action = choiceIn('default', actions) === 'allow' ? 'allow' : 'deny'
   const { rules, faults } = useMemo(() => rulesInText(text.value, action, now()), [text.value, action])
@@ -126,7 +121,6 @@ function Import({ id, present, again }: ImportProps) {
           {...{ id, present, wanted, again }}
           forget={() => {
             text.value = ''
-            sessionStorage.removeItem(textKey(id))
           }}
         />
       )}
@@ -154,7 +148,7 @@ const ListField = ({ text, onChange }: ListFieldProps) =>
       rows={14}
       value={text}
       onChange={onChange}
-      hint="A range in each line, with comments after # or ;. Or CSV: cidr,action,description,metadata,expires_at,enforced. Or JSON."
+      hint="A range in each line, with comments after # or ;. Or CSV: cidr,action,description,metadata,expires_at,enforced,list_id. Or JSON."
     />
   )
 
@@ -185,8 +179,8 @@ function wantedRules(
   mode: string,
 ): readonly RuleEntry[] {
   if (mode === '') return listed
-  const inList = new Set(listed.map(({ cidr }) => cidr))
-  const others = present.filter(({ cidr }) => !inList.has(cidr))
+  const inList = new Set(listed.map(subjectOf))
+  const others = present.filter((rule) => !inList.has(subjectOf(rule)))
   return mode === 'add' ? [...others, ...listed] : others
 }
 
@@ -229,7 +223,7 @@ const countsOf = ({ added, removed, changed, kept }: RuleDifference) => {
 
 function Outcome({ id, present, wanted, again, forget }: OutcomeProps) {
   const difference = useMemo(() => ruleDifference(present, wanted), [present, wanted])
-  const body = useMemo(() => wanted.map(bodyOf), [wanted])
+  const body = useMemo(() => wanted.map(bodyOfRule), [wanted])
   // The text of many rules is long: their number and difference say as well whether it is another draft.
   const draft = useMemo(() => JSON.stringify([difference, wanted.length]), [difference, wanted])
   // A key that may not write can't ask: a trial says what is wrong, too.
@@ -280,15 +274,6 @@ function Outcome({ id, present, wanted, again, forget }: OutcomeProps) {
     </div>
   )
 }
-
-const bodyOf = ({ cidr, action, description, metadata, expires_at, enforced }: RuleEntry) => ({
-  cidr,
-  action,
-  enforced,
-  ...(description === undefined ? {} : { description }),
-  ...(metadata === undefined ? {} : { metadata }),
-  ...(expires_at == null ? {} : { expires_at }),
-})
 
 const isSameCounts = (one: object, other: object): boolean =>
   Object.entries(other).every(([name, count]) => (one as Record<string, unknown>)[name] === count)

@@ -6,6 +6,7 @@ import { firstOf, useAnswer } from '../../data/asking/api.js'
 import { now } from '../../data/clock.js'
 import { endIn } from '../../data/texts/moments.js'
 import { ChoiceField, SwitchField, TextField } from '../../parts/forms/fields.js'
+import { RuleSubject } from '../../parts/rule-subject.js'
 import { Answered, Empty } from '../../parts/states.js'
 import { ActionWord } from './rule-table.js'
 
@@ -26,7 +27,7 @@ export const EnforcedField = ({ value }: { readonly value: { value: boolean } })
   />
 )
 
-export const CidrField = ({ value }: { readonly value: TextSignal }) => (
+const CidrField = ({ value }: { readonly value: TextSignal }) => (
   <TextField
     label="Address or range"
     value={value.value}
@@ -54,6 +55,61 @@ export const EndField = ({ value }: { readonly value: TextSignal }) => (
     fault={endIn(value.value, now()) === undefined ? 'It is neither a length of time nor a time.' : undefined}
   />
 )
+
+/** What a rule is about: a range as it is typed, or the id of an IP list. */
+export interface SubjectSignals {
+  readonly about: TextSignal
+  readonly cidr: TextSignal
+  readonly list: TextSignal
+}
+
+const subjects = [
+  ['range', 'an address or range'],
+  ['list', 'an IP list'],
+] as const
+
+export const SubjectFields = ({ value: { about, cidr, list } }: { readonly value: SubjectSignals }) => (
+  <>
+    <ChoiceField
+      label="About"
+      value={about.value}
+      choices={subjects}
+      onChange={(chosen) => {
+        about.value = chosen
+      }}
+    />
+    {about.value === 'list' ? <ListField value={list} /> : <CidrField value={cidr} />}
+  </>
+)
+
+/** As the API takes it; the other one of a rule that is changed goes away. */
+export const subjectBody = ({ about, cidr, list }: SubjectSignals) =>
+  about.value === 'list' ? { list_id: list.value } : { cidr: cidr.value.trim() }
+
+export const hasSubject = (value: SubjectSignals): boolean =>
+  Object.values(subjectBody(value)).every((text) => text !== '')
+
+function ListField({ value }: { readonly value: TextSignal }) {
+  const lists = useAnswer([], (client) => firstOf(client.ipList.list(), listedMax))
+  return (
+    <Answered answer={lists}>
+      {({ entries }) =>
+        entries.length === 0 ? (
+          <Empty>There is no IP list yet: make one on the page “IP lists” first.</Empty>
+        ) : (
+          <ChoiceField
+            label="IP list"
+            value={value.value}
+            choices={[['', 'choose one'], ...entries.map(({ id, name }) => [id, name] as const)]}
+            onChange={(id) => {
+              value.value = id
+            }}
+          />
+        )
+      }
+    </Answered>
+  )
+}
 
 export function PolicyField({ value }: { readonly value: TextSignal }) {
   const policies = useAnswer([], (client) => firstOf(client.ipPolicy.list(), listedMax))
@@ -96,9 +152,9 @@ export function Overlapping({ policyId, cidr }: { readonly policyId: string; rea
     <div>
       <p class="quiet">Rules of this policy that cover it already:</p>
       <ul class="listed">
-        {data.entries.map(({ id, cidr: range, action, description }) => (
+        {data.entries.map(({ id, cidr: range, list, action, description }) => (
           <li key={id}>
-            <ActionWord action={action} /> <span class="mono">{range}</span>{' '}
+            <ActionWord action={action} /> <RuleSubject cidr={range} list_id={list?.id} />{' '}
             {description !== undefined && <span class="quiet">{description}</span>}
           </li>
         ))}

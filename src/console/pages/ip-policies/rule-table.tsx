@@ -3,10 +3,10 @@ import { useMemo } from 'preact/hooks'
 import type { UsedRule } from '../../../client/rules.js'
 import { useMore } from '../../data/asking/more.js'
 import { parameter, setParameters } from '../../data/location.js'
-import { rangeText } from '../../data/resources/rule-files.js'
 import { number } from '../../data/texts/format.js'
 import { Choices, choiceIn } from '../../parts/forms/choices.js'
 import { Link } from '../../parts/link.js'
+import { RuleSubject } from '../../parts/rule-subject.js'
 import { Answered, Empty } from '../../parts/states.js'
 import { type Column, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
@@ -44,7 +44,7 @@ function countText(value: number | undefined, rule_id: string, since: string, so
 }
 
 const columnsOf = (since: string): readonly Column<UsedRule>[] => [
-  { title: 'Range', cell: (rule) => <span class="mono">{rangeText(rule)}</span> },
+  { title: 'Range', cell: ({ cidr, list }) => <RuleSubject cidr={cidr} list_id={list?.id} /> },
   {
     title: 'Action',
     cell: ({ action, enforced }) => (

@@ -4,7 +4,7 @@ import type { Resource } from '../../../client/kinds.js'
 import { policyTestsPerAccountMax } from '../../../core/limits.js'
 import { may } from '../../data/access/session.js'
 import { firstOf, useAnswer } from '../../data/asking/api.js'
-import { now } from '../../data/clock.js'
+import { isoSeconds, now } from '../../data/clock.js'
 import { expectationOf, nameOfTest, outcomeOf, type TestRun } from '../../data/drafts/test-runs.js'
 import { number, textOf } from '../../data/texts/format.js'
 import { Button } from '../../parts/button.js'
@@ -65,7 +65,7 @@ export function TestList() {
     ])
     const givens = new Map(entries.map(({ id, given }) => [id, given]))
     const rows = tests.map((run): ListedTest => ({ ...run, given: givens.get(run.policy_test_id ?? '') }))
-    return { passed, failed, rows, at: new Date(now()).toISOString() }
+    return { passed, failed, rows, at: isoSeconds(now()) }
   })
   return (
     <Answered answer={answer}>

@@ -1,0 +1,16 @@
+/** What a rule of an IP policy is about: a range, or an IP list by its name. */
+import { Name } from './name.js'
+
+interface RuleSubjectProps {
+  readonly cidr?: string | null | undefined
+  readonly list_id?: string | null | undefined
+}
+
+export const RuleSubject = ({ cidr, list_id }: RuleSubjectProps) =>
+  list_id == null ? (
+    <span class="mono">{cidr}</span>
+  ) : (
+    <>
+      list <Name id={list_id} />
+    </>
+  )
