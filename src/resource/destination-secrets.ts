@@ -9,6 +9,7 @@ import { type Secrets, secretsIn, withSecrets } from '../deliver/target-options.
 import { checkAuth, storedAuth } from './aws-auth.js'
 import type { DeriveTools } from './define.js'
 import { type ChosenTarget, chosenTarget, memberFor, type Target } from './destination-target.js'
+import { type GivenSecret, givenSecrets, type SealedSecret, sealedOf } from './fields/kept-secrets.js'
 
 /** The context that a destination's sealed secrets are bound to. The name is older than the secrets of other services. */
 export const secretBelongsTo = (row: { readonly account_id: string; readonly id: string }): string =>
@@ -24,11 +25,6 @@ export function checkTarget({ kind, address, auth, options }: ChosenTarget): voi
 export const withoutTargetSecrets = (chosen: ChosenTarget): Target =>
   ({ [chosen.kind]: memberFor(chosen, storedAuth) }) as Target
 
-interface SealedSecret {
-  readonly sealed_secret: string | null
-  readonly secret_digest: string | null
-}
-
 interface SecretRow extends Partial<SealedSecret> {
   readonly account_id: string
   readonly id: string
@@ -43,16 +39,8 @@ export function sealedSecretOf(
 ): Partial<SealedSecret> {
   const before = previous && chosenTarget(previous.target)
   const given = chosen.auth === undefined ? optionSecret(chosen, before) : keySecret(chosen, before)
-  if (given === 'kept') return {}
-  if (given === undefined) return { sealed_secret: null, secret_digest: null }
-  const belongsTo = secretBelongsTo(row)
-  const digest = tools.digest(given, belongsTo)
-  if (digest === previous?.secret_digest) return {}
-  return { sealed_secret: tools.seal(given, belongsTo), secret_digest: digest }
+  return sealedOf(given, secretBelongsTo(row), previous?.secret_digest, tools)
 }
-
-/** Clients can't read a secret back to send it again, so that one that is left out may stay the same. */
-type GivenSecret = string | 'kept' | undefined
 
 /** The secret access key for AWS; undefined if a role is assumed. */
 function keySecret({ kind, auth }: ChosenTarget, before: ChosenTarget | undefined): GivenSecret {
@@ -65,19 +53,13 @@ function keySecret({ kind, auth }: ChosenTarget, before: ChosenTarget | undefine
   )
 }
 
-/** The secrets among a kind's own options, as JSON; undefined if there are none. */
-function optionSecret(chosen: ChosenTarget, before: ChosenTarget | undefined): GivenSecret {
-  const secrets = Object.entries(secretsOf(chosen))
-  if (secrets.length === 0) return undefined
-  const missing = secrets.filter(([, secret]) => secret === null).map(([path]) => path)
-  if (missing.length === 0) return JSON.stringify(Object.fromEntries(secrets))
-  if (missing.length === secrets.length && before !== undefined && areKept(chosen, before)) return 'kept'
-  const lacks = `"target.${chosen.kind}" lacks ${missing.map((path) => `"${path}"`).join(', ')}`
-  if (before === undefined) throw badRequest(`${lacks}.`)
-  throw badRequest(
-    `${lacks}: secrets may be left out only if all of them are, there were the same ones before, and the target still leads to the same place.`,
+/** The secrets among a kind's own options; undefined if there are none. */
+const optionSecret = (chosen: ChosenTarget, before: ChosenTarget | undefined): GivenSecret =>
+  givenSecrets(
+    `target.${chosen.kind}`,
+    secretsOf(chosen),
+    before && { areKept: () => areKept(chosen, before) },
   )
-}
 
 const secretsOf = ({ kind, options }: ChosenTarget): Secrets => {
   const declared = kindNamed(kind).options

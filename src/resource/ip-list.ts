@@ -16,10 +16,17 @@ import {
   hidden,
   observed,
   required,
+  sealed,
   unseen,
   writable,
 } from './fields/fields.js'
-import { completeSource, type IpListSource, sourceSchema, statusSchema } from './fields/ip-list-source.js'
+import {
+  completeSource,
+  type IpListSource,
+  sealedSource,
+  sourceSchema,
+  statusSchema,
+} from './fields/ip-list-source.js'
 
 const word = '[a-z0-9](?:[a-z0-9_-]*[a-z0-9])?'
 
@@ -61,6 +68,10 @@ export const ipList = defineResource({
       complete: completeSource as never,
     },
     source_status: observed(statusSchema),
+    /** The secret headers of the source as one text; null if there are none. */
+    sealed_secret: sealed(),
+    /** Detects that the same secrets are sent again, without unsealing the stored ones. */
+    secret_digest: hidden(Type.String()),
     entries: { ...defaulted(count('How many entries it has.'), 0), setBy: 'weir' as const },
     updated_at: derived(
       Type.String({ description: 'When its entries changed last.', ...documented({ format: 'date-time' }) }),
@@ -71,6 +82,7 @@ export const ipList = defineResource({
     /** Of the parts, as they are stored. */
     bytes: { ...unseen(defaulted(count(''), 0)), setBy: 'weir' as const },
   },
+  derive: (draft, previous, tools) => ({ ...draft, ...sealedSource(draft, previous, tools) }),
   check(list, previous, lookups) {
     let others = 0
     for (const other of lookups.all('ip_list')) {

@@ -119,7 +119,7 @@ export async function openStoreParts(
     store,
     writes,
     listEntries,
-    feeds: release.own(openFeeds(context, { store, listEntries, states: feedStates, statuses })),
+    feeds: release.own(openFeeds(context, { store, sealer, listEntries, states: feedStates, statuses })),
     statuses,
     presenter,
     policies,
@@ -140,7 +140,7 @@ export async function openStoreParts(
 /** Fetches nothing by itself until it is started. */
 function openFeeds(
   { settings, occurrences }: RoleContext,
-  parts: Pick<ListFeedsParts, 'store' | 'listEntries' | 'states' | 'statuses'>,
+  parts: Pick<ListFeedsParts, 'store' | 'sealer' | 'listEntries' | 'states' | 'statuses'>,
 ): ListFeeds {
   const networks = new ReachableNetworks(settings.delivery.privateNetworks)
   return new ListFeeds({ ...parts, networks, directory: settings.lists.directory, occurrences })

@@ -379,6 +379,49 @@ t.test('IP lists with a source', { timeout: 120_000 }, async (t) => {
     t.equal(await bucket.get(id), undefined)
   })
 
+  t.test('its secret headers are sent to its server alone, and never shown', async (t) => {
+    const me = await api.account()
+    const { id, path } = await fed(me, lines(2))
+    const other = await openWebServer(t, (_, response) => response.writeHead(200).end(lines(3)))
+    const { source } = await me.ipList.get(id)
+    const secret = 'the-key-of-a-private-feed'
+    const withKey = { ...source!, headers: { Accept: 'text/plain' }, secret_headers: { 'Api-Key': secret } }
+    const set = await me.ipList.update(id, { source: withKey })
+    t.match(set.source, { headers: { Accept: 'text/plain' }, secret_headers: { 'Api-Key': null } })
+    const sent = () => requestsTo(path).at(-1)?.headers
+    t.match(await me.listEntries.refresh(id), { outcome: 'changed' })
+    t.match(sent(), { accept: 'text/plain', 'api-key': secret })
+
+    const version = await versionOf(me)
+    await me.ipList.update(id, { source: set.source! })
+    await me.ipList.update(id, { source: withKey })
+    t.equal(await versionOf(me), version, 'as it is shown, and as it was sent, it is the same')
+    await me.ipList.update(id, { description: 'renamed', source: { ...set.source!, refresh_seconds: 120 } })
+    await me.listEntries.refresh(id)
+    t.equal(sent()?.['api-key'], secret, 'it is kept')
+    const moved = { ...set.source!, url: `${other.url}/list` }
+    t.match(await refused(400, me.ipList.update(id, { source: moved })), /leads to the same place/)
+
+    answers.set(path, (response) => response.writeHead(200).end(`${secret}\n`))
+    const { error } = await me.listEntries.refresh(id)
+    t.match(error?.message, /"…" is not a range/)
+    answers.set(path, (response) => response.writeHead(302, { location: `${other.url}/list` }).end())
+    t.match(await me.listEntries.refresh(id), { outcome: 'changed', ip_list: { entries: 3 } })
+    t.match(other.requests[0]?.headers, { 'api-key': undefined, accept: '*/*' })
+
+    const said = JSON.stringify([
+      await all(me.changes()),
+      await api.audits(me.accountId),
+      await me.ipList.get(id),
+    ])
+    t.notMatch(said, secret)
+    t.match(said, '"Api-Key":null')
+    await me.ipList.update(id, { source: { ...source!, secret_headers: { 'Api-Key': 'another' } } })
+    answers.set(path, (response) => response.writeHead(200).end(lines(2)))
+    await me.listEntries.refresh(id)
+    t.match(sent(), { 'api-key': 'another', accept: '*/*' })
+  })
+
   t.test('a source says where from, and how it is written', async (t) => {
     const me = await api.account()
     const create = (source: object) => refused(400, me.ipList.create({ name: 'wrong', source } as never))
@@ -394,6 +437,17 @@ t.test('IP lists with a source', { timeout: 120_000 }, async (t) => {
     t.match(await create({ url, format: 'lines', refresh_seconds: 59 }), /"source.refresh_seconds"/)
     t.match(await create({ url, format: 'lines', refresh_seconds: 2_592_001 }), /"source.refresh_seconds"/)
     t.match(await create({ url, format: 'lines', shrink_guard: 1.1 }), /"source.shrink_guard"/)
+    const secret_headers = { Authorization: 'Bearer abc' }
+    t.match(
+      await create({ file: 'a.txt', format: 'lines', secret_headers }),
+      /has headers, which only a "url" has/,
+    )
+    t.match(await create({ url, format: 'lines', headers: secret_headers }), /looks like a secret/)
+    t.match(await create({ url, format: 'lines', headers: { Host: 'x' } }), /does not let/)
+    t.match(
+      await create({ url, format: 'lines', secret_headers: { Key: null } }),
+      /lacks "secret_headers.Key"/,
+    )
     for (const file of ['../a.txt', '/etc/passwd', 'a/../b', '.hidden', 'a//b', 'a/b/c/d/e'])
       t.match(await create({ file, format: 'lines' }), /"source.file"/, file)
     const { id } = await me.ipList.create({ name: 'file', source: { file: 'a/b.txt', format: 'csv' } })

@@ -10,6 +10,7 @@ const entry = { account_id: 'ac_1', version: 5 }
 t.test('kinds with sealed fields', async (t) => {
   const found = resources.flatMap(({ kind }) => sealedFields(kind).map((name) => `${kind}.${name}`))
   t.strictSame(found, [
+    'ip_list.sealed_secret',
     'tls_certificate.private_key_pem',
     'ssh_certificate_authority.sealed_private_key',
     'event_destination.sealed_secret',

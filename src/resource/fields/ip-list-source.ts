@@ -1,7 +1,19 @@
 /** Sources of IP lists: where entries come from, how often, and how the last fetches went. */
 import { listFormats } from '../../core/address/list-formats.js'
+import { badRequest } from '../../core/errors.js'
 import { hash128 } from '../../core/ids.js'
-import { documented, objectOf, oneOf, orNull, ruled, type Static, Type } from '../../core/schema.js'
+import { documented, mapOf, objectOf, oneOf, orNull, ruled, type Static, Type } from '../../core/schema.js'
+import { brokenHeaders, headersMax, headerText, headerTextRule } from '../../deliver/http/request-headers.js'
+import {
+  optional,
+  secretsIn,
+  secretText,
+  targetOptions,
+  withoutSecrets,
+  withSecrets,
+} from '../../deliver/target-options.js'
+import type { DeriveTools } from '../define.js'
+import { givenSecrets, type SealedSecret, sealedOf } from './kept-secrets.js'
 
 const minuteSeconds = 60
 const daySeconds = 24 * 60 * minuteSeconds
@@ -44,11 +56,27 @@ const file = ruled(
       : 'the name of a file is allowed, such as "office.txt" or "feeds/office.txt": letters, digits, "_", "-" and ".", none beginning with "-" or "."',
 )
 
-const optional = <S extends Parameters<typeof orNull>[0]>(schema: S) => Type.Optional(orNull(schema))
+/** Of requests for `url`, which the server that is named there gets, and no other one that it redirects to. */
+const headers = targetOptions({
+  headers: optional(
+    mapOf(headerText(1_024), {
+      maxProperties: headersMax,
+      description:
+        'Headers of each request, by their names. They are shown: put secrets into secret_headers.',
+    }),
+  ),
+  secret_headers: optional(
+    mapOf(secretText({ charsMax: 1_024, broken: headerTextRule }), {
+      maxProperties: headersMax,
+      description: 'Headers whose values are secrets, such as the key for a list that is not public.',
+    }),
+  ),
+})
 
 const sourceMembers = {
   url: optional(url),
   file: optional(file),
+  ...headers.schema.properties,
   format: oneOf(listFormats, 'How it is written, as in the table of formats of `PUT …/entries`.'),
   refresh_seconds: optional(
     Type.Integer({
@@ -80,6 +108,9 @@ export const sourceSchema = ruled(sourceOf(), ({ url, file }) =>
 export interface IpListSource {
   readonly url: string | null
   readonly file: string | null
+  readonly headers: Readonly<Record<string, string>> | null
+  /** In a row, null stands for each secret. */
+  readonly secret_headers: Readonly<Record<string, string | null | undefined>> | null
   readonly format: GivenSource['format']
   readonly refresh_seconds: number
   readonly shrink_guard: number
@@ -88,14 +119,80 @@ export interface IpListSource {
 export const completeSource = (given: GivenSource): IpListSource => ({
   url: given.url ?? null,
   file: given.file ?? null,
+  headers: given.headers ?? null,
+  secret_headers: given.secret_headers ?? null,
   format: given.format,
   refresh_seconds: given.refresh_seconds ?? refreshSecondsDefault,
   shrink_guard: given.shrink_guard ?? shrinkGuardDefault,
 })
 
 /** Names what is fetched and how it is read: what was learned from another source says nothing about this one. */
-export const sourceIdentity = ({ url, file, format }: IpListSource): string =>
-  hash128(url ?? '', file ?? '', format)
+export const sourceIdentity = ({ url, file, format, headers, secret_headers }: IpListSource): string =>
+  hash128(url ?? '', file ?? '', format, JSON.stringify([headers, Object.keys(secret_headers ?? {})]))
+
+// --- its secrets ---
+
+interface SourceRow extends Partial<SealedSecret> {
+  readonly account_id: string
+  readonly id: string
+  readonly source: IpListSource | null
+}
+
+/** The context that the sealed headers of a list are bound to. */
+export const headersBelongTo = ({ account_id, id }: Pick<SourceRow, 'account_id' | 'id'>): string =>
+  `${account_id}/${id}/secret_headers`
+
+/** The fields of the source: its secret headers are sealed, and are not among its members. */
+export function sealedSource(row: SourceRow, previous: SourceRow | undefined, tools: DeriveTools) {
+  const { source } = row
+  if (source) checkHeaders(source)
+  const before = previous?.source
+  const given = source
+    ? givenSecrets(
+        'source',
+        secretsOf(source),
+        before ? { areKept: () => areKept(source, before) } : undefined,
+      )
+    : undefined
+  const sealed = sealedOf(given, headersBelongTo(row), previous?.secret_digest, tools)
+  return { source: source && { ...source, ...withoutSecrets(headers, membersOf(source)) }, ...sealed }
+}
+
+export const hasSecrets = (source: IpListSource): boolean => Object.keys(secretsOf(source)).length > 0
+
+/** The headers of requests, and which of their values are secret. `secret`: the unsealed text, if there is one. */
+export function headersOf(source: IpListSource, secret: string | undefined) {
+  const secrets = secret === undefined ? {} : (JSON.parse(secret) as Readonly<Record<string, string>>)
+  const { secret_headers } = withSecrets(headers, membersOf(source), secrets)
+  return {
+    headers: { ...source.headers, ...(secret_headers as Readonly<Record<string, string>> | null) },
+    secrets: Object.values(secrets),
+  }
+}
+
+function checkHeaders(source: IpListSource): void {
+  const broken = brokenHeaders(source, false)
+  if (broken !== undefined) throw badRequest(`"source" ${broken}.`)
+  if (source.url === null && (source.headers ?? source.secret_headers) !== null)
+    throw badRequest('"source" has headers, which only a "url" has.')
+}
+
+const membersOf = ({ headers, secret_headers }: IpListSource) => ({ headers, secret_headers })
+
+const secretsOf = (source: IpListSource) => secretsIn(headers, membersOf(source))
+
+/** Whoever may change a list must not be able to have its secrets sent to a server of their own. */
+function areKept(source: IpListSource, before: IpListSource): boolean {
+  const names = (one: IpListSource): string => Object.keys(secretsOf(one)).sort().join()
+  return recipientOf(source) === recipientOf(before) && names(source) === names(before)
+}
+
+/** With another path, a server of many tenants may hand the secrets to another one of them. */
+function recipientOf({ url }: IpListSource): string {
+  if (url === null) return ''
+  const { origin, pathname } = new URL(url)
+  return origin + pathname
+}
 
 export const isStale = ({ refresh_seconds }: IpListSource, lastGoodMs: number, nowMs: number): boolean =>
   nowMs - lastGoodMs > staleAfterPeriods * refresh_seconds * 1000

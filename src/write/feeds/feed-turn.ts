@@ -3,21 +3,29 @@
  * and the state says why.
  */
 import { Turns } from '../../core/concurrency.js'
-import { WeirError } from '../../core/errors.js'
+import { unavailable, WeirError } from '../../core/errors.js'
 import { hash128, hashBytes128 } from '../../core/ids.js'
+import type { Sealer } from '../../core/seal.js'
 import { Slices } from '../../core/slices.js'
+import { type Hide, hiding } from '../../deliver/http/hidden-secrets.js'
 import type { ReachableNetworks } from '../../deliver/private-networks.js'
 import type { Caller } from '../../http/caller/caller.js'
-import { sourceIdentity } from '../../resource/fields/ip-list-source.js'
+import {
+  hasSecrets,
+  headersBelongTo,
+  headersOf,
+  sourceIdentity,
+} from '../../resource/fields/ip-list-source.js'
 import type { Principal } from '../../store/change.js'
-import type { ListRow } from '../../view/list-chunks.js'
+import type { Store } from '../../store/store.js'
+import { type ListRow, listKind } from '../../view/list-chunks.js'
 import { type IpListEntries, SourceGone } from '../ip-list-entries.js'
 import { packedList } from '../list-packing.js'
 import { FeedFault, feedFaultOf } from './feed-fault.js'
 import type { FeedState } from './feed-states.js'
 import type { FedList } from './feed-status.js'
 import { fetchUrl } from './fetch-url.js'
-import { type Fetched, noValidators } from './fetched.js'
+import { type Fetched, noValidators, type Validators } from './fetched.js'
 import { readListFile } from './read-file.js'
 
 /** For the requests of one fetch together. */
@@ -30,6 +38,8 @@ const retryMs = 60_000
 const doublingsMax = 16
 
 export interface TurnParts {
+  readonly store: Pick<Store, 'sealedValue'>
+  readonly sealer: Pick<Sealer, 'unseal' | 'digest'>
   readonly listEntries: Pick<IpListEntries, 'replace'>
   readonly networks: ReachableNetworks
   /** In which files may be; undefined if none may. */
@@ -61,26 +71,47 @@ export class FeedTurns {
 
   /** Rejects only with the signal's reason. `state`: of this source; `nowMs`: from when its next fetch is counted. */
   async run(list: FedList, state: FeedState, nowMs: number, signal: AbortSignal): Promise<Turn> {
+    let hide: Hide = (text) => text
     try {
+      const { headers, secrets } = headersOf(list.source, await this.#secretOf(list))
+      hide = hiding(secrets)
       // If others set the entries, or the list was restored, they are not those that the server knows the validators of.
       const isKnown = state.parts === partsOf(list)
       const known = isKnown ? { etag: state.etag, lastModified: state.last_modified } : noValidators
-      const fetched = await this.#fetch(list, known, signal)
+      const fetched = await this.#fetch(list, known, headers, signal)
       return fetched === undefined
         ? { outcome: 'unchanged', state: succeeded(list, state, nowMs) }
         : await this.#take(list, state, fetched, nowMs, isKnown, signal)
     } catch (error) {
       signal.throwIfAborted()
       if (isGone(error)) return { outcome: 'gone', state: { ...state, claimed_ms: null } }
-      return { outcome: 'failed', state: failed(list, state, feedFaultOf(error), nowMs), error }
+      return { outcome: 'failed', state: failed(list, state, feedFaultOf(error), hide, nowMs), error }
     }
   }
 
-  #fetch({ source, account_id }: FedList, known: typeof noValidators, signal: AbortSignal): Promise<Fetched> {
+  /** The text of its secret headers. */
+  async #secretOf(list: FedList): Promise<string | undefined> {
+    if (!hasSecrets(list.source)) return undefined
+    const { store, sealer } = this.#parts
+    const belongsTo = headersBelongTo(list)
+    const sealed = await store.sealedValue(listKind, list.id, 'sealed_secret')
+    const secret = sealed && sealer.unseal(sealed, belongsTo)
+    // The secret of a later version of the list may be for another server.
+    if (!secret || sealer.digest(secret, belongsTo) !== list.secret_digest)
+      throw unavailable('The secret headers of the source are being brought up to date.')
+    return secret
+  }
+
+  #fetch(
+    { source, account_id }: FedList,
+    known: Validators,
+    headers: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<Fetched> {
     const { networks, directory } = this.#parts
     return source.url === null
       ? readListFile({ directory, accountId: account_id, name: source.file ?? '' }, known)
-      : fetchUrl(source.url, known, { networks, timeoutMs: fetchTimeoutMs, signal })
+      : fetchUrl(source.url, known, { headers, networks, timeoutMs: fetchTimeoutMs, signal })
   }
 
   async #take(
@@ -137,10 +168,17 @@ function succeeded({ source }: FedList, state: FeedState, nowMs: number): FeedSt
   return { ...state, fetched_ms: nowMs, failures: 0, error: null, next_ms, claimed_ms: null }
 }
 
-function failed({ source }: FedList, state: FeedState, fault: FeedFault, nowMs: number): FeedState {
+function failed(
+  { source }: FedList,
+  state: FeedState,
+  fault: FeedFault,
+  hide: Hide,
+  nowMs: number,
+): FeedState {
   const failures = state.failures + 1
   const patienceMs = Math.max(retryMs * 2 ** Math.min(state.failures, doublingsMax), fault.retryAfterMs ?? 0)
-  const { code, message } = fault
+  const { code } = fault
+  const message = hide(fault.message)
   const since_ms = state.error?.code === code ? state.error.since_ms : nowMs
   return {
     ...state,

@@ -20,6 +20,8 @@ const redirections: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 const validatorCharsMax = 512
 
 interface FetchOptions {
+  /** For the server of the URL; another one that it redirects to does not get them. */
+  readonly headers?: Readonly<Record<string, string>>
   readonly networks: ReachableNetworks
   /** For all requests together; an answer that takes longer is cut. */
   readonly timeoutMs: number
@@ -29,9 +31,14 @@ interface FetchOptions {
 /** Rejects with a `FeedFault`, or with the signal's reason. `known`: of what was fetched last. */
 export async function fetchUrl(url: string, known: Validators, options: FetchOptions): Promise<Fetched> {
   const endMs = monotonicMs() + options.timeoutMs
+  const { origin } = new URL(url)
   let place = new URL(url)
   for (let followed = 0; ; followed += 1) {
-    const answer = await ask(place, known, { ...options, timeoutMs: Math.max(1, endMs - monotonicMs()) })
+    const answer = await ask(place, known, {
+      ...options,
+      headers: place.origin === origin ? (options.headers ?? {}) : {},
+      timeoutMs: Math.max(1, endMs - monotonicMs()),
+    })
     options.signal.throwIfAborted()
     if (!redirections.has(answer.status)) return fetchedFrom(answer)
     if (followed === redirectionsMax)
@@ -43,13 +50,14 @@ export async function fetchUrl(url: string, known: Validators, options: FetchOpt
 async function ask(
   place: URL,
   { etag, lastModified }: Validators,
-  { networks, timeoutMs, signal }: FetchOptions,
+  { headers: given, networks, timeoutMs, signal }: FetchOptions,
 ): Promise<HttpAnswer> {
   const client = new HttpClient(place, networks, timeoutMs)
   const headers = {
     'User-Agent': `weir/${version}`,
     Accept: '*/*',
     'Accept-Encoding': 'gzip',
+    ...given,
     ...(etag !== null && { 'If-None-Match': etag }),
     ...(lastModified !== null && { 'If-Modified-Since': lastModified }),
   }

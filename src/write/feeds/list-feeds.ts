@@ -27,7 +27,9 @@ const claimMs = 5 * 60_000
 const droppedAfterMs = 10 * 60_000
 
 export interface ListFeedsParts extends TurnParts {
-  readonly store: Pick<Store, 'refusal'> & { readonly view: Pick<View, 'state' | 'onChange' | 'isComplete'> }
+  readonly store: Pick<Store, 'refusal' | 'sealedValue'> & {
+    readonly view: Pick<View, 'state' | 'onChange' | 'isComplete'>
+  }
   readonly states: FeedStates
   readonly statuses: FeedStatuses
   readonly occurrences: Pick<
