@@ -20,7 +20,10 @@ import { otherNatsServers } from './harness/other-nats-servers.js'
 import { otherNodes } from './harness/other-nodes.js'
 import { compiled } from './harness/processes.js'
 
-/** For each file of a process: long enough for the slowest one on a busy machine. */
+/**
+ * For each file of a process: long enough for the slowest one on a busy machine. A file sets none for all of itself: of files
+ * that share a process, the last one's would be that of all.
+ */
 const timeoutSeconds = 900
 /** Twice the cores of the smallest machine: half of a test is waiting. More only take turns on the cores. */
 const filesAtATime = 4

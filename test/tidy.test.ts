@@ -5,9 +5,6 @@ import t from 'tap'
 import ts from 'typescript'
 import { settingNames } from '../src/process/settings.js'
 
-// Parsing all sources takes long on a busy machine.
-t.setTimeout(300_000)
-
 /** A file imports from its own room or one to its left; files beside the rooms are to the right of all. */
 const rooms = [
   'core',

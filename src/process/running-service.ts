@@ -103,7 +103,8 @@ function holdsToken(request: IncomingMessage, token: string): boolean {
 export async function sendAdminCommand(url: string, token: string, command: AdminCommand): Promise<string> {
   const reply = await fetch(url, {
     method: 'POST',
-    headers: { authorization: `Bearer ${token}` },
+    // A connection kept from an earlier command may be closed by the service just as this one is sent.
+    headers: { authorization: `Bearer ${token}`, connection: 'close' },
     body: JSON.stringify(command),
   })
   const text = await reply.text()

@@ -4,8 +4,6 @@ import { showCheck } from '../../src/cli/rules-check.js'
 import { openTestStore } from '../harness/api.js'
 import { refused } from '../harness/caller.js'
 
-t.setTimeout(300_000)
-
 t.test('an address is checked against all policies', async (t) => {
   const store = await openTestStore(t)
   const api = await store.api()

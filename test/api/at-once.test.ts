@@ -11,8 +11,6 @@ import { type Caller, refused } from '../harness/caller.js'
 import { portOf, RawConnection } from '../harness/raw-connection.js'
 import { until } from '../harness/weir.js'
 
-t.setTimeout(300_000)
-
 t.test('at the same time', { timeout: 300_000 }, async (t) => {
   const registry = createRegistry()
   const store = await openTestStore(t)

@@ -6,8 +6,6 @@ import { openTestStore, type TestApi } from '../harness/api.js'
 import { all, statusOf } from '../harness/caller.js'
 import { until } from '../harness/weir.js'
 
-t.setTimeout(300_000)
-
 interface Decision {
   readonly id: number
   readonly value: string

@@ -4,9 +4,6 @@ import { openTestStore } from '../harness/api.js'
 import { all, type Caller, refusalOf, refused } from '../harness/caller.js'
 import { until } from '../harness/weir.js'
 
-// Many accounts are made, on a machine that may be busy.
-t.setTimeout(300_000)
-
 const deny = (expression: string) => ({
   inbound: [{ name: 'nobody', expressions: [expression], actions: [{ type: 'deny' as const }] }],
 })

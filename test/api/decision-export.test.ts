@@ -9,8 +9,6 @@ import { decisionRow } from '../harness/decision-rows.js'
 import { portOf } from '../harness/raw-connection.js'
 import { until } from '../harness/weir.js'
 
-t.setTimeout(300_000)
-
 t.test('an answer of many pages', { timeout: 300_000 }, async (t) => {
   const store = await openTestStore(t)
   /** How many rows there are, and the page that can't be read. */

@@ -10,8 +10,6 @@ import { all, type Caller, refused, statusOf } from '../harness/caller.js'
 import { total } from '../harness/metrics.js'
 import { until } from '../harness/weir.js'
 
-t.setTimeout(300_000)
-
 const inSeconds = (seconds: number): string => isoSeconds(now() + 1000 * seconds)
 const passed = (time: string) => until('the time has come', () => now() >= Date.parse(time))
 const day = 24 * 60 * 60

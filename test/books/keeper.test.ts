@@ -15,8 +15,6 @@ import { messagesOf, type OwnNats } from '../harness/own-nats.js'
 import { openStreams } from '../harness/own-streams.js'
 import { until } from '../harness/weir.js'
 
-t.setTimeout(300_000)
-
 const mebibyte = 1024 * 1024
 /** By itself, a client notices only after this long that the server has lost its followers. */
 const beforeClientNoticesMs = 25_000

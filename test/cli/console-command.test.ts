@@ -5,8 +5,6 @@ import { run } from '../harness/processes.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { startWeir } from '../harness/weir.js'
 
-t.setTimeout(300_000)
-
 const signIn = (origin: string, code: string): Promise<Response> =>
   fetch(`${origin}/console/session`, {
     method: 'POST',

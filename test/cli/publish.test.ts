@@ -14,8 +14,6 @@ import { compiled, runWithInput } from '../harness/processes.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { until } from '../harness/weir.js'
 
-t.setTimeout(300_000)
-
 const lineOf = (n: number): string =>
   `203.0.113.${n % 250} - - [25/Nov/2026:10:00:00 +0000] "GET /${n} HTTP/1.1" 200 19 "-" "-"\n`
 const linesOf = (from: number, count: number): string =>

@@ -6,8 +6,6 @@ import { type ConnectionBounds, defaultBounds, listenHttp } from '../../src/core
 import { RawConnection } from '../harness/raw-connection.js'
 import { until } from '../harness/weir.js'
 
-t.setTimeout(120_000)
-
 const get = ['GET / HTTP/1.1', 'Host: x', '', '']
 
 /** A server with these bounds, and a function that connects to it. */

@@ -13,8 +13,6 @@ import { type KafkaBroker, kafkaMissing, kafkaUser, startKafka } from '../harnes
 import { until } from '../harness/weir.js'
 import { eventJson, eventsOf, someEvents } from './events.js'
 
-t.setTimeout(180_000)
-
 const deps = (more: Partial<DeliverySettings> = {}): DeliverySettings => ({
   kinds: { kafka: { requestBytesMax: 900 * 1024 } },
   aws: {},

@@ -22,8 +22,6 @@ import { tempDir } from '../harness/temp-dir.js'
 import { until } from '../harness/weir.js'
 import { eventJson, eventsOf, someEvents } from './events.js'
 
-t.setTimeout(120_000)
-
 const shortMs = 400
 const mebibyte = 1024 * 1024
 

@@ -6,8 +6,6 @@ const sum = (numbers: readonly number[]): number => numbers.reduce((total, numbe
 const accepted = (run: Run, from: number, to: number): number => sum(run.acceptedPerSecond.slice(from, to))
 const median = ({ latenciesMs }: Run): number => latenciesMs[Math.floor(latenciesMs.length / 2)]!
 
-t.setTimeout(300_000)
-
 t.test('a share of the records fails at any rate: everything offered is delivered', async (t) => {
   const cases: { name: string; eventsPerSecond: number; stream: Stream }[] = [
     { name: '30 % throttled', eventsPerSecond: 1_500, stream: { failingShare: 0.3 } },

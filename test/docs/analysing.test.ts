@@ -14,8 +14,6 @@ import { judgedTraffic } from './analysed-traffic.js'
 import { answers, type Row } from './computed-answers.js'
 import { blocks, pageOf, sectionOf } from './pages.js'
 
-t.setTimeout(300_000)
-
 const page = pageOf('docs/analysing.md')
 const sources = JSON.parse(blocks(sectionOf(page, 'Get the events'), 'json')[0]!)
 

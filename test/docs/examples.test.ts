@@ -16,8 +16,6 @@ import { openTestStore } from '../harness/api.js'
 import { portOf } from '../harness/raw-connection.js'
 import { blocks, pageOf, pages, sectionOf } from './pages.js'
 
-t.setTimeout(300_000)
-
 const run = promisify(execFile)
 const api = pageOf('docs/api.md')
 const events = pageOf('docs/events.md')

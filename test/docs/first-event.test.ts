@@ -10,8 +10,6 @@ import { tempDir } from '../harness/temp-dir.js'
 import { type RunningWeir, startEmulator, startWeir, until } from '../harness/weir.js'
 import { blocks, pageOf, prose, sectionOf } from './pages.js'
 
-t.setTimeout(300_000)
-
 const run = promisify(execFile)
 
 /** Runs a script of a page against this deployment, whose data is in `dir`; its standard output. */

@@ -12,8 +12,6 @@ import { tempDir } from '../harness/temp-dir.js'
 import { type RunningWeir, startEmulator, startWeir, until } from '../harness/weir.js'
 import { blocks, pageOf, sectionOf } from './pages.js'
 
-t.setTimeout(300_000)
-
 const page = pageOf('docs/operating.md')
 const token = 'a-token-of-the-tests-0001'
 /** The record that the document names. */

@@ -10,8 +10,6 @@ import { startClickhouseFront } from '../harness/clickhouse-front.js'
 import { openDuckdb } from '../harness/duckdb.js'
 import { tempDir } from '../harness/temp-dir.js'
 
-t.setTimeout(300_000)
-
 const schemas = eventSchemas()
 
 /** JSON that no table declares. */

@@ -5,8 +5,6 @@ import { tempDir } from '../harness/temp-dir.js'
 import { startEmulator, startWeir, until } from '../harness/weir.js'
 import { settle } from './deployment.js'
 
-t.setTimeout(300_000)
-
 const service = {
   sqs: { service: 'sqs', name: 'events.fifo' },
   eventbridge: { service: 'events', name: 'bus' },

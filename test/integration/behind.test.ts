@@ -9,8 +9,6 @@ import { endNow, processesBelow } from '../harness/tree.js'
 import { type Emulator, until } from '../harness/weir.js'
 import { openDeployment, statusOf, target } from './deployment.js'
 
-t.setTimeout(900_000)
-
 const bytesMax = 16 * 1024 * 1024
 /** Two subscriptions: the destination fills its share sooner than the records fill their stream. */
 const eventsPerRecord = 2

@@ -17,8 +17,6 @@ import {
   untilArrived,
 } from './deployment.js'
 
-t.setTimeout(300_000)
-
 // One deployment for all tests, because starts take longest. Each continues with the next record.
 const deployment = await openDeployment(t, { WEIR_STORAGE_MAX: '16MiB' })
 let records = 0

@@ -8,8 +8,6 @@ import { targetShown } from '../harness/targets.js'
 import { type RunningWeir, until } from '../harness/weir.js'
 import { openAddedKinds } from './added-kinds.js'
 
-t.setTimeout(300_000)
-
 /** A web server that is unavailable for the first request with a record, and refuses records with `refused`. */
 async function openSink(t: Test): Promise<{ url: string; lines: string[] }> {
   const lines: string[] = []

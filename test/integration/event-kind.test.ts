@@ -5,8 +5,6 @@ import { until } from '../harness/weir.js'
 import { openAddedKinds } from './added-kinds.js'
 import { stream, target } from './deployment.js'
 
-t.setTimeout(300_000)
-
 const kind = 'ssh_session_ended.v0'
 
 const record = (record_id: string, server_port: number): string =>

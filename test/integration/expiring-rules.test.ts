@@ -10,8 +10,6 @@ import { processesBelow } from '../harness/tree.js'
 import { type RunningWeir, startWeir, until } from '../harness/weir.js'
 import { token } from './deployment.js'
 
-t.setTimeout(600_000)
-
 const [banned, guest] = ['203.0.113.9', '198.51.100.7']
 const inSeconds = (seconds: number): string => isoSeconds(now() + 1000 * seconds)
 /** A change and an expiry take effect within 2 s; a busy machine gets some more. */

@@ -20,8 +20,6 @@ import {
   untilArrived,
 } from './deployment.js'
 
-t.setTimeout(300_000)
-
 const records = 2_000
 const perMessage = 10
 /** The pause after which a second Ctrl-C no longer counts as the first one, forwarded by npm. */

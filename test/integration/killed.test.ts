@@ -16,8 +16,6 @@ import {
   untilArrived,
 } from './deployment.js'
 
-t.setTimeout(300_000)
-
 const records = 3_000
 const hostileMessages = 3
 const floods = 2

@@ -7,8 +7,6 @@ import { killAll, killRole } from '../harness/tree.js'
 import { startWeir, until } from '../harness/weir.js'
 import { checkBooks, expectedEvents, openDeployment, publish, statusOf, untilArrived } from './deployment.js'
 
-t.setTimeout(480_000)
-
 // One deployment for all tests, because starts take longest. The second begins with the records that the first sent.
 const deployment = await openDeployment(t)
 

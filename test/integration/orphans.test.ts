@@ -11,8 +11,6 @@ import { tempDir } from '../harness/temp-dir.js'
 import { endNow, isAlive, processesBelow, type TreeProcess } from '../harness/tree.js'
 import { startWeir, until } from '../harness/weir.js'
 
-t.setTimeout(300_000)
-
 /** Usually 5 s; without the forced exit, as long as the statement. */
 const endedWithinMs = 60_000
 /** Runs for 300 s: it sleeps once for each block of numbers, which has 65,409 of them. */

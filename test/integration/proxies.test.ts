@@ -17,8 +17,6 @@ import { tempDir } from '../harness/temp-dir.js'
 import { type RunningWeir, startWeir, until } from '../harness/weir.js'
 import { token } from './deployment.js'
 
-t.setTimeout(600_000)
-
 const requests = 1_000
 /** Each tenth client is one that an IP policy denies. */
 const [letIn, shutOut] = ['127.0.0.1', '127.0.0.9']

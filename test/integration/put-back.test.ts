@@ -19,8 +19,6 @@ import {
   untilArrived,
 } from './deployment.js'
 
-t.setTimeout(480_000)
-
 // One deployment for all tests, because starts take longest. Each continues with the next record.
 const server = new OwnNats(tempDir(t))
 await server.start()

@@ -16,8 +16,6 @@ import {
   untilArrived,
 } from './deployment.js'
 
-t.setTimeout(300_000)
-
 /** Deaths, acknowledgement waits and restarts come before quarantine. */
 const patienceMs = 200_000
 

@@ -12,8 +12,6 @@ import { type Running, run } from '../harness/processes.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { until } from '../harness/weir.js'
 
-t.setTimeout(300_000)
-
 const token = 'token-of-the-first-key'
 /** The promise is 5 s, and `test/process/inquiry.test.ts` holds the limits to it; this is for a machine with other work. */
 const noticedMs = 15_000

@@ -24,8 +24,6 @@ import { tempDir } from '../harness/temp-dir.js'
 import { startEmulator, until } from '../harness/weir.js'
 import { configure, settle, token } from './deployment.js'
 
-t.setTimeout(300_000)
-
 const sample = '../shared/data/honeypot-tcp.ndjson.gz'
 const recordsMax = process.argv.includes('--full') ? 20_000 : 5_000
 /** For a machine with other work. */

@@ -14,8 +14,6 @@ import { tempDir } from '../harness/temp-dir.js'
 import { processesBelow } from '../harness/tree.js'
 import { startWeir } from '../harness/weir.js'
 
-t.setTimeout(300_000)
-
 const aws = {
   AWS_ACCESS_KEY_ID: 'AKIASECRETSTEST00001',
   AWS_SECRET_ACCESS_KEY: 'secret-of-aws-keys-0001',

@@ -6,8 +6,6 @@ import { type KeyPairFiles, keyKinds, makeKeyFiles } from '../harness/ssh.js'
 import { type Call, openSshd, ssh, sshVersion, withoutSshd } from '../harness/sshd.js'
 import { tempDir } from '../harness/temp-dir.js'
 
-t.setTimeout(300_000)
-
 const authorityKinds = [
   {},
   { private_key_type: 'rsa', key_size: 2048 },

@@ -20,8 +20,6 @@ import { messagesOf } from '../harness/own-nats.js'
 import { openStreams } from '../harness/own-streams.js'
 import { until } from '../harness/weir.js'
 
-t.setTimeout(300_000)
-
 const row = { id: 'ed_1', account_id: 'ac_1', version: 1 } as Row
 const atOnce = { leftoverMs: -1, goneMs: -1 }
 

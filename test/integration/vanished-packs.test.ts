@@ -19,8 +19,6 @@ import {
   target,
 } from './deployment.js'
 
-t.setTimeout(400_000)
-
 const waitMs = 120_000
 const count = 200
 const expected = expectedEvents(count)

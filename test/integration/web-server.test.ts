@@ -7,8 +7,6 @@ import { openWebServer } from '../harness/web-server.js'
 import { startWeir, until } from '../harness/weir.js'
 import { settle } from './deployment.js'
 
-t.setTimeout(300_000)
-
 const requestTo = (path: string, id: string) =>
   ({
     record_id: id,

@@ -6,8 +6,6 @@ import type { StreamOptions } from '../../src/nats/streams.js'
 import { messagesOf, OwnNats } from '../harness/own-nats.js'
 import { tempDir } from '../harness/temp-dir.js'
 
-t.setTimeout(300_000)
-
 const kept: Omit<StreamOptions, 'name' | 'subjects' | 'retention'> = {
   bytesMax: 1024 * 1024,
   ageMaxMs: 60 * 60_000,

@@ -5,8 +5,6 @@ import { pullAll, pullBatch } from '../../src/nats/pull.js'
 import { OwnNats } from '../harness/own-nats.js'
 import { tempDir } from '../harness/temp-dir.js'
 
-t.setTimeout(300_000)
-
 t.test('messages that are there are taken with one request, of one message and of several', async (t) => {
   const server = new OwnNats(tempDir(t))
   await server.start()

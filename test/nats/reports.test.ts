@@ -13,8 +13,6 @@ import { portOf } from '../harness/raw-connection.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { until } from '../harness/weir.js'
 
-t.setTimeout(120_000)
-
 function setUp() {
   const lines: string[] = []
   const logger = createLogger('test', 'debug', { write: (line: string) => lines.push(JSON.parse(line).msg) })

@@ -9,8 +9,6 @@ import { OwnNats } from '../harness/own-nats.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { until } from '../harness/weir.js'
 
-t.setTimeout(120_000)
-
 t.test('an error in a reply is answered and reported, and the next request is answered', async (t) => {
   const server = new OwnNats(tempDir(t))
   await server.start()

@@ -5,8 +5,6 @@ import { openNats } from '../../src/nats/nats.js'
 import { OwnNats } from '../harness/own-nats.js'
 import { tempDir } from '../harness/temp-dir.js'
 
-t.setTimeout(120_000)
-
 const giveUpMs = 30_000
 const stillRetried = 'The call is still retried.'
 

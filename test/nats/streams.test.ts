@@ -5,8 +5,6 @@ import { quorumProblem, type StreamOptions } from '../../src/nats/streams.js'
 import { OwnNats } from '../harness/own-nats.js'
 import { tempDir } from '../harness/temp-dir.js'
 
-t.setTimeout(300_000)
-
 const mebibyte = 1024 * 1024
 const stream: StreamOptions = {
   name: 'work',

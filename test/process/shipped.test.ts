@@ -11,8 +11,6 @@ import { tempDir } from '../harness/temp-dir.js'
 import { type RunningWeir, startWeir } from '../harness/weir.js'
 import { copiedToBuild, imageFiles, imagePrograms, instruction, pack } from './shipped.js'
 
-t.setTimeout(300_000)
-
 const packageJson = JSON.parse(readFileSync('package.json', 'utf8')) as {
   readonly name: string
   readonly private: boolean

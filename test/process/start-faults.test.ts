@@ -11,8 +11,6 @@ import { run } from '../harness/processes.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { startWeir } from '../harness/weir.js'
 
-t.setTimeout(300_000)
-
 interface Fault {
   readonly name: string
   readonly roles: readonly string[]

@@ -14,8 +14,6 @@ import { type RoleSpec, Supervisor } from '../../src/process/supervisor.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { endNow } from '../harness/tree.js'
 
-t.setTimeout(300_000)
-
 const { bundleTests } = (await import(resolve('config/bundle.mjs'))) as {
   bundleTests(root: string, files: readonly string[], directory: string): Promise<void>
 }

@@ -9,8 +9,6 @@ import { metricsOf } from '../harness/pages.js'
 import { until } from '../harness/weir.js'
 import { openFixture } from './filled-store.js'
 
-t.setTimeout(600_000)
-
 // One store for all tests, because starts take longest.
 const fixture = await openFixture(t)
 const nats = await fixture.nats()

@@ -6,8 +6,6 @@ import { LogReader } from '../../src/store/logs/log-reader.js'
 import { shapeLogTables } from '../../src/store/logs/log-tables.js'
 import { tempDir } from '../harness/temp-dir.js'
 
-t.setTimeout(120_000)
-
 const hourMs = 60 * 60_000
 const begin = Date.parse('2026-11-20T00:00:00Z')
 const range = { sinceMs: begin, untilMs: begin + 4 * hourMs }

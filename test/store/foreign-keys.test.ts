@@ -10,8 +10,6 @@ import type { StoreApi } from '../harness/store-fixture.js'
 import { until } from '../harness/weir.js'
 import { fill, openFixture, takesWrites } from './filled-store.js'
 
-t.setTimeout(600_000)
-
 // One store for all tests, because starts take longest, and rows are compared every 30 s.
 const fixture = await openFixture(t)
 let api = await fixture.startApi()

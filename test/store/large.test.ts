@@ -12,8 +12,6 @@ import { decodeHead, Heads } from '../../src/store/heads.js'
 import { all, refused, statusOf } from '../harness/caller.js'
 import { openFixture } from './filled-store.js'
 
-t.setTimeout(600_000)
-
 // One store for all tests, because starts take longest.
 const fixture = await openFixture(t)
 let api = await fixture.startApi()

@@ -12,8 +12,6 @@ import { startClickhouseFront } from '../harness/clickhouse-front.js'
 import { decisionRow, deliveryBytes, deliveryRow, publishRows, rowBytes } from '../harness/decision-rows.js'
 import { until } from '../harness/weir.js'
 
-t.setTimeout(300_000)
-
 const hourMs = 60 * 60_000
 const bounds = { retentionMs: 72 * hourMs, bytesMax: 2 ** 30 }
 

@@ -10,8 +10,6 @@ import type { StoreApi } from '../harness/store-fixture.js'
 import { until } from '../harness/weir.js'
 import { everything, fill, openFixture, takesWrites } from './filled-store.js'
 
-t.setTimeout(600_000)
-
 const lossLine = /^NATS lost what it stored .*undelivered events are gone; the books begin again/m
 
 // One store for all tests, because starts take longest. Each begins with a running API and what the one before it left.

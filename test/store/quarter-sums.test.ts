@@ -12,8 +12,6 @@ import type { DecisionRow } from '../../src/wire/decision-rows.js'
 import { decisionRow, rowBytes } from '../harness/decision-rows.js'
 import { tempDir } from '../harness/temp-dir.js'
 
-t.setTimeout(300_000)
-
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 const bounds = { retentionMs: 50 * 365 * 24 * hourMs, bytesMax: 2 ** 30 }

@@ -14,8 +14,6 @@ import { run } from '../harness/processes.js'
 import { until } from '../harness/weir.js'
 import { everything, newAccount, openFixture, takesWrites } from './filled-store.js'
 
-t.setTimeout(900_000)
-
 /** `--full` fills an account that no single message could hold. The bench row `restart` fills one five times as large. */
 const isFull = process.argv.includes('--full')
 const [policies, rulesEach] = isFull ? [2_000, 10] : [100, 40]

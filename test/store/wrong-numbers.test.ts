@@ -11,8 +11,6 @@ import { run } from '../harness/processes.js'
 import { until } from '../harness/weir.js'
 import { everything, fill, openFixture, takesWrites } from './filled-store.js'
 
-t.setTimeout(900_000)
-
 // One store for all tests, because starts take longest.
 const fixture = await openFixture(t)
 let api = await fixture.startApi()

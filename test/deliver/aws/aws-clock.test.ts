@@ -9,8 +9,6 @@ import { adviceFor } from '../../../src/shape/delivery-status.js'
 import { type AwsWorld, keyAuth, kindNames, openAwsWorld, roleAuth } from '../aws-world.js'
 import { someEvents } from '../events.js'
 
-t.setTimeout(300_000)
-
 const minuteMs = 60_000
 const signal = new AbortController().signal
 

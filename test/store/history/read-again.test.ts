@@ -16,8 +16,6 @@ import { ViewState } from '../../../src/view/view-state.js'
 import { tempDir } from '../../harness/temp-dir.js'
 import { FollowedView } from './followed-view.js'
 
-t.setTimeout(600_000)
-
 const firstMs = 1_790_000_000_000
 const kinds = resources.map(({ kind }) => kind)
 const writtenKinds = [
