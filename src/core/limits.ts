@@ -17,8 +17,10 @@ export const rulesPerIpPolicyMax = 100_000
 export const policyTestsPerAccountMax = 1_000
 /** Ended ones included. */
 export const challengersPerAccountMax = 100
-/** Challengers of all accounts that run at the same time: each pipeline compiles them and evaluates their records twice. */
-export const challengersRunningMax = 100
+/** Challengers of all accounts that are evaluated at the same time: each pipeline holds them compiled. */
+export const challengersEvaluatedMax = 100
+/** One runs; the others ended within the last day. So no account alone uses up the bound of all. */
+export const challengersEvaluatedPerAccountMax = 10
 export const ipPoliciesPerModuleMax = 50
 export const ipListsPerAccountMax = 200
 export const ipListEntriesMax = 1_000_000

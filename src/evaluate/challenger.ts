@@ -7,17 +7,24 @@ import type { Slices } from '../core/slices.js'
 import type { ShadowDecision } from '../event/define.js'
 import { StepBudget } from '../expr/run.js'
 import type { PolicyContext } from '../record/policy-scope.js'
-import { challengerEnd } from '../resource/challenger.js'
+import { challengerEnd, isEvaluated } from '../resource/challenger.js'
 import type { Row } from '../resource/define.js'
 import type { DeclaredRow } from '../resource/registry.js'
 import { findDecidedBy } from './decided-by.js'
-import { draftedRows, kindOfEdge, type PresentRows } from './drafted-rows.js'
+import {
+  draftedEndpoint,
+  kindOfEdge,
+  type PresentRows,
+  restrictionRow,
+  rulesWithDraft,
+} from './drafted-rows.js'
 import { compileRoute, compileTcpEdge, type Endpoint, HttpsEdge, type SharedLists } from './edges.js'
 import { evaluate } from './evaluate.js'
-import { compileIpPolicy, type IpPolicy } from './ip-policy.js'
+import { buildIpPolicy, type IpPolicy } from './ip-policy.js'
 import type { Restriction, Restrictions } from './ip-restriction.js'
-import { PlannedConfiguration, type PlannedWrite } from './planned-configuration.js'
-import type { ConfigurationSource, RestrictionType } from './policy-source.js'
+import { Parts } from './parts.js'
+import type { PolicySet } from './policy-set.js'
+import type { ConfigurationSource, IpRule, RestrictionType } from './policy-source.js'
 
 type ChallengerRow = DeclaredRow<'challenger'>
 
@@ -103,12 +110,20 @@ export class Challenger implements Restrictions {
   }
 }
 
+/** The compiled parts of a draft by challenger and id: a draft never changes, so the version is that of the present part. */
+interface DraftParts {
+  readonly endpoints: Parts<Drafted>
+  readonly ipPolicies: Parts<IpPolicy>
+}
+
 /** Those of all accounts; an account may have some whose last records are still processed. */
 export class Challengers {
   readonly #byAccount: ReadonlyMap<string, readonly Challenger[]>
+  readonly parts: DraftParts | undefined
 
-  constructor(byAccount: ReadonlyMap<string, readonly Challenger[]>) {
+  constructor(byAccount: ReadonlyMap<string, readonly Challenger[]>, parts?: DraftParts) {
     this.#byAccount = byAccount
+    this.parts = parts
   }
 
   /** The one that a record of the account is compared with. */
@@ -116,32 +131,37 @@ export class Challengers {
     if (this.#byAccount.size === 0) return undefined
     return this.#byAccount.get(accountId)?.find((challenger) => challenger.covers(storedAtMs))
   }
+
+  /** The time at which the first drafted or present rule of a drafted policy expires. */
+  get expiresMs(): number {
+    let expiresMs = Number.POSITIVE_INFINITY
+    for (const policy of this.parts?.ipPolicies.values.values() ?? [])
+      expiresMs = Math.min(expiresMs, policy.expiresMs)
+    return expiresMs
+  }
 }
 
-/** Records may be processed late: a challenger is kept for a day after its end. */
-const keptAfterEndMs = 24 * 60 * 60_000
+/** For a process that compares nothing. */
+export const noChallengers = new Challengers(new Map())
 
-const isKept = (row: ChallengerRow, nowMs: number): boolean =>
-  row.promoted_at === null && row.discarded_at === null && nowMs < challengerEnd(row) + keptAfterEndMs
-
-/** Compiles the challengers of a configuration over the policy set that was built from it. */
+/** Compiles the challengers of a configuration over the policy set that was built from it; reuses parts of `previous`. */
 export async function buildChallengers(
   source: ConfigurationSource,
-  live: Restrictions,
-  lists: SharedLists,
+  live: PolicySet,
+  previous: Challengers | undefined,
   slices: Slices,
   nowMs: number,
 ): Promise<Challengers> {
-  const rows = [...source.rowsOf('challenger')].filter((row) => isKept(row, nowMs))
+  const rows = [...source.rowsOf('challenger')].filter((row) => isEvaluated(row, nowMs))
+  if (rows.length === 0) return noChallengers
+  const build = new DraftBuild(live, previous?.parts, slices, nowMs)
   const byAccount = new Map<string, Challenger[]>()
-  if (rows.length === 0) return new Challengers(byAccount)
   const present = await presentRows(source, rows, slices)
   for (const row of rows) {
-    if (slices.isDue()) await slices.pause()
-    const compiled = compileDraft(source, row, present(row.account_id), live, lists, nowMs)
+    const compiled = await build.compiled(row, present(row.account_id), source)
     getOrMake(byAccount, row.account_id, () => []).push(new Challenger(row, compiled))
   }
-  return new Challengers(byAccount)
+  return new Challengers(byAccount, build.complete())
 }
 
 const draftedKinds = ['tcp_edge', 'https_edge', 'https_edge_route', 'ip_policy', 'ip_restriction'] as const
@@ -173,28 +193,76 @@ async function presentRows(
   })
 }
 
-function compileDraft(
-  source: ConfigurationSource,
-  row: ChallengerRow,
-  present: PresentRows,
-  live: Restrictions,
-  lists: SharedLists,
-  nowMs: number,
-): Compiled {
-  const write: PlannedWrite = draftedRows(row, present)
-  const planned = new PlannedConfiguration(source, write)
-  const endpoints = new Map<string, Drafted>()
-  let restriction: Restriction | undefined
-  for (const { kind, row: drafted } of write.puts) {
-    if (kind === 'ip_restriction') restriction = drafted as unknown as Restriction
-    else if (kind !== 'ip_policy_rule') endpoints.set(drafted.id, compileEndpoint(drafted, lists))
+/** Compiles drafts in slices. */
+class DraftBuild {
+  readonly #live: PolicySet
+  readonly #slices: Slices
+  readonly #nowMs: number
+  readonly #previous: DraftParts | undefined
+  readonly #parts: DraftParts
+
+  constructor(live: PolicySet, previous: DraftParts | undefined, slices: Slices, nowMs: number) {
+    this.#live = live
+    this.#slices = slices
+    this.#nowMs = nowMs
+    this.#previous = previous
+    this.#parts = {
+      endpoints: new Parts(previous?.endpoints),
+      ipPolicies: new Parts(previous?.ipPolicies),
+    }
   }
-  const ipPolicies = new Map<string, IpPolicy>()
-  for (const { id } of row.draft.ip_policies) {
-    if (present.get('ip_policy', id) === undefined) continue
-    ipPolicies.set(id, compileIpPolicy(id, planned.rules(id)?.rules ?? [], nowMs))
+
+  complete(): DraftParts {
+    this.#parts.endpoints.complete()
+    this.#parts.ipPolicies.complete()
+    return this.#parts
   }
-  return { live, endpoints, ipPolicies, restriction }
+
+  async compiled(
+    row: ChallengerRow,
+    present: PresentRows,
+    source: Pick<ConfigurationSource, 'rules'>,
+  ): Promise<Compiled> {
+    const { draft } = row
+    const endpoints = new Map<string, Drafted>()
+    for (const entry of [...draft.edges, ...draft.routes]) {
+      if (this.#slices.isDue()) await this.#slices.pause()
+      const drafted = draftedEndpoint(entry, present)
+      if (drafted !== undefined) endpoints.set(drafted.id, this.#endpoint(row, drafted))
+    }
+    const ipPolicies = new Map<string, IpPolicy>()
+    for (const entry of draft.ip_policies) {
+      const rules = present.get('ip_policy', entry.id) && source.rules(entry.id)
+      if (rules === undefined) continue
+      ipPolicies.set(entry.id, await this.#ipPolicy(row, entry, rules.version, rules.rules as Iterable<Row>))
+    }
+    const [restriction] = draft.ip_restrictions.map((entry) => restrictionRow(row, entry, present))
+    return { live: this.#live, endpoints, ipPolicies, restriction: restriction as Restriction | undefined }
+  }
+
+  #endpoint({ id }: ChallengerRow, drafted: Row): Drafted {
+    const { endpoints } = this.#parts
+    const key = `${id} ${drafted.id}`
+    return (
+      endpoints.reuse(key, drafted.version) ??
+      endpoints.add(key, drafted.version, compileEndpoint(drafted, this.#live.contents.lists))
+    )
+  }
+
+  async #ipPolicy(
+    row: ChallengerRow,
+    entry: ChallengerRow['draft']['ip_policies'][number],
+    version: number,
+    rules: Iterable<Row>,
+  ): Promise<IpPolicy> {
+    const { ipPolicies } = this.#parts
+    const key = `${row.id} ${entry.id}`
+    const isLasting = (this.#previous?.ipPolicies.get(key)?.expiresMs ?? 0) > this.#nowMs
+    const kept = isLasting ? ipPolicies.reuse(key, version) : undefined
+    if (kept !== undefined) return kept
+    const drafted = rulesWithDraft(row, entry, rules) as Iterable<unknown> as Iterable<IpRule>
+    return ipPolicies.add(key, version, await this.#slices.run(buildIpPolicy(entry.id, drafted, this.#nowMs)))
+  }
 }
 
 function compileEndpoint(row: Row, lists: SharedLists): Drafted {

@@ -2,9 +2,10 @@
  * The rows that the draft of a challenger would store in place of present ones. The evaluation of its records and its
  * promotion are made from the same rows.
  */
-import type { DraftedRestriction, DraftedRules } from '../resource/challenger-draft.js'
+import type { ChallengerDraft, DraftedRestriction, DraftedRules } from '../resource/challenger-draft.js'
 import type { Row } from '../resource/define.js'
 import { completed } from '../resource/fields/fields.js'
+import { isExpiredRule } from '../resource/ip-policy.js'
 import { ipRestriction } from '../resource/ip-restriction.js'
 import type { DeclaredRow } from '../resource/registry.js'
 import type { PlannedWrite } from './planned-configuration.js'
@@ -23,19 +24,18 @@ export interface PresentRows {
 export const kindOfEdge = (id: string): 'tcp_edge' | 'https_edge' | 'https_edge_route' =>
   id.startsWith('edgtcp_') ? 'tcp_edge' : id.startsWith('edghts_') ? 'https_edge' : 'https_edge_route'
 
-/** What has been deleted since the draft was made stays deleted. */
-export function draftedRows(owner: DraftOwner, present: PresentRows): PlannedWrite {
+/** What has been deleted since the draft was made stays deleted; new rules that have expired by `nowMs` are left out. */
+export function draftedRows(owner: DraftOwner, present: PresentRows, nowMs: number): PlannedWrite {
   const { draft } = owner
   const puts: PlannedWrite['puts'][number][] = []
   const removals: PlannedWrite['removals'][number][] = []
-  for (const { id, ...modules } of [...draft.edges, ...draft.routes]) {
-    const kind = kindOfEdge(id)
-    const row = present.get(kind, id)
-    if (row !== undefined) puts.push({ kind, row: { ...row, ...modules } })
+  for (const entry of [...draft.edges, ...draft.routes]) {
+    const row = draftedEndpoint(entry, present)
+    if (row !== undefined) puts.push({ kind: kindOfEdge(row.id), row })
   }
   for (const entry of draft.ip_policies) {
     if (present.get('ip_policy', entry.id) === undefined) continue
-    const { put, removed } = draftedRules(owner, entry, present)
+    const { put, removed } = draftedRules(owner, entry, present, nowMs)
     for (const row of put) puts.push({ kind: 'ip_policy_rule', row })
     for (const row of removed) removals.push({ kind: 'ip_policy_rule', row })
   }
@@ -46,29 +46,61 @@ export function draftedRows(owner: DraftOwner, present: PresentRows): PlannedWri
   return { puts, removals }
 }
 
-function draftedRules(
-  { account_id, created_at }: DraftOwner,
-  { id: ip_policy_id, add, change, remove }: DraftedRules,
+/** The row of an edge or a route with its drafted modules; undefined if it was deleted. */
+export function draftedEndpoint(
+  { id, ...modules }: ChallengerDraft['edges'][number],
   present: PresentRows,
+): Row | undefined {
+  const row = present.get(kindOfEdge(id), id)
+  return row && { ...row, ...modules }
+}
+
+const addedRule = (
+  { account_id, created_at }: DraftOwner,
+  ip_policy_id: string,
+  rule: DraftedRules['add'][number],
+): Row => ({ ...rule, account_id, created_at, ip_policy_id, version: 0 })
+
+function draftedRules(
+  owner: DraftOwner,
+  { id, add, change, remove }: DraftedRules,
+  present: PresentRows,
+  nowMs: number,
 ) {
   const isNamed = change.length + remove.length > 0
-  const byId = new Map(isNamed ? [...present.rules(ip_policy_id)].map((rule) => [rule.id, rule]) : [])
+  const byId = new Map(isNamed ? [...present.rules(id)].map((rule) => [rule.id, rule]) : [])
   const changed = change.flatMap(({ id, ...values }) => {
     const rule = byId.get(id)
     return rule === undefined ? [] : [{ ...rule, ...values }]
   })
-  const added = add.map((rule): Row => ({ ...rule, account_id, created_at, ip_policy_id, version: 0 }))
+  const added = add.filter((rule) => !isExpiredRule(rule, nowMs)).map((rule) => addedRule(owner, id, rule))
   return { put: [...changed, ...added], removed: remove.flatMap((id) => byId.get(id) ?? []) }
 }
 
-/** A restriction that the draft is not based on is a new one. */
-function restrictionRow(
+/** All rules of a policy as they would be. */
+export function* rulesWithDraft(
+  owner: DraftOwner,
+  { id, add, change, remove }: DraftedRules,
+  present: Iterable<Row>,
+): Generator<Row> {
+  const changes = new Map(change.map((values) => [values.id, values]))
+  const removed = new Set(remove)
+  for (const rule of present) {
+    if (removed.has(rule.id)) continue
+    const values = changes.get(rule.id)
+    yield values === undefined ? rule : { ...rule, ...values }
+  }
+  for (const rule of add) yield addedRule(owner, id, rule)
+}
+
+/** A restriction that the draft is not based on is a new one. Only those of endpoints decide about records. */
+export function restrictionRow(
   { account_id, created_at, based_on }: DraftOwner,
   { id, ...values }: DraftedRestriction,
   present: PresentRows,
 ): Row | undefined {
   const row = present.get('ip_restriction', id)
-  if (row !== undefined) return { ...row, ...values }
+  if (row !== undefined) return row['type'] === 'endpoints' ? { ...row, ...values } : undefined
   if (based_on.some((basis) => basis.id === id)) return undefined
   const whole = completed(ipRestriction.fields, { type: 'endpoints', ...values })
   return { ...whole, id, account_id, created_at, version: 0 }

@@ -49,7 +49,11 @@ type RangeRule = IpRule & { readonly cidr: string }
 const hasRange = (rule: IpRule): rule is RangeRule => rule.cidr !== null && rule.cidr !== undefined
 
 /** Builds a policy in slices: call `next()` until it is done. */
-function* buildIpPolicy(id: string, given: Iterable<IpRule>, nowMs: number): Generator<void, IpPolicy> {
+export function* buildIpPolicy(
+  id: string,
+  given: Iterable<IpRule>,
+  nowMs: number,
+): Generator<void, IpPolicy> {
   const { lasting: rules, expiresMs } = withoutExpired(given, nowMs)
   yield
   const enforced = rules.filter(isEnforced)

@@ -50,6 +50,8 @@ export class DecisionLog {
   add(judgement: Judgement, place: RecordPlace, challengers?: Pick<Challengers, 'find'>): void {
     const { accountId } = judgement.endpoint
     if (accountId === undefined) return
+    const { mode, watched } = this.#options
+    if (mode === 'off' && !watched.has(accountId)) return
     const challenger = challengers?.find(accountId, place.storedAtMs)
     const challenged = challenger && judgement.by(challenger)
     const isAllowed = judgement.decision === 'allow' && (challenged?.decision ?? 'allow') === 'allow'

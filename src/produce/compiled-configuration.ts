@@ -4,7 +4,7 @@ import { messageOf } from '../core/errors.js'
 import { Slices } from '../core/slices.js'
 import type { Level } from '../core/telemetry/metrics.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
-import { buildChallengers, type Challengers } from '../evaluate/challenger.js'
+import { buildChallengers, type Challengers, noChallengers } from '../evaluate/challenger.js'
 import { buildPolicySet, type PolicySet, withoutExpired } from '../evaluate/policy-set.js'
 import type { ConfigurationSource } from '../evaluate/policy-source.js'
 import { trafficEvents } from '../event/catalog.js'
@@ -26,28 +26,35 @@ export async function buildTrafficView(
   previous: TrafficView | undefined,
   yieldTurn: () => Promise<void>,
   eventKinds: readonly AnyTrafficEvent[] = trafficEvents,
+  withChallengers = true,
 ): Promise<TrafficView> {
   const policySet = await buildPolicySet(source, previous?.policySet, yieldTurn)
   const subscriptions = await buildSubscriptionSet(source, previous?.subscriptions, yieldTurn, eventKinds)
-  return { policySet, subscriptions, challengers: await challengersOver(policySet, source, yieldTurn) }
+  const challengers = withChallengers
+    ? await challengersOver(policySet, source, previous?.challengers, yieldTurn)
+    : noChallengers
+  return { policySet, subscriptions, challengers }
 }
 
 /** The view without what has expired. Nothing else is built again: rules may expire every second. */
 async function viewWithoutExpired(
   source: ConfigurationSource,
-  { policySet: previous, subscriptions }: TrafficView,
+  { policySet: previous, subscriptions, challengers: compared }: TrafficView,
   yieldTurn: () => Promise<void>,
 ): Promise<TrafficView> {
   const policySet = await withoutExpired(previous, yieldTurn, now())
-  return { policySet, subscriptions, challengers: await challengersOver(policySet, source, yieldTurn) }
+  const challengers =
+    compared === noChallengers ? noChallengers : await challengersOver(policySet, source, compared, yieldTurn)
+  return { policySet, subscriptions, challengers }
 }
 
 const challengersOver = (
   policySet: PolicySet,
   source: ConfigurationSource,
+  previous: Challengers | undefined,
   yieldTurn: () => Promise<void>,
 ): Promise<Challengers> =>
-  buildChallengers(source, policySet, policySet.contents.lists, new Slices({ letOthers: yieldTurn }), now())
+  buildChallengers(source, policySet, previous, new Slices({ letOthers: yieldTurn }), now())
 
 /** Changes that arrive within this time are compiled together; a change must take effect within 2 s. */
 export const changeCoalesceMs = 200
@@ -62,6 +69,7 @@ export class Configuration {
   readonly #occurrences: Occurrences
   readonly #eventKinds: readonly AnyTrafficEvent[]
   readonly #role: string
+  readonly #comparesRecords: boolean
   #current: TrafficView | undefined
   #building: Promise<void> = Promise.resolve()
   #timer: Timer | undefined
@@ -69,9 +77,16 @@ export class Configuration {
   #isBuilding = false
   #appliedMs: number | undefined
 
-  /** `role`: of this process, in its metrics. */
-  constructor(view: View, occurrences: Occurrences, eventKinds: readonly AnyTrafficEvent[], role: string) {
+  /** `role`: of this process, in its metrics. `comparesRecords`: with challengers, which only records are compared with. */
+  constructor(
+    view: View,
+    occurrences: Occurrences,
+    eventKinds: readonly AnyTrafficEvent[],
+    role: string,
+    comparesRecords = true,
+  ) {
     this.#role = role
+    this.#comparesRecords = comparesRecords
     this.#view = view
     this.#eventKinds = eventKinds
     this.#occurrences = occurrences
@@ -106,7 +121,9 @@ export class Configuration {
   }
 
   #hasExpired(): boolean {
-    return this.#current !== undefined && this.#current.policySet.contents.expiresMs <= now()
+    if (this.#current === undefined) return false
+    const { policySet, challengers } = this.#current
+    return Math.min(policySet.contents.expiresMs, challengers.expiresMs) <= now()
   }
 
   #buildInTurn(): Promise<void> {
@@ -135,7 +152,13 @@ export class Configuration {
     this.#timer = undefined
     this.#isBuilding = true
     try {
-      this.#current = await buildTrafficView(this.#view.state, this.#current, yieldTurn, this.#eventKinds)
+      this.#current = await buildTrafficView(
+        this.#view.state,
+        this.#current,
+        yieldTurn,
+        this.#eventKinds,
+        this.#comparesRecords,
+      )
       this.#appliedMs = monotonicMs()
       const { revision } = this.#current.policySet
       this.#occurrences.configurationBuilt({ revision })

@@ -7,7 +7,7 @@ import type { BodyOf, ChangesOf } from './fields/client-types.js'
 import { ipRestrictionModule } from './fields/edge-modules.js'
 import { bodySchema, completed } from './fields/fields.js'
 import { trafficPoliciesModule } from './fields/traffic-policies.js'
-import { ipPolicyRule } from './ip-policy.js'
+import { checkExpiry, checkSubject, ipPolicyRule } from './ip-policy.js'
 import { ipRestriction } from './ip-restriction.js'
 
 /** A draft as JSON: with what it was drafted from, it fits a stored resource. */
@@ -26,7 +26,7 @@ interface DraftedModules {
 }
 
 type Rule = RowOf<typeof ipPolicyRule.fields>
-type RuleValues = Pick<Rule, 'action' | 'description' | 'metadata'> & { readonly cidr: string }
+type RuleValues = Omit<Rule, 'id' | 'account_id' | 'created_at' | 'version' | 'ip_policy_id'>
 
 export interface DraftedRules {
   readonly id: string
@@ -67,9 +67,7 @@ const modules = {
 const edge = objectOf({ id: id('edg(tcp|hts)_', 'the edge'), ...modules }, { title: 'DraftedEdge' })
 const route = objectOf({ id: id('edghtsrt_', 'the route'), ...modules }, { title: 'DraftedRoute' })
 
-/** Drafted rules have ranges; present ones that name lists are tried as they are. */
-const { ip_policy_id: _ofPolicy, list_id: _list, ...otherFields } = ipPolicyRule.fields
-const ruleFields = { ...otherFields, cidr: { ...otherFields.cidr, required: true } }
+const { ip_policy_id: _ofPolicy, ...ruleFields } = ipPolicyRule.fields
 const changeable = (fields: Fields): Fields =>
   Object.fromEntries(Object.entries(fields).filter(([, { setBy }]) => setBy === 'client'))
 
@@ -101,7 +99,11 @@ const rules = objectOf(
       Type.Array(
         objectOf(
           { id: id('ipr_', 'the rule'), ...changesOf(ruleFields) },
-          { title: 'DraftedRuleChange', description: 'Members that are left out stay as they are.' },
+          {
+            title: 'DraftedRuleChange',
+            description:
+              'Members that are left out stay as they are. To clear one, remove the rule and add another.',
+          },
         ),
       ),
     ),
@@ -118,7 +120,10 @@ const restriction = objectOf(
     }),
     ...changesOf(ipRestriction.fields),
   },
-  { title: 'DraftedRestriction', description: 'Members that are left out stay as they are.' },
+  {
+    title: 'DraftedRestriction',
+    description: 'Members that are left out stay as they are.',
+  },
 )
 
 const list = <S extends TSchema>(entry: S, maxItems: number) => optional(Type.Array(entry, { maxItems }))
@@ -180,12 +185,19 @@ function completeModules(entry: SentModules): DraftedModules {
   }
 }
 
+/** The values that a change sets. Null means that a member is left out, as anywhere within a body. */
+function changesIn(fields: Fields, entry: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const changes: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(entry)) {
+    if (value === undefined || value === null) continue
+    const complete = fields[name]?.complete
+    changes[name] = complete === undefined ? value : complete(value as never)
+  }
+  return changes
+}
+
 /** A valid draft with every list, and the values of new rules in full. */
 export function completeDraft(draft: SentDraft): ChallengerDraft {
-  const changed = (entry: NonNullable<SentRules['change']>[number]) => {
-    const { cidr, ...others } = given(entry)
-    return { ...others, ...(!cidr ? {} : { cidr: ruleFields.cidr.complete(cidr) }) }
-  }
   return {
     edges: (draft.edges ?? []).map(completeModules),
     routes: (draft.routes ?? []).map(completeModules),
@@ -195,10 +207,12 @@ export function completeDraft(draft: SentDraft): ChallengerDraft {
         ...(rule.id && { id: rule.id }),
         ...completed(ruleFields, rule as never),
       })) as never,
-      change: (change ?? []).map((rule) => changed(rule)) as never,
+      change: (change ?? []).map((rule) => changesIn(ruleFields, rule)) as never,
       remove: remove ?? [],
     })),
-    ip_restrictions: (draft.ip_restrictions ?? []).map((entry) => given(entry)) as never,
+    ip_restrictions: (draft.ip_restrictions ?? []).map((entry) =>
+      changesIn(ipRestriction.fields, entry),
+    ) as never,
   }
 }
 
@@ -225,6 +239,13 @@ export function checkDraft(draft: ChallengerDraft): void {
     once(`${place}.id`, id)
     for (const [at, { id }] of change.entries()) once(`${place}.change[${at}].id`, id)
     for (const [at, id] of remove.entries()) once(`${place}.remove[${at}]`, id)
+    for (const [at, rule] of add.entries())
+      faults.check(`${place}.add[${at}]`, () => {
+        checkSubject(rule, `${place}.add[${at}].`)
+        checkExpiry(rule, `${place}.add[${at}].expires_at`)
+      })
+    for (const [at, rule] of change.entries())
+      faults.check(`${place}.change[${at}]`, () => checkExpiry(rule, `${place}.change[${at}].expires_at`))
     rules += add.length + change.length + remove.length
   }
   if (rules > draftedRulesMax)

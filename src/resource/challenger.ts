@@ -1,7 +1,11 @@
 /** Challengers: whole drafts that are evaluated beside the configuration in force, on the account's live records. */
 import { isoSeconds, now } from '../core/clock.js'
 import { badRequest, conflict } from '../core/errors.js'
-import { challengersPerAccountMax, challengersRunningMax } from '../core/limits.js'
+import {
+  challengersEvaluatedMax,
+  challengersEvaluatedPerAccountMax,
+  challengersPerAccountMax,
+} from '../core/limits.js'
 import { mapOf, objectOf, oneOf, Type } from '../core/schema.js'
 import { type ChallengerDraft, checkDraft, completeDraft, draftSchema } from './challenger-draft.js'
 import { defineResource, type Row } from './define.js'
@@ -22,7 +26,18 @@ const basis = objectOf(
       minimum: 0,
       description: 'Of the resource; of an IP policy, of its newest rule.',
     }),
-    rules: Type.Optional(Type.Integer({ minimum: 0, description: 'How many rules an IP policy has.' })),
+    rules: Type.Optional(
+      Type.Integer({ minimum: 0, description: 'How many rules an IP policy has that have not expired.' }),
+    ),
+    expiring: Type.Optional(
+      Type.Array(
+        objectOf({ at: Type.String({ format: 'date-time' }), rules: Type.Integer({ minimum: 1 }) }),
+        {
+          description:
+            'When how many of them expire: the first hundred times. A rule that expires is no change of what was drafted from, unless the draft names it.',
+        },
+      ),
+    ),
   },
   { title: 'ChallengerBasis' },
 )
@@ -32,6 +47,7 @@ export interface ChallengerBasis {
   readonly id: string
   readonly version: number
   readonly rules?: number
+  readonly expiring?: readonly { readonly at: string; readonly rules: number }[]
 }
 
 const time = Type.String({ format: 'date-time' })
@@ -55,6 +71,13 @@ export function challengerState(row: Outcome, atMs: number): (typeof challengerS
 /** In milliseconds since the epoch. */
 export const challengerEnd = ({ created_at, ends_at }: Pick<Outcome, 'created_at' | 'ends_at'>): number =>
   ends_at === null ? created_at + runningHoursDefault * 60 * 60_000 : secondsOf(ends_at) * 1000
+
+/** Records may be processed late: a challenger is evaluated for a day after its end, with those that were stored before. */
+const evaluatedAfterEndMs = dayMs
+
+/** Do pipelines have it compiled? */
+export const isEvaluated = (row: Outcome, atMs: number): boolean =>
+  row.promoted_at === null && row.discarded_at === null && atMs < challengerEnd(row) + evaluatedAfterEndMs
 
 /** The row of a challenger with its state; any other row as it is. */
 export const withChallengerState = ({ kind }: { readonly kind: string }, row: Row): Row =>
@@ -131,6 +154,8 @@ export const challenger = defineResource({
       checkDraft(row.draft)
       checkCount(row.id, [...lookups.all('challenger')])
     }
+    const wasEvaluated = previous !== undefined && isEvaluated(previous, now())
+    if (isEvaluated(row, now()) && !wasEvaluated) checkEvaluated(row, lookups.ofAllAccounts('challenger'))
     const isRunning = (one: Outcome): boolean => challengerState(one, now()) === 'running'
     if (!isRunning(row)) return
     for (const other of lookups.all('challenger')) {
@@ -157,10 +182,21 @@ function checkCount(id: string, present: readonly { readonly id: string }[]): vo
     )
 }
 
-/** Refuses one more than a deployment evaluates at the same time; `running`: those of all accounts. */
-export function checkRunning(running: number): void {
-  if (running < challengersRunningMax) return
-  throw conflict(
-    `${running} challengers of all accounts are running: this deployment evaluates at most ${challengersRunningMax} at the same time. Wait until one has ended.`,
-  )
+/** Refuses one more than an account and a deployment evaluate at the same time. `others`: those of all accounts. */
+function checkEvaluated({ id, account_id }: Row, others: Iterable<Row>): void {
+  const nowMs = now()
+  let [all, own] = [0, 0]
+  for (const other of others) {
+    if (other.id === id || !isEvaluated(other as unknown as Outcome & Row, nowMs)) continue
+    all += 1
+    if (other.account_id === account_id) own += 1
+  }
+  if (own >= challengersEvaluatedPerAccountMax)
+    throw conflict(
+      `The account has ${own} challengers that are running or ended within the last day, whose records may still be processed: at most ${challengersEvaluatedPerAccountMax} are allowed. Discard one.`,
+    )
+  if (all >= challengersEvaluatedMax)
+    throw conflict(
+      `All accounts have ${all} challengers that are running or ended within the last day: this deployment evaluates at most ${challengersEvaluatedMax} at the same time. Try again later.`,
+    )
 }

@@ -105,6 +105,8 @@ export type Row = RowHead & Readonly<Record<string, unknown>>
 export interface Lookups {
   get(kind: string, id: string): Row | undefined
   all(kind: string): Iterable<Row>
+  /** For bounds of the deployment. */
+  ofAllAccounts(kind: string): Iterable<Row>
   /** Child resources of a resource of the account. */
   children(kind: string, parentId: string): Iterable<Row>
   rules(ipPolicyId: string): Iterable<Row>

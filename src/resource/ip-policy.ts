@@ -45,7 +45,7 @@ function canonical(text: string): string {
   return parsed.ok ? formatCidr(parsed.value) : text
 }
 
-interface Subject {
+export interface Subject {
   readonly cidr?: string | null | undefined
   readonly list_id?: string | null | undefined
 }
@@ -86,12 +86,13 @@ export function checkRuleLifetime({ expires_at }: Expiring, nowMs: number, name 
   )
 }
 
-function checkExpiry(rule: Expiring): void {
+/** Throws unless a rule that is saved now expires later, within ten years, or never. `name`: of the field in the body. */
+export function checkExpiry(rule: Expiring, name = 'expires_at'): void {
   const nowMs = now()
-  checkRuleLifetime(rule, nowMs)
+  checkRuleLifetime(rule, nowMs, name)
   if (!isExpiredRule(rule, nowMs)) return
   throw badRequest(
-    `"expires_at" is ${shown(rule.expires_at)}, but must be later than now, ${isoSeconds(nowMs)}; null: the rule never expires.`,
+    `"${name}" is ${shown(rule.expires_at)}, but must be later than now, ${isoSeconds(nowMs)}; null: the rule never expires.`,
   )
 }
 

@@ -23,7 +23,7 @@ export async function openDecide(context: RoleContext, { parent, release }: Fram
   readiness.waitsFor(firstApiStart)
   const view = release.own(await openView(nats, occurrences))
   readiness.waitsForView(view)
-  const configuration = release.own(new Configuration(view, occurrences, context.eventKinds, 'decide'))
+  const configuration = release.own(new Configuration(view, occurrences, context.eventKinds, 'decide', false))
   await configuration.open()
   const policySet = () => configuration.current.policySet
   const answers = release.own(new Answers({ nats, mode: settings.decisionLog.rows, occurrences }))

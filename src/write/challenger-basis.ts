@@ -1,10 +1,13 @@
 /** What a challenger was drafted from, and what of it has changed since. */
 
+import { now } from '../core/clock.js'
 import { notFound, shown } from '../core/errors.js'
 import { kindOfEdge } from '../evaluate/drafted-rows.js'
 import { rowsOf } from '../http/present.js'
 import type { ChallengerBasis } from '../resource/challenger.js'
 import type { ChallengerDraft } from '../resource/challenger-draft.js'
+import type { Row } from '../resource/define.js'
+import { isExpiredRule } from '../resource/ip-policy.js'
 import type { DeclaredRow } from '../resource/registry.js'
 import { policyKind } from '../view/keys.js'
 import type { ViewState } from '../view/view-state.js'
@@ -26,7 +29,8 @@ export function basisOf(
     ...draft.ip_policies.map(({ id }) => ({ kind: policyKind, id })),
     ...draft.ip_restrictions.map(({ id }) => ({ kind: 'ip_restriction', id })),
   ]
-  return named.flatMap(({ kind, id }) => basisOfOne(state, accountId, kind, id) ?? [])
+  const nowMs = now()
+  return named.flatMap(({ kind, id }) => basisOfOne(state, accountId, kind, id, nowMs) ?? [])
 }
 
 function basisOfOne(
@@ -34,18 +38,44 @@ function basisOfOne(
   accountId: string,
   kind: string,
   id: string,
+  nowMs: number,
 ): ChallengerBasis | undefined {
   const row = state.rows.get(kind)?.get(id)
   if (row?.account_id !== accountId) return undefined
   if (kind !== policyKind) return { kind, id, version: row.version }
-  // A rule that is added or changed has the newest version of all, and a removed one is missing: both numbers tell.
-  let [version, rules] = [row.version, 0]
-  for (const rule of state.rules(id)?.rules ?? []) {
+  return { kind, id, ...basisOfRules(row.version, state.rules(id)?.rules ?? [], nowMs) }
+}
+
+/** Times at which rules expire, of which a basis knows how many do. */
+const expiringTimesMax = 100
+
+/** A rule that is added or changed has the newest version of all, and a removed one is missing: both numbers show a change. */
+function basisOfRules(policyVersion: number, all: Iterable<Row>, nowMs: number) {
+  let [version, rules] = [policyVersion, 0]
+  const ends = new Map<string, number>()
+  for (const rule of all) {
+    if (isExpiredRule(rule, nowMs)) continue
     version = Math.max(version, rule.version)
     rules += 1
+    const end = rule['expires_at']
+    if (typeof end === 'string') ends.set(end, (ends.get(end) ?? 0) + 1)
   }
-  return { kind, id, version, rules }
+  const expiring = [...ends]
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .slice(0, expiringTimesMax)
+    .map(([at, rules]) => ({ at, rules }))
+  return { version, rules, ...(expiring.length > 0 && { expiring }) }
 }
+
+/** How many rules are left when those have expired whose time has come. */
+const rulesLeft = ({ rules = 0, expiring = [] }: ChallengerBasis, nowMs: number): number =>
+  expiring.reduce((left, { at, rules }) => (Date.parse(at) <= nowMs ? left - rules : left), rules)
+
+/** The newest rule may have expired, so an older version is no change. */
+const hasChanged = (then: ChallengerBasis, present: ChallengerBasis, nowMs: number): boolean =>
+  then.kind === policyKind
+    ? present.version > then.version || present.rules !== rulesLeft(then, nowMs)
+    : present.version !== then.version
 
 interface OutdatedBasis {
   readonly kind: string
@@ -57,16 +87,37 @@ interface OutdatedBasis {
 /** What has changed, or was deleted or made, since the draft. */
 export function outdatedIn(state: ViewState, row: DeclaredRow<'challenger'>): OutdatedBasis[] {
   const { account_id, based_on, draft } = row
+  const nowMs = now()
   const outdated: OutdatedBasis[] = []
-  for (const { kind, id, version, rules } of based_on) {
-    const present = basisOfOne(state, account_id, kind, id)
+  for (const basis of based_on) {
+    const { kind, id, version } = basis
+    const present = basisOfOne(state, account_id, kind, id, nowMs)
     if (present === undefined) outdated.push({ kind, id, why: 'was deleted' })
-    else if (present.version !== version || present.rules !== rules)
+    else if (hasChanged(basis, present, nowMs))
       outdated.push({ kind, id, why: `has changed (version ${version} then, ${present.version} now)` })
+  }
+  for (const { id, change, remove } of draft.ip_policies) {
+    const missing = expiredAmong(state, id, [...change.map((rule) => rule.id), ...remove], nowMs)
+    const isKnown = outdated.some((each) => each.id === id)
+    if (missing !== undefined && !isKnown)
+      outdated.push({ kind: policyKind, id, why: `has lost the rule ${missing}, which has expired,` })
   }
   const isNew = draft.ip_restrictions.some(({ id }) => !based_on.some((basis) => basis.id === id))
   if (isNew)
     for (const { id, type } of rowsOf(state, account_id, 'ip_restriction'))
       if (type === 'endpoints') outdated.push({ kind: 'ip_restriction', id, why: 'was made' })
   return outdated
+}
+
+/** The first of these rules of a policy that has expired, or is no longer there. */
+function expiredAmong(
+  state: ViewState,
+  policyId: string,
+  ruleIds: readonly string[],
+  nowMs: number,
+): string | undefined {
+  if (ruleIds.length === 0) return undefined
+  const lasting = new Set<string>()
+  for (const rule of state.rules(policyId)?.rules ?? []) if (!isExpiredRule(rule, nowMs)) lasting.add(rule.id)
+  return ruleIds.find((id) => !lasting.has(id))
 }

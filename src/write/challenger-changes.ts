@@ -8,7 +8,7 @@ import type { Caller } from '../http/caller/caller.js'
 import { lockoutCheck } from '../http/caller/lockout.js'
 import type { DraftedRules } from '../resource/challenger-draft.js'
 import { anyResource, type Row } from '../resource/define.js'
-import { subjectOfRule } from '../resource/ip-policy.js'
+import { checkSubject, isExpiredRule, type Subject, subjectOfRule } from '../resource/ip-policy.js'
 import { ipRestriction } from '../resource/ip-restriction.js'
 import { resourceOf } from '../resource/registry.js'
 import type { AuditEvent, Put, Removal } from '../store/change.js'
@@ -22,7 +22,7 @@ export const draftChanges =
   (writes: Writes, caller: Caller, owner: DraftOwner): Plan<undefined> =>
   (state, version, at) => {
     const present = presentRows(state, caller.accountId)
-    const planned = draftedRows(owner, present)
+    const planned = draftedRows(owner, present, at)
     const faults = new EntryFaults()
     const changes = new Changes()
     const add = (place: string, plan: Plan<unknown>): void =>
@@ -48,7 +48,7 @@ export const draftChanges =
       faults.check(place, () => add(place, plan()))
     }
     for (const [index, entry] of owner.draft.ip_policies.entries())
-      checkRules(`draft.ip_policies[${index}]`, entry, present, faults)
+      checkRules(`draft.ip_policies[${index}]`, entry, present, at, faults)
     faults.throwIfAny()
     const rules = ruleChanges(planned, present, version)
     changes.add({ ...rules, audits: [] })
@@ -108,46 +108,68 @@ function restrictionPlan(
   )
 }
 
+interface WantedSubject {
+  /** In the draft: of the range or the list. */
+  readonly place: string
+  readonly ruleId: string
+  readonly subject: string
+}
+
 /** Checks the rules of a policy as they would be. */
 function checkRules(
   place: string,
-  { id, add, change, remove }: DraftedRules,
+  entry: DraftedRules,
   present: PresentRows,
+  nowMs: number,
   faults: EntryFaults,
 ): void {
+  const { id, add, change, remove } = entry
   if (present.get(policyKind, id) === undefined) {
     faults.add(`${place}.id`, missing(`${place}.id`, id))
     return
   }
-  const rules = new Map([...present.rules(id)].map((rule) => [rule.id, subjectOfRule(rule)]))
-  const known = (at: string, ruleId: string): boolean => {
-    const isKnown = rules.has(ruleId)
-    if (!isKnown) faults.add(at, notFound(`"${at}" names ${shown(ruleId)}, which is no rule of ${id}.`))
-    return isKnown
+  const lasting = [...present.rules(id)].filter((rule) => !isExpiredRule(rule, nowMs))
+  const rules = new Map(lasting.map((rule) => [rule.id, rule]))
+  const known = (at: string, ruleId: string): Row | undefined => {
+    const rule = rules.get(ruleId)
+    if (rule === undefined)
+      faults.add(at, notFound(`"${at}" names ${shown(ruleId)}, which is no rule of ${id}.`))
+    return rule
+  }
+  const wanted: WantedSubject[] = []
+  const want = (at: string, rule: Subject, ruleId: string): void => {
+    faults.check(at, () => checkSubject(rule, `${at}.`))
+    const name = rule.list_id ? 'list_id' : 'cidr'
+    if (rule.list_id && present.get('ip_list', rule.list_id) === undefined)
+      faults.add(`${at}.list_id`, missing(`${at}.list_id`, rule.list_id))
+    wanted.push({ place: `${at}.${name}`, ruleId, subject: subjectOfRule(rule) })
   }
   for (const [at, ruleId] of remove.entries())
     if (known(`${place}.remove[${at}]`, ruleId)) rules.delete(ruleId)
-  const wanted: (readonly [place: string, id: string, cidr: string])[] = []
-  for (const [at, { id: ruleId, cidr }] of change.entries())
-    if (known(`${place}.change[${at}].id`, ruleId) && cidr)
-      wanted.push([`${place}.change[${at}].cidr`, ruleId, cidr])
-  for (const [at, { id: ruleId, cidr }] of add.entries())
-    if (cidr) wanted.push([`${place}.add[${at}].cidr`, ruleId, cidr])
-  for (const [, ruleId] of wanted) rules.delete(ruleId)
-  const byCidr = new Map([...rules].map(([ruleId, cidr]) => [cidr, ruleId]))
-  for (const [at, ruleId, cidr] of wanted) {
-    if (byCidr.has(cidr))
+  for (const [at, { id: ruleId, ...values }] of change.entries()) {
+    const rule = known(`${place}.change[${at}].id`, ruleId)
+    if (rule && ('cidr' in values || 'list_id' in values))
+      want(`${place}.change[${at}]`, { ...(rule as Subject), ...values }, ruleId)
+  }
+  for (const [at, rule] of add.entries()) want(`${place}.add[${at}]`, rule, rule.id)
+  for (const { ruleId } of wanted) rules.delete(ruleId)
+  const bySubject = new Map([...rules].map(([ruleId, rule]) => [subjectOfRule(rule), ruleId]))
+  for (const { place: at, ruleId, subject } of wanted) {
+    const what = at.endsWith('.list_id') ? 'list' : 'CIDR'
+    if (bySubject.has(subject))
       faults.add(
         at,
-        conflict(`"${at}" is "${cidr}", which another rule of ${id} has: a CIDR may occur once in a policy.`),
+        conflict(
+          `"${at}" is "${subject}", which another rule of ${id} has: a ${what} may occur once in a policy.`,
+        ),
       )
-    byCidr.set(cidr, ruleId)
+    bySubject.set(subject, ruleId)
   }
-  if (byCidr.size > rulesPerIpPolicyMax)
+  if (bySubject.size > rulesPerIpPolicyMax)
     faults.add(
       place,
       conflict(
-        `"${place}.add" brings the policy to ${byCidr.size} rules: ${rulesPerIpPolicyMax} are allowed.`,
+        `"${place}.add" brings the policy to ${bySubject.size} rules: ${rulesPerIpPolicyMax} are allowed.`,
       ),
     )
 }

@@ -4,12 +4,7 @@ import { badRequest, conflict, WeirError } from '../core/errors.js'
 import { newId } from '../core/ids.js'
 import { rowOf } from '../http/body/input.js'
 import type { Caller } from '../http/caller/caller.js'
-import {
-  challengerState,
-  type challengerStates,
-  checkRunning,
-  challenger as declared,
-} from '../resource/challenger.js'
+import { challengerState, type challengerStates, challenger as declared } from '../resource/challenger.js'
 import type { ChallengerDraft } from '../resource/challenger-draft.js'
 import { anyResource, type Row } from '../resource/define.js'
 import { ipPolicyRule } from '../resource/ip-policy.js'
@@ -50,7 +45,6 @@ export class Challengers {
     const plan = await this.#writes.create(caller, challenger, whole, requestedAt, complete)
     return (state, version, at) => {
       const created = plan(state, version, at)
-      checkRunning(runningIn(state))
       const row = created.result.row as Row & Challenger
       const changes = draftChanges(this.#writes, caller, row)(state, version, at)
       if (isEmpty(changes)) throw badRequest('"draft" changes nothing: everything in it is so already.')
@@ -120,14 +114,6 @@ const withIds = (draft: ChallengerDraft): ChallengerDraft => ({
     ...entry,
   })),
 })
-
-function runningIn(state: ViewState): number {
-  const atMs = now()
-  let running = 0
-  for (const row of state.rows.get(challenger.kind)?.values() ?? [])
-    if (challengerState(row as Row & Challenger, atMs) === 'running') running += 1
-  return running
-}
 
 function outdatedDraft(id: string, outdated: readonly { kind: string; id: string; why: string }[]) {
   const [first, ...others] = outdated

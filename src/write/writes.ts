@@ -262,6 +262,7 @@ const lookupsOf = (state: ViewState, accountId: string): StateLookups => ({
     return row?.account_id === accountId ? row : undefined
   },
   all: (kind) => rowsOf(state, accountId, kind),
+  ofAllAccounts: (kind) => state.rows.get(kind)?.values() ?? [],
   children: (kind, parentId) => rowsOf(state, parentId, kind),
   rules: (policyId) => state.rules(policyId)?.rules ?? [],
   countRules: (policyId) => countRules(state, policyId),

@@ -27,7 +27,8 @@ async function furnished(me: Caller) {
   const route = await me.httpsEdgeRoute
     .under(https.id)
     .create({ match_type: 'path_prefix', match: '/docs', policies: deny("http.request.method == 'put'") })
-  return { me, policy, rule, tcp, https, route }
+  const list = await me.ipList.create({ name: `challenged-${names}` })
+  return { me, policy, rule, tcp, https, route, list }
 }
 
 type Furnished = Awaited<ReturnType<typeof furnished>>
@@ -176,6 +177,69 @@ t.test('challengers', async (t) => {
     })
   }
 
+  t.test('rules name lists, and have an end', async (t) => {
+    const { me, policy, rule, list } = await furnished(await api.account())
+    const ends = inMs(hourMs)
+    const body = {
+      draft: {
+        ip_policies: [
+          {
+            id: policy.id,
+            add: [
+              { list: { id: list.id, uri: list.uri }, action: 'deny', expires_at: ends, enforced: false },
+            ],
+            change: [{ id: rule.id, expires_at: ends }],
+          },
+        ],
+      },
+    }
+    const { body: made } = await me.raw.send('POST', '/challengers', { body })
+    t.match(made, { state: 'running' })
+    const [drafted] = made.draft.ip_policies
+    const expires_at = `${ends.slice(0, 19)}Z`
+    t.match(drafted.add, [{ cidr: null, list_id: list.id, expires_at, enforced: false }])
+    t.strictSame(drafted.change, [{ id: rule.id, expires_at }])
+    t.match(await me.challengers.promote(made.id), { state: 'promoted' })
+    t.match(
+      (await all(me.rules(policy.id))).toSorted((one, other) => (one.id < other.id ? -1 : 1)),
+      [
+        { id: rule.id, expires_at },
+        { id: drafted.add[0].id, list: { id: list.id }, cidr: null, expires_at, enforced: false },
+      ],
+    )
+  })
+
+  t.test('a rule that expires is no change since the draft, unless the draft names it', async (t) => {
+    const expires_at = inMs(2_000)
+    const drafted = async (draftOf: (ids: { rule: string; ban: string }) => object) => {
+      const { me, policy, rule } = await furnished(await api.account())
+      const ban = await me.ipPolicyRule.create({
+        ip_policy_id: policy.id,
+        cidr: '192.0.2.0/24',
+        action: 'deny',
+        expires_at,
+      })
+      const entry = { id: policy.id, ...draftOf({ rule: rule.id, ban: ban.id }) }
+      const made = await me.challenger.create({ draft: { ip_policies: [entry] } })
+      t.match(made.based_on, [{ rules: 2, expiring: [{ at: ban.expires_at, rules: 1 }] }])
+      return { me, id: made.id, policy, ban }
+    }
+    const named = await drafted(({ ban }) => ({ remove: [ban] }))
+    const other = await drafted(({ rule }) => ({ change: [{ id: rule, cidr: '203.0.112.0/23' }] }))
+    const changed = await drafted(({ rule }) => ({ change: [{ id: rule, cidr: '203.0.112.0/23' }] }))
+    await changed.me.ipPolicyRule.delete(changed.ban.id)
+    t.match(await refusalOf(changed.me.challengers.promote(changed.id)), {
+      error_code: 'ERR_DRAFT_OUTDATED',
+      msg: `${changed.policy.id} has changed`,
+    })
+    await until('it has expired', async () => Date.now() > Date.parse(expires_at))
+    t.match(await other.me.challengers.promote(other.id), { state: 'promoted' })
+    t.match(await refusalOf(named.me.challengers.promote(named.id)), {
+      error_code: 'ERR_DRAFT_OUTDATED',
+      msg: `${named.policy.id} has lost the rule ${named.ban.id}, which has expired`,
+    })
+  })
+
   t.test('what the draft does not change may change', async (t) => {
     const it = await furnished(await api.account())
     const { me, tcp, policy } = it
@@ -284,7 +348,7 @@ t.test('challengers', async (t) => {
 
   t.test('faults are named at their places, all at once', async (t) => {
     const it = await furnished(await api.account())
-    const { me, tcp, https, route, policy, rule } = it
+    const { me, tcp, https, route, policy, rule, list } = it
     const other = await furnished(await api.account())
     const edges = (...entries: object[]) => ({ edges: entries })
     const rules = (entry: object) => ({ ip_policies: [{ id: policy.id, ...entry }] })
@@ -340,6 +404,31 @@ t.test('challengers', async (t) => {
       [404, rules({ change: [{ id: other.rule.id, cidr: office }] }), /change\[0\].id" names .* no rule of/],
       [400, rules({ add: [{ cidr: '10.0.0.1/8', action: 'deny' }] }), /add\[0\].cidr" .*10\.0\.0\.0\/8/],
       [400, rules({ add: [{ cidr: office, action: 'deny' }] }), /add\[0\].cidr" is .* another rule/],
+      [
+        400,
+        rules({ add: [{ action: 'deny' }] }),
+        /"draft.ip_policies\[0\].add\[0\].cidr" is required .*list_id/,
+      ],
+      [
+        404,
+        rules({ add: [{ action: 'deny', list_id: other.list.id }] }),
+        /"draft.ip_policies\[0\].add\[0\].list_id" names .* does not exist/,
+      ],
+      [
+        400,
+        rules({ change: [{ id: rule.id, list_id: list.id }] }),
+        /change\[0\].cidr" and "draft.ip_policies\[0\].change\[0\].list_id" exclude each other/,
+      ],
+      [
+        400,
+        rules({ add: [{ cidr: '10.0.0.0/8', action: 'deny', expires_at: inMs(-hourMs) }] }),
+        /add\[0\].expires_at" is .* must be later than now/,
+      ],
+      [
+        400,
+        rules({ change: [{ id: rule.id, expires_at: inMs(4000 * 24 * hourMs) }] }),
+        /change\[0\].expires_at" is .* at most 3650 days/,
+      ],
       [400, rules({ add: [{ cidr: office }] }), /"draft.ip_policies\[0\].add\[0\]" lacks "action"/],
       [400, rules({ change: [{ id: rule.id, action: 'deny' }] }), /has no field "action"/],
       [400, rules({ change: [{ id: rule.id, cidr: office }], remove: [rule.id] }), /second time/],

@@ -98,6 +98,10 @@ export class TestConfiguration implements ConfigurationSource {
     return this.#put('ip_restriction', id, { enforced: true, type: 'endpoints', ip_policy_ids: [], ...row })
   }
 
+  challenger(id: string, row: object): this {
+    return this.#put('challenger', id, row)
+  }
+
   subscription(id: string, row: Given<'event_subscription'>): this {
     return this.#put('event_subscription', id, { destination_ids: ['ed_1'], ...row })
   }

@@ -8,6 +8,7 @@ export const lookupsIn = (rows: Readonly<Record<string, readonly object[]>> = {}
   return {
     get: (kind, id) => all(kind).find((row) => row.id === id),
     all,
+    ofAllAccounts: () => [],
     children: all,
     rules: () => all('ip_policy_rule'),
     countRules: () => all('ip_policy_rule').length,

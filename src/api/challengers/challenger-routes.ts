@@ -17,6 +17,7 @@ import { challengerDifference } from '../../insight/challenger-difference.js'
 import { challenger, challengerEnd } from '../../resource/challenger.js'
 import { anyResource } from '../../resource/define.js'
 import { httpsEdgeRoute } from '../../resource/https-edge.js'
+import { ipPolicyRule } from '../../resource/ip-policy.js'
 import { ipRestriction } from '../../resource/ip-restriction.js'
 import type { DeclaredRow } from '../../resource/registry.js'
 import { resourceSchema } from '../../resource/shown-schema.js'
@@ -60,6 +61,17 @@ function bodyWithIds(body: Body): Body {
       return { ...entry, ip_restriction: withIds(ip_restriction.fields, module, `${place}ip_restriction.`) }
     })
   }
+  each('ip_policies', (entry, place) => {
+    const read = { ...entry }
+    for (const list of ['add', 'change']) {
+      const rules = entry[list]
+      if (!Array.isArray(rules)) continue
+      read[list] = rules.map((rule, index) =>
+        isObject(rule) ? withIds(ipPolicyRule.fields, rule, `${place}${list}[${index}].`) : rule,
+      )
+    }
+    return read
+  })
   each('ip_restrictions', (entry, place) => withIds(ipRestriction.fields, entry, place) as Body)
   return { ...body, draft: read }
 }
