@@ -268,9 +268,11 @@ function registerResources(app: FastifyInstance, options: WholeOptions): void {
   registerExpressionFailures(app, context, options.failures)
   registerFindings(app, context, options)
   registerLastTraffic(app, context, options.traffic)
-  const { links } = context.presenter
+  const { presenter, statuses } = context
   const { retentionMs } = trials
   const stateOf = () => readable(context)
-  registerOverview(app, context, new Overview({ ...options, stateOf, letters, links, retentionMs }))
+  const { links } = presenter
+  const overview = new Overview({ ...options, stateOf, letters, links, statuses, retentionMs })
+  registerOverview(app, context, overview)
   registerTrials(app, context, trials)
 }

@@ -23,6 +23,7 @@ import { attention, clockText, counted, destinationAttention, worstFirst } from 
 import type { DestinationOperations } from './destination-operations.js'
 import { expiringResources } from './expiring-resources.js'
 import { failingExpressions } from './failing-expressions.js'
+import { failingLists, type ListStatuses } from './failing-lists.js'
 import { KeptAnswers } from './kept-answers.js'
 import type { Lag, RecordsLag } from './records-lag.js'
 
@@ -35,6 +36,7 @@ interface OverviewSources {
   readonly failures: Pick<FailureReader, 'places' | 'mode'>
   readonly lag: Pick<RecordsLag, 'now'>
   readonly links: Pick<Links, 'uri'>
+  readonly statuses: ListStatuses
   readonly retentionMs: number
   readonly occurrences: Pick<Occurrences, 'overviewPartUnread'>
 }
@@ -112,6 +114,7 @@ export class Overview {
       ...lagFinding(lag, now()),
       ...namesFinding(names),
       ...(failures === undefined ? [] : this.#failuresFinding(failures)),
+      ...failingLists(this.#sources.stateOf(), accountId, this.#sources.statuses, now()),
       ...this.#logFinding(),
     ])
     return {

@@ -20,6 +20,7 @@ const attentionTypes = [
   'unserved_names',
   'policies_failing',
   'filters_failing',
+  'lists_failing',
   'records_lag',
   'decision_log',
 ] as const
@@ -37,7 +38,7 @@ const attentionSchema = objectOf(
     sentence: Type.String({ description: 'What it is, for a person. Times in it are in UTC.' }),
     count: orNull(Type.Integer({ minimum: 0 }), {
       description:
-        'Of destinations, events, letters, certificates, records, policies, filters or messages; null if nothing is counted.',
+        'Of destinations, events, letters, certificates, records, policies, filters, lists or messages; null if nothing is counted.',
     }),
     since: instant('When it began'),
     latest: instant('When it happened last'),

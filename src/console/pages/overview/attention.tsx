@@ -105,6 +105,7 @@ function placeOf({ type, ids, kind }: Attention): Place | undefined {
       return placeIn('subscriptions', ids)
     case 'deliverers_silent':
       return { to: ['destinations'] }
+    case 'lists_failing':
     case 'records_lag':
     case 'decision_log':
       return undefined

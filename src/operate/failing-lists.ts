@@ -1,0 +1,65 @@
+/** IP lists of an account that their sources do not feed any more: one finding for all of them. */
+import { isoMillis } from '../core/clock.js'
+import { rowsOf } from '../http/present.js'
+import type { Row } from '../resource/define.js'
+import type { FeedStatus } from '../resource/fields/ip-list-source.js'
+import { ipList } from '../resource/ip-list.js'
+import type { Attention } from '../shape/overview.js'
+import type { ViewState } from '../view/view-state.js'
+import { attention, clockText, counted } from './destination-attention.js'
+
+/** How the fetches of a list went; null if it has no source. */
+export interface ListStatuses {
+  of(list: Row, nowMs: number): FeedStatus | null
+}
+
+interface FailingList {
+  readonly row: Row
+  readonly status: FeedStatus
+}
+
+const idsShown = 20
+
+/** An account has so few lists that they are looked at without a pause. */
+export function failingLists(
+  state: ViewState,
+  accountId: string,
+  statuses: ListStatuses,
+  nowMs: number,
+): Attention[] {
+  const failing = [...rowsOf(state, accountId, ipList.kind)].flatMap((row): FailingList[] => {
+    const status = statuses.of(row, nowMs)
+    return status?.state === 'failing' || status?.state === 'stale' ? [{ row, status }] : []
+  })
+  if (failing.length === 0) return []
+  const stale = failing.filter(({ status }) => status.state === 'stale')
+  // Those that got old are worse than one that failed just now.
+  const shown = [...stale, ...failing.filter((each) => !stale.includes(each))]
+  const since = sinceOf(shown)
+  return [
+    attention({
+      type: 'lists_failing',
+      severity: stale.length > 0 ? 'attention' : 'notice',
+      sentence: `${sentenceOf(shown)}${since === null ? '' : ` since ${clockText(since, nowMs)}`}${whyOf(shown[0]!)}`,
+      count: failing.length,
+      since,
+      kind: ipList.kind,
+      ids: shown.slice(0, idsShown).map(({ row }) => row.id),
+    }),
+  ]
+}
+
+function sentenceOf([first, ...others]: readonly FailingList[]): string {
+  const name = `"${String(first?.row['name'])}"`
+  return others.length === 0
+    ? `The IP list ${name} can't be fetched from its source`
+    : `${counted(others.length + 1, 'IP list')}, such as ${name}, can't be fetched from their sources`
+}
+
+const whyOf = ({ status: { error } }: FailingList): string => (error === null ? '.' : `: ${error.message}`)
+
+/** When the first of them began to fail. */
+function sinceOf(failing: readonly FailingList[]): string | null {
+  const times = failing.flatMap(({ status }) => (status.error === null ? [] : Date.parse(status.error.since)))
+  return times.length === 0 ? null : isoMillis(Math.min(...times))
+}
