@@ -1,7 +1,8 @@
 /** `weir publish`: killed, rotated, refused, without NATS for a time. Nothing is missing, and a repeat has the same id. */
 import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
 import { appendFileSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
-import { connect } from 'node:net'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
@@ -138,10 +139,17 @@ t.test('a stop while NATS is away ends in time, and says what is not stored', as
   t.equal((await running.ended).code, 1)
   t.match(running.output(), /not stored: NATS does not store them/)
   server.thaw()
-  const early = runWithInput('programs/main.js', ['publish', '--format', 'combined'], {
-    NATS_URL: `nats://127.0.0.1:${await freePort()}`,
+  let attempts = 0
+  const absent = createServer((socket) => {
+    attempts += 1
+    socket.destroy()
   })
-  await sleep(2_000)
+  t.teardown(() => absent.close())
+  await once(absent.listen(0, '127.0.0.1'), 'listening')
+  const early = runWithInput('programs/main.js', ['publish', '--format', 'combined'], {
+    NATS_URL: `nats://127.0.0.1:${(absent.address() as AddressInfo).port}`,
+  })
+  await until('it looks for NATS', () => attempts > 0)
   early.child.kill('SIGTERM')
   t.equal((await early.ended).code, 1)
   t.match(early.output(), /Stopped before NATS answered/)
