@@ -2,16 +2,18 @@
 import type { ServerResponse } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
-import { now } from '../../src/core/clock.js'
+import { now, sleep } from '../../src/core/clock.js'
 import { createLogger } from '../../src/core/telemetry/log.js'
 import { createRegistry } from '../../src/core/telemetry/metrics.js'
 import { createOccurrences } from '../../src/core/telemetry/occurrences.js'
 import { ReachableNetworks } from '../../src/deliver/private-networks.js'
 import type { Row } from '../../src/resource/define.js'
+import type { IpListSource } from '../../src/resource/fields/ip-list-source.js'
 import { feedsBucket } from '../../src/wire/names.js'
 import { openFeedStates } from '../../src/write/feeds/feed-states.js'
-import { FeedStatuses } from '../../src/write/feeds/feed-status.js'
+import { FeedStatuses, newState } from '../../src/write/feeds/feed-status.js'
 import { ListFeeds } from '../../src/write/feeds/list-feeds.js'
+import type { IpListEntries } from '../../src/write/ip-list-entries.js'
 import { openTestStore } from '../harness/api.js'
 import { all, type Caller, newest, refused } from '../harness/caller.js'
 import { total } from '../harness/metrics.js'
@@ -30,11 +32,19 @@ t.test('IP lists with a source', { timeout: 120_000 }, async (t) => {
   const occurrences = createOccurrences({ logger: createLogger('test', 'silent'), registry })
 
   /** As an API process has it, on which the clock is what a test says. */
-  const open = async () => {
+  const open = async (listEntries: Pick<IpListEntries, 'replace'> = parts.listEntries) => {
     const states = store.release.own(await openFeedStates(parts.nats, 1024 * 1024))
     const statuses = new FeedStatuses(states)
     const networks = new ReachableNetworks(['127.0.0.1/32'])
-    const feeds = new ListFeeds({ ...parts, states, statuses, networks, directory: undefined, occurrences })
+    const feeds = new ListFeeds({
+      ...parts,
+      listEntries,
+      states,
+      statuses,
+      networks,
+      directory: undefined,
+      occurrences,
+    })
     return { feeds: store.release.own(feeds), statuses, states }
   }
   const one = await open()
@@ -331,6 +341,30 @@ t.test('IP lists with a source', { timeout: 120_000 }, async (t) => {
     t.equal(requestsTo(path).length, 1, 'it is not due yet')
     await Promise.all([one.feeds.look(startMs + hourMs), three.feeds.look(startMs + hourMs)])
     t.equal(requestsTo(path).length, 2)
+  })
+
+  t.test('an account whose lists take long rests between them, and others do not wait', async (t) => {
+    const [me, other] = [await api.account(), await api.account()]
+    const slow = await open({
+      replace: async (write) => {
+        if (write.caller.accountId === me.accountId) await sleep(250)
+        return parts.listEntries.replace(write)
+      },
+    })
+    const [first, second] = [await fed(me, lines(2)), await fed(me, lines(2))]
+    const startMs = now()
+    await one.states.replace(second.id, newState(rowOf(second.id)['source'] as IpListSource, startMs + 1), 0)
+    await until('the process knows', async () => slow.states.get(second.id) !== undefined)
+    await slow.feeds.look(startMs)
+    t.equal(requestsTo(first.path).length, 1)
+    const third = await fed(other, lines(2))
+    await slow.feeds.look(startMs + 1)
+    t.strictSame([requestsTo(second.path).length, requestsTo(third.path).length], [0, 1])
+    await until('the account has rested', async () => {
+      await slow.feeds.look(startMs + 1)
+      return requestsTo(second.path).length === 1
+    })
+    t.match(statusOf(second.id), { state: 'current' })
   })
 
   t.test('a process that stops leaves its fetch to another one', async (t) => {

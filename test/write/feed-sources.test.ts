@@ -77,6 +77,25 @@ t.test('servers', async (t) => {
     await t.rejects(fetched(50), { code: 'timeout' })
   })
 
+  t.test('one that sends single bytes', async (t) => {
+    server.answer = (_, response) => {
+      response.socket!.write(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n`)
+      response.socket!.write('1\r\n1\r\n'.repeat(250_000))
+    }
+    await t.rejects(fetched(10_000), { code: 'timeout', message: /too many pieces/ })
+  })
+
+  t.test('many pieces are put together in their order', async (t) => {
+    const pieces = Array.from({ length: 1_000 }, (_, index) => `10.0.${index >> 8}.${index & 255}\n`)
+    server.answer = (_, response) => {
+      const chunks = pieces.map((piece) => `${piece.length.toString(16)}\r\n${piece}\r\n`)
+      response.socket!.write(
+        `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${chunks.join('')}0\r\n\r\n`,
+      )
+    }
+    t.equal((await fetched(10_000))?.bytes.toString(), pieces.join(''))
+  })
+
   t.test('redirections together have the time of one', async (t) => {
     server.answer = ({ path }, response) => {
       if (path === '/') response.writeHead(307, { location: '/next' }).end()

@@ -18,6 +18,10 @@ const socketsMax = 8
 const idleSocketMs = 4_000
 /** An answer that is longer by more than this ends its connection. */
 const unreadBytesMax = 64 * 1024
+/** A piece keeps the whole of what was read from the connection with it, so so many become a block that is a copy. */
+const piecesPerBlock = 256
+/** An answer in more pieces is cut: a server that sends single bytes would keep a core busy. */
+const piecesMax = 200_000
 
 export interface HttpAnswer {
   readonly status: number
@@ -103,8 +107,11 @@ export class HttpClient {
 /** Reads an answer, keeps its beginning, and closes the connection if it is much longer. */
 class AnswerReader {
   readonly #response: IncomingMessage
-  readonly #chunks: Buffer[] = []
+  readonly #blocks: Buffer[] = []
   readonly #bytesMax: number
+  /** Not yet a block. */
+  #pieces: Buffer[] = []
+  #piecesSeen = 0
   #bytes = 0
 
   constructor(response: IncomingMessage, bytesMax: number) {
@@ -117,9 +124,15 @@ class AnswerReader {
 
   #add(chunk: Buffer): void {
     const room = this.#bytesMax - this.#bytes
-    if (room > 0) this.#chunks.push(chunk.subarray(0, room))
+    if (room > 0) this.#pieces.push(chunk.subarray(0, room))
+    if (this.#pieces.length === piecesPerBlock) {
+      this.#blocks.push(Buffer.concat(this.#pieces))
+      this.#pieces = []
+    }
     this.#bytes += chunk.length
-    if (this.#bytes > this.#bytesMax + unreadBytesMax) this.#response.destroy()
+    this.#piecesSeen += 1
+    const isTooLong = this.#bytes > this.#bytesMax + unreadBytesMax
+    if (isTooLong || this.#piecesSeen > piecesMax) this.#response.destroy()
   }
 
   answer(): HttpAnswer {
@@ -129,7 +142,7 @@ class AnswerReader {
       status: statusCode,
       statusText: statusMessage,
       headers,
-      body: Buffer.concat(this.#chunks),
+      body: Buffer.concat([...this.#blocks, ...this.#pieces]),
       extent: this.#bytes > this.#bytesMax ? 'long' : end,
     }
   }

@@ -155,7 +155,7 @@ export function sealedSource(row: SourceRow, previous: SourceRow | undefined, to
       )
     : undefined
   const sealed = sealedOf(given, headersBelongTo(row), previous?.secret_digest, tools)
-  return { source: source && { ...source, ...withoutSecrets(headers, membersOf(source)) }, ...sealed }
+  return { source: source ? { ...source, ...withoutSecrets(headers, membersOf(source)) } : null, ...sealed }
 }
 
 export const hasSecrets = (source: IpListSource): boolean => Object.keys(secretsOf(source)).length > 0

@@ -2,6 +2,7 @@
  * One fetch of a list: what its source has becomes its entries, by the same write as `PUT …/entries`, or the last good ones stay
  * and the state says why.
  */
+import { monotonicMs } from '../../core/clock.js'
 import { Turns } from '../../core/concurrency.js'
 import { unavailable, WeirError } from '../../core/errors.js'
 import { hash128, hashBytes128 } from '../../core/ids.js'
@@ -53,6 +54,8 @@ export interface Turn {
   readonly outcome: TurnOutcome
   /** After the fetch, and without a claim. */
   readonly state: FeedState
+  /** How long reading and writing the entries took. */
+  readonly workMs: number
   /** What was thrown, if the fetch failed. */
   readonly error?: unknown
 }
@@ -72,6 +75,8 @@ export class FeedTurns {
   /** Rejects only with the signal's reason. `state`: of this source; `nowMs`: from when its next fetch is counted. */
   async run(list: FedList, state: FeedState, nowMs: number, signal: AbortSignal): Promise<Turn> {
     let hide: Hide = (text) => text
+    let workMs = 0
+    const ended = (turn: Omit<Turn, 'workMs'>): Turn => ({ ...turn, workMs })
     try {
       const { headers, secrets } = headersOf(list.source, await this.#secretOf(list))
       hide = hiding(secrets)
@@ -79,13 +84,24 @@ export class FeedTurns {
       const isKnown = state.parts === partsOf(list)
       const known = isKnown ? { etag: state.etag, lastModified: state.last_modified } : noValidators
       const fetched = await this.#fetch(list, known, headers, signal)
-      return fetched === undefined
-        ? { outcome: 'unchanged', state: succeeded(list, state, nowMs) }
-        : await this.#take(list, state, fetched, nowMs, isKnown, signal)
+      if (fetched === undefined) return ended({ outcome: 'unchanged', state: succeeded(list, state, nowMs) })
+      const good = succeeded(list, { ...state, ...learnedFrom(list, fetched) }, nowMs)
+      if (isKnown && good.content === state.content) return ended({ outcome: 'unchanged', state: good })
+      const write = async () => {
+        const beganMs = monotonicMs()
+        const written = this.#write(list, fetched.bytes, signal)
+        return written.finally(() => {
+          workMs = monotonicMs() - beganMs
+        })
+      }
+      const parts = partsOf(await this.#parsing.take(write))
+      return parts === partsOf(list)
+        ? ended({ outcome: 'unchanged', state: { ...good, parts } })
+        : ended({ outcome: 'changed', state: { ...good, parts, changed_ms: nowMs } })
     } catch (error) {
       signal.throwIfAborted()
-      if (isGone(error)) return { outcome: 'gone', state: { ...state, claimed_ms: null } }
-      return { outcome: 'failed', state: failed(list, state, feedFaultOf(error), hide, nowMs), error }
+      if (isGone(error)) return ended({ outcome: 'gone', state: { ...state, claimed_ms: null } })
+      return ended({ outcome: 'failed', state: failed(list, state, feedFaultOf(error), hide, nowMs), error })
     }
   }
 
@@ -114,25 +130,6 @@ export class FeedTurns {
       : fetchUrl(source.url, known, { headers, networks, timeoutMs: fetchTimeoutMs, signal })
   }
 
-  async #take(
-    list: FedList,
-    state: FeedState,
-    { bytes, validators }: NonNullable<Fetched>,
-    nowMs: number,
-    isKnown: boolean,
-    signal: AbortSignal,
-  ): Promise<Turn> {
-    const content = hashBytes128(bytes, list.source.format)
-    const learned = { etag: validators.etag, last_modified: validators.lastModified, content }
-    const good = succeeded(list, { ...state, ...learned }, nowMs)
-    if (isKnown && content === state.content) return { outcome: 'unchanged', state: good }
-    const row = await this.#parsing.take(() => this.#write(list, bytes, signal))
-    const parts = partsOf(row)
-    return parts === partsOf(list)
-      ? { outcome: 'unchanged', state: { ...good, parts } }
-      : { outcome: 'changed', state: { ...good, parts, changed_ms: nowMs } }
-  }
-
   async #write(list: FedList, bytes: Buffer, signal: AbortSignal): Promise<ListRow> {
     const { source, id, account_id: accountId } = list
     const packed = await packedList(bytes, source.format, new Slices({ signal }))
@@ -145,6 +142,16 @@ export class FeedTurns {
     return written.row as ListRow
   }
 }
+
+/** What is known of the entries, should they be taken. */
+const learnedFrom = (
+  { source }: FedList,
+  { bytes, validators }: NonNullable<Fetched>,
+): Pick<FeedState, 'etag' | 'last_modified' | 'content'> => ({
+  etag: validators.etag,
+  last_modified: validators.lastModified,
+  content: hashBytes128(bytes, source.format),
+})
 
 const isGone = (error: unknown): boolean =>
   error instanceof SourceGone || (error instanceof WeirError && error.code === 'ERR_NOT_FOUND')

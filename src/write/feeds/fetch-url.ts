@@ -101,7 +101,7 @@ async function fetchedFrom(answer: HttpAnswer): Promise<Fetched> {
   if (answer.extent === 'cut')
     throw new FeedFault(
       'timeout',
-      'The answer took too long, or its connection ended before it was complete.',
+      'The answer took too long, came in too many pieces, or ended before it was complete.',
     )
   const bytes = await decoded(answer)
   const { headers } = answer

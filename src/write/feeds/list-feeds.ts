@@ -2,7 +2,7 @@
  * IP lists that are fed by a source. Every API process looks for lists that are due; one of them claims each
  * (`feed-states.ts`) and fetches it (`feed-turn.ts`).
  */
-import { every, now, type Timer } from '../../core/clock.js'
+import { every, monotonicMs, now, type Timer } from '../../core/clock.js'
 import { conflict, messageOf, unavailable } from '../../core/errors.js'
 import { getOrMake } from '../../core/maps.js'
 import type { Level } from '../../core/telemetry/metrics.js'
@@ -21,6 +21,10 @@ const lookMs = 1_000
 const atOnceMax = 8
 /** So that one account with many slow servers leaves room to the others. */
 const atOncePerAccountMax = 2
+/** After the entries of a large list were read and written, the account rests so many times as long: it gets a fifth of a core. */
+const restFactor = 4
+/** What takes less is no large list. */
+const restingFromMs = 250
 /** Longer than a fetch and its write take. If a process dies, its lists are fetched by another one after this time. */
 const claimMs = 5 * 60_000
 /** States of lists that do not exist are dropped when they are this old: another process may know of a list first. */
@@ -48,6 +52,8 @@ export class ListFeeds {
   readonly #turns: FeedTurns
   /** By list: fetches of this process. */
   readonly #running = new Map<string, { readonly accountId: string; readonly done: Promise<unknown> }>()
+  /** By account: until when it rests, on the monotonic clock. */
+  readonly #resting = new Map<string, number>()
   readonly #stop = new AbortController()
   /** Lists with a source; undefined if lists have changed since. */
   #fed: readonly FedList[] | undefined
@@ -104,9 +110,12 @@ export class ListFeeds {
     const ofAccounts = new Map<string, number>()
     const count = (accountId: string) => void ofAccounts.set(accountId, (ofAccounts.get(accountId) ?? 0) + 1)
     for (const { accountId } of this.#running.values()) count(accountId)
+    for (const [accountId, untilMs] of this.#resting)
+      if (untilMs <= monotonicMs()) this.#resting.delete(accountId)
     const waiting = this.#lists.flatMap((list) => {
       const dueMs = this.#dueMs(list)
-      return dueMs <= nowMs && !this.#running.has(list.id) ? [{ list, dueMs }] : []
+      const mayBegin = !this.#running.has(list.id) && !this.#resting.has(list.account_id)
+      return dueMs <= nowMs && mayBegin ? [{ list, dueMs }] : []
     })
     const due: FedList[] = []
     for (const { list } of waiting.sort((one, other) => one.dueMs - other.dueMs)) {
@@ -149,6 +158,8 @@ export class ListFeeds {
     try {
       const turn = await this.#turns.run(list, state, nowMs, this.#stop.signal)
       this.#report(list, turn)
+      if (turn.workMs >= restingFromMs)
+        this.#resting.set(list.account_id, monotonicMs() + restFactor * turn.workMs)
       await states.replace(list.id, turn.state, claim)
       return turn
     } catch (error) {
