@@ -19,9 +19,9 @@ import {
   rulesWithDraft,
 } from './drafted-rows.js'
 import { compileRoute, compileTcpEdge, type Endpoint, HttpsEdge, type SharedLists } from './edges.js'
-import { evaluate } from './evaluate.js'
+import { type Decisive, evaluate } from './evaluate.js'
 import { buildIpPolicy, type IpPolicy } from './ip-policy.js'
-import type { Restriction, Restrictions } from './ip-restriction.js'
+import type { Restriction } from './ip-restriction.js'
 import { Parts } from './parts.js'
 import type { PolicySet } from './policy-set.js'
 import type { ConfigurationSource, IpRule, RestrictionType } from './policy-source.js'
@@ -36,14 +36,14 @@ export interface ChallengerDecision extends ShadowDecision {
 }
 
 interface Compiled {
-  readonly live: Restrictions
+  readonly live: Decisive
   readonly endpoints: ReadonlyMap<string, Drafted>
   readonly ipPolicies: ReadonlyMap<string, IpPolicy>
   readonly restriction: Restriction | undefined
 }
 
 /** The configuration with the draft. */
-export class Challenger implements Restrictions {
+export class Challenger implements Decisive {
   readonly row: ChallengerRow
   readonly #compiled: Compiled
   /** Endpoints of the live configuration, with the draft. */
@@ -63,8 +63,12 @@ export class Challenger implements Restrictions {
     return this.#compiled.ipPolicies.get(id) ?? this.#compiled.live.ipPolicy(id)
   }
 
-  ipList(id: string): ReturnType<Restrictions['ipList']> {
+  ipList(id: string): ReturnType<Decisive['ipList']> {
     return this.#compiled.live.ipList(id)
+  }
+
+  listsOf(accountId: string | undefined): ReturnType<Decisive['listsOf']> {
+    return this.#compiled.live.listsOf(accountId)
   }
 
   restriction(accountId: string, type: RestrictionType): Restriction | undefined {

@@ -5,7 +5,7 @@
  */
 import type { Decision, Direction } from '../event/define.js'
 import type { StepBudget } from '../expr/run.js'
-import type { IpDecision, PolicyContext } from '../record/policy-scope.js'
+import type { AddressLists, IpDecision, PolicyContext } from '../record/policy-scope.js'
 import type { Endpoint } from './edges.js'
 import { decideAddress } from './ip-policy.js'
 import { type Restrictions, type Warning, warningOf } from './ip-restriction.js'
@@ -60,8 +60,14 @@ export type Phase = 'opening' | 'closed'
 const nothing: readonly never[] = []
 const untouched: PolicyRun = { denied: undefined, logs: nothing, failures: nothing }
 
+/** What a decision reads of the configuration, apart from the endpoint. */
+export interface Decisive extends Restrictions {
+  /** The IP lists of an account; undefined if it has none. */
+  listsOf(accountId: string | undefined): AddressLists | undefined
+}
+
 export function evaluate(
-  policySet: Restrictions,
+  policySet: Decisive,
   endpoint: Endpoint,
   context: PolicyContext,
   budget: StepBudget,
@@ -72,9 +78,10 @@ export function evaluate(
   const ipPolicy = decideIpPolicy(policySet, endpoint, context, warnings, trace)
   context.ipDecision = ipPolicy?.decision
   if (ipPolicy?.decision === 'block') return verdictOf('block', ipPolicy, untouched, untouched, warnings)
-  const { policies, route } = endpoint
+  const { policies, route, accountId } = endpoint
   if (policies === undefined && route?.policies === undefined)
     return verdictOf('allow', ipPolicy, untouched, untouched, warnings)
+  context.lists = policySet.listsOf(accountId)
   const inbound = runAll(endpoint, 'inbound', context, budget, trace)
   if (inbound.denied !== undefined) return verdictOf('deny', ipPolicy, inbound, untouched, warnings)
   const outbound = phase === 'closed' ? runAll(endpoint, 'outbound', context, budget, trace) : untouched

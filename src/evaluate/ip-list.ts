@@ -8,6 +8,7 @@ import type { Address } from '../core/address/ip.js'
 import { entryOf, type ListEntry, linesIn } from '../core/address/list-entry.js'
 import { getOrMake } from '../core/maps.js'
 import type { Slices } from '../core/slices.js'
+import type { AddressLists } from '../record/policy-scope.js'
 import type { DeclaredRow } from '../resource/registry.js'
 import type { ConfigurationSource } from './policy-source.js'
 
@@ -199,25 +200,24 @@ export class IpLists {
     return new IpLists(lists)
   }
 
-  of(accountId: string | undefined): AccountLists | undefined {
-    return accountId === undefined ? undefined : this.#byAccount.get(accountId)
+  /** Undefined if the account has none. */
+  of(accountId: string | undefined): AddressLists | undefined {
+    return this.#byId.size === 0 || accountId === undefined ? undefined : this.#byAccount.get(accountId)
   }
 }
 
-/** The lists of one account, as expressions ask for them. */
-class AccountLists {
+/** The lists of one account. */
+class AccountLists implements AddressLists {
   readonly #byName = new Map<string, IpList>()
 
   add(list: IpList): void {
     this.#byName.set(list.name, list)
   }
 
-  /** The addresses of a list; undefined if there is no list of that name. */
-  named(name: string): ListContent | undefined {
-    return this.#byName.get(name)?.content
+  isIn(list: string, address: Address): boolean {
+    return this.#byName.get(list)?.content.has(address) === true
   }
 
-  /** The categories of the lists that contain the address, and those above them, each once. */
   categoriesOf(address: Address): string[] {
     const found = new Set<string>()
     for (const { categories, content } of this.#byName.values()) {

@@ -7,6 +7,7 @@ import { now } from '../core/clock.js'
 import { fail, ok, type Problem, type Result, shown } from '../core/errors.js'
 import { Slices } from '../core/slices.js'
 import { StringIndex } from '../core/string-index.js'
+import type { AddressLists } from '../record/policy-scope.js'
 import type { ConnectionRecord, RecordType, RequestRecord, TrafficRecord } from '../record/traffic-record.js'
 import type { DeclaredRow } from '../resource/registry.js'
 import {
@@ -82,6 +83,10 @@ export class PolicySet implements Shadowed {
     return this.contents.ipLists.get(id)?.content
   }
 
+  listsOf(accountId: string | undefined): AddressLists | undefined {
+    return this.contents.ipLists.of(accountId)
+  }
+
   restriction(accountId: string, type: RestrictionType): Restriction | undefined {
     return this.contents.restrictions.get(accountId)?.[type]
   }
@@ -101,9 +106,8 @@ export class PolicySet implements Shadowed {
    */
   findEdge(record: TrafficRecord): Result<Endpoint, EdgeProblem> {
     const found = this.#find(record)
-    if (!found.ok || found.value === undefined) {
-      return found.ok ? ok(this.#accountOf(record)) : found
-    }
+    if (!found.ok) return found
+    if (found.value === undefined) return ok(this.#accountOf(record))
     const edge = found.value
     if (record.account_id && record.account_id !== edge.accountId) return wrongAccount(record, edge.edgeId)
     return ok(edge)
@@ -236,10 +240,7 @@ export async function buildPolicySet(
   return new PolicySet({ ...compiled, shadowed })
 }
 
-/**
- * The same view without rules and entries of lists that have expired. It costs what these cost, and nothing for the edges.
- * Records are evaluated between its slices, each of which is followed by `yieldTurn`.
- */
+/** The same view without rules and entries of lists that have expired; edges are not built again. */
 export async function withoutExpired(
   { contents }: PolicySet,
   yieldTurn: () => Promise<void>,

@@ -5,10 +5,10 @@
 import type { Slices } from '../core/slices.js'
 import type { ShadowDecision } from '../event/define.js'
 import { StepBudget } from '../expr/run.js'
-import type { PolicyContext } from '../record/policy-scope.js'
+import type { AddressLists, PolicyContext } from '../record/policy-scope.js'
 import { findDecidedBy } from './decided-by.js'
 import type { Endpoint } from './edges.js'
-import { type EvaluationTrace, evaluate } from './evaluate.js'
+import { type Decisive, type EvaluationTrace, evaluate } from './evaluate.js'
 import type { ListContent } from './ip-list.js'
 import type { IpPolicy } from './ip-policy.js'
 import type { AccountRestrictions, Restriction, Restrictions } from './ip-restriction.js'
@@ -16,7 +16,7 @@ import type { ConfigurationSource, RestrictionType } from './policy-source.js'
 import type { TrafficPolicies } from './traffic-policy.js'
 
 /** A configuration that knows whether an account has anything that is not enforced. */
-export interface Shadowed extends Restrictions {
+export interface Shadowed extends Decisive {
   hasShadow(accountId: string | undefined): boolean
 }
 
@@ -51,10 +51,10 @@ function isAllEnforced(
 }
 
 /** The same configuration as if all of it were enforced. */
-class AsEnforced implements Restrictions {
-  readonly #live: Restrictions
+class AsEnforced implements Decisive {
+  readonly #live: Decisive
 
-  constructor(live: Restrictions) {
+  constructor(live: Decisive) {
     this.#live = live
   }
 
@@ -65,6 +65,10 @@ class AsEnforced implements Restrictions {
 
   ipList(id: string): ListContent | undefined {
     return this.#live.ipList(id)
+  }
+
+  listsOf(accountId: string | undefined): AddressLists | undefined {
+    return this.#live.listsOf(accountId)
   }
 
   restriction(accountId: string, type: RestrictionType): Restriction | undefined {

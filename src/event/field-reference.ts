@@ -3,6 +3,7 @@
  * from the declarations; the API serves it, and the tables of the documents are made from it.
  */
 import { expressionFunctions } from '../expr/functions.js'
+import { inList } from '../expr/scope.js'
 import { missingNote } from '../record/geo-entry.js'
 import { policyNames } from '../record/policy-scope.js'
 import { type FieldText, type RecordField, recordFields } from '../record/record-fields.js'
@@ -55,15 +56,17 @@ export const fieldReference = (
   events: kinds.map((kind) => eventEntry(kind, missing)),
   expressions: {
     names: policyNames.map((entry) => ({ ...entry, ...noteOf(entry.name, missing) })),
-    functions: [...expressionFunctions.values()].map(({ name, parameters, returns, about, example }) => ({
-      name,
-      parameters,
-      /** What its value is. */
-      returns: returns ?? ('boolean' as const),
-      /** As a completion shows it. */
-      signature: `${name}(${parameters.join(', ')})`,
-      about,
-      example,
-    })),
+    functions: [...expressionFunctions.values(), inList].map(
+      ({ name, parameters, returns, about, example }) => ({
+        name,
+        parameters,
+        /** What its value is. */
+        returns: returns ?? ('boolean' as const),
+        /** As a completion shows it. */
+        signature: `${name}(${parameters.join(', ')})`,
+        about,
+        example,
+      }),
+    ),
   },
 })

@@ -7,7 +7,7 @@ import { nearestNames } from '../core/text/nearest.js'
 import { type ExpressionFunction, expressionFunctions } from './functions.js'
 import type { CallNode, IdentifierNode, JexlNode } from './parse.js'
 import { Refusal } from './problem.js'
-import { namesNear, resolveName, type Scope } from './scope.js'
+import { inList, namesNear, resolveName, type Scope } from './scope.js'
 import { spelledArguments, spelledSides } from './spelling.js'
 import { forbiddenNames } from './tokens.js'
 import type { BinaryOperator, Tree } from './tree.js'
@@ -157,14 +157,30 @@ class Checker<C> {
 
   #call(node: CallNode, args: readonly Tree<C>[]): Tree<C> {
     const name = String(node.name)
-    const callee = expressionFunctions.get(name)
     const offset = node.name.offset
+    if (name === inList.name) return this.#listEntry(args, offset)
+    const callee = expressionFunctions.get(name)
     if (callee === undefined) throw unknownFunction(name, offset)
     if (args.length !== callee.parameters.length) throw wrongCount(callee, args.length, offset)
     if (callee.secondIsLiteral && ++this.#patterns > exprPatternsMax) {
       throw new Refusal('too_large', `The expression has more than ${exprPatternsMax} patterns`, offset)
     }
     return { kind: 'call', callee, args: spelledArguments(callee, args), offset }
+  }
+
+  /** `inList(name, 'list')` reads the context. */
+  #listEntry(args: readonly Tree<C>[], offset: number): Tree<C> {
+    const { lists, names } = this.#scope
+    if (lists === undefined)
+      throw new Refusal('unknown_function', 'inList is known in expressions of traffic policies only', offset)
+    const [value, list] = args
+    if (value === undefined || list === undefined || args.length !== 2)
+      throw wrongCount(inList, args.length, offset)
+    if (value.kind !== 'name' || value.read !== names.get(lists.about)?.read)
+      throw new Refusal('wrong_arguments', `inList can be asked about ${lists.about} only`, offset)
+    if (list.kind !== 'constant' || typeof list.value !== 'string')
+      throw new Refusal('bad_literal', 'inList: the name of the list must be a literal text', offset)
+    return { kind: 'entry', map: lists, key: list.value, offset: list.offset }
   }
 }
 
@@ -210,12 +226,16 @@ function unknownName<C>(scope: Scope<C>, name: string, offset: number): Refusal 
 }
 
 function unknownFunction(name: string, offset: number): Refusal {
-  const known = [...expressionFunctions.keys()]
+  const known = [...expressionFunctions.keys(), inList.name]
   const hint = didYouMean(nearestNames(name, known)) ?? `known functions: ${known.join(', ')}`
   return new Refusal('unknown_function', `${cut(name)} is not a known function`, offset, hint)
 }
 
-function wrongCount({ name, parameters }: ExpressionFunction, given: number, offset: number): Refusal {
+function wrongCount(
+  { name, parameters }: Pick<ExpressionFunction, 'name' | 'parameters'>,
+  given: number,
+  offset: number,
+): Refusal {
   const what = `${name} takes ${parameters.length} (${parameters.join(', ')}), not ${given}`
   return new Refusal('wrong_arguments', what, offset)
 }

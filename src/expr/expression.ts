@@ -6,10 +6,10 @@
  * (names, functions and arguments known) ▸ compile (constants folded, a function made). All of it happens once, when the
  * expression is saved or a view is built; per record only that function runs.
  */
-import { fail, ok, type Result } from '../core/errors.js'
+import { fail, ok, type Result, shown } from '../core/errors.js'
 import { checkNames } from './check.js'
 import { compileInstruction, compileShape, compileTree } from './compile.js'
-import { namesOf, type UsedName } from './names.js'
+import { listReadsOf, namesOf, type UsedName } from './names.js'
 import { parseExpression } from './parse.js'
 import { type MarkedProblem, Refusal, withMark } from './problem.js'
 import { type Requirement, requirementOf } from './requirement.js'
@@ -53,6 +53,24 @@ export const compileClosures = <C>(
 export function namesIn<C>(text: unknown, scope: Scope<C>): readonly UsedName<C>[] {
   const found = compileWith(text, scope, (tree) => namesOf(tree, scope))
   return found.ok ? found.value : []
+}
+
+/** A list that an expression asks about. */
+interface UsedList {
+  readonly name: string
+  /** The problem of this place, if the list does not exist; `hint` is the rest of its sentence. */
+  problem(hint?: string): MarkedProblem
+}
+
+/** The lists that an expression asks about, as often as it does; none if it is refused. */
+export function listsIn<C>(text: unknown, scope: Scope<C>): readonly UsedList[] {
+  const found = compileWith(text, scope, (tree) => listReadsOf(tree, scope))
+  if (!found.ok) return []
+  return found.value.map(({ key, offset }) => ({
+    name: key,
+    problem: (hint) =>
+      withMark(new Refusal('unknown_list', `There is no IP list ${shown(key)}`, offset, hint).problem, text),
+  }))
 }
 
 /** Whether it is the same for every record; undefined if it depends on the record, or is refused. */

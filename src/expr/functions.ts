@@ -10,15 +10,21 @@ import { compilePattern } from './regex.js'
 import { ExpressionFailure, type StepBudget } from './run.js'
 import { bounded, isAmong, isObject, paySearch, payText, primitiveOf, textOf } from './values.js'
 
-/** A function of the language: pure, bounded, and the same whether called as a function or as a transform. */
-export interface ExpressionFunction {
+/** A function as documents and messages show it. */
+export interface DescribedFunction {
   readonly name: string
   /** The result, in a sentence of the documents. */
   readonly about: string
   /** An expression with it, over the names of traffic policies. */
   readonly example: string
-  /** Names of the parameters, as messages show them. */
+  /** Names of the parameters. */
   readonly parameters: readonly string[]
+  /** What its value is, if it is not true or false. */
+  readonly returns?: 'number' | 'text'
+}
+
+/** A function of the language: pure, bounded, and the same whether called as a function or as a transform. */
+export interface ExpressionFunction extends DescribedFunction {
   call(first: unknown, second: unknown, budget: StepBudget): unknown
   /** The problem of a first argument that is known when the expression is saved. */
   checkFirst?(first: unknown): string | undefined
@@ -28,8 +34,6 @@ export interface ExpressionFunction {
   withSecond?(second: unknown): Result<(first: unknown, budget: StepBudget) => unknown>
   /** The second argument has to be known when the expression is saved. */
   readonly secondIsLiteral?: boolean
-  /** What its value is, if it is not true or false. */
-  readonly returns?: 'number' | 'text'
   /** Its value is always true or false. */
   readonly isQuestion?: boolean
   /** Not evaluated when the expression is saved, even if all arguments are known. */

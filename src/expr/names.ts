@@ -1,6 +1,6 @@
 /** The names that an expression uses. */
-import type { Scope, ScopeName } from './scope.js'
-import type { Tree } from './tree.js'
+import { inList, type Scope, type ScopeName } from './scope.js'
+import type { EntryTree, Tree } from './tree.js'
 
 export interface UsedName<C> extends Pick<ScopeName<C>, 'read'> {
   /** As the scope declares it, also if the expression uses an alias. */
@@ -10,25 +10,40 @@ export interface UsedName<C> extends Pick<ScopeName<C>, 'read'> {
 /** Each name once. */
 export function namesOf<C>(tree: Tree<C>, scope: Scope<C>): UsedName<C>[] {
   const used = new Map<string, UsedName<C>>()
-  const rest = [tree]
-  for (let next = rest.pop(); next !== undefined; next = rest.pop()) {
-    const found = usedIn(next, scope)
+  for (const part of partsIn(tree)) {
+    const found = usedIn(part, scope)
     if (found !== undefined) used.set(found.name, found)
-    rest.push(...partsOf(next))
   }
   return [...used.values()]
+}
+
+/** The reads of lists, as often as they are written. */
+export const listReadsOf = <C>(tree: Tree<C>, { lists }: Scope<C>): EntryTree<C>[] =>
+  [...partsIn(tree)].filter((part) => part.kind === 'entry').filter(({ map }) => map === lists)
+
+/** The tree and all parts of it. */
+function* partsIn<C>(tree: Tree<C>): Generator<Tree<C>> {
+  const rest = [tree]
+  for (let next = rest.pop(); next !== undefined; next = rest.pop()) {
+    yield next
+    rest.push(...partsOf(next))
+  }
 }
 
 function usedIn<C>(tree: Tree<C>, scope: Scope<C>): UsedName<C> | undefined {
   if (tree.kind === 'name') return { name: nameOf(tree.read, scope), read: tree.read }
   if (tree.kind !== 'entry') return undefined
   const { map, key } = tree
-  return { name: entryName(nameOf(map.read, scope), key), read: (context) => map.read(context, key) }
+  const { lists } = scope
+  const name =
+    map === lists ? `${inList.name}(${lists.about}, ${quoted(key)})` : entryName(nameOf(map.read, scope), key)
+  return { name, read: (context) => map.read(context, key) }
 }
 
 /** As an expression writes it. */
-export const entryName = (map: string, key: string): string =>
-  `${map}['${key.replaceAll(/['\\]/g, (mark) => `\\${mark}`)}']`
+export const entryName = (map: string, key: string): string => `${map}[${quoted(key)}]`
+
+const quoted = (text: string): string => `'${text.replaceAll(/['\\]/g, (mark) => `\\${mark}`)}'`
 
 /** Aliases share the reader of their name and come after it. */
 function nameOf<C>(read: UsedName<C>['read'], { names }: Scope<C>): string {

@@ -12,6 +12,7 @@ export type ProblemReason =
   | 'forbidden_name'
   | 'unknown_name'
   | 'unknown_function'
+  | 'unknown_list'
   | 'wrong_arguments'
   | 'bad_literal'
 

@@ -1,11 +1,12 @@
 import { nearestNames } from '../core/text/nearest.js'
+import type { DescribedFunction } from './functions.js'
 
 /**
  * The type of a name. Only `any` has members: policies should not depend on members of strings or numbers, and the
  * members of an `object` are declared as names of their own. A `map` has texts under keys in lower case, and an expression
- * reads one of them, whose key it spells out: `headers['x-name']`.
+ * reads one of them, whose key it spells out: `headers['x-name']`. A `list` has texts.
  */
-export type NameType = 'string' | 'number' | 'boolean' | 'object' | 'map' | 'any'
+export type NameType = 'string' | 'number' | 'boolean' | 'object' | 'map' | 'list' | 'any'
 
 /** How the values of a name are spelled; text that an expression compares them with is spelled the same way. */
 export interface Spelling {
@@ -29,6 +30,24 @@ export interface Scope<C> {
   readonly names: ReadonlyMap<string, ScopeName<C>>
   /** Names that exist but can't be used here, each with the reason as the rest of a sentence: `is not filterable`. */
   readonly unavailable: ReadonlyMap<string, string>
+  /** What `inList` asks; undefined if expressions know no lists. */
+  readonly lists?: ScopeLists<C> | undefined
+}
+
+/** Lists of values, each with a name. */
+export interface ScopeLists<C> {
+  /** The name whose value may be in a list: the first argument of `inList`. */
+  readonly about: string
+  /** Is the value of that name in the list? */
+  readonly read: (context: C, list?: string) => unknown
+}
+
+/** Not a function of its arguments alone: the context knows the lists. The checker makes a read of the context of it. */
+export const inList: DescribedFunction = {
+  name: 'inList',
+  about: 'Whether the client is in the IP list of this name.',
+  example: "inList(conn.client_ip, 'partners')",
+  parameters: ['conn.client_ip', 'list'],
 }
 
 interface ScopeDeclaration<C> {
@@ -36,6 +55,7 @@ interface ScopeDeclaration<C> {
   /** Alias → name. */
   readonly aliases?: Readonly<Record<string, string>>
   readonly unavailable?: Readonly<Record<string, string>>
+  readonly lists?: ScopeLists<C>
 }
 
 /** Throws if an alias refers to an undeclared name: the declaration is wrong. */
@@ -47,7 +67,8 @@ export function defineScope<C>(declaration: ScopeDeclaration<C>): Scope<C> {
       throw new Error(`The alias ${alias} refers to ${name}, which the scope does not declare.`)
     names.set(alias, target)
   }
-  return { names, unavailable: new Map(Object.entries(declaration.unavailable ?? {})) }
+  const { unavailable = {}, lists } = declaration
+  return { names, unavailable: new Map(Object.entries(unavailable)), lists }
 }
 
 /** A name of the scope at the front of a dotted path, and the members read from it. */

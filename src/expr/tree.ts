@@ -5,8 +5,7 @@ import type { NameType, ScopeName, Spelling } from './scope.js'
 export type Tree<C> =
   | { readonly kind: 'constant'; readonly value: unknown; readonly offset?: number }
   | NameTree<C>
-  /** The text of a map under a key. */
-  | { readonly kind: 'entry'; readonly map: ScopeName<C>; readonly key: string }
+  | EntryTree<C>
   /** A member of the element a filter looks at; `outer` if that element is not a value, as in jexl. */
   | { readonly kind: 'element'; readonly path: readonly string[]; readonly outer: Tree<C> | undefined }
   | { readonly kind: 'member'; readonly subject: Tree<C>; readonly key: string }
@@ -25,6 +24,15 @@ export interface NameTree<C> {
   readonly type: NameType
   readonly read: (context: C) => unknown
   readonly spelling?: Spelling | undefined
+}
+
+/** The text of a map under a key; or whether a value is in the list that is called like the key. */
+export interface EntryTree<C> {
+  readonly kind: 'entry'
+  readonly map: Pick<ScopeName<C>, 'read'>
+  readonly key: string
+  /** The place of the name of a list. */
+  readonly offset?: number | undefined
 }
 
 export interface BinaryTree<C> {

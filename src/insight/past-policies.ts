@@ -104,14 +104,15 @@ export class PastPolicyReader {
       this.#rows.at(accountId, version, 'ip_policy', 'id', policyIds),
       this.#rows.at(accountId, version, 'ip_policy_rule', 'ip_policy_id', policyIds),
     ])
-    const ip_list = await this.#lists(accountId, version, ip_policy_rule)
+    const ip_list = await this.#lists(accountId, version, ip_policy_rule, rows)
     const chunkIds = ip_list.flatMap(({ chunks }) => chunks)
     const ip_list_chunk = await this.#rows.at(accountId, version, 'ip_list_chunk', 'id', chunkIds)
     return build({ ...rows, ip_policy, ip_policy_rule, ip_list, ip_list_chunk })
   }
 
-  /** The lists that these rules name. */
-  #lists(accountId: string, version: number, rules: readonly DeclaredRow<'ip_policy_rule'>[]) {
+  /** The lists that these rules name; all of the account if an expression asks about lists. */
+  #lists(accountId: string, version: number, rules: readonly DeclaredRow<'ip_policy_rule'>[], edges: Rows) {
+    if (asksAboutLists(edges)) return this.#rows.at(accountId, version, 'ip_list', 'account_id', [accountId])
     const ids = new Set(rules.flatMap(({ list_id }) => list_id ?? []))
     return this.#rows.at(accountId, version, 'ip_list', 'id', [...ids])
   }
@@ -144,3 +145,13 @@ export class PastPolicyReader {
     return this.#rows.edgesServing(accountId, version, kind, matching)
   }
 }
+
+const listExpression = /inList|conn\.ip\.categories/
+
+/** Does an expression of these edges and routes perhaps ask about lists? */
+const asksAboutLists = ({ tcp_edge = [], https_edge = [], https_edge_route = [] }: Rows): boolean =>
+  [...tcp_edge, ...https_edge, ...https_edge_route].some(({ policies }) =>
+    [...(policies?.inbound ?? []), ...(policies?.outbound ?? [])].some(({ expressions }) =>
+      expressions.some((text) => listExpression.test(text)),
+    ),
+  )

@@ -7,7 +7,7 @@ import type { PolicyFile } from '../evaluate/portable/policy-file.js'
 export const example: { readonly text: string; readonly file: PolicyFile } = {
   text: '',
   file: {
-    configuration: { tcp_edges: [], https_edges: [], ip_policies: [], ip_restrictions: [] },
+    configuration: { tcp_edges: [], https_edges: [], ip_policies: [], ip_lists: [], ip_restrictions: [] },
     tests: [],
   },
 }

@@ -2,12 +2,13 @@
 import { type Address, parseAddress } from '../core/address/ip.js'
 import { utcMicros } from '../core/timestamp.js'
 import { entryName } from '../expr/names.js'
-import { defineScope, type Scope, type ScopeName } from '../expr/scope.js'
+import { defineScope, type Scope, type ScopeLists, type ScopeName } from '../expr/scope.js'
 import type { GeoLookup } from './geo.js'
 import type { Geo } from './geo-entry.js'
 import { type FieldText, recordFieldOf } from './record-fields.js'
 import {
   addressSpelling,
+  categorySpelling,
   firstValues,
   methodSpelling,
   normalizeMethod,
@@ -25,6 +26,14 @@ import {
 
 export type IpDecision = 'allow' | 'block'
 
+/** The IP lists of an account, as expressions ask for them. */
+export interface AddressLists {
+  /** False for a list that there is not. */
+  isIn(list: string, address: Address): boolean
+  /** The categories of the lists that contain the address, and those above them, each once. */
+  categoriesOf(address: Address): readonly string[]
+}
+
 /** The source of the values of an expression: one record, and the decisions about it so far. */
 export class PolicyContext {
   readonly record: TrafficRecord
@@ -32,9 +41,12 @@ export class PolicyContext {
   readonly edgeId: string | undefined
   /** Undefined until IP policies have decided, and afterwards if none applied. */
   ipDecision: IpDecision | undefined
+  /** The lists of the account; undefined if it has none. */
+  lists: AddressLists | undefined
   readonly #lookup: GeoLookup
   #client: Address | undefined
   #geo: Geo | undefined
+  #categories: readonly string[] | undefined
   #headers: { request?: FirstValues; response?: FirstValues } | undefined
 
   constructor(record: TrafficRecord, edgeId: string | undefined, lookup: GeoLookup) {
@@ -63,6 +75,12 @@ export class PolicyContext {
   get geo(): Geo {
     this.#geo ??= this.#lookup.lookup(this.conn.client_ip)
     return this.#geo
+  }
+
+  /** Asked for on first use, like `geo`. */
+  get categories(): readonly string[] {
+    this.#categories ??= this.lists?.categoriesOf(this.client) ?? []
+    return this.#categories
   }
 
   /** For names that only requests have. */
@@ -128,6 +146,12 @@ const inboundNames: DeclaredNames = {
   ),
   'conn.asn': number(({ geo }) => geo.asn, 'Number of the autonomous system of the client.'),
   'conn.as_org': text(({ geo }) => geo.as_org, 'Organization of the autonomous system of the client.'),
+  'conn.ip.categories': {
+    type: 'list',
+    read: ({ categories }) => categories,
+    spelling: categorySpelling,
+    about: 'Categories of the IP lists that contain the client, and the more general ones.',
+  },
   'edge.id': text(({ edgeId }) => edgeId, 'Id of the edge.'),
 }
 
@@ -204,6 +228,11 @@ const ofOthers: Readonly<Record<RecordType, string>> = {
 const reasons = (names: DeclaredNames, reason: string): Record<string, string> =>
   Object.fromEntries(Object.keys(names).map((name) => [name, reason]))
 
+const lists: ScopeLists<PolicyContext> = {
+  about: 'conn.client_ip',
+  read: (context, list = '') => context.lists?.isIn(list, context.client) ?? false,
+}
+
 export type PolicyScopes = Readonly<Record<'inbound' | 'outbound', Scope<PolicyContext>>>
 
 function scopesOf(type: RecordType): PolicyScopes {
@@ -219,8 +248,9 @@ function scopesOf(type: RecordType): PolicyScopes {
       names: inbound,
       aliases: nameAliases,
       unavailable: { ...unavailable, ...reasons(outbound, outboundOnly[type]) },
+      lists,
     }),
-    outbound: defineScope({ names: { ...inbound, ...outbound }, aliases: nameAliases, unavailable }),
+    outbound: defineScope({ names: { ...inbound, ...outbound }, aliases: nameAliases, unavailable, lists }),
   }
 }
 
@@ -233,7 +263,7 @@ export const policyScopes: Readonly<Record<RecordType, PolicyScopes>> = {
 /** A name of expressions, for the documents. */
 interface PolicyName extends FieldText {
   readonly name: string
-  readonly type: 'text' | 'number'
+  readonly type: 'text' | 'number' | 'texts'
   readonly aliases: readonly string[]
   /** Only outbound policies may use it. */
   readonly outboundOnly: boolean
@@ -251,7 +281,7 @@ const policyNamesOf = (
     if (described === undefined) throw new Error(`The name ${name} needs a description.`)
     return {
       name: type === 'map' ? entryName(name, 'x-name') : name,
-      type: type === 'number' ? 'number' : 'text',
+      type: type === 'number' ? 'number' : type === 'list' ? 'texts' : 'text',
       about: described.about,
       ...(described.unit === undefined ? {} : { unit: described.unit }),
       aliases: Object.keys(nameAliases).filter((alias) => nameAliases[alias] === name),

@@ -56,6 +56,8 @@ export const serverSpelling: Spelling = { whole: serverHost, part: serverPart }
 export const addressSpelling: Spelling = { whole: canonicalAddress, part: lowerCase }
 /** Events show HTTP methods in lower case. */
 export const methodSpelling: Spelling = { whole: lowerCase, part: lowerCase }
+/** Categories of IP lists are in lower case. */
+export const categorySpelling: Spelling = methodSpelling
 
 export const normalizeMethod = (method: string | null | undefined): string | undefined =>
   method?.toLowerCase()

@@ -59,7 +59,7 @@ export const httpsEdgeRoute = defineResource({
     policies: trafficPoliciesModule,
   },
   check(route, _previous, lookups) {
-    checkTrafficPolicies('https_edge_route', route.policies, lookups.nameInBody)
+    checkTrafficPolicies('https_edge_route', route.policies, lookups)
     for (const other of lookups.children('https_edge_route', String(route.edge_id))) {
       if (other.id === route.id || other['match_type'] !== route.match_type) continue
       if (sameMatch(other['match_type'], other['match']) !== sameMatch(route.match_type, route.match))
@@ -97,6 +97,6 @@ export const httpsEdge = defineResource({
   takenMessage: hostportTaken,
   check(edge, previous, lookups) {
     checkReserved(edge, previous, lookups)
-    checkTrafficPolicies('https_edge', edge.policies, lookups.nameInBody)
+    checkTrafficPolicies('https_edge', edge.policies, lookups)
   },
 })

@@ -5,7 +5,7 @@
  * new entries are new parts, and the list's row names the parts that count, in their order. So entries are replaced as a
  * whole by one small write, whatever their number.
  */
-import { conflict } from '../core/errors.js'
+import { conflict, shown } from '../core/errors.js'
 import { ipListsPerAccountMax } from '../core/limits.js'
 import { documented, Type } from '../core/schema.js'
 import { defineResource, type Lookups } from './define.js'
@@ -27,6 +27,7 @@ import {
   sourceSchema,
   statusSchema,
 } from './fields/ip-list-source.js'
+import { type PolicyKind, placeOfList, policyScopesOf } from './fields/traffic-policy-check.js'
 
 const word = '[a-z0-9](?:[a-z0-9_-]*[a-z0-9])?'
 
@@ -93,6 +94,8 @@ export const ipList = defineResource({
           `"name" is "${list.name}", which is the name of ${other.id}: each list of an account has its own.`,
         )
     }
+    if (previous !== undefined && previous.name !== list.name)
+      checkNotInExpressions(previous, 'renamed', lookups)
     if (previous === undefined && others >= ipListsPerAccountMax)
       throw conflict(
         `The account has ${others} IP lists: at most ${ipListsPerAccountMax} are allowed. Delete one first.`,
@@ -101,13 +104,34 @@ export const ipList = defineResource({
   checkDeletion: checkUnused,
 })
 
-/** Throws if a rule is about the list. */
-function checkUnused({ id }: { readonly id: string }, lookups: Pick<Lookups, 'all'>): void {
+/** Throws if a rule or an expression is about the list. */
+function checkUnused(
+  list: { readonly id: string; readonly name: string },
+  lookups: Pick<Lookups, 'all'>,
+): void {
+  const { id } = list
   for (const rule of lookups.all('ip_policy_rule'))
     if (rule['list_id'] === id)
       throw conflict(
         `The IP list ${id} can't be deleted: the IP policy rule ${rule.id} of ${String(rule['ip_policy_id'])} names it in "list_id".`,
       )
+  checkNotInExpressions(list, 'deleted', lookups)
+}
+
+/** Throws if a traffic policy asks about the list by its name. */
+function checkNotInExpressions(
+  { id, name }: { readonly id: string; readonly name: string },
+  done: string,
+  lookups: Pick<Lookups, 'all'>,
+): void {
+  for (const kind of Object.keys(policyScopesOf) as PolicyKind[])
+    for (const owner of lookups.all(kind)) {
+      const place = placeOfList(kind, owner['policies'] as Parameters<typeof placeOfList>[1], name)
+      if (place !== undefined)
+        throw conflict(
+          `The IP list ${id} can't be ${done}: "${place}" of ${owner.id} asks about it as ${shown(name)}.`,
+        )
+    }
 }
 
 /** Some entries of a list. A part never changes, and its id is never used again. */

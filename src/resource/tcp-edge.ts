@@ -41,6 +41,6 @@ export const tcpEdge = defineResource({
   takenMessage: hostportTaken,
   check(edge, previous, lookups) {
     checkReserved(edge, previous, lookups)
-    checkTrafficPolicies('tcp_edge', edge.policies, lookups.nameInBody)
+    checkTrafficPolicies('tcp_edge', edge.policies, lookups)
   },
 })

@@ -10,6 +10,7 @@ import { fieldReference } from '../../src/event/field-reference.js'
 import { withTables } from '../../src/event/field-tables.js'
 import { checkExpression } from '../../src/expr/expression.js'
 import { expressionFunctions } from '../../src/expr/functions.js'
+import { inList } from '../../src/expr/scope.js'
 import { compileDecisionFilter } from '../../src/insight/decision-filter.js'
 import { complaintAboutRecord } from '../../src/record/check.js'
 import { policyScopes } from '../../src/record/policy-scope.js'
@@ -96,7 +97,7 @@ t.test('every name and function of expressions is described', (t) => {
   }
   t.strictSame(
     functions.map(({ name }) => name),
-    [...expressionFunctions.keys()],
+    [...expressionFunctions.keys(), inList.name],
   )
   for (const { name, example } of functions) {
     t.equal(checkExpression<never>(example, policyScopes.tcp_connection.outbound), undefined, example)

@@ -81,13 +81,13 @@ const realNames: Readonly<Record<string, string>> = {
   },
   ...{
     arr: "['a', 'x', 'hello']",
-    em: '[]',
+    em: 'conn.ip.categories',
     x: 'conn.geo.country_code',
     y: 'conn.asn',
     h: 'http.request.headers',
   },
   ...{
-    missing: 'basic_auth.username',
+    missing: "inList(conn.client_ip, 'listed')",
     mixed: 'tls.version',
     k: 'http.request.body_length',
     o: 'conn.geo.city',
@@ -136,7 +136,8 @@ async function decisions(
   for (const text of texts) {
     const policies = { inbound: [{ expressions: [text], actions: [{ type: 'deny' }] }] }
     try {
-      const compiled = await compile({ https_edges: [{ hostports: ['a:443'], policies }] })
+      const ip_lists = [{ name: 'listed', category: 'x.hello', entries: ['10.0.0.0/8', '2001:db8::1'] }]
+      const compiled = await compile({ https_edges: [{ hostports: ['a:443'], policies }], ip_lists })
       for (const record of asked) lines.push(JSON.stringify([text, explain(compiled, record)]))
     } catch (error) {
       lines.push(JSON.stringify([text, String(error)]))

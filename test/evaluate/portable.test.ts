@@ -223,3 +223,71 @@ t.test('The example of the documents works', async (t) => {
   const { shown } = await import(`data:text/javascript,${encodeURIComponent(exporting)}`)
   t.match(shown, { hostport: 'ssh.example.com:22', decided_by: { type: 'none' } })
 })
+
+t.test('IP lists, for rules and expressions', async (t) => {
+  const given = {
+    ip_lists: [
+      {
+        name: 'tor',
+        category: 'proxy.tor',
+        entries: [
+          '198.51.100.7',
+          { cidr: '203.0.113.0/24', comment: 'an exit' },
+          { cidr: '192.0.2.0/24', expires_at: '2020-01-01T00:00:00Z' },
+        ],
+      },
+    ],
+    ip_policies: [
+      {
+        id: 'ipp',
+        rules: [
+          { cidr: '0.0.0.0/0', action: 'allow', list: null },
+          { list_id: 'tor', action: 'deny' },
+        ],
+      },
+    ],
+    tcp_edges: [
+      { hostports: ['a:1'], ip_restriction: { ip_policy_ids: ['ipp'] } },
+      { hostports: ['b:1'], policies: inboundOf("inList(conn.client_ip, 'tor')") },
+      { hostports: ['c:1'], policies: inboundOf("'proxy' in conn.ip.categories") },
+    ],
+  }
+  const compiled = await compile(given)
+  const ask = (server_name: string, client_ip: string) =>
+    explain(compiled, { type: 'tcp_connection', conn: { client_ip, server_name, server_port: 1 } })
+  for (const [server, stopped] of [
+    ['a', 'block'],
+    ['b', 'deny'],
+    ['c', 'deny'],
+  ] as const)
+    for (const [ip, want] of [
+      ['203.0.113.9', stopped],
+      ['192.0.2.1', 'allow'],
+      ['198.51.100.8', 'allow'],
+    ] as const)
+      t.equal(ask(server, ip).decision, want, `${server} ${ip}`)
+  const { ip_policies } = ask('a', '203.0.113.9').explanation
+  t.match(
+    ip_policies[0]?.rules.find(({ rule_id }) => rule_id === 'tor'),
+    {
+      cidr: '203.0.113.0/24',
+      comment: 'an exit',
+    },
+  )
+  const wrong: readonly [change: object, says: RegExp][] = [
+    [{ ip_lists: [{ name: 'Tor' }] }, /"ip_lists\[0\]\.name" is "Tor"/],
+    [{ ip_lists: [{ name: 'tor', entries: ['x'] }] }, /"ip_lists\[0\]\.entries\[0\]" is "x"/],
+    [{ ip_lists: [...given.ip_lists, { id: 'x', name: 'tor' }] }, /each name of a list/],
+    [{ ip_lists: [{ id: 'tor', name: 'exits' }] }, /no IP list "tor"/],
+    [{ ip_lists: [{ id: 'other', name: 'tor' }] }, /"ip_lists" has no list with this id/],
+    [
+      { ip_policies: [{ id: 'ipp', rules: [{ cidr: '10.0.0.0/8', list_id: 'tor', action: 'deny' }] }] },
+      /needs either "cidr" or "list_id"/,
+    ],
+  ]
+  for (const [change, says] of wrong) await t.rejects(compile({ ...given, ...change }), says)
+})
+
+const inboundOf = (expression: string) => ({
+  inbound: [{ expressions: [expression], actions: [{ type: 'deny' }] }],
+})

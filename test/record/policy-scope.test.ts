@@ -1,7 +1,8 @@
 import t from 'tap'
-import { checkExpression, compileClosures, namesIn } from '../../src/expr/expression.js'
+import { checkExpression, compileClosures, listsIn, namesIn, truthOf } from '../../src/expr/expression.js'
 import { StepBudget } from '../../src/expr/run.js'
-import { PolicyContext, policyScopes } from '../../src/record/policy-scope.js'
+import { defineScope } from '../../src/expr/scope.js'
+import { type AddressLists, PolicyContext, policyScopes } from '../../src/record/policy-scope.js'
 import { type RequestRecord, recordTypes } from '../../src/record/traffic-record.js'
 
 const record: RequestRecord = {
@@ -136,5 +137,59 @@ t.test('a header is a name of its own for those who count names', (t) => {
     "http.request.headers['it\\'s']",
     "http.request.headers['x-a']",
   ])
+  t.end()
+})
+
+t.test('lists of the account', (t) => {
+  const lists: AddressLists = {
+    isIn: (list, { words }) => list === 'partners' && words[3] === 0xcb007107,
+    categoriesOf: () => ['proxy', 'proxy.tor'],
+  }
+  const value = (text: string, known?: AddressLists) => {
+    const compiled = compileClosures(text, policyScopes.http_request.inbound)
+    if (!compiled.ok) throw new Error(compiled.problem.msg)
+    const context = new PolicyContext(empty, undefined, { lookup: () => ({}) })
+    context.lists = known
+    return compiled.value.evaluate(context, new StepBudget())
+  }
+  const cases: readonly [text: string, listed: unknown, without: unknown][] = [
+    ["inList(conn.client_ip, 'partners')", true, false],
+    ["conn.ClientIP.inList('partners')", true, false],
+    ["!conn.client_ip|inList('others')", true, true],
+    ["'proxy' in conn.ip.categories", true, false],
+    ["'Proxy.Tor' in conn.ip.categories && size(conn.ip.categories) == 2", true, false],
+    ["'tor' in conn.ip.categories", false, false],
+  ]
+  for (const [text, listed, without] of cases) {
+    t.equal(value(text, lists), listed, text)
+    t.equal(value(text), without, text)
+  }
+  const refused: readonly [text: string, says: RegExp][] = [
+    ["inList(conn.server_ip, 'partners')", /can be asked about conn\.client_ip only/],
+    ["inList('203.0.113.7', 'partners')", /can be asked about conn\.client_ip only/],
+    ['inList(conn.client_ip, conn.server_name)', /must be a literal text/],
+    ['inList(conn.client_ip)', /inList takes 2 .* not 1/],
+    ['conn.ip.categories.length', /is not a known name/],
+  ]
+  for (const [text, says] of refused)
+    t.match(checkExpression(text, policyScopes.http_request.inbound)?.msg, says, text)
+  t.match(
+    checkExpression("inList(a, 'b')", defineScope({ names: { a: { type: 'string', read: () => '' } } }))?.msg,
+    /known in expressions of traffic policies only/,
+  )
+  const mixed = "inList(conn.client_ip, 'a') || conn.server_port == 1 || inList(conn.client_ip, \"b'\")"
+  t.same(
+    namesIn(mixed, policyScopes.http_request.inbound)
+      .map(({ name }) => name)
+      .toSorted(),
+    ['conn.server_port', "inList(conn.client_ip, 'a')", "inList(conn.client_ip, 'b\\'')"],
+  )
+  t.same(
+    listsIn(mixed, policyScopes.http_request.inbound)
+      .map(({ name }) => name)
+      .toSorted(),
+    ['a', "b'"],
+  )
+  t.equal(truthOf("inList(conn.client_ip, 'a')", policyScopes.http_request.inbound), undefined)
   t.end()
 })

@@ -5,8 +5,16 @@
  */
 import { formatCidr, parseCidr } from '../../core/address/cidr.js'
 import { parseServed } from '../../core/address/hostport.js'
+import { commentCharsMax } from '../../core/address/list-entry.js'
 import { complaintOf, valueOr, WeirError } from '../../core/errors.js'
-import { hostportCharsMax, ipPoliciesPerModuleMax, rulesPerIpPolicyMax } from '../../core/limits.js'
+import {
+  hostportCharsMax,
+  ipListEntriesMax,
+  ipListsPerAccountMax,
+  ipPoliciesPerModuleMax,
+  rulesPerIpPolicyMax,
+} from '../../core/limits.js'
+
 import { isTimestamp } from '../../core/timestamp.js'
 import {
   actionsPerPolicyMax,
@@ -58,12 +66,12 @@ const policy = objectOf({
 const direction = optional(listOf(policy, policiesPerDirectionMax), [])
 const policies = optional(objectOf({ enabled, inbound: direction, outbound: direction }), null)
 
-/** A policy by its id, or as responses show it. */
-const policyId: Read<string> = (value, place, faults) =>
+/** A policy or a list by its id, or as responses show it. */
+const nameOrShown: Read<string> = (value, place, faults) =>
   isMap(value) ? text(idCharsMax)(value['id'], `${place}.id`, faults) : text(idCharsMax)(value, place, faults)
 
 /** Ids of policies under either name: as they are sent, or as they are shown. */
-const policyIds = listOf(policyId, ipPoliciesPerModuleMax, 1)
+const policyIds = listOf(nameOrShown, ipPoliciesPerModuleMax, 1)
 const named = { ip_policy_ids: optional(policyIds, null), ip_policies: optional(policyIds, null) }
 const ipRestriction = optional(objectOf({ enabled, ...named }), null)
 
@@ -103,15 +111,49 @@ const timestampFault = (given: string): string | undefined =>
 
 const cidr = text(64, (given) => complaintOf(parseCidr(given, { hostBits: 'refuse' })))
 
+/** Lists come from many programs: bits after the prefix are cleared. */
+const listedRange = text(64, (given) => complaintOf(parseCidr(given, { hostBits: 'allow' })))
+
 const rule = objectOf({
   ...shownOnly,
   id,
   description,
   ip_policy: ignored,
-  cidr,
+  cidr: optional(cidr, null),
+  list_id: optional(text(idCharsMax), null),
+  /** As rules are shown. */
+  list: optional(nameOrShown, null),
   action: oneOf('allow', 'deny'),
   expires_at: optional(text(64, timestampFault), null),
   enforced: optional(flag, true),
+})
+
+const entryMembers = objectOf({
+  cidr: listedRange,
+  comment: optional(text(commentCharsMax), null),
+  expires_at: optional(text(64, timestampFault), null),
+})
+
+/** A range, or a range with a comment and the time at which it ends. */
+const listEntry: Read<NonNullable<ReturnType<typeof entryMembers>>> = (value, place, faults) => {
+  if (isMap(value)) return entryMembers(value, place, faults)
+  const found = listedRange(value, place, faults)
+  return found === undefined ? undefined : { cidr: found, comment: null, expires_at: null }
+}
+
+const listWord = /^[a-z0-9][a-z0-9._-]*$/
+const listName = (charsMax: number) =>
+  text(charsMax, (given) =>
+    listWord.test(given) ? undefined : 'lower-case letters, digits, "-", "_" and dots are needed',
+  )
+
+const ipList = objectOf({
+  ...shownOnly,
+  id,
+  description,
+  name: listName(64),
+  category: optional(listName(100), null),
+  entries: optional(listOf(listEntry, ipListEntriesMax), []),
 })
 
 /** Other members are not allowed. */
@@ -136,6 +178,7 @@ const configurationMembers = {
     ),
     [],
   ),
+  ip_lists: optional(listOf(ipList, ipListsPerAccountMax), []),
   ip_restrictions: optional(
     listOf(
       objectOf({
@@ -179,6 +222,13 @@ export const edgeIdOf = (
   { id, hostports }: { readonly id: string | null; readonly hostports: readonly string[] },
   place: string,
 ): string => id ?? (hostports[0] === undefined ? place : canonicalHostport(hostports[0]))
+
+/** The id of the list that a rule is about; null if it has a range. */
+export const listIdOf = ({
+  list_id,
+  list,
+}: Pick<Configuration['ip_policies'][number]['rules'][number], 'list_id' | 'list'>): string | null =>
+  list_id ?? list
 
 export const routeIdOf = (
   { id, match_type, match }: Configuration['https_edges'][number]['routes'][number],

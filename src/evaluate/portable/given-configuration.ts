@@ -1,5 +1,7 @@
 /** A configuration that was read, as the evaluator needs it: rows of one account. */
+import { canonicalRange, commentOf, lineOf } from '../../core/address/list-entry.js'
 import { isoSeconds, yieldInTurn } from '../../core/clock.js'
+import { valueOr } from '../../core/errors.js'
 import { parseTimestamp } from '../../core/timestamp.js'
 import type { DeclaredRow, KindName } from '../../resource/registry.js'
 import { buildPolicySet, type PolicySet } from '../policy-set.js'
@@ -9,6 +11,7 @@ import {
   canonicalCidr,
   canonicalHostport,
   edgeIdOf,
+  listIdOf,
   policyIdsOf,
   routeIdOf,
 } from './configuration.js'
@@ -54,7 +57,10 @@ class GivenConfiguration implements ConfigurationSource {
   readonly #rows: Readonly<Partial<Record<KindName, readonly object[]>>>
   readonly #rules: ReadonlyMap<string, readonly IpRule[]>
 
-  constructor({ tcp_edges, https_edges, ip_policies, ip_restrictions }: Configuration) {
+  readonly #lists: ReadonlyMap<string, Configuration['ip_lists'][number]>
+
+  constructor({ tcp_edges, https_edges, ip_policies, ip_lists, ip_restrictions }: Configuration) {
+    this.#lists = new Map(ip_lists.map((list) => [list.id ?? list.name, list]))
     this.#rows = {
       tcp_edge: tcp_edges.map((edge, index) => ({
         ...edgeOf(edge, `tcp_edges[${index}]`),
@@ -63,6 +69,14 @@ class GivenConfiguration implements ConfigurationSource {
       https_edge: https_edges.map((edge, index) => edgeOf(edge, `https_edges[${index}]`)),
       https_edge_route: https_edges.flatMap((edge, index) => routesOf(edge, `https_edges[${index}]`)),
       ip_policy: ip_policies.map(({ id, description }) => ({ ...head, id, description })),
+      ip_list: ip_lists.map(({ id, name, category, description }) => ({
+        ...head,
+        id: id ?? name,
+        name,
+        category,
+        description,
+        chunks: [id ?? name],
+      })),
       ip_restriction: ip_restrictions.map(({ id, type, enforced, description, ...named }) => ({
         ...head,
         id: id ?? type,
@@ -77,6 +91,12 @@ class GivenConfiguration implements ConfigurationSource {
 
   rowsOf<Kind extends KindName>(kind: Kind): Iterable<DeclaredRow<Kind>> {
     return (this.#rows[kind] ?? []) as Iterable<object> as Iterable<DeclaredRow<Kind>>
+  }
+
+  /** A list is one part, which is called like the list. */
+  listText(id: string) {
+    const list = this.#lists.get(id)
+    return list && (() => list.entries.map(lineOfEntry).join('\n'))
   }
 
   rules(ipPolicyId: string) {
@@ -98,27 +118,37 @@ const routesOf = (edge: Configuration['https_edges'][number], place: string) =>
     policies: policiesOf(route.policies),
   }))
 
+const lineOfEntry = ({
+  cidr,
+  comment,
+  expires_at,
+}: Configuration['ip_lists'][number]['entries'][number]): string =>
+  lineOf({
+    cidr: valueOr(canonicalRange(cidr), cidr),
+    comment: commentOf(comment),
+    expiresAt: expires_at === null ? null : 1000 * parseTimestamp(expires_at)!,
+  })
+
 /** As stored, for a text that was checked before: then times compare as texts. */
 function canonicalTime(text: string | null): string | null {
   const seconds = text === null ? undefined : parseTimestamp(text)
   return seconds === undefined ? null : isoSeconds(seconds * 1000)
 }
 
-const ruleOf = ({
-  id,
-  cidr,
-  action,
-  enforced,
-  description,
-  expires_at,
-}: Configuration['ip_policies'][number]['rules'][number]): IpRule => ({
-  id: id ?? canonicalCidr(cidr),
-  cidr: canonicalCidr(cidr),
-  action,
-  enforced,
-  description,
-  expires_at: canonicalTime(expires_at),
-})
+function ruleOf(given: Configuration['ip_policies'][number]['rules'][number]): IpRule {
+  const { id, action, enforced, description, expires_at } = given
+  const list_id = listIdOf(given)
+  const cidr = given.cidr && canonicalCidr(given.cidr)
+  return {
+    id: id ?? cidr ?? list_id ?? '',
+    cidr,
+    list_id,
+    action,
+    enforced,
+    description,
+    expires_at: canonicalTime(expires_at),
+  }
+}
 
 /** Compiles a configuration that was read, in slices of 5 ms, so that others get their turns. */
 export const compileRead = (configuration: Configuration): Promise<PolicySet> =>

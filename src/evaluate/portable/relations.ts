@@ -9,6 +9,7 @@ import {
   canonicalHostport,
   edgeIdOf,
   faultsOf,
+  listIdOf,
   type NamesPolicies,
   policyIdsOf,
   readMembers,
@@ -28,7 +29,7 @@ export function readConfiguration(value: unknown): Configuration {
 
 /** What concerns several resources: names that must be unique, and policies that must exist. */
 function checkRelations(configuration: Configuration, faults: EntryFaults): void {
-  const { tcp_edges, https_edges, ip_policies, ip_restrictions } = configuration
+  const { tcp_edges, https_edges, ip_policies, ip_lists, ip_restrictions } = configuration
   const known = new Set(ip_policies.map(({ id }) => id))
   const ids = new Unique(faults, 'id')
   const hostports = new Unique(faults, 'hostport')
@@ -40,7 +41,7 @@ function checkRelations(configuration: Configuration, faults: EntryFaults): void
     ids.add(edgeIdOf(given, place), `${place}.id`)
     for (const [index, hostport] of given.hostports.entries())
       hostports.add(canonicalHostport(hostport), `${place}.hostports[${index}]`)
-    checkPolicies(kind, given.policies, place, faults)
+    checkPolicies(kind, given.policies, place, ip_lists, faults)
   }
   for (const [index, given] of tcp_edges.entries()) {
     checkEdge('tcp_edge', `tcp_edges[${index}]`, given)
@@ -52,11 +53,12 @@ function checkRelations(configuration: Configuration, faults: EntryFaults): void
     for (const [number, entry] of given.routes.entries()) {
       const at = `${place}.routes[${number}]`
       ids.add(routeIdOf(entry, edgeIdOf(given, place)), `${at}.id`)
-      checkPolicies('https_edge_route', entry.policies, at, faults)
+      checkPolicies('https_edge_route', entry.policies, at, ip_lists, faults)
       checkNamed(entry.ip_restriction, `${at}.ip_restriction`, known, faults)
     }
   }
-  checkRules(ip_policies, faults)
+  checkLists(ip_lists, faults)
+  checkRules(ip_policies, new Set(ip_lists.map(({ id, name }) => id ?? name)), faults)
   const types = new Unique(faults, 'type of restriction')
   for (const [index, given] of ip_restrictions.entries()) {
     types.add(given.type, `ip_restrictions[${index}].type`)
@@ -66,13 +68,34 @@ function checkRelations(configuration: Configuration, faults: EntryFaults): void
 
 type HttpsEdge = Configuration['https_edges'][number]
 
-function checkRules(ipPolicies: Configuration['ip_policies'], faults: EntryFaults): void {
+function checkLists(lists: Configuration['ip_lists'], faults: EntryFaults): void {
+  const ids = new Unique(faults, 'id')
+  const names = new Unique(faults, 'name of a list')
+  for (const [index, { id, name }] of lists.entries()) {
+    ids.add(id ?? name, `ip_lists[${index}].id`)
+    names.add(name, `ip_lists[${index}].name`)
+  }
+}
+
+function checkRules(
+  ipPolicies: Configuration['ip_policies'],
+  lists: ReadonlySet<string>,
+  faults: EntryFaults,
+): void {
   const ids = new Unique(faults, 'id')
   for (const [index, { id, rules }] of ipPolicies.entries()) {
     ids.add(id, `ip_policies[${index}].id`)
-    const ranges = new Unique(faults, 'range')
-    for (const [number, { cidr }] of rules.entries())
-      ranges.add(canonicalCidr(cidr), `ip_policies[${index}].rules[${number}].cidr`)
+    const subjects = new Unique(faults, 'range or list')
+    for (const [number, rule] of rules.entries()) {
+      const place = `ip_policies[${index}].rules[${number}]`
+      const list = listIdOf(rule)
+      if ((rule.cidr === null) === (list === null))
+        addFault(faults, place, `"${place}" needs either "cidr" or "list_id".`)
+      else if (rule.cidr !== null) subjects.add(canonicalCidr(rule.cidr), `${place}.cidr`)
+      else if (list !== null && lists.has(list)) subjects.add(list, `${place}.list_id`)
+      else
+        addFault(faults, `${place}.list_id`, unknownId(`${place}.list_id`, list!, 'ip_lists', 'list', lists))
+    }
   }
 }
 
@@ -117,20 +140,31 @@ function checkNamed(
   for (const [index, id] of ids.entries()) {
     if (known.has(id)) continue
     const at = `${place}.${name}[${index}]`
-    const [nearest] = nearestNames(id, known, 1)
-    const hint = nearest === undefined ? '' : ` Did you mean ${shown(nearest)}?`
-    addFault(faults, at, `"${at}" is ${shown(id)}, but "ip_policies" has no policy with this id.${hint}`)
+    addFault(faults, at, unknownId(at, id, 'ip_policies', 'policy', known))
   }
+}
+
+function unknownId(
+  place: string,
+  id: string,
+  member: string,
+  what: string,
+  known: ReadonlySet<string>,
+): string {
+  const [nearest] = nearestNames(id, known, 1)
+  const hint = nearest === undefined ? '' : ` Did you mean ${shown(nearest)}?`
+  return `"${place}" is ${shown(id)}, but "${member}" has no ${what} with this id.${hint}`
 }
 
 function checkPolicies(
   kind: PolicyKind,
   module: Configuration['tcp_edges'][number]['policies'],
   place: string,
+  lists: Configuration['ip_lists'],
   faults: EntryFaults,
 ): void {
   try {
-    checkTrafficPolicies(kind, module, (name) => `${place}.${name}`)
+    checkTrafficPolicies(kind, module, { nameInBody: (name) => `${place}.${name}`, all: () => lists })
   } catch (error) {
     if (!(error instanceof WeirError)) throw error
     for (const fault of faultsOf(error)) faults.add(fault.place, fault.error)

@@ -4,8 +4,9 @@
  */
 import { utf8Length } from '../../core/bytes.js'
 import { EntryFaults } from '../../core/entry-faults.js'
-import { badRequest, shown, type WeirError } from '../../core/errors.js'
-import { checkExpression } from '../../expr/expression.js'
+import { badRequest, shown, WeirError } from '../../core/errors.js'
+import { nearestNames } from '../../core/text/nearest.js'
+import { checkExpression, listsIn } from '../../expr/expression.js'
 import { expressionFault } from '../../expr/problem.js'
 import type { Scope } from '../../expr/scope.js'
 import { type PolicyScopes, policyScopes } from '../../record/policy-scope.js'
@@ -42,19 +43,28 @@ export const policyScopesOf = {
 
 export type PolicyKind = keyof typeof policyScopesOf
 
+/** What expressions are checked against. */
+interface Checks {
+  readonly nameInBody: Lookups['nameInBody']
+  /** The resources of the account: its IP lists are asked for. */
+  all(kind: string): Iterable<Readonly<Record<string, unknown>>>
+}
+
 /** Checks what the schema can't; throws an error that names the places in the request's body. */
 export function checkTrafficPolicies(
   kind: PolicyKind,
   module: Module | null | undefined,
-  nameInBody: Lookups['nameInBody'],
+  lookups: Checks,
 ): void {
   if (module === null || module === undefined) return
   const faults = new EntryFaults()
   let expressionBytes = 0
+  const { nameInBody } = lookups
   for (const side of ['inbound', 'outbound'] as const) {
     for (const [index, entry] of module[side].entries()) {
       const place = nameInBody(`policies.${side}[${index}]`)
       expressionBytes += checkExpressions(entry, policyScopesOf[kind][side], place, faults)
+      checkLists(entry, policyScopesOf[kind][side], place, lookups, faults)
       if (expressionBytes > expressionsPerModuleBytesMax) {
         throw badRequest(
           `"${place}.expressions" brings the module to ${expressionBytes} bytes of expressions: at most ${expressionsPerModuleBytesMax} are allowed.`,
@@ -82,6 +92,48 @@ function checkExpressions(
     faults.add(entry, expressionFault(entry, found, sentence))
   }
   return bytes
+}
+
+/** An expression that is about a list is refused if the account has no such list. */
+function checkLists(
+  { expressions }: Policy,
+  scope: Scope<never>,
+  place: string,
+  lookups: Checks,
+  faults: EntryFaults,
+): void {
+  for (const [index, text] of expressions.entries()) {
+    for (const { name, problem } of mayNameList(text) ? listsIn(text, scope) : []) {
+      const known = [...lookups.all('ip_list')].map((list) => String(list['name']))
+      if (known.includes(name)) continue
+      const [nearest] = nearestNames(name, known, 1)
+      const { mark, msg } = problem(nearest === undefined ? undefined : `did you mean ${shown(nearest)}?`)
+      const entry = `${place}.expressions[${index}]`
+      const places = [{ place: entry, ...mark, msg }]
+      faults.add(
+        entry,
+        new WeirError('ERR_NOT_FOUND', `"${entry}" names what does not exist: ${msg}`, { places }),
+      )
+      break
+    }
+  }
+}
+
+/** Most expressions ask about no list, and need not be read again. */
+const mayNameList = (text: string): boolean => text.includes('inList')
+
+/** The place of a policy whose expressions ask about the list, such as `inbound[0].expressions[1]`. */
+export function placeOfList(
+  kind: PolicyKind,
+  module: Module | null | undefined,
+  list: string,
+): string | undefined {
+  for (const side of ['inbound', 'outbound'] as const)
+    for (const [index, { expressions }] of (module?.[side] ?? []).entries())
+      for (const [number, text] of expressions.entries())
+        if (mayNameList(text) && listsIn(text, policyScopesOf[kind][side]).some(({ name }) => name === list))
+          return `policies.${side}[${index}].expressions[${number}]`
+  return undefined
 }
 
 function checkActions(actions: readonly Action[], side: Direction, place: string, faults: EntryFaults): void {

@@ -12,7 +12,10 @@ type Side = 'inbound' | 'outbound'
 const refusal = (side: Side, policies: readonly object[]) => {
   const module = { inbound: [], outbound: [], [side]: policies }
   return refusalOf(() =>
-    checkTrafficPolicies('tcp_edge', module as never, (path) => path.replace('policies.', '')),
+    checkTrafficPolicies('tcp_edge', module as never, {
+      nameInBody: (path) => path.replace('policies.', ''),
+      all: () => [{ name: 'partners' }],
+    }),
   )
 }
 
@@ -53,6 +56,13 @@ t.test('expressions', async (t) => {
   const outbound = 'conn.bytes_in > 5'
   const cases: [name: string, side: Side, expressions: string[], want: RegExp | undefined][] = [
     ['valid ones', 'inbound', [inbound, inbound], undefined],
+    ['a list of the account', 'outbound', ["inList(conn.client_ip, 'partners')"], undefined],
+    [
+      'a list that there is not',
+      'inbound',
+      [inbound, "true && conn.client_ip|inList('partner')"],
+      /"inbound\[0\]\.expressions\[1\]" names what does not exist: There is no IP list "partner" at character 31; did you mean "partners"\?/,
+    ],
     [
       'a name that is known at the end only',
       'inbound',
@@ -92,7 +102,7 @@ t.test('a row that an earlier version stored has no such member', (t) => {
   const links = { uri: String, of: String }
   t.equal(trafficPoliciesModule.shown.render(undefined, links), null)
   t.equal(
-    refusalOf(() => checkTrafficPolicies('https_edge', undefined, String)),
+    refusalOf(() => checkTrafficPolicies('https_edge', undefined, { nameInBody: String, all: () => [] })),
     undefined,
   )
   t.end()
