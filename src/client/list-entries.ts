@@ -27,9 +27,12 @@ export class ListEntriesClient {
     this.#http = http
   }
 
-  /** All entries of a list. Pages are fetched as they are needed. */
-  async *list(listId: string): AsyncGenerator<IpListEntry, void, undefined> {
-    for (let query: Request['query'] = {}; ; ) {
+  /** All entries of a list, or those that contain an address or a range. Pages are fetched as they are needed. */
+  async *list(
+    listId: string,
+    options: { readonly covers?: string } = {},
+  ): AsyncGenerator<IpListEntry, void, undefined> {
+    for (let query: Request['query'] = { ...options }; ; ) {
       const page: Page = await this.#http.send<Page>('GET', pathOf(listId, 'entries'), { query })
       yield* page.entries
       if (page.next_page_uri === null) return

@@ -58,11 +58,32 @@ export const pages: readonly PageEntry[] = [
     load: async () => (await import('./pages/ip-policies.js')).IpPolicies,
   },
   {
+    path: 'ip-lists',
+    title: 'IP lists',
+    group: 'Rules',
+    key: 'n',
+    load: async () => (await import('./pages/ip-lists.js')).IpLists,
+  },
+  {
     path: 'tests',
     title: 'Policy tests',
     group: 'Rules',
     key: 'p',
     load: async () => (await import('./pages/tests.js')).PolicyTests,
+  },
+  {
+    path: 'challengers',
+    title: 'Challengers',
+    group: 'Rules',
+    key: 'h',
+    load: async () => (await import('./pages/challengers.js')).Challengers,
+  },
+  {
+    path: 'findings',
+    title: 'Findings',
+    group: 'Rules',
+    key: 'f',
+    load: async () => (await import('./pages/findings.js')).Findings,
   },
   {
     path: 'changes',
@@ -84,6 +105,13 @@ export const pages: readonly PageEntry[] = [
     group: 'Account',
     key: 'a',
     load: async () => (await import('./pages/domains.js')).Domains,
+  },
+  {
+    path: 'bouncers',
+    title: 'Bouncers',
+    group: 'Delivery',
+    key: 'u',
+    load: async () => (await import('./pages/bouncers.js')).Bouncers,
   },
   {
     path: 'keys',

@@ -28,11 +28,11 @@ interface Compiled {
 }
 
 interface Evaluated {
-  /** Of the policies. */
+  /** Faults of the policies. */
   readonly faults: readonly TextFault[]
-  /** Of what the record has beside its fields. */
+  /** Faults of the members that have no field. */
   readonly moreFaults: readonly TextFault[]
-  /** Of the record as a whole; empty if nothing is. */
+  /** What is wrong with the record as a whole; empty if nothing is. */
   readonly fault: string
   readonly record: object | undefined
   readonly decision: Decision | undefined

@@ -49,6 +49,20 @@ t.test('IP lists', { timeout: 120_000 }, async (t) => {
     const text = await me.raw.send('GET', `/ip_lists/${list.id}/entries?format=text`)
     t.equal(text.text, '198.51.100.0/24 # SBL1\n')
     t.match(text.headers['content-type'], /^text\/plain/)
+    const ranges = ['198.51.100.0/24', '198.51.100.7/32', '::/0', '2001:db8::/32']
+    await me.listEntries.replace(
+      list.id,
+      ranges.map((cidr) => ({ cidr })),
+    )
+    const covering = async (covers: string) =>
+      (await all(me.listEntries.list(list.id, { covers }))).map(({ cidr }) => cidr)
+    t.strictSame(await covering('198.51.100.7'), ranges.slice(0, 2), 'those that contain an address')
+    t.strictSame(await covering('2001:db8:1::/48'), ranges.slice(2), 'or all of a range')
+    t.strictSame(await covering('192.0.2.1'), [])
+    const wrong = await me.raw.send('GET', `/ip_lists/${list.id}/entries?covers=here`)
+    t.equal(wrong.status, 400)
+    t.match(wrong.text, /covers.* is wrong: /)
+    await me.listEntries.replace(list.id, { text: '198.51.100.0/24', format: 'lines' })
     t.equal((await me.ipList.get(list.id)).entries, 1)
   })
 

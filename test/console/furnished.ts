@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import type { Client } from '../../src/client/client.js'
 import { certificateBody, fixturePem } from '../harness/certificates.js'
 import { until } from '../harness/weir.js'
-import { stream, target } from '../integration/deployment.js'
+import { settle, stream, target } from '../integration/deployment.js'
 import { openService } from '../integration/service.js'
 import { hostile, hostileTexts, likeVNode } from './hostile-texts.js'
 import { type Account, newAccount } from './visitor.js'
@@ -17,6 +17,9 @@ export interface Furnished extends Account {
   readonly subscriptionId: string
   readonly certificateId: string
   readonly keyId: string
+  readonly challengerId: string
+  readonly listId: string
+  readonly bouncerId: string
   readonly recordId: string
   /** The endpoint of the TCP edge. */
   readonly hostport: string
@@ -46,8 +49,10 @@ async function furnish(): Promise<Furnished> {
   const hostport = `ssh-${run}.example.com:22`
   const edge = await addEdge(api, hostport, policy.id)
   const https = await addHttpsEdge(api, `www-${run}.example.com:443`)
+  const challengerId = await addChallenger(api, edge.id)
   const sent = await addDestinations(api, `console-${run}`)
   const certificateId = await addCertificates(api, run)
+  const lists = await addLists(api, policy.id)
   const key = await api.apiKey.create({
     description: hostile(3),
     metadata: hostile(10),
@@ -69,6 +74,8 @@ async function furnish(): Promise<Furnished> {
   return {
     ...account,
     ...sent,
+    challengerId,
+    ...lists,
     edgeId: edge.id,
     httpsEdgeId: https.id,
     policyId: policy.id,
@@ -103,6 +110,49 @@ async function addPolicy(api: Client): Promise<{ id: string; ruleId: string }> {
   })
   for await (const rule of api.rules(id)) if (rule.action === 'deny') return { id, ruleId: rule.id }
   throw new Error('The policy has lost its rule.')
+}
+
+/** Before the traffic, about which its draft decides differently. */
+async function addChallenger(api: Client, edgeId: string): Promise<string> {
+  const inbound = [{ name: hostile(3), expressions: ['true'], actions: [{ type: 'deny' as const }] }]
+  const { id } = await api.challenger.create({
+    description: `none of them ${hostile(5)}`,
+    metadata: hostile(10),
+    draft: { edges: [{ id: edgeId, policies: { inbound } }] },
+  })
+  await settle()
+  return id
+}
+
+/** A list by hand that a rule is about, one whose source can't be read, and a bouncer. */
+async function addLists(api: Client, policyId: string): Promise<Pick<Furnished, 'listId' | 'bouncerId'>> {
+  const { id: listId } = await api.ipList.create({
+    name: 'guests',
+    category: 'people.known',
+    description: hostile(2),
+    metadata: hostile(10),
+  })
+  await api.listEntries.replace(
+    listId,
+    hostileTexts.map((comment, index) => ({ cidr: `192.0.2.${index}`, comment })),
+  )
+  await api.ipPolicyRule.create({
+    ip_policy_id: policyId,
+    list_id: listId,
+    action: 'deny',
+    description: hostile(1),
+  })
+  await api.ipList.create({
+    name: 'fed',
+    description: hostile(9),
+    source: { file: 'missing.txt', format: 'lines' },
+  })
+  const { id: bouncerId } = await api.bouncer.create({
+    description: `firewall ${hostile(6)}`,
+    metadata: hostile(10),
+    ip_policy_ids: [policyId],
+  })
+  return { listId, bouncerId }
 }
 
 const addEdge = (api: Client, hostport: string, policyId: string) =>

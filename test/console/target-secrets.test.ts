@@ -103,18 +103,20 @@ for (const [name, { target, stored, leftOut = [] }] of Object.entries(cases))
     t.strictSame(storableTarget(kind, target, 'http'), { target: stored, leftOut })
   })
 
-t.test('a typed secret is shown as a word, and no other value is', async (t) => {
+t.test('what may be a secret is shown as a word, and no other value is', async (t) => {
   const target = {
     ...plain,
     auth: { bearer: { token: 'typed' } },
     secret_headers: { a: 'typed', b: null },
-    unknown: 'as it is',
+    unknown: 'perhaps a secret with a misspelled name',
   }
   t.strictSame(maskedTarget(kind, target), {
     ...target,
     auth: { bearer: { token: '(typed)' } },
     secret_headers: { a: '(typed)', b: null },
+    unknown: '(typed)',
   })
+  t.strictSame(maskedTarget(kind, { url: 'https://me:secret@example.com' }), { url: '(typed)' })
   t.strictSame(maskedTarget(kind, { auth: { bearer: { token: null } } }), {
     auth: { bearer: { token: null } },
   })

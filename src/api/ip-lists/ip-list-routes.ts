@@ -14,6 +14,7 @@ import { slicesOf } from '../../http/bounds/bounded-work.js'
 import { pathParams, queryOf, readable, rowAt, sendJson } from '../../http/context.js'
 import { contentCodings } from '../../http/guard.js'
 import { onlyHeader } from '../../http/headers.js'
+import { coversIn, coversParameter } from '../../http/lists/covering.js'
 import { queryText } from '../../http/lists/query-values.js'
 import { exampleLinks, shownExample } from '../../http/openapi/examples.js'
 import { describe, routePath, shownBy } from '../../http/openapi/openapi.js'
@@ -27,6 +28,7 @@ import { entriesBodySchema, entryExample, entrySchema } from '../../shape/ip-lis
 import { chunksOfList, type ListChunk, type ListRow, textOfChunk } from '../../view/list-chunks.js'
 import { packedList } from '../../write/list-packing.js'
 import type { WriteContext } from '../write-context.js'
+import { coveringEntries } from './covering-entries.js'
 
 const resource = anyResource(ipList)
 const path = `${routePath(ipList.path)}/:id/entries`
@@ -172,6 +174,7 @@ const pageQuery = Type.Object({
   after: Type.Optional(
     Type.Integer({ minimum: 0, description: 'How many entries to leave out at the beginning.' }),
   ),
+  covers: coversParameter,
   format: Type.Optional(
     oneOf(['json', 'text'], 'text: all entries as lines, each with its comment behind `#`. Default: json.'),
   ),
@@ -193,7 +196,7 @@ function registerPages(app: FastifyInstance, context: WriteContext): void {
     query: pageQuery,
   })
   app.get(path, described, async (request, reply) => {
-    const query = queryOf(request, ['limit', 'after', 'format'])
+    const query = queryOf(request, ['limit', 'after', 'format', 'covers'])
     const row = rowAt(context, request, resource)
     const chunks = partsOf(context, row)
     if (query.format === 'text') return sendText(reply, chunks)
@@ -201,10 +204,15 @@ function registerPages(app: FastifyInstance, context: WriteContext): void {
       throw badRequest(
         `The query parameter "format" is ${shown(query.format)}: one of "json", "text" is allowed.`,
       )
+    const uri = context.presenter.links.uri(path.replace(':id', pathParams(request)['id'] ?? ''))
+    const ranges = coversIn(query.covers)
+    if (ranges !== undefined) {
+      const found = await coveringEntries(chunks, ranges, slicesOf(request))
+      return sendJson(reply, { entries: found.map(shownEntry), uri, next_page_uri: null })
+    }
     const limit = numberIn('limit', query.limit, { min: 1, max: pageMax, otherwise: pageMax })
     const after = numberIn('after', query.after, { min: 0, max: Number.MAX_SAFE_INTEGER, otherwise: 0 })
     const entries = entriesAt(chunks, after, limit)
-    const uri = context.presenter.links.uri(path.replace(':id', pathParams(request)['id'] ?? ''))
     const end = after + entries.length
     const hasMore = end < chunks.reduce((sum, { entries }) => sum + (entries ?? 0), 0)
     return sendJson(reply, {

@@ -31,7 +31,7 @@ export interface TrafficAnswer {
   readonly error: Error | undefined
 }
 
-/** Of the first `count` entries, newest first. It comes from a log that may be off or slow, so no list waits for it. */
+/** The last traffic of the first `count` entries, newest first. It comes from a log that may be off or slow, so no list waits for it. */
 export function useLastTraffic(kind: TrafficKind | undefined, count: number): TrafficAnswer {
   const { data, error } = useAnswer([kind, count], (client) => knownOf(client, kind, count))
   return { known: data, error }

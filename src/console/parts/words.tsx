@@ -27,3 +27,8 @@ export const StateWord = ({ tone, text }: { readonly tone: Tone; readonly text: 
 /** Nothing about what is enforced, as most of all is. */
 export const UnenforcedWord = ({ isEnforced }: { readonly isEnforced: boolean }) =>
   isEnforced ? null : <StateWord tone="warning" text="not enforced" />
+
+/** What a rule of an IP policy does. */
+export const ActionWord = ({ action }: { readonly action: 'allow' | 'deny' }) => (
+  <StateWord tone={action === 'allow' ? 'good' : 'bad'} text={action} />
+)

@@ -11,7 +11,7 @@ export const coveringMax = 1_000
 export const coversParameter = Type.Optional(
   Type.String({
     maxLength: 64,
-    description: `An address, or a range in CIDR notation: rules whose range contains it as a whole are listed, the narrowest first. More than ${coveringMax} are refused.`,
+    description: `An address, or a range in CIDR notation: rules, or entries of a list, whose range contains it as a whole are listed; of rules, the narrowest first. More than ${coveringMax} are refused.`,
   }),
 )
 

@@ -8,7 +8,7 @@ import { every, sleep } from '../clock.js'
 import { firstOf } from './api.js'
 
 const rowsMax = 200
-/** Of the past, to begin with. */
+/** Entries of the past, to begin with. */
 const pastRows = 50
 const showEveryMs = 200
 /** Rows that wait while the table is held; older ones are dropped, and counted. */

@@ -9,7 +9,7 @@ export interface Listed<Entry> {
   readonly hasMore: boolean
 }
 
-/** Entries of a list in steps; asked anew whenever `keys` change, and by `again`. An answer that is late is dropped. */
+/** Entries of a list in steps; asked again whenever `keys` change, and by `again`. An answer that is late is dropped. */
 export function useMore<Entry>(
   keys: readonly unknown[],
   list: (client: Client) => AsyncIterable<Entry>,

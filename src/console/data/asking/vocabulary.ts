@@ -39,7 +39,7 @@ export function needVocabulary(): void {
   )
 }
 
-/** Of filters of decisions, or of a source of a subscription by the kind of its events. Nothing until it is known. */
+/** The vocabulary of filters of decisions, or of a source of a subscription by the kind of its events. Nothing until it is known. */
 export function vocabularyOf(about: string): FilterVocabulary {
   if (reference.value === undefined) return { names: [], functions: [] }
   const { decisions, events, expressions } = reference.value

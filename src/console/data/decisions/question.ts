@@ -50,7 +50,7 @@ function endpointOf(text: string) {
   return { server: { server_name: host, server_port: Number(port) } }
 }
 
-/** Of the URL of a question. */
+/** The parameters of the URL of a question. */
 export const parametersOf = ({
   client,
   endpoint,

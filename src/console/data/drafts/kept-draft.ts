@@ -17,7 +17,7 @@ interface StoredDraft<Draft> {
 }
 
 interface DraftKind<Draft> {
-  /** Of the resource; of a new one, a name that no id has. */
+  /** The id of the resource; for a new one, a name that no id has. */
   readonly id: string
   /** A draft of what holds now, which changes nothing. */
   readonly present: Draft

@@ -32,6 +32,13 @@ export const policiesAt = (client: Client, { edgeId, routeId }: Place) => {
   return { id, policies: isHttps(edgeId) ? client.httpsEdge.policies : client.tcpEdge.policies }
 }
 
+/** The place whose policies an operation of the API is about; undefined for another path. */
+export function placeOfPolicies(uri: string): Place | undefined {
+  const [, edgeId, routeId] =
+    /\/edges\/(?:tcp|https)\/(edg\w+)(?:\/routes\/(\w+))?\/policies\b/.exec(uri) ?? []
+  return edgeId === undefined ? undefined : { edgeId, routeId }
+}
+
 /** Where a module with a backend or IP policies may be: a TCP edge or a route. */
 export const operationsAt = (client: Client, { edgeId, routeId }: Place) =>
   routeId === undefined

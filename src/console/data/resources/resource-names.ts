@@ -18,12 +18,14 @@ interface ResourceName {
 /** The page that shows a resource of a kind by its id. */
 const pages: Readonly<Record<string, string>> = {
   api_key: 'keys',
-  bouncer: 'keys',
+  bouncer: 'bouncers',
   certificate_authority: 'certificates',
+  challenger: 'challengers',
   domain: 'domains',
   event_destination: 'destinations',
   event_subscription: 'subscriptions',
   https_edge: 'edges',
+  ip_list: 'ip-lists',
   ip_policy: 'ip-policies',
   ip_restriction: 'ip-policies',
   policy_test: 'tests',

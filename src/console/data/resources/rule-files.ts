@@ -4,6 +4,7 @@ import type { UsedRule } from '../../../client/rules.js'
 import { formatCidr, parseCidr } from '../../../core/address/cidr.js'
 import { isoSeconds } from '../../../core/clock.js'
 import { csvLine } from '../../../core/text/csv.js'
+import { type ListDifference, listDifference } from '../drafts/list-difference.js'
 import { momentOf } from '../texts/moments.js'
 import { kindOfId } from './resource-kinds.js'
 import {
@@ -28,7 +29,7 @@ export interface RuleEntry {
   readonly enforced: boolean
 }
 
-/** Of a rule as the API shows it. */
+/** The entry of a rule as the API shows it. */
 export const entryOfRule = ({
   cidr,
   list,
@@ -137,26 +138,10 @@ function subjectIn({
 }
 
 /** How rules differ from others. */
-export interface RuleDifference {
-  readonly added: readonly RuleEntry[]
-  readonly removed: readonly RuleEntry[]
-  readonly changed: readonly { readonly before: RuleEntry; readonly after: RuleEntry }[]
-  readonly kept: number
-}
+export type RuleDifference = ListDifference<RuleEntry>
 
-export function ruleDifference(before: readonly RuleEntry[], after: readonly RuleEntry[]): RuleDifference {
-  const old = new Map(before.map((rule) => [subjectOf(rule), rule]))
-  const next = new Set(after.map(subjectOf))
-  const added: RuleEntry[] = []
-  const changed: { before: RuleEntry; after: RuleEntry }[] = []
-  for (const rule of after) {
-    const was = old.get(subjectOf(rule))
-    if (was === undefined) added.push(rule)
-    else if (!isSameRule(was, rule)) changed.push({ before: was, after: rule })
-  }
-  const removed = before.filter((rule) => !next.has(subjectOf(rule)))
-  return { added, removed, changed, kept: after.length - added.length - changed.length }
-}
+export const ruleDifference = (before: readonly RuleEntry[], after: readonly RuleEntry[]): RuleDifference =>
+  listDifference(before, after, subjectOf, isSameRule)
 
 const isSameRule = (one: RuleEntry, other: RuleEntry): boolean =>
   one.action === other.action &&

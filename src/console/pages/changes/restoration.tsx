@@ -20,7 +20,7 @@ interface Preview {
   readonly version: number
   readonly fields: readonly ChangedField[]
   readonly isDeleted: boolean
-  /** Of an IP policy that exists now. */
+  /** For an IP policy that exists now. */
   readonly rules: RuleCounts | undefined
 }
 

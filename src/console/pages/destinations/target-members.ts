@@ -11,7 +11,7 @@ export interface Member {
   readonly about: string
   readonly example: string
   readonly choices: readonly string[]
-  /** Of an object. */
+  /** The members of an object. */
   readonly members: readonly Member[]
 }
 

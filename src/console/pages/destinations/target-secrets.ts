@@ -15,11 +15,16 @@ interface StorableTarget {
  */
 export function storableTarget(kind: Member, target: Value, place: string): StorableTarget {
   const leftOut: string[] = []
-  const kept = storable(kind, target, place, (at) => void leftOut.push(at))
+  const leaveOut: LeaveOut = (at, isEntry) => {
+    leftOut.push(at)
+    return isEntry ? '' : undefined
+  }
+  const kept = storable(kind, target, place, leaveOut)
   return { target: isObject(kept) ? kept : {}, leftOut: [...new Set(leftOut)] }
 }
 
-type LeaveOut = (place: string) => void
+/** What takes the place of a value that may be a secret. `isEntry`: of a map, whose names stay. */
+type LeaveOut = (place: string, isEntry: boolean) => unknown
 
 /** Nothing was typed; null stands for what is stored at the API. */
 const isEmpty = (value: unknown): boolean => value === undefined || value === null || value === ''
@@ -45,16 +50,14 @@ function storable(member: Member | undefined, value: unknown, place: string, lea
       ? Array.isArray(value) && value.every((each) => isPlainValue(each, place))
       : !['object', 'one of', 'map'].includes(member.form) && isPlainValue(value, place))
   if (isPlain) return value
-  leaveOut(place)
-  return undefined
+  return leaveOut(place, false)
 }
 
 /** Names stay, so that one sees whose values are to be typed again. */
 const storableMap = (member: Member, value: Value, place: string, leaveOut: LeaveOut): Value =>
   mapped(value, (name, each) => {
     if (isEmpty(each) || (!member.isSecret && isPlainValue(each, `${place}.${name}`))) return each
-    leaveOut(place)
-    return ''
+    return leaveOut(place, true)
   })
 
 /** The members; undefined ones are left out. */
@@ -73,22 +76,8 @@ const isPlainValue = (value: unknown, place: string): boolean =>
     ? !isSecretName(place) && hideSecrets(value) === value && !halfTypedUser.test(value)
     : typeof value === 'number' || typeof value === 'boolean'
 
-/** The target with a word in place of each secret that was typed. */
-export function maskedTarget(kind: Member, target: Value): Value {
-  const masked = (member: Member | undefined, value: unknown): unknown => {
-    if (isEmpty(value) || member === undefined) return value
-    if (member.form === 'map' && isObject(value))
-      return member.isSecret ? mapped(value, (_, each) => (isEmpty(each) ? each : typedMark)) : value
-    if (member.isSecret) return typedMark
-    if (!isObject(value)) return value
-    return mapped(value, (name, each) =>
-      masked(
-        member.members.find((known) => known.name === name),
-        each,
-      ),
-    )
-  }
-  return masked(kind, target) as Value
-}
+/** The target with a word in place of all that `storableTarget` leaves out: what may be a secret is not shown either. */
+export const maskedTarget = (kind: Member, target: Value): Value =>
+  storable(kind, target, '', () => typedMark) as Value
 
 const typedMark = '(typed)'

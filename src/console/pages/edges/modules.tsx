@@ -1,5 +1,6 @@
 /** The modules of an edge or a route: who is let in, by which policies, and where it goes. */
 import { act, useAnswer } from '../../data/asking/api.js'
+import { sides } from '../../data/drafts/policies-draft.js'
 import { setParameters } from '../../data/location.js'
 import {
   type Edge,
@@ -14,7 +15,6 @@ import { EditButton } from '../../parts/button.js'
 import { Link } from '../../parts/link.js'
 import { Name } from '../../parts/name.js'
 import { DecisionWord, StateWord, UnenforcedWord } from '../../parts/words.js'
-import { sides } from './policies-draft.js'
 
 interface ModulesProps {
   readonly place: Place

@@ -2,9 +2,6 @@
 
 import type { Vocabulary } from '../../data/asking/completion.js'
 import { lengthAt } from '../../data/asking/completion.js'
-import { Editor } from '../../parts/editor/editor.js'
-import type { EditorFault } from '../../parts/editor/editor-props.js'
-import { SwitchField, TextField } from '../../parts/forms/fields.js'
 import {
   type DraftAction,
   type DraftPolicy,
@@ -12,7 +9,10 @@ import {
   faultsBelow,
   offsetIn,
   type Side,
-} from './policies-draft.js'
+} from '../../data/drafts/policies-draft.js'
+import { Editor } from '../../parts/editor/editor.js'
+import type { EditorFault } from '../../parts/editor/editor-props.js'
+import { SwitchField, TextField } from '../../parts/forms/fields.js'
 
 interface PolicyCardProps {
   readonly policy: DraftPolicy

@@ -3,6 +3,18 @@ import { useAnswer } from '../../data/asking/api.js'
 import { usePolicyVocabulary } from '../../data/asking/vocabulary.js'
 import { saveDraft } from '../../data/drafts/kept-draft.js'
 import {
+  bodyOf,
+  type Draft,
+  type DraftBody,
+  type DraftPolicy,
+  differences,
+  draftOf,
+  type Faults,
+  newPolicy,
+  type Side,
+  sides,
+} from '../../data/drafts/policies-draft.js'
+import {
   isHttps,
   type Place,
   type PoliciesModule,
@@ -19,19 +31,8 @@ import { Link } from '../../parts/link.js'
 import { Name } from '../../parts/name.js'
 import { Answered, Failure } from '../../parts/states.js'
 import { TrialRun } from '../../parts/trial/trial-run.js'
-import {
-  bodyOf,
-  type Draft,
-  type DraftBody,
-  type DraftPolicy,
-  differences,
-  draftOf,
-  type Faults,
-  newPolicy,
-  type Side,
-  sides,
-} from './policies-draft.js'
 import { PolicyCard } from './policy-card.js'
+import { Shadow } from './shadow.js'
 import { type DraftState, useDraft } from './use-policies-draft.js'
 
 const lookEveryMs = 15_000
@@ -158,6 +159,7 @@ function Outcome({
           }}
         />
       </section>
+      {isChanged && <Shadow {...{ place, body }} isBlocked={blocked !== undefined || isChecking} />}
     </div>
   )
 }

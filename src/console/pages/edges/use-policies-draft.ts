@@ -5,8 +5,6 @@ import { may } from '../../data/access/session.js'
 import { api } from '../../data/asking/api.js'
 import { after } from '../../data/clock.js'
 import { type KeptDraft, useKeptDraft } from '../../data/drafts/kept-draft.js'
-import { failedTestsIn } from '../../data/drafts/test-runs.js'
-import { type Place, policiesAt } from '../../data/resources/edges.js'
 import {
   bodyOf,
   type Draft,
@@ -15,7 +13,10 @@ import {
   type Faults,
   faultsIn,
   noFaults,
-} from './policies-draft.js'
+  policiesDraftId,
+} from '../../data/drafts/policies-draft.js'
+import { failedTestsIn } from '../../data/drafts/test-runs.js'
+import { type Place, policiesAt } from '../../data/resources/edges.js'
 
 /** How long one must not have typed before the API is asked. */
 const checkAfterMs = 350
@@ -35,7 +36,7 @@ export interface DraftState {
 
 export function useDraft(place: Place, present: DraftBody | null): DraftState {
   const kept = useKeptDraft<Draft>({
-    id: place.routeId ?? place.edgeId,
+    id: policiesDraftId(place),
     present: draftOf(present),
     bodyOf: (draft) => bodyOf(draft).body,
   })

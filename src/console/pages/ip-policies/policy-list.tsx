@@ -16,9 +16,8 @@ import { RuleSubject } from '../../parts/rule-subject.js'
 import { Answered, Command, Empty } from '../../parts/states.js'
 import { type Column, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
-import { StateWord } from '../../parts/words.js'
+import { ActionWord, StateWord } from '../../parts/words.js'
 import { AddRule } from './rule-forms.js'
-import { ActionWord } from './rule-table.js'
 
 export const tabs = [
   ['', 'Policies'],

@@ -175,6 +175,12 @@ function Use({
         <Link to={['ip-policies', id]}>the restriction of {type}</Link> {description} {off}
       </>
     )
+  if (kind === 'bouncer')
+    return (
+      <>
+        <Link to={['bouncers', id]}>the bouncer</Link> {description}
+      </>
+    )
   return (
     <>
       <Link to={['edges', edge_id ?? id]} title={id}>

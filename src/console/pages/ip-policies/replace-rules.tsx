@@ -7,7 +7,6 @@ import { now } from '../../data/clock.js'
 import { useDraftCheck } from '../../data/drafts/draft-check.js'
 import { keepText } from '../../data/drafts/tab-storage.js'
 import { go, hrefTo } from '../../data/location.js'
-import { notify } from '../../data/notices.js'
 import {
   bodyOfRule,
   entryOfRule,
@@ -20,12 +19,14 @@ import {
 import { number } from '../../data/texts/format.js'
 import { EditButton } from '../../parts/button.js'
 import { Choices, choiceIn } from '../../parts/forms/choices.js'
-import { LinesField } from '../../parts/forms/fields.js'
+import { FileField, LongTextField } from '../../parts/forms/file-fields.js'
 import { Link } from '../../parts/link.js'
 import { Name } from '../../parts/name.js'
+import { RuleSubject } from '../../parts/rule-subject.js'
+import { SignedList } from '../../parts/signed-list.js'
 import { Answered, Failure } from '../../parts/states.js'
 import { TrialRun } from '../../parts/trial/trial-run.js'
-import { DifferenceLists } from './difference-lists.js'
+import { ActionWord, UnenforcedWord } from '../../parts/words.js'
 
 export function ReplaceRules({ id }: { readonly id: string }) {
   const read = useSignal(0)
@@ -75,7 +76,6 @@ interface ImportProps {
 }
 
 const shownFaults = 20
-const shownCharsMax = 200_000
 
 const textKey = (id: string): string => `weir-rules ${id}`
 
@@ -95,7 +95,9 @@ function Import({ id, present, again }: ImportProps) {
             text.value = read
           }}
         />
-        <ListField
+        <LongTextField
+          label="The list"
+          hint="A range in each line, with comments after # or ;. Or CSV: cidr,action,description,metadata,expires_at,enforced,list_id. Or JSON."
           text={text.value}
           onChange={(typed) => {
             text.value = typed
@@ -128,30 +130,6 @@ function Import({ id, present, again }: ImportProps) {
   )
 }
 
-interface ListFieldProps {
-  readonly text: string
-  readonly onChange: (text: string) => void
-}
-
-/** A list that is too long for a field is shown by its length. */
-const ListField = ({ text, onChange }: ListFieldProps) =>
-  text.length > shownCharsMax ? (
-    <p>
-      A list of {number(text.length)} characters.{' '}
-      <button type="button" onClick={() => onChange('')}>
-        Drop it
-      </button>
-    </p>
-  ) : (
-    <LinesField
-      label="The list"
-      rows={14}
-      value={text}
-      onChange={onChange}
-      hint="A range in each line, with comments after # or ;. Or CSV: cidr,action,description,metadata,expires_at,enforced,list_id. Or JSON."
-    />
-  )
-
 const Faults = ({
   faults,
 }: {
@@ -182,27 +160,6 @@ function wantedRules(
   const inList = new Set(listed.map(subjectOf))
   const others = present.filter((rule) => !inList.has(subjectOf(rule)))
   return mode === 'add' ? [...others, ...listed] : others
-}
-
-const fileBytesMax = 16 * 1024 * 1024
-
-function FileField({ onText }: { readonly onText: (text: string) => void }) {
-  return (
-    <label class="row">
-      <span>From a file</span>
-      <input
-        type="file"
-        accept=".txt,.csv,.json,.ndjson,.netset,.list,text/*"
-        onChange={async (event) => {
-          const file = event.currentTarget.files?.[0]
-          if (file === undefined) return
-          if (file.size > fileBytesMax)
-            notify({ kind: 'bad', text: 'The file is larger than 16 MiB: the API takes no more at once.' })
-          else onText(await file.text())
-        }}
-      />
-    </label>
-  )
 }
 
 interface OutcomeProps extends ImportProps {
@@ -277,3 +234,39 @@ function Outcome({ id, present, wanted, again, forget }: OutcomeProps) {
 
 const isSameCounts = (one: object, other: object): boolean =>
   Object.entries(other).every(([name, count]) => (one as Record<string, unknown>)[name] === count)
+
+function DifferenceLists({ difference }: { readonly difference: RuleDifference }) {
+  const { added, removed, changed, kept } = difference
+  return (
+    <>
+      <h2>
+        {number(added.length)} added, {number(removed.length)} removed, {number(changed.length)} changed,{' '}
+        {number(kept)} kept
+      </h2>
+      <SignedList title="Removed" sign="−" kind="removed" entries={removed} line={RuleLine} />
+      <SignedList title="Added" sign="+" kind="added" entries={added} line={RuleLine} />
+      <SignedList title="Changed" sign="~" kind="" entries={changed} line={ChangedLine} />
+    </>
+  )
+}
+
+const Until = ({ at }: { readonly at: string | null | undefined }) =>
+  at == null ? null : <span class="quiet">until {at}</span>
+
+const RuleLine = ({ entry }: { readonly entry: RuleEntry }) => (
+  <>
+    <ActionWord action={entry.action} /> <UnenforcedWord isEnforced={entry.enforced} />{' '}
+    <RuleSubject {...entry} /> <span class="quiet">{entry.description ?? ''}</span>{' '}
+    <Until at={entry.expires_at} />
+  </>
+)
+
+const ChangedLine = ({ entry: { before, after } }: { readonly entry: RuleDifference['changed'][number] }) => (
+  <>
+    <RuleSubject {...after} /> <ActionWord action={before.action} />{' '}
+    <UnenforcedWord isEnforced={before.enforced} /> <span class="quiet">{before.description ?? ''}</span>{' '}
+    <Until at={before.expires_at} /> → <ActionWord action={after.action} />{' '}
+    <UnenforcedWord isEnforced={after.enforced} /> <span class="quiet">{after.description ?? ''}</span>{' '}
+    <Until at={after.expires_at} />
+  </>
+)

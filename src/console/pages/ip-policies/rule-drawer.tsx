@@ -12,9 +12,8 @@ import { Link } from '../../parts/link.js'
 import { RuleSubject } from '../../parts/rule-subject.js'
 import { Answered } from '../../parts/states.js'
 import { Time } from '../../parts/time.js'
-import { UnenforcedWord } from '../../parts/words.js'
+import { ActionWord, UnenforcedWord } from '../../parts/words.js'
 import { ChangeRule } from './rule-forms.js'
-import { ActionWord } from './rule-table.js'
 
 interface RuleDrawerProps {
   readonly id: string

@@ -8,7 +8,7 @@ import { endIn } from '../../data/texts/moments.js'
 import { ChoiceField, SwitchField, TextField } from '../../parts/forms/fields.js'
 import { RuleSubject } from '../../parts/rule-subject.js'
 import { Answered, Empty } from '../../parts/states.js'
-import { ActionWord } from './rule-table.js'
+import { ActionWord } from '../../parts/words.js'
 
 const listedMax = 200
 

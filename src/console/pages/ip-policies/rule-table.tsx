@@ -10,11 +10,7 @@ import { RuleSubject } from '../../parts/rule-subject.js'
 import { Answered, Empty } from '../../parts/states.js'
 import { type Column, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
-import { StateWord, UnenforcedWord } from '../../parts/words.js'
-
-export const ActionWord = ({ action }: { readonly action: 'allow' | 'deny' }) => (
-  <StateWord tone={action === 'allow' ? 'good' : 'bad'} text={action} />
-)
+import { ActionWord, UnenforcedWord } from '../../parts/words.js'
 
 const periods = [
   ['24h', '24 h'],

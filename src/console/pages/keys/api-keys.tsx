@@ -12,10 +12,10 @@ import { ExpiryWord } from '../../parts/expiry-word.js'
 import { type FormField, ResourceForm } from '../../parts/forms/resource-form.js'
 import { Used } from '../../parts/last-use.js'
 import { Link } from '../../parts/link.js'
+import { NewTokenDialog, showToken } from '../../parts/new-token.js'
 import { Answered, Empty } from '../../parts/states.js'
 import { type Column, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
-import { NewTokenDialog, showToken } from './tokens.js'
 
 type ApiKey = Resource<'apiKey'>
 

@@ -8,10 +8,10 @@ import { Drawer } from '../../parts/drawer.js'
 import { type FormField, ResourceForm } from '../../parts/forms/resource-form.js'
 import { Used } from '../../parts/last-use.js'
 import { Link } from '../../parts/link.js'
+import { NewTokenDialog, showToken } from '../../parts/new-token.js'
 import { Answered, Empty } from '../../parts/states.js'
 import { type Column, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
-import { NewTokenDialog, showToken } from './tokens.js'
 
 type Credential = Resource<'tunnelCredential'>
 

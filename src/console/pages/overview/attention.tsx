@@ -1,5 +1,6 @@
 /** Whether all is well, in one sentence; and what needs a hand, with a link to where it can be done. */
 import type { Attention, OverviewAnswer } from '../../../shape/overview.js'
+import { useAnswer } from '../../data/asking/api.js'
 import type { Parameters } from '../../data/location.js'
 import { number } from '../../data/texts/format.js'
 import { Link } from '../../parts/link.js'
@@ -51,8 +52,26 @@ export const AttentionPanel = ({ attention, leftOut }: AttentionPanelProps) => (
       ))}
     </ul>
     {leftOut > 0 && <p class="quiet">{number(leftOut)} more</p>}
+    <FindingsLine />
   </section>
 )
+
+/** Asked for once: it looks through the whole configuration. */
+function FindingsLine() {
+  const { data } = useAnswer([], (client) => client.findings())
+  if (data === undefined) return null
+  const count = data.kinds.reduce((sum, { found }) => sum + found, 0)
+  if (count === 0) return null
+  return (
+    <p>
+      <StateWord tone="quiet" text="findings" />{' '}
+      <Link to={['findings']}>
+        {count === 1 ? 'One part' : `${number(count)} parts`} of the configuration can hardly be meant as{' '}
+        {count === 1 ? 'it is' : 'they are'}.
+      </Link>
+    </p>
+  )
+}
 
 function Sentence({ about }: { readonly about: Attention }) {
   const place = placeOf(about)
@@ -103,9 +122,10 @@ function placeOf({ type, ids, kind }: Attention): Place | undefined {
       return placeIn('edges', ids)
     case 'filters_failing':
       return placeIn('subscriptions', ids)
+    case 'lists_failing':
+      return placeIn('ip-lists', ids)
     case 'deliverers_silent':
       return { to: ['destinations'] }
-    case 'lists_failing':
     case 'records_lag':
     case 'decision_log':
       return undefined

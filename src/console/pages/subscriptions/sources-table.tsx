@@ -12,7 +12,7 @@ type Count = SubscriptionCounts['counts'][number]
 interface SourceRow {
   readonly key: string
   readonly source: Source
-  /** Of one destination; undefined if it has had no record yet. */
+  /** For one destination; undefined if it has had no record yet. */
   readonly count: Count | undefined
 }
 

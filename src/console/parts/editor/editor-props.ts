@@ -8,7 +8,7 @@ export interface EditorFault {
   /** In characters from 0; undefined: the fault is of the whole. */
   readonly offset?: number | undefined
   readonly length?: number | undefined
-  /** Of JSON, instead of an offset: the path to a value, such as `inbound[0].expressions[1]`. */
+  /** In JSON, instead of an offset: the path to a value, such as `inbound[0].expressions[1]`. */
   readonly place?: string | undefined
 }
 

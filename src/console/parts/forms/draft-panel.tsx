@@ -34,7 +34,7 @@ interface ConflictProps {
   readonly kept: Pick<KeptDraft<unknown>, 'forget' | 'keepMine'>
   /** What was saved, such as `these policies`. */
   readonly what: string
-  /** Of what was saved. */
+  /** The id of what was saved. */
   readonly id: string
   /** What they have changed. */
   readonly children: ComponentChildren

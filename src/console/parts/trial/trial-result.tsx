@@ -1,14 +1,13 @@
 /** What a draft would have changed: in a sentence, as a picture, and as lists. */
 import { useSignal } from '@preact/signals'
 import type { Trial, TrialDecisions, TrialExample } from '../../../shape/trial.js'
-import { countryName, number, percent } from '../../data/texts/format.js'
+import { number, percent } from '../../data/texts/format.js'
 import { Chain } from '../chain.js'
-import { Ranking } from '../charts/ranking.js'
 import { Drawer } from '../drawer.js'
-import { Name } from '../name.js'
 import { type Column, Table } from '../table.js'
 import { Time } from '../time.js'
 import { DecisionWord } from '../words.js'
+import { Directions, Frequent } from './trial-lists.js'
 import { TrialPicture } from './trial-picture.js'
 
 export function TrialResult({ trial: { decisions } }: { readonly trial: Trial }) {
@@ -18,7 +17,7 @@ export function TrialResult({ trial: { decisions } }: { readonly trial: Trial })
     <div class="stack">
       <Summary decisions={decisions} />
       <MissingNames decisions={decisions} />
-      <Directions decisions={decisions} />
+      <Directions matrix={decisions.matrix} />
       {decisions.records > 0 && <TrialPicture overTime={decisions.over_time} />}
       {decisions.changed > 0 && <Frequent decisions={decisions} />}
       {decisions.examples.length > 0 && (
@@ -84,86 +83,6 @@ function MissingNames({ decisions: { names } }: { readonly decisions: TrialDecis
         </p>
       ))}
     </>
-  )
-}
-
-type Pair = TrialDecisions['matrix'][number]
-
-const pairColumns: readonly Column<Pair>[] = [
-  { title: 'Now', cell: ({ before }) => <DecisionWord decision={before} /> },
-  { title: 'With the draft', cell: ({ after }) => <DecisionWord decision={after} /> },
-  { title: 'Records', isNumber: true, cell: ({ records }) => number(records) },
-  {
-    title: '',
-    cell: ({ before, after }) =>
-      before === after ? <span class="quiet">unchanged</span> : <strong>changed</strong>,
-  },
-]
-
-/** Changed ones first, the most frequent at the top. */
-function Directions({ decisions: { matrix } }: { readonly decisions: TrialDecisions }) {
-  const isChanged = ({ before, after }: Pair): number => (before === after ? 0 : 1)
-  const rows = matrix.toSorted((a, b) => isChanged(b) - isChanged(a) || b.records - a.records)
-  return (
-    <Table
-      label="Decisions now and with the draft"
-      rows={rows}
-      columns={pairColumns}
-      keyOf={({ before, after }) => `${before} ${after}`}
-    />
-  )
-}
-
-const shownMax = 8
-
-const keyOfChange = ({ value, before, after }: TrialDecisions['edge_changes'][number]): string =>
-  `${value} ${before} ${after}`
-
-function Frequent({
-  decisions: { clients, country_changes, edge_changes, changed },
-}: {
-  readonly decisions: TrialDecisions
-}) {
-  const lists = [
-    ['Countries', country_changes, (value: string) => countryName(value)],
-    ['Edges', edge_changes, (value: string) => <Name id={value} />],
-  ] as const
-  return (
-    <div class="thirds">
-      <div>
-        <h3>Clients that it concerns</h3>
-        <Ranking
-          label="Clients among the changed records"
-          total={changed}
-          entries={clients.slice(0, shownMax).map(({ value, records }) => ({
-            key: value ?? '',
-            label: <span class="mono">{value ?? 'unknown'}</span>,
-            count: records,
-          }))}
-        />
-      </div>
-      {lists.map(([title, counts, label]) => (
-        <div key={title}>
-          <h3>{title}, and what becomes of them</h3>
-          <Ranking
-            label={`${title} among the changed records`}
-            total={changed}
-            entries={counts.slice(0, shownMax).map((each) => ({
-              key: keyOfChange(each),
-              label: (
-                <>
-                  {each.value === null ? 'unknown' : label(each.value)}{' '}
-                  <span class="quiet">
-                    {each.before} → {each.after}
-                  </span>
-                </>
-              ),
-              count: each.records,
-            }))}
-          />
-        </div>
-      ))}
-    </div>
   )
 }
 

@@ -1,12 +1,12 @@
-/** What API keys and tunnel credentials have in common: a token that is shown once, and its replacement by a new one. */
+/** What API keys, tunnel credentials and bouncers have in common: a token that is shown once, and its replacement by a new one. */
 import { signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
-import type { Client } from '../../../client/client.js'
-import type { Right } from '../../data/access/session.js'
-import { act } from '../../data/asking/api.js'
-import { copyText } from '../../data/texts/clipboard.js'
-import { Button, EditButton } from '../../parts/button.js'
+import type { Client } from '../../client/client.js'
+import type { Right } from '../data/access/session.js'
+import { act } from '../data/asking/api.js'
+import { copyText } from '../data/texts/clipboard.js'
+import { Button, EditButton } from './button.js'
 
 /** A token that was made just now, and what it takes the place of. */
 interface NewToken {

@@ -1,11 +1,13 @@
 /** A draft of the traffic policies of an edge or a route: as a form edits it, as it is sent, and as it survives a reload. */
 import { ApiError } from '../../../client/api-error.js'
-import type { PoliciesModule } from '../../data/resources/edges.js'
-import { textOf } from '../../data/texts/format.js'
+import { act } from '../asking/api.js'
+import { type Place, type PoliciesModule, presentPolicies } from '../resources/edges.js'
+import { textOf } from '../texts/format.js'
+import { beginDraft } from './kept-draft.js'
 
 export interface DraftAction {
   readonly type: 'deny' | 'log'
-  /** Of log: the metadata of the event, as JSON. */
+  /** The metadata of the event of a log action, as JSON. */
   readonly metadata: string
 }
 
@@ -177,3 +179,13 @@ function namesOf(module: DraftBody, side: Side): Map<string, ShownPolicy> {
   }
   return named
 }
+
+/** The id under which a draft of the policies at a place is kept. */
+export const policiesDraftId = ({ edgeId, routeId }: Place): string => routeId ?? edgeId
+
+/** Begins a draft for the editor; true if it went well. `body`: the module, as the API takes it. */
+export const beginPoliciesDraft = (place: Place, body: object): Promise<boolean> =>
+  act('This is a draft: nothing is saved yet.', async (client) => {
+    const present = draftOf(await presentPolicies(client, place))
+    beginDraft(policiesDraftId(place), present, draftOf(body as DraftBody))
+  })

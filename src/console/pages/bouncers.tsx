@@ -1,0 +1,157 @@
+/** Programs that enforce IP policies elsewhere: which policies each has, and when it asked last. The path may name one. */
+import { useSignal } from '@preact/signals'
+import type { Resource } from '../../client/kinds.js'
+import { act, api } from '../data/asking/api.js'
+import { useMore } from '../data/asking/more.js'
+import { go, hrefTo } from '../data/location.js'
+import { EditButton } from '../parts/button.js'
+import { Drawer } from '../parts/drawer.js'
+import { Facts } from '../parts/facts.js'
+import { Used } from '../parts/last-use.js'
+import { Link } from '../parts/link.js'
+import { Name } from '../parts/name.js'
+import { NewTokenDialog } from '../parts/new-token.js'
+import type { PageProps } from '../parts/page-props.js'
+import { Answered, Command, Empty } from '../parts/states.js'
+import { type Column, Table } from '../parts/table.js'
+import { Time } from '../parts/time.js'
+import { ChangeBouncer, NewBouncer } from './bouncers/bouncer-forms.js'
+
+type Bouncer = Resource<'bouncer'>
+
+const nameOfBouncer = ({ description, id }: Bouncer): string => description || id
+
+const Policies = ({ bouncer }: { readonly bouncer: Bouncer }) => (
+  <ul class="listed">
+    {bouncer.ip_policies.map(({ id }) => (
+      <li key={id}>
+        <Name id={id} />
+      </li>
+    ))}
+  </ul>
+)
+
+const columns: readonly Column<Bouncer>[] = [
+  { title: 'Bouncer', cell: nameOfBouncer },
+  { title: 'Enforces', cell: (bouncer) => <Policies bouncer={bouncer} />, isWide: true },
+  { title: 'Last pull', cell: ({ last_used_at }) => <Used at={last_used_at} /> },
+  { title: 'From', cell: ({ last_used_from }) => last_used_from ?? '', isExtra: true },
+  { title: 'Created', cell: ({ created_at }) => <Time at={created_at} isRelative />, isExtra: true },
+]
+
+const step = 100
+
+const open = (id?: string): void => go(hrefTo(id === undefined ? ['bouncers'] : ['bouncers', id]))
+
+export function Bouncers({ rest: [opened] }: PageProps) {
+  const isCreating = useSignal(false)
+  const bouncers = useMore([], (client) => client.bouncer.list({ limit: step }), step)
+  return (
+    <div class="stack">
+      <div class="row apart">
+        <h1>Bouncers</h1>
+        <EditButton onClick={() => (isCreating.value = true)}>Create a bouncer</EditButton>
+      </div>
+      <p class="quiet">
+        A bouncer reads the deny rules of its IP policies in the form of CrowdSec's local API, and enforces
+        them in a firewall or a proxy.
+      </p>
+      {isCreating.value && (
+        <NewBouncer
+          onClose={(isDone) => {
+            isCreating.value = false
+            if (isDone) bouncers.again()
+          }}
+        />
+      )}
+      <Answered answer={bouncers}>
+        {({ entries, hasMore }) => {
+          const bouncer = entries.find(({ id }) => id === opened)
+          return (
+            <>
+              <Table
+                label="Bouncers, newest first"
+                rows={entries}
+                columns={columns}
+                keyOf={({ id }) => id}
+                opened={opened}
+                onOpen={({ id }) => open(id)}
+                empty={<NoBouncers />}
+              />
+              {hasMore && (
+                <button type="button" class="start" onClick={() => void bouncers.more()}>
+                  More
+                </button>
+              )}
+              {bouncer !== undefined && <BouncerDrawer bouncer={bouncer} again={bouncers.again} />}
+            </>
+          )
+        }}
+      </Answered>
+      <NewTokenDialog />
+    </div>
+  )
+}
+
+const NoBouncers = () => (
+  <Empty>
+    <p>
+      No firewall and no proxy asks for the rules of this account yet. Create a bouncer, and give its program
+    </p>
+    <Command text={`api_url: ${new URL(hrefTo([]), location.href).href}`} />
+    <p>and its token as the API key.</p>
+  </Empty>
+)
+
+interface BouncerDrawerProps {
+  readonly bouncer: Bouncer
+  readonly again: () => void
+}
+
+function BouncerDrawer({ bouncer, again }: BouncerDrawerProps) {
+  const { id, created_at, metadata, last_used_at, last_used_from } = bouncer
+  const isChanging = useSignal(false)
+  if (isChanging.value)
+    return (
+      <ChangeBouncer
+        bouncer={bouncer}
+        onClose={(isDone) => {
+          isChanging.value = false
+          if (isDone) again()
+        }}
+      />
+    )
+  const remove = async (): Promise<void> => {
+    if (!(await act('The bouncer was deleted.', () => api.bouncer.delete(id)))) return
+    open()
+    again()
+  }
+  return (
+    <Drawer title={`Bouncer: ${nameOfBouncer(bouncer)}`} onClose={() => open()}>
+      <Facts
+        entries={[
+          ['Id', <code key="id">{id}</code>],
+          ['Enforces', <Policies key="policies" bouncer={bouncer} />],
+          ['Last pull', <Used key="used" at={last_used_at} from={last_used_from} />],
+          ['Created', <Time key="created" at={created_at} />],
+          ...(metadata === undefined ? [] : [['Metadata', metadata] as const]),
+        ]}
+      />
+      <p>
+        <Link to={['changes']} with={{ id }}>
+          Its history
+        </Link>
+      </p>
+      <div class="row">
+        <EditButton onClick={() => (isChanging.value = true)}>Edit</EditButton>
+        <EditButton
+          kind="danger"
+          onClick={remove}
+          confirm={`“${nameOfBouncer(bouncer)}” is refused from now on, and keeps the bans that it has until they end there. It can't be restored.`}
+        >
+          Delete
+        </EditButton>
+      </div>
+    </Drawer>
+  )
+}

@@ -1,0 +1,77 @@
+/** Forms of bouncers: what each is called, and which IP policies it enforces. */
+import { useSignal } from '@preact/signals'
+import type { Resource } from '../../../client/kinds.js'
+import { TextField } from '../../parts/forms/fields.js'
+import { FormDrawer } from '../../parts/forms/form-drawer.js'
+import { PolicyChoice } from '../../parts/forms/policy-choice.js'
+import { showToken } from '../../parts/new-token.js'
+
+interface FormProps {
+  readonly onClose: (isDone: boolean) => void
+}
+
+export function NewBouncer({ onClose }: FormProps) {
+  const values = useBouncer()
+  return (
+    <FormDrawer
+      title="Create a bouncer"
+      submit="Create"
+      done="The bouncer was created."
+      isDisabled={values.policies.value.length === 0}
+      work={async (client) => {
+        const { token } = await client.bouncer.create(bodyOf(values))
+        showToken({ title: 'bouncer', token: token ?? '' })
+      }}
+      onClose={onClose}
+    >
+      <BouncerFields values={values} />
+    </FormDrawer>
+  )
+}
+
+export function ChangeBouncer({ bouncer, onClose }: FormProps & { readonly bouncer: Resource<'bouncer'> }) {
+  const values = useBouncer(bouncer)
+  return (
+    <FormDrawer
+      title="Edit the bouncer"
+      submit="Save"
+      done="The bouncer was saved."
+      isDisabled={values.policies.value.length === 0}
+      work={(client) => client.bouncer.update(bouncer.id, bodyOf(values))}
+      onClose={onClose}
+    >
+      <BouncerFields values={values} />
+    </FormDrawer>
+  )
+}
+
+const useBouncer = (bouncer?: Resource<'bouncer'>) => ({
+  description: useSignal(bouncer?.description ?? ''),
+  policies: useSignal<readonly string[]>(bouncer?.ip_policies.map(({ id }) => id) ?? []),
+})
+
+type Values = ReturnType<typeof useBouncer>
+
+const bodyOf = ({ description, policies }: Values) => ({
+  description: description.value,
+  ip_policy_ids: policies.value,
+})
+
+const BouncerFields = ({ values: { description, policies } }: { readonly values: Values }) => (
+  <>
+    <TextField
+      label="Description"
+      value={description.value}
+      onChange={(text) => {
+        description.value = text
+      }}
+      hint="Where it enforces them, such as: the firewall in Frankfurt."
+    />
+    <PolicyChoice
+      chosen={policies.value}
+      onChange={(ids) => {
+        policies.value = ids
+      }}
+    />
+  </>
+)

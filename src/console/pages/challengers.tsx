@@ -1,0 +1,73 @@
+/** Drafts that are evaluated beside the live configuration: what each would decide differently. The path may name one. */
+import type { Resource } from '../../client/kinds.js'
+import { useMore } from '../data/asking/more.js'
+import { go, hrefTo } from '../data/location.js'
+import { Link } from '../parts/link.js'
+import type { PageProps } from '../parts/page-props.js'
+import { Answered, Empty } from '../parts/states.js'
+import { type Column, Table } from '../parts/table.js'
+import { Time } from '../parts/time.js'
+import { ChallengerState, ChallengerView, nameOfChallenger } from './challengers/challenger-view.js'
+import { draftedParts } from './challengers/drafted-parts.js'
+
+type Challenger = Resource<'challenger'>
+
+const columns: readonly Column<Challenger>[] = [
+  { title: 'State', cell: (challenger) => <ChallengerState challenger={challenger} /> },
+  {
+    title: 'Challenger',
+    cell: (challenger) => <Link to={['challengers', challenger.id]}>{nameOfChallenger(challenger)}</Link>,
+    isWide: true,
+  },
+  { title: 'Drafts', cell: ({ draft }) => draftedParts(draft), isExtra: true },
+  { title: 'Began', cell: ({ created_at }) => <Time at={created_at} isRelative /> },
+  { title: 'Ends', cell: ({ ends_at }) => (ends_at == null ? '' : <Time at={ends_at} isRelative />) },
+]
+
+const step = 50
+
+export function Challengers({ rest: [id] }: PageProps) {
+  if (id !== undefined) return <ChallengerView key={id} id={id} />
+  return <ChallengerList />
+}
+
+function ChallengerList() {
+  const challengers = useMore([], (client) => client.challenger.list({ limit: step }), step)
+  return (
+    <div class="stack">
+      <h1>Challengers</h1>
+      <Answered answer={challengers}>
+        {({ entries, hasMore }) => (
+          <>
+            <Table
+              label="Challengers, newest first"
+              rows={entries}
+              columns={columns}
+              keyOf={({ id }) => id}
+              onOpen={({ id }) => go(hrefTo(['challengers', id]))}
+              empty={<NoChallengers />}
+            />
+            {hasMore && (
+              <button type="button" class="start" onClick={() => void challengers.more()}>
+                More
+              </button>
+            )}
+          </>
+        )}
+      </Answered>
+    </div>
+  )
+}
+
+const NoChallengers = () => (
+  <Empty>
+    <p>
+      No draft runs beside the live configuration. A challenger decides nothing: it shows, for up to seven
+      days, what a draft would decide differently about every record that arrives.
+    </p>
+    <p>
+      Begin one in the editor of an edge's policies, on the page{' '}
+      <Link to={['edges']}>Edges and policies</Link>, or by <code>POST /challengers</code>.
+    </p>
+  </Empty>
+)

@@ -1,0 +1,168 @@
+/** What the draft of a challenger decided differently about live traffic so far: in a sentence, as a picture, as lists. */
+import { useSignal } from '@preact/signals'
+import { useMemo } from 'preact/hooks'
+import type { Resource } from '../../../client/kinds.js'
+import type { ChallengerDifference } from '../../../shape/challenger-difference.js'
+import type { LoggedDecision } from '../../../shape/logged-decision.js'
+import { api, useAnswer, useStream } from '../../data/asking/api.js'
+import { LiveRows } from '../../data/asking/live-rows.js'
+import { parameter, setParameters } from '../../data/location.js'
+import { number, percent } from '../../data/texts/format.js'
+import { Name } from '../../parts/name.js'
+import { Answered, Empty, Failure } from '../../parts/states.js'
+import { type Column, Table } from '../../parts/table.js'
+import { Time } from '../../parts/time.js'
+import { Directions, Frequent } from '../../parts/trial/trial-lists.js'
+import { TrialPicture } from '../../parts/trial/trial-picture.js'
+import { DecisionWord } from '../../parts/words.js'
+import { DifferenceDrawer, differenceColumns } from './difference-drawer.js'
+
+const lookEveryMs = 10_000
+
+export function LiveDifference({
+  challenger: { id, state },
+}: {
+  readonly challenger: Resource<'challenger'>
+}) {
+  const difference = useAnswer(
+    [id, state],
+    (client) => client.challengers.difference(id),
+    state === 'running' ? { everyMs: lookEveryMs } : {},
+  )
+  return (
+    <section class="stack" aria-labelledby="difference">
+      <h2 id="difference">On live traffic</h2>
+      <Answered answer={difference}>{(found) => <Difference difference={found} />}</Answered>
+    </section>
+  )
+}
+
+function Difference({ difference }: { readonly difference: ChallengerDifference }) {
+  const opened = useSignal<LoggedDecision | undefined>(undefined)
+  const { records, changed, first_at, last_at, deciders, examples } = difference
+  if (records === 0)
+    return <p class="verdict">No record was compared yet. What arrives is shown here some seconds later.</p>
+  return (
+    <div class="stack">
+      <div>
+        <p class="verdict">
+          <strong>{number(changed)}</strong> of {number(records)} records ({percent(changed, records)}) are
+          decided differently.
+        </p>
+        {first_at !== null && last_at !== null && (
+          <p class="quiet">
+            Stored from <Time at={first_at} /> to <Time at={last_at} />.
+          </p>
+        )}
+      </div>
+      <Directions matrix={difference.matrix} />
+      <TrialPicture overTime={difference.over_time} />
+      {changed > 0 && <Frequent decisions={difference} />}
+      {deciders.length > 0 && (
+        <>
+          <h3>What decides</h3>
+          <Table
+            label="What decides about these records, live and with the draft"
+            rows={deciders}
+            columns={deciderColumns}
+            keyOf={(each) => JSON.stringify(each)}
+          />
+        </>
+      )}
+      {examples.length > 0 && (
+        <>
+          <h3>Examples</h3>
+          <Table
+            label="Records that are decided differently"
+            rows={examples}
+            columns={differenceColumns}
+            keyOf={({ id }) => id}
+            opened={opened.value?.id}
+            onOpen={(example) => {
+              opened.value = example
+            }}
+          />
+        </>
+      )}
+      {opened.value && (
+        <DifferenceDrawer
+          entry={opened.value}
+          onClose={() => {
+            opened.value = undefined
+          }}
+        />
+      )}
+    </div>
+  )
+}
+
+type Deciders = ChallengerDifference['deciders'][number]
+
+const deciderColumns: readonly Column<Deciders>[] = [
+  {
+    title: 'Now',
+    cell: ({ before, before_decided_by }) => <Decided decision={before} by={before_decided_by} />,
+  },
+  {
+    title: 'With the draft',
+    cell: ({ after, after_decided_by }) => <Decided decision={after} by={after_decided_by} />,
+    isWide: true,
+  },
+  { title: 'Records', isNumber: true, cell: ({ records }) => number(records) },
+]
+
+interface DecidedProps {
+  readonly decision: Deciders['before']
+  readonly by: Deciders['before_decided_by']
+}
+
+const Decided = ({ decision, by: { type, id, policy, rule_id } }: DecidedProps) => (
+  <>
+    <DecisionWord decision={decision} /> {type !== 'none' && 'by '}
+    {rule_id !== null ? (
+      <Name id={rule_id} />
+    ) : policy !== null ? (
+      <span title={id ?? undefined}>{policy}</span>
+    ) : (
+      id !== null && <Name id={id} />
+    )}
+  </>
+)
+
+/** Decisions that differ, as they happen. */
+export function LiveDifferences({ id }: { readonly id: string }) {
+  const live = useMemo(() => new LiveRows<LoggedDecision>((row) => row.id), [id])
+  const filter = `challenger.id == '${id}' && challenger.decision != decision`
+  useStream([id], (stop) =>
+    live.run({ watch: (options) => api.watchDecisions({ ...options, filter }) }, stop),
+  )
+  const opened = parameter('open')
+  const entry = opened === '' ? undefined : live.known(opened)
+  const waiting = live.waiting.value
+  return (
+    <section
+      class="stack"
+      aria-labelledby="live"
+      onMouseEnter={() => {
+        live.isPointedAt.value = true
+      }}
+      onMouseLeave={() => {
+        live.isPointedAt.value = false
+      }}
+    >
+      <h2 id="live">As they happen</h2>
+      {live.error.value !== undefined && <Failure error={live.error.value} />}
+      {waiting > 0 && <p class="quiet">{number(waiting)} new, held while you point here</p>}
+      <Table
+        label="Decisions that differ as they happen, newest first"
+        rows={live.rows.value}
+        columns={differenceColumns}
+        keyOf={(row) => row.id}
+        opened={opened}
+        onOpen={(row) => setParameters({ open: row.id })}
+        empty={<Empty>No decision has differed since this page was opened.</Empty>}
+      />
+      {entry && <DifferenceDrawer entry={entry} onClose={() => setParameters({ open: '' })} />}
+    </section>
+  )
+}

@@ -1,0 +1,71 @@
+/** Begins a challenger of a draft: it is evaluated beside the live configuration, and decides nothing. */
+import { useSignal } from '@preact/signals'
+import { act } from '../../data/asking/api.js'
+import { isoSeconds, now } from '../../data/clock.js'
+import type { DraftBody } from '../../data/drafts/policies-draft.js'
+import { go, hrefTo } from '../../data/location.js'
+import type { Place } from '../../data/resources/edges.js'
+import { EditButton } from '../../parts/button.js'
+import { ChoiceField, TextField } from '../../parts/forms/fields.js'
+
+const hourMs = 60 * 60_000
+
+const lengths = [
+  ['1', '1 hour'],
+  ['24', '1 day'],
+  ['72', '3 days'],
+  ['168', '7 days'],
+] as const
+
+interface ShadowProps {
+  readonly place: Place
+  readonly body: DraftBody
+  /** Something is wrong in the draft. */
+  readonly isBlocked: boolean
+}
+
+export function Shadow({ place: { edgeId, routeId }, body, isBlocked }: ShadowProps) {
+  const hours = useSignal('24')
+  const description = useSignal('')
+  const begin = async (): Promise<void> => {
+    const drafted = [{ id: routeId ?? edgeId, policies: body }]
+    await act('The draft runs beside the live configuration.', async (client) => {
+      const { id } = await client.challenger.create({
+        description: description.value,
+        draft: routeId === undefined ? { edges: drafted } : { routes: drafted },
+        ends_at: isoSeconds(now() + Number(hours.value) * hourMs),
+      })
+      go(hrefTo(['challengers', id]))
+    })
+  }
+  return (
+    <section class="panel stack" aria-labelledby="shadow">
+      <h2 id="shadow">Shadow it on live traffic</h2>
+      <p class="quiet">
+        The draft judges each record that arrives, too, and decides nothing. What it would decide differently
+        is on the page “Challengers”.
+      </p>
+      <TextField
+        label="Description"
+        value={description.value}
+        placeholder="what it is to achieve"
+        onChange={(text) => {
+          description.value = text
+        }}
+      />
+      <ChoiceField
+        label="For"
+        value={hours.value}
+        choices={lengths}
+        onChange={(chosen) => {
+          hours.value = chosen
+        }}
+      />
+      <div class="row">
+        <EditButton onClick={begin} isDisabled={isBlocked}>
+          Shadow this on live traffic
+        </EditButton>
+      </div>
+    </section>
+  )
+}

@@ -1,0 +1,172 @@
+/** Forms of IP lists: name, category, and the source that they are fetched from. */
+import { type Signal, useSignal } from '@preact/signals'
+import type { NewResource, Resource } from '../../../client/kinds.js'
+import { listFormats } from '../../../core/address/list-formats.js'
+import { durationMs, durationText } from '../../../core/units.js'
+import { go, hrefTo } from '../../data/location.js'
+import { ChoiceField, TextField } from '../../parts/forms/fields.js'
+import { FormDrawer } from '../../parts/forms/form-drawer.js'
+import { sourceOf } from './list-source.js'
+
+type List = Resource<'ipList'>
+
+/** Where entries come from. */
+const origins = [
+  ['hand', 'set by hand'],
+  ['url', 'fetched from a URL'],
+  ['file', "read from a file in the account's directory of the server"],
+] as const
+
+type Values = ReturnType<typeof useList>
+
+function useList(list?: List) {
+  const source = list === undefined ? null : sourceOf(list)
+  return {
+    name: useSignal(list?.name ?? ''),
+    category: useSignal(list?.category ?? ''),
+    description: useSignal(list?.description ?? ''),
+    origin: useSignal<string>(source === null ? 'hand' : source.url === null ? 'file' : 'url'),
+    address: useSignal(source?.url ?? source?.file ?? ''),
+    format: useSignal<string>(source?.format ?? 'lines'),
+    refresh: useSignal(source === null ? '1h' : durationText(source.refresh_seconds * 1000)),
+    present: source,
+  }
+}
+
+function bodyOf({ name, category, description, ...values }: Values) {
+  return {
+    name: name.value.trim(),
+    description: description.value,
+    ...(category.value.trim() !== '' && { category: category.value.trim() }),
+    ...(values.origin.value !== 'hand' && { source: sourceBody(values) }),
+  }
+}
+
+/** What has no field here stays as it is; the API keeps secrets that are sent back as it shows them. */
+function sourceBody({
+  origin,
+  address,
+  format,
+  refresh,
+  present,
+}: Omit<Values, 'name' | 'category' | 'description'>) {
+  const { headers = null, secret_headers = null, shrink_guard = null } = present ?? {}
+  const source = {
+    [origin.value]: address.value.trim(),
+    format: format.value,
+    refresh_seconds: Math.round((durationMs(refresh.value.trim()) ?? 0) / 1000),
+    shrink_guard,
+    ...(origin.value === 'url' && { headers, secret_headers }),
+  }
+  return source as NonNullable<NewResource<'ipList'>['source']>
+}
+
+const isComplete = ({ name, origin, address, refresh }: Values): boolean =>
+  name.value.trim() !== '' &&
+  (origin.value === 'hand' || (address.value.trim() !== '' && durationMs(refresh.value.trim()) !== undefined))
+
+export function NewList({ onClose }: { readonly onClose: () => void }) {
+  const values = useList()
+  return (
+    <FormDrawer
+      title="New IP list"
+      submit="Create"
+      done="The IP list was created."
+      isDisabled={!isComplete(values)}
+      work={async (client) => {
+        const { id } = await client.ipList.create(bodyOf(values))
+        go(hrefTo(['ip-lists', id]))
+      }}
+      onClose={(isDone) => {
+        if (!isDone) onClose()
+      }}
+    >
+      <ListFields values={values} />
+    </FormDrawer>
+  )
+}
+
+interface ChangeListProps {
+  readonly list: List
+  readonly onClose: (isDone: boolean) => void
+}
+
+export function ChangeList({ list, onClose }: ChangeListProps) {
+  const values = useList(list)
+  return (
+    <FormDrawer
+      title="Edit the IP list"
+      submit="Save"
+      done="The IP list was saved."
+      isDisabled={!isComplete(values)}
+      work={(client) =>
+        client.ipList.update(list.id, {
+          ...bodyOf(values),
+          // What is emptied here goes away there.
+          category: values.category.value.trim(),
+          ...(values.origin.value === 'hand' && { source: null }),
+        })
+      }
+      onClose={onClose}
+    >
+      <ListFields values={values} />
+    </FormDrawer>
+  )
+}
+
+const setterOf = (value: Signal<string>) => (text: string) => {
+  value.value = text
+}
+
+const ListFields = ({ values }: { readonly values: Values }) => (
+  <>
+    <TextField
+      label="Name"
+      value={values.name.value}
+      onChange={setterOf(values.name)}
+      placeholder="tor-exits"
+      hint="What rules and expressions call it: lower-case letters, digits, “-”, “_” and dots."
+    />
+    <TextField
+      label="Category"
+      value={values.category.value}
+      onChange={setterOf(values.category)}
+      placeholder="proxy.tor"
+      hint="What its addresses are, the general word first. A question for “proxy” includes “proxy.tor”."
+    />
+    <TextField label="Description" value={values.description.value} onChange={setterOf(values.description)} />
+    <ChoiceField
+      label="Its entries are"
+      value={values.origin.value}
+      choices={origins}
+      onChange={setterOf(values.origin)}
+    />
+    {values.origin.value !== 'hand' && <SourceFields values={values} />}
+  </>
+)
+
+const SourceFields = ({ values: { origin, address, format, refresh } }: { readonly values: Values }) => (
+  <>
+    <TextField
+      label={origin.value === 'url' ? 'URL' : 'File'}
+      value={address.value}
+      onChange={setterOf(address)}
+      placeholder={origin.value === 'url' ? 'https://lists.example.com/drop.txt' : 'feeds/office.txt'}
+    />
+    <ChoiceField
+      label="Format"
+      value={format.value}
+      choices={listFormats.map((each) => [each, each] as const)}
+      onChange={setterOf(format)}
+    />
+    <TextField
+      label="Fetched every"
+      value={refresh.value}
+      onChange={setterOf(refresh)}
+      placeholder="1h"
+      fault={
+        durationMs(refresh.value.trim()) === undefined ? 'A length of time such as 15m, 1h or 1d.' : undefined
+      }
+    />
+  </>
+)

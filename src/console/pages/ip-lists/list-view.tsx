@@ -1,0 +1,141 @@
+/** One IP list: its source, its entries, who uses it, and what can be done with it. */
+import type { Resource } from '../../../client/kinds.js'
+import { act, firstOf, useAnswer } from '../../data/asking/api.js'
+import { go, hrefTo, parameter, setParameters } from '../../data/location.js'
+import { number } from '../../data/texts/format.js'
+import { EditButton } from '../../parts/button.js'
+import { Facts } from '../../parts/facts.js'
+import { Link } from '../../parts/link.js'
+import { Name } from '../../parts/name.js'
+import { Answered } from '../../parts/states.js'
+import { Time } from '../../parts/time.js'
+import { ActionWord, UnenforcedWord } from '../../parts/words.js'
+import { Entries } from './list-entries.js'
+import { ChangeList } from './list-forms.js'
+import { SourcePanel } from './list-source.js'
+
+const lookEveryMs = 15_000
+
+export function ListView({ id }: { readonly id: string }) {
+  const answer = useAnswer([id], (client) => client.ipList.get(id), { everyMs: lookEveryMs })
+  return (
+    <div class="stack">
+      <p>
+        <Link to={['ip-lists']}>← all IP lists</Link>
+      </p>
+      <Answered answer={answer}>
+        {(list) => (
+          <>
+            <Head list={list} />
+            <ListFacts list={list} />
+            <SourcePanel list={list} again={answer.again} />
+            <ListUses list={list} />
+            <Entries list={list} />
+            {parameter('edit') === 'list' && (
+              <ChangeList
+                list={list}
+                onClose={(isDone) => {
+                  setParameters({ edit: '' })
+                  if (isDone) answer.again()
+                }}
+              />
+            )}
+          </>
+        )}
+      </Answered>
+    </div>
+  )
+}
+
+interface ListProps {
+  readonly list: Resource<'ipList'>
+}
+
+function Head({ list: { id, name, source } }: ListProps) {
+  const remove = async (): Promise<void> => {
+    if (await act('The IP list was deleted.', (client) => client.ipList.delete(id))) go(hrefTo(['ip-lists']))
+  }
+  return (
+    <div class="row apart">
+      <h1>{name}</h1>
+      <div class="row">
+        <EditButton onClick={() => setParameters({ edit: 'list' })}>Edit</EditButton>
+        {source === null && (
+          <Link class="button" to={['ip-lists', id, 'entries']}>
+            Set the entries
+          </Link>
+        )}
+        <EditButton
+          kind="danger"
+          onClick={remove}
+          confirm={`Delete the IP list ${name} and all its entries?`}
+        >
+          Delete
+        </EditButton>
+      </div>
+    </div>
+  )
+}
+
+const ListFacts = ({ list }: ListProps) => {
+  const { id, category, description, metadata, entries, updated_at } = list
+  return (
+    <Facts
+      entries={[
+        ['Id', <code key="id">{id}</code>],
+        ['Category', category ?? <span class="quiet">none</span>],
+        ...(description ? [['Description', description] as const] : []),
+        ...(metadata === undefined ? [] : [['Metadata', metadata] as const]),
+        ['Entries', number(entries)],
+        [
+          'Changed',
+          <span key="at">
+            {updated_at === null ? 'never' : <Time at={updated_at} isRelative />} ·{' '}
+            <Link to={['changes']} with={{ id }}>
+              history
+            </Link>
+          </span>,
+        ],
+      ]}
+    />
+  )
+}
+
+const usesShownMax = 20
+
+/** As the name of a list allows: it has no quotes. */
+const inListExpression = (name: string): string => `inList(conn.client_ip, '${name}')`
+
+/** The rules of IP policies that are about it. */
+function ListUses({ list: { id, name } }: ListProps) {
+  const rules = useAnswer([id], (client) =>
+    firstOf(client.ipPolicyRule.list({ filter: `list.id == '${id}'`, limit: usesShownMax }), usesShownMax),
+  )
+  return (
+    <section class="stack tight" aria-labelledby="uses">
+      <h2 id="uses">Used by</h2>
+      <Answered answer={rules}>
+        {({ entries, hasMore }) => (
+          <>
+            {entries.length === 0 && <p class="quiet">No rule of an IP policy is about it.</p>}
+            <ul class="listed">
+              {entries.map((rule) => (
+                <li key={rule.id}>
+                  <ActionWord action={rule.action} /> <UnenforcedWord isEnforced={rule.enforced} />{' '}
+                  <Link to={['ip-policies', rule.ip_policy.id]} with={{ rule: rule.id }} title={rule.id}>
+                    {rule.description || 'a rule'}
+                  </Link>{' '}
+                  of <Name id={rule.ip_policy.id} />
+                </li>
+              ))}
+              {hasMore && <li class="quiet">and more</li>}
+            </ul>
+            <p class="quiet">
+              In expressions: <code>{inListExpression(name)}</code>
+            </p>
+          </>
+        )}
+      </Answered>
+    </section>
+  )
+}

@@ -1,0 +1,74 @@
+/** A draft of policies on its way: begun in the editor, compared with live traffic, explained, then promoted, or refused. */
+import { randomBytes } from 'node:crypto'
+import t from 'tap'
+import { settle } from '../integration/deployment.js'
+import { inBrowser, newAccount, openSignedIn } from './visitor.js'
+
+t.test('challengers in the console', inBrowser(), async (t) => {
+  const { api, token } = await newAccount()
+  const host = `challenged-${randomBytes(4).toString('hex')}.example.com`
+  const inbound = [
+    { name: 'no port', expressions: ['conn.client_port == 1'], actions: [{ type: 'deny' as const }] },
+  ]
+  const { id } = await api.tcpEdge.create({ hostports: [`${host}:22`], policies: { inbound } })
+  const publish = async (name: string) => {
+    const conn = { client_ip: '198.51.100.7', server_name: host, server_port: 22 }
+    const records = Array.from({ length: 4 }, (_, index) => ({
+      record_id: `${host}-${name}-${index}`,
+      type: 'tcp_connection' as const,
+      conn: { ...conn, client_port: 1_000 + index },
+    }))
+    const { refused_count } = await api.publishRecords(records)
+    t.equal(refused_count, 0)
+  }
+  const expressionNow = async () => (await api.tcpEdge.get(id)).policies?.inbound[0]?.expressions[0]
+  const expected = /^400 PUT \/edges\/tcp\/\w+\/policies$|^409 POST \/challengers\/\w+\/promote$/
+  const visitor = await openSignedIn(t, token, { expected })
+  const { page } = visitor
+
+  await visitor.see(`console/edges/${id}/policies`)
+  await visitor.edit()
+  const field = page.locator('.policy-card .cm-content').first()
+  await field.click()
+  await page.keyboard.press('ControlOrMeta+a')
+  await page.keyboard.type('conn.client_port >= 1002')
+  await page.getByPlaceholder('what it is to achieve').fill('fewer ports')
+  await page.getByRole('button', { name: 'Shadow this on live traffic' }).click()
+  await page.waitForURL('**/console/challengers/**')
+  await page.getByRole('heading', { name: 'fewer ports' }).waitFor()
+  await page.getByText('it would be taken').waitFor()
+  t.equal(await expressionNow(), 'conn.client_port == 1', 'a challenger changes nothing')
+  await settle()
+  await publish('one')
+  const live = page.getByRole('table', { name: 'Decisions that differ as they happen' })
+  await live.locator('tbody tr').nth(1).waitFor()
+  await page.getByText('2 of 4 records').waitFor()
+  const examples = page.getByRole('table', { name: 'Records that are decided differently' })
+  await examples.locator('tbody tr').first().press('Enter')
+  const drawer = page.getByRole('dialog')
+  await drawer.getByRole('heading', { name: 'With the draft' }).waitFor()
+  t.match(await drawer.getByRole('region', { name: 'With the draft' }).textContent(), /deny.*“no port”/)
+  await drawer.getByRole('region', { name: 'Now' }).getByText('did not apply').waitFor()
+  await page.keyboard.press('Escape')
+  await page.getByRole('button', { name: 'Try on recorded traffic' }).click()
+  await page.getByRole('region', { name: 'On the past' }).getByText('2 of 4 records').waitFor()
+
+  await page.getByRole('button', { name: 'Promote' }).click()
+  await page.getByRole('dialog', { name: 'Are you sure?' }).getByRole('button', { name: 'Promote' }).click()
+  await page.getByText('The draft is the configuration now.').waitFor()
+  t.equal(await expressionNow(), 'conn.client_port >= 1002')
+
+  const draft = { edges: [{ id, policies: { inbound: [] } }] }
+  const outdated = await api.challenger.create({ description: 'too late', draft })
+  await api.tcpEdge.policies.put(id, { inbound })
+  await visitor.see('console/challengers')
+  await page.locator('tbody tr', { hasText: 'promoted' }).waitFor()
+  await page.getByRole('link', { name: 'too late' }).click()
+  await page.waitForURL(`**/console/challengers/${outdated.id}`)
+  await page.getByText('it would be refused').waitFor()
+  await page.getByRole('button', { name: 'Discard' }).click()
+  await page.getByRole('dialog', { name: 'Are you sure?' }).getByRole('button', { name: 'Discard' }).click()
+  await page.getByText('The challenger is discarded.').waitFor()
+  t.equal((await api.challenger.get(outdated.id)).state, 'discarded')
+  t.strictSame(visitor.complaints, [])
+})

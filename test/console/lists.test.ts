@@ -1,0 +1,122 @@
+/** IP lists, bouncers and findings in the console: a difference before it is saved, a token shown once, a draft without a fault. */
+import { randomBytes } from 'node:crypto'
+import t from 'tap'
+import { all } from '../harness/caller.js'
+import { openService } from '../integration/service.js'
+import { inBrowser, newAccount, openSignedIn } from './visitor.js'
+
+t.test('lists, bouncers and findings in the console', inBrowser(), async (t) => {
+  await t.test('a list is made, gets entries, is searched, used by a rule, and can not go', async (t) => {
+    const { api, token } = await newAccount()
+    const visitor = await openSignedIn(t, token, { expected: /^400 DELETE \/ip_lists/ })
+    const { page } = visitor
+    await visitor.see('console/ip-lists')
+    await visitor.edit()
+    await page.getByRole('button', { name: 'New IP list' }).click()
+    await page.getByLabel('Name').fill('guests')
+    await page.getByLabel('Category').fill('people.known')
+    await page.getByRole('button', { name: 'Create', exact: true }).click()
+    await page.getByRole('heading', { name: 'guests' }).waitFor()
+    const [list] = await all(api.ipList.list())
+    t.match(list, { name: 'guests', category: 'people.known', source: null })
+    const id = String(list?.id)
+    await api.listEntries.replace(id, [{ cidr: '192.0.2.0/24' }, { cidr: '2001:db8::/32', comment: 'six' }])
+
+    await visitor.see(`console/ip-lists/${id}/entries`)
+    const entries = page.getByLabel('Entries', { exact: true })
+    await entries.fill('192.0.2.0/24\n203.0.113.0/24 # new\nnowhere\n')
+    await page.getByRole('alert').filter({ hasText: 'Line 3' }).waitFor()
+    const save = page.getByRole('button', { name: 'Save as one change' })
+    t.ok(await save.isDisabled())
+    await entries.fill('192.0.2.0/24\n203.0.113.0/24 # new\n')
+    await page.getByText('1 added, 1 removed, 0 changed, 1 kept').waitFor()
+    await save.click()
+    await page.getByText('It has 2 now, and would have 2.').waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Save as one change' }).click()
+    await page.getByText('The entries were replaced.').waitFor()
+    t.match(await all(api.listEntries.list(id)), [
+      { cidr: '192.0.2.0/24', comment: null },
+      { cidr: '203.0.113.0/24', comment: 'new' },
+    ])
+
+    await page.getByLabel('Is this address or range on the list?').fill('203.0.113.9')
+    await page.getByRole('button', { name: 'Find' }).click()
+    await page.locator('tbody tr', { hasText: '192.0.2.0/24' }).waitFor({ state: 'detached' })
+    t.match(await page.locator('tbody tr').allTextContents(), [/^203\.0\.113\.0\/24/])
+    const { id: policyId } = await api.ipPolicy.create({ description: 'doors' })
+    await api.ipPolicyRule.create({ ip_policy_id: policyId, list_id: id, action: 'deny' })
+    await visitor.see(`console/ip-lists/${id}?covers=198.51.100.1`)
+    await page.getByText('is not on the list').waitFor()
+    await page.getByRole('region', { name: 'Used by' }).getByRole('link', { name: 'doors' }).waitFor()
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    await page.locator('.notice.bad', { hasText: "can't be deleted" }).waitFor()
+    t.strictSame(visitor.complaints, [])
+  })
+
+  await t.test('a bouncer is made for a policy, shows its token once, and is deleted', async (t) => {
+    const { weir } = await openService()
+    const { api, token } = await newAccount()
+    const { id: policyId } = await api.ipPolicy.create({ description: 'scanners' })
+    await api.ipPolicyRule.create({ ip_policy_id: policyId, cidr: '203.0.113.9/32', action: 'deny' })
+    const visitor = await openSignedIn(t, token)
+    const { page } = visitor
+    await visitor.see('console/bouncers')
+    await visitor.edit()
+    await page.getByRole('button', { name: 'Create a bouncer' }).click()
+    const create = page.getByRole('button', { name: 'Create', exact: true })
+    t.ok(await create.isDisabled(), 'it needs a policy')
+    await page.getByLabel('Description').fill('a firewall')
+    await page.getByLabel('scanners').check()
+    await create.click()
+    const key = await page.getByLabel('Token', { exact: true }).inputValue()
+    const pulled = await fetch(`${weir.url}/v1/decisions`, { headers: { 'x-api-key': key } })
+    t.match(await pulled.json(), [{ value: '203.0.113.9' }])
+    await page.getByRole('button', { name: 'I have it: close' }).click()
+    t.notMatch(await page.content(), key, 'it is nowhere on the page')
+    const row = page.locator('tbody tr', { hasText: 'a firewall' })
+    await row.locator('td').first().click()
+    const drawer = page.getByRole('dialog')
+    await drawer.getByRole('link', { name: 'scanners' }).waitFor()
+    await drawer.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('dialog', { name: 'Are you sure?' }).getByRole('button', { name: 'Delete' }).click()
+    await page.getByText('The bouncer was deleted.').waitFor()
+    t.strictSame(await all(api.bouncer.list()), [])
+    t.strictSame(visitor.complaints, [])
+  })
+  await t.test('a finding leads to its draft, or is mended where it is shown', async (t) => {
+    const { api, token } = await newAccount()
+    const { id: policyId } = await api.ipPolicy.create({ description: 'office' })
+    for (const cidr of ['203.0.113.0/24', '203.0.113.7/32'])
+      await api.ipPolicyRule.create({ ip_policy_id: policyId, cidr, action: 'allow' })
+    const edge = await api.tcpEdge.create({
+      hostports: [`findings-${randomBytes(4).toString('hex')}.example.com:22`],
+      ip_restriction: { ip_policy_ids: [policyId] },
+      policies: { inbound: [{ name: 'never', expressions: ['1 == 2'], actions: [{ type: 'deny' }] }] },
+    })
+    const visitor = await openSignedIn(t, token)
+    const { page } = visitor
+    await visitor.see('')
+    await page.getByRole('link', { name: /of the configuration can hardly be meant/ }).click()
+    await page.waitForURL('**/console/findings')
+    const row = (text: string) => page.locator('tbody tr', { hasText: text }).first()
+    await row('203.0.113.7/32').locator('td').first().click()
+    await visitor.edit()
+    await page.getByRole('button', { name: 'Take the rule out of force' }).click()
+    await page.getByRole('dialog', { name: 'Are you sure?' }).getByRole('button', { name: 'Take' }).click()
+    await page.getByText('The rule is not enforced any more.').waitFor()
+    const rules = await all(api.rules(policyId))
+    t.match(
+      rules.filter(({ enforced }) => !enforced),
+      [{ cidr: '203.0.113.7/32' }],
+    )
+    await page.getByLabel('Kind').selectOption('expression_constant')
+    await row('never').locator('td').first().click()
+    await page.getByRole('dialog').getByText('1 == 2').first().waitFor()
+    await page.getByRole('button', { name: /^Open as a draft/ }).click()
+    await page.waitForURL(`**/console/edges/${edge.id}/policies`)
+    await page.getByRole('region', { name: 'The draft' }).getByText('never').waitFor()
+    t.match((await api.tcpEdge.get(edge.id)).policies?.inbound, [{ name: 'never' }], 'nothing is saved yet')
+    t.strictSame(visitor.complaints, [])
+  })
+})
