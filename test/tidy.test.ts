@@ -197,7 +197,6 @@ const smallFiles: Readonly<Record<string, string>> = {
   'src/api/ip-lists/covering-entries.ts': 'its importer, the routes of entries, is as long as a file may be',
   'src/api/ip-lists/ip-list-refresh.ts': 'a route of its own; its importer lists the routes of all rooms',
   'src/cli/junit.ts': 'a format of its own; its importer runs tests and shows them',
-  'src/client/challengers.ts': 'its importer, the list of all operations, is as long as a file may be',
   'src/client/session.ts': 'its importer, the list of all operations, is as long as a file may be',
   'src/deliver/aws/credentials-age.ts':
     'a state machine of its own; the lane, the longest file, only asks it',

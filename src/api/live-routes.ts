@@ -132,7 +132,7 @@ const filterOf = <S extends TSchema>(
  * Takes the connection over until the client leaves or stops reading, its key is deleted or expires, its session ends, a
  * restriction refuses its address, or the API stops.
  */
-function stream(request: FastifyRequest, reply: FastifyReply, watch: Watch): void {
+export function stream(request: FastifyRequest, reply: FastifyReply, watch: Watch): void {
   const { raw } = reply
   const { isShutOut } = request.caller
   const finish = (): void => {

@@ -49,6 +49,7 @@ import type { TrafficReader } from '../store/logs/traffic-reader.js'
 import type { View } from '../view/view.js'
 import { Challengers } from '../write/challengers.js'
 import { registerBouncers } from './bouncers/bouncer-routes.js'
+import { registerChallengerInsight } from './challengers/challenger-insight.js'
 import { challengerCreation, registerChallengers } from './challengers/challenger-routes.js'
 import { registerAllChanges, registerChanges } from './change-routes.js'
 import { registerDeadLetterChanges } from './dead-letter-changes.js'
@@ -104,7 +105,7 @@ export interface ApiOptions extends OpenapiOptions {
     | 'ruleUses'
     | 'reached'
     | 'unservedNames'
-    | 'compared'
+    | 'search'
     | 'mode'
   >
   /** The log of attempts to deliver. */
@@ -237,7 +238,7 @@ function registerResources(app: FastifyInstance, options: WholeOptions): void {
     registerRestore(app, context, resource)
   }
   registerAllChanges(app, context)
-  registerChallengers(app, context, challengers, log)
+  registerChallengers(app, context, challengers)
   registerPolicyTestRuns(app, context)
   registerPolicyTestCoverage(app, context, options)
   registerRules(app, context, trials)
@@ -256,6 +257,7 @@ function registerResources(app: FastifyInstance, options: WholeOptions): void {
   registerDecisions(app, context, decider)
   registerIpPolicyCheck(app, context, decider)
   registerLive(app, context, live)
+  registerChallengerInsight(app, context, { ...options, decider })
   registerLoggedDecisions(app, context, log, options.occurrences)
   registerRecords(app, context, new RecordTracer({ ...options, pastRows, decider }), log.mode)
   registerPublishing(app, context, options)

@@ -1,6 +1,12 @@
 /** What may be done with challengers besides the operations of any kind. */
-import type { ChallengerDifference } from '../shape/challenger-difference.js'
+import type {
+  ChallengerDifference,
+  ChallengerExample,
+  ChallengerProgress,
+} from '../shape/challenger-difference.js'
+import type { LoggedDecision } from '../shape/logged-decision.js'
 import { type CreateOptions, writeQuery } from './collection.js'
+import { linesOf, type WatchOptions } from './decisions.js'
 import type { Http } from './http.js'
 import type { Resource } from './kinds.js'
 
@@ -12,10 +18,12 @@ interface Range {
 
 type Challenger = Resource<'challenger'>
 
-export class ChallengerClient {
-  readonly #http: Pick<Http, 'send'>
+const pathOf = (id: string, name: string): string => `/challengers/${encodeURIComponent(id)}/${name}`
 
-  constructor(http: Pick<Http, 'send'>) {
+export class ChallengerClient {
+  readonly #http: Pick<Http, 'send' | 'events'>
+
+  constructor(http: Pick<Http, 'send' | 'events'>) {
     this.#http = http
   }
 
@@ -31,13 +39,34 @@ export class ChallengerClient {
 
   /** What its draft decides differently, by default over all of its time. */
   async difference(id: string, range: Range = {}): Promise<ChallengerDifference> {
-    return this.#http.send('GET', `/challengers/${encodeURIComponent(id)}/difference`, {
-      query: { ...range },
-    })
+    return this.#http.send('GET', pathOf(id, 'difference'), { query: { ...range } })
+  }
+
+  /** How many records were compared, how long it still runs, and whether it is behind. */
+  async progress(id: string): Promise<ChallengerProgress> {
+    return this.#http.send('GET', pathOf(id, 'progress'))
+  }
+
+  /** Records that its draft decides differently, with both explanations. */
+  async examples(id: string, range: Range = {}): Promise<ChallengerExample[]> {
+    const { examples } = await this.#http.send<{ examples: ChallengerExample[] }>(
+      'GET',
+      pathOf(id, 'examples'),
+      { query: { ...range } },
+    )
+    return examples
+  }
+
+  /** What its draft decides differently, as it happens. */
+  watch(
+    id: string,
+    options: Pick<WatchOptions, 'signal' | 'rate'> = {},
+  ): AsyncGenerator<LoggedDecision, void> {
+    return linesOf(this.#http, {}, options, pathOf(id, 'live'))
   }
 
   async #act(id: string, action: string, options: CreateOptions): Promise<Challenger> {
-    return this.#http.send('POST', `/challengers/${encodeURIComponent(id)}/${action}`, {
+    return this.#http.send('POST', pathOf(id, action), {
       query: writeQuery(options),
       idempotencyKey: options.idempotencyKey,
     })

@@ -135,14 +135,15 @@ export const tracedRecord = async (http: Http, id: string): Promise<TracedRecord
     : http.send('GET', `/records/${encodeURIComponent(id)}`)
 
 export async function* linesOf<Line>(
-  http: Http,
+  http: Pick<Http, 'events'>,
   watched:
     | { readonly edge?: string | undefined }
     | { readonly destination: string }
     | { readonly dead: 'true' },
   { filter, where, signal, rate }: WatchOptions,
+  path = '/live',
 ): AsyncGenerator<Line, void> {
-  for await (const { event, data } of http.events('/live', { filter, where, ...watched }, signal)) {
+  for await (const { event, data } of http.events(path, { filter, where, ...watched }, signal)) {
     if (event === 'rate') rate?.(JSON.parse(data))
     else yield JSON.parse(data)
   }

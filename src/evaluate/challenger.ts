@@ -3,53 +3,46 @@
  * the draft is not evaluated again, and accounts without a challenger pay for one lookup.
  */
 import { getOrMake } from '../core/maps.js'
-import type { Slices } from '../core/slices.js'
 import type { ShadowDecision } from '../event/define.js'
 import { StepBudget } from '../expr/run.js'
 import type { PolicyContext } from '../record/policy-scope.js'
-import { challengerEnd, isEvaluated } from '../resource/challenger.js'
-import type { Row } from '../resource/define.js'
+import type { TrafficRecord } from '../record/traffic-record.js'
+import { challengerEnd } from '../resource/challenger.js'
 import type { DeclaredRow } from '../resource/registry.js'
 import { findDecidedBy } from './decided-by.js'
-import {
-  draftedEndpoint,
-  kindOfEdge,
-  type PresentRows,
-  restrictionRow,
-  rulesWithDraft,
-} from './drafted-rows.js'
-import { compileRoute, compileTcpEdge, type Endpoint, HttpsEdge, type SharedLists } from './edges.js'
+import type { Endpoint } from './edges.js'
 import { type Decisive, evaluate } from './evaluate.js'
-import { buildIpPolicy, type IpPolicy } from './ip-policy.js'
+import type { IpPolicy } from './ip-policy.js'
 import type { Restriction } from './ip-restriction.js'
-import { Parts } from './parts.js'
+import type { Parts } from './parts.js'
 import type { PolicySet } from './policy-set.js'
-import type { ConfigurationSource, IpRule, RestrictionType } from './policy-source.js'
+import type { RestrictionType } from './policy-source.js'
+import type { Judging } from './shadow.js'
 
-type ChallengerRow = DeclaredRow<'challenger'>
+export type ChallengerRow = DeclaredRow<'challenger'>
 
 /** The part of an edge or a route that a draft may change. */
-type Drafted = Pick<Endpoint, 'ipPolicyIds' | 'policies' | 'route'>
+export type Drafted = Pick<Endpoint, 'ipPolicyIds' | 'policies' | 'route'>
 
 export interface ChallengerDecision extends ShadowDecision {
   readonly id: string
 }
 
-interface Compiled {
-  readonly live: Decisive
+export interface CompiledDraft {
+  readonly live: PolicySet
   readonly endpoints: ReadonlyMap<string, Drafted>
   readonly ipPolicies: ReadonlyMap<string, IpPolicy>
   readonly restriction: Restriction | undefined
 }
 
 /** The configuration with the draft. */
-export class Challenger implements Decisive {
+export class Challenger implements Judging {
   readonly row: ChallengerRow
-  readonly #compiled: Compiled
+  readonly #compiled: CompiledDraft
   /** Endpoints of the live configuration, with the draft. */
   readonly #endpoints = new Map<Endpoint, Endpoint>()
 
-  constructor(row: ChallengerRow, compiled: Compiled) {
+  constructor(row: ChallengerRow, compiled: CompiledDraft) {
     this.row = row
     this.#compiled = compiled
   }
@@ -105,6 +98,19 @@ export class Challenger implements Decisive {
     }
   }
 
+  get revision(): number {
+    return this.#compiled.live.revision
+  }
+
+  hostportOf(record: TrafficRecord): string | undefined {
+    return this.#compiled.live.hostportOf(record)
+  }
+
+  /** A draft may have anything that is not enforced. */
+  hasShadow(): boolean {
+    return true
+  }
+
   #hasDraftedRules({ ipPolicyIds = [], accountId }: Endpoint): boolean {
     const { ipPolicies, restriction, live } = this.#compiled
     if (restriction !== undefined) return true
@@ -115,7 +121,7 @@ export class Challenger implements Decisive {
 }
 
 /** The compiled parts of a draft by challenger and id: a draft never changes, so the version is that of the present part. */
-interface DraftParts {
+export interface DraftParts {
   readonly endpoints: Parts<Drafted>
   readonly ipPolicies: Parts<IpPolicy>
 }
@@ -147,135 +153,3 @@ export class Challengers {
 
 /** For a process that compares nothing. */
 export const noChallengers = new Challengers(new Map())
-
-/** Compiles the challengers of a configuration over the policy set that was built from it; reuses parts of `previous`. */
-export async function buildChallengers(
-  source: ConfigurationSource,
-  live: PolicySet,
-  previous: Challengers | undefined,
-  slices: Slices,
-  nowMs: number,
-): Promise<Challengers> {
-  const rows = [...source.rowsOf('challenger')].filter((row) => isEvaluated(row, nowMs))
-  if (rows.length === 0) return noChallengers
-  const build = new DraftBuild(live, previous?.parts, slices, nowMs)
-  const byAccount = new Map<string, Challenger[]>()
-  const present = await presentRows(source, rows, slices)
-  for (const row of rows) {
-    const compiled = await build.compiled(row, present(row.account_id), source)
-    getOrMake(byAccount, row.account_id, () => []).push(new Challenger(row, compiled))
-  }
-  return new Challengers(byAccount, build.complete())
-}
-
-const draftedKinds = ['tcp_edge', 'https_edge', 'https_edge_route', 'ip_policy', 'ip_restriction'] as const
-
-/** The rows that drafts name, found in one pass. */
-async function presentRows(
-  source: ConfigurationSource,
-  challengers: readonly ChallengerRow[],
-  slices: Slices,
-): Promise<(accountId: string) => PresentRows> {
-  const named = new Set(
-    challengers.flatMap(({ draft }) =>
-      [...draft.edges, ...draft.routes, ...draft.ip_policies, ...draft.ip_restrictions].map(({ id }) => id),
-    ),
-  )
-  const found = new Map<string, Row>()
-  for (const kind of draftedKinds) {
-    for (const row of source.rowsOf(kind)) {
-      if (slices.isDue()) await slices.pause()
-      if (named.has(row.id)) found.set(row.id, row as Row)
-    }
-  }
-  return (accountId) => ({
-    get: (_kind, id) => {
-      const row = found.get(id)
-      return row?.account_id === accountId ? row : undefined
-    },
-    rules: (id) => (source.rules(id)?.rules ?? []) as Iterable<Row>,
-  })
-}
-
-/** Compiles drafts in slices. */
-class DraftBuild {
-  readonly #live: PolicySet
-  readonly #slices: Slices
-  readonly #nowMs: number
-  readonly #previous: DraftParts | undefined
-  readonly #parts: DraftParts
-
-  constructor(live: PolicySet, previous: DraftParts | undefined, slices: Slices, nowMs: number) {
-    this.#live = live
-    this.#slices = slices
-    this.#nowMs = nowMs
-    this.#previous = previous
-    this.#parts = {
-      endpoints: new Parts(previous?.endpoints),
-      ipPolicies: new Parts(previous?.ipPolicies),
-    }
-  }
-
-  complete(): DraftParts {
-    this.#parts.endpoints.complete()
-    this.#parts.ipPolicies.complete()
-    return this.#parts
-  }
-
-  async compiled(
-    row: ChallengerRow,
-    present: PresentRows,
-    source: Pick<ConfigurationSource, 'rules'>,
-  ): Promise<Compiled> {
-    const { draft } = row
-    const endpoints = new Map<string, Drafted>()
-    for (const entry of [...draft.edges, ...draft.routes]) {
-      if (this.#slices.isDue()) await this.#slices.pause()
-      const drafted = draftedEndpoint(entry, present)
-      if (drafted !== undefined) endpoints.set(drafted.id, this.#endpoint(row, drafted))
-    }
-    const ipPolicies = new Map<string, IpPolicy>()
-    for (const entry of draft.ip_policies) {
-      const rules = present.get('ip_policy', entry.id) && source.rules(entry.id)
-      if (rules === undefined) continue
-      ipPolicies.set(entry.id, await this.#ipPolicy(row, entry, rules.version, rules.rules as Iterable<Row>))
-    }
-    const [restriction] = draft.ip_restrictions.map((entry) => restrictionRow(row, entry, present))
-    return { live: this.#live, endpoints, ipPolicies, restriction: restriction as Restriction | undefined }
-  }
-
-  #endpoint({ id }: ChallengerRow, drafted: Row): Drafted {
-    const { endpoints } = this.#parts
-    const key = `${id} ${drafted.id}`
-    return (
-      endpoints.reuse(key, drafted.version) ??
-      endpoints.add(key, drafted.version, compileEndpoint(drafted, this.#live.contents.lists))
-    )
-  }
-
-  async #ipPolicy(
-    row: ChallengerRow,
-    entry: ChallengerRow['draft']['ip_policies'][number],
-    version: number,
-    rules: Iterable<Row>,
-  ): Promise<IpPolicy> {
-    const { ipPolicies } = this.#parts
-    const key = `${row.id} ${entry.id}`
-    const isLasting = (this.#previous?.ipPolicies.get(key)?.expiresMs ?? 0) > this.#nowMs
-    const kept = isLasting ? ipPolicies.reuse(key, version) : undefined
-    if (kept !== undefined) return kept
-    const drafted = rulesWithDraft(row, entry, rules) as Iterable<unknown> as Iterable<IpRule>
-    return ipPolicies.add(key, version, await this.#slices.run(buildIpPolicy(entry.id, drafted, this.#nowMs)))
-  }
-}
-
-function compileEndpoint(row: Row, lists: SharedLists): Drafted {
-  switch (kindOfEdge(row.id)) {
-    case 'tcp_edge':
-      return compileTcpEdge(row as unknown as DeclaredRow<'tcp_edge'>, lists)
-    case 'https_edge':
-      return new HttpsEdge(row as unknown as DeclaredRow<'https_edge'>, undefined).unrouted
-    case 'https_edge_route':
-      return compileRoute(row as unknown as DeclaredRow<'https_edge_route'>, lists).endpoint
-  }
-}

@@ -4,8 +4,10 @@ import { StepBudget } from '../expr/run.js'
 import type { GeoLookup } from '../record/geo.js'
 import { PolicyContext } from '../record/policy-scope.js'
 import type { DecisionRequest } from '../record/record.js'
+import type { TrafficRecord } from '../record/traffic-record.js'
 import type { Decision } from '../shape/decision.js'
-import { nowhere } from './edges.js'
+import type { Challenger } from './challenger.js'
+import { type Endpoint, nowhere } from './edges.js'
 import { evaluate, type Phase } from './evaluate.js'
 import { ExplanationTrace } from './explain.js'
 import { Judgement } from './judgement.js'
@@ -50,6 +52,24 @@ export function decideRecord(
     ...(trace === undefined ? {} : { explanation: trace.explanation(judgement) }),
   }
   return ok({ answer, judgement })
+}
+
+/** Rules listed in the explanation of a challenger's decision. */
+const challengedRulesMax = 100
+
+/** What a challenger decides about a record that has ended, explained like the decision itself. */
+export function explainChallenged(
+  challenger: Challenger,
+  record: TrafficRecord,
+  live: Endpoint,
+  geo: GeoLookup,
+): Pick<Decision, 'decision' | 'explanation'> {
+  const endpoint = challenger.endpoint(live)
+  const context = new PolicyContext(record, endpoint.edgeId, geo)
+  const trace = new ExplanationTrace(challenger, context.client, challengedRulesMax)
+  const verdict = evaluate(challenger, endpoint, context, new StepBudget(), 'closed', trace)
+  const judgement = new Judgement(record, endpoint, context, verdict, challenger)
+  return { decision: verdict.decision, explanation: trace.explanation(judgement) }
 }
 
 const unserved = 'No edge serves this name and no account is known; nothing applies.'

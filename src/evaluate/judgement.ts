@@ -9,15 +9,14 @@ import type { Challenger, ChallengerDecision } from './challenger.js'
 import { findDecidedBy } from './decided-by.js'
 import type { Endpoint } from './edges.js'
 import type { EvaluationTrace, Verdict } from './evaluate.js'
-import type { PolicySet } from './policy-set.js'
-import { shadowOf } from './shadow.js'
+import { type Judging, shadowOf } from './shadow.js'
 
 export class Judgement implements ShownDecision {
   readonly record: TrafficRecord
   readonly endpoint: Endpoint
   readonly verdict: Verdict
   readonly #context: PolicyContext
-  readonly #policySet: PolicySet
+  readonly #policySet: Judging
   #decidedBy: DecidedBy | undefined
   #shadow: ShadowDecision | null | undefined
 
@@ -26,7 +25,7 @@ export class Judgement implements ShownDecision {
     endpoint: Endpoint,
     context: PolicyContext,
     verdict: Verdict,
-    policySet: PolicySet,
+    policySet: Judging,
   ) {
     this.record = record
     this.endpoint = endpoint

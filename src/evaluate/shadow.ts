@@ -6,6 +6,7 @@ import type { Slices } from '../core/slices.js'
 import type { ShadowDecision } from '../event/define.js'
 import { StepBudget } from '../expr/run.js'
 import type { AddressLists, PolicyContext } from '../record/policy-scope.js'
+import type { TrafficRecord } from '../record/traffic-record.js'
 import { findDecidedBy } from './decided-by.js'
 import type { Endpoint } from './edges.js'
 import { type Decisive, type EvaluationTrace, evaluate } from './evaluate.js'
@@ -18,6 +19,12 @@ import type { TrafficPolicies } from './traffic-policy.js'
 /** A configuration that knows whether an account has anything that is not enforced. */
 export interface Shadowed extends Decisive {
   hasShadow(accountId: string | undefined): boolean
+}
+
+/** The policies that a judgement was made with. */
+export interface Judging extends Shadowed {
+  readonly revision: number
+  hostportOf(record: TrafficRecord): string | undefined
 }
 
 /** Null if nothing that is not enforced applies at the endpoint. */

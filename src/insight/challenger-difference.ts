@@ -1,11 +1,14 @@
 /** What the draft of a challenger decided differently, from the rows of the decision log. */
 import { canonicalAddress } from '../core/address/ip.js'
 import { isoMillis } from '../core/clock.js'
-import type { ChallengerDifference } from '../shape/challenger-difference.js'
+import type { ChallengerRow } from '../evaluate/challenger.js'
+import { challengerEnd, challengerState } from '../resource/challenger.js'
+import type { ChallengerDifference, ChallengerProgress } from '../shape/challenger-difference.js'
 import type {
   ChallengerQuery,
   ComparedDeciders,
   ComparedPair,
+  ComparedPairs,
   ComparedRows,
   ComparedValue,
 } from '../store/logs/challenger-rows.js'
@@ -20,8 +23,6 @@ export function challengerDifference(
   rows: ComparedRows,
 ): ChallengerDifference {
   const { pairs, firstMs, lastMs } = rows
-  const sum = (of: readonly ComparedPair[]): number =>
-    of.reduce((total, { records }) => total + Number(records), 0)
   const clients = rows.clients.map((client) => ({ ...client, value: canonicalAddress(client.value) }))
   return {
     challenger_id: challengerId,
@@ -29,8 +30,7 @@ export function challengerDifference(
     until: isoMillis(untilMs),
     first_at: firstMs === 0 ? null : isoMillis(firstMs),
     last_at: lastMs === 0 ? null : isoMillis(lastMs),
-    records: sum(pairs),
-    changed: sum(pairs.filter(({ before, after }) => before !== after)),
+    ...countsOf(pairs),
     matrix: pairs
       .map(({ before, after, records }) => ({ before, after, records: Number(records) }))
       .toSorted((one, other) => pairKey(one).localeCompare(pairKey(other))),
@@ -44,6 +44,35 @@ export function challengerDifference(
     examples: shownDecisions(rows.examples),
   }
 }
+
+/** `behindMs`: how long the oldest record waits; undefined if that is unknown. */
+export function challengerProgress(
+  row: ChallengerRow,
+  { pairs, lastMs }: ComparedPairs,
+  nowMs: number,
+  behindMs: number | undefined,
+): ChallengerProgress {
+  const state = challengerState(row, nowMs)
+  const endMs = challengerEnd(row)
+  return {
+    challenger_id: row.id,
+    state,
+    since: isoMillis(row.created_at),
+    until: isoMillis(endMs),
+    seconds_left: state === 'running' ? Math.ceil((endMs - nowMs) / 1000) : 0,
+    ...countsOf(pairs),
+    last_at: lastMs === 0 ? null : isoMillis(lastMs),
+    behind_seconds: behindMs === undefined ? null : behindMs / 1000,
+  }
+}
+
+const sum = (of: readonly ComparedPair[]): number =>
+  of.reduce((total, { records }) => total + Number(records), 0)
+
+const countsOf = (pairs: readonly ComparedPair[]) => ({
+  records: sum(pairs),
+  changed: sum(pairs.filter(({ before, after }) => before !== after)),
+})
 
 const pairKey = ({ before, after }: ComparedPair): string => `${before} ${after}`
 

@@ -6,7 +6,9 @@
 import { yieldTurn } from '../core/clock.js'
 import { WeirError } from '../core/errors.js'
 import { Slices } from '../core/slices.js'
-import { type Decided, decideRecord } from '../evaluate/decide.js'
+import type { ChallengerRow } from '../evaluate/challenger.js'
+import { buildChallenger } from '../evaluate/challenger-build.js'
+import { type Decided, decideRecord, explainChallenged } from '../evaluate/decide.js'
 import { hostportOf } from '../evaluate/edges.js'
 import type { Phase } from '../evaluate/evaluate.js'
 import { wildcardsFor } from '../evaluate/hostports.js'
@@ -22,7 +24,7 @@ import type { PastRows } from '../store/history/past-rows.js'
 import type { ViewState } from '../view/view-state.js'
 import type { AccountPolicies } from '../write/account-policies.js'
 import { additionsOf, rulesAdded, type StoredAddition } from './additions.js'
-import { PastPolicyReader } from './past-policies.js'
+import { type AlsoRead, PastPolicyReader } from './past-policies.js'
 
 interface DeciderOptions {
   readonly pastRows: PastRows
@@ -58,19 +60,50 @@ export class Decider {
     asked: DecisionRequest,
     { revision, phase, atMs = 0 }: Moment,
   ): Promise<DecidedThen> {
-    const past =
-      revision === undefined
-        ? undefined
-        : await this.#pastPolicies.at(state, accountId, revision, asked.record, atMs)
-    const version = past?.version ?? state.versionOf(accountId)
-    const own = past?.policySet ?? (await this.#options.policies.of(state, accountId, revision))
-    const policySet = own.without(await namedByOthers(own, state, accountId, asked.record))
+    const then = await this.#policiesAt(state, accountId, asked.record, { revision, atMs })
+    const { policySet, version, pastVersion } = then
     const decided = decideRecord(policySet, this.#options.geo, asked, accountId, phase)
     if (!decided.ok) throw new WeirError(decided.problem.code, decided.problem.msg)
     const { answer, judgement } = decided.value
     return {
       answer: await this.#withAuthors(state, accountId, version, answer),
       judgement,
+      pastVersion,
+    }
+  }
+
+  /** What a challenger decides about a record beside the configuration of a revision, explained. */
+  async challenged(
+    state: ViewState,
+    challenger: ChallengerRow,
+    record: TrafficRecord,
+    { revision, atMs }: { readonly revision: number; readonly atMs: number },
+  ): Promise<Pick<Decision, 'decision' | 'explanation'>> {
+    const { account_id: accountId } = challenger
+    const moment = { revision, atMs, also: namedIn(challenger) }
+    const { policySet, source } = await this.#policiesAt(state, accountId, record, moment)
+    const found = policySet.findEdgeOf(accountId, record)
+    if (!found.ok) throw new WeirError('ERR_INVALID_REQUEST', found.problem.msg)
+    const built = await buildChallenger(source, policySet, challenger, new Slices(), atMs)
+    return explainChallenged(built, record, found.value, this.#options.geo)
+  }
+
+  async #policiesAt(
+    state: ViewState,
+    accountId: string,
+    record: TrafficRecord,
+    { revision, atMs, also }: { revision: number | undefined; atMs: number; also?: AlsoRead },
+  ) {
+    const past =
+      revision === undefined
+        ? undefined
+        : await this.#pastPolicies.at(state, accountId, revision, record, atMs, also)
+    const { policies } = this.#options
+    const own = past?.policySet ?? (await policies.of(state, accountId, revision))
+    return {
+      policySet: own.without(await namedByOthers(own, state, accountId, record)),
+      source: past?.source ?? policies.sourceOf(state, accountId),
+      version: past?.version ?? state.versionOf(accountId),
       pastVersion: past?.version,
     }
   }
@@ -195,4 +228,19 @@ async function lastChangeOf(
 ): Promise<StoredChange | null> {
   const resource = resources.find(({ idPrefix }) => id?.startsWith(idPrefix))
   return resource === undefined || id === null ? null : ((await read(resource.kind, id)) ?? null)
+}
+
+/** The policies and lists that a draft names. */
+function namedIn({ draft }: ChallengerRow): AlsoRead {
+  const owners = [...draft.edges, ...draft.routes]
+  const modules = owners.map(({ ip_restriction }) => ip_restriction)
+  const rules = draft.ip_policies.flatMap(({ add, change }) => [...add, ...change])
+  return {
+    policyIds: [
+      ...draft.ip_policies.map(({ id }) => id),
+      ...[...modules, ...draft.ip_restrictions].flatMap((each) => each?.ip_policy_ids ?? []),
+    ],
+    listIds: rules.flatMap(({ list_id }) => list_id ?? []),
+    owners,
+  }
 }

@@ -10,7 +10,7 @@ import { getOrMake } from '../core/maps.js'
 import { hostportOf } from '../evaluate/edges.js'
 import { wildcardsFor } from '../evaluate/hostports.js'
 import { buildPolicySet, type PolicySet } from '../evaluate/policy-set.js'
-import type { ConfigurationSource } from '../evaluate/policy-source.js'
+import type { ConfigurationSource, PoliciesModule } from '../evaluate/policy-source.js'
 import type { TrafficRecord } from '../record/traffic-record.js'
 import type { DeclaredRow, KindName } from '../resource/registry.js'
 import type { PastRows } from '../store/history/past-rows.js'
@@ -50,8 +50,20 @@ class ReadConfiguration implements ConfigurationSource {
 /** The policies that decided at a revision, and the version that the account had. */
 interface PastPolicies {
   readonly policySet: PolicySet
+  /** What it was built from. */
+  readonly source: ConfigurationSource
   readonly version: number
 }
+
+/** What else than the record's own policies is read: of a draft that is judged over them. */
+export interface AlsoRead {
+  readonly policyIds: readonly string[]
+  readonly listIds: readonly string[]
+  /** Edges and routes, with their policies. */
+  readonly owners: readonly { readonly policies?: PoliciesModule | null }[]
+}
+
+const nothingElse: AlsoRead = { policyIds: [], listIds: [], owners: [] }
 
 export class PastPolicyReader {
   readonly #rows: PastRows
@@ -71,6 +83,7 @@ export class PastPolicyReader {
     revision: number,
     record: TrafficRecord,
     atMs: number,
+    also = nothingElse,
   ): Promise<PastPolicies | undefined> {
     if (revision > state.revision)
       throw badRequest(`"revision" is ${revision}, but the configuration has reached ${state.revision} only.`)
@@ -81,39 +94,45 @@ export class PastPolicyReader {
         throw badRequest(
           `"revision" is ${revision}, which is too old: the account did not exist then, or its configuration of that time is not known any more.`,
         )
-      return { version, policySet: await this.#policySet(accountId, version, revision, record, atMs) }
+      const source = await this.#source({ accountId, version, revision }, record, also)
+      return { version, source, policySet: await buildPolicySet(source, undefined, yieldTurn, atMs) }
     })
   }
 
-  async #policySet(
-    accountId: string,
-    version: number,
-    revision: number,
+  async #source(
+    { accountId, version, revision }: { accountId: string; version: number; revision: number },
     record: TrafficRecord,
-    atMs: number,
-  ): Promise<PolicySet> {
+    also: AlsoRead,
+  ): Promise<ConfigurationSource> {
     const rows = await this.#edgesAndRestriction(accountId, version, record)
-    const build = (all: Rows) =>
-      buildPolicySet(new ReadConfiguration(revision, all), undefined, yieldTurn, atMs)
-    const withoutRules = await build(rows)
-    const found = withoutRules.findEdgeOf(accountId, record)
+    const withoutRules = new ReadConfiguration(revision, rows)
+    const policies = await buildPolicySet(withoutRules, undefined, yieldTurn)
+    const found = policies.findEdgeOf(accountId, record)
     if (!found.ok) return withoutRules
-    const restriction = withoutRules.restriction(accountId, 'endpoints')
-    const policyIds = [...(found.value.ipPolicyIds ?? []), ...(restriction?.ip_policy_ids ?? [])]
+    const restriction = policies.restriction(accountId, 'endpoints')
+    const named = [...(found.value.ipPolicyIds ?? []), ...(restriction?.ip_policy_ids ?? [])]
+    const policyIds = [...new Set([...named, ...also.policyIds])]
     const [ip_policy, ip_policy_rule] = await Promise.all([
       this.#rows.at(accountId, version, 'ip_policy', 'id', policyIds),
       this.#rows.at(accountId, version, 'ip_policy_rule', 'ip_policy_id', policyIds),
     ])
-    const ip_list = await this.#lists(accountId, version, ip_policy_rule, rows)
+    const ip_list = await this.#lists({ accountId, version }, ip_policy_rule, rows, also)
     const chunkIds = ip_list.flatMap(({ chunks }) => chunks)
     const ip_list_chunk = await this.#rows.at(accountId, version, 'ip_list_chunk', 'id', chunkIds)
-    return build({ ...rows, ip_policy, ip_policy_rule, ip_list, ip_list_chunk })
+    return new ReadConfiguration(revision, { ...rows, ip_policy, ip_policy_rule, ip_list, ip_list_chunk })
   }
 
-  /** The lists that these rules name; all of the account if an expression asks about lists. */
-  #lists(accountId: string, version: number, rules: readonly DeclaredRow<'ip_policy_rule'>[], edges: Rows) {
-    if (asksAboutLists(edges)) return this.#rows.at(accountId, version, 'ip_list', 'account_id', [accountId])
-    const ids = new Set(rules.flatMap(({ list_id }) => list_id ?? []))
+  /** The lists that these rules name, and others; all of the account if an expression asks about lists. */
+  #lists(
+    { accountId, version }: { readonly accountId: string; readonly version: number },
+    rules: readonly DeclaredRow<'ip_policy_rule'>[],
+    edges: Rows,
+    also: AlsoRead,
+  ) {
+    const { tcp_edge = [], https_edge = [], https_edge_route = [] } = edges
+    if (asksAboutLists([...tcp_edge, ...https_edge, ...https_edge_route, ...also.owners]))
+      return this.#rows.at(accountId, version, 'ip_list', 'account_id', [accountId])
+    const ids = new Set([...rules.flatMap(({ list_id }) => list_id ?? []), ...also.listIds])
     return this.#rows.at(accountId, version, 'ip_list', 'id', [...ids])
   }
 
@@ -149,8 +168,8 @@ export class PastPolicyReader {
 const listExpression = /inList|conn\.ip\.categories/
 
 /** Does an expression of these edges and routes perhaps ask about lists? */
-const asksAboutLists = ({ tcp_edge = [], https_edge = [], https_edge_route = [] }: Rows): boolean =>
-  [...tcp_edge, ...https_edge, ...https_edge_route].some(({ policies }) =>
+const asksAboutLists = (owners: AlsoRead['owners']): boolean =>
+  owners.some(({ policies }) =>
     [...(policies?.inbound ?? []), ...(policies?.outbound ?? [])].some(({ expressions }) =>
       expressions.some((text) => listExpression.test(text)),
     ),

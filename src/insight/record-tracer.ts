@@ -4,8 +4,8 @@
  * only the decision and its explanation are known.
  */
 import { canonicalAddress } from '../core/address/ip.js'
-import { within, yieldTurn } from '../core/clock.js'
-import { unavailable, WeirError } from '../core/errors.js'
+import { yieldTurn } from '../core/clock.js'
+import { WeirError } from '../core/errors.js'
 import type { ConfigurationSource } from '../evaluate/policy-source.js'
 import type { AnyTrafficEvent } from '../event/define.js'
 import { StepBudget } from '../expr/run.js'
@@ -14,7 +14,6 @@ import type { Nats } from '../nats/nats.js'
 import { type Production, produce } from '../produce/produce.js'
 import type { AccountSources } from '../produce/source-list.js'
 import { buildSubscriptionSet } from '../produce/subscriptions.js'
-import { parseMessage, parseRecord } from '../record/record.js'
 import type { TrafficRecord } from '../record/traffic-record.js'
 import type { DeclaredRow, KindName } from '../resource/registry.js'
 import type { AskedDecision, PublishedRecord, TracedEvent, TracedRecord } from '../shape/traced-record.js'
@@ -23,10 +22,10 @@ import type { DeliveryReader } from '../store/logs/delivery-reader.js'
 import type { LogReader } from '../store/logs/log-reader.js'
 import type { ViewState } from '../view/view-state.js'
 import type { DecisionRow } from '../wire/decision-rows.js'
-import { recordsStream } from '../wire/names.js'
 import type { DecidedThen, Decider } from './decider.js'
 import { deliveryOf } from './event-delivery.js'
 import { shownDecision } from './shown-decision.js'
+import { recordGone, storedRecord } from './stored-record.js'
 
 /** How many publications of one record an answer shows in full: each is read and judged again. */
 export const publicationsTracedMax = 5
@@ -40,15 +39,10 @@ export interface RecordTracerOptions {
   readonly eventKinds: readonly AnyTrafficEvent[]
 }
 
-const readTimeoutMs = 3_000
-
 /** The members that a row of the log does not have, or the reason why they are missing. */
 type Rest = Omit<PublishedRecord, 'decision'>
 
 const nothing: Rest = { record: null, explained: null, events: null, filtered: [], missing: null }
-
-const gone =
-  'The record is no longer stored: it was removed after the retention, or to make room for newer ones.'
 
 const incomplete =
   'The question had values that the log does not have, such as the port of the client or headers, and with them it was decided otherwise.'
@@ -130,8 +124,8 @@ export class RecordTracer {
   }
 
   async #restOf(state: ViewState, row: DecisionRow): Promise<Rest> {
-    const stored = await this.#stored(row)
-    if (stored === undefined) return { ...nothing, missing: gone }
+    const stored = await storedRecord(this.#options.nats, row)
+    if (stored === undefined) return { ...nothing, missing: recordGone }
     const record = JSON.parse(stored.line.toString()) as Rest['record']
     try {
       const asked = { record: stored.record, explain: true }
@@ -153,21 +147,6 @@ export class RecordTracer {
       if (!(error instanceof WeirError) || error.code === 'ERR_UNAVAILABLE') throw error
       return { ...nothing, record, missing: error.message }
     }
-  }
-
-  /** After the stream was recreated, another message may have this sequence. */
-  async #stored(row: DecisionRow): Promise<{ record: TrafficRecord; line: Buffer } | undefined> {
-    const reading = this.#options.nats.messageAt(recordsStream, row.sequence)
-    const message = await within(readTimeoutMs, reading, 'The record was not read in time.').catch(
-      (error) => {
-        throw unavailable('The record was not read: NATS does not answer.', error)
-      },
-    )
-    if (message?.storedAtMs !== row.at) return undefined
-    const line = parseMessage(message.data).find(({ number }) => number === row.line)?.bytes
-    const parsed = line && parseRecord(line)
-    if (!parsed?.ok || parsed.value.record_id !== row.recordId) return undefined
-    return { record: parsed.value, line: line! }
   }
 
   async #production(

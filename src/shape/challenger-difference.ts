@@ -1,8 +1,9 @@
 /** What the draft of a challenger decided differently, as the API shows it. Its members are those of trials. */
-import { objectOf, orNull, type Static, Type } from '../core/schema.js'
+import { objectOf, oneOf, orNull, type Static, Type } from '../core/schema.js'
+import { challengerStates } from '../resource/challenger.js'
 import { exampleId } from '../resource/examples.js'
 import { loggedDecisionExample, loggedDecisionSchema } from './logged-decision.js'
-import { decisionsSchema, trialExample } from './trial.js'
+import { decisionsSchema, judged, trialExample } from './trial.js'
 
 const { records, changed, matrix, clients, countries, edges, country_changes, edge_changes, over_time } =
   decisionsSchema.properties
@@ -79,7 +80,7 @@ export const challengerDifferenceSchema = objectOf(
     ),
     examples: Type.Array(loggedDecisionSchema, {
       description:
-        'Changed records that differ in client, edge or decision, at most ten. `POST /decide?revision=` explains the live decision.',
+        'Changed records that differ in client, edge or decision, at most ten. `GET /challengers/{id}/examples` explains them.',
     }),
   },
   {
@@ -90,3 +91,75 @@ export const challengerDifferenceSchema = objectOf(
 )
 
 export type ChallengerDifference = Static<typeof challengerDifferenceSchema>
+
+const exampleSchema = objectOf(
+  {
+    decision: loggedDecisionSchema,
+    before: orNull(judged, { description: 'By the configuration in force then.' }),
+    after: orNull(judged, { description: 'By the draft over it.' }),
+    missing: orNull(Type.String(), {
+      description: 'Why explanations are missing, or differ from what was decided; null if they are whole.',
+    }),
+  },
+  { title: 'ChallengerExample' },
+)
+
+export type ChallengerExample = Static<typeof exampleSchema>
+
+const [triedExample] = trialExample.decisions.examples
+
+export const challengerExamplesSchema = objectOf(
+  { examples: Type.Array(exampleSchema) },
+  {
+    title: 'ChallengerExamples',
+    description: 'Records that the draft decides differently, with both explanations.',
+    examples: [
+      {
+        examples: [
+          {
+            decision: loggedDecisionExample,
+            before: triedExample?.before ?? null,
+            after: triedExample?.after ?? null,
+            missing: null,
+          },
+        ],
+      },
+    ],
+  },
+)
+
+export const challengerProgressSchema = objectOf(
+  {
+    challenger_id: Type.String(),
+    state: oneOf(challengerStates),
+    since: Type.String({ description: 'Records stored from this time …' }),
+    until: Type.String({ description: '… to this one are compared.' }),
+    seconds_left: Type.Integer({ minimum: 0, description: 'How long it still runs; 0 if it does not run.' }),
+    records: Type.Integer({ minimum: 0, description: 'Records that were compared so far.' }),
+    changed: Type.Integer({ minimum: 0, description: 'Those that would be decided differently.' }),
+    last_at: orNull(time, { description: 'When the last of them was stored.' }),
+    behind_seconds: orNull(Type.Number({ minimum: 0 }), {
+      description:
+        'How long the oldest record of the deployment waits to be processed; null if NATS does not answer. The log is a few seconds behind in any case.',
+    }),
+  },
+  {
+    title: 'ChallengerProgress',
+    description: 'How far the comparison is.',
+    examples: [
+      {
+        challenger_id: exampleId('chl_'),
+        state: 'running',
+        since: '2026-11-20T09:00:00.000Z',
+        until: '2026-11-21T09:00:00.000Z',
+        seconds_left: 82_800,
+        records: tried.records,
+        changed: 310,
+        last_at: '2026-11-20T09:59:59.750Z',
+        behind_seconds: 0,
+      },
+    ],
+  },
+)
+
+export type ChallengerProgress = Static<typeof challengerProgressSchema>

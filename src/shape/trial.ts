@@ -50,7 +50,7 @@ const overTimeSchema = objectOf(
   { title: 'TrialOverTime', description: 'Decisions over the time that was read, in at most 48 intervals.' },
 )
 
-const judged = objectOf(
+export const judged = objectOf(
   { decision: decisionWord, explanation: explanationSchema },
   { title: 'TrialDecision', description: 'Of many rules, those that match are listed first.' },
 )

@@ -40,6 +40,11 @@ export class AccountPolicies {
     return new PolicySet({ ...contents, revision })
   }
 
+  /** What they are compiled from. */
+  sourceOf(state: ViewState, accountId: string): ConfigurationSource {
+    return sourceOf(state, accountId)
+  }
+
   /**
    * As they would be after a write that was planned with `state`. Compiled parts are shared with those of `base`, the state
    * that `state` is based on; what the write would change is compiled for this answer alone.

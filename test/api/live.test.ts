@@ -86,6 +86,40 @@ t.test('watching decisions and deliveries', async (t) => {
   const edgeOf = async (caller: Caller, host: string) =>
     (await caller.tcpEdge.create({ hostports: [`${host}:22`] })).id
 
+  t.test('of a challenger, a watcher sees what it decides differently', async (t) => {
+    const edgeId = await edgeOf(me, 'challenged-live.example')
+    const policies = { inbound: [{ expressions: [], actions: [{ type: 'deny' as const }] }] }
+    const { id } = await me.challenger.create({ draft: { edges: [{ id: edgeId, policies }] } })
+    const client = openClient({ url: listening.url, token: me.token })
+    const stop = new AbortController()
+    const lines: LoggedDecision[] = []
+    const rates: WatchRate[] = []
+    const ended = (async () => {
+      const rate = (each: WatchRate): void => void rates.push(each)
+      for await (const line of client.challengers.watch(id, { signal: stop.signal, rate })) lines.push(line)
+    })()
+    await until('the stream has begun', async () => rates.length > 0)
+    const by = (challengerId: string, challengerDecision: DecisionRow['challengerDecision']) => ({
+      challengerId,
+      challengerDecision,
+    })
+    publish([
+      row(me.accountId, 'not compared'),
+      row(me.accountId, 'of another', by('chl_other', 'deny')),
+      row(me.accountId, 'the same', by(id, 'allow')),
+      row(other.accountId, 'of another account', by(id, 'deny')),
+      row(me.accountId, 'differs', by(id, 'deny')),
+    ])
+    await until('a line has come', async () => lines.length > 0)
+    t.match(lines, [{ record_id: 'differs', decision: 'allow', challenger: { id, decision: 'deny' } }])
+    t.equal(lines.length, 1)
+    stop.abort()
+    await ended
+    const foreign = await other.raw.send('GET', `/challengers/${id}/live`)
+    t.match(foreign, { status: 404 })
+    await me.challenger.delete(id)
+  })
+
   t.test('a watcher sees its own account, from both subjects, and what it asks for', async (t) => {
     const all = await watching(me)
     const stopped = await watching(me, { where: "decision != 'allow' && country == 'DE'" })

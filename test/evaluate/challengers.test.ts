@@ -1,7 +1,8 @@
 /** Challengers, compiled: what is taken over from one view to the next, and drafted rules that expire. */
 import t from 'tap'
 import { Slices } from '../../src/core/slices.js'
-import { buildChallengers, type Challengers } from '../../src/evaluate/challenger.js'
+import type { Challengers } from '../../src/evaluate/challenger.js'
+import { buildChallengers } from '../../src/evaluate/challenger-build.js'
 import { evaluate } from '../../src/evaluate/evaluate.js'
 import { Judgement } from '../../src/evaluate/judgement.js'
 import { buildPolicySet, type PolicySet } from '../../src/evaluate/policy-set.js'

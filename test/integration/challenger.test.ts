@@ -80,6 +80,20 @@ t.test('a challenger of a service', async (t) => {
       decided_by: { type: 'none' },
       challenger: { id: made.id, decision: 'block', decided_by: { type: 'ip_restriction' } },
     })
+    const progress = await api.challengers.progress(made.id)
+    t.match(progress, { challenger_id: made.id, state: 'running', behind_seconds: Number })
+    t.ok(progress.records > difference.records && progress.changed > difference.changed)
+    t.ok(progress.seconds_left > 86_000 && progress.seconds_left <= 86_400)
+    await api.ipPolicyRule.create({ ip_policy_id: policy.id, cidr: '10.1.2.3', action: 'deny' })
+    const examples = await api.challengers.examples(made.id, { since })
+    t.equal(examples.length, 4)
+    for (const { decision, before, after, missing } of examples) {
+      t.equal(missing, null)
+      t.match(before, { decision: 'allow', explanation: { decided_by: { type: 'none' } } })
+      t.match(before?.explanation.ip_policies, [{ rules: [{ rule_id: everyone.id, won: true }] }])
+      t.match(after, { decision: 'block', explanation: { decided_by: { id: decision.edge_id } } })
+      t.match(after?.explanation.ip_policies, [{ rules: [{ cidr: '192.0.2.0/24', matches: false }] }])
+    }
     t.match(difference.deciders, [
       { before: 'allow', after: 'block' },
       { before: 'allow', after: 'block' },

@@ -1,30 +1,22 @@
 /** Operations of challengers besides those of any kind: to make the draft the configuration, and to end it by hand. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { now } from '../../core/clock.js'
-import { Type } from '../../core/schema.js'
 import { pluralOf } from '../../core/text/plural.js'
 import { checkNames } from '../../http/body/input.js'
 import { withIds } from '../../http/body/sent-back.js'
 import type { Caller } from '../../http/caller/caller.js'
-import { type ApiContext, queryOf, requestBody, rowAt, sendJson } from '../../http/context.js'
-import { timeOf, timeParameters } from '../../http/lists/query-values.js'
+import { requestBody, rowAt } from '../../http/context.js'
 import { shownExample } from '../../http/openapi/examples.js'
 import { describe, routePath, shownBy } from '../../http/openapi/openapi.js'
 import { idempotencyHeaders, writeParameters } from '../../http/openapi/write-parameters.js'
 import { problemSchema } from '../../http/problem.js'
 import { withAnswer, writeHandler } from '../../http/write-handlers.js'
-import { challengerDifference } from '../../insight/challenger-difference.js'
-import { challenger, challengerEnd } from '../../resource/challenger.js'
+import { challenger } from '../../resource/challenger.js'
 import { anyResource } from '../../resource/define.js'
 import { httpsEdgeRoute } from '../../resource/https-edge.js'
 import { ipPolicyRule } from '../../resource/ip-policy.js'
 import { ipRestriction } from '../../resource/ip-restriction.js'
-import type { DeclaredRow } from '../../resource/registry.js'
 import { resourceSchema } from '../../resource/shown-schema.js'
-import { challengerDifferenceSchema } from '../../shape/challenger-difference.js'
-import type { LogReader } from '../../store/logs/log-reader.js'
 import type { Plan } from '../../store/plan.js'
-import { secondsBetween } from '../../trial/over-time.js'
 import type { Challengers } from '../../write/challengers.js'
 import type { WriteResult } from '../../write/writes.js'
 import type { WriteContext } from '../write-context.js'
@@ -82,9 +74,7 @@ export function registerChallengers(
   app: FastifyInstance,
   context: WriteContext,
   challengers: Challengers,
-  log: Pick<LogReader, 'compared'>,
 ): void {
-  registerDifference(app, context, log)
   const register = (
     name: string,
     texts: { summary: string; description: string },
@@ -137,35 +127,4 @@ export function registerChallengers(
 const outdated = {
   description: 'What the challenger was drafted from has changed since.',
   ...problemSchema,
-}
-
-/** `GET /challengers/{id}/difference`: what the draft decides differently, so far. */
-function registerDifference(
-  app: FastifyInstance,
-  context: ApiContext,
-  log: Pick<LogReader, 'compared'>,
-): void {
-  const path = `${routePath(challenger.path)}/:id/difference`
-  const described = describe({
-    operationId: 'get_challenger_difference',
-    atOnce: 'log_search',
-    summary: 'Get what the draft of a challenger decides differently',
-    description:
-      'From the decision log: records that were stored while the challenger ran, a few seconds after they were processed. By default, all of them. Where the log keeps blocked decisions alone, records that both let in are not counted.',
-    tag: pluralOf(challenger.title),
-    path,
-    success: [200, challengerDifferenceSchema],
-    query: Type.Object(timeParameters),
-  })
-  app.get(path, described, async (request, reply) => {
-    const query = queryOf(request, ['since', 'until'])
-    const row = rowAt(context, request, resource) as unknown as DeclaredRow<'challenger'>
-    const asked = {
-      accountId: row.account_id,
-      challengerId: row.id,
-      sinceMs: Math.max(row.created_at, timeOf('since', query.since) ?? 0),
-      untilMs: Math.min(challengerEnd(row), timeOf('until', query.until) ?? now()),
-    }
-    return sendJson(reply, challengerDifference(asked, await log.compared(asked, secondsBetween)))
-  })
 }

@@ -113,7 +113,7 @@ const withHeaders = (schema: TSchema, headers: object): TSchema =>
   Object.keys(headers).length === 0 ? schema : ({ ...schema, headers } as TSchema)
 
 /** The parameters of a path: each follows the collection that it selects from. */
-const paramsSchema = (path: string): TSchema =>
+export const paramsSchema = (path: string): TSchema =>
   Type.Object(
     Object.fromEntries(
       [...path.matchAll(/:(\w+)/g)].map(({ 1: name, index }) => [

@@ -37,11 +37,15 @@ export interface ComparedDeciders extends ComparedPair {
   readonly after_rule: string
 }
 
-export interface ComparedRows {
+/** How many records were compared. */
+export interface ComparedPairs {
   readonly pairs: readonly ComparedPair[]
   /** The first and the last record: milliseconds since the epoch, 0 without any. */
   readonly firstMs: number
   readonly lastMs: number
+}
+
+export interface ComparedRows extends ComparedPairs {
   readonly intervalSeconds: number
   /** By the number of the interval since the epoch. */
   readonly overTime: readonly (ComparedPair & { readonly interval: number })[]
@@ -84,16 +88,35 @@ ORDER BY records DESC, before_id, before_policy, before_rule, after_id, after_po
 const examplesSql = `SELECT ${selected(decisionColumns)} FROM ${decisionsTable} WHERE ${where} ${differing}
 ORDER BY time, sequence, line LIMIT 1 BY client_ip, edge_id, decision, challenger_decision LIMIT ${examplesMax}`
 
+/** How many records were compared, by pairs of decisions, and when the first and the last was stored. */
+export async function readPairs(read: ReadRows, query: ChallengerQuery): Promise<ComparedPairs> {
+  const pairs = await read<ComparedPair & { firstMs: number; lastMs: number }>(pairsSql, paramsOf(query))
+  return {
+    pairs,
+    firstMs: pairs.length === 0 ? 0 : Math.min(...pairs.map((pair) => Number(pair.firstMs))),
+    lastMs: Math.max(0, ...pairs.map((pair) => Number(pair.lastMs))),
+  }
+}
+
+/** Records that are decided differently; they differ in client, edge or decision. */
+export const readExamples = (read: ReadRows, query: ChallengerQuery): Promise<DecisionRow[]> =>
+  read<DecisionRow>(examplesSql, paramsOf(query))
+
+const paramsOf = ({ accountId, challengerId, sinceMs, untilMs }: ChallengerQuery) => ({
+  account: accountId,
+  challenger: challengerId,
+  since: sinceMs,
+  until: untilMs,
+})
+
 /** `secondsFor`: the length of the intervals between two times. */
 export async function readCompared(
   read: ReadRows,
-  { accountId, challengerId, sinceMs, untilMs }: ChallengerQuery,
+  query: ChallengerQuery,
   secondsFor: (firstMs: number, lastMs: number) => number,
 ): Promise<ComparedRows> {
-  const params = { account: accountId, challenger: challengerId, since: sinceMs, until: untilMs }
-  const pairs = await read<ComparedPair & { firstMs: number; lastMs: number }>(pairsSql, params)
-  const firstMs = pairs.length === 0 ? 0 : Math.min(...pairs.map((pair) => Number(pair.firstMs)))
-  const lastMs = Math.max(0, ...pairs.map((pair) => Number(pair.lastMs)))
+  const params = paramsOf(query)
+  const { pairs, firstMs, lastMs } = await readPairs(read, query)
   const intervalSeconds = secondsFor(firstMs, lastMs)
   const values = (column: string) => read<ComparedValue>(valuesSql(column), params)
   return {
@@ -106,6 +129,6 @@ export async function readCompared(
     countries: await values('toString(country)'),
     clients: await values('toString(client_ip)'),
     deciders: await read(decidersSql, params),
-    examples: await read<DecisionRow>(examplesSql, params),
+    examples: await readExamples(read, query),
   }
 }

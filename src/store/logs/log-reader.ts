@@ -10,7 +10,6 @@ import { monotonicMs, now, yieldTurn } from '../../core/clock.js'
 import { type DecisionRow, decisionColumns } from '../../wire/decision-rows.js'
 import type { LogMode } from '../../wire/log-publisher.js'
 import type { Clickhouse } from '../clickhouse/clickhouse.js'
-import { type ChallengerQuery, type ComparedRows, readCompared } from './challenger-rows.js'
 import {
   type CountRow,
   type Counts,
@@ -20,7 +19,7 @@ import {
   summedPart,
 } from './count-query.js'
 import { type CountFilter, countFilteredRows } from './filtered-counts.js'
-import { LogQueries, timeOf } from './log-queries.js'
+import { LogQueries, type ReadRows, timeOf } from './log-queries.js'
 import { type Selection, selectionSql } from './log-selection.js'
 import { conditionSql, type LogCondition, selected } from './log-sql.js'
 import { countsTable, decisionSums, decisionsTable } from './log-tables.js'
@@ -129,12 +128,9 @@ export class LogReader {
     })
   }
 
-  /** What a challenger decided beside the configuration in force. */
-  compared(
-    query: ChallengerQuery,
-    secondsFor: (firstMs: number, lastMs: number) => number,
-  ): Promise<ComparedRows> {
-    return this.#queries.search((read) => readCompared(read, query, secondsFor))
+  /** Rows of another form: what a challenger decided beside the configuration in force. */
+  search<T>(readAll: (read: ReadRows) => Promise<T>): Promise<T> {
+    return this.#queries.search(readAll)
   }
 
   /** A page, newest first. It may have fewer rows than its limit, because a search ends after a number of rows. */
