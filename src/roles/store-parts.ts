@@ -25,9 +25,11 @@ import type { LogReader } from '../store/logs/log-reader.js'
 import type { TrafficReader } from '../store/logs/traffic-reader.js'
 import type { Store } from '../store/store.js'
 import { hasAccounts } from '../store/stored-rows.js'
+import type { VerifiedWrite } from '../store/verify.js'
 import { reservedBytes, restoreStreams } from '../wire/streams.js'
 import { AccountPolicies } from '../write/account-policies.js'
 import { renderBulk } from '../write/bulk-audits.js'
+import { checkFeedLockout } from '../write/feeds/feed-lockout.js'
 import { openFeedStates } from '../write/feeds/feed-states.js'
 import { FeedStatuses } from '../write/feeds/feed-status.js'
 import { ListFeeds, type ListFeedsParts } from '../write/feeds/list-feeds.js'
@@ -108,7 +110,7 @@ export async function openStoreParts(
     bucketBytesMax,
     waitsFor,
     renderBulk: (rows, stateOf) => renderBulk(rows, presenter, stateOf),
-    verify: (write) => policyTests.verify(write),
+    verify: (write) => verify(write, { policies, policyTests, keyUses }),
   })
   release.own(store)
   const tcpAddresses = tcpAddressSpace(settings.api.tcpDomain)
@@ -135,6 +137,15 @@ export async function openStoreParts(
     traffic: new TrafficReader(clickhouse, settings.decisionLog.rows),
     loss,
   }
+}
+
+/** What is checked of every write before it is committed. */
+async function verify(
+  write: VerifiedWrite,
+  { policyTests, ...parts }: Pick<StoreParts, 'policies' | 'policyTests' | 'keyUses'>,
+): Promise<void> {
+  await policyTests.verify(write)
+  await checkFeedLockout(write, parts)
 }
 
 /** Fetches nothing by itself until it is started. */

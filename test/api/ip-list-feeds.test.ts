@@ -327,6 +327,23 @@ t.test('IP lists with a source', { timeout: 120_000 }, async (t) => {
     t.strictSame(await entriesOf(me, id), ['192.0.2.0/24'])
   })
 
+  t.test('what its source has must not lock out those who manage the account', async (t) => {
+    const me = await api.account()
+    const { id, answer } = await fed(me, '127.0.0.0/8\n')
+    await me.listEntries.refresh(id)
+    const policy = await me.ipPolicy.create({})
+    await me.ipPolicyRule.create({ ip_policy_id: policy.id, list_id: id, action: 'allow' })
+    await me.ipRestriction.create({ type: 'api', enforced: true, ip_policy_ids: [policy.id] })
+    answer('192.0.2.0/24\n')
+    t.match(await me.listEntries.refresh(id), {
+      outcome: 'failed',
+      error: { code: 'lockout', message: /would lock 127\.0\.0\.1, .* out of the API/ },
+    })
+    t.strictSame(await entriesOf(me, id), ['127.0.0.0/8'])
+    answer('192.0.2.0/24\n127.0.0.1\n')
+    t.match(await me.listEntries.refresh(id), { outcome: 'changed', ip_list: { entries: 2 } })
+  })
+
   t.test('of several processes, one fetches a list, and a restart changes nothing', async (t) => {
     const me = await api.account()
     const { id, path } = await fed(me, lines(2))
