@@ -43,11 +43,15 @@ t.test('challengers in the console', inBrowser(), async (t) => {
   const live = page.getByRole('table', { name: 'Decisions that differ as they happen' })
   await live.locator('tbody tr').nth(1).waitFor()
   await page.getByText('2 of 4 records').waitFor()
+  await page.getByText('4 records compared, 2 differ').waitFor()
   const examples = page.getByRole('table', { name: 'Records that are decided differently' })
   await examples.locator('tbody tr').first().press('Enter')
   const drawer = page.getByRole('dialog')
-  await drawer.getByRole('heading', { name: 'With the draft' }).waitFor()
-  t.match(await drawer.getByRole('region', { name: 'With the draft' }).textContent(), /deny.*“no port”/)
+  await drawer.getByRole('region', { name: 'With the draft' }).getByText('conn.client_port >= 1002').waitFor()
+  t.match(
+    await drawer.getByRole('region', { name: 'With the draft' }).textContent(),
+    /denyby the traffic policy “no port”.*it denies/s,
+  )
   await drawer.getByRole('region', { name: 'Now' }).getByText('did not apply').waitFor()
   await page.keyboard.press('Escape')
   await page.getByRole('button', { name: 'Try on recorded traffic' }).click()

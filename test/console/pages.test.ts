@@ -64,6 +64,7 @@ const drawers = [
   ['console/dead-letters?type=record', 'Send the corrected record'],
   ['console/changes', 'Every change of it'],
   ['console/tests', 'Its history'],
+  ['console/findings', 'Who made it, and when'],
   ['console/certificates?tab=ssh_user_certificate', 'Its history'],
   ['console/keys?tab=tunnel', 'Its history'],
 ] as const

@@ -217,6 +217,34 @@ tests:
   t.strictSame(visitor.complaints, [])
 })
 
+t.test('lists of the file, in rules and in expressions', inBrowser(), async (t) => {
+  const visitor = await openPlayground(t)
+  await writePolicies(
+    visitor,
+    `ip_lists:
+  - name: tor-exits
+    category: proxy.tor
+    entries: [{cidr: 192.0.2.0/24, comment: relay 7}]
+ip_policies:
+  - id: doors
+    rules: [{cidr: 0.0.0.0/0, action: allow}, {list: tor-exits, action: deny, description: no exits}]
+tcp_edges:
+  - hostports: ['a.example.com:22']
+    ip_restriction: {ip_policy_ids: [doors]}
+  - hostports: ['b.example.com:22']
+    policies: {inbound: [{name: no proxies, expressions: ["'proxy' in conn.ip.categories"], actions: [{type: deny}]}]}
+`,
+  )
+  await field(visitor, 'Client').fill('192.0.2.9')
+  await field(visitor, 'Endpoint').fill('a.example.com:22')
+  await says(visitor, /block by the rule deny 192\.0\.2\.0\/24 “no exits”.*in the list tor-exits “relay 7”/)
+  await field(visitor, 'Endpoint').fill('b.example.com:22')
+  await says(visitor, /deny by the traffic policy “no proxies”/)
+  await field(visitor, 'Client').fill('198.51.100.1')
+  await says(visitor, /allow Nothing said no/)
+  t.strictSame(visitor.complaints, [])
+})
+
 /** Every text that a file and a connection can have. */
 function hostileFile(text: string): string {
   const named = {

@@ -9,6 +9,7 @@ import { type Column, Table } from '../parts/table.js'
 import { Time } from '../parts/time.js'
 import { ChallengerState, ChallengerView, nameOfChallenger } from './challengers/challenger-view.js'
 import { draftedParts } from './challengers/drafted-parts.js'
+import { Progress } from './challengers/progress.js'
 
 type Challenger = Resource<'challenger'>
 
@@ -20,11 +21,12 @@ const columns: readonly Column<Challenger>[] = [
     isWide: true,
   },
   { title: 'Drafts', cell: ({ draft }) => draftedParts(draft), isExtra: true },
+  { title: 'Progress', cell: ({ id }) => <Progress id={id} /> },
   { title: 'Began', cell: ({ created_at }) => <Time at={created_at} isRelative /> },
-  { title: 'Ends', cell: ({ ends_at }) => (ends_at == null ? '' : <Time at={ends_at} isRelative />) },
 ]
 
-const step = 50
+/** Each asks for its progress. */
+const step = 20
 
 export function Challengers({ rest: [id] }: PageProps) {
   if (id !== undefined) return <ChallengerView key={id} id={id} />

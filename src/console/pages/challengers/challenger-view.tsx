@@ -19,6 +19,7 @@ import { TrialRun } from '../../parts/trial/trial-run.js'
 import { StateWord, type Tone } from '../../parts/words.js'
 import { DraftedParts } from './drafted-parts.js'
 import { LiveDifference, LiveDifferences } from './live-difference.js'
+import { Progress } from './progress.js'
 
 type Challenger = Resource<'challenger'>
 type State = NonNullable<Challenger['state']>
@@ -102,6 +103,7 @@ function Head({ challenger, again }: HeadProps) {
         entries={[
           ['State', <ChallengerState key="state" challenger={challenger} />],
           ['Id', <code key="id">{id}</code>],
+          ['Progress', <Progress key="progress" id={id} />],
           ['Began', <Time key="began" at={created_at} isRelative />],
           ...(promoted_at === null
             ? []

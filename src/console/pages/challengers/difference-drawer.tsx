@@ -1,13 +1,15 @@
 /** A decision that differs: what is decided, what the draft decides, and why. */
+import type { Client } from '../../../client/client.js'
+import type { Explanation as Explained } from '../../../shape/decision.js'
 import type { LoggedDecision } from '../../../shape/logged-decision.js'
 import { useAnswer } from '../../data/asking/api.js'
 import { whyOf } from '../../data/decisions/why.js'
 import { Chain } from '../../parts/chain.js'
+import { Decider } from '../../parts/decider.js'
 import { ClientCell, CountryCell, EndpointCell, RequestCell } from '../../parts/decision-cells.js'
 import { Drawer } from '../../parts/drawer.js'
 import { EntryFacts } from '../../parts/explanation.js'
 import { Link } from '../../parts/link.js'
-import { Name } from '../../parts/name.js'
 import { Answered } from '../../parts/states.js'
 import type { Column } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
@@ -37,7 +39,7 @@ interface DifferenceDrawerProps {
 
 export function DifferenceDrawer({ entry, onClose }: DifferenceDrawerProps) {
   const { id, client_ip, decision, challenger, record_id } = entry
-  const answer = useAnswer([id], async (client) => ({ of: id, why: await whyOf(client, entry) }))
+  const answer = useAnswer([id], async (client) => ({ of: id, both: await bothOf(client, entry) }))
   return (
     <Drawer title={`${client_ip}: ${decision} → ${challenger?.decision ?? '?'}`} onClose={onClose}>
       <EntryFacts entry={entry} />
@@ -46,56 +48,74 @@ export function DifferenceDrawer({ entry, onClose }: DifferenceDrawerProps) {
           Explain: then and now, its events
         </Link>
       </p>
-      <div class="halves">
-        <section class="stack" aria-labelledby="now">
-          <h3 id="now">
-            Now: <DecisionWord decision={decision} />
-          </h3>
-          <Answered answer={answer}>
-            {({ of, why: { explained, missing } }) =>
-              of === id && (
-                <>
-                  {explained?.explanation && <Chain explanation={explained.explanation} />}
-                  {missing !== null && <p class="quiet">{missing}</p>}
-                </>
-              )
-            }
-          </Answered>
-        </section>
-        {challenger !== null && <Draft challenger={challenger} />}
-      </div>
+      <Answered answer={answer}>
+        {({ of, both: { before, after, missing } }) =>
+          // An answer about the entry that was open before.
+          of === id && (
+            <>
+              <div class="halves">
+                <Judged title="Now" decision={decision} explanation={before} />
+                {challenger !== null && (
+                  <Judged title="With the draft" decision={challenger.decision} explanation={after} />
+                )}
+              </div>
+              {missing !== null && <p class="quiet">{missing}</p>}
+            </>
+          )
+        }
+      </Answered>
     </Drawer>
   )
 }
 
-const Draft = ({
-  challenger: {
-    decision,
-    decided_by: { type, id, policy, rule_id },
-  },
-}: {
-  readonly challenger: NonNullable<LoggedDecision['challenger']>
-}) => (
-  <section class="stack" aria-labelledby="with-the-draft">
-    <h3 id="with-the-draft">
-      With the draft: <DecisionWord decision={decision} />
+interface Both {
+  readonly before: Explained | null
+  readonly after: Explained | null
+  /** Why one is missing. */
+  readonly missing: string | null
+}
+
+/** Both explanations of an entry: of its record, as soon as the log has it; until then, the present one. */
+async function bothOf(client: Client, entry: LoggedDecision): Promise<Both> {
+  const { id, at, challenger } = entry
+  const until = new Date(Date.parse(at) + 1).toISOString()
+  const examples =
+    challenger === null ? [] : await client.challengers.examples(challenger.id, { since: at, until })
+  const found = examples.find(({ decision }) => decision.id === id)
+  if (found !== undefined)
+    return {
+      before: found.before?.explanation ?? null,
+      after: found.after?.explanation ?? null,
+      missing: found.missing,
+    }
+  const { explained, missing } = await whyOf(client, entry)
+  return {
+    before: explained?.explanation ?? null,
+    after: null,
+    missing: missing ?? 'The log does not have this record yet: the draft is explained some seconds later.',
+  }
+}
+
+interface JudgedProps {
+  readonly title: string
+  readonly decision: LoggedDecision['decision']
+  readonly explanation: Explained | null
+}
+
+const Judged = ({ title, decision, explanation }: JudgedProps) => (
+  <section class="stack" aria-label={title}>
+    <h3>
+      {title}: <DecisionWord decision={decision} />
     </h3>
-    <p>
-      {type === 'none' && 'Nothing said no.'}
-      {rule_id !== null && (
-        <>
-          By the rule <Name id={rule_id} />.
-        </>
-      )}
-      {rule_id === null && policy !== null && (
-        <>
-          By the traffic policy <strong>“{policy}”</strong> of {id !== null && <Name id={id} />}.
-        </>
-      )}
-      {rule_id === null &&
-        policy === null &&
-        type !== 'none' &&
-        'Because no allow rule contains the address.'}
-    </p>
+    {explanation === null ? (
+      <p class="quiet">Not explained.</p>
+    ) : (
+      <>
+        <p>
+          <Decider explanation={explanation} />
+        </p>
+        <Chain explanation={explanation} />
+      </>
+    )}
   </section>
 )

@@ -132,10 +132,7 @@ const Decided = ({ decision, by: { type, id, policy, rule_id } }: DecidedProps) 
 /** Decisions that differ, as they happen. */
 export function LiveDifferences({ id }: { readonly id: string }) {
   const live = useMemo(() => new LiveRows<LoggedDecision>((row) => row.id), [id])
-  const filter = `challenger.id == '${id}' && challenger.decision != decision`
-  useStream([id], (stop) =>
-    live.run({ watch: (options) => api.watchDecisions({ ...options, filter }) }, stop),
-  )
+  useStream([id], (stop) => live.run({ watch: (options) => api.challengers.watch(id, options) }, stop))
   const opened = parameter('open')
   const entry = opened === '' ? undefined : live.known(opened)
   const waiting = live.waiting.value
