@@ -364,7 +364,7 @@ t.test('IP lists with a source', { timeout: 120_000 }, async (t) => {
     const [me, other] = [await api.account(), await api.account()]
     const slow = await open({
       replace: async (write) => {
-        if (write.caller.accountId === me.accountId) await sleep(250)
+        if (write.caller.accountId === me.accountId) await sleep(260)
         return parts.listEntries.replace(write)
       },
     })
@@ -381,7 +381,7 @@ t.test('IP lists with a source', { timeout: 120_000 }, async (t) => {
       await slow.feeds.look(startMs + 1)
       return requestsTo(second.path).length === 1
     })
-    t.match(statusOf(second.id), { state: 'current' })
+    t.match(slow.statuses.of(rowOf(second.id), now()), { state: 'current' })
   })
 
   t.test('a process that stops leaves its fetch to another one', async (t) => {
