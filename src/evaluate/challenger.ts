@@ -14,9 +14,10 @@ import type { Endpoint } from './edges.js'
 import { type Decisive, evaluate } from './evaluate.js'
 import type { IpPolicy } from './ip-policy.js'
 import type { Restriction } from './ip-restriction.js'
+import type { ListUnion } from './list-unions.js'
 import type { Parts } from './parts.js'
 import type { PolicySet } from './policy-set.js'
-import type { RestrictionType } from './policy-source.js'
+import type { ListRule, RestrictionType } from './policy-source.js'
 import type { Judging } from './shadow.js'
 
 export type ChallengerRow = DeclaredRow<'challenger'>
@@ -58,6 +59,10 @@ export class Challenger implements Judging {
 
   ipList(id: string): ReturnType<Decisive['ipList']> {
     return this.#compiled.live.ipList(id)
+  }
+
+  listUnion(rules: readonly ListRule[]): ListUnion | undefined {
+    return this.#compiled.live.listUnion?.(rules)
   }
 
   listsOf(accountId: string | undefined): ReturnType<Decisive['listsOf']> {

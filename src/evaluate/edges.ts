@@ -1,6 +1,6 @@
 /** Edges, and how a record finds its edge. */
 
-import { fail, ok, type Result, shown } from '../core/errors.js'
+import { fail, ok, type Problem, type Result, shown } from '../core/errors.js'
 import { internalized } from '../core/internalized.js'
 import { compiledOnceMax } from '../core/limits.js'
 import { getOrMake } from '../core/maps.js'
@@ -177,6 +177,21 @@ export function hostportOf({ conn }: TrafficRecord): string | undefined {
   if (!server_name || server_port === undefined || server_port === null) return undefined
   return `${hostOf(server_name)}:${server_port}`
 }
+
+/** Why the edge of a record is wrong. */
+export interface EdgeProblem extends Problem {
+  /** The id is unknown; otherwise it contradicts the record. */
+  readonly unknown: boolean
+}
+
+export const noSuchEdge = (edgeId: string): Result<never, EdgeProblem> =>
+  fail({ msg: `"edge_id" is ${shown(edgeId)}, but there is no such edge.`, unknown: true })
+
+export const wrongAccount = (record: TrafficRecord, edgeId: string | undefined): Result<never, EdgeProblem> =>
+  fail({
+    msg: `"account_id" is ${shown(record.account_id)}, but the edge ${edgeId} belongs to another account.`,
+    unknown: false,
+  })
 
 const plainEndpoint = /^[\w.:[\]-]*$/
 

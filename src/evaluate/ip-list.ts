@@ -17,7 +17,7 @@ type ListRow = Pick<DeclaredRow<'ip_list'>, 'id' | 'account_id' | 'name' | 'cate
 /** Reads the text of a part. */
 type ReadPart = () => string
 
-interface IpList {
+export interface IpList {
   readonly id: string
   readonly accountId: string
   readonly name: string
@@ -53,6 +53,11 @@ export class ListContent {
     this.#chunks = chunks
     this.#lasting = lasting
     this.#ending = ending
+  }
+
+  /** Its addresses: a set of entries that never expire, and perhaps one of others. */
+  get sets(): readonly CidrSet[] {
+    return this.#ending === undefined ? [this.#lasting.set] : [this.#lasting.set, this.#ending.set]
   }
 
   /** When the first entry expires; infinite if none does. */

@@ -13,8 +13,9 @@ import { isoSeconds, now } from '../core/clock.js'
 import { type Slices, withoutPauses } from '../core/slices.js'
 import type { IpDecision } from '../record/policy-scope.js'
 import type { ListContent } from './ip-list.js'
+import { type ListUnion, unionHas } from './list-unions.js'
 import { Parts } from './parts.js'
-import { type ConfigurationSource, type IpRule, isEnforced } from './policy-source.js'
+import { type ConfigurationSource, type IpRule, isEnforced, type ListRule } from './policy-source.js'
 
 /** One policy as a pair of sets. There is no union per edge, so a change compiles one policy and no edge. */
 export interface IpPolicy {
@@ -38,8 +39,6 @@ export interface IpPolicy {
 }
 
 type AppliedRules = Pick<IpPolicy, 'allow' | 'deny' | 'allowRules' | 'denyRules' | 'allowLists' | 'denyLists'>
-
-type ListRule = IpRule & { readonly list_id: string }
 
 const isListRule = (rule: IpRule): rule is ListRule => !!rule.list_id
 
@@ -141,6 +140,8 @@ export interface IpPolicies {
   ipPolicy(id: string): IpPolicy | undefined
   /** A missing list counts as one without entries. */
   ipList(id: string): ListContent | undefined
+  /** All lists that these rules name, as one; undefined, or missing: they are asked one by one. */
+  listUnion?(rules: readonly ListRule[]): ListUnion | undefined
 }
 
 /** The first of these rules whose list has the address. */
@@ -154,6 +155,12 @@ export function listRuleFor(
   return undefined
 }
 
+/** Has any of the lists that the rules name the address? */
+function isListed(policies: IpPolicies, rules: readonly ListRule[], address: Address): boolean {
+  const union = rules.length > 1 ? policies.listUnion?.(rules) : undefined
+  return union === undefined ? listRuleFor(policies, rules, address) !== undefined : unionHas(union, address)
+}
+
 export function decideAddress(
   policies: IpPolicies,
   policyIds: readonly string[],
@@ -164,10 +171,9 @@ export function decideAddress(
     const policy = policies.ipPolicy(policyIds[index]!)
     if (policy === undefined) continue
     if (policy.deny.has(address)) return 'block'
-    if (policy.denyLists.length > 0 && listRuleFor(policies, policy.denyLists, address)) return 'block'
+    if (policy.denyLists.length > 0 && isListed(policies, policy.denyLists, address)) return 'block'
     allowed ||= policy.allow.has(address)
-    if (!allowed && policy.allowLists.length > 0)
-      allowed = listRuleFor(policies, policy.allowLists, address) !== undefined
+    if (!allowed && policy.allowLists.length > 0) allowed = isListed(policies, policy.allowLists, address)
   }
   return allowed ? 'allow' : 'block'
 }

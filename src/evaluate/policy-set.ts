@@ -4,7 +4,7 @@
  * changed parts are compiled. Parts refer to one another by id: a changed rule touches no edge.
  */
 import { now } from '../core/clock.js'
-import { fail, ok, type Problem, type Result, shown } from '../core/errors.js'
+import { fail, ok, type Result, shown } from '../core/errors.js'
 import { Slices } from '../core/slices.js'
 import { StringIndex } from '../core/string-index.js'
 import type { AddressLists } from '../record/policy-scope.js'
@@ -14,25 +14,23 @@ import {
   accountEndpoint,
   compileRoute,
   compileTcpEdge,
+  type EdgeProblem,
   type Endpoint,
   HttpsEdge,
+  noSuchEdge,
   nowhere,
   type Route,
   SharedLists,
+  wrongAccount,
 } from './edges.js'
 import { EdgesByHostport, type Hostports, HostportsBuilder } from './hostports.js'
 import { buildIpLists, type IpLists, type ListContent } from './ip-list.js'
 import { buildIpPolicies, type IpPolicy, withoutExpiredRules } from './ip-policy.js'
 import { type AccountRestrictions, buildRestrictions, type Restriction } from './ip-restriction.js'
+import { buildListUnions, type ListUnion, type ListUnions } from './list-unions.js'
 import { indexed, Parts } from './parts.js'
-import type { ConfigurationSource, RestrictionType } from './policy-source.js'
+import type { ConfigurationSource, ListRule, RestrictionType } from './policy-source.js'
 import { accountsWithShadow, type Shadowed } from './shadow.js'
-
-/** Why the edge of a record is wrong. */
-interface EdgeProblem extends Problem {
-  /** The id is unknown; otherwise it contradicts the record. */
-  readonly unknown: boolean
-}
 
 interface Contents {
   readonly revision: number
@@ -41,6 +39,7 @@ interface Contents {
   readonly routes: Parts<Route>
   readonly ipPolicies: Parts<IpPolicy>
   readonly ipLists: IpLists
+  readonly listUnions: ListUnions
   /** The time at which the first rule of an IP policy or entry of a list expires: from then on, another set decides. */
   readonly expiresMs: number
   readonly lists: SharedLists
@@ -81,6 +80,10 @@ export class PolicySet implements Shadowed {
 
   ipList(id: string): ListContent | undefined {
     return this.contents.ipLists.get(id)?.content
+  }
+
+  listUnion(rules: readonly ListRule[]): ListUnion | undefined {
+    return this.contents.listUnions.of(rules)
   }
 
   listsOf(accountId: string | undefined): AddressLists | undefined {
@@ -197,15 +200,6 @@ export class PolicySet implements Shadowed {
 
 const readEndpoint = ({ policies }: Endpoint): number => (policies === undefined ? 0 : 1)
 
-const noSuchEdge = (edgeId: string): Result<never, EdgeProblem> =>
-  fail({ msg: `"edge_id" is ${shown(edgeId)}, but there is no such edge.`, unknown: true })
-
-const wrongAccount = (record: TrafficRecord, edgeId: string | undefined): Result<never, EdgeProblem> =>
-  fail({
-    msg: `"account_id" is ${shown(record.account_id)}, but the edge ${edgeId} belongs to another account.`,
-    unknown: false,
-  })
-
 /**
  * Builds a view in slices of 5 ms, each followed by `yieldTurn`; reuses compiled parts of `previous`. `nowMs`: rules that
  * have expired by then are left out.
@@ -220,6 +214,8 @@ export async function buildPolicySet(
   const slices = new Slices({ letOthers: yieldTurn })
   const ipLists = await buildIpLists(source, previous?.contents.ipLists, slices, nowMs)
   const inPolicies = await buildIpPolicies(source, previous?.contents.ipPolicies, slices, nowMs)
+  const policies = inPolicies.ipPolicies.values.values()
+  const listUnions = await buildListUnions(policies, ipLists, previous?.contents.listUnions, slices)
   const expiresMs = Math.min(inPolicies.expiresMs, ipLists.expiresMs)
   const lists = previous?.contents.lists ?? new SharedLists()
   const { tcpHostports, ...tcp } = await buildTcpEdges(source, previous, lists, slices)
@@ -235,7 +231,7 @@ export async function buildPolicySet(
   )
   const edges = { ...tcp, ...https, byHostport }
   const ofAccounts = { accounts, restrictions, credentials }
-  const compiled = { revision, ...inPolicies, expiresMs, ipLists, lists, ...edges, ...ofAccounts }
+  const compiled = { revision, ...inPolicies, expiresMs, ipLists, listUnions, lists, ...edges, ...ofAccounts }
   const shadowed = await accountsWithShadow(source, compiled, slices)
   return new PolicySet({ ...compiled, shadowed })
 }
@@ -249,8 +245,10 @@ export async function withoutExpired(
   const slices = new Slices({ letOthers: yieldTurn })
   const ipLists = await contents.ipLists.withoutExpired(slices, nowMs)
   const inPolicies = await withoutExpiredRules(contents.ipPolicies, slices, nowMs)
+  const policies = inPolicies.ipPolicies.values.values()
+  const listUnions = await buildListUnions(policies, ipLists, contents.listUnions, slices)
   const expiresMs = Math.min(inPolicies.expiresMs, ipLists.expiresMs)
-  return new PolicySet({ ...contents, ...inPolicies, ipLists, expiresMs })
+  return new PolicySet({ ...contents, ...inPolicies, ipLists, listUnions, expiresMs })
 }
 
 async function buildTcpEdges(

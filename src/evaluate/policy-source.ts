@@ -14,6 +14,9 @@ export type EventSourceRow = DeclaredRow<'event_subscription'>['sources'][number
 export type IpRule = Pick<DeclaredRow<'ip_policy_rule'>, 'id' | 'cidr' | 'action'> &
   Partial<Pick<DeclaredRow<'ip_policy_rule'>, 'description' | 'expires_at' | 'enforced' | 'list_id'>>
 
+/** A rule about the addresses of a list. */
+export type ListRule = IpRule & { readonly list_id: string }
+
 /** A rule or traffic policy that an earlier version stored does not say whether it is enforced; then it is. */
 export const isEnforced = ({ enforced }: { readonly enforced?: unknown }): boolean => enforced !== false
 

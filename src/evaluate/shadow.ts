@@ -13,7 +13,8 @@ import { type Decisive, type EvaluationTrace, evaluate } from './evaluate.js'
 import type { ListContent } from './ip-list.js'
 import type { IpPolicy } from './ip-policy.js'
 import type { AccountRestrictions, Restriction, Restrictions } from './ip-restriction.js'
-import type { ConfigurationSource, RestrictionType } from './policy-source.js'
+import type { ListUnion } from './list-unions.js'
+import type { ConfigurationSource, ListRule, RestrictionType } from './policy-source.js'
 import type { TrafficPolicies } from './traffic-policy.js'
 
 /** A configuration that knows whether an account has anything that is not enforced. */
@@ -72,6 +73,10 @@ class AsEnforced implements Decisive {
 
   ipList(id: string): ListContent | undefined {
     return this.#live.ipList(id)
+  }
+
+  listUnion(rules: readonly ListRule[]): ListUnion | undefined {
+    return this.#live.listUnion?.(rules)
   }
 
   listsOf(accountId: string | undefined): AddressLists | undefined {

@@ -25,6 +25,7 @@ import { row as idle } from './rows/idle.js'
 import { row as ipSets } from './rows/ip-sets.js'
 import { row as largeBodies } from './rows/large-bodies.js'
 import { row as latency } from './rows/latency.js'
+import { row as lists } from './rows/lists.js'
 import { row as natsDecide } from './rows/nats-decide.js'
 import { row as packing } from './rows/packing.js'
 import { row as policyTests } from './rows/policy-tests.js'
@@ -55,6 +56,7 @@ const rows: readonly BenchRow[] = [
   ipSets,
   largeBodies,
   latency,
+  lists,
   natsDecide,
   packing,
   policyTests,

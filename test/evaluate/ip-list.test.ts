@@ -130,3 +130,47 @@ t.test('a list that was built without its parts is built again when they are the
   configuration.listText = () => undefined
   t.ok(contentOf(await build(configuration, 2, complete)).has(address), 'the last content is kept')
 })
+
+t.test('lists of a policy are one set, which is kept until one of them changes', async (t) => {
+  const configuration = new TestConfiguration('ac_1')
+    .ipPolicy('ipp_1', '0.0.0.0/0', '::/0', '!ipl_1', '!ipl_2', '~!ipl_3')
+    .ipPolicy('ipp_2', '0.0.0.0/0', '!ipl_2', '!ipl_1')
+    .ipPolicy('ipp_3', 'ipl_2', 'ipl_3', 'ipl_4')
+    .ipList('ipl_1', { name: 'a' }, '203.0.113.0/24', '2001:db8::/64', ending('198.51.100.7/32', 10))
+    .ipList('ipl_2', { name: 'b' }, '203.0.112.0/23', '2001:db8::7/128', ending('192.0.2.0/24', 20))
+    .ipList('ipl_3', { name: 'c' }, '10.0.0.0/8')
+  const before = await build(configuration, 0)
+  const decide = (policySet: PolicySet, id: string, ip: string) =>
+    decideAddress(policySet, [id], parseAddress(ip))
+  const check = (policySet: PolicySet, blocked: readonly string[], allowed: readonly string[]) => {
+    for (const id of ['ipp_1', 'ipp_2']) {
+      for (const ip of blocked) t.equal(decide(policySet, id, ip), 'block', `${id} ${ip}`)
+      for (const ip of allowed) t.equal(decide(policySet, id, ip), 'allow', `${id} ${ip}`)
+    }
+  }
+  const lasting = ['203.0.113.9', '203.0.112.9', '203.0.112.0', '203.0.113.255']
+  check(before, [...lasting, '198.51.100.7', '192.0.2.9'], ['10.1.2.3', '203.0.114.0', '198.51.100.8'])
+  t.equal(decide(before, 'ipp_1', '2001:db8::8'), 'block')
+  t.equal(decide(before, 'ipp_1', '2001:db8:0:1::8'), 'allow')
+  t.strictSame(
+    ['10.1.2.3', '192.0.2.9', '198.51.100.7'].map((ip) => decide(before, 'ipp_3', ip)),
+    ['allow', 'allow', 'block'],
+  )
+  const policyOf = (policySet: PolicySet, id = 'ipp_1') => policySet.ipPolicy(id)!
+  const unionOf = (policySet: PolicySet, id?: string) =>
+    policySet.listUnion(policyOf(policySet, id).denyLists)!
+  t.equal(unionOf(before, 'ipp_2'), unionOf(before), 'policies with the same lists share it')
+  const inShadow = before.listUnion(policyOf(before).shadow!.denyLists)!
+  t.equal(inShadow.sets[0]?.union.has(parseAddress('10.1.2.3')), true)
+
+  const next = await withoutExpired(before, noYield, after(10))
+  check(next, [...lasting, '192.0.2.9'], ['198.51.100.7'])
+  t.equal(unionOf(next).sets[0], unionOf(before).sets[0], 'an expiry builds the other set alone')
+  const last = await withoutExpired(next, noYield, after(20))
+  check(last, lasting, ['198.51.100.7', '192.0.2.9'])
+  t.equal(unionOf(last).sets.length, 1)
+
+  configuration.ipList('ipl_2', { name: 'b' }, '10.0.0.0/8')
+  const changed = await build(configuration, 21, last)
+  check(changed, ['203.0.113.9', '10.1.2.3'], ['203.0.112.9'])
+})

@@ -11,12 +11,14 @@ const hex = (): string => below(0x10000).toString(16)
 const ipv4Address = (): string => `${1 + below(223)}.${below(256)}.${below(256)}.${below(256)}`
 const ipv6Address = (): string => `2a0${below(8)}:${hex()}:${hex()}::${hex()}:${hex()}`
 
+export const ipv4Ranges = { address: ipv4Address, range: () => `${ipv4Address()}/${16 + below(17)}` }
+
 const makers = {
-  ipv4: { address: ipv4Address, range: () => `${ipv4Address()}/${16 + below(17)}` },
+  ipv4: ipv4Ranges,
   ipv6: { address: ipv6Address, range: () => `${ipv6Address()}/${32 + below(33)}` },
 }
 
-const many = (count: number, make: () => string): string[] => Array.from({ length: count }, make)
+export const many = (count: number, make: () => string): string[] => Array.from({ length: count }, make)
 
 /** What the last batch found, so that no compiler can leave the work out. */
 const sink = { found: 0 }
