@@ -1,5 +1,6 @@
 /** Lists of ranges in files: how they are read, what is wrong in them, how they differ from rules, how they are written. */
 import t from 'tap'
+import { draftedRules, withDraftedRules } from '../../src/console/data/drafts/drafted-rules.js'
 import {
   asCsv,
   asNdjson,
@@ -160,6 +161,37 @@ t.test('the difference', (t) => {
   const until = (expires_at: string | null): RuleEntry => ({ ...rule('::1/128', 'deny'), expires_at })
   t.equal(ruleDifference([until(null)], [until('2027-01-01T00:00:00Z')]).changed.length, 1)
   t.equal(ruleDifference([until(null)], [rule('::1/128', 'deny')]).kept, 1, 'null is no end')
+  t.end()
+})
+
+t.test('a difference as the draft of a challenger, and what comes of it', (t) => {
+  const present: readonly RuleEntry[] = [
+    { id: 'ipr_1', cidr: '10.0.0.0/8', action: 'allow', description: 'a', enforced: true },
+    { id: 'ipr_2', cidr: '10.1.0.0/16', action: 'allow', description: 'b', enforced: true },
+    { id: 'ipr_3', cidr: '::/0', action: 'allow', enforced: true },
+    { id: 'ipr_4', list_id: listId, action: 'deny', enforced: true },
+    { id: 'ipr_5', cidr: '::1/128', action: 'deny', enforced: true },
+  ]
+  const wanted: readonly RuleEntry[] = [
+    { cidr: '10.0.0.0/8', action: 'allow', description: 'changed', enforced: false },
+    { cidr: '10.1.0.0/16', action: 'allow', enforced: true },
+    { cidr: '::/0', action: 'deny', enforced: true },
+    { list_id: listId, action: 'deny', enforced: true },
+    { cidr: '192.0.2.0/24', action: 'deny', enforced: true },
+  ]
+  const drafted = draftedRules('ipp_1', ruleDifference(present, wanted)).ip_policies?.[0]
+  t.match(drafted, {
+    id: 'ipp_1',
+    change: [{ id: 'ipr_1', description: 'changed', enforced: false }],
+    remove: ['ipr_5', 'ipr_2', 'ipr_3'],
+  })
+  t.strictSame(
+    drafted?.add?.map(({ cidr, action }) => `${cidr} ${action}`),
+    ['192.0.2.0/24 deny', '10.1.0.0/16 allow', '::/0 deny'],
+    'a rule that loses a value, or has another action, is another rule',
+  )
+  const tried = withDraftedRules(present, drafted as never) as RuleEntry[]
+  t.strictSame(tried.map(short).toSorted(), wanted.map(short).toSorted())
   t.end()
 })
 

@@ -18,6 +18,8 @@ import {
 
 /** A rule has a range or a list. */
 export interface RuleEntry {
+  /** Of a rule that the API has. */
+  readonly id?: string | undefined
   readonly cidr?: string | undefined
   /** The id of an IP list of the account. */
   readonly list_id?: string | undefined
@@ -31,6 +33,7 @@ export interface RuleEntry {
 
 /** The entry of a rule as the API shows it. */
 export const entryOfRule = ({
+  id,
   cidr,
   list,
   action,
@@ -39,6 +42,7 @@ export const entryOfRule = ({
   expires_at,
   enforced,
 }: UsedRule): RuleEntry => ({
+  id,
   cidr: cidr ?? undefined,
   list_id: list?.id,
   action,

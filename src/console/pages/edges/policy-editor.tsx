@@ -30,9 +30,9 @@ import { SwitchField } from '../../parts/forms/fields.js'
 import { Link } from '../../parts/link.js'
 import { Name } from '../../parts/name.js'
 import { Answered, Failure } from '../../parts/states.js'
+import { Shadow } from '../../parts/trial/shadow.js'
 import { TrialRun } from '../../parts/trial/trial-run.js'
 import { PolicyCard } from './policy-card.js'
-import { Shadow } from './shadow.js'
 import { type DraftState, useDraft } from './use-policies-draft.js'
 
 const lookEveryMs = 15_000
@@ -159,9 +159,17 @@ function Outcome({
           }}
         />
       </section>
-      {isChanged && <Shadow {...{ place, body }} isBlocked={blocked !== undefined || isChecking} />}
+      {isChanged && (
+        <Shadow draft={() => challengerDraft(place, body)} isBlocked={blocked !== undefined || isChecking} />
+      )}
     </div>
   )
+}
+
+function challengerDraft({ edgeId, routeId }: Place, policies: DraftBody) {
+  return routeId === undefined
+    ? { edges: [{ id: edgeId, policies }] }
+    : { routes: [{ id: routeId, policies }] }
 }
 
 function CheckedWord({ faults, isChecking }: { readonly faults: Faults; readonly isChecking: boolean }) {

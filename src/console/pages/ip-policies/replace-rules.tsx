@@ -5,6 +5,7 @@ import { may } from '../../data/access/session.js'
 import { act, api, useAnswer } from '../../data/asking/api.js'
 import { now } from '../../data/clock.js'
 import { useDraftCheck } from '../../data/drafts/draft-check.js'
+import { draftedRules } from '../../data/drafts/drafted-rules.js'
 import { keepText } from '../../data/drafts/tab-storage.js'
 import { go, hrefTo } from '../../data/location.js'
 import {
@@ -25,6 +26,7 @@ import { Name } from '../../parts/name.js'
 import { RuleSubject } from '../../parts/rule-subject.js'
 import { SignedList } from '../../parts/signed-list.js'
 import { Answered, Failure } from '../../parts/states.js'
+import { Shadow } from '../../parts/trial/shadow.js'
 import { TrialRun } from '../../parts/trial/trial-run.js'
 import { ActionWord, UnenforcedWord } from '../../parts/words.js'
 
@@ -228,6 +230,9 @@ function Outcome({ id, present, wanted, again, forget }: OutcomeProps) {
           begin={(client, since) => client.tryRules(id, body, { since })}
         />
       </section>
+      {!isNothing && (
+        <Shadow draft={() => draftedRules(id, difference)} isBlocked={isChecking || error !== undefined} />
+      )}
     </div>
   )
 }

@@ -1,12 +1,11 @@
 /** Begins a challenger of a draft: it is evaluated beside the live configuration, and decides nothing. */
 import { useSignal } from '@preact/signals'
+import type { NewResource } from '../../../client/kinds.js'
 import { act } from '../../data/asking/api.js'
 import { isoSeconds, now } from '../../data/clock.js'
-import type { DraftBody } from '../../data/drafts/policies-draft.js'
 import { go, hrefTo } from '../../data/location.js'
-import type { Place } from '../../data/resources/edges.js'
-import { EditButton } from '../../parts/button.js'
-import { ChoiceField, TextField } from '../../parts/forms/fields.js'
+import { EditButton } from '../button.js'
+import { ChoiceField, TextField } from '../forms/fields.js'
 
 const hourMs = 60 * 60_000
 
@@ -18,21 +17,19 @@ const lengths = [
 ] as const
 
 interface ShadowProps {
-  readonly place: Place
-  readonly body: DraftBody
+  readonly draft: () => NewResource<'challenger'>['draft']
   /** Something is wrong in the draft. */
   readonly isBlocked: boolean
 }
 
-export function Shadow({ place: { edgeId, routeId }, body, isBlocked }: ShadowProps) {
+export function Shadow({ draft, isBlocked }: ShadowProps) {
   const hours = useSignal('24')
   const description = useSignal('')
   const begin = async (): Promise<void> => {
-    const drafted = [{ id: routeId ?? edgeId, policies: body }]
     await act('The draft runs beside the live configuration.', async (client) => {
       const { id } = await client.challenger.create({
         description: description.value,
-        draft: routeId === undefined ? { edges: drafted } : { routes: drafted },
+        draft: draft(),
         ends_at: isoSeconds(now() + Number(hours.value) * hourMs),
       })
       go(hrefTo(['challengers', id]))
