@@ -1,7 +1,7 @@
 /** Expressions of traffic policies that ask about IP lists. */
 import t from 'tap'
 import { openTestStore } from '../harness/api.js'
-import { refusalOf } from '../harness/caller.js'
+import { all, refusalOf } from '../harness/caller.js'
 
 const server_name = 'asked.lists-in-expressions.example'
 
@@ -22,11 +22,13 @@ t.test('lists in expressions', { timeout: 180_000 }, async (t) => {
     policies: denies(expression),
   })
   const edge = await me.tcpEdge.create(edgeWith("inList(conn.client_ip, 'exits')"))
+  const revisions: number[] = []
   const ask = async (client_ip: string, options: { revision?: number } = {}) => {
     const answer = await me.decide(
       { type: 'tcp_connection', conn: { client_ip, server_name, server_port: 22 } },
       options,
     )
+    revisions.push(answer.revision)
     return answer.decision
   }
 
@@ -73,5 +75,17 @@ t.test('lists in expressions', { timeout: 180_000 }, async (t) => {
     t.equal(await ask('203.0.113.7'), 'deny')
     t.equal(await ask('198.51.100.7'), 'allow')
     await me.ipList.update(list.id, { name: 'renamed' })
+  })
+
+  t.test('an earlier decision is explained with the lists of its time', async (t) => {
+    const [byName] = revisions
+    const byCategory = revisions.at(-1)
+    for (const { id } of await all(me.policyTest.list())) await me.policyTest.delete(id)
+    await me.listEntries.replace(list.id, [{ cidr: '198.51.100.0/24' }])
+    for (const revision of [byName, byCategory] as number[]) {
+      t.equal(await ask('203.0.113.7', { revision }), 'deny')
+      t.equal(await ask('198.51.100.7', { revision }), 'allow')
+    }
+    t.equal(await ask('198.51.100.7'), 'deny')
   })
 })
