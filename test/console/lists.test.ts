@@ -54,6 +54,31 @@ t.test('lists, bouncers and findings in the console', inBrowser(), async (t) => 
     t.strictSame(visitor.complaints, [])
   })
 
+  await t.test('a list with a source is made, fetched now, and says why it could not be', async (t) => {
+    const { api, token } = await newAccount()
+    const visitor = await openSignedIn(t, token)
+    const { page } = visitor
+    await visitor.see('console/ip-lists?new=list')
+    await visitor.edit()
+    await page.getByLabel('Name').fill('feed')
+    await page.getByLabel('Its entries are').selectOption('file')
+    await page.getByLabel('File').fill('feeds/office.txt')
+    await page.getByLabel('Fetched every').fill('2h')
+    await page.getByRole('button', { name: 'Create', exact: true }).click()
+    await page.getByRole('heading', { name: 'feed' }).waitFor()
+    const [list] = await all(api.ipList.list())
+    t.match(list?.source, { file: 'feeds/office.txt', format: 'lines', refresh_seconds: 7_200 })
+    await page.getByRole('button', { name: 'Fetch now' }).click()
+    await page.locator('.notice.bad', { hasText: 'The fetch failed' }).waitFor()
+    await page.getByRole('region', { name: 'Source' }).getByText('the last fetch failed').waitFor()
+    await page.getByRole('button', { name: 'Edit', exact: true }).click()
+    await page.getByLabel('Its entries are').selectOption('hand')
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    await page.getByRole('link', { name: 'Set the entries' }).waitFor()
+    t.equal((await api.ipList.get(String(list?.id))).source, null)
+    t.strictSame(visitor.complaints, [])
+  })
+
   await t.test('a bouncer is made for a policy, shows its token once, and is deleted', async (t) => {
     const { weir } = await openService()
     const { api, token } = await newAccount()

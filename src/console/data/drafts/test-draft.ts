@@ -17,6 +17,8 @@ export interface TestDraft {
   readonly decision: string
   /** As YAML; empty: anything may decide. */
   readonly decidedBy: string
+  /** Members of the expectation that have no field here: they stay as they are. */
+  readonly others?: Readonly<Record<string, unknown>>
 }
 
 export const emptyTest: TestDraft = {
@@ -36,12 +38,16 @@ export const draftOfTest = ({
   description = '',
   given,
   expect,
-}: Pick<Resource<'policyTest'>, 'description' | 'given' | 'expect'>): TestDraft => ({
-  description: description ?? '',
-  given: asText(given),
-  decision: expect.decision,
-  decidedBy: expect.decided_by == null ? '' : asText(expect.decided_by),
-})
+}: Pick<Resource<'policyTest'>, 'description' | 'given' | 'expect'>): TestDraft => {
+  const { decision, decided_by, ...others } = expect
+  return {
+    description: description ?? '',
+    given: asText(given),
+    decision,
+    decidedBy: decided_by == null ? '' : asText(decided_by),
+    ...(Object.keys(others).length > 0 && { others }),
+  }
+}
 
 /** Begins a test that wants what is decided about this now. The record's own id would say nothing about later ones. */
 export function beginTest(
@@ -78,10 +84,13 @@ type Read = ReturnType<ReadYaml>
 
 const textBytesMax = 64 * 1024
 
-export function readDraft(read: ReadYaml, { description, given, decision, decidedBy }: TestDraft): ReadDraft {
+export function readDraft(
+  read: ReadYaml,
+  { description, given, decision, decidedBy, others }: TestDraft,
+): ReadDraft {
   const [record, part] = [read(given, 'The record', textBytesMax), read(decidedBy, 'It', textBytesMax)]
   if (!record.ok || !part.ok) return { body: undefined, given: record, decidedBy: part }
-  const expect = { decision, ...(part.value != null && { decided_by: part.value }) }
+  const expect = { ...others, decision, ...(part.value != null && { decided_by: part.value }) }
   return { body: { description, given: record.value, expect } as Body, given: record, decidedBy: part }
 }
 

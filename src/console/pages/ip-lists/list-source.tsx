@@ -1,7 +1,6 @@
 /** Where the entries of a list come from, and how the last fetches went. */
 import type { Resource } from '../../../client/kinds.js'
 import type { IpListSource } from '../../../resource/fields/ip-list-source.js'
-import type { IpListRefresh } from '../../../shape/ip-list-refresh.js'
 import { act } from '../../data/asking/api.js'
 import { duration, percent } from '../../data/texts/format.js'
 import { EditButton } from '../../parts/button.js'
@@ -45,10 +44,13 @@ export function SourcePanel({ list, again }: SourcePanelProps) {
   const source = sourceOf(list)
   if (source === null) return null
   const refresh = async (): Promise<void> => {
-    await act<IpListRefresh>(
-      ({ outcome, error }) =>
-        outcome === 'failed' ? `The fetch failed: ${error?.message}` : `It was fetched: ${outcome}.`,
-      (client) => client.listEntries.refresh(id),
+    await act<string>(
+      (outcome) => `It was fetched: ${outcome}.`,
+      async (client) => {
+        const { outcome, error } = await client.listEntries.refresh(id)
+        if (error !== null) throw new Error(`The fetch failed: ${error.message.replace(/\.$/, '')}`)
+        return outcome
+      },
     )
     again()
   }
