@@ -3,7 +3,7 @@
  * the draft is not evaluated again, and accounts without a challenger pay for one lookup.
  */
 import { getOrMake } from '../core/maps.js'
-import type { ShadowDecision } from '../event/define.js'
+import type { ChallengerDecision, ShadowDecision } from '../event/define.js'
 import { StepBudget } from '../expr/run.js'
 import type { PolicyContext } from '../record/policy-scope.js'
 import type { TrafficRecord } from '../record/traffic-record.js'
@@ -24,10 +24,6 @@ export type ChallengerRow = DeclaredRow<'challenger'>
 
 /** The part of an edge or a route that a draft may change. */
 export type Drafted = Pick<Endpoint, 'ipPolicyIds' | 'policies' | 'route'>
-
-export interface ChallengerDecision extends ShadowDecision {
-  readonly id: string
-}
 
 export interface CompiledDraft {
   readonly live: PolicySet

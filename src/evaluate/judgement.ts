@@ -1,11 +1,17 @@
 /** A record, the decision about it and where it belongs, as events and their filters read them. */
 import type { Address } from '../core/address/ip.js'
 import { shown } from '../core/errors.js'
-import type { DecidedBy, Decision, ShadowDecision, ShownDecision } from '../event/define.js'
+import type {
+  ChallengerDecision,
+  DecidedBy,
+  Decision,
+  ShadowDecision,
+  ShownDecision,
+} from '../event/define.js'
 import type { Geo } from '../record/geo-entry.js'
 import type { PolicyContext } from '../record/policy-scope.js'
 import type { TrafficRecord } from '../record/traffic-record.js'
-import type { Challenger, ChallengerDecision } from './challenger.js'
+import type { Challenger } from './challenger.js'
 import { findDecidedBy } from './decided-by.js'
 import type { Endpoint } from './edges.js'
 import type { EvaluationTrace, Verdict } from './evaluate.js'
@@ -19,6 +25,7 @@ export class Judgement implements ShownDecision {
   readonly #policySet: Judging
   #decidedBy: DecidedBy | undefined
   #shadow: ShadowDecision | null | undefined
+  #challenged: ChallengerDecision | undefined
 
   constructor(
     record: TrafficRecord,
@@ -56,7 +63,10 @@ export class Judgement implements ShownDecision {
 
   /** What the draft of a challenger decides about the record. */
   by(challenger: Challenger): ChallengerDecision {
-    return challenger.decide(this.endpoint, this.#context, this)
+    // Events and the log ask for it; a record has one challenger.
+    if (this.#challenged?.id !== challenger.row.id)
+      this.#challenged = challenger.decide(this.endpoint, this.#context, this)
+    return this.#challenged
   }
 
   get ipPolicy(): Verdict['ipPolicy'] {

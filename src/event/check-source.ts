@@ -1,6 +1,7 @@
 /** Checks a source of a subscription: its kind, its fields, its filter. */
 import { type Problem, shown } from '../core/errors.js'
 import { nearestNames, supported } from '../core/text/nearest.js'
+import { listed } from '../core/text/plural.js'
 import { checkExpression } from '../expr/expression.js'
 import type { MarkedProblem } from '../expr/problem.js'
 import { auditKinds, auditObjects } from './audit.js'
@@ -100,7 +101,7 @@ function unknownField(
   const owners = kinds.filter((other) => other.fields.has(unknown)).map((other) => other.name)
   const refusal = `${name} has no field ${shown(unknown)}`
   if (owners.length > 0)
-    return { msg: `${refusal}; ${owners.join(' and ')} ${owners.length === 1 ? 'has' : 'have'} it.` }
+    return { msg: `${refusal}; ${listed(owners, 'and')} ${owners.length === 1 ? 'has' : 'have'} it.` }
   const near = didYouMean(nearestNames(unknown, [...fields.keys()]))
   return { msg: `${refusal}; ${near ?? `${supported([...fields.keys()])}.`}` }
 }

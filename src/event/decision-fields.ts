@@ -28,7 +28,7 @@ const named = (name: string) => {
   return { ...selected(about), ...(unit === undefined ? {} : { unit }) }
 }
 
-type Fields = Readonly<Record<string, DeclaredField<unknown>>>
+type Fields<S = unknown> = Readonly<Record<string, DeclaredField<S>>>
 
 const clientFields: Fields = {
   'conn.as_org': text((_, { geo }) => geo.as_org, named('conn.as_org')),
@@ -55,39 +55,39 @@ const placeFields: Fields = {
 const ifAllWere = 'if everything that is not enforced were; null if all that applied is.'
 
 /** Another verdict on the same record: its fields begin with this name. */
-const verdictFields = (
+export const verdictFields = <S>(
   name: string,
-  verdictIn: (decided: ShownDecision) => ShadowDecision | null,
+  verdictIn: (subject: S, decided: ShownDecision) => ShadowDecision | null,
   condition: string,
-): Fields => ({
+): Fields<S> => ({
   [`${name}.decided_by.cidr`]: text(
-    (_, decided) => verdictIn(decided)?.decidedBy.cidr,
+    (subject: S, decided) => verdictIn(subject, decided)?.decidedBy.cidr,
     selected(`The range of the rule that would decide ${condition}`),
   ),
   [`${name}.decided_by.id`]: text(
-    (_, decided) => verdictIn(decided)?.decidedBy.id,
+    (subject: S, decided) => verdictIn(subject, decided)?.decidedBy.id,
     selected(
       `Id of the restriction, or of the edge or route whose module or policy would decide ${condition}`,
     ),
   ),
   [`${name}.decided_by.ip_policy_id`]: text(
-    (_, decided) => verdictIn(decided)?.decidedBy.ipPolicyId,
+    (subject: S, decided) => verdictIn(subject, decided)?.decidedBy.ipPolicyId,
     selected(`Id of the IP policy with the rule that would decide ${condition}`),
   ),
   [`${name}.decided_by.name`]: text(
-    (_, decided) => verdictIn(decided)?.decidedBy.name,
+    (subject: S, decided) => verdictIn(subject, decided)?.decidedBy.name,
     selected(`Name of the traffic policy, or description of the restriction, that would decide ${condition}`),
   ),
   [`${name}.decided_by.rule_id`]: text(
-    (_, decided) => verdictIn(decided)?.decidedBy.ruleId,
+    (subject: S, decided) => verdictIn(subject, decided)?.decidedBy.ruleId,
     selected(`Id of the deny rule that would decide ${condition}`),
   ),
   [`${name}.decided_by.type`]: text(
-    (_, decided) => verdictIn(decided)?.decidedBy.type,
+    (subject: S, decided) => verdictIn(subject, decided)?.decidedBy.type,
     selected(`What would stop the connection or request, as in \`decided_by.type\`, ${condition}`),
   ),
   [`${name}.decision`]: text(
-    (_, decided) => verdictIn(decided)?.decision,
+    (subject: S, decided) => verdictIn(subject, decided)?.decision,
     selected(`What would be decided, as in \`decision\`, ${condition}`),
   ),
 })
@@ -127,7 +127,7 @@ export const decisionFields: Fields = {
     selected('`allow`; `block` by IP policies; `deny` by a traffic policy.'),
   ),
   ...placeFields,
-  ...verdictFields('shadow', ({ shadow }) => shadow, ifAllWere),
+  ...verdictFields('shadow', (_, { shadow }) => shadow, ifAllWere),
   warnings: texts(
     (_, { warnings }) => warnings,
     selected('Restrictions that only warn and would have blocked, and expressions that had no result.'),

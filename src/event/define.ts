@@ -28,9 +28,10 @@ export interface LogEntry {
   readonly direction: Direction
 }
 
-/** The subjects that events are made from: a record of a type, or a log action. */
+/** The subjects that events are made from: a record of a type, a log action, or what a challenger decides otherwise. */
 export interface Subjects extends RecordsByType {
   readonly log_action: LogEntry
+  readonly difference: ChallengerDecision
 }
 
 export type Origin = keyof Subjects
@@ -54,6 +55,12 @@ export interface DecidedBy {
 export interface ShadowDecision {
   readonly decision: Decision
   readonly decidedBy: DecidedBy
+}
+
+/** What the draft of a challenger decides about a record. */
+export interface ChallengerDecision extends ShadowDecision {
+  /** Of the challenger. */
+  readonly id: string
 }
 
 /** The decision about a record, as far as events show it. Costly members are found when they are read. */

@@ -6,7 +6,7 @@
 import { yieldTurn } from '../core/clock.js'
 import { WeirError } from '../core/errors.js'
 import { Slices } from '../core/slices.js'
-import type { ChallengerRow } from '../evaluate/challenger.js'
+import type { Challenger, ChallengerRow } from '../evaluate/challenger.js'
 import { buildChallenger } from '../evaluate/challenger-build.js'
 import { type Decided, decideRecord, explainChallenged } from '../evaluate/decide.js'
 import { hostportOf } from '../evaluate/edges.js'
@@ -38,6 +38,12 @@ interface Moment {
   readonly phase?: Phase
   /** When an earlier configuration decided, if that is known: rules of it that had expired by then are left out. */
   readonly atMs?: number
+}
+
+/** When a record was decided, and by which revision. */
+interface PastMoment {
+  readonly revision: number
+  readonly atMs: number
 }
 
 export interface DecidedThen extends Decided {
@@ -75,17 +81,32 @@ export class Decider {
   /** What a challenger decides about a record beside the configuration of a revision, explained. */
   async challenged(
     state: ViewState,
-    challenger: ChallengerRow,
+    row: ChallengerRow,
     record: TrafficRecord,
-    { revision, atMs }: { readonly revision: number; readonly atMs: number },
+    moment: PastMoment,
   ): Promise<Pick<Decision, 'decision' | 'explanation'>> {
-    const { account_id: accountId } = challenger
-    const moment = { revision, atMs, also: namedIn(challenger) }
-    const { policySet, source } = await this.#policiesAt(state, accountId, record, moment)
-    const found = policySet.findEdgeOf(accountId, record)
+    const { policySet, challenger } = await this.#challengerOver(state, row, record, moment)
+    const found = policySet.findEdgeOf(row.account_id, record)
     if (!found.ok) throw new WeirError('ERR_INVALID_REQUEST', found.problem.msg)
-    const built = await buildChallenger(source, policySet, challenger, new Slices(), atMs)
-    return explainChallenged(built, record, found.value, this.#options.geo)
+    return explainChallenged(challenger, record, found.value, this.#options.geo)
+  }
+
+  /** A challenger over the configuration of a revision, as far as it decides about this record. */
+  async challengerAt(
+    state: ViewState,
+    row: ChallengerRow,
+    record: TrafficRecord,
+    moment: PastMoment,
+  ): Promise<Challenger> {
+    const { challenger } = await this.#challengerOver(state, row, record, moment)
+    return challenger
+  }
+
+  async #challengerOver(state: ViewState, row: ChallengerRow, record: TrafficRecord, moment: PastMoment) {
+    const asked = { ...moment, also: namedIn(row) }
+    const { policySet, source } = await this.#policiesAt(state, row.account_id, record, asked)
+    const challenger = await buildChallenger(source, policySet, row, new Slices(), moment.atMs)
+    return { policySet, challenger }
   }
 
   async #policiesAt(

@@ -6,6 +6,7 @@
 import { canonicalAddress } from '../core/address/ip.js'
 import { yieldTurn } from '../core/clock.js'
 import { WeirError } from '../core/errors.js'
+import type { Challenger, ChallengerRow } from '../evaluate/challenger.js'
 import type { ConfigurationSource } from '../evaluate/policy-source.js'
 import type { AnyTrafficEvent } from '../event/define.js'
 import { StepBudget } from '../expr/run.js'
@@ -151,12 +152,26 @@ export class RecordTracer {
 
   async #production(
     state: ViewState,
-    { accountId }: DecisionRow,
+    row: DecisionRow,
     { judgement, pastVersion }: DecidedThen,
   ): Promise<Production> {
+    const { accountId } = row
     const { pastRows, eventKinds } = this.#options
     const sources = await accountSources(state, accountId, pastVersion, pastRows, eventKinds)
-    return produce(sources, judgement, new StepBudget())
+    const challenger = sources?.difference.sources.length
+      ? await this.#challengerOf(state, row, judgement)
+      : undefined
+    return produce(sources, judgement, new StepBudget(), challenger)
+  }
+
+  /** The challenger that the record was compared with, if there still is one. */
+  async #challengerOf(
+    state: ViewState,
+    { challengerId, revision, at }: DecisionRow,
+    { record }: DecidedThen['judgement'],
+  ): Promise<Challenger | undefined> {
+    const known = state.rows.get('challenger')?.get(challengerId) as ChallengerRow | undefined
+    return known && this.#options.decider.challengerAt(state, known, record, { revision, atMs: at })
   }
 
   async #traced(

@@ -1,8 +1,8 @@
 /** Rows of decisions, for the decision log and for watchers; events never wait for them. */
 import type { Occurrences } from '../core/telemetry/occurrences.js'
-import type { ChallengerDecision, Challengers } from '../evaluate/challenger.js'
+import type { Challengers } from '../evaluate/challenger.js'
 import type { Judgement } from '../evaluate/judgement.js'
-import type { DecidedBy } from '../event/define.js'
+import type { ChallengerDecision, DecidedBy } from '../event/define.js'
 import type { Nats } from '../nats/nats.js'
 import { normalizeMethod } from '../record/spelling.js'
 import type { TrafficRecord } from '../record/traffic-record.js'

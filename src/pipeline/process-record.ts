@@ -188,7 +188,8 @@ class MessageWalk {
 
     const sources = accountId === undefined ? undefined : view.subscriptions.byAccount.get(accountId)
     const judgement = new Judgement(record, endpoint, policyContext, verdict, view.policySet)
-    const production = produce(sources, judgement, this.#budget)
+    const challenger = sources && view.challengers.find(accountId!, this.#storedAtMs)
+    const production = produce(sources, judgement, this.#budget, challenger)
     for (const event of production.events) {
       for (const destinationId of event.source.destinationIds)
         buffers.packOf(destinationId).appendParts(event, this.#storedAtMs)

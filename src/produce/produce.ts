@@ -3,6 +3,7 @@
  * sends these events, others only count or show them. The room knows subscriptions and never who sends the events.
  */
 import { JsonBytes } from '../core/text/json-bytes.js'
+import type { Challenger } from '../evaluate/challenger.js'
 import type { Judgement } from '../evaluate/judgement.js'
 import type { FilterInput } from '../event/define.js'
 import { type EventObject, RecordPart } from '../event/envelope.js'
@@ -56,17 +57,23 @@ interface FailedSource {
 const nothing: readonly never[] = []
 const noProduction: Production = { events: nothing, lists: nothing, filtered: nothing, failed: nothing }
 
-/** The events of one record. */
+/** The events of one record. `challenger`: the one that it is compared with. */
 export function produce(
   sources: AccountSources | undefined,
   judgement: Judgement,
   budget: StepBudget,
+  challenger?: Challenger,
 ): Production {
   if (sources === undefined) return noProduction
   const { record, verdict } = judgement
   const producer = new Producer(judgement, budget)
   producer.addEvents(sourcesFor(record, sources), record)
   for (const action of verdict.logs) producer.addEvents(sources.log_action, action)
+  // Last, so that the filters of other sources have all steps of the record.
+  if (challenger !== undefined && sources.difference.sources.length > 0) {
+    const challenged = judgement.by(challenger)
+    if (challenged.decision !== judgement.decision) producer.addEvents(sources.difference, challenged)
+  }
   return producer
 }
 

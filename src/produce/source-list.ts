@@ -33,7 +33,7 @@ export interface EventSource<S> extends CompiledSource {
 /** The subjects that the walk makes events from; a log action also has its policy and its place there. */
 type PipelineSubjects = { readonly [O in Origin]: O extends 'log_action' ? LogAction : Subjects[O] }
 
-/** The sources of an account, by what their events are made from: records of each type, log actions. */
+/** The sources of an account, by what their events are made from: records of each type, log actions, differences of challengers. */
 export type AccountSources = { readonly [O in Origin]: SourceList<PipelineSubjects[O]> }
 
 /** With fewer sources, asking each is quicker. */

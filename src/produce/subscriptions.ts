@@ -78,7 +78,7 @@ export async function buildSubscriptionSet(
   return { subscriptions: parts.complete(), compiled: once, byAccount }
 }
 
-const origins: readonly Origin[] = [...recordTypes, 'log_action']
+const origins: readonly Origin[] = [...recordTypes, 'log_action', 'difference']
 
 /** Sources are filed under the origin of their kind, so each list holds sources for one type of subject. */
 const byOrigin = <T>(make: (origin: Origin) => T): Readonly<Record<Origin, T>> =>

@@ -13,6 +13,17 @@ t.test('the kinds: fields that are sent by default, and those of them that filte
     { name: http, fields: 34, filterable: [...conn, ...request, ...response, 'ip_policy.decision'] },
     { name: tcp, fields: 9, filterable: ['conn.bytes_in', 'conn.bytes_out', ...conn, 'ip_policy.decision'] },
     { name: 'log.v0', fields: 1, filterable: [] },
+    {
+      name: 'decision_differs.v0',
+      fields: 17,
+      filterable: [
+        ...['id', 'name', 'rule_id', 'type'].map((name) => `challenger.decided_by.${name}`),
+        ...['challenger.decision', 'challenger.id'],
+        ...['conn.client_ip', 'conn.server_name', 'conn.server_port'],
+        ...['id', 'name', 'rule_id', 'type'].map((name) => `decided_by.${name}`),
+        ...['decision', 'edge.id', 'record_id', 'route.id'],
+      ],
+    },
   ]
   const sent = trafficEvents.map(({ name, fields }) => {
     const byDefault = [...fields].filter(([, { optIn }]) => !optIn)
@@ -87,7 +98,7 @@ t.test('sources that are refused, with a sentence', async (t) => {
     {
       name: 'a field of two other kinds',
       source: { type: 'log.v0', fields: ['decision'] },
-      says: [`log.v0 has no field "decision"; ${http} and ${tcp} have it.`],
+      says: [`log.v0 has no field "decision"; ${http}, ${tcp} and decision_differs.v0 have it.`],
     },
     {
       name: 'a field near to nothing',
