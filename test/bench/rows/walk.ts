@@ -17,7 +17,7 @@ import { runFloor } from '../walk/floor.js'
 import { configuration, messages, recordCount, storedAtMs } from '../walk/input.js'
 import { type CountryReader, evaluators, openNaive } from '../walk/naive.js'
 
-class Packs implements Buffers {
+export class Packs implements Buffers {
   readonly #writers = new Map<string, PackWriter>()
 
   packOf(destinationId: string): PackWriter {
