@@ -51,6 +51,14 @@ t.test('lists, bouncers and findings in the console', inBrowser(), async (t) => 
     await page.getByRole('button', { name: 'Delete' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
     await page.locator('.notice.bad', { hasText: "can't be deleted" }).waitFor()
+
+    const host = `listed-${randomBytes(4).toString('hex')}.example.com`
+    const ip_restriction = { ip_policy_ids: [policyId] }
+    await api.tcpEdge.create({ hostports: [`${host}:22`], ip_restriction })
+    await visitor.see('console/ip-policies?covers=203.0.113.9')
+    const who = page.getByRole('region', { name: 'Who would let it in?' })
+    await who.getByText('in the list guests').waitFor()
+    t.match(await who.locator('tbody tr', { hasText: host }).textContent(), /block.*deny list guests/)
     t.strictSame(visitor.complaints, [])
   })
 

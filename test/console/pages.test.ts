@@ -35,6 +35,7 @@ function openedIn(all: Furnished, menu: readonly string[]): string[] {
     `console/edges/${all.edgeId}/policies`,
     `console/edges/${all.edgeId}/policies?view=json`,
     `console/ip-policies/${all.policyId}`,
+    'console/ip-policies?covers=192.0.2.1',
     `console/ip-lists/${all.listId}`,
     `console/ip-lists/${all.listId}/entries`,
     'console/ip-lists?new=list',

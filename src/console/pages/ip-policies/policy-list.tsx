@@ -17,6 +17,7 @@ import { Answered, Command, Empty } from '../../parts/states.js'
 import { type Column, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
 import { ActionWord, StateWord } from '../../parts/words.js'
+import { WhoAllows } from './address-check.js'
 import { AddRule } from './rule-forms.js'
 
 export const tabs = [
@@ -184,7 +185,7 @@ function Covering({ address }: { readonly address: string }) {
               columns={coveringColumns}
               keyOf={({ id }) => id}
               onOpen={({ id, ip_policy }) => go(hrefTo(['ip-policies', ip_policy.id], { rule: id }))}
-              empty={<Empty>No rule of any policy covers it. Where policies apply, it is blocked.</Empty>}
+              empty={<Empty>No rule about a range covers it.</Empty>}
             />
             {hasMore && (
               <button type="button" class="start" onClick={() => void rules.more()}>
@@ -194,6 +195,7 @@ function Covering({ address }: { readonly address: string }) {
           </>
         )}
       </Answered>
+      {!address.includes('/') && <WhoAllows address={address} />}
       <p class="quiet">
         In each place, an address is let in if an allow rule covers it and no deny rule does.{' '}
         <Link to={['search']} with={{ client: address }}>
