@@ -9,7 +9,7 @@ import { isEnforced } from '../evaluate/policy-source.js'
 import { rowOf } from '../http/body/input.js'
 import { slicesOf } from '../http/bounds/bounded-work.js'
 import { type Caller, whileKeyLasts } from '../http/caller/caller.js'
-import { lockoutCheck } from '../http/caller/lockout.js'
+import { lockoutGuard } from '../http/caller/lockout-guard.js'
 import { rowAt, sendJson } from '../http/context.js'
 import { describe, routePath } from '../http/openapi/openapi.js'
 import { idempotencyHeaders } from '../http/openapi/write-parameters.js'
@@ -108,8 +108,9 @@ const planRestored =
       state,
       caller.accountId,
       rules.map((rule) => rule['list_id'] as string | null),
+      (index) => `list_id of the rule ${rules[index]!.id}`,
     )
-    lockoutCheck(caller, state, { rules: new Map([[policyId, rules as unknown as Rule[]]]) })
+    await lockoutGuard(caller).check?.({ state, puts: [], removals: [], rules: { policyId, rules } })
     return { rules, isChange: counts.kept < rules.length || counts.removed > 0, result: counts }
   }
 

@@ -1,5 +1,6 @@
 /** Runs long work in slices, so that it does not block the event loop. */
 import { monotonicMs, yieldInTurn } from './clock.js'
+import type { Soon } from './concurrency.js'
 
 /** A view of the configuration is built in slices of this length, so that records wait no longer. */
 const buildSliceMs = 5
@@ -38,6 +39,15 @@ export class Slices {
     await this.#yield()
     this.#signal?.throwIfAborted()
     this.#end = monotonicMs() + buildSliceMs
+  }
+
+  /** The same as `run`; the result is a promise only if it takes longer than a slice. */
+  soon<T>(work: Generator<void, T>): Soon<T> {
+    while (!this.isDue()) {
+      const { done, value } = work.next()
+      if (done) return value
+    }
+    return this.run(work)
   }
 
   /** Runs a generator to its end; it may pause at each `yield`. */

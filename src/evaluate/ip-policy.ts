@@ -9,8 +9,8 @@
 import { cidrContains, parseCidr } from '../core/address/cidr.js'
 import { buildCidrSet, type CidrSet } from '../core/address/cidr-set.js'
 import type { Address } from '../core/address/ip.js'
-import { isoSeconds, now } from '../core/clock.js'
-import { type Slices, withoutPauses } from '../core/slices.js'
+import { isoSeconds } from '../core/clock.js'
+import type { Slices } from '../core/slices.js'
 import type { IpDecision } from '../record/policy-scope.js'
 import type { ListContent } from './ip-list.js'
 import { type ListUnion, unionHas } from './list-unions.js'
@@ -88,10 +88,6 @@ function withoutExpired(rules: Iterable<IpRule>, nowMs: number): { lasting: IpRu
   }
   return { lasting, expiresMs: first === undefined ? Number.POSITIVE_INFINITY : Date.parse(first) }
 }
-
-/** Builds a policy at once. */
-export const compileIpPolicy = (id: string, rules: Iterable<IpRule>, nowMs = now()): IpPolicy =>
-  withoutPauses(buildIpPolicy(id, rules, nowMs))
 
 /** Builds the policies of a configuration; takes over those of which nothing has changed or expired. */
 export async function buildIpPolicies(

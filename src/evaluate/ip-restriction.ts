@@ -1,11 +1,10 @@
 /** IP restrictions: IP policies for all traffic of a type of one account. */
 import { parseAddress } from '../core/address/ip.js'
-import { now } from '../core/clock.js'
 import type { Slices } from '../core/slices.js'
 import type { IpDecision } from '../record/policy-scope.js'
 import type { DeclaredRow } from '../resource/registry.js'
-import { compileIpPolicy, decideAddress, type IpPolicies } from './ip-policy.js'
-import type { ConfigurationSource, IpRule, RestrictionType } from './policy-source.js'
+import { decideAddress, type IpPolicies } from './ip-policy.js'
+import type { ConfigurationSource, RestrictionType } from './policy-source.js'
 
 /** If it is not `enforced`, it only warns. */
 export type Restriction = DeclaredRow<'ip_restriction'>
@@ -48,34 +47,6 @@ export function checkRestriction(
     return allowed
   if (restriction.enforced) return { decision: 'block', warning: undefined }
   return { decision: 'allow', warning: warningOf(restriction, address) }
-}
-
-/** A planned change: the restriction of those who manage the account, and the rules of policies, as they would be after it. */
-export interface RestrictionChange {
-  /** The restriction that counts after the change, null if there is none; absent: the present `api` restriction. */
-  readonly restriction?: Pick<Restriction, 'enforced' | 'ip_policy_ids'> | null
-  /** The rules of policies after the change, by policy; an empty list if the policy is deleted. */
-  readonly rules?: ReadonlyMap<string, Iterable<IpRule>>
-}
-
-/** Whether this address could not manage the account after the change. `nowMs`: rules that have expired by then do not count. */
-export function wouldLockOut(
-  restrictions: Restrictions,
-  accountId: string,
-  change: RestrictionChange,
-  address: string,
-  nowMs = now(),
-): boolean {
-  const { restriction = restrictions.restriction(accountId, 'api') } = change
-  if (!restriction?.enforced) return false
-  const changed: IpPolicies = {
-    ipList: (id) => restrictions.ipList(id),
-    ipPolicy: (id) => {
-      const rules = change.rules?.get(id)
-      return rules === undefined ? restrictions.ipPolicy(id) : compileIpPolicy(id, rules, nowMs)
-    },
-  }
-  return decideAddress(changed, restriction.ip_policy_ids, parseAddress(address)) === 'block'
 }
 
 /** There is at most one of a type. */

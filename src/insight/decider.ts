@@ -13,6 +13,7 @@ import { hostportOf } from '../evaluate/edges.js'
 import type { Phase } from '../evaluate/evaluate.js'
 import { wildcardsFor } from '../evaluate/hostports.js'
 import type { PolicySet } from '../evaluate/policy-set.js'
+import { accountSource } from '../http/account-source.js'
 import type { GeoLookup } from '../record/geo.js'
 import type { DecisionRequest } from '../record/record.js'
 import type { TrafficRecord } from '../record/traffic-record.js'
@@ -123,7 +124,7 @@ export class Decider {
     const own = past?.policySet ?? (await policies.of(state, accountId, revision))
     return {
       policySet: own.without(await namedByOthers(own, state, accountId, record)),
-      source: past?.source ?? policies.sourceOf(state, accountId),
+      source: past?.source ?? accountSource(state, accountId),
       version: past?.version ?? state.versionOf(accountId),
       pastVersion: past?.version,
     }

@@ -136,7 +136,9 @@ export class Commits {
         heads.checkSize(known, group.nextVersion, change)
         if (!group.takes(draft, change)) return undefined
         const { base, state } = group
-        await verify({ accountId, principal, base, state, puts: draft.puts, removals: draft.removals })
+        const { puts, removals } = draft
+        await draft.check?.({ state, puts, removals })
+        await verify({ accountId, principal, base, state, puts, removals })
         if (!(await claims.acquire(accountId, group.nextVersion, draft))) continue
         group.add(draft, change)
         return () => resolve(draft.result)

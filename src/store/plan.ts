@@ -2,6 +2,7 @@
 import { WeirError } from '../core/errors.js'
 import { newId } from '../core/ids.js'
 import { resourceBytesMax } from '../core/limits.js'
+import type { PlannedWrite } from '../evaluate/planned-configuration.js'
 import type { Row } from '../resource/define.js'
 import { resourceOf } from '../resource/registry.js'
 import { ruleKind } from '../view/keys.js'
@@ -19,7 +20,14 @@ export interface Draft<T> {
   readonly audits: Change['audits']
   readonly claims?: readonly Claim[]
   readonly releases?: readonly string[]
+  /** Rejects to refuse the write that the draft has become a part of. */
+  readonly check?: (write: CheckedWrite) => Promise<void>
   readonly result: T
+}
+
+/** A write before it is committed, and the state that it was planned with. */
+export interface CheckedWrite extends PlannedWrite {
+  readonly state: ViewState
 }
 
 export interface Claim {

@@ -28,7 +28,7 @@ import { Heads } from './heads.js'
 import { History } from './history/history.js'
 import { PastRows } from './history/past-rows.js'
 import { KnownKeys } from './known-keys.js'
-import { isEmpty, type Plan, type RulesPlan } from './plan.js'
+import { type Draft, isEmpty, type Plan, type RulesPlan } from './plan.js'
 import { Projection } from './projection.js'
 import { Queues } from './queues.js'
 import { Repair } from './repair.js'
@@ -222,7 +222,7 @@ export class Store {
   async verifyPlan<T>(accountId: string, principal: Principal, plan: Plan<T>): Promise<T> {
     const { known, state } = await this.#settle(accountId)
     const draft = plan(state, known.version + 1, now())
-    if (!isEmpty(draft)) await this.#verify({ accountId, principal, base: state, state, ...draft })
+    if (!isEmpty(draft)) await this.#verifyDraft(accountId, principal, state, draft)
     return draft.result
   }
 
@@ -265,6 +265,17 @@ export class Store {
     return settle({ heads: this.#heads, view: this.view }, () => this.refusal, accountId)
   }
 
+  async #verifyDraft<T>(
+    accountId: string,
+    principal: Principal,
+    state: ViewState,
+    draft: Draft<T>,
+  ): Promise<void> {
+    const { puts, removals } = draft
+    await draft.check?.({ state, puts, removals })
+    await this.#verify({ accountId, principal, base: state, state, puts, removals })
+  }
+
   async #rehearse<T>(accountId: string, principal: Principal, plan: Plan<T>): Promise<T> {
     const { secrets } = this.#buckets
     for (;;) {
@@ -273,7 +284,7 @@ export class Store {
       const { draft, change } = await planChange(accountId, version, principal, plan, state, secrets)
       if (isEmpty(draft)) return draft.result
       this.#heads.checkSize(known, version, change)
-      await this.#verify({ accountId, principal, base: state, state, ...draft })
+      await this.#verifyDraft(accountId, principal, state, draft)
       if (await this.#claims.rehearse(accountId, version, draft)) return draft.result
     }
   }

@@ -1,15 +1,13 @@
 /** What is checked of a write after it is planned and before it is committed. */
-import type { PlannedWrite } from '../evaluate/planned-configuration.js'
 import type { ViewState } from '../view/view-state.js'
 import type { Principal } from './change.js'
+import type { CheckedWrite } from './plan.js'
 
-export interface VerifiedWrite extends PlannedWrite {
+export interface VerifiedWrite extends CheckedWrite {
   readonly accountId: string
   readonly principal: Principal
   /** The state of the account before the writes that are committed together with this one. */
   readonly base: ViewState
-  /** The state that the write was planned with. */
-  readonly state: ViewState
 }
 
 /** Rejects to refuse the write; it is called again if the write is planned again. */

@@ -2,22 +2,11 @@
 import { now, yieldTurn } from '../core/clock.js'
 import { PlannedConfiguration, type PlannedWrite } from '../evaluate/planned-configuration.js'
 import { buildPolicySet, PolicySet } from '../evaluate/policy-set.js'
-import type { ConfigurationSource } from '../evaluate/policy-source.js'
-import { rowsOf } from '../http/present.js'
-import type { DeclaredRow, KindName } from '../resource/registry.js'
+import { accountSource } from '../http/account-source.js'
 import type { ViewState } from '../view/view-state.js'
 
 /** Accounts whose compiled policies the API keeps; the one that asked longest ago is dropped for another. */
 const policySetsKeptMax = 32
-
-/** A configuration with the rows of one account alone. */
-const sourceOf = (state: ViewState, accountId: string): ConfigurationSource => ({
-  revision: state.revision,
-  rowsOf: <Kind extends KindName>(kind: Kind) =>
-    rowsOf(state, accountId, kind) as Iterable<unknown> as Iterable<DeclaredRow<Kind>>,
-  rules: (ipPolicyId) => state.rules(ipPolicyId),
-  listText: (chunkId) => state.listText(chunkId),
-})
 
 interface Kept {
   readonly state: ViewState
@@ -40,18 +29,17 @@ export class AccountPolicies {
     return new PolicySet({ ...contents, revision })
   }
 
-  /** What they are compiled from. */
-  sourceOf(state: ViewState, accountId: string): ConfigurationSource {
-    return sourceOf(state, accountId)
-  }
-
   /**
    * As they would be after a write that was planned with `state`. Compiled parts are shared with those of `base`, the state
    * that `state` is based on; what the write would change is compiled for this answer alone.
    */
   async after(base: ViewState, state: ViewState, accountId: string, write: PlannedWrite): Promise<PolicySet> {
     const current = await this.#current(base, accountId)
-    return buildPolicySet(new PlannedConfiguration(sourceOf(state, accountId), write), current, yieldTurn)
+    return buildPolicySet(
+      new PlannedConfiguration(accountSource(state, accountId), write),
+      current,
+      yieldTurn,
+    )
   }
 
   #current(state: ViewState, accountId: string): Promise<PolicySet> {
@@ -78,7 +66,7 @@ function keptOf(state: ViewState, version: number, building: Promise<PolicySet>)
 /** Compiled parts are shared with the set before, unless that belongs to another state, whose versions differ. */
 const build = async (state: ViewState, accountId: string, before: Kept | undefined): Promise<PolicySet> =>
   buildPolicySet(
-    sourceOf(state, accountId),
+    accountSource(state, accountId),
     before?.state === state ? await before.policySet : undefined,
     yieldTurn,
   )

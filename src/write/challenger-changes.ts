@@ -5,7 +5,7 @@ import { rulesPerIpPolicyMax } from '../core/limits.js'
 import { type DraftOwner, draftedRows, kindOfEdge, type PresentRows } from '../evaluate/drafted-rows.js'
 import type { PlannedWrite } from '../evaluate/planned-configuration.js'
 import type { Caller } from '../http/caller/caller.js'
-import { lockoutCheck } from '../http/caller/lockout.js'
+import { lockoutGuard } from '../http/caller/lockout-guard.js'
 import type { DraftedRules } from '../resource/challenger-draft.js'
 import { anyResource, type Row } from '../resource/define.js'
 import { checkSubject, isExpiredRule, type Subject, subjectOfRule } from '../resource/ip-policy.js'
@@ -52,8 +52,7 @@ export const draftChanges =
     faults.throwIfAny()
     const rules = ruleChanges(planned, present, version)
     changes.add({ ...rules, audits: [] })
-    lockoutCheck(caller, state, changes)
-    return { ...changes, editedPolicies: policiesOf(rules), result: undefined }
+    return { ...changes, editedPolicies: policiesOf(rules), ...lockoutGuard(caller), result: undefined }
   }
 
 class Changes {

@@ -49,7 +49,8 @@ export class Challengers {
       const changes = draftChanges(this.#writes, caller, row)(state, version, at)
       if (isEmpty(changes)) throw badRequest('"draft" changes nothing: everything in it is so already.')
       checkSize(changes)
-      return created
+      const { puts, removals, check } = changes
+      return { ...created, check: async ({ state }) => check?.({ state, puts, removals }) }
     }
   }
 

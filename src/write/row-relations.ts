@@ -78,16 +78,17 @@ export function refuseWhileNamed(resource: AnyResource, row: Row, state: ViewSta
   }
 }
 
-/** Throws unless the account has the lists of these rules. */
+/** Throws unless the account has the lists of these rules. `placeOf`: what names the list, by the index of its rule. */
 export function checkLists(
   state: ViewState,
   accountId: string,
   ids: readonly (string | null | undefined)[],
+  placeOf = (index: number): string => `rules[${index}].list_id`,
 ): void {
   const faults = new EntryFaults()
   for (const [index, id] of ids.entries()) {
     if (!id || state.rows.get(listKind)?.get(id)?.account_id === accountId) continue
-    const place = `rules[${index}].list_id`
+    const place = placeOf(index)
     faults.add(place, notFound(`"${place}" names ${JSON.stringify(id)}, which does not exist.`))
   }
   faults.throwIfAny()

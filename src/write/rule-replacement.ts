@@ -11,7 +11,7 @@ import { isEnforced } from '../evaluate/policy-source.js'
 import { checkNames, createValues, rowOf } from '../http/body/input.js'
 import { refuseChanged } from '../http/body/sent-back.js'
 import type { Caller } from '../http/caller/caller.js'
-import { lockoutCheck } from '../http/caller/lockout.js'
+import { lockoutGuard } from '../http/caller/lockout-guard.js'
 import type { Presenter } from '../http/present.js'
 import { type AnyResource, anyResource, type Row } from '../resource/define.js'
 import { bodySchema } from '../resource/fields/fields.js'
@@ -182,7 +182,7 @@ export function planRules(
     const draft = await draftOf(present, version, wanted, expired, made, slices)
     if (draft.isChange) {
       const rules = draft.rules as DeclaredRow<'ip_policy_rule'>[]
-      lockoutCheck(caller, state, { rules: new Map([[policyId, rules]]) })
+      await lockoutGuard(caller).check?.({ state, puts: [], removals: [], rules: { policyId, rules } })
     }
     return draft
   }

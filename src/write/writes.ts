@@ -9,7 +9,7 @@ import { type AuditVerb, auditEvent } from '../event/audit.js'
 import { asInResource, type NameInBody, referencesIn, rowOf } from '../http/body/input.js'
 import type { Caller } from '../http/caller/caller.js'
 import { checkNewKey } from '../http/caller/key-rights.js'
-import { lockoutCheck } from '../http/caller/lockout.js'
+import { lockoutGuard } from '../http/caller/lockout-guard.js'
 import { type Presenter, rowsOf } from '../http/present.js'
 import { apiKey } from '../resource/api-key.js'
 import type { AnyResource, DeriveTools, Lookups, Row } from '../resource/define.js'
@@ -76,6 +76,7 @@ export class Writes {
         removals: [],
         audits,
         claims: newClaims(resource, row, [], drawn),
+        ...lockoutGuard(caller),
         result: { resource, row, once },
       }
     }
@@ -141,7 +142,8 @@ export class Writes {
     const after = claimsOf(resource.kind, row)
     const releases = before.filter((text) => !after.includes(text)).map((text) => releaseOf(row.id, text))
     const result = { resource, row, once: {} }
-    return { puts, removals: [], audits, claims: newClaims(resource, row, before), releases, result }
+    const claims = newClaims(resource, row, before)
+    return { puts, removals: [], audits, claims, releases, ...lockoutGuard(caller), result }
   }
 
   delete(caller: Caller, resource: AnyResource, id: string): Plan<undefined> {
@@ -153,7 +155,6 @@ export class Writes {
       if (resource.keptWhileReferenced) refuseWhileNamed(resource, row, state)
       resource.checkDeletion?.(row as never, this.#lookups(state, caller))
       const removals: Removal[] = [...familyOf(resource, row, state), { kind: resource.kind, row }]
-      lockoutCheck(caller, state, { removals })
       const emptied = resource.kind === policyKind && countRules(state, id) > 0 ? [id] : []
       return {
         puts: [],
@@ -161,6 +162,7 @@ export class Writes {
         emptiedPolicies: emptied,
         audits: this.#audits(caller, resource, 'deleted', row, state, version, at),
         releases: claimsOf(resource.kind, row).map((text) => releaseOf(id, text)),
+        ...lockoutGuard(caller),
         result: undefined,
       }
     }
@@ -190,7 +192,6 @@ export class Writes {
     at: number,
   ): { puts: Put[]; audits: AuditEvent[] } {
     const puts = [{ kind: resource.kind, row, isNew: verb === 'created' }]
-    lockoutCheck(caller, state, { puts })
     return { puts, audits: this.#audits(caller, resource, verb, row, state, row.version, at) }
   }
 

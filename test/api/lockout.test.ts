@@ -60,6 +60,35 @@ t.test('the lock-out guard', async (t) => {
     })
   }
 
+  t.test('entries of a list that lets in or denies', async (t) => {
+    const me = await api.account()
+    const { policy, rule } = await policyOf(me, home)
+    const list = await me.ipList.create({ name: 'office' })
+    const replace = (...cidrs: string[]) =>
+      me.listEntries.replace(
+        list.id,
+        cidrs.map((cidr) => ({ cidr })),
+      )
+    await replace(home, elsewhere)
+    const listRule = { ip_policy_id: policy, list_id: list.id, action: 'allow' as const }
+    const { id: named } = await me.ipPolicyRule.create(listRule)
+    await me.ipRestriction.create({ type: 'api', enforced: true, ip_policy_ids: [policy] })
+    await me.ipPolicyRule.delete(rule)
+    t.match(await refusalOf(replace(elsewhere)), { error_code: 'ERR_LOCKOUT', msg: '127.0.0.1' })
+    t.match(await refusalOf(replace()), { error_code: 'ERR_LOCKOUT' })
+    t.match(await refusalOf(me.ipPolicyRule.delete(named)), { error_code: 'ERR_LOCKOUT' })
+    await replace(home, '198.51.100.0/24')
+    const statusFrom = async (from: string) => (await me.raw.send('GET', '/ip_lists', { from })).status
+    t.equal(await statusFrom('198.51.100.7'), 200, 'new entries let in')
+    t.equal(await statusFrom('192.0.2.7'), 403, 'and others no longer')
+    const bans = await me.ipList.create({ name: 'bans' })
+    await me.ipPolicyRule.create({ ip_policy_id: policy, list_id: bans.id, action: 'deny' })
+    const ban = (cidr: string) => me.listEntries.replace(bans.id, [{ cidr }])
+    t.match(await refusalOf(ban('127.0.0.0/8')), { error_code: 'ERR_LOCKOUT' })
+    await ban('198.51.100.7/32')
+    t.equal(await statusFrom('198.51.100.7'), 403)
+  })
+
   t.test('an address that is let in for a while may make changes until then', async (t) => {
     const me = await api.account()
     const { policy } = await policyOf(me, elsewhere)
@@ -68,7 +97,7 @@ t.test('the lock-out guard', async (t) => {
     const restriction = { type: 'api' as const, enforced: true, ip_policy_ids: [policy] }
     t.match(await refusalOf(me.ipRestriction.create(restriction)), {
       error_code: 'ERR_LOCKOUT',
-      msg: /when its rules expire: allow it by a rule that does not expire/,
+      msg: /when its rules expire: allow it by a rule or an entry that does not expire/,
     })
     const enforced = await me.raw.send('POST', '/ip_restrictions', { body: restriction, from: '192.0.2.7' })
     t.equal(enforced.status, 201, 'someone else may do it')

@@ -3,11 +3,11 @@ import t from 'tap'
 import { parseHostport } from '../../src/core/address/hostport.js'
 import { hashToken } from '../../src/core/ids.js'
 import { hostOf } from '../../src/evaluate/edges.js'
-import { checkRestriction, type RestrictionChange, wouldLockOut } from '../../src/evaluate/ip-restriction.js'
+import { checkRestriction } from '../../src/evaluate/ip-restriction.js'
 import { buildPolicySet, type PolicySet } from '../../src/evaluate/policy-set.js'
 import { checkAgent } from '../../src/evaluate/reply.js'
 import type { RequestRecord, TrafficRecord } from '../../src/record/traffic-record.js'
-import { deny, noYield, rulesOf, TestConfiguration } from './configuration.js'
+import { deny, noYield, TestConfiguration } from './configuration.js'
 
 const build = (configuration: TestConfiguration, previous?: PolicySet) =>
   buildPolicySet(configuration, previous, noYield)
@@ -351,60 +351,6 @@ t.test('restrictions of the management API', async (t) => {
     warning: { restrictionId: 'ipx_2', msg: /not enforced/ },
   })
   t.same(check('ac_3', '203.0.113.7').decision, 'allow', 'no restriction')
-
-  const rules = (...texts: string[]) => new Map([['ipp_home', rulesOf(texts)]])
-  const cases: { name: string; account?: string; change: RestrictionChange; ip?: string; want: boolean }[] = [
-    { name: 'no change', change: {}, want: false },
-    { name: 'the rule goes', change: { rules: rules() }, want: true },
-    {
-      name: 'a deny rule comes',
-      change: { rules: rules('198.51.100.0/24', '!198.51.100.7/32') },
-      want: true,
-    },
-    {
-      name: 'another rule comes',
-      change: { rules: rules('198.51.100.0/24', '203.0.113.0/24') },
-      want: false,
-    },
-    {
-      name: 'rules of a policy that is not named',
-      change: { rules: new Map([['ipp_other', []]]) },
-      want: false,
-    },
-    {
-      name: 'another policy is named',
-      change: { restriction: { enforced: true, ip_policy_ids: ['ipp_none'] } },
-      want: true,
-    },
-    {
-      name: 'the restriction is not enforced any more',
-      change: { restriction: { enforced: false, ip_policy_ids: [] } },
-      want: false,
-    },
-    { name: 'the restriction is deleted', change: { restriction: null }, want: false },
-    {
-      name: 'a restriction that was not enforced will be',
-      account: 'ac_2',
-      change: { restriction: { enforced: true, ip_policy_ids: ['ipp_home'] } },
-      ip: '203.0.113.7',
-      want: true,
-    },
-    {
-      name: 'rules of a restriction that is not enforced',
-      account: 'ac_2',
-      change: { rules: rules() },
-      want: false,
-    },
-    {
-      name: 'a first restriction',
-      account: 'ac_3',
-      change: { restriction: { enforced: true, ip_policy_ids: ['ipp_home'] } },
-      want: false,
-    },
-  ]
-  for (const { name, account = 'ac_1', change, ip = '198.51.100.7', want } of cases) {
-    t.equal(wouldLockOut(policySet, account, change, ip), want, name)
-  }
 })
 
 t.test('agents', async (t) => {

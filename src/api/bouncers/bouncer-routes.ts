@@ -50,7 +50,7 @@ export function registerBouncers(app: FastifyInstance, options: BouncerRouteOpti
   app.addContentTypeParser('*', { parseAs: 'buffer' }, async () => undefined)
 
   const stream = async (request: FastifyRequest, reply: FastifyReply) => {
-    const caller = auth.check(request)
+    const caller = await auth.check(request)
     const query = request.query as Query
     const json = await turns.take(async () => {
       const isWanted = filterOf(query)
@@ -62,7 +62,7 @@ export function registerBouncers(app: FastifyInstance, options: BouncerRouteOpti
     return answer(request, reply, json)
   }
   const list = async (request: FastifyRequest, reply: FastifyReply) => {
-    const caller = auth.check(request)
+    const caller = await auth.check(request)
     const query = request.query as Query
     const bans = await pulls.present(view.state, caller)
     const found = [...wantedIn(asked(bans, query), filterOf(query))]
@@ -70,7 +70,7 @@ export function registerBouncers(app: FastifyInstance, options: BouncerRouteOpti
     return answer(request, reply, found.length === 0 ? 'null' : await decisionsJson(found, now()))
   }
   const head = async (request: FastifyRequest, reply: FastifyReply) => {
-    auth.check(request)
+    await auth.check(request)
     return reply.status(200).headers(headers).send()
   }
   app.get('/v1/decisions/stream', hidden, stream)
@@ -78,7 +78,7 @@ export function registerBouncers(app: FastifyInstance, options: BouncerRouteOpti
   app.head('/v1/decisions/stream', hidden, head)
   app.head('/v1/decisions', hidden, head)
   app.post('/v1/usage-metrics', { ...hidden, bodyLimit: metricsBytesMax }, async (request, reply) => {
-    auth.check(request)
+    await auth.check(request)
     return reply.status(201).headers(headers).send()
   })
 }

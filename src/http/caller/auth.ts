@@ -124,7 +124,7 @@ export class Auth {
     view.checkServed(accountId)
     for (const key of signInKeys(view, accountId))
       if (await keys.isGenuine(key))
-        return this.#signedIn(this.#callerWith(key, request, address, { type: 'dashboard' }))
+        return this.#signedIn(await this.#callerWith(key, request, address, { type: 'dashboard' }))
     throw unauthenticated(
       `The account ${accountId} has no API key any more that has all rights and has not expired.`,
     )
@@ -178,27 +178,34 @@ export class Auth {
   }
 
   /** The caller with this key, if it may make the request. */
-  #callerWith(key: Row, request: FastifyRequest, address: string, way: Way): Caller {
+  #callerWith(key: Row, request: FastifyRequest, address: string, way: Way): Soon<Caller> {
     const { type, session } = way
     const { view, occurrences, usage, keyUses } = this.#options
     // Also if the request is refused below: a key in the wrong hands should be seen.
     keyUses.note(key.id, address)
-    checkWayIn(view.state, key.account_id, type, address, occurrences)
-    const waitSeconds = usage.requests.take(key.account_id)
-    if (waitSeconds !== undefined) {
-      throw new WeirError('ERR_RATE_LIMIT', 'The account made too many requests within a minute.', {
-        retryAfterSeconds: waitSeconds,
-      })
-    }
-    const principal: Principal = {
-      source: 'API',
-      credentialId: key.id,
-      clientAddress: address,
-      operationId: request.id,
-    }
-    const isShutOut = () => this.#isShutOut(key.id, address, way)
-    const caller: Caller = { accountId: key.account_id, principal, rights: rightsOf(key), address, isShutOut }
-    return session === undefined ? caller : { ...caller, session: { expiresMs: session.expiresMs } }
+    return onceReady(checkWayIn(view.state, key.account_id, type, address, occurrences), () => {
+      const waitSeconds = usage.requests.take(key.account_id)
+      if (waitSeconds !== undefined) {
+        throw new WeirError('ERR_RATE_LIMIT', 'The account made too many requests within a minute.', {
+          retryAfterSeconds: waitSeconds,
+        })
+      }
+      const principal: Principal = {
+        source: 'API',
+        credentialId: key.id,
+        clientAddress: address,
+        operationId: request.id,
+      }
+      const isShutOut = () => this.#isShutOut(key.id, address, way)
+      const caller: Caller = {
+        accountId: key.account_id,
+        principal,
+        rights: rightsOf(key),
+        address,
+        isShutOut,
+      }
+      return session === undefined ? caller : { ...caller, session: { expiresMs: session.expiresMs } }
+    })
   }
 
   /** Would a caller that was let in be refused now? */

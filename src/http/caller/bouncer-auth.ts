@@ -36,8 +36,8 @@ export class BouncerAuth {
     this.#find = keyFinder(options.view, bouncer.kind)
   }
 
-  /** Throws a `WeirError` if the request is refused. */
-  check(request: FastifyRequest): BouncerCaller {
+  /** Rejects with a `WeirError` if the request is refused. */
+  async check(request: FastifyRequest): Promise<BouncerCaller> {
     const { view, usage, occurrences, keyUses } = this.#options
     if (!view.isUsable) throw unavailable('The configuration is not complete yet.')
     const token = onlyHeader(request, 'X-Api-Key')
@@ -54,7 +54,7 @@ export class BouncerAuth {
     view.checkServed(row.account_id)
     // Also if the request is refused below: a token in the wrong hands should be seen.
     keyUses.note(row.id, address)
-    checkWayIn(view.state, row.account_id, 'api', address, occurrences)
+    await checkWayIn(view.state, row.account_id, 'api', address, occurrences)
     const waitSeconds = usage.requests.take(row.account_id)
     if (waitSeconds !== undefined)
       throw new WeirError('ERR_RATE_LIMIT', 'The account made too many requests within a minute.', {

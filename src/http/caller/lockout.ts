@@ -1,38 +1,44 @@
 /**
  * The restrictions of an account that apply to those who manage it: `api`, the addresses that may use the management API,
- * and `dashboard`, those that may use the web console; and a check that refuses changes by which callers would lock
+ * and `dashboard`, those that may use the web console. `lockout-guard.ts` refuses changes by which callers would lock
  * themselves out.
  *
  * Without an enforced `dashboard` restriction, `api` counts for the console, too: otherwise the console would be a way
  * around it.
  */
 import { now } from '../../core/clock.js'
+import { onceReady, type Soon } from '../../core/concurrency.js'
 import { WeirError } from '../../core/errors.js'
 import { getOrMake } from '../../core/maps.js'
-import { withoutPauses } from '../../core/slices.js'
+import { Slices } from '../../core/slices.js'
 import type { Occurrences } from '../../core/telemetry/occurrences.js'
 import { buildListContent, type ListContent } from '../../evaluate/ip-list.js'
-import { compileIpPolicy, type IpPolicy } from '../../evaluate/ip-policy.js'
-import {
-  checkRestriction,
-  type Restriction,
-  type Restrictions,
-  wouldLockOut,
-} from '../../evaluate/ip-restriction.js'
-import type { IpRule } from '../../evaluate/policy-source.js'
-import type { DeclaredRow } from '../../resource/registry.js'
-import type { Put, Removal } from '../../store/change.js'
-import { policyKind, ruleKind } from '../../view/keys.js'
+import { buildIpPolicy, type IpPolicy } from '../../evaluate/ip-policy.js'
+import { checkRestriction, type Restriction, type Restrictions } from '../../evaluate/ip-restriction.js'
+import { policyKind } from '../../view/keys.js'
 import { type ListRow, listKind } from '../../view/list-chunks.js'
 import type { ViewState } from '../../view/view-state.js'
 import { rowsOf } from '../present.js'
-import type { Caller } from './caller.js'
 
-/** Restrictions of a view. Policies are compiled on demand and cached until they change or a rule expires. */
+interface Built<T> {
+  /** Of the rules, or the ids of a list's parts: what it was built of. */
+  readonly of: string
+  readonly value: T
+}
+
+const isCurrent = <T extends { readonly expiresMs: number }>(built: Built<T> | undefined, of: string) =>
+  built?.of === of && built.value.expiresMs > now()
+
+/**
+ * Restrictions of a view. The policies and lists that they name are built when a caller of the account is checked, in slices,
+ * and kept until they change. Policies and lists that no restriction names any more are dropped with the next one that is built.
+ */
 class ViewRestrictions implements Restrictions {
   readonly #state: ViewState
-  readonly #policies = new Map<string, { version: number; policy: IpPolicy }>()
-  readonly #lists = new Map<string, ListContent>()
+  readonly #policies = new Map<string, Built<IpPolicy>>()
+  readonly #lists = new Map<string, Built<ListContent>>()
+  /** By the ids of the policies. */
+  readonly #building = new Map<string, Promise<void>>()
 
   constructor(state: ViewState) {
     this.#state = state
@@ -45,47 +51,71 @@ class ViewRestrictions implements Restrictions {
     return undefined
   }
 
-  /** The management of accounts is restricted by short lists: a long one is built at once, when it is first asked for. */
   ipList(id: string): ListContent | undefined {
-    const row = this.#state.rows.get(listKind)?.get(id) as ListRow | undefined
-    if (row === undefined) return undefined
-    const known = this.#lists.get(id)
-    if (known?.isOf(row.chunks) && known.expiresMs > now()) return known
-    const read = row.chunks.flatMap((chunk) => this.#state.listText(chunk) ?? [])
-    const content = withoutPauses(
-      known?.isOf(row.chunks) ? known.withoutExpired(now()) : buildListContent(row, read, now()),
-    )
-    this.#lists.set(id, content)
-    return content
+    return this.#state.rows.get(listKind)?.has(id) === true ? this.#lists.get(id)?.value : undefined
   }
 
   ipPolicy(id: string): IpPolicy | undefined {
-    if (this.#state.rows.get(policyKind)?.has(id) !== true) return undefined
-    const { version, rules } = this.#state.rules(id) ?? { version: 0, rules: [] }
-    const known = this.#policies.get(id)
-    if (known?.version === version && known.policy.expiresMs > now()) return known.policy
-    const policy = compileIpPolicy(id, rules)
-    this.#policies.set(id, { version, policy })
-    return policy
+    return this.#state.rows.get(policyKind)?.has(id) === true ? this.#policies.get(id)?.value : undefined
+  }
+
+  /** Resolves when what these restrictions name is built; at once if it is. */
+  ready(accountId: string, types: readonly Restriction['type'][]): Soon<void> {
+    const restrictions = types.flatMap((type) => this.restriction(accountId, type) ?? [])
+    if (restrictions.length === 0) return
+    const ids = [...new Set(restrictions.flatMap(({ ip_policy_ids }) => ip_policy_ids))]
+    const key = ids.join()
+    const underWay = this.#building.get(key)
+    if (underWay !== undefined) return underWay
+    const building = new Slices().soon(this.#build(ids))
+    if (building === undefined) return
+    const ended = building.finally(() => this.#building.delete(key))
+    this.#building.set(key, ended)
+    return ended
+  }
+
+  /** Policies, then the lists of policies that are built, that are missing, have changed or have expired in part. */
+  *#missing(policyIds: Iterable<string>): Generator<readonly ['policy' | 'list', id: string, of: string]> {
+    const listIds = new Set<string>()
+    for (const id of policyIds) {
+      const rules = this.#state.rules(id)
+      if (rules === undefined || this.#state.rows.get(policyKind)?.has(id) !== true) continue
+      if (!isCurrent(this.#policies.get(id), String(rules.version)))
+        yield ['policy', id, String(rules.version)]
+      for (const listId of listsOf(this.#policies.get(id)?.value)) listIds.add(listId)
+    }
+    for (const id of listIds) {
+      const row = this.#state.rows.get(listKind)?.get(id) as ListRow | undefined
+      const of = row?.chunks.join()
+      if (of !== undefined && !isCurrent(this.#lists.get(id), of)) yield ['list', id, of]
+    }
+  }
+
+  *#build(policyIds: Iterable<string>): Generator<void, void> {
+    for (const [what, id, of] of this.#missing(policyIds)) {
+      if (what === 'policy') {
+        const rules = this.#state.rules(id)?.rules ?? []
+        this.#policies.set(id, { of, value: yield* buildIpPolicy(id, rules, now()) })
+      } else {
+        const row = this.#state.rows.get(listKind)?.get(id) as ListRow | undefined
+        if (row === undefined) continue
+        const read = row.chunks.flatMap((chunk) => this.#state.listText(chunk) ?? [])
+        this.#lists.set(id, { of: row.chunks.join(), value: yield* buildListContent(row, read, now()) })
+      }
+      this.#dropUnnamed()
+    }
+  }
+
+  #dropUnnamed(): void {
+    for (const id of this.#policies.keys())
+      if (this.#state.rows.get(policyKind)?.has(id) !== true) this.#policies.delete(id)
+    const named = new Set([...this.#policies.values()].flatMap(({ value }) => listsOf(value)))
+    for (const id of this.#lists.keys()) if (!named.has(id)) this.#lists.delete(id)
   }
 }
 
-/** The last second of the year 9999: every rule that ever expires has expired. */
-const endOfTimeMs = 253_402_300_799_000
-
-/** Restrictions as they will be when all rules and entries that expire have expired, if nothing changes. */
-const lasting = (present: Restrictions, state: ViewState): Restrictions => ({
-  restriction: (accountId, type) => present.restriction(accountId, type),
-  ipList: (id) => {
-    const list = present.ipList(id)
-    return list && withoutPauses(list.withoutExpired(endOfTimeMs))
-  },
-  ipPolicy: (id) => {
-    const policy = present.ipPolicy(id)
-    if (policy === undefined || policy.expiresMs === Number.POSITIVE_INFINITY) return policy
-    return compileIpPolicy(id, state.rules(id)?.rules ?? [], endOfTimeMs)
-  },
-})
+const listsOf = (policy: IpPolicy | undefined): string[] =>
+  [...(policy?.allowLists ?? []), ...(policy?.denyLists ?? [])].map(({ list_id }) => list_id)
 
 const restrictionsOf = new WeakMap<ViewState, ViewRestrictions>()
 
@@ -95,108 +125,44 @@ function viewRestrictions(state: ViewState): ViewRestrictions {
 
 type Way = 'api' | 'dashboard'
 
-const places: Readonly<Record<Way, string>> = { api: 'API', dashboard: 'web console' }
+export const places: Readonly<Record<Way, string>> = { api: 'API', dashboard: 'web console' }
 
-/** Refuses a caller whose address may not come this way to the account. */
+/** Refuses a caller whose address may not come this way to the account. A promise only if policies have to be built first. */
 export function checkWayIn(
   state: ViewState,
   accountId: string,
   way: Way,
   address: string,
   occurrences: Pick<Occurrences, 'apiRestrictionWarning'>,
-): void {
-  for (const { decision, warning } of wayInDecisions(state, accountId, way, address)) {
-    if (warning !== undefined)
-      occurrences.apiRestrictionWarning({ restriction_id: warning.restrictionId, address })
-    if (decision === 'block')
-      throw new WeirError(
-        'ERR_FORBIDDEN',
-        `The address ${address} may not reach the ${places[way]} of this account.`,
-      )
-  }
-}
-
-/** May the address come this way? Reports nothing. */
-export const isLetIn = (state: ViewState, accountId: string, way: Way, address: string): boolean =>
-  wayInDecisions(state, accountId, way, address).every(({ decision }) => decision !== 'block')
-
-function wayInDecisions(state: ViewState, accountId: string, way: Way, address: string) {
+): Soon<void> {
   const restrictions = viewRestrictions(state)
-  const types: readonly Way[] =
-    way === 'api' || restrictions.restriction(accountId, 'dashboard')?.enforced ? [way] : ['dashboard', 'api']
-  return types.map((type) => checkRestriction(restrictions, accountId, type, address))
+  const types = typesFor(restrictions, accountId, way)
+  return onceReady(restrictions.ready(accountId, types), () => {
+    for (const type of types) {
+      const { decision, warning } = checkRestriction(restrictions, accountId, type, address)
+      if (warning !== undefined)
+        occurrences.apiRestrictionWarning({ restriction_id: warning.restrictionId, address })
+      if (decision === 'block')
+        throw new WeirError(
+          'ERR_FORBIDDEN',
+          `The address ${address} may not reach the ${places[way]} of this account.`,
+        )
+    }
+  })
 }
 
-interface PlannedChange {
-  readonly puts?: readonly Put[]
-  readonly removals?: readonly Removal[]
-  /** All rules of the replaced policies, as they would be. */
-  readonly rules?: ReadonlyMap<string, readonly IpRule[]>
-}
-
-/**
- * Throws if the change would lock the caller's own address out of the way by which it came: of the API, or of the web
- * console. The other way may be closed: whoever closes it is still inside, and can open it again.
- */
-export function lockoutCheck(caller: Caller, state: ViewState, change: PlannedChange): void {
-  const { accountId, address, session } = caller
-  if (address === undefined) return
-  const { puts = [], removals = [], rules: replaced = new Map() } = change
-  const ways: readonly Way[] = session === undefined ? ['api'] : ['dashboard', 'api']
-  const restriction = ways.map((way) => restrictionAfter(way, accountId, state, change)).find(isEnforced)
-  if (restriction === undefined) return
-  const isTouched = [...puts, ...removals].some(({ kind }) => kind === restrictionKind)
-  const rules = new Map([...changedRules(state, puts, removals), ...replaced])
-  if (!isTouched && rules.size === 0) return
-  const present = viewRestrictions(state)
-  const place = places[session === undefined ? 'api' : 'dashboard']
-  const refuse = (when: string, rule: string): never => {
-    throw new WeirError(
-      'ERR_LOCKOUT',
-      `This change would lock your own address ${address} out of the ${place}${when}: allow it${rule} in an IP policy of the "${restriction.type}" restriction first.`,
-    )
+/** May an address that was let in still come this way? Reports nothing. */
+export function isLetIn(state: ViewState, accountId: string, way: Way, address: string): boolean {
+  const restrictions = viewRestrictions(state)
+  const types = typesFor(restrictions, accountId, way)
+  const building = restrictions.ready(accountId, types)
+  if (building !== undefined) {
+    // The next look knows. A failure is thrown to the next request.
+    building.catch(() => {})
+    return true
   }
-  if (wouldLockOut(present, accountId, { restriction, rules }, address)) refuse('', '')
-  const later = lasting(present, state)
-  if (!wouldLockOut(later, accountId, { restriction, rules }, address, endOfTimeMs)) return
-  // An address that is let in for a while may go on making changes.
-  const before = ways.map((way) => present.restriction(accountId, way)).find(isEnforced) ?? null
-  if (!wouldLockOut(later, accountId, { restriction: before }, address, endOfTimeMs))
-    refuse(' when its rules expire', ' by a rule that does not expire')
+  return types.every((type) => checkRestriction(restrictions, accountId, type, address).decision !== 'block')
 }
 
-const restrictionKind = 'ip_restriction'
-
-const isEnforced = (restriction: Restriction | undefined): boolean => restriction?.enforced === true
-
-/** The account's restriction of this type after the change. */
-function restrictionAfter(
-  type: Way,
-  accountId: string,
-  state: ViewState,
-  { puts = [], removals = [] }: PlannedChange,
-): Restriction | undefined {
-  const put = puts.find(({ kind, row }) => kind === restrictionKind && row['type'] === type)
-  if (put !== undefined) return put.row as Restriction
-  const present = viewRestrictions(state).restriction(accountId, type)
-  return removals.some(({ row }) => row.id === present?.id) ? undefined : present
-}
-
-/** For each policy that the change affects: its rules after the change. */
-function changedRules(
-  state: ViewState,
-  puts: readonly Put[],
-  removals: readonly Removal[],
-): Map<string, IpRule[]> {
-  const after = new Map<string, IpRule[]>()
-  const replace = ({ kind, row }: Put | Removal, next: readonly IpRule[]): void => {
-    if (kind !== ruleKind) return
-    const policyId = String(row['ip_policy_id'])
-    const rules = after.get(policyId) ?? [...(state.rules(policyId)?.rules ?? [])]
-    after.set(policyId, [...rules.filter(({ id }) => id !== row.id), ...next])
-  }
-  for (const put of puts) replace(put, [put.row as DeclaredRow<'ip_policy_rule'>])
-  for (const removal of removals) replace(removal, [])
-  for (const { kind, row } of removals) if (kind === policyKind) after.set(row.id, [])
-  return after
-}
+const typesFor = (restrictions: Restrictions, accountId: string, way: Way): readonly Way[] =>
+  way === 'api' || restrictions.restriction(accountId, 'dashboard')?.enforced ? [way] : ['dashboard', 'api']
