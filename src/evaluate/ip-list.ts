@@ -30,7 +30,7 @@ export interface IpList {
 interface LastingEntries {
   readonly set: CidrSet
   readonly read: readonly ReadPart[]
-  /** Of each part, how many of its entries never expire. */
+  /** How many entries of each part never expire. */
   readonly counts: readonly number[]
 }
 

@@ -59,7 +59,7 @@ export interface ShadowDecision {
 
 /** What the draft of a challenger decides about a record. */
 export interface ChallengerDecision extends ShadowDecision {
-  /** Of the challenger. */
+  /** The id of the challenger. */
   readonly id: string
 }
 

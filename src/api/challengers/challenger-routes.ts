@@ -1,5 +1,7 @@
 /** Operations of challengers besides those of any kind: to make the draft the configuration, and to end it by hand. */
+
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { isObject } from '../../core/json-object.js'
 import { pluralOf } from '../../core/text/plural.js'
 import { checkNames } from '../../http/body/input.js'
 import { withIds } from '../../http/body/sent-back.js'
@@ -29,9 +31,6 @@ export const challengerCreation = (challengers: Challengers) => ({
   plan: (caller: Caller, values: Readonly<Body>, requestedAt: number) =>
     challengers.create(caller, values, requestedAt),
 })
-
-const isObject = (value: unknown): value is Body =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Modules may be sent as GET shows them, with references instead of ids. */
 function bodyWithIds(body: Body): Body {

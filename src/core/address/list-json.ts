@@ -1,6 +1,8 @@
 /** Lists of addresses in one JSON value: Weir's own form, and those in which cloud providers publish their networks. */
+
 import type { EntryFaults } from '../entry-faults.js'
 import { badRequest, shown } from '../errors.js'
+import { isObject } from '../json-object.js'
 import { type Entries, entryOrFault, type ListFormat } from './list-formats.js'
 
 type Values = Readonly<Record<string, unknown>>
@@ -42,9 +44,6 @@ const members: Readonly<Record<string, string>> = {
 
 const wrongForm = (format: ListFormat): string =>
   `The list is not in the format "${format}", which is ${members[format]}.`
-
-const isObject = (value: unknown): value is Values =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const listIn = (value: Values, name: string): readonly unknown[] | undefined => {
   const list = value[name]

@@ -21,7 +21,7 @@ import type { ViewState } from '../../view/view-state.js'
 import { rowsOf } from '../present.js'
 
 interface Built<T> {
-  /** Of the rules, or the ids of a list's parts: what it was built of. */
+  /** What it was built of: the version of a policy's rules, or the ids of a list's parts. */
   readonly of: string
   readonly value: T
 }
@@ -31,7 +31,7 @@ const isCurrent = <T extends { readonly expiresMs: number }>(built: Built<T> | u
 
 /**
  * Restrictions of a view. The policies and lists that they name are built when a caller of the account is checked, in slices,
- * and kept until they change. Policies and lists that no restriction names any more are dropped with the next one that is built.
+ * and kept until they change. A policy that was deleted, and a list that no kept policy names, is dropped with the next build.
  */
 class ViewRestrictions implements Restrictions {
   readonly #state: ViewState

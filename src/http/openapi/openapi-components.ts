@@ -2,15 +2,13 @@
  * Components of the OpenAPI document. Schemas are written where they are used; one with a title moves to the components
  * under that name and is replaced by a reference.
  */
+import { isObject } from '../../core/json-object.js'
 import { documentedKey } from '../../core/schema.js'
 
 type Json = Readonly<Record<string, unknown>>
 
 /** Keys whose values are data, not schemas. */
 const dataKeys = new Set(['example', 'examples', 'default', 'enum', 'const'])
-
-const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 export class Components {
   readonly #schemas = new Map<string, Json>()

@@ -56,7 +56,7 @@ const file = ruled(
       : 'the name of a file is allowed, such as "office.txt" or "feeds/office.txt": letters, digits, "_", "-" and ".", none beginning with "-" or "."',
 )
 
-/** Of requests for `url`, which the server that is named there gets, and no other one that it redirects to. */
+/** Headers of requests for `url`. The server that it names gets them, and no other one that it redirects to. */
 const headers = targetOptions({
   headers: optional(
     mapOf(headerText(1_024), {

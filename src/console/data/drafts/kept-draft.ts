@@ -102,7 +102,7 @@ function readDraft<Draft>(id: string): StoredDraft<Draft> | undefined {
   }
 }
 
-/** Is there a draft that changes something? Whoever begins another one drops it. */
+/** Is there a draft that changes something? To begin another one drops it. */
 export function isDraftBegun(id: string): boolean {
   const stored = readDraft<unknown>(id)
   return stored !== undefined && JSON.stringify(stored.draft) !== JSON.stringify(stored.base)

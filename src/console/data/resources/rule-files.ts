@@ -18,7 +18,7 @@ import {
 
 /** A rule has a range or a list. */
 export interface RuleEntry {
-  /** Of a rule that the API has. */
+  /** The id of a rule that the API has. */
   readonly id?: string | undefined
   readonly cidr?: string | undefined
   /** The id of an IP list of the account. */

@@ -3,8 +3,8 @@ import { useSignal } from '@preact/signals'
 import type { Resource } from '../../../client/kinds.js'
 import { TextField } from '../../parts/forms/fields.js'
 import { FormDrawer } from '../../parts/forms/form-drawer.js'
+import { showToken } from '../../parts/forms/new-token.js'
 import { PolicyChoice } from '../../parts/forms/policy-choice.js'
-import { showToken } from '../../parts/new-token.js'
 
 interface FormProps {
   readonly onClose: (isDone: boolean) => void

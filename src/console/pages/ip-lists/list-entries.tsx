@@ -1,9 +1,9 @@
 /** The entries of an IP list, and those that contain an address. */
-import { useSignal } from '@preact/signals'
 import type { Resource } from '../../../client/kinds.js'
 import type { IpListEntry } from '../../../shape/ip-list-entries.js'
 import { useMore } from '../../data/asking/more.js'
-import { parameter, setParameters } from '../../data/location.js'
+import { parameter } from '../../data/location.js'
+import { CoversField } from '../../parts/forms/covers-field.js'
 import { Answered, Empty } from '../../parts/states.js'
 import { type Column, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
@@ -31,7 +31,12 @@ export function Entries({ list: { id, entries: count, updated_at } }: { readonly
     <section class="stack" aria-labelledby="entries">
       <div class="row apart">
         <h2 id="entries">Entries</h2>
-        {count > 0 && <CoversField />}
+        {count > 0 && (
+          <CoversField
+            label="Is this address or range on the list?"
+            placeholder="is it on the list … 203.0.113.97"
+          />
+        )}
       </div>
       <Answered answer={entries}>
         {(listed) => (
@@ -63,30 +68,3 @@ const NoEntries = ({ covers }: { readonly covers: string }) =>
       <span class="mono">{covers}</span> is not on the list.
     </Empty>
   )
-
-function CoversField() {
-  const typed = useSignal(parameter('covers'))
-  return (
-    <form
-      class="finder"
-      onSubmit={(event) => {
-        event.preventDefault()
-        setParameters({ covers: typed.value.trim() }, { replace: false })
-      }}
-    >
-      <input
-        type="search"
-        class="find"
-        data-search
-        aria-label="Is this address or range on the list?"
-        placeholder="is it on the list … 203.0.113.97"
-        value={typed.value}
-        onInput={(event) => {
-          typed.value = event.currentTarget.value
-          if (typed.value === '') setParameters({ covers: '' })
-        }}
-      />
-      <button type="submit">Find</button>
-    </form>
-  )
-}

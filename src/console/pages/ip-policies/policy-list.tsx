@@ -8,6 +8,7 @@ import { go, hrefTo, parameter, setParameters } from '../../data/location.js'
 import { number } from '../../data/texts/format.js'
 import { EditButton } from '../../parts/button.js'
 import { Choices } from '../../parts/forms/choices.js'
+import { CoversField } from '../../parts/forms/covers-field.js'
 import { TextField } from '../../parts/forms/fields.js'
 import { FormDrawer } from '../../parts/forms/form-drawer.js'
 import { Link } from '../../parts/link.js'
@@ -46,7 +47,10 @@ export function PolicyList() {
       </div>
       <div class="row">
         <Choices label="What" name="tab" choices={tabs} />
-        <CoversField />
+        <CoversField
+          label="Which rule covers this address or range?"
+          placeholder="which rule covers … 203.0.113.97"
+        />
       </div>
       {covers === '' ? (
         <Answered answer={policies}>
@@ -128,34 +132,6 @@ const NoPolicies = () => (
     <Command text={'POST /ip_policies {"description": "the office"}'} />
   </Empty>
 )
-
-/** Which rule covers this? */
-function CoversField() {
-  const typed = useSignal(parameter('covers'))
-  return (
-    <form
-      class="finder"
-      onSubmit={(event) => {
-        event.preventDefault()
-        setParameters({ covers: typed.value.trim() }, { replace: false })
-      }}
-    >
-      <input
-        type="search"
-        class="find"
-        data-search
-        aria-label="Which rule covers this address or range?"
-        placeholder="which rule covers … 203.0.113.97"
-        value={typed.value}
-        onInput={(event) => {
-          typed.value = event.currentTarget.value
-          if (typed.value === '') setParameters({ covers: '' })
-        }}
-      />
-      <button type="submit">Find</button>
-    </form>
-  )
-}
 
 type Rule = Resource<'ipPolicyRule'>
 

@@ -2,11 +2,11 @@
 import { signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
-import type { Client } from '../../client/client.js'
-import type { Right } from '../data/access/session.js'
-import { act } from '../data/asking/api.js'
-import { copyText } from '../data/texts/clipboard.js'
-import { Button, EditButton } from './button.js'
+import type { Client } from '../../../client/client.js'
+import type { Right } from '../../data/access/session.js'
+import { act } from '../../data/asking/api.js'
+import { copyText } from '../../data/texts/clipboard.js'
+import { Button, EditButton } from '../button.js'
 
 /** A token that was made just now, and what it takes the place of. */
 interface NewToken {
