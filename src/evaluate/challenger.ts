@@ -36,17 +36,20 @@ export interface CompiledDraft {
 export class Challenger implements Judging {
   readonly row: ChallengerRow
   readonly #compiled: CompiledDraft
+  /** Each record asks for it, and the row has a text. */
+  readonly #endMs: number
   /** Endpoints of the live configuration, with the draft. */
   readonly #endpoints = new Map<Endpoint, Endpoint>()
 
   constructor(row: ChallengerRow, compiled: CompiledDraft) {
     this.row = row
     this.#compiled = compiled
+    this.#endMs = challengerEnd(row)
   }
 
   /** Is a record that was stored at this time compared? */
   covers(storedAtMs: number): boolean {
-    return this.row.created_at <= storedAtMs && storedAtMs < challengerEnd(this.row)
+    return this.row.created_at <= storedAtMs && storedAtMs < this.#endMs
   }
 
   ipPolicy(id: string): IpPolicy | undefined {

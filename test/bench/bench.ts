@@ -25,8 +25,14 @@ export interface BenchTools {
   readonly quick: boolean
   /** Another checkout, which is built: rows that can, measure against it. */
   readonly against?: string | undefined
-  /** Lets the contenders take turns; the median of each, in nanoseconds per operation. */
-  compare<Name extends string>(contenders: Readonly<Record<Name, Contender>>): Promise<Record<Name, number>>
+  /**
+   * Lets the contenders take turns; the median of each, in nanoseconds per operation. `more`: so many times the turns, for bounds
+   * near 1, which the noise of a few turns exceeds.
+   */
+  compare<Name extends string>(
+    contenders: Readonly<Record<Name, Contender>>,
+    more?: number,
+  ): Promise<Record<Name, number>>
 }
 
 export interface BenchRow {
@@ -64,11 +70,11 @@ export function benchTools(quick: boolean, against?: string): BenchTools {
   return {
     quick,
     against,
-    async compare(contenders) {
+    async compare(contenders, more = 1) {
       const names = Object.keys(contenders) as (keyof typeof contenders)[]
       const times = Object.fromEntries(names.map((name) => [name, [] as number[]]))
       for (const name of names) await takeTurn(contenders[name], warmUpMs)
-      for (let turn = 0; turn < turns; turn++)
+      for (let turn = 0; turn < turns * more; turn++)
         for (const name of names) times[name]!.push(await takeTurn(contenders[name], turnMs))
       const medians = names.map((name) => [name, median(times[name]!)])
       return Object.fromEntries(medians)
