@@ -63,7 +63,7 @@ const groups: readonly { readonly files: RegExp; readonly processes: number }[] 
   // These share a service, see `integration/service.ts`. The last one ends it.
   {
     files:
-      /^integration\/(abuse-reports|agents|audit-in|aws-clock|fed-lists|frozen|nats-credentials|re(play|sent)|sql|trial|whole-path|without-service)\./,
+      /^integration\/(abuse-reports|agents|audit-in|aws-clock|bouncers|fed-lists|frozen|nats-credentials|re(play|sent)|sql|trial|whole-path|without-service)\./,
     processes: 1,
   },
 ]

@@ -16,6 +16,7 @@ import { freePort } from '../../src/nats-server/nats-probe.js'
 import { parseDecisionRequest } from '../../src/record/record.js'
 import type { Row } from '../../src/resource/define.js'
 import { deny, log, noGeo, noYield, TestConfiguration } from '../evaluate/configuration.js'
+import { recipe } from '../harness/recipe.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { until } from '../harness/weir.js'
 
@@ -426,14 +427,6 @@ t.test('requests that are refused', async (t) => {
 
 const nginx = '/usr/sbin/nginx'
 
-/** The code block of `docs/recipes/nginx.md` that follows this mark. */
-function recipe(mark: string): string {
-  const page = readFileSync('docs/recipes/nginx.md', 'utf8')
-  const { 1: block } = new RegExp(`<!-- recipe: ${mark} -->\n+\`\`\`nginx\n([^]*?)\`\`\``).exec(page) ?? []
-  if (block === undefined) throw new Error(`docs/recipes/nginx.md has no recipe ${mark}.`)
-  return block
-}
-
 interface Nginx {
   readonly dir: string
   readonly port: number
@@ -447,9 +440,9 @@ interface Nginx {
 async function startNginx(t: Test, { dir, port, open, weir, app, key }: Nginx): Promise<ChildProcess> {
   const filled = (text: string) =>
     text.replaceAll('http://127.0.0.1:8081', weir).replaceAll('http://app', app).replaceAll('weir_…', key)
-  const closed = recipe('nginx closed')
+  const closed = recipe('nginx', 'nginx closed')
   const locations = open
-    ? `${closed.replace(/\}\s*$/, `${recipe('nginx open')}}`)}\n${recipe('nginx open, in the server')}`
+    ? `${closed.replace(/\}\s*$/, `${recipe('nginx', 'nginx open')}}`)}\n${recipe('nginx', 'nginx open, in the server')}`
     : closed
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
   for (const each of ['', ...temporary]) mkdirSync(join(dir, each), { recursive: true })

@@ -3,7 +3,7 @@
  * records of their logs.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { Agent, createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -13,6 +13,7 @@ import { freePort } from '../../src/nats-server/nats-probe.js'
 import { total } from '../harness/metrics.js'
 import { metricsOf } from '../harness/pages.js'
 import { type Running, run } from '../harness/processes.js'
+import { recipe } from '../harness/recipe.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { type RunningWeir, startWeir, until } from '../harness/weir.js'
 import { token } from './deployment.js'
@@ -20,17 +21,6 @@ import { token } from './deployment.js'
 const requests = 1_000
 /** Each tenth client is one that an IP policy denies. */
 const [letIn, shutOut] = ['127.0.0.1', '127.0.0.9']
-
-/** The code block behind this mark, with the addresses of this test. */
-function recipe(page: string, mark: string, replaced: Readonly<Record<string, string>> = {}): string {
-  const text = readFileSync(`docs/recipes/${page}.md`, 'utf8')
-  const { 1: block } = new RegExp(`<!-- recipe: ${mark} -->\n+\`\`\`\\w*\n([^]*?)\`\`\``).exec(text) ?? []
-  if (block === undefined) throw new Error(`docs/recipes/${page}.md has no recipe ${mark}.`)
-  return Object.entries(replaced).reduce((filled, [from, to]) => {
-    if (!filled.includes(from)) throw new Error(`The recipe ${mark} of ${page} does not have ${from}.`)
-    return filled.replaceAll(from, to)
-  }, block)
-}
 
 /** What a proxy is told. */
 interface Setup {
