@@ -8,7 +8,7 @@
 import { withoutPauses } from '../slices.js'
 import { type Cidr, cidrInRow, parseCidr } from './cidr.js'
 import type { Address, AddressWords } from './ip.js'
-import { Columns, type Ranges, rangesPerSlice } from './sorted-ranges.js'
+import { Columns, cellState, type Ranges, rangesPerSlice } from './sorted-ranges.js'
 
 export class CidrSet {
   readonly #ipv4: Ranges
@@ -24,8 +24,14 @@ export class CidrSet {
 
   /** Also false if the text was not an address. */
   has(address: Address): boolean {
-    if (address.family === 4) return this.#rowOfIpv4(address.words[3]) >= 0
-    return address.family === 6 && this.#rowOfIpv6(address.words) >= 0
+    const { family, words } = address
+    if (family === 4) {
+      const state = stateIn(this.#ipv4, words[3], 0)
+      return state === cellState.mixed ? this.#rowOfIpv4(words[3]) >= 0 : state === cellState.inside
+    }
+    if (family !== 6) return false
+    const state = stateIn(this.#ipv6, words[0], words[1])
+    return state === cellState.mixed ? this.#rowOfIpv6(words) >= 0 : state === cellState.inside
   }
 
   /** The place of the widest range that contains the address, in the order given; undefined if there is none. */
@@ -59,8 +65,8 @@ export class CidrSet {
     if (index !== undefined) {
       const cell = index.cellOf(address, 0)
       if (cell < 0) return -1
-      low = index.rowsBelow[cell]!
-      high = index.rowsBelow[cell + 1]!
+      low = index.rowsBelow(cell)
+      high = index.rowsUpTo(cell)
     }
     // Afterwards `low` is the number of ranges that start at or below the address; only the last can contain it.
     while (low < high) {
@@ -78,8 +84,8 @@ export class CidrSet {
     if (index !== undefined) {
       const cell = index.cellOf(words[0], words[1])
       if (cell < 0) return -1
-      low = index.rowsBelow[cell]!
-      high = index.rowsBelow[cell + 1]!
+      low = index.rowsBelow(cell)
+      high = index.rowsUpTo(cell)
     }
     while (low < high) {
       const middle = (low + high) >>> 1
@@ -88,6 +94,13 @@ export class CidrSet {
     }
     return low > 0 && compareWords(bounds, (2 * low - 1) * width, words, width) >= 0 ? low - 1 : -1
   }
+}
+
+/** What the index knows of an address by its first words, without a search. */
+function stateIn({ index }: Ranges, first: number, second: number): number {
+  if (index === undefined) return cellState.mixed
+  const cell = index.cellOf(first, second)
+  return cell < 0 ? cellState.outside : index.stateOf(cell)
 }
 
 /** Compares the address that begins at `start` with the first `width` words of another. */

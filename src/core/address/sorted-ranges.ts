@@ -16,7 +16,7 @@ export interface Ranges {
   readonly bounds: Uint32Array
   /** One for IPv4; for IPv6 as many as the longest prefix reaches into: two for networks, four for single addresses. */
   readonly width: number
-  readonly index: RangeIndex | undefined
+  readonly index: RowIndex | undefined
 }
 
 /** Below this many ranges a comparison sort is faster than clearing the counters of a radix sort. */
@@ -73,8 +73,7 @@ export class Columns {
       for (let row = 0; row < count; row++) bounds[2 * width * row + column] = words[rows[row]!]!
       yield
     }
-    const start = (column: number) => first[column] && rows.map((row) => first[column]![row]!)
-    const index = count < indexedRangesMin ? undefined : new RangeIndex(start(0)!, start(1))
+    const index = count < indexedRangesMin ? undefined : yield* indexOf(bounds, width)
     return { count, places, bounds, width, index }
   }
 }
@@ -135,36 +134,64 @@ function sortByDigit(column: Uint32Array, shift: number, from: Uint32Array, to: 
 /** Counters of 4 MiB at most, for a million ranges: with fewer, a search in them takes a third longer. */
 const cellBitsMax = 20
 
+/** Each cell of an index is four of its sieve. */
+const sieveBits = 2
+
 /** Bits of an address that an index can look at. */
 const indexedBits = 64
+
+/** What a sieve says of the addresses of a cell: none is in a range, all are in one, or a range begins or ends among them. */
+export const cellState = { outside: 0, inside: 1, mixed: 2 } as const
+
+/** Of two bits each. */
+const statesPerWord = 16
 
 /**
  * Finds the rows near an address in a sorted table, so that a search looks at one or two of 100,000. It looks at as many
  * bits as there are rows to tell apart, behind those that all rows share: networks in IPv6 often have their first 20 bits
  * in common, and an index over these would be no help.
+ *
+ * Before a search, the sieve knows of most addresses whether they are in any range: a megabyte for a million ranges, which
+ * stays in a cache that the table and the index are too large for.
  */
-class RangeIndex {
+class RowIndex {
   /** For each value of the bits, the number of rows with a lower one; one more at the end. */
-  readonly rowsBelow: Uint32Array
+  readonly #rowsBelow: Uint32Array
+  /** States of the cells, two bits each. */
+  readonly #sieve: Uint32Array
   readonly #skipped: number
   readonly #shift: number
   readonly #shared: readonly [first: number, second: number]
   readonly #masks: readonly [first: number, second: number]
 
-  /** The first 64 bits of the rows, as two columns in ascending order; IPv4 has one, and `second` is undefined. */
-  constructor(first: Uint32Array, second: Uint32Array | undefined) {
-    const count = first.length
-    const bits = Math.min(cellBitsMax, 32 - Math.clz32(count))
-    const word = (column: Uint32Array | undefined, row: number) => column?.[row] ?? 0
-    this.#shared = [word(first, 0), word(second, 0)]
-    const differing = [word(first, 0) ^ word(first, count - 1), word(second, 0) ^ word(second, count - 1)]
+  /** Of the bounds of disjoint sorted ranges, whose rows have yet to be added. */
+  constructor(bounds: Uint32Array, width: number) {
+    const lastRow = bounds.length - 2 * width
+    const bits = Math.min(cellBitsMax, 32 - Math.clz32(bounds.length / (2 * width)))
+    const words = (place: number) => [bounds[place]!, width > 1 ? bounds[place + 1]! : 0] as const
+    this.#shared = words(0)
+    const [first, last] = [this.#shared, words(lastRow)]
+    const differing = [first[0] ^ last[0], first[1] ^ last[1]]
     const sharedBits = differing[0] === 0 ? 32 + Math.clz32(differing[1]!) : Math.clz32(differing[0]!)
-    this.#skipped = Math.min(sharedBits, (second === undefined ? 32 : indexedBits) - bits)
-    this.#shift = 32 - bits
+    this.#skipped = Math.min(sharedBits, (width === 1 ? 32 : indexedBits) - bits - sieveBits)
+    this.#shift = 32 - bits - sieveBits
     this.#masks = [maskOf(0, this.#skipped) | 0, maskOf(1, this.#skipped) | 0]
-    this.rowsBelow = new Uint32Array((1 << bits) + 1)
-    for (let row = 0; row < count; row++) this.rowsBelow[this.cellOf(first[row]!, word(second, row)) + 1]!++
-    for (let cell = 0; cell < 1 << bits; cell++) this.rowsBelow[cell + 1]! += this.rowsBelow[cell]!
+    this.#rowsBelow = new Uint32Array((1 << bits) + 1)
+    this.#sieve = new Uint32Array(2 ** (bits + sieveBits) / statesPerWord)
+  }
+
+  /** For each row, in order. */
+  addRow(first: number, last: number): void {
+    this.#rowsBelow[(first >>> sieveBits) + 1]! += 1
+    // A range that is larger than a cell is made of whole ones.
+    const state = first === last ? cellState.mixed : cellState.inside
+    for (let cell = first; cell <= last; cell++) this.#sieve[cell >>> 4]! |= state << (2 * (cell & 15))
+  }
+
+  /** Once all rows are added. */
+  complete(): void {
+    const rowsBelow = this.#rowsBelow
+    for (let cell = 1; cell < rowsBelow.length; cell++) rowsBelow[cell]! += rowsBelow[cell - 1]!
   }
 
   /** The value of the bits; -1 if the address lacks the bits that all rows share, and so is in no range. */
@@ -175,4 +202,30 @@ class RangeIndex {
     // A shift by 32 would be one by 0.
     return ((first << skipped) | ((second >>> 1) >>> (31 - skipped))) >>> this.#shift
   }
+
+  stateOf(cell: number): number {
+    return (this.#sieve[cell >>> 4]! >>> (2 * (cell & 15))) & 3
+  }
+
+  /** The number of rows that begin before a cell's neighbourhood. */
+  rowsBelow(cell: number): number {
+    return this.#rowsBelow[cell >>> sieveBits]!
+  }
+
+  /** The number of rows that begin before the end of a cell's neighbourhood. */
+  rowsUpTo(cell: number): number {
+    return this.#rowsBelow[(cell >>> sieveBits) + 1]!
+  }
+}
+
+/** The index of these bounds, in slices. */
+function* indexOf(bounds: Uint32Array, width: number): Generator<void, RowIndex> {
+  const index = new RowIndex(bounds, width)
+  const cellAt = (place: number) => index.cellOf(bounds[place]!, width > 1 ? bounds[place + 1]! : 0)
+  for (let place = 0; place < bounds.length; place += 2 * width) {
+    index.addRow(cellAt(place), cellAt(place + width))
+    if (place % (2 * width * rangesPerSlice) === 0) yield
+  }
+  index.complete()
+  return index
 }

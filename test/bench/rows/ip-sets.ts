@@ -11,10 +11,9 @@ const hex = (): string => below(0x10000).toString(16)
 const ipv4Address = (): string => `${1 + below(223)}.${below(256)}.${below(256)}.${below(256)}`
 const ipv6Address = (): string => `2a0${below(8)}:${hex()}:${hex()}::${hex()}:${hex()}`
 
-export const ipv4Ranges = { address: ipv4Address, range: () => `${ipv4Address()}/${16 + below(17)}` }
-
-const makers = {
-  ipv4: ipv4Ranges,
+/** Random addresses, and ranges that contain few of them. */
+export const makers = {
+  ipv4: { address: ipv4Address, range: () => `${ipv4Address()}/${16 + below(17)}` },
   ipv6: { address: ipv6Address, range: () => `${ipv6Address()}/${32 + below(33)}` },
 }
 
