@@ -92,6 +92,7 @@ const shownRun = ({ test, outcome, explanation }: RunTest): PolicyTestRuns['test
   expect: test.expect,
   decision: outcome.decision,
   decided_by: outcome.decidedBy,
+  shadow: outcome.shadow,
   problem: outcome.problem,
   explanation: explanation ?? null,
 })

@@ -2,7 +2,7 @@
 import { createReadStream } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { messageOf, StartFault } from '../core/errors.js'
-import { partInWords } from '../core/text/part-in-words.js'
+import { decisionInWords } from '../core/text/part-in-words.js'
 import { forTerminal } from '../core/text/terminal.js'
 import { policyFileBytesMax, readPolicyFile } from '../evaluate/portable/policy-file.js'
 import { runPolicyFile } from '../evaluate/portable/policy-file-run.js'
@@ -21,7 +21,7 @@ export interface PolicyTestOptions {
 
 type Run = Pick<
   PolicyTestRuns['tests'][number],
-  'passed' | 'expect' | 'decision' | 'decided_by' | 'problem' | 'explanation'
+  'passed' | 'expect' | 'decision' | 'decided_by' | 'shadow' | 'problem' | 'explanation'
 >
 
 /** A test that was run, as `--json` prints it. */
@@ -62,8 +62,8 @@ async function runsOfFile(settings: Settings, file: string): Promise<NamedRun[]>
   }
   const geo = await openGeo(settings.geo.databases)
   const runs = await runPolicyFile(read.file, geo)
-  return runs.map(({ test: { name, expect }, passed, decision, decidedBy, problem, explanation = null }) => ({
-    ...{ name, passed, expect, decision, problem, explanation },
+  return runs.map(({ test: { name, expect }, decidedBy, explanation = null, ...outcome }) => ({
+    ...{ name, expect, ...outcome, explanation },
     decided_by: decidedBy,
   }))
 }
@@ -98,11 +98,14 @@ function report(runs: readonly NamedRun[], { passed, failed }: { passed: number;
 }
 
 /** What was expected, what came of it, and why. */
-function failureOf({ expect, decision, decided_by, problem, explanation }: NamedRun): string {
+function failureOf({ expect, decision, decided_by, shadow, problem, explanation }: NamedRun): string {
   if (problem !== null) return `It can't be decided: ${problem}`
-  const wanted = partInWords(expect.decided_by)
-  const by = wanted === '' ? '' : `, decided by ${wanted}`
-  const found = wanted === '' || decided_by === null ? '' : `, decided by ${partInWords(decided_by)}`
+  // The explanation says what decided; here, it is compared with what the test says.
+  const found = {
+    decision,
+    decided_by: expect.decided_by && decided_by,
+    shadow: shadow && { ...shadow, decided_by: expect.shadow?.decided_by && shadow.decided_by },
+  }
   const why = explanation === null ? [] : explanationLines(explanation)
-  return [`expected ${expect.decision}${by}; it is ${decision}${found}`, ...why].join('\n')
+  return [`expected ${decisionInWords(expect)}; it is ${decisionInWords(found)}`, ...why].join('\n')
 }

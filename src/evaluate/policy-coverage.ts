@@ -5,7 +5,9 @@ import type { GeoLookup } from '../record/geo.js'
 import { PolicyContext } from '../record/policy-scope.js'
 import type { TrafficRecord } from '../record/traffic-record.js'
 import { type EvaluationTrace, evaluate, type IpPolicyGroup } from './evaluate.js'
+import type { IpPolicy } from './ip-policy.js'
 import type { PolicySet } from './policy-set.js'
+import { shadowOf } from './shadow.js'
 import type { TrafficPolicy } from './traffic-policy.js'
 
 /** How an inbound traffic policy is called among all of an account; tests, like questions, run no others. */
@@ -17,14 +19,15 @@ export class Coverage implements EvaluationTrace {
   readonly #policySet: PolicySet
   readonly #budget = new StepBudget()
   #client: Address | undefined
+  #isShadow = false
   #policy: TrafficPolicy | undefined
 
   constructor(policySet: PolicySet) {
     this.#policySet = policySet
   }
 
-  /** Adds what a record of the account reaches; nothing, if it can't be decided. */
-  add(accountId: string, record: TrafficRecord, geo: GeoLookup): void {
+  /** Adds what a record of the account reaches; nothing, if it can't be decided. `inShadow`: what is not enforced, too. */
+  add(accountId: string, record: TrafficRecord, geo: GeoLookup, inShadow: boolean): void {
     const found = this.#policySet.findEdgeOf(accountId, record)
     if (!found.ok) return
     const { edgeId, route } = found.value
@@ -32,14 +35,18 @@ export class Coverage implements EvaluationTrace {
     const context = new PolicyContext(record, edgeId, geo)
     this.#client = context.client
     this.#budget.reset()
+    this.#isShadow = false
     evaluate(this.#policySet, found.value, context, this.#budget, 'opening', this)
+    if (!inShadow) return
+    this.#isShadow = true
+    shadowOf(this.#policySet, found.value, context, this)
   }
 
   /** A rule is reached if it is the widest of its action that contains the client. */
   ipPolicies({ source, policyIds }: IpPolicyGroup): void {
     this.parts.add(source)
     for (const id of policyIds) {
-      const policy = this.#policySet.ipPolicy(id)
+      const policy = this.#ipPolicy(id)
       if (policy === undefined) continue
       const deny = policy.deny.placeOf(this.#client!)
       const allow = policy.allow.placeOf(this.#client!)
@@ -48,6 +55,11 @@ export class Coverage implements EvaluationTrace {
       if (deny !== undefined) this.parts.add(policy.denyRules[deny]!.id)
       else if (allow !== undefined) this.parts.add(policy.allowRules[allow]!.id)
     }
+  }
+
+  #ipPolicy(id: string): IpPolicy | undefined {
+    const policy = this.#policySet.ipPolicy(id)
+    return this.#isShadow ? (policy?.shadow ?? policy) : policy
   }
 
   policy(policy: TrafficPolicy): void {

@@ -3,11 +3,12 @@ import type { Decision } from '../event/define.js'
 import type { GeoLookup } from '../record/geo.js'
 import type { Geo } from '../record/geo-entry.js'
 import { type DecisionRequest, parseDecisionRequest } from '../record/record.js'
+import type { Expectation, ExpectedDecision } from '../resource/fields/expectation.js'
 import type { GivenRecord } from '../resource/fields/given-record.js'
-import type { Expectation } from '../resource/policy-test.js'
 import type { Explanation } from '../shape/decision.js'
 import { decideRecord } from './decide.js'
 import { shownPart } from './explain.js'
+import type { Judgement } from './judgement.js'
 import type { PolicySet } from './policy-set.js'
 
 type DecidingPart = Explanation['decided_by']
@@ -17,6 +18,8 @@ export interface TestOutcome {
   /** Null if the question can't be answered: `problem` says why. */
   readonly decision: Decision | null
   readonly decidedBy: DecidingPart | null
+  /** What would be decided if everything were enforced; null if the test says nothing about it. */
+  readonly shadow: { readonly decision: Decision; readonly decided_by: DecidingPart } | null
   readonly problem: string | null
 }
 
@@ -90,17 +93,30 @@ export function runPolicyTest(
   expect: Expectation,
 ): TestOutcome {
   const found = decided(policySet, geo, accountId, given, false)
-  if (typeof found === 'string') return { passed: false, decision: null, decidedBy: null, problem: found }
-  const { decision } = found.answer
-  const isDecided = decision === expect.decision
-  if (isDecided && expect.decided_by === undefined)
-    return { passed: true, decision, decidedBy: null, problem: null }
-  const decidedBy = shownPart(found.judgement.decidedBy)
-  return { passed: isDecided && matches(decidedBy, expect), decision, decidedBy, problem: null }
+  if (typeof found === 'string')
+    return { passed: false, decision: null, decidedBy: null, shadow: null, problem: found }
+  const { judgement } = found
+  const { decision } = judgement
+  const shadow = expect.shadow ? shadowOf(judgement) : null
+  const isShadowRight = shadow === null || matches(shadow, expect.shadow!)
+  if (isShadowRight && decision === expect.decision && expect.decided_by === undefined)
+    return { passed: true, decision, decidedBy: null, shadow, problem: null }
+  const decidedBy = shownPart(judgement.decidedBy)
+  const passed = isShadowRight && matches({ decision, decided_by: decidedBy }, expect)
+  return { passed, decision, decidedBy, shadow, problem: null }
 }
 
-const matches = (part: DecidingPart, { decided_by }: Expectation): boolean =>
-  Object.entries(decided_by ?? {}).every(([name, value]) => part[name as keyof DecidingPart] === value)
+/** If all that applies is enforced, it is the decision itself. */
+function shadowOf(judgement: Judgement): NonNullable<TestOutcome['shadow']> {
+  const { decision, decidedBy } = judgement.shadow ?? judgement
+  return { decision, decided_by: shownPart(decidedBy) }
+}
+
+const matches = (found: NonNullable<TestOutcome['shadow']>, expected: ExpectedDecision): boolean =>
+  found.decision === expected.decision &&
+  Object.entries(expected.decided_by ?? {}).every(
+    ([name, value]) => found.decided_by[name as keyof DecidingPart] === value,
+  )
 
 /** Why what a test gives is decided like this; undefined if it can't be decided. */
 export function explainPolicyTest(

@@ -69,7 +69,11 @@ export function Tests() {
   )
 }
 
-const TestEntry = ({ run: { test, passed, decision, decidedBy, problem } }: { readonly run: TestRun }) => (
+const TestEntry = ({
+  run: { test, passed, decision, decidedBy, shadow, problem },
+}: {
+  readonly run: TestRun
+}) => (
   <li>
     <p class="row apart">
       <span>
@@ -86,7 +90,7 @@ const TestEntry = ({ run: { test, passed, decision, decidedBy, problem } }: { re
     {!passed && (
       <p class="fault">
         {problem === null
-          ? `Expected ${decisionInWords(test.expect.decision, test.expect.decided_by)}; it is ${decisionInWords(decision, decidedBy)}.`
+          ? `Expected ${decisionInWords(test.expect)}; it is ${decisionInWords({ decision, decided_by: decidedBy, shadow })}.`
           : `It can't be decided: ${problem}`}
       </p>
     )}

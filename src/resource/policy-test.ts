@@ -1,9 +1,10 @@
 /** Policy tests: what a connection or request must get, whatever is changed. They guard every write that decides. */
 import { conflict } from '../core/errors.js'
 import { policyTestsPerAccountMax } from '../core/limits.js'
-import { documented, mapOf, objectOf, oneOf, orNull, ruled, type Static, Type } from '../core/schema.js'
+import { documented, mapOf, objectOf, oneOf, orNull, ruled, Type } from '../core/schema.js'
 import { recordSchemas } from '../record/record-schemas.js'
 import { defineResource } from './define.js'
+import { completeExpectation } from './fields/expectation.js'
 import { asIs, described, required } from './fields/fields.js'
 import { type GivenRecord, wrongGiven } from './fields/given-record.js'
 import { componentName } from './fields/id-schema.js'
@@ -73,21 +74,21 @@ const expectedPart = objectOf(
   },
 )
 
+const expectedDecision = {
+  decision: oneOf(['allow', 'block', 'deny']),
+  decided_by: Type.Optional(orNull(expectedPart)),
+}
+
+const expectedShadow = objectOf(expectedDecision, {
+  title: 'ExpectedShadow',
+  description:
+    'What must be decided if everything that is not enforced were, and optionally by what. It is the decision itself if all that applies is enforced.',
+})
+
 export const expectSchema = objectOf(
-  {
-    decision: oneOf(['allow', 'block', 'deny']),
-    decided_by: Type.Optional(orNull(expectedPart)),
-  },
+  { ...expectedDecision, shadow: Type.Optional(orNull(expectedShadow)) },
   { title: 'Expectation', description: 'What must be decided, and optionally by what.' },
 )
-
-export type Expectation = Static<typeof expectSchema>
-
-/** Without what was sent as null, which means anything. */
-function completeExpectation({ decision, decided_by }: Expectation): Expectation {
-  const named = Object.entries(decided_by ?? {}).filter(([, value]) => value !== null && value !== undefined)
-  return { decision, ...(named.length === 0 ? {} : { decided_by: Object.fromEntries(named) }) }
-}
 
 export const policyTest = defineResource({
   kind: 'policy_test',

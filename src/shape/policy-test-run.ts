@@ -20,6 +20,13 @@ const testRun = objectOf(
     decided_by: orNull(decidedBySchema, {
       description: 'What decided; null if the test says nothing about it and passed.',
     }),
+    shadow: orNull(
+      objectOf({ decision: decisionWord, decided_by: decidedBySchema }, { title: 'PolicyTestShadow' }),
+      {
+        description:
+          'What would be decided if everything were enforced, and by what; null if the test says nothing about it.',
+      },
+    ),
     problem: orNull(Type.String(), { description: 'Why nothing could be decided.' }),
     explanation: orNull(explanationSchema, { description: 'Of the first ten tests that failed; else null.' }),
   },
@@ -47,6 +54,7 @@ export const policyTestRunsSchema = objectOf(
             expect: { decision: 'allow' },
             decision: 'allow',
             decided_by: null,
+            shadow: null,
             problem: null,
             explanation: null,
           },

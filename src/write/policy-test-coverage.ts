@@ -48,8 +48,9 @@ export async function testedParts(
   for (const row of rowsOf(state, accountId, policyTest.kind)) {
     if (slices.isDue()) await slices.pause()
     tests += 1
-    const { record, geoOf } = questionOf((row as DeclaredRow<'policy_test'>).given)
-    if (record !== undefined) coverage.add(accountId, record, geoOf(geo))
+    const { given, expect } = row as DeclaredRow<'policy_test'>
+    const { record, geoOf } = questionOf(given)
+    if (record !== undefined) coverage.add(accountId, record, geoOf(geo), Boolean(expect.shadow))
   }
   return { coverage, tests }
 }

@@ -7,7 +7,7 @@
 import { yieldTurn } from '../core/clock.js'
 import { WeirError } from '../core/errors.js'
 import { Slices } from '../core/slices.js'
-import { partInWords } from '../core/text/part-in-words.js'
+import { decisionInWords } from '../core/text/part-in-words.js'
 import type { PolicySet } from '../evaluate/policy-set.js'
 import { explainPolicyTest, runPolicyTest, type TestOutcome } from '../evaluate/policy-test.js'
 import { rowsOf } from '../http/present.js'
@@ -116,12 +116,11 @@ function testsAfter({ accountId, state, puts, removals, rules }: VerifiedWrite):
   return [...others, ...(written as unknown as PolicyTest[])]
 }
 
-/** What a test wants or got, for people. */
-function inWords(decision: string | null, part: object | null | undefined, problem: string | null): string {
-  if (decision === null) return `no decision (${(problem ?? '').replace(/\.$/, '')})`
-  const by = partInWords(part)
-  return by === '' ? decision : `${decision} by ${by}`
-}
+/** What a test got, for people. */
+const outcomeInWords = ({ decision, decidedBy, shadow, problem }: TestOutcome): string =>
+  decision === null
+    ? `no decision (${(problem ?? '').replace(/\.$/, '')})`
+    : decisionInWords({ decision, decided_by: decidedBy, shadow })
 
 const nameOf = ({ id = 'that is not stored', description }: PolicyTest): string =>
   description ? `${id} (${JSON.stringify(description)})` : id
@@ -129,12 +128,11 @@ const nameOf = ({ id = 'that is not stored', description }: PolicyTest): string 
 function refusal(failed: readonly RunTest[]): WeirError {
   const [first] = failed
   const { test, outcome } = first!
-  const { decision, decidedBy, problem } = outcome
-  const wanted = inWords(test.expect.decision, test.expect.decided_by, null)
+  const wanted = decisionInWords(test.expect)
   const others = failed.length === 1 ? '' : `; ${failed.length - 1} more would fail, too`
   return new WeirError(
     'ERR_POLICY_TEST',
-    `The policy test ${nameOf(test)} would fail: it expects ${wanted}, and would get ${inWords(decision, decidedBy, problem)}${others}. Nothing was changed.`,
+    `The policy test ${nameOf(test)} would fail: it expects ${wanted}, and would get ${outcomeInWords(outcome)}${others}. Nothing was changed.`,
     {
       details: Object.assign(
         { failed: String(failed.length) },
@@ -146,13 +144,14 @@ function refusal(failed: readonly RunTest[]): WeirError {
 
 /** Details are texts; those of a test follow its place among the failed ones. */
 function detailsOf({ test, outcome, explanation }: RunTest, index: number): Record<string, string> {
-  const { decision, decidedBy, problem } = outcome
+  const { decision, decidedBy, shadow, problem } = outcome
   const texts = {
     policy_test_id: test.id,
     description: test.description ?? undefined,
     expected: JSON.stringify(test.expect),
     decision: decision ?? undefined,
     decided_by: decidedBy === null ? undefined : JSON.stringify(decidedBy),
+    shadow: shadow === null ? undefined : JSON.stringify(shadow),
     problem: problem ?? undefined,
     explanation: explanation === undefined ? undefined : JSON.stringify(explanation),
   }

@@ -41,6 +41,7 @@ type Guarded = Awaited<ReturnType<typeof guarded>>
 
 t.test('policy tests', async (t) => {
   const store = await openTestStore(t)
+  await shapeLogTables(store.parts.clickhouse, { retentionMs: 3_600_000, bytesMax: 2 ** 30 })
   const api = await store.api()
 
   const breaking: [string, (all: Guarded) => Promise<unknown>][] = [
@@ -221,6 +222,59 @@ t.test('policy tests', async (t) => {
     })
   })
 
+  t.test('what is not enforced: what it would decide is guarded, too', async (t) => {
+    const { me, edge, server_name } = await guarded(await api.account())
+    const nobody = { ...deny("conn.client_ip == '203.0.113.7'").inbound[0]!, enforced: false }
+    await me.tcpEdge.policies.put(edge.id, { inbound: [nobody] })
+    const isReached = async () =>
+      (await me.policyTestCoverage()).unreached.find(({ kind }) => kind === 'traffic_policy')?.tests
+    t.equal(await isReached(), false)
+    const by = { type: 'traffic_policy', name: 'nobody', id: edge.id } as const
+    const shadow = { decision: 'deny', decided_by: { type: 'traffic_policy', name: 'nobody' } } as const
+    const test = await me.policyTest.create({
+      given: connection(server_name),
+      expect: {
+        decision: 'allow',
+        decided_by: null,
+        shadow: { ...shadow, decided_by: { ...shadow.decided_by, id: null } },
+      },
+    })
+    t.strictSame(test.expect, { decision: 'allow', shadow }, 'null may be anything')
+    t.equal(await isReached(), true, 'such a test reaches it')
+    const ofIt = ({ policy_test_id }: { policy_test_id: string | null }) => policy_test_id === test.id
+    t.match((await me.runPolicyTests()).tests.find(ofIt), {
+      passed: true,
+      decided_by: null,
+      shadow: { decision: 'deny', decided_by: by },
+    })
+    const refusal = await refusalOf(
+      me.tcpEdge.policies.put(edge.id, { inbound: [{ ...nobody, expressions: ['false'] }] }),
+    )
+    t.match(refusal, {
+      error_code: 'ERR_POLICY_TEST',
+      msg: /it expects allow \(if all were enforced: deny by traffic_policy, name nobody\), and would get allow by none \(if all were enforced: allow by none\)\./,
+      details: { 'tests[0].policy_test_id': test.id, 'tests[0].shadow': /"decision":"allow"/ },
+    })
+    t.match(
+      await refusalOf(me.tcpEdge.policies.put(edge.id, { inbound: [{ ...nobody, enforced: true }] })),
+      { error_code: 'ERR_POLICY_TEST', msg: /would get deny by traffic_policy/ },
+      'it is not switched on by mistake',
+    )
+    const promoted = { decision: 'deny', shadow } as const
+    await me.policyTest.update(test.id, { expect: { decision: 'allow' } })
+    const wrong = {
+      given: connection(server_name),
+      expect: { decision: 'allow', shadow: { decision: 'maybe' } },
+    }
+    t.match(await refused(400, me.policyTest.create(wrong as never)), /"expect.shadow.decision" is "maybe"/)
+    await me.tcpEdge.policies.put(edge.id, deny("conn.client_ip == '203.0.113.7'"), { skipTests: true })
+    t.match(
+      await me.runPolicyTests([{ given: connection(server_name), expect: promoted }]),
+      { passed: 1, tests: [{ shadow: { decision: 'deny', decided_by: by } }] },
+      'if all is enforced, the decision is what would be decided if all were',
+    )
+  })
+
   t.test('tests that are wrong', async (t) => {
     const me = await api.account()
     const expect = { decision: 'allow' } as const
@@ -256,7 +310,6 @@ t.test('policy tests', async (t) => {
     const body = { ip_policy_id: policy.id, cidr: '192.0.2.0/24', action: 'deny' } as const
     const never = await me.ipPolicyRule.create(body)
     const other = await me.tcpEdge.create({ hostports: [`other.${server_name}:22`] })
-    await shapeLogTables(store.parts.clickhouse, { retentionMs: 3_600_000, bytesMax: 2 ** 30 })
     const row = decisionRow({ accountId: me.accountId, recordId: 'r1', edgeId: other.id, at: Date.now() })
     await store.parts.clickhouse.insertBlocks('decisions', [rowBytes([row])])
     const coverage = await me.policyTestCoverage()

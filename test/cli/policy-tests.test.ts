@@ -20,6 +20,9 @@ tcp_edges:
         - name: only from home
           expressions: ["conn.geo.country_code != 'DE'"]
           actions: [{type: deny}]
+        - name: not at night
+          enforced: false
+          actions: [{type: deny}]
 tests:
   - name: the office reaches ssh
     given: &ssh
@@ -30,11 +33,17 @@ tests:
   - name: from abroad not
     given: {type: tcp_connection, conn: *conn, country: US}
     expect: {decision: deny, decided_by: {type: traffic_policy, name: only from home}}
+  - name: nor at night, once that is enforced
+    given: *ssh
+    expect: {decision: allow, shadow: {decision: deny, decided_by: {name: not at night}}}
 `
 
 const failing = `${policies}  - name: "a <guest> & 'more' \\u0001"
     given: {type: tcp_connection, conn: {client_ip: 203.0.113.66, server_name: ssh.example.com, server_port: 22}}
     expect: {decision: allow}
+  - name: by day
+    given: *ssh
+    expect: {decision: allow, shadow: {decision: allow}}
 `
 
 interface Ended {
@@ -66,7 +75,11 @@ t.test('All pass', async (t) => {
   const { code, stdout, stderr } = await tested(t, policies)
   t.same(
     [code, stdout, stderr],
-    [0, 'passed  the office reaches ssh\npassed  from abroad not\n2 passed, 0 failed\n', ''],
+    [
+      0,
+      'passed  the office reaches ssh\npassed  from abroad not\npassed  nor at night, once that is enforced\n3 passed, 0 failed\n',
+      '',
+    ],
   )
 })
 
@@ -76,16 +89,31 @@ t.test('One fails: exit code 1, the explanation in words, as JSON, as JUnit', as
   t.match(stdout, /FAILED {2}a <guest> & 'more' /)
   t.match(stdout, / expected allow; it is block\n/)
   t.match(stdout, /The deny rule 203\.0\.113\.66\/32 contains the address\./)
-  t.match(stdout, /2 passed, 1 failed\n$/)
+  const inShadow = 'expected allow (if all were enforced: allow); it is allow (if all were enforced: deny)'
+  t.match(
+    stdout,
+    `${inShadow}\n        Nothing said no.\n        If everything were enforced, it would be denied by`,
+  )
+  t.match(stdout, /3 passed, 2 failed\n$/)
   t.notMatch(stdout, '\u0001', 'control characters do not reach a terminal')
   const xml = readFileSync(join(dir, 'out.xml'), 'utf8')
-  t.match(xml, '<testsuites tests="3" failures="1" errors="0" skipped="0">')
+  t.match(xml, '<testsuites tests="5" failures="2" errors="0" skipped="0">')
   t.match(xml, `name="a &lt;guest&gt; &amp; 'more' \ufffd"`)
   t.match(xml, '<failure message="expected allow; it is block">')
+  t.match(xml, `<failure message="${inShadow}">`)
   t.ok(isWellFormed(xml), xml)
   const json = JSON.parse((await tested(t, failing, '--json')).stdout)
-  t.match(json, { passed: 2, failed: 1, tests: [{ passed: true }, {}, { decision: 'block' }] })
-  t.equal(json.tests[2].explanation.decided_by.rule_id, '203.0.113.66/32')
+  t.match(json, {
+    ...{ passed: 3, failed: 2 },
+    tests: [
+      { passed: true, shadow: null },
+      {},
+      { shadow: { decision: 'deny' } },
+      { decision: 'block' },
+      { shadow: { decision: 'deny', decided_by: { name: 'not at night' } } },
+    ],
+  })
+  t.equal(json.tests[3].explanation.decided_by.rule_id, '203.0.113.66/32')
 })
 
 /** Elements open and close in order, and there is nothing between them that XML does not allow. */
@@ -130,6 +158,7 @@ t.test('What is wrong has its line and column, and exit code 1', async (t) => {
       /"tests\[0\]\.expect\.decision" is "maybe"/,
     ],
     [policies.replace('type: traffic_policy', 'kind: x'), /decided_by" has no member "kind"/],
+    [policies.replace('name: not at night}}', 'rule: x}}'), /expect.shadow.decided_by" has no member "rule"/],
     [policies.replace("!= 'DE'", '! DE'), /:13:25: "tcp_edges.*expressions\[0\]" is not a valid expression/],
     ['ip_policies: 1\nip_policies: 2', /It is not YAML: Map keys must be unique/],
     ['a: &a [x,x]\nb: !!js/function x', /no member "a"|not YAML/],

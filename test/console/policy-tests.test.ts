@@ -107,8 +107,24 @@ t.test('policy tests', inBrowser(), async (t) => {
       await create.click()
       await row(visitor, 'of the test').getByRole('link').click()
       await page.getByLabel('Description').fill('of the test, changed')
+      await page.getByLabel('Expected if everything were enforced').selectOption('deny')
+      await page.getByText('Expected allow (if all were enforced: deny), got allow').waitFor()
+      await page.getByLabel('Expected if everything were enforced').selectOption('allow')
+      await write(visitor, 'Then decided by, as YAML or JSON (optional)', '{type: nobody}')
+      await page
+        .getByRole('alert')
+        .filter({ hasText: /Line 1, column 8: .*"nobody"/ })
+        .waitFor()
+      await write(visitor, 'Then decided by, as YAML or JSON (optional)', '{type: none}')
       await page.getByText('would pass now').waitFor()
       await page.getByRole('button', { name: 'Save', exact: true }).click()
+      await row(visitor, 'of the test, changed')
+        .getByText('allow (if all were enforced: allow by none)')
+        .first()
+        .waitFor()
+      let expected: unknown
+      for await (const { description, expect } of me.api.policyTest.list())
+        if (description === 'of the test, changed') expected = expect
       await row(visitor, 'of the test, changed').getByRole('link').click()
       await page.getByRole('button', { name: 'Delete the test' }).click()
       await page
@@ -116,6 +132,7 @@ t.test('policy tests', inBrowser(), async (t) => {
         .getByRole('button', { name: 'Delete the test' })
         .click()
       await page.getByText('all 1 pass').waitFor()
+      t.match(expected, { decision: 'allow', shadow: { decision: 'allow', decided_by: { type: 'none' } } })
       const left = []
       for await (const { description } of me.api.policyTest.list()) left.push(description)
       t.strictSame(left, ['home is let in'])

@@ -1,10 +1,10 @@
 /** A file of policies and their tests: YAML, or JSON, which is YAML. */
 import { EntryFaults } from '../../core/entry-faults.js'
-import { badRequest, shown, WeirError } from '../../core/errors.js'
+import { badRequest, WeirError } from '../../core/errors.js'
 import { policyTestsPerAccountMax } from '../../core/limits.js'
 import { readYaml, type TextFault } from '../../core/text/yaml.js'
+import { completeExpectation, type Expectation } from '../../resource/fields/expectation.js'
 import { type GivenRecord, wrongGiven } from '../../resource/fields/given-record.js'
-import type { Expectation } from '../../resource/policy-test.js'
 import { type Configuration, faultsOf } from './configuration.js'
 import { anyMap, isMap as isObject, listOf, objectOf, oneOf, optional, type Read, text } from './reading.js'
 import { readConfiguration } from './relations.js'
@@ -28,7 +28,7 @@ type PolicyFileResult =
   | { readonly ok: false; readonly faults: readonly TextFault[] }
 
 const nameCharsMax = 255
-const nullableText = optional(text(nameCharsMax), undefined)
+const nullableText = optional(text(nameCharsMax), null)
 
 const given: Read<GivenRecord> = (value, place, faults) => {
   const record = anyMap(value, place, faults)
@@ -39,41 +39,26 @@ const given: Read<GivenRecord> = (value, place, faults) => {
   return undefined
 }
 
-/** Null where a member may be left out is `undefined` here; `objectOf` takes that for a fault, so it is read apart. */
-const expect: Read<Expectation> = (value, place, faults) => {
-  const found = objectOf({ decision: oneOf('allow', 'block', 'deny'), decided_by: optional(anyMap, null) })(
-    value,
-    place,
-    faults,
-  )
-  if (found === undefined) return undefined
-  const { decision, decided_by } = found
-  const part: Record<string, string> = {}
-  for (const [name, member] of Object.entries(decided_by ?? {})) {
-    const read = partMembers[name]
-    const at = `${place}.decided_by.${name}`
-    if (read === undefined)
-      faults.add(
-        at,
-        badRequest(
-          `"${place}.decided_by" has no member ${shown(name)}: supported are ${Object.keys(partMembers).join(', ')}.`,
-        ),
-      )
-    else {
-      const known = read(member, at, faults)
-      if (known !== undefined) part[name] = known
-    }
-  }
-  return { decision, ...(Object.keys(part).length === 0 ? {} : { decided_by: part }) }
+const expectedDecision = {
+  decision: oneOf('allow', 'block', 'deny'),
+  decided_by: optional(
+    objectOf({
+      type: optional(oneOf('restriction', 'ip_restriction', 'traffic_policy', 'none'), null),
+      id: nullableText,
+      name: nullableText,
+      ip_policy_id: nullableText,
+      rule_id: nullableText,
+      cidr: nullableText,
+    }),
+    null,
+  ),
 }
 
-const partMembers: Readonly<Record<string, Read<string | undefined>>> = {
-  type: optional(oneOf('restriction', 'ip_restriction', 'traffic_policy', 'none'), undefined),
-  id: nullableText,
-  name: nullableText,
-  ip_policy_id: nullableText,
-  rule_id: nullableText,
-  cidr: nullableText,
+const wholeExpectation = objectOf({ ...expectedDecision, shadow: optional(objectOf(expectedDecision), null) })
+
+const expect: Read<Expectation> = (value, place, faults) => {
+  const found = wholeExpectation(value, place, faults)
+  return found && completeExpectation(found)
 }
 
 const readTests = optional(

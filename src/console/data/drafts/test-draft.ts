@@ -17,8 +17,10 @@ export interface TestDraft {
   readonly decision: string
   /** As YAML; empty: anything may decide. */
   readonly decidedBy: string
-  /** Members of the expectation that have no field here: they stay as they are. */
-  readonly others?: Readonly<Record<string, unknown>>
+  /** What is expected if everything were enforced; empty: anything. */
+  readonly shadow: string
+  /** As YAML; empty: anything may decide it. */
+  readonly shadowDecidedBy: string
 }
 
 export const emptyTest: TestDraft = {
@@ -28,24 +30,28 @@ conn: {client_ip: 203.0.113.7, server_name: ssh.example.com, server_port: 22}
 `,
   decision: 'allow',
   decidedBy: '',
+  shadow: '',
+  shadowDecidedBy: '',
 }
 
 export const newTestId = 'new policy_test'
 
 const asText = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`
+const textOfPart = (part: object | null | undefined): string => (part == null ? '' : asText(part))
 
 export const draftOfTest = ({
   description = '',
   given,
   expect,
 }: Pick<Resource<'policyTest'>, 'description' | 'given' | 'expect'>): TestDraft => {
-  const { decision, decided_by, ...others } = expect
+  const { decision, decided_by, shadow } = expect
   return {
     description: description ?? '',
     given: asText(given),
     decision,
-    decidedBy: decided_by == null ? '' : asText(decided_by),
-    ...(Object.keys(others).length > 0 && { others }),
+    decidedBy: textOfPart(decided_by),
+    shadow: shadow?.decision ?? '',
+    shadowDecidedBy: textOfPart(shadow?.decided_by),
   }
 }
 
@@ -78,6 +84,7 @@ interface ReadDraft {
   readonly body: Body | undefined
   readonly given: Read
   readonly decidedBy: Read
+  readonly shadowDecidedBy: Read
 }
 
 type Read = ReturnType<ReadYaml>
@@ -86,13 +93,24 @@ const textBytesMax = 64 * 1024
 
 export function readDraft(
   read: ReadYaml,
-  { description, given, decision, decidedBy, others }: TestDraft,
+  { description, given, decision, decidedBy, shadow, shadowDecidedBy }: TestDraft,
 ): ReadDraft {
-  const [record, part] = [read(given, 'The record', textBytesMax), read(decidedBy, 'It', textBytesMax)]
-  if (!record.ok || !part.ok) return { body: undefined, given: record, decidedBy: part }
-  const expect = { ...others, decision, ...(part.value != null && { decided_by: part.value }) }
-  return { body: { description, given: record.value, expect } as Body, given: record, decidedBy: part }
+  const record = read(given, 'The record', textBytesMax)
+  const part = read(decidedBy, 'It', textBytesMax)
+  const shadowPart = read(shadowDecidedBy, 'It', textBytesMax)
+  const texts = { given: record, decidedBy: part, shadowDecidedBy: shadowPart }
+  if (!record.ok || !part.ok || !shadowPart.ok) return { body: undefined, ...texts }
+  const expect = {
+    ...expectationOf(decision, part.value),
+    ...(shadow !== '' && { shadow: expectationOf(shadow, shadowPart.value) }),
+  }
+  return { body: { description, given: record.value, expect } as Body, ...texts }
 }
+
+const expectationOf = (decision: string, part: unknown): object => ({
+  decision,
+  ...(part != null && { decided_by: part }),
+})
 
 /** What is wrong with one of the texts: as such, or in the API's view. `member`: which of the body it is. */
 export function faultsOfText(read: Read, error: unknown, member: string): readonly TextFault[] {

@@ -9,11 +9,10 @@ export type TestRun = PolicyTestRuns['tests'][number]
 export const nameOfTest = ({ description, policy_test_id }: TestRun): string =>
   description || policy_test_id || 'a test that is not stored'
 
-export const expectationOf = ({ expect }: Pick<TestRun, 'expect'>): string =>
-  decisionInWords(expect.decision, expect.decided_by)
+export const expectationOf = ({ expect }: Pick<TestRun, 'expect'>): string => decisionInWords(expect)
 
-export const outcomeOf = ({ decision, decided_by, problem }: TestRun): string =>
-  decision === null ? `no decision: ${problem ?? 'unknown'}` : decisionInWords(decision, decided_by)
+export const outcomeOf = (run: TestRun): string =>
+  run.decision === null ? `no decision: ${run.problem ?? 'unknown'}` : decisionInWords(run)
 
 /** How many the error names at most; others are counted by its message. */
 const namedMax = 10
@@ -35,6 +34,7 @@ export function failedTestsIn(error: unknown): readonly TestRun[] {
       expect,
       decision: textOf('decision') as TestRun['decision'],
       decided_by: jsonOf('decided_by'),
+      shadow: jsonOf('shadow'),
       problem: textOf('problem'),
       explanation: jsonOf('explanation'),
     })

@@ -128,6 +128,9 @@ function Existing({ id, present, again }: ExistingProps) {
   )
 }
 
+const partHint =
+  'For example {type: traffic_policy, name: not from there}; also id, ip_policy_id, rule_id, cidr. What is left out may be anything.'
+
 interface FormProps {
   readonly kept: KeptDraft<TestDraft>
   readonly isNew?: boolean
@@ -146,7 +149,7 @@ function Form({ kept, isNew = false, check, save }: FormProps) {
 
 function LoadedForm({ kept, isNew, check, save, readYaml }: FormProps & { readonly readYaml: ReadYaml }) {
   const { draft, base, isChanged, isConflict, forget } = kept
-  const { body, given, decidedBy } = readDraft(readYaml, draft)
+  const { body, given, decidedBy, shadowDecidedBy } = readDraft(readYaml, draft)
   const checked = useDraftCheck(
     draft,
     async (client) => (body !== undefined && may('write') ? check(client, body) : undefined),
@@ -184,9 +187,14 @@ function LoadedForm({ kept, isNew, check, save, readYaml }: FormProps & { readon
           label="Decided by, as YAML or JSON (optional)"
           mode="yaml"
           value={draft.decidedBy}
-          hint="For example {type: traffic_policy, name: not from there}; also id, ip_policy_id, rule_id, cidr. What is left out may be anything."
+          hint={partHint}
           faults={faultsOfYaml(faultsOfText(decidedBy, error, 'expect.decided_by'))}
           onChange={(text) => change({ decidedBy: text })}
+        />
+        <ShadowFields
+          draft={draft}
+          faults={faultsOfYaml(faultsOfText(shadowDecidedBy, error, 'expect.shadow.decided_by'))}
+          change={change}
         />
       </div>
       <div class="stack aside">
@@ -207,6 +215,35 @@ function LoadedForm({ kept, isNew, check, save, readYaml }: FormProps & { readon
     </div>
   )
 }
+
+interface ShadowFieldsProps {
+  readonly draft: TestDraft
+  /** Of what must decide. */
+  readonly faults: ReturnType<typeof faultsOfYaml>
+  readonly change: (changes: Partial<TestDraft>) => void
+}
+
+const ShadowFields = ({ draft: { shadow, shadowDecidedBy }, faults, change }: ShadowFieldsProps) => (
+  <>
+    <ChoiceField
+      label="Expected if everything were enforced"
+      value={shadow}
+      choices={[['', 'anything'], ...decisions]}
+      hint="With the rules, traffic policies and restrictions that are not enforced."
+      onChange={(chosen) => change({ shadow: chosen, ...(chosen === '' && { shadowDecidedBy: '' }) })}
+    />
+    {shadow !== '' && (
+      <Editor
+        label="Then decided by, as YAML or JSON (optional)"
+        mode="yaml"
+        value={shadowDecidedBy}
+        hint={partHint}
+        faults={faults}
+        onChange={(text) => change({ shadowDecidedBy: text })}
+      />
+    )}
+  </>
+)
 
 interface VerdictProps {
   readonly error: unknown
