@@ -1,16 +1,20 @@
-/** A challenger beside live traffic: its difference is what a trial of the same draft over the same records says. */
+/**
+ * A challenger beside live traffic: its difference is what a trial of the same draft over the same records says, and each record of it
+ * is an event at a destination.
+ */
 import t from 'tap'
 import type { ChallengerDifference } from '../../src/shape/challenger-difference.js'
 import type { TrialDecisions } from '../../src/shape/trial.js'
 import { endNow, processesBelow } from '../harness/tree.js'
-import { until } from '../harness/weir.js'
+import { type Emulator, until } from '../harness/weir.js'
+import { stream, target } from './deployment.js'
 import { openAccount } from './service.js'
 
 const hosts = ['one.challenged.example', 'two.challenged.example']
 const clients = ['10.1.2.3', '192.0.2.1', '192.0.2.1', '198.51.100.9', '2001:db8::1']
 
 t.test('a challenger of a service', async (t) => {
-  const { weir } = await openAccount(t)
+  const { weir, emulator } = await openAccount(t)
   const { api } = weir
   const nats = await weir.nats()
   const policy = await api.ipPolicy.create({})
@@ -43,6 +47,12 @@ t.test('a challenger of a service', async (t) => {
     }
   }
   await t.test('its difference equals a trial over the same records, also after a restart', async (t) => {
+    const differences = await stream(emulator, 'differences')
+    const { id: destinationId } = await api.eventDestination.create(target(differences, emulator))
+    await api.eventSubscription.create({
+      sources: [{ type: 'decision_differs.v0' }],
+      destination_ids: [destinationId],
+    })
     const made = await api.challenger.create({
       draft: {
         ip_policies: [
@@ -60,10 +70,23 @@ t.test('a challenger of a service', async (t) => {
       async () => (await decisionsOf(api, `challenged-${published}`)).length > 0,
     )
     const since = new Date().toISOString()
+    const earlier = published
     await publish(20)
     const wanted = 20 * 50
     const stretch = () => api.challengers.difference(made.id, { since })
     await until('all are compared', async () => (await stretch()).records === wanted)
+    // Those that only `everyone` allows.
+    const differing = Array.from({ length: wanted }, (_, n) => earlier + 1 + n)
+      .filter((n) => ['10.1.2.3', '198.51.100.9'].includes(clients[n % clients.length]!))
+      .map((n) => `challenged-${n}`)
+    const arrived = () => differencesAt(emulator, earlier)
+    await until('each difference arrives', async () => (await arrived()).length >= differing.length)
+    const events = await arrived()
+    t.strictSame(events.map(({ record_id }) => record_id).toSorted(), differing.toSorted(), 'exactly once')
+    t.match(events[0], {
+      decision: 'allow',
+      challenger: { id: made.id, decision: 'block', decided_by: { type: 'ip_restriction' } },
+    })
     for (const { pid, role } of processesBelow(weir.process.pid)) if (role === 'pipeline') endNow(pid)
     await publish(20)
     await until('so are those after a restart', async () => (await stretch()).records === 2 * wanted)
@@ -145,6 +168,20 @@ t.test('a challenger of a service', async (t) => {
 async function decisionsOf(api: Awaited<ReturnType<typeof openAccount>>['weir']['api'], recordId: string) {
   const found = []
   for await (const decision of api.decisions({ recordId })) found.push(decision)
+  return found
+}
+
+interface Difference {
+  readonly record_id: string
+}
+
+/** The events about records after this one. */
+async function differencesAt(emulator: Emulator, earlier: number): Promise<Difference[]> {
+  const found: Difference[] = []
+  for await (const { data } of emulator.client.received({ service: 'kinesis', name: 'differences' })) {
+    const { object } = JSON.parse(data) as { object: Difference }
+    if (Number(object.record_id.split('-')[1]) > earlier) found.push(object)
+  }
   return found
 }
 
