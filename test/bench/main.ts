@@ -14,6 +14,7 @@ import { collapsed, readRecorded, record } from './recorded.js'
 import { row as apiCreate } from './rows/api-create.js'
 import { row as apiRead } from './rows/api-read.js'
 import { row as apiRules } from './rows/api-rules.js'
+import { row as bouncers } from './rows/bouncers.js'
 import { row as challenger } from './rows/challenger.js'
 import { row as changes } from './rows/changes.js'
 import { row as consoleRow } from './rows/console.js'
@@ -46,6 +47,7 @@ const rows: readonly BenchRow[] = [
   apiCreate, //
   apiRead,
   apiRules,
+  bouncers,
   challenger,
   changes,
   consoleRow,
