@@ -194,7 +194,6 @@ const catalogs = [
 const smallFileLines = 50
 /** Smaller files with one importer, of their own room, and why they are not part of it. */
 const smallFiles: Readonly<Record<string, string>> = {
-  'src/api/ip-lists/covering-entries.ts': 'its importer, the routes of entries, is as long as a file may be',
   'src/api/ip-lists/ip-list-refresh.ts': 'a route of its own; its importer lists the routes of all rooms',
   'src/cli/junit.ts': 'a format of its own; its importer runs tests and shows them',
   'src/client/session.ts': 'its importer, the list of all operations, is as long as a file may be',

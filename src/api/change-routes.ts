@@ -6,9 +6,9 @@ import { Type } from '../core/schema.js'
 import { pluralOf } from '../core/text/plural.js'
 import { article, checkPathId, unknownResource } from '../http/body/input.js'
 import { maySee, rightNeeded } from '../http/caller/rights.js'
-import { type ApiContext, pathParams, queryOf, sendJson, versionIn } from '../http/context.js'
+import { type ApiContext, pathParams, queryOf, sendJson } from '../http/context.js'
 import { limitOf } from '../http/lists/lists.js'
-import { queryText, timeOf, timeParameters, withFixedTimes } from '../http/lists/query-values.js'
+import { queryText, timeOf, timeParameters, versionIn, withFixedTimes } from '../http/lists/query-values.js'
 import { exampleLinks } from '../http/openapi/examples.js'
 import {
   describe,

@@ -10,12 +10,13 @@ import { queryText, timeOf, timeParameters, withFixedTimes } from '../http/lists
 import { onlyBlocked, usesIn, warnOfGaps } from '../http/missing-values.js'
 import { exampleLinks } from '../http/openapi/examples.js'
 import { describe, filterParameter, listSchema, shownBy } from '../http/openapi/openapi.js'
+import { StreamedAnswers } from '../http/streamed-answers.js'
 import { compileDecisionFilter } from '../insight/decision-filter.js'
 import { decisionIdOf, shownDecision, shownDecisions } from '../insight/shown-decision.js'
 import { loggedDecisionExample, loggedDecisionSchema } from '../shape/logged-decision.js'
 import type { DecisionsQuery, LogPosition, LogReader, PageQuery } from '../store/logs/log-reader.js'
 import { decisionsTag } from './decide-routes.js'
-import { DecisionExports, exportTypes, formatFor, type ReadPage } from './decision-export.js'
+import { exportOf, exportTypes, formatFor, type ReadPage } from './decision-export.js'
 import {
   checkSelectedIds,
   type Query,
@@ -27,6 +28,8 @@ import {
 
 /** Decisions in one answer as NDJSON or CSV. */
 const decisionsExportedMax = 100_000
+/** How long a client may take for these. */
+const exportMsMax = 60_000
 
 const path = '/decisions'
 
@@ -58,8 +61,7 @@ export function registerLoggedDecisions(
   log: Pick<LogReader, 'page' | 'mode'>,
   occurrences: Occurrences,
 ): void {
-  const exports = new DecisionExports(occurrences)
-  app.addHook('preClose', async () => exports.close())
+  const answers = new StreamedAnswers(app, exportMsMax)
   const described = describe({
     operationId: 'list_decisions',
     atOnce: 'log_search',
@@ -86,7 +88,8 @@ export function registerLoggedDecisions(
     warnOfGaps(reply, context, uses, isCut ? [onlyBlocked] : [])
     if (format !== undefined) {
       const read: ReadPage = (limit, before = asked.before) => log.page({ ...asked, limit, before })
-      return exports.send(request, reply, format, limit, read)
+      const text = await exportOf(request, { format, limit, read, occurrences })
+      return answers.send(reply, format.mediaType, text)
     }
     const found = await log.page({ ...asked, limit })
     const decisions = shownDecisions(found.rows)

@@ -57,8 +57,9 @@ import { registerDeadLetters } from './dead-letter-routes.js'
 import { registerDecisions } from './decide-routes.js'
 import { registerDestinationOperations } from './destination-routes.js'
 import { isDestinationIn } from './destination-rows.js'
+import { registerEntriesList } from './ip-lists/entries-list.js'
+import { registerEntriesReplacement } from './ip-lists/entries-replacement.js'
 import { registerIpListRefresh } from './ip-lists/ip-list-refresh.js'
-import { registerIpListEntries } from './ip-lists/ip-list-routes.js'
 import { registerIpPolicyCheck } from './ip-policies/ip-policy-check.js'
 import { registerIpPolicyCounts } from './ip-policies/ip-policy-counts.js'
 import { registerIpPolicyUses } from './ip-policies/ip-policy-uses.js'
@@ -245,7 +246,8 @@ function registerResources(app: FastifyInstance, options: WholeOptions): void {
   registerRuleList(app, context, log)
   registerRuleRestore(app, context)
   registerIpPolicyCounts(app, context)
-  registerIpListEntries(app, context)
+  registerEntriesReplacement(app, context)
+  registerEntriesList(app, context)
   registerIpListRefresh(app, context)
   registerIpPolicyUses(app, context)
   registerSources(app, context)

@@ -132,10 +132,3 @@ export const sendJson = (reply: FastifyReply, value: object | string | Buffer): 
   reply
     .type('application/json; charset=utf-8')
     .send(typeof value === 'string' || Buffer.isBuffer(value) ? value : JSON.stringify(value))
-
-/** A query parameter that is a version of the account. */
-export function versionIn(name: string, text: string): number {
-  const version = /^\d{1,16}$/.test(text) ? Number(text) : 0
-  if (version >= 1 && Number.isSafeInteger(version)) return version
-  throw badRequest(`The query parameter "${name}" is ${shown(text)}: a whole number from 1 is needed.`)
-}

@@ -5,11 +5,19 @@
 import { promisify } from 'node:util'
 import { constants, gzip } from 'node:zlib'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { type Cidr, cidrContains, formatCidr, parseCidr, rangesAround } from '../../core/address/cidr.js'
+import {
+  type Cidr,
+  cidrContains,
+  formatCidr,
+  isOneAddress,
+  parseCidr,
+  rangesAround,
+} from '../../core/address/cidr.js'
 import type { Address } from '../../core/address/ip.js'
 import { now } from '../../core/clock.js'
 import { Turns } from '../../core/concurrency.js'
 import { badRequest, shown, type WeirError } from '../../core/errors.js'
+import { acceptedCoding } from '../../http/accepted-forms.js'
 import { BouncerAuth, type BouncerAuthOptions } from '../../http/caller/bouncer-auth.js'
 import type { KeyUses } from '../../http/caller/key-uses.js'
 import { problemHeadersOf, refusalOf } from '../../http/problem.js'
@@ -87,12 +95,10 @@ const headers = { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Cont
 
 async function answer(request: FastifyRequest, reply: FastifyReply, json: string): Promise<FastifyReply> {
   reply.headers(headers)
-  const isAccepted = /\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/i.test(
-    String(request.headers['accept-encoding'] ?? ''),
-  )
-  if (!isAccepted || json.length < compressedFromBytes) return reply.send(json)
+  const coding = acceptedCoding(request.headers['accept-encoding'], ['gzip'])
+  if (coding === undefined || json.length < compressedFromBytes) return reply.send(json)
   const body = await compress(json, { level: constants.Z_BEST_SPEED })
-  return reply.headers({ 'Content-Encoding': 'gzip', Vary: 'Accept-Encoding' }).send(body)
+  return reply.headers({ 'Content-Encoding': coding, Vary: 'Accept-Encoding' }).send(body)
 }
 
 /** Other parameters of CrowdSec mean nothing here, and are ignored. */
@@ -129,7 +135,7 @@ function filterOf(query: Query): Wanted {
   const [scopes, origins, types] = [query.scopes, query.origins, query.type].map(wordsIn)
   const [having, lacking] = [query.scenarios_containing, query.scenarios_not_containing].map(wordsIn)
   if (origins?.includes('weir') === false || types?.includes('ban') === false) return () => false
-  const scopeOf = ({ cidr }: Ban) => (cidr.endsWith(cidr.includes(':') ? '/128' : '/32') ? 'ip' : 'range')
+  const scopeOf = ({ cidr }: Ban) => (isOneAddress(cidr) ? 'ip' : 'range')
   return (rule) => {
     const scenario = (rule.description || 'weir').toLowerCase()
     return (

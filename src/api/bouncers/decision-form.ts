@@ -1,4 +1,5 @@
 /** Bans in the form of CrowdSec's local API, version 1: `crowdsecurity/crowdsec`, `pkg/models/localapi_swagger.yaml`. */
+import { isOneAddress } from '../../core/address/cidr.js'
 import { Slices } from '../../core/slices.js'
 import type { Ban } from '../../insight/bans.js'
 
@@ -51,14 +52,12 @@ function uuidOf({ id }: Ban): string {
   return `${hexOf(time / bits32)}${hexOf(time >>> 16)}-${hexOf(time)}-${hexOf(high / 2 ** 24)}-${hexOf(high >>> 8)}-${hexOf(middle)}${hexOf(low >>> 16)}${hexOf(low)}`
 }
 
-const isAddress = (cidr: string): boolean => cidr.endsWith(cidr.includes(':') ? '/128' : '/32')
-
 const addressOf = (cidr: string): string => cidr.slice(0, cidr.lastIndexOf('/'))
 
 /** As JSON. A program may expect a reason. */
 function decisionJson(rule: Ban, nowMs: number): string {
   const { cidr, description } = rule
-  const scope = isAddress(cidr) ? 'Ip' : 'Range'
+  const scope = isOneAddress(cidr) ? 'Ip' : 'Range'
   const value = scope === 'Ip' ? addressOf(cidr) : cidr
   return `{"duration":"${duration(rule, nowMs)}","id":${decisionId(rule)},"origin":"weir","scenario":${JSON.stringify(description || 'weir')},"scope":"${scope}","type":"ban","uuid":"${uuidOf(rule)}","value":"${value}"}`
 }

@@ -6,7 +6,7 @@ import { badRequest, shown } from '../../core/errors.js'
 import { Type } from '../../core/schema.js'
 import { durationMs } from '../../core/units.js'
 import { type ApiContext, queryOf, sendJson } from '../../http/context.js'
-import { timeOf, timeParameters } from '../../http/lists/query-values.js'
+import { numberIn, timeOf, timeParameters, wordIn } from '../../http/lists/query-values.js'
 import { onlyBlocked, onlyFailed, type Use, usesIn, warnOfGaps } from '../../http/missing-values.js'
 import { describe, filterParameter } from '../../http/openapi/openapi.js'
 import { compileCountFilter } from '../../insight/decision-filter.js'
@@ -111,7 +111,7 @@ export function registerStats(
   })
   app.get(path, described, async (request, reply) => {
     const query = queryOf(request, parameters)
-    const by = wordOf('by', query['by'] ?? 'none', dimensions)
+    const by = wordIn('by', query['by'] ?? 'none', dimensions)
     const interval = query['interval'] ?? 'minute'
     const intervalMs = intervalOf(interval)
     const valuesMax = valuesOf(query['values'], valuesMaxOf[by] ?? statsValuesMax)
@@ -180,7 +180,7 @@ async function decisionCounts(
   { filter: text, source: word, ...selecting }: Query,
   warn: Warn,
 ): Promise<Counts> {
-  const source = wordOf('source', word ?? 'record', sourceWords)
+  const source = wordIn('source', word ?? 'record', sourceWords)
   const query = { ...asked, source, selection: selectionIn(selecting) }
   const { dimension } = asked
   const filter = text === undefined ? undefined : compileCountFilter(text, dimension !== 'none')
@@ -249,17 +249,5 @@ function rangeOf(
   )
 }
 
-function wordOf<const Word extends string>(name: string, text: string, words: readonly Word[]): Word {
-  const known = words.find((word) => word === text)
-  if (known !== undefined) return known
-  throw badRequest(`The query parameter "${name}" is ${shown(text)}: ${words.join(', ')} are allowed.`)
-}
-
-function valuesOf(text: string | undefined, most: number): number {
-  if (text === undefined) return valuesDefault
-  const values = /^\d{1,3}$/.test(text) ? Number(text) : 0
-  if (values >= 1 && values <= most) return values
-  throw badRequest(
-    `The query parameter "values" is ${shown(text)}: a whole number from 1 to ${most} is allowed.`,
-  )
-}
+const valuesOf = (text: string | undefined, max: number): number =>
+  text === undefined ? valuesDefault : numberIn('values', text, { min: 1, max })

@@ -14,6 +14,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { hashBytes128 } from '../../core/ids.js'
 import { getOrMake } from '../../core/maps.js'
 import { packageFile } from '../../core/package.js'
+import { acceptedCoding } from '../../http/accepted-forms.js'
 import { nothingThere } from '../../http/guard.js'
 import { browserHeaders } from '../../http/headers.js'
 
@@ -60,7 +61,9 @@ const depthMax = 16
 
 const notBuilt = 'The page is not built. Build it with "node config/prepare.mjs", then load it again.\n'
 
-type Coding = 'br' | 'gzip'
+/** The best first. */
+const codings = ['br', 'gzip'] as const
+type Coding = (typeof codings)[number]
 
 const compress: Readonly<Record<Coding, (bytes: Buffer) => Promise<Buffer>>> = {
   br: promisify<Buffer, Buffer>(brotliCompress),
@@ -89,7 +92,7 @@ class ServedFile {
     reply.headers({ 'cache-control': this.#caching, etag: this.#etag, vary: 'Accept-Encoding' })
     if (namesTag(headers['if-none-match'], this.#etag)) return reply.code(304).send()
     reply.type(this.#type)
-    const coding = this.#isCompressible ? acceptedCoding(headers['accept-encoding']) : undefined
+    const coding = this.#isCompressible ? acceptedCoding(headers['accept-encoding'], codings) : undefined
     if (coding === undefined) return reply.send(this.#bytes)
     return reply
       .header('content-encoding', coding)
@@ -99,16 +102,6 @@ class ServedFile {
 
 const namesTag = (header: string | undefined, etag: string): boolean =>
   (header ?? '').split(',').some((each) => each.trim() === etag || each.trim() === '*')
-
-/** The best coding that the client accepts; undefined: as it is. */
-function acceptedCoding(header: string | string[] | undefined): Coding | undefined {
-  const accepted = String(header ?? '')
-    .split(',')
-    .map((each) => each.split(';').map((part) => part.trim().toLowerCase()))
-    .filter(([, weight]) => weight === undefined || !/^q=0(\.0*)?$/.test(weight))
-    .map(([name]) => name)
-  return (['br', 'gzip'] as const).find((coding) => accepted.includes(coding))
-}
 
 /** What was built, read once. */
 class BuiltFiles {

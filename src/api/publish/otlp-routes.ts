@@ -10,6 +10,7 @@ import { inTypes, objectOf, type TSchema, Type } from '../../core/schema.js'
 import type { Slices } from '../../core/slices.js'
 import type { Occurrences } from '../../core/telemetry/occurrences.js'
 import { parseJsonBody } from '../../http/body/json-body.js'
+import { rawBody } from '../../http/body/raw-body.js'
 import { slicesOf } from '../../http/bounds/bounded-work.js'
 import { type ApiContext, queryOf, readable } from '../../http/context.js'
 import { describe } from '../../http/openapi/openapi.js'
@@ -17,7 +18,7 @@ import { problemsIn } from '../../http/openapi/openapi-problems.js'
 import { problemHeadersOf, refusalOf } from '../../http/problem.js'
 import { type OtlpLog, recordOfLog } from '../../ingest/otlp/log-records.js'
 import { type Line, parseMessage, tooLarge } from '../../record/record.js'
-import { ingestTag, publishedBody, publishedBodyBytesMax } from './published-body.js'
+import { ingestTag, publishedBodyBytesMax } from './published-body.js'
 import { publishedRecordsMax, type RecordIntake, type RefusedLine } from './record-intake.js'
 
 const mebibyte = 1024 * 1024
@@ -147,7 +148,7 @@ export function registerOtlp(
 async function logsOf(request: FastifyRequest): Promise<readonly OtlpLog[]> {
   const { logsIn, logsInJson } = await messages()
   const type = typeOf(request)
-  const body = await publishedBody(request, decompressedBytesMax[type])
+  const body = await rawBody(request, decompressedBytesMax[type])
   const value = type === protobuf ? undefined : (parseJsonBody(body) ?? {})
   try {
     return value === undefined ? logsIn(body, publishedRecordsMax) : logsInJson(value)

@@ -1,15 +1,16 @@
 /** `POST /records`: records of the caller's account, as NDJSON. They are answered when they are stored. */
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { WeirError } from '../../core/errors.js'
 import { inTypes, Type } from '../../core/schema.js'
 import type { Occurrences } from '../../core/telemetry/occurrences.js'
+import { acceptRawBodies, rawBody } from '../../http/body/raw-body.js'
 import { slicesOf } from '../../http/bounds/bounded-work.js'
 import { type ApiContext, queryOf, readable, sendJson } from '../../http/context.js'
 import { describe, shownBy } from '../../http/openapi/openapi.js'
 import { parseMessage } from '../../record/record.js'
 import { publishedRecordsSchema, refusalsShownMax } from '../../shape/published-records.js'
 import { registerOtlp } from './otlp-routes.js'
-import { ingestTag, publishedBody, publishedBodyBytesMax } from './published-body.js'
+import { ingestTag, publishedBodyBytesMax } from './published-body.js'
 import { type IntakeOptions, publishedRecordsMax, RecordIntake } from './record-intake.js'
 
 /** Decompressed. */
@@ -24,12 +25,7 @@ export function registerPublishing(
 ): void {
   const intake = new RecordIntake(options)
   app.register(async (scope) => {
-    scope.removeAllContentTypeParsers()
-    scope.addContentTypeParser(
-      '*',
-      { parseAs: 'buffer' },
-      async (_request: FastifyRequest, body: Buffer) => body,
-    )
+    acceptRawBodies(scope)
     registerNdjson(scope, context, intake)
     registerOtlp(scope, context, intake, options.occurrences)
   })
@@ -58,7 +54,7 @@ function registerNdjson(scope: FastifyInstance, context: ApiContext, intake: Rec
     queryOf(request)
     readable(context)
     const { accountId } = request.caller
-    const body = await publishedBody(request, bodyBytesMax)
+    const body = await rawBody(request, bodyBytesMax)
     checkLineCount(body)
     const lines = parseMessage(body)
     intake.meter(accountId, lines.length)

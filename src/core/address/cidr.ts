@@ -140,6 +140,9 @@ function mayBegin(text: unknown, beginning: number): boolean {
 /** Canonical text of a range, the form in which two equal ranges are equal text. */
 export const formatCidr = (cidr: Cidr): string => `${formatAddress(cidr.family, cidr.words)}/${cidr.prefix}`
 
+/** Is a range in canonical form, as text, a single address? */
+export const isOneAddress = (cidr: string): boolean => cidr.endsWith(cidr.includes(':') ? '/128' : '/32')
+
 /** The ranges that contain a whole range, the narrowest first: itself, and one for each shorter prefix. */
 export function* rangesAround({ family, prefix: narrowest, words }: Cidr): Generator<Cidr> {
   for (let prefix = narrowest; prefix >= 0; prefix -= 1) {

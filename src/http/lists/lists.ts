@@ -11,7 +11,7 @@ import { type ApiContext, isBelieved, queryOf, readable, sendJson } from '../con
 import { listParameters } from '../openapi/openapi.js'
 import { coveringMax, coveringPage, coversIn, hasRanges } from './covering.js'
 import { compileFilter } from './list-filter.js'
-import { queryText } from './query-values.js'
+import { numberIn, queryText } from './query-values.js'
 
 /** Lists searched concurrently; each takes slices of the event loop that requests wait for. */
 const listSearchesAtOnceMax = 2
@@ -129,14 +129,8 @@ export function beforeIdOf({ idPrefix }: AnyResource, text: string | undefined):
   )
 }
 
-export function limitOf(text: string | undefined, max = pageEntriesMax): number {
-  if (text === undefined) return max
-  const limit = /^\d{1,6}$/.test(text) ? Number(text) : 0
-  if (limit >= 1 && limit <= max) return limit
-  throw badRequest(
-    `The query parameter "limit" is ${shown(text)}: a whole number from 1 to ${max} is allowed.`,
-  )
-}
+export const limitOf = (text: string | undefined, max = pageEntriesMax): number =>
+  text === undefined ? max : numberIn('limit', text, { min: 1, max })
 
 const keptBytesMax = 1024 * 1024
 

@@ -98,6 +98,30 @@ export const timeOf = (name: string, text: string | undefined): number | undefin
 
 type Query = Readonly<Record<string, string | undefined>>
 
+interface NumberBounds {
+  readonly min: number
+  /** Default: no bound. */
+  readonly max?: number
+}
+
+/** A query parameter that is a whole number. Throws a `WeirError`. */
+export function numberIn(name: string, text: string, { min, max }: NumberBounds): number {
+  const number = /^\d{1,16}$/.test(text) ? Number(text) : -1
+  if (number >= min && number <= (max ?? Number.MAX_SAFE_INTEGER)) return number
+  const allowed = max === undefined ? `from ${min} is needed` : `from ${min} to ${max} is allowed`
+  throw badRequest(`The query parameter "${name}" is ${shown(text)}: a whole number ${allowed}.`)
+}
+
+/** A query parameter that is a version of the account. */
+export const versionIn = (name: string, text: string): number => numberIn(name, text, { min: 1 })
+
+/** A query parameter that is one of these words. Throws a `WeirError`. */
+export function wordIn<const Word extends string>(name: string, text: string, words: readonly Word[]): Word {
+  const known = words.find((word) => word === text)
+  if (known !== undefined) return known
+  throw badRequest(`The query parameter "${name}" is ${shown(text)}: ${words.join(', ')} are allowed.`)
+}
+
 /** The values that are given, as a query. */
 export const queryText = (query: Query): string =>
   Object.entries(query)

@@ -1,12 +1,12 @@
-/** Which of the offered media types a header `Accept` prefers. */
+/** Which of the offered forms of an answer the headers of a request accept. */
 import t from 'tap'
-import { acceptedType } from '../../src/api/decision-export.js'
+import { acceptedCoding, acceptedType } from '../../src/http/accepted-forms.js'
 
 const json = 'application/json'
 const ndjson = 'application/x-ndjson'
 const csv = 'text/csv'
 
-t.test('of JSON, NDJSON and CSV', (t) => {
+t.test('a media type: of JSON, NDJSON and CSV', (t) => {
   const cases: [string | undefined, string][] = [
     [undefined, json],
     ['', json],
@@ -31,5 +31,23 @@ t.test('of JSON, NDJSON and CSV', (t) => {
   ]
   for (const [accept, type] of cases)
     t.equal(acceptedType(accept, [json, ndjson, csv]), type, accept ?? 'none')
+  t.end()
+})
+
+t.test('a coding: of Brotli and gzip', (t) => {
+  const cases: [string | string[] | undefined, string | undefined][] = [
+    [undefined, undefined],
+    ['', undefined],
+    ['gzip', 'gzip'],
+    ['gzip, deflate, br', 'br'],
+    ['BR', 'br'],
+    ['gzip;q=1.0, br; q=0', 'gzip'],
+    ['gzip;q=0, identity', undefined],
+    ['gzip;q=0.000', undefined],
+    ['x-gzip', undefined],
+    [['deflate', 'gzip'], 'gzip'],
+  ]
+  for (const [header, coding] of cases)
+    t.equal(acceptedCoding(header, ['br', 'gzip']), coding, String(header))
   t.end()
 })
