@@ -76,22 +76,27 @@ export class IpListEntries {
       const placed = placedIn(await store.settled(accountId), write)
       const whole = this.#plan(write, placed, { puts: true })
       // What would be refused is refused before anything is stored.
-      const result = await store.verifyPlan(accountId, principal, whole)
-      if (validateOnly || result === undefined) return result ?? unreachable()
-      const rows = placed.flatMap(({ row }) => row ?? [])
-      if (packedBytes(rows) <= bytesPerChange) {
-        const done = await store.commit(accountId, principal, whole)
-        if (done !== undefined) return done
-      } else {
-        const done = await this.#inSteps(write, placed, rows)
-        if (done !== undefined) return done
-      }
+      const checked = await store.verifyPlan(accountId, principal, whole)
+      const done = checked && !validateOnly ? await this.#write(write, placed, whole) : checked
+      if (done !== undefined) return done
       if (tries === triesMax)
         throw unavailable(`The entries of ${listId} were replaced by others several times meanwhile.`)
     }
   }
 
-  /** Undefined if parts that the list had are gone: others replaced its entries. */
+  /** By one change if it holds all parts. Undefined if parts that the list had are gone: others replaced its entries. */
+  async #write(
+    write: EntriesWrite,
+    placed: readonly Placed[],
+    whole: Plan<WriteResult | undefined>,
+  ): Promise<WriteResult | undefined> {
+    const rows = placed.flatMap(({ row }) => row ?? [])
+    return packedBytes(rows) <= bytesPerChange
+      ? this.#parts.store.commit(write.caller.accountId, write.principal, whole)
+      : this.#inSteps(write, placed, rows)
+  }
+
+  /** The parts first, and then the list that names them. */
   async #inSteps(
     write: EntriesWrite,
     placed: readonly Placed[],
@@ -171,10 +176,6 @@ export class IpListEntries {
 
 /** Weir itself. */
 const ownPrincipal: Principal = { source: 'API', credentialId: null }
-
-function unreachable(): never {
-  throw unavailable('The entries were replaced by others meanwhile.')
-}
 
 /** The parts in their order: those that the list has already are used again. */
 function placedIn(state: ViewState, { caller: { accountId }, listId, packed }: EntriesWrite): Placed[] {

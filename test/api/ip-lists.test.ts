@@ -1,10 +1,19 @@
 /** IP lists: their entries are replaced as a whole, read in pages, bounded, and kept through all that happens to a store. */
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
+import {
+  ipListBodyBytesMax,
+  ipListBytesPerAccountMax,
+  ipListEntriesPerAccountMax,
+} from '../../src/core/limits.js'
+import { Slices } from '../../src/core/slices.js'
 import { chunksOfList, type ListRow, listChunkKind } from '../../src/view/list-chunks.js'
+import { IpListEntries } from '../../src/write/ip-list-entries.js'
+import { packedList } from '../../src/write/list-packing.js'
 import { openTestStore } from '../harness/api.js'
 import { all, type Caller, newest, refused } from '../harness/caller.js'
 
+const principal = { source: 'API', credentialId: null } as const
 const many = (count: number, of: (index: number) => string) =>
   Array.from({ length: count }, (_, index) => of(index))
 const address = (index: number): string => `10.${(index >> 16) & 255}.${(index >> 8) & 255}.${index & 255}/32`
@@ -48,7 +57,7 @@ t.test('IP lists', { timeout: 120_000 }, async (t) => {
     ])
     const text = await me.raw.send('GET', `/ip_lists/${list.id}/entries?format=text`)
     t.equal(text.text, '198.51.100.0/24 # SBL1\n')
-    t.match(text.headers['content-type'], /^text\/plain/)
+    t.match(text.headers['content-type'], /^text\/plain; charset=utf-8$/)
     const ranges = ['198.51.100.0/24', '198.51.100.7/32', '::/0', '2001:db8::/32']
     await me.listEntries.replace(
       list.id,
@@ -85,6 +94,9 @@ t.test('IP lists', { timeout: 120_000 }, async (t) => {
     const found = await all(me.listEntries.list(id))
     t.equal(found.length, count)
     t.strictSame([found[0]?.cidr, found[59_999]?.cidr], [address(0), address(59_999)])
+    const whole = await me.raw.send('GET', `/ip_lists/${id}/entries?format=text`)
+    t.equal(whole.text, many(count, (index) => `${salted(index)}\n`).join(''))
+    t.notOk(whole.headers['content-length'], 'the text is made while it is sent')
     const version = await newestVersion(me)
     t.equal((await lines(me, id, many(count, salted).join('\n'))).status, 200)
     t.equal(await newestVersion(me), version, 'equal entries are no change')
@@ -93,6 +105,39 @@ t.test('IP lists', { timeout: 120_000 }, async (t) => {
     const after = rowOf(id).chunks
     t.ok(after.filter((part) => !before.includes(part)).length <= 2, 'the other parts are used again')
     t.equal(partsOf(rowOf(id).account_id).length, after.length, 'parts that no list names are gone')
+  })
+
+  t.test('two who set the same entries at the same time, again and again', async (t) => {
+    const me = await api.account()
+    const { id } = await me.ipList.create({ name: 'raced' })
+    const { store } = api.parts
+    const [one, other] = ['203.0.113.0/24', '198.51.100.0/24']
+    let races = 0
+    /** Between the look at the present parts and the check, another write takes them away, and brings them back. */
+    const raced = new IpListEntries({
+      ...api.parts,
+      store: {
+        ...{ settled: store.settled.bind(store), commit: store.commit.bind(store), view },
+        verifyPlan: async (...check) => {
+          if (races-- > 0) {
+            await me.listEntries.replace(id, [{ cidr: other }])
+            await me.listEntries.replace(id, [{ cidr: one }])
+          }
+          return store.verifyPlan(...check)
+        },
+      },
+    })
+    const packed = await packedList(Buffer.from(one), 'lines', new Slices())
+    const caller = { accountId: me.accountId, principal, address: undefined }
+    const replace = (validateOnly: boolean) =>
+      raced.replace({ caller, principal, listId: id, packed, validateOnly })
+    for (const validateOnly of [true, false]) {
+      await me.listEntries.replace(id, [{ cidr: one }])
+      races = 3
+      t.equal((await replace(validateOnly)).row['entries'], 1, 'it begins again')
+      races = 100
+      await t.rejects(replace(validateOnly), { status: 503, message: /replaced by others several times/ })
+    }
   })
 
   t.test('a history of the list alone, an audit event for each change', async (t) => {
@@ -132,7 +177,10 @@ t.test('IP lists', { timeout: 120_000 }, async (t) => {
     const path = `/ip_lists/${id}/entries`
     t.match((await lines(me, id, '10.0.0.0/8\nx\n')).body.msg, /^Line 2: "x" is not a range/)
     t.match((await lines(me, id, '')).body.msg, /requires a body/)
-    t.match((await lines(me, id, '10.0.0.0/8', '?format=xml')).body.msg, /"format" is "xml": one of "lines"/)
+    t.match(
+      (await lines(me, id, '10.0.0.0/8', '?format=xml')).body.msg,
+      /"format" is "xml": lines, netset, csv, .* are allowed/,
+    )
     t.match(await me.raw.refused(400, 'PUT', path, { entries: [{ cidr: 'x' }] }), /"entries\[0\].cidr": "x"/)
     t.match(await me.raw.refused(400, 'PUT', path, { rules: [] }), /not in the format "json"/)
     t.match(await me.raw.refused(400, 'GET', `${path}?limit=0`), /"limit" is "0"/)
@@ -142,6 +190,60 @@ t.test('IP lists', { timeout: 120_000 }, async (t) => {
     })
     t.match(packed.body, { entries: 1 }, 'a compressed body is read')
     t.equal((await all(me.listEntries.list(id))).length, 1)
+  })
+
+  t.test('more than the lists of an account may have', async (t) => {
+    const me = await api.account()
+    const [{ id }, full] = [
+      await me.ipList.create({ name: 'one-more' }),
+      await me.ipList.create({ name: 'full' }),
+    ]
+    const fill = (size: { readonly entries: number; readonly bytes: number }) =>
+      api.parts.store.commit(me.accountId, principal, (_state, version) => ({
+        puts: [{ kind: 'ip_list', row: { ...rowOf(full.id), ...size, version } as never, isNew: false }],
+        removals: [],
+        audits: [],
+        result: undefined,
+      }))
+    await fill({ entries: ipListEntriesPerAccountMax - 1, bytes: 0 })
+    const set = (text: string) => lines(me, id, text)
+    t.match(await set('10.0.0.0/8\n11.0.0.0/8\n'), {
+      status: 400,
+      body: { error_code: 'ERR_CONFLICT', msg: /would have 5000001 entries: at most 5000000 are allowed/ },
+    })
+    t.equal((await set('10.0.0.0/8\n')).status, 200)
+    await fill({ entries: 0, bytes: ipListBytesPerAccountMax })
+    t.match(await set('11.0.0.0/8\n'), {
+      status: 400,
+      body: {
+        error_code: 'ERR_CONFLICT',
+        msg: /would take 671\d{5} bytes, compressed: at most 67108864 are allowed/,
+      },
+    })
+    t.strictSame(
+      (await all(me.listEntries.list(id))).map(({ cidr }) => cidr),
+      ['10.0.0.0/8'],
+    )
+    await me.ipList.delete(full.id)
+    t.equal((await set('11.0.0.0/8\n')).status, 200)
+  })
+
+  t.test('a body that is too large', async (t) => {
+    const me = await api.account()
+    const { id } = await me.ipList.create({ name: 'too-large' })
+    const body = Buffer.alloc(ipListBodyBytesMax + 1, '\n')
+    const put = (body: Buffer, coding = {}) =>
+      me.raw.send('PUT', `/ip_lists/${id}/entries`, {
+        body,
+        headers: { 'content-type': 'text/plain', ...coding },
+      })
+    const refusal = { status: 413, body: { msg: /at most 33554432 bytes are allowed/ } }
+    t.match(await put(body), refusal)
+    t.match(await put(gzipSync(body, { level: 1 }), { 'content-encoding': 'gzip' }), refusal, 'decompressed')
+    t.match(await put(gzipSync(''), { 'content-encoding': 'gzip' }), {
+      status: 400,
+      body: { msg: /requires a body/ },
+    })
   })
 
   t.test('with validate_only nothing is stored', async (t) => {
@@ -168,7 +270,7 @@ t.test('IP lists', { timeout: 120_000 }, async (t) => {
     await me.listEntries.replace(id, [{ cidr: '203.0.113.0/24' }])
     const [part] = partsOf(accountId)
     const left = (created_at: number, suffix: string) => ({ ...part!, id: `iplc_${suffix}`, created_at })
-    await api.parts.store.commit(accountId, { source: 'API', credentialId: null }, (_state, version) => ({
+    await api.parts.store.commit(accountId, principal, (_state, version) => ({
       puts: [left(Date.now() - 3_600_000, 'old'), left(Date.now(), 'new')].map((row) => ({
         kind: listChunkKind,
         row: { ...row, version },

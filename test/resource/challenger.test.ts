@@ -59,6 +59,14 @@ const cases: [string, Made[], RegExp | undefined][] = [
   ['ninety-nine of all accounts are evaluated', others(99, ofOthers, [3, -1]), undefined],
 ]
 
+t.test('how many an account keeps, also such as ended long ago', async (t) => {
+  const begun = one(1000, 'ac_me', [0, -1])
+  const attempt = (count: number) => () =>
+    challenger.check?.(begun as never, undefined, lookupsIn({ challenger: others(count, mine, [300, 200]) }))
+  t.doesNotThrow(attempt(99))
+  t.throws(attempt(100), { message: /The account has 100 challengers: at most 100 are allowed/ })
+})
+
 for (const [name, present, refusal] of cases) {
   t.test(name, async (t) => {
     const all = {
