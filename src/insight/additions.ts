@@ -3,11 +3,11 @@
  * are found in the versions of the edge or route that has them.
  */
 import { isoMillis } from '../core/clock.js'
-import type { AnyResource, Row } from '../resource/define.js'
+import type { AnyResource } from '../resource/define.js'
 import { ipPolicyRule } from '../resource/ip-policy.js'
 import { resources } from '../resource/registry.js'
 import type { Addition, Explanation } from '../shape/decision.js'
-import type { ChangedRow, PastRows } from '../store/history/past-rows.js'
+import type { PastRows } from '../store/history/past-rows.js'
 
 /** Versions of an edge or route that are looked at: its policies may have 64 KiB in each. */
 const versionsMax = 100
@@ -23,7 +23,7 @@ interface Additions {
 
 /** The configuration of an account at one of its versions. */
 interface Past {
-  readonly pastRows: Pick<PastRows, 'created' | 'versions'>
+  readonly pastRows: Pick<PastRows, 'created' | 'values'>
   readonly accountId: string
   readonly version: number
 }
@@ -45,8 +45,8 @@ async function otherPart(past: Past, explanation: Explanation): Promise<StoredAd
   const resource = resources.find(({ idPrefix }) => id?.startsWith(idPrefix))
   if (resource === undefined || id === null || rule_id !== null) return undefined
   if (type === 'restriction') return (await created(past, resource.kind, [id])).get(id)
-  const holds = type === 'traffic_policy' ? policyIn(explanation) : hasRestriction
-  return holds && firstWith(past, resource, id, holds)
+  const module = type === 'traffic_policy' ? policyIn(explanation) : restriction
+  return module && firstWith(past, resource, id, module)
 }
 
 async function created(
@@ -62,27 +62,32 @@ async function created(
 export const rulesAdded = (past: Past, ids: readonly string[]): Promise<Map<string, StoredAddition>> =>
   created(past, ipPolicyRule.kind, ids)
 
-const shown = ({ version, at, by }: Pick<ChangedRow, 'version' | 'at' | 'by'>) => ({
+const shown = ({ version, at, by }: { version: number; at: number; by: string }) => ({
   at: isoMillis(at),
   by,
   version,
 })
 
-type Holds = (row: Row) => boolean
+/** A module of an edge or route, and whether its value has the part. */
+interface Module {
+  readonly name: string
+  readonly holds: (value: unknown) => boolean
+}
 
 /** The first of the versions without a gap that hold the part. */
 async function firstWith(
   { pastRows, accountId, version }: Past,
   resource: AnyResource,
   id: string,
-  holds: Holds,
+  { name, holds }: Module,
 ): Promise<StoredAddition | undefined> {
-  const rows = await pastRows.versions(accountId, resource, id, version, versionsMax)
-  const without = rows.findIndex(({ row, deleted }) => deleted || !holds(row))
-  const first = without === -1 ? rows.at(-1) : rows[without - 1]
+  const field = { resource, id, name }
+  const { values, isComplete } = await pastRows.values(accountId, field, version, versionsMax)
+  const without = values.findIndex(({ value }) => !holds(value))
+  const first = without === -1 ? values.at(-1) : values[without - 1]
   if (first === undefined) return undefined
   // The versions before may have had it, too.
-  if (without === -1 && rows.length === versionsMax)
+  if (without === -1 && !isComplete)
     return { at: isoMillis(first.at), by: null, version: first.version, earlier: true }
   return { ...shown(first), earlier: false }
 }
@@ -95,20 +100,25 @@ interface StoredPolicy {
 type Policies = Readonly<Record<'inbound' | 'outbound', readonly StoredPolicy[]>> | null
 
 /** The policy that denied, in its present form: enforced, with this name, or without one, and with these expressions. */
-function policyIn({ policies }: Explanation): Holds | undefined {
+function policyIn({ policies }: Explanation): Module | undefined {
   const denied = policies.find(({ applied, actions }) => applied && actions.includes('deny'))
   if (denied === undefined) return undefined
   const { direction, policy, expressions } = denied
   const texts = JSON.stringify(expressions.map(({ expression }) => expression))
   const isUnnamed = policy.startsWith(`${direction}[`)
-  return (row) =>
-    ((row['policies'] as Policies | undefined)?.[direction] ?? []).some(
-      ({ name, expressions, enforced }) =>
-        enforced !== false &&
-        (name === policy || (isUnnamed && !name)) &&
-        JSON.stringify(expressions) === texts,
-    )
+  return {
+    name: 'policies',
+    holds: (value) =>
+      ((value as Policies | undefined)?.[direction] ?? []).some(
+        ({ name, expressions, enforced }) =>
+          enforced !== false &&
+          (name === policy || (isUnnamed && !name)) &&
+          JSON.stringify(expressions) === texts,
+      ),
+  }
 }
 
-const hasRestriction: Holds = (row) =>
-  (row['ip_restriction'] as { readonly enabled: boolean } | null | undefined)?.enabled === true
+const restriction: Module = {
+  name: 'ip_restriction',
+  holds: (value) => (value as { readonly enabled: boolean } | null | undefined)?.enabled === true,
+}

@@ -147,12 +147,7 @@ export class Decider {
       ),
       additionsOf({ pastRows, accountId, version }, explanation),
     ])
-    const authors = [found, decider, ...rules.values()].flatMap((each) => each?.by ?? [])
-    const names = await this.#namesOf(state, accountId, new Set(authors))
-    const named = <Change extends { readonly by: string | null }>(change: Change) => ({
-      ...change,
-      by_description: names.get(change.by ?? '') ?? null,
-    })
+    const named = await this.#naming(state, accountId, [found, decider, ...rules.values()])
     const added = (addition: StoredAddition | null | undefined): Addition | null =>
       addition ? named(addition) : null
     return {
@@ -183,25 +178,19 @@ export class Decider {
     if (ids.length === 0) return new Map()
     const { pastRows } = this.#options
     const found = await rulesAdded({ pastRows, accountId, version: state.versionOf(accountId) }, ids)
-    const names = await this.#namesOf(
-      state,
-      accountId,
-      new Set([...found.values()].flatMap(({ by }) => by ?? [])),
-    )
-    const named = [...found].map(
-      ([id, addition]) =>
-        [id, { ...addition, by_description: names.get(addition.by ?? '') ?? null }] as const,
-    )
-    return new Map(named)
+    const named = await this.#naming(state, accountId, [...found.values()])
+    return new Map([...found].map(([id, addition]) => [id, named(addition)]))
   }
 
-  async #namesOf(
-    state: ViewState,
-    accountId: string,
-    authors: ReadonlySet<string>,
-  ): Promise<ReadonlyMap<string, string | null>> {
+  /** Adds to any of these changes how the account calls its author. */
+  async #naming(state: ViewState, accountId: string, changes: readonly (Authored | null)[]) {
+    const authors = new Set(changes.flatMap((change) => change?.by ?? []))
     const named = [...authors].map(async (by) => [by, await this.#authorOf(state, accountId, by)] as const)
-    return new Map(await Promise.all(named))
+    const names = new Map(await Promise.all(named))
+    return <Change extends Authored>(change: Change) => ({
+      ...change,
+      by_description: names.get(change.by ?? '') ?? null,
+    })
   }
 
   /** The author of a change, as the account calls its key; only a deleted key has to be read. */
@@ -240,6 +229,10 @@ async function namedByOthers(
     }
   }
   return named
+}
+
+interface Authored {
+  readonly by: string | null
 }
 
 type StoredChange = Omit<LastChange, 'by_description'>

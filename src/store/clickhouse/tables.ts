@@ -187,6 +187,14 @@ export const rowColumnsOf = (resource: AnyResource): string =>
     .map((name) => `\`${name}\``)
     .join(', ')
 
+/** The columns that `decodeField` reads, for SQL. */
+export const columnsOfField = ({ fields }: AnyResource, name: string): string =>
+  [...fieldColumns({ [name]: fields[name]! })].map(({ name }) => `\`${name}\``).join(', ')
+
+/** The value of one field of a row. */
+export const decodeField = ({ fields }: AnyResource, name: string, encoded: EncodedRow): unknown =>
+  decodeFields({ [name]: fields[name]! }, encoded)[name]
+
 /** Decodes a row; the opposite of a `rowEncoder`. */
 export function decodeRow(resource: AnyResource, encoded: EncodedRow): Row {
   return {

@@ -8,12 +8,12 @@
  */
 import { isoMillis } from '../../core/clock.js'
 import { badRequest, unavailable, WeirError } from '../../core/errors.js'
-import type { AnyResource, Row } from '../../resource/define.js'
+import type { AnyResource } from '../../resource/define.js'
 import type { DeclaredRow, KindName } from '../../resource/registry.js'
 import type { LastChange } from '../../shape/decision.js'
 import type { ChangeRows } from '../change-rows.js'
 import type { Clickhouse } from '../clickhouse/clickhouse.js'
-import { decodeRow, type EncodedRow, rowColumnsOf, tableOf } from '../clickhouse/tables.js'
+import { columnsOfField, decodeField, type EncodedRow, tableOf } from '../clickhouse/tables.js'
 import { keyDescriptionsSql } from './history-query.js'
 
 /** Past rows read for one explanation: two policies of the largest size. */
@@ -53,10 +53,23 @@ interface StoredChange {
   readonly by: string
 }
 
-/** A version of a resource, and its author. */
-export interface ChangedRow extends StoredChange {
-  readonly row: Row
-  readonly deleted: boolean
+/** A value of a field, from this change of its resource on. */
+interface ChangedValue extends StoredChange {
+  /** Undefined while the resource is deleted. */
+  readonly value: unknown
+}
+
+interface PastValues {
+  /** Newest first. */
+  readonly values: readonly ChangedValue[]
+  /** If false, there are older versions than were looked at: the last value may be older than it says. */
+  readonly isComplete: boolean
+}
+
+interface PastField {
+  readonly resource: AnyResource
+  readonly id: string
+  readonly name: string
 }
 
 export class PastRows {
@@ -105,28 +118,39 @@ WHERE version > gone GROUP BY id)`,
     return found.catch(() => [])
   }
 
-  /** The last versions of a resource up to a version of its account, newest first; empty if ClickHouse does not answer. */
-  async versions(
+  /**
+   * The values of a field in the last versions of a resource up to a version of its account; none if ClickHouse does not
+   * answer. `versionsMax`: how many versions are looked at.
+   */
+  async values(
     accountId: string,
-    resource: AnyResource,
-    id: string,
+    { resource, id, name }: PastField,
     version: number,
-    limit: number,
-  ): Promise<ChangedRow[]> {
-    const found = this.#clickhouse.rows<EncodedRow & StoredChange & { readonly deleted: boolean }>(
-      `SELECT ${rowColumnsOf(resource)}, deleted, toUnixTimestamp64Milli(changed_at) AS at, changed_by AS by
+    versionsMax: number,
+  ): Promise<PastValues> {
+    const columns = columnsOfField(resource, name)
+    const found = this.#clickhouse.rows<EncodedRow & StoredChange & { deleted: boolean; versions: number }>(
+      `SELECT ${columns}, deleted, version, at, by, versions FROM (
+SELECT *, count() OVER () AS versions,
+lagInFrame(hash) OVER (ORDER BY version ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS hash_before
+FROM (SELECT ${columns}, deleted, version, toUnixTimestamp64Milli(changed_at) AS at, changed_by AS by,
+cityHash64(toString((deleted, ${columns}))) AS hash
 FROM ${tableOf(resource.kind)} WHERE account_id = {account:String} AND id = {id:String} AND version <= {version:UInt64}
-ORDER BY version DESC LIMIT 1 BY version LIMIT {limit:UInt32}`,
-      { account: accountId, id, version, limit },
+ORDER BY version DESC LIMIT 1 BY version LIMIT {versions_max:UInt32}))
+WHERE hash != hash_before ORDER BY version DESC`,
+      { account: accountId, id, version, versions_max: versionsMax },
       lastChangeTimeoutMs,
     )
-    return (await found.catch(() => [])).map((encoded) => ({
-      row: decodeRow(resource, encoded),
-      version: Number(encoded.version),
-      at: encoded.at,
-      by: encoded.by,
-      deleted: Boolean(encoded.deleted),
-    }))
+    const rows = await found.catch(() => [])
+    return {
+      values: rows.map((row) => ({
+        value: row.deleted ? undefined : decodeField(resource, name, row),
+        version: Number(row.version),
+        at: Number(row.at),
+        by: row.by,
+      })),
+      isComplete: Number(rows[0]?.versions ?? 0) < versionsMax,
+    }
   }
 
   /** The description of an API key, also of a deleted one; undefined if it had none, or ClickHouse does not know or answer. */
