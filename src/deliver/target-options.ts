@@ -3,6 +3,7 @@
  * stored sealed and never shown. It is always a member of an object or a value of a map that can be present or not, so
  * that a response, in which every secret is null, still says which secrets there are.
  */
+import { isObject, type JsonObject } from '../core/json-object.js'
 import {
   documented,
   objectOf,
@@ -67,9 +68,7 @@ export const targetOptions = <P extends Parameters<typeof objectOf>[0]>(
   rules: Omit<TargetOptions<TObject<P>>, 'schema'> = {},
 ): TargetOptions<TObject<P>> => ({ schema: objectOf(members) as TObject<P>, ...rules })
 
-type Json = Readonly<Record<string, unknown>>
-
-interface SchemaNode extends Json {
+interface SchemaNode extends JsonObject {
   readonly anyOf?: readonly SchemaNode[]
   readonly properties?: Readonly<Record<string, SchemaNode>>
   readonly additionalProperties?: SchemaNode | boolean
@@ -82,17 +81,15 @@ const notNull = (schema: SchemaNode): SchemaNode =>
 const memberSchema = ({ properties, additionalProperties }: SchemaNode, name: string) =>
   properties?.[name] ?? (typeof additionalProperties === 'object' ? additionalProperties : undefined)
 
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null
-
 const pathOf = (parent: string, name: string): string => (parent === '' ? name : `${parent}.${name}`)
 
 /** A copy of a value in which each secret is replaced by the result of `replaced`; undefined leaves it out. */
 function mapSecrets(
   schema: SchemaNode,
-  value: Json,
+  value: JsonObject,
   replaced: (path: string, secret: unknown) => unknown,
   parent = '',
-): Json {
+): JsonObject {
   const names = new Set([...Object.keys(schema.properties ?? {}), ...Object.keys(value)])
   const copied: Record<string, unknown> = {}
   for (const name of names) {
@@ -101,7 +98,7 @@ function mapSecrets(
     const [of, path, given] = [notNull(declared), pathOf(parent, name), value[name]]
     const member = of[secretMark]
       ? replaced(path, given)
-      : isObject(given) && !Array.isArray(given)
+      : isObject(given)
         ? mapSecrets(of, given, replaced, path)
         : given
     if (member !== undefined) copied[name] = member
@@ -113,7 +110,7 @@ function mapSecrets(
 export type Secrets = Readonly<Record<string, string | null>>
 
 /** The secrets that there are in a target, given or not. */
-export function secretsIn({ schema }: TargetOptions, options: Json): Secrets {
+export function secretsIn({ schema }: TargetOptions, options: JsonObject): Secrets {
   const secrets: Record<string, string | null> = {}
   mapSecrets(schema as unknown as SchemaNode, options, (path, secret) => {
     secrets[path] = typeof secret === 'string' ? secret : null
@@ -122,9 +119,9 @@ export function secretsIn({ schema }: TargetOptions, options: Json): Secrets {
 }
 
 /** The options with null for each secret, as they are stored and shown. */
-export const withoutSecrets = ({ schema }: TargetOptions, options: Json): Json =>
+export const withoutSecrets = ({ schema }: TargetOptions, options: JsonObject): JsonObject =>
   mapSecrets(schema as unknown as SchemaNode, options, () => null)
 
 /** The options as delivery needs them. */
-export const withSecrets = ({ schema }: TargetOptions, options: Json, secrets: Secrets): Json =>
+export const withSecrets = ({ schema }: TargetOptions, options: JsonObject, secrets: Secrets): JsonObject =>
   mapSecrets(schema as unknown as SchemaNode, options, (path) => secrets[path] ?? undefined)

@@ -5,22 +5,18 @@
 
 import { isPeerAddress } from '../core/address/ip.js'
 import { memberName, wrong } from '../core/errors.js'
+import { isObject, type JsonObject } from '../core/json-object.js'
 import { recordIdCharsMax } from '../core/limits.js'
 import { hasUtcYear, isTimestamp } from '../core/timestamp.js'
 import { type RecordType, recordTypeOf, recordTypes } from './traffic-record.js'
 
 type Complaint = string | undefined
-/** An object whose members are still unchecked. */
-type Members = Readonly<Record<string, unknown>>
 type Check = (value: unknown, name: string) => Complaint
 
 const portMax = 65_535
 const int32Max = 2 ** 31 - 1
 
 const isAbsent = (value: unknown): boolean => value === undefined || value === null
-
-const isObject = (value: unknown): value is Members =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const text: Check = (value, name) =>
   typeof value === 'string' || isAbsent(value) ? undefined : wrong(name, value, 'a string')
@@ -73,7 +69,7 @@ const headers: Check = (value, name) => {
 }
 
 /** A group of members that may be absent as a whole. */
-function group(value: unknown, name: string, complaintAbout: (members: Members) => Complaint): Complaint {
+function group(value: unknown, name: string, complaintAbout: (members: JsonObject) => Complaint): Complaint {
   if (isAbsent(value)) return undefined
   return isObject(value) ? complaintAbout(value) : wrong(name, value, 'an object')
 }
@@ -112,7 +108,7 @@ export function complaintAboutRecord(record: unknown, rules: RecordRules = publi
   )
 }
 
-function connection(conn: Members, { timesChecked }: RecordRules): Complaint {
+function connection(conn: JsonObject, { timesChecked }: RecordRules): Complaint {
   return (
     (isPeerAddress(conn['client_ip'])
       ? undefined
@@ -127,18 +123,18 @@ function connection(conn: Members, { timesChecked }: RecordRules): Complaint {
   )
 }
 
-const times = (conn: Members): Complaint =>
+const times = (conn: JsonObject): Complaint =>
   timestamp(conn['start_ts'], 'conn.start_ts') ?? timestamp(conn['end_ts'], 'conn.end_ts')
 
 /** Checks of the members that only records of a type have. */
-const ownMembers: Readonly<Record<RecordType, (record: Members) => Complaint>> = {
+const ownMembers: Readonly<Record<RecordType, (record: JsonObject) => Complaint>> = {
   tcp_connection: () => undefined,
   http_request: request,
 }
 
 const knownTypes = recordTypes.map((type) => `"${type}"`).join(' or ')
 
-function request(record: Members): Complaint {
+function request(record: JsonObject): Complaint {
   return (
     id(record['route_id'], 'route_id') ??
     group(record['http'], 'http', http) ??
@@ -172,7 +168,7 @@ function request(record: Members): Complaint {
   )
 }
 
-function http(members: Members): Complaint {
+function http(members: JsonObject): Complaint {
   return (
     group(
       members['request'],
@@ -195,14 +191,14 @@ function http(members: Members): Complaint {
   )
 }
 
-const url = (members: Members): Complaint =>
+const url = (members: JsonObject): Complaint =>
   text(members['host'], 'http.request.url.host') ??
   text(members['path'], 'http.request.url.path') ??
   text(members['query'], 'http.request.url.query') ??
   text(members['raw'], 'http.request.url.raw') ??
   text(members['scheme'], 'http.request.url.scheme')
 
-const tls = (members: Members): Complaint =>
+const tls = (members: JsonObject): Complaint =>
   text(members['cipher_suite'], 'tls.cipher_suite') ??
   text(members['version'], 'tls.version') ??
   group(
@@ -215,7 +211,7 @@ const tls = (members: Members): Complaint =>
       ),
   )
 
-const oauth = (members: Members): Complaint =>
+const oauth = (members: JsonObject): Complaint =>
   text(members['decision'], 'oauth.decision') ??
   text(members['app_client_id'], 'oauth.app_client_id') ??
   group(

@@ -1,4 +1,5 @@
 /** Decisions of the log as lines of text. */
+import { isObject } from '../core/json-object.js'
 import { csvLine } from '../core/text/csv.js'
 import { type LoggedDecision, loggedDecisionExample } from './logged-decision.js'
 
@@ -11,9 +12,6 @@ export interface DecisionFormat {
 }
 
 type FormatName = 'ndjson' | 'csv'
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null
 
 /** Names of members, as filters spell them. Every decision has all of them, or none of an object that is null. */
 const columnsOf = (example: object, prefix = ''): string[] =>
