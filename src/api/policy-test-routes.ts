@@ -24,7 +24,7 @@ interface CoverageParts {
   readonly log: Pick<LogReader, 'reached' | 'mode'>
 }
 
-/** `GET /policy_tests/coverage`: what no test reaches, and beside it what no traffic reached. */
+/** `GET /policy_tests/coverage`: what no test reaches, and what no traffic reached. */
 export function registerPolicyTestCoverage(
   app: FastifyInstance,
   context: WriteContext,

@@ -129,7 +129,7 @@ export interface ApiOptions extends OpenapiOptions {
   readonly usage: Usage
   /** Notes which keys are used, and what bouncers got last. */
   readonly keyUses: Pick<KeyUses, 'note' | 'lastUse' | 'lastPull' | 'notePull'>
-  /** Of the web console. */
+  /** Sessions of the web console. */
   readonly sessions: Sessions
   readonly signInCodes: SignInCodes
   /** CIDRs whose `X-Forwarded-For` is believed. */

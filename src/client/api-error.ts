@@ -20,7 +20,7 @@ export class ApiError extends Error {
   /** More about the error: of a list with many wrong entries, a sentence for each by its place, such as `rules[17].cidr`. */
   readonly details: Readonly<Record<string, string>>
 
-  /** Of expressions that are wrong: the characters to mark. */
+  /** The characters to mark in expressions that are wrong. */
   readonly places: readonly FaultPlace[]
 
   /** `what`: the request, for people; `text`: the body of the answer. */

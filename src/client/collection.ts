@@ -29,7 +29,7 @@ export interface ListOptions {
   readonly description?: string
   /** Entries older than this id. */
   readonly beforeId?: string
-  /** Of rules: an address, or a range in CIDR notation; only rules whose range contains it, the narrowest first. */
+  /** For rules: an address, or a range in CIDR notation. Lists the rules whose range contains it, the narrowest first. */
   readonly covers?: string
   /** Entries in a page: 1 to 100. */
   readonly limit?: number

@@ -5,7 +5,7 @@ import { ApiError } from './api-error.js'
 export interface HttpOptions {
   /** The address of the API, such as `http://127.0.0.1:8080`. */
   readonly url: string
-  /** Of an API key; without one, `fetch` must know who asks: a browser sends its cookie. */
+  /** The token of an API key. Without one, `fetch` itself must authenticate: a browser sends its cookie. */
   readonly token?: string
   /** Sent with every request. */
   readonly headers?: Readonly<Record<string, string>>

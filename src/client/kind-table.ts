@@ -31,7 +31,7 @@ const pathsOf = (resource: AnyResource): KindPaths => ({
   parts: partsOf(resource),
 })
 
-/** Of every kind that the API serves, by the client's name of the kind. */
+/** The paths of every kind that the API serves, by the client's name of the kind. */
 export const kindTable: Readonly<Record<string, KindPaths>> = Object.fromEntries(
   Object.entries(declarations)
     .filter(([, declaration]) => isServed(declaration))

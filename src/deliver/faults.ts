@@ -53,7 +53,7 @@ function codeIn(error: unknown): string {
 export function connectionFault(error: unknown): Fault {
   const interruption = interruptionOf(error)
   if (interruption !== undefined) return interruption
-  // Of several addresses of a host that were tried, each has an error of its own.
+  // If several addresses of a host were tried, each has an error of its own.
   const reason: unknown = error instanceof AggregateError ? error.errors[0] : error
   const [code, message] = [codeIn(error) || codeIn(reason), messageOf(reason)]
   if (code === privateNetworkCode) return fault('configuration', code, message)

@@ -15,7 +15,7 @@ export interface HostPort {
 const hostForm = /^(?:(?=.{1,253}:)[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*|\[[0-9a-f:.]+\]):(\d{1,5})$/i
 const portMax = 65_535
 
-/** Of `host:port`; undefined if it is none. */
+/** Parses `host:port`; undefined if the text has another form. */
 export function parseHostPort(text: string): HostPort | undefined {
   const port = Number(hostForm.exec(text)?.[1] ?? 0)
   if (port < 1 || port > portMax) return undefined

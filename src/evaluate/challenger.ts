@@ -74,7 +74,7 @@ export class Challenger implements Judging {
     return isDrafted ? restriction : live.restriction(accountId, type)
   }
 
-  /** Of an endpoint of the live configuration. */
+  /** An endpoint of the live configuration, with the draft. */
   endpoint(live: Endpoint): Endpoint {
     return getOrMake(this.#endpoints, live, () => {
       const { endpoints } = this.#compiled

@@ -77,7 +77,7 @@ const sqlDialects: Readonly<Record<'clickhouse' | 'athena' | 'duckdb', SqlDialec
       double: 'Float64',
       bool: 'Bool',
       time: "DateTime64(6, 'UTC')",
-      // Its text. The type JSON refuses objects that have a name with a dot beside the same path.
+      // Its text. The type JSON refuses objects that have both a name with a dot and the same path.
       json: 'String',
     },
     orNull: (type) => `Nullable(${type})`,

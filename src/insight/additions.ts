@@ -15,9 +15,9 @@ const versionsMax = 100
 export type StoredAddition = Omit<Addition, 'by_description'>
 
 interface Additions {
-  /** Of the part that decided; null if it is not known. */
+  /** When the part that decided was added; null if that is not known. */
   readonly decider: StoredAddition | null
-  /** Of rules that won, by their ids. */
+  /** When each rule that won was added, by the ids of the rules. */
   readonly rules: ReadonlyMap<string, StoredAddition>
 }
 

@@ -79,7 +79,7 @@ export class Decider {
     }
   }
 
-  /** What a challenger decides about a record beside the configuration of a revision, explained. */
+  /** The decision of a challenger over the configuration of a revision, explained. */
   async challenged(
     state: ViewState,
     row: ChallengerRow,

@@ -1,4 +1,4 @@
-/** Challengers: whole drafts that are evaluated beside the configuration in force, on the account's live records. */
+/** Challengers: whole drafts that are evaluated alongside the configuration in force, on the account's live records. */
 import { isoSeconds, now } from '../core/clock.js'
 import { badRequest, conflict } from '../core/errors.js'
 import {
@@ -90,7 +90,7 @@ export const challenger = defineResource({
   listName: 'challengers',
   title: 'challenger',
   about:
-    "A whole draft of policies, rules and restrictions, evaluated beside the configuration in force on the account's live records. It decides nothing.",
+    "A whole draft of policies, rules and restrictions, evaluated alongside the configuration in force, on the account's live records. It decides nothing.",
   example: {
     description: 'no scanners, and the new office',
     draft: {

@@ -80,7 +80,7 @@ export const ipList = defineResource({
     ),
     /** Ids of the parts that count, in their order. */
     chunks: { ...unseen(defaulted(Type.Array(Type.String()), [])), setBy: 'weir' as const },
-    /** Of the parts, as they are stored. */
+    /** The size of all parts as they are stored. */
     bytes: { ...unseen(defaulted(count(''), 0)), setBy: 'weir' as const },
   },
   derive: (draft, previous, tools) => ({ ...draft, ...sealedSource(draft, previous, tools) }),
@@ -147,7 +147,7 @@ export const ipListChunk = defineResource({
   operations: [],
   fields: {
     ip_list_id: hidden(Type.String()),
-    /** Of its text: parts that are as before are used again. */
+    /** The hash of its text, by which unchanged parts are found and used again. */
     hash: hidden(Type.String()),
     entries: hidden(Type.Integer()),
     /** Lines (`core/address/list-entry.ts`), packed (`core/packed-text.ts`). */

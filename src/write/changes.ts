@@ -129,7 +129,7 @@ async function readChanges(
 /** A row has at most 256 KiB, and a change has two. */
 const detailsReadAtOnce = 20
 
-/** Of changes without a key, by their authors. */
+/** Sources of changes that were made without a key, by their authors. */
 const otherSources: Readonly<Record<string, ChangeHead['source']>> = {
   nats: 'NATS',
   expiry: 'EXPIRY',

@@ -33,7 +33,7 @@ export async function filled(
 const otherParameters: Readonly<Record<string, string>> = {
   '{type}': 'tcp_connection_closed.v0',
   '{record_id}': neverMade,
-  // Of a trial.
+  // The id of a trial.
   '{id}': `try_${neverMade}`,
 }
 

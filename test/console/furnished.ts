@@ -58,7 +58,7 @@ async function furnish(): Promise<Furnished> {
     metadata: hostile(10),
     rights: ['read'],
   })
-  // Of an endpoint that no one serves, so that it stands in no one's way.
+  // It asks about an endpoint that no edge serves, so that it affects no other test.
   await api.policyTest.create({
     description: `guarded ${hostile(6)}`,
     given: {

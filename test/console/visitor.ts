@@ -21,7 +21,7 @@ export interface Account {
 /** While one test waits for the service, another one looks. */
 root.jobs = 2
 
-/** Of a test that nothing but the shared service connects with others. `tap` changes the object: each has its own. */
+/** Options of a test that shares only the service with others. `tap` changes the object, so each test has its own. */
 export const inBrowser = () => ({ skip: noChromium, buffered: true })
 
 let browser: Promise<Browser> | undefined
@@ -183,7 +183,7 @@ export async function openVisitor(
     viewport: { width, height: 800 },
     colorScheme: theme,
     serviceWorkers: 'block',
-    // Of a proxy that a test puts in front.
+    // The certificate of a proxy that a test puts in front.
     ignoreHTTPSErrors: true,
   })
   t.teardown(() => context.close())

@@ -6,7 +6,7 @@ import t from 'tap'
 import { compiled } from '../harness/processes.js'
 import { inBrowser, newAccount, openSignedIn } from './visitor.js'
 
-/** Of a page, its scripts and styles, without the editor and the map, which are loaded on demand. */
+/** A page, its scripts and styles, without the editor and the map, which are loaded on demand. */
 const pageBytesMax = 80 * 1024
 /** Each is loaded once, when it is first shown. */
 const onDemandBytesMax: Readonly<Record<string, number>> = { 'editor-core': 130 * 1024, world: 45 * 1024 }

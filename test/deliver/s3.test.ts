@@ -102,7 +102,7 @@ async function openBucket(t: Test, shared: FailingS3): Promise<Bucket> {
 
 const idsIn = (lines: readonly string[]): string[] => lines.map((line) => JSON.parse(line).event_id)
 
-/** Of all objects, sorted: an id that is in two of them is here twice. */
+/** The ids in all objects, sorted; an id that is in two of them is here twice. */
 const allIds = async (bucket: Bucket): Promise<string[]> =>
   [...(await bucket.objects()).values()].flatMap(idsIn).sort()
 

@@ -12,10 +12,10 @@ import type { RequestRecord } from '../../src/record/traffic-record.js'
 import { deny, log, noGeo, noYield, TestConfiguration } from './configuration.js'
 
 interface Given {
-  /** Of the edge's route; `undefined`: no module. */
+  /** The rules of the edge's route; undefined: it has no module. */
   readonly rules?: readonly string[] | undefined
   readonly restriction?: { readonly enforced: boolean; readonly rules: readonly string[] } | undefined
-  /** Of the edge. */
+  /** The policies of the edge. */
   readonly inbound?: readonly PolicyRow[]
   readonly ofRoute?: readonly PolicyRow[]
   readonly outbound?: readonly PolicyRow[]

@@ -2,7 +2,7 @@
 import type { DestinationOperations } from '../../src/operate/destination-operations.js'
 import type { DeliveryStatus, DestinationCheck } from '../../src/shape/delivery-status.js'
 
-/** Of a destination that no event was sent to. */
+/** The status of a destination that no event was sent to. */
 export const idleStatus: DeliveryStatus = {
   kind: 'kinesis',
   description: null,

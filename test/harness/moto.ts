@@ -49,7 +49,7 @@ interface Asked {
   readonly method: string
   readonly url: string
   readonly headers: IncomingHttpHeaders
-  /** Of an object: its lines. */
+  /** The lines of the object. */
   readonly lines: string
 }
 

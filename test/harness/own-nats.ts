@@ -32,7 +32,7 @@ export class OwnNats {
     return `nats://127.0.0.1:${this.#port}`
   }
 
-  /** Of the server that was started last. */
+  /** The process of the server that was started last. */
   get pid(): number {
     return this.#child?.pid ?? 0
   }

@@ -8,7 +8,7 @@ export interface TreeProcess {
   readonly role: string
 }
 
-/** Of a running process; zombies are left out. */
+/** The parent of a running process; undefined for a zombie. */
 function parentOf(pid: string): number | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')

@@ -14,7 +14,7 @@ import { openJobBucket } from '../../src/wire/job-bucket.js'
 import { recordsStream, recordsSubjects } from '../../src/wire/names.js'
 
 interface TrialsOptions {
-  /** Of the API. */
+  /** The connection of the API. */
   readonly nats: Nats
   /** Reads records. */
   readonly reader: Nats

@@ -12,7 +12,7 @@ import { startWeir, until } from '../harness/weir.js'
 import { type Deployment, openDeployment, publish, statusOf, stream, target } from './deployment.js'
 
 const waitMs = 180_000
-/** Of the subscription to `tcp_connection_closed.v0`. */
+/** Events of the subscription to `tcp_connection_closed.v0`. */
 const events = 60
 
 const settings = {

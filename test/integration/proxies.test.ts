@@ -154,7 +154,7 @@ async function ask(port: number): Promise<Record<number, number>> {
   return statuses
 }
 
-/** Of all records: how many were evaluated, and how many were bad. */
+/** How many records were evaluated so far, and how many were bad. */
 async function counted({ url }: RunningWeir): Promise<{ evaluated: number; bad: number }> {
   const metrics = await metricsOf(url)
   const of = (name: string): number => total(metrics, `weir_records_${name}_total`)

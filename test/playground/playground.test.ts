@@ -8,7 +8,7 @@ import { hostileIn, hostileTexts, hostileTextsOn } from '../console/hostile-text
 import { looks, overflowOf, violationsOf } from '../console/looks.js'
 import { inBrowser, openVisitor, type Visitor } from '../console/visitor.js'
 
-/** Of the page, its scripts and styles, without what is loaded on demand: the parser, the engine of patterns, the editor. */
+/** The page, its scripts and styles, without what is loaded on demand: the parser, the engine of patterns, the editor. */
 const firstBytesMax = 80 * 1024
 /** With the parser, which a link needs. */
 const withParserBytesMax = 100 * 1024

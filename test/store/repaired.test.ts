@@ -73,7 +73,7 @@ t.test('rows, rules and deletions that differ are written, and no others', async
   t.equal(await everything(api), before, 'all is as it was')
   const written = (await entries()) - from
   const chunks = 2 * Math.ceil(rulesEach / 32)
-  // Of two policies, the old and the new chunks and the row; the row that was deleted; state, meta and marks.
+  // For each of two policies, the old and the new chunks and the row; the row that was deleted; state, meta and marks.
   t.ok(written <= 2 * (chunks + 1) + 10, `${written} entries`)
   t.equal(await statusOf(api.client.ipPolicy.get(gone.id)), 404)
   t.ok(await takesWrites(api))

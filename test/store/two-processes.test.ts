@@ -17,7 +17,7 @@ t.setTimeout(1_200_000)
 const writes = process.argv.includes('--full') ? 1_000 : 40
 const races = process.argv.includes('--full') ? 10 : 2
 const writesAtOnce = 10
-/** Of each account, after the restart. */
+/** Requests of each account per minute, after the restart. */
 const rateLimit = 200
 
 interface Policy {

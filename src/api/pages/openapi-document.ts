@@ -103,7 +103,7 @@ interface Operation {
   readonly parameters?: readonly Readonly<Record<string, unknown>>[]
   readonly requestBody?: Body
   readonly responses: object
-  /** Of operations that need no API key, and so no version header. */
+  /** Set if the operation needs no API key, and so no version header. */
   readonly security?: readonly object[]
 }
 

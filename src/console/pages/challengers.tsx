@@ -1,4 +1,4 @@
-/** Drafts that are evaluated beside the live configuration: what each would decide differently. The path may name one. */
+/** Drafts that are evaluated alongside the live configuration: what each would decide differently. The path may name one. */
 import type { Resource } from '../../client/kinds.js'
 import { useMore } from '../data/asking/more.js'
 import { go, hrefTo } from '../data/location.js'
@@ -64,7 +64,7 @@ function ChallengerList() {
 const NoChallengers = () => (
   <Empty>
     <p>
-      No draft runs beside the live configuration. A challenger decides nothing: it shows, for up to seven
+      No draft runs alongside the live configuration. A challenger decides nothing: it shows, for up to seven
       days, what a draft would decide differently about every record that arrives.
     </p>
     <p>

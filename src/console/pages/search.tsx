@@ -56,7 +56,7 @@ function SearchField({ selection: { filter }, error }: SearchFieldProps) {
       go(hrefTo(['explain', meaning.eventId]))
       return ''
     }
-    // Something else than an expression is shown below the field, beside the expression that holds.
+    // Text that is no expression is shown below the field, next to the expression that is still in use.
     const { filter: expression } = meaning.changes
     setParameters({ ...meaning.changes, open: '' }, { replace: false })
     return expression === undefined ? filter : String(expression)

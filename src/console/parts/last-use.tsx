@@ -72,7 +72,7 @@ export function LastTrafficOf({ traffic: { known, error }, id }: LastTrafficProp
   const at = known.at.get(id)
   if (at != null) return <Time at={at} isRelative />
   // An entry that was made in the meantime is not among them.
-  // Of which certificates the domains were left out is not said.
+  // The answer does not say for which certificates names were left out.
   if (known.log === 'off' || at === undefined || known.names_left_out > 0)
     return <span class="quiet">not known</span>
   return (

@@ -17,7 +17,7 @@ const unmeasuredPart = 1 / 16
 const measuredAgainMs = 1_000
 
 interface Reserve {
-  /** Of the disk. */
+  /** A share of the disk. */
   readonly part: number
   readonly bytesMax: number
 }

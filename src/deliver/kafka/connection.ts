@@ -21,7 +21,7 @@ export interface ConnectionOptions {
 /** More than the answer of any request that is made here: of the largest, a partition takes some 50. */
 const answerBytesMax = 1024 * 1024
 const lengthBytes = 4
-/** Of the length and of the request's number. */
+/** The length, and the number of the request. */
 const headBytes = 8
 
 /** The peer sends something else than Kafka's protocol. */

@@ -48,7 +48,7 @@ interface Refusal {
 /** Brokers give up a little earlier than the request. */
 const brokerTimeoutPart = 0.8
 const acksAll = -1
-/** Of a producer without transactions, it has no meaning. */
+/** It has no meaning for a producer without transactions. */
 const transactionTimeoutMs = 60_000
 /** Numbers of records begin anew after it. */
 const sequenceMax = 0x7fffffff

@@ -39,7 +39,7 @@ const address = arnAddress('event_bus_arn', {
 
 // --- limits ---
 
-/** Of an entry and of a request: the entries of a request must be smaller than 1 MB together. */
+/** The bound for one entry and for all of a request: together they must be smaller than 1 MB. */
 const entriesBytesMax = 1023 * 1024
 
 /** 14 bytes for the time, and the source and the type of the event, which have no more than these together. */

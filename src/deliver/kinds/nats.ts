@@ -184,7 +184,7 @@ const faultOf = ({ code, message }: Refusal): Fault => fault(classes[code], code
 
 // --- sender ---
 
-/** Of the time for a request, the part in which streams must have answered, so that what they said by then counts. */
+/** Streams must answer within this part of the time for a request, so that their answers still count. */
 const answersPart = 0.9
 
 const noCluster = fault('configuration', 'NoCluster', 'This process has no NATS of its own: name "servers".')

@@ -23,7 +23,7 @@ interface Bounds {
   /** The family's touches when these bounds were read. */
   readonly touches: number
   readonly always: Bound
-  /** Of a query with a first time. */
+  /** The bound for a query with a first time. */
   readonly limited: Bound
 }
 

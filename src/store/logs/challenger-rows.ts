@@ -1,4 +1,4 @@
-/** Reads from the decision log what a challenger decided beside the configuration in force. Each record counts once. */
+/** Reads from the decision log the decisions of a challenger next to those of the configuration in force. Each record counts once. */
 import { type DecisionRow, decisionColumns } from '../../wire/decision-rows.js'
 import { type ReadRows, timeOf } from './log-queries.js'
 import { selected } from './log-sql.js'

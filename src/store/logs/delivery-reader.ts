@@ -73,7 +73,7 @@ export interface Attempt extends Pick<DeliveryRow, (typeof attemptMembers)[numbe
   readonly includes: (eventId: string) => boolean
 }
 
-/** Of values that are not negative: clocks of two hosts differ. Null for no rows. */
+/** Percentiles; null for no rows. Negative values count as 0, because the clocks of two hosts differ. */
 const percentilesSql = (value: string, condition: string): string =>
   `arrayMap(each -> if(isNaN(each), NULL, toUInt64(greatest(each, 0))), quantilesTDigestIf(0.5, 0.95, 0.99)(${value}, ${condition}))`
 

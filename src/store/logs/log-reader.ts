@@ -81,7 +81,7 @@ export interface UnservedNames {
   /** Those with the most records first. */
   readonly names: readonly { readonly name: string; readonly count: number }[]
   readonly namesLeftOut: number
-  /** Of all names. */
+  /** The records of all names. */
   readonly records: number
 }
 
@@ -128,7 +128,7 @@ export class LogReader {
     })
   }
 
-  /** Rows of another form: what a challenger decided beside the configuration in force. */
+  /** Rows of another form: decisions of a challenger next to those of the configuration in force. */
   search<T>(readAll: (read: ReadRows) => Promise<T>): Promise<T> {
     return this.#queries.search(readAll)
   }

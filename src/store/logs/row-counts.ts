@@ -135,7 +135,7 @@ function isSummed({ dimension, selection, intervalMs }: CountsQuery, columns: re
 
 interface RankedValue {
   readonly value: string
-  /** Of a client: its key as text. */
+  /** The key of a client, as text. */
   readonly key: string
   /** The number of all values. */
   readonly total: number

@@ -206,7 +206,7 @@ export class ListFeeds {
     return [...counts].map(([state, lists]): Level<'state'> => [{ state }, lists])
   }
 
-  /** Of the list that was fetched without a fault longest ago, in its periods. */
+  /** The age of the list whose last successful fetch is the oldest, in periods of that list. */
   #age(nowMs: number): Level<never>[] {
     const periods = this.#lists.map((list) => {
       const ageMs = nowMs - lastGoodMs(this.#parts.statuses.stateOf(list, nowMs))

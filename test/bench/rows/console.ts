@@ -75,7 +75,7 @@ const record = (n: number): string =>
 
 interface Frames {
   readonly perSecond: number
-  /** Of a hundred frames one comes later after the frame before it. */
+  /** The 99th percentile of the time between two frames. */
   readonly slowMs: number
   /** Rows that were put in place. */
   readonly rows: number

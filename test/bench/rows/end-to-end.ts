@@ -9,7 +9,7 @@ import { openFloor, openWeir, type System, withClosers } from '../systems/system
 import { costOf, nsPerRecord, rateOf, type Shape, Throughput, takeTurns } from '../systems/throughput.js'
 
 const titles = { packed: '100 records per message', single: 'one record per message' }
-/** Of single records, the storing floor makes packs that are too small to be the least. */
+/** The storing floor makes packs of single records, which are too small to be the least. */
 const floors = { packed: ['floor', 'storing floor'], single: ['floor'] }
 const floorShare = { packed: 0.65, single: 0.6 }
 

@@ -42,7 +42,7 @@ type System = Awaited<ReturnType<typeof openWeir>>
 
 interface Turn {
   readonly nsPerRecord: number
-  /** Of the workers. */
+  /** CPU of the workers. */
   readonly cpuNsPerRecord: number
 }
 

@@ -18,7 +18,7 @@ import { cpuUsed, totalCpu } from '../cpu-meter.js'
 import { nodeStartMs } from '../node-start.js'
 
 const policies = 10_000
-/** Of them, so many have rules: filling the store takes long if all have. */
+/** How many of them have rules: filling the store takes long if all have. */
 const policiesWithRules = 100
 const rulesEach = 1_000
 const writers = 8

@@ -77,7 +77,7 @@ t.test('any body, and any that was damaged', async (t) => {
         text = text.slice(0, at) + hit[1] + text.slice(at + 1)
       }
       const [expected, found] = [await whole(text), await inPieces(text, bytes)]
-      // Of several faults in a body, pieces may show another one first.
+      // If a body has several faults, reading it in pieces may find another one first.
       const isValid = Object.hasOwn(found as object, 'value')
       t.equal(isValid, Object.hasOwn(expected as object, 'value'), text)
       if (isValid) t.ok(isDeepStrictEqual(found, expected), text)

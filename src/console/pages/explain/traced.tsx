@@ -1,4 +1,4 @@
-/** A record as it was judged then, beside what is decided now, and what became of its events. */
+/** The decision about a record at the time, the decision that it would get now, and what became of its events. */
 import type { DecisionRequest } from '../../../client/client.js'
 import type { Decision } from '../../../shape/decision.js'
 import type { AskedDecision, PublishedRecord, TracedRecord } from '../../../shape/traced-record.js'

@@ -1,4 +1,4 @@
-/** What a search selects beside its expression, and since when. */
+/** The selections of a search besides its expression, and its time. */
 import { firstOf, useAnswer } from '../../data/asking/api.js'
 import { defaultSince, type Selection, selectingNames, sinceEver } from '../../data/decisions/selection.js'
 import { parameter, setParameters } from '../../data/location.js'

@@ -1,4 +1,4 @@
-/** What no test reaches, and beside it what no traffic reached. */
+/** What no test reaches, and what no traffic reached. */
 
 import { useSignal } from '@preact/signals'
 import type { CoveredPart, PolicyTestCoverage } from '../../../shape/policy-test-coverage.js'

@@ -1,4 +1,4 @@
-/** Begins a challenger of a draft: it is evaluated beside the live configuration, and decides nothing. */
+/** Begins a challenger of a draft: it is evaluated alongside the live configuration, and decides nothing. */
 import { useSignal } from '@preact/signals'
 import type { NewResource } from '../../../client/kinds.js'
 import { act } from '../../data/asking/api.js'
@@ -26,7 +26,7 @@ export function Shadow({ draft, isBlocked }: ShadowProps) {
   const hours = useSignal('24')
   const description = useSignal('')
   const begin = async (): Promise<void> => {
-    await act('The draft runs beside the live configuration.', async (client) => {
+    await act('The draft runs alongside the live configuration.', async (client) => {
       const { id } = await client.challenger.create({
         description: description.value,
         draft: draft(),
