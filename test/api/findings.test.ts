@@ -1,7 +1,11 @@
 /** `GET /findings` and `weir lint` on a real store. */
 import t from 'tap'
 import { lintReport } from '../../src/cli/lint-report.js'
+import { shapeLogTables } from '../../src/store/logs/log-tables.js'
 import { openTestStore } from '../harness/api.js'
+import { decisionRow, rowBytes } from '../harness/decision-rows.js'
+
+const dayMs = 24 * 60 * 60_000
 
 t.test('findings of an account', async (t) => {
   const store = await openTestStore(t)
@@ -43,6 +47,18 @@ t.test('findings of an account', async (t) => {
       const { status, text } = await me.raw.send(draft!.method, `${pathname}${query}`, { body: draft!.body })
       t.equal(status, draft!.method === 'PATCH' ? 200 : 202, text)
     }
+  })
+
+  t.test('what depends on traffic is judged by the decision log', async (t) => {
+    const { clickhouse } = store.parts
+    await shapeLogTables(clickhouse, { retentionMs: 20 * dayMs, bytesMax: 2 ** 30 })
+    // The clock of these rows, like that of the search, shows no whole second.
+    const at = Math.floor(Date.now() / 1000) * 1000 - 10 * dayMs + 123
+    const { accountId } = me
+    await clickhouse.insertBlocks('decisions', [rowBytes([decisionRow({ accountId, recordId: 'r1', at })])])
+    const { kinds } = await me.findings()
+    const ofLog = kinds.filter(({ kind }) => ['rule_never_matched', 'expression_fails'].includes(kind))
+    t.match(ofLog, [{ unknown: null }, { unknown: null }])
   })
 
   t.test('in words', async (t) => {

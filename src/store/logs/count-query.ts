@@ -94,7 +94,12 @@ export async function readSums<Row>(
     valuesMax,
   }: Pick<CountsQuery, 'intervalMs' | 'sinceMs' | 'untilMs' | 'valuesMax'>,
 ): Promise<{ readonly counts: Row[]; readonly valuesLeftOut: number }> {
-  const params = { ...summed.params, since: sinceMs / 1000, until: untilMs / 1000 }
+  // Rows are of whole minutes: rounding up to a second changes neither comparison.
+  const params = {
+    ...summed.params,
+    since: Math.ceil(sinceMs / 1000),
+    until: Math.ceil(untilMs / 1000),
+  }
   const rows = `FROM ${table} WHERE ${condition}
 AND minute >= toDateTime({since:UInt32}, 'UTC') AND minute < toDateTime({until:UInt32}, 'UTC')`
   const found = await queries.rows<{ value: string }>(
