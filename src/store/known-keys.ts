@@ -1,7 +1,8 @@
 /**
- * Which API keys are genuine. Anyone who can write to the configuration bucket could forge a key's row there, so a key
- * counts only if ClickHouse, the source of the bucket, holds it, too: same token, account, rights and expiry, not
- * deleted. A change is in ClickHouse before it is in the bucket, so no genuine key is refused.
+ * Which API keys and bouncers are genuine. Anyone who can write to the configuration bucket could forge a key's row there, so a
+ * key counts only if ClickHouse, the source of the bucket, holds it, too: same token, account, rights and expiry, not
+ * deleted. A change is in ClickHouse before it is in the bucket, so no genuine key is refused. A bouncer has a token, and
+ * counts as a key without rights and expiry.
  *
  * Every key is compared once, when the view first has it, and remembered, so known keys still work while ClickHouse is
  * away. If the bucket contradicts ClickHouse, a key not compared before may be forged: 503. Lists and single reads show
@@ -11,6 +12,7 @@ import { now } from '../core/clock.js'
 import { messageOf, unavailable } from '../core/errors.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import { apiKey, expiryOf, rightsOf } from '../resource/api-key.js'
+import { bouncer } from '../resource/bouncers/bouncer.js'
 import type { Row } from '../resource/define.js'
 import type { View } from '../view/view.js'
 import type { Clickhouse } from './clickhouse/clickhouse.js'
@@ -32,6 +34,12 @@ const lookUpTimeoutMs = 5_000
 /** Keys looked up by one statement. */
 const keysAtOnceMax = 1_000
 
+/** The kinds whose tokens open a door of the API, with the columns that make the identity of a row. */
+const keyKinds: readonly (readonly [kind: string, columns: string])[] = [
+  [apiKey.kind, 'account_id, id, token_hash, rights, expires_at'],
+  [bouncer.kind, 'account_id, id, token_hash'],
+]
+
 const identityOf = (row: Row): string =>
   `${row.account_id} ${row.id} ${String(row['token_hash'])} ${(rightsOf(row) ?? []).join()} ${expiryOf(row) ?? ''}`
 
@@ -52,7 +60,7 @@ export class KnownKeys {
     const { view } = this.#parts
     const compare = () => this.#compare().catch((error: unknown) => this.#missed(error))
     view.onChange((kind) => {
-      if (kind === apiKey.kind || kind === '*') void compare()
+      if (kind === '*' || keyKinds.some(([each]) => each === kind)) void compare()
     })
     await compare()
   }
@@ -63,7 +71,7 @@ export class KnownKeys {
     try {
       await this.#compare()
     } catch (error) {
-      throw unavailable('ClickHouse does not answer, and this API key was never checked before.', error)
+      throw unavailable('ClickHouse does not answer, and this token was never checked before.', error)
     }
     if (this.isKnown(row)) return true
     const contradiction = this.#parts.contradiction()
@@ -91,12 +99,16 @@ export class KnownKeys {
   }
 
   async #compareNew(): Promise<void> {
-    const keys = this.#parts.view.state.rows.get(apiKey.kind) ?? new Map<string, Row>()
+    const held = this.#parts.view.state.rows
     // Forget deleted keys, so that one that is restored is looked up again.
-    for (const id of this.#genuine.keys()) if (!keys.has(id)) this.#genuine.delete(id)
-    const rows = [...keys.values()].filter((row) => !this.isKnown(row) && !this.#isRefused(row))
-    for (let from = 0; from < rows.length; from += keysAtOnceMax)
-      await this.#lookUp(rows.slice(from, from + keysAtOnceMax))
+    for (const id of this.#genuine.keys())
+      if (!keyKinds.some(([kind]) => held.get(kind)?.has(id))) this.#genuine.delete(id)
+    for (const [kind, columns] of keyKinds) {
+      const rows = [...(held.get(kind)?.values() ?? [])]
+      const unknown = rows.filter((row) => !this.isKnown(row) && !this.#isRefused(row))
+      for (let from = 0; from < unknown.length; from += keysAtOnceMax)
+        await this.#lookUp(kind, columns, unknown.slice(from, from + keysAtOnceMax))
+    }
   }
 
   #isRefused(row: Row): boolean {
@@ -104,9 +116,9 @@ export class KnownKeys {
     return refusedAtMs !== undefined && now() - refusedAtMs < refusedForMs
   }
 
-  async #lookUp(rows: readonly Row[]): Promise<void> {
+  async #lookUp(kind: string, columns: string, rows: readonly Row[]): Promise<void> {
     const stored = await this.#parts.clickhouse.rows<Row & { token_hash: string; deleted: boolean }>(
-      `SELECT account_id, id, token_hash, rights, expires_at, deleted FROM ${tableOf(apiKey.kind)}
+      `SELECT ${columns}, deleted FROM ${tableOf(kind)}
 WHERE id IN {ids:Array(String)} ORDER BY version DESC LIMIT 1 BY account_id, id`,
       { ids: rows.map(({ id }) => id) },
       lookUpTimeoutMs,

@@ -1,4 +1,4 @@
-/** API keys and other rows in the configuration bucket that Weir did not write. */
+/** API keys, bouncers and other rows in the configuration bucket that Weir did not write. */
 import t from 'tap'
 import { hashToken } from '../../src/core/ids.js'
 import { rowKey } from '../../src/view/keys.js'
@@ -55,8 +55,21 @@ t.test('a forged key is refused and reported, and does not prevent a start', asy
   await until('a deleted key that is put back is reported', async () => (await foreignKeys(api)) === 3)
   t.equal(await keyStatus(api, second.token), 401)
 
+  const { id: policyId } = await api.client.ipPolicy.create({})
+  const bouncer = await api.client.bouncer.create({ ip_policy_ids: [policyId] })
+  const bans = async (token: string | null) => {
+    const headers = { 'x-api-key': String(token) }
+    return (await fetch(`${api.url}/v1/decisions`, { headers })).status
+  }
+  const real = JSON.parse(Buffer.from((await config.get(rowKey('bouncer', bouncer.id)))!.value!).toString())
+  const forgedBouncer = { ...real, id: 'bnc_forged', token_hash: hashToken(forgedToken) }
+  await config.put(rowKey('bouncer', 'bnc_forged'), JSON.stringify(forgedBouncer))
+  await until('a forged bouncer is reported', async () => (await foreignKeys(api)) === 4)
+  t.strictSame([await bans(forgedToken), await bans(bouncer.token)], [403, 200])
+  await config.forget(rowKey('bouncer', 'bnc_forged'))
+
   await put(first.id, { token_hash: hashToken(forgedToken), version: 1_000_000 })
-  await until('a key under the id of another is reported', async () => (await foreignKeys(api)) === 4)
+  await until('a key under the id of another is reported', async () => (await foreignKeys(api)) === 5)
   t.equal(await keyStatus(api, forgedToken), 401)
 
   await api.process.kill()
@@ -110,7 +123,9 @@ t.test(
     const reported = async (kind: string) =>
       total(await metricsOf(api.url), 'weir_foreign_rows_total', `kind="${kind}"`)
     const ofOtherKinds = async () =>
-      total(await metricsOf(api.url), 'weir_foreign_rows_total') - (await reported('api_key'))
+      total(await metricsOf(api.url), 'weir_foreign_rows_total') -
+      (await reported('api_key')) -
+      (await reported('bouncer'))
     await until('all are reported', async () => (await ofOtherKinds()) >= 8, 240_000)
     t.equal(await reported('ip_policy'), 7)
     t.equal(await reported('tcp_edge'), 1)

@@ -213,14 +213,14 @@ const store = {
     'Starts that served some accounts before others were brought up to date from ClickHouse.',
   ),
   keyForeign: boundedError(
-    'The configuration bucket holds an API key that ClickHouse does not have; it is refused.',
+    'The configuration bucket holds an API key or a bouncer that ClickHouse does not have; it is refused.',
     'weir_foreign_api_keys_total',
-    'API keys found in the configuration bucket that ClickHouse does not have.',
+    'API keys and bouncers found in the configuration bucket that ClickHouse does not have.',
   ),
   keysUnchecked: boundedWarn(
-    'New API keys cannot be compared with ClickHouse; each is compared when it is used.',
+    'New API keys or bouncers cannot be compared with ClickHouse; each is compared when it is used.',
     'weir_api_key_check_failures_total',
-    'Comparisons of API keys with ClickHouse that failed.',
+    'Comparisons of API keys and bouncers with ClickHouse that failed.',
   ),
   rowForeign: error(
     'The configuration bucket holds a row that ClickHouse does not have, or has with other content.',

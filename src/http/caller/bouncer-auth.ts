@@ -1,12 +1,14 @@
 /**
  * Authenticates a bouncer by its token in `X-Api-Key`, which opens nothing else. The same checks as for an API key: restriction
- * `api` ▸ rate, and failed logins count.
+ * `api` ▸ rate, failed logins count, and a row that was forged in the bucket opens nothing.
  */
 import type { FastifyRequest } from 'fastify'
 import { unavailable, WeirError } from '../../core/errors.js'
 import type { Occurrences } from '../../core/telemetry/occurrences.js'
 import { bouncer } from '../../resource/bouncers/bouncer.js'
+import type { Row } from '../../resource/define.js'
 import type { DeclaredRow } from '../../resource/registry.js'
+import type { KnownKeys } from '../../store/known-keys.js'
 import type { View } from '../../view/view.js'
 import type { Usage } from '../bounds/usage.js'
 import { onlyHeader } from '../headers.js'
@@ -17,6 +19,7 @@ import { checkWayIn } from './lockout.js'
 
 export interface BouncerAuthOptions {
   readonly view: View
+  readonly keys: Pick<KnownKeys, 'isGenuine'>
   readonly usage: Usage
   readonly occurrences: Occurrences
   readonly keyUses: Pick<KeyUses, 'note'>
@@ -44,7 +47,7 @@ export class BouncerAuth {
     if (token === undefined)
       throw unauthenticated('The header "X-Api-Key" with the token of a bouncer is needed.')
     const address = callerAddress(request.ip)
-    const [row] = this.#find(token)
+    const row = await this.#genuine(this.#find(token))
     if (row === undefined) {
       const waitSeconds = usage.failedLogins.take(loginSource(address))
       if (waitSeconds !== undefined) throw tooManyLogins(waitSeconds)
@@ -61,5 +64,9 @@ export class BouncerAuth {
         retryAfterSeconds: waitSeconds,
       })
     return { bouncer: row as unknown as DeclaredRow<'bouncer'>, address }
+  }
+  async #genuine(rows: readonly Row[]): Promise<Row | undefined> {
+    for (const row of rows) if (await this.#options.keys.isGenuine(row)) return row
+    return undefined
   }
 }
