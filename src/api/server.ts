@@ -128,7 +128,7 @@ export interface ApiOptions extends OpenapiOptions {
   /** Limits requests and failed logins. */
   readonly usage: Usage
   /** Notes which keys are used, and what bouncers got last. */
-  readonly keyUses: Pick<KeyUses, 'note' | 'lastUse' | 'lastPull' | 'notePull'>
+  readonly keyUses: Pick<KeyUses, 'note' | 'lastUse' | 'lastPulls' | 'notePulls'>
   /** Sessions of the web console. */
   readonly sessions: Sessions
   readonly signInCodes: SignInCodes
@@ -174,8 +174,8 @@ export async function buildApi(given: ApiOptions): Promise<FastifyInstance> {
   await guard(app, auth, new AtOnce(occurrences))
   await app.register((open) => registerOpenPages(open, () => app.swagger(), eventKinds, missingValues.names))
   await app.register(async (open) => registerSessions(open, { ...options, auth }))
-  const { pastRows } = options.context.store
-  await app.register(async (open) => registerBouncers(open, { ...options, pastRows }))
+  const { pastRows, keys } = options.context.store
+  await app.register(async (open) => registerBouncers(open, { ...options, pastRows, keys }))
   await app.register(async (guarded) => registerResources(guarded, options))
   await app.ready()
   takeover.done()

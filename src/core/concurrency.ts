@@ -34,36 +34,54 @@ export async function* ahead<T>(items: AsyncIterable<T>): AsyncGenerator<T> {
   }
 }
 
-/** Bounds concurrent work; further callers wait in a queue, and are refused with 503 if the queue is full. */
+/**
+ * Bounds concurrent work; further callers wait in a queue, and are refused with 503 if the queue is full. Callers that name an
+ * owner wait in a queue of that owner. Owners take turns, so one that asks a lot makes no other one wait longer than for its
+ * work under way.
+ */
 export class Turns {
   readonly #atOnceMax: number
   readonly #waitingMax: number
-  readonly #waiting: (() => void)[] = []
+  /** By owner; the one that waits longest since its last turn is first. */
+  readonly #waiting = new Map<string, (() => void)[]>()
   #working = 0
 
+  /** `waitingMax`: of one owner. */
   constructor(atOnceMax: number, waitingMax: number) {
     this.#atOnceMax = atOnceMax
     this.#waitingMax = waitingMax
   }
 
-  async take<T>(work: () => Promise<T>): Promise<T> {
+  async take<T>(work: () => Promise<T>, owner = ''): Promise<T> {
     if (this.#working < this.#atOnceMax) this.#working += 1
-    else await this.#turn()
+    else await this.#turn(owner)
     try {
       return await work()
     } finally {
-      const next = this.#waiting.shift()
+      const next = this.#next()
       if (next === undefined) this.#working -= 1
       else next()
     }
   }
 
   /** The caller that finishes passes its slot to the next one. */
-  #turn(): Promise<void> {
-    if (this.#waiting.length >= this.#waitingMax) {
+  #turn(owner: string): Promise<void> {
+    const waiting = this.#waiting.get(owner) ?? []
+    if (waiting.length >= this.#waitingMax) {
       throw unavailable('Too many requests wait for work of this kind.')
     }
-    return new Promise((resolve) => this.#waiting.push(resolve))
+    this.#waiting.set(owner, waiting)
+    return new Promise((resolve) => waiting.push(resolve))
+  }
+
+  #next(): (() => void) | undefined {
+    for (const [owner, waiting] of this.#waiting) {
+      const next = waiting.shift()
+      this.#waiting.delete(owner)
+      if (waiting.length > 0) this.#waiting.set(owner, waiting)
+      return next
+    }
+    return undefined
   }
 }
 

@@ -10,6 +10,8 @@ import { now } from '../core/clock.js'
 import { Slices } from '../core/slices.js'
 import type { IpRule } from '../evaluate/policy-source.js'
 import { isEnforced } from '../evaluate/policy-source.js'
+import type { Pull } from '../http/caller/key-uses.js'
+import type { Row } from '../resource/define.js'
 import { isExpiredRule } from '../resource/ip-policy.js'
 import type { DeclaredRow } from '../resource/registry.js'
 import type { PastRows } from '../store/history/past-rows.js'
@@ -35,12 +37,6 @@ export interface Bans {
 interface BansDifference {
   readonly added: readonly Ban[]
   readonly deleted: readonly Ban[]
-}
-
-/** What a bouncer has: policies at a version of its account. */
-interface Pulled {
-  readonly version: number
-  readonly policyIds: readonly string[]
 }
 
 interface Kept {
@@ -73,7 +69,7 @@ export class BansOfAccounts {
   }
 
   /** The bans of then; those that have expired meanwhile are among them. */
-  async at(accountId: string, { version, policyIds }: Pulled): Promise<Bans> {
+  async at(accountId: string, { version, policyIds }: Pick<Pull, 'version' | 'policyIds'>): Promise<Bans> {
     const rules = await this.#pastRows.at(accountId, version, 'ip_policy_rule', 'ip_policy_id', [
       ...policyIds,
     ])
@@ -90,8 +86,12 @@ function keptOf(state: ViewState, stamps: string, building: Promise<Bans>): Kept
   return { state, stamps, bans, isLasting: () => expiresMs > now() }
 }
 
-function* rulesIn(state: ViewState, policyIds: readonly string[]): Generator<DeclaredRow<'ip_policy_rule'>> {
-  for (const id of policyIds) yield* state.rules(id)?.rules ?? []
+/** Chunks never change, but others take their place meanwhile: these are the present ones. */
+function rulesIn(state: ViewState, policyIds: readonly string[]): Iterable<IpRule> {
+  const chunks = policyIds.flatMap((id) => [...state.chunks(id).values()])
+  return (function* () {
+    for (const { rules } of chunks) yield* rules as readonly Row[] as readonly DeclaredRow<'ip_policy_rule'>[]
+  })()
 }
 
 async function bansIn(rules: Iterable<IpRule>, nowMs: number): Promise<Bans> {
@@ -112,22 +112,27 @@ async function bansIn(rules: Iterable<IpRule>, nowMs: number): Promise<Bans> {
 const lastsLonger = ({ expires_at }: IpRule, other: IpRule): boolean =>
   Boolean(other.expires_at) && (!expires_at || expires_at > other.expires_at!)
 
-/** What is different; a ban with another end or reason is new, which replaces it. */
-export async function differenceOf(before: Bans, after: Bans): Promise<BansDifference> {
-  if (before === after) return { added: [], deleted: [] }
+/**
+ * What is different from any of the bans that someone may have; a ban with another end or reason is new, which replaces it.
+ */
+export async function differenceOf(before: readonly Bans[], after: Bans): Promise<BansDifference> {
+  const others = before.filter((bans) => bans !== after)
   const slices = new Slices()
   const added: Ban[] = []
-  const deleted: Ban[] = []
+  const deleted = new Map<string, Ban>()
+  if (others.length === 0) return { added, deleted: [] }
   for (const [cidr, rule] of after.rules) {
     if (slices.isDue()) await slices.pause()
-    const was = before.rules.get(cidr)
-    if (was === undefined || !isSame(was, rule)) added.push(rule)
+    const isThere = ({ rules }: Bans) => rules.has(cidr) && isSame(rules.get(cidr)!, rule)
+    if (!others.every(isThere)) added.push(rule)
   }
-  for (const [cidr, rule] of before.rules) {
-    if (slices.isDue()) await slices.pause()
-    if (!after.rules.has(cidr)) deleted.push(rule)
+  for (const { rules } of others) {
+    for (const [cidr, rule] of rules) {
+      if (slices.isDue()) await slices.pause()
+      if (!after.rules.has(cidr)) deleted.set(cidr, rule)
+    }
   }
-  return { added, deleted }
+  return { added, deleted: [...deleted.values()] }
 }
 
 const isSame = (one: IpRule, other: IpRule): boolean =>

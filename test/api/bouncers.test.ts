@@ -1,7 +1,10 @@
 /** Bouncers read deny rules in the form of CrowdSec's local API: everything, then what has changed. */
 import { gunzipSync } from 'node:zlib'
 import t from 'tap'
+import { BouncerPulls } from '../../src/api/bouncers/bouncer-pulls.js'
 import { isoSeconds, now } from '../../src/core/clock.js'
+import { BansOfAccounts } from '../../src/insight/bans.js'
+import type { DeclaredRow } from '../../src/resource/registry.js'
 import { openTestStore, type TestApi } from '../harness/api.js'
 import { all, statusOf } from '../harness/caller.js'
 import { until } from '../harness/weir.js'
@@ -21,8 +24,19 @@ interface Decisions {
 
 type Method = 'GET' | 'HEAD' | 'POST'
 
-const send = (api: TestApi, token: string | undefined, url: string, method: Method = 'GET', more = {}) =>
-  api.app.inject({ method, url, headers: { ...(token && { 'x-api-key': token }), ...more } })
+const send = (
+  api: TestApi,
+  token: string | undefined,
+  url: string,
+  method: Method = 'GET',
+  { payload, ...more }: { readonly payload?: string | Buffer; readonly [header: string]: unknown } = {},
+) =>
+  api.app.inject({
+    method,
+    url,
+    headers: { ...(token && { 'x-api-key': token }), ...(more as Record<string, string>) },
+    ...(payload === undefined ? {} : { payload }),
+  })
 
 const inSeconds = (seconds: number): string => isoSeconds(now() + 1000 * seconds)
 
@@ -59,6 +73,9 @@ t.test('bouncers', async (t) => {
     const metrics = { payload: '{"remediation_components":[]}', 'content-type': 'application/json' }
     t.equal((await send(api, token, '/v1/usage-metrics', 'POST', metrics)).statusCode, 201)
     t.match(await me.bouncer.get(id), { last_used_at: /^2/ }, 'the last pull is visible')
+    const large = { payload: Buffer.alloc(2 * 1024 * 1024), 'content-type': 'application/json' }
+    t.equal((await send(api, 'guess', '/v1/usage-metrics', 'POST', large)).statusCode, 403, 'before a body')
+    t.equal((await send(api, token, '/v1/usage-metrics', 'POST', large)).statusCode, 413)
     await me.bouncer.delete(id)
     t.equal((await send(api, token, '/v1/decisions')).statusCode, 403)
   })
@@ -149,6 +166,46 @@ t.test('bouncers', async (t) => {
     t.strictSame(valuesOf((await pull()).deleted), ['203.0.113.2', '203.0.113.4'], 'other policies')
     t.equal((await me.ipPolicyUses(policyId)).uses.length, 0)
     t.match((await me.ipPolicyUses(empty)).uses, [{ kind: 'bouncer', id }])
+  })
+
+  t.test('answers that perhaps did not arrive are told again, by any process', async (t) => {
+    const { me, id, pull, deny } = await opened()
+    const { store: parts, keyUses } = api.parts
+    const process = () => new BouncerPulls(new BansOfAccounts(parts.pastRows), keyUses)
+    /** A pull whose connection ends before the answer does. */
+    const lost = (of = process()) => {
+      const bouncer = parts.view.state.rows.get('bouncer')!.get(id) as unknown as DeclaredRow<'bouncer'>
+      return of.pull(parts.view.state, { bouncer, address: '127.0.0.1' }, false)
+    }
+    const told = ({ added, deleted }: Awaited<ReturnType<typeof lost>>) => [
+      [...added].map(({ cidr }) => cidr),
+      deleted.map(({ cidr }) => cidr).toSorted(),
+    ]
+    const [one, two, three] = ['203.0.113.1/32', '203.0.113.2/32', '203.0.113.3/32']
+    const kept = await deny(one)
+    t.strictSame(told(await lost()), [[one], []])
+    t.strictSame(valuesOf((await pull()).new), ['203.0.113.1'], 'the first of all')
+    const brief = await deny(two)
+    await me.ipPolicyRule.delete(kept.id)
+    t.strictSame(told(await lost()), [[two], [one]])
+    await me.ipPolicyRule.delete(brief.id)
+    const last = await deny(three)
+    const answer = await pull(await store.api({}))
+    t.strictSame(valuesOf(answer.new), ['203.0.113.3'])
+    t.strictSame(valuesOf(answer.deleted), ['203.0.113.1', '203.0.113.2'], 'what it had, and may have got')
+    t.strictSame(await pull(), { deleted: [], new: [] }, 'once an answer has arrived, it is not told again')
+
+    const same = process()
+    await me.ipPolicyRule.delete(last.id)
+    const first = await lost(same)
+    t.strictSame(told(first), [[], [three]])
+    const again = await deny(three)
+    const second = await lost(same)
+    t.strictSame(told(second), [[three], []], 'pulled again at once: it may have lost it, or not')
+    second.sent()
+    first.sent()
+    await me.ipPolicyRule.delete(again.id)
+    t.strictSame(told(await lost(same)), [[], [three]], 'in whichever order the two arrived')
   })
 
   t.test('questions about one address or range', async (t) => {

@@ -46,6 +46,24 @@ t.test('a failure hands the place on', async (t) => {
   t.equal(await next, 'next')
 })
 
+t.test('owners take turns, however much one of them asks', async (t) => {
+  const turns = new Turns(1, 3)
+  const begun: string[] = []
+  const first = work()
+  const take = (name: string, owner: string, until?: Promise<void>) =>
+    turns.take(async () => {
+      begun.push(name)
+      await until
+    }, owner)
+  const all = [take('busy 0', 'busy', first.until)]
+  for (const name of ['busy 1', 'busy 2', 'busy 3']) all.push(take(name, 'busy'))
+  await t.rejects(take('busy 4', 'busy'), { code: 'ERR_UNAVAILABLE' }, 'an owner has a queue of this length')
+  for (const name of ['other 1', 'other 2']) all.push(take(name, 'other'))
+  first.end()
+  await Promise.all(all)
+  t.strictSame(begun, ['busy 0', 'busy 1', 'other 1', 'busy 2', 'other 2', 'busy 3'])
+})
+
 t.test('items made ahead', async (t) => {
   const told: string[] = []
   async function* made() {

@@ -18,7 +18,7 @@ import { now } from '../../core/clock.js'
 import { Turns } from '../../core/concurrency.js'
 import { badRequest, shown, type WeirError } from '../../core/errors.js'
 import { acceptedCoding } from '../../http/accepted-forms.js'
-import { BouncerAuth, type BouncerAuthOptions } from '../../http/caller/bouncer-auth.js'
+import { BouncerAuth, type BouncerAuthOptions, type BouncerCaller } from '../../http/caller/bouncer-auth.js'
 import type { KeyUses } from '../../http/caller/key-uses.js'
 import { problemHeadersOf, refusalOf } from '../../http/problem.js'
 import { type Ban, type Bans, BansOfAccounts } from '../../insight/bans.js'
@@ -26,14 +26,22 @@ import type { PastRows } from '../../store/history/past-rows.js'
 import { BouncerPulls } from './bouncer-pulls.js'
 import { decisionsJson } from './decision-form.js'
 
-interface BouncerRouteOptions extends BouncerAuthOptions {
-  readonly pastRows: Pick<PastRows, 'at'>
-  readonly keyUses: Pick<KeyUses, 'note' | 'lastPull' | 'notePull'>
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Of requests for decisions. */
+    bouncer: BouncerCaller
+  }
 }
 
-/** A pull of 100,000 decisions takes a good part of a second. */
-const pullsAtOnceMax = 2
-const pullsWaitingMax = 100
+interface BouncerRouteOptions extends BouncerAuthOptions {
+  readonly pastRows: Pick<PastRows, 'at'>
+  readonly keyUses: Pick<KeyUses, 'note' | 'lastPulls' | 'notePulls'>
+}
+
+/** An answer with 100,000 decisions takes a good part of a second. */
+const answersAtOnceMax = 2
+/** Of one account. */
+const answersWaitingMax = 100
 /** Shorter answers are not compressed. */
 const compressedFromBytes = 1024
 const metricsBytesMax = 1024 * 1024
@@ -45,7 +53,9 @@ export function registerBouncers(app: FastifyInstance, options: BouncerRouteOpti
   const { view, occurrences } = options
   const auth = new BouncerAuth(options)
   const pulls = new BouncerPulls(new BansOfAccounts(options.pastRows), options.keyUses)
-  const turns = new Turns(pullsAtOnceMax, pullsWaitingMax)
+  const turns = new Turns(answersAtOnceMax, answersWaitingMax)
+  const inTurn = (caller: BouncerCaller, work: () => Promise<string>) =>
+    turns.take(work, caller.bouncer.account_id)
   app.setErrorHandler((thrown: FastifyError | WeirError, request, reply) => {
     const error = refusalOf(occurrences, thrown, request)
     reply
@@ -53,42 +63,51 @@ export function registerBouncers(app: FastifyInstance, options: BouncerRouteOpti
       .headers(problemHeadersOf(error))
       .send(JSON.stringify({ message: error.message }))
   })
+  app.decorateRequest('bouncer')
+  // Before a body is read.
+  app.addHook('onRequest', async (request) => {
+    request.bouncer = await auth.check(request)
+  })
   app.removeAllContentTypeParsers()
   // Metrics are dropped, so nothing reads them.
   app.addContentTypeParser('*', { parseAs: 'buffer' }, async () => undefined)
 
   const stream = async (request: FastifyRequest, reply: FastifyReply) => {
-    const caller = await auth.check(request)
+    const { bouncer: caller } = request
     const query = request.query as Query
-    const json = await turns.take(async () => {
+    const json = await inTurn(caller, async () => {
       const isWanted = filterOf(query)
-      const { added, deleted } = await pulls.pull(view.state, caller, query.startup === 'true')
-      const nowMs = now()
-      const [gone, come] = [deleted.filter(isWanted), wantedIn(added, isWanted)]
-      return `{"deleted":${await decisionsJson(gone, nowMs)},"new":${await decisionsJson(come, nowMs)}}`
+      const { added, deleted, sent } = await pulls.pull(view.state, caller, query.startup === 'true')
+      reply.raw.once('finish', sent)
+      const [gone, come] = [
+        await decisionsJson(deleted, isWanted, now()),
+        await decisionsJson(added, isWanted, now()),
+      ]
+      return `{"deleted":${gone},"new":${come}}`
     })
     return answer(request, reply, json)
   }
   const list = async (request: FastifyRequest, reply: FastifyReply) => {
-    const caller = await auth.check(request)
     const query = request.query as Query
-    const bans = await pulls.present(view.state, caller)
-    const found = [...wantedIn(asked(bans, query), filterOf(query))]
-    // Programs look for this word.
-    return answer(request, reply, found.length === 0 ? 'null' : await decisionsJson(found, now()))
+    const json = await inTurn(request.bouncer, async () => {
+      const bans = await pulls.present(view.state, request.bouncer)
+      const [isWanted, isInside] = [filterOf(query), withinOf(query)]
+      const isFound = (ban: Ban) => isWanted(ban) && isInside(ban)
+      const text = await decisionsJson(asked(bans, query), isFound, now())
+      // Programs look for this word.
+      return text === '[]' ? 'null' : text
+    })
+    return answer(request, reply, json)
   }
-  const head = async (request: FastifyRequest, reply: FastifyReply) => {
-    await auth.check(request)
-    return reply.status(200).headers(headers).send()
-  }
+  const head = async (_request: FastifyRequest, reply: FastifyReply) =>
+    reply.status(200).headers(headers).send()
   app.get('/v1/decisions/stream', hidden, stream)
   app.get('/v1/decisions', hidden, list)
   app.head('/v1/decisions/stream', hidden, head)
   app.head('/v1/decisions', hidden, head)
-  app.post('/v1/usage-metrics', { ...hidden, bodyLimit: metricsBytesMax }, async (request, reply) => {
-    await auth.check(request)
-    return reply.status(201).headers(headers).send()
-  })
+  app.post('/v1/usage-metrics', { ...hidden, bodyLimit: metricsBytesMax }, async (_request, reply) =>
+    reply.status(201).headers(headers).send(),
+  )
 }
 
 const headers = { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'no-store' } as const
@@ -126,10 +145,6 @@ const wordsIn = (text: string | undefined): readonly string[] | undefined => {
   return words.length === 0 ? undefined : words
 }
 
-function* wantedIn(rules: Iterable<Ban>, isWanted: Wanted): Generator<Ban> {
-  for (const rule of rules) if (isWanted(rule)) yield rule
-}
-
 /** By scope, origin, type and words of the reason. */
 function filterOf(query: Query): Wanted {
   const [scopes, origins, types] = [query.scopes, query.origins, query.type].map(wordsIn)
@@ -146,20 +161,27 @@ function filterOf(query: Query): Wanted {
   }
 }
 
-/** The bans that contain what is asked for; with `contains=false`, those within it. */
-function* asked({ rules }: Bans, query: Query): Generator<Ban> {
-  const { scope, value, contains } = query
-  const text = query.ip ?? query.range ?? value
-  const scoped = wordsIn(scope)
-  if (scoped !== undefined && !['ip', 'range'].some((each) => scoped.includes(each))) return
-  if (text === undefined) return yield* rules.values()
+function rangeAsked({ ip, range, value }: Query): Cidr | undefined {
+  const text = ip ?? range ?? value
+  if (text === undefined) return undefined
   const cidr = parseCidr(text, { hostBits: 'allow' })
   if (!cidr.ok) throw badRequest(`${shown(text)} is no address and no range.`)
-  if (contains === 'false') {
-    for (const rule of rules.values()) if (isWithin(rule.cidr, cidr.value)) yield rule
-    return
-  }
-  for (const range of rangesAround(cidr.value)) {
+  return cidr.value
+}
+
+/** With `contains=false`, the bans within what is asked for. */
+function withinOf(query: Query): Wanted {
+  const outer = query.contains === 'false' ? rangeAsked(query) : undefined
+  return outer === undefined ? () => true : ({ cidr }) => isWithin(cidr, outer)
+}
+
+/** The bans that contain what is asked for; with `contains=false`, all. */
+function* asked({ rules }: Bans, query: Query): Generator<Ban> {
+  const scoped = wordsIn(query.scope)
+  if (scoped !== undefined && !['ip', 'range'].some((each) => scoped.includes(each))) return
+  const inner = rangeAsked(query)
+  if (inner === undefined || query.contains === 'false') return yield* rules.values()
+  for (const range of rangesAround(inner)) {
     const rule = rules.get(formatCidr(range))
     if (rule !== undefined) yield rule
   }

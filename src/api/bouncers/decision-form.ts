@@ -62,13 +62,17 @@ function decisionJson(rule: Ban, nowMs: number): string {
   return `{"duration":"${duration(rule, nowMs)}","id":${decisionId(rule)},"origin":"weir","scenario":${JSON.stringify(description || 'weir')},"scope":"${scope}","type":"ban","uuid":"${uuidOf(rule)}","value":"${value}"}`
 }
 
-/** A list of decisions, in slices. */
-export async function decisionsJson(rules: Iterable<Ban>, nowMs: number): Promise<string> {
+/** A list of the decisions that are wanted, in slices. */
+export async function decisionsJson(
+  rules: Iterable<Ban>,
+  isWanted: (rule: Ban) => boolean,
+  nowMs: number,
+): Promise<string> {
   const slices = new Slices()
   const texts: string[] = []
   for (const rule of rules) {
     if (slices.isDue()) await slices.pause()
-    texts.push(decisionJson(rule, nowMs))
+    if (isWanted(rule)) texts.push(decisionJson(rule, nowMs))
   }
   return `[${texts.join(',')}]`
 }

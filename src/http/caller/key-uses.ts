@@ -26,11 +26,17 @@ interface KeyUse {
   readonly at: number
   /** The client's address. */
   readonly from: string
-  /** What a bouncer got last. */
-  readonly pulled?: PullOfBouncer
+  readonly pulls?: Pulls
 }
 
-interface PullOfBouncer {
+interface Pulls {
+  /** When they were noted, in milliseconds since the epoch. */
+  readonly at: number
+  readonly last: readonly Pull[]
+}
+
+/** An answer to a bouncer. */
+export interface Pull {
   /** Milliseconds since the epoch. */
   readonly at: number
   /** The version of the account. */
@@ -38,7 +44,7 @@ interface PullOfBouncer {
   readonly policyIds: readonly string[]
 }
 
-/** Some 250 bytes for each key, and up to 2 KiB for a bouncer. */
+/** Some 250 bytes for each key, and 2 KiB for a bouncer; up to 16 KiB for one whose answers do not arrive. */
 const bucketBytesMax = 16 * 1024 * 1024
 const saveEveryMs = 60_000
 /** A stop waits so long for the last uses to be written. */
@@ -64,6 +70,8 @@ export class KeyUses {
   readonly #unsaved = new Map<string, KeyUse>()
   /** Written by this process or another one. */
   readonly #saved = new Map<string, KeyUse>()
+  /** The last write of the pulls of each bouncer that is under way. */
+  readonly #storing = new Map<string, Promise<void>>()
   readonly #timer: Timer
   #follower: BucketFollower | undefined
 
@@ -83,30 +91,43 @@ export class KeyUses {
   }
 
   note(keyId: string, address: string): void {
-    const { pulled } = this.lastUse(keyId) ?? {}
-    this.#unsaved.set(keyId, { at: now(), from: address, ...(pulled && { pulled }) })
+    const { pulls } = this.lastUse(keyId) ?? {}
+    this.#unsaved.set(keyId, { at: now(), from: address, ...(pulls && { pulls }) })
   }
 
-  /** What a bouncer got last, from whichever process. */
-  lastPull(bouncerId: string): PullOfBouncer | undefined {
-    return this.lastUse(bouncerId)?.pulled
+  /** The answers that a bouncer may have got last, from whichever process. */
+  lastPulls(bouncerId: string): readonly Pull[] {
+    return this.lastUse(bouncerId)?.pulls?.last ?? []
   }
 
-  /** Resolves when it is stored: other processes go on from there. */
-  async notePull(bouncerId: string, address: string, pulled: PullOfBouncer): Promise<void> {
+  /** Resolves when they are stored: other processes go on from there. This one does at once. */
+  async notePulls(bouncerId: string, address: string, last: readonly Pull[]): Promise<void> {
+    // An entry that is being written must not be the later one.
+    const at = Math.max(now(), this.lastUse(bouncerId)?.at ?? 0) + 1
+    this.#unsaved.set(bouncerId, { at, from: address, pulls: { at, last } })
+    const before = this.#storing.get(bouncerId)
+    const storing = (before ?? Promise.resolve()).catch(() => {}).then(() => this.#storePulls(bouncerId))
+    this.#storing.set(bouncerId, storing)
+    try {
+      await storing
+    } finally {
+      if (this.#storing.get(bouncerId) === storing) this.#storing.delete(bouncerId)
+    }
+  }
+
+  /** One at a time for each bouncer, so that the last one written is the latest. */
+  async #storePulls(bouncerId: string): Promise<void> {
+    const use = this.#unsaved.get(bouncerId)
+    // Written with those of another call.
+    if (use === undefined) return
     const bucket = await this.#options.bucket()
     if (bucket === undefined) throw unavailable('The bucket of the last uses is missing.')
-    // An entry that is being written must not be the later one.
-    const use = { at: now() + 1, from: address, pulled }
-    await bucket.put(bouncerId, JSON.stringify(use))
-    this.#saved.set(bouncerId, use)
-    this.#unsaved.delete(bouncerId)
+    await this.#write(bucket, bouncerId, use)
   }
 
   /** The last use that this process knows of. */
   lastUse(keyId: string): KeyUse | undefined {
-    const [noted, saved] = [this.#unsaved.get(keyId), this.#saved.get(keyId)]
-    return isLater(noted, saved) ? noted : saved
+    return latest(this.#unsaved.get(keyId), this.#saved.get(keyId))
   }
 
   /** The row of a key or credential with its last use; any other row as it is. */
@@ -131,10 +152,11 @@ export class KeyUses {
   }
 
   async #write(bucket: Pick<Bucket, 'put'>, keyId: string, use: KeyUse): Promise<void> {
+    const written = latest(use, this.#saved.get(keyId))!
     // Another process may have written a later use.
-    if (isLater(use, this.#saved.get(keyId))) {
-      await bucket.put(keyId, JSON.stringify(use))
-      this.#saved.set(keyId, use)
+    if (written !== this.#saved.get(keyId)) {
+      await bucket.put(keyId, JSON.stringify(written))
+      this.#saved.set(keyId, latest(written, this.#saved.get(keyId))!)
     }
     if (this.#unsaved.get(keyId) === use) this.#unsaved.delete(keyId)
   }
@@ -153,7 +175,7 @@ export class KeyUses {
 
   #take({ key, value }: BucketEntry): void {
     const use = value && useIn(value)
-    if (use !== undefined && isLater(use, this.#saved.get(key))) this.#saved.set(key, use)
+    if (use !== undefined) this.#saved.set(key, latest(use, this.#saved.get(key))!)
   }
 
   async close(): Promise<void> {
@@ -165,24 +187,32 @@ export class KeyUses {
   }
 }
 
-const isLater = (use: KeyUse | undefined, other: KeyUse | undefined): boolean =>
-  use !== undefined && (other === undefined || use.at > other.at)
+/** The later use, with the later pulls: the one who noted that use may not have known of them. */
+function latest(use: KeyUse | undefined, other: KeyUse | undefined): KeyUse | undefined {
+  if (use === undefined || other === undefined) return use ?? other
+  const [later, earlier] = use.at > other.at ? [use, other] : [other, use]
+  const isBehind = (earlier.pulls?.at ?? 0) > (later.pulls?.at ?? 0)
+  return isBehind ? { ...later, pulls: earlier.pulls! } : later
+}
 
 /** The latest time that a date can hold. */
 const timeMaxMs = 8_640_000_000_000_000
 
-const isPull = (pulled: Partial<PullOfBouncer> | undefined): pulled is PullOfBouncer =>
-  Number.isInteger(pulled?.at) &&
-  Number.isInteger(pulled?.version) &&
-  Array.isArray(pulled?.policyIds) &&
-  pulled.policyIds.every((id) => typeof id === 'string')
+const isPull = (pull: Partial<Pull>): pull is Pull =>
+  Number.isInteger(pull.at) &&
+  Number.isInteger(pull.version) &&
+  Array.isArray(pull.policyIds) &&
+  pull.policyIds.every((id) => typeof id === 'string')
+
+const arePulls = (pulls: Partial<Pulls> | undefined): pulls is Pulls =>
+  Number.isInteger(pulls?.at) && Array.isArray(pulls?.last) && pulls.last.every(isPull)
 
 /** Undefined if the entry is malformed. */
 function useIn(value: Uint8Array): KeyUse | undefined {
   try {
-    const { at, from, pulled } = jsonOf<Partial<KeyUse>>(value)
+    const { at, from, pulls } = jsonOf<Partial<KeyUse>>(value)
     const isUse = Number.isInteger(at) && Math.abs(at!) <= timeMaxMs && typeof from === 'string'
-    return isUse ? { at: at!, from, ...(isPull(pulled) && { pulled }) } : undefined
+    return isUse ? { at: at!, from, ...(arePulls(pulls) && { pulls }) } : undefined
   } catch {
     return undefined
   }
