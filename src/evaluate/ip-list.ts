@@ -2,7 +2,7 @@
  * IP lists, compiled. A list is two sets of addresses: its entries that expire are apart, so that an expiry costs nothing
  * for the others. The texts of a list's parts are read again for an explanation that shows the comment of an entry.
  */
-import { type Cidr, formatCidr } from '../core/address/cidr.js'
+import { type Cidr, formatCidr, rangeAround } from '../core/address/cidr.js'
 import { buildCidrSet, type CidrSet } from '../core/address/cidr-set.js'
 import type { Address } from '../core/address/ip.js'
 import { entryOf, type ListEntry, linesIn } from '../core/address/list-entry.js'
@@ -79,6 +79,18 @@ export class ListContent {
 
   has(address: Address): boolean {
     return this.#lasting.set.has(address) || this.#ending?.set.has(address) === true
+  }
+
+  /** The narrowest range that contains all entries; undefined if there are none, or entries of both families. */
+  get hull(): Cidr | undefined {
+    const [first, ...others] = this.sets.filter(({ rangeCount }) => rangeCount > 0)
+    return others.reduce((hull, set) => hull && set.hull && rangeAround(hull, set.hull), first?.hull)
+  }
+
+  /** Does an entry that never expires contain all of this range? */
+  hasLasting(range: Cidr): boolean {
+    const around = this.#lasting.set.rangeOf(range)
+    return around !== undefined && around.prefix <= range.prefix
   }
 
   /** The widest range that contains the address, as text. */

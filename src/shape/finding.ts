@@ -37,7 +37,8 @@ const placeSchema = objectOf(
       description: 'The part of the resource, such as `policies.inbound[2].expressions[0]`.',
     }),
     name: orNull(Type.String(), {
-      description: 'Of a rule its range, of an edge its first hostport, else the name or description.',
+      description:
+        'Of a rule its range or the name of its list, of an edge its first hostport, else the name or description.',
     }),
     uri: uriSchema,
   },

@@ -17,6 +17,7 @@ import {
   partsListedMax,
 } from '../shape/policy-test-coverage.js'
 import { policyKind } from '../view/keys.js'
+import { subjectInWords } from '../view/rule-subject.js'
 import type { ViewState } from '../view/view-state.js'
 
 type Part = Omit<CoveredPart, 'tests' | 'traffic'> & {
@@ -137,13 +138,15 @@ function* policiesOf(row: Row, traffic: ReachedByTraffic | undefined): Iterable<
 }
 
 function* rulesOf(state: ViewState, policyId: string, traffic: ReachedByTraffic | undefined): Iterable<Part> {
-  for (const { id, cidr, list_id, action } of state.rules(policyId)?.rules ?? [])
+  for (const rule of state.rules(policyId)?.rules ?? []) {
+    const { id, action } = rule
     yield {
       kind: 'ip_policy_rule',
       id,
       key: id,
-      name: cidr ?? `the list ${String(state.rows.get('ip_list')?.get(list_id ?? '')?.['name'])}`,
+      name: subjectInWords(state, rule),
       // No single rule lets a client in.
       traffic: action === 'deny' ? traffic?.rules.has(id) : undefined,
     }
+  }
 }

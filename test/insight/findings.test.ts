@@ -298,6 +298,25 @@ t.test('rules that blocked nothing, if traffic and tests say so', async (t) => {
   t.equal(kind('rule_never_matched').looked_at, 4, 'a rule that is younger than the log is not judged')
 })
 
+t.test('a rule about a list, and one that would block if a superfluous one were not there', async (t) => {
+  const configuration = denying()
+  configuration.list('ipl_scanners', ['10.7.0.0/16'])
+  configuration.list('ipl_never', ['10.8.0.0/16'])
+  const listed = (id: string, list_id: string) => ({ id, list_id, cidr: null, action: 'deny' as const })
+  configuration.policy('ipp_1', [
+    listed('ipr_list', 'ipl_scanners'),
+    listed('ipr_unseen', 'ipl_never'),
+    { id: 'ipr_inner', cidr: '10.7.1.0/24', action: 'deny' },
+  ])
+  // The log names the range: a decision looks for ranges first.
+  const { places, of } = await found(configuration, { log: logSince(10, 'ipr_inner') })
+  t.strictSame(places('rule_covered'), ['ipr_inner'])
+  t.strictSame(places('rule_never_matched'), ['ipr_unseen'])
+  t.match(of('rule_never_matched'), [
+    { about: { name: 'never' }, sentence: /that denies the list never has/ },
+  ])
+})
+
 t.test('a rule that a bouncer enforces may block more than the log shows', async (t) => {
   const configuration = denying()
   configuration.put('bouncer', 'bnc_1', { ip_policy_ids: ['ipp_1'] })

@@ -1,4 +1,5 @@
 /** A configuration in memory, and what is found in it. */
+import { deflateRawSync } from 'node:zlib'
 import type { Row } from '../../src/resource/define.js'
 import { resourceOf } from '../../src/resource/registry.js'
 import { rulesKey } from '../../src/view/keys.js'
@@ -17,7 +18,9 @@ export const links = {
 
 export interface GivenRule {
   readonly id: string
-  readonly cidr: string
+  /** Or a list. */
+  readonly cidr: string | null
+  readonly list_id?: string
   readonly action: 'allow' | 'deny'
   readonly expires_at?: string | null
   readonly enforced?: boolean
@@ -48,6 +51,12 @@ export class Configuration {
           ...rule,
         })),
       })
+  }
+
+  /** A list of these stored lines. */
+  list(id: string, lines: readonly string[]): void {
+    this.put('ip_list_chunk', `${id}_part`, { data: deflateRawSync(lines.join('\n')).toString('base64') })
+    this.put('ip_list', id, { name: id.replace('ipl_', ''), category: null, chunks: [`${id}_part`] })
   }
 
   #apply(key: string, value: object): void {

@@ -6,7 +6,7 @@
  * the rule which one does: the widest, since ranges that lie within another are not kept.
  */
 import { withoutPauses } from '../slices.js'
-import { type Cidr, cidrInRow, parseCidr } from './cidr.js'
+import { type Cidr, cidrInRow, parseCidr, rangeAround } from './cidr.js'
 import type { Address, AddressWords } from './ip.js'
 import { Columns, cellState, type Ranges, rangesPerSlice } from './sorted-ranges.js'
 
@@ -49,6 +49,13 @@ export class CidrSet {
     }
     const row = family === 6 ? this.#rowOfIpv6(words) : -1
     return row < 0 ? undefined : cidrInRow(this.#ipv6, row, 6)
+  }
+
+  /** The narrowest range that contains all of them; undefined if there are none, or ranges of both families. */
+  get hull(): Cidr | undefined {
+    const [ranges, family] = this.#ipv4.count === 0 ? ([this.#ipv6, 6] as const) : ([this.#ipv4, 4] as const)
+    if (ranges.count === 0 || ranges.count < this.rangeCount) return undefined
+    return rangeAround(cidrInRow(ranges, 0, family), cidrInRow(ranges, ranges.count - 1, family))
   }
 
   /** All ranges, without those that lie within another. */

@@ -152,6 +152,18 @@ export function* rangesAround({ family, prefix: narrowest, words }: Cidr): Gener
   }
 }
 
+/** The narrowest range that contains both; undefined if they are of two families. */
+export function rangeAround(one: Cidr, other: Cidr): Cidr | undefined {
+  if (one.family !== other.family) return undefined
+  const narrowest = Math.min(one.prefix, other.prefix)
+  const isShared = ({ prefix, words }: Cidr): boolean =>
+    words.every(
+      (word, index) => (other.words[index]! & maskOf(index, prefix128Of({ ...one, prefix }))) >>> 0 === word,
+    )
+  for (const range of rangesAround({ ...one, prefix: narrowest })) if (isShared(range)) return range
+  return undefined
+}
+
 /** The first and the last address of a range. */
 export function boundsOf(cidr: Cidr): readonly [string, string] {
   const { family, words: first } = cidr

@@ -2,7 +2,7 @@
 import type { Slices } from '../../core/slices.js'
 import { pathOf } from '../../http/present.js'
 import type { Links, Row } from '../../resource/define.js'
-import { resourceOf } from '../../resource/registry.js'
+import { type DeclaredRow, resourceOf } from '../../resource/registry.js'
 import {
   type Finding,
   type FindingKind,
@@ -10,6 +10,8 @@ import {
   findingKinds,
   findingsListedMax,
 } from '../../shape/finding.js'
+import { ruleKind } from '../../view/keys.js'
+import { nameOfSubject } from '../../view/rule-subject.js'
 import type { ViewState } from '../../view/view-state.js'
 
 /** What every search is given. */
@@ -81,6 +83,10 @@ export class Collected {
   placeOf(kind: string, row: Row, place: string | null = null): Place {
     const uri = this.links.uri(pathOf(resourceOf(kind), row))
     return { kind, id: row.id, place, name: nameOf(row), uri }
+  }
+
+  placeOfRule(state: Pick<ViewState, 'rows'>, rule: DeclaredRow<'ip_policy_rule'>): Place {
+    return { ...this.placeOf(ruleKind, rule), name: nameOfSubject(state, rule) }
   }
 
   answer(asOf: string): Findings {

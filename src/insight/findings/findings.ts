@@ -53,7 +53,8 @@ export async function findingsOf(
   const slices = new Slices({ letOthers: yieldTurn })
   const search: Search = { state, accountId, nowMs, slices, found }
   const users = await policyUsers(search)
-  const covered = await ruleFindings(search, users.groups)
+  const policySet = await parts.policySet(state, accountId)
+  const covered = await ruleFindings(search, users.groups, policySet)
   await unusedPolicies(search, users)
   await expressionFindings(search, parts.eventKinds)
   await openEdges(search)
@@ -61,7 +62,6 @@ export async function findingsOf(
   await unusedKeys(search, parts.lastUse)
   await staleLists(search, parts.listStatus)
   await whileLogAnswers(found, 'rule_never_matched', async () => {
-    const policySet = await parts.policySet(state, accountId)
     const { coverage } = await testedParts(state, accountId, policySet, parts.geo, slices)
     await neverMatched(search, parts.log, users, coverage.parts, covered)
   })

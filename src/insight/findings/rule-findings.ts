@@ -1,154 +1,154 @@
 /**
- * Rules of IP policies without effect: those that a wider range contains. An allowed range within a denied one lets no one in,
- * in the same policy or in one that is used together with it.
+ * Rules of IP policies without effect: those that a wider range, or a list, contains. What is allowed within something denied lets
+ * no one in, in the same policy or in one that is used together with it.
  *
  * Only rules that are enforced and have not expired count, and only a rule that lasts at least as long can take the effect
- * of another one.
+ * of another one. Of lists, the present entries count; two different lists are not compared.
  */
-import { type Cidr, parseCidr } from '../../core/address/cidr.js'
-import { RangeIndex } from '../../core/address/range-index.js'
 import { getOrMake } from '../../core/maps.js'
-import { isEnforced } from '../../evaluate/policy-source.js'
 import { rowsOf } from '../../http/present.js'
-import { isExpiredRule } from '../../resource/ip-policy.js'
-import type { DeclaredRow } from '../../resource/registry.js'
 import type { Finding } from '../../shape/finding.js'
 import { policyKind } from '../../view/keys.js'
+import { subjectInWords } from '../../view/rule-subject.js'
+import { type AppliedRules, appliedRules, type Lists, type Rule, RuleIndex } from './applied-rules.js'
 import type { Search } from './collected.js'
 import type { PolicyGroup } from './policy-users.js'
 
+const kinds = ['allow_in_deny', 'rule_covered', 'rules_contradict'] as const
+
 /** All rules that are compared, those of a policy once more for each policy that it is used together with. */
 const rulesComparedMax = 1_000_000
+/** Ranges that are looked up in lists, once for each list: some 0.2 µs each. */
+const listLookupsMax = 5_000_000
 const pairsMax = 100_000
 
-type Rule = DeclaredRow<'ip_policy_rule'>
+/** What may still be compared. */
+class Budget {
+  rules = rulesComparedMax
+  #lookups = listLookupsMax
+  readonly #search: Search
 
-interface Ranged {
-  readonly rule: Rule
-  readonly cidr: Cidr
+  constructor(search: Search) {
+    this.#search = search
+  }
+
+  /** False, and says so, if too many rules were compared already. */
+  takeRules(count: number, ...affected: readonly (typeof kinds)[number][]): boolean {
+    this.rules -= count
+    if (this.rules >= 0) return true
+    for (const kind of affected)
+      this.#search.found.unknown(kind, `Only ${rulesComparedMax} rules are compared; the account has more.`)
+    return false
+  }
+
+  takeLookups(count: number, ...affected: readonly (typeof kinds)[number][]): boolean {
+    if (count <= this.#lookups) {
+      this.#lookups -= count
+      return true
+    }
+    for (const kind of affected)
+      this.#search.found.unknown(kind, `Rules are looked up in IP lists ${listLookupsMax} times at most.`)
+    return false
+  }
 }
 
-interface Applied {
-  readonly allow: readonly Ranged[]
-  readonly deny: readonly Ranged[]
-}
-
-/** The rules that others make superfluous, by id. */
+/** By rule: the one that makes it superfluous. */
 export async function ruleFindings(
   search: Search,
   groups: readonly PolicyGroup[],
-): Promise<ReadonlySet<string>> {
-  const { state, accountId, found } = search
-  const covered = new Set<string>()
+  lists: Lists,
+): Promise<ReadonlyMap<string, string>> {
+  const { state, accountId } = search
+  const covered = new Map<string, string>()
   const allowing = new Set<string>()
   const denying = new Set<string>()
-  let compared = 0
+  const budget = new Budget(search)
   for (const { id } of [...rowsOf(state, accountId, policyKind)]) {
-    if (compared > rulesComparedMax) {
-      for (const kind of ['allow_in_deny', 'rule_covered', 'rules_contradict'] as const)
-        found.unknown(kind, `Only ${rulesComparedMax} rules are compared; the account has more.`)
-      break
-    }
-    const applied = await appliedRules(search, id)
-    compared += applied.allow.length + applied.deny.length
+    const applied = await appliedRules(search, id, lists)
+    if (!budget.takeRules(applied.allow.length + applied.deny.length, ...kinds)) break
     if (applied.allow.length > 0) allowing.add(id)
     if (applied.deny.length > 0) denying.add(id)
-    await withinPolicy(search, applied, covered)
+    await withinPolicy(search, applied, covered, budget)
   }
-  await betweenPolicies(
-    search,
-    pairsIn(search, groups, allowing, denying),
-    covered,
-    rulesComparedMax - compared,
-  )
+  await betweenPolicies(search, await pairsIn(search, groups, allowing, denying), covered, budget, lists)
   return covered
 }
 
-async function appliedRules({ state, nowMs, slices }: Search, policyId: string): Promise<Applied> {
-  const allow: Ranged[] = []
-  const deny: Ranged[] = []
-  // A copy, because rules change during a pause.
-  for (const rule of [...(state.rules(policyId)?.rules ?? [])]) {
-    if (slices.isDue()) await slices.pause()
-    if (!isEnforced(rule) || isExpiredRule(rule, nowMs)) continue
-    const cidr = parseCidr(rule.cidr, { hostBits: 'allow' })
-    if (cidr.ok) (rule.action === 'allow' ? allow : deny).push({ rule, cidr: cidr.value })
-  }
-  return { allow, deny }
-}
-
-async function indexOf({ slices }: Search, rules: readonly Ranged[]): Promise<RangeIndex<Rule>> {
-  const index = new RangeIndex<Rule>()
-  for (const { cidr, rule } of rules) {
-    if (slices.isDue()) await slices.pause()
-    index.set(cidr, rule)
-  }
-  return index
-}
-
-/** The widest other rule that contains the range of this one as long as it lasts. */
-function containing(index: RangeIndex<Rule>, { rule, cidr }: Ranged): Rule | undefined {
-  for (const other of index.containing(cidr)) if (other.id !== rule.id && outlasts(other, rule)) return other
-  return undefined
-}
-
-function outlasts({ expires_at: end }: Rule, other: Rule): boolean {
-  if (!end) return true
-  return Boolean(other.expires_at) && Date.parse(end) >= Date.parse(String(other.expires_at))
-}
-
-async function withinPolicy(search: Search, { allow, deny }: Applied, covered: Set<string>): Promise<void> {
+async function withinPolicy(
+  search: Search,
+  { allow, deny }: AppliedRules,
+  covered: Map<string, string>,
+  budget: Budget,
+): Promise<void> {
   const { slices, found } = search
-  const [allowed, denied] = [await indexOf(search, allow), await indexOf(search, deny)]
+  const [allowed, denied] = [await RuleIndex.of(search, allow), await RuleIndex.of(search, deny)]
+  const lookups = allowed.lookups(allow) + denied.lookups(allow) + denied.lookups(deny)
+  if (!budget.takeLookups(lookups, 'allow_in_deny', 'rule_covered')) return
   found.lookedAt('allow_in_deny', allow.length)
   found.lookedAt('rule_covered', allow.length + deny.length)
-  for (const ranged of [...allow, ...deny]) {
+  for (const applied of [...allow, ...deny]) {
     if (slices.isDue()) await slices.pause()
-    const { rule } = ranged
+    const { rule } = applied
     const isAllow = rule.action === 'allow'
-    const stronger = isAllow ? containing(denied, ranged) : undefined
-    const wider = stronger ?? containing(isAllow ? allowed : denied, ranged)
+    const stronger = isAllow ? denied.containing(applied) : undefined
+    const wider = stronger ?? (isAllow ? allowed : denied).containing(applied)
     if (wider === undefined) continue
-    covered.add(rule.id)
+    covered.set(rule.id, wider.id)
     if (stronger !== undefined)
       found.add('allow_in_deny', () => ({
         severity: 'attention',
-        sentence: `The rule that allows ${rule.cidr} lets no one in: ${stronger.cidr} is denied by the same IP policy.`,
+        sentence: `The rule that allows ${subjectInWords(search.state, rule)} lets no one in: ${containerInWords(search, rule, stronger)} is denied by the same IP policy.`,
         ...aboutRule(search, rule, stronger),
       }))
     else
       found.add('rule_covered', () => ({
         severity: 'notice',
-        sentence: `The rule for ${rule.cidr} changes nothing: ${wider.cidr} is ${isAllow ? 'allowed' : 'denied'} by the same IP policy.`,
+        sentence: `The rule for ${subjectInWords(search.state, rule)} changes nothing: ${containerInWords(search, rule, wider)} is ${isAllow ? 'allowed' : 'denied'} by the same IP policy.`,
         ...aboutRule(search, rule, wider),
       }))
   }
 }
 
-function aboutRule({ found }: Search, rule: Rule, by: Rule, evidence: Partial<Finding['evidence']> = {}) {
-  const about = found.placeOf('ip_policy_rule', rule)
+/** What contains the rule, as the beginning of a sentence. */
+function containerInWords({ state }: Search, rule: Rule, by: Rule): string {
+  if (by.cidr == null)
+    return rule.cidr == null ? 'the same list' : `${subjectInWords(state, by)}, which contains it,`
+  return rule.cidr == null ? `${by.cidr}, which contains all its entries,` : by.cidr
+}
+
+function aboutRule(
+  { state, found }: Search,
+  rule: Rule,
+  by: Rule,
+  evidence: Partial<Finding['evidence']> = {},
+) {
+  const about = found.placeOfRule(state, rule)
   return {
     about,
-    evidence: { ...evidence, by: found.placeOf('ip_policy_rule', by) },
+    evidence: { ...evidence, by: found.placeOfRule(state, by) },
     draft: { method: 'PATCH' as const, uri: about.uri, body: { enforced: false } },
   }
 }
 
-/** For each policy that denies: those that allow and are used together with it, with their uses. */
-type Pairs = ReadonlyMap<string, ReadonlyMap<string, PolicyGroup>>
+/** Where two policies are used together. */
+type Pair = Pick<PolicyGroup, 'first'> & { uses: number }
 
-function pairsIn(
-  { found }: Search,
+/** For each policy that denies: those that allow and are used together with it. */
+type Pairs = ReadonlyMap<string, ReadonlyMap<string, Pair>>
+
+async function pairsIn(
+  { found, slices }: Search,
   groups: readonly PolicyGroup[],
   allowing: ReadonlySet<string>,
   denying: ReadonlySet<string>,
-): Pairs {
-  const pairs = new Map<string, Map<string, PolicyGroup>>()
+): Promise<Pairs> {
+  const pairs = new Map<string, Map<string, Pair>>()
   let count = 0
-  for (const group of groups) {
-    const ids = [...new Set(group.policyIds)]
+  for (const { policyIds, first, uses } of groups) {
+    const ids = [...new Set(policyIds)]
     const allows = ids.filter((id) => allowing.has(id))
     for (const deny of ids.filter((id) => denying.has(id))) {
+      if (slices.isDue()) await slices.pause()
       for (const allow of allows) {
         if (allow === deny) continue
         count += 1
@@ -156,9 +156,8 @@ function pairsIn(
           found.unknown('rules_contradict', `Only ${pairsMax} pairs of IP policies are compared.`)
           return pairs
         }
-        const ofDeny = getOrMake(pairs, deny, () => new Map<string, PolicyGroup>())
-        const { uses = 0 } = ofDeny.get(allow) ?? {}
-        ofDeny.set(allow, { ...group, uses: uses + group.uses })
+        const ofDeny = getOrMake(pairs, deny, () => new Map<string, Pair>())
+        getOrMake(ofDeny, allow, () => ({ first, uses: 0 })).uses += uses
       }
     }
   }
@@ -168,48 +167,44 @@ function pairsIn(
 async function betweenPolicies(
   search: Search,
   pairs: Pairs,
-  covered: ReadonlySet<string>,
-  comparedMax: number,
+  covered: ReadonlyMap<string, string>,
+  budget: Budget,
+  lists: Lists,
 ): Promise<void> {
   const { slices, found } = search
-  let compared = 0
   /** One finding for a rule, however many policies deny it. */
   const contradicted = new Set<string>()
   for (const [denyId, allows] of pairs) {
-    const { deny } = await appliedRules(search, denyId)
-    const denied = await indexOf(search, deny)
-    compared += deny.length
-    for (const [allowId, group] of allows) {
-      const { allow } = await appliedRules(search, allowId)
-      compared += allow.length
-      if (compared > comparedMax) {
-        found.unknown(
-          'rules_contradict',
-          `Only ${rulesComparedMax} rules are compared; the account has more.`,
-        )
-        return
-      }
+    const { deny } = await appliedRules(search, denyId, lists)
+    const denied = await RuleIndex.of(search, deny)
+    budget.rules -= deny.length
+    for (const [allowId, pair] of allows) {
+      const { allow } = await appliedRules(search, allowId, lists)
+      if (!budget.takeRules(allow.length, 'rules_contradict')) return
+      if (!budget.takeLookups(denied.lookups(allow), 'rules_contradict')) continue
       found.lookedAt('rules_contradict', allow.length)
-      for (const ranged of allow) {
+      for (const applied of allow) {
         if (slices.isDue()) await slices.pause()
-        const { rule } = ranged
-        const stronger = containing(denied, ranged)
-        if (stronger === undefined || contradicted.has(rule.id)) continue
+        const { rule } = applied
         // Another rule of its own policy makes it superfluous already.
-        if (covered.has(rule.id)) continue
+        if (contradicted.has(rule.id) || covered.has(rule.id)) continue
+        const stronger = denied.containing(applied)
+        if (stronger === undefined) continue
         contradicted.add(rule.id)
-        found.add('rules_contradict', () => contradiction(search, rule, stronger, group))
+        found.add('rules_contradict', () => contradiction(search, rule, stronger, pair))
       }
     }
   }
 }
 
-function contradiction(search: Search, rule: Rule, stronger: Rule, { first, uses }: PolicyGroup) {
-  const usedBy = search.found.placeOf(first.kind, first.row)
+function contradiction(search: Search, rule: Rule, stronger: Rule, { first, uses }: Pair) {
+  const { state, found } = search
+  const usedBy = found.placeOf(first.kind, first.row)
   const places = uses === 1 ? 'one place' : `${uses} places`
+  const denied = containerInWords(search, rule, stronger).replace(/,$/, '')
   return {
     severity: 'attention' as const,
-    sentence: `The rule that allows ${rule.cidr} lets no one in at ${places}: there, its IP policy is used together with another one that denies ${stronger.cidr}.`,
+    sentence: `The rule that allows ${subjectInWords(state, rule)} lets no one in at ${places}: there, its IP policy is used together with another one that denies ${denied}.`,
     ...aboutRule(search, rule, stronger, { uses, used_by: usedBy }),
   }
 }

@@ -2,10 +2,11 @@
 import { isoSeconds } from '../../core/clock.js'
 import { isEnforced } from '../../evaluate/policy-source.js'
 import { labelOf } from '../../evaluate/traffic-policy.js'
-import { isExpiredRule, subjectOfRule } from '../../resource/ip-policy.js'
+import { isExpiredRule } from '../../resource/ip-policy.js'
 import { type Finding, findingDays } from '../../shape/finding.js'
 import type { FailedPlace, FailureReader } from '../../store/logs/failure-reader.js'
 import type { LogReader } from '../../store/logs/log-reader.js'
+import { subjectInWords } from '../../view/rule-subject.js'
 import type { Search } from './collected.js'
 import { policiesOf } from './expression-findings.js'
 import type { PolicyUsers } from './policy-users.js'
@@ -39,13 +40,15 @@ async function loggedSpan(log: Counting, accountId: string, nowMs: number): Prom
   return { sinceMs: first.at <= sinceMs ? sinceMs : first.at + hourMs, records }
 }
 
-/** `tested`: rules that a policy test reaches. `covered`: those that can't block, because another rule does. */
+/**
+ * `tested`: rules that a policy test reaches. `covered`: those without which nothing would change, and because of which rule.
+ */
 export async function neverMatched(
   search: Search,
   log: Counting,
   { logged }: PolicyUsers,
   tested: ReadonlySet<string>,
-  covered: ReadonlySet<string>,
+  covered: ReadonlyMap<string, string>,
 ): Promise<void> {
   const { state, accountId, nowMs, slices, found } = search
   const kind = 'rule_never_matched'
@@ -58,6 +61,8 @@ export async function neverMatched(
   const reached = await log.reached(accountId, span.sinceMs)
   if (reached.rule.size + reached.edge.size + reached.policy.size >= reachedMax)
     return found.unknown(kind, 'The decision log names too many rules and edges.')
+  const isReached = (id: string): boolean => reached.rule.has(id) || tested.has(id)
+  const needed = await coveringReached(search, covered, isReached)
   for (const policyId of logged)
     for (const rule of [...(state.rules(policyId)?.rules ?? [])]) {
       if (slices.isDue()) await slices.pause()
@@ -65,12 +70,12 @@ export async function neverMatched(
       if (rule.action !== 'deny' || rule.created_at > span.sinceMs) continue
       if (!isEnforced(rule) || isExpiredRule(rule, nowMs)) continue
       found.lookedAt(kind)
-      if (reached.rule.has(rule.id) || tested.has(rule.id) || covered.has(rule.id)) continue
-      const about = found.placeOf('ip_policy_rule', rule)
+      if (isReached(rule.id) || needed.has(rule.id) || covered.has(rule.id)) continue
+      const about = found.placeOfRule(state, rule)
       found.add(kind, () => ({
         severity: 'notice',
         about,
-        sentence: `The rule that denies ${subjectOfRule(rule)} has blocked nothing since ${isoSeconds(span.sinceMs)}, and no policy test reaches it.`,
+        sentence: `The rule that denies ${subjectInWords(state, rule)} has blocked nothing since ${isoSeconds(span.sinceMs)}, and no policy test reaches it.`,
         evidence: {
           since: isoSeconds(span.sinceMs),
           until: isoSeconds(nowMs),
@@ -80,6 +85,22 @@ export async function neverMatched(
         draft: { method: 'PATCH', uri: about.uri, body: { enforced: false } },
       }))
     }
+}
+
+/** Rules that would decide in place of one that was reached, and that is found to be superfluous because of them. */
+async function coveringReached(
+  { slices }: Search,
+  covered: ReadonlyMap<string, string>,
+  isReached: (ruleId: string) => boolean,
+): Promise<ReadonlySet<string>> {
+  const found = new Set<string>()
+  for (const [id, first] of covered) {
+    if (slices.isDue()) await slices.pause()
+    if (!isReached(id)) continue
+    for (let by: string | undefined = first; by !== undefined && !found.has(by); by = covered.get(by))
+      found.add(by)
+  }
+  return found
 }
 
 interface Failing {
