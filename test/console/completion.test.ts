@@ -13,6 +13,7 @@ const vocabulary: Vocabulary = {
     { name: 'inCidrRange', parameters: ['ip', 'cidr'], about: 'In it?', example: '' },
     { name: 'lower', parameters: ['text'], about: '', example: '' },
   ],
+  lists: [{ name: 'tor-exits', category: 'proxy.tor' }, { name: 'office' }, { name: 'proxy.other' }],
 }
 
 t.test('completions of an expression', async (t) => {
@@ -27,6 +28,12 @@ t.test('completions of an expression', async (t) => {
     ['nothing in a text', "edge.id == 'con¦", '', 15],
     ['nothing in a text with an escaped quote', "edge.id == 'a\\'con¦", '', 18],
     ['again after a text', "'a' == con¦", 'conn.client_ip conn.geo.city', 7],
+    ['every list', "inList(conn.client_ip, '¦", 'tor-exits office proxy.other', 23],
+    ['a list by its beginning', "inList(conn.client_ip,'proxy.o¦", 'proxy.other', 22],
+    ['a list by its middle', 'inList( conn.client_ip , "ex¦', 'tor-exits', 26],
+    ['a list behind its address', "conn.client_ip|inList('of¦", 'office', 23],
+    ['no list in another text', "inCidrRange(conn.client_ip, 'of¦", '', 31],
+    ['no list in a text after it', "inList(conn.client_ip, 'x') && edge.id == 'of¦", '', 45],
     ['nothing that is unknown', 'zebra¦', '', 0],
   ]
   for (const [situation, marked, expected, from] of cases) {

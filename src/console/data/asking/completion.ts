@@ -15,9 +15,17 @@ interface KnownFunction {
   readonly example: string
 }
 
+interface KnownList {
+  readonly name: string
+  readonly category?: string | undefined
+  readonly description?: string | undefined
+}
+
 export interface Vocabulary {
   readonly names: readonly KnownName[]
   readonly functions: readonly KnownFunction[]
+  /** IP lists of the account, which `inList` takes by their names. */
+  readonly lists?: readonly KnownList[]
 }
 
 export interface Completion {
@@ -44,13 +52,13 @@ const words: readonly Completion[] = [
 
 /**
  * Completions at a position of an expression. Only those that begin like what is written, in any letter case; then those
- * that contain it. None inside of a text in quotes.
+ * that contain it. Inside of a text in quotes, none but the names of lists that `inList` takes.
  */
 export function completionsAt(text: string, position: number, vocabulary: Vocabulary): Completions {
   const before = text.slice(0, position)
   const written = /[A-Za-z_][\w.]*$/.exec(before)?.[0] ?? ''
   const from = position - written.length
-  if (isQuoted(before)) return { from: position, completions: [] }
+  if (isQuoted(before)) return listsAt(before, vocabulary)
   if (/\|\s*$/.test(before.slice(0, from)))
     return { from, completions: matching(written, functionsAsSuffix(vocabulary)) }
   const whole = vocabulary.names.find(({ name }) => written.startsWith(`${name}.`))
@@ -61,6 +69,20 @@ export function completionsAt(text: string, position: number, vocabulary: Vocabu
   const all = [...vocabulary.names.map(nameEntry), ...vocabulary.functions.map(functionEntry), ...words]
   return { from, completions: matching(written, all) }
 }
+
+/** Behind `inList(conn.client_ip, '` or `conn.client_ip|inList('`. */
+function listsAt(before: string, { lists = [] }: Vocabulary): Completions {
+  const [, written] = /\binList\s*\((?:[^'"(),]*,)?\s*['"]([\w.-]*)$/.exec(before) ?? []
+  if (written === undefined) return { from: before.length, completions: [] }
+  return { from: before.length - written.length, completions: matching(written, lists.map(listEntry)) }
+}
+
+const listEntry = ({ name, category, description }: KnownList): Completion => ({
+  text: name,
+  kind: 'word',
+  detail: category ?? '',
+  about: description ?? '',
+})
 
 const nameEntry = ({ name, type, about, missing }: KnownName): Completion => ({
   text: name,

@@ -2,7 +2,7 @@
 import { signal } from '@preact/signals'
 import { useMemo } from 'preact/hooks'
 import type { Client } from '../../../client/client.js'
-import { api, errorText } from './api.js'
+import { api, errorText, firstOf, useAnswer } from './api.js'
 import type { Completions, KnownName, Vocabulary } from './completion.js'
 
 type Reference = Awaited<ReturnType<Client['fields']>>
@@ -64,20 +64,26 @@ export function valuesAt(text: string, position: number, { names }: FilterVocabu
   }
 }
 
+/** So many an account may have. */
+const listsMax = 200
+
 type RecordName = Reference['records'][number]['type']
 
 /** What policies about records of a type may use; outbound ones know how it ended. Undefined until it is known. */
 export function usePolicyVocabulary(type: RecordName, isOutbound: boolean): Vocabulary | undefined {
   needVocabulary()
   const known = reference.value
+  // Without an answer, names of lists are typed by hand.
+  const lists = useAnswer([], (client) => firstOf(client.ipList.list({ limit: 100 }), listsMax)).data?.entries
   return useMemo(() => {
     if (known === undefined) return undefined
     const { names, functions } = known.expressions
     return {
       functions,
+      ...(lists && { lists }),
       names: names.filter(
         ({ records, outboundOnly }) => records.includes(type) && (isOutbound || !outboundOnly),
       ),
     }
-  }, [known, type, isOutbound])
+  }, [known, lists, type, isOutbound])
 }

@@ -186,7 +186,7 @@ const completing = (vocabularyNow: () => Vocabulary | undefined): Extension =>
         const vocabulary = vocabularyNow()
         if (vocabulary === undefined) return null
         const { from, completions } = completionsAt(state.doc.toString(), pos, vocabulary)
-        if (completions.length === 0 || (from === pos && !explicit && !isAfterDot(state, pos))) return null
+        if (completions.length === 0 || (from === pos && !explicit && !isAfterSign(state, pos))) return null
         return {
           from,
           filter: false,
@@ -201,8 +201,9 @@ const completing = (vocabularyNow: () => Vocabulary | undefined): Extension =>
     ],
   })
 
-const isAfterDot = (state: EditorState, pos: number): boolean =>
-  /[.|]/.test(state.sliceDoc(Math.max(0, pos - 1), pos))
+/** What can follow these is offered before anything of it is written. */
+const isAfterSign = (state: EditorState, pos: number): boolean =>
+  /[.|'"]/.test(state.sliceDoc(Math.max(0, pos - 1), pos))
 
 const wordsOfExpressions = new Set(['in', 'true', 'false', 'null', 'undefined'])
 
