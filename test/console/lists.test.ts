@@ -72,14 +72,32 @@ t.test('lists, bouncers and findings in the console', inBrowser(), async (t) => 
     await page.getByLabel('Its entries are').selectOption('file')
     await page.getByLabel('File').fill('feeds/office.txt')
     await page.getByLabel('Fetched every').fill('2h')
+    await page.getByLabel('Not taken if it keeps less than').fill('30')
     await page.getByRole('button', { name: 'Create', exact: true }).click()
     await page.getByRole('heading', { name: 'feed' }).waitFor()
     const [list] = await all(api.ipList.list())
-    t.match(list?.source, { file: 'feeds/office.txt', format: 'lines', refresh_seconds: 7_200 })
+    t.match(list?.source, { file: 'feeds/office.txt', format: 'lines', refresh_seconds: 7_200, shrink_guard: 0.3 })
     await page.getByRole('button', { name: 'Fetch now' }).click()
     await page.locator('.notice.bad', { hasText: 'The fetch failed' }).waitFor()
     await page.getByRole('region', { name: 'Source' }).getByText('the last fetch failed').waitFor()
-    await page.getByRole('button', { name: 'Edit', exact: true }).click()
+    const edit = page.getByRole('button', { name: 'Edit', exact: true })
+    await edit.click()
+    await page.getByLabel('Its entries are').selectOption('url')
+    await page.getByLabel('URL').fill('http://127.0.0.1:9/list.txt')
+    await page.getByLabel('Headers (optional)', { exact: true }).fill('x-client: weir')
+    const secrets = page.getByLabel('Secret headers (optional)')
+    await secrets.fill('x-key: hush')
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    await page.getByRole('region', { name: 'Source' }).getByText('x-client, x-key').waitFor()
+    const sourceOfUrl = {
+      url: 'http://127.0.0.1:9/list.txt',
+      headers: { 'x-client': 'weir' },
+      secret_headers: { 'x-key': null },
+      shrink_guard: 0.3,
+    }
+    t.match((await api.ipList.get(String(list?.id))).source, sourceOfUrl)
+    await edit.click()
+    t.equal(await secrets.inputValue(), 'x-key: (stored)')
     await page.getByLabel('Its entries are').selectOption('hand')
     await page.getByRole('button', { name: 'Save', exact: true }).click()
     await page.getByRole('link', { name: 'Set the entries' }).waitFor()

@@ -1,5 +1,6 @@
 /** The members of a target as fields. */
 import { useSignal } from '@preact/signals'
+import { linesOfPairs, pairsInLines } from '../../data/texts/pairs.js'
 import { ChoiceField, LinesField, SecretField, SwitchField, TextField } from '../../parts/forms/fields.js'
 import { emptyOf, type Member, type Value } from './target-members.js'
 
@@ -185,10 +186,9 @@ function OneOfMember({ member, value, onChange, place, faults }: MemberProps) {
   )
 }
 
-/** Names and values, a line each. Null, in a map of secrets, stands for the value that is stored. */
 function MapMember({ value, onChange, field }: MemberProps & FieldTexts) {
   // What is typed stays as it is: a line without a colon is not a pair yet.
-  const text = useSignal(linesOf((value ?? {}) as PairsByName))
+  const text = useSignal(linesOfPairs((value ?? {}) as Record<string, string | null>))
   return (
     <LinesField
       {...field}
@@ -197,30 +197,8 @@ function MapMember({ value, onChange, field }: MemberProps & FieldTexts) {
       value={text.value}
       onChange={(lines) => {
         text.value = lines
-        onChange(lines.trim() === '' ? undefined : pairsIn(lines))
+        onChange(lines.trim() === '' ? undefined : pairsInLines(lines))
       }}
     />
   )
-}
-
-type PairsByName = Readonly<Record<string, string | null>>
-
-const linesOf = (pairs: PairsByName): string =>
-  Object.entries(pairs)
-    .map(([name, each]) => `${name}: ${each ?? storedMark}`)
-    .join('\n')
-
-const storedMark = '(stored)'
-
-function pairsIn(lines: string): PairsByName {
-  const pairs = lines
-    .split('\n')
-    .filter(Boolean)
-    .map((line) => {
-      const colon = line.indexOf(':')
-      const [name, text] =
-        colon === -1 ? [line, ''] : [line.slice(0, colon), line.slice(colon + 1).replace(/^ /, '')]
-      return [name, text === storedMark ? null : text] as const
-    })
-  return Object.fromEntries(pairs)
 }

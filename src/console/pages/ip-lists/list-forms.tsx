@@ -4,7 +4,8 @@ import type { NewResource, Resource } from '../../../client/kinds.js'
 import { listFormats } from '../../../core/address/list-formats.js'
 import { durationMs, durationText } from '../../../core/units.js'
 import { go, hrefTo } from '../../data/location.js'
-import { ChoiceField, TextField } from '../../parts/forms/fields.js'
+import { linesOfPairs, pairsInLines } from '../../data/texts/pairs.js'
+import { ChoiceField, LinesField, TextField } from '../../parts/forms/fields.js'
 import { FormDrawer } from '../../parts/forms/form-drawer.js'
 import { sourceOf } from './list-source.js'
 
@@ -29,7 +30,9 @@ function useList(list?: List) {
     address: useSignal(source?.url ?? source?.file ?? ''),
     format: useSignal<string>(source?.format ?? 'lines'),
     refresh: useSignal(source === null ? '1h' : durationText(source.refresh_seconds * 1000)),
-    present: source,
+    shrinkGuard: useSignal(percentOf(source?.shrink_guard ?? 0.5)),
+    headers: useSignal(linesOfPairs(source?.headers ?? {})),
+    secretHeaders: useSignal(linesOfPairs(source?.secret_headers ?? {})),
   }
 }
 
@@ -42,28 +45,48 @@ function bodyOf({ name, category, description, ...values }: Values) {
   }
 }
 
-/** What has no field here stays as it is; the API keeps secrets that are sent back as it shows them. */
+const percentOf = (share: number): string => `${Number((share * 100).toFixed(6))} %`
+
+/** Undefined if the text is no percentage. */
+function shareIn(text: string): number | undefined {
+  const [, percent] = /^\s*(\d{1,3}(?:\.\d{1,6})?)\s*%?\s*$/.exec(text) ?? []
+  const share = Number(percent) / 100
+  return share <= 1 ? share : undefined
+}
+
+const pairsOrNull = (lines: string) => (lines.trim() === '' ? null : pairsInLines(lines))
+
+type SourceValues = Omit<Values, 'name' | 'category' | 'description'>
+
+/** The API keeps secrets that are sent back as it shows them. */
 function sourceBody({
   origin,
   address,
   format,
   refresh,
-  present,
-}: Omit<Values, 'name' | 'category' | 'description'>) {
-  const { headers = null, secret_headers = null, shrink_guard = null } = present ?? {}
+  shrinkGuard,
+  headers,
+  secretHeaders,
+}: SourceValues): NonNullable<NewResource<'ipList'>['source']> {
   const source = {
     [origin.value]: address.value.trim(),
     format: format.value,
     refresh_seconds: Math.round((durationMs(refresh.value.trim()) ?? 0) / 1000),
-    shrink_guard,
-    ...(origin.value === 'url' && { headers, secret_headers }),
+    shrink_guard: shareIn(shrinkGuard.value),
+    ...(origin.value === 'url' && {
+      headers: pairsOrNull(headers.value),
+      secret_headers: pairsOrNull(secretHeaders.value),
+    }),
   }
   return source as NonNullable<NewResource<'ipList'>['source']>
 }
 
-const isComplete = ({ name, origin, address, refresh }: Values): boolean =>
+const isComplete = ({ name, origin, ...source }: Values): boolean =>
   name.value.trim() !== '' &&
-  (origin.value === 'hand' || (address.value.trim() !== '' && durationMs(refresh.value.trim()) !== undefined))
+  (origin.value === 'hand' ||
+    (source.address.value.trim() !== '' &&
+      durationMs(source.refresh.value.trim()) !== undefined &&
+      shareIn(source.shrinkGuard.value) !== undefined))
 
 export function NewList({ onClose }: { readonly onClose: () => void }) {
   const values = useList()
@@ -145,7 +168,11 @@ const ListFields = ({ values }: { readonly values: Values }) => (
   </>
 )
 
-const SourceFields = ({ values: { origin, address, format, refresh } }: { readonly values: Values }) => (
+const SourceFields = ({
+  values: { origin, address, format, refresh, shrinkGuard, headers, secretHeaders },
+}: {
+  readonly values: Values
+}) => (
   <>
     <TextField
       label={origin.value === 'url' ? 'URL' : 'File'}
@@ -153,6 +180,24 @@ const SourceFields = ({ values: { origin, address, format, refresh } }: { readon
       onChange={setterOf(address)}
       placeholder={origin.value === 'url' ? 'https://lists.example.com/drop.txt' : 'feeds/office.txt'}
     />
+    {origin.value === 'url' && (
+      <>
+        <LinesField
+          label="Headers (optional)"
+          rows={2}
+          value={headers.value}
+          onChange={setterOf(headers)}
+          hint="Sent with each request, one in a line, such as “name: value”. They are shown."
+        />
+        <LinesField
+          label="Secret headers (optional)"
+          rows={2}
+          value={secretHeaders.value}
+          onChange={setterOf(secretHeaders)}
+          hint="Such as the key for a list that is not public. Stored encrypted; “(stored)” stands for a value that stays."
+        />
+      </>
+    )}
     <ChoiceField
       label="Format"
       value={format.value}
@@ -167,6 +212,14 @@ const SourceFields = ({ values: { origin, address, format, refresh } }: { readon
       fault={
         durationMs(refresh.value.trim()) === undefined ? 'A length of time such as 15m, 1h or 1d.' : undefined
       }
+    />
+    <TextField
+      label="Not taken if it keeps less than"
+      value={shrinkGuard.value}
+      onChange={setterOf(shrinkGuard)}
+      placeholder="50 %"
+      hint="Of the present entries. Nor is a fetch without entries, unless this is 0 %."
+      fault={shareIn(shrinkGuard.value) === undefined ? 'A percentage from 0 to 100.' : undefined}
     />
   </>
 )
