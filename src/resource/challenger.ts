@@ -22,6 +22,7 @@ const basis = objectOf(
   {
     kind: Type.String(),
     id: Type.String(),
+    edge_id: Type.Optional(Type.String({ description: 'The HTTPS edge of a route.' })),
     version: Type.Integer({
       minimum: 0,
       description: 'Of the resource; of an IP policy, of its newest rule.',
@@ -45,6 +46,7 @@ const basis = objectOf(
 export interface ChallengerBasis {
   readonly kind: string
   readonly id: string
+  readonly edge_id?: string
   readonly version: number
   readonly rules?: number
   readonly expiring?: readonly { readonly at: string; readonly rules: number }[]

@@ -7,6 +7,7 @@ import { rowsOf } from '../http/present.js'
 import type { ChallengerBasis } from '../resource/challenger.js'
 import type { ChallengerDraft } from '../resource/challenger-draft.js'
 import type { Row } from '../resource/define.js'
+import { httpsEdgeRoute } from '../resource/https-edge.js'
 import { isExpiredRule } from '../resource/ip-policy.js'
 import type { DeclaredRow } from '../resource/registry.js'
 import { policyKind } from '../view/keys.js'
@@ -42,8 +43,10 @@ function basisOfOne(
 ): ChallengerBasis | undefined {
   const row = state.rows.get(kind)?.get(id)
   if (row?.account_id !== accountId) return undefined
-  if (kind !== policyKind) return { kind, id, version: row.version }
-  return { kind, id, ...basisOfRules(row.version, state.rules(id)?.rules ?? [], nowMs) }
+  const { version } = row
+  if (kind === httpsEdgeRoute.kind) return { kind, id, edge_id: String(row['edge_id']), version }
+  if (kind !== policyKind) return { kind, id, version }
+  return { kind, id, ...basisOfRules(version, state.rules(id)?.rules ?? [], nowMs) }
 }
 
 /** Times at which rules expire, of which a basis knows how many do. */

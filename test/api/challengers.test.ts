@@ -77,11 +77,11 @@ t.test('challengers', async (t) => {
       ],
     )
     t.match(
-      made.based_on.map(({ kind, id, rules }) => ({ kind, id, rules })),
+      made.based_on.map(({ version: _, ...basis }) => basis),
       [
         { kind: 'tcp_edge', id: tcp.id },
         { kind: 'https_edge', id: https.id },
-        { kind: 'https_edge_route', id: route.id },
+        { kind: 'https_edge_route', id: route.id, edge_id: https.id },
         { kind: 'ip_policy', id: policy.id, rules: 1 },
       ],
     )

@@ -82,7 +82,38 @@ t.test('challengers in the console', inBrowser(), async (t) => {
   await page.getByRole('button', { name: 'Shadow this on live traffic' }).click()
   await page.waitForURL('**/console/challengers/**')
   await page.getByText('1 added, 0 changed, 0 removed').waitFor()
-  await page.getByRole('button', { name: 'Try on recorded traffic' }).click()
-  await page.getByRole('region', { name: 'On the past' }).getByText('of 4 records').waitFor()
+  const tryIt = async () => {
+    await page.getByRole('button', { name: 'Try on recorded traffic' }).click()
+    await page.getByRole('region', { name: 'On the past' }).getByText('of 4 records').waitFor()
+  }
+  await tryIt()
+
+  const discard = async () => {
+    for await (const { id, state } of api.challenger.list())
+      if (state === 'running') await api.challengers.discard(id)
+  }
+  await discard()
+  const restriction = { type: 'endpoints', enforced: false, ip_policy_ids: [policyId] } as const
+  const { id: restrictionId } = await api.ipRestriction.create(restriction)
+  await visitor.see(`console/ip-policies/${restrictionId}`)
+  await page.getByLabel('Enforced').check()
+  await page.getByRole('button', { name: 'Shadow this on live traffic' }).click()
+  await page.waitForURL('**/console/challengers/**')
+  await page.getByRole('region', { name: 'The draft' }).getByText('the restriction for endpoints').waitFor()
+  await tryIt()
+  t.equal((await api.ipRestriction.get(restrictionId)).enforced, false)
+
+  await discard()
+  const https = await api.httpsEdge.create({ hostports: [`www-${host}:443`] })
+  const route = await api.httpsEdgeRoute
+    .under(https.id)
+    .create({ match_type: 'path_prefix', match: '/docs' })
+  const modules = { policies: { inbound }, ip_restriction: { ip_policy_ids: [policyId] } }
+  const ofRoute = await api.challenger.create({ draft: { routes: [{ id: route.id, ...modules }] } })
+  await visitor.see(`console/challengers/${ofRoute.id}`)
+  for (const module of Object.keys(modules)) {
+    await page.getByLabel('The part that is tried').selectOption(`${module} ${route.id}`)
+    await tryIt()
+  }
   t.strictSame(visitor.complaints, [])
 })

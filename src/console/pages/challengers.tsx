@@ -68,8 +68,9 @@ const NoChallengers = () => (
       days, what a draft would decide differently about every record that arrives.
     </p>
     <p>
-      Begin one in the editor of an edge's policies, on the page{' '}
-      <Link to={['edges']}>Edges and policies</Link>, or by <code>POST /challengers</code>.
+      Begin one where a change is drafted: of the policies of an edge (
+      <Link to={['edges']}>Edges and policies</Link>), of rules or a restriction (
+      <Link to={['ip-policies']}>IP policies</Link>), or by <code>POST /challengers</code>.
     </p>
   </Empty>
 )

@@ -45,6 +45,10 @@ export const operationsAt = (client: Client, { edgeId, routeId }: Place) =>
     ? { id: edgeId, operations: client.tcpEdge }
     : { id: routeId, operations: client.httpsEdgeRoute.under(edgeId) }
 
+/** The draft of a challenger that changes modules at a place. */
+export const draftAt = <Modules extends object>({ edgeId, routeId }: Place, modules: Modules) =>
+  routeId === undefined ? { edges: [{ id: edgeId, ...modules }] } : { routes: [{ id: routeId, ...modules }] }
+
 /** The policies that hold at a place: null if there are none. */
 export async function presentPolicies(
   client: Client,

@@ -2,27 +2,18 @@
  * One challenger, on one screen: whether it could be promoted and its tests pass, what it decides differently about live
  * traffic, what it would have about that of the past, and both explanations of any decision.
  */
-import type { Client } from '../../../client/client.js'
 import type { Resource } from '../../../client/kinds.js'
-import type { ChallengerDraft } from '../../../resource/challenger-draft.js'
-import type { Trial } from '../../../shape/trial.js'
 import { may } from '../../data/access/session.js'
 import { act, useAnswer } from '../../data/asking/api.js'
-import { withDraftedRules } from '../../data/drafts/drafted-rules.js'
-import { parameter, setParameters } from '../../data/location.js'
-import { policiesAt } from '../../data/resources/edges.js'
-import { nameOf } from '../../data/resources/resource-names.js'
-import { entryOfRule, type RuleEntry } from '../../data/resources/rule-files.js'
 import { EditButton } from '../../parts/button.js'
 import { Facts } from '../../parts/facts.js'
-import { ChoiceField } from '../../parts/forms/fields.js'
 import { Link } from '../../parts/link.js'
 import { Answered, Failure } from '../../parts/states.js'
 import { Time } from '../../parts/time.js'
-import { TrialRun } from '../../parts/trial/trial-run.js'
 import { StateWord, type Tone } from '../../parts/words.js'
 import { DraftedParts } from './drafted-parts.js'
 import { LiveDifference, LiveDifferences } from './live-difference.js'
+import { PastDifference } from './past-difference.js'
 import { Progress } from './progress.js'
 
 type Challenger = Resource<'challenger'>
@@ -58,7 +49,7 @@ export function ChallengerView({ id }: { readonly id: string }) {
               <div class="stack aside">
                 {challenger.state === 'running' && may('write') && <Promotion challenger={challenger} />}
                 <DraftedParts draft={challenger.draft} />
-                <PastDifference draft={challenger.draft} />
+                <PastDifference challenger={challenger} />
               </div>
             </div>
             {challenger.state === 'running' && <LiveDifferences id={id} />}
@@ -163,49 +154,4 @@ function Promotion({ challenger: { id } }: { readonly challenger: Challenger }) 
       </Answered>
     </section>
   )
-}
-
-/** What a part of the draft would have decided about the traffic of the past: each part is tried by itself. */
-function PastDifference({ draft: { edges, ip_policies } }: { readonly draft: ChallengerDraft }) {
-  const parts: readonly Part[] = [
-    ...edges.flatMap(({ id, policies }) => (policies === undefined ? [] : [{ id, drafted: { policies } }])),
-    ...ip_policies.map(({ id, ...rules }) => ({ id, drafted: { rules } })),
-  ]
-  const chosen = parts.find(({ id }) => id === parameter('part')) ?? parts[0]
-  if (chosen === undefined) return null
-  return (
-    <section class="panel stack" aria-labelledby="past">
-      <h2 id="past">On the past</h2>
-      {parts.length > 1 && (
-        <ChoiceField
-          label="Policies or rules of"
-          value={chosen.id}
-          choices={parts.map(({ id }) => [id, nameOf(id).text] as const)}
-          onChange={(part) => setParameters({ part, trial: '' })}
-        />
-      )}
-      <TrialRun draft={JSON.stringify(chosen)} begin={(client, since) => begin(client, chosen, since)} />
-    </section>
-  )
-}
-
-type DraftedEdge = ChallengerDraft['edges'][number]
-
-interface Part {
-  readonly id: string
-  readonly drafted:
-    | { readonly policies: NonNullable<DraftedEdge['policies']>; readonly rules?: never }
-    | { readonly rules: Parameters<typeof withDraftedRules>[1]; readonly policies?: never }
-}
-
-async function begin(
-  client: Client,
-  { id, drafted: { policies, rules } }: Part,
-  since: string,
-): Promise<Trial> {
-  if (policies !== undefined)
-    return policiesAt(client, { edgeId: id }).policies.try(id, policies as never, { since })
-  const present: RuleEntry[] = []
-  for await (const rule of client.rules(id)) present.push(entryOfRule(rule))
-  return client.tryRules(id, withDraftedRules(present, rules), { since })
 }

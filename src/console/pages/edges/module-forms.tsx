@@ -3,6 +3,7 @@ import { useSignal } from '@preact/signals'
 import { firstOf, useAnswer } from '../../data/asking/api.js'
 import {
   type BackendModule,
+  draftAt,
   type IpRestrictionModule,
   operationsAt,
   type Place,
@@ -12,6 +13,7 @@ import { ChoiceField, SwitchField } from '../../parts/forms/fields.js'
 import { FormDrawer } from '../../parts/forms/form-drawer.js'
 import { PolicyChoice } from '../../parts/forms/policy-choice.js'
 import { Answered } from '../../parts/states.js'
+import { Shadow } from '../../parts/trial/shadow.js'
 import { TrialRun } from '../../parts/trial/trial-run.js'
 
 interface ModuleFormProps<Module> {
@@ -24,6 +26,13 @@ export function IpRestrictionForm({ place, module, onClose }: ModuleFormProps<Ip
   const isEnabled = useSignal(module?.enabled ?? true)
   const chosen = useSignal<readonly string[]>(module?.ip_policies.map(({ id }) => id) ?? [])
   const body = { enabled: isEnabled.value, ip_policy_ids: [...chosen.value] }
+  const isChanged =
+    body.enabled !== module?.enabled ||
+    body.ip_policy_ids.toSorted().join() !==
+      module.ip_policies
+        .map(({ id }) => id)
+        .toSorted()
+        .join()
   return (
     <FormDrawer
       title="IP policies here"
@@ -58,6 +67,12 @@ export function IpRestrictionForm({ place, module, onClose }: ModuleFormProps<Ip
           return operations.ip_restriction.try(id, body, { since })
         }}
       />
+      {isChanged && (
+        <Shadow
+          draft={() => draftAt(place, { ip_restriction: body })}
+          isBlocked={chosen.value.length === 0}
+        />
+      )}
     </FormDrawer>
   )
 }

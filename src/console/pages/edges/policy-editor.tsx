@@ -15,6 +15,7 @@ import {
   sides,
 } from '../../data/drafts/policies-draft.js'
 import {
+  draftAt,
   isHttps,
   type Place,
   type PoliciesModule,
@@ -160,16 +161,13 @@ function Outcome({
         />
       </section>
       {isChanged && (
-        <Shadow draft={() => challengerDraft(place, body)} isBlocked={blocked !== undefined || isChecking} />
+        <Shadow
+          draft={() => draftAt(place, { policies: body })}
+          isBlocked={blocked !== undefined || isChecking}
+        />
       )}
     </div>
   )
-}
-
-function challengerDraft({ edgeId, routeId }: Place, policies: DraftBody) {
-  return routeId === undefined
-    ? { edges: [{ id: edgeId, policies }] }
-    : { routes: [{ id: routeId, policies }] }
 }
 
 function CheckedWord({ faults, isChecking }: { readonly faults: Faults; readonly isChecking: boolean }) {

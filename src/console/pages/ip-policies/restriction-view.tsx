@@ -10,6 +10,7 @@ import { PolicyChoice } from '../../parts/forms/policy-choice.js'
 import { Link } from '../../parts/link.js'
 import { Answered, Failure } from '../../parts/states.js'
 import { Time } from '../../parts/time.js'
+import { Shadow } from '../../parts/trial/shadow.js'
 import { TrialRun } from '../../parts/trial/trial-run.js'
 import { EnforcedWord, type Restriction, restrictedBy } from './restrictions.js'
 
@@ -133,7 +134,15 @@ function Draft({ restriction, again }: DraftProps) {
           </EditButton>
         </div>
       </section>
-      <Effect id={id} type={type} body={body} />
+      <div class="stack aside">
+        <Effect id={id} type={type} body={body} />
+        {type === 'endpoints' && isChanged && (
+          <Shadow
+            draft={() => ({ ip_restrictions: [{ id, ...body }] })}
+            isBlocked={chosen.value.length === 0}
+          />
+        )}
+      </div>
     </div>
   )
 }

@@ -12,6 +12,7 @@ import { Link } from '../../parts/link.js'
 import { Name } from '../../parts/name.js'
 import { Answered, Command, Empty } from '../../parts/states.js'
 import { type Column, Table } from '../../parts/table.js'
+import { Shadow } from '../../parts/trial/shadow.js'
 import { StateWord } from '../../parts/words.js'
 import { tabs } from './policy-list.js'
 
@@ -98,6 +99,11 @@ function NewRestriction({ taken }: { readonly taken: readonly RestrictionType[] 
   const isEnforced = useSignal(false)
   const chosen = useSignal<readonly string[]>([])
   const description = useSignal('')
+  const body = {
+    enforced: isEnforced.value,
+    ip_policy_ids: [...chosen.value],
+    description: description.value,
+  }
   return (
     <FormDrawer
       title="New restriction"
@@ -106,12 +112,7 @@ function NewRestriction({ taken }: { readonly taken: readonly RestrictionType[] 
       isDisabled={chosen.value.length === 0 || type.value === ''}
       work={async (client) => {
         if (!isType(type.value)) return
-        const { id } = await client.ipRestriction.create({
-          type: type.value,
-          enforced: isEnforced.value,
-          ip_policy_ids: [...chosen.value],
-          description: description.value,
-        })
+        const { id } = await client.ipRestriction.create({ type: type.value, ...body })
         go(hrefTo(['ip-policies', id]))
       }}
       onClose={(isDone) => {
@@ -148,6 +149,9 @@ function NewRestriction({ taken }: { readonly taken: readonly RestrictionType[] 
           description.value = text
         }}
       />
+      {type.value === 'endpoints' && (
+        <Shadow draft={() => ({ ip_restrictions: [body] })} isBlocked={chosen.value.length === 0} />
+      )}
     </FormDrawer>
   )
 }

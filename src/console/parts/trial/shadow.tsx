@@ -36,7 +36,14 @@ export function Shadow({ draft, isBlocked }: ShadowProps) {
     })
   }
   return (
-    <section class="panel stack" aria-labelledby="shadow">
+    <section
+      class="panel stack"
+      aria-labelledby="shadow"
+      onKeyDown={(event) => {
+        // Within a form, Enter would save the draft.
+        if (event.key === 'Enter' && event.target instanceof HTMLInputElement) event.preventDefault()
+      }}
+    >
       <h2 id="shadow">Shadow it on live traffic</h2>
       <p class="quiet">
         The draft judges each record that arrives, too, and decides nothing. What it would decide differently
