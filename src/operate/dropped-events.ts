@@ -12,9 +12,8 @@ import type { StoredMessage } from '../nats/messages.js'
 import type { Nats } from '../nats/nats.js'
 import type { Links, Row } from '../resource/define.js'
 import { eventDestination } from '../resource/event-destination.js'
-import { auditStream, operatorPositionHeader, operatorSubject, recordsStream } from '../wire/names.js'
-import { announce } from '../wire/operator-events.js'
-import { readPack } from '../wire/pack.js'
+import { auditStream, operatorSubject, recordsStream } from '../wire/names.js'
+import { announce, lastAnnouncement } from '../wire/operator-events.js'
 
 const kind = 'events_dropped.v0'
 const lookEveryMs = 2_000
@@ -169,14 +168,10 @@ function announcedTotals({ kinds, episode }: DroppedTotals, last: Announced | un
 }
 
 function announcedIn(message: StoredMessage | undefined): Announced | undefined {
-  const [event] = message === undefined ? [] : readPack(message.data).events
-  if (message === undefined || event === undefined) return undefined
-  const { object } = JSON.parse(event.data.toString()) as { object: DropReport }
-  return {
-    totals: Object.fromEntries(object.types.map(({ type, total }) => [type, total])),
-    atMs: event.timestampMs,
-    position: Number(message.headers.get(operatorPositionHeader)),
-  }
+  const last = lastAnnouncement<DropReport>(message)
+  if (last === undefined) return undefined
+  const { object, ...announced } = last
+  return { totals: Object.fromEntries(object.types.map(({ type, total }) => [type, total])), ...announced }
 }
 
 function adviceFor(id: string, replay: DropReport['replay'], reason: DropReason): string {

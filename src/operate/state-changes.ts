@@ -23,15 +23,8 @@ import type { Links, Row } from '../resource/define.js'
 import { eventDestination } from '../resource/event-destination.js'
 import { adviceFor } from '../shape/delivery-status.js'
 import type { ViewState } from '../view/view-state.js'
-import {
-  auditStream,
-  operatorPositionHeader,
-  operatorSubject,
-  operatorSubjects,
-  statesSubject,
-} from '../wire/names.js'
-import { announce } from '../wire/operator-events.js'
-import { readPack } from '../wire/pack.js'
+import { auditStream, operatorSubject, operatorSubjects, statesSubject } from '../wire/names.js'
+import { announce, lastAnnouncement } from '../wire/operator-events.js'
 import { worstOf } from './delivery-states.js'
 
 interface StateChangesOptions {
@@ -192,13 +185,8 @@ function reportsIn(answers: readonly Uint8Array[]): Map<string, StateReport[]> {
 }
 
 function announcedIn(message: StoredMessage | undefined): Announced | undefined {
-  const [event] = message === undefined ? [] : readPack(message.data).events
-  if (message === undefined || event === undefined) return undefined
-  const { object } = JSON.parse(event.data.toString()) as { object: OperatorObjects[typeof kind] }
-  return {
-    state: object.new_state,
-    cause: object.cause,
-    atMs: event.timestampMs,
-    position: Number(message.headers.get(operatorPositionHeader)),
-  }
+  const last = lastAnnouncement<OperatorObjects[typeof kind]>(message)
+  if (last === undefined) return undefined
+  const { object, ...announced } = last
+  return { state: object.new_state, cause: object.cause, ...announced }
 }

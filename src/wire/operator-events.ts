@@ -3,9 +3,10 @@
  * the same way. Each topic, such as a destination, has a subject of its own. Its last message shows what was announced
  * already, also by another process and before a restart.
  */
+import type { StoredMessage } from '../nats/messages.js'
 import type { Nats } from '../nats/nats.js'
 import { auditHeaders, auditStream, operatorPositionHeader, operatorSubject } from './names.js'
-import { PackWriter } from './pack.js'
+import { PackWriter, readPack } from './pack.js'
 
 const patienceMs = 5_000
 
@@ -19,6 +20,24 @@ interface Announcement {
   readonly at: number
   /** The envelope. */
   readonly json: string
+}
+
+/** What the last event of a topic announced. */
+interface LastAnnouncement<Report> {
+  readonly object: Report
+  /** Milliseconds since the epoch. */
+  readonly atMs: number
+  readonly position: number
+}
+
+/** Reads the last message of a topic; undefined if there is none. */
+export function lastAnnouncement<Report>(
+  message: StoredMessage | undefined,
+): LastAnnouncement<Report> | undefined {
+  const [event] = message === undefined ? [] : readPack(message.data).events
+  if (message === undefined || event === undefined) return undefined
+  const { object } = JSON.parse(event.data.toString()) as { object: Report }
+  return { object, atMs: event.timestampMs, position: Number(message.headers.get(operatorPositionHeader)) }
 }
 
 /** Stores the event, unless the topic has it or a later one. Resolves with whether it was stored. */

@@ -60,10 +60,25 @@ export function outcomeOfGroups(count: number, groups: readonly Group[], receipt
   const refused = rejected.length + (suspects?.indices.length ?? 0)
   if (retry.length + refused === count)
     return { outcome: 'failed', fault: reason ?? suspects?.fault ?? rejected[0]!.fault }
-  retry.sort((a, b) => a - b)
-  const optional = { ...(suspects !== undefined && { suspects }), ...(reason !== undefined && { reason }) }
-  return { outcome: 'partial', retry, rejected, ...optional, ...receipt }
+  return partial({ retry, rejected, suspects, reason }, receipt)
 }
+
+interface NotAccepted {
+  readonly retry: readonly number[]
+  readonly rejected: readonly Rejection[]
+  readonly suspects: Suspects | undefined
+  readonly reason: Fault | undefined
+}
+
+/** Events of groups, and of records that were filled at the same time, are interleaved: they are tried again in their order. */
+const partial = ({ retry, rejected, suspects, reason }: NotAccepted, receipt: Receipt): SendOutcome => ({
+  outcome: 'partial',
+  retry: retry.toSorted((a, b) => a - b),
+  rejected,
+  ...(suspects !== undefined && { suspects }),
+  ...(reason !== undefined && { reason }),
+  ...receipt,
+})
 
 /** The same for a request that was answered event by event. */
 export const outcomeOfEach = (
@@ -122,10 +137,7 @@ export function outcomeOfRecords(
   }
   if (retry.length + rejected.length === 0 && suspects === undefined)
     return { outcome: 'accepted', ...receipt }
-  // Events of records that were filled at the same time are interleaved.
-  retry.sort((a, b) => a - b)
-  const optional = { ...(suspects !== undefined && { suspects }), ...(reason !== undefined && { reason }) }
-  return { outcome: 'partial', retry, rejected, ...optional, ...receipt }
+  return partial({ retry, rejected, suspects, reason }, receipt)
 }
 
 function receiptOf(results: readonly RecordResult[], requestId: string | undefined): Receipt {
