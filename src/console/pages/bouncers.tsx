@@ -8,12 +8,13 @@ import { EditButton } from '../parts/button.js'
 import { Drawer } from '../parts/drawer.js'
 import { Facts } from '../parts/facts.js'
 import { NewTokenDialog } from '../parts/forms/new-token.js'
-import { Used } from '../parts/last-use.js'
+import { lastUseColumns, Used } from '../parts/last-use.js'
 import { Link } from '../parts/link.js'
 import { Name } from '../parts/name.js'
 import type { PageProps } from '../parts/page-props.js'
 import { Answered, Command, Empty } from '../parts/states.js'
-import { type Column, Table } from '../parts/table.js'
+import { OpenedTable } from '../parts/tables/opened-table.js'
+import type { Column } from '../parts/tables/table.js'
 import { Time } from '../parts/time.js'
 import { ChangeBouncer, NewBouncer } from './bouncers/bouncer-forms.js'
 
@@ -34,9 +35,7 @@ const Policies = ({ bouncer }: { readonly bouncer: Bouncer }) => (
 const columns: readonly Column<Bouncer>[] = [
   { title: 'Bouncer', cell: nameOfBouncer },
   { title: 'Enforces', cell: (bouncer) => <Policies bouncer={bouncer} />, isWide: true },
-  { title: 'Last pull', cell: ({ last_used_at }) => <Used at={last_used_at} /> },
-  { title: 'From', cell: ({ last_used_from }) => last_used_from ?? '', isExtra: true },
-  { title: 'Created', cell: ({ created_at }) => <Time at={created_at} isRelative />, isExtra: true },
+  ...lastUseColumns('Last pull'),
 ]
 
 const step = 100
@@ -65,28 +64,16 @@ export function Bouncers({ rest: [opened] }: PageProps) {
         />
       )}
       <Answered answer={bouncers}>
-        {({ entries, hasMore }) => {
-          const bouncer = entries.find(({ id }) => id === opened)
-          return (
-            <>
-              <Table
-                label="Bouncers, newest first"
-                rows={entries}
-                columns={columns}
-                keyOf={({ id }) => id}
-                opened={opened}
-                onOpen={({ id }) => open(id)}
-                empty={<NoBouncers />}
-              />
-              {hasMore && (
-                <button type="button" class="start" onClick={() => void bouncers.more()}>
-                  More
-                </button>
-              )}
-              {bouncer !== undefined && <BouncerDrawer bouncer={bouncer} again={bouncers.again} />}
-            </>
-          )
-        }}
+        {({ entries, hasMore }) => (
+          <OpenedTable
+            {...{ entries, columns, opened }}
+            label="Bouncers, newest first"
+            onOpen={open}
+            empty={<NoBouncers />}
+            more={hasMore ? bouncers.more : undefined}
+            drawer={(bouncer) => <BouncerDrawer bouncer={bouncer} again={bouncers.again} />}
+          />
+        )}
       </Answered>
       <NewTokenDialog />
     </div>

@@ -11,7 +11,7 @@ import { Choices } from '../parts/forms/choices.js'
 import { LastTrafficOf, type TrafficAnswer, TrafficNote, useLastTraffic } from '../parts/last-use.js'
 import type { PageProps } from '../parts/page-props.js'
 import { Answered, Empty } from '../parts/states.js'
-import { type Column, Table } from '../parts/table.js'
+import { type Column, Table } from '../parts/tables/table.js'
 import { Time } from '../parts/time.js'
 import { CertificateDrawer } from './certificates/certificate-drawer.js'
 import {

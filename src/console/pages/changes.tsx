@@ -13,7 +13,7 @@ import { Choices, choiceIn } from '../parts/forms/choices.js'
 import { ChoiceField, TextField } from '../parts/forms/fields.js'
 import { Name } from '../parts/name.js'
 import { Answered, Empty } from '../parts/states.js'
-import { type Column, Table } from '../parts/table.js'
+import { type Column, Table } from '../parts/tables/table.js'
 import { Time } from '../parts/time.js'
 import { ChangeDrawer } from './changes/change-drawer.js'
 

@@ -9,30 +9,18 @@ import { copyText } from '../data/texts/clipboard.js'
 import { bytes, number, percent } from '../data/texts/format.js'
 import { shellArgument } from '../data/texts/shell.js'
 import { Button } from '../parts/button.js'
-import {
-  ClientCell,
-  CountryCell,
-  DecidedByCell,
-  DecisionCell,
-  EndpointCell,
-  RequestCell,
-} from '../parts/decision-cells.js'
 import { FilterInput, isFilterFault } from '../parts/editor/filter-input.js'
 import { WhyDrawer } from '../parts/explanation.js'
 import { useKeys } from '../parts/keyboard.js'
 import { Name } from '../parts/name.js'
 import { Command, Empty, Failure } from '../parts/states.js'
-import { type Column, Table } from '../parts/table.js'
-import { Time } from '../parts/time.js'
+import { decisionColumns, extra } from '../parts/tables/decision-cells.js'
+import { type Column, Table } from '../parts/tables/table.js'
+
+const { time, decision, client, from, endpoint, request, decidedBy } = decisionColumns
 
 const columns: readonly Column<LoggedDecision>[] = [
-  { title: 'Time', cell: ({ at }) => <Time at={at} /> },
-  { title: 'Decision', cell: (entry) => <DecisionCell entry={entry} /> },
-  { title: 'Client', cell: (entry) => <ClientCell entry={entry} /> },
-  { title: 'From', cell: (entry) => <CountryCell entry={entry} />, isExtra: true },
-  { title: 'Endpoint', cell: (entry) => <EndpointCell entry={entry} /> },
-  { title: 'Request', cell: (entry) => <RequestCell entry={entry} />, isExtra: true },
-  { title: 'Decided by', cell: (entry) => <DecidedByCell entry={entry} />, isExtra: true },
+  ...[time, decision, client, from, endpoint, request, extra(decidedBy)],
   { title: 'In', cell: ({ bytes_in }) => bytes(bytes_in), isNumber: true, isExtra: true },
   { title: 'Out', cell: ({ bytes_out }) => bytes(bytes_out), isNumber: true, isExtra: true },
 ]

@@ -6,7 +6,7 @@ import { number } from '../data/texts/format.js'
 import { Link } from './link.js'
 import { Name } from './name.js'
 import { Failure } from './states.js'
-import { type Column, Table } from './table.js'
+import { type Column, Table } from './tables/table.js'
 import { Time } from './time.js'
 
 /** One of them. */

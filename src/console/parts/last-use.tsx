@@ -3,6 +3,7 @@ import type { Client, TrafficKind } from '../../client/client.js'
 import type { LastTraffic } from '../../shape/last-traffic.js'
 import { useAnswer } from '../data/asking/api.js'
 import { number } from '../data/texts/format.js'
+import type { Column } from './tables/table.js'
 import { Time } from './time.js'
 
 interface UsedProps {
@@ -20,6 +21,19 @@ export const Used = ({ at, from }: UsedProps) =>
       {from != null && ` from ${from}`}
     </>
   )
+
+interface Credential {
+  readonly last_used_at?: string | null | undefined
+  readonly last_used_from?: string | null | undefined
+  readonly created_at: string
+}
+
+/** When and from where a credential was used last, and when it was made. `title`: what its use is. */
+export const lastUseColumns = (title = 'Used'): readonly Column<Credential>[] => [
+  { title, cell: ({ last_used_at }) => <Used at={last_used_at} /> },
+  { title: 'From', cell: ({ last_used_from }) => last_used_from ?? '', isExtra: true },
+  { title: 'Created', cell: ({ created_at }) => <Time at={created_at} isRelative />, isExtra: true },
+]
 
 interface TrafficKnown extends Pick<LastTraffic, 'log' | 'since' | 'names_left_out'> {
   readonly at: ReadonlyMap<string, string | null>

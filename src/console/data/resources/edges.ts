@@ -1,7 +1,7 @@
 /** Edges and routes by their ids, whatever their kind. */
 import type { Client } from '../../../client/client.js'
 import type { Resource } from '../../../client/kinds.js'
-import type { Page } from '../asking/api.js'
+import { firstOf, type Page } from '../asking/api.js'
 
 type TcpEdge = Resource<'tcpEdge'>
 export type HttpsEdge = Resource<'httpsEdge'>
@@ -59,6 +59,15 @@ export async function presentPolicies(
       ? await edgeOf(client, edgeId)
       : await client.httpsEdgeRoute.under(edgeId).get(routeId)
   return at.policies
+}
+
+/** The newest edges, at most so many of each kind. */
+export async function newestEdges(client: Client, eachMax: number): Promise<readonly Edge[]> {
+  const [tcp, https] = await Promise.all([
+    firstOf(client.tcpEdge.list({ limit: 100 }), eachMax),
+    firstOf(client.httpsEdge.list({ limit: 100 }), eachMax),
+  ])
+  return [...tcp.entries, ...https.entries]
 }
 
 /** An expression that is true for edges whose hostports, description or id contain the text. */

@@ -6,17 +6,18 @@ import { useAnswer } from '../../data/asking/api.js'
 import { whyOf } from '../../data/decisions/why.js'
 import { Chain } from '../../parts/chain.js'
 import { Decider } from '../../parts/decider.js'
-import { ClientCell, CountryCell, EndpointCell, RequestCell } from '../../parts/decision-cells.js'
 import { Drawer } from '../../parts/drawer.js'
 import { EntryFacts } from '../../parts/explanation.js'
 import { Link } from '../../parts/link.js'
 import { Answered } from '../../parts/states.js'
-import type { Column } from '../../parts/table.js'
-import { Time } from '../../parts/time.js'
+import { decisionColumns, extra, wide } from '../../parts/tables/decision-cells.js'
+import type { Column } from '../../parts/tables/table.js'
 import { DecisionWord } from '../../parts/words.js'
 
+const { time, client, from, endpoint, request } = decisionColumns
+
 export const differenceColumns: readonly Column<LoggedDecision>[] = [
-  { title: 'Time', cell: ({ at }) => <Time at={at} /> },
+  time,
   {
     title: 'Now → draft',
     cell: ({ decision, challenger }) => (
@@ -26,10 +27,7 @@ export const differenceColumns: readonly Column<LoggedDecision>[] = [
       </>
     ),
   },
-  { title: 'Client', cell: (entry) => <ClientCell entry={entry} /> },
-  { title: 'Country', isExtra: true, cell: (entry) => <CountryCell entry={entry} /> },
-  { title: 'Endpoint', isExtra: true, cell: (entry) => <EndpointCell entry={entry} /> },
-  { title: 'Request', isExtra: true, isWide: true, cell: (entry) => <RequestCell entry={entry} /> },
+  ...[client, from, extra(endpoint), wide(request)],
 ]
 
 interface DifferenceDrawerProps {

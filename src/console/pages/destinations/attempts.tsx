@@ -3,7 +3,7 @@ import type { DeliveryAttempt } from '../../../wire/delivery-attempts.js'
 import { useAnswer } from '../../data/asking/api.js'
 import { bytes, duration, number } from '../../data/texts/format.js'
 import { Answered, Empty } from '../../parts/states.js'
-import { type Column, Table } from '../../parts/table.js'
+import { type Column, Table } from '../../parts/tables/table.js'
 import { Time } from '../../parts/time.js'
 import { StateWord } from '../../parts/words.js'
 

@@ -9,7 +9,7 @@ import { TextField } from '../../parts/forms/fields.js'
 import { FormDrawer } from '../../parts/forms/form-drawer.js'
 import { Progress } from '../../parts/progress.js'
 import { Answered, Empty } from '../../parts/states.js'
-import { type Column, Table } from '../../parts/table.js'
+import { type Column, Table } from '../../parts/tables/table.js'
 import { Time } from '../../parts/time.js'
 import { StateWord } from '../../parts/words.js'
 

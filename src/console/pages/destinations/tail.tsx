@@ -12,7 +12,7 @@ import { Drawer } from '../../parts/drawer.js'
 import { FilterInput } from '../../parts/editor/filter-input.js'
 import { Facts } from '../../parts/facts.js'
 import { Empty, Failure } from '../../parts/states.js'
-import { type Column, Table } from '../../parts/table.js'
+import { type Column, Table } from '../../parts/tables/table.js'
 import { Time } from '../../parts/time.js'
 import { StateWord } from '../../parts/words.js'
 

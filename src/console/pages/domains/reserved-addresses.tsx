@@ -10,7 +10,8 @@ import { type FormField, ResourceForm } from '../../parts/forms/resource-form.js
 import { LastTrafficOf, type TrafficAnswer, TrafficNote, useLastTraffic } from '../../parts/last-use.js'
 import { Link } from '../../parts/link.js'
 import { Answered, Empty } from '../../parts/states.js'
-import { type Column, Table } from '../../parts/table.js'
+import { OpenedTable } from '../../parts/tables/opened-table.js'
+import type { Column } from '../../parts/tables/table.js'
 import { Time } from '../../parts/time.js'
 
 type Address = Resource<'reservedAddr'>
@@ -43,30 +44,20 @@ export function ReservedAddresses({ opened }: { readonly opened: string | undefi
       {isCreating.value && <NewAddress onClose={() => (isCreating.value = false)} onDone={answer.again} />}
       <Answered answer={answer}>
         {({ entries, hasMore }) => (
-          <>
-            <Table
-              label="Reserved addresses, newest first"
-              rows={entries}
-              columns={columnsWith(traffic)}
-              keyOf={({ id }) => id}
-              opened={opened}
-              onOpen={({ id }) => open(id)}
-              empty={
-                <Empty>
-                  <p>
-                    No address is reserved. A TCP edge can serve a reserved one, which stays the account's.
-                  </p>
-                </Empty>
-              }
-            />
-            <TrafficNote traffic={traffic} />
-            {hasMore && <Button onClick={() => (count.value += pageOf)}>Show more</Button>}
-            {entries
-              .filter(({ id }) => id === opened)
-              .map((address) => (
-                <AddressDrawer key={address.id} address={address} traffic={traffic} again={answer.again} />
-              ))}
-          </>
+          <OpenedTable
+            {...{ entries, opened }}
+            label="Reserved addresses, newest first"
+            columns={columnsWith(traffic)}
+            onOpen={open}
+            empty={
+              <Empty>
+                <p>No address is reserved. A TCP edge can serve a reserved one, which stays the account's.</p>
+              </Empty>
+            }
+            note={<TrafficNote traffic={traffic} />}
+            more={hasMore ? () => (count.value += pageOf) : undefined}
+            drawer={(address) => <AddressDrawer {...{ address, traffic }} again={answer.again} />}
+          />
         )}
       </Answered>
     </div>

@@ -11,7 +11,7 @@ import { EditButton } from '../../parts/button.js'
 import { Choices, choiceIn } from '../../parts/forms/choices.js'
 import { Link } from '../../parts/link.js'
 import { Answered, Command, Empty } from '../../parts/states.js'
-import { type Column, Table } from '../../parts/table.js'
+import { type Column, Table } from '../../parts/tables/table.js'
 import { type CountsOfEdges, useEdgeCounts } from './edge-counts.js'
 import { NewEdge } from './edge-form.js'
 

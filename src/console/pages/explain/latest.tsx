@@ -2,27 +2,17 @@
 import type { LoggedDecision } from '../../../shape/logged-decision.js'
 import { firstOf, useAnswer } from '../../data/asking/api.js'
 import { go, hrefTo } from '../../data/location.js'
-import {
-  ClientCell,
-  CountryCell,
-  DecidedByCell,
-  DecisionCell,
-  EndpointCell,
-} from '../../parts/decision-cells.js'
 import { Link } from '../../parts/link.js'
 import { Answered, Empty } from '../../parts/states.js'
-import { type Column, Table } from '../../parts/table.js'
-import { Time } from '../../parts/time.js'
+import { decisionColumns, extra, wide } from '../../parts/tables/decision-cells.js'
+import { type Column, Table } from '../../parts/tables/table.js'
 
 const listed = 15
 
+const { time, decision, client, from, endpoint, decidedBy } = decisionColumns
+
 const columns: readonly Column<LoggedDecision>[] = [
-  { title: 'Time', cell: ({ at }) => <Time at={at} /> },
-  { title: 'Decision', cell: (entry) => <DecisionCell entry={entry} /> },
-  { title: 'Client', cell: (entry) => <ClientCell entry={entry} /> },
-  { title: 'From', cell: (entry) => <CountryCell entry={entry} />, isExtra: true },
-  { title: 'Endpoint', cell: (entry) => <EndpointCell entry={entry} />, isExtra: true },
-  { title: 'Decided by', cell: (entry) => <DecidedByCell entry={entry} />, isWide: true },
+  ...[time, decision, client, from, extra(endpoint), wide(decidedBy)],
   {
     title: 'Record',
     cell: ({ record_id }) => (

@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals'
 import type { DecisionRequest } from '../../../client/client.js'
 import type { Decision } from '../../../shape/decision.js'
 import { may } from '../../data/access/session.js'
-import { firstOf, useAnswer } from '../../data/asking/api.js'
+import { useAnswer } from '../../data/asking/api.js'
 import {
   parametersOf,
   type Question,
@@ -12,6 +12,7 @@ import {
   requestOf,
 } from '../../data/decisions/question.js'
 import { go, hrefTo, parameter } from '../../data/location.js'
+import { newestEdges } from '../../data/resources/edges.js'
 import { Explanation } from '../../parts/explanation.js'
 import { ChoiceField, TextField } from '../../parts/forms/fields.js'
 import { Answered, Empty } from '../../parts/states.js'
@@ -76,11 +77,8 @@ export function QuestionForm() {
 
 function useHostports(): readonly string[] {
   const { data = [] } = useAnswer([], async (client) => {
-    const [tcp, https] = await Promise.all([
-      firstOf(client.tcpEdge.list({ limit: 100 }), edgesMax),
-      firstOf(client.httpsEdge.list({ limit: 100 }), edgesMax),
-    ])
-    return [...tcp.entries, ...https.entries].flatMap(({ hostports }) => hostports).sort()
+    const edges = await newestEdges(client, edgesMax)
+    return edges.flatMap(({ hostports }) => hostports).sort()
   })
   return data
 }

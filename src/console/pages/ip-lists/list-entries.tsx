@@ -5,7 +5,7 @@ import { useMore } from '../../data/asking/more.js'
 import { parameter } from '../../data/location.js'
 import { CoversField } from '../../parts/forms/covers-field.js'
 import { Answered, Empty } from '../../parts/states.js'
-import { type Column, Table } from '../../parts/table.js'
+import { type Column, Table } from '../../parts/tables/table.js'
 import { Time } from '../../parts/time.js'
 
 const columns: readonly Column<IpListEntry>[] = [

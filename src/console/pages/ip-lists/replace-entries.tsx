@@ -2,6 +2,7 @@
 import { useSignal } from '@preact/signals'
 import { useMemo } from 'preact/hooks'
 import type { Resource } from '../../../client/kinds.js'
+import { ipListBodyBytesMax } from '../../../core/limits.js'
 import type { IpListEntry } from '../../../shape/ip-list-entries.js'
 import { act, api, useAnswer } from '../../data/asking/api.js'
 import { go, hrefTo } from '../../data/location.js'
@@ -9,11 +10,12 @@ import { entriesInFile, entryDifference, formatChoices, formatOf } from '../../d
 import { number } from '../../data/texts/format.js'
 import { EditButton } from '../../parts/button.js'
 import { ChoiceField } from '../../parts/forms/fields.js'
-import { FileField, LongTextField } from '../../parts/forms/file-fields.js'
+import { ListImport, ReadSoFar } from '../../parts/forms/list-import.js'
 import { Link } from '../../parts/link.js'
-import { SignedList } from '../../parts/signed-list.js'
 import { Answered } from '../../parts/states.js'
+import { DifferenceCounts, SignedList } from '../../parts/tables/signed-list.js'
 
+const mebibyte = 1024 * 1024
 /** For longer lists, only the number of entries is compared: reading them takes a request for each thousand. */
 const comparedMax = 100_000
 
@@ -40,11 +42,7 @@ export function ReplaceEntries({ id }: { readonly id: string }) {
       <p>
         <Link to={['ip-lists', id]}>← the list</Link>
       </p>
-      {present.isLoading && read.value > 0 && (
-        <p class="quiet" role="status">
-          {number(read.value)} entries are read …
-        </p>
-      )}
+      <ReadSoFar isLoading={present.isLoading} count={read.value} what="entries" />
       <Answered answer={present}>{(now) => <Import present={now} />}</Answered>
     </div>
   )
@@ -57,39 +55,23 @@ function Import({ present }: { readonly present: Present }) {
   return (
     <>
       <h1>Set the entries of {name}</h1>
-      <div class="split">
-        <div class="stack">
-          <FileField
-            onText={(read) => {
-              text.value = read
-            }}
-          />
-          <LongTextField
-            label="Entries"
-            hint="All of the list: a range in each line, with a comment after # or ;. Or CSV, or JSON."
-            text={text.value}
-            onChange={(typed) => {
-              text.value = typed
-            }}
-          />
-          <ChoiceField
-            label="Format"
-            value={chosen.value}
-            choices={formatChoices}
-            onChange={(format) => {
-              chosen.value = format
-            }}
-          />
-        </div>
-        {text.value.trim() === '' ? (
-          <p class="quiet">
-            Paste a list or choose a file: what it would change is shown here, before anything is saved. There
-            are {number(entries)} entries now.
-          </p>
-        ) : (
-          <Outcome present={present} text={text.value} chosen={chosen.value} />
-        )}
-      </div>
+      <ListImport
+        label="Entries"
+        hint="All of the list: a range in each line, with a comment after # or ;. Or CSV, or JSON."
+        text={text}
+        mebibytesMax={ipListBodyBytesMax / mebibyte}
+        present={`${number(entries)} entries`}
+        outcome={() => <Outcome present={present} text={text.value} chosen={chosen.value} />}
+      >
+        <ChoiceField
+          label="Format"
+          value={chosen.value}
+          choices={formatChoices}
+          onChange={(format) => {
+            chosen.value = format
+          }}
+        />
+      </ListImport>
     </>
   )
 }
@@ -155,10 +137,9 @@ function Differences({ present, entries }: DifferencesProps) {
   const { added, removed, changed, kept } = difference
   return (
     <>
-      <h2>
-        {number(added.length)} added, {number(removed.length)} removed, {number(changed.length)} changed,{' '}
-        {number(kept)} kept
-      </h2>
+      <DifferenceCounts
+        {...{ added: added.length, removed: removed.length, changed: changed.length, kept }}
+      />
       <SignedList title="Removed" sign="−" kind="removed" entries={removed} line={EntryLine} />
       <SignedList title="Added" sign="+" kind="added" entries={added} line={EntryLine} />
       <SignedList

@@ -5,7 +5,7 @@ import { number } from '../../data/texts/format.js'
 import { Link } from '../../parts/link.js'
 import { Name } from '../../parts/name.js'
 import { Answered } from '../../parts/states.js'
-import { type Column, Table } from '../../parts/table.js'
+import { type Column, Table } from '../../parts/tables/table.js'
 import { ActionWord, DecisionWord, StateWord, UnenforcedWord } from '../../parts/words.js'
 
 export function WhoAllows({ address }: { readonly address: string }) {

@@ -1,6 +1,7 @@
 /** Rules from a list: what differs is shown, checked and tried before it is saved, as one change. */
 import { useSignal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
+import { rulesBodyBytesMax } from '../../../core/limits.js'
 import { may } from '../../data/access/session.js'
 import { act, api, useAnswer } from '../../data/asking/api.js'
 import { now } from '../../data/clock.js'
@@ -20,12 +21,12 @@ import {
 import { number } from '../../data/texts/format.js'
 import { EditButton } from '../../parts/button.js'
 import { Choices, choiceIn } from '../../parts/forms/choices.js'
-import { FileField, LongTextField } from '../../parts/forms/file-fields.js'
+import { ListImport, ReadSoFar } from '../../parts/forms/list-import.js'
 import { Link } from '../../parts/link.js'
 import { Name } from '../../parts/name.js'
 import { RuleSubject } from '../../parts/rule-subject.js'
-import { SignedList } from '../../parts/signed-list.js'
 import { Answered, Failure } from '../../parts/states.js'
+import { DifferenceCounts, SignedList } from '../../parts/tables/signed-list.js'
 import { Shadow } from '../../parts/trial/shadow.js'
 import { TrialRun } from '../../parts/trial/trial-run.js'
 import { ActionWord, UnenforcedWord } from '../../parts/words.js'
@@ -48,11 +49,7 @@ export function ReplaceRules({ id }: { readonly id: string }) {
       <h1>
         Import rules of <Name id={id} />
       </h1>
-      {present.isLoading && read.value > 0 && (
-        <p class="quiet" role="status">
-          {number(read.value)} rules are read …
-        </p>
-      )}
+      <ReadSoFar isLoading={present.isLoading} count={read.value} what="rules" />
       <Answered answer={present}>
         {(rules) => <Import id={id} present={rules} again={present.again} />}
       </Answered>
@@ -78,6 +75,7 @@ interface ImportProps {
 }
 
 const shownFaults = 20
+const mebibyte = 1024 * 1024
 
 const textKey = (id: string): string => `weir-rules ${id}`
 
@@ -88,39 +86,14 @@ function Import({ id, present, again }: ImportProps) {
   const action = choiceIn('default', actions) === 'allow' ? 'allow' : 'deny'
   const { rules, faults } = useMemo(() => rulesInText(text.value, action, now()), [text.value, action])
   const wanted = useMemo(() => wantedRules(present, rules, mode), [present, rules, mode])
-  const isEmpty = text.value.trim() === ''
   return (
-    <div class="split">
-      <div class="stack">
-        <FileField
-          onText={(read) => {
-            text.value = read
-          }}
-        />
-        <LongTextField
-          label="The list"
-          hint="A range in each line, with comments after # or ;. Or CSV: cidr,action,description,metadata,expires_at,enforced,list_id. Or JSON."
-          text={text.value}
-          onChange={(typed) => {
-            text.value = typed
-          }}
-        />
-        <div class="row">
-          <span>The list</span>
-          <Choices label="What the list does" name="mode" choices={modes} />
-        </div>
-        <div class="row">
-          <span>Entries without an action</span>
-          <Choices label="Action of entries without one" name="default" choices={actions} />
-        </div>
-        {!isEmpty && <Faults faults={faults} />}
-      </div>
-      {isEmpty ? (
-        <p class="quiet">
-          Paste a list or choose a file: what it would change is shown here, before anything is saved. There
-          are {number(present.length)} rules now.
-        </p>
-      ) : (
+    <ListImport
+      label="The list"
+      hint="A range in each line, with comments after # or ;. Or CSV: cidr,action,description,metadata,expires_at,enforced,list_id. Or JSON."
+      text={text}
+      mebibytesMax={rulesBodyBytesMax / mebibyte}
+      present={`${number(present.length)} rules`}
+      outcome={() => (
         <Outcome
           {...{ id, present, wanted, again }}
           forget={() => {
@@ -128,7 +101,17 @@ function Import({ id, present, again }: ImportProps) {
           }}
         />
       )}
-    </div>
+    >
+      <div class="row">
+        <span>The list</span>
+        <Choices label="What the list does" name="mode" choices={modes} />
+      </div>
+      <div class="row">
+        <span>Entries without an action</span>
+        <Choices label="Action of entries without one" name="default" choices={actions} />
+      </div>
+      {text.value.trim() !== '' && <Faults faults={faults} />}
+    </ListImport>
   )
 }
 
@@ -244,10 +227,9 @@ function DifferenceLists({ difference }: { readonly difference: RuleDifference }
   const { added, removed, changed, kept } = difference
   return (
     <>
-      <h2>
-        {number(added.length)} added, {number(removed.length)} removed, {number(changed.length)} changed,{' '}
-        {number(kept)} kept
-      </h2>
+      <DifferenceCounts
+        {...{ added: added.length, removed: removed.length, changed: changed.length, kept }}
+      />
       <SignedList title="Removed" sign="−" kind="removed" entries={removed} line={RuleLine} />
       <SignedList title="Added" sign="+" kind="added" entries={added} line={RuleLine} />
       <SignedList title="Changed" sign="~" kind="" entries={changed} line={ChangedLine} />

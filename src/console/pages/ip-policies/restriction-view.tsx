@@ -134,15 +134,7 @@ function Draft({ restriction, again }: DraftProps) {
           </EditButton>
         </div>
       </section>
-      <div class="stack aside">
-        <Effect id={id} type={type} body={body} />
-        {type === 'endpoints' && isChanged && (
-          <Shadow
-            draft={() => ({ ip_restrictions: [{ id, ...body }] })}
-            isBlocked={chosen.value.length === 0}
-          />
-        )}
-      </div>
+      <Effect {...{ id, type, body, isChanged }} />
     </div>
   )
 }
@@ -151,22 +143,31 @@ interface EffectProps {
   readonly id: string
   readonly type: string
   readonly body: { readonly enforced: boolean; ip_policy_ids: string[]; readonly description: string }
+  readonly isChanged: boolean
 }
 
-const Effect = ({ id, type, body }: EffectProps) => (
-  <section class="panel stack" aria-label="What would it change?">
-    <h2>What would it change?</h2>
-    {type === 'endpoints' ? (
-      <TrialRun
-        draft={JSON.stringify(body)}
-        blocked={body.ip_policy_ids.length === 0 ? 'Choose an IP policy first.' : undefined}
-        begin={(client, since) => client.tryRestriction(id, body, { since })}
+const Effect = ({ id, type, body, isChanged }: EffectProps) => (
+  <div class="stack aside">
+    <section class="panel stack" aria-label="What would it change?">
+      <h2>What would it change?</h2>
+      {type === 'endpoints' ? (
+        <TrialRun
+          draft={JSON.stringify(body)}
+          blocked={body.ip_policy_ids.length === 0 ? 'Choose an IP policy first.' : undefined}
+          begin={(client, since) => client.tryRestriction(id, body, { since })}
+        />
+      ) : (
+        <p class="quiet">
+          Only traffic of edges is recorded, so this can’t be tried. A change that would lock you out is
+          refused.
+        </p>
+      )}
+    </section>
+    {type === 'endpoints' && isChanged && (
+      <Shadow
+        draft={() => ({ ip_restrictions: [{ id, ...body }] })}
+        isBlocked={body.ip_policy_ids.length === 0}
       />
-    ) : (
-      <p class="quiet">
-        Only traffic of edges is recorded, so this can’t be tried. A change that would lock you out is
-        refused.
-      </p>
     )}
-  </section>
+  </div>
 )

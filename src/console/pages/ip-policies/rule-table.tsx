@@ -8,7 +8,7 @@ import { Choices, choiceIn } from '../../parts/forms/choices.js'
 import { Link } from '../../parts/link.js'
 import { RuleSubject } from '../../parts/rule-subject.js'
 import { Answered, Empty } from '../../parts/states.js'
-import { type Column, Table } from '../../parts/table.js'
+import { type Column, Table } from '../../parts/tables/table.js'
 import { Time } from '../../parts/time.js'
 import { ActionWord, UnenforcedWord } from '../../parts/words.js'
 

@@ -9,12 +9,13 @@ import { expiryOf } from '../../data/resources/expiry.js'
 import { Button, EditButton } from '../../parts/button.js'
 import { Drawer } from '../../parts/drawer.js'
 import { ExpiryWord } from '../../parts/expiry-word.js'
+import { Facts } from '../../parts/facts.js'
 import { NewTokenDialog, showToken } from '../../parts/forms/new-token.js'
 import { type FormField, ResourceForm } from '../../parts/forms/resource-form.js'
-import { Used } from '../../parts/last-use.js'
+import { lastUseColumns, Used } from '../../parts/last-use.js'
 import { Link } from '../../parts/link.js'
 import { Answered, Empty } from '../../parts/states.js'
-import { type Column, Table } from '../../parts/table.js'
+import { type Column, Table } from '../../parts/tables/table.js'
 import { Time } from '../../parts/time.js'
 
 type ApiKey = Resource<'apiKey'>
@@ -39,9 +40,7 @@ const columns: readonly Column<ApiKey>[] = [
   },
   { title: 'Rights', cell: rightsText },
   { title: 'Expires', cell: (key) => <ExpiryWord from={key.created_at} until={key.expires_at} /> },
-  { title: 'Used', cell: ({ last_used_at }) => <Used at={last_used_at} /> },
-  { title: 'From', cell: ({ last_used_from }) => last_used_from ?? '', isExtra: true },
-  { title: 'Created', cell: ({ created_at }) => <Time at={created_at} />, isExtra: true },
+  ...lastUseColumns(),
 ]
 
 export function ApiKeys({ opened }: { readonly opened: string | undefined }) {
@@ -188,30 +187,16 @@ function KeyDrawer({ apiKey: key, again }: { readonly apiKey: ApiKey; readonly a
   }
   return (
     <Drawer title={`API key: ${nameOfKey(key)}`} onClose={close}>
-      <dl class="facts">
-        <dt>Id</dt>
-        <dd class="mono">{key.id}</dd>
-        <dt>Rights</dt>
-        <dd>{rightsText(key)}</dd>
-        <dt>Expires</dt>
-        <dd>
-          <ExpiryWord from={key.created_at} until={key.expires_at} />
-        </dd>
-        <dt>Last used</dt>
-        <dd>
-          <Used at={key.last_used_at} from={key.last_used_from} />
-        </dd>
-        <dt>Created</dt>
-        <dd>
-          <Time at={key.created_at} />
-        </dd>
-        {key.metadata !== undefined && (
-          <>
-            <dt>Metadata</dt>
-            <dd>{key.metadata}</dd>
-          </>
-        )}
-      </dl>
+      <Facts
+        entries={[
+          ['Id', <code key="id">{key.id}</code>],
+          ['Rights', rightsText(key)],
+          ['Expires', <ExpiryWord key="expires" from={key.created_at} until={key.expires_at} />],
+          ['Last used', <Used key="used" at={key.last_used_at} from={key.last_used_from} />],
+          ['Created', <Time key="created" at={key.created_at} />],
+          ...(key.metadata === undefined ? [] : [['Metadata', key.metadata] as const]),
+        ]}
+      />
       <p class="row">
         <Link to={['changes']} with={{ id: key.id }}>
           Its history

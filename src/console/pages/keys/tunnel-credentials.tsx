@@ -3,14 +3,16 @@ import { useSignal } from '@preact/signals'
 import type { NewResource, Resource } from '../../../client/kinds.js'
 import { act, api, firstOf, useAnswer } from '../../data/asking/api.js'
 import { go, hrefTo } from '../../data/location.js'
-import { Button, EditButton } from '../../parts/button.js'
+import { EditButton } from '../../parts/button.js'
 import { Drawer } from '../../parts/drawer.js'
+import { Facts } from '../../parts/facts.js'
 import { NewTokenDialog, showToken } from '../../parts/forms/new-token.js'
 import { type FormField, ResourceForm } from '../../parts/forms/resource-form.js'
-import { Used } from '../../parts/last-use.js'
+import { lastUseColumns, Used } from '../../parts/last-use.js'
 import { Link } from '../../parts/link.js'
 import { Answered, Empty } from '../../parts/states.js'
-import { type Column, Table } from '../../parts/table.js'
+import { OpenedTable } from '../../parts/tables/opened-table.js'
+import type { Column } from '../../parts/tables/table.js'
 import { Time } from '../../parts/time.js'
 
 type Credential = Resource<'tunnelCredential'>
@@ -24,9 +26,7 @@ const bindText = ({ acl }: Credential): string => (acl.length === 0 ? 'anything'
 const columns: readonly Column<Credential>[] = [
   { title: 'Credential', cell: nameOfCredential },
   { title: 'May bind', cell: bindText, isWide: true },
-  { title: 'Used', cell: ({ last_used_at }) => <Used at={last_used_at} /> },
-  { title: 'From', cell: ({ last_used_from }) => last_used_from ?? '', isExtra: true },
-  { title: 'Created', cell: ({ created_at }) => <Time at={created_at} />, isExtra: true },
+  ...lastUseColumns(),
 ]
 
 const open = (id?: string): void => go(hrefTo(id === undefined ? ['keys'] : ['keys', id], { tab: 'tunnel' }))
@@ -44,28 +44,20 @@ export function TunnelCredentials({ opened }: { readonly opened: string | undefi
       </div>
       {isCreating.value && <NewCredential onClose={() => (isCreating.value = false)} onDone={answer.again} />}
       <Answered answer={answer}>
-        {({ entries, hasMore }) => {
-          const credential = entries.find(({ id }) => id === opened)
-          return (
-            <>
-              <Table
-                label="Tunnel credentials, newest first"
-                rows={entries}
-                columns={columns}
-                keyOf={({ id }) => id}
-                opened={opened}
-                onOpen={({ id }) => open(id)}
-                empty={
-                  <Empty>
-                    <p>No agent of a tunnel server can sign in yet. Create a credential for each.</p>
-                  </Empty>
-                }
-              />
-              {hasMore && <Button onClick={() => (count.value += pageOf)}>Show more</Button>}
-              {credential !== undefined && <CredentialDrawer credential={credential} again={answer.again} />}
-            </>
-          )
-        }}
+        {({ entries, hasMore }) => (
+          <OpenedTable
+            {...{ entries, columns, opened }}
+            label="Tunnel credentials, newest first"
+            onOpen={open}
+            empty={
+              <Empty>
+                <p>No agent of a tunnel server can sign in yet. Create a credential for each.</p>
+              </Empty>
+            }
+            more={hasMore ? () => (count.value += pageOf) : undefined}
+            drawer={(credential) => <CredentialDrawer credential={credential} again={answer.again} />}
+          />
+        )}
       </Answered>
       <NewTokenDialog />
     </div>
@@ -142,30 +134,26 @@ function CredentialDrawer({ credential, again }: DrawerProps) {
   }
   return (
     <Drawer title={`Tunnel credential: ${nameOfCredential(credential)}`} onClose={() => open()}>
-      <dl class="facts">
-        <dt>Id</dt>
-        <dd class="mono">{id}</dd>
-        <dt>May bind</dt>
-        <dd class="mono">{bindText(credential)}</dd>
-        <dt>Expires</dt>
-        <dd>
-          <span class="quiet">never: revoke it to end it</span>
-        </dd>
-        <dt>Last used</dt>
-        <dd>
-          <Used at={last_used_at} from={last_used_from} />
-        </dd>
-        <dt>Created</dt>
-        <dd>
-          <Time at={created_at} />
-        </dd>
-        {metadata !== undefined && (
-          <>
-            <dt>Metadata</dt>
-            <dd>{metadata}</dd>
-          </>
-        )}
-      </dl>
+      <Facts
+        entries={[
+          ['Id', <code key="id">{id}</code>],
+          [
+            'May bind',
+            <span key="bind" class="mono">
+              {bindText(credential)}
+            </span>,
+          ],
+          [
+            'Expires',
+            <span key="expires" class="quiet">
+              never: revoke it to end it
+            </span>,
+          ],
+          ['Last used', <Used key="used" at={last_used_at} from={last_used_from} />],
+          ['Created', <Time key="created" at={created_at} />],
+          ...(metadata === undefined ? [] : [['Metadata', metadata] as const]),
+        ]}
+      />
       <p>
         <Link to={['changes']} with={{ id }}>
           Its history

@@ -5,7 +5,7 @@ import { number, shortNumber } from '../../data/texts/format.js'
 import { DestinationState } from '../../parts/destination-state.js'
 import { Link } from '../../parts/link.js'
 import { Empty } from '../../parts/states.js'
-import { type Column, Table } from '../../parts/table.js'
+import { type Column, Table } from '../../parts/tables/table.js'
 import { Time } from '../../parts/time.js'
 
 const columns: readonly Column<DestinationStatus>[] = [

@@ -2,18 +2,19 @@
 import { useSignal } from '@preact/signals'
 import type { LoggedDecision } from '../../../shape/logged-decision.js'
 import { firstOf, useAnswer } from '../../data/asking/api.js'
-import { ClientCell, DecidedByCell, EndpointCell } from '../../parts/decision-cells.js'
 import { WhyDrawer } from '../../parts/explanation.js'
 import { Link } from '../../parts/link.js'
 import { Answered, Empty } from '../../parts/states.js'
-import { type Column, Table } from '../../parts/table.js'
-import { Time } from '../../parts/time.js'
+import { ClientCell, decisionColumns, extra, wide } from '../../parts/tables/decision-cells.js'
+import { type Column, Table } from '../../parts/tables/table.js'
 import { DecisionWord } from '../../parts/words.js'
 
 const stoppedMax = 10
 
+const { time, endpoint, decidedBy } = decisionColumns
+
 const columns: readonly Column<LoggedDecision>[] = [
-  { title: 'Time', cell: ({ at }) => <Time at={at} /> },
+  time,
   { title: 'Decision', cell: ({ decision }) => <DecisionWord decision={decision} /> },
   {
     title: 'Client',
@@ -23,8 +24,7 @@ const columns: readonly Column<LoggedDecision>[] = [
       </>
     ),
   },
-  { title: 'Endpoint', cell: (entry) => <EndpointCell entry={entry} />, isExtra: true },
-  { title: 'Decided by', cell: (entry) => <DecidedByCell entry={entry} />, isWide: true },
+  ...[extra(endpoint), wide(decidedBy)],
 ]
 
 export function StoppedPanel({ range }: { readonly range: string }) {

@@ -1,7 +1,8 @@
 /** The selections of a search besides its expression, and its time. */
-import { firstOf, useAnswer } from '../../data/asking/api.js'
+import { useAnswer } from '../../data/asking/api.js'
 import { defaultSince, type Selection, selectingNames, sinceEver } from '../../data/decisions/selection.js'
 import { parameter, setParameters } from '../../data/location.js'
+import { newestEdges } from '../../data/resources/edges.js'
 import { countryName } from '../../data/texts/format.js'
 import { ChoiceField } from '../../parts/forms/fields.js'
 import { Name } from '../../parts/name.js'
@@ -66,11 +67,8 @@ const edgesMax = 200
 
 function EdgeChoice() {
   const { data = [] } = useAnswer([], async (client) => {
-    const [tcp, https] = await Promise.all([
-      firstOf(client.tcpEdge.list({ limit: 100 }), edgesMax),
-      firstOf(client.httpsEdge.list({ limit: 100 }), edgesMax),
-    ])
-    return [...tcp.entries, ...https.entries]
+    const edges = await newestEdges(client, edgesMax)
+    return edges
       .map(({ id, hostports }) => [id, hostports[0] ?? id] as const)
       .sort(([, one], [, other]) => one.localeCompare(other))
   })

@@ -5,21 +5,15 @@ import { defaultSince, selectingNames, sinceEver } from '../../data/decisions/se
 import { parameter, setParameters } from '../../data/location.js'
 import { bytes, number } from '../../data/texts/format.js'
 import { Button } from '../../parts/button.js'
-import {
-  ClientCell,
-  CountryCell,
-  DecidedByCell,
-  DecisionCell,
-  EndpointCell,
-  RequestCell,
-} from '../../parts/decision-cells.js'
 import { Command, Empty } from '../../parts/states.js'
-import { type Column, Table } from '../../parts/table.js'
-import { Time } from '../../parts/time.js'
+import { DecisionCell, decisionColumns, extra } from '../../parts/tables/decision-cells.js'
+import { type Column, Table } from '../../parts/tables/table.js'
 import { StateWord } from '../../parts/words.js'
 
+const { time, client, from, endpoint, request, decidedBy } = decisionColumns
+
 const columns: readonly Column<LoggedDecision>[] = [
-  { title: 'Time', cell: ({ at }) => <Time at={at} /> },
+  time,
   {
     title: 'Decision',
     cell: (entry) => (
@@ -35,11 +29,7 @@ const columns: readonly Column<LoggedDecision>[] = [
     ),
   },
   // Before the client, because both do not fit on a narrow screen.
-  { title: 'Decided by', cell: (entry) => <DecidedByCell entry={entry} /> },
-  { title: 'Client', cell: (entry) => <ClientCell entry={entry} /> },
-  { title: 'From', cell: (entry) => <CountryCell entry={entry} />, isExtra: true },
-  { title: 'Endpoint', cell: (entry) => <EndpointCell entry={entry} />, isExtra: true },
-  { title: 'Request', cell: (entry) => <RequestCell entry={entry} />, isExtra: true },
+  ...[decidedBy, client, from, extra(endpoint), request],
   { title: 'Out', cell: ({ bytes_out }) => bytes(bytes_out), isNumber: true, isExtra: true },
 ]
 

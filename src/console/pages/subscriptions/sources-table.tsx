@@ -5,7 +5,7 @@ import { useAnswer } from '../../data/asking/api.js'
 import { number, percent } from '../../data/texts/format.js'
 import { Name } from '../../parts/name.js'
 import { Failure } from '../../parts/states.js'
-import { type Column, Table } from '../../parts/table.js'
+import { type Column, Table } from '../../parts/tables/table.js'
 
 type Count = SubscriptionCounts['counts'][number]
 

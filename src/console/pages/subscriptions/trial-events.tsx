@@ -4,7 +4,7 @@ import type { TrialEvents } from '../../../shape/trial.js'
 import { bytes, number, percent } from '../../data/texts/format.js'
 import { CopyText } from '../../parts/copy.js'
 import { Facts } from '../../parts/facts.js'
-import { type Column, Table } from '../../parts/table.js'
+import { type Column, Table } from '../../parts/tables/table.js'
 
 type TrialSource = TrialEvents['sources'][number]
 

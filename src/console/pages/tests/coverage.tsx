@@ -8,7 +8,7 @@ import { number } from '../../data/texts/format.js'
 import { Choices, choiceIn } from '../../parts/forms/choices.js'
 import { Link } from '../../parts/link.js'
 import { Answered, Empty } from '../../parts/states.js'
-import { type Column, Table } from '../../parts/table.js'
+import { type Column, Table } from '../../parts/tables/table.js'
 import { StateWord } from '../../parts/words.js'
 
 const selections = [

@@ -13,7 +13,7 @@ import { Drawer } from '../../parts/drawer.js'
 import { Outcome, TestName } from '../../parts/failed-tests.js'
 import { Link } from '../../parts/link.js'
 import { Answered, Empty } from '../../parts/states.js'
-import { type Column, Table } from '../../parts/table.js'
+import { type Column, Table } from '../../parts/tables/table.js'
 import { Time } from '../../parts/time.js'
 import { StateWord } from '../../parts/words.js'
 

@@ -1,22 +1,24 @@
-/** What the tables of decisions show of one. */
-import type { LoggedDecision } from '../../shape/logged-decision.js'
-import { countryName } from '../data/texts/format.js'
-import { Name } from './name.js'
-import { DecisionWord } from './words.js'
+/** What the tables of decisions show of one, as cells and as columns. */
+import type { LoggedDecision } from '../../../shape/logged-decision.js'
+import { countryName } from '../../data/texts/format.js'
+import { Name } from '../name.js'
+import { Time } from '../time.js'
+import { DecisionWord } from '../words.js'
+import type { Column } from './table.js'
 
 /** The client's address with what is known of its network. */
 export const ClientCell = ({ entry }: { readonly entry: LoggedDecision }) => (
   <span class="mono whole">{entry.client_ip}</span>
 )
 
-export const CountryCell = ({ entry: { country, asn } }: { readonly entry: LoggedDecision }) => (
+const CountryCell = ({ entry: { country, asn } }: { readonly entry: LoggedDecision }) => (
   <span title={country === null ? undefined : countryName(country)}>
     {country ?? '–'}
     {asn !== null && <span class="quiet"> AS{asn}</span>}
   </span>
 )
 
-export const EndpointCell = ({ entry }: { readonly entry: LoggedDecision }) => (
+const EndpointCell = ({ entry }: { readonly entry: LoggedDecision }) => (
   <>
     {endpointOf(entry)}
     {entry.edge_id === null && <span class="quiet"> (no edge)</span>}
@@ -27,7 +29,7 @@ const endpointOf = ({ server_name, server_port }: LoggedDecision): string =>
   server_name === null ? '–' : server_port === null ? server_name : `${server_name}:${server_port}`
 
 /** `get /path 200` of an HTTP request. */
-export const RequestCell = ({ entry: { method, path, status_code } }: { readonly entry: LoggedDecision }) =>
+const RequestCell = ({ entry: { method, path, status_code } }: { readonly entry: LoggedDecision }) =>
   method === null ? null : (
     <span class="mono">
       {method.toUpperCase()} {path} {status_code !== null && <span class="quiet">{status_code}</span>}
@@ -45,7 +47,7 @@ export const DecisionCell = ({ entry: { decision, shadow } }: { readonly entry: 
 )
 
 /** What said no: a rule, a traffic policy, a restriction; nothing, if it was let in. */
-export function DecidedByCell({ entry: { decided_by } }: { readonly entry: LoggedDecision }) {
+function DecidedByCell({ entry: { decided_by } }: { readonly entry: LoggedDecision }) {
   const { type, id, policy, rule_id } = decided_by
   if (type === 'none') return <span class="quiet">–</span>
   if (rule_id !== null) return <Name id={rule_id} />
@@ -56,3 +58,19 @@ export function DecidedByCell({ entry: { decided_by } }: { readonly entry: Logge
     </span>
   )
 }
+
+type DecisionColumn = Column<LoggedDecision>
+
+/** A table makes those extra that it can do without on a narrow screen. */
+export const decisionColumns = {
+  time: { title: 'Time', cell: ({ at }) => <Time at={at} /> },
+  decision: { title: 'Decision', cell: (entry) => <DecisionCell entry={entry} /> },
+  client: { title: 'Client', cell: (entry) => <ClientCell entry={entry} /> },
+  from: { title: 'From', cell: (entry) => <CountryCell entry={entry} />, isExtra: true },
+  endpoint: { title: 'Endpoint', cell: (entry) => <EndpointCell entry={entry} /> },
+  request: { title: 'Request', cell: (entry) => <RequestCell entry={entry} />, isExtra: true },
+  decidedBy: { title: 'Decided by', cell: (entry) => <DecidedByCell entry={entry} /> },
+} as const satisfies Readonly<Record<string, DecisionColumn>>
+
+export const extra = (column: DecisionColumn): DecisionColumn => ({ ...column, isExtra: true })
+export const wide = (column: DecisionColumn): DecisionColumn => ({ ...column, isWide: true })

@@ -1,7 +1,20 @@
-/** What is added, removed or changed, a list of each, with signs. */
+/** What is added, removed or changed: how many, and a list of each, with signs. */
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { number } from '../data/texts/format.js'
+import { number } from '../../data/texts/format.js'
+
+interface CountsProps {
+  readonly added: number
+  readonly removed: number
+  readonly changed: number
+  readonly kept: number
+}
+
+export const DifferenceCounts = ({ added, removed, changed, kept }: CountsProps) => (
+  <h2>
+    {number(added)} added, {number(removed)} removed, {number(changed)} changed, {number(kept)} kept
+  </h2>
+)
 
 const step = 50
 

@@ -4,7 +4,7 @@
  */
 import type { ComponentChildren, VNode } from 'preact'
 import { useMemo, useRef } from 'preact/hooks'
-import { useKeys } from './keyboard.js'
+import { useKeys } from '../keyboard.js'
 
 export interface Column<Row> {
   readonly title: string

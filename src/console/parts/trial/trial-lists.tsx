@@ -3,7 +3,7 @@ import type { TrialDecisions } from '../../../shape/trial.js'
 import { countryName, number } from '../../data/texts/format.js'
 import { Ranking } from '../charts/ranking.js'
 import { Name } from '../name.js'
-import { type Column, Table } from '../table.js'
+import { type Column, Table } from '../tables/table.js'
 import { DecisionWord } from '../words.js'
 
 type Pair = TrialDecisions['matrix'][number]

@@ -4,7 +4,7 @@ import type { Trial, TrialDecisions, TrialExample } from '../../../shape/trial.j
 import { number, percent } from '../../data/texts/format.js'
 import { Chain } from '../chain.js'
 import { Drawer } from '../drawer.js'
-import { type Column, Table } from '../table.js'
+import { type Column, Table } from '../tables/table.js'
 import { Time } from '../time.js'
 import { DecisionWord } from '../words.js'
 import { Directions, Frequent } from './trial-lists.js'
