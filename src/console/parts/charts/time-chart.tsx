@@ -138,6 +138,18 @@ function tickText(ms: number, stepSeconds: number): string {
   return (stepSeconds < 60 ? tickSecond : tickTime).format(date)
 }
 
+/** The room for values at the left of the plot, and the free room at its right. */
+const valuesPx = 52
+const endPx = 10
+const halfCharacterPx = 3.2
+
+/** Would the end of the chart cut the text of a tick of the time axis? */
+function isCut({ width, scales }: uPlot, tick: number, text: string): boolean {
+  const { min = 0, max = 1 } = scales['x'] ?? {}
+  const leftPx = ((max! - tick) / (max! - min!)) * (width - valuesPx - endPx) + endPx
+  return leftPx < text.length * halfCharacterPx
+}
+
 /** The value of a color of `style.css` now, in the theme that holds. */
 const colorOf = (element: Element, name: string): string =>
   getComputedStyle(element).getPropertyValue(`--${name}`).trim() || 'gray'
@@ -160,7 +172,7 @@ function drawn(frame: HTMLElement, latest: { readonly current: TimeChartProps })
   const options: Options = {
     width: widthOf(frame),
     height,
-    padding: [8, 10, 0, 0],
+    padding: [8, endPx, 0, 0],
     legend: { show: false },
     cursor: { drag: { x: onRange !== undefined, y: false, setScale: false }, points: { show: false } },
     scales: {
@@ -176,11 +188,15 @@ function drawn(frame: HTMLElement, latest: { readonly current: TimeChartProps })
       {
         ...axis,
         size: 22,
-        values: (_chart, ticks, _axis, _space, step) => ticks.map((tick) => tickText(tick * 1000, step)),
+        values: (chart, ticks, _axis, _space, step) =>
+          ticks.map((tick) => {
+            const text = tickText(tick * 1000, step)
+            return isCut(chart, tick, text) ? '' : text
+          }),
       },
       {
         ...axis,
-        size: 52,
+        size: valuesPx,
         values: (_chart, ticks) => ticks.map((tick) => `${shortNumber(tick)}${unit && ` ${unit}`}`),
       },
     ],
