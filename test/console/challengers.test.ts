@@ -105,9 +105,7 @@ t.test('challengers in the console', inBrowser(), async (t) => {
 
   await discard()
   const https = await api.httpsEdge.create({ hostports: [`www-${host}:443`] })
-  const route = await api.httpsEdgeRoute
-    .under(https.id)
-    .create({ match_type: 'path_prefix', match: '/docs' })
+  const route = await api.httpsEdgeRoute.under(https.id).create({ match_type: 'path_prefix', match: '/docs' })
   const modules = { policies: { inbound }, ip_restriction: { ip_policy_ids: [policyId] } }
   const ofRoute = await api.challenger.create({ draft: { routes: [{ id: route.id, ...modules }] } })
   await visitor.see(`console/challengers/${ofRoute.id}`)

@@ -76,7 +76,12 @@ t.test('lists, bouncers and findings in the console', inBrowser(), async (t) => 
     await page.getByRole('button', { name: 'Create', exact: true }).click()
     await page.getByRole('heading', { name: 'feed' }).waitFor()
     const [list] = await all(api.ipList.list())
-    t.match(list?.source, { file: 'feeds/office.txt', format: 'lines', refresh_seconds: 7_200, shrink_guard: 0.3 })
+    t.match(list?.source, {
+      file: 'feeds/office.txt',
+      format: 'lines',
+      refresh_seconds: 7_200,
+      shrink_guard: 0.3,
+    })
     await page.getByRole('button', { name: 'Fetch now' }).click()
     await page.locator('.notice.bad', { hasText: 'The fetch failed' }).waitFor()
     await page.getByRole('region', { name: 'Source' }).getByText('the last fetch failed').waitFor()
