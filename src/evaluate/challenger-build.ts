@@ -2,6 +2,7 @@
 import { getOrMake } from '../core/maps.js'
 import type { Slices } from '../core/slices.js'
 import { isEvaluated } from '../resource/challenger.js'
+import { kindOfEdge } from '../resource/challenger-draft.js'
 import type { Row } from '../resource/define.js'
 import type { DeclaredRow } from '../resource/registry.js'
 import {
@@ -13,13 +14,7 @@ import {
   type DraftParts,
   noChallengers,
 } from './challenger.js'
-import {
-  draftedEndpoint,
-  kindOfEdge,
-  type PresentRows,
-  restrictionRow,
-  rulesWithDraft,
-} from './drafted-rows.js'
+import { draftedEndpoint, type PresentRows, restrictionRow, rulesWithDraft } from './drafted-rows.js'
 import { compileRoute, compileTcpEdge, HttpsEdge, type SharedLists } from './edges.js'
 import { buildIpPolicy, type IpPolicy } from './ip-policy.js'
 import type { Restriction } from './ip-restriction.js'

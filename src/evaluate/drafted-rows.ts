@@ -2,7 +2,12 @@
  * The rows that the draft of a challenger would store in place of present ones. The evaluation of its records and its
  * promotion are made from the same rows.
  */
-import type { ChallengerDraft, DraftedRestriction, DraftedRules } from '../resource/challenger-draft.js'
+import {
+  type ChallengerDraft,
+  type DraftedRestriction,
+  type DraftedRules,
+  kindOfEdge,
+} from '../resource/challenger-draft.js'
 import type { Row } from '../resource/define.js'
 import { completed } from '../resource/fields/fields.js'
 import { isExpiredRule } from '../resource/ip-policy.js'
@@ -19,10 +24,6 @@ export interface PresentRows {
   /** The rules of an IP policy. */
   rules(ipPolicyId: string): Iterable<Row>
 }
-
-/** The kind of an edge or a route, from its id. */
-export const kindOfEdge = (id: string): 'tcp_edge' | 'https_edge' | 'https_edge_route' =>
-  id.startsWith('edgtcp_') ? 'tcp_edge' : id.startsWith('edghts_') ? 'https_edge' : 'https_edge_route'
 
 /** What has been deleted since the draft was made stays deleted; new rules that have expired by `nowMs` are left out. */
 export function draftedRows(owner: DraftOwner, present: PresentRows, nowMs: number): PlannedWrite {

@@ -7,6 +7,7 @@ import type { BodyOf, ChangesOf } from './fields/client-types.js'
 import { ipRestrictionModule } from './fields/edge-modules.js'
 import { bodySchema, completed } from './fields/fields.js'
 import { trafficPoliciesModule } from './fields/traffic-policies.js'
+import { placeOfList } from './fields/traffic-policy-check.js'
 import { checkExpiry, checkSubject, ipPolicyRule } from './ip-policy.js'
 import { ipRestriction } from './ip-restriction.js'
 
@@ -264,5 +265,27 @@ function modulesProblem({ id, policies, ip_restriction }: DraftedModules, place:
   // Their routes have the module.
   if (ip_restriction !== undefined && id.startsWith('edghts_'))
     return `"${place}.ip_restriction" is given, but an HTTPS edge has no such module: draft it for its routes.`
+  return undefined
+}
+
+/** The kind of an edge or a route, from its id. */
+export const kindOfEdge = (id: string): 'tcp_edge' | 'https_edge' | 'https_edge_route' =>
+  id.startsWith('edgtcp_') ? 'tcp_edge' : id.startsWith('edghts_') ? 'https_edge' : 'https_edge_route'
+
+/** The place in a draft that names the list, such as `ip_policies[0].add[1].list_id`. */
+export function placeOfListInDraft(
+  { edges, routes, ip_policies }: ChallengerDraft,
+  list: { readonly id: string; readonly name: string },
+): string | undefined {
+  for (const [index, { add, change }] of ip_policies.entries())
+    for (const [kind, rules] of Object.entries({ add, change })) {
+      const at = rules.findIndex(({ list_id }) => list_id === list.id)
+      if (at >= 0) return `ip_policies[${index}].${kind}[${at}].list_id`
+    }
+  for (const [kind, entries] of Object.entries({ edges, routes }))
+    for (const [index, { id, policies }] of entries.entries()) {
+      const place = placeOfList(kindOfEdge(id), policies, list.name)
+      if (place !== undefined) return `${kind}[${index}].${place}`
+    }
   return undefined
 }

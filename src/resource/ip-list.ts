@@ -5,9 +5,12 @@
  * new entries are new parts, and the list's row names the parts that count, in their order. So entries are replaced as a
  * whole by one small write, whatever their number.
  */
+import { now } from '../core/clock.js'
 import { conflict, shown } from '../core/errors.js'
 import { ipListsPerAccountMax } from '../core/limits.js'
 import { documented, Type } from '../core/schema.js'
+import { challenger, isEvaluated } from './challenger.js'
+import { type ChallengerDraft, placeOfListInDraft } from './challenger-draft.js'
 import { defineResource, type Lookups } from './define.js'
 import {
   defaulted,
@@ -94,8 +97,10 @@ export const ipList = defineResource({
           `"name" is "${list.name}", which is the name of ${other.id}: each list of an account has its own.`,
         )
     }
-    if (previous !== undefined && previous.name !== list.name)
+    if (previous !== undefined && previous.name !== list.name) {
       checkNotInExpressions(previous, 'renamed', lookups)
+      checkNotInDrafts(previous, 'renamed', lookups)
+    }
     if (previous === undefined && others >= ipListsPerAccountMax)
       throw conflict(
         `The account has ${others} IP lists: at most ${ipListsPerAccountMax} are allowed. Delete one first.`,
@@ -104,7 +109,7 @@ export const ipList = defineResource({
   checkDeletion: checkUnused,
 })
 
-/** Throws if a rule or an expression is about the list. */
+/** Throws if a rule, an expression or a draft is about the list. */
 function checkUnused(
   list: { readonly id: string; readonly name: string },
   lookups: Pick<Lookups, 'all'>,
@@ -116,6 +121,25 @@ function checkUnused(
         `The IP list ${id} can't be deleted: the IP policy rule ${rule.id} of ${String(rule['ip_policy_id'])} names it in "list_id".`,
       )
   checkNotInExpressions(list, 'deleted', lookups)
+  checkNotInDrafts(list, 'deleted', lookups)
+}
+
+/** Throws if the draft of a challenger that is evaluated names the list: its promotion would fail. */
+function checkNotInDrafts(
+  list: { readonly id: string; readonly name: string },
+  done: string,
+  lookups: Pick<Lookups, 'all'>,
+): void {
+  for (const row of lookups.all(challenger.kind)) {
+    const { draft, ...outcome } = row as unknown as Parameters<typeof isEvaluated>[0] & {
+      draft: ChallengerDraft
+    }
+    const place = isEvaluated(outcome, now()) ? placeOfListInDraft(draft, list) : undefined
+    if (place !== undefined)
+      throw conflict(
+        `The IP list ${list.id} can't be ${done}: "draft.${place}" of the challenger ${row.id} names it. Discard or promote that first.`,
+      )
+  }
 }
 
 /** Throws if a traffic policy asks about the list by its name. */

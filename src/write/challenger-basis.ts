@@ -2,10 +2,10 @@
 
 import { now } from '../core/clock.js'
 import { notFound, shown } from '../core/errors.js'
-import { kindOfEdge } from '../evaluate/drafted-rows.js'
 import { rowsOf } from '../http/present.js'
 import type { ChallengerBasis } from '../resource/challenger.js'
 import type { ChallengerDraft } from '../resource/challenger-draft.js'
+import { kindOfEdge } from '../resource/challenger-draft.js'
 import type { Row } from '../resource/define.js'
 import { httpsEdgeRoute } from '../resource/https-edge.js'
 import { isExpiredRule } from '../resource/ip-policy.js'

@@ -195,6 +195,9 @@ t.test('challengers', async (t) => {
     }
     const { body: made } = await me.raw.send('POST', '/challengers', { body })
     t.match(made, { state: 'running' })
+    t.match(await refusalOf(me.ipList.delete(list.id)), {
+      msg: `The IP list ${list.id} can't be deleted: "draft.ip_policies[0].add[0].list_id" of the challenger ${made.id} names it.`,
+    })
     const [drafted] = made.draft.ip_policies
     const expires_at = `${ends.slice(0, 19)}Z`
     t.match(drafted.add, [{ cidr: null, list_id: list.id, expires_at, enforced: false }])
@@ -208,6 +211,26 @@ t.test('challengers', async (t) => {
       ],
     )
   })
+
+  t.test(
+    'a list that only an expression of a draft asks about stays until the draft is discarded',
+    async (t) => {
+      const { me, route, list } = await furnished(await api.account())
+      const inbound = [
+        { expressions: [`inList(conn.client_ip, '${list.name}')`], actions: [{ type: 'deny' as const }] },
+      ]
+      const { id } = await me.challenger.create({
+        draft: { routes: [{ id: route.id, policies: { inbound } }] },
+      })
+      const place = `"draft.routes[0].policies.inbound[0].expressions[0]" of the challenger ${id} names it`
+      t.match(await refusalOf(me.ipList.delete(list.id)), { msg: `deleted: ${place}` })
+      t.match(await refusalOf(me.ipList.update(list.id, { name: `${list.name}-2` })), {
+        msg: `renamed: ${place}`,
+      })
+      await me.challengers.discard(id)
+      await me.ipList.delete(list.id)
+    },
+  )
 
   t.test('a rule that expires is no change since the draft, unless the draft names it', async (t) => {
     const drafted = async (draftOf: (ids: { rule: string; ban: string }) => object) => {
