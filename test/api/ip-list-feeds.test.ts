@@ -234,6 +234,26 @@ t.test('IP lists with a source', { timeout: 120_000 }, async (t) => {
     t.ok(total(await registry.metrics(), 'weir_ip_list_fetch_failures_total') >= cases.length)
   })
 
+  t.test('what could not be read is not read again until it is something else', async (t) => {
+    const me = await api.account()
+    const { id, answer, path } = await fed(me, 'oops\n')
+    const errorAfter = async () => (await me.listEntries.refresh(id)).error?.message ?? null
+    const first = await errorAfter()
+    t.match(first, /^Line 1: "oops" is not a range/)
+    const again = `${first} The source still has the same, which was not read again.`
+    t.strictSame([await errorAfter(), await errorAfter()], [again, again])
+    answer('oops!\n')
+    t.match(await errorAfter(), /"oops!".*\.$/)
+    answers.set(path, (response) => response.writeHead(503).end())
+    t.match(await errorAfter(), /answered 503/)
+    answer('oops!\n')
+    t.notMatch(await errorAfter(), /not read again/, 'the error of another fetch says nothing of it')
+    answer(lines(3))
+    t.equal(await errorAfter(), null)
+    answer('oops\n')
+    t.equal(await errorAfter(), first)
+  })
+
   t.test(
     'a failed fetch is tried again soon, then more and more rarely, and when the server wants it',
     async (t) => {

@@ -25,6 +25,8 @@ export interface FeedState {
   readonly last_modified: string | null
   /** A hash of what was fetched last without a fault. */
   readonly content: string | null
+  /** A hash of what was fetched last, if it could not be read: the same is not read again. Missing in states of earlier versions. */
+  readonly refused?: string | null
   /** A hash of the parts of the list that it became. If the list has others, it must be fetched whatever the server says. */
   readonly parts: string | null
   /** Fetches that failed, one after the other. */

@@ -2,10 +2,12 @@
  * One fetch of a list: what its source has becomes its entries, by the same write as `PUT …/entries`, or the last good ones stay
  * and the state says why.
  */
+import type { ListFormat } from '../../core/address/list-formats.js'
 import { monotonicMs } from '../../core/clock.js'
 import { Turns } from '../../core/concurrency.js'
 import { unavailable, WeirError } from '../../core/errors.js'
 import { hash128, hashBytes128 } from '../../core/ids.js'
+import { version } from '../../core/package.js'
 import type { Sealer } from '../../core/seal.js'
 import { Slices } from '../../core/slices.js'
 import { type Hide, hiding } from '../../deliver/http/hidden-secrets.js'
@@ -21,7 +23,7 @@ import type { Principal } from '../../store/change.js'
 import type { Store } from '../../store/store.js'
 import { type ListRow, listKind } from '../../view/list-chunks.js'
 import { type IpListEntries, SourceGone } from '../ip-list-entries.js'
-import { packedList } from '../list-packing.js'
+import { type PackedList, packedList } from '../list-packing.js'
 import { FeedFault, feedFaultOf } from './feed-fault.js'
 import type { FeedState } from './feed-states.js'
 import type { FedList } from './feed-status.js'
@@ -76,6 +78,7 @@ export class FeedTurns {
   async run(list: FedList, state: FeedState, nowMs: number, signal: AbortSignal): Promise<Turn> {
     let hide: Hide = (text) => text
     let workMs = 0
+    let refused: string | null = null
     const ended = (turn: Omit<Turn, 'workMs'>): Turn => ({ ...turn, workMs })
     try {
       const { headers, secrets } = headersOf(list.source, await this.#secretOf(list))
@@ -87,12 +90,22 @@ export class FeedTurns {
       if (fetched === undefined) return ended({ outcome: 'unchanged', state: succeeded(list, state, nowMs) })
       const good = succeeded(list, { ...state, ...learnedFrom(list, fetched) }, nowMs)
       if (isKnown && good.content === state.content) return ended({ outcome: 'unchanged', state: good })
+      // Another version of Weir may read it.
+      const body = hash128(good.content ?? '', version)
+      if (body === state.refused && state.error !== null) {
+        refused = body
+        throw new FeedFault(state.error.code, asBefore(state.error.message))
+      }
       const write = async () => {
         const beganMs = monotonicMs()
-        const written = this.#write(list, fetched.bytes, signal)
-        return written.finally(() => {
+        try {
+          return await this.#write(list, fetched.bytes, signal)
+        } catch (error) {
+          if (error instanceof UnreadableList) refused = body
+          throw error
+        } finally {
           workMs = monotonicMs() - beganMs
-        })
+        }
       }
       const parts = partsOf(await this.#parsing.take(write))
       return parts === partsOf(list)
@@ -101,7 +114,8 @@ export class FeedTurns {
     } catch (error) {
       signal.throwIfAborted()
       if (isGone(error)) return ended({ outcome: 'gone', state: { ...state, claimed_ms: null } })
-      return ended({ outcome: 'failed', state: failed(list, state, feedFaultOf(error), hide, nowMs), error })
+      const after = failed(list, { ...state, refused }, feedFaultOf(error), hide, nowMs)
+      return ended({ outcome: 'failed', state: after, error })
     }
   }
 
@@ -132,7 +146,7 @@ export class FeedTurns {
 
   async #write(list: FedList, bytes: Buffer, signal: AbortSignal): Promise<ListRow> {
     const { source, id, account_id: accountId } = list
-    const packed = await packedList(bytes, source.format, new Slices({ signal }))
+    const packed = await readList(bytes, source.format, new Slices({ signal }))
     checkShrinking(list, packed.entries)
     const caller: Caller = { accountId, principal: byFeed, address: undefined }
     const feedOf = sourceIdentity(source)
@@ -142,6 +156,21 @@ export class FeedTurns {
     return written.row as ListRow
   }
 }
+
+/** The same text is refused whenever it is read. */
+class UnreadableList extends FeedFault {}
+
+async function readList(bytes: Buffer, format: ListFormat, slices: Slices): Promise<PackedList> {
+  try {
+    return await packedList(bytes, format, slices)
+  } catch (error) {
+    const { code, message } = feedFaultOf(error)
+    throw code === 'invalid' || code === 'too_large' ? new UnreadableList(code, message) : error
+  }
+}
+
+const unread = ' The source still has the same, which was not read again.'
+const asBefore = (message: string): string => (message.endsWith(unread) ? message : message + unread)
 
 /** What is known of the entries, should they be taken. */
 const learnedFrom = (
@@ -172,7 +201,7 @@ function checkShrinking({ entries: before, source: { shrink_guard } }: FedList, 
 
 function succeeded({ source }: FedList, state: FeedState, nowMs: number): FeedState {
   const next_ms = nowMs + source.refresh_seconds * 1000
-  return { ...state, fetched_ms: nowMs, failures: 0, error: null, next_ms, claimed_ms: null }
+  return { ...state, fetched_ms: nowMs, failures: 0, error: null, refused: null, next_ms, claimed_ms: null }
 }
 
 function failed(
