@@ -31,12 +31,15 @@ const isCurrent = <T extends { readonly expiresMs: number }>(built: Built<T> | u
 
 /**
  * Restrictions of a view. The policies and lists that they name are built when a caller of the account is checked, in slices,
- * and kept until they change. A policy that was deleted, and a list that no kept policy names, is dropped with the next build.
+ * and kept until they change. A policy that no restriction names any more, and a list that no kept policy names, is dropped with
+ * the next build, and when a caller of an account is checked whose restrictions name other policies than before.
  */
 class ViewRestrictions implements Restrictions {
   readonly #state: ViewState
   readonly #policies = new Map<string, Built<IpPolicy>>()
   readonly #lists = new Map<string, Built<ListContent>>()
+  /** By account and types: the ids of the policies that were named last; only accounts that have restrictions. */
+  readonly #named = new Map<string, string>()
   /** By the ids of the policies. */
   readonly #building = new Map<string, Promise<void>>()
 
@@ -62,9 +65,11 @@ class ViewRestrictions implements Restrictions {
   /** Resolves when what these restrictions name is built; at once if it is. */
   ready(accountId: string, types: readonly Restriction['type'][]): Soon<void> {
     const restrictions = types.flatMap((type) => this.restriction(accountId, type) ?? [])
-    if (restrictions.length === 0) return
+    if (restrictions.length === 0 && this.#named.size === 0) return
     const ids = [...new Set(restrictions.flatMap(({ ip_policy_ids }) => ip_policy_ids))]
     const key = ids.join()
+    if (this.#isOther(`${accountId} ${types.join()}`, key)) this.#dropUnnamed()
+    if (ids.length === 0) return
     const underWay = this.#building.get(key)
     if (underWay !== undefined) return underWay
     const building = new Slices().soon(this.#build(ids))
@@ -72,6 +77,15 @@ class ViewRestrictions implements Restrictions {
     const ended = building.finally(() => this.#building.delete(key))
     this.#building.set(key, ended)
     return ended
+  }
+
+  /** Do these restrictions name other policies than when they were asked last? */
+  #isOther(restrictions: string, policies: string): boolean {
+    const before = this.#named.get(restrictions) ?? ''
+    if (policies === before) return false
+    if (policies === '') this.#named.delete(restrictions)
+    else this.#named.set(restrictions, policies)
+    return before !== ''
   }
 
   /** Policies, then the lists of policies that are built, that are missing, have changed or have expired in part. */
@@ -107,8 +121,11 @@ class ViewRestrictions implements Restrictions {
   }
 
   #dropUnnamed(): void {
-    for (const id of this.#policies.keys())
-      if (this.#state.rows.get(policyKind)?.has(id) !== true) this.#policies.delete(id)
+    const restrictions = this.#state.rows.get('ip_restriction')?.values() ?? []
+    const restricting = new Set<unknown>()
+    for (const row of restrictions)
+      for (const id of row['ip_policy_ids'] as readonly string[]) restricting.add(id)
+    for (const id of this.#policies.keys()) if (!restricting.has(id)) this.#policies.delete(id)
     const named = new Set([...this.#policies.values()].flatMap(({ value }) => listsOf(value)))
     for (const id of this.#lists.keys()) if (!named.has(id)) this.#lists.delete(id)
   }

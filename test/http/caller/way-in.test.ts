@@ -1,0 +1,33 @@
+/** Which compiled policies are kept for the checks of where callers come from. */
+import t from 'tap'
+import { checkWayIn } from '../../../src/http/caller/lockout.js'
+import { accountId, Configuration } from '../../insight/findings.js'
+
+/** Its compilation takes longer than a slice. */
+const large = Array.from({ length: 50_000 }, (_, index) => ({
+  id: `ipr_${index}`,
+  cidr: `10.${index >> 8}.${index & 255}.0/24`,
+  action: 'allow' as const,
+}))
+
+t.test('what a policy compiles to is dropped once no restriction names it', async (t) => {
+  const configuration = new Configuration()
+  configuration.policy('ipp_large', large)
+  configuration.policy('ipp_small', [{ id: 'ipr_small', cidr: '0.0.0.0/0', action: 'allow' }])
+  const occurrences = { apiRestrictionWarning: () => {} }
+  const check = () => checkWayIn(configuration.state, accountId, 'api', '10.0.0.1', occurrences)
+  const name = (...ip_policy_ids: string[]) =>
+    configuration.put('ip_restriction', 'ipx_1', { type: 'api', enforced: true, ip_policy_ids })
+  for (const others of [['ipp_small'], []]) {
+    name('ipp_large')
+    t.ok(check() instanceof Promise, 'it is compiled')
+    await check()
+    t.equal(check(), undefined, 'and kept')
+    name(...others)
+    if (others.length === 0) t.throws(check, { code: 'ERR_FORBIDDEN' }, 'a restriction without policies')
+    else await check()
+  }
+  name('ipp_large')
+  t.ok(check() instanceof Promise, 'and compiled again once one names it again')
+  await check()
+})
