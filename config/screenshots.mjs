@@ -30,14 +30,23 @@ const pages = /** @type {const} */ ([
     'would be decided',
   ],
   ['destinations', 'console/destinations', ["text=the demo's kinesis"], 'How long requests took'],
+  ['challenger', 'console/challengers', ['text=nobody from high ports'], 'With the draft'],
 ])
+
+/** A draft that is compared with live traffic while the other pictures are taken. */
+const challenger = {
+  description: 'nobody from high ports',
+  edge: 'ssh.us.demo.example:22',
+  added: { name: 'high ports', expressions: ['conn.client_port > 45000'], actions: [{ type: 'deny' }] },
+}
 
 const demo = spawn(execPath, [join(root, 'src', 'weir.mjs'), 'demo'], {
   stdio: ['ignore', 'pipe', 'inherit'],
 })
 const ended = new Promise((resolve) => demo.once('exit', resolve))
 try {
-  const link = await signInLink()
+  const { link, key } = await access()
+  await beginChallenger(new URL('/', link), key)
   await sleep(trafficMs)
   const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] })
   try {
@@ -69,14 +78,40 @@ try {
   await ended
 }
 
-/** @returns {Promise<string>} */
-async function signInLink() {
+/**
+ * How the demo is signed in to, and the key of its account.
+ * @returns {Promise<{ link: string, key: string }>}
+ */
+async function access() {
+  let link = ''
   for await (const line of createInterface({ input: demo.stdout })) {
-    const link = /http:\S+#sign-in=\S+/.exec(line)?.[0]
-    if (link !== undefined) {
+    link ||= /http:\S+#sign-in=\S+/.exec(line)?.[0] ?? ''
+    const key = /^\s*API\s.* key (\S+)$/.exec(line)?.[1]
+    if (key !== undefined) {
       demo.stdout.resume()
-      return link
+      return { link, key }
     }
   }
-  throw new Error('The demo ended before it printed a link.')
+  throw new Error('The demo ended before it printed a link and a key.')
+}
+
+/**
+ * @param {URL} api
+ * @param {string} key
+ */
+async function beginChallenger(api, key) {
+  const headers = {
+    authorization: `Bearer ${key}`,
+    'service-version': '2',
+    'content-type': 'application/json',
+  }
+  /** @type {{ tcp_edges: { id: string, hostports: string[], policies: { inbound: object[] } | null }[] }} */
+  const { tcp_edges } = await (await fetch(new URL('edges/tcp', api), { headers })).json()
+  const edge = tcp_edges.find(({ hostports }) => hostports.includes(challenger.edge))
+  const { description, added } = challenger
+  const inbound = [...(edge?.policies?.inbound ?? []), added]
+  const draft = { edges: [{ id: edge?.id, policies: { inbound } }] }
+  const body = JSON.stringify({ description, draft })
+  const answer = await fetch(new URL('challengers', api), { method: 'POST', headers, body })
+  if (!answer.ok) throw new Error(`The challenger was not begun: ${await answer.text()}`)
 }
