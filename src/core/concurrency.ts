@@ -104,3 +104,12 @@ export function soonOr<T>(work: () => Soon<T>, failed: (error: unknown) => T): S
     return failed(error)
   }
 }
+
+/** A promise that is resolved from outside. */
+export function deferred(): { readonly promise: Promise<void>; readonly resolve: () => void } {
+  let resolve = (): void => {}
+  const promise = new Promise<void>((done) => {
+    resolve = done
+  })
+  return { promise, resolve }
+}

@@ -9,6 +9,7 @@
  * processes replace meanwhile, and must notice every missing entry, whereas a bucket keeps only each key's last value.
  */
 import { after, every, monotonicMs, type Timer } from '../core/clock.js'
+import { deferred } from '../core/concurrency.js'
 import { messageOf, unavailable } from '../core/errors.js'
 import type { Bucket, BucketEntry, BucketPosition, Closable } from './bucket.js'
 
@@ -122,6 +123,28 @@ export class BucketFollower {
     this.#timer?.stop()
     this.#stopListening()
     this.#watch?.close()
+  }
+}
+
+/** Follows a bucket whose entries are taken one by one: a pass that begins again changes nothing. */
+export class EntryFollower {
+  readonly #whenRead = deferred()
+  readonly #follower: BucketFollower
+
+  constructor(bucket: Bucket, take: (entry: BucketEntry) => void) {
+    this.#follower = new BucketFollower(bucket, {
+      begin: () => ({ entry: take, current: () => this.#whenRead.resolve() }),
+    })
+  }
+
+  /** Resolves when all entries that the bucket had were taken. */
+  async open(): Promise<void> {
+    await this.#follower.open()
+    await this.#whenRead.promise
+  }
+
+  close(): void {
+    this.#follower.close()
   }
 }
 

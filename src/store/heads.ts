@@ -7,12 +7,11 @@
  */
 import { jsonOf } from '../core/bytes.js'
 import { every, now, type Timer } from '../core/clock.js'
-import { eachOf } from '../core/concurrency.js'
+import { deferred, eachOf } from '../core/concurrency.js'
 import { badRequest, messageOf, unavailable, WeirError } from '../core/errors.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import type { Bucket, BucketEntry } from '../nats/bucket.js'
 import { BucketFollower } from '../nats/bucket-follower.js'
-import { deferred } from '../view/view.js'
 import { type Change, type Head, subjectOf, versioned } from './change.js'
 
 /** Ids of recent changes kept in a head, so that a writer that missed the answer can find its own change. */

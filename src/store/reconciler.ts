@@ -6,11 +6,12 @@
  * claims are filled before, also from the rows that the repairs will write.
  */
 import { now, sleep } from '../core/clock.js'
+import { deferred } from '../core/concurrency.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import type { BucketPosition } from '../nats/bucket.js'
 import { faultOfMeta, faultsIn } from '../view/completeness.js'
 import { epochOf, isEpoch, type Meta, metaKey } from '../view/keys.js'
-import { deferred, type View } from '../view/view.js'
+import type { View } from '../view/view.js'
 import type { StoreBuckets } from './buckets.js'
 import type { Deployment } from './clickhouse/migrate.js'
 import { Queue } from './queues.js'

@@ -1,9 +1,9 @@
 /** The sealed values of rows in memory, for delivery and the API. */
 import { jsonOf } from '../core/bytes.js'
+import { deferred } from '../core/concurrency.js'
 import type { Bucket, BucketEntry } from '../nats/bucket.js'
 import { BucketFollower, type Pass } from '../nats/bucket-follower.js'
 import type { SecretsEntry } from './keys.js'
-import { deferred } from './view.js'
 
 export class SecretsView {
   readonly #follower: BucketFollower

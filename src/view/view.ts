@@ -9,6 +9,7 @@
  * The view of an API that starts may be usable before it is complete: without the accounts that the API is repairing.
  */
 import { after, every, type Timer } from '../core/clock.js'
+import { deferred } from '../core/concurrency.js'
 import { unavailable } from '../core/errors.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import { type Bucket, type BucketEntry, waitForBucket } from '../nats/bucket.js'
@@ -269,12 +270,4 @@ export async function openView(
   const view = new View(await waitForBucket(nats, bucketNames.config), occurrences, kinds)
   await view.open()
   return view
-}
-
-export function deferred(): { promise: Promise<void>; resolve: () => void } {
-  let resolve = (): void => {}
-  const promise = new Promise<void>((done) => {
-    resolve = done
-  })
-  return { promise, resolve }
 }

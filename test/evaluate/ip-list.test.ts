@@ -1,10 +1,14 @@
 /** IP lists, compiled: entries that expire, and lists whose parts are missing for a while. */
 import t from 'tap'
+import { type CidrSet, compileCidrSet } from '../../src/core/address/cidr-set.js'
 import { parseAddress } from '../../src/core/address/ip.js'
 import { lineOf } from '../../src/core/address/list-entry.js'
-import type { ListContent } from '../../src/evaluate/ip-list.js'
+import { Slices } from '../../src/core/slices.js'
+import { type IpList, IpLists, type ListContent } from '../../src/evaluate/ip-list.js'
 import { decideAddress } from '../../src/evaluate/ip-policy.js'
+import { buildListUnions } from '../../src/evaluate/list-unions.js'
 import { buildPolicySet, type PolicySet, withoutExpired } from '../../src/evaluate/policy-set.js'
+import type { ListRule } from '../../src/evaluate/policy-source.js'
 import { noYield, TestConfiguration } from './configuration.js'
 
 const startMs = Date.parse('2026-11-20T10:00:00Z')
@@ -173,4 +177,26 @@ t.test('lists of a policy are one set, which is kept until one of them changes',
   configuration.ipList('ipl_2', { name: 'b' }, '10.0.0.0/8')
   const changed = await build(configuration, 21, last)
   check(changed, ['203.0.113.9', '10.1.2.3'], ['203.0.112.9'])
+})
+
+t.test('lists with more ranges than the sets of an account may have are asked one by one', async (t) => {
+  const listOf = (id: string, accountId: string, set: Partial<CidrSet>) =>
+    ({ id, accountId, name: id, categories: [], content: { sets: [set] } }) as unknown as IpList
+  const large = { rangeCount: 2_500_001 }
+  const small = compileCidrSet(['203.0.113.0/24'])
+  const lists = new IpLists([
+    listOf('ipl_1', 'ac_1', large),
+    listOf('ipl_2', 'ac_1', large),
+    listOf('ipl_3', 'ac_1', small),
+    listOf('ipl_4', 'ac_1', small),
+  ])
+  const policyOn = (...ids: string[]) => ({
+    allowLists: [],
+    denyLists: ids.map((list_id) => ({ list_id })) as unknown as readonly ListRule[],
+    shadow: undefined,
+  })
+  const [beyond, within] = [policyOn('ipl_1', 'ipl_2'), policyOn('ipl_3', 'ipl_4')]
+  const unions = await buildListUnions([beyond, within], lists, undefined, new Slices())
+  t.equal(unions.of(beyond.denyLists), undefined)
+  t.equal(unions.of(within.denyLists)?.sets[0]?.union.rangeCount, 1)
 })

@@ -12,13 +12,12 @@ import { messageOf, unavailable } from '../../core/errors.js'
 import { keysAtOnceMax } from '../../core/limits.js'
 import type { Occurrences } from '../../core/telemetry/occurrences.js'
 import type { Bucket, BucketEntry } from '../../nats/bucket.js'
-import { BucketFollower } from '../../nats/bucket-follower.js'
+import { EntryFollower } from '../../nats/bucket-follower.js'
 import type { Nats } from '../../nats/nats.js'
 import { apiKey } from '../../resource/api-key.js'
 import { bouncer } from '../../resource/bouncers/bouncer.js'
 import type { AnyResource, Row } from '../../resource/define.js'
 import { tunnelCredential } from '../../resource/tunnel-credential.js'
-import { deferred } from '../../view/view.js'
 import { keyUseBucket } from '../../wire/names.js'
 
 interface KeyUse {
@@ -73,7 +72,7 @@ export class KeyUses {
   /** The last write of the pulls of each bouncer that is under way. */
   readonly #storing = new Map<string, Promise<void>>()
   readonly #timer: Timer
-  #follower: BucketFollower | undefined
+  #follower: EntryFollower | undefined
 
   constructor(options: KeyUsesOptions) {
     this.#options = options
@@ -82,12 +81,8 @@ export class KeyUses {
 
   /** Resolves when what is in the bucket is known. */
   async follow(bucket: Bucket): Promise<void> {
-    const whenRead = deferred()
-    this.#follower = new BucketFollower(bucket, {
-      begin: () => ({ entry: (entry) => this.#take(entry), current: () => whenRead.resolve() }),
-    })
+    this.#follower = new EntryFollower(bucket, (entry) => this.#take(entry))
     await this.#follower.open()
-    await whenRead.promise
   }
 
   note(keyId: string, address: string): void {

@@ -7,7 +7,7 @@
  */
 import { jsonOf } from '../../core/bytes.js'
 import { every, now, randomToken, type Timer, within } from '../../core/clock.js'
-import type { Soon } from '../../core/concurrency.js'
+import { deferred, type Soon } from '../../core/concurrency.js'
 import { messageOf, unavailable } from '../../core/errors.js'
 import { hashToken } from '../../core/ids.js'
 import { getOrMake } from '../../core/maps.js'
@@ -18,7 +18,6 @@ import { BucketFollower, type Pass } from '../../nats/bucket-follower.js'
 import type { Nats } from '../../nats/nats.js'
 import { expiryOf } from '../../resource/api-key.js'
 import type { Row } from '../../resource/define.js'
-import { deferred } from '../../view/view.js'
 import { sessionsBucket } from '../../wire/names.js'
 
 export const sessionLifetimeMs = 8 * 60 * 60_000

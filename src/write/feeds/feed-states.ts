@@ -7,10 +7,9 @@
  */
 import { jsonOf } from '../../core/bytes.js'
 import type { Bucket, BucketEntry } from '../../nats/bucket.js'
-import { BucketFollower } from '../../nats/bucket-follower.js'
+import { EntryFollower } from '../../nats/bucket-follower.js'
 import type { Nats } from '../../nats/nats.js'
 import type { FeedErrorCode } from '../../resource/fields/ip-list-source.js'
-import { deferred } from '../../view/view.js'
 import { feedsBucket } from '../../wire/names.js'
 
 /** Times are in milliseconds since the epoch. */
@@ -50,7 +49,7 @@ interface Known {
 export class FeedStates {
   readonly #bucket: () => Promise<Bucket>
   readonly #known = new Map<string, FeedState>()
-  #follower: BucketFollower | undefined
+  #follower: EntryFollower | undefined
 
   /** `bucket`: creates it if NATS has lost it. */
   constructor(bucket: () => Promise<Bucket>) {
@@ -59,12 +58,8 @@ export class FeedStates {
 
   /** Resolves when what is in the bucket is known. */
   async follow(bucket: Bucket): Promise<void> {
-    const whenRead = deferred()
-    this.#follower = new BucketFollower(bucket, {
-      begin: () => ({ entry: (entry) => this.#take(entry), current: () => whenRead.resolve() }),
-    })
+    this.#follower = new EntryFollower(bucket, (entry) => this.#take(entry))
     await this.#follower.open()
-    await whenRead.promise
   }
 
   #take({ key, value }: BucketEntry): void {
