@@ -91,6 +91,58 @@ t.test('drafts of two accounts', async (t) => {
     t.equal((await raw.send('GET', answer.body.uri.replace(/^.*(?=\/tries)/, ''))).status, 200)
   })
 
+  await t.test('expressions about IP lists: as each record is decided once the draft is saved', async (t) => {
+    const me = await api.account('lists')
+    const listOf = async (name: string, category: string | null, ...cidrs: string[]) => {
+      const { id } = await me.ipList.create({ name, category })
+      const expires_at = new Date(Date.now() + 3_600_000).toISOString()
+      await me.listEntries.replace(
+        id,
+        cidrs.map((cidr, index) => ({ cidr, ...(index > 0 && { expires_at }) })),
+      )
+    }
+    await listOf('exits', 'proxy.tor', '198.51.100.0/24', '2001:db8::/32')
+    await listOf('partners', null, '198.51.100.7', '203.0.113.0/25')
+    const edge = await me.tcpEdge.create({ hostports: ['listed.example:22'] })
+    const addresses = [
+      '198.51.100.7',
+      '198.51.100.8',
+      '203.0.113.1',
+      '203.0.113.200',
+      '2001:db8::1',
+      '192.0.2.1',
+    ]
+    const given = addresses.map((client_ip, index) => ({
+      record_id: `l${index}`,
+      type: 'tcp_connection' as const,
+      conn: { client_ip, server_name: 'listed.example', server_port: 22 },
+    }))
+    await store.admin.publish('weir.records.test.1', given.map((each) => JSON.stringify(each)).join('\n'))
+    const denied: Record<string, string[]> = {
+      "inList(conn.client_ip, 'exits')": ['l0', 'l1', 'l4'],
+      "'proxy' in conn.ip.categories": ['l0', 'l1', 'l4'],
+      "'proxy.tor' in conn.ip.categories && !inList(conn.client_ip, 'partners')": ['l1', 'l4'],
+      "inList(conn.client_ip, 'partners')": ['l0', 'l2'],
+      "!('proxy.vpn' in conn.ip.categories)": given.map(({ record_id }) => record_id),
+    }
+    for (const [expression, want] of Object.entries(denied)) {
+      const draft = { inbound: [{ expressions: [expression], actions: [{ type: 'deny' as const }] }] }
+      const { decisions } = await ended(me, (await me.tcpEdge.policies.try(edge.id, draft)).id)
+      await me.tcpEdge.policies.put(edge.id, draft)
+      const live: Record<string, string[]> = { allow: [], block: [], deny: [] }
+      for (const each of given) live[(await me.decide(each)).decision]!.push(each.record_id)
+      await me.tcpEdge.policies.delete(edge.id)
+      t.strictSame(live['deny'], want, expression)
+      t.strictSame(
+        decisions?.matrix.map(({ before, after, records }) => [before, after, records]).sort(),
+        (['allow', 'deny'] as const).flatMap((after) =>
+          live[after]!.length === 0 ? [] : [['allow', after, live[after]!.length]],
+        ),
+      )
+      t.strictSame(decisions?.examples.map(({ record_id }) => record_id).sort(), want)
+    }
+  })
+
   await t.test('the other kinds of drafts', async (t) => {
     const at22 = { type: 'tcp_connection_closed.v0', filter: 'conn.server_port == 22' }
     const cases = [
