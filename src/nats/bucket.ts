@@ -31,8 +31,9 @@ import {
   type Patience,
   retried,
   undefinedIf,
+  withRoom,
 } from './retry.js'
-import { newStreamIdentity, streamIdentity } from './streams.js'
+import { newStreamIdentity, roomOf, streamIdentity } from './streams.js'
 
 export type { BucketEntry, BucketWatcher, Closable }
 
@@ -78,10 +79,7 @@ const bucketOptions: Partial<KvOptions> = {
   allow_direct: false,
 }
 
-/**
- * Creates the bucket, or applies the limits to an existing one. Its size limit only grows: if a stream shrinks,
- * nats-server removes messages that no longer fit, whatever the stream's discard policy.
- */
+/** Creates the bucket, or applies the limits to an existing one. Throws a `StartFault` if NATS has no room for a new one. */
 export async function ensureBucket(
   jetstream: JetStreamClient,
   manager: JetStreamManager,
@@ -91,16 +89,16 @@ export async function ensureBucket(
   const options = { ...bucketOptions, replicas, max_bytes: bytesMax, ttl: ageMaxMs }
   const make = () => new Kvm(jetstream).create(name, { ...options, description: newStreamIdentity() })
   // If another process created it first, with another identity, the second attempt finds that one.
-  const kv = await make().catch(make)
-  const { config } = await manager.streams.info(streamOf(name))
+  const kv = await withRoom(streamOf(name), bytesMax, () => make().catch(make))
+  const info = await manager.streams.info(streamOf(name))
   const limits = {
     num_replicas: replicas,
-    max_bytes: Math.max(config.max_bytes, bytesMax),
+    max_bytes: roomOf(bytesMax, info),
     max_age: nanos(ageMaxMs),
     discard: ageMaxMs === 0 ? DiscardPolicy.New : DiscardPolicy.Old,
   }
   const isOtherwise = Object.entries(limits).some(
-    ([limit, value]) => config[limit as keyof typeof limits] !== value,
+    ([limit, value]) => info.config[limit as keyof typeof limits] !== value,
   )
   // If the server has no room for a larger bucket, the bucket keeps its size: a role's setting may exceed the API's.
   if (isOtherwise) await undefinedIf(isStorageFull, () => manager.streams.update(streamOf(name), limits))

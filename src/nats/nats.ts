@@ -40,6 +40,7 @@ import {
   type Patience,
   retried,
   undefinedIf,
+  withRoom,
 } from './retry.js'
 import { removeMessages } from './server-2-9.js'
 import type { StoredStream } from './stream-replay.js'
@@ -165,7 +166,8 @@ export class Nats {
       let present = await this.streamInfo(options.name)
       if (present === undefined) {
         try {
-          await this.#manager.streams.add({ ...config, description: newStreamIdentity() })
+          const add = () => this.#manager.streams.add({ ...config, description: newStreamIdentity() })
+          await withRoom(options.name, options.bytesMax, add)
           return true
         } catch (error) {
           // Another process created it first; its identity differs, so NATS sees two different streams.

@@ -8,7 +8,7 @@
 import { JetStreamApiError } from '@nats-io/jetstream'
 import { errors } from '@nats-io/nats-core'
 import { monotonicMs, sleep } from '../core/clock.js'
-import { messageOf, unavailable } from '../core/errors.js'
+import { messageOf, StartFault, unavailable } from '../core/errors.js'
 
 /** A call without an answer in this time is retried: a healthy server answers in milliseconds. */
 export const callTimeoutMs = 1_000
@@ -60,6 +60,22 @@ export async function undefinedIf<T>(
   } catch (error) {
     if (!isExpected(error)) throw error
     return undefined
+  }
+}
+
+const mebibyte = 1024 * 1024
+
+/** Creates a stream. Throws a `StartFault` if NATS has no room for it: that does not pass by itself. */
+export async function withRoom<T>(stream: string, bytesMax: number, create: () => Promise<T>): Promise<T> {
+  try {
+    return await create()
+  } catch (error) {
+    if (!isStorageFull(error)) throw error
+    const size = `${Math.ceil(bytesMax / mebibyte)} MiB`
+    throw new StartFault(
+      `NATS has no room for ${stream} (${size}). With a NATS of your own, raise its storage (max_file_store, and that of the account); without, raise WEIR_STORAGE_MAX.`,
+      { cause: error },
+    )
   }
 }
 

@@ -63,7 +63,7 @@ export const hasAgeLimit = ({ config }: Pick<StreamInfo, 'config'>): boolean => 
  * The size limit of a stream. If a stream shrinks below its contents, nats-server removes the oldest messages, whatever
  * the stream's discard policy: a stream shrinks only once it holds no more than half of the new limit.
  */
-const roomOf = (wantedBytes: number, { config, state }: StreamInfo): number =>
+export const roomOf = (wantedBytes: number, { config, state }: StreamInfo): number =>
   state.bytes > wantedBytes / 2 ? Math.max(wantedBytes, config.max_bytes) : wantedBytes
 
 /**

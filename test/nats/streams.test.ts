@@ -1,5 +1,9 @@
 /** Streams whose limits change while they hold messages, and streams without a quorum. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
+import { bufferOf } from '../../src/core/bytes.js'
+import { StartFault } from '../../src/core/errors.js'
 import { openNats } from '../../src/nats/nats.js'
 import { quorumProblem, type StreamOptions } from '../../src/nats/streams.js'
 import { OwnNats } from '../harness/own-nats.js'
@@ -39,6 +43,38 @@ t.test('a stream whose limit is set below its contents loses nothing', async (t)
   const emptied = (await nats.streamInfo(stream.name))!
   t.equal(emptied.state.messages, 4)
   t.equal(emptied.config.max_bytes, mebibyte, 'it shrinks once there is room in the smaller one')
+})
+
+t.test('a server whose room is exactly that of its streams, and a new one', async (t) => {
+  const dir = tempDir(t)
+  const settings = join(dir, 'small.conf')
+  writeFileSync(settings, 'jetstream { max_file_store: 16MB }')
+  const server = new OwnNats(dir, ['-c', settings])
+  await server.start()
+  t.teardown(() => server.stop())
+  const nats = await openNats({ servers: [server.url], name: 'test', replicas: 1 })
+  t.teardown(() => nats.close())
+  await nats.ensureStream({ ...stream, bytesMax: 8 * mebibyte })
+  const old = await nats.openBucket('old', 8 * mebibyte)
+  await old.put('key', 'kept')
+
+  const refused = {
+    constructor: StartFault,
+    message: /NATS has no room for KV_new \(2 MiB\).*WEIR_STORAGE_MAX/,
+  }
+  await t.rejects(nats.openBucket('new', 2 * mebibyte), refused, 'it says what does not fit')
+  const more = { ...stream, name: 'more', subjects: ['more.>'], bytesMax: mebibyte }
+  await t.rejects(nats.ensureStream(more), { message: /no room for more \(1 MiB\)/ })
+
+  await nats.openBucket('old', 6 * mebibyte)
+  await nats.openBucket('new', 2 * mebibyte)
+  const { value } = (await old.get('key'))!
+  t.equal(bufferOf(value!).toString(), 'kept', 'a bucket that holds little gives room to another one')
+  const sizeOf = async (name: string) => (await nats.streamInfo(name))?.config.max_bytes
+  t.strictSame([await sizeOf('KV_old'), await sizeOf('KV_new')], [6 * mebibyte, 2 * mebibyte])
+  await old.put('large', new Uint8Array(600_000))
+  await nats.openBucket('old', mebibyte)
+  t.equal(await sizeOf('KV_old'), 6 * mebibyte, 'one that holds more than half of that keeps its room')
 })
 
 const second = 1e9
