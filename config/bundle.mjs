@@ -72,6 +72,7 @@ export const bundleTests = (root, files, directory) =>
     entryPoints: [...files],
     outbase: join(root, 'test'),
     chunkNames: 'shared/[name]-[hash]',
+    alias: { 'async-hook-domain': './config/error-domain.mjs' },
     external: [...unbundled, ...usedByTests],
   })
 

@@ -236,6 +236,7 @@ const testsSignature = () =>
     ...moduleSources(),
     ...pages.flatMap((page) => sourcesBelow(page)),
     'config/bundle.mjs',
+    'config/error-domain.mjs',
     'tsconfig.json',
   ])
 
