@@ -9,7 +9,7 @@
 import { randomUUID } from 'node:crypto'
 import { rmSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { fileURLToPath } from 'node:url'
+import { basename } from 'node:path'
 import { parseArgs } from 'node:util'
 import { Session } from 'chdb'
 import { type Running, run } from './processes.js'
@@ -133,7 +133,8 @@ function main(): void {
   })
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) main()
+// Bundled with one test alone, it is in the file of the test.
+if (basename(process.argv[1] ?? '') === 'clickhouse-front.js') main()
 
 export interface ClickhouseFront {
   /** For `CLICKHOUSE_URL`. */
