@@ -6,6 +6,7 @@ import { rowKey } from '../../src/view/keys.js'
 import { bucketNames } from '../../src/wire/names.js'
 import { openTestStore } from '../harness/api.js'
 import { all, newest, statusOf } from '../harness/caller.js'
+import { Checks } from '../harness/checks.js'
 import { until } from '../harness/weir.js'
 import { filled, unknownId } from './operations.js'
 
@@ -75,6 +76,7 @@ t.test('rights of keys', async (t) => {
   })
 
   t.test('and refuses a key without it, whatever it sends; any other key passes', async (t) => {
+    const checks = new Checks()
     for (const { name, method, path, operation } of operations) {
       const [right] = operation.security[0]!.key
       const url = await filled(path, unknownId)
@@ -86,10 +88,12 @@ t.test('rights of keys', async (t) => {
         const { status, body: answer } = await client.raw.send(method.toUpperCase(), url, { body })
         const msg: string | undefined = answer?.msg ?? answer?.message
         const isLacking = status === 403 && msg?.startsWith('The API key') === true
-        t.equal(isLacking, !mayPass, `${name} with the right ${held}: ${msg}`)
-        if (!mayPass) t.equal(msg, `The API key ${id} lacks the right "${right}": its rights are ${held}.`)
+        checks.equal(isLacking, !mayPass, `${name} with the right ${held}: ${msg}`)
+        if (!mayPass)
+          checks.equal(msg, `The API key ${id} lacks the right "${right}": its rights are ${held}.`)
       }
     }
+    checks.report(t)
   })
 
   t.test('a path that does not exist is judged by its method', async (t) => {

@@ -13,6 +13,7 @@ import { allOperations, isServed } from '../../src/resource/define.js'
 import { componentName } from '../../src/resource/fields/id-schema.js'
 import { resources } from '../../src/resource/registry.js'
 import { openTestStore } from '../harness/api.js'
+import { Checks } from '../harness/checks.js'
 import { resolved } from '../harness/openapi.js'
 
 /** Needs no API key. */
@@ -164,35 +165,37 @@ t.test('the OpenAPI document', async (t) => {
   })
 
   t.test('every operation lists path parameters, answers and errors', async (t) => {
+    const checks = new Checks()
     for (const { path, method, operation } of operations) {
       const name = `${method} ${path}`
-      t.ok(operation.summary && operation.tags?.length === 1, name)
+      checks.ok(Boolean(operation.summary) && operation.tags?.length === 1, name)
       const named = (operation.parameters ?? []).filter((each) => each.in === 'path')
       const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, id]) => id)
-      t.strictSame(named.map((each) => each.name).toSorted(), inPath.toSorted(), name)
+      checks.equal(named.map((each) => each.name).toSorted(), inPath.toSorted(), name)
       const [first, ...others] = Object.keys(operation.responses)
       const ofBodies = operation.requestBody === undefined ? [] : ['413', '415']
       const refusals = ['400', '401', '403', '404', ...ofBodies, '429', '431', '500', '503']
       // A write that can also be tried is accepted then. No one may be signed in. A draft may be outdated.
       const isOwn = (status: string): boolean =>
         status === '202' || (path === session && status === '204') || (path === promotion && status === '409')
-      t.strictSame(
+      checks.equal(
         others.filter((status) => !isOwn(status)),
         refusals,
         name,
       )
-      t.match(first, /^20[0124]$/, name)
+      checks.match(first, /^20[0124]$/, name)
       for (const [status, response] of Object.entries(operation.responses)) {
-        t.not(response.description, 'Default Response', name)
-        t.equal(response.content !== undefined, status !== '204', `${name} ${status}`)
+        checks.ok(response.description !== 'Default Response', name)
+        checks.equal(response.content !== undefined, status !== '204', `${name} ${status}`)
       }
-      t.equal(operation.requestBody !== undefined, bodied(method, path), `${name} takes a body or none`)
+      checks.equal(operation.requestBody !== undefined, bodied(method, path), `${name} takes a body or none`)
       for (const status of ['201', '202']) {
         const created = operation.responses[status]
         if (created !== undefined && path !== session)
           t.match(created.headers, { Location: { schema: { format: 'uri' } } }, name)
       }
     }
+    checks.report(t)
   })
 
   t.test('a body is required if an empty one is refused', async (t) => {
@@ -267,6 +270,7 @@ t.test('the OpenAPI document', async (t) => {
   })
 
   t.test('every operation lists its query and header parameters', async (t) => {
+    const checks = new Checks()
     const takes = (operation: Operation, place: string): string[] =>
       (operation.parameters ?? []).flatMap((each) => (each.in === place ? [each.name] : []))
     for (const { path, method, operation } of operations.filter((each) => each.path !== session)) {
@@ -275,22 +279,23 @@ t.test('the OpenAPI document', async (t) => {
       const isIngest = method === 'post' && (path === '/records' || path === '/v1/logs')
       const isQuestion =
         path === '/decide' || isIngest || /\/(try|check|run)$/.test(path) || path.startsWith('/tries/')
-      t.strictSame(
+      checks.equal(
         takes(operation, 'header'),
         [...(method === 'post' && !isQuestion ? ['Idempotency-Key'] : []), 'Service-Version'],
         name,
       )
       const isRehearsed = method !== 'get' && !isAction && !isQuestion
-      t.equal(takes(operation, 'query').includes('validate_only'), isRehearsed, name)
+      checks.equal(takes(operation, 'query').includes('validate_only'), isRehearsed, name)
     }
     for (const { path, method, operation } of operations)
       for (const { name, description = '' } of operation.parameters ?? [])
-        t.match(description, /\.$/, `${method} ${path} ${name} is described`)
+        checks.match(description, /\.$/, `${method} ${path} ${name} is described`)
     const edges = operations.find(({ path, method }) => `${method} ${path}` === 'get /edges/tcp')!
-    t.strictSame(takes(edges.operation, 'query'), ['limit', 'before_id', 'filter', 'description'])
+    checks.equal(takes(edges.operation, 'query'), ['limit', 'before_id', 'filter', 'description'])
     t.match((edges.operation.parameters ?? []).find(({ name }) => name === 'before_id')?.schema, {
       pattern: '^edgtcp_[0-9A-Za-z]{1,64}$',
     })
+    checks.report(t)
   })
 
   t.test('every reference resolves, and every schema compiles', async (t) => {

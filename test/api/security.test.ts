@@ -12,6 +12,7 @@ import { auditStream } from '../../src/wire/names.js'
 import { openTestStore, type TestStore } from '../harness/api.js'
 import type { Caller } from '../harness/caller.js'
 import { certificateBody } from '../harness/certificates.js'
+import { Checks } from '../harness/checks.js'
 import { Estate, servedResources } from './estate.js'
 
 /** More failed logins than an address may have within a minute. */
@@ -37,6 +38,7 @@ t.test('security', async (t) => {
   })
 
   t.test('refusals do not reveal what exists', async (t) => {
+    const checks = new Checks()
     const shut = await api.account()
     const { id } = await shut.ipPolicy.create({})
     for (const cidr of ['127.0.0.1/32', '10.0.0.0/8'])
@@ -57,13 +59,14 @@ t.test('security', async (t) => {
         ] as const) {
           const headers = { ...sent.headers, ...(status === 401 ? { authorization: undefined } : {}) }
           const answer = await caller.raw.send(method, path, { ...sent, headers, from })
-          t.equal(answer.status, status, `${method} ${path}`)
+          checks.equal(answer.status, status, `${method} ${path}`)
           // OTLP has errors of another form.
           if (method !== 'HEAD') refusals.add(answer.body.msg ?? answer.body.message)
         }
       }
     }
-    t.equal(refusals.size, 2, 'one sentence each')
+    checks.equal(refusals.size, 2, 'one sentence each')
+    checks.report(t)
   })
 
   t.test(

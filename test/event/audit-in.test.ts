@@ -4,6 +4,7 @@ import { auditObjects } from '../../src/event/audit.js'
 import { readAuditIn } from '../../src/event/audit-in.js'
 import { resources } from '../../src/resource/registry.js'
 import { resourceSchema } from '../../src/resource/shown-schema.js'
+import { Checks } from '../harness/checks.js'
 
 const account = 'ac_01M7Y46P1SGDTCFAVEJ96D4PD7'
 const id = 'ipp_01M7Y46P1SGDTCFAVEJ96D4PD7'
@@ -181,6 +182,7 @@ const values = [
 ]
 
 t.test('no value of any field of any object is too much for the check', (t) => {
+  const checks = new Checks()
   for (const resource of resources) {
     if (resource.audit === undefined) continue
     const { properties } = resourceSchema(resource) as unknown as { properties: object }
@@ -191,7 +193,7 @@ t.test('no value of any field of any object is too much for the check', (t) => {
           { ...valid, object: { ...whole, [field]: value } },
           { subject: `weir.audit.${resource.audit}.updated` },
         )
-        t.equal(
+        checks.equal(
           typeof (result.ok ? result.value.json : result.problem.msg),
           'string',
           `${resource.audit}.${field}`,
@@ -199,6 +201,7 @@ t.test('no value of any field of any object is too much for the check', (t) => {
       }
     }
   }
+  checks.report(t)
   t.end()
 })
 

@@ -6,6 +6,7 @@ import type { TSchema } from '../../src/core/schema.js'
 import { type Dialect, ddlOf, dialects, eventTables } from '../../src/event/event-ddl.js'
 import { eventSchemas } from '../../src/event/event-schemas.js'
 import { openClickhouse } from '../../src/store/clickhouse/clickhouse.js'
+import { Checks } from '../harness/checks.js'
 import { startClickhouseFront } from '../harness/clickhouse-front.js'
 import { openDuckdb } from '../harness/duckdb.js'
 import { tempDir } from '../harness/temp-dir.js'
@@ -210,16 +211,17 @@ const recordFits = (value: Readonly<Record<string, unknown>>, fields: readonly B
   fields.every((field) => fits(value[field.name], field))
 
 t.test('BigQuery: schemas are within its rules, and events fit them', (t) => {
+  const checks = new Checks()
   const check = (fields: readonly BigqueryField[], depth = 1): void => {
-    t.ok(depth <= 15, 'levels of nesting')
-    t.ok(fields.length > 0, 'a record has fields')
-    t.equal(new Set(fields.map(({ name }) => name)).size, fields.length, 'no name twice')
+    checks.ok(depth <= 15, 'levels of nesting')
+    checks.ok(fields.length > 0, 'a record has fields')
+    checks.equal(new Set(fields.map(({ name }) => name)).size, fields.length, 'no name twice')
     for (const field of fields) {
-      t.match(field.name, /^[a-z_][a-z0-9_]{0,299}$/)
-      t.match(field.mode, /^(NULLABLE|REQUIRED|REPEATED)$/)
-      t.ok((field.description ?? '').length <= 1024, field.name)
-      t.equal(field.type === 'RECORD', field.fields !== undefined, field.name)
-      t.strictSame(
+      checks.match(field.name, /^[a-z_][a-z0-9_]{0,299}$/)
+      checks.match(field.mode, /^(NULLABLE|REQUIRED|REPEATED)$/)
+      checks.ok((field.description ?? '').length <= 1024, field.name)
+      checks.equal(field.type === 'RECORD', field.fields !== undefined, field.name)
+      checks.equal(
         Object.keys(field).filter((key) => !['name', 'type', 'mode', 'description', 'fields'].includes(key)),
         [],
       )
@@ -229,8 +231,9 @@ t.test('BigQuery: schemas are within its rules, and events fit them', (t) => {
   for (const { table, events } of tables) {
     const fields = ddlOf(table, 'bigquery') as BigqueryField[]
     check(fields)
-    for (const event of events) t.ok(recordFits(event as Record<string, unknown>, fields), table.name)
+    for (const event of events) checks.ok(recordFits(event as Record<string, unknown>, fields), table.name)
   }
+  checks.report(t)
   t.end()
 })
 

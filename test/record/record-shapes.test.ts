@@ -337,7 +337,7 @@ t.test(
     const differing = () => JSON.stringify({ ...connection, [randomUUID()]: 0 })
     for (let index = 0; index < 10_000; index += 1) {
       const text = differing()
-      t.equal(shapes.read(text), undefined) || t.bailout()
+      if (shapes.read(text) !== undefined) t.bailout(`record ${index} is like one before`)
       shapes.missed(text, 'tcp_connection')
     }
     const text = JSON.stringify(request)

@@ -1,10 +1,11 @@
 import * as fc from 'fast-check'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { tagOf } from '../../src/wire/event-tag.js'
 import { EventTemplate } from '../../src/wire/event-template.js'
 import { PackWriter, readPack } from '../../src/wire/pack.js'
 import type { PackedEvent } from '../../src/wire/packed-event.js'
 import { packOf } from '../deliver/events.js'
+import { Checks } from '../harness/checks.js'
 
 t.test('appended events are read back in order', (t) => {
   const event = fc.record({
@@ -70,6 +71,7 @@ const templated = fc.record({
 })
 
 t.test('traffic events are read back as the JSON of their templates and values', async (t) => {
+  const checks = new Checks()
   const event = fc.record({
     source: fc.nat(),
     recordPart: fc.stringMatching(/^[0-9a-f]{1,32}$/),
@@ -101,18 +103,19 @@ t.test('traffic events are read back as the JSON of their templates and values',
         }
         return { id, timestampMs, data: `${data}\n` }
       })
-      t.equal(writer.events, specs.length)
+      checks.equal(writer.events, specs.length)
       const { byteLength } = writer
       const bytes = writer.take()
-      t.equal(bytes.length, byteLength)
+      checks.equal(bytes.length, byteLength)
       const { events, malformed } = readPack(bytes)
-      t.same(malformed, [])
-      t.equal(events.length, want.length)
+      checks.equal(malformed, [])
+      checks.equal(events.length, want.length)
       for (const [index, { id, timestampMs, data }] of want.entries())
-        checkEvent(t, events[index]!, id, timestampMs, data)
+        checkEvent(checks, events[index]!, id, timestampMs, data)
     }),
     { seed: 3, numRuns: 300 },
   )
+  checks.report(t)
 })
 
 function templateOf(tail: string, members: readonly string[]): EventTemplate {
@@ -124,19 +127,19 @@ function templateOf(tail: string, members: readonly string[]): EventTemplate {
 }
 
 /** All that a deliverer asks of an event. */
-function checkEvent(t: Test, event: PackedEvent, id: string, timestampMs: number, data: string): void {
-  t.equal(event.id, id)
-  t.equal(event.partitionKey, id)
-  t.ok(event.isItsOwnKey)
-  t.equal(event.timestampMs, timestampMs)
-  t.equal(event.tag, tagOf(id))
-  t.equal(event.data.toString(), data)
-  t.equal(event.dataBytes, Buffer.byteLength(data))
-  t.equal(event.partitionKeyBytes, id.length)
+function checkEvent(checks: Checks, event: PackedEvent, id: string, timestampMs: number, data: string): void {
+  checks.equal(event.id, id)
+  checks.equal(event.partitionKey, id)
+  checks.ok(event.isItsOwnKey)
+  checks.equal(event.timestampMs, timestampMs)
+  checks.equal(event.tag, tagOf(id))
+  checks.equal(event.data.toString(), data)
+  checks.equal(event.dataBytes, Buffer.byteLength(data))
+  checks.equal(event.partitionKeyBytes, id.length)
   const [before, target] = [3, Buffer.alloc(event.dataBytes + id.length + 9)]
   const end = event.writeData(target, before)
-  t.equal(target.toString('utf8', before, end), data)
-  t.equal(target.toString('latin1', end, event.writeKey(target, end)), id)
+  checks.equal(target.toString('utf8', before, end), data)
+  checks.equal(target.toString('latin1', end, event.writeKey(target, end)), id)
 }
 
 t.test(
@@ -271,6 +274,7 @@ t.test('a malformed line of a traffic event is reported and its neighbours are r
 })
 
 t.test('arbitrary bytes are read without an error', (t) => {
+  const checks = new Checks()
   const bytesOfLines = fc
     .array(
       fc.oneof(
@@ -287,11 +291,14 @@ t.test('arbitrary bytes are read without an error', (t) => {
       const lines = Buffer.from(bytes).toString('latin1').split('\n')
       const marks = lines.filter((line, index) => /^[=@]/.test(line) && index < lines.length - 1).length
       const ended = lines.length - (bytes.at(-1) === 10 || bytes.length === 0 ? 1 : 0)
-      t.ok(events.every((event) => event.writeData(Buffer.alloc(event.dataBytes), 0) === event.dataBytes))
+      checks.ok(
+        events.every((event) => event.writeData(Buffer.alloc(event.dataBytes), 0) === event.dataBytes),
+      )
       const reported = events.length + malformed.length
       return reported <= ended && reported >= ended - marks
     }),
     { seed: 2, numRuns: 2000 },
   )
+  checks.report(t)
   t.end()
 })

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { JsonBytes } from '../../../src/core/text/json-bytes.js'
+import { Checks } from '../../harness/checks.js'
 
 type Step = (out: JsonBytes) => string
 
@@ -56,20 +57,22 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 )
 
 t.test('what is written is what JSON.stringify writes, and stays', async (t) => {
+  const checks = new Checks()
   const texts = fc.array(fc.array(step, { maxLength: 20 }), { maxLength: 10 })
   fc.assert(
     fc.property(texts, fc.constantFrom(1, 100, 64 * 1024), (given, bufferBytes) => {
       const out = new JsonBytes(bufferBytes)
       const taken = given.map((steps) => {
         const wanted = steps.map((write) => write(out)).join('')
-        t.equal(out.byteLength, Buffer.byteLength(wanted))
+        checks.equal(out.byteLength, Buffer.byteLength(wanted))
         return { wanted, bytes: out.take() }
       })
-      t.equal(out.byteLength, 0)
-      for (const { wanted, bytes } of taken) t.equal(Buffer.from(bytes).toString(), wanted)
+      checks.equal(out.byteLength, 0)
+      for (const { wanted, bytes } of taken) checks.equal(Buffer.from(bytes).toString(), wanted)
     }),
     { seed: 3, numRuns: 300 },
   )
+  checks.report(t)
 })
 
 t.test('what was dropped is not part of the next text', async (t) => {

@@ -6,6 +6,7 @@ import { BodyPool, recordsBody } from '../../../src/deliver/aws/records-body.js'
 import { kindNamed } from '../../../src/deliver/kinds.js'
 import { type Batchable, Batcher } from '../../../src/deliver/lane/batcher.js'
 import type { PackedEvent } from '../../../src/wire/packed-event.js'
+import { Checks } from '../../harness/checks.js'
 import { eventsOf, someEvents } from '../events.js'
 
 const recordBytes = 400
@@ -33,6 +34,7 @@ const queued = (event: PackedEvent): Batchable => ({ event, abandoned: false, jo
 t.test(
   'whatever sizes and keys: every event is in one record, within its limit and with its own bytes',
   (t) => {
+    const checks = new Checks()
     const targets: Record<string, PackingTarget> = {
       kinesis: { ...kindNamed('kinesis').packing!, recordBytes },
       firehose: { ...kindNamed('firehose').packing!, recordBytes },
@@ -43,30 +45,30 @@ t.test(
           const events = eventsFor(given)
           const records = recordsOf(events, 'ndjson', target)
           const indices = records.flatMap((record) => record.indices!)
-          t.same(
+          checks.equal(
             [...indices].sort((a, b) => a - b),
             events.map((_, index) => index),
             'each event once',
           )
           const body = recordsBody(new BodyPool(), { hasKeys: true, events, records }, '"S":""}')
           const sent: { Data: string; PartitionKey: string }[] = JSON.parse(body.toString()).Records
-          t.equal(sent.length, records.length)
+          checks.equal(sent.length, records.length)
           for (const [at, { Data, PartitionKey: partitionKey }] of sent.entries()) {
             const data = Buffer.from(Data, 'base64')
             const { indices = [], dataBytes, partitionKeyBytes } = records[at]!
             const inside = indices.map((index) => events[index]!)
-            t.ok(data.equals(Buffer.concat(inside.map((event) => event.data))), 'unchanged')
-            t.same([data.length, partitionKey.length], [dataBytes, partitionKeyBytes])
-            t.ok(inside.length === 1 || data.length + partitionKey.length <= recordBytes)
-            t.equal(data.toString().split('\n').length - 1, inside.length, 'a line each')
+            checks.ok(data.equals(Buffer.concat(inside.map((event) => event.data))), 'unchanged')
+            checks.equal([data.length, partitionKey.length], [dataBytes, partitionKeyBytes])
+            checks.ok(inside.length === 1 || data.length + partitionKey.length <= recordBytes)
+            checks.equal(data.toString().split('\n').length - 1, inside.length, 'a line each')
             if (kind === 'firehose') continue
-            t.equal(partitionKey, inside[0]!.partitionKey)
+            checks.equal(partitionKey, inside[0]!.partitionKey)
             const keys = new Set(inside.map((event) => (event.isItsOwnKey ? '' : event.partitionKey)))
-            t.equal(keys.size, 1, 'an event of an object is only with others of the same object')
+            checks.equal(keys.size, 1, 'an event of an object is only with others of the same object')
           }
           for (const object of ['ipp_1', 'ipp_2']) {
             const order = indices.filter((index) => given[index]!.object === object)
-            t.same(
+            checks.equal(
               order,
               [...order].sort((a, b) => a - b),
               'in order',
@@ -76,6 +78,7 @@ t.test(
         { seed: 11, numRuns: 100 },
       )
     }
+    checks.report(t)
     t.end()
   },
 )
