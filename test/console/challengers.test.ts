@@ -10,6 +10,7 @@ t.test('challengers in the console', inBrowser(), async (t) => {
   const inbound = [
     { name: 'no port', expressions: ['conn.client_port == 1'], actions: [{ type: 'deny' as const }] },
   ]
+  await api.ipList.create({ name: 'offices' })
   const { id } = await api.tcpEdge.create({ hostports: [`${host}:22`], policies: { inbound } })
   const publish = async (name: string) => {
     const conn = { client_ip: '198.51.100.7', server_name: host, server_port: 22 }
@@ -30,6 +31,10 @@ t.test('challengers in the console', inBrowser(), async (t) => {
   await visitor.edit()
   const field = page.locator('.policy-card .cm-content').first()
   await field.click()
+  await page.keyboard.press('ControlOrMeta+a')
+  await page.keyboard.type("inList(conn.client_ip, '")
+  await page.locator('.cm-tooltip-autocomplete li', { hasText: 'offices' }).click()
+  await field.getByText("inList(conn.client_ip, 'offices')").waitFor()
   await page.keyboard.press('ControlOrMeta+a')
   await page.keyboard.type('conn.client_port >= 1002')
   await page.getByPlaceholder('what it is to achieve').fill('fewer ports')
@@ -113,5 +118,14 @@ t.test('challengers in the console', inBrowser(), async (t) => {
     await page.getByLabel('The part that is tried').selectOption(`${module} ${route.id}`)
     await tryIt()
   }
+
+  await discard()
+  await visitor.see(`console/edges/${id}`)
+  await page.getByRole('button', { name: 'Set IP policies' }).click()
+  await page.getByLabel('doors').check()
+  await page.getByRole('button', { name: 'Shadow this on live traffic' }).click()
+  await page.waitForURL('**/console/challengers/**')
+  await page.getByRole('region', { name: 'The draft' }).getByText('IP restriction of').waitFor()
+  t.equal((await api.tcpEdge.get(id)).ip_restriction, null)
   t.strictSame(visitor.complaints, [])
 })
