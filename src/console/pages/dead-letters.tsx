@@ -86,8 +86,8 @@ export function DeadLetters() {
   )
 }
 
-const columns: readonly Column<DeadLetter>[] = [
-  { title: 'Set aside', cell: ({ at }) => <Time at={at} /> },
+/** Why letters were set aside, and what they were for. */
+const causeColumns: readonly Column<Pick<DeadLetter, 'type' | 'reason' | 'destination_id'>>[] = [
   { title: 'Type', cell: ({ type }) => type },
   { title: 'Reason', cell: ({ reason }) => reason, isWide: true },
   {
@@ -95,6 +95,11 @@ const columns: readonly Column<DeadLetter>[] = [
     cell: ({ destination_id: id }) => (id === null ? '' : <Name id={id} />),
     isExtra: true,
   },
+]
+
+const columns: readonly Column<DeadLetter>[] = [
+  { title: 'Set aside', cell: ({ at }) => <Time at={at} /> },
+  ...causeColumns,
   {
     title: 'Where',
     cell: ({ sequence, line, subject, event_id }) => (
@@ -112,13 +117,7 @@ type Group = DeadLetterGroups['groups'][number]
 
 const groupColumns: readonly Column<Group>[] = [
   { title: 'Letters', cell: ({ count }) => number(count), isNumber: true },
-  { title: 'Type', cell: ({ type }) => type },
-  { title: 'Reason', cell: ({ reason }) => reason, isWide: true },
-  {
-    title: 'Destination',
-    cell: ({ destination_id: id }) => (id === null ? '' : <Name id={id} />),
-    isExtra: true,
-  },
+  ...causeColumns,
   {
     title: 'First',
     cell: ({ first_at }) => <Time at={first_at} isRelative />,
