@@ -20,7 +20,9 @@ const visibleMs = 2_000
 /** Enough for a clock of 10 ms. */
 const unchangedPulls = 2_000
 const pullEveryMs = 50
-const idleMs = 3_000
+const idleMs = 2_000
+const idleShareMax = 0.03
+const idleWindowsMax = 60
 
 interface Decisions {
   readonly new: readonly { readonly value: string }[] | null
@@ -29,27 +31,26 @@ interface Decisions {
 
 type Pull = (query?: string) => Promise<Decisions>
 
-/** CPU of the work in milliseconds, without what the API takes at rest. */
+/** CPU of the API in milliseconds. */
 class ApiMeter {
   readonly #processes: readonly TreeProcess[]
-  #idleShare = 0
 
   constructor({ process }: RunningWeir) {
     this.#processes = processesBelow(process.pid).filter(({ role }) => role === 'api')
     if (this.#processes.length === 0) throw new Error('No process is the API.')
   }
 
-  async measureIdle(): Promise<void> {
-    await sleep(idleMs)
-    this.#idleShare = 0
-    this.#idleShare = (await this.of(() => sleep(idleMs))) / idleMs
+  /** Resolves when what follows the writes of so many rows, such as merges of ClickHouse, is over. */
+  async settled(): Promise<void> {
+    for (let window = 0; window < idleWindowsMax; window += 1)
+      if ((await this.of(() => sleep(idleMs))) < idleShareMax * idleMs) return
+    throw new Error('The API does not come to rest.')
   }
 
   async of(work: () => Promise<unknown>): Promise<number> {
-    const [before, begunMs] = [totalCpu(cpuUsed(this.#processes)), monotonicMs()]
+    const before = totalCpu(cpuUsed(this.#processes))
     await work()
-    const ms = (totalCpu(cpuUsed(this.#processes)) - before) / 1_000
-    return ms - this.#idleShare * (monotonicMs() - begunMs)
+    return (totalCpu(cpuUsed(this.#processes)) - before) / 1_000
   }
 }
 
@@ -98,7 +99,7 @@ export const row: BenchRow = {
       closers.teardown(() => weir.stop())
       const { pull, change } = await open(weir)
       const meter = new ApiMeter(weir)
-      await meter.measureIdle()
+      await meter.settled()
       const [wholes, waits, changed]: [number[], number[], number[]] = [[], [], []]
       for (let turn = 0; turn < (quick ? 3 : 9); turn += 1) {
         await change(`192.0.2.${2 * turn}`)
