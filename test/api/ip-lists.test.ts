@@ -75,6 +75,41 @@ t.test('IP lists', { timeout: 120_000 }, async (t) => {
     t.equal((await me.ipList.get(list.id)).entries, 1)
   })
 
+  t.test('all entries as CSV can be set again as they are', async (t) => {
+    const me = await api.account()
+    const list = await me.ipList.create({ name: 'copied' })
+    const comments = [
+      'a "quote", a comma; a semicolon # a hash',
+      '=1+1',
+      "'=1+1",
+      "'quoted",
+      '-5 ;=x|@y',
+      '# no comment line',
+      'cidr',
+      'é \u{1f600}',
+      `${'x'.repeat(199)} cut behind a blank`,
+    ]
+    await me.listEntries.replace(list.id, [
+      ...comments.map((comment, index) => ({ cidr: `10.0.${index}.0/24`, comment })),
+      { cidr: '2001:db8::/32', expires_at: '2099-01-01T00:00:00Z', comment: 'guests' },
+      { cidr: '10.0.0.0/24', expires_at: '2000-01-01T00:00:00Z' },
+    ])
+    const entries = await all(me.listEntries.list(list.id))
+    const csv = await me.raw.send('GET', `/ip_lists/${list.id}/entries?format=csv`)
+    t.match(csv.headers['content-type'], /^text\/csv; charset=utf-8$/)
+    t.match(
+      csv.text,
+      /^cidr,comment,expires_at\n10\.0\.0\.0\/24,"a ""quote"", a comma; a semicolon # a hash",\n/,
+    )
+    const changes = (await all(me.changes())).length
+    await me.listEntries.replace(list.id, { text: csv.text, format: 'csv' })
+    await me.listEntries.replace(list.id, entries)
+    t.equal((await all(me.changes())).length, changes, 'no change, as CSV or as JSON')
+    await me.listEntries.replace(list.id, [])
+    await me.listEntries.replace(list.id, { text: csv.text, format: 'csv' })
+    t.strictSame(await all(me.listEntries.list(list.id)), entries)
+  })
+
   t.test('entries that take several changes are seen whole, and stored once', async (t) => {
     const me = await api.account()
     const { id } = await me.ipList.create({ name: 'large' })

@@ -1,10 +1,12 @@
 /** `GET /ip_lists/{id}/entries`: the entries of an IP list, in pages, or all of them as lines. */
 import type { FastifyInstance } from 'fastify'
 import { entryOf, type ListEntry, linesIn } from '../../core/address/list-entry.js'
+import { csvColumns } from '../../core/address/list-formats.js'
 import { isoSeconds } from '../../core/clock.js'
 import { badRequest, unavailable } from '../../core/errors.js'
 import { objectOf, oneOf, orNull, Type } from '../../core/schema.js'
 import { Slices } from '../../core/slices.js'
+import { csvLine } from '../../core/text/csv.js'
 import { pluralOf } from '../../core/text/plural.js'
 import { slicesOf } from '../../http/bounds/bounded-work.js'
 import { type ApiContext, pathParams, queryOf, readable, rowAt, sendJson } from '../../http/context.js'
@@ -24,7 +26,7 @@ const resource = anyResource(ipList)
 const path = `${routePath(ipList.path)}/:id/entries`
 
 const pageMax = 1_000
-const formats = ['json', 'text'] as const
+const formats = ['json', 'text', 'csv'] as const
 /** How long a client may take for all entries as text, some 30 MiB: 1 Mbit/s is fast enough. */
 const textMsMax = 5 * 60_000
 
@@ -58,7 +60,10 @@ const pageQuery = Type.Object({
   ),
   covers: coversParameter,
   format: Type.Optional(
-    oneOf(formats, 'text: all entries as lines, each with its comment behind `#`. Default: json.'),
+    oneOf(
+      formats,
+      'text: all entries as lines, each with its comment behind `#`, without the time at which it expires. csv: all entries with all that is known of them, as they can be set again. Default: json.',
+    ),
   ),
 })
 
@@ -75,6 +80,10 @@ export function registerEntriesList(app: FastifyInstance, context: ApiContext): 
     success: [200, pageSchema],
     otherForms: {
       'text/plain': shownBy(Type.String({ description: 'With `format=text`.' }), '203.0.113.0/24 # guests\n'),
+      'text/csv': shownBy(
+        Type.String({ description: 'With `format=csv`.' }),
+        `${csvHead}203.0.113.0/24,guests,2027-11-20T10:00:00Z\n`,
+      ),
     },
     query: pageQuery,
   })
@@ -83,7 +92,8 @@ export function registerEntriesList(app: FastifyInstance, context: ApiContext): 
     const row = rowAt(context, request, resource)
     const chunks = partsOf(context, row)
     const format = query.format === undefined ? 'json' : wordIn('format', query.format, formats)
-    if (format === 'text') return texts.send(reply, 'text/plain', textOf(chunks))
+    if (format === 'text') return texts.send(reply, 'text/plain', textOf(chunks, '', commentedLine))
+    if (format === 'csv') return texts.send(reply, 'text/csv', textOf(chunks, csvHead, csvLineOf))
     const uri = context.presenter.links.uri(path.replace(':id', pathParams(request)['id'] ?? ''))
     const ranges = coversIn(query.covers)
     if (ranges !== undefined) {
@@ -132,16 +142,28 @@ const shownEntry = ({ cidr, comment, expiresAt }: ListEntry) => ({
   expires_at: expiresAt === null ? null : isoSeconds(expiresAt),
 })
 
-/** All entries as lines, a piece for each part of the list. */
-async function* textOf(chunks: readonly ListChunk[]): AsyncGenerator<string> {
+const commentedLine = ({ cidr, comment }: ListEntry): string =>
+  comment === null ? `${cidr}\n` : `${cidr} # ${comment}\n`
+
+const csvHead = `${csvLine(csvColumns)}\n`
+
+function csvLineOf(entry: ListEntry): string {
+  const { cidr, comment, expires_at } = shownEntry(entry)
+  return `${csvLine([cidr, comment, expires_at])}\n`
+}
+
+/** All entries as lines behind the first one, a piece for each part of the list. */
+async function* textOf(
+  chunks: readonly ListChunk[],
+  head: string,
+  shownLine: (entry: ListEntry) => string,
+): AsyncGenerator<string> {
   const slices = new Slices()
+  yield head
   for (const chunk of chunks) {
     if (slices.isDue()) await slices.pause()
     const lines: string[] = []
-    for (const line of linesIn(textOfChunk(chunk))) {
-      const { cidr, comment } = entryOf(line)
-      lines.push(comment === null ? `${cidr}\n` : `${cidr} # ${comment}\n`)
-    }
+    for (const line of linesIn(textOfChunk(chunk))) lines.push(shownLine(entryOf(line)))
     yield lines.join('')
   }
 }

@@ -25,7 +25,7 @@ export function commentOf(text: string | null | undefined): string | null {
     .replaceAll(unwanted, ' ')
     .trim()
   if (clean === '') return null
-  return clean.length <= commentCharsMax ? clean : [...clean].slice(0, commentCharsMax).join('')
+  return clean.length <= commentCharsMax ? clean : [...clean].slice(0, commentCharsMax).join('').trimEnd()
 }
 
 /** The canonical spelling of a range. Lists come from many programs, so bits after the prefix are cleared, not refused. */

@@ -2,9 +2,11 @@
  * Reads lists of addresses in the forms in which they are published. A generator yields each entry, and undefined where
  * there is none, so that its caller can pause; what is wrong goes to `faults`, which name the line.
  */
+
 import { utf8Length } from '../bytes.js'
 import type { EntryFaults } from '../entry-faults.js'
 import { badRequest, shown } from '../errors.js'
+import { withoutCsvMarks } from '../text/csv.js'
 import { parseTimestamp } from '../timestamp.js'
 import { canonicalRange, commentOf, type ListEntry, linesIn } from './list-entry.js'
 
@@ -102,11 +104,11 @@ function readSpamhaus(line: string): ListEntry | string | undefined {
   return entryOrFault(value['cidr'], typeof sblid === 'string' ? sblid : null)
 }
 
-const columns = ['cidr', 'comment', 'expires_at'] as const
+export const csvColumns = ['cidr', 'comment', 'expires_at'] as const
 
 /** `cidr,comment,expires_at`, with or without a first line that names them, perhaps with others and in another order. */
 function csvReader(): ReadLine {
-  let order: readonly string[] = columns
+  let order: readonly string[] = csvColumns
   let isFirst = true
   return (line) => {
     if (line.startsWith('#')) return undefined
@@ -119,8 +121,8 @@ function csvReader(): ReadLine {
       order = names
       return undefined
     }
-    const textOf = (name: (typeof columns)[number]) => cells[order.indexOf(name)]?.trim()
-    return entryOrFault(textOf('cidr') ?? '', textOf('comment'), textOf('expires_at'))
+    const textOf = (name: (typeof csvColumns)[number]) => cells[order.indexOf(name)]?.trim()
+    return entryOrFault(textOf('cidr') ?? '', withoutCsvMarks(textOf('comment') ?? ''), textOf('expires_at'))
   }
 }
 
