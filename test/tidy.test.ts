@@ -4,6 +4,7 @@ import { basename, dirname, join, normalize } from 'node:path'
 import t from 'tap'
 import ts from 'typescript'
 import { settingNames } from '../src/process/settings.js'
+import { Checks } from './harness/checks.js'
 
 /** A file imports from its own room or one to its left; files beside the rooms are to the right of all. */
 const rooms = [
@@ -356,7 +357,9 @@ const packageOf = (from: string): string =>
     .join('/')
 
 t.test('every room has its place in the line', (t) => {
-  for (const { file } of sources) t.ok(rooms.includes(roomOf(file)), file)
+  const checks = new Checks()
+  for (const { file } of sources) checks.ok(rooms.includes(roomOf(file)), file)
+  checks.report(t)
   t.end()
 })
 
@@ -371,15 +374,17 @@ t.test('the order of rooms is that of the document', (t) => {
 })
 
 t.test('a file imports from its own room or one to its left', (t) => {
+  const checks = new Checks()
   for (const source of sources) {
     for (const { from } of importsOf(source).filter((each) => each.from.startsWith('.'))) {
       const imported = target(source.file, from)
       const isLeft = rooms.indexOf(roomOf(imported)) <= rooms.indexOf(roomOf(source.file))
       const isPreparation = isLauncher(source.file) && imported.startsWith('config/')
-      t.ok(isLeft || isPreparation, `${source.file} imports ${imported}`)
-      t.ok(isPreparation || imported.startsWith('dist/') || existsSync(imported), `${imported} exists`)
+      checks.ok(isLeft || isPreparation, `${source.file} imports ${imported}`)
+      checks.ok(isPreparation || imported.startsWith('dist/') || existsSync(imported), `${imported} exists`)
     }
   }
+  checks.report(t)
   t.end()
 })
 
@@ -397,24 +402,26 @@ t.test('a room shows at most so many files at its top, and no name is in more th
 })
 
 t.test('imports that never happen', (t) => {
+  const checks = new Checks()
   for (const source of sources) {
     const room = roomOf(source.file)
     for (const { from } of importsOf(source)) {
-      t.notOk(neverPackages[packageOf(from)]?.includes(room), `${source.file} imports ${from}`)
+      checks.ok(neverPackages[packageOf(from)]?.includes(room) !== true, `${source.file} imports ${from}`)
       if (
         /^(@clickhouse\/|chdb)/.test(from) &&
         !(from === '@clickhouse/client' && clickhouseKind.includes(source.file))
       )
-        t.equal(room, 'store', `${source.file}: only store and its kind of destination know ClickHouse`)
+        checks.equal(room, 'store', `${source.file}: only store and its kind of destination know ClickHouse`)
       if (!from.startsWith('.')) continue
       const to = roomOf(target(source.file, from))
       const broken = never.find((each) => each.from.includes(room) && each.to.includes(to))
-      t.equal(broken, undefined, `${source.file} imports ${from}: ${broken?.why}`)
-      t.ok(room === to || (uses[room]?.includes(to) ?? true), `${source.file} imports ${from}`)
+      checks.equal(broken, undefined, `${source.file} imports ${from}: ${broken?.why}`)
+      checks.ok(room === to || (uses[room]?.includes(to) ?? true), `${source.file} imports ${from}`)
       const only = importedOnlyBy[to]
-      t.ok(only === undefined || room === to || only.includes(room), `${source.file} imports ${from}`)
+      checks.ok(only === undefined || room === to || only.includes(room), `${source.file} imports ${from}`)
     }
   }
+  checks.report(t)
   t.end()
 })
 
@@ -435,6 +442,7 @@ t.test('what every command loads is little', (t) => {
 })
 
 t.test('an export has a user', (t) => {
+  const checks = new Checks()
   const used = new Set<string>()
   for (const source of [...sources, ...tests, ...filesBelow('config').map(read)]) {
     for (const { from, names } of importsOf(source)) {
@@ -444,12 +452,14 @@ t.test('an export has a user', (t) => {
   for (const source of [...sources, ...tests]) {
     const { file } = source
     if (used.has(`${file} *`) || replacements.includes(file)) continue
-    for (const name of exportedNames(source)) t.ok(used.has(`${file} ${name}`), `${file}: ${name}`)
+    for (const name of exportedNames(source)) checks.ok(used.has(`${file} ${name}`), `${file}: ${name}`)
   }
+  checks.report(t)
   t.end()
 })
 
 t.test('no export is for tests alone', (t) => {
+  const checks = new Checks()
   const used = new Set<string>()
   for (const source of [...sources, ...filesBelow('config').map(read)]) {
     for (const { from, names } of importsOf(source))
@@ -461,11 +471,13 @@ t.test('no export is for tests alone', (t) => {
   )
   for (const source of own) {
     const { file, text } = source
+    const code = withoutComments(text)
     for (const name of exportedNames(source)) {
-      const isUsedHere = [...withoutComments(text).matchAll(new RegExp(`\\b${name}\\b`, 'g'))].length > 1
-      t.ok(isUsedHere || used.has(`${file} ${name}`) || used.has(`${file} *`), `${file}: ${name}`)
+      const isUsedHere = [...code.matchAll(new RegExp(`\\b${name}\\b`, 'g'))].length > 1
+      checks.ok(isUsedHere || used.has(`${file} ${name}`) || used.has(`${file} *`), `${file}: ${name}`)
     }
   }
+  checks.report(t)
   t.end()
 })
 
@@ -560,40 +572,51 @@ t.test('a third-party client is known to one file', (t) => {
 })
 
 t.test('what is left to one file is done nowhere else', (t) => {
-  for (const { what, pattern, files } of alone) {
-    for (const { file, text } of sources.filter(({ file }) => !files.includes(file) && !isLauncher(file))) {
-      t.notOk(pattern.test(withoutComments(text)), `${file}: ${what}`)
-    }
+  const checks = new Checks()
+  for (const { file, text } of sources.filter(({ file }) => !isLauncher(file))) {
+    const code = withoutComments(text)
+    for (const { what, pattern, files } of alone)
+      if (!files.includes(file)) checks.ok(!pattern.test(code), `${file}: ${what}`)
   }
+  checks.report(t)
   t.end()
 })
 
 t.test('nothing is left behind', (t) => {
+  const checks = new Checks()
   for (const { file, text } of [...sources, ...tests].filter(({ file }) => file !== 'test/tidy.test.ts')) {
-    for (const { what, pattern } of forbidden) t.notOk(pattern.test(text), `${file}: ${what}`)
+    for (const { what, pattern } of forbidden) checks.ok(!pattern.test(text), `${file}: ${what}`)
   }
+  checks.report(t)
   t.end()
 })
 
 t.test('names', (t) => {
+  const checks = new Checks()
   for (const { file } of [...sources, ...tests]) {
-    t.match(basename(file), /^[a-z0-9]+(-[a-z0-9]+)*(\.(test|d))?\.(tsx?|mjs)$/, file)
-    t.not(basename(file), 'index.ts', file)
+    checks.match(basename(file), /^[a-z0-9]+(-[a-z0-9]+)*(\.(test|d))?\.(tsx?|mjs)$/, file)
+    checks.ok(basename(file) !== 'index.ts', file)
   }
   for (const { file, tree } of sources) {
-    t.notOk(tree.statements.some(ts.isExportAssignment), `${file}: a default export`)
+    checks.ok(!tree.statements.some(ts.isExportAssignment), `${file}: a default export`)
   }
+  checks.report(t)
   t.end()
 })
 
 t.test('sizes', (t) => {
+  const checks = new Checks()
   for (const { file, text, tree } of sources) {
     const linesMax = longFiles.includes(file) ? longFileLinesMax : fileLinesMax
-    t.ok(text.split('\n').length <= linesMax, `${file} has at most ${linesMax} lines`)
+    checks.ok(text.split('\n').length <= linesMax, `${file} has at most ${linesMax} lines`)
     for (const { name, lines } of functionsOf(tree)) {
-      t.ok(lines <= functionLinesMax, `${file}: ${name} has ${lines} of at most ${functionLinesMax} lines`)
+      checks.ok(
+        lines <= functionLinesMax,
+        `${file}: ${name} has ${lines} of at most ${functionLinesMax} lines`,
+      )
     }
   }
+  checks.report(t)
   t.end()
 })
 
