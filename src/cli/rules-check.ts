@@ -20,7 +20,7 @@ function checkText({ ip, rules, rules_left_out, uses, uses_left_out }: AddressCh
     ...rules.flatMap(ruleLines),
     ...leftOut(rules_left_out, 'rules'),
     ...(uses.length === 0
-      ? ['Nothing names an IP policy.']
+      ? ['Nothing names an IP policy, and no bouncer an IP list.']
       : ['Edges, routes, IP restrictions and bouncers:']),
     ...uses.map(useLine),
     ...leftOut(uses_left_out, 'uses'),
@@ -51,8 +51,9 @@ function ruleLines(rule: CheckedRule): string[] {
   return [line, `         added ${added.at} by ${added.by ?? 'someone'}${quoted(added.by_description)}`]
 }
 
-function useLine({ kind, id, decision, applies, hostports, match, type, rule_id }: CheckedUse): string {
+function useLine(use: CheckedUse): string {
+  const { kind, id, decision, applies, hostports, match, type, rule_id, list_id } = use
   const place = [type, ...hostports, match].filter((part) => part !== null).join(' ')
-  const why = rule_id === null ? 'no rule contains it' : rule_id
+  const why = rule_id ?? list_id ?? 'no rule contains it'
   return `  ${decision.padEnd(5)}  ${kind} ${id}${place === '' ? '' : ` (${place})`}: ${why}${applies ? '' : '; it does not apply now'}`
 }

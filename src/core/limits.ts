@@ -22,6 +22,9 @@ export const challengersEvaluatedMax = 100
 /** One runs; the others ended within the last day. So no account alone uses up the bound of all. */
 export const challengersEvaluatedPerAccountMax = 10
 export const ipPoliciesPerModuleMax = 50
+/** Deny rules and entries of IP lists: a pull of all takes some seconds of CPU, and a firewall holds no more with ease. */
+export const bansPerBouncerMax = 300_000
+export const ipListsPerBouncerMax = 50
 export const ipListsPerAccountMax = 200
 export const ipListEntriesMax = 1_000_000
 export const ipListEntriesPerAccountMax = 5_000_000

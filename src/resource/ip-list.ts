@@ -61,6 +61,7 @@ export const ipList = defineResource({
   about: 'A named list of address ranges with comments, for rules of IP policies and expressions.',
   example: { name: 'tor-exits', category: 'proxy.tor', description: 'exits of the Tor network' },
   audit: 'ip_list',
+  keptWhileReferenced: true,
   notRestored: ['chunks', 'entries', 'bytes', 'updated_at'],
   fields: {
     ...described,

@@ -3,6 +3,7 @@ import { isoSeconds, now } from '../core/clock.js'
 import { badRequest, complaintOf, conflict, shown } from '../core/errors.js'
 import { rulesPerIpPolicyMax } from '../core/limits.js'
 import { documented, oneOf, orNull, ruled, Type } from '../core/schema.js'
+import { checkBansOfRule } from './bouncers/ban-count.js'
 import { defineResource, type Row } from './define.js'
 import { exampleId } from './examples.js'
 import { asIs, defaulted, described, required, writable } from './fields/fields.js'
@@ -147,6 +148,8 @@ export const ipPolicyRule = defineResource({
   check(rule, previous, lookups) {
     if ((previous?.expires_at ?? null) !== rule.expires_at) checkExpiry(rule)
     checkSubject(rule)
+    // Rules with a range are counted when a bouncer asks.
+    if (rule.list_id !== null) checkBansOfRule(rule as unknown as Row, lookups)
     const nowMs = now()
     // While a rule was expired, another one may have been made for its range.
     const isRevived = previous !== undefined && isExpiredRule(previous, nowMs)

@@ -30,13 +30,22 @@ const checkedRule = objectOf(
 const checkedUse = objectOf(
   {
     ...ipPolicyUseSchema.properties,
-    decision: oneOf(['allow', 'block'], 'By the IP policies that it names, whether it applies or not.'),
+    decision: oneOf(
+      ['allow', 'block'],
+      'By the IP policies and lists that it names, whether it applies or not.',
+    ),
     rule_id: orNull(Type.String(), {
       description:
         'A deny rule that blocks, else an allow rule that lets in; null: no rule contains the address.',
     }),
+    list_id: orNull(Type.String(), {
+      description: 'An IP list of a bouncer that bans the address, if no rule does; else null.',
+    }),
   },
-  { title: 'CheckedIpPolicyUse', description: 'An edge, a route or a restriction that names IP policies.' },
+  {
+    title: 'CheckedIpPolicyUse',
+    description: 'An edge, a route, a restriction or a bouncer that names IP policies or lists.',
+  },
 )
 
 const ruleId = exampleId('ipr_')
@@ -76,7 +85,7 @@ export const addressCheckSchema = objectOf(
           },
         ],
         rules_left_out: 0,
-        uses: [{ ...ipPolicyUsesExample, decision: 'block', rule_id: ruleId }],
+        uses: [{ ...ipPolicyUsesExample, decision: 'block', rule_id: ruleId, list_id: null }],
         uses_left_out: 0,
       },
     ],

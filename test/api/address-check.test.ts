@@ -37,6 +37,10 @@ t.test('an address is checked against all policies', async (t) => {
   const restriction = await me.ipRestriction.create({ type: 'endpoints', ip_policy_ids: [none.id] })
   const bouncer = await me.bouncer.create({ ip_policy_ids: [office.id, bans.id] })
   const lax = await me.bouncer.create({ ip_policy_ids: [office.id] })
+  const { id: listId } = await me.ipList.create({ name: 'scanners' })
+  await me.listEntries.replace(listId, [{ cidr: '203.0.113.0/28' }])
+  const byList = await me.bouncer.create({ ip_policy_ids: [office.id], ip_list_ids: [listId] })
+  const byListAlone = await me.bouncer.create({ ip_list_ids: [listId] })
   await me.tcpEdge.create({ hostports: ['address-check-free.example:22'] })
 
   const check = await me.checkAddress('203.0.113.9')
@@ -57,13 +61,16 @@ t.test('an address is checked against all policies', async (t) => {
       },
     ],
   )
-  t.equal(check.uses.length, 5, 'nothing of another account, and nothing that names no policy')
+  t.equal(check.uses.length, 7, 'nothing of another account, and nothing that names no policy')
   const useOf = (id: string) => check.uses.find((use) => use.id === id)
   t.match(useOf(open.id), { decision: 'allow', rule_id: lets.id, applies: true })
   t.match(useOf(route.id), { decision: 'block', rule_id: ban.id, applies: false, match: '/admin' })
   t.match(useOf(restriction.id), { decision: 'block', rule_id: null, type: 'endpoints' })
   t.match(useOf(bouncer.id), { decision: 'block', rule_id: ban.id, applies: true })
   t.match(useOf(lax.id), { decision: 'allow', rule_id: null }, 'no rule lets in at a bouncer')
+  for (const { id } of [byList, byListAlone])
+    t.match(useOf(id), { decision: 'block', rule_id: null, list_id: listId }, 'an entry of its own list')
+  t.equal(useOf(bouncer.id)?.list_id, null)
   t.equal(check.uses.at(-1)?.decision, 'allow', 'those that block come first')
 
   await me.ipPolicyRule.update(ban.id, { enforced: false })

@@ -30,7 +30,7 @@ const nameless: Readonly<Record<string, readonly object[]>> = {
 }
 
 /** Members of which one must be given: the one that a body without optional members has. */
-const chosen: Readonly<Record<string, string>> = { ip_policy_rule: 'cidr' }
+const chosen: Readonly<Record<string, string>> = { ip_policy_rule: 'cidr', bouncer: 'ip_policy_ids' }
 
 /** The body without optional members. */
 const bare = ({ kind, fields }: AnyResource, body: object): object =>

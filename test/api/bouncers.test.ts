@@ -2,17 +2,19 @@
 import { gunzipSync } from 'node:zlib'
 import t from 'tap'
 import { BouncerPulls } from '../../src/api/bouncers/bouncer-pulls.js'
+import type { NewListEntries } from '../../src/client/list-entries.js'
 import { isoSeconds, now } from '../../src/core/clock.js'
-import { BansOfAccounts } from '../../src/insight/bans.js'
+import { AccountBans } from '../../src/insight/bans/account-bans.js'
 import type { DeclaredRow } from '../../src/resource/registry.js'
 import { openTestStore, type TestApi } from '../harness/api.js'
-import { all, statusOf } from '../harness/caller.js'
+import { all, type Caller, statusOf } from '../harness/caller.js'
 import { until } from '../harness/weir.js'
 
 interface Decision {
   readonly id: number
   readonly value: string
   readonly scope: string
+  readonly origin: string
   readonly scenario: string
   readonly duration: string
 }
@@ -171,14 +173,16 @@ t.test('bouncers', async (t) => {
   t.test('answers that perhaps did not arrive are told again, by any process', async (t) => {
     const { me, id, pull, deny } = await opened()
     const { store: parts, keyUses } = api.parts
-    const process = () => new BouncerPulls(new BansOfAccounts(parts.pastRows), keyUses)
+    const bans = () => new AccountBans(parts.pastRows, { bouncerTooLarge: () => {} })
+    const process = () => new BouncerPulls(bans(), keyUses)
+    const everything = { all: false, isWanted: () => true }
     /** A pull whose connection ends before the answer does. */
     const lost = (of = process()) => {
       const bouncer = parts.view.state.rows.get('bouncer')!.get(id) as unknown as DeclaredRow<'bouncer'>
-      return of.pull(parts.view.state, { bouncer, address: '127.0.0.1' }, false)
+      return of.pull(parts.view.state, { bouncer, address: '127.0.0.1' }, everything)
     }
     const told = ({ added, deleted }: Awaited<ReturnType<typeof lost>>) => [
-      [...added].map(({ cidr }) => cidr),
+      [...added].flatMap((ban) => ban?.cidr ?? []),
       deleted.map(({ cidr }) => cidr).toSorted(),
     ]
     const [one, two, three] = ['203.0.113.1/32', '203.0.113.2/32', '203.0.113.3/32']
@@ -230,6 +234,114 @@ t.test('bouncers', async (t) => {
     t.equal((await send(api, token, '/v1/decisions?ip=here')).statusCode, 400)
     const scoped = await send(api, token, '/v1/decisions/stream?startup=true&scopes=ip')
     t.strictSame(valuesOf((JSON.parse(scoped.payload) as Decisions).new), ['203.0.113.9'])
+  })
+
+  const makeList = async (me: Caller, name: string, entries: NewListEntries): Promise<string> => {
+    const { id } = await me.ipList.create({ name })
+    await me.listEntries.replace(id, entries)
+    return id
+  }
+
+  t.test('entries of IP lists are bans: of its own, and those that rules name', async (t) => {
+    const { me, policyId, id, token, pull, deny } = await opened()
+    const other = await opened()
+    const entries = [{ cidr: '203.0.113.1', comment: 'seen in a log' }, { cidr: '203.0.113.2' }]
+    const named = await makeList(me, 'named', entries)
+    const own = await makeList(me, 'own.list', [
+      { cidr: '203.0.113.2', expires_at: inSeconds(7200) },
+      { cidr: '198.51.100.0/24', comment: 'guests' },
+    ])
+    await me.bouncer.update(id, { ip_list_ids: [own] })
+    t.match(await me.bouncer.get(id), { ip_lists: [{ id: own }], ip_policies: [{ id: policyId }] })
+    const rule = await deny('203.0.113.3/32')
+    const byList = await me.ipPolicyRule.create({ ip_policy_id: policyId, list_id: named, action: 'deny' })
+    const first = await pull(api, '?startup=true')
+    const kept = Object.fromEntries(
+      first.new.map(({ value, origin, scenario, duration }) => [value, [origin, scenario, duration]]),
+    )
+    const lasting = '87600h0m0s'
+    t.strictSame(kept, {
+      '203.0.113.1': ['weir', 'seen in a log', lasting],
+      '203.0.113.2': ['weir', 'named', lasting],
+      '203.0.113.3': ['weir', 'weir', lasting],
+      '198.51.100.0/24': ['lists', 'own.list', lasting],
+    })
+    const ask = async (query: string) =>
+      JSON.parse((await send(api, token, `/v1/decisions?${query}`)).payload)
+    t.match(await ask('ip=203.0.113.2'), [{ origin: 'weir' }], 'by the one that lasts longest')
+    t.match(await ask('ip=203.0.113.2&origins=lists'), [{ origin: 'lists', duration: /^[12]h/ }])
+    t.match(await ask('origins=lists:own.list&contains=false&range=198.51.0.0/16'), [
+      { scenario: 'own.list' },
+    ])
+    t.equal((await ask('origins=lists:named')) as unknown, null)
+
+    await me.ipPolicyRule.update(byList.id, { description: 'abuse', expires_at: inSeconds(3600) })
+    await me.listEntries.replace(own, [{ cidr: '203.0.113.2', expires_at: inSeconds(7200) }])
+    const elsewhere = await pull(await store.api({}))
+    t.match(
+      elsewhere.new.toSorted((one, two) => one.value.localeCompare(two.value)),
+      [
+        { value: '203.0.113.1', scenario: 'seen in a log', duration: /^(59m|0h59m|1h0m)/ },
+        { value: '203.0.113.2', origin: 'lists', scenario: 'own.list' },
+      ],
+      'a process that read the entries of then from ClickHouse',
+    )
+    t.strictSame(new Set(valuesOf(elsewhere.deleted)), new Set(['198.51.100.0/24']))
+    await me.ipPolicyRule.delete(byList.id)
+    await me.ipPolicyRule.delete(rule.id)
+    const last = await pull()
+    t.strictSame(last.new, [])
+    t.strictSame(
+      last.deleted.map(({ value, origin }) => `${origin} ${value}`).toSorted(),
+      ['lists 203.0.113.1', 'lists 203.0.113.3', 'weir 203.0.113.1', 'weir 203.0.113.3'],
+      'from the sets of all origins: a ban may have come by another one',
+    )
+    t.strictSame(await pull(), { deleted: [], new: [] })
+
+    t.equal(await statusOf(me.ipList.delete(own)), 400, 'a list in use stays')
+    t.equal(await statusOf(me.bouncer.update(id, { ip_policy_ids: null, ip_list_ids: null })), 400)
+    t.equal(await statusOf(me.bouncer.create({})), 400, 'a bouncer enforces something')
+    t.equal(
+      await statusOf(other.me.bouncer.create({ ip_list_ids: [own] })),
+      404,
+      'lists of others are unknown',
+    )
+    const { id: alone } = await me.bouncer.create({ ip_list_ids: [named] })
+    t.match(await me.bouncer.get(alone), { ip_policies: [], ip_lists: [{ id: named }] })
+  })
+
+  t.test('an entry that expires is deleted', async (t) => {
+    const { me, id, pull } = await opened()
+    const expires_at = inSeconds(2)
+    const list = await makeList(me, 'brief', [{ cidr: '203.0.113.9', expires_at }, { cidr: '203.0.113.8' }])
+    await me.bouncer.update(id, { ip_list_ids: [list], ip_policy_ids: null })
+    t.equal((await pull(api, '?startup=true')).new.length, 2)
+    await until('it has expired', () => now() >= Date.parse(expires_at))
+    t.strictSame(valuesOf((await pull()).deleted), ['203.0.113.9'])
+    t.strictSame(await pull(), { deleted: [], new: [] })
+  })
+
+  t.test('too many bans are refused when they are saved, and later when they are asked for', async (t) => {
+    const { me, policyId, id, token } = await opened()
+    const text = Array.from({ length: 150_001 }, (_, n) => `10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`).join(
+      '\n',
+    )
+    const lists = await Promise.all(['a', 'b'].map(async (name) => (await me.ipList.create({ name })).id))
+    for (const list of lists) await me.listEntries.replace(list, { text, format: 'lines' })
+    const message = /300002 bans: at most 300000 deny rules and entries of IP lists are allowed/
+    const [one = '', two = ''] = lists
+    await me.bouncer.update(id, { ip_list_ids: [one] })
+    await t.rejects(me.bouncer.update(id, { ip_list_ids: lists }), { message })
+    const denied = { ip_policy_id: policyId, list_id: two, action: 'deny' as const }
+    await t.rejects(me.ipPolicyRule.create(denied), { message })
+    await me.listEntries.replace(two, [{ cidr: '203.0.113.1' }])
+    await me.ipPolicyRule.create(denied)
+    t.equal((await send(api, token, '/v1/decisions?ip=203.0.113.1')).statusCode, 200)
+    await me.listEntries.replace(two, { text, format: 'lines' })
+    const refusal = await send(api, token, '/v1/decisions/stream')
+    t.equal(refusal.statusCode, 400)
+    t.match(refusal.json(), { message: new RegExp(`${id} would have 300002 bans.*(${one}|${two})`) })
+    t.match(api.log(), /has more bans than are allowed/)
   })
 
   t.test('100,000 bans: the whole pull, a change, and polls without one', async (t) => {

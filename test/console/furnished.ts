@@ -151,6 +151,7 @@ async function addLists(api: Client, policyId: string): Promise<Pick<Furnished, 
     description: `firewall ${hostile(6)}`,
     metadata: hostile(10),
     ip_policy_ids: [policyId],
+    ip_list_ids: [listId],
   })
   return { listId, bouncerId }
 }

@@ -10,11 +10,14 @@
 import { now } from '../../core/clock.js'
 import type { BouncerCaller } from '../../http/caller/bouncer-auth.js'
 import type { KeyUses, Pull } from '../../http/caller/key-uses.js'
-import { type Ban, type Bans, type BansOfAccounts, differenceOf } from '../../insight/bans.js'
+import type { AccountBans } from '../../insight/bans/account-bans.js'
+import { type BansAt, differenceOf } from '../../insight/bans/ban-difference.js'
+import { type Ban, Bans, type IsWanted } from '../../insight/bans/bans.js'
 import type { ViewState } from '../../view/view-state.js'
 
 interface Decisions {
-  readonly added: Iterable<Ban>
+  /** Undefined is nothing: see `Bans.all`. */
+  readonly added: Iterable<Ban | undefined>
   readonly deleted: readonly Ban[]
   /** Call it when the answer was handed to the socket as a whole. */
   readonly sent: () => void
@@ -26,47 +29,50 @@ const heldMax = 10_000
 const lastMax = 8
 
 /** What a bouncer has before its first pull. */
-const nothing: Pull = { at: 0, version: 0, policyIds: [] }
+const nothing: Pull = { at: 0, version: 0, policyIds: [], listIds: [] }
 
 const isSame = (one: Pull, other: Pull): boolean => one.at === other.at && one.version === other.version
 
 export class BouncerPulls {
-  readonly #bans: BansOfAccounts
+  readonly #bans: AccountBans
   readonly #keyUses: Pick<KeyUses, 'lastPulls' | 'notePulls'>
   /** By bouncer and pull. */
-  readonly #held = new Map<string, Bans>()
+  readonly #held = new Map<string, () => Bans | undefined>()
 
-  constructor(bans: BansOfAccounts, keyUses: Pick<KeyUses, 'lastPulls' | 'notePulls'>) {
+  constructor(bans: AccountBans, keyUses: Pick<KeyUses, 'lastPulls' | 'notePulls'>) {
     this.#bans = bans
     this.#keyUses = keyUses
   }
 
-  present(state: ViewState, { bouncer }: BouncerCaller): Promise<Bans> {
-    return this.#bans.of(state, bouncer.account_id, bouncer.ip_policy_ids)
+  async present(state: ViewState, { bouncer }: BouncerCaller): Promise<Bans> {
+    return (await this.#bans.of(state, bouncer)).bans
   }
 
   /** `all`: the bouncer starts. It has nothing, or perhaps what it had when it lost the connection. */
-  async pull(state: ViewState, caller: BouncerCaller, all: boolean): Promise<Decisions> {
+  async pull(
+    state: ViewState,
+    caller: BouncerCaller,
+    { all, isWanted }: { readonly all: boolean; readonly isWanted: IsWanted },
+  ): Promise<Decisions> {
     const { bouncer } = caller
-    // Before the bans: what arrives meanwhile is told again by the next pull.
-    const version = state.versionOf(bouncer.account_id)
-    const bans = await this.present(state, caller)
+    const { bans, version } = await this.#bans.of(state, bouncer)
     const noted = this.#keyUses.lastPulls(bouncer.id)
     const last = noted.length === 0 || all ? [nothing, ...noted.filter(({ at }) => at > 0)] : noted
-    const held = await Promise.all(last.map((pull) => this.#bansOf(bouncer, pull)))
-    if (last.length === 1 && held[0] === bans) return { added: [], deleted: [], sent: () => {} }
-    const { added, deleted } = await differenceOf(held, bans)
+    const before: BansAt[] = []
+    for (const pull of last) before.push({ bans: await this.#bansOf(bouncer, pull), atMs: pull.at })
     // No other pull has this time.
-    const at = Math.max(now(), ...this.#keyUses.lastPulls(bouncer.id).map(({ at }) => at + 1))
-    const pull: Pull = { at, version, policyIds: bouncer.ip_policy_ids }
+    const at = Math.max(now(), ...this.#keyUses.lastPulls(bouncer.id).map((pull) => pull.at + 1))
+    if (isUnchanged(before, { bans, atMs: at })) return { added: [], deleted: [], sent: () => {} }
+    const difference = await differenceOf(before, { bans, atMs: at }, isWanted)
+    const pull: Pull = { at, version, policyIds: bouncer.ip_policy_ids, listIds: bouncer.ip_list_ids ?? [] }
     this.#hold(bouncer.id, pull, bans)
-    await this.#note(caller, (before) => [...before, pull])
+    await this.#note(caller, (others) => [...others, pull])
     const isOutdated = (each: Pull) => isSame(each, pull) || last.some((other) => isSame(each, other))
     const sent = (): void => {
       // If NATS does not take it now, it is written later: until then, others tell the bouncer some of it again.
-      this.#note(caller, (before) => [pull, ...before.filter((each) => !isOutdated(each))]).catch(() => {})
+      this.#note(caller, (others) => [pull, ...others.filter((each) => !isOutdated(each))]).catch(() => {})
     }
-    return { added, deleted, sent }
+    return { ...difference, sent }
   }
 
   #note({ bouncer, address }: BouncerCaller, change: (last: Pull[]) => Pull[]): Promise<void> {
@@ -78,14 +84,19 @@ export class BouncerPulls {
   }
 
   async #bansOf({ id, account_id }: BouncerCaller['bouncer'], pull: Pull): Promise<Bans> {
-    const held = this.#held.get(keyOf(id, pull))
-    return held ?? this.#bans.at(account_id, pull)
+    if (isSame(pull, nothing)) return new Bans([])
+    return this.#held.get(keyOf(id, pull))?.() ?? this.#bans.at(account_id, pull)
   }
 
   #hold(bouncerId: string, pull: Pull, bans: Bans): void {
-    this.#held.set(keyOf(bouncerId, pull), bans)
+    this.#held.set(keyOf(bouncerId, pull), this.#bans.recaller(bans))
     if (this.#held.size > heldMax) this.#held.delete(this.#held.keys().next().value!)
   }
+}
+
+function isUnchanged([before, ...others]: readonly BansAt[], { bans, atMs }: BansAt): boolean {
+  if (before === undefined || others.length > 0 || !bans.isSame(before.bans)) return false
+  return !bans.hasEnding(before.atMs, atMs)
 }
 
 const keyOf = (bouncerId: string, { at, version }: Pull): string => `${bouncerId} ${at} ${version}`

@@ -1,38 +1,17 @@
 /** Bans in the form of CrowdSec's local API, version 1: `crowdsecurity/crowdsec`, `pkg/models/localapi_swagger.yaml`. */
 import { isOneAddress } from '../../core/address/cidr.js'
 import { Slices } from '../../core/slices.js'
-import type { Ban } from '../../insight/bans.js'
+import type { Ban } from '../../insight/bans/bans.js'
 
-/** Of a rule without an end: ten years. Go's durations have no word for "for ever". */
+/** Of a ban without an end: ten years. Go's durations have no word for "for ever". */
 const lastingSeconds = 10 * 365 * 24 * 60 * 60
 
 /** Go's form of a duration. One that is over is negative. */
-function duration(rule: Ban, nowMs: number): string {
-  const seconds = rule.expires_at ? Math.round((Date.parse(rule.expires_at) - nowMs) / 1000) : lastingSeconds
+function duration({ endMs }: Ban, nowMs: number): string {
+  const seconds = endMs === Number.POSITIVE_INFINITY ? lastingSeconds : Math.round((endMs - nowMs) / 1000)
   const [sign, left] = seconds < 0 ? ['-', -seconds] : ['', seconds]
   return `${sign}${Math.floor(left / 3600)}h${Math.floor((left % 3600) / 60)}m${left % 60}s`
 }
-
-/** Values of the characters of a ULID, by their codes; others count as 0. */
-const digits = new Uint8Array(128)
-for (const [value, char] of [...'0123456789ABCDEFGHJKMNPQRSTVWXYZ'].entries()) {
-  digits[char.charCodeAt(0)] = value
-  digits[char.toLowerCase().charCodeAt(0)] = value
-}
-
-const ulidChars = 26
-
-/** Characters of the rule's ULID as a number: at most ten, of five bits each. By place from its end. */
-function numberIn(id: string, fromEnd: number, chars: number): number {
-  let number = 0
-  const start = id.length - fromEnd
-  for (let index = Math.max(0, start); index < start + chars; index += 1)
-    number = number * 32 + (digits[id.charCodeAt(index) & 127] ?? 0)
-  return number
-}
-
-/** The lower 50 bits of the rule's id: stable, and different for the rules that one process makes in a row. */
-const decisionId = ({ id }: Ban): number => numberIn(id, 10, 10)
 
 /** Texts of 16 bits each, made with the first of them: a pull has hundreds of thousands. */
 let hexTexts: readonly string[] | undefined
@@ -42,37 +21,45 @@ const hexOf = (bits: number): string => {
   return hexTexts[bits & 0xffff]!
 }
 
-const bits32 = 2 ** 32
-
-/** The 128 bits of the rule's id. */
-function uuidOf({ id }: Ban): string {
-  const time = numberIn(id, ulidChars, 10)
-  const [high, low] = [numberIn(id, 16, 8), numberIn(id, 8, 8)]
-  const middle = ((high & 0xff) << 8) | (low / bits32)
-  return `${hexOf(time / bits32)}${hexOf(time >>> 16)}-${hexOf(time)}-${hexOf(high / 2 ** 24)}-${hexOf(high >>> 8)}-${hexOf(middle)}${hexOf(low >>> 16)}${hexOf(low)}`
+/**
+ * The number and the UUID of a ban, which depend on its range alone: whatever bans the range later, programs find what they have
+ * of it. 128 bits are mixed as in cyrb128 by bryc, which is in the public domain; the number is 53 of them.
+ */
+function idsOf(cidr: string): { readonly id: number; readonly uuid: string } {
+  let [a, b, c, d] = [1779033703, 3144134277, 1013904242, 2773480762]
+  for (let index = 0; index < cidr.length; index += 1) {
+    const code = cidr.charCodeAt(index)
+    a = b ^ Math.imul(a ^ code, 597399067)
+    b = c ^ Math.imul(b ^ code, 2869860233)
+    c = d ^ Math.imul(c ^ code, 951274213)
+    d = a ^ Math.imul(d ^ code, 2716044179)
+  }
+  a = Math.imul(c ^ (a >>> 18), 597399067)
+  b = Math.imul(d ^ (b >>> 22), 2869860233)
+  c = Math.imul(a ^ (c >>> 17), 951274213)
+  d = Math.imul(b ^ (d >>> 19), 2716044179)
+  const uuid = `${hexOf(a >>> 16)}${hexOf(a)}-${hexOf(b >>> 16)}-${hexOf(b)}-${hexOf(c >>> 16)}-${hexOf(c)}${hexOf(d >>> 16)}${hexOf(d)}`
+  return { id: (a >>> 0) + (b & 0x1fffff) * 2 ** 32, uuid }
 }
 
 const addressOf = (cidr: string): string => cidr.slice(0, cidr.lastIndexOf('/'))
 
 /** As JSON. A program may expect a reason. */
-function decisionJson(rule: Ban, nowMs: number): string {
-  const { cidr, description } = rule
+function decisionJson(ban: Ban, nowMs: number): string {
+  const { cidr, origin, reason } = ban
   const scope = isOneAddress(cidr) ? 'Ip' : 'Range'
   const value = scope === 'Ip' ? addressOf(cidr) : cidr
-  return `{"duration":"${duration(rule, nowMs)}","id":${decisionId(rule)},"origin":"weir","scenario":${JSON.stringify(description || 'weir')},"scope":"${scope}","type":"ban","uuid":"${uuidOf(rule)}","value":"${value}"}`
+  const { id, uuid } = idsOf(cidr)
+  return `{"duration":"${duration(ban, nowMs)}","id":${id},"origin":"${origin}","scenario":${JSON.stringify(reason)},"scope":"${scope}","type":"ban","uuid":"${uuid}","value":"${value}"}`
 }
 
-/** A list of the decisions that are wanted, in slices. */
-export async function decisionsJson(
-  rules: Iterable<Ban>,
-  isWanted: (rule: Ban) => boolean,
-  nowMs: number,
-): Promise<string> {
+/** A list of decisions, in slices. */
+export async function decisionsJson(bans: Iterable<Ban | undefined>, nowMs: number): Promise<string> {
   const slices = new Slices()
   const texts: string[] = []
-  for (const rule of rules) {
+  for (const ban of bans) {
     if (slices.isDue()) await slices.pause()
-    if (isWanted(rule)) texts.push(decisionJson(rule, nowMs))
+    if (ban !== undefined) texts.push(decisionJson(ban, nowMs))
   }
   return `[${texts.join(',')}]`
 }

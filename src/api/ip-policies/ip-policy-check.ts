@@ -21,6 +21,7 @@ import { describe, routePath } from '../../http/openapi/openapi.js'
 import type { Decider } from '../../insight/decider.js'
 import { bouncer } from '../../resource/bouncers/bouncer.js'
 import type { AnyResource, Row } from '../../resource/define.js'
+import { ipList } from '../../resource/ip-list.js'
 import { ipPolicy } from '../../resource/ip-policy.js'
 import { type AddressCheck, addressCheckSchema, type CheckedUse } from '../../shape/address-check.js'
 import type { WriteContext } from '../write-context.js'
@@ -123,40 +124,49 @@ async function usesFor(
   const byDecision: Record<CheckedUse['decision'], CheckedUse[]> = { block: [], allow: [] }
   let count = 0
   for await (const [resource, row] of rowsOfUsers(context, accountId)) {
-    const named = policiesNamed(resource, row)
+    const named = namedBy(resource, row)
     if (named === undefined) continue
     count += 1
-    const { decision, rule_id } = verdictAt(resource, policies, named.ids, address)
+    const verdict = verdictAt(resource, policies, named, address)
+    const { decision } = verdict
     if (byDecision[decision].length === usesListedMax) continue
-    byDecision[decision].push({ ...useOf(context, resource, row, named.field), decision, rule_id })
+    byDecision[decision].push({ ...useOf(context, resource, row, named.field), ...verdict })
   }
   const uses = [...byDecision.block, ...byDecision.allow].slice(0, usesListedMax)
   return { uses, usesLeftOut: count - uses.length }
 }
 
-/** A bouncer enforces deny rules alone: everyone else passes it, whatever rules allow. */
+/** A bouncer enforces deny rules and lists alone: everyone else passes it, whatever rules allow. */
 function verdictAt(
   { kind }: AnyResource,
   policies: IpPolicies,
-  ids: readonly string[],
+  { policyIds, listIds }: Named,
   address: Address,
-): Pick<CheckedUse, 'decision' | 'rule_id'> {
+): Pick<CheckedUse, 'decision' | 'rule_id' | 'list_id'> {
   if (kind !== bouncer.kind)
     return {
-      decision: decideAddress(policies, ids, address),
-      rule_id: deciderOf(policies, ids, address)?.id ?? null,
+      decision: decideAddress(policies, policyIds, address),
+      rule_id: deciderOf(policies, policyIds, address)?.id ?? null,
+      list_id: null,
     }
-  const banning = denyRuleFor(policies, ids, address)?.rule
-  return { decision: banning === undefined ? 'allow' : 'block', rule_id: banning?.id ?? null }
+  const rule_id = denyRuleFor(policies, policyIds, address)?.rule.id ?? null
+  const banning = (id: string): boolean => policies.ipList(id)?.has(address) === true
+  const list_id = rule_id === null ? (listIds.find(banning) ?? null) : null
+  return { decision: rule_id === null && list_id === null ? 'allow' : 'block', rule_id, list_id }
 }
 
-function policiesNamed(
-  { fields }: AnyResource,
-  row: Row,
-): { readonly field: string; readonly ids: readonly string[] } | undefined {
-  const named = [...referencesIn(fields, row)].filter(({ kind }) => kind === ipPolicy.kind)
-  const [first] = named
-  return first && { field: first.field, ids: named.map(({ id }) => id) }
+interface Named {
+  /** The first field that names something. */
+  readonly field: string
+  readonly policyIds: readonly string[]
+  readonly listIds: readonly string[]
+}
+
+function namedBy({ fields }: AnyResource, row: Row): Named | undefined {
+  const named = [...referencesIn(fields, row)]
+  const idsOf = (wanted: string) => named.filter(({ kind }) => kind === wanted).map(({ id }) => id)
+  const first = named.find(({ kind }) => kind === ipPolicy.kind || kind === ipList.kind)
+  return first && { field: first.field, policyIds: idsOf(ipPolicy.kind), listIds: idsOf(ipList.kind) }
 }
 
 /** The deny rule that blocks, else the first allow rule. */

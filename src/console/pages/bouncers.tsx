@@ -1,4 +1,4 @@
-/** Programs that enforce IP policies elsewhere: which policies each has, and when it asked last. The path may name one. */
+/** Programs that enforce IP policies and lists elsewhere: which each has, and when it asked last. The path may name one. */
 import { useSignal } from '@preact/signals'
 import type { Resource } from '../../client/kinds.js'
 import { act, api } from '../data/asking/api.js'
@@ -22,9 +22,9 @@ type Bouncer = Resource<'bouncer'>
 
 const nameOfBouncer = ({ description, id }: Bouncer): string => description || id
 
-const Policies = ({ bouncer }: { readonly bouncer: Bouncer }) => (
+const Enforced = ({ bouncer: { ip_policies, ip_lists } }: { readonly bouncer: Bouncer }) => (
   <ul class="listed">
-    {bouncer.ip_policies.map(({ id }) => (
+    {[...ip_policies, ...ip_lists].map(({ id }) => (
       <li key={id}>
         <Name id={id} />
       </li>
@@ -34,7 +34,7 @@ const Policies = ({ bouncer }: { readonly bouncer: Bouncer }) => (
 
 const columns: readonly Column<Bouncer>[] = [
   { title: 'Bouncer', cell: nameOfBouncer },
-  { title: 'Enforces', cell: (bouncer) => <Policies bouncer={bouncer} />, isWide: true },
+  { title: 'Enforces', cell: (bouncer) => <Enforced bouncer={bouncer} />, isWide: true },
   ...lastUseColumns('Last pull'),
 ]
 
@@ -52,8 +52,8 @@ export function Bouncers({ rest: [opened] }: PageProps) {
         <EditButton onClick={() => (isCreating.value = true)}>Create a bouncer</EditButton>
       </div>
       <p class="quiet">
-        A bouncer reads the deny rules of its IP policies in the form of CrowdSec's local API, and enforces
-        them in a firewall or a proxy.
+        A bouncer reads the deny rules of its IP policies and the entries of its IP lists in the form of
+        CrowdSec's local API, and enforces them in a firewall or a proxy.
       </p>
       {isCreating.value && (
         <NewBouncer
@@ -118,7 +118,7 @@ function BouncerDrawer({ bouncer, again }: BouncerDrawerProps) {
       <Facts
         entries={[
           ['Id', <code key="id">{id}</code>],
-          ['Enforces', <Policies key="policies" bouncer={bouncer} />],
+          ['Enforces', <Enforced key="enforced" bouncer={bouncer} />],
           ['Last pull', <Used key="used" at={last_used_at} from={last_used_from} />],
           ['Created', <Time key="created" at={created_at} />],
           ...(metadata === undefined ? [] : [['Metadata', metadata] as const]),

@@ -43,6 +43,11 @@ export const api = {
     'weir_api_restriction_warnings_total',
     'Requests that an unenforced restriction of the type api would have blocked.',
   ),
+  bouncerTooLarge: boundedWarn(
+    'A bouncer has more bans than are allowed; it gets none until they are fewer.',
+    'weir_bouncers_too_large_total',
+    'Pulls of bouncers that were refused, because their IP policies and lists ban too many ranges.',
+  ),
   usageMessageIgnored: boundedWarn(
     'A malformed message with the counts of another API process was ignored.',
     'weir_api_usage_messages_ignored_total',

@@ -41,9 +41,10 @@ export interface Pull {
   /** The version of the account. */
   readonly version: number
   readonly policyIds: readonly string[]
+  readonly listIds: readonly string[]
 }
 
-/** Some 250 bytes for each key, and 2 KiB for a bouncer; up to 16 KiB for one whose answers do not arrive. */
+/** Some 250 bytes for each key, and up to 4 KiB for a bouncer; up to 32 KiB for one whose answers do not arrive. */
 const bucketBytesMax = 16 * 1024 * 1024
 const saveEveryMs = 60_000
 /** A stop waits so long for the last uses to be written. */
@@ -193,11 +194,13 @@ function latest(use: KeyUse | undefined, other: KeyUse | undefined): KeyUse | un
 /** The latest time that a date can hold. */
 const timeMaxMs = 8_640_000_000_000_000
 
+const areIds = (ids: unknown): boolean => Array.isArray(ids) && ids.every((id) => typeof id === 'string')
+
 const isPull = (pull: Partial<Pull>): pull is Pull =>
   Number.isInteger(pull.at) &&
   Number.isInteger(pull.version) &&
-  Array.isArray(pull.policyIds) &&
-  pull.policyIds.every((id) => typeof id === 'string')
+  areIds(pull.policyIds) &&
+  areIds(pull.listIds)
 
 const arePulls = (pulls: Partial<Pulls> | undefined): pulls is Pulls =>
   Number.isInteger(pulls?.at) && Array.isArray(pulls?.last) && pulls.last.every(isPull)

@@ -1,8 +1,11 @@
+import { badRequest } from '../../core/errors.js'
+import { ipListsPerBouncerMax } from '../../core/limits.js'
 import { defineResource } from '../define.js'
 import { exampleId } from '../examples.js'
 import { bearerToken, lastUse, withToken } from '../fields/bearer-token.js'
 import { described } from '../fields/fields.js'
-import { ipPolicyIds } from '../fields/reference-fields.js'
+import { ipPolicyIds, references } from '../fields/reference-fields.js'
+import { checkBanCount } from './ban-count.js'
 
 export const bouncer = defineResource({
   kind: 'bouncer',
@@ -11,7 +14,7 @@ export const bouncer = defineResource({
   listName: 'bouncers',
   title: 'bouncer',
   about:
-    "A program that enforces IP policies elsewhere, such as a firewall: it reads their deny rules in the form of CrowdSec's local API. Its token is shown once, when the bouncer is created.",
+    "A program that enforces IP policies and IP lists elsewhere, such as a firewall: it reads deny rules and entries in the form of CrowdSec's local API. Its token is shown once, when the bouncer is created.",
   example: {
     description: 'the firewall in Frankfurt',
     ip_policy_ids: [exampleId('ipp_')],
@@ -22,9 +25,28 @@ export const bouncer = defineResource({
   deletionRevokes: true,
   fields: {
     ...described,
-    ip_policy_ids: ipPolicyIds(1),
+    ip_policy_ids: {
+      ...ipPolicyIds(0),
+      required: false as const,
+      isChoice: true,
+      fallback: [] as string[],
+    },
+    ip_list_ids: {
+      ...references('ip_list', 'ipl_', { shownAs: 'ip_lists', min: 0, max: ipListsPerBouncerMax }),
+      isChoice: true,
+      fallback: [] as string[],
+    },
     ...bearerToken,
     ...lastUse('in a request that was refused'),
   },
   derive: withToken,
+  check(bouncer, _previous, lookups) {
+    // Bouncers that an earlier version stored have no lists.
+    const { ip_policy_ids, ip_list_ids = [] } = bouncer
+    if (ip_policy_ids.length + ip_list_ids.length === 0)
+      throw badRequest(
+        '"ip_policy_ids" or "ip_list_ids" is required for a bouncer: what it enforces. Neither names anything.',
+      )
+    checkBanCount(bouncer, lookups)
+  },
 })

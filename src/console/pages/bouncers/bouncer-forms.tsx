@@ -1,10 +1,10 @@
-/** Forms of bouncers: what each is called, and which IP policies it enforces. */
+/** Forms of bouncers: what each is called, and which IP policies and lists it enforces. */
 import { useSignal } from '@preact/signals'
 import type { Resource } from '../../../client/kinds.js'
 import { TextField } from '../../parts/forms/fields.js'
 import { FormDrawer } from '../../parts/forms/form-drawer.js'
 import { showToken } from '../../parts/forms/new-token.js'
-import { PolicyChoice } from '../../parts/forms/policy-choice.js'
+import { ListChoice, PolicyChoice } from '../../parts/forms/policy-choice.js'
 
 interface FormProps {
   readonly onClose: (isDone: boolean) => void
@@ -17,7 +17,7 @@ export function NewBouncer({ onClose }: FormProps) {
       title="Create a bouncer"
       submit="Create"
       done="The bouncer was created."
-      isDisabled={values.policies.value.length === 0}
+      isDisabled={enforcesNothing(values)}
       work={async (client) => {
         const { token } = await client.bouncer.create(bodyOf(values))
         showToken({ title: 'bouncer', token: token ?? '' })
@@ -36,7 +36,7 @@ export function ChangeBouncer({ bouncer, onClose }: FormProps & { readonly bounc
       title="Edit the bouncer"
       submit="Save"
       done="The bouncer was saved."
-      isDisabled={values.policies.value.length === 0}
+      isDisabled={enforcesNothing(values)}
       work={(client) => client.bouncer.update(bouncer.id, bodyOf(values))}
       onClose={onClose}
     >
@@ -48,16 +48,22 @@ export function ChangeBouncer({ bouncer, onClose }: FormProps & { readonly bounc
 const useBouncer = (bouncer?: Resource<'bouncer'>) => ({
   description: useSignal(bouncer?.description ?? ''),
   policies: useSignal<readonly string[]>(bouncer?.ip_policies.map(({ id }) => id) ?? []),
+  lists: useSignal<readonly string[]>(bouncer?.ip_lists.map(({ id }) => id) ?? []),
 })
 
 type Values = ReturnType<typeof useBouncer>
 
-const bodyOf = ({ description, policies }: Values) => ({
+const enforcesNothing = ({ policies, lists }: Values): boolean =>
+  policies.value.length + lists.value.length === 0
+
+const bodyOf = ({ description, policies, lists }: Values) => ({
   description: description.value,
-  ip_policy_ids: policies.value,
+  // An empty list says nothing about what was chosen before.
+  ip_policy_ids: policies.value.length === 0 ? null : policies.value,
+  ip_list_ids: lists.value.length === 0 ? null : lists.value,
 })
 
-const BouncerFields = ({ values: { description, policies } }: { readonly values: Values }) => (
+const BouncerFields = ({ values: { description, policies, lists } }: { readonly values: Values }) => (
   <>
     <TextField
       label="Description"
@@ -71,6 +77,12 @@ const BouncerFields = ({ values: { description, policies } }: { readonly values:
       chosen={policies.value}
       onChange={(ids) => {
         policies.value = ids
+      }}
+    />
+    <ListChoice
+      chosen={lists.value}
+      onChange={(ids) => {
+        lists.value = ids
       }}
     />
   </>

@@ -102,15 +102,17 @@ const ListFacts = ({ list }: ListProps) => {
 }
 
 const usesShownMax = 20
+const bouncersLookedAtMax = 200
 
 /** As the name of a list allows: it has no quotes. */
 const inListExpression = (name: string): string => `inList(conn.client_ip, '${name}')`
 
-/** The rules of IP policies that are about it. */
+/** The rules of IP policies that are about it, and the bouncers that ban its entries. */
 function ListUses({ list: { id, name } }: ListProps) {
   const rules = useAnswer([id], (client) =>
     firstOf(client.ipPolicyRule.list({ filter: `list.id == '${id}'`, limit: usesShownMax }), usesShownMax),
   )
+  const bouncers = useAnswer([id], (client) => firstOf(client.bouncer.list(), bouncersLookedAtMax))
   return (
     <section class="stack tight" aria-labelledby="uses">
       <h2 id="uses">Used by</h2>
@@ -130,6 +132,19 @@ function ListUses({ list: { id, name } }: ListProps) {
               ))}
               {hasMore && <li class="quiet">and more</li>}
             </ul>
+            <Answered answer={bouncers}>
+              {({ entries: all }) => (
+                <ul class="listed" aria-label="Bouncers that ban its entries">
+                  {all
+                    .filter(({ ip_lists }) => ip_lists.some((list) => list.id === id))
+                    .map((bouncer) => (
+                      <li key={bouncer.id}>
+                        the bouncer <Name id={bouncer.id} />
+                      </li>
+                    ))}
+                </ul>
+              )}
+            </Answered>
             <p class="quiet">
               In expressions: <code>{inListExpression(name)}</code>
             </p>

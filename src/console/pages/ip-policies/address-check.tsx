@@ -61,8 +61,10 @@ const columns: readonly Column<CheckedUse>[] = [
   { title: 'By', cell: (use) => <Where use={use} />, isWide: true },
   {
     title: 'Because of',
-    cell: ({ rule_id }) =>
-      rule_id === null ? <span class="quiet">no rule contains it</span> : <Name id={rule_id} />,
+    cell: ({ rule_id, list_id }) => {
+      const id = rule_id ?? list_id
+      return id === null ? <span class="quiet">no rule contains it</span> : <Name id={id} />
+    },
   },
   {
     title: 'Applies',

@@ -1,0 +1,106 @@
+/** How bans differ from those that someone has, or may have. Only parts that are others now are looked at. */
+import { bansPerBouncerMax } from '../../core/limits.js'
+import { Slices } from '../../core/slices.js'
+import { endingIn } from './ban-part.js'
+import {
+  type Ban,
+  type BanSource,
+  type Bans,
+  countAlike,
+  type IsWanted,
+  isSameBan,
+  isSameSource,
+} from './bans.js'
+
+/** Bans as they were, or are, at a time. */
+export interface BansAt {
+  readonly bans: Bans
+  readonly atMs: number
+}
+
+interface BansDifference {
+  /** Undefined is yielded so that callers can pause. */
+  readonly added: Iterable<Ban | undefined>
+  readonly deleted: readonly Ban[]
+}
+
+/** What differs from any of `before`. A ban with another end, reason or origin is added: it replaces the one before. */
+export async function differenceOf(
+  before: readonly BansAt[],
+  after: BansAt,
+  isWanted: IsWanted,
+): Promise<BansDifference> {
+  const { bans, atMs } = after
+  const some = before.filter((each) => each.bans.sources.length > 0)
+  const added: Ban[] = []
+  const deleted: Ban[] = []
+  const slices = new Slices()
+  for (const cidr of await changedIn(some, after, slices)) {
+    if (slices.isDue()) await slices.pause()
+    const is = bans.find(cidr, atMs, isWanted)
+    const was = some.map((each) => each.bans.find(cidr, each.atMs, isWanted))
+    if (is === undefined) deleted.push(...was.filter((ban) => ban !== undefined).slice(0, 1))
+    else if (!was.every((ban) => ban !== undefined && isSameBan(ban, is))) added.push(is)
+  }
+  const isNothingBefore = some.length < before.length
+  return {
+    added: isNothingBefore ? bans.all(atMs, isWanted) : added,
+    deleted: asDeleted(deleted, some, bans),
+  }
+}
+
+/** Ranges whose ban may be another one. */
+async function changedIn(
+  before: readonly BansAt[],
+  after: BansAt,
+  slices: Slices,
+): Promise<ReadonlySet<string>> {
+  const changed = new Set<string>()
+  for (const each of before) {
+    for (const cidr of changedBetween(each, after)) {
+      if (slices.isDue()) await slices.pause()
+      if (cidr !== undefined) changed.add(cidr)
+    }
+  }
+  return changed
+}
+
+function* changedBetween(before: BansAt, after: BansAt): Generator<string | undefined> {
+  const [was, is] = [before.bans.sources, after.bans.sources]
+  for (const source of [...was, ...is]) {
+    if (source.endMs > before.atMs && source.endMs <= after.atMs) yield* source.part.banned.keys()
+    yield* endingIn(source.part, before.atMs, after.atMs)
+  }
+  for (const [sources, others] of [
+    [was, is],
+    [is, was],
+  ] as const)
+    for (const source of sources)
+      if (!others.some((other) => isSameSource(source, other))) yield* rangesOnlyIn(source, others)
+}
+
+/** The ranges of a source that is another one now, without those that the other one bans in the same way. */
+function* rangesOnlyIn(source: BanSource, others: readonly BanSource[]): Generator<string | undefined> {
+  const other = others.find((each) => countAlike(source, each))?.part.banned
+  for (const [cidr, { reason, endMs }] of source.part.banned) {
+    const banned = other?.get(cidr)
+    const isSame = banned !== undefined && banned.reason === reason && banned.endMs === endMs
+    yield isSame ? undefined : cidr
+  }
+}
+
+/**
+ * Firewalls keep a set of ranges for each origin, and for each list. A ban may have come by another one earlier, so it is deleted
+ * from all of them, unless that would be more than a bouncer can have.
+ */
+function asDeleted(deleted: readonly Ban[], before: readonly BansAt[], after: Bans): readonly Ban[] {
+  const sets = new Map<string, Pick<Ban, 'origin' | 'reason'>>()
+  for (const { sources } of [after, ...before.map(({ bans }) => bans)])
+    for (const { origin, reason } of sources) sets.set(setOf({ origin, reason }), { origin, reason })
+  if (sets.size < 2 || deleted.length * sets.size > bansPerBouncerMax) return deleted
+  const ofOthers = (ban: Ban) => [...sets].filter(([set]) => set !== setOf(ban)).map(([, each]) => each)
+  return deleted.flatMap((ban) => [ban, ...ofOthers(ban).map((each) => ({ ...ban, ...each }))])
+}
+
+const setOf = ({ origin, reason }: Pick<Ban, 'origin' | 'reason'>): string =>
+  origin === 'weir' ? origin : `${origin}:${reason}`

@@ -1,0 +1,135 @@
+/**
+ * What one IP policy or one IP list bans. A part does not change once it is built: bouncers share it, and its key says what it
+ * was built from. Rules and entries that end stay in it; those who read it leave out what has ended by then.
+ */
+import { entryOf, linesIn } from '../../core/address/list-entry.js'
+import { getOrMake } from '../../core/maps.js'
+import { Slices } from '../../core/slices.js'
+import { type IpRule, isEnforced, type ListRule } from '../../evaluate/policy-source.js'
+
+/** A deny rule, or an entry of a list. */
+interface Banned {
+  /** The description of the rule, or the comment of the entry. */
+  readonly reason: string | null
+  /** When it ends, in milliseconds since the epoch; infinite if it never does. */
+  readonly endMs: number
+}
+
+interface Ending {
+  readonly cidr: string
+  readonly endMs: number
+}
+
+export interface BanPart {
+  readonly key: string
+  /** By range. */
+  readonly banned: ReadonlyMap<string, Banned>
+  /** Those that end, the first one first. */
+  readonly ending: readonly Ending[]
+  /** Of a policy: its deny rules that name a list. */
+  readonly listRules: readonly ListRule[]
+}
+
+/** Most entries of lists. */
+const plain: Banned = { reason: null, endMs: Number.POSITIVE_INFINITY }
+
+/** When a rule ends. */
+export const endOf = ({ expires_at }: Pick<IpRule, 'expires_at'>): number =>
+  expires_at ? Date.parse(expires_at) : Number.POSITIVE_INFINITY
+
+/** The part of a policy with these rules. */
+export async function policyPart(key: string, rules: Iterable<IpRule>): Promise<BanPart> {
+  const listRules: ListRule[] = []
+  function* ranges(): Generator<readonly [string, Banned] | undefined> {
+    for (const rule of rules) {
+      const { cidr, list_id, description } = rule
+      const isBan = rule.action === 'deny' && isEnforced(rule)
+      if (isBan && list_id) listRules.push({ ...rule, list_id })
+      yield isBan && cidr ? [cidr, { reason: description || null, endMs: endOf(rule) }] : undefined
+    }
+  }
+  return { key, ...(await built(ranges())), listRules }
+}
+
+/** The part of a list: of the texts of its parts. */
+export async function listPart(key: string, texts: Iterable<string>): Promise<BanPart> {
+  function* ranges(): Generator<readonly [string, Banned]> {
+    for (const text of texts) {
+      for (const line of linesIn(text)) {
+        const { cidr, comment, expiresAt } = entryOf(line)
+        const isPlain = comment === null && expiresAt === null
+        yield [cidr, isPlain ? plain : { reason: comment, endMs: expiresAt ?? Number.POSITIVE_INFINITY }]
+      }
+    }
+  }
+  return { key, ...(await built(ranges())), listRules: [] }
+}
+
+/** In slices. Of several with the same range, the one that lasts longest counts. */
+async function built(
+  ranges: Iterable<readonly [string, Banned] | undefined>,
+): Promise<Pick<BanPart, 'banned' | 'ending'>> {
+  const banned = new Map<string, Banned>()
+  const slices = new Slices()
+  for (const each of ranges) {
+    if (slices.isDue()) await slices.pause()
+    if (each === undefined) continue
+    const [cidr, one] = each
+    const other = banned.get(cidr)
+    if (other === undefined || one.endMs > other.endMs) banned.set(cidr, one)
+  }
+  const ending: Ending[] = []
+  for (const [cidr, { endMs }] of banned) if (endMs !== Number.POSITIVE_INFINITY) ending.push({ cidr, endMs })
+  return { banned, ending: ending.sort((one, other) => one.endMs - other.endMs) }
+}
+
+/** What ends after one time, and not after another. */
+export function* endingIn({ ending }: BanPart, afterMs: number, untilMs: number): Generator<string> {
+  let [low, high] = [0, ending.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (ending[middle]!.endMs > afterMs) high = middle
+    else low = middle + 1
+  }
+  for (let index = low; index < ending.length && ending[index]!.endMs <= untilMs; index += 1)
+    yield ending[index]!.cidr
+}
+
+/** Parts that were used last, up to a number of bans in all of them. */
+export class BanParts {
+  readonly #bansMax: number
+  /** The one that was used longest ago is first. */
+  readonly #parts = new Map<string, BanPart>()
+  readonly #building = new Map<string, Promise<BanPart>>()
+  #bans = 0
+
+  constructor(bansMax: number) {
+    this.#bansMax = bansMax
+  }
+
+  get(key: string): BanPart | undefined {
+    const part = this.#parts.get(key)
+    if (part === undefined) return undefined
+    this.#parts.delete(key)
+    this.#parts.set(key, part)
+    return part
+  }
+
+  /** The part with this key; those who ask for it at the same time wait for one build. */
+  async getOrBuild(key: string, build: () => Promise<BanPart>): Promise<BanPart> {
+    const building = () => build().finally(() => this.#building.delete(key))
+    return this.get(key) ?? this.#kept(await getOrMake(this.#building, key, building))
+  }
+
+  #kept(part: BanPart): BanPart {
+    if (this.#parts.has(part.key)) return part
+    this.#parts.set(part.key, part)
+    this.#bans += part.banned.size
+    for (const [key, { banned }] of this.#parts) {
+      if (this.#bans <= this.#bansMax || key === part.key) break
+      this.#parts.delete(key)
+      this.#bans -= banned.size
+    }
+    return part
+  }
+}
