@@ -49,6 +49,10 @@ interface Known {
 export class FeedStates {
   readonly #bucket: () => Promise<Bucket>
   readonly #known = new Map<string, FeedState>()
+  /** By list: the revision of what this process wrote, until its entry has come. Those before it are older than what is known. */
+  readonly #awaited = new Map<string, number>()
+  /** The revision of the last entry that came. */
+  #seen = 0
   #follower: EntryFollower | undefined
 
   /** `bucket`: creates it if NATS has lost it. */
@@ -62,7 +66,10 @@ export class FeedStates {
     await this.#follower.open()
   }
 
-  #take({ key, value }: BucketEntry): void {
+  #take({ key, value, revision }: BucketEntry): void {
+    this.#seen = revision
+    if (revision < (this.#awaited.get(key) ?? 0)) return
+    this.#awaited.delete(key)
     const state = value && stateIn(value)
     if (state === undefined) this.#known.delete(key)
     else this.#known.set(key, state)
@@ -86,7 +93,9 @@ export class FeedStates {
   /** Compare-and-set: the new revision, or undefined if another process wrote first. */
   async replace(listId: string, state: FeedState, revision: number): Promise<number | undefined> {
     const written = await (await this.#bucket()).replace(listId, JSON.stringify(state), revision)
-    if (written !== undefined) this.#known.set(listId, state)
+    if (written === undefined) return undefined
+    this.#known.set(listId, state)
+    if (written > this.#seen) this.#awaited.set(listId, written)
     return written
   }
 
