@@ -158,6 +158,7 @@ const unwatched: Readonly<Record<string, readonly string[]>> = {
     'weir_events_vanished_announced_total',
   ],
   'the overview names the part, and its source has metrics': ['weir_overview_parts_unread_total'],
+  'the answer names the kind, and the log why': ['weir_findings_unread_total'],
   'the bouncer gets an error, which its program logs': ['weir_bouncers_too_large_total'],
   'the state of the destination shows it': ['weir_destination_pauses_by_hand_total'],
   'decisions add up to it': ['weir_records_evaluated_total'],

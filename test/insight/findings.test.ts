@@ -1,5 +1,6 @@
 /** Findings of every kind besides those about rules alone, and what only looks like one. */
 import t from 'tap'
+import { unavailable } from '../../src/core/errors.js'
 import { trafficEvents } from '../../src/event/catalog.js'
 import { type FindingsParts, findingsOf } from '../../src/insight/findings/findings.js'
 import type { FeedStatus } from '../../src/resource/fields/ip-list-source.js'
@@ -25,6 +26,7 @@ const parts: FindingsParts = {
   lastUse: () => undefined,
   listStatus: () => null,
   policySet: (state, id) => policies.of(state, id),
+  occurrences: { findingsUnread: () => {} },
 }
 
 const found = async (configuration: Configuration, more: Partial<FindingsParts> = {}) => {
@@ -335,6 +337,18 @@ t.test('a log that is young or off says nothing of rules, and the answer says so
     t.strictSame(places('rule_never_matched'), [])
     t.match(kind('rule_never_matched').unknown, why)
   }
+})
+
+t.test('a log that fails leaves the rest; the cause is for operators', async (t) => {
+  const failing = unavailable('The log does not answer.', new Error('Decimals are no UInt32.'))
+  const reasons: string[] = []
+  const { kind } = await found(denying(), {
+    log: { ...logSince(10), reached: () => Promise.reject(failing) },
+    occurrences: { findingsUnread: ({ kind, reason }) => reasons.push(`${kind}: ${reason}`) },
+  })
+  t.equal(kind('rule_never_matched').unknown, 'The log does not answer.')
+  t.strictSame(reasons, ['rule_never_matched: Decimals are no UInt32.'])
+  t.equal(kind('edge_open').unknown, null)
 })
 
 t.test('expressions that failed for every record', async (t) => {

@@ -10,7 +10,7 @@ import type { GeoLookup } from '../../record/geo.js'
 import { findingDays, findingsListedMax, findingsSchema } from '../../shape/finding.js'
 import type { WriteContext } from '../write-context.js'
 
-interface Parts extends Pick<FindingsParts, 'log' | 'failures'> {
+interface Parts extends Pick<FindingsParts, 'log' | 'failures' | 'occurrences'> {
   readonly geo: GeoLookup
   readonly eventKinds: readonly AnyTrafficEvent[]
   readonly destinations: Pick<DestinationOperations, 'sourceCounts'>

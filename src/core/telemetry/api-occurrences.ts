@@ -28,6 +28,12 @@ export const api = {
     'Parts of overviews that were not read.',
     ['part'],
   ),
+  findingsUnread: boundedWarn(
+    'Findings of a kind were not looked for; the rest was answered.',
+    'weir_findings_unread_total',
+    'Kinds of findings that were not looked for, because the decision log did not answer.',
+    ['kind'],
+  ),
   requestAborted: boundedInfo(
     'A connection ended before its request was complete.',
     'weir_api_aborted_requests_total',

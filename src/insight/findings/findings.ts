@@ -3,8 +3,9 @@
  * work in slices and have bounds, so an answer costs seconds at most, and nobody else waits for it.
  */
 import { isoSeconds, now, yieldTurn } from '../../core/clock.js'
-import { WeirError } from '../../core/errors.js'
+import { messageOf, WeirError } from '../../core/errors.js'
 import { Slices } from '../../core/slices.js'
+import type { Occurrences } from '../../core/telemetry/occurrences.js'
 import type { PolicySet } from '../../evaluate/policy-set.js'
 import type { AnyTrafficEvent } from '../../event/define.js'
 import type { GeoLookup } from '../../record/geo.js'
@@ -40,6 +41,7 @@ export interface FindingsParts {
   readonly lastUse: LastUse
   readonly listStatus: ListStatus
   readonly policySet: (state: ViewState, accountId: string) => Promise<PolicySet>
+  readonly occurrences: Pick<Occurrences, 'findingsUnread'>
 }
 
 /** `nowMs`: the time at which rules and keys are judged. */
@@ -61,16 +63,17 @@ export async function findingsOf(
   await silentSubscriptions(search, parts.sourceCounts)
   await unusedKeys(search, parts.lastUse)
   await staleLists(search, parts.listStatus)
-  await whileLogAnswers(found, 'rule_never_matched', async () => {
+  await whileLogAnswers(parts, found, 'rule_never_matched', async () => {
     const { coverage } = await testedParts(state, accountId, policySet, parts.geo, slices)
     await neverMatched(search, parts.log, users, coverage.parts, covered)
   })
-  await whileLogAnswers(found, 'expression_fails', () => failingPolicies(search, parts))
+  await whileLogAnswers(parts, found, 'expression_fails', () => failingPolicies(search, parts))
   return found.answer(isoSeconds(nowMs))
 }
 
-/** The rest is answered without the log. */
+/** The rest is answered without the log; why it failed is said where operators look. */
 async function whileLogAnswers(
+  { occurrences }: Pick<FindingsParts, 'occurrences'>,
   found: Collected,
   kind: FindingKind,
   look: () => Promise<void>,
@@ -79,6 +82,7 @@ async function whileLogAnswers(
     await look()
   } catch (error) {
     if (!(error instanceof WeirError)) throw error
+    occurrences.findingsUnread({ kind, reason: messageOf(error.cause ?? error) })
     found.unknown(kind, error.message)
   }
 }
