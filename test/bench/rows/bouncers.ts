@@ -110,6 +110,7 @@ export const row: BenchRow = {
         waits.push(ms)
         changed.push(cpu)
       }
+      await meter.settled()
       const pulls = unchangedPulls / (quick ? 4 : 1)
       const unchanged =
         (await meter.of(async () => {
