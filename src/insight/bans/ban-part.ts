@@ -40,12 +40,16 @@ export const endOf = ({ expires_at }: Pick<IpRule, 'expires_at'>): number =>
 /** The part of a policy with these rules. */
 export async function policyPart(key: string, rules: Iterable<IpRule>): Promise<BanPart> {
   const listRules: ListRule[] = []
+  // Rules that follow each other often say the same.
+  let last = plain
   function* ranges(): Generator<readonly [string, Banned] | undefined> {
     for (const rule of rules) {
       const { cidr, list_id, description } = rule
       const isBan = rule.action === 'deny' && isEnforced(rule)
       if (isBan && list_id) listRules.push({ ...rule, list_id })
-      yield isBan && cidr ? [cidr, { reason: description || null, endMs: endOf(rule) }] : undefined
+      const [reason, endMs] = [description || null, endOf(rule)]
+      if (last.reason !== reason || last.endMs !== endMs) last = { reason, endMs }
+      yield isBan && cidr ? [cidr, last] : undefined
     }
   }
   return { key, ...(await built(ranges())), listRules }
