@@ -2,9 +2,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { badRequest, shown, unavailable } from '../core/errors.js'
 import { supported } from '../core/text/nearest.js'
-import { apiKey } from '../resource/api-key.js'
 import type { AnyResource, Row } from '../resource/define.js'
 import { resourceOf } from '../resource/registry.js'
+import { isKeyKind } from '../store/known-keys.js'
 import type { Store } from '../store/store.js'
 import type { ViewState } from '../view/view-state.js'
 import { checkNames, objectBody, rowOf, unknownResource } from './body/input.js'
@@ -117,14 +117,14 @@ export function rowAt(
   return row
 }
 
-/** An API key that is only in the bucket is forged: it is neither shown nor changed. See `known-keys.ts`. */
+/** An API key or bouncer that is only in the bucket is forged: it is neither shown nor changed. See `known-keys.ts`. */
 export const isBelieved = ({ store }: ApiContext, { kind }: AnyResource, row: Row): boolean =>
-  kind !== apiKey.kind || store.keys.isKnown(row)
+  !isKeyKind(kind) || store.keys.isKnown(row)
 
-/** Route options: compares new API keys with the store first, because `isBelieved` needs it. */
+/** Route options: compares new API keys or bouncers with the store first, because `isBelieved` needs it. */
 export const keysCompared = ({ store }: ApiContext, { kind }: AnyResource) =>
-  kind === apiKey.kind
-    ? { preHandler: async ({ caller }: FastifyRequest) => store.keys.compareAccount(caller.accountId) }
+  isKeyKind(kind)
+    ? { preHandler: async ({ caller }: FastifyRequest) => store.keys.compareAccount(caller.accountId, kind) }
     : {}
 
 /** Sends a value as JSON; text and its bytes are sent as they are. */

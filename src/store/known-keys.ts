@@ -35,10 +35,13 @@ const lookUpTimeoutMs = 5_000
 const keysAtOnceMax = 1_000
 
 /** The kinds whose tokens open a door of the API, with the columns that make the identity of a row. */
-const keyKinds: readonly (readonly [kind: string, columns: string])[] = [
+const keyKinds: ReadonlyMap<string, string> = new Map([
   [apiKey.kind, 'account_id, id, token_hash, rights, expires_at'],
   [bouncer.kind, 'account_id, id, token_hash'],
-]
+])
+
+/** Do rows of this kind count only if ClickHouse holds them, too? */
+export const isKeyKind = (kind: string): boolean => keyKinds.has(kind)
 
 const identityOf = (row: Row): string =>
   `${row.account_id} ${row.id} ${String(row['token_hash'])} ${(rightsOf(row) ?? []).join()} ${expiryOf(row) ?? ''}`
@@ -60,7 +63,7 @@ export class KnownKeys {
     const { view } = this.#parts
     const compare = () => this.#compare().catch((error: unknown) => this.#missed(error))
     view.onChange((kind) => {
-      if (kind === '*' || keyKinds.some(([each]) => each === kind)) void compare()
+      if (kind === '*' || isKeyKind(kind)) void compare()
     })
     await compare()
   }
@@ -79,12 +82,12 @@ export class KnownKeys {
     return false
   }
 
-  /** Compares the account's new keys. While ClickHouse is away, they stay unknown. */
-  async compareAccount(accountId: string): Promise<void> {
+  /** Compares the account's new keys of a kind. While ClickHouse is away, they stay unknown. */
+  async compareAccount(accountId: string, kind: string): Promise<void> {
     const { state } = this.#parts.view
-    const rows = state.rows.get(apiKey.kind)
+    const rows = state.rows.get(kind)
     const isNew = (row: Row | undefined) => row !== undefined && !this.isKnown(row) && !this.#isRefused(row)
-    const ids = [...state.ids(accountId, apiKey.kind).below()]
+    const ids = [...state.ids(accountId, kind).below()]
     if (!ids.some((id) => isNew(rows?.get(id)))) return
     await this.#compare().catch((error: unknown) => this.#missed(error))
   }
@@ -102,7 +105,7 @@ export class KnownKeys {
     const held = this.#parts.view.state.rows
     // Forget deleted keys, so that one that is restored is looked up again.
     for (const id of this.#genuine.keys())
-      if (!keyKinds.some(([kind]) => held.get(kind)?.has(id))) this.#genuine.delete(id)
+      if (![...keyKinds.keys()].some((kind) => held.get(kind)?.has(id))) this.#genuine.delete(id)
     for (const [kind, columns] of keyKinds) {
       const rows = [...(held.get(kind)?.values() ?? [])]
       const unknown = rows.filter((row) => !this.isKnown(row) && !this.#isRefused(row))

@@ -66,6 +66,9 @@ t.test('a forged key is refused and reported, and does not prevent a start', asy
   await config.put(rowKey('bouncer', 'bnc_forged'), JSON.stringify(forgedBouncer))
   await until('a forged bouncer is reported', async () => (await foreignKeys(api)) === 4)
   t.strictSame([await bans(forgedToken), await bans(bouncer.token)], [403, 200])
+  const bouncers = (await all(api.client.bouncer.list())).map(({ id }) => id)
+  t.strictSame(bouncers, [bouncer.id], 'it is not listed')
+  await notFound(api.client.bouncer, 'bnc_forged')
   await config.forget(rowKey('bouncer', 'bnc_forged'))
 
   await put(first.id, { token_hash: hashToken(forgedToken), version: 1_000_000 })
