@@ -71,6 +71,13 @@ t.test('IP lists', { timeout: 120_000 }, async (t) => {
     const wrong = await me.raw.send('GET', `/ip_lists/${list.id}/entries?covers=here`)
     t.equal(wrong.status, 400)
     t.match(wrong.text, /covers.* is wrong: /)
+    const parts = ['covers=192.0.2.1', 'limit=1', 'after=1']
+    for (const [index, part] of parts.entries()) {
+      const format = index === 0 ? 'csv' : 'text'
+      const cut = await me.raw.send('GET', `/ip_lists/${list.id}/entries?format=${format}&${part}`)
+      t.equal(cut.status, 400, `only all entries are sent as ${format}, none by ${part}`)
+      t.match(cut.text, `The query parameter \\"${part.split('=')[0]}\\" is for JSON only: format=${format}`)
+    }
     await me.listEntries.replace(list.id, { text: '198.51.100.0/24', format: 'lines' })
     t.equal((await me.ipList.get(list.id)).entries, 1)
   })

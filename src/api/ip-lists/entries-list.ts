@@ -27,6 +27,8 @@ const path = `${routePath(ipList.path)}/:id/entries`
 
 const pageMax = 1_000
 const formats = ['json', 'text', 'csv'] as const
+/** The query parameters that choose a part of the entries. */
+const partial = ['covers', 'limit', 'after'] as const
 /** How long a client may take for all entries as text, some 30 MiB: 1 Mbit/s is fast enough. */
 const textMsMax = 5 * 60_000
 
@@ -62,7 +64,7 @@ const pageQuery = Type.Object({
   format: Type.Optional(
     oneOf(
       formats,
-      'text: all entries as lines, each with its comment behind `#`, without the time at which it expires. csv: all entries with all that is known of them, as they can be set again. Default: json.',
+      'text: all entries as lines, each with its comment behind `#`, without the time at which it expires. csv: all entries with all that is known of them, as they can be set again. `covers`, `limit` and `after` are for json alone. Default: json.',
     ),
   ),
 })
@@ -88,10 +90,11 @@ export function registerEntriesList(app: FastifyInstance, context: ApiContext): 
     query: pageQuery,
   })
   app.get(path, described, async (request, reply) => {
-    const query = queryOf(request, ['limit', 'after', 'format', 'covers'])
+    const query = queryOf(request, [...partial, 'format'])
     const row = rowAt(context, request, resource)
     const chunks = partsOf(context, row)
     const format = query.format === undefined ? 'json' : wordIn('format', query.format, formats)
+    if (format !== 'json') refuseInText(query)
     if (format === 'text') return texts.send(reply, 'text/plain', textOf(chunks, '', commentedLine))
     if (format === 'csv') return texts.send(reply, 'text/csv', textOf(chunks, csvHead, csvLineOf))
     const uri = context.presenter.links.uri(path.replace(':id', pathParams(request)['id'] ?? ''))
@@ -111,6 +114,15 @@ export function registerEntriesList(app: FastifyInstance, context: ApiContext): 
       next_page_uri: hasMore ? `${uri}?${queryText({ limit: String(limit), after: String(end) })}` : null,
     })
   })
+}
+
+/** All entries are sent as text: a part of them, chosen by another parameter, would be the wrong answer. */
+function refuseInText(query: Partial<Record<(typeof partial)[number] | 'format', string>>): void {
+  const name = partial.find((each) => query[each] !== undefined)
+  if (name !== undefined)
+    throw badRequest(
+      `The query parameter "${name}" is for JSON only: format=${query.format} has all entries.`,
+    )
 }
 
 function partsOf(context: ApiContext, row: Row): ListChunk[] {
