@@ -64,7 +64,7 @@ export const ruleCountsSchema = objectOf(
 
 export type RuleCounts = Readonly<Static<typeof ruleCountsSchema>>
 
-/** The kinds of resources that refer to IP policies. */
+/** The kinds of resources that refer to IP policies or, a bouncer, to IP lists. */
 export const usingKinds = ['ip_restriction', 'tcp_edge', 'https_edge_route', 'bouncer'] as const
 
 const textOrNull = (description: string) => orNull(Type.String(), { description })
@@ -74,7 +74,7 @@ export const ipPolicyUseSchema = objectOf(
     kind: oneOf(usingKinds),
     id: Type.String(),
     uri: uriSchema,
-    field: Type.String({ description: 'The field that names the policy.' }),
+    field: Type.String({ description: 'The field that names the policy or list.' }),
     description: orNull(Type.String()),
     hostports: Type.Array(Type.String(), {
       description: 'Of the edge, or of the edge of the route; none for an IP restriction or a bouncer.',
@@ -84,12 +84,13 @@ export const ipPolicyUseSchema = objectOf(
     type: textOrNull('Of a restriction: what it restricts.'),
     applies: Type.Boolean({
       description:
-        'Is the module enabled, or the IP restriction enforced? If not, the policy blocks no one there. A bouncer always applies its policies.',
+        'Is the module enabled, or the IP restriction enforced? If not, the policy blocks no one there. A bouncer always applies its policies and lists.',
     }),
   },
   {
     title: 'IpPolicyUse',
-    description: 'An edge, a route, an IP restriction or a bouncer that refers to an IP policy.',
+    description:
+      'An edge, a route, an IP restriction or a bouncer that refers to an IP policy, or, in the answer about an address, to an IP list.',
   },
 )
 

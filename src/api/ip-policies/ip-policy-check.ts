@@ -46,7 +46,7 @@ export function registerIpPolicyCheck(app: FastifyInstance, context: WriteContex
     operationId: 'check_address',
     atOnce: 'list_search',
     summary: 'Find who would allow or refuse an address',
-    description: `The rules of IP policies that contain an address (at most ${rulesListedMax}), and the edges, routes, IP restrictions and bouncers that name IP policies (at most ${usesListedMax}), with what these policies decide. Rules that have expired are left out.`,
+    description: `The rules of IP policies that contain an address (at most ${rulesListedMax}), and the edges, routes, IP restrictions and bouncers that name IP policies or IP lists (at most ${usesListedMax}), with what these decide. Rules that have expired are left out.`,
     tag: pluralOf(ipPolicy.title),
     path,
     success: [200, addressCheckSchema],

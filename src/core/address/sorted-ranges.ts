@@ -143,7 +143,7 @@ const indexedBits = 64
 /** What a sieve says of the addresses of a cell: none is in a range, all are in one, or a range begins or ends among them. */
 export const cellState = { outside: 0, inside: 1, mixed: 2 } as const
 
-/** Of two bits each. */
+/** A state takes two bits. */
 const statesPerWord = 16
 
 /**
@@ -164,7 +164,7 @@ class RowIndex {
   readonly #shared: readonly [first: number, second: number]
   readonly #masks: readonly [first: number, second: number]
 
-  /** Of the bounds of disjoint sorted ranges, whose rows have yet to be added. */
+  /** `bounds`: those of disjoint sorted ranges, whose rows have yet to be added. */
   constructor(bounds: Uint32Array, width: number) {
     const lastRow = bounds.length - 2 * width
     const bits = Math.min(cellBitsMax, 32 - Math.clz32(bounds.length / (2 * width)))
