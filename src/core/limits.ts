@@ -22,6 +22,8 @@ export const challengersEvaluatedMax = 100
 /** One runs; the others ended within the last day. So no account alone uses up the bound of all. */
 export const challengersEvaluatedPerAccountMax = 10
 export const ipPoliciesPerModuleMax = 50
+/** What they ban is kept in memory, and counted again when a rule with a list is saved. */
+export const bouncersPerAccountMax = 100
 /** Deny rules and entries of IP lists: a pull of all takes some seconds of CPU, and a firewall holds no more with ease. */
 export const bansPerBouncerMax = 300_000
 export const ipListsPerBouncerMax = 50

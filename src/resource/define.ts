@@ -111,6 +111,7 @@ export interface Lookups {
   children(kind: string, parentId: string): Iterable<Row>
   rules(ipPolicyId: string): Iterable<Row>
   countRules(ipPolicyId: string): number
+  bansOf(ipPolicyId: string): PolicyBans
   /** The parent domain of reserved addresses. */
   readonly tcpDomain: string
   /**
@@ -124,6 +125,14 @@ export interface Lookups {
     readonly msg: string
     readonly mark?: MarkedProblem['mark']
   }[]
+}
+
+/** What an IP policy bans. */
+export interface PolicyBans {
+  /** Enforced deny rules that have a range. */
+  readonly ranges: number
+  /** The lists that such rules name. */
+  readonly listIds: Iterable<string>
 }
 
 interface ResourceDefinition<

@@ -148,8 +148,7 @@ export const ipPolicyRule = defineResource({
   check(rule, previous, lookups) {
     if ((previous?.expires_at ?? null) !== rule.expires_at) checkExpiry(rule)
     checkSubject(rule)
-    // Rules with a range are counted when a bouncer asks.
-    if (rule.list_id !== null) checkBansOfRule(rule as unknown as Row, lookups)
+    checkBansOfRule(rule as unknown as Row, previous as Row | undefined, lookups)
     const nowMs = now()
     // While a rule was expired, another one may have been made for its range.
     const isRevived = previous !== undefined && isExpiredRule(previous, nowMs)

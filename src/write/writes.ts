@@ -16,6 +16,7 @@ import type { AnyResource, DeriveTools, Lookups, Row } from '../resource/define.
 import type { AuditEvent, Put, Removal } from '../store/change.js'
 import { claimsOf, countRules, type Draft, type Plan, releaseOf, unchanged } from '../store/plan.js'
 import type { Store } from '../store/store.js'
+import { policyBansOf } from '../view/deny-rules.js'
 import { policyKind } from '../view/keys.js'
 import type { ViewState } from '../view/view-state.js'
 import { eventPrincipal } from './bulk-audits.js'
@@ -267,6 +268,7 @@ const lookupsOf = (state: ViewState, accountId: string): StateLookups => ({
   children: (kind, parentId) => rowsOf(state, parentId, kind),
   rules: (policyId) => state.rules(policyId)?.rules ?? [],
   countRules: (policyId) => countRules(state, policyId),
+  bansOf: (policyId) => policyBansOf(state, policyId),
 })
 
 function refuseRevoked({ title, deletionRevokes }: AnyResource, id: string): void {

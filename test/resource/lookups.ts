@@ -12,6 +12,7 @@ export const lookupsIn = (rows: Readonly<Record<string, readonly object[]>> = {}
     children: all,
     rules: () => all('ip_policy_rule'),
     countRules: () => all('ip_policy_rule').length,
+    bansOf: () => ({ ranges: 0, listIds: [] }),
     tcpDomain: 'weir.example',
     nameInBody: (path) => path,
     sourceProblems: () => [],

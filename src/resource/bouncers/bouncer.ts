@@ -1,11 +1,11 @@
-import { badRequest } from '../../core/errors.js'
-import { ipListsPerBouncerMax } from '../../core/limits.js'
+import { badRequest, conflict } from '../../core/errors.js'
+import { bouncersPerAccountMax, ipListsPerBouncerMax } from '../../core/limits.js'
 import { defineResource } from '../define.js'
 import { exampleId } from '../examples.js'
 import { bearerToken, lastUse, withToken } from '../fields/bearer-token.js'
 import { described } from '../fields/fields.js'
 import { ipPolicyIds, references } from '../fields/reference-fields.js'
-import { checkBanCount } from './ban-count.js'
+import { checkBansOfBouncer } from './ban-count.js'
 
 export const bouncer = defineResource({
   kind: 'bouncer',
@@ -40,13 +40,18 @@ export const bouncer = defineResource({
     ...lastUse('in a request that was refused'),
   },
   derive: withToken,
-  check(bouncer, _previous, lookups) {
+  check(bouncer, previous, lookups) {
     // Bouncers that an earlier version stored have no lists.
     const { ip_policy_ids, ip_list_ids = [] } = bouncer
     if (ip_policy_ids.length + ip_list_ids.length === 0)
       throw badRequest(
         '"ip_policy_ids" or "ip_list_ids" is required for a bouncer: what it enforces. Neither names anything.',
       )
-    checkBanCount(bouncer, lookups)
+    const count = previous === undefined ? [...lookups.all('bouncer')].length : 0
+    if (count >= bouncersPerAccountMax)
+      throw conflict(
+        `The account has ${count} bouncers: at most ${bouncersPerAccountMax} are allowed. Delete one first.`,
+      )
+    checkBansOfBouncer(bouncer, previous, lookups)
   },
 })
