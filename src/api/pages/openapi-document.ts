@@ -108,7 +108,12 @@ interface Operation {
 }
 
 interface Body {
-  readonly content: Readonly<Record<string, { readonly schema: { readonly required?: readonly string[] } }>>
+  readonly content: Readonly<Record<string, { readonly schema: BodySchema }>>
+}
+
+interface BodySchema {
+  readonly required?: readonly string[]
+  readonly minProperties?: number
 }
 
 /** Values that declarations of resources can't list, because event kinds are in a room after theirs. */
@@ -166,6 +171,9 @@ const withRequired = (method: string, body: Body): Body & { readonly required: b
   required: isRequired(method, body),
 })
 
-/** POST and PATCH without a body mean an empty object, which is enough if no field is required. */
+/** POST and PATCH without a body mean an empty object, which is enough if no field is required, nor one of several. */
 const isRequired = (method: string, { content }: Body): boolean =>
-  method === 'put' || Object.values(content).some(({ schema }) => (schema.required ?? []).length > 0)
+  method === 'put' ||
+  Object.values(content).some(
+    ({ schema: { required = [], minProperties = 0 } }) => required.length > 0 || minProperties > 0,
+  )

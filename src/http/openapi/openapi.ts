@@ -249,8 +249,12 @@ const listQuery = (resource: AnyResource) =>
 /** The names of these parameters. */
 export const listParameters = ['limit', 'before_id', 'filter', 'description'] as const
 
-export const createSchema = ({ fields, parent }: AnyResource, title: string): TSchema =>
-  bodySchema(Object.fromEntries(Object.entries(fields).filter(([name]) => name !== parent?.field)), { title })
+/** If one of several fields must be set, an empty body is refused. */
+export function createSchema({ fields, parent }: AnyResource, title: string): TSchema {
+  const own = Object.entries(fields).filter(([name]) => name !== parent?.field)
+  const hasChoice = own.some(([, { isChoice }]) => isChoice)
+  return bodySchema(Object.fromEntries(own), { title, ...(hasChoice && { minProperties: 1 }) })
+}
 
 /** Every field that can be changed; all are optional, and null clears an optional field. */
 export const patchSchema = (resource: AnyResource, title: string): TSchema =>

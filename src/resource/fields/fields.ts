@@ -178,7 +178,10 @@ export const moduleField = <F extends Fields>(title: string, own: F) => {
 type ModuleOf<F extends Fields> = { readonly [Name in keyof F]: StoredOf<F[Name]> }
 
 /** The schema of the object that a client sends. Null means omitted; unknown fields are refused. */
-export const bodySchema = (fields: Fields, options: { title?: string } = {}): TSchema =>
+export const bodySchema = (
+  fields: Fields,
+  options: { title?: string; minProperties?: number } = {},
+): TSchema =>
   objectOf(
     Object.fromEntries(
       Object.entries(fields)
