@@ -60,7 +60,6 @@ export interface BucketPosition {
 
 interface BucketLimits {
   readonly bytesMax: number
-  readonly replicas: number
   /** Entries expire at this age, and the oldest ones earlier if the bucket is full; without it, never. */
   readonly ageMaxMs?: number | undefined
 }
@@ -79,30 +78,51 @@ const bucketOptions: Partial<KvOptions> = {
   allow_direct: false,
 }
 
-/** Creates the bucket, or applies the limits to an existing one. Throws a `StartFault` if NATS has no room for a new one. */
-export async function ensureBucket(
-  jetstream: JetStreamClient,
-  manager: JetStreamManager,
-  name: string,
-  { bytesMax, replicas, ageMaxMs = 0 }: BucketLimits,
-): Promise<BucketClient> {
-  const options = { ...bucketOptions, replicas, max_bytes: bytesMax, ttl: ageMaxMs }
-  const make = () => new Kvm(jetstream).create(name, { ...options, description: newStreamIdentity() })
-  // If another process created it first, with another identity, the second attempt finds that one.
-  const kv = await withRoom(streamOf(name), bytesMax, () => make().catch(make))
-  const info = await manager.streams.info(streamOf(name))
-  const limits = {
-    num_replicas: replicas,
-    max_bytes: roomOf(bytesMax, info),
-    max_age: nanos(ageMaxMs),
-    discard: ageMaxMs === 0 ? DiscardPolicy.New : DiscardPolicy.Old,
+/**
+ * Creates buckets. The first look at an existing one applies the limits of this process, so that a changed setting counts
+ * from its next start on. Later looks leave it as it is: processes with different settings would otherwise change it back
+ * and forth.
+ */
+export class BucketMaker {
+  readonly #jetstream: JetStreamClient
+  readonly #manager: JetStreamManager
+  readonly #replicas: number
+  /** The names of buckets that have the limits of this process, or those of one that started later. */
+  readonly #limited = new Set<string>()
+
+  constructor(jetstream: JetStreamClient, manager: JetStreamManager, replicas: number) {
+    this.#jetstream = jetstream
+    this.#manager = manager
+    this.#replicas = replicas
   }
-  const isOtherwise = Object.entries(limits).some(
-    ([limit, value]) => info.config[limit as keyof typeof limits] !== value,
-  )
-  // If the server has no room for a larger bucket, the bucket keeps its size: a role's setting may exceed the API's.
-  if (isOtherwise) await undefinedIf(isStorageFull, () => manager.streams.update(streamOf(name), limits))
-  return { kv, jetstream }
+
+  /** Throws a `StartFault` if NATS has no room for a new bucket. */
+  async ensure(name: string, limits: BucketLimits): Promise<BucketClient> {
+    const { bytesMax, ageMaxMs = 0 } = limits
+    const options = { ...bucketOptions, replicas: this.#replicas, max_bytes: bytesMax, ttl: ageMaxMs }
+    const create = { ...options, description: newStreamIdentity() }
+    const make = () => new Kvm(this.#jetstream).create(name, create)
+    // If another process created it first, with another identity, the second attempt finds that one.
+    const kv = await withRoom(streamOf(name), bytesMax, () => make().catch(make))
+    if (!this.#limited.has(name)) await this.#limit(streamOf(name), limits)
+    this.#limited.add(name)
+    return { kv, jetstream: this.#jetstream }
+  }
+
+  async #limit(stream: string, { bytesMax, ageMaxMs = 0 }: BucketLimits): Promise<void> {
+    const info = await this.#manager.streams.info(stream)
+    const limits = {
+      num_replicas: this.#replicas,
+      max_bytes: roomOf(bytesMax, info),
+      max_age: nanos(ageMaxMs),
+      discard: ageMaxMs === 0 ? DiscardPolicy.New : DiscardPolicy.Old,
+    }
+    const isOtherwise = Object.entries(limits).some(
+      ([limit, value]) => info.config[limit as keyof typeof limits] !== value,
+    )
+    // If the server has no room for a larger bucket, the bucket keeps its size: a role's setting may exceed the API's.
+    if (isOtherwise) await undefinedIf(isStorageFull, () => this.#manager.streams.update(stream, limits))
+  }
 }
 
 export const findBucket = async (jetstream: JetStreamClient, name: string): Promise<BucketClient> => ({

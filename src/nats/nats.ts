@@ -12,7 +12,7 @@ import {
 } from '@nats-io/jetstream'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
 import { within } from '../core/clock.js'
-import { Bucket, type BucketOptions, ensureBucket, findBucket } from './bucket.js'
+import { Bucket, BucketMaker, type BucketOptions, findBucket } from './bucket.js'
 import { streamOf } from './bucket-stream.js'
 import { ConfirmedPublisher } from './confirmed-publisher.js'
 import { connectionOptions, type NatsOptions, NatsStatus } from './connection.js'
@@ -66,6 +66,7 @@ export class Nats {
   readonly #manager: JetStreamManager
   readonly #jetstream: JetStreamClient
   readonly #consumers: Consumers
+  readonly #buckets: BucketMaker
   readonly #replicas: number
   readonly #occurrences: NatsOptions['occurrences']
   readonly #status: NatsStatus
@@ -78,6 +79,7 @@ export class Nats {
     this.#jetstream = jetstream(connection, { timeout: callTimeoutMs })
     this.#consumers = new Consumers(manager, this.#jetstream)
     this.#replicas = options.replicas
+    this.#buckets = new BucketMaker(this.#jetstream, manager, options.replicas)
     this.#occurrences = options.occurrences
     this.#status = new NatsStatus(connection, options)
   }
@@ -269,14 +271,10 @@ export class Nats {
     return gatherAnswers(this.#connection, subject, data, waitMs)
   }
 
-  /** A bucket, which keeps the last value of each key; created if it is missing. */
-  async openBucket(
-    name: string,
-    bytesMax: number,
-    { ageMaxMs, ...patience }: BucketOptions = {},
-  ): Promise<Bucket> {
-    const limits = { bytesMax, replicas: this.#replicas, ageMaxMs }
-    const client = await retried(() => ensureBucket(this.#jetstream, this.#manager, name, limits))
+  /** A bucket, which keeps the last value of each key; created if it is missing. The first call for it applies the limits. */
+  async openBucket(name: string, bytesMax: number, options: BucketOptions = {}): Promise<Bucket> {
+    const { ageMaxMs, ...patience } = options
+    const client = await retried(() => this.#buckets.ensure(name, { bytesMax, ageMaxMs }))
     return new Bucket(client, name, this, { ...patience, retrying: this.#bucketRetried })
   }
 

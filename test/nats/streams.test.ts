@@ -52,8 +52,12 @@ t.test('a server whose room is exactly that of its streams, and a new one', asyn
   const server = new OwnNats(dir, ['-c', settings])
   await server.start()
   t.teardown(() => server.stop())
-  const nats = await openNats({ servers: [server.url], name: 'test', replicas: 1 })
-  t.teardown(() => nats.close())
+  const started = async () => {
+    const nats = await openNats({ servers: [server.url], name: 'test', replicas: 1 })
+    t.teardown(() => nats.close())
+    return nats
+  }
+  const nats = await started()
   await nats.ensureStream({ ...stream, bytesMax: 8 * mebibyte })
   const old = await nats.openBucket('old', 8 * mebibyte)
   await old.put('key', 'kept')
@@ -66,14 +70,14 @@ t.test('a server whose room is exactly that of its streams, and a new one', asyn
   const more = { ...stream, name: 'more', subjects: ['more.>'], bytesMax: mebibyte }
   await t.rejects(nats.ensureStream(more), { message: /no room for more \(1 MiB\)/ })
 
-  await nats.openBucket('old', 6 * mebibyte)
+  await (await started()).openBucket('old', 6 * mebibyte)
   await nats.openBucket('new', 2 * mebibyte)
   const { value } = (await old.get('key'))!
   t.equal(bufferOf(value!).toString(), 'kept', 'a bucket that holds little gives room to another one')
   const sizeOf = async (name: string) => (await nats.streamInfo(name))?.config.max_bytes
   t.strictSame([await sizeOf('KV_old'), await sizeOf('KV_new')], [6 * mebibyte, 2 * mebibyte])
   await old.put('large', new Uint8Array(600_000))
-  await nats.openBucket('old', mebibyte)
+  await (await started()).openBucket('old', mebibyte)
   t.equal(await sizeOf('KV_old'), 6 * mebibyte, 'one that holds more than half of that keeps its room')
 })
 

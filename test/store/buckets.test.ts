@@ -105,13 +105,26 @@ t.test('entries that arrive during a position check', async (t) => {
   t.equal(passes, 1, 'nothing is read again')
 })
 
-t.test('a bucket gets the size in the settings, and keeps its entries', async (t) => {
-  await nats.openBucket('room', 4 * mebibyte)
-  await nats.openBucket('room', mebibyte)
-  t.equal((await infoOf('room')).config.max_bytes, 4 * mebibyte)
-  await nats.openBucket('room', 8 * mebibyte)
-  t.equal((await infoOf('room')).config.max_bytes, 8 * mebibyte)
-})
+t.test(
+  'a bucket gets the size in the settings of a process that starts, and keeps its entries',
+  async (t) => {
+    const sizeIn = async (mebibytes: number, process: typeof nats) => {
+      await process.openBucket('room', mebibytes * mebibyte)
+      return (await infoOf('room')).config.max_bytes / mebibyte
+    }
+    const small = await fixture.nats()
+    t.equal(await sizeIn(4, nats), 4)
+    t.equal(await sizeIn(1, small), 1, 'it shrinks')
+    t.equal(await sizeIn(4, nats), 1, 'one that runs leaves it to the one that started later')
+    t.equal(await sizeIn(8, await fixture.nats()), 8, 'it grows')
+    const bucket = await nats.openBucket('room', mebibyte)
+    await bucket.put('key', new Uint8Array(700_000))
+    t.equal(await sizeIn(1, await fixture.nats()), 8, 'it does not shrink below its entries')
+    t.ok(await bucket.get('key'))
+    await deleteBucket('room')
+    t.equal(await sizeIn(1, small), 1, 'one that is missing is made')
+  },
+)
 
 t.test('several processes create a bucket at once', async (t) => {
   const makers = await Promise.all(Array.from({ length: 8 }, () => fixture.nats()))
