@@ -42,6 +42,8 @@ class ViewRestrictions implements Restrictions {
   readonly #named = new Map<string, string>()
   /** By the ids of the policies. */
   readonly #building = new Map<string, Promise<void>>()
+  /** For each look at all restrictions that is under way, the ids of the policies that stay. */
+  readonly #staying = new Set<Set<unknown>>()
 
   constructor(state: ViewState) {
     this.#state = state
@@ -68,11 +70,12 @@ class ViewRestrictions implements Restrictions {
     if (restrictions.length === 0 && this.#named.size === 0) return
     const ids = [...new Set(restrictions.flatMap(({ ip_policy_ids }) => ip_policy_ids))]
     const key = ids.join()
-    if (this.#isOther(`${accountId} ${types.join()}`, key)) this.#dropUnnamed()
-    if (ids.length === 0) return
+    const isOther = this.#isOther(`${accountId} ${types.join()}`, key)
+    if (ids.length === 0 && !isOther) return
+    for (const staying of this.#staying) for (const id of ids) staying.add(id)
     const underWay = this.#building.get(key)
     if (underWay !== undefined) return underWay
-    const building = new Slices().soon(this.#build(ids))
+    const building = new Slices().soon(this.#build(ids, isOther))
     if (building === undefined) return
     const ended = building.finally(() => this.#building.delete(key))
     this.#building.set(key, ended)
@@ -105,8 +108,11 @@ class ViewRestrictions implements Restrictions {
     }
   }
 
-  *#build(policyIds: Iterable<string>): Generator<void, void> {
+  /** `isOther`: do restrictions name others than before, so that some may be dropped although none is missing? */
+  *#build(policyIds: Iterable<string>, isOther: boolean): Generator<void, void> {
+    let mayDrop = isOther
     for (const [what, id, of] of this.#missing(policyIds)) {
+      mayDrop = true
       if (what === 'policy') {
         const rules = this.#state.rules(id)?.rules ?? []
         this.#policies.set(id, { of, value: yield* buildIpPolicy(id, rules, now()) })
@@ -116,16 +122,20 @@ class ViewRestrictions implements Restrictions {
         const read = row.chunks.flatMap((chunk) => this.#state.listText(chunk) ?? [])
         this.#lists.set(id, { of: row.chunks.join(), value: yield* buildListContent(row, read, now()) })
       }
-      this.#dropUnnamed()
     }
+    if (mayDrop) yield* this.#dropUnnamed()
   }
 
-  #dropUnnamed(): void {
-    const restrictions = this.#state.rows.get('ip_restriction')?.values() ?? []
-    const restricting = new Set<unknown>()
-    for (const row of restrictions)
-      for (const id of row['ip_policy_ids'] as readonly string[]) restricting.add(id)
-    for (const id of this.#policies.keys()) if (!restricting.has(id)) this.#policies.delete(id)
+  /** Looks at the restrictions of all accounts. One that was looked at may change meanwhile: what is asked for stays. */
+  *#dropUnnamed(): Generator<void, void> {
+    const staying = new Set<unknown>()
+    this.#staying.add(staying)
+    for (const row of this.#state.rows.get('ip_restriction')?.values() ?? []) {
+      for (const id of row['ip_policy_ids'] as readonly string[]) staying.add(id)
+      yield
+    }
+    this.#staying.delete(staying)
+    for (const id of this.#policies.keys()) if (!staying.has(id)) this.#policies.delete(id)
     const named = new Set([...this.#policies.values()].flatMap(({ value }) => listsOf(value)))
     for (const id of this.#lists.keys()) if (!named.has(id)) this.#lists.delete(id)
   }

@@ -31,3 +31,24 @@ t.test('what a policy compiles to is dropped once no restriction names it', asyn
   t.ok(check() instanceof Promise, 'and compiled again once one names it again')
   await check()
 })
+
+t.test('many restrictions of other accounts are looked at in slices', async (t) => {
+  const configuration = new Configuration()
+  const check = () =>
+    checkWayIn(configuration.state, accountId, 'api', '10.0.0.1', { apiRestrictionWarning: () => {} })
+  const name = (id: string) =>
+    configuration.put('ip_restriction', 'ipx_1', { type: 'api', enforced: true, ip_policy_ids: [id] })
+  for (const id of ['ipp_before', 'ipp_after'])
+    configuration.policy(id, [{ id: `ipr_of_${id}`, cidr: '0.0.0.0/0', action: 'allow' }])
+  name('ipp_before')
+  const named = Array.from({ length: 100 }, (_, index) => `ipp_${index}`)
+  const others = { account_id: 'ac_other', type: 'endpoints', enforced: true, ip_policy_ids: named }
+  for (let index = 0; index < 20_000; index += 1)
+    configuration.put('ip_restriction', `ipx_other_${index}`, others)
+  const before = check()
+  t.ok(before instanceof Promise, 'others have their turn meanwhile')
+  name('ipp_after')
+  const after = check()
+  await Promise.all([before, after])
+  t.equal(check(), undefined, 'a policy that was named meanwhile is kept')
+})
