@@ -1,4 +1,5 @@
 /** One IP list: its source, its entries, who uses it, and what can be done with it. */
+import type { Client } from '../../../client/client.js'
 import type { Resource } from '../../../client/kinds.js'
 import { act, firstOf, useAnswer } from '../../data/asking/api.js'
 import { go, hrefTo, parameter, setParameters } from '../../data/location.js'
@@ -101,27 +102,39 @@ const ListFacts = ({ list }: ListProps) => {
   )
 }
 
-const usesShownMax = 20
-const bouncersLookedAtMax = 200
+const rulesShownMax = 20
 
 /** As the name of a list allows: it has no quotes. */
 const inListExpression = (name: string): string => `inList(conn.client_ip, '${name}')`
 
+/** All of them: an account has few. */
+async function bouncersWith(client: Client, listId: string): Promise<readonly Resource<'bouncer'>[]> {
+  const found: Resource<'bouncer'>[] = []
+  for await (const bouncer of client.bouncer.list())
+    if (bouncer.ip_lists.some(({ id }) => id === listId)) found.push(bouncer)
+  return found
+}
+
 /** The rules of IP policies that are about it, and the bouncers that ban its entries. */
 function ListUses({ list: { id, name } }: ListProps) {
-  const rules = useAnswer([id], (client) =>
-    firstOf(client.ipPolicyRule.list({ filter: `list.id == '${id}'`, limit: usesShownMax }), usesShownMax),
-  )
-  const bouncers = useAnswer([id], (client) => firstOf(client.bouncer.list(), bouncersLookedAtMax))
+  const answer = useAnswer([id], async (client) => {
+    const filter = `list.id == '${id}'`
+    const [rules, bouncers] = await Promise.all([
+      firstOf(client.ipPolicyRule.list({ filter, limit: rulesShownMax }), rulesShownMax),
+      bouncersWith(client, id),
+    ])
+    return { rules, bouncers }
+  })
   return (
     <section class="stack tight" aria-labelledby="uses">
       <h2 id="uses">Used by</h2>
-      <Answered answer={rules}>
-        {({ entries, hasMore }) => (
-          <>
-            {entries.length === 0 && <p class="quiet">No rule of an IP policy is about it.</p>}
+      <Answered answer={answer}>
+        {({ rules: { entries: rules, hasMore }, bouncers }) =>
+          rules.length + bouncers.length === 0 ? (
+            <p class="quiet">No rule of an IP policy is about it, and no bouncer has it.</p>
+          ) : (
             <ul class="listed">
-              {entries.map((rule) => (
+              {rules.map((rule) => (
                 <li key={rule.id}>
                   <ActionWord action={rule.action} /> <UnenforcedWord isEnforced={rule.enforced} />{' '}
                   <Link to={['ip-policies', rule.ip_policy.id]} with={{ rule: rule.id }} title={rule.id}>
@@ -130,27 +143,19 @@ function ListUses({ list: { id, name } }: ListProps) {
                   of <Name id={rule.ip_policy.id} />
                 </li>
               ))}
-              {hasMore && <li class="quiet">and more</li>}
+              {hasMore && <li class="quiet">and more rules</li>}
+              {bouncers.map((bouncer) => (
+                <li key={bouncer.id}>
+                  the bouncer <Name id={bouncer.id} />, which bans its entries
+                </li>
+              ))}
             </ul>
-            <Answered answer={bouncers}>
-              {({ entries: all }) => (
-                <ul class="listed" aria-label="Bouncers that ban its entries">
-                  {all
-                    .filter(({ ip_lists }) => ip_lists.some((list) => list.id === id))
-                    .map((bouncer) => (
-                      <li key={bouncer.id}>
-                        the bouncer <Name id={bouncer.id} />
-                      </li>
-                    ))}
-                </ul>
-              )}
-            </Answered>
-            <p class="quiet">
-              In expressions: <code>{inListExpression(name)}</code>
-            </p>
-          </>
-        )}
+          )
+        }
       </Answered>
+      <p class="quiet">
+        In expressions: <code>{inListExpression(name)}</code>
+      </p>
     </section>
   )
 }
