@@ -143,7 +143,9 @@ t.test('policy tests', inBrowser(), async (t) => {
   await t.test('a test is made of a decision that Explain shows', async (t) => {
     const { me, visitor, host, edgeId } = await open(t)
     const { page } = visitor
-    await me.api.tcpEdge.policies.put(edgeId, deny("conn.client_ip == '192.0.2.66'"))
+    const { inbound } = deny("conn.client_ip == '192.0.2.66'")
+    const draftedDeny = { ...inbound[0]!, name: 'drafted', enforced: false }
+    await me.api.tcpEdge.policies.put(edgeId, { inbound: [draftedDeny, ...inbound] })
     await settle()
     await visitor.see(`console/explain?about=question&client=192.0.2.66&endpoint=${host}:22`)
     await visitor.edit()
@@ -161,9 +163,25 @@ t.test('policy tests', inBrowser(), async (t) => {
           type: 'tcp_connection',
           conn: { client_ip: '192.0.2.66', server_name: host, server_port: 22 },
         },
-        expect: { decided_by: { type: 'traffic_policy', name: 'ours' } },
+        expect: {
+          decided_by: { type: 'traffic_policy', name: 'ours' },
+          shadow: { decision: 'deny', decided_by: { type: 'traffic_policy', name: 'drafted' } },
+        },
       },
     )
+
+    await row(visitor, `192.0.2.66 at ${host}: deny`).getByRole('link').click()
+    await page.getByLabel('Description').fill('as it was typed')
+    await page.evaluate(`for (const [key, text] of Object.entries(sessionStorage)) {
+      if (!key.startsWith('weir-draft ptest_')) continue
+      const { base, draft } = JSON.parse(text)
+      for (const each of [base, draft]) for (const name of ['shadow', 'shadowDecidedBy']) delete each[name]
+      sessionStorage.setItem(key, JSON.stringify({ base, draft }))
+    }`)
+    await visitor.see(page.url())
+    const shadow = page.getByLabel('Expected if everything were enforced')
+    t.equal(await shadow.inputValue(), 'deny', 'a draft that an earlier version kept lacks it')
+    t.equal(await page.getByLabel('Description').inputValue(), 'as it was typed')
     t.strictSame(visitor.complaints, [])
   })
 

@@ -23,6 +23,8 @@ interface DraftKind<Draft> {
   readonly present: Draft
   /** As it would be sent: drafts with equal bodies are the same. */
   readonly bodyOf: (draft: Draft) => unknown
+  /** A stored draft with the members that it lacks, because an earlier version of the page stored it. */
+  readonly completed?: (draft: Partial<Draft>) => Draft
   /** The draft without values that must not be stored, such as secrets, and the places of these in the body. */
   readonly storable?: (draft: Draft) => { readonly draft: Draft; readonly leftOut: readonly string[] }
 }
@@ -47,8 +49,9 @@ export interface KeptDraft<Draft> {
   differsFromBase(present: Draft): boolean
 }
 
-export function useKeptDraft<Draft>({ id, present, bodyOf, storable }: DraftKind<Draft>): KeptDraft<Draft> {
-  const stored = useSignal(useMemo(() => readDraft<Draft>(id), [id]))
+export function useKeptDraft<Draft>(kind: DraftKind<Draft>): KeptDraft<Draft> {
+  const { id, present, bodyOf, completed, storable } = kind
+  const stored = useSignal(useMemo(() => readDraft(id, completed), [id]))
   const timesForgotten = useSignal(0)
   const textOf = (draft: Draft): string => JSON.stringify(bodyOf(draft))
   const isSame = (one: Draft, other: Draft): boolean => textOf(one) === textOf(other)
@@ -93,10 +96,14 @@ export function useKeptDraft<Draft>({ id, present, bodyOf, storable }: DraftKind
 
 const keyOf = (id: string): string => `weir-draft ${id}`
 
-function readDraft<Draft>(id: string): StoredDraft<Draft> | undefined {
+function readDraft<Draft>(
+  id: string,
+  completed: DraftKind<Draft>['completed'],
+): StoredDraft<Draft> | undefined {
   try {
     const stored: StoredDraft<Draft> | null = JSON.parse(sessionStorage.getItem(keyOf(id)) ?? 'null')
-    return stored ?? undefined
+    if (stored === null || completed === undefined) return stored ?? undefined
+    return { ...stored, base: completed(stored.base), draft: completed(stored.draft) }
   } catch {
     return undefined
   }
@@ -104,7 +111,7 @@ function readDraft<Draft>(id: string): StoredDraft<Draft> | undefined {
 
 /** Is there a draft that changes something? To begin another one drops it. */
 export function isDraftBegun(id: string): boolean {
-  const stored = readDraft<unknown>(id)
+  const stored = readDraft<unknown>(id, undefined)
   return stored !== undefined && JSON.stringify(stored.draft) !== JSON.stringify(stored.base)
 }
 

@@ -33,10 +33,19 @@ const lookEveryMs = 15_000
 
 const bodyOf = (draft: TestDraft): TestDraft => draft
 
+const completedBy =
+  (present: TestDraft) =>
+  (draft: Partial<TestDraft>): TestDraft => ({ ...present, ...draft })
+
 type Body = NonNullable<ReturnType<typeof readDraft>['body']>
 
 export function NewTest() {
-  const kept = useKeptDraft({ id: newTestId, present: emptyTest, bodyOf })
+  const kept = useKeptDraft({
+    id: newTestId,
+    present: emptyTest,
+    bodyOf,
+    completed: completedBy(emptyTest),
+  })
   return (
     <Frame title="New policy test">
       <Form
@@ -85,7 +94,7 @@ interface ExistingProps {
 }
 
 function Existing({ id, present, again }: ExistingProps) {
-  const kept = useKeptDraft({ id, present, bodyOf })
+  const kept = useKeptDraft({ id, present, bodyOf, completed: completedBy(present) })
   const remove = async (): Promise<void> => {
     const isDone = await act('The policy test is deleted.', (client) => client.policyTest.delete(id))
     if (!isDone) return
