@@ -69,8 +69,14 @@ const listsMax = 200
 
 type RecordName = Reference['records'][number]['type']
 
-/** What policies about records of a type may use; outbound ones know how it ended. Undefined until it is known. */
-export function usePolicyVocabulary(type: RecordName, isOutbound: boolean): Vocabulary | undefined {
+interface PolicyVocabularies {
+  readonly inbound: Vocabulary
+  /** Outbound policies know how it ended. */
+  readonly outbound: Vocabulary
+}
+
+/** What policies about records of a type may use. Undefined until it is known. */
+export function usePolicyVocabularies(type: RecordName): PolicyVocabularies | undefined {
   needVocabulary()
   const known = reference.value
   // Without an answer, names of lists are typed by hand.
@@ -78,12 +84,13 @@ export function usePolicyVocabulary(type: RecordName, isOutbound: boolean): Voca
   return useMemo(() => {
     if (known === undefined) return undefined
     const { names, functions } = known.expressions
-    return {
+    const ofSide = (isOutbound: boolean): Vocabulary => ({
       functions,
       ...(lists && { lists }),
       names: names.filter(
         ({ records, outboundOnly }) => records.includes(type) && (isOutbound || !outboundOnly),
       ),
-    }
-  }, [known, lists, type, isOutbound])
+    })
+    return { inbound: ofSide(false), outbound: ofSide(true) }
+  }, [known, lists, type])
 }

@@ -1,6 +1,7 @@
 /** The traffic policies of an edge or a route: a draft, checked while it is typed, tried on real traffic, then saved. */
 import { useAnswer } from '../../data/asking/api.js'
-import { usePolicyVocabulary } from '../../data/asking/vocabulary.js'
+import type { Vocabulary } from '../../data/asking/completion.js'
+import { usePolicyVocabularies } from '../../data/asking/vocabulary.js'
 import { saveDraft } from '../../data/drafts/kept-draft.js'
 import {
   bodyOf,
@@ -196,9 +197,10 @@ const Differences = ({ between: [before, after] }: { readonly between: readonly 
   </ul>
 )
 
-type RecordName = Parameters<typeof usePolicyVocabulary>[0]
+type RecordName = Parameters<typeof usePolicyVocabularies>[0]
 
 function FormView({ state, type }: { readonly state: DraftState; readonly type: RecordName }) {
+  const vocabularies = usePolicyVocabularies(type)
   const {
     kept: { draft },
     faults,
@@ -217,7 +219,7 @@ function FormView({ state, type }: { readonly state: DraftState; readonly type: 
         onChange={(isEnabled) => state.change({ ...draft, isEnabled })}
       />
       {sides.map((side) => (
-        <SideView key={side} {...{ state, side, type }} />
+        <SideView key={side} {...{ state, side }} vocabulary={vocabularies?.[side]} />
       ))}
     </>
   )
@@ -231,13 +233,12 @@ const sideTitles: Readonly<Record<Side, string>> = {
 function SideView({
   state,
   side,
-  type,
+  vocabulary,
 }: {
   readonly state: DraftState
   readonly side: Side
-  readonly type: RecordName
+  readonly vocabulary: Vocabulary | undefined
 }) {
-  const vocabulary = usePolicyVocabulary(type, side === 'outbound')
   const {
     kept: { draft },
     faults,
