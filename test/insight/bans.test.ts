@@ -67,20 +67,20 @@ async function bansOf({ rules, named, ruleEnd, own }: Step): Promise<Bans> {
     ...{ id: `ipr_${index}`, cidr, action, enforced, description: reason },
     expires_at: end === null ? null : new Date(msOf(end)).toISOString(),
   }))
-  const list = (items: readonly Item[]) => listPart(JSON.stringify(items), [textOf(items)])
+  const list = (id: string, items: readonly Item[]) => listPart(id, JSON.stringify(items), [textOf(items)])
   const lasting = { endMs: never, hasOwnReasons: true }
   const sources: BanSource[] = [
     {
-      ...{ id: 'policy', origin: 'weir', reason: 'weir', ...lasting },
-      part: await policyPart(JSON.stringify(rows), rows),
+      ...{ origin: 'weir', reason: 'weir', ...lasting },
+      part: await policyPart('policy', JSON.stringify(rows), rows),
     },
     {
-      ...{ id: 'rule', origin: 'weir', reason: 'named', hasOwnReasons: true, endMs: msOf(ruleEnd) },
-      part: await list(named),
+      ...{ origin: 'weir', reason: 'named', hasOwnReasons: true, endMs: msOf(ruleEnd) },
+      part: await list('named', named),
     },
     {
-      ...{ id: 'list', origin: 'lists', reason: 'own', hasOwnReasons: false, endMs: never },
-      part: await list(own),
+      ...{ origin: 'lists', reason: 'own', hasOwnReasons: false, endMs: never },
+      part: await list('own', own),
     },
   ]
   return new Bans(sources)
@@ -175,6 +175,51 @@ t.test('what is not wanted is not there, whatever bans longer', async (t) => {
   t.match(banned(bans.all(0, all)), [{ origin: 'weir', reason: 'scans' }])
 })
 
+/** Lists of the bouncer itself, each with ranges of its own and some that all have. */
+const listsOf = (count: number, ranges: number, shared: number, name = 'list') =>
+  Promise.all(
+    Array.from({ length: count }, async (_, list): Promise<BanSource> => {
+      const text = Array.from({ length: ranges }, (_, n) => {
+        const number = n < shared ? n : (list + 1) * ranges + n
+        return `10.${number >> 16}.${(number >> 8) & 255}.${number & 255}/32`
+      }).join('\n')
+      const id = `${name}_${list}`
+      const part = await listPart(id, id, [text])
+      return { part, origin: 'lists', reason: id, hasOwnReasons: false, endMs: never }
+    }),
+  )
+
+t.test('work grows with the ranges, not with the lists that have the same', async (t) => {
+  const [lists, ranges, shared] = [40, 50, 30]
+  const bans = new Bans(await listsOf(lists, ranges, shared))
+  const yielded = [...bans.all(0, all)]
+  t.equal(banned(yielded).length, shared + lists * (ranges - shared))
+  t.ok(yielded.length <= 2 * lists * ranges, `${yielded.length} steps`)
+  t.strictSame(bans.sourcesOf('10.0.0.1/32').length, lists)
+  t.match(
+    bans.find('10.0.0.1/32', 0, all),
+    { reason: 'list_0' },
+    'the first of those that end at the same time',
+  )
+  t.match(
+    bans.find('10.0.0.1/32', 0, ({ reason }) => reason === 'list_7'),
+    { reason: 'list_7' },
+  )
+})
+
+t.test('more deletions than a bouncer can have bans go to the sets that had the range', async (t) => {
+  const [gone, kept] = [await listsOf(2, 5_000, 3, 'gone'), await listsOf(40, 2, 2, 'kept')]
+  const before = { bans: new Bans([...gone, ...kept]), atMs: 0 }
+  const { deleted } = await differenceOf([before], { bans: new Bans(kept), atMs: 1 }, all)
+  const setsOf = (cidr: string) => deleted.filter((ban) => ban.cidr === cidr).map(({ reason }) => reason)
+  t.strictSame(setsOf('10.0.0.1/32'), [], 'others ban it')
+  t.strictSame(setsOf('10.0.0.2/32'), ['gone_0', 'gone_1'])
+  t.equal(deleted.length, 2 * 5_000 - 2 * 2)
+  const single = { bans: new Bans([...gone.slice(1), ...kept]), atMs: 0 }
+  const few = await differenceOf([single], { bans: new Bans(kept.slice(1)), atMs: 1 }, all)
+  t.equal(few.deleted.length, 41 * (5_000 - 2), 'of fewer, each to all sets')
+})
+
 t.test('parts in memory are bounded by their bans, and built once at a time', async (t) => {
   const parts = new BanParts(4)
   let built = 0
@@ -182,7 +227,7 @@ t.test('parts in memory are bounded by their bans, and built once at a time', as
     parts.getOrBuild(key, () => {
       built += 1
       const lines = Array.from({ length: ranges }, (_, n) => `192.0.2.${n}/32`)
-      return listPart(key, [lines.join('\n')])
+      return listPart(key, key, [lines.join('\n')])
     })
   await Promise.all([get('a', 2), get('a', 2)])
   await get('b', 2)

@@ -1,6 +1,6 @@
 /**
- * CrowdSec's local API, version 1, as far as bouncers use it: they read decisions, which are the deny rules of IP policies and the entries of IP lists, and
- * send metrics, which are dropped. Errors have the form that these programs know.
+ * CrowdSec's local API, version 1, as far as bouncers use it. They read decisions: deny rules of IP policies, and entries of IP
+ * lists. They send metrics, which are dropped. Errors have the form that these programs know.
  */
 import { promisify } from 'node:util'
 import { constants, gzip } from 'node:zlib'
@@ -20,7 +20,7 @@ import { asked, filterOf, type Query } from './decision-query.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Of requests for decisions. */
+    /** The caller, in requests for decisions. */
     bouncer: BouncerCaller
   }
 }
@@ -32,7 +32,7 @@ interface BouncerRouteOptions extends BouncerAuthOptions {
 
 /** An answer with 100,000 decisions takes a good part of a second. */
 const answersAtOnceMax = 2
-/** Of one account. */
+/** Requests of one account. */
 const answersWaitingMax = 100
 /** Shorter answers are not compressed. */
 const compressedFromBytes = 1024
@@ -69,7 +69,7 @@ export function registerBouncers(app: FastifyInstance, options: BouncerRouteOpti
     const query = request.query as Query
     const json = await inTurn(caller, async () => {
       const asked = { all: query.startup === 'true', isWanted: filterOf(query) }
-      const { added, deleted, sent } = await pulls.pull(view.state, caller, asked)
+      const { added, deleted, sent } = await pulls.pull(view, caller, asked)
       reply.raw.once('finish', sent)
       const [gone, come] = [await decisionsJson(deleted, now()), await decisionsJson(added, now())]
       return `{"deleted":${gone},"new":${come}}`
@@ -79,7 +79,7 @@ export function registerBouncers(app: FastifyInstance, options: BouncerRouteOpti
   const list = async (request: FastifyRequest, reply: FastifyReply) => {
     const query = request.query as Query
     const json = await inTurn(request.bouncer, async () => {
-      const bans = await pulls.present(view.state, request.bouncer)
+      const bans = await pulls.present(view, request.bouncer)
       const text = await decisionsJson(asked(bans, query, now()), now())
       // Programs look for this word.
       return text === '[]' ? 'null' : text

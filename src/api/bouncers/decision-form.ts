@@ -3,7 +3,7 @@ import { isOneAddress } from '../../core/address/cidr.js'
 import { Slices } from '../../core/slices.js'
 import type { Ban } from '../../insight/bans/bans.js'
 
-/** Of a ban without an end: ten years. Go's durations have no word for "for ever". */
+/** The duration of a ban without an end: ten years. Go's durations have no word for "for ever". */
 const lastingSeconds = 10 * 365 * 24 * 60 * 60
 
 /** Go's form of a duration. One that is over is negative. */

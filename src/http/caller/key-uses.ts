@@ -38,13 +38,13 @@ interface Pulls {
 export interface Pull {
   /** Milliseconds since the epoch. */
   readonly at: number
-  /** The version of the account. */
+  /** The version of the account, which also says what the bouncer names. */
   readonly version: number
-  readonly policyIds: readonly string[]
-  readonly listIds: readonly string[]
+  /** Later answers, handed to the socket as a whole, that had what has changed since. */
+  readonly repeats: number
 }
 
-/** Some 250 bytes for each key, and up to 4 KiB for a bouncer; up to 32 KiB for one whose answers do not arrive. */
+/** Some 250 bytes for each key, and 500 for a bouncer. */
 const bucketBytesMax = 16 * 1024 * 1024
 const saveEveryMs = 60_000
 /** A stop waits so long for the last uses to be written. */
@@ -194,13 +194,8 @@ function latest(use: KeyUse | undefined, other: KeyUse | undefined): KeyUse | un
 /** The latest time that a date can hold. */
 const timeMaxMs = 8_640_000_000_000_000
 
-const areIds = (ids: unknown): boolean => Array.isArray(ids) && ids.every((id) => typeof id === 'string')
-
-const isPull = (pull: Partial<Pull>): pull is Pull =>
-  Number.isInteger(pull.at) &&
-  Number.isInteger(pull.version) &&
-  areIds(pull.policyIds) &&
-  areIds(pull.listIds)
+const isPull = ({ at, version, repeats }: Partial<Pull>): boolean =>
+  [at, version, repeats].every((each) => Number.isInteger(each))
 
 const arePulls = (pulls: Partial<Pulls> | undefined): pulls is Pulls =>
   Number.isInteger(pulls?.at) && Array.isArray(pulls?.last) && pulls.last.every(isPull)

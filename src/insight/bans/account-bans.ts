@@ -6,25 +6,37 @@
  * deleted since, also after a restart. Parts of that version that are not in memory are read from ClickHouse.
  */
 import { conflict, unavailable } from '../../core/errors.js'
-import { bansPerBouncerMax } from '../../core/limits.js'
 import type { Occurrences } from '../../core/telemetry/occurrences.js'
-import type { IpRule, ListRule } from '../../evaluate/policy-source.js'
-import type { Pull } from '../../http/caller/key-uses.js'
-import type { Row } from '../../resource/define.js'
+import type { IpRule } from '../../evaluate/policy-source.js'
+import { countBans, excessOf } from '../../resource/bouncers/ban-count.js'
+import { bouncer as bouncerKind } from '../../resource/bouncers/bouncer.js'
+import type { PolicyBans, Row } from '../../resource/define.js'
 import type { DeclaredRow } from '../../resource/registry.js'
 import type { PastRows } from '../../store/history/past-rows.js'
-import { policyKind } from '../../view/keys.js'
-import { chunksOfList, type ListChunk, type ListRow, listKind, textOfChunk } from '../../view/list-chunks.js'
+import { policyBansOf } from '../../view/deny-rules.js'
+import { policyKind, type RulesChunk } from '../../view/keys.js'
+import {
+  chunksOfList,
+  type ListChunk,
+  type ListRow,
+  listChunkKind,
+  listKind,
+  textOfChunk,
+} from '../../view/list-chunks.js'
+import type { View } from '../../view/view.js'
 import type { ViewState } from '../../view/view-state.js'
-import { type BanPart, BanParts, endOf, listPart, policyPart } from './ban-part.js'
+import { addLonger, type Banned, type BanPart, BanParts, listPart, policyPart } from './ban-part.js'
 import { type BanSource, Bans } from './bans.js'
 
 /** Some 100 bytes each. */
 const bansKeptMax = 1_000_000
-/** Rules may change while others are read. */
+/** A version may have begun to arrive whenever the one before it is complete. */
 const triesMax = 5
 
-type BouncerRow = Pick<DeclaredRow<'bouncer'>, 'id' | 'account_id' | 'ip_policy_ids' | 'ip_list_ids'>
+type BouncerRow = Pick<
+  DeclaredRow<'bouncer'>,
+  'id' | 'account_id' | 'version' | 'ip_policy_ids' | 'ip_list_ids'
+>
 
 interface PresentBans {
   readonly bans: Bans
@@ -32,10 +44,19 @@ interface PresentBans {
   readonly version: number
 }
 
-/** A list by which a bouncer bans: its own, or that of a rule. */
-interface NamedList {
+/** A list by which a bouncer bans. */
+interface FoundList {
   readonly list: ListRow
-  readonly rule?: ListRule
+  readonly part: () => Promise<BanPart>
+}
+
+/** What the bans of one moment are built from; it does not change. */
+interface Ingredients {
+  readonly version: number
+  /** The version of the latest change in it, which is later than `version` while a change arrives. */
+  readonly newest: number
+  readonly policies: readonly (() => Promise<BanPart>)[]
+  readonly lists: ReadonlyMap<string, FoundList>
 }
 
 export class AccountBans {
@@ -52,41 +73,42 @@ export class AccountBans {
   }
 
   /** The bans of a bouncer as they are. Throws a `WeirError` if they are too many. */
-  async of(state: ViewState, bouncer: BouncerRow): Promise<PresentBans> {
-    const policies = await this.#policies(state, bouncer)
-    // From here to the texts of all lists nothing may wait: they are those of one version.
-    const version = state.versionOf(bouncer.account_id)
-    const lists = listsOf(
-      policies,
-      bouncer.ip_list_ids ?? [],
-      (id) => ownRow(state, listKind, id, bouncer) as ListRow | undefined,
-    )
-    this.#checkSize(bouncer, policies, lists)
-    const chunks = lists.map(({ list }) => chunksOfList(state, list) ?? missing(list))
-    const parts: BanPart[] = []
-    for (const [place, { list }] of lists.entries())
-      parts.push(await this.#listPart(list, async () => chunks[place]!))
-    return { bans: bansOf(policies, lists, parts), version }
+  async of(view: Pick<View, 'state' | 'reached'>, bouncer: BouncerRow): Promise<PresentBans> {
+    for (let tries = 1; tries <= triesMax; tries += 1) {
+      const { version, newest, policies, lists } = this.#ingredients(view.state, bouncer)
+      if (newest <= version)
+        return { bans: await bansOf(policies, bouncer.ip_list_ids ?? [], lists), version }
+      await view.reached(bouncer.account_id, newest)
+    }
+    throw unavailable(`What the bouncer ${bouncer.id} bans changes all the time.`)
   }
 
-  /** The bans that a bouncer got by a pull. */
-  async at(accountId: string, { version, policyIds, listIds }: Omit<Pull, 'at'>): Promise<Bans> {
+  /** The bans that a bouncer had at a version of its account. */
+  async at({ id: bouncerId, account_id }: BouncerRow, version: number): Promise<Bans> {
+    const rowsAt = <Kind extends 'bouncer' | 'ip_policy_rule' | 'ip_list'>(
+      kind: Kind,
+      field: string,
+      ids: readonly string[],
+    ) => this.#pastRows.at(account_id, version, kind, field, ids)
+    const [bouncer] = await rowsAt('bouncer', 'id', [bouncerId])
+    if (bouncer === undefined)
+      throw unavailable(`ClickHouse has not the bouncer ${bouncerId} of version ${version}.`)
     const policies: BanPart[] = []
-    for (const id of policyIds) {
+    for (const id of bouncer.ip_policy_ids) {
       const key = `${id} then ${version}`
-      const read = async () => {
-        const rules = await this.#pastRows.at(accountId, version, 'ip_policy_rule', 'ip_policy_id', [id])
-        return policyPart(key, rules)
-      }
+      const read = async () => policyPart(id, key, await rowsAt('ip_policy_rule', 'ip_policy_id', [id]))
       policies.push(await this.#parts.getOrBuild(key, read))
     }
-    const ids = [...listIds, ...policies.flatMap(({ listRules }) => listRules.map(({ list_id }) => list_id))]
-    const rows = await this.#pastRows.at(accountId, version, listKind, 'id', [...new Set(ids)])
-    const lists = listsOf(policies, listIds, (id) => rows.find((row) => row.id === id))
-    const parts: BanPart[] = []
-    for (const { list } of lists)
-      parts.push(await this.#listPart(list, () => this.#pastChunks(accountId, version, list)))
-    return bansOf(policies, lists, parts)
+    const ownIds = bouncer.ip_list_ids ?? []
+    const ids = new Set([...ownIds, ...policies.flatMap(({ lists }) => [...lists.keys()])])
+    const lists = new Map<string, FoundList>()
+    for (const list of await rowsAt(listKind, 'id', [...ids]))
+      lists.set(list.id, { list, part: this.#listPart(list, () => this.#pastChunks(version, list)) })
+    return bansOf(
+      policies.map((part) => async () => part),
+      ownIds,
+      lists,
+    )
   }
 
   /** Finds the same bans again, as long as their parts are in memory. */
@@ -101,26 +123,49 @@ export class AccountBans {
     }
   }
 
-  /** Of one version, unless they change all the time. */
-  async #policies(state: ViewState, bouncer: BouncerRow): Promise<BanPart[]> {
-    const ids = bouncer.ip_policy_ids.filter((id) => ownRow(state, policyKind, id, bouncer) !== undefined)
-    for (let tries = 1; ; tries += 1) {
-      let isBuilt = false
-      const parts: BanPart[] = []
-      for (const id of ids) {
-        const key = `${id} of ${this.#viewNumber(state)} ${state.rules(id)?.version ?? 0}`
-        let part = this.#parts.get(key)
-        if (part === undefined) {
-          // Chunks never change, but others take their place meanwhile.
-          const chunks = [...state.chunks(id).values()]
-          part = await this.#parts.getOrBuild(key, () => policyPart(key, rulesIn(chunks)))
-          isBuilt = true
-        }
-        parts.push(part)
-        this.#checkSize(bouncer, parts, [])
-      }
-      if (!isBuilt || tries === triesMax) return parts
+  /** Never waits: a view changes while others have their turn. */
+  #ingredients(state: ViewState, bouncer: BouncerRow): Ingredients {
+    const version = state.versionOf(bouncer.account_id)
+    const own = (kind: string, id: string): Row[] => {
+      const row = state.rows.get(kind)?.get(id)
+      return row?.account_id === bouncer.account_id ? [row] : []
     }
+    const [present] = own(bouncerKind.kind, bouncer.id)
+    if (present?.version !== bouncer.version)
+      throw unavailable(`The bouncer ${bouncer.id} has been changed. Try again.`)
+    const policyRows = bouncer.ip_policy_ids.flatMap((id) => own(policyKind, id))
+    const policies = policyRows.map(({ id }) => this.#policy(state, id))
+    const listIds = new Set(policies.flatMap(({ bans }) => [...bans.listIds]))
+    for (const id of bouncer.ip_list_ids ?? []) listIds.add(id)
+    const lists = [...listIds].flatMap((id) => own(listKind, id) as Row[] as ListRow[])
+    this.#checkSize(
+      bouncer,
+      policies.map(({ bans }) => bans),
+      lists,
+    )
+    const found = lists.map((list): [string, FoundList] => [list.id, this.#list(state, list)])
+    const versions = [present, ...policyRows, ...lists, ...policies].map((each) => each.version)
+    return {
+      version,
+      newest: Math.max(...versions),
+      policies: policies.map(({ part }) => part),
+      lists: new Map(found),
+    }
+  }
+
+  #policy(state: ViewState, id: string) {
+    const key = `${id} of ${this.#viewNumber(state)} ${state.rules(id)?.version ?? 0}`
+    const known = this.#parts.get(key)
+    if (known !== undefined) {
+      const bans: PolicyBans = { ranges: known.ranges, listIds: known.lists.keys() }
+      // It was built when the account had all of the version.
+      return { bans, version: 0, part: async () => known }
+    }
+    // Chunks never change, but others take their place meanwhile.
+    const chunks = [...state.chunks(id).values()]
+    const part = () => this.#parts.getOrBuild(key, () => policyPart(id, key, rulesIn(chunks)))
+    const { version, ...bans } = policyBansOf(state, id)
+    return { bans, version, part }
   }
 
   #viewNumber(state: ViewState): number {
@@ -131,48 +176,48 @@ export class AccountBans {
     return this.#viewCount
   }
 
-  #listPart({ id, chunks }: ListRow, read: () => Promise<readonly ListChunk[]>): Promise<BanPart> {
-    const key = `${id} ${chunks.join()}`
-    return this.#parts.getOrBuild(key, async () => listPart(key, textsIn(await read())))
+  #list(state: ViewState, list: ListRow): FoundList {
+    const known = this.#parts.get(keyOf(list))
+    if (known !== undefined) return { list, part: async () => known }
+    const chunks = chunksOfList(state, list) ?? missing(list)
+    return { list, part: this.#listPart(list, async () => chunks) }
   }
 
-  async #pastChunks(accountId: string, version: number, { chunks }: ListRow): Promise<ListChunk[]> {
-    const rows = await this.#pastRows.at(accountId, version, 'ip_list_chunk', 'id', [...new Set(chunks)])
+  #listPart(list: ListRow, read: () => Promise<readonly ListChunk[]>): () => Promise<BanPart> {
+    const key = keyOf(list)
+    return () => this.#parts.getOrBuild(key, async () => listPart(list.id, key, textsIn(await read())))
+  }
+
+  async #pastChunks(version: number, list: ListRow): Promise<ListChunk[]> {
+    const ids = [...new Set(list.chunks)]
+    const rows = await this.#pastRows.at(list.account_id, version, listChunkKind, 'id', ids)
     const byId = new Map(rows.map((row) => [row.id, row]))
-    return chunks.flatMap((id) => byId.get(id) ?? [])
+    return list.chunks.map((id) => byId.get(id) ?? missing(list))
   }
 
   #checkSize(
     { id, account_id }: BouncerRow,
-    policies: readonly BanPart[],
-    lists: readonly NamedList[],
+    policies: readonly PolicyBans[],
+    lists: readonly ListRow[],
   ): void {
-    const entries = new Map(lists.map(({ list }) => [list.id, list]))
-    let count = 0
-    for (const { banned } of policies) count += banned.size
-    for (const list of entries.values()) count += list.entries
-    if (count <= bansPerBouncerMax) return
-    const [largest] = [...entries.values()].toSorted((one, other) => other.entries - one.entries)
-    const culprit =
-      largest === undefined
-        ? ''
-        : ` Its largest list is ${largest.id} ("${largest.name}"): ${largest.entries} entries.`
-    const message = `The bouncer ${id} would have ${count} bans or more: at most ${bansPerBouncerMax} deny rules and entries of IP lists are allowed.${culprit}`
-    this.#occurrences.bouncerTooLarge({ account_id, bouncer_id: id, reason: message })
-    throw conflict(message)
+    const byId = new Map(lists.map((list) => [list.id, list]))
+    const reason = excessOf(
+      id,
+      countBans(policies, byId.keys(), (listId) => byId.get(listId)),
+    )
+    if (reason === undefined) return
+    this.#occurrences.bouncerTooLarge({ account_id, bouncer_id: id, reason })
+    throw conflict(reason)
   }
 }
+
+const keyOf = ({ id, chunks }: ListRow): string => `${id} ${chunks.join()}`
 
 function missing({ id }: ListRow): never {
   throw unavailable(`The entries of the IP list ${id} are being brought up to date.`)
 }
 
-const ownRow = (state: ViewState, kind: string, id: string, { account_id }: BouncerRow): Row | undefined => {
-  const row = state.rows.get(kind)?.get(id)
-  return row?.account_id === account_id ? row : undefined
-}
-
-function* rulesIn(chunks: readonly { readonly rules: readonly Row[] }[]): Generator<IpRule> {
+function* rulesIn(chunks: readonly RulesChunk[]): Generator<IpRule> {
   for (const { rules } of chunks) yield* rules as readonly Row[] as readonly DeclaredRow<'ip_policy_rule'>[]
 }
 
@@ -180,37 +225,34 @@ function* textsIn(chunks: readonly ListChunk[]): Generator<string> {
   for (const chunk of chunks) yield textOfChunk(chunk)
 }
 
-/** The lists that rules name, then those of the bouncer itself. A missing one counts as one without entries. */
-function listsOf(
-  policies: readonly BanPart[],
+/** `listIds`: of the bouncer itself. A list that is not in `lists` has no entries. */
+async function bansOf(
+  policies: readonly (() => Promise<BanPart>)[],
   listIds: readonly string[],
-  find: (id: string) => ListRow | undefined,
-): NamedList[] {
-  const ofRule = (rule: ListRule): NamedList[] => {
-    const list = find(rule.list_id)
-    return list === undefined ? [] : [{ list, rule }]
-  }
-  const own = listIds.flatMap((id) => find(id) ?? []).map((list) => ({ list }))
-  return [...policies.flatMap(({ listRules }) => listRules.flatMap(ofRule)), ...own]
-}
-
-/** `listParts`: by the places of the lists. */
-function bansOf(
-  policies: readonly BanPart[],
-  lists: readonly NamedList[],
-  listParts: readonly BanPart[],
-): Bans {
+  lists: ReadonlyMap<string, FoundList>,
+): Promise<Bans> {
   const lasting = { hasOwnReasons: true, endMs: Number.POSITIVE_INFINITY }
-  const ofPolicies = policies.map(
-    (part): BanSource => ({ id: part.key.split(' ')[0]!, part, origin: 'weir', reason: 'weir', ...lasting }),
-  )
-  const ofLists = lists.map(({ list, rule }, place): BanSource => {
-    const part = listParts[place]!
-    // CrowdSec's form: bouncers count, and keep, each list by itself. Comments would make a set of each entry.
-    if (rule === undefined)
-      return { ...lasting, id: list.id, part, origin: 'lists', reason: list.name, hasOwnReasons: false }
-    const reason = rule.description || list.name
-    return { ...lasting, id: rule.id, part, origin: 'weir', reason, endMs: endOf(rule) }
-  })
-  return new Bans([...ofPolicies, ...ofLists])
+  const sources: BanSource[] = []
+  /** By list: of several rules, the one that lasts longest. */
+  const named = new Map<string, Banned>()
+  for (const build of policies) {
+    const part = await build()
+    sources.push({ part, origin: 'weir', reason: 'weir', ...lasting })
+    for (const [id, rule] of part.lists) addLonger(named, id, rule)
+  }
+  for (const [id, { reason, endMs }] of named) {
+    const { list, part } = lists.get(id) ?? {}
+    if (list === undefined || part === undefined) continue
+    sources.push({
+      part: await part(),
+      origin: 'weir',
+      reason: reason ?? list.name,
+      hasOwnReasons: true,
+      endMs,
+    })
+  }
+  // CrowdSec's form: bouncers count, and keep, each list by itself. Comments would make a set of each entry.
+  for (const { list, part } of listIds.flatMap((id) => lists.get(id) ?? []))
+    sources.push({ ...lasting, part: await part(), origin: 'lists', reason: list.name, hasOwnReasons: false })
+  return new Bans(sources)
 }

@@ -35,7 +35,10 @@ export async function differenceOf(
   const added: Ban[] = []
   const deleted: Ban[] = []
   const slices = new Slices()
-  for (const cidr of await changedIn(some, after, slices)) {
+  const changed = await changedIn(some, after, slices)
+  const states = [bans, ...some.map((each) => each.bans)]
+  for (const each of states) await slices.run(each.prepare(changed.size))
+  for (const cidr of changed) {
     if (slices.isDue()) await slices.pause()
     const is = bans.find(cidr, atMs, isWanted)
     const was = some.map((each) => each.bans.find(cidr, each.atMs, isWanted))
@@ -45,7 +48,7 @@ export async function differenceOf(
   const isNothingBefore = some.length < before.length
   return {
     added: isNothingBefore ? bans.all(atMs, isWanted) : added,
-    deleted: asDeleted(deleted, some, bans),
+    deleted: await asDeleted(deleted, states, slices),
   }
 }
 
@@ -89,18 +92,27 @@ function* rangesOnlyIn(source: BanSource, others: readonly BanSource[]): Generat
   }
 }
 
+type BanSet = Pick<Ban, 'origin' | 'reason'>
+
 /**
  * Firewalls keep a set of ranges for each origin, and for each list. A ban may have come by another one earlier, so it is deleted
- * from all of them, unless that would be more than a bouncer can have.
+ * from all of them; if those would be more deletions than a bouncer can have bans, only from those that have, or had, its range.
+ * A ban that moves to another set can't be deleted from the former at once: many programs know it by its range alone.
  */
-function asDeleted(deleted: readonly Ban[], before: readonly BansAt[], after: Bans): readonly Ban[] {
-  const sets = new Map<string, Pick<Ban, 'origin' | 'reason'>>()
-  for (const { sources } of [after, ...before.map(({ bans }) => bans)])
-    for (const { origin, reason } of sources) sets.set(setOf({ origin, reason }), { origin, reason })
-  if (sets.size < 2 || deleted.length * sets.size > bansPerBouncerMax) return deleted
-  const ofOthers = (ban: Ban) => [...sets].filter(([set]) => set !== setOf(ban)).map(([, each]) => each)
-  return deleted.flatMap((ban) => [ban, ...ofOthers(ban).map((each) => ({ ...ban, ...each }))])
+async function asDeleted(deleted: readonly Ban[], states: readonly Bans[], slices: Slices): Promise<Ban[]> {
+  const sets = setsOf(states.flatMap(({ sources }) => sources))
+  const isFromAll = deleted.length * sets.size <= bansPerBouncerMax
+  const all: Ban[] = []
+  for (const ban of deleted) {
+    if (slices.isDue()) await slices.pause()
+    all.push(ban)
+    const others = isFromAll ? sets : setsOf(states.flatMap((each) => each.sourcesOf(ban.cidr)))
+    for (const [name, set] of others) if (name !== nameOf(ban)) all.push({ ...ban, ...set })
+  }
+  return all
 }
 
-const setOf = ({ origin, reason }: Pick<Ban, 'origin' | 'reason'>): string =>
-  origin === 'weir' ? origin : `${origin}:${reason}`
+const setsOf = (sources: readonly BanSource[]): ReadonlyMap<string, BanSet> =>
+  new Map(sources.map(({ origin, reason }) => [nameOf({ origin, reason }), { origin, reason }]))
+
+const nameOf = ({ origin, reason }: BanSet): string => (origin === 'weir' ? origin : `${origin}:${reason}`)

@@ -5,10 +5,10 @@
 import { entryOf, linesIn } from '../../core/address/list-entry.js'
 import { getOrMake } from '../../core/maps.js'
 import { Slices } from '../../core/slices.js'
-import { type IpRule, isEnforced, type ListRule } from '../../evaluate/policy-source.js'
+import { type IpRule, isEnforced } from '../../evaluate/policy-source.js'
 
 /** A deny rule, or an entry of a list. */
-interface Banned {
+export interface Banned {
   /** The description of the rule, or the comment of the entry. */
   readonly reason: string | null
   /** When it ends, in milliseconds since the epoch; infinite if it never does. */
@@ -21,42 +21,48 @@ interface Ending {
 }
 
 export interface BanPart {
+  /** The policy or the list. */
+  readonly id: string
   readonly key: string
   /** By range. */
   readonly banned: ReadonlyMap<string, Banned>
   /** Those that end, the first one first. */
   readonly ending: readonly Ending[]
-  /** Of a policy: its deny rules that name a list. */
-  readonly listRules: readonly ListRule[]
+  /** The lists that the deny rules of a policy name, by id. */
+  readonly lists: ReadonlyMap<string, Banned>
+  /** Deny rules of a policy that have a range, also those with the same one. */
+  readonly ranges: number
 }
 
 /** Most entries of lists. */
 const plain: Banned = { reason: null, endMs: Number.POSITIVE_INFINITY }
 
 /** When a rule ends. */
-export const endOf = ({ expires_at }: Pick<IpRule, 'expires_at'>): number =>
+const endOf = ({ expires_at }: Pick<IpRule, 'expires_at'>): number =>
   expires_at ? Date.parse(expires_at) : Number.POSITIVE_INFINITY
 
 /** The part of a policy with these rules. */
-export async function policyPart(key: string, rules: Iterable<IpRule>): Promise<BanPart> {
-  const listRules: ListRule[] = []
+export async function policyPart(id: string, key: string, rules: Iterable<IpRule>): Promise<BanPart> {
+  const lists = new Map<string, Banned>()
+  let denied = 0
   // Rules that follow each other often say the same.
   let last = plain
   function* ranges(): Generator<readonly [string, Banned] | undefined> {
     for (const rule of rules) {
       const { cidr, list_id, description } = rule
       const isBan = rule.action === 'deny' && isEnforced(rule)
-      if (isBan && list_id) listRules.push({ ...rule, list_id })
       const [reason, endMs] = [description || null, endOf(rule)]
       if (last.reason !== reason || last.endMs !== endMs) last = { reason, endMs }
+      if (isBan && list_id) addLonger(lists, list_id, last)
+      if (isBan && cidr) denied += 1
       yield isBan && cidr ? [cidr, last] : undefined
     }
   }
-  return { key, ...(await built(ranges())), listRules }
+  return { id, key, ...(await built(ranges())), lists, ranges: denied }
 }
 
-/** The part of a list: of the texts of its parts. */
-export async function listPart(key: string, texts: Iterable<string>): Promise<BanPart> {
+/** The part of a list, from the texts that it is stored as. */
+export async function listPart(id: string, key: string, texts: Iterable<string>): Promise<BanPart> {
   function* ranges(): Generator<readonly [string, Banned]> {
     for (const text of texts) {
       for (const line of linesIn(text)) {
@@ -66,7 +72,13 @@ export async function listPart(key: string, texts: Iterable<string>): Promise<Ba
       }
     }
   }
-  return { key, ...(await built(ranges())), listRules: [] }
+  return { id, key, ...(await built(ranges())), lists: new Map(), ranges: 0 }
+}
+
+/** Adds what is banned, unless another bans the same at least as long. */
+export function addLonger(banned: Map<string, Banned>, what: string, one: Banned): void {
+  const other = banned.get(what)
+  if (other === undefined || one.endMs > other.endMs) banned.set(what, one)
 }
 
 /** In slices. Of several with the same range, the one that lasts longest counts. */
@@ -78,9 +90,7 @@ async function built(
   for (const each of ranges) {
     if (slices.isDue()) await slices.pause()
     if (each === undefined) continue
-    const [cidr, one] = each
-    const other = banned.get(cidr)
-    if (other === undefined || one.endMs > other.endMs) banned.set(cidr, one)
+    addLonger(banned, ...each)
   }
   const ending: Ending[] = []
   for (const [cidr, { endMs }] of banned) if (endMs !== Number.POSITIVE_INFINITY) ending.push({ cidr, endMs })

@@ -1,6 +1,6 @@
 /**
  * What a bouncer enforces: the deny rules of its IP policies, and the entries of IP lists, both of those that its rules name and
- * of its own. A range is banned once, by whichever bans it longest.
+ * of its own. A range is banned once, by the source that bans it longest.
  */
 import { type BanPart, endingIn } from './ban-part.js'
 
@@ -13,10 +13,8 @@ export interface Ban {
   readonly endMs: number
 }
 
-/** A part, and how it counts for a bouncer. */
+/** A part, and how it counts for a bouncer: each part at most once for each origin. */
 export interface BanSource extends Pick<Ban, 'origin'> {
-  /** The policy, the rule with a list, or the list. */
-  readonly id: string
   readonly part: BanPart
   readonly reason: string
   /** Do rules or entries have reasons of their own, instead? */
@@ -29,41 +27,70 @@ export type IsWanted = (ban: Ban) => boolean
 
 export class Bans {
   readonly sources: readonly BanSource[]
+  /** Ranges of all sources; one that several have counts for each. */
+  readonly #ranges: number
+  readonly #largest: number
+  /** The places of the sources that have a range, except of the largest source: so that a single one needs no index. */
+  #others: ReadonlyMap<string, number | readonly number[]> | undefined
 
   constructor(sources: readonly BanSource[]) {
     this.sources = sources
+    const sizes = sources.map(({ part }) => part.banned.size)
+    this.#ranges = sizes.reduce((sum, size) => sum + size, 0)
+    this.#largest = sizes.indexOf(Math.max(...sizes))
   }
 
-  /** The ban of a range; undefined if there is none that is wanted. */
+  /** The ban of a range; undefined if there is none that is wanted. Of bans that end at the same time, that of the first source. */
   find(cidr: string, atMs: number, isWanted: IsWanted): Ban | undefined {
     let found: Ban | undefined
-    for (const source of this.sources) {
+    for (const source of this.#candidates(cidr)) {
       const ban = banOf(source, cidr, atMs)
       if (ban !== undefined && (found === undefined || ban.endMs > found.endMs) && isWanted(ban)) found = ban
     }
     return found
   }
 
-  /** Undefined is yielded for what is not wanted, has ended, or is banned longer by another source: so that callers can pause. */
-  *all(atMs: number, isWanted: IsWanted): Generator<Ban | undefined> {
-    for (const [index, source] of this.sources.entries()) {
-      for (const cidr of source.part.banned.keys()) {
-        const ban = banOf(source, cidr, atMs)
-        const isCounted = ban !== undefined && isWanted(ban)
-        yield isCounted && this.#isLongest(index, ban, atMs, isWanted) ? ban : undefined
-      }
-    }
+  /** Those that have the range, whether its ban has ended or not. */
+  sourcesOf(cidr: string): readonly BanSource[] {
+    return this.#candidates(cidr).filter(({ part }) => part.banned.has(cidr))
   }
 
-  /** Of equal ones, the first. */
-  #isLongest(place: number, { cidr, endMs }: Ban, atMs: number, isWanted: IsWanted): boolean {
-    for (let index = 0; index < this.sources.length; index += 1) {
-      if (index === place) continue
-      const other = banOf(this.sources[index]!, cidr, atMs)
-      if (other === undefined || other.endMs < endMs || (other.endMs === endMs && index > place)) continue
-      if (isWanted(other)) return false
+  /** Prepares that many calls of `find`, if asking each source each time would take longer. Yields so that callers can pause. */
+  *prepare(finds: number): Generator<undefined> {
+    if (this.#others !== undefined || finds * (this.sources.length - 1) <= this.#ranges) return
+    const others = new Map<string, number | number[]>()
+    for (const [place, { part }] of this.sources.entries()) {
+      if (place === this.#largest) continue
+      for (const cidr of part.banned.keys()) {
+        yield
+        const places = others.get(cidr)
+        if (places === undefined) others.set(cidr, place)
+        else if (typeof places === 'number') others.set(cidr, [places, place])
+        else places.push(place)
+      }
     }
-    return true
+    this.#others = others
+  }
+
+  /** Undefined is yielded for what is not wanted or has ended, and now and then: so that callers can pause. */
+  *all(atMs: number, isWanted: IsWanted): Generator<Ban | undefined> {
+    const largest = this.sources[this.#largest]?.part.banned
+    if (largest === undefined) return
+    if (this.sources.length > 1) yield* this.prepare(Number.POSITIVE_INFINITY)
+    for (const cidr of largest.keys()) yield this.find(cidr, atMs, isWanted)
+    for (const cidr of this.#others?.keys() ?? [])
+      yield largest.has(cidr) ? undefined : this.find(cidr, atMs, isWanted)
+  }
+
+  /** Sources that may have a range, in their order. */
+  #candidates(cidr: string): readonly BanSource[] {
+    const { sources } = this
+    if (this.#others === undefined || sources.length === 1) return sources
+    const found = this.#others.get(cidr)
+    const places = found === undefined ? [] : typeof found === 'number' ? [found] : found
+    const isInLargest = sources[this.#largest]!.part.banned.has(cidr)
+    const all = isInLargest ? [...places, this.#largest].sort((one, other) => one - other) : places
+    return all.map((place) => sources[place]!)
   }
 
   /** Does a ban end after one time, and not after another? */
@@ -94,7 +121,7 @@ function banOf(source: BanSource, cidr: string, atMs: number): Ban | undefined {
 
 /** Do they count in the same way, whatever their parts are? */
 export const countAlike = (one: BanSource, other: BanSource): boolean =>
-  one.id === other.id &&
+  one.part.id === other.part.id &&
   one.origin === other.origin &&
   one.reason === other.reason &&
   one.hasOwnReasons === other.hasOwnReasons &&

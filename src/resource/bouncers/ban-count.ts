@@ -26,7 +26,7 @@ interface BanCount {
 export const isBan = ({ action, enforced }: Row): boolean => action === 'deny' && enforced !== false
 
 /** `listIds`: of the bouncer itself. A list that `find` does not know has no entries. */
-function countBans(
+export function countBans(
   policies: Iterable<PolicyBans>,
   listIds: Iterable<string>,
   find: (listId: string) => BanningList | undefined,
@@ -48,7 +48,7 @@ function countBans(
 }
 
 /** Why a bouncer has too many bans; undefined if it has not. */
-function excessOf(bouncerId: string, { bans, largest }: BanCount): string | undefined {
+export function excessOf(bouncerId: string, { bans, largest }: BanCount): string | undefined {
   if (bans <= bansPerBouncerMax) return undefined
   const culprit =
     largest && ` Its largest list is ${largest.id} ("${largest.name}"): ${largest.entries} entries.`
