@@ -8,14 +8,13 @@ import { EditButton } from '../parts/button.js'
 import { Drawer } from '../parts/drawer.js'
 import { Facts } from '../parts/facts.js'
 import { NewTokenDialog } from '../parts/forms/new-token.js'
-import { lastUseColumns, Used } from '../parts/last-use.js'
-import { Link } from '../parts/link.js'
+import { lastUseColumns, lastUseFacts } from '../parts/last-use.js'
+import { HistoryLink } from '../parts/link.js'
 import { Name } from '../parts/name.js'
 import type { PageProps } from '../parts/page-props.js'
 import { Answered, Command, Empty } from '../parts/states.js'
 import { OpenedTable } from '../parts/tables/opened-table.js'
 import type { Column } from '../parts/tables/table.js'
-import { Time } from '../parts/time.js'
 import { ChangeBouncer, NewBouncer } from './bouncers/bouncer-forms.js'
 
 type Bouncer = Resource<'bouncer'>
@@ -96,7 +95,7 @@ interface BouncerDrawerProps {
 }
 
 function BouncerDrawer({ bouncer, again }: BouncerDrawerProps) {
-  const { id, created_at, metadata, last_used_at, last_used_from } = bouncer
+  const { id } = bouncer
   const isChanging = useSignal(false)
   if (isChanging.value)
     return (
@@ -119,15 +118,11 @@ function BouncerDrawer({ bouncer, again }: BouncerDrawerProps) {
         entries={[
           ['Id', <code key="id">{id}</code>],
           ['Enforces', <Enforced key="enforced" bouncer={bouncer} />],
-          ['Last pull', <Used key="used" at={last_used_at} from={last_used_from} />],
-          ['Created', <Time key="created" at={created_at} />],
-          ...(metadata === undefined ? [] : [['Metadata', metadata] as const]),
+          ...lastUseFacts(bouncer, 'Last pull'),
         ]}
       />
       <p>
-        <Link to={['changes']} with={{ id }}>
-          Its history
-        </Link>
+        <HistoryLink id={id} />
       </p>
       <div class="row">
         <EditButton onClick={() => (isChanging.value = true)}>Edit</EditButton>

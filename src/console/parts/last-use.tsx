@@ -3,6 +3,7 @@ import type { Client, TrafficKind } from '../../client/client.js'
 import type { LastTraffic } from '../../shape/last-traffic.js'
 import { useAnswer } from '../data/asking/api.js'
 import { number } from '../data/texts/format.js'
+import type { Fact } from './facts.js'
 import type { Column } from './tables/table.js'
 import { Time } from './time.js'
 
@@ -12,7 +13,7 @@ interface UsedProps {
   readonly from?: string | null | undefined
 }
 
-export const Used = ({ at, from }: UsedProps) =>
+const Used = ({ at, from }: UsedProps) =>
   at == null ? (
     <span class="quiet">never</span>
   ) : (
@@ -26,6 +27,7 @@ interface Credential {
   readonly last_used_at?: string | null | undefined
   readonly last_used_from?: string | null | undefined
   readonly created_at: string
+  readonly metadata?: string | undefined
 }
 
 /** When and from where a credential was used last, and when it was made. `title`: what its use is. */
@@ -33,6 +35,16 @@ export const lastUseColumns = (title = 'Used'): readonly Column<Credential>[] =>
   { title, cell: ({ last_used_at }) => <Used at={last_used_at} /> },
   { title: 'From', cell: ({ last_used_from }) => last_used_from ?? '', isExtra: true },
   { title: 'Created', cell: ({ created_at }) => <Time at={created_at} isRelative />, isExtra: true },
+]
+
+/** The same of one credential, and its metadata. `title`: what its use is. */
+export const lastUseFacts = (
+  { created_at, metadata, last_used_at, last_used_from }: Credential,
+  title = 'Last used',
+): readonly Fact[] => [
+  [title, <Used key="used" at={last_used_at} from={last_used_from} />],
+  ['Created', <Time key="created" at={created_at} />],
+  ...(metadata === undefined ? [] : [['Metadata', metadata] as const]),
 ]
 
 interface TrafficKnown extends Pick<LastTraffic, 'log' | 'since' | 'names_left_out'> {

@@ -25,3 +25,10 @@ export function Link({ to, with: parameters, children, isCurrent, ...others }: L
     </a>
   )
 }
+
+/** To the changes of a resource. */
+export const HistoryLink = ({ id }: { readonly id: string }) => (
+  <Link to={['changes']} with={{ id }}>
+    Its history
+  </Link>
+)

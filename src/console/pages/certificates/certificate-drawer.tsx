@@ -6,7 +6,7 @@ import { Button, EditButton } from '../../parts/button.js'
 import { Drawer } from '../../parts/drawer.js'
 import { ExpiryWord } from '../../parts/expiry-word.js'
 import { LastTrafficOf, type TrafficAnswer } from '../../parts/last-use.js'
-import { Link } from '../../parts/link.js'
+import { HistoryLink, Link } from '../../parts/link.js'
 import { Name } from '../../parts/name.js'
 import { Answered } from '../../parts/states.js'
 import { Time } from '../../parts/time.js'
@@ -43,9 +43,7 @@ export function CertificateDrawer(props: CertificateDrawerProps) {
       <Facts kind={kind} entry={entry} traffic={traffic} />
       {kind.kind === 'tls_certificate' && <UsedBy id={entry.id} />}
       <p>
-        <Link to={['changes']} with={{ id: entry.id }}>
-          Its history
-        </Link>
+        <HistoryLink id={entry.id} />
       </p>
       {textsOf(entry).map(([label, text]) => (
         <section key={label} class="stack" aria-label={label}>

@@ -8,7 +8,7 @@ import { Button, EditButton } from '../../parts/button.js'
 import { Drawer } from '../../parts/drawer.js'
 import { type FormField, ResourceForm } from '../../parts/forms/resource-form.js'
 import { LastTrafficOf, type TrafficAnswer, TrafficNote, useLastTraffic } from '../../parts/last-use.js'
-import { Link } from '../../parts/link.js'
+import { HistoryLink } from '../../parts/link.js'
 import { Answered, Empty } from '../../parts/states.js'
 import { OpenedTable } from '../../parts/tables/opened-table.js'
 import type { Column } from '../../parts/tables/table.js'
@@ -122,9 +122,7 @@ function AddressDrawer({ address, traffic, again }: AddressDrawerProps) {
       </dl>
       <div class="row">
         <Button onClick={() => copyText(addr, addr)}>Copy the address</Button>
-        <Link to={['changes']} with={{ id }}>
-          Its history
-        </Link>
+        <HistoryLink id={id} />
         <EditButton kind="danger" onClick={remove} confirm={`Another account may get ${addr} then.`}>
           Delete
         </EditButton>

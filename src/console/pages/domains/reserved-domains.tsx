@@ -10,7 +10,7 @@ import { Button, EditButton } from '../../parts/button.js'
 import { Drawer } from '../../parts/drawer.js'
 import { type FormField, ResourceForm } from '../../parts/forms/resource-form.js'
 import { LastTrafficOf, type TrafficAnswer, TrafficNote, useLastTraffic } from '../../parts/last-use.js'
-import { Link } from '../../parts/link.js'
+import { HistoryLink } from '../../parts/link.js'
 import { Answered, Empty } from '../../parts/states.js'
 import { type Column, Table } from '../../parts/tables/table.js'
 import { Time } from '../../parts/time.js'
@@ -199,9 +199,7 @@ function DomainDrawer({ entry, certificates, traffic, again }: DomainDrawerProps
       <DnsRecords domain={domain} />
       <CertificateChoice domain={domain} certificates={certificates} again={again} />
       <p>
-        <Link to={['changes']} with={{ id: domain.id }}>
-          Its history
-        </Link>
+        <HistoryLink id={domain.id} />
       </p>
       <div>
         <EditButton

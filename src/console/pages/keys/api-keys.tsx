@@ -12,11 +12,10 @@ import { ExpiryWord } from '../../parts/expiry-word.js'
 import { Facts } from '../../parts/facts.js'
 import { NewTokenDialog, showToken } from '../../parts/forms/new-token.js'
 import { type FormField, ResourceForm } from '../../parts/forms/resource-form.js'
-import { lastUseColumns, Used } from '../../parts/last-use.js'
-import { Link } from '../../parts/link.js'
+import { lastUseColumns, lastUseFacts } from '../../parts/last-use.js'
+import { HistoryLink, Link } from '../../parts/link.js'
 import { Answered, Empty } from '../../parts/states.js'
 import { type Column, Table } from '../../parts/tables/table.js'
-import { Time } from '../../parts/time.js'
 
 type ApiKey = Resource<'apiKey'>
 
@@ -192,15 +191,11 @@ function KeyDrawer({ apiKey: key, again }: { readonly apiKey: ApiKey; readonly a
           ['Id', <code key="id">{key.id}</code>],
           ['Rights', rightsText(key)],
           ['Expires', <ExpiryWord key="expires" from={key.created_at} until={key.expires_at} />],
-          ['Last used', <Used key="used" at={key.last_used_at} from={key.last_used_from} />],
-          ['Created', <Time key="created" at={key.created_at} />],
-          ...(key.metadata === undefined ? [] : [['Metadata', key.metadata] as const]),
+          ...lastUseFacts(key),
         ]}
       />
       <p class="row">
-        <Link to={['changes']} with={{ id: key.id }}>
-          Its history
-        </Link>
+        <HistoryLink id={key.id} />
         <Link to={['changes']} with={{ by: key.id }}>
           What it changed
         </Link>

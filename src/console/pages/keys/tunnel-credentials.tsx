@@ -8,12 +8,11 @@ import { Drawer } from '../../parts/drawer.js'
 import { Facts } from '../../parts/facts.js'
 import { NewTokenDialog, showToken } from '../../parts/forms/new-token.js'
 import { type FormField, ResourceForm } from '../../parts/forms/resource-form.js'
-import { lastUseColumns, Used } from '../../parts/last-use.js'
-import { Link } from '../../parts/link.js'
+import { lastUseColumns, lastUseFacts } from '../../parts/last-use.js'
+import { HistoryLink } from '../../parts/link.js'
 import { Answered, Empty } from '../../parts/states.js'
 import { OpenedTable } from '../../parts/tables/opened-table.js'
 import type { Column } from '../../parts/tables/table.js'
-import { Time } from '../../parts/time.js'
 
 type Credential = Resource<'tunnelCredential'>
 
@@ -126,7 +125,7 @@ interface DrawerProps {
 }
 
 function CredentialDrawer({ credential, again }: DrawerProps) {
-  const { id, created_at, metadata, last_used_at, last_used_from } = credential
+  const { id } = credential
   const revoke = async (): Promise<void> => {
     if (!(await act('The credential is revoked.', (client) => client.tunnelCredential.delete(id)))) return
     open()
@@ -149,15 +148,11 @@ function CredentialDrawer({ credential, again }: DrawerProps) {
               never: revoke it to end it
             </span>,
           ],
-          ['Last used', <Used key="used" at={last_used_at} from={last_used_from} />],
-          ['Created', <Time key="created" at={created_at} />],
-          ...(metadata === undefined ? [] : [['Metadata', metadata] as const]),
+          ...lastUseFacts(credential),
         ]}
       />
       <p>
-        <Link to={['changes']} with={{ id }}>
-          Its history
-        </Link>
+        <HistoryLink id={id} />
       </p>
       <div class="row">
         <EditButton onClick={() => rotate(credential, again)}>Rotate: make a new one</EditButton>

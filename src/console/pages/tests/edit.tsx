@@ -25,7 +25,7 @@ import { Editor } from '../../parts/editor/editor.js'
 import { faultsOfYaml } from '../../parts/editor/editor-props.js'
 import { DraftConflict, DraftPanel } from '../../parts/forms/draft-panel.js'
 import { ChoiceField, TextField } from '../../parts/forms/fields.js'
-import { Link } from '../../parts/link.js'
+import { HistoryLink, Link } from '../../parts/link.js'
 import { Answered, Failure } from '../../parts/states.js'
 import { StateWord } from '../../parts/words.js'
 
@@ -129,9 +129,7 @@ function Existing({ id, present, again }: ExistingProps) {
         >
           Delete the test
         </EditButton>
-        <Link to={['changes']} with={{ id }}>
-          Its history
-        </Link>
+        <HistoryLink id={id} />
       </div>
     </>
   )

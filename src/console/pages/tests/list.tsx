@@ -11,7 +11,7 @@ import { Button } from '../../parts/button.js'
 import { Chain } from '../../parts/chain.js'
 import { Drawer } from '../../parts/drawer.js'
 import { Outcome, TestName } from '../../parts/failed-tests.js'
-import { Link } from '../../parts/link.js'
+import { HistoryLink, Link } from '../../parts/link.js'
 import { Answered, Empty } from '../../parts/states.js'
 import { type Column, Table } from '../../parts/tables/table.js'
 import { Time } from '../../parts/time.js'
@@ -138,9 +138,7 @@ function TestDrawer({ run, onClose }: { readonly run: ListedTest; readonly onClo
       {policy_test_id !== null && (
         <p class="row">
           <Link to={['tests', policy_test_id]}>{may('write') ? 'Change the test' : 'Open the test'}</Link>
-          <Link to={['changes']} with={{ id: policy_test_id }}>
-            Its history
-          </Link>
+          <HistoryLink id={policy_test_id} />
         </p>
       )}
       {!passed && (
