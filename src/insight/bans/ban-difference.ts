@@ -1,7 +1,8 @@
 /** How bans differ from those that someone has, or may have. Only parts that are others now are looked at. */
 import { bansPerBouncerMax } from '../../core/limits.js'
+import { getOrMake } from '../../core/maps.js'
 import { Slices } from '../../core/slices.js'
-import { endingIn } from './ban-part.js'
+import { type BanPart, endingIn } from './ban-part.js'
 import {
   type Ban,
   type BanSource,
@@ -59,8 +60,10 @@ async function changedIn(
   slices: Slices,
 ): Promise<ReadonlySet<string>> {
   const changed = new Set<string>()
-  for (const each of before) {
-    for (const cidr of changedBetween(each, after)) {
+  const inOrder = before.toSorted((one, other) => one.atMs - other.atMs)
+  // A ban that differs from an earlier one has changed at some step since; the first steps were looked at by the pull before.
+  for (const [step, each] of inOrder.entries()) {
+    for (const cidr of changedBetween(each, inOrder[step + 1] ?? after)) {
       if (slices.isDue()) await slices.pause()
       if (cidr !== undefined) changed.add(cidr)
     }
@@ -74,22 +77,36 @@ function* changedBetween(before: BansAt, after: BansAt): Generator<string | unde
     if (source.endMs > before.atMs && source.endMs <= after.atMs) yield* source.part.banned.keys()
     yield* endingIn(source.part, before.atMs, after.atMs)
   }
-  for (const [sources, others] of [
-    [was, is],
-    [is, was],
-  ] as const)
-    for (const source of sources)
-      if (!others.some((other) => isSameSource(source, other))) yield* rangesOnlyIn(source, others)
+  for (const source of was) {
+    const other = is.find((each) => countAlike(source, each))
+    if (other === undefined) yield* source.part.banned.keys()
+    else if (!isSameSource(source, other)) yield* differing(source.part, other.part)
+  }
+  for (const source of is) if (!was.some((each) => countAlike(source, each))) yield* source.part.banned.keys()
 }
 
-/** The ranges of a source that is another one now, without those that the other one bans in the same way. */
-function* rangesOnlyIn(source: BanSource, others: readonly BanSource[]): Generator<string | undefined> {
-  const other = others.find((each) => countAlike(source, each))?.part.banned
-  for (const [cidr, { reason, endMs }] of source.part.banned) {
-    const banned = other?.get(cidr)
+/** Ranges by which parts of the same policy or list differ, if they are few: the next pull looks at the same parts again. */
+const fewDiffering = new WeakMap<BanPart, WeakMap<BanPart, readonly string[]>>()
+const fewMax = 1_000
+
+/** The ranges that one of two parts has, and the other has not or in another way. */
+function* differing(one: BanPart, other: BanPart): Generator<string | undefined> {
+  const ofOne = getOrMake(fewDiffering, one, () => new WeakMap<BanPart, readonly string[]>())
+  const known = ofOne.get(other)
+  if (known !== undefined) return yield* known
+  const few: string[] = []
+  for (const [cidr, { reason, endMs }] of one.banned) {
+    const banned = other.banned.get(cidr)
     const isSame = banned !== undefined && banned.reason === reason && banned.endMs === endMs
+    if (!isSame && few.length <= fewMax) few.push(cidr)
     yield isSame ? undefined : cidr
   }
+  for (const cidr of other.banned.keys()) {
+    const isSame = one.banned.has(cidr)
+    if (!isSame && few.length <= fewMax) few.push(cidr)
+    yield isSame ? undefined : cidr
+  }
+  if (few.length <= fewMax) ofOne.set(other, few)
 }
 
 type BanSet = Pick<Ban, 'origin' | 'reason'>

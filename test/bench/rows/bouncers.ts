@@ -111,6 +111,8 @@ export const row: BenchRow = {
         changed.push(cpu)
       }
       await meter.settled()
+      // A change is in two pulls.
+      await pull()
       const pulls = unchangedPulls / (quick ? 4 : 1)
       const unchanged =
         (await meter.of(async () => {
