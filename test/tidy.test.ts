@@ -591,6 +591,15 @@ t.test('nothing is left behind', (t) => {
   t.end()
 })
 
+t.test('comparisons that are collected are reported: otherwise no test would fail by them', (t) => {
+  const count = (text: string, pattern: RegExp): number => [...text.matchAll(pattern)].length
+  const forgetful = tests
+    .filter(({ text }) => count(text, /= new Checks\(\)/g) !== count(text, /\.report\(t\)/g))
+    .map(({ file }) => file)
+  t.strictSame(forgetful, [])
+  t.end()
+})
+
 t.test('names', (t) => {
   const checks = new Checks()
   for (const { file } of [...sources, ...tests]) {

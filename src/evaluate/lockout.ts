@@ -113,7 +113,7 @@ async function listedUntil(
   slices: Slices,
 ): Promise<number> {
   let untilMs = 0
-  const [list] = [...source.rowsOf(listKind)].filter(({ id }) => id === listId)
+  const list = [...source.rowsOf(listKind)].find(({ id }) => id === listId)
   const parts = (list?.chunks ?? []).map((id) => source.listText?.(id))
   for (const read of parts) {
     for (const line of linesIn(read?.() ?? '')) {

@@ -7,7 +7,7 @@ import type { ViewState } from './view-state.js'
 interface ChunkBans {
   readonly ranges: number
   readonly listIds: readonly string[]
-  /** Of the account with the latest change of a rule. */
+  /** The version of the account with the latest change of a rule. */
   readonly version: number
 }
 

@@ -2,7 +2,6 @@
  * Reads lists of addresses in the forms in which they are published. A generator yields each entry, and undefined where
  * there is none, so that its caller can pause; what is wrong goes to `faults`, which name the line.
  */
-
 import { utf8Length } from '../bytes.js'
 import type { EntryFaults } from '../entry-faults.js'
 import { badRequest, shown } from '../errors.js'

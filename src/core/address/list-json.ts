@@ -1,5 +1,4 @@
 /** Lists of addresses in one JSON value: Weir's own form, and those in which cloud providers publish their networks. */
-
 import type { EntryFaults } from '../entry-faults.js'
 import { badRequest, shown } from '../errors.js'
 import { isObject } from '../json-object.js'

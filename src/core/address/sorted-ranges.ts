@@ -143,9 +143,6 @@ const indexedBits = 64
 /** What a sieve says of the addresses of a cell: none is in a range, all are in one, or a range begins or ends among them. */
 export const cellState = { outside: 0, inside: 1, mixed: 2 } as const
 
-/** A state takes two bits. */
-const statesPerWord = 16
-
 /**
  * Finds the rows near an address in a sorted table, so that a search looks at one or two of 100,000. It looks at as many
  * bits as there are rows to tell apart, behind those that all rows share: networks in IPv6 often have their first 20 bits
@@ -157,7 +154,7 @@ const statesPerWord = 16
 class RowIndex {
   /** For each value of the bits, the number of rows with a lower one; one more at the end. */
   readonly #rowsBelow: Uint32Array
-  /** States of the cells, two bits each. */
+  /** States of the cells, two bits each: sixteen in a word. */
   readonly #sieve: Uint32Array
   readonly #skipped: number
   readonly #shift: number
@@ -177,7 +174,7 @@ class RowIndex {
     this.#shift = 32 - bits - sieveBits
     this.#masks = [maskOf(0, this.#skipped) | 0, maskOf(1, this.#skipped) | 0]
     this.#rowsBelow = new Uint32Array((1 << bits) + 1)
-    this.#sieve = new Uint32Array(2 ** (bits + sieveBits) / statesPerWord)
+    this.#sieve = new Uint32Array(1 << (bits + sieveBits - 4))
   }
 
   /** For each row, in order. */

@@ -9,8 +9,8 @@ import type { Caller } from './caller.js'
 import { places } from './lockout.js'
 
 /**
- * The check of a draft. It is about the way by which the caller came. The other way may be closed: whoever closes it is
- * still inside, and can open it again.
+ * The check of a draft, for the way by which the caller came. The other way may be closed: the caller is still let in, and
+ * can open it again.
  */
 export function lockoutGuard({ accountId, address, session }: Caller): Pick<Draft<unknown>, 'check'> {
   if (address === undefined) return {}

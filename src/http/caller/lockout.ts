@@ -130,11 +130,14 @@ class ViewRestrictions implements Restrictions {
   *#dropUnnamed(): Generator<void, void> {
     const staying = new Set<unknown>()
     this.#staying.add(staying)
-    for (const row of this.#state.rows.get('ip_restriction')?.values() ?? []) {
-      for (const id of row['ip_policy_ids'] as readonly string[]) staying.add(id)
-      yield
+    try {
+      for (const row of this.#state.rows.get('ip_restriction')?.values() ?? []) {
+        for (const id of row['ip_policy_ids'] as readonly string[]) staying.add(id)
+        yield
+      }
+    } finally {
+      this.#staying.delete(staying)
     }
-    this.#staying.delete(staying)
     for (const id of this.#policies.keys()) if (!staying.has(id)) this.#policies.delete(id)
     const named = new Set([...this.#policies.values()].flatMap(({ value }) => listsOf(value)))
     for (const id of this.#lists.keys()) if (!named.has(id)) this.#lists.delete(id)

@@ -5,7 +5,8 @@
 import { entryOf, linesIn } from '../../core/address/list-entry.js'
 import { getOrMake } from '../../core/maps.js'
 import { Slices } from '../../core/slices.js'
-import { type IpRule, isEnforced } from '../../evaluate/policy-source.js'
+import type { IpRule } from '../../evaluate/policy-source.js'
+import { isBan } from '../../resource/bouncers/ban-count.js'
 
 /** A deny rule, or an entry of a list. */
 export interface Banned {
@@ -50,12 +51,12 @@ export async function policyPart(id: string, key: string, rules: Iterable<IpRule
   function* ranges(): Generator<readonly [string, Banned] | undefined> {
     for (const rule of rules) {
       const { cidr, list_id, description } = rule
-      const isBan = rule.action === 'deny' && isEnforced(rule)
+      const bans = isBan(rule)
       const [reason, endMs] = [description || null, endOf(rule)]
       if (last.reason !== reason || last.endMs !== endMs) last = { reason, endMs }
-      if (isBan && list_id) addLonger(lists, list_id, last)
-      if (isBan && cidr) denied += 1
-      yield isBan && cidr ? [cidr, last] : undefined
+      if (bans && list_id) addLonger(lists, list_id, last)
+      if (bans && cidr) denied += 1
+      yield bans && cidr ? [cidr, last] : undefined
     }
   }
   return { id, key, ...(await built(ranges())), lists, ranges: denied }

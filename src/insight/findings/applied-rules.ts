@@ -1,6 +1,5 @@
 /** The rules of an IP policy that are in force, and which of them takes the effect of another one. */
-import type { Cidr } from '../../core/address/cidr.js'
-import { parseCidr } from '../../core/address/cidr.js'
+import { type Cidr, parseCidr } from '../../core/address/cidr.js'
 import { RangeIndex } from '../../core/address/range-index.js'
 import type { ListContent } from '../../evaluate/ip-list.js'
 import { isEnforced } from '../../evaluate/policy-source.js'
@@ -97,7 +96,7 @@ export class RuleIndex {
 function takesEffect(other: AppliedRule, applied: AppliedRule): boolean {
   const [one, two] = [other.rule, applied.rule]
   if (one.id === two.id || !outlasts(one, two)) return false
-  // Of two with the same effect, the later one can go: not both.
+  // If two rules have the same effect, only the later one is superfluous.
   return one.action !== two.action || !outlasts(two, one) || !isSame(other, applied) || isEarlier(one, two)
 }
 

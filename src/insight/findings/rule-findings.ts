@@ -24,7 +24,7 @@ const pairsMax = 100_000
 
 /** What may still be compared. */
 class Budget {
-  rules = rulesComparedMax
+  #rules = rulesComparedMax
   #lookups = listLookupsMax
   readonly #search: Search
 
@@ -34,8 +34,8 @@ class Budget {
 
   /** False, and says so, if too many rules were compared already. */
   takeRules(count: number, ...affected: readonly (typeof kinds)[number][]): boolean {
-    this.rules -= count
-    if (this.rules >= 0) return true
+    this.#rules -= count
+    if (this.#rules >= 0) return true
     for (const kind of affected)
       this.#search.found.unknown(kind, `Only ${rulesComparedMax} rules are compared; the account has more.`)
     return false
@@ -176,8 +176,8 @@ async function betweenPolicies(
   const contradicted = new Set<string>()
   for (const [denyId, allows] of pairs) {
     const { deny } = await appliedRules(search, denyId, lists)
+    if (!budget.takeRules(deny.length, 'rules_contradict')) return
     const denied = await RuleIndex.of(search, deny)
-    budget.rules -= deny.length
     for (const [allowId, pair] of allows) {
       const { allow } = await appliedRules(search, allowId, lists)
       if (!budget.takeRules(allow.length, 'rules_contradict')) return

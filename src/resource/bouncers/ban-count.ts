@@ -23,7 +23,8 @@ interface BanCount {
 }
 
 /** Is the rule an enforced deny rule? Earlier versions did not store whether a rule is enforced. */
-export const isBan = ({ action, enforced }: Row): boolean => action === 'deny' && enforced !== false
+export const isBan = ({ action, enforced }: Readonly<Record<string, unknown>>): boolean =>
+  action === 'deny' && enforced !== false
 
 /** `listIds`: of the bouncer itself. A list that `find` does not know has no entries. */
 export function countBans(

@@ -18,7 +18,7 @@ export interface ExpectedDecision {
 }
 
 export interface Expectation extends ExpectedDecision {
-  /** Of everything that is not enforced, as if it were. */
+  /** The decision if everything that is not enforced were. */
   readonly shadow?: ExpectedDecision | null
 }
 
