@@ -2,6 +2,7 @@
 import { ahead } from '../core/concurrency.js'
 import { GroupCommit } from '../core/group-commit.js'
 import { getOrMake } from '../core/maps.js'
+import { account } from '../resource/account.js'
 import type { Row } from '../resource/define.js'
 import { resourceOf } from '../resource/registry.js'
 import { ruleKind } from '../view/keys.js'
@@ -68,11 +69,13 @@ export class ChangeRows {
     }
     add(ruleKind, replaced.put, false)
     add(ruleKind, replaced.removed, true)
-    await Promise.all(
-      [...written].map(([kind, rows]) =>
-        this.#write(tableOf(kind), encodedRows(kind, version, change, rows)),
-      ),
-    )
+    const write = ([kind, rows]: [string, readonly WrittenRows[]]) =>
+      this.#write(tableOf(kind), encodedRows(kind, version, change, rows))
+    // An account has no row of another kind without its own: see `highestVersion`.
+    const ofAccount = written.get(account.kind)
+    if (ofAccount !== undefined) await write([account.kind, ofAccount])
+    written.delete(account.kind)
+    await Promise.all([...written].map(write))
   }
 
   /** Resolves when the rows are durable: all of them at once. They may be iterated several times. */

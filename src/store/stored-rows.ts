@@ -70,18 +70,24 @@ export async function readVersions(
   return versions
 }
 
-/** The highest version of an account; 0 if it has no rows. */
+/**
+ * The highest version of an account; 0 if it has no rows. Its own row is stored before all others of it, and alone says
+ * that an account is new: to look into every table costs ten times the CPU.
+ */
 export async function highestVersion(
   clickhouse: Clickhouse,
   resources: readonly AnyResource[],
   accountId: string,
 ): Promise<number> {
+  const ofAccount = { account: accountId }
+  const sql = `SELECT 1 AS one FROM ${tableOf(account.kind)} WHERE account_id = {account:String} LIMIT 1`
+  if ((await clickhouse.rows(sql, ofAccount)).length === 0) return 0
   const tables = resources.map(
     ({ kind }) => `SELECT max(version) AS version FROM ${tableOf(kind)} WHERE account_id = {account:String}`,
   )
   const [first] = await clickhouse.rows<{ version: number }>(
     `SELECT max(version) AS version FROM (${tables.join(' UNION ALL ')})`,
-    { account: accountId },
+    ofAccount,
   )
   return Number(first?.version ?? 0)
 }
