@@ -1,6 +1,6 @@
 /**
  * Takes the pictures of the console for the documents: runs the demo, signs in by the link that it prints, and writes
- * `docs/images/console-<page>-<theme>.webp`. Needs Debian's Chromium.
+ * `docs/images/console-<page>-<theme>.webp`. Needs Chromium, or its headless shell.
  *
  *     npm run screenshots
  */
@@ -11,7 +11,7 @@ import { execPath, stdout } from 'node:process'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { chromium } from 'playwright-core'
+import { noChromium, openBrowser } from '../dist/test/harness/browser.js'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const size = { width: 1280, height: 800 }
@@ -40,6 +40,7 @@ const challenger = {
   added: { name: 'high ports', expressions: ['conn.client_port > 45000'], actions: [{ type: 'deny' }] },
 }
 
+if (noChromium) throw new Error(noChromium)
 const demo = spawn(execPath, [join(root, 'src', 'weir.mjs'), 'demo'], {
   stdio: ['ignore', 'pipe', 'inherit'],
 })
@@ -48,7 +49,7 @@ try {
   const { link, key } = await access()
   await beginChallenger(new URL('/', link), key)
   await sleep(trafficMs)
-  const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] })
+  const browser = await openBrowser()
   try {
     const context = await browser.newContext({ viewport: size })
     context.setDefaultTimeout(60_000)
