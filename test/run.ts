@@ -25,14 +25,15 @@ import { compiled } from './harness/processes.js'
  * that share a process, the last one's would be that of all.
  */
 const timeoutSeconds = 900
-/** Twice the cores of the smallest machine: half of a test is waiting. More only take turns on the cores. */
-const filesAtATime = 4
+/** Three times the cores of the smallest machine: two thirds of a test are waiting. More only take turns on the cores. */
+const filesAtATime = 6
 /** MiB for new objects from the start, which V8 then collects more rarely: some percent of the CPU of a test of the API. */
 const nodeOptions = ['--min-semi-space-size=16']
 /** These take longest, or their rooms' files do. Begun first, none is left at the end for the others to wait for. */
 const longest = [
-  ...['console/', 'store/', 'docs/operating', 'expr/differential', 'integration/'],
-  ...['process/', 'nats-server/', 'deliver/', 'demo/', 'api/'],
+  ...['console/', 'integration/expired-events', 'integration/vanished-packs', 'playground/', 'store/'],
+  ...['docs/operating', 'expr/differential', 'integration/', 'cli/publish', 'process/', 'nats-server/'],
+  ...['deliver/', 'demo/', 'api/'],
 ]
 
 const rank = (file: string): number => {
@@ -45,7 +46,7 @@ const rank = (file: string): number => {
  * at all of a store, or deletes parts of it, shares another, of which the accounts are the first; or it has one alone.
  */
 const groups: readonly { readonly files: RegExp; readonly processes: number }[] = [
-  { files: /^api\/(?!accounts|decision-log|idempotency|security|shared-dead-letters)/, processes: 5 },
+  { files: /^api\/(?!accounts|decision-log|idempotency|security|shared-dead-letters)/, processes: 3 },
   { files: /^api\/(accounts|idempotency|security)\./, processes: 1 },
   { files: /^(client\/client|docs\/(examples|fields))\./, processes: 1 },
   {
@@ -62,11 +63,11 @@ const groups: readonly { readonly files: RegExp; readonly processes: number }[] 
   { files: /^integration\/(destination|event)-kind\./, processes: 1 },
   // These share a service and a browser.
   { files: /^console\/(?!completion|json-object|rule-files|shell)/, processes: 1 },
-  // These share a service, see `integration/service.ts`. The last one ends it.
+  // Those of a process share a service, see `integration/service.ts`. The last one ends it.
   {
     files:
-      /^integration\/(abuse-reports|agents|audit-in|aws-clock|bouncers|fed-lists|frozen|nats-credentials|re(play|sent)|sql|trial|whole-path|without-service)\./,
-    processes: 1,
+      /^integration\/(abuse-reports|agents|audit-in|aws-clock|bouncers|expression-failures|fed-lists|frozen|(kafka|nats)-destination|nats-credentials|published-records|re(play|sent)|sql|stored-events|trial|whole-path|without-service)\./,
+    processes: 2,
   },
 ]
 
