@@ -215,6 +215,10 @@ export const isRefusedByClickhouse = (error: unknown): boolean => error instance
 export const isTimeExceeded = (error: unknown): boolean =>
   error instanceof ClickHouseError && error.code === '159'
 
+/** Did the statement reach its `max_rows_to_group_by`? */
+export const isGroupsExceeded = (error: unknown): boolean =>
+  error instanceof ClickHouseError && error.code === '158'
+
 /** Are the tables or the whole database missing? */
 export const isTableMissing = (error: unknown): boolean =>
   error instanceof ClickHouseError && (error.code === '60' || error.code === '81')

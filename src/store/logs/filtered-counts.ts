@@ -7,6 +7,7 @@ import { yieldTurn } from '../../core/clock.js'
 import { badRequest } from '../../core/errors.js'
 import { getOrMake } from '../../core/maps.js'
 import { type DecisionRow, decisionColumns } from '../../wire/decision-rows.js'
+import { isGroupsExceeded } from '../clickhouse/clickhouse.js'
 import type { CountRow, Counts, CountsQuery } from './count-query.js'
 import { type ReadRows, timeOf } from './log-queries.js'
 import { selectionSql } from './log-selection.js'
@@ -63,7 +64,7 @@ async function* groupsIn(
 ): AsyncGenerator<readonly Group[]> {
   const { sinceMs, untilMs } = query
   const groups = await readGroups(read, query, filter)
-  if (groups.length <= groupsMax) {
+  if (groups !== undefined) {
     yield groups
     return
   }
@@ -78,11 +79,12 @@ const tooMany = ({ names }: CountFilter): Error =>
     `The "filter" is about ${names.join(', ')}, which have too many different values together: more than ${groupsMax} in a second.`,
   )
 
+/** Undefined if there are more than `groupsMax`: then ClickHouse stops early, and answers none of them. */
 async function readGroups(
   read: ReadRows,
   query: CountsQuery,
   { reads, condition }: CountFilter,
-): Promise<Group[]> {
+): Promise<Group[] | undefined> {
   const { accountId, dimension, intervalMs, sinceMs, untilMs } = query
   const params: Record<string, unknown> = {
     account: accountId,
@@ -95,14 +97,21 @@ async function readGroups(
   const required = condition === undefined ? '' : ` AND ${conditionSql(condition, params)}`
   const { narrow, exact } = selectionSql(query.selection ?? { values: {} }, params)
   const selection = [...narrow, ...exact].map((each) => ` AND ${each}`).join('')
-  return read<Group>(
-    `SELECT intDiv(toUnixTimestamp(time), {seconds:UInt32}) * {seconds:UInt32} * 1000 AS bucket,
+  const sql = `SELECT * FROM (
+SELECT intDiv(toUnixTimestamp(time), {seconds:UInt32}) * {seconds:UInt32} * 1000 AS bucket,
 ${valueSql(dimension)} AS counted, ${selected(decisionColumns, keys)}, sum(weight) AS sumOfDecisions,
 sum(${decisionsTable}.bytes_in) AS sumOfBytesIn, sum(${decisionsTable}.bytes_out) AS sumOfBytesOut
 FROM ${decisionsTable} WHERE account_id = {account:String} AND time >= ${timeOf('since')} AND time < ${timeOf('until')}${selection}${required}
-GROUP BY bucket, counted, ${keys.join(', ')} LIMIT {limit:UInt32}`,
-    params,
-  )
+GROUP BY bucket, counted, ${keys.join(', ')}
+SETTINGS max_rows_to_group_by = ${groupsMax}, group_by_overflow_mode = 'throw') LIMIT {limit:UInt32}`
+  try {
+    const groups = await read<Group>(sql, params)
+    // Each thread of ClickHouse counts its own groups.
+    return groups.length <= groupsMax ? groups : undefined
+  } catch (error) {
+    if (isGroupsExceeded(error)) return undefined
+    throw error
+  }
 }
 
 function add(points: Map<string, MutableCount>, group: Group, source: DecisionRow['source']): void {
