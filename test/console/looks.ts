@@ -1,9 +1,15 @@
 /** How a page is looked at: in both themes and both widths, by axe-core, and whether it is wider than the screen. */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import type { BrowserContext } from 'playwright-core'
 import type { Visitor } from './visitor.js'
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+/** Not run before a page is looked at: that takes longer than most pages. */
+const axeOnDemand = `window.loadAxe = () => {${axeSource}\n}`
+
+/** Those whose documents all have it: half a megabyte that is sent anew for each takes the browser longer than axe. */
+const provided = new WeakSet<BrowserContext>()
 
 interface Violation {
   readonly id: string
@@ -36,9 +42,19 @@ const runAxe = (rules: string): string => `(async () => {
   return (await axe.run(document, { resultTypes: ['violations'], preload: false, runOnly })).violations
 })()`
 
+async function loadAxe({ page, context }: Visitor): Promise<void> {
+  if (!provided.has(context)) {
+    provided.add(context)
+    await context.addInitScript(axeOnDemand)
+    await page.evaluate(axeOnDemand)
+  }
+  await page.evaluate('window.axe === undefined && loadAxe()')
+}
+
 /** Serious violations, each once with its first place. */
-export async function violationsOf({ page }: Visitor, rules: string): Promise<string[]> {
-  if (!(await page.evaluate('window.axe !== undefined'))) await page.evaluate(axeSource)
+export async function violationsOf(visitor: Visitor, rules: string): Promise<string[]> {
+  const { page } = visitor
+  await loadAxe(visitor)
   const violations: Violation[] = await page.evaluate(runAxe(rules))
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')

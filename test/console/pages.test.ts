@@ -87,7 +87,7 @@ async function check(
   visitor: Visitor,
   path: string,
   shown: readonly Look[],
-  open = () => visitor.see(path),
+  open: () => Promise<void>,
 ): Promise<void> {
   await t.test(path === '' ? 'the first page' : path, async (t) => {
     const { complaints } = visitor
@@ -110,19 +110,21 @@ t.test('pages', inBrowser(), async (t) => {
   const menu = await menuOf(guide)
   t.ok(menu.length > 4)
   const seen = new Set<string>()
-  const checkAll = (paths: readonly string[], shown: readonly Look[]) => async (t: Test) => {
-    const visitor = await openSignedIn(t, all.token)
-    for (const path of paths) {
-      await check(t, visitor, path, shown)
-      for (const text of await hostileTextsOn(visitor.page)) seen.add(text)
+  const checkAll =
+    (paths: readonly string[], shown: readonly Look[], by: 'see' | 'follow') => async (t: Test) => {
+      const visitor = await openSignedIn(t, all.token)
+      await visitor.see('')
+      for (const path of paths) {
+        await check(t, visitor, path, shown, () => visitor[by](path))
+        for (const text of await hostileTextsOn(visitor.page)) seen.add(text)
+      }
     }
-  }
   // Each has a tab of its own.
   t.jobs = 2
   const rest = openedIn(all, menu)
   await Promise.all([
-    t.test('of the menu, with hostile texts in everything', { buffered: true }, checkAll(menu, looks)),
-    t.test('what is opened on them', { buffered: true }, checkAll(rest, wholeLooks)),
+    t.test('of the menu, with hostile texts in everything', { buffered: true }, checkAll(menu, looks, 'see')),
+    t.test('what is opened on them', { buffered: true }, checkAll(rest, wholeLooks, 'follow')),
     t.test('drawers with hostile texts, of which nothing comes', { buffered: true }, async (t) => {
       const visitor = await openSignedIn(t, all.token)
       for (const [path, text] of drawers) {

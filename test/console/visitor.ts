@@ -119,6 +119,18 @@ export class Visitor {
     await this.settled()
   }
 
+  /** The same without a new document, as links of the page do it: in half of the time. Other tests begin with such paths. */
+  async follow(path: string): Promise<void> {
+    const { href } = new URL(path, this.#origin)
+    await this.page.evaluate(
+      `history.pushState(null, '', '${href}'); dispatchEvent(new PopStateEvent('popstate'))`,
+    )
+    // The menu says that the page has noticed.
+    const inMenu = `/${path.split(/[/?]/, 2).join('/')}`
+    await this.page.locator(`#menu a[aria-current="page"][href="${inMenu}"]`).waitFor()
+    await this.settled()
+  }
+
   /** Nothing waits any more; fails after a while, and says what does. */
   async settled(): Promise<void> {
     const { page } = this
