@@ -10,6 +10,7 @@ import { addDecisionCommands } from './cli/decision-commands.js'
 import { addDestinationCommands } from './cli/destination-commands.js'
 import { type FilterOptions, filtered, withFilter } from './cli/filter-option.js'
 import { addLintCommand } from './cli/lint-command.js'
+import { addNatsConfigCommand } from './cli/nats-config-command.js'
 import { addPolicyTestCommand } from './cli/policy-test-command.js'
 import { addPublishCommand } from './cli/publish-command.js'
 import { addRecordCommands } from './cli/record-commands.js'
@@ -141,6 +142,7 @@ addDeadCommands(program, settings, askOwner)
 addDestinationCommands(program, settings)
 addDecisionCommands(program, settings)
 addLintCommand(program, settings)
+addNatsConfigCommand(program, settings)
 addPolicyTestCommand(program, settings)
 addPublishCommand(program, settings)
 addRecordCommands(program, settings)

@@ -172,6 +172,11 @@ const alone = [
     pattern: /(?<![.\w])set(Timeout|Interval|Immediate)\(|node:timers/,
     files: clocks,
   },
+  {
+    what: 'names of partitions',
+    pattern: /['"](WEIR_(RECORDS|DELIVERIES)|weir\.deliveries)|`weir\.deliveries/,
+    files: ['src/wire/partitions.ts'],
+  },
   { what: 'chance', pattern: /\bMath\.random\(|\brandomUUID\(/, files: ['src/core/clock.ts'] },
 ]
 

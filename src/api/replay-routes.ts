@@ -24,7 +24,7 @@ import {
   replayRequestSchema,
   replaySchema,
 } from '../shape/replay.js'
-import type { StoredReplay } from '../wire/replays.js'
+import { type ReplayedPart, replayedParts, type StoredReplay } from '../wire/replays.js'
 import { registerJob } from './job-routes.js'
 
 const destination = anyResource(eventDestination)
@@ -95,7 +95,18 @@ const page = shownBy(listSchema('replays', replaySchema, 'ReplayList'), {
 })
 
 function shownReplay({ presenter }: ApiContext, replay: StoredReplay): Replay {
-  const { account_id, stream, first, last, done, open_until: _, subscription_id = null, ...rest } = replay
+  const {
+    account_id,
+    stream,
+    first,
+    last,
+    done,
+    more,
+    open_until: _,
+    subscription_id = null,
+    ...rest
+  } = replay
+  const parts = replayedParts(replay)
   const { types = null, types_left_out = [] } = replay
   return {
     ...rest,
@@ -103,7 +114,10 @@ function shownReplay({ presenter }: ApiContext, replay: StoredReplay): Replay {
     types_left_out: [...types_left_out],
     subscription_id,
     uri: presenter.links.uri(`${replaysPath}/${replay.id}`),
-    progress: { messages: done - first + 1, of: Math.max(0, last - first + 1) },
+    progress: {
+      messages: total(parts, ({ first, done }) => done - first + 1),
+      of: total(parts, ({ first, last }) => Math.max(0, last - first + 1)),
+    },
   }
 }
 
@@ -183,3 +197,6 @@ function leftOutBy(filter: string, types: readonly string[]): string[] {
     },
   )
 }
+
+const total = (parts: readonly ReplayedPart[], of: (part: ReplayedPart) => number): number =>
+  parts.reduce((sum, part) => sum + of(part), 0)

@@ -47,6 +47,7 @@ import type { FailureReader } from '../store/logs/failure-reader.js'
 import type { LogReader } from '../store/logs/log-reader.js'
 import type { TrafficReader } from '../store/logs/traffic-reader.js'
 import type { View } from '../view/view.js'
+import type { PartitionSet } from '../wire/partitions.js'
 import { Challengers } from '../write/challengers.js'
 import { registerBouncers } from './bouncers/bouncer-routes.js'
 import { registerChallengerInsight } from './challengers/challenger-insight.js'
@@ -120,6 +121,7 @@ export interface ApiOptions extends OpenapiOptions {
     DeadLettersOptions['nats'] &
     ResenderOptions['nats'] &
     IntakeOptions['nats']
+  readonly partitions: PartitionSet
   readonly replays: Replays
   /** How far the pipelines are behind. */
   readonly lag: Pick<RecordsLag, 'now'>
@@ -266,7 +268,7 @@ function registerResources(app: FastifyInstance, options: WholeOptions): void {
   const letters = new DeadLetters({ nats: options.nats, ownerOf: ownersIn(options.view) })
   registerDeadLetters(app, context, letters)
   const isDestination = isDestinationIn(options.view)
-  const resender = new DeadLetterResender({ nats: options.nats, isDestination })
+  const resender = new DeadLetterResender({ ...options, isDestination })
   registerDeadLetterChanges(app, context, letters, resender)
   registerStats(app, context, options)
   registerExpressionFailures(app, context, options.failures)

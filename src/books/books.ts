@@ -40,11 +40,9 @@ import { SourceBooks, type SourcesSnapshot, type SourceTotals } from './source-b
 /** Runs kept per stream: entries of the previous run may still arrive when the next one has begun. */
 const runsMax = 4
 
-const replayHead = 'replay.'
-
 /** The kind under which events of dead letters count when they are sent again. */
 const resentKind = 'resent'
-const replayRunsMax = 20
+const replaysKeptMax = 20
 
 /** The books as stored in a bucket. */
 export interface BooksSnapshot extends SourcesSnapshot {
@@ -139,9 +137,9 @@ export class Books {
   /** Counts the events of its packs as produced. The runs of the last replays are kept for packs that are delivered later. */
   #endReplay(stream: PackContents['stream']): void {
     for (const run of this.#runs) if (run.stream === stream) run.end(this.#addExtra)
-    const replays = this.#runs.filter((run) => run.isOver && run.stream.startsWith(replayHead))
-    const dropped = new Set(replays.slice(0, -replayRunsMax))
-    this.#runs = this.#runs.filter((run) => !dropped.has(run))
+    const over = this.#runs.filter((run) => run.isOver && run.replay !== undefined)
+    const dropped = new Set([...new Set(over.map(({ replay }) => replay))].slice(0, -replaysKeptMax))
+    this.#runs = this.#runs.filter((run) => !over.includes(run) || !dropped.has(run.replay))
   }
 
   readonly #addExtra = (destination: string, events: number): void => {
@@ -169,10 +167,12 @@ export class Books {
   }
 
   /** Counts a pack; a pack without new events is not kept. */
-  #enter(contents: PackContents, { sequence, kinds, first, last }: Partial<OpenPack> = {}): OpenPack {
+  #enter(contents: PackContents, held: Partial<OpenPack> = {}): OpenPack {
+    const { sequence, partition, kinds, first, last } = held
     const known = this.#packs.get(contents.pack)
     // After its stream was recreated, it can be stored again, in another message.
-    if (known !== undefined && sequence !== undefined) this.#packs.set(contents.pack, { ...known, sequence })
+    if (known !== undefined && sequence !== undefined)
+      this.#packs.set(contents.pack, { ...known, sequence, partition })
     if (known !== undefined) return known
     const run = this.#run(contents.stream, contents.since)
     const sequences: number[] = []
@@ -189,8 +189,8 @@ export class Books {
         if (fresh < ofEach) isWhole = false
       }
     }
-    const counted = { events, sequences: isWhole ? null : sequences }
-    const pack: OpenPack = { ...counted, sequence, kinds, first, last }
+    const place = { sequence, partition, kinds, first, last }
+    const pack: OpenPack = { events, sequences: isWhole ? null : sequences, ...place }
     if (events > 0) this.#packs.set(contents.pack, pack)
     return pack
   }

@@ -51,6 +51,12 @@ export class InputRun {
     return { stream, since, settled, lastStoredAtMs: this.#lastStoredAtMs, open, isOver: this.#isOver }
   }
 
+  /** The replay that reads it, in one partition or another; undefined: it is read for the first time. */
+  get replay(): string | undefined {
+    const [head, id] = this.stream.split('.')
+    return head === 'replay' ? id : undefined
+  }
+
   get lastSettled(): LastSettled | undefined {
     const sequence = this.#settled.highest
     return sequence === 0 ? undefined : { sequence, storedAtMs: this.#lastStoredAtMs }

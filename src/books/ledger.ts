@@ -13,16 +13,17 @@ import type { Nats } from '../nats/nats.js'
 import type { Patience } from '../nats/retry.js'
 import { type RecordType, recordTypes } from '../record/traffic-record.js'
 import type { LastOutcomes } from '../wire/delivery-attempts.js'
-import { deliverySubject, ledgerSubject } from '../wire/names.js'
+import { ledgerSubject } from '../wire/names.js'
 import type { PackSummary } from '../wire/pack.js'
 import { packMessage, packOrigin } from '../wire/pack-message.js'
+import { deliverySubject, type Partition, type RecordsInput } from '../wire/partitions.js'
 import type { SequenceRange } from '../wire/sequence-set.js'
 
 /** Input that is events already: dead letters, sent again to their destinations. */
 export const resentInput = 'dead_letters'
 
-/** The stream that input came from; `replay.<id>`: records that are processed again. */
-export type InputStream = 'records' | 'audit' | 'audit_in' | typeof resentInput | `replay.${string}`
+/** The stream that input came from; `replay.<id>`, and `replay.<id>.<partition>`: records that are processed again. */
+export type InputStream = RecordsInput | 'audit' | 'audit_in' | typeof resentInput | `replay.${string}`
 
 /**
  * Names sources that are asked together, so that the messages that ask them need not: there may be thousands. Written
@@ -89,6 +90,8 @@ interface PackEntry extends PackContents, Partial<Omit<PackSummary, 'events'>> {
   readonly type: 'pack'
   /** The sequence of its message in the stream of deliveries. */
   readonly sequence?: number
+  /** The partition of this stream; missing: 0. */
+  readonly partition?: number
 }
 
 /** Delivery to a destination begins. */
@@ -184,6 +187,7 @@ export function* readEntries(data: Uint8Array): Generator<LedgerEntry> {
 /** A full pack, and the input that its events come from. */
 export interface FinishedPack {
   readonly destination: string
+  readonly partition: Partition
   readonly bytes: Uint8Array
   readonly origin: Pick<PackContents, 'stream' | 'since' | 'segments'>
   readonly summary: PackSummary
@@ -192,18 +196,19 @@ export interface FinishedPack {
 /** Publishes a pack and enters it, even if it was stored already: its first entry may be lost. */
 export async function storePack(
   nats: Pick<Nats, 'publish'>,
-  { destination, bytes, origin, summary }: FinishedPack,
+  { destination, partition, bytes, origin, summary }: FinishedPack,
   patience: Patience,
   enter: (entries: readonly LedgerEntry[]) => Promise<void>,
 ): Promise<void> {
   const { events, ...held } = summary
   const { msgId, headers } = packMessage(destination, bytes, events, origin)
-  const { sequence } = await nats.publish(deliverySubject(destination), bytes, {
+  const { sequence } = await nats.publish(deliverySubject(partition, destination), bytes, {
     msgId,
     headers,
     ...patience,
   })
-  await enter([{ type: 'pack', destination, pack: msgId, ...origin, sequence, ...held }])
+  const place = { sequence, ...(partition.number > 0 && { partition: partition.number }) }
+  await enter([{ type: 'pack', destination, pack: msgId, ...origin, ...place, ...held }])
 }
 
 /** Writes entries at once, for a process that has few; gives up in time. */

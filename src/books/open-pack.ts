@@ -8,6 +8,8 @@ export interface OpenPack {
   readonly sequences: readonly number[] | null
   /** The sequence of its message in the stream of deliveries. Missing, like its summary, if only its delivery was entered. */
   readonly sequence?: number | undefined
+  /** The partition of this stream; missing: 0. */
+  readonly partition?: number | undefined
   /** All its events, also those that it does not count. */
   readonly kinds?: PackSummary['kinds'] | undefined
   readonly first?: number | undefined

@@ -9,8 +9,8 @@ import { messageOf } from '../core/errors.js'
 import { getOrMake } from '../core/maps.js'
 import type { Level } from '../core/telemetry/metrics.js'
 import type { DeliveryAttempt } from '../wire/delivery-attempts.js'
-import { deliveriesStream, deliverySubject } from '../wire/names.js'
 import { destinationIn } from '../wire/pack-message.js'
+import { deliverySubject, destinationOfSubject, type Partition } from '../wire/partitions.js'
 import { ByteBudget } from './byte-budget.js'
 import type { DestinationConfig } from './destination.js'
 import { DestinationRun, type DestinationRunDeps } from './destination-run.js'
@@ -27,6 +27,8 @@ interface DelivererDeps extends Omit<DestinationRunDeps, 'budget'> {
   readonly metricsDestinationsMax: number
 }
 
+/** Packs in other partitions than their destination's are looked for this often. */
+const drainEveryMs = 5_000
 /** Packs that lanes hold are looked at this often: some may be too old. */
 const expireEveryMs = 1_000
 
@@ -35,16 +37,19 @@ export class Deliverer {
   readonly #runs = new Map<string, DestinationRun>()
   readonly #dropped = new Set<string>()
   readonly #history: RequestHistory
-  readonly #timer: Timer
+  readonly #timers: readonly Timer[]
   #updating = Promise.resolve()
 
   constructor(deps: DelivererDeps) {
     const { occurrences, metricsDestinationsMax, deliveryLog: log } = deps
     this.#history = new RequestHistory({ log, occurrences })
     this.#deps = { ...deps, deliveryLog: this.#history, budget: new ByteBudget(packsInFlightBytesMax) }
-    this.#timer = every(expireEveryMs, () => {
-      for (const run of this.#runs.values()) run.expire()
-    })
+    this.#timers = [
+      every(expireEveryMs, () => {
+        for (const run of this.#runs.values()) run.expire()
+      }),
+      every(drainEveryMs, () => this.#drainInTurn()),
+    ]
     occurrences.destinationStates(() => stateLevels(this.#lanes(), metricsDestinationsMax))
   }
 
@@ -61,6 +66,25 @@ export class Deliverer {
       else run.update(config)
     }
     await Promise.all(deletedIds.map((id) => this.#dropped.has(id) || this.#drop(id)))
+  }
+
+  // --- packs from a time with more partitions, or fewer ---
+
+  #drainInTurn(): Promise<void> {
+    if (this.#deps.partitions.all.length === 1) return Promise.resolve()
+    this.#updating = this.#updating.then(() => this.#drain())
+    return this.#updating
+  }
+
+  /** Each destination also gets the packs that wait for it in other partitions than its own. */
+  async #drain(): Promise<void> {
+    const { occurrences } = this.#deps
+    try {
+      const elsewhere = await packsElsewhere(this.#deps)
+      for (const [id, run] of this.#runs) await run.drain(elsewhere.get(id) ?? nowhere)
+    } catch (error) {
+      occurrences.deliveryFaulted({ destination_id: '', reason: messageOf(error) })
+    }
   }
 
   /** A deleted destination's backlog is dropped, and counted. */
@@ -122,24 +146,52 @@ export class Deliverer {
   }
 
   async close(): Promise<void> {
-    this.#timer.stop()
+    for (const timer of this.#timers) timer.stop()
     await this.#updating
     await Promise.all([...this.#runs.values()].map((run) => run.close()))
   }
 }
 
-/** Removes a destination's backlog and its consumer; false if there was neither. */
-export async function dropBacklog(
-  { nats, ledger }: Pick<DelivererDeps, 'nats' | 'ledger'>,
+const nowhere: ReadonlySet<Partition> = new Set()
+
+/** The partitions, besides its own, in which packs wait for a destination. */
+async function packsElsewhere({
+  nats,
+  partitions,
+}: Pick<DelivererDeps, 'nats' | 'partitions'>): Promise<ReadonlyMap<string, ReadonlySet<Partition>>> {
+  const elsewhere = new Map<string, Set<Partition>>()
+  for (const partition of partitions.all) {
+    const counts = await nats.subjectCounts(partition.deliveriesStream, deliverySubject(partition, '*'))
+    for (const id of Object.keys(counts).map(destinationOfSubject))
+      if (partitions.homeOf(id) !== partition) getOrMake(elsewhere, id, () => new Set()).add(partition)
+  }
+  return elsewhere
+}
+
+type BacklogDeps = Pick<DelivererDeps, 'nats' | 'ledger' | 'partitions'>
+
+/** Removes a destination's backlog and its consumer, in each partition; false if there was neither. */
+export async function dropBacklog(deps: BacklogDeps, destinationId: string): Promise<boolean> {
+  let isDropped = false
+  for (const partition of deps.partitions.all)
+    if (await dropFrom(partition, deps, destinationId)) isDropped = true
+  return isDropped
+}
+
+async function dropFrom(
+  partition: Partition,
+  { nats, ledger }: BacklogDeps,
   destinationId: string,
 ): Promise<boolean> {
-  const waiting = await nats.nextMessage(deliveriesStream, deliverySubject(destinationId))
+  const { deliveriesStream } = partition
+  const subject = deliverySubject(partition, destinationId)
+  const waiting = await nats.nextMessage(deliveriesStream, subject)
   const consumer = await nats.consumerInfo(deliveriesStream, destinationId)
   if (waiting === undefined && consumer === undefined) return false
   // Recorded first: after a crash, leftover messages are found again, but a missing entry of the books is not.
   await ledger.write([{ type: 'dropped', destination: destinationId }])
   await nats.deleteConsumer(deliveriesStream, destinationId)
-  await nats.purgeSubject(deliveriesStream, deliverySubject(destinationId))
+  await nats.purgeSubject(deliveriesStream, subject)
   return true
 }
 

@@ -12,13 +12,13 @@ import { messageOf } from '../core/errors.js'
 import { packBytesTarget } from '../core/limits.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import type { Consumer } from '../nats/consumers.js'
-import { AcknowledgedContents, DurableReader, type MessageInFlight } from '../nats/durable-reader.js'
+import type { MessageInFlight } from '../nats/durable-reader.js'
 import type { PulledMessage } from '../nats/messages.js'
 import type { Nats } from '../nats/nats.js'
 import { pullBatch } from '../nats/pull.js'
-import { deliveriesStream, deliverySubject } from '../wire/names.js'
 import { contentsIdIn } from '../wire/pack-message.js'
 import type { PackedEvent } from '../wire/packed-event.js'
+import { isRecordsInput, type Partition, type PartitionSet } from '../wire/partitions.js'
 import type { AttemptLog } from './attempt-log.js'
 import type { ByteBudget } from './byte-budget.js'
 import { DeadEvents } from './dead-events.js'
@@ -29,22 +29,22 @@ import type { PackResult } from './job.js'
 import { HandPause } from './lane/hand-pause.js'
 import { Lane } from './lane/lane.js'
 import type { LaneSettings } from './lane/lane-settings.js'
+import { type PackSource, PackSources } from './pack-sources.js'
 import { PacksInFlight } from './packs-in-flight.js'
 import type { SharedPacks } from './shared-packs.js'
 
-const ackPendingMax = 1_000
 const fetchMax = 8
 /** How often a run that waits for room, or for a probe, looks again. */
 const lookAgainMs = 100
 /** While the lane probes, nothing is fetched; once the probe succeeds, packs that were given back come soon. */
 const giveBackDelayMsMax = 1_000
-const acknowledgedMax = 1_000
 /** Time limits of a stop: for packs of which some events were sent, and then for the requests under way. */
 const stopDrainWithinMs = 6_000
 const stopLane: Partial<LaneSettings> = { closeTimeoutMs: 500, abortTimeoutMs: 500 }
 
 export interface DestinationRunDeps {
   readonly nats: Nats
+  readonly partitions: PartitionSet
   readonly ledger: LedgerWriter
   readonly occurrences: Occurrences
   readonly openSender: (config: DestinationConfig) => Sender
@@ -64,28 +64,30 @@ interface ReadPack {
   readonly events: readonly PackedEvent[]
 }
 
+/** A pack's message, and where it is acknowledged. */
+type TakenMessage = Pick<PackSource, 'reader'> & { readonly inFlight: MessageInFlight }
+
 type EndedPack = Extract<PackResult, { outcome: 'done' }>
 
 export class DestinationRun {
   readonly #deps: DestinationRunDeps
   readonly #lane: Lane
   readonly #pause: HandPause
-  readonly #reader: DurableReader
+  readonly #sources: PackSources
   readonly #packs: PacksInFlight
   readonly #expiry: Expiry
   readonly #dead: DeadEvents
   #config: DestinationConfig
-  #hasBacklog = false
 
   constructor(config: DestinationConfig, deps: DestinationRunDeps) {
     this.#config = config
     this.#deps = deps
     this.#packs = new PacksInFlight(deps.budget, () => this.#lane.collects)
     this.#dead = new DeadEvents(deps)
-    this.#expiry = new Expiry(deps.nats, deps.retentionMs)
+    this.#expiry = new Expiry(deps.nats, deps.partitions, deps.retentionMs)
     this.#lane = new Lane(config, {
       open: deps.openSender,
-      deadLetter: (event, fault) => this.#dead.park(event, fault, this.#config, this.#reader.stopping),
+      deadLetter: (event, fault) => this.#dead.park(event, fault, this.#config, this.#sources.stopping),
       changed: (status) => {
         if (!this.#pause.isOn) this.#reportState(status)
       },
@@ -98,18 +100,17 @@ export class DestinationRun {
     })
     this.#pause = new HandPause(this.#lane)
     this.#setPause(config)
-    const { nats, occurrences } = deps
-    const { id } = config
-    this.#reader = new DurableReader({
-      nats,
-      consumer: { stream: deliveriesStream, name: id, filter: deliverySubject(id), ackPendingMax },
-      acknowledged: new AcknowledgedContents(acknowledgedMax, (message) => packContents(id, message).pack),
-      pull: (consumer, signal) => this.#pull(consumer, signal),
-      unavailable: (error) => occurrences.deliveryFaulted({ destination_id: id, reason: messageOf(error) }),
-      stoppedEarly: (messages) => occurrences.stoppedEarly({ destination_id: id, messages }),
+    const ofIt = { destination_id: config.id }
+    this.#sources = new PackSources(config.id, deps.partitions.homeOf(config.id), {
+      nats: deps.nats,
+      pull: (source, consumer, signal) => this.#pull(source, consumer, signal),
+      unavailable: (error) => deps.occurrences.deliveryFaulted({ ...ofIt, reason: messageOf(error) }),
+      stoppedEarly: (messages) => deps.occurrences.stoppedEarly({ ...ofIt, messages }),
     })
-    this.#reader.open()
   }
+
+  /** Also reads its packs in these partitions, besides its own, and in no others any more. */
+  readonly drain = (partitions: ReadonlySet<Partition>): Promise<void> => this.#sources.drain(partitions)
 
   readonly status = (): LaneStatus => this.#pause.over(this.#lane.status())
 
@@ -146,25 +147,25 @@ export class DestinationRun {
 
   // --- fetching ---
 
-  async #pull(consumer: Consumer, signal: AbortSignal): Promise<void> {
+  async #pull(source: PackSource, consumer: Consumer, signal: AbortSignal): Promise<void> {
     // Entered again after each reconnect: the ledger may be another one, or restored from a backup.
     this.#introduce()
-    while (!signal.aborted) await this.#fetch(consumer, signal)
+    while (!signal.aborted) await this.#fetch(source, consumer, signal)
   }
 
-  async #fetch(consumer: Consumer, signal: AbortSignal): Promise<void> {
+  async #fetch(source: PackSource, consumer: Consumer, signal: AbortSignal): Promise<void> {
     const mayTake = this.#pause.isOn ? 0 : this.#lane.wanted(this.#packs.room)
     const isForExpired = mayTake === 0 && this.#packs.room > 0 && (await this.#expiry.isDue(this.#config))
     if (mayTake === 0 && !isForExpired) return this.#packEnds(signal)
     const { budget } = this.#deps
-    const hasBacklog = this.#hasBacklog || isForExpired
+    const hasBacklog = source.hasBacklog || isForExpired
     const wanted = hasBacklog ? Math.min(fetchMax, mayTake || fetchMax) : 1
     // A destination without backlog reserves nothing: there may be thousands of them.
     const reserved = hasBacklog ? wanted * packBytesTarget : 0
     if (!budget.reserve(reserved)) return sleep(lookAgainMs, signal)
     try {
-      this.#hasBacklog = false
-      for await (const message of pullBatch(consumer, wanted, signal)) this.#take(message)
+      source.hasBacklog = false
+      for await (const message of pullBatch(consumer, wanted, signal)) this.#take(source, message)
     } finally {
       budget.give(reserved)
     }
@@ -175,17 +176,18 @@ export class DestinationRun {
     await Promise.race([this.#packs.one(), sleep(lookAgainMs, signal)])
   }
 
-  #take(message: PulledMessage): void {
-    this.#hasBacklog = message.pending > 0
-    const inFlight = this.#reader.begin(message)
+  #take(source: PackSource, message: PulledMessage): void {
+    source.hasBacklog = message.pending > 0
+    const { reader } = source
+    const inFlight = reader.begin(message)
     if (inFlight === undefined) return
     const isExpired = this.#isStuck && message.storedAtMs < this.#expiry.beforeMs(this.#config)
     // A message can be on its way when the pause begins.
-    if (this.#pause.isOn && !isExpired) this.#reader.giveBack(inFlight, giveBackDelayMsMax)
-    else this.#begin(inFlight, message, isExpired)
+    if (this.#pause.isOn && !isExpired) reader.giveBack(inFlight, giveBackDelayMsMax)
+    else this.#begin({ reader, inFlight }, message, isExpired)
   }
 
-  #begin(inFlight: MessageInFlight, message: PulledMessage, isExpired: boolean): void {
+  #begin(taken: TakenMessage, message: PulledMessage, isExpired: boolean): void {
     const { id } = this.#config
     const contents = packContents(id, message)
     const { packs, occurrences } = this.#deps
@@ -194,7 +196,7 @@ export class DestinationRun {
       occurrences.packLineMalformed({ destination_id: id, line, reason })
     const { sequence, storedAtMs } = message
     const pack = { sequence, storedAtMs, contents, events }
-    const end = (): Promise<void> => (isExpired ? this.#drop(inFlight, pack) : this.#deliver(inFlight, pack))
+    const end = (): Promise<void> => (isExpired ? this.#drop(taken, pack) : this.#deliver(taken, pack))
     this.#packs.add(contents.pack, events, () => end().finally(release))
   }
 
@@ -210,26 +212,26 @@ export class DestinationRun {
     if (this.#isStuck) this.#lane.expire(this.#expiry.beforeMs(this.#config))
   }
 
-  #drop(inFlight: MessageInFlight, pack: ReadPack): Promise<void> {
+  #drop(taken: TakenMessage, pack: ReadPack): Promise<void> {
     this.#expiry.dropped()
     const counts = { delivered: 0, dead_lettered: 0, retried: 0 }
-    return this.#end(inFlight, pack, { outcome: 'done', counts, dropped: pack.events })
+    return this.#end(taken, pack, { outcome: 'done', counts, dropped: pack.events })
   }
 
   // --- a pack, from its arrival to its acknowledgement ---
 
-  async #deliver(inFlight: MessageInFlight, pack: ReadPack): Promise<void> {
+  async #deliver(taken: TakenMessage, pack: ReadPack): Promise<void> {
     const { sequence, storedAtMs, contents, events } = pack
     if (contents.stream === resentInput) this.#dead.sentAgain(events, contents.pack)
     const result = await this.#lane.deliver(events, sequence, storedAtMs)
-    if (result.outcome === 'done') return this.#end(inFlight, pack, result)
-    this.#reader.giveBack(inFlight, Math.min(result.delayMs, giveBackDelayMsMax))
+    if (result.outcome === 'done') return this.#end(taken, pack, result)
+    taken.reader.giveBack(taken.inFlight, Math.min(result.delayMs, giveBackDelayMsMax))
     await this.#countRetried(result.retried)
   }
 
   /** Each event was accepted, is in the dead letters, or is dropped. */
   async #end(
-    inFlight: MessageInFlight,
+    { reader, inFlight }: TakenMessage,
     { contents, events }: ReadPack,
     { counts, dropped = [] }: EndedPack,
   ): Promise<void> {
@@ -252,10 +254,10 @@ export class DestinationRun {
       // The ledger closes. The pack is redelivered: its events may arrive twice, but none is left uncounted.
       return
     }
-    this.#reader.acknowledge(inFlight)
+    reader.acknowledge(inFlight)
     const [first] = events
     // Replayed events carry the time at which their record arrived first.
-    if (first !== undefined && delivered > 0 && contents.stream === 'records')
+    if (first !== undefined && delivered > 0 && isRecordsInput(contents.stream))
       occurrences.deliveryTimed({ target: this.#config.kind }, Math.max(0, now() - first.timestampMs) / 1000)
     occurrences.eventsDelivered({ target: this.#config.kind }, delivered)
     occurrences.eventsRetried({ target: this.#config.kind }, retried)
@@ -281,7 +283,7 @@ export class DestinationRun {
   }
 
   async close(): Promise<void> {
-    await this.#reader.stop()
+    await this.#sources.stop()
     this.#pause.close()
     // A pack that was begun is finished, or its events would be sent again; the others are left to another process.
     this.#lane.finish()
@@ -292,6 +294,6 @@ export class DestinationRun {
     drained.abort()
     await this.#lane.close()
     await ended
-    await this.#reader.close()
+    await this.#sources.close()
   }
 }

@@ -12,7 +12,6 @@ import { getOrMake } from '../core/maps.js'
 import type { StoredMessage } from '../nats/messages.js'
 import type { Nats } from '../nats/nats.js'
 import { kindIn } from '../wire/event-template.js'
-import { deliveriesStream, deliverySubject } from '../wire/names.js'
 import {
   addToSegments,
   formatSegments,
@@ -21,6 +20,7 @@ import {
   sequenceOfEvent,
 } from '../wire/pack-message.js'
 import type { PackedEvent } from '../wire/packed-event.js'
+import { deliverySubject, type PartitionSet } from '../wire/partitions.js'
 import type { DestinationConfig } from './destination.js'
 
 const longestMs = 6 * 60 * 60_000
@@ -30,15 +30,19 @@ export const warningMs = (retentionMs: number): number => Math.min(longestMs, Ma
 
 const lookEveryMs = { min: 1_000, max: 60_000 }
 
+type PackReader = Pick<Nats, 'consumerInfo' | 'nextMessage'>
+
 export class Expiry {
-  readonly #nats: Pick<Nats, 'consumerInfo' | 'nextMessage'>
+  readonly #nats: PackReader
+  readonly #partitions: Pick<PartitionSet, 'all'>
   readonly #retentionMs: number
   /** Nothing is dropped before this time. */
   readonly #beginsMs: number
   #lookMs = 0
 
-  constructor(nats: Pick<Nats, 'consumerInfo' | 'nextMessage'>, retentionMs: number) {
+  constructor(nats: PackReader, partitions: Pick<PartitionSet, 'all'>, retentionMs: number) {
     this.#nats = nats
+    this.#partitions = partitions
     this.#retentionMs = retentionMs
     this.#beginsMs = now() + warningMs(retentionMs)
   }
@@ -52,7 +56,7 @@ export class Expiry {
   /** Is there a pack in the stream that is too old? Mostly answered without a look. */
   async isDue({ id, keepsEvents }: Pick<DestinationConfig, 'id' | 'keepsEvents'>): Promise<boolean> {
     if (keepsEvents || monotonicMs() < this.#lookMs) return false
-    const oldest = await oldestPack(this.#nats, id)
+    const oldest = await oldestPack(this.#nats, this.#partitions, id)
     const expiresMs = Math.max(this.#beginsMs, (oldest?.storedAtMs ?? Infinity) + this.#retentionMs)
     const inMs = expiresMs - now()
     this.#lookMs = monotonicMs() + Math.min(lookEveryMs.max, Math.max(lookEveryMs.min, inMs))
@@ -95,11 +99,24 @@ function textOf(counts: ReadonlyMap<number, number>): string {
   return formatSegments(segments)
 }
 
-/** The oldest pack that is not delivered: a killed server leaves some below the floor that were. */
+/** The oldest pack that is not delivered, of all partitions: a killed server leaves some below the floor that were. */
 export async function oldestPack(
-  nats: Pick<Nats, 'consumerInfo' | 'nextMessage'>,
+  nats: PackReader,
+  { all }: Pick<PartitionSet, 'all'>,
   id: string,
 ): Promise<StoredMessage | undefined> {
-  const consumer = await nats.consumerInfo(deliveriesStream, id)
-  return nats.nextMessage(deliveriesStream, deliverySubject(id), (consumer?.ackFloor ?? 0) + 1)
+  const oldest = await Promise.all(
+    all.map(async (partition) => {
+      const { deliveriesStream } = partition
+      const consumer = await nats.consumerInfo(deliveriesStream, id)
+      const from = (consumer?.ackFloor ?? 0) + 1
+      return nats.nextMessage(deliveriesStream, deliverySubject(partition, id), from)
+    }),
+  )
+  return oldest
+    .filter((pack) => pack !== undefined)
+    .reduce<StoredMessage | undefined>(
+      (first, pack) => (first === undefined || pack.storedAtMs < first.storedAtMs ? pack : first),
+      undefined,
+    )
 }

@@ -6,12 +6,14 @@ import type { ChallengerExample } from '../shape/challenger-difference.js'
 import type { Decision } from '../shape/decision.js'
 import type { ViewState } from '../view/view-state.js'
 import type { DecisionRow } from '../wire/decision-rows.js'
+import type { PartitionSet } from '../wire/partitions.js'
 import type { Decider } from './decider.js'
 import { shownDecision } from './shown-decision.js'
 import { recordGone, storedRecord } from './stored-record.js'
 
 interface ExampleParts {
   readonly nats: Pick<Nats, 'messageAt'>
+  readonly partitions: Pick<PartitionSet, 'all'>
   readonly decider: Pick<Decider, 'decide' | 'challenged'>
 }
 
@@ -21,7 +23,7 @@ const unlike =
   'With the configuration of then, as far as it is known, the record is decided otherwise than it was.'
 
 export async function challengerExamples(
-  { nats, decider }: ExampleParts,
+  parts: ExampleParts,
   state: ViewState,
   challenger: ChallengerRow,
   rows: readonly DecisionRow[],
@@ -30,18 +32,18 @@ export async function challengerExamples(
   for (const row of rows)
     examples.push({
       decision: shownDecision(row),
-      ...(await explained({ nats, decider }, state, challenger, row)),
+      ...(await explained(parts, state, challenger, row)),
     })
   return examples
 }
 
 async function explained(
-  { nats, decider }: ExampleParts,
+  { nats, partitions, decider }: ExampleParts,
   state: ViewState,
   challenger: ChallengerRow,
   row: DecisionRow,
 ): Promise<Explained> {
-  const stored = await storedRecord(nats, row)
+  const stored = await storedRecord(nats, partitions, row)
   if (stored === undefined) return { before: null, after: null, missing: recordGone }
   const { record } = stored
   const moment = { revision: row.revision, atMs: row.at }

@@ -5,25 +5,43 @@ import type { Nats } from '../nats/nats.js'
 import { parseMessage, parseRecord } from '../record/record.js'
 import type { TrafficRecord } from '../record/traffic-record.js'
 import type { DecisionRow } from '../wire/decision-rows.js'
-import { recordsStream } from '../wire/names.js'
+import type { PartitionSet } from '../wire/partitions.js'
 
 const readTimeoutMs = 3_000
 
 export const recordGone =
   'The record is no longer stored: it was removed after the retention, or to make room for newer ones.'
 
-/** Undefined if it is not stored. After the stream was recreated, another message may have this sequence. */
+interface StoredRecord {
+  readonly record: TrafficRecord
+  readonly line: Buffer
+}
+
+/**
+ * Undefined if it is not stored. After a stream was recreated, another message may have this sequence; so may one of another
+ * partition. The time and the id tell.
+ */
 export async function storedRecord(
   nats: Pick<Nats, 'messageAt'>,
+  { all }: Pick<PartitionSet, 'all'>,
   row: DecisionRow,
-): Promise<{ record: TrafficRecord; line: Buffer } | undefined> {
-  const reading = nats.messageAt(recordsStream, row.sequence)
-  const message = await within(readTimeoutMs, reading, 'The record was not read in time.').catch((error) => {
-    throw unavailable('The record was not read: NATS does not answer.', error)
-  })
-  if (message?.storedAtMs !== row.at) return undefined
-  const line = parseMessage(message.data).find(({ number }) => number === row.line)?.bytes
-  const parsed = line && parseRecord(line)
-  if (!parsed?.ok || parsed.value.record_id !== row.recordId) return undefined
-  return { record: parsed.value, line: line! }
+): Promise<StoredRecord | undefined> {
+  for (const { recordsStream } of all) {
+    const reading = nats.messageAt(recordsStream, row.sequence)
+    const message = await within(readTimeoutMs, reading, 'The record was not read in time.').catch(
+      (error) => {
+        throw unavailable('The record was not read: NATS does not answer.', error)
+      },
+    )
+    const found = message?.storedAtMs === row.at ? recordIn(message.data, row) : undefined
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+function recordIn(data: Uint8Array, { line, recordId }: DecisionRow): StoredRecord | undefined {
+  const bytes = parseMessage(data).find(({ number }) => number === line)?.bytes
+  const parsed = bytes && parseRecord(bytes)
+  if (!parsed?.ok || parsed.value.record_id !== recordId) return undefined
+  return { record: parsed.value, line: bytes! }
 }

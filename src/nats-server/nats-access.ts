@@ -2,7 +2,7 @@
  * Users of the local nats-server: accounts, permissions and passwords. Each user's address, including the password, is
  * in a separate file of the data directory, readable only by its owner. Passwords survive restarts.
  */
-import { existsSync, mkdirSync, renameSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { randomToken } from '../core/clock.js'
 import { readIfPresent, writeWhole } from './files.js'
@@ -24,6 +24,8 @@ interface NatsAccount {
   readonly users: readonly NatsUser[]
   readonly exports?: readonly { readonly service: string; readonly accounts: readonly string[] }[]
   readonly imports?: readonly { readonly service: { readonly account: string; readonly subject: string } }[]
+  /** Subjects, and what they are replaced by when a message is published. */
+  readonly mappings?: Readonly<Record<string, string>>
 }
 
 export type NatsAccounts = Readonly<Record<string, NatsAccount>>
@@ -75,4 +77,14 @@ export function moveStore(storeDir: string, account: string): void {
   const before = join(storeDir, 'jetstream', '$G')
   const after = join(storeDir, 'jetstream', account)
   if (existsSync(before) && !existsSync(after)) renameSync(before, after)
+}
+
+/** The names of the streams in the store of a server that runs or ran on this directory. */
+export function storedStreams(dataDir: string, account: string): string[] {
+  try {
+    return readdirSync(join(dataDir, 'nats', 'store', 'jetstream', account, 'streams'))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    throw error
+  }
 }

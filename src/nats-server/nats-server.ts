@@ -43,6 +43,8 @@ interface NatsServerOptions {
   readonly port: number
   /** The limit of each stream: the server's total must hold several. */
   readonly storageMaxBytes: number
+  /** Room for streams that have a lower limit, but may not share in that of others. Default: none. */
+  readonly moreBytes?: number
   /** Sync every write to the disk before it is acknowledged; default: every two minutes. */
   readonly syncsAlways?: boolean
   /** Only these users may connect. */
@@ -244,7 +246,7 @@ const logPath = (dir: string): string => join(dir, 'server.log')
 function writeConfig(
   dir: string,
   port: number,
-  { storageMaxBytes, syncsAlways }: NatsServerOptions,
+  { storageMaxBytes, moreBytes = 0, syncsAlways }: NatsServerOptions,
   accounts: object,
 ): void {
   const config = {
@@ -257,7 +259,7 @@ function writeConfig(
     logfile_size_limit: logFileBytesMax,
     jetstream: {
       store_dir: join(dir, 'store'),
-      max_file_store: storageMaxBytes * streamsOfFullSizeMax,
+      max_file_store: storageMaxBytes * streamsOfFullSizeMax + moreBytes,
       ...(syncsAlways && { sync_interval: 'always' }),
     },
     accounts,

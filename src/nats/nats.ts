@@ -110,7 +110,7 @@ export class Nats {
     subject: string,
     data: Uint8Array | string,
     options: PublishOptions = {},
-  ): Promise<{ sequence: number; duplicate: boolean }> {
+  ): Promise<{ sequence: number; duplicate: boolean; stream?: string }> {
     const headers = options.headers === undefined ? undefined : headersOf(options.headers)
     const ack = await retried(
       () =>
@@ -122,7 +122,7 @@ export class Nats {
         }),
       { ...options, retrying: this.#publishRetried },
     )
-    return { sequence: ack.seq, duplicate: ack.duplicate }
+    return { sequence: ack.seq, duplicate: ack.duplicate, stream: ack.stream }
   }
 
   /**

@@ -48,6 +48,23 @@ export async function* replay(
   }
 }
 
+/** The messages of several streams in the order of their times; equal ones in the order of the streams. */
+export async function* inOrder(
+  streams: readonly AsyncGenerator<StoredMessage>[],
+): AsyncGenerator<StoredMessage> {
+  const [only, ...others] = streams
+  if (only !== undefined && others.length === 0) return yield* only
+  const next = await Promise.all(streams.map((stream) => stream.next()))
+  for (;;) {
+    let first: number | undefined
+    for (const [index, { done, value }] of next.entries())
+      if (!done && (first === undefined || value.storedAtMs < next[first]!.value.storedAtMs)) first = index
+    if (first === undefined) return
+    yield next[first]!.value
+    next[first] = await streams[first]!.next()
+  }
+}
+
 /** The first sequence that was stored at or after a time, or will be: times grow with sequences. */
 export async function firstSince(
   stream: Pick<StoredStream, 'next'>,

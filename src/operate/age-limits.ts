@@ -1,5 +1,5 @@
 /**
- * Lifts the age limit of the stream of records while a destination with `on_expiry: block` is behind, and puts it back.
+ * Lifts the age limit of the streams of records while a destination with `on_expiry: block` is behind, and puts it back.
  * Each API does it: all read the same state, so they agree.
  */
 import { every, monotonicMs, type Timer } from '../core/clock.js'
@@ -7,7 +7,7 @@ import type { Occurrences } from '../core/telemetry/occurrences.js'
 import type { Nats } from '../nats/nats.js'
 import { hasAgeLimit } from '../nats/streams.js'
 import type { BehindEntries } from '../wire/behind.js'
-import { recordsStream } from '../wire/names.js'
+import type { PartitionSet } from '../wire/partitions.js'
 
 const lookEveryMs = 5_000
 /** Without such a destination, the limit is looked at this often: an API that ended may have left it lifted. */
@@ -15,7 +15,8 @@ const lookEveryMaxMs = 60_000
 
 interface AgeLimitsOptions {
   readonly nats: Pick<Nats, 'streamInfo' | 'limitAge'>
-  readonly entries: Pick<BehindEntries, 'isComplete' | 'of'>
+  readonly partitions: Pick<PartitionSet, 'all'>
+  readonly entries: Pick<BehindEntries, 'isComplete' | 'ofDestination'>
   /** Destinations that may lose nothing; undefined while that is not known. */
   readonly keeping: () => readonly string[] | undefined
   readonly retentionMs: number
@@ -38,12 +39,12 @@ export class AgeLimits {
   }
 
   async look(): Promise<void> {
-    const { entries, keeping } = this.#options
+    const { partitions, entries, keeping } = this.#options
     const ids = keeping()
     if (ids === undefined || !entries.isComplete) return
     if (ids.length === 0 && monotonicMs() - this.#unneededMs < lookEveryMaxMs) return
-    const isBehind = ids.some((id) => entries.of(id) !== undefined)
-    await this.#apply(recordsStream, isBehind)
+    const isBehind = ids.some((id) => entries.ofDestination(id).length > 0)
+    for (const { recordsStream } of partitions.all) await this.#apply(recordsStream, isBehind)
     this.#unneededMs = ids.length === 0 ? monotonicMs() : Number.NEGATIVE_INFINITY
   }
 

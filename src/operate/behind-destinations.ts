@@ -4,6 +4,7 @@
  */
 import { every, isoMillis, now, type Timer } from '../core/clock.js'
 import { removalStopShare } from '../core/limits.js'
+import { getOrMake } from '../core/maps.js'
 import type { Failing } from '../core/telemetry/health.js'
 import type { Level } from '../core/telemetry/metrics.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
@@ -12,8 +13,14 @@ import type { Row } from '../resource/define.js'
 import { chosenTarget } from '../resource/destination-target.js'
 import { keepsRecords } from '../resource/event-destination.js'
 import type { BehindStatus } from '../shape/delivery-status.js'
-import { type BehindDestination, type BehindEntries, firstWaiting, messagesWithin } from '../wire/behind.js'
-import { recordsStream, recordsSubjects } from '../wire/names.js'
+import {
+  type BehindDestination,
+  type BehindEntries,
+  firstWaiting,
+  messagesWithin,
+  partitionOf,
+} from '../wire/behind.js'
+import { type PartitionSet, recordsSubjects } from '../wire/partitions.js'
 
 const measureEveryMs = 5_000
 const nanosPerMs = 1e6
@@ -22,6 +29,7 @@ type RecordsReader = Pick<Nats, 'streamInfo' | 'nextMessage' | 'payloadBytesMax'
 
 interface BehindDeps {
   readonly nats: RecordsReader
+  readonly partitions: Pick<PartitionSet, 'all'>
   readonly entries: BehindEntries
   readonly occurrences: Occurrences
   readonly destinationOf: (id: string) => Row | undefined
@@ -29,8 +37,9 @@ interface BehindDeps {
   readonly namedMax: number
 }
 
-/** The stream of records. */
+/** A partition's stream of records. */
 interface KeptRecords {
+  readonly stream: string
   readonly bytes: number
   readonly bytesMax: number
   readonly messages: number
@@ -48,7 +57,7 @@ const roomOfProcessed = removalStopShare
  */
 export function leavesAtMs(
   message: { readonly sequence: number; readonly storedAtMs: number },
-  { bytes, bytesMax, messages, lastSequence, ageMaxMs }: KeptRecords,
+  { bytes, bytesMax, messages, lastSequence, ageMaxMs }: Omit<KeptRecords, 'stream'>,
   nowMs: number,
   share = roomOfProcessed,
 ): number {
@@ -84,21 +93,35 @@ export class BehindDestinations {
 
   /** Null if nothing waits for it. */
   async of(destination: string): Promise<BehindStatus | null> {
-    const entry = this.#deps.entries.of(destination)?.entry
-    const records = entry && (await this.#records())
-    if (entry === undefined || records === undefined) return null
-    const messages = waiting(entry, records)
-    if (messages === 0) return null
-    const atMs = await this.#leavesAtMs(entry, records)
-    const expires_at = Number.isFinite(atMs) ? isoMillis(Math.round(atMs)) : null
-    return { since: entry.since, messages, missed: entry.missed, expires_at }
+    const entries = this.#deps.entries.ofDestination(destination)
+    if (entries.length === 0) return null
+    const records = await this.#records()
+    const measured = await this.#measureOne(destination, waitingOf(entries, records))
+    if (measured.messages === 0) return null
+    const expires_at = Number.isFinite(measured.leavesAtMs)
+      ? isoMillis(Math.round(measured.leavesAtMs))
+      : null
+    const since = entries.map((entry) => entry.since).sort()[0]!
+    const missed = entries.reduce((sum, entry) => sum + entry.missed, 0)
+    return { since, messages: measured.messages, missed, expires_at }
   }
 
-  async #records(): Promise<KeptRecords | undefined> {
-    const info = await this.#deps.nats.streamInfo(recordsStream)
+  /** By the number of the partition. */
+  async #records(): Promise<ReadonlyMap<number, KeptRecords>> {
+    const kept = new Map<number, KeptRecords>()
+    for (const { number, recordsStream } of this.#deps.partitions.all) {
+      const records = await this.#recordsIn(recordsStream)
+      if (records !== undefined) kept.set(number, records)
+    }
+    return kept
+  }
+
+  async #recordsIn(stream: string): Promise<KeptRecords | undefined> {
+    const info = await this.#deps.nats.streamInfo(stream)
     if (info === undefined) return undefined
     const { max_age, max_bytes } = info.config
     return {
+      stream,
       bytes: info.state.bytes,
       bytesMax: max_bytes,
       messages: info.state.messages,
@@ -110,7 +133,7 @@ export class BehindDestinations {
   /** The time at which the first message that waits will leave the stream. */
   async #leavesAtMs(entry: BehindDestination, records: KeptRecords): Promise<number> {
     const { nats, destinationOf } = this.#deps
-    const first = await nats.nextMessage(recordsStream, recordsSubjects, firstWaiting(entry))
+    const first = await nats.nextMessage(records.stream, recordsSubjects, firstWaiting(entry))
     if (first === undefined) return Number.POSITIVE_INFINITY
     const share = keepsRecords(destinationOf(entry.destination_id)) ? 1 : roomOfProcessed
     return leavesAtMs(first, records, now(), share)
@@ -138,39 +161,50 @@ export class BehindDestinations {
 
   /** Names the destinations whose messages leave first, and adds up the others. */
   async #measureAll(): Promise<Measured[]> {
-    const { namedMax, entries, destinationOf } = this.#deps
+    const { namedMax, entries } = this.#deps
     const records = await this.#records()
-    if (records === undefined) return []
-    this.#failing = this.#blocked(records)
-    const behind = [...entries.all()]
-      .map(({ entry }) => entry)
-      .filter((entry) => waiting(entry, records) > 0)
-      .sort((a, b) => firstWaiting(a) - firstWaiting(b))
+    if (records.size === 0) return []
+    this.#failing = this.#blocked([...records.values()])
+    const byDestination = new Map<string, BehindDestination[]>()
+    for (const { entry } of entries.all())
+      getOrMake(byDestination, entry.destination_id, () => []).push(entry)
+    const behind = [...byDestination]
+      .map(([destination, all]) => [destination, waitingOf(all, records)] as const)
+      .filter(([, waiting]) => waiting.length > 0)
+      .sort(([, a], [, b]) => firstWaiting(a[0]!.entry) - firstWaiting(b[0]!.entry))
     const measured: Measured[] = []
-    for (const entry of behind.slice(0, namedMax)) {
-      measured.push({
-        destination: entry.destination_id,
-        target: targetOf(destinationOf(entry.destination_id)),
-        messages: waiting(entry, records),
-        leavesAtMs: await this.#leavesAtMs(entry, records),
-      })
-    }
-    const [next, ...more] = behind.slice(namedMax)
+    for (const [destination, waiting] of behind.slice(0, namedMax))
+      measured.push(await this.#measureOne(destination, waiting))
+    const rest = behind.slice(namedMax)
+    const [next] = rest
     if (next === undefined) return measured
-    const messages = [next, ...more].reduce((sum, entry) => sum + waiting(entry, records), 0)
-    const rest = { destination: others, target: others, messages }
-    return [...measured, { ...rest, leavesAtMs: await this.#leavesAtMs(next, records) }]
+    const messages = rest.reduce((sum, [, waiting]) => sum + messagesOf(waiting), 0)
+    const { leavesAtMs } = await this.#measureOne(...next)
+    return [...measured, { destination: others, target: others, messages, leavesAtMs }]
   }
 
-  #blocked({ bytes, bytesMax }: KeptRecords): Failing {
+  async #measureOne(destination: string, waiting: readonly Waiting[]): Promise<Measured> {
+    const leave = await Promise.all(waiting.map(({ entry, records }) => this.#leavesAtMs(entry, records)))
+    return {
+      destination,
+      target: targetOf(this.#deps.destinationOf(destination)),
+      messages: messagesOf(waiting),
+      leavesAtMs: Math.min(...leave),
+    }
+  }
+
+  #blocked(records: readonly KeptRecords[]): Failing {
     const { nats, entries, destinationOf } = this.#deps
-    if (bytes + nats.payloadBytesMax <= bytesMax) return {}
+    const full = records.filter(({ bytes, bytesMax }) => bytes + nats.payloadBytesMax > bytesMax)
+    if (full.length === 0) return {}
     const blocking = [...entries.all()]
+      .filter(({ entry }) => full.some(({ stream }) => stream === partitionOf(entry).recordsStream))
       .map(({ entry }) => entry.destination_id)
       .filter((id) => keepsRecords(destinationOf(id)))
     if (blocking.length === 0) return {}
-    const shown = blocking.slice(0, blockingShownMax).join(', ')
-    const msg = `${recordsStream} is full of records that are kept for destinations which are behind, with "on_expiry": "block": ${shown}. Repair or delete them, or set on_expiry to drop.`
+    const shown = [...new Set(blocking)].slice(0, blockingShownMax).join(', ')
+    const streams = full.map(({ stream }) => stream).join(', ')
+    const msg = `${streams} is full of records that are kept for destinations which are behind, with "on_expiry": "block": ${shown}. Repair or delete them, or set on_expiry to drop.`
     return { on_expiry: msg }
   }
 
@@ -188,5 +222,23 @@ const unknown = 'unknown'
 export const targetOf = (row: Row | undefined): string =>
   row === undefined ? unknown : chosenTarget(row['target'] as never).kind
 
-const waiting = ({ windows, done }: BehindDestination, { lastSequence }: KeptRecords): number =>
-  messagesWithin(windows, done, lastSequence)
+/** An entry for which messages wait, and their stream. */
+interface Waiting {
+  readonly entry: BehindDestination
+  readonly records: KeptRecords
+  readonly messages: number
+}
+
+function waitingOf(
+  entries: readonly BehindDestination[],
+  records: ReadonlyMap<number, KeptRecords>,
+): Waiting[] {
+  return entries.flatMap((entry) => {
+    const own = records.get(entry.partition ?? 0)
+    const messages = own === undefined ? 0 : messagesWithin(entry.windows, entry.done, own.lastSequence)
+    return messages === 0 ? [] : [{ entry, records: own!, messages }]
+  })
+}
+
+const messagesOf = (waiting: readonly Waiting[]): number =>
+  waiting.reduce((sum, { messages }) => sum + messages, 0)

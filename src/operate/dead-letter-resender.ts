@@ -15,6 +15,7 @@ import { eventHead } from '../wire/event-template.js'
 import { auditInSubjectHead, resentRecordsSubject } from '../wire/names.js'
 import { PackWriter } from '../wire/pack.js'
 import { addToSegments, formatSegments, type Segment } from '../wire/pack-message.js'
+import type { PartitionSet } from '../wire/partitions.js'
 import { type Letter, type RemovedLettersNats, removeLetters } from './letters-of-message.js'
 
 /** A letter that can't be sent again, and why. */
@@ -25,6 +26,7 @@ export interface Refusal {
 
 export interface ResenderOptions {
   readonly nats: Pick<Nats, 'publish'> & RemovedLettersNats
+  readonly partitions: Pick<PartitionSet, 'homeOf'>
   /** Is it a destination that exists? */
   readonly isDestination: (id: string) => boolean
 }
@@ -113,10 +115,11 @@ export class DeadLetterResender {
   }
 
   async #store(destination: string, since: string, writer: PackWriter, segments: string): Promise<void> {
-    const { nats } = this.#options
+    const { nats, partitions } = this.#options
     const origin = { stream: resentInput, since, segments } as const
     const summary = writer.summary()
-    const pack = { destination, bytes: writer.take(), origin, summary }
+    const partition = partitions.homeOf(destination)
+    const pack = { destination, partition, bytes: writer.take(), origin, summary }
     await storePack(nats, pack, patience, (entries) => writeEntries(nats, entries, patience))
   }
 }

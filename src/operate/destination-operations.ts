@@ -43,6 +43,7 @@ import type { SecretsView } from '../view/secrets-view.js'
 import { attemptsMax, type DeliveryAttempt } from '../wire/delivery-attempts.js'
 import { attemptsSubject } from '../wire/names.js'
 import { destinationIn } from '../wire/pack-message.js'
+import type { PartitionSet } from '../wire/partitions.js'
 import type { BacklogHistory as Backlogs } from './backlog-history.js'
 import type { BehindDestinations } from './behind-destinations.js'
 import { DeliveryStates, severityOf } from './delivery-states.js'
@@ -83,6 +84,7 @@ const answerWithinMs = 10_000
 
 interface DestinationOperationsDeps {
   readonly nats: Nats
+  readonly partitions: Pick<PartitionSet, 'all'>
   readonly books: BooksKeeper
   readonly secrets: SecretsView
   readonly sealer: Sealer
@@ -172,7 +174,7 @@ async function statusOf(
   const { kind, packing } = chosenTarget(row['target'] as never)
   const [{ usages, ...state }, oldest, behind] = await Promise.all([
     states.of(row.id, books.lastOutcomes(row.id), heardSinceMs),
-    oldestPack(deps.nats, row.id),
+    oldestPack(deps.nats, deps.partitions, row.id),
     deps.behind.of(row.id),
   ])
   const backlog = { events, ...timesOf(events === 0 ? undefined : oldest, row, deps.retentionMs) }

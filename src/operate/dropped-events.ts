@@ -12,8 +12,9 @@ import type { StoredMessage } from '../nats/messages.js'
 import type { Nats } from '../nats/nats.js'
 import type { Links, Row } from '../resource/define.js'
 import { eventDestination } from '../resource/event-destination.js'
-import { auditStream, operatorSubject, recordsStream } from '../wire/names.js'
+import { auditStream, operatorSubject } from '../wire/names.js'
 import { announce, lastAnnouncement } from '../wire/operator-events.js'
+import type { PartitionSet } from '../wire/partitions.js'
 
 const kind = 'events_dropped.v0'
 const lookEveryMs = 2_000
@@ -27,6 +28,7 @@ type DropReport = OperatorObjects[typeof kind]
 
 interface DroppedEventsOptions {
   readonly nats: Pick<Nats, 'streamInfo' | 'lastMessage' | 'publishAfter'>
+  readonly partitions: Pick<PartitionSet, 'all'>
   readonly destinations: () => Iterable<Row>
   readonly droppedOf: (id: string, reason: DropReason) => DroppedTotals
   /** Is it an event of records? Others can't be replayed. */
@@ -137,11 +139,17 @@ export class DroppedEvents {
 
   /** The part of this time of which records are still there; null if there is none. */
   async #replayOf(types: DropReport['types'], first: number, last: number): Promise<DropReport['replay']> {
-    const { nats, isTraffic } = this.#options
-    const state = (await nats.streamInfo(recordsStream))?.state
-    if (state === undefined || state.messages === 0 || !types.some(({ type }) => isTraffic(type))) return null
-    const from = Math.max(first, Date.parse(state.first_ts))
+    if (!types.some(({ type }) => this.#options.isTraffic(type))) return null
+    const from = Math.max(first, await this.#firstRecordMs())
     return from > last ? null : { from: isoMillis(from), to: isoMillis(last + 1) }
+  }
+
+  /** When the oldest record that is still there was stored; infinity if there is none. */
+  async #firstRecordMs(): Promise<number> {
+    const { nats, partitions } = this.#options
+    const infos = await Promise.all(partitions.all.map(({ recordsStream }) => nats.streamInfo(recordsStream)))
+    const states = infos.flatMap((info) => (info && info.state.messages > 0 ? [info.state] : []))
+    return Math.min(...states.map(({ first_ts }) => Date.parse(first_ts)))
   }
 
   #lastMessage(loss: Loss): Promise<StoredMessage | undefined> {

@@ -17,8 +17,13 @@ import type { Nats } from '../nats/nats.js'
 import type { Links, Row } from '../resource/define.js'
 import { eventDestination, keepsRecords } from '../resource/event-destination.js'
 import { expiryAdvice } from '../shape/delivery-status.js'
-import { deliveriesStream, deliverySubject } from '../wire/names.js'
 import { announce } from '../wire/operator-events.js'
+import {
+  deliverySubject,
+  destinationOfSubject,
+  type Partition,
+  type PartitionSet,
+} from '../wire/partitions.js'
 import { others, targetOf } from './behind-destinations.js'
 
 const lookEveryMs = { min: 1_000, max: 60_000 }
@@ -29,6 +34,7 @@ interface ExpiringEventsOptions {
     Nats,
     'streamInfo' | 'subjectCounts' | 'consumerInfo' | 'nextMessage' | 'lastMessage' | 'publishAfter'
   >
+  readonly partitions: Pick<PartitionSet, 'all'>
   readonly destinationOf: (id: string) => Row | undefined
   /** Events that wait for a destination. */
   readonly backlogOf: (id: string) => number
@@ -79,22 +85,28 @@ export class ExpiringEvents {
   }
 
   async #expiring(nowMs: number): Promise<ReadonlyMap<string, Expiring>> {
-    const { nats, destinationOf, retentionMs } = this.#options
+    const { nats, partitions, destinationOf, retentionMs } = this.#options
     const beforeMs = nowMs - retentionMs + this.#warningMs
     const found = new Map<string, Expiring>()
-    const state = (await nats.streamInfo(deliveriesStream))?.state
-    if (state === undefined || state.messages === 0 || Date.parse(state.first_ts) > beforeMs) return found
-    const head = deliverySubject('')
-    const subjects = Object.keys(await nats.subjectCounts(deliveriesStream, deliverySubject('*')))
-    await eachOf(subjects, readsAtOnce, async (subject) => {
-      const id = subject.slice(head.length)
+    const waiting = await Promise.all(partitions.all.map((each) => this.#destinationsIn(each, beforeMs)))
+    await eachOf([...new Set(waiting.flat())], readsAtOnce, async (id) => {
       const row = destinationOf(id)
       if (row === undefined || keepsRecords(row)) return
-      const oldest = await oldestPack(nats, id)
+      const oldest = await oldestPack(nats, partitions, id)
       if (oldest === undefined || oldest.storedAtMs > beforeMs) return
       found.set(id, { row, sequence: oldest.sequence, storedAtMs: oldest.storedAtMs })
     })
     return found
+  }
+
+  /** Those that have packs in this stream, if it has any that are so old. */
+  async #destinationsIn(partition: Partition, beforeMs: number): Promise<string[]> {
+    const { nats } = this.#options
+    const { deliveriesStream } = partition
+    const state = (await nats.streamInfo(deliveriesStream))?.state
+    if (state === undefined || state.messages === 0 || Date.parse(state.first_ts) > beforeMs) return []
+    const counts = await nats.subjectCounts(deliveriesStream, deliverySubject(partition, '*'))
+    return Object.keys(counts).map(destinationOfSubject)
   }
 
   async #announce({ row, storedAtMs }: Expiring, nowMs: number): Promise<void> {

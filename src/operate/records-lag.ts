@@ -9,7 +9,8 @@ import type { Occurrences } from '../core/telemetry/occurrences.js'
 import type { Nats } from '../nats/nats.js'
 import { Inquiry } from '../process/inquiry.js'
 import { measureWithinMs } from '../process/stream-watch.js'
-import { inputConsumer, recordsStream, recordsSubjects } from '../wire/names.js'
+import { inputConsumer } from '../wire/names.js'
+import { type PartitionSet, recordsSubjects } from '../wire/partitions.js'
 
 type InputReader = Pick<Nats, 'consumerInfo' | 'nextMessage' | 'streamInfo'>
 
@@ -21,13 +22,16 @@ export interface Lag {
 
 export class RecordsLag {
   readonly #nats: InputReader
+  readonly #partitions: Pick<PartitionSet, 'all'>
   readonly #inquiry = new Inquiry(() => this.#measure())
-  #lag: Lag | undefined
+  /** By stream. */
+  #lags: ReadonlyMap<string, Lag> | undefined
 
-  constructor(nats: InputReader, occurrences: Occurrences) {
+  constructor(nats: InputReader, partitions: Pick<PartitionSet, 'all'>, occurrences: Occurrences) {
     this.#nats = nats
-    occurrences.recordsLag(() => this.#level(({ messages }) => messages))
-    occurrences.recordsOldest(() => this.#level(({ oldestAtMs }) => ageSeconds(oldestAtMs)))
+    this.#partitions = partitions
+    occurrences.recordsLag(() => this.#levels(({ messages }) => messages))
+    occurrences.recordsOldest(() => this.#levels(({ oldestAtMs }) => ageSeconds(oldestAtMs)))
   }
 
   /** Brings the lag up to date, if NATS answers. */
@@ -35,31 +39,38 @@ export class RecordsLag {
     await within(measureWithinMs, this.#inquiry.now(), 'late').catch(() => {})
   }
 
-  /** The lag now; throws if NATS does not answer. */
+  /** The lag now, of all partitions together; throws if NATS does not answer. */
   async now(): Promise<Lag> {
     const { lost } = await this.#inquiry.now()
-    if (lost === undefined && this.#lag !== undefined) return this.#lag
+    if (lost === undefined && this.#lags !== undefined) return sumOf([...this.#lags.values()])
     throw unavailable('The stream of records was not read: NATS does not answer.', lost)
   }
 
-  #level(of: (lag: Lag) => number): Level<'stream'>[] {
-    return this.#lag === undefined ? [] : [[{ stream: recordsStream }, of(this.#lag)]]
+  #levels(of: (lag: Lag) => number): Level<'stream'>[] {
+    return [...(this.#lags ?? [])].map(([stream, lag]) => [{ stream }, of(lag)])
   }
 
   async #measure(): Promise<void> {
-    const consumer = await this.#nats.consumerInfo(recordsStream, inputConsumer)
-    const messages = consumer?.unacknowledged ?? (await this.#storedMessages())
-    const oldestAtMs = messages === 0 ? undefined : await this.#oldestAfter(consumer?.ackFloor ?? 0)
-    this.#lag = { messages, oldestAtMs }
+    const streams = this.#partitions.all.map(({ recordsStream }) => recordsStream)
+    this.#lags = new Map(
+      await Promise.all(streams.map(async (stream) => [stream, await this.#lagOf(stream)] as const)),
+    )
+  }
+
+  async #lagOf(stream: string): Promise<Lag> {
+    const consumer = await this.#nats.consumerInfo(stream, inputConsumer)
+    const messages = consumer?.unacknowledged ?? (await this.#storedMessages(stream))
+    const oldestAtMs = messages === 0 ? undefined : await this.#oldestAfter(stream, consumer?.ackFloor ?? 0)
+    return { messages, oldestAtMs }
   }
 
   /** The lag before the first pipeline, which makes the consumer. */
-  async #storedMessages(): Promise<number> {
-    return (await this.#nats.streamInfo(recordsStream))?.state.messages ?? 0
+  async #storedMessages(stream: string): Promise<number> {
+    return (await this.#nats.streamInfo(stream))?.state.messages ?? 0
   }
 
-  async #oldestAfter(ackFloor: number): Promise<number | undefined> {
-    return (await this.#nats.nextMessage(recordsStream, recordsSubjects, ackFloor + 1))?.storedAtMs
+  async #oldestAfter(stream: string, ackFloor: number): Promise<number | undefined> {
+    return (await this.#nats.nextMessage(stream, recordsSubjects, ackFloor + 1))?.storedAtMs
   }
 
   close(): void {
@@ -69,3 +80,11 @@ export class RecordsLag {
 
 const ageSeconds = (atMs: number | undefined): number =>
   atMs === undefined ? 0 : Math.max(0, now() - atMs) / 1000
+
+function sumOf(lags: readonly Lag[]): Lag {
+  const oldest = lags.flatMap(({ oldestAtMs }) => oldestAtMs ?? [])
+  return {
+    messages: lags.reduce((sum, { messages }) => sum + messages, 0),
+    oldestAtMs: oldest.length === 0 ? undefined : Math.min(...oldest),
+  }
+}

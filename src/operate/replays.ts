@@ -6,8 +6,14 @@ import type { Nats } from '../nats/nats.js'
 import { firstSince } from '../nats/stream-replay.js'
 import { streamIdentity } from '../nats/streams.js'
 import { endedJob, type JobBucket, openJobBucket } from '../wire/job-bucket.js'
-import { recordsStream, recordsSubjects } from '../wire/names.js'
-import { replayIdPrefix, replayJobs, type StoredReplay } from '../wire/replays.js'
+import { type Partition, type PartitionSet, recordsSubjects } from '../wire/partitions.js'
+import {
+  type ReplayedPart,
+  replayIdPrefix,
+  replayJobs,
+  type StoredReplay,
+  withParts,
+} from '../wire/replays.js'
 
 /**
  * A pipeline may evaluate records without a new subscription for so long. A lost watch of the configuration is noticed
@@ -36,6 +42,7 @@ interface SubscriptionStart extends Pick<ReplayOrder, 'accountId' | 'destination
 
 interface ReplaysOptions {
   readonly nats: Pick<Nats, 'streamInfo' | 'stored'>
+  readonly partitions: Pick<PartitionSet, 'all'>
   readonly jobs: JobBucket<StoredReplay>
   /** Records are kept for so long. */
   readonly retentionMs: number
@@ -43,16 +50,20 @@ interface ReplaysOptions {
 
 interface OpenReplaysOptions {
   readonly nats: Nats
+  readonly partitions: Pick<PartitionSet, 'all'>
   readonly bucketBytesMax: number
   readonly retentionMs: number
 }
 
 export const openReplays = async ({
   nats,
+  partitions,
   bucketBytesMax,
   retentionMs,
 }: OpenReplaysOptions): Promise<Replays> =>
-  new Replays({ nats, jobs: await openJobBucket(nats, replayJobs, bucketBytesMax), retentionMs })
+  new Replays({ nats, partitions, jobs: await openJobBucket(nats, replayJobs, bucketBytesMax), retentionMs })
+
+type Part = ReplayedPart & { readonly partition: number }
 
 export class Replays {
   readonly #options: ReplaysOptions
@@ -72,7 +83,7 @@ export class Replays {
     if (other !== undefined)
       throw conflict(`The replay ${other.id} of this destination is running: wait for its end, or cancel it.`)
     checkRoom(running.length, 1)
-    const replay: StoredReplay = {
+    const replay = {
       id: newId(replayIdPrefix),
       account_id: accountId,
       destination_id: destinationId,
@@ -81,14 +92,15 @@ export class Replays {
       filter,
       types,
       types_left_out,
-      state: 'running',
+      state: 'running' as const,
       created_at: isoMillis(now()),
       ended_at: null,
       error: null,
-      ...(await this.#messagesBetween(fromMs, toMs)),
     }
-    const stored =
-      replay.first > replay.last ? { ...replay, state: 'done' as const, ended_at: replay.created_at } : replay
+    const parts = await this.#messagesBetween(fromMs, toMs)
+    const isEmpty = parts.every(({ first, last }) => first > last)
+    const ended = isEmpty ? { state: 'done' as const, ended_at: replay.created_at } : {}
+    const stored = withParts({ ...replay, ...ended }, parts)
     if (!(await this.#options.jobs.create(accountId, stored)))
       throw new Error(`The replay ${stored.id} was written before.`)
     return stored
@@ -118,7 +130,7 @@ export class Replays {
     if ((await jobs.get(accountId, id)) !== undefined) return
     const nowMs = now()
     const openUntil = isoMillis(nowMs + replaySeamMs)
-    const replay: StoredReplay = {
+    const replay = {
       id,
       account_id: accountId,
       destination_id: destinationId,
@@ -127,28 +139,29 @@ export class Replays {
       filter: null,
       subscription_id: subscriptionId,
       open_until: openUntil,
-      state: 'running',
+      state: 'running' as const,
       created_at: isoMillis(nowMs),
       ended_at: null,
       error: null,
-      ...(await this.#messagesBetween(fromMs, nowMs)),
     }
     // Another process that carries out the same request may be first.
-    await jobs.create(accountId, replay)
+    await jobs.create(accountId, withParts(replay, await this.#messagesBetween(fromMs, nowMs)))
   }
 
-  /** The messages of records that were stored from one time to the other, both included. */
-  async #messagesBetween(
-    fromMs: number,
-    toMs: number,
-  ): Promise<Pick<StoredReplay, 'stream' | 'first' | 'last' | 'done'>> {
+  /** The messages of records that were stored from one time to the other, both included, in each partition. */
+  #messagesBetween(fromMs: number, toMs: number): Promise<Part[]> {
+    const { all } = this.#options.partitions
+    return Promise.all(all.map((partition) => this.#partBetween(partition, fromMs, toMs)))
+  }
+
+  async #partBetween({ number, recordsStream }: Partition, fromMs: number, toMs: number): Promise<Part> {
     const { nats } = this.#options
     const info = await nats.streamInfo(recordsStream)
     if (info === undefined) throw unavailable('The stream of records is missing.')
     const records = nats.stored(recordsStream, recordsSubjects)
     const first = await firstSince(records, info.state, fromMs)
     const last = (await firstSince(records, info.state, toMs + 1)) - 1
-    return { stream: streamIdentity(info), first, last, done: first - 1 }
+    return { partition: number, stream: streamIdentity(info), first, last, done: first - 1 }
   }
 
   /** The replays of an account, newest first. */

@@ -29,8 +29,9 @@ import { getOrMake } from '../core/maps.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import { messageIdHeader } from '../nats/messages.js'
 import type { Nats } from '../nats/nats.js'
-import { deliveriesStream, deliverySubject, heldPacksSubject } from '../wire/names.js'
+import { heldPacksSubject } from '../wire/names.js'
 import { destinationIn } from '../wire/pack-message.js'
+import { deliverySubject, type Partition, type PartitionSet } from '../wire/partitions.js'
 
 const lookEveryMs = 5_000
 /** A deliverer that stops delivers for up to 8 s what it has in hand (`deliver/destination-run.ts`), and does not answer. */
@@ -43,6 +44,7 @@ const patience = { patienceMs: 5_000 }
 
 interface VanishedPacksOptions {
   readonly nats: Pick<Nats, 'streamInfo' | 'subjectCounts' | 'nextMessage' | 'gather' | 'publish'>
+  readonly partitions: Pick<PartitionSet, 'all'>
   readonly openPacks: () => ReadonlyMap<string, OpenPack>
   readonly isDestination: (id: string) => boolean
   readonly occurrences: Pick<Occurrences, 'expiryUnwatched'>
@@ -55,12 +57,22 @@ interface WaitingPack {
   readonly sequence: number
 }
 
+/** The packs of a destination in the stream of a partition. */
+interface StoredPacks {
+  readonly deliveriesStream: string
+  readonly subject: string
+  /** How many. */
+  readonly stored: number
+  /** The stream's last sequence. */
+  readonly last: number
+}
+
 export class VanishedPacks {
   readonly #options: VanishedPacksOptions
   readonly #timer: Timer
   /** Packs that the stream does not have, and since when they are also in no one's hands. */
   #missing: ReadonlyMap<string, number> = new Map()
-  /** Where the next pack of a destination is read. */
+  /** Where the next pack of a destination is read, by its subject. */
   readonly #readFrom = new Map<string, number>()
   #readsLeft = 0
 
@@ -83,58 +95,61 @@ export class VanishedPacks {
     if (gone.length > 0) await this.#enter(gone, nowMs)
   }
 
-  /** Packs that wait, as the books say, and that the stream does not have. */
+  /** Packs that wait, as the books say, and that their stream does not have. */
   async #find(): Promise<string[]> {
+    this.#readsLeft = readsPerLookMax
+    const found: string[] = []
+    for (const partition of this.#options.partitions.all) found.push(...(await this.#findIn(partition)))
+    return found
+  }
+
+  async #findIn(partition: Partition): Promise<string[]> {
     const { nats, openPacks } = this.#options
-    const waiting = this.#waiting()
+    const { deliveriesStream } = partition
+    const waiting = this.#waitingIn(partition)
     // A missing stream will be made again, or come back.
     const info = waiting.size === 0 ? undefined : await nats.streamInfo(deliveriesStream)
     if (info === undefined) return []
-    const counts = await nats.subjectCounts(deliveriesStream, deliverySubject('*'))
+    const counts = await nats.subjectCounts(deliveriesStream, deliverySubject(partition, '*'))
     const stillOpen = openPacks()
-    this.#readsLeft = readsPerLookMax
     const found: string[] = []
     for (const [destination, packs] of waiting) {
+      const subject = deliverySubject(partition, destination)
       const open = packs.filter(({ id }) => stillOpen.has(id))
-      const stored = counts[deliverySubject(destination)] ?? 0
-      found.push(...(await this.#missingOf(destination, open, stored, info.state.last_seq)))
+      const state = { deliveriesStream, subject, stored: counts[subject] ?? 0, last: info.state.last_seq }
+      found.push(...(await this.#missingOf(open, state)))
     }
     return found
   }
 
   /** By destination. */
-  #waiting(): ReadonlyMap<string, readonly WaitingPack[]> {
+  #waitingIn({ number }: Partition): ReadonlyMap<string, readonly WaitingPack[]> {
     const { openPacks, isDestination } = this.#options
     const waiting = new Map<string, WaitingPack[]>()
-    for (const [id, { sequence = 0 }] of openPacks()) {
+    for (const [id, { sequence = 0, partition = 0 }] of openPacks()) {
       const destination = destinationIn(id)
-      if (isDestination(destination)) getOrMake(waiting, destination, () => []).push({ id, sequence })
+      if (partition === number && isDestination(destination))
+        getOrMake(waiting, destination, () => []).push({ id, sequence })
     }
     return waiting
   }
 
-  async #missingOf(
-    destination: string,
-    open: readonly WaitingPack[],
-    stored: number,
-    lastSequence: number,
-  ): Promise<readonly string[]> {
-    const within = stored === 0 ? [] : open.filter(({ sequence }) => sequence <= lastSequence)
+  async #missingOf(open: readonly WaitingPack[], stored: StoredPacks): Promise<readonly string[]> {
+    const within = stored.stored === 0 ? [] : open.filter(({ sequence }) => sequence <= stored.last)
     const isWithin = new Set(within)
     const beyond = open.filter((pack) => !isWithin.has(pack)).map(({ id }) => id)
-    const excess = within.length - stored
+    const excess = within.length - stored.stored
     if (excess <= 0) return beyond
     const known = within.filter(({ id }) => this.#missing.has(id)).map(({ id }) => id)
-    const read = known.length >= excess ? [] : await this.#read(destination, within)
+    const read = known.length >= excess ? [] : await this.#read(within, stored)
     return [...beyond, ...new Set([...known, ...read])]
   }
 
   /** Reads some of the packs that the stream has; those between them are missing. */
-  async #read(destination: string, packs: readonly WaitingPack[]): Promise<string[]> {
-    const subject = deliverySubject(destination)
+  async #read(packs: readonly WaitingPack[], { deliveriesStream, subject }: StoredPacks): Promise<string[]> {
     const sorted = packs.filter(({ sequence }) => sequence > 0).sort((a, b) => a.sequence - b.sequence)
     const missing: string[] = []
-    let from = this.#readFrom.get(destination) ?? 1
+    let from = this.#readFrom.get(subject) ?? 1
     for (; this.#readsLeft > 0; this.#readsLeft -= 1) {
       const ahead = sorted.filter(({ sequence }) => sequence >= from)
       if (ahead.length === 0) break
@@ -146,8 +161,8 @@ export class VanishedPacks {
       from = end + 1
     }
     // After the last one, the next look begins with the first one.
-    if (sorted.some(({ sequence }) => sequence >= from)) this.#readFrom.set(destination, from)
-    else this.#readFrom.delete(destination)
+    if (sorted.some(({ sequence }) => sequence >= from)) this.#readFrom.set(subject, from)
+    else this.#readFrom.delete(subject)
     return missing
   }
 

@@ -16,6 +16,7 @@ import type { Occurrences } from '../core/telemetry/occurrences.js'
 import type { PulledMessage } from '../nats/messages.js'
 import type { Nats } from '../nats/nats.js'
 import type { View } from '../view/view.js'
+import type { PartitionSet } from '../wire/partitions.js'
 import { Intake, type ProcessedMessage } from './intake.js'
 import type { Buffers, InputMessage } from './packs.js'
 
@@ -82,6 +83,7 @@ export interface AuditPipelineDeps {
   readonly nats: Nats
   readonly view: View
   readonly ledger: LedgerWriter
+  readonly partitions: Pick<PartitionSet, 'homeOf'>
   readonly settled: SettledInput
   readonly occurrences: Occurrences
 }
@@ -105,13 +107,17 @@ export class AuditPipeline {
   readonly #intake: Intake
   readonly #routes: AuditRoutes
 
-  constructor({ nats, view, ledger, settled, occurrences }: AuditPipelineDeps, source: AuditSource) {
+  constructor(
+    { nats, partitions, view, ledger, settled, occurrences }: AuditPipelineDeps,
+    source: AuditSource,
+  ) {
     const { stream, input } = source
     const unrouted = (error: unknown): void => occurrences.auditUnrouted({ reason: messageOf(error) })
     this.#source = source
     this.#routes = new AuditRoutes(view)
     this.#intake = new Intake({
       nats,
+      partitions,
       ledger,
       settled,
       stream,

@@ -10,7 +10,6 @@ import { every, isoMillis, monotonicMs, now, sleep, type Timer } from '../core/c
 import { messageOf } from '../core/errors.js'
 import { newId } from '../core/ids.js'
 import { type Bucket, waitForBucket } from '../nats/bucket.js'
-import { streamIdentity } from '../nats/streams.js'
 import type { TrafficView } from '../produce/compiled-configuration.js'
 import { viewWithout } from '../produce/replayed-sources.js'
 import { keepsRecords } from '../resource/event-destination.js'
@@ -18,26 +17,27 @@ import type { FindDestination } from '../view/destinations.js'
 import {
   type BehindDestination,
   BehindEntries,
+  behindKey,
   covers,
   extended,
   firstWaiting,
-  type LivePosition,
   messagesWithin,
   newWindow,
+  partitionOf,
   type StoredBehind,
   undone,
   untilOf,
 } from '../wire/behind.js'
-import { behindBucket, inputConsumer, recordsStream, replayConsumer } from '../wire/names.js'
+import { behindBucket, replayConsumer } from '../wire/names.js'
+import type { Partition } from '../wire/partitions.js'
 import type { InputMessage } from './packs.js'
+import { continued, type Records, RecordsPosition } from './records-position.js'
 import { endReplay, ReplayRun, type ReplayRunDeps } from './replay-run.js'
 
 const lookEveryMs = 1_000
 /** How long a start waits for the entries, and a look for the entries that it wrote. */
 const entriesWithinMs = 2_000
 const entriesLookMs = 5
-/** A rate that was measured over a shorter time says little. */
-const rateOverMs = 200
 
 interface CatchUpsDeps extends ReplayRunDeps {
   readonly bucket: Bucket
@@ -50,13 +50,8 @@ export async function openCatchUps(deps: Omit<CatchUpsDeps, 'bucket'>): Promise<
   return catchUps
 }
 
-/** The present state of the stream of records. */
-interface Records {
-  readonly identity: string
-  readonly firstSequence: number
-  readonly lastSequence: number
-  readonly live: LivePosition
-}
+/** The first message that a new window holds. */
+type From = { readonly partition: Partition; readonly sequence: number }
 
 export class CatchUps {
   readonly #deps: CatchUpsDeps
@@ -66,17 +61,15 @@ export class CatchUps {
   readonly #closing = new Set<Promise<void>>()
   readonly #stop = new AbortController()
   #timer: Timer | undefined
-  /** The run of the sequences of live records. */
-  #run = ''
-  #seen: { readonly delivered: number; readonly atMs: number } | undefined
-  #messagesPerSecond = 0
+  /** By the number of the partition. */
+  readonly #positions: RecordsPosition[] = []
   #looking: Promise<void> = Promise.resolve()
   #isLeftToMessage = false
   #view: { readonly of: TrafficView; readonly without: string; readonly view: TrafficView } | undefined
 
   constructor(deps: CatchUpsDeps) {
     this.#deps = deps
-    this.#behind = new BehindEntries(deps.bucket, ({ id }) => this.#end(id))
+    this.#behind = new BehindEntries(deps.bucket, (entry) => this.#end(entry))
   }
 
   async open(): Promise<void> {
@@ -86,8 +79,10 @@ export class CatchUps {
     this.#timer = every(lookEveryMs, () => this.#looked())
   }
 
-  #end(id: string): void {
-    const closing = endReplay(id, this.#runs.get(id), this.#deps, this.#stop.signal)
+  #end(entry: BehindDestination): void {
+    const { id } = entry
+    const replayed = { id, partition: partitionOf(entry) }
+    const closing = endReplay(replayed, this.#runs.get(id), this.#deps, this.#stop.signal)
     this.#runs.delete(id)
     this.#closing.add(closing)
     void closing.finally(() => this.#closing.delete(closing))
@@ -96,12 +91,21 @@ export class CatchUps {
   // --- the live walk ---
 
   /** The configuration for a message of live records: without the destinations that get its events later. */
-  viewFor(view: TrafficView, { sequence, since }: Pick<InputMessage, 'sequence' | 'since'>): TrafficView {
-    this.#run = since
+  viewFor(
+    partition: Partition,
+    view: TrafficView,
+    { sequence, since }: Pick<InputMessage, 'sequence' | 'since'>,
+  ): TrafficView {
+    this.#positionIn(partition).run = since
     if (this.#behind.size === 0) return view
     const leftOut = [...this.#behind.all()]
       .map(({ entry }) => entry)
-      .filter(({ run, windows }) => run === since && covers(windows, sequence))
+      .filter(
+        (entry) =>
+          entry.run === since &&
+          (entry.partition ?? 0) === partition.number &&
+          covers(entry.windows, sequence),
+      )
     if (leftOut.length === 0) return view
     const without = leftOut.map(({ id }) => id).join()
     if (this.#view?.of !== view || this.#view.without !== without)
@@ -109,14 +113,21 @@ export class CatchUps {
     return this.#view.view
   }
 
-  /** The first message that must stay in the stream; none may leave until the entries are known. */
-  keptFrom(): number {
+  #positionIn(partition: Partition): RecordsPosition {
+    this.#positions[partition.number] ??= new RecordsPosition(this.#deps.nats, partition, lookEveryMs)
+    return this.#positions[partition.number]!
+  }
+
+  /** The first message that must stay in the stream of records; none may leave until the entries are known. */
+  keptFrom({ number }: Partition): number {
     if (!this.#behind.isComplete) return 0
     const isKept = (id: string): boolean => {
       const row = this.#deps.destinationOf(id)
       return row === undefined || (row !== null && keepsRecords(row))
     }
-    const kept = [...this.#behind.all()].filter(({ entry }) => isKept(entry.destination_id))
+    const kept = [...this.#behind.all()].filter(
+      ({ entry }) => (entry.partition ?? 0) === number && isKept(entry.destination_id),
+    )
     return Math.min(...kept.map(({ entry }) => firstWaiting(entry)))
   }
 
@@ -124,93 +135,95 @@ export class CatchUps {
    * If a destination may have used its share since the last look, the message waits for another one and is the first that
    * is not stored for this destination; else undefined.
    */
-  shareCheck(sequence: number): Promise<void> | undefined {
-    return this.#deps.shares.isOutgrown ? this.#looked(sequence) : undefined
+  shareCheck(partition: Partition, sequence: number): Promise<void> | undefined {
+    return this.#deps.shares.isOutgrown ? this.#looked({ partition, sequence }) : undefined
   }
 
   /** Looks, one time after another. `from`: the first message that a new window holds. */
-  #looked(from?: number): Promise<void> {
+  #looked(from?: From): Promise<void> {
     this.#looking = this.#looking.then(() => this.#look(from))
     return this.#looking
   }
 
-  async #look(from?: number): Promise<void> {
+  async #look(from?: From): Promise<void> {
     const { shares, occurrences } = this.#deps
     if (this.#behind.size === 0 && !shares.isDue) return
     try {
       await shares.look()
       if (!shares.isCounting && this.#behind.size === 0) return
       const records = await this.#records(from)
-      if (records === undefined) return
+      if (records.size === 0) return
       const written = new Map<string, number>()
-      for (const stored of [...this.#behind.all()]) await this.#tend(stored, records, written)
-      const full = [...shares.full()].filter((id) => this.#behind.of(id) === undefined)
+      for (const stored of [...this.#behind.all()]) {
+        const own = records.get(stored.entry.partition ?? 0)
+        if (own !== undefined) await this.#tend(stored, own, written)
+      }
+      const full = [...records.values()].flatMap((own) => this.#unknownFull(own))
       // A window of this look begins after a burst of records that wait here. The next message knows where it must begin.
       this.#isLeftToMessage = from === undefined && full.length > 0 && !this.#isLeftToMessage
       if (this.#isLeftToMessage) shares.outgrow()
-      else for (const id of full) await this.#leaveBehind(id, records, written)
+      else for (const [id, own] of full) await this.#leaveBehind(id, own, written)
       if (from !== undefined) await this.#known(written)
     } catch (error) {
       if (!this.#stop.signal.aborted) occurrences.sharesUnknown({ reason: messageOf(error) })
     }
   }
 
-  /** Waits, for a short time, until entries of these revisions, or later ones, have been read. */
+  /** Destinations that have used their share, and have no entry for these records yet. */
+  #unknownFull(records: Records): [destination: string, records: Records][] {
+    const { number } = records.partition
+    return [...this.#deps.shares.full()]
+      .filter((id) => this.#behind.of(id, number) === undefined)
+      .map((id) => [id, records])
+  }
+
+  /** Of each partition, by its number. */
+  async #records(from: From | undefined): Promise<ReadonlyMap<number, Records>> {
+    const all = await Promise.all(
+      this.#deps.partitions.all.map((partition) =>
+        this.#positionIn(partition).now(from?.partition === partition ? from.sequence : undefined),
+      ),
+    )
+    return new Map(
+      all.flatMap((records) => (records === undefined ? [] : [[records.partition.number, records]])),
+    )
+  }
+
+  /** Waits, for a short time, until entries of these keys and revisions, or later ones, have been read. */
   async #known(revisions: ReadonlyMap<string, number>): Promise<void> {
     const untilMs = monotonicMs() + entriesWithinMs
-    const isKnown = ([id, revision]: readonly [string, number]): boolean =>
-      (this.#behind.of(id)?.revision ?? 0) >= revision
+    const isKnown = ([key, revision]: readonly [string, number]): boolean =>
+      (this.#behind.withKey(key)?.revision ?? 0) >= revision
     while (![...revisions].every(isKnown) && monotonicMs() < untilMs && !this.#stop.signal.aborted)
       await sleep(entriesLookMs, this.#stop.signal)
   }
 
-  async #records(from: number | undefined): Promise<Records | undefined> {
-    const { nats } = this.#deps
-    const info = await nats.streamInfo(recordsStream)
-    const consumer = await nats.consumerInfo(recordsStream, inputConsumer)
-    if (info === undefined || consumer === undefined) return undefined
-    const { delivered } = consumer
-    this.#measureRate(delivered)
-    return {
-      identity: streamIdentity(info),
-      firstSequence: info.state.first_seq,
-      lastSequence: info.state.last_seq,
-      live: { delivered, messagesPerSecond: this.#messagesPerSecond, from },
-    }
-  }
-
-  #measureRate(delivered: number): void {
-    const atMs = monotonicMs()
-    const seen = this.#seen ?? { delivered, atMs: atMs - lookEveryMs }
-    if (atMs - seen.atMs < rateOverMs) return
-    this.#seen = { delivered, atMs }
-    this.#messagesPerSecond = Math.max(0, ((delivered - seen.delivered) * 1000) / (atMs - seen.atMs))
-  }
-
   async #leaveBehind(
     destination: string,
-    { identity, live }: Records,
+    { partition, run, identity, live }: Records,
     written: Map<string, number>,
   ): Promise<void> {
     const { bucket, destinationOf, occurrences } = this.#deps
     const row = destinationOf(destination)
-    if (!row || !this.#run.startsWith(identity)) return
-    const stored = await bucket.get(destination)
-    if (stored?.value !== undefined) return void written.set(destination, stored.revision)
+    if (!row || !run.startsWith(identity)) return
+    const key = behindKey(destination, partition.number)
+    const stored = await bucket.get(key)
+    if (stored?.value !== undefined) return void written.set(key, stored.revision)
     const window = newWindow(live)
     const entry: BehindDestination = {
       id: newId('cu_'),
       account_id: row.account_id,
       destination_id: destination,
+      ...(partition.number > 0 && { partition: partition.number }),
       since: isoMillis(now()),
-      run: this.#run,
+      run,
       windows: [window],
       done: window[0] - 1,
       missed: 0,
     }
-    const revision = await bucket.replace(destination, JSON.stringify(entry), stored?.revision ?? 0)
+    const revision = await bucket.replace(key, JSON.stringify(entry), stored?.revision ?? 0)
     // If another pipeline was first, its entry counts.
-    written.set(destination, revision ?? 1)
+    written.set(key, revision ?? 1)
     if (revision !== undefined)
       occurrences.destinationBehind({ destination_id: destination, sequence: window[0] })
   }
@@ -222,12 +235,13 @@ export class CatchUps {
   ): Promise<void> {
     const { bucket, shares, destinationOf, occurrences } = this.#deps
     const { destination_id, since } = entry
-    const present = continued(await this.#progressed(entry, records), this.#run, records)
+    const key = behindKey(destination_id, records.partition.number)
+    const present = continued(await this.#progressed(entry, records), records)
     const { missed } = present
     const newlyMissed = missed - entry.missed
     const isDeleted = destinationOf(destination_id) === null
     if (isDeleted || present.windows.length === 0) {
-      if (!(await bucket.remove(destination_id, revision)) || isDeleted) return
+      if (!(await bucket.remove(key, revision)) || isDeleted) return
       if (newlyMissed > 0) occurrences.recordsMissed({ destination_id }, newlyMissed)
       occurrences.destinationCaughtUp({ destination_id, since, missed })
       return
@@ -238,20 +252,20 @@ export class CatchUps {
     const changed = isBehind ? { ...present, windows: extended(present.windows, records.live) } : present
     if (level === 'low' && changed.id === entry.id) this.#begin(entry)
     if (JSON.stringify(changed) === JSON.stringify(entry)) return
-    const replaced = await bucket.replace(destination_id, JSON.stringify(changed), revision)
-    written.set(destination_id, replaced ?? revision + 1)
+    const replaced = await bucket.replace(key, JSON.stringify(changed), revision)
+    written.set(key, replaced ?? revision + 1)
     if (replaced !== undefined && newlyMissed > 0) occurrences.recordsMissed({ destination_id }, newlyMissed)
   }
 
   /** How far all pipelines are, and what left the stream before they got there. */
   async #progressed(
     entry: BehindDestination,
-    { firstSequence, lastSequence }: Records,
+    { partition, firstSequence, lastSequence }: Records,
   ): Promise<BehindDestination> {
     // Without a run there is nothing to ask: many destinations may be dead at the same time.
     const isRunning = this.#runs.has(entry.id)
     const position = isRunning
-      ? await this.#deps.nats.consumerInfo(recordsStream, replayConsumer(entry.id))
+      ? await this.#deps.nats.consumerInfo(partition.recordsStream, replayConsumer(entry.id))
       : undefined
     const ackFloor = position?.unacknowledged === 0 ? lastSequence : (position?.ackFloor ?? 0)
     const acknowledged = Math.max(entry.done, ackFloor)
@@ -261,15 +275,17 @@ export class CatchUps {
   }
 
   /** Replays the windows. The entry's windows may grow during the replay: a message behind them waits. */
-  #begin({ id, account_id, destination_id, done }: BehindDestination): void {
+  #begin(entry: BehindDestination): void {
+    const { id, account_id, destination_id, done } = entry
+    const partition = partitionOf(entry)
     if (this.#runs.has(id)) return
     const has = (sequence: number): boolean | undefined => {
-      const windows = this.#behind.of(destination_id)?.entry.windows ?? []
+      const windows = this.#behind.of(destination_id, partition.number)?.entry.windows ?? []
       return sequence < untilOf(windows) ? covers(windows, sequence) : undefined
     }
     const first = done + 1
     const all = { accountId: account_id, destinationId: destination_id, filter: null, types: null }
-    const records = { id, ...all, first, has }
+    const records = { id, partition, ...all, first, has }
     this.#runs.set(id, new ReplayRun(records, this.#deps))
   }
 
@@ -280,19 +296,4 @@ export class CatchUps {
     await Promise.all([...this.#runs.values()].map((run) => run.close()))
     await Promise.all(this.#closing)
   }
-}
-
-/**
- * An entry of another run of sequences: after a restore of the stream, sequences above its end are assigned again, and
- * the consumer of the catch-up may be past them. Messages that the stream still has are caught up under another
- * id. A recreated stream has none of them.
- */
-function continued(entry: BehindDestination, run: string, { identity, live }: Records): BehindDestination {
-  if (entry.run === run || run === '' || !run.startsWith(identity)) return entry
-  const kept = entry.run.startsWith(identity) ? entry.windows : []
-  const end = live.delivered + 1
-  const windows = kept
-    .map(([from, until]) => [from, Math.min(until, end)] as const)
-    .filter(([from, until]) => from < until)
-  return { ...entry, id: newId('cu_'), run, windows, done: Math.min(entry.done, live.delivered) }
 }

@@ -8,7 +8,7 @@ import { payloadHeadroomBytes } from '../core/limits.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import type { Nats } from '../nats/nats.js'
 import { deadLetter } from '../wire/dead-letter.js'
-import { deadLetterHeaders, deadRecordsSubject, recordsStream } from '../wire/names.js'
+import { deadLetterHeaders, deadRecordsSubject } from '../wire/names.js'
 import { sharedDeadLetter } from '../wire/shared-dead-letters.js'
 import type { InputMessage } from './packs.js'
 import type { BadRecord } from './process-record.js'
@@ -17,6 +17,8 @@ interface DeadRecordsOptions {
   readonly nats: Pick<Nats, 'publish' | 'payloadBytesMax'>
   readonly occurrences: Pick<Occurrences, 'recordsBad'>
   /** Aborted when a stop takes too long. */
+  /** The stream of the records. */
+  readonly stream: string
   readonly gaveUp: AbortSignal
 }
 
@@ -67,9 +69,9 @@ export class DeadRecords {
   }
 
   async #store(records: readonly BadRecord[], { sequence, since }: InputMessage): Promise<void> {
-    const { nats, occurrences, gaveUp } = this.#options
+    const { nats, stream, occurrences, gaveUp } = this.#options
     const origin = {
-      [deadLetterHeaders.stream]: recordsStream,
+      [deadLetterHeaders.stream]: stream,
       [deadLetterHeaders.sequence]: String(sequence),
     }
     const windowBytes = Math.min(

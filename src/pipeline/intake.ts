@@ -22,6 +22,7 @@ import type { PulledMessage } from '../nats/messages.js'
 import type { Nats } from '../nats/nats.js'
 import { pullAll } from '../nats/pull.js'
 import { inputConsumer } from '../wire/names.js'
+import type { PartitionSet } from '../wire/partitions.js'
 import { type DoneMessage, InputLedger } from './input-ledger.js'
 import { type InputMessage, Packs } from './packs.js'
 import { RecentWork } from './recent-work.js'
@@ -60,6 +61,8 @@ export interface ProcessedMessage {
 
 interface IntakeOptions extends Pick<DurableReaderOptions, 'unavailable' | 'stoppedEarly'> {
   readonly nats: Nats
+  /** Where packs go. */
+  readonly partitions: Pick<PartitionSet, 'homeOf'>
   readonly ledger: LedgerWriter
   /** The JetStream stream. */
   readonly stream: string
@@ -159,11 +162,11 @@ export class Intake {
   #messageMs = 1
 
   constructor(options: IntakeOptions) {
-    const { nats, ledger, settled, stream, input, ackPendingMax } = options
+    const { nats, partitions, ledger, settled, stream, input, ackPendingMax } = options
     const { packBegun, unavailable, unstored, stoppedEarly } = options
     this.#options = options
     const lastDone = settled && ((since: string) => settled.last(input, since))
-    this.packs = new Packs({ nats, ledger, stream: input, packBegun, failed: (error) => unstored(error) })
+    this.packs = new Packs({ nats, partitions, ledger, stream: input, packBegun, failed: unstored })
     this.#ledger = new InputLedger(ledger, input)
     this.#reader = new DurableReader({
       nats,

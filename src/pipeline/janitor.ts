@@ -19,14 +19,13 @@ import type { Occurrences } from '../core/telemetry/occurrences.js'
 import { dropBacklog } from '../deliver/deliverer.js'
 import type { Nats } from '../nats/nats.js'
 import type { FindDestination } from '../view/destinations.js'
+import { auditInStream, auditStream, inputConsumer } from '../wire/names.js'
 import {
-  auditInStream,
-  auditStream,
-  deliveriesStream,
   deliverySubject,
-  inputConsumer,
-  recordsStream,
-} from '../wire/names.js'
+  destinationOfSubject,
+  type Partition,
+  type PartitionSet,
+} from '../wire/partitions.js'
 import type { CatchUps } from './catch-ups.js'
 
 /** Messages removed in one pass, before the stream is checked again. */
@@ -40,6 +39,7 @@ const destinationGoneAfterMs = 60 * 60_000
 
 interface JanitorOptions {
   readonly nats: Nats
+  readonly partitions: PartitionSet
   readonly ledger: LedgerWriter
   readonly occurrences: Occurrences
   readonly destinationOf: FindDestination
@@ -49,7 +49,6 @@ interface JanitorOptions {
 
 const sweepAfterDefault = { leftoverMs: leftoverPackAfterMs, goneMs: destinationGoneAfterMs }
 
-const inputStreams = [recordsStream, auditInStream, auditStream]
 const inputEveryMs = 1_000
 /** About what a server stores on a quick disk. One that fills a stream sooner refuses publishers for up to a second. */
 const growthMaxPerMs = (512 * 1024 ** 2) / 1000
@@ -86,11 +85,18 @@ export class Janitor {
   }
 
   #removeInputInTime(): Promise<void> {
-    return this.removeInput(inputStreams.filter((stream) => monotonicMs() >= (this.#dueMs.get(stream) ?? 0)))
+    return this.removeInput(
+      this.#inputStreams().filter((stream) => monotonicMs() >= (this.#dueMs.get(stream) ?? 0)),
+    )
+  }
+
+  #inputStreams(): readonly string[] {
+    const { all } = this.#options.partitions
+    return [...all.map(({ recordsStream }) => recordsStream), auditInStream, auditStream]
   }
 
   /** If an input stream is nearly full, removes processed messages until there is room again. */
-  async removeInput(streams: readonly string[] = inputStreams): Promise<void> {
+  async removeInput(streams: readonly string[] = this.#inputStreams()): Promise<void> {
     for (const stream of streams) {
       const roomBytes = await this.#removeProcessed(stream)
       this.#dueMs.set(stream, monotonicMs() + lookAgainAfterMs(roomBytes))
@@ -99,7 +105,7 @@ export class Janitor {
 
   /** Resolves with the bytes that the stream can take before it is nearly full. */
   async #removeProcessed(stream: string): Promise<number> {
-    const { nats, occurrences, catchUps } = this.#options
+    const { nats, partitions, occurrences, catchUps } = this.#options
     const info = await nats.streamInfo(stream)
     if (info === undefined) return 0
     const { bytes, messages, first_seq, last_seq } = info.state
@@ -110,7 +116,8 @@ export class Janitor {
     // The position of a consumer that is ahead of its stream means nothing.
     if (consumer === undefined || consumer.delivered > last_seq) return 0
     const excess = Math.ceil((messages * (bytes - max_bytes * removalStopShare)) / bytes)
-    const keptFrom = stream === recordsStream ? catchUps.keptFrom() : Number.POSITIVE_INFINITY
+    const partition = partitions.all.find(({ recordsStream }) => recordsStream === stream)
+    const keptFrom = partition === undefined ? Number.POSITIVE_INFINITY : catchUps.keptFrom(partition)
     const below = Math.min(first_seq + Math.min(excess, removalsPerPassMax), consumer.ackFloor + 1, keptFrom)
     if (below <= first_seq) return 0
     await nats.removeMessages(stream, range(first_seq, below))
@@ -119,35 +126,42 @@ export class Janitor {
   }
 
   async sweepPacks(): Promise<void> {
+    for (const partition of this.#options.partitions.all) await this.#sweepPartition(partition)
+  }
+
+  async #sweepPartition(partition: Partition): Promise<void> {
     const { nats, destinationOf } = this.#options
-    const counts = await nats.subjectCounts(deliveriesStream, deliverySubject('*'))
-    const prefix = deliverySubject('')
+    const subjects = deliverySubject(partition, '*')
+    const counts = await nats.subjectCounts(partition.deliveriesStream, subjects)
     for (const subject of Object.keys(counts)) {
-      const id = subject.slice(prefix.length)
+      const id = destinationOfSubject(subject)
       const row = destinationOf(id)
       if (row !== null) this.#deletedSinceMs.delete(id)
-      if (row) await this.#sweepLeftovers(id)
+      if (row) await this.#sweepLeftovers(partition, id)
       if (row === null) await this.#sweepDeleted(id)
     }
   }
 
   /** Removes packs below the ack floor, after some time: the server removes them shortly after it moves the floor. */
-  async #sweepLeftovers(id: string): Promise<void> {
+  async #sweepLeftovers(partition: Partition, id: string): Promise<void> {
     const { nats, occurrences, sweepAfter = sweepAfterDefault } = this.#options
+    const { deliveriesStream } = partition
     const consumer = await nats.consumerInfo(deliveriesStream, id)
     const info = await nats.streamInfo(deliveriesStream)
     if (consumer === undefined || info === undefined || consumer.delivered > info.state.last_seq) return
-    const oldest = await nats.nextMessage(deliveriesStream, deliverySubject(id))
+    const oldest = await nats.nextMessage(deliveriesStream, deliverySubject(partition, id))
     if (oldest === undefined || oldest.sequence > consumer.ackFloor) return
     if (oldest.storedAtMs > now() - sweepAfter.leftoverMs) return
-    await nats.removeMessages(deliveriesStream, await this.#packsUpTo(id, consumer.ackFloor))
+    await nats.removeMessages(deliveriesStream, await this.#packsUpTo(partition, id, consumer.ackFloor))
     occurrences.packsSwept({ destination_id: id, below: consumer.ackFloor + 1 })
   }
 
-  async #packsUpTo(id: string, last: number): Promise<number[]> {
+  async #packsUpTo(partition: Partition, id: string, last: number): Promise<number[]> {
+    const { deliveriesStream } = partition
+    const subject = deliverySubject(partition, id)
     const sequences: number[] = []
     for (let from = 1; sequences.length < removalsPerPassMax; ) {
-      const pack = await this.#options.nats.nextMessage(deliveriesStream, deliverySubject(id), from)
+      const pack = await this.#options.nats.nextMessage(deliveriesStream, subject, from)
       if (pack === undefined || pack.sequence > last) break
       sequences.push(pack.sequence)
       from = pack.sequence + 1

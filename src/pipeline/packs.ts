@@ -13,6 +13,7 @@ import { packBytesTarget } from '../core/limits.js'
 import type { Nats } from '../nats/nats.js'
 import { PackWriter } from '../wire/pack.js'
 import { addToSegments, formatSegments, type Segment } from '../wire/pack-message.js'
+import type { PartitionSet } from '../wire/partitions.js'
 
 /** A pack of this age is stored although it is not full: few packs per second, however many destinations a message is for. */
 const packAgeMaxMs = 400
@@ -62,6 +63,7 @@ const beginPart = ({ writer }: OpenPack, number: number): Part => ({
 
 interface PacksDeps {
   readonly nats: Nats
+  readonly partitions: Pick<PartitionSet, 'homeOf'>
   readonly ledger: LedgerWriter
   readonly stream: InputStream
   /** Called when a pack begins to be stored; what it returns is called when the pack is stored or given up. */
@@ -211,7 +213,7 @@ export class Packs implements Buffers {
 
   #store(destinationId: string, pack: OpenPack): void {
     const { segments, messages } = pack
-    const { stream } = this.#deps
+    const { stream, partitions } = this.#deps
     const origin = { stream, since: this.#since, segments: formatSegments(segments) }
     const summary = pack.writer.summary()
     const bytes = pack.writer.take()
@@ -219,7 +221,8 @@ export class Packs implements Buffers {
     pack.messages = []
     pack.storedMs = monotonicMs()
     const ended = this.#deps.packBegun?.(destinationId, bytes.length)
-    const storing = this.#storeUntilDone({ destination: destinationId, bytes, origin, summary })
+    const partition = partitions.homeOf(destinationId)
+    const storing = this.#storeUntilDone({ destination: destinationId, partition, bytes, origin, summary })
       .then((isStored) => {
         if (!isStored) return
         for (const message of messages) {

@@ -19,7 +19,8 @@ import type { PulledMessage } from '../nats/messages.js'
 import type { Nats } from '../nats/nats.js'
 import type { Configuration } from '../produce/compiled-configuration.js'
 import type { GeoLookup } from '../record/geo.js'
-import { publishedRecordsSubject, recordsStream, revisionHeader } from '../wire/names.js'
+import { publishedRecordsSubject, revisionHeader } from '../wire/names.js'
+import { type Partition, type PartitionSet, publishedSubject } from '../wire/partitions.js'
 import type { CatchUps } from './catch-ups.js'
 import type { CountVector } from './counts.js'
 import { DeadRecords } from './dead-records.js'
@@ -53,6 +54,9 @@ type MessageWalking = ReturnType<typeof walkMessage>
 
 interface PipelineDeps {
   readonly nats: Nats
+  /** Whose records it takes. */
+  readonly partition: Partition
+  readonly partitions: PartitionSet
   readonly configuration: Configuration
   readonly geo: GeoLookup
   readonly ledger: LedgerWriter
@@ -75,21 +79,25 @@ export class Pipeline {
 
   constructor(deps: PipelineDeps) {
     this.#deps = deps
-    const { nats, ledger, settled, occurrences, shares } = deps
+    const { nats, partition, partitions, ledger, settled, occurrences, shares } = deps
+    const { recordsStream, recordsInput } = partition
     this.#intake = new Intake({
       nats,
+      partitions,
       ledger,
       settled,
       stream: recordsStream,
-      input: 'records',
+      input: recordsInput,
       ackPendingMax,
       process: (message, input) => this.#process(message, input),
       packBegun: (destination, bytes) => shares.packBegun(destination, bytes),
       unavailable: (error) => occurrences.recordsUnavailable({ reason: messageOf(error) }),
       unstored: (error, sequence) => occurrences.recordsUnstored({ sequence, reason: messageOf(error) }),
-      stoppedEarly: (messages) => occurrences.stoppedEarly({ input: 'records', messages }),
+      stoppedEarly: (messages) => occurrences.stoppedEarly({ input: recordsInput, messages }),
     })
-    this.#deadRecords = new DeadRecords({ nats, occurrences, gaveUp: this.#intake.gaveUp })
+    this.#deadRecords = new DeadRecords({
+      ...{ nats, occurrences, stream: recordsStream, gaveUp: this.#intake.gaveUp },
+    })
     this.#failures = new FailureReports(occurrences, 'record')
     this.#unserved = new UnservedReports(occurrences)
   }
@@ -105,7 +113,7 @@ export class Pipeline {
 
   #process(message: PulledMessage, input: InputMessage): Soon<ProcessedMessage | undefined> {
     if (this.#isAhead(message)) return undefined
-    return onceReady(this.#deps.catchUps.shareCheck(input.sequence), () =>
+    return onceReady(this.#deps.catchUps.shareCheck(this.#deps.partition, input.sequence), () =>
       onceReady(this.#culpritsIn(message), (culprits) =>
         onceReady(this.#walk(message, culprits, input), (walked) =>
           this.#resultOf(walked, culprits, input, message.storedAtMs),
@@ -120,7 +128,8 @@ export class Pipeline {
    * of one account must not delay the records of others.
    */
   #isAhead({ subject, headers, deliveries }: PulledMessage): boolean {
-    if (subject !== publishedRecordsSubject || deliveries > waitsForRevisionMax) return false
+    if (publishedSubject(subject) !== publishedRecordsSubject || deliveries > waitsForRevisionMax)
+      return false
     return !this.#deps.configuration.covers(Number(headers?.get(revisionHeader) || 0))
   }
 
@@ -162,10 +171,10 @@ export class Pipeline {
     input: InputMessage,
   ): Soon<MessageResult> {
     const bytes = withoutLines(data, culprits)
-    const { configuration, geo, decisionLog, catchUps } = this.#deps
+    const { partition, configuration, geo, decisionLog, catchUps } = this.#deps
     const { packs } = this.#intake
     const { sequence } = input
-    const view = catchUps.viewFor(configuration.current, input)
+    const view = catchUps.viewFor(partition, configuration.current, input)
     const judged = (judgement: Judgement, line: number) =>
       decisionLog.add(judgement, { storedAtMs, sequence, line }, view.challengers)
     const walk = walkMessage({ bytes, storedAtMs }, { view, geo, buffers: packs, judged })

@@ -19,7 +19,8 @@ import type { Nats } from '../nats/nats.js'
 import type { Configuration, TrafficView } from '../produce/compiled-configuration.js'
 import { replayedView } from '../produce/replayed-sources.js'
 import type { GeoLookup } from '../record/geo.js'
-import { recordsStream, replayConsumer } from '../wire/names.js'
+import { replayConsumer } from '../wire/names.js'
+import type { Partition, PartitionSet } from '../wire/partitions.js'
 import type { CountVector } from './counts.js'
 import { Intake, type ProcessedMessage } from './intake.js'
 import { LedgerCounts } from './ledger-counts.js'
@@ -39,6 +40,7 @@ const consumerKeptMs = 15_000
 
 export interface ReplayRunDeps {
   readonly nats: Nats
+  readonly partitions: PartitionSet
   readonly configuration: Configuration
   readonly eventKinds: readonly AnyTrafficEvent[]
   readonly geo: GeoLookup
@@ -52,6 +54,8 @@ export interface ReplayRunDeps {
 interface ReplayedRecords {
   /** It names the consumer, and the input in the books. */
   readonly id: string
+  /** Whose records they are. */
+  readonly partition: Partition
   readonly accountId: string
   readonly destinationId: string
   /** An expression over fields of events; null: all events. */
@@ -80,16 +84,17 @@ export class ReplayRun {
   constructor(records: ReplayedRecords, deps: ReplayRunDeps) {
     this.#records = records
     this.#deps = deps
-    const { nats, ledger, occurrences, shares } = deps
-    const { id, destinationId, first } = records
+    const { nats, partitions, ledger, occurrences, shares } = deps
+    const { id, partition, destinationId, first } = records
     const interrupted = (error: unknown): void =>
       occurrences.replayInterrupted({ replay: id, reason: messageOf(error) })
     this.#intake = new Intake({
       nats,
+      partitions,
       ledger,
-      stream: recordsStream,
+      stream: partition.recordsStream,
       consumer: { name: replayConsumer(id), firstSequence: first },
-      input: `replay.${id}`,
+      input: replayInput(records),
       ackPendingMax,
       aheadBytes,
       process: (message, input) => this.#process(message, input),
@@ -158,21 +163,28 @@ export class ReplayRun {
   }
 }
 
+type Replayed = Pick<ReplayedRecords, 'id' | 'partition'>
+
+/** Its name in the books. */
+const replayInput = ({ id, partition: { number } }: Replayed): `replay.${string}` =>
+  number === 0 ? `replay.${id}` : `replay.${id}.${number}`
+
 /**
  * Ends the part of this process, `run` if it had one. The consumer goes last: a pipeline that has not heard of the end
  * would make it again, from its beginning.
  */
 export async function endReplay(
-  id: string,
+  replayed: Replayed,
   run: { close(): Promise<void> } | undefined,
   { nats, ledger, occurrences }: Pick<ReplayRunDeps, 'nats' | 'ledger' | 'occurrences'>,
   signal: AbortSignal,
 ): Promise<void> {
+  const { id, partition } = replayed
   try {
     await run?.close()
-    if (run !== undefined) await ledger.write([{ type: 'replay_ended', stream: `replay.${id}` }])
+    if (run !== undefined) await ledger.write([{ type: 'replay_ended', stream: replayInput(replayed) }])
     await sleep(consumerKeptMs, signal)
-    if (!signal.aborted) await nats.deleteConsumer(recordsStream, replayConsumer(id))
+    if (!signal.aborted) await nats.deleteConsumer(partition.recordsStream, replayConsumer(id))
   } catch (error) {
     if (!signal.aborted) occurrences.replayInterrupted({ replay: id, reason: messageOf(error) })
   }

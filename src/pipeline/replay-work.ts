@@ -6,11 +6,19 @@ import { now, sleep } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import { waitForBucket } from '../nats/bucket.js'
 import { BucketFollower } from '../nats/bucket-follower.js'
+import type { ConsumerPosition } from '../nats/consumers.js'
 import { streamIdentity } from '../nats/streams.js'
 import { hasSubscription } from '../produce/replayed-sources.js'
 import { endedJob, JobBucket } from '../wire/job-bucket.js'
-import { recordsStream, replayConsumer, replaysBucket } from '../wire/names.js'
-import { replayJobs, type StoredReplay } from '../wire/replays.js'
+import { replayConsumer, replaysBucket } from '../wire/names.js'
+import { partitionNumbered } from '../wire/partitions.js'
+import {
+  type ReplayedPart,
+  replayedParts,
+  replayJobs,
+  type StoredReplay,
+  withParts,
+} from '../wire/replays.js'
 import { endReplay, ReplayRun, type ReplayRunDeps } from './replay-run.js'
 
 const progressMs = 1_000
@@ -59,9 +67,23 @@ class Replays {
       return
     }
     this.#runs.delete(replay.id)
-    const closing = endReplay(replay.id, run, this.#deps, this.#stop.signal)
+    const closing = this.#end(replay, run)
     this.#closing.add(closing)
     void closing.finally(() => this.#closing.delete(closing))
+  }
+
+  async #end(replay: StoredReplay, run: RunningReplay | undefined): Promise<void> {
+    await run?.stop()
+    const { id } = replay
+    const ended = replayedParts(replay).map(({ partition }) =>
+      endReplay(
+        { id, partition: partitionNumbered(partition)! },
+        run?.partIn(partition),
+        this.#deps,
+        this.#stop.signal,
+      ),
+    )
+    await Promise.all(ended)
   }
 
   async close(): Promise<void> {
@@ -78,40 +100,47 @@ class RunningReplay {
   /** The subscription that it is for is in the configuration of this process, or was deleted. */
   #isKnown: boolean
   readonly #deps: ReplayDeps
-  readonly #run: ReplayRun
+  /** By the number of the partition. */
+  readonly #parts: ReadonlyMap<number, ReplayRun>
   readonly #stop = new AbortController()
   readonly #watching: Promise<void>
 
   constructor(replay: StoredReplay, deps: ReplayDeps) {
     this.#replay = replay
     this.#deps = deps
-    const { id, account_id, destination_id, filter, types = null, subscription_id, first } = replay
+    const { id, account_id, destination_id, filter, types = null, subscription_id } = replay
     this.#isKnown = subscription_id === undefined
-    this.#run = new ReplayRun(
-      {
-        id,
-        accountId: account_id,
-        destinationId: destination_id,
-        filter,
-        types,
-        subscriptionId: subscription_id,
-        first,
-        has: (sequence) => this.#has(sequence),
-      },
-      deps,
+    const what = {
+      id,
+      accountId: account_id,
+      destinationId: destination_id,
+      filter,
+      types,
+      subscriptionId: subscription_id,
+    }
+    this.#parts = new Map(
+      replayedParts(replay).map(({ partition: number, first }) => {
+        const partition = partitionNumbered(number)!
+        const has = (sequence: number): boolean | undefined => this.#has(number, sequence)
+        return [number, new ReplayRun({ ...what, partition, first, has }, deps)]
+      }),
     )
     this.#watching = this.#watch()
+  }
+
+  partIn(partition: number): ReplayRun | undefined {
+    return this.#parts.get(partition)
   }
 
   follow(replay: StoredReplay): void {
     this.#replay = replay
   }
 
-  #has(sequence: number): boolean | undefined {
+  #has(partition: number, sequence: number): boolean | undefined {
     this.#isKnown ||= this.#hasSubscription()
     if (!this.#isKnown) return undefined
-    const { open_until, last } = this.#replay
-    return open_until !== undefined || sequence <= last
+    if (this.#replay.open_until !== undefined) return true
+    return replayedParts(this.#replay).some((part) => part.partition === partition && sequence <= part.last)
   }
 
   /** A subscription that is still unknown when the replay gets its end was deleted. */
@@ -136,39 +165,83 @@ class RunningReplay {
 
   /** Writes how far all pipelines are; true if the replay has ended. */
   async #report(): Promise<boolean> {
-    const { nats, jobs, occurrences } = this.#deps
-    const { id, account_id, first, stream } = this.#replay
-    const records = await nats.streamInfo(recordsStream)
-    const position = await nats.consumerInfo(recordsStream, replayConsumer(id))
-    if (records === undefined) return false
-    const change = (running: StoredReplay): StoredReplay => {
-      if (streamIdentity(records) !== stream) return endedJob(running, { state: 'failed', error: recreated })
-      if (position === undefined) return running
-      const { ackFloor, unacknowledged } = position
-      const done = Math.max(first - 1, ackFloor)
-      if (running.open_until !== undefined) return stillOpen({ ...running, done }, records.state.last_seq)
-      const isDone = ackFloor >= running.last || unacknowledged === 0
-      return isDone ? endedJob(running, { state: 'done', done: running.last }) : { ...running, done }
+    const { jobs, occurrences } = this.#deps
+    const { id, account_id } = this.#replay
+    const positions = new Map<number, Position>()
+    for (const { partition } of replayedParts(this.#replay)) {
+      const position = await this.#positionIn(partition)
+      if (position === undefined) return false
+      positions.set(partition, position)
     }
-    const written = await jobs.change(account_id, id, change)
+    const written = await jobs.change(account_id, id, (running) => progressed(running, positions))
     if (written?.state === 'running') return false
     if (written !== undefined)
       occurrences.replayEnded({ replay: id, state: written.state, reason: written.error })
     return true
   }
 
-  async close(): Promise<void> {
+  async #positionIn(partition: number): Promise<Position | undefined> {
+    const { nats } = this.#deps
+    const { recordsStream } = partitionNumbered(partition)!
+    const records = await nats.streamInfo(recordsStream)
+    const consumer = await nats.consumerInfo(recordsStream, replayConsumer(this.#replay.id))
+    return records && { identity: streamIdentity(records), last: records.state.last_seq, consumer }
+  }
+
+  /** Leaves the parts to be closed. */
+  async stop(): Promise<void> {
     this.#stop.abort()
     await this.#watching
-    await this.#run.close()
+  }
+
+  async close(): Promise<void> {
+    await this.stop()
+    await Promise.all([...this.#parts.values()].map((part) => part.close()))
   }
 }
 
-/** It ends with the record that is the last one when its time has come. */
-function stillOpen({ open_until, ...replay }: StoredReplay, lastSequence: number): StoredReplay {
-  const last = Math.max(lastSequence, replay.first - 1)
-  const isOpen = open_until !== undefined && now() < Date.parse(open_until)
-  return isOpen ? { ...replay, last, open_until } : { ...replay, last }
+/** How far all pipelines are in the records of a partition. */
+interface Position {
+  readonly identity: string
+  /** The last record. */
+  readonly last: number
+  readonly consumer: Pick<ConsumerPosition, 'ackFloor' | 'unacknowledged'> | undefined
 }
+
+function progressed(running: StoredReplay, positions: ReadonlyMap<number, Position>): StoredReplay {
+  const parts = replayedParts(running).map((part) => ({ part, position: positions.get(part.partition)! }))
+  if (parts.some(({ part, position }) => part.stream !== position.identity))
+    return endedJob(running, { state: 'failed', error: recreated })
+  const { open_until, ...closed } = running
+  if (open_until === undefined) {
+    const moved = withParts(running, parts.map(movedPart))
+    const isDone = replayedParts(moved).every(({ done, last }) => done >= last)
+    return isDone ? endedJob(moved, { state: 'done' }) : moved
+  }
+  if (parts.some(({ position }) => position.consumer === undefined)) return running
+  const isOpen = now() < Date.parse(open_until)
+  return withParts(isOpen ? running : closed, parts.map(openPart))
+}
+
+interface PartAt {
+  readonly part: ReplayedPart & { readonly partition: number }
+  readonly position: Position
+}
+
+/** The part, with how far it is. */
+function movedPart({ part, position: { consumer } }: PartAt): PartAt['part'] {
+  if (consumer === undefined) return part
+  const { first, last } = part
+  const { ackFloor, unacknowledged } = consumer
+  const isDone = ackFloor >= last || unacknowledged === 0
+  return { ...part, done: isDone ? last : Math.max(first - 1, ackFloor) }
+}
+
+/** The same without an end: it ends with the record that is the last one when its time has come. */
+const openPart = ({ part, position: { last, consumer } }: PartAt): PartAt['part'] => ({
+  ...part,
+  done: Math.max(part.first - 1, consumer?.ackFloor ?? 0),
+  last: Math.max(last, part.first - 1),
+})
 
 const recreated = 'The stream of records was recreated or restored while it was replayed.'

@@ -15,7 +15,13 @@
  */
 import { monotonicMs } from '../core/clock.js'
 import type { Nats } from '../nats/nats.js'
-import { deliveriesStream, deliverySubject } from '../wire/names.js'
+import {
+  deliverySubject,
+  destinationOfSubject,
+  onePartition,
+  type Partition,
+  type PartitionSet,
+} from '../wire/partitions.js'
 
 /** Below this part of the stream, no destination can be near its share: nothing is counted. */
 const countedFrom = 1 / 8
@@ -89,9 +95,82 @@ function addTo(sums: Map<string, number>, added: ReadonlyMap<string, number>): v
   for (const [id, bytes] of added) add(sums, id, bytes)
 }
 
-/** As one process sees them. */
+type StreamReader = Pick<Nats, 'streamInfo' | 'subjectCounts'>
+
+/** As one process sees them. A destination has a share of the stream of its own partition. */
 export class Shares {
-  readonly #nats: Pick<Nats, 'streamInfo' | 'subjectCounts'>
+  readonly #nats: StreamReader
+  readonly #partitions: PartitionSet
+  /** By the number of the partition. */
+  readonly #shares: PartitionShares[] = []
+
+  constructor(nats: StreamReader, partitions: PartitionSet = onePartition) {
+    this.#nats = nats
+    this.#partitions = partitions
+  }
+
+  *#all(): Generator<PartitionShares> {
+    for (const partition of this.#partitions.all) yield this.#of(partition)
+  }
+
+  #of(partition: Partition): PartitionShares {
+    this.#shares[partition.number] ??= new PartitionShares(this.#nats, partition)
+    return this.#shares[partition.number]!
+  }
+
+  #ofDestination(id: string): PartitionShares {
+    return this.#of(this.#partitions.homeOf(id))
+  }
+
+  /** A stream is so full that a destination may have used its share. */
+  get isCounting(): boolean {
+    return this.#shares.some(({ isCounting }) => isCounting)
+  }
+
+  /** A destination may have used its share since the last look. */
+  get isOutgrown(): boolean {
+    return this.#shares.some(({ isOutgrown }) => isOutgrown)
+  }
+
+  /** The next message must wait for a look. */
+  outgrow(): void {
+    this.#of(this.#partitions.all[0]!).isOutgrown = true
+  }
+
+  /** A look may show something new: in an idle deployment it does not. */
+  get isDue(): boolean {
+    for (const shares of this.#all()) if (shares.isDue) return true
+    return false
+  }
+
+  async look(): Promise<void> {
+    await Promise.all([...this.#all()].map((shares) => shares.look()))
+  }
+
+  /** Destinations that have used their share. */
+  *full(): Generator<string> {
+    for (const shares of this.#all()) yield* shares.full()
+  }
+
+  levelOf(destination: string): Level {
+    return this.#ofDestination(destination).levelOf(destination)
+  }
+
+  /** May a replay store more for it? False until the first look. */
+  hasRoom(destination: string): boolean {
+    return this.#ofDestination(destination).hasRoom(destination)
+  }
+
+  /** A pack begins to be stored. The caller must call what this returns once the pack is stored or given up. */
+  packBegun(destination: string, bytes: number): () => void {
+    return this.#ofDestination(destination).packBegun(destination, bytes)
+  }
+}
+
+/** The shares of one stream of deliveries. */
+class PartitionShares {
+  readonly #nats: StreamReader
+  readonly #partition: Partition
   readonly #means = new Map<string, number>()
   #fill: StreamFill = { bytes: 0, messages: 0, bytesMax: 0 }
   /** Undefined if the stream is too empty to count. */
@@ -105,40 +184,30 @@ export class Shares {
   /** Packs were stored since the last look began. */
   #isOutdated = false
   #freshUntilMs = 0
-  #isOutgrown = false
+  /** A destination may have used its share since the last look. */
+  isOutgrown = false
 
-  constructor(nats: Pick<Nats, 'streamInfo' | 'subjectCounts'>) {
+  constructor(nats: StreamReader, partition: Partition) {
     this.#nats = nats
+    this.#partition = partition
   }
 
-  /** The stream is so full that a destination may have used its share. */
   get isCounting(): boolean {
     return this.#held !== undefined
   }
 
-  /** A destination may have used its share since the last look. */
-  get isOutgrown(): boolean {
-    return this.#isOutgrown
-  }
-
-  /** The next message must wait for a look. */
-  outgrow(): void {
-    this.#isOutgrown = true
-  }
-
-  /** A look may show something new: in an idle deployment it does not. */
   get isDue(): boolean {
     return this.isCounting || this.#isOutdated || monotonicMs() >= this.#freshUntilMs
   }
 
   async look(): Promise<void> {
     this.#isOutdated = false
-    this.#isOutgrown = false
+    this.isOutgrown = false
     this.#freshUntilMs = 0
     // A pack that arrives while we wait may be missing in the answer, so those are counted that are on their way now,
     // and those that begin until the answer is here. One that is in the answer as well counts twice until the next look.
     this.#unseen = new Map(this.#underWay)
-    const info = await this.#nats.streamInfo(deliveriesStream)
+    const info = await this.#nats.streamInfo(this.#partition.deliveriesStream)
     if (info === undefined) return
     const { bytes, messages } = info.state
     const fill = { bytes, messages, bytesMax: info.config.max_bytes }
@@ -152,15 +221,13 @@ export class Shares {
   }
 
   async #count(fill: StreamFill): Promise<Map<string, number>> {
-    const head = deliverySubject('')
-    const counts = await this.#nats.subjectCounts(deliveriesStream, deliverySubject('*'))
-    const packs = new Map(
-      Object.entries(counts).map(([subject, count]) => [subject.slice(head.length), count]),
-    )
+    const partition = this.#partition
+    const subject = deliverySubject(partition, '*')
+    const counts = await this.#nats.subjectCounts(partition.deliveriesStream, subject)
+    const packs = new Map(Object.entries(counts).map(([each, count]) => [destinationOfSubject(each), count]))
     return bytesHeld(packs, fill, (id) => this.#means.get(id))
   }
 
-  /** Destinations that have used their share. */
   *full(): Generator<string> {
     for (const [id, bytes] of this.#held ?? []) if (shareOf(bytes, this.#fill).level === 'full') yield id
   }
@@ -169,7 +236,6 @@ export class Shares {
     return this.#shareOf(destination).level
   }
 
-  /** May a replay store more for it? False until the first look. */
   hasRoom(destination: string): boolean {
     return this.#shareOf(destination).room > (this.#stored.get(destination) ?? 0)
   }
@@ -180,7 +246,6 @@ export class Shares {
     return shareOf(held, this.#fill)
   }
 
-  /** A pack begins to be stored. The caller must call what this returns once the pack is stored or given up. */
   packBegun(destination: string, bytes: number): () => void {
     this.#isOutdated = true
     const mean = this.#means.get(destination) ?? bytes
@@ -190,7 +255,7 @@ export class Shares {
     add(this.#unseen, destination, bytes)
     add(this.#underWay, destination, bytes)
     // Before the first look, the size of the stream is not known.
-    if (this.#fill.bytesMax > 0 && stored > this.#shareOf(destination).untilLook) this.#isOutgrown = true
+    if (this.#fill.bytesMax > 0 && stored > this.#shareOf(destination).untilLook) this.isOutgrown = true
     return () => {
       if (add(this.#underWay, destination, -bytes) === 0) this.#underWay.delete(destination)
     }

@@ -4,6 +4,7 @@
 import type { DestinationKind } from '../deliver/destination.js'
 import { destinationKinds, requestMaxSetting } from '../deliver/kinds.js'
 import { privateNetworksSetting } from '../deliver/private-networks.js'
+import { partitionsMax } from '../wire/partitions.js'
 import * as form from './setting-value.js'
 
 /** Lower bound of the request size settings; a larger event gets a request of its own. */
@@ -74,6 +75,7 @@ export const declared = {
     sync: required('WEIR_NATS_SYNC', form.oneOf('interval', 'always')),
     inboxPrefix: required('WEIR_NATS_INBOX_PREFIX', form.subjectPrefix),
     replicas: required('WEIR_NATS_REPLICAS', form.integer(1, 5)),
+    partitions: required('WEIR_PARTITIONS', form.integer(1, partitionsMax)),
     retentionMs: required('WEIR_RETENTION', form.duration(10 * secondMs, 365 * dayMs)),
     storageMaxBytes: required('WEIR_STORAGE_MAX', storageSize),
   },

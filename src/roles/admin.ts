@@ -144,18 +144,20 @@ export async function administerAlone(loaded: Settings, command: AdminCommand): 
   return await runAdminCommand(parts, command)
 }
 
-type Parts = Pick<StoreParts, 'store' | 'nats' | 'presenter'>
+type Parts = Pick<StoreParts, 'store' | 'nats' | 'partitions' | 'presenter'>
 
 /**
  * Dead letters for an operator: those of all accounts, and those that belong to none. The command line uses the client
  * of the API, whose requests come here as commands instead of over HTTP.
  */
 async function answerOperator(
-  { store, nats, presenter }: Parts,
+  { store, nats, partitions, presenter }: Parts,
   { method = '', path = '', query = '{}', body = '{}' }: AdminCommand,
 ): Promise<string> {
   const letters = new DeadLetters({ nats, ownerOf: ownersIn(store.view) })
-  const resender = new DeadLetterResender({ nats, isDestination: isDestinationIn(store.view) })
+  const resender = new DeadLetterResender({
+    ...{ nats, partitions, isDestination: isDestinationIn(store.view) },
+  })
   const { links } = presenter
   const [, , id = '', verb] = path.split('/')
   const given = JSON.parse(query) as Readonly<Record<string, string>>

@@ -23,6 +23,7 @@ import {
 } from '../process/running-service.js'
 import { trialStarter } from '../trial/trial-process.js'
 import { SecretsView } from '../view/secrets-view.js'
+import { checkMapping } from '../wire/mapping-check.js'
 import { abuseDecisionSubject, booksBucket, bucketNames } from '../wire/names.js'
 import { neededStreams, reservedBytes, restoreStreams } from '../wire/streams.js'
 import { announceApi, makeFirstAccount } from './announce.js'
@@ -57,18 +58,18 @@ export async function openApi(
   const { openLogWriter, openStoreParts } = await import('./store-parts.js')
   const given = { baseUrl: () => baseUrl ?? listening.url, geo }
   const parts = await openStoreParts(context, given, release, readiness.waitsFor)
-  const { store, nats, sealer, log, deliveries, failures, traffic } = parts
-  const logs = { log, deliveries, failures, traffic }
+  const { store, nats, partitions, sealer, log, deliveries, failures, traffic } = parts
+  await checkMapping(nats, partitions.count)
   const bucketBytesMax = reservedBytes(settings.nats.storageMaxBytes)
   const secrets = await openSecrets(nats, bucketBytesMax, release)
   const books = await openKeeper(context, nats, bucketBytesMax, release)
-  const lag = release.own(new RecordsLag(nats, occurrences))
+  const lag = release.own(new RecordsLag(nats, partitions, occurrences))
   const behind = await openBehind(context, parts, release)
   const backlogs = await openBacklogs(books, release)
   const access = destinationAccess(settings, { clock: openAwsClock(occurrences), cluster: nats.confirmed })
   const wayIn = await openWayIn(context, parts, release)
   const live = new Live({ nats, occurrences, ownerOf: ownersIn(store.view) })
-  const jobs = { nats, bucketBytesMax, retentionMs: settings.nats.retentionMs }
+  const jobs = { nats, partitions, bucketBytesMax, retentionMs: settings.nats.retentionMs }
   const app = await buildApi({
     context: parts,
     view: store.view,
@@ -76,8 +77,7 @@ export async function openApi(
     geo,
     live,
     lag,
-    ...logs,
-    nats,
+    ...{ log, deliveries, failures, traffic, nats, partitions },
     replays: await openReplays(jobs),
     trials: release.own(
       await openTrials({ ...jobs, start: trialStarter(() => forkTrial(program, settings)), occurrences }),
@@ -113,12 +113,13 @@ interface ReadyParts {
 async function declareReady(
   { settings, occurrences }: RoleContext,
   readiness: Readiness,
-  { parts: { nats, store }, books, behind }: ReadyParts,
+  { parts: { nats, partitions, store }, books, behind }: ReadyParts,
 ): Promise<void> {
   const makeStreams = async () =>
     void (await restoreStreams(nats, settings.nats, store.view.state.accounts.size > 0, occurrences))
   const failing = (): Failing => ({ ...behind.failing, ...(store.refusal && { store: store.refusal }) })
-  await readiness.started({ nats, streams: neededStreams.api, view: store.view, books, makeStreams, failing })
+  const streams = neededStreams(partitions.all).api
+  await readiness.started({ nats, streams, view: store.view, books, makeStreams, failing })
 }
 
 async function openKeeper({ occurrences }: RoleContext, nats: Nats, bytesMax: number, release: ReleaseStack) {

@@ -1,7 +1,7 @@
 /** Processes that a role starts for one purpose, and ends: put together here from their parts, like roles in their pages. */
 import { now } from '../core/clock.js'
 import { ReleaseStack } from '../core/release.js'
-import { replay } from '../nats/stream-replay.js'
+import { inOrder, replay } from '../nats/stream-replay.js'
 import { processMessage } from '../pipeline/process-record.js'
 import { tryRecords } from '../pipeline/quarantine-child.js'
 import type { RoleContext } from '../process/role-context.js'
@@ -10,8 +10,9 @@ import { openExaminer } from '../trial/examiner.js'
 import { runTrial } from '../trial/trial.js'
 import { type RunTrial, serveTrial } from '../trial/trial-child.js'
 import { openView } from '../view/view.js'
-import { recordsStream, recordsSubjects } from '../wire/names.js'
 import { PackWriter } from '../wire/pack.js'
+import { recordsSubjects } from '../wire/partitions.js'
+import { openPartitions } from '../wire/partitions-in-use.js'
 import { connect, openGeography } from './role-parts.js'
 
 /** Messages of records requested at once. */
@@ -44,7 +45,12 @@ export async function openTrial(context: RoleContext): Promise<void> {
     await view.reached(accountId, version)
     const { eventKinds } = context
     const opened = await openExaminer({ accountId, draft, source: view.state, geo, eventKinds })
-    const messages = replay(nats.stored(recordsStream, recordsSubjects), sinceMs, trialMessagesAtOnce)
+    const partitions = release.own(await openPartitions(nats, context.settings.nats.partitions))
+    const messages = inOrder(
+      partitions.all.map(({ recordsStream }) =>
+        replay(nats.stored(recordsStream, recordsSubjects), sinceMs, trialMessagesAtOnce),
+      ),
+    )
     // Awaited here, so that the connection stays open until then.
     return await runTrial({ accountId, untilMs, ...opened, messages, progressed })
   }

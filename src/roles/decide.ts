@@ -12,7 +12,7 @@ import type { RoleContext } from '../process/role-context.js'
 import { Configuration } from '../produce/compiled-configuration.js'
 import { openView } from '../view/view.js'
 import { agentSubject, connectionSubject, keyUseBucket } from '../wire/names.js'
-import { neededStreams } from '../wire/streams.js'
+import { neededByDecide } from '../wire/streams.js'
 import { connect, openGeography } from './role-parts.js'
 
 export async function openDecide(context: RoleContext, { parent, release }: Frame): Promise<Role> {
@@ -43,6 +43,6 @@ export async function openDecide(context: RoleContext, { parent, release }: Fram
   const asked = { policySet, geo, keysOf, keyUses, trustedProxies, occurrences, noted: answers.noted }
   const port = await openDecisionPort(host, settings.decide.port, asked)
   release.add(() => port?.close(requestsEndMs))
-  await readiness.started({ nats, streams: neededStreams.decide, view })
+  await readiness.started({ nats, streams: neededByDecide, view })
   return { ...roleOf(readiness), addresses: port === undefined ? {} : { decide: port.url } }
 }

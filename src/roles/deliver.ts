@@ -16,7 +16,8 @@ import { secretKey } from '../process/secret-key.js'
 import { destinationsIn } from '../view/destinations.js'
 import { SecretsView } from '../view/secrets-view.js'
 import { openView } from '../view/view.js'
-import { bucketNames, deliveriesStream } from '../wire/names.js'
+import { bucketNames } from '../wire/names.js'
+import { openPartitions } from '../wire/partitions-in-use.js'
 import { neededStreams, whenStream } from '../wire/streams.js'
 import { Watched } from '../wire/watched.js'
 import { connect, openLedger } from './role-parts.js'
@@ -33,7 +34,8 @@ export async function openDeliver(context: RoleContext, { parent, release }: Fra
   expectSameKey(view.state.meta?.key_fingerprint, sealer.fingerprint)
   const secrets = release.own(new SecretsView(await waitForBucket(nats, bucketNames.secrets)))
   await secrets.open()
-  await whenStream(nats, deliveriesStream)
+  const partitions = release.own(await openPartitions(nats, settings.nats.partitions))
+  for (const { deliveriesStream } of partitions.all) await whenStream(nats, deliveriesStream)
   const ledger = release.own(openLedger(context, nats))
   const books = parent === undefined ? release.own(await openBooks(nats, occurrences)) : undefined
   const watched = new Watched('destinations')
@@ -49,7 +51,7 @@ export async function openDeliver(context: RoleContext, { parent, release }: Fra
   const { metricsDestinationsMax } = settings.ops
   const bounds = { retentionMs: settings.nats.retentionMs, metricsDestinationsMax }
   const deliverer = release.own(
-    new Deliverer({ nats, ledger, occurrences, openSender, packs, deliveryLog, ...bounds }),
+    new Deliverer({ nats, partitions, ledger, occurrences, openSender, packs, deliveryLog, ...bounds }),
   )
   const update = (): void => {
     const { configs, deletedIds } = destinationsIn(view.state, secrets, sealer)
@@ -61,6 +63,6 @@ export async function openDeliver(context: RoleContext, { parent, release }: Fra
   secrets.onChange(update)
   update()
   release.own(answerQuestions(nats, deliverer))
-  await readiness.started({ nats, streams: neededStreams.deliver, view, books })
+  await readiness.started({ nats, streams: neededStreams(partitions.all).deliver, view, books })
   return roleOf(readiness)
 }

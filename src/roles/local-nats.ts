@@ -1,22 +1,28 @@
 /** The nats-server that Weir runs if NATS_URL is not set, and how its processes and ingress nodes reach it. */
 import { join } from 'node:path'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
-import { readUserUrl } from '../nats-server/nats-access.js'
+import { readUserUrl, storedStreams } from '../nats-server/nats-access.js'
 import { type NatsServer, openNatsServer } from '../nats-server/nats-server.js'
-import { natsAccess, natsUserOf, roleInboxPrefix } from '../nats-server/nats-users.js'
+import { natsAccess } from '../nats-server/nats-users.js'
+import { natsUserOf, roleInboxPrefix } from '../nats-server/role-users.js'
 import { localNatsServer, localNatsServerEnvironment, type Settings } from '../process/settings.js'
+import { partitionBytesMin, partitionsAmong } from '../wire/partitions.js'
 
-export const openLocalNats = ({ nats, data }: Settings, occurrences: Occurrences): Promise<NatsServer> =>
-  openNatsServer({
+export function openLocalNats({ nats, data }: Settings, occurrences: Occurrences): Promise<NatsServer> {
+  const { streamsOf } = natsAccess()
+  const existing = Math.max(nats.partitions, partitionsAmong(storedStreams(data.dir, streamsOf)))
+  return openNatsServer({
     executable: localNatsServer(),
     environment: localNatsServerEnvironment(),
     dataDir: data.dir,
     port: nats.localPort,
     storageMaxBytes: nats.storageMaxBytes,
     syncsAlways: nats.sync === 'always',
-    access: natsAccess,
+    ...(existing > 1 && { moreBytes: 2 * existing * partitionBytesMin }),
+    access: natsAccess(nats.partitions, existing),
     occurrences,
   })
+}
 
 /** Settings for a role's process to reach the local server, as environment variables. */
 export const localNatsEnvironment = (server: NatsServer, role: string): Record<string, string> => ({

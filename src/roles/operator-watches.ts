@@ -27,7 +27,7 @@ const listSweepMs = 60_000
 
 export async function openBehind(
   { settings, occurrences }: RoleContext,
-  { nats, store }: StoreParts,
+  { nats, partitions, store }: StoreParts,
   release: ReleaseStack,
 ): Promise<BehindDestinations> {
   const { view } = store
@@ -39,10 +39,12 @@ export async function openBehind(
       ? [...(destinations()?.values() ?? [])].filter(keepsRecords).map(({ id }) => id)
       : undefined
   const { retentionMs } = settings.nats
-  release.own(new AgeLimits({ nats, entries, keeping, retentionMs, occurrences }))
+  release.own(new AgeLimits({ nats, partitions, entries, keeping, retentionMs, occurrences }))
   const destinationOf = (id: string) => destinations()?.get(id)
   const namedMax = settings.ops.metricsDestinationsMax
-  return release.own(new BehindDestinations({ nats, entries, occurrences, destinationOf, namedMax }))
+  return release.own(
+    new BehindDestinations({ nats, partitions, entries, occurrences, destinationOf, namedMax }),
+  )
 }
 
 interface WatchedParts {
@@ -53,7 +55,7 @@ interface WatchedParts {
 
 export function openOperatorWatches(
   { settings, occurrences, eventKinds }: RoleContext,
-  { nats, store, writes, presenter, listEntries, feeds }: StoreParts,
+  { nats, partitions, store, writes, presenter, listEntries, feeds }: StoreParts,
   { keeper, readiness, lag }: WatchedParts,
   release: ReleaseStack,
 ): void {
@@ -65,7 +67,7 @@ export function openOperatorWatches(
   const destinations = () => view.state.rows.get(eventDestination.kind)
   release.own(
     new ExpiringEvents({
-      ...{ nats, links, retentionMs, occurrences },
+      ...{ nats, partitions, links, retentionMs, occurrences },
       destinationOf: (id) => destinations()?.get(id),
       backlogOf: (id) => keeper.books.destination(id).backlog,
       namedMax: settings.ops.metricsDestinationsMax,
@@ -73,7 +75,7 @@ export function openOperatorWatches(
   )
   release.own(
     new DroppedEvents({
-      ...{ nats, links, retentionMs, occurrences },
+      ...{ nats, partitions, links, retentionMs, occurrences },
       destinations: () => destinations()?.values() ?? [],
       droppedOf: (id, reason) => keeper.books.dropped(id, reason),
       isTraffic: (kind) => eventKinds.some(({ name }) => name === kind),
@@ -81,7 +83,7 @@ export function openOperatorWatches(
   )
   release.own(
     new VanishedPacks({
-      ...{ nats, occurrences },
+      ...{ nats, partitions, occurrences },
       openPacks: () => keeper.books.openPacks,
       isDestination: (id) => destinations()?.has(id) ?? false,
     }),

@@ -20,7 +20,9 @@ import type { RoleContext } from '../process/role-context.js'
 import { Configuration } from '../produce/compiled-configuration.js'
 import { destinationFinder } from '../view/destinations.js'
 import { openView } from '../view/view.js'
-import { auditInStream, auditStream, recordsStream } from '../wire/names.js'
+import { auditInStream, auditStream } from '../wire/names.js'
+import { streamsOf } from '../wire/partitions.js'
+import { openPartitions } from '../wire/partitions-in-use.js'
 import { neededStreams, whenStream } from '../wire/streams.js'
 import { Watched } from '../wire/watched.js'
 import { forkQuarantine, type Program, startDecider } from './programs.js'
@@ -42,12 +44,14 @@ export async function openPipeline(
   readiness.waitsForView(view)
   const configuration = release.own(new Configuration(view, occurrences, eventKinds, 'pipeline'))
   await configuration.open()
-  for (const stream of [auditStream, auditInStream, recordsStream]) await whenStream(nats, stream)
+  const partitions = await openPartitions(nats, settings.nats.partitions)
+  const inputs = [auditStream, auditInStream, ...streamsOf(partitions.all)]
+  for (const stream of inputs) await whenStream(nats, stream)
   const ledger = release.own(openLedger(context, nats))
   const books = parent === undefined ? release.own(await openBooks(nats, occurrences)) : undefined
   const destinationOf = destinationFinder(view)
   const settled = new SettledInput(nats)
-  const auditDeps = { nats, view, ledger, settled, occurrences }
+  const auditDeps = { nats, partitions, view, ledger, settled, occurrences }
   for (const source of [auditsOfApi(auditDeps), auditsOfServices(auditDeps)])
     release.own(new AuditPipeline(auditDeps, source)).open()
   const fork = () => forkQuarantine(program)
@@ -57,18 +61,29 @@ export async function openPipeline(
   const mode = settings.decisionLog.rows
   const decisionLog = release.own(new DecisionLog({ nats, mode, watched, occurrences }))
   const failureLog = release.own(new FailureLog({ nats, mode, occurrences }))
-  const shares = new Shares(nats)
-  const traffic = { nats, configuration, geo, ledger, occurrences, shares }
-  const replaying = { ...traffic, eventKinds, isBusy: (): boolean => pipeline.isBusy }
+  const shares = new Shares(nats, partitions)
+  const traffic = { nats, partitions, configuration, geo, ledger, occurrences, shares }
+  const replaying = { ...traffic, eventKinds, isBusy: () => pipelines.some(({ isBusy }) => isBusy) }
   const catchUps = release.own(await openCatchUps({ ...replaying, destinationOf }))
-  release.own(new Janitor({ nats, ledger, occurrences, destinationOf, catchUps }))
-  const pipeline = release.own(
-    new Pipeline({ ...traffic, settled, quarantine, decisionLog, failureLog, catchUps }),
-  )
-  pipeline.open()
+  release.own(new Janitor({ nats, partitions, ledger, occurrences, destinationOf, catchUps }))
+  const parts = { ...traffic, settled, quarantine, decisionLog, failureLog, catchUps }
+  const pipelines: Pipeline[] = []
+  partitions.each((partition) => {
+    const pipeline = release.own(new Pipeline({ ...parts, partition }))
+    pipelines.push(pipeline)
+    pipeline.open()
+  })
+  // Closed first: a partition that is found during a stop is left to other processes.
+  release.own(partitions)
   release.own(await openReplayWork(replaying))
   const decider = parent === undefined ? release.own(startDecider(context, program)) : undefined
   await decider?.ready
-  await readiness.started({ nats, streams: neededStreams.pipeline, view, books, below: decider })
+  await readiness.started({
+    nats,
+    streams: neededStreams(partitions.all).pipeline,
+    view,
+    books,
+    below: decider,
+  })
   return roleOf(readiness)
 }

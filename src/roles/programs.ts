@@ -1,7 +1,7 @@
 /** Processes that a role starts for itself: the same program with another role as its argument. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { forkOptions } from '../core/package.js'
-import { roleInboxPrefix } from '../nats-server/nats-users.js'
+import { roleInboxPrefix } from '../nats-server/role-users.js'
 import type { RoleContext } from '../process/role-context.js'
 import { type ChildRole, secretsOf } from '../process/role-secrets.js'
 import { childEnvironment, type Settings } from '../process/settings.js'

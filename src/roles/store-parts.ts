@@ -26,6 +26,7 @@ import type { TrafficReader } from '../store/logs/traffic-reader.js'
 import type { Store } from '../store/store.js'
 import { hasAccounts } from '../store/stored-rows.js'
 import type { VerifiedWrite } from '../store/verify.js'
+import { openPartitions, type Partitions } from '../wire/partitions-in-use.js'
 import { reservedBytes, restoreStreams } from '../wire/streams.js'
 import { AccountPolicies } from '../write/account-policies.js'
 import { renderBulk } from '../write/bulk-audits.js'
@@ -53,6 +54,7 @@ export interface StoreParts {
   /** Is it certain that there is no such API key? */
   readonly isKeyDeleted: (keyId: string) => boolean
   readonly nats: Nats
+  readonly partitions: Partitions
   readonly sealer: Sealer
   readonly clickhouse: Clickhouse
   readonly log: LogReader
@@ -84,6 +86,7 @@ export async function openStoreParts(
   const clickhouse = release.own(await openDatabase(settings))
   const nats = release.own(await connect(context, 'api'))
   const loss = await restoreStreams(nats, settings.nats, await hasAccounts(clickhouse), occurrences)
+  const partitions = release.own(await openPartitions(nats, settings.nats.partitions))
   const bucketBytesMax = reservedBytes(settings.nats.storageMaxBytes)
   const isDeleted = (kind: string, id: string): boolean =>
     store.view.isComplete && store.view.state.rows.get(kind)?.has(id) !== true
@@ -128,9 +131,7 @@ export async function openStoreParts(
     policyTests,
     keyUses,
     isKeyDeleted,
-    nats,
-    sealer,
-    clickhouse,
+    ...{ nats, partitions, sealer, clickhouse },
     log: new LogReader(clickhouse, settings.decisionLog.rows),
     deliveries: new DeliveryReader(clickhouse, settings.decisionLog.rows),
     failures: new FailureReader(clickhouse, settings.decisionLog.rows),

@@ -8,11 +8,14 @@
  * entry, after a freeze or a lost watch, leaves out less, never more: its events may arrive twice, none is lost. No clock
  * decides anything. While the destination is behind, its last window is extended some seconds ahead of the traffic.
  *
+ * Each partition has sequences of its own, so a destination has an entry for each.
+ *
  * Entries are written by compare-and-set; each pipeline tries, and one succeeds.
  */
 import { jsonOf } from '../core/bytes.js'
 import type { Bucket, BucketEntry, Closable } from '../nats/bucket.js'
 import { BucketFollower } from '../nats/bucket-follower.js'
+import { type Partition, partitionNumbered, partitionsMax, partitionsUpTo } from './partitions.js'
 
 /** Sequences: the first one, and the one after the last. */
 export type Window = readonly [from: number, until: number]
@@ -22,6 +25,8 @@ export interface BehindDestination {
   readonly id: string
   readonly account_id: string
   readonly destination_id: string
+  /** The partition of the records; missing: 0. */
+  readonly partition?: number
   /** When it fell behind: RFC 3339 in UTC, with milliseconds. */
   readonly since: string
   /** The run of the sequences of records: they begin again when the stream is recreated. */
@@ -33,6 +38,14 @@ export interface BehindDestination {
   /** Messages of the windows that left the stream of records before they were processed for it. */
   readonly missed: number
 }
+
+/** The key of the entry of a destination for the records of a partition. */
+export const behindKey = (destinationId: string, partition: number): string =>
+  partition === 0 ? destinationId : `${destinationId}.${partition}`
+
+/** The partition of the records that wait. */
+export const partitionOf = ({ partition = 0 }: Pick<BehindDestination, 'partition'>): Partition =>
+  partitionNumbered(partition)!
 
 /** The entry of a destination; undefined for a deletion. */
 export const behindIn = ({ value }: BucketEntry): BehindDestination | undefined =>
@@ -116,7 +129,7 @@ export interface StoredBehind {
 export class BehindEntries implements Closable {
   readonly #follower: BucketFollower
   readonly #ended: (entry: BehindDestination) => void
-  /** By destination. */
+  /** By key. */
   readonly #stored = new Map<string, StoredBehind>()
   /** Resolves when the whole bucket was read. */
   readonly read: Promise<void>
@@ -154,13 +167,13 @@ export class BehindEntries implements Closable {
 
   #adapt(stored: BucketEntry): void {
     const entry = behindIn(stored)
-    if (entry?.id !== this.of(stored.key)?.entry.id) this.#end(stored.key)
+    if (entry?.id !== this.#stored.get(stored.key)?.entry.id) this.#end(stored.key)
     if (entry !== undefined) this.#stored.set(stored.key, { entry, revision: stored.revision })
   }
 
-  #end(destination: string): void {
-    const known = this.#stored.get(destination)
-    this.#stored.delete(destination)
+  #end(key: string): void {
+    const known = this.#stored.get(key)
+    this.#stored.delete(key)
     if (known !== undefined) this.#ended(known.entry)
   }
 
@@ -173,8 +186,18 @@ export class BehindEntries implements Closable {
     return this.#stored.size
   }
 
-  of(destination: string): StoredBehind | undefined {
-    return this.#stored.get(destination)
+  of(destination: string, partition: number): StoredBehind | undefined {
+    return this.withKey(behindKey(destination, partition))
+  }
+
+  withKey(key: string): StoredBehind | undefined {
+    return this.#stored.get(key)
+  }
+
+  /** Its entries for all partitions. */
+  ofDestination(destination: string): BehindDestination[] {
+    if (this.#stored.size === 0) return []
+    return partitionsUpTo(partitionsMax).flatMap(({ number }) => this.of(destination, number)?.entry ?? [])
   }
 
   all(): Iterable<StoredBehind> {

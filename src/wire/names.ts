@@ -6,9 +6,7 @@
 
 // --- input ---
 
-/** Connection records. Ingress nodes publish, pipelines read. */
-export const recordsStream = 'WEIR_RECORDS'
-export const recordsSubjects = 'weir.records.>'
+// Connection records, and the packs of deliveries, are in the streams of `partitions.ts`.
 /** The API publishes records here that were dead letters. */
 export const resentRecordsSubject = 'weir.records.weir.resent'
 /** Records that accounts publish over the API. */
@@ -43,13 +41,6 @@ export const replayConsumer = (replayId: string): string => replayId
 
 // --- from the pipeline to delivery ---
 
-/**
- * Packs of events. Pipelines publish, and the API those of dead letters; deliverers read; the janitor of a pipeline
- * removes packs that none will read.
- */
-export const deliveriesStream = 'WEIR_DELIVERIES'
-export const deliverySubject = (destinationId: string): string => `weir.deliveries.${destinationId}`
-export const deliverySubjects = deliverySubject('>')
 /** Headers of a pack: the number of events, and the input messages that caused them. */
 export const packHeaders = {
   events: 'Weir-Events',
@@ -191,15 +182,3 @@ export const apiBuckets = [trialsBucket, keyUseBucket, sessionsBucket, feedsBuck
 
 /** Snapshots of the books. Processes that keep books write and read. */
 export const booksBucket = 'weir_books'
-
-// --- all of them ---
-
-/** The streams that hold traffic; a full one refuses further messages. */
-export const trafficStreams = [
-  recordsStream,
-  deliveriesStream,
-  deadLetterStream,
-  auditStream,
-  auditInStream,
-  ledgerStream,
-]

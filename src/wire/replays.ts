@@ -8,7 +8,7 @@ import { replaysBucket } from './names.js'
 
 export const replayIdPrefix = 'rp_'
 
-export interface StoredReplay {
+export interface StoredReplay extends ReplayedPart {
   readonly id: string
   readonly account_id: string
   readonly destination_id: string
@@ -29,12 +29,34 @@ export interface StoredReplay {
   readonly ended_at: string | null
   /** One sentence, if it failed. */
   readonly error: string | null
-  /** The stream of records, and the messages of it that are replayed: sequences, both included. */
+  /** The parts in partitions 1 and above; missing if there is none. */
+  readonly more?: readonly (ReplayedPart & { readonly partition: number })[]
+}
+
+/** The messages of a partition that are replayed; those of a replay itself are in partition 0. */
+export interface ReplayedPart {
+  /** The identity of the stream of records. */
   readonly stream: string
+  /** Sequences, both included. */
   readonly first: number
   readonly last: number
   /** Everything up to here is replayed. */
   readonly done: number
+}
+
+/** The parts of a replay, with the numbers of their partitions. */
+export const replayedParts = (replay: StoredReplay): readonly (ReplayedPart & { partition: number })[] => {
+  const { stream, first, last, done, more = [] } = replay
+  return [{ partition: 0, stream, first, last, done }, ...more]
+}
+
+/** The replay with these parts instead. */
+export function withParts(
+  replay: Omit<StoredReplay, keyof ReplayedPart | 'more'>,
+  [own, ...more]: readonly (ReplayedPart & { readonly partition: number })[],
+): StoredReplay {
+  const { stream, first, last, done } = own!
+  return { ...replay, stream, first, last, done, ...(more.length > 0 && { more }) }
 }
 
 export const replayJobs: JobKind<StoredReplay> = {

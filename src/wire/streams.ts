@@ -20,16 +20,22 @@ import {
   deadLetterSubjects,
   decisionLogStream,
   decisionLogSubjects,
-  deliveriesStream,
-  deliverySubjects,
   ledgerStream,
   ledgerSubject,
   operatorSubjects,
-  recordsStream,
-  recordsSubjects,
   replaysBucket,
-  trafficStreams,
 } from './names.js'
+import {
+  deliverySubjectsOf,
+  type Partition,
+  partitionBytesMin,
+  partitionNumbered,
+  partitionsUpTo,
+  recordsSubjectsOf,
+  streamsOf,
+  trafficStreams,
+} from './partitions.js'
+import { partitionsWithStreams } from './partitions-in-use.js'
 
 /** Destinations that are behind: some thousands of them. */
 const behindBytesMax = 8 * 1024 * 1024
@@ -37,9 +43,11 @@ const behindBytesMax = 8 * 1024 * 1024
 const behindShare = 3 / 4
 
 interface StreamBounds {
-  /** The limit of each of the three large streams. */
+  /** The limit of the dead letters, and of the records and the packs of all partitions together. */
   readonly storageMaxBytes: number
   readonly retentionMs: number
+  /** How many; default: one. */
+  readonly partitions?: number
 }
 
 const mebibyte = 1024 * 1024
@@ -55,11 +63,24 @@ export const reservedBytes = (storageMaxBytes: number): number =>
     ),
   )
 
-function streams({ storageMaxBytes, retentionMs }: StreamBounds, payloadBytesMax: number): StreamOptions[] {
+/** The limits of the two streams of each of so many partitions. */
+const partitionBytes = (storageMaxBytes: number, count: number): number =>
+  count === 1 ? storageMaxBytes : Math.max(partitionBytesMin, Math.floor(storageMaxBytes / count))
+
+/** `existing`: partitions to make or to keep; new messages are spread over the first `partitions` of them. */
+function streams(
+  { storageMaxBytes, retentionMs, partitions = 1 }: StreamBounds,
+  payloadBytesMax: number,
+  existing: readonly Partition[],
+): StreamOptions[] {
   const common = { ageMaxMs: retentionMs, duplicateWindowMs: 2 * minuteMs, discard: 'new' } as const
   const small = { ...common, retention: 'limits', bytesMax: reservedBytes(storageMaxBytes) } as const
   const large = { ...common, retention: 'limits', bytesMax: storageMaxBytes } as const
+  const bytesOf = ({ number }: Partition): number =>
+    // Nothing new gets into those that are only drained.
+    partitionBytes(storageMaxBytes, number < partitions ? partitions : existing.length)
   const messageBytesMax = payloadBytesMax - payloadHeadroomBytes
+  const isAlone = existing.length === 1
   return [
     { ...small, name: auditStream, subjects: [auditSubject('*'), operatorSubjects] },
     { ...small, name: auditInStream, subjects: [auditInSubjects], messageBytesMax },
@@ -67,9 +88,18 @@ function streams({ storageMaxBytes, retentionMs }: StreamBounds, payloadBytesMax
     { ...small, name: ledgerStream, subjects: [ledgerSubject], ageMaxMs: 0 },
     { ...small, name: decisionLogStream, subjects: [decisionLogSubjects], retention: 'workqueue' },
     { ...large, name: deadLetterStream, subjects: [deadLetterSubjects] },
-    // A deliverer drops packs that are too old, and counts them: none may leave by itself.
-    { ...large, name: deliveriesStream, subjects: [deliverySubjects], retention: 'workqueue', ageMaxMs: 0 },
-    { ...large, name: recordsStream, subjects: [recordsSubjects], messageBytesMax },
+    ...existing.flatMap((partition): StreamOptions[] => [
+      // A deliverer drops packs that are too old, and counts them: none may leave by itself.
+      {
+        ...{ ...common, bytesMax: bytesOf(partition) },
+        ...{ name: partition.deliveriesStream, subjects: [deliverySubjectsOf(partition, isAlone)] },
+        ...{ retention: 'workqueue', ageMaxMs: 0 },
+      },
+      {
+        ...{ ...common, retention: 'limits', bytesMax: bytesOf(partition), messageBytesMax },
+        ...{ name: partition.recordsStream, subjects: recordsSubjectsOf(partition, isAlone) },
+      },
+    ]),
   ]
 }
 
@@ -78,7 +108,8 @@ export async function ensureStreams(nats: Nats, bounds: StreamBounds): Promise<s
   const made: string[] = []
   const behindRoomBytes = Math.floor(reservedBytes(bounds.storageMaxBytes) * behindShare)
   await nats.openBucket(behindBucket, Math.min(behindRoomBytes, behindBytesMax))
-  for (const options of streams(bounds, nats.payloadBytesMax))
+  const existing = partitionsUpTo(await partitionsWithStreams(nats, bounds.partitions ?? 1))
+  for (const options of streams(bounds, nats.payloadBytesMax, existing))
     if (await nats.ensureStream(options)) made.push(options.name)
   return made
 }
@@ -109,6 +140,8 @@ function lossOf(made: readonly string[]): string | undefined {
   return `NATS lost what it stored (${made.join(', ')}): ${losses.join('; ')}.`
 }
 
+const { recordsStream, deliveriesStream } = partitionNumbered(0)!
+
 const lostWith: Readonly<Record<string, string>> = {
   [recordsStream]: 'unprocessed records are gone',
   [deliveriesStream]: 'undelivered events are gone',
@@ -128,27 +161,29 @@ export async function whenStream(nats: Nats, name: string): Promise<void> {
 
 const configuration = streamOf(bucketNames.config)
 
+export const neededByDecide = [configuration]
+
 /**
- * The streams that each role reads or writes. A role is ready while all of them answer `STREAM.INFO`, a request that it
+ * The streams that each other role reads or writes. A role is ready while all of them answer `STREAM.INFO`, a request that it
  * may always make for its own streams.
  */
-export const neededStreams = {
+export const neededStreams = (partitions: readonly Partition[]) => ({
   /** The API creates all streams. */
   api: [
-    ...trafficStreams,
+    ...trafficStreams(partitions),
     ...[...Object.values(bucketNames), booksBucket, replaysBucket, behindBucket].map(streamOf),
   ],
   pipeline: [
     configuration,
     streamOf(replaysBucket),
     streamOf(behindBucket),
-    recordsStream,
-    auditStream,
-    auditInStream,
-    deliveriesStream,
-    deadLetterStream,
-    ledgerStream,
+    ...streamsOf(partitions),
+    ...[auditStream, auditInStream, deadLetterStream, ledgerStream],
   ],
-  decide: [configuration],
-  deliver: [configuration, streamOf(bucketNames.secrets), deliveriesStream, deadLetterStream, ledgerStream],
-} as const
+  deliver: [
+    configuration,
+    streamOf(bucketNames.secrets),
+    ...partitions.map(({ deliveriesStream }) => deliveriesStream),
+    ...[deadLetterStream, ledgerStream],
+  ],
+})

@@ -6,14 +6,12 @@ import {
   deadLetterHeaders,
   deadLetterStream,
   deadRecordsSubject,
-  deliveriesStream,
-  deliverySubject,
-  recordsStream,
   resentRecordsSubject,
 } from '../../src/wire/names.js'
 import { readPack } from '../../src/wire/pack.js'
 import { openTestStore } from '../harness/api.js'
 import { all, type Caller, newest, refused, statusOf } from '../harness/caller.js'
+import { deliveriesStream, deliverySubject, recordsStream } from '../harness/first-partition.js'
 
 const target = {
   kinesis: {

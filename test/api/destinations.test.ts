@@ -9,6 +9,7 @@ import { destinationOperations } from '../../src/operate/destination-operations.
 import { loadSettings } from '../../src/process/settings.js'
 import { SecretsView } from '../../src/view/secrets-view.js'
 import { bucketNames } from '../../src/wire/names.js'
+import { onePartition } from '../../src/wire/partitions.js'
 import { openTestStore, type TestApi, type TestStore } from '../harness/api.js'
 import { all, refusalOf, refused, statusOf } from '../harness/caller.js'
 import { type Emulator, startEmulator } from '../harness/weir.js'
@@ -24,6 +25,7 @@ async function withAws(store: TestStore, emulator: Emulator): Promise<TestApi> {
   const books = { books: new Books() } as BooksKeeper
   return store.api({
     destinations: destinationOperations({
+      partitions: onePartition,
       retentionMs: 72 * 60 * 60_000,
       nats,
       books,

@@ -3,9 +3,10 @@ import { gzipSync } from 'node:zlib'
 import { OTLPLogExporter } from '@opentelemetry/exporter-logs-otlp-proto'
 import { BatchLogRecordProcessor, LoggerProvider } from '@opentelemetry/sdk-logs'
 import t, { type Test } from 'tap'
-import { publishedRecordsSubject, recordsStream } from '../../src/wire/names.js'
+import { publishedRecordsSubject } from '../../src/wire/names.js'
 import { openTestStore, type TestStore } from '../harness/api.js'
 import type { Caller } from '../harness/caller.js'
+import { recordsStream } from '../harness/first-partition.js'
 
 const json = { 'content-type': 'application/json' }
 const protobuf = { 'content-type': 'application/x-protobuf' }

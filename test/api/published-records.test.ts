@@ -3,9 +3,10 @@ import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { Usage } from '../../src/http/bounds/usage.js'
 import type { StreamOptions } from '../../src/nats/streams.js'
-import { publishedRecordsSubject, recordsStream, recordsSubjects } from '../../src/wire/names.js'
+import { publishedRecordsSubject } from '../../src/wire/names.js'
 import { openTestStore, type TestStore } from '../harness/api.js'
 import type { Caller } from '../harness/caller.js'
+import { recordsStream, recordsSubjects } from '../harness/first-partition.js'
 
 const ndjson = { 'content-type': 'application/x-ndjson' }
 const gzipped = { ...ndjson, 'content-encoding': 'gzip' }

@@ -7,12 +7,12 @@ import { buildTrafficView } from '../../src/produce/compiled-configuration.js'
 import { DeliveryReader } from '../../src/store/logs/delivery-reader.js'
 import { shapeLogTables } from '../../src/store/logs/log-tables.js'
 import { tagOf } from '../../src/wire/event-tag.js'
-import { recordsStream } from '../../src/wire/names.js'
 import { PackWriter, readPack } from '../../src/wire/pack.js'
 import { noYield } from '../evaluate/configuration.js'
 import { openTestStore } from '../harness/api.js'
 import { all, type Caller } from '../harness/caller.js'
 import { decisionRow, deliveryBytes, deliveryRow, rowBytes } from '../harness/decision-rows.js'
+import { recordsStream } from '../harness/first-partition.js'
 import { geoOf } from '../harness/geo.js'
 
 const geo = geoOf(() => ({ country_code: 'DE' }))

@@ -3,6 +3,7 @@ import t from 'tap'
 import { newId } from '../../src/core/ids.js'
 import { PastStarts } from '../../src/operate/past-starts.js'
 import { openReplays } from '../../src/operate/replays.js'
+import { onePartition } from '../../src/wire/partitions.js'
 import { openTestStore } from '../harness/api.js'
 import { refused } from '../harness/caller.js'
 
@@ -171,6 +172,7 @@ t.test('a subscription that starts in the past', async (t) => {
   for (const id of created.replay_ids ?? []) await me.cancelReplay(id)
   await t.test('what a process that died has not begun is begun by a sweep, once', async (t) => {
     const replays = await openReplays({
+      partitions: onePartition,
       nats: api.parts.nats,
       bucketBytesMax: 8 * 1024 ** 2,
       retentionMs: 86_400_000,

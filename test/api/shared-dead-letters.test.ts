@@ -6,12 +6,12 @@ import {
   deadLetterHeaders,
   deadLetterStream,
   deadRecordsSubject,
-  recordsStream,
   resentRecordsSubject,
 } from '../../src/wire/names.js'
 import { sharedDeadLetter } from '../../src/wire/shared-dead-letters.js'
 import { openTestStore } from '../harness/api.js'
 import { all, type Caller, statusOf } from '../harness/caller.js'
+import { recordsStream } from '../harness/first-partition.js'
 
 const reasonOf = (text: string) => `"conn.client_ip" is "${text}"; it must be an IPv4 or IPv6 address.`
 

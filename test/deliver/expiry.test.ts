@@ -4,6 +4,7 @@ import t from 'tap'
 import { droppedEvents, Expiry } from '../../src/deliver/expiry.js'
 import { PackWriter, readPack } from '../../src/wire/pack.js'
 import { addToSegments, formatSegments, parseSegments, type Segment } from '../../src/wire/pack-message.js'
+import { onePartition } from '../../src/wire/partitions.js'
 import { someEvents } from './events.js'
 import { accepted, failed, gate, openLane } from './fake-lane.js'
 
@@ -49,10 +50,10 @@ t.test('a pack does not expire while a request with its events is under way', as
 
 t.test('nothing is dropped shortly after a start, nor if the destination may lose nothing', async (t) => {
   const nats = { consumerInfo: async () => undefined, nextMessage: async () => ({ storedAtMs: 0 }) as never }
-  const started = new Expiry(nats, 60_000)
+  const started = new Expiry(nats, onePartition, 60_000)
   t.equal(started.beforeMs({}), Number.NEGATIVE_INFINITY)
   t.notOk(await started.isDue({ id: 'ed_1' }))
-  const running = new Expiry(nats, 1)
+  const running = new Expiry(nats, onePartition, 1)
   const age = Date.now() - running.beforeMs({})
   t.ok(age >= 0 && age < 10_000)
   t.ok(await running.isDue({ id: 'ed_1' }))

@@ -289,7 +289,13 @@ async function openApi(
     failures: parts.failures,
     traffic: parts.traffic,
     nats: parts.nats,
-    replays: await openReplays({ nats: parts.nats, bucketBytesMax: 1024 * 1024, retentionMs: day }),
+    partitions: parts.partitions,
+    replays: await openReplays({
+      nats: parts.nats,
+      partitions: parts.partitions,
+      bucketBytesMax: 1024 * 1024,
+      retentionMs: day,
+    }),
     trials: await openTrials({ nats: parts.nats, reader: admin, view: parts.store.view, geo, occurrences }),
     occurrences,
     baseUrl: base,
@@ -321,7 +327,7 @@ async function openStoreOfProcess(): Promise<OpenStore> {
     dataDir: dir,
     port: 0,
     storageMaxBytes,
-    access: natsAccess,
+    access: natsAccess(),
     occurrences,
   })
   release.own(server)

@@ -11,7 +11,7 @@ import { runTrial } from '../../src/trial/trial.js'
 import type { StartTrial } from '../../src/trial/trial-process.js'
 import type { View } from '../../src/view/view.js'
 import { openJobBucket } from '../../src/wire/job-bucket.js'
-import { recordsStream, recordsSubjects } from '../../src/wire/names.js'
+import { recordsStream, recordsSubjects } from './first-partition.js'
 
 interface TrialsOptions {
   /** The connection of the API. */

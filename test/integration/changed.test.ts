@@ -1,7 +1,8 @@
 /** Changes under running processes: streams full or recreated, the configuration, the API stopped. */
 import t from 'tap'
 import { isStorageFull } from '../../src/nats/retry.js'
-import { deliveriesStream, deliverySubject, inputConsumer, recordsStream } from '../../src/wire/names.js'
+import { inputConsumer } from '../../src/wire/names.js'
+import { deliveriesStream, deliverySubject, recordsStream } from '../harness/first-partition.js'
 import { isReady, readyOf } from '../harness/pages.js'
 import { killRole, processesBelow } from '../harness/tree.js'
 import { until } from '../harness/weir.js'

@@ -12,16 +12,12 @@ import { Shares } from '../../src/pipeline/shares.js'
 import { buildTrafficView, type Configuration } from '../../src/produce/compiled-configuration.js'
 import type { Row } from '../../src/resource/define.js'
 import type { BehindDestination } from '../../src/wire/behind.js'
-import {
-  behindBucket,
-  deliveriesStream,
-  deliverySubject,
-  inputConsumer,
-  recordsStream,
-} from '../../src/wire/names.js'
+import { behindBucket, inputConsumer } from '../../src/wire/names.js'
 import { readPack } from '../../src/wire/pack.js'
+import { onePartition } from '../../src/wire/partitions.js'
 import { ensureStreams } from '../../src/wire/streams.js'
 import { noGeo, noYield, TestConfiguration } from '../evaluate/configuration.js'
+import { deliveriesStream, deliverySubject, recordsStream } from '../harness/first-partition.js'
 import { openStreams } from '../harness/own-streams.js'
 import { until } from '../harness/weir.js'
 
@@ -67,6 +63,7 @@ t.test('drop: what leaves the stream is counted, and the destination gets the re
   const configuration = { current: view } as Configuration
   let row = { id: 'ed_1', account_id: 'ac_1' } as Row
   const catchUps = await openCatchUps({
+    partitions: onePartition,
     nats,
     ledger,
     occurrences,
@@ -78,9 +75,10 @@ t.test('drop: what leaves the stream is counted, and the destination gets the re
     destinationOf: () => row,
   })
   t.teardown(() => catchUps.close())
+  const first = onePartition.all[0]!
 
   const destinationsAt = (sequence: number, since = run): readonly string[] => {
-    const { byAccount } = catchUps.viewFor(view, { sequence, since }).subscriptions
+    const { byAccount } = catchUps.viewFor(first, view, { sequence, since }).subscriptions
     return byAccount.get('ac_1')?.tcp_connection.sources.flatMap(({ destinationIds }) => destinationIds) ?? []
   }
   await until('the entry is read', () => destinationsAt(7).length === 1)
@@ -88,9 +86,9 @@ t.test('drop: what leaves the stream is counted, and the destination gets the re
   for (const sequence of [4, 9, 11, 15])
     t.strictSame(destinationsAt(sequence), ['ed_1', 'ed_2'], `and of no others: ${sequence}`)
   t.strictSame(destinationsAt(7, 'another run'), ['ed_1', 'ed_2'], 'nor in a stream that was recreated')
-  t.equal(catchUps.keptFrom(), Number.POSITIVE_INFINITY)
+  t.equal(catchUps.keptFrom(first), Number.POSITIVE_INFINITY)
   row = { ...row, on_expiry: 'block' } as Row
-  t.ok(catchUps.keptFrom() <= 7, 'if it may lose nothing, its records are kept')
+  t.ok(catchUps.keptFrom(first) <= 7, 'if it may lose nothing, its records are kept')
 
   for (const id of ['ed_1', 'ed_2'])
     await until('it has caught up', async () => (await bucket.get(id))?.value === undefined)
@@ -117,8 +115,9 @@ t.test('block: the age limit of records is lifted while the destination is behin
   const retentionMs = 60 * 60_000
   const behind = new Set<string>()
   const limits = new AgeLimits({
+    partitions: onePartition,
     nats,
-    entries: { isComplete: true, of: (id) => (behind.has(id) ? ({} as never) : undefined) },
+    entries: { isComplete: true, ofDestination: (id) => (behind.has(id) ? [{} as never] : []) },
     keeping: () => ['ed_1'],
     retentionMs,
     occurrences,

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { ApiError } from '../../src/client/client.js'
 import type { Nats } from '../../src/nats/nats.js'
-import { deliveriesStream, recordsStream } from '../../src/wire/names.js'
+import { deliveriesStream, recordsStream } from '../harness/first-partition.js'
 import { messagesOf, OwnNats } from '../harness/own-nats.js'
 import { isReady } from '../harness/pages.js'
 import { tempDir } from '../harness/temp-dir.js'

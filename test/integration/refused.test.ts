@@ -1,12 +1,8 @@
 /** Invalid records, and destinations that refuse, hang or are deleted. */
 import t, { type Test } from 'tap'
 import { readDeadRecords } from '../../src/demo/set-aside.js'
-import {
-  deadEventsSubject,
-  deadLetterStream,
-  deadRecordsSubject,
-  recordsStream,
-} from '../../src/wire/names.js'
+import { deadEventsSubject, deadLetterStream, deadRecordsSubject } from '../../src/wire/names.js'
+import { recordsStream } from '../harness/first-partition.js'
 import { total } from '../harness/metrics.js'
 import { metricsOf } from '../harness/pages.js'
 import { until } from '../harness/weir.js'

@@ -15,8 +15,9 @@ import { natsAccess } from '../../src/nats-server/nats-users.js'
 import { Janitor } from '../../src/pipeline/janitor.js'
 import { localNatsServer } from '../../src/process/settings.js'
 import { localNatsEnvironment } from '../../src/roles/local-nats.js'
-import { recordsStream } from '../../src/wire/names.js'
+import { onePartition } from '../../src/wire/partitions.js'
 import { startClickhouseFront } from '../harness/clickhouse-front.js'
+import { recordsStream } from '../harness/first-partition.js'
 import { total } from '../harness/metrics.js'
 import { isReady, metricsOf } from '../harness/pages.js'
 import { type Running, run } from '../harness/processes.js'
@@ -39,7 +40,7 @@ t.test('an API, two pipelines and two deliverers', async (t) => {
     dataDir: join(dir, 'nats'),
     port: 0,
     storageMaxBytes: 64 * 1024 * 1024,
-    access: natsAccess,
+    access: natsAccess(),
     occurrences,
   })
   t.teardown(() => server.close())
@@ -113,6 +114,7 @@ t.test('an API, two pipelines and two deliverers', async (t) => {
   await t.test('the janitor removes processed records only', async (t) => {
     const destinationOf = () => undefined
     const janitor = new Janitor({
+      partitions: onePartition,
       nats,
       ledger: { write: async () => {} } as never,
       occurrences,

@@ -46,7 +46,7 @@ function secretsIn(pid: number, secrets: Secrets): string[] {
 
 /** Passwords of the local nats-server by user. */
 function natsPasswords(dataDir: string): Secrets {
-  const users = Object.values(natsAccess.accounts).flatMap((account) => account.users)
+  const users = Object.values(natsAccess().accounts).flatMap((account) => account.users)
   const passwordOf = (user: string) => new URL(readUserUrl(join(dataDir, 'nats'), user)!).password
   return Object.fromEntries(users.map(({ name }) => [`password of ${name}`, passwordOf(name)]))
 }

@@ -9,13 +9,12 @@ import {
   auditInStream,
   auditStream,
   auditSubject,
-  deliveriesStream,
-  deliverySubject,
   inputConsumer,
   ledgerStream,
   ledgerSubject,
-  recordsStream,
 } from '../../src/wire/names.js'
+import { onePartition } from '../../src/wire/partitions.js'
+import { deliveriesStream, deliverySubject, recordsStream } from '../harness/first-partition.js'
 import { messagesOf } from '../harness/own-nats.js'
 import { openStreams } from '../harness/own-streams.js'
 import { until } from '../harness/weir.js'
@@ -33,6 +32,7 @@ async function openSweeps(t: Test) {
   const janitorOf = (sweepAfter?: typeof atOnce, keptFrom = Number.POSITIVE_INFINITY): Janitor => {
     const destinationOf = (id: string) => known.get(id)
     const janitor = new Janitor({
+      partitions: onePartition,
       nats,
       ledger,
       occurrences,

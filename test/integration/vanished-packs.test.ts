@@ -4,7 +4,7 @@
  */
 import t, { type Test } from 'tap'
 import type { OperatorObjects } from '../../src/event/operator-event.js'
-import { deliveriesStream, deliverySubject } from '../../src/wire/names.js'
+import { deliveriesStream, deliverySubject } from '../harness/first-partition.js'
 import { total } from '../harness/metrics.js'
 import { metricsOf } from '../harness/pages.js'
 import { killRole } from '../harness/tree.js'

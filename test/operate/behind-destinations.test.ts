@@ -5,6 +5,7 @@ import { createRegistry } from '../../src/core/telemetry/metrics.js'
 import { createOccurrences } from '../../src/core/telemetry/occurrences.js'
 import { BehindDestinations, leavesAtMs } from '../../src/operate/behind-destinations.js'
 import { adviceFor } from '../../src/shape/delivery-status.js'
+import { onePartition } from '../../src/wire/partitions.js'
 
 const hourMs = 60 * 60_000
 const nowMs = Date.parse('2026-11-22T12:00:00Z')
@@ -47,6 +48,7 @@ t.test('health names a destination for which records are kept although publishes
   let on_expiry = 'block'
   let bytes = 5_000_000
   const behind = new BehindDestinations({
+    partitions: onePartition,
     nats: {
       payloadBytesMax: 1_000_000,
       streamInfo: async () => ({
@@ -55,7 +57,7 @@ t.test('health names a destination for which records are kept although publishes
       }),
       nextMessage: async () => ({ sequence: 10, storedAtMs: Date.now() - hourMs }),
     } as never,
-    entries: { size: 1, all: () => [{ entry }], of: () => ({ entry }) } as never,
+    entries: { size: 1, all: () => [{ entry }], ofDestination: () => [entry] } as never,
     occurrences: createOccurrences({ logger: createLogger('test', 'silent'), registry: createRegistry() }),
     destinationOf: () => ({ id: 'ed_1', on_expiry, target: { kinesis: { stream_arn: 'arn' } } }) as never,
     namedMax: 10,

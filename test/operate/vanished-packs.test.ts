@@ -8,7 +8,8 @@ import { Books } from '../../src/books/books.js'
 import { type LedgerEntry, noRecords, type PackContents, readEntries } from '../../src/books/ledger.js'
 import { VanishedPacks } from '../../src/operate/vanished-packs.js'
 import { noOutcomes } from '../../src/wire/delivery-attempts.js'
-import { deliverySubject } from '../../src/wire/names.js'
+import { onePartition } from '../../src/wire/partitions.js'
+import { deliverySubject } from '../harness/first-partition.js'
 
 const destinations = ['ed_a', 'ed_b'] as const
 const kinds = [
@@ -33,6 +34,7 @@ class World {
 
   #open(): VanishedPacks {
     return new VanishedPacks({
+      partitions: onePartition,
       nats: {
         streamInfo: async () => ({ state: { last_seq: this.lastSequence } }) as never,
         subjectCounts: async () => {

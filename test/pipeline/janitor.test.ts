@@ -2,7 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { Janitor, lookAgainAfterMs } from '../../src/pipeline/janitor.js'
-import { auditInStream, auditStream, recordsStream } from '../../src/wire/names.js'
+import { auditInStream, auditStream } from '../../src/wire/names.js'
+import { onePartition } from '../../src/wire/partitions.js'
+import { recordsStream } from '../harness/first-partition.js'
 
 const mebibyte = 1024 * 1024
 
@@ -27,6 +29,7 @@ t.test('a nearly full stream is looked at every second, the others are not', asy
     consumerInfo: async () => undefined,
   }
   const janitor = new Janitor({
+    partitions: onePartition,
     nats: nats as never,
     ledger: undefined as never,
     occurrences: undefined as never,

@@ -1,14 +1,22 @@
 /** How packs are stored in the deliveries stream, and how many events they have. */
 import t from 'tap'
 import { type InputMessage, Packs } from '../../src/pipeline/packs.js'
-import { deliveriesStream, deliverySubject, packHeaders } from '../../src/wire/names.js'
+import { packHeaders } from '../../src/wire/names.js'
+import { onePartition } from '../../src/wire/partitions.js'
+import { deliveriesStream, deliverySubject } from '../harness/first-partition.js'
 import { openStreams } from '../harness/own-streams.js'
 
 t.test(
   'a record that was published twice within a millisecond: each of its messages has its event',
   async (t) => {
     const { nats, ledger } = await openStreams(t)
-    const packs = new Packs({ nats, ledger, stream: 'records', failed: (error) => t.fail(String(error)) })
+    const packs = new Packs({
+      nats,
+      partitions: onePartition,
+      ledger,
+      stream: 'records',
+      failed: (error) => t.fail(String(error)),
+    })
 
     const store = (sequence: number): Promise<void> =>
       new Promise((stored) => {
@@ -43,7 +51,13 @@ t.test(
     ]
     for (const { name, bytes, perMessage, events } of cases) {
       const { nats, ledger } = await openStreams(t)
-      const packs = new Packs({ nats, ledger, stream: 'records', failed: (error) => t.fail(String(error)) })
+      const packs = new Packs({
+        nats,
+        partitions: onePartition,
+        ledger,
+        stream: 'records',
+        failed: (error) => t.fail(String(error)),
+      })
       const head = '{"event_id":"'
       const json = `${head}${'x'.repeat(bytes - head.length - 2)}"}`
       const stored: Promise<void>[] = []

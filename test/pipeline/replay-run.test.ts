@@ -8,9 +8,10 @@ import { processMessage } from '../../src/pipeline/process-record.js'
 import { ReplayRun } from '../../src/pipeline/replay-run.js'
 import { Shares } from '../../src/pipeline/shares.js'
 import { buildTrafficView, type Configuration } from '../../src/produce/compiled-configuration.js'
-import { recordsStream } from '../../src/wire/names.js'
 import { PackWriter } from '../../src/wire/pack.js'
+import { onePartition } from '../../src/wire/partitions.js'
 import { noGeo, noYield, TestConfiguration } from '../evaluate/configuration.js'
+import { recordsStream } from '../harness/first-partition.js'
 import { openStreams } from '../harness/own-streams.js'
 
 const replayedMessages = 8
@@ -37,6 +38,7 @@ t.test('while live records wait, a replay takes less than a twentieth of the tim
   const run = new ReplayRun(
     {
       id: 'rp_1',
+      partition: onePartition.all[0]!,
       accountId: 'ac_1',
       destinationId: 'ed_1',
       filter: null,
@@ -46,6 +48,7 @@ t.test('while live records wait, a replay takes less than a twentieth of the tim
     },
     {
       nats,
+      partitions: onePartition,
       ledger,
       occurrences: createOccurrences({ logger: createLogger('test', 'silent'), registry }),
       configuration: { current: view } as Configuration,

@@ -1,7 +1,7 @@
 /** How much of the stream of deliveries a destination may hold. */
 import t from 'tap'
 import { bytesHeld, Shares, shareOf } from '../../src/pipeline/shares.js'
-import { deliverySubject } from '../../src/wire/names.js'
+import { deliverySubject } from '../harness/first-partition.js'
 
 const mebibyte = 1024 * 1024
 const bytesMax = 1_024 * mebibyte

@@ -34,6 +34,7 @@ const withoutData: Readonly<Record<string, readonly string[]>> = {
   ],
   'a show for people': ['demo'],
   'it says that it is done': ['store adopt'],
+  'the server reads it': ['nats-config'],
 }
 
 t.test('every command that prints data can print it as JSON', async (t) => {

@@ -168,7 +168,7 @@ t.test('who may do what is what a local nats-server is set up with', (t) => {
   const { SYSTEM, ...accounts } = JSON.parse(block)
   t.strictSame(
     accounts,
-    accountsConfig(natsAccess.accounts, () => 'secret'),
+    accountsConfig(natsAccess().accounts, () => 'secret'),
   )
   t.strictSame(SYSTEM, { users: [{ user: 'system', password: 'secret' }] })
   t.end()
@@ -190,7 +190,7 @@ t.test('a server takes the block', async (t) => {
 })
 
 t.test('every user has its own password', (t) => {
-  const users = Object.values(natsAccess.accounts).flatMap((account) => account.users)
+  const users = Object.values(natsAccess().accounts).flatMap((account) => account.users)
   for (const { name } of users)
     t.match(text, new RegExp(`"user": "${name}",\\s+"password": "\\$\\{NATS_${name.toUpperCase()}_PASSWORD`))
   t.end()

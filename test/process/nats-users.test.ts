@@ -13,7 +13,8 @@ import { crashesOnWildcardReply } from '../../src/nats/server-versions.js'
 import { readServerRecord } from '../../src/nats-server/files.js'
 import { readGreeting } from '../../src/nats-server/nats-probe.js'
 import { type NatsServer, openNatsServer } from '../../src/nats-server/nats-server.js'
-import { natsAccess, roleInboxPrefix } from '../../src/nats-server/nats-users.js'
+import { natsAccess } from '../../src/nats-server/nats-users.js'
+import { roleInboxPrefix } from '../../src/nats-server/role-users.js'
 import { localNatsServer } from '../../src/process/settings.js'
 import { openBuckets } from '../../src/store/buckets.js'
 import { ensureStreams } from '../../src/wire/streams.js'
@@ -338,7 +339,7 @@ t.before(async () => {
     logger: createLogger('test', 'silent'),
     registry: createRegistry(),
   })
-  const options = { executable: localNatsServer(), dataDir, port: 0, access: natsAccess }
+  const options = { executable: localNatsServer(), dataDir, port: 0, access: natsAccess() }
   server = await openNatsServer({ ...options, storageMaxBytes: 64 * mebibyte, occurrences })
   admin = await openNats({ servers: [server.urlOf('admin')], name: 'test', replicas: 1 })
   await ensureStreams(admin, { storageMaxBytes: 16 * mebibyte, retentionMs: 60 * 60_000 })

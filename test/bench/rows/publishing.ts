@@ -37,7 +37,7 @@ async function openServer(closers: Closers, names: number, syncsAlways = false):
     port: 0,
     storageMaxBytes: gibibyte,
     syncsAlways,
-    access: natsAccess,
+    access: natsAccess(),
     occurrences,
   })
   closers.teardown(() => server.close())

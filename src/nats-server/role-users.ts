@@ -1,0 +1,292 @@
+/**
+ * What the roles of Weir may do on NATS: exactly the JetStream calls that each makes. Only the API creates streams and
+ * buckets, and a role creates consumers only on streams it reads.
+ */
+import { streamOf } from '../nats/bucket-stream.js'
+import {
+  abuseDecisionSubject,
+  agentSubject,
+  apiBuckets,
+  auditInStream,
+  auditInSubjects,
+  auditStream,
+  auditSubject,
+  behindBucket,
+  booksBucket,
+  bucketNames,
+  connectionSubject,
+  deadAuditsSubject,
+  deadEventsSubject,
+  deadLetterStream,
+  deadRecordsSubject,
+  decisionLogConsumer,
+  decisionLogStream,
+  decisionRowsSubject,
+  deliveryRowsSubject,
+  eventSubjects,
+  failureRowsSubject,
+  inputConsumer,
+  keyUseBucket,
+  ledgerStream,
+  ledgerSubject,
+  operatorSubjects,
+  publishedRecordsSubject,
+  removedLettersSubject,
+  replaysBucket,
+  resentRecordsSubject,
+  statusSubjects,
+  usageSubject,
+  watchedDeliveriesSubject,
+  watchedRowsSubject,
+  watchedSubject,
+} from '../wire/names.js'
+import {
+  deliverySubject,
+  type Partition,
+  partitionsMax,
+  partitionsUpTo,
+  probeSubject,
+  streamsOf,
+  trafficStreams,
+} from '../wire/partitions.js'
+import type { NatsUser } from './nats-access.js'
+
+// --- the calls of the JetStream API ---
+
+/** The limits of the account, which the client requests before it opens a bucket. */
+const limits = '$JS.API.INFO'
+const info = (stream: string): string => `$JS.API.STREAM.INFO.${stream}`
+const purge = (stream: string): string => `$JS.API.STREAM.PURGE.${stream}`
+const removeMessage = (stream: string): string => `$JS.API.STREAM.MSG.DELETE.${stream}`
+/** Reads the message after a sequence, from any replica of the stream. */
+const nextMessage = (stream: string): string => `$JS.API.DIRECT.GET.${stream}`
+/** Reads a message from the stream's leader. */
+const readMessage = (stream: string): string => `$JS.API.STREAM.MSG.GET.${stream}`
+const consumerInfo = (stream: string, consumer: string): string =>
+  `$JS.API.CONSUMER.INFO.${stream}.${consumer}`
+const consumerDelete = (stream: string, consumer: string): string =>
+  `$JS.API.CONSUMER.DELETE.${stream}.${consumer}`
+
+const makeStream = (stream: string): string[] => [
+  info(stream),
+  `$JS.API.STREAM.CREATE.${stream}`,
+  `$JS.API.STREAM.UPDATE.${stream}`,
+]
+
+/** A durable consumer: created, pulled from, recreated if it is ahead of its stream. `*`: one per destination or replay. */
+const consume = (stream: string, consumer: string): string[] => [
+  info(stream),
+  consumerInfo(stream, consumer),
+  // The second form names the subject that the consumer filters by.
+  `$JS.API.CONSUMER.CREATE.${stream}.${consumer}`,
+  `$JS.API.CONSUMER.CREATE.${stream}.${consumer}.>`,
+  `$JS.API.CONSUMER.DURABLE.CREATE.${stream}.${consumer}`,
+  `$JS.API.CONSUMER.MSG.NEXT.${stream}.${consumer}`,
+  consumerDelete(stream, consumer),
+  `$JS.ACK.${stream}.${consumer}.>`,
+]
+
+/** Follows a stream with ordered consumers, which the client names itself and which don't acknowledge. */
+const follow = (stream: string): string[] => [
+  info(stream),
+  consumerInfo(stream, '*'),
+  `$JS.API.CONSUMER.CREATE.${stream}.>`,
+  `$JS.API.CONSUMER.MSG.NEXT.${stream}.*`,
+  consumerDelete(stream, '*'),
+  `$JS.FC.${stream}.>`,
+]
+
+const readBucket = (bucket: string): string[] => [...follow(streamOf(bucket)), readMessage(streamOf(bucket))]
+
+const writeBucket = (bucket: string): string[] => [
+  ...readBucket(bucket),
+  `$KV.${bucket}.>`,
+  removeMessage(streamOf(bucket)),
+]
+
+/** The books: the ledger, and its snapshots, which allow purging it. */
+const keepBooks = [...follow(ledgerStream), purge(ledgerStream), ...writeBucket(booksBucket)]
+
+/** Removes the packs that wait for a deleted destination. */
+const dropBacklog = (deliveries: readonly string[]): string[] =>
+  deliveries.flatMap((stream) => [
+    nextMessage(stream),
+    consumerInfo(stream, '*'),
+    consumerDelete(stream, '*'),
+    purge(stream),
+  ])
+
+// --- users ---
+
+/**
+ * Subjects of replies: inboxes of users of the account, whose names can't be guessed, and the subjects by which the server replaces
+ * inboxes of other accounts. The permission `allow_responses` would be narrower, but the server then notes the reply subject of every
+ * message that the user receives, and looks through the notes at each message: with some thousands, half a millisecond of its CPU.
+ */
+const replies = ['_INBOX.>', '_R_.>']
+
+/** A role of Weir: it receives only replies to its own requests, and the subjects it listens to. */
+const role = (name: string, publish: readonly string[], listens: readonly string[]): NatsUser => ({
+  name,
+  permissions: {
+    publish: { allow: [...new Set([limits, ...publish])] },
+    subscribe: { allow: [...listens, `${roleInboxPrefix(name)}.>`] },
+  },
+})
+
+/** Subject prefix for replies to a role's requests. */
+export const roleInboxPrefix = (name: string): string => `_INBOX.${name}`
+
+/**
+ * The user of a role. The children of a pipeline have its user; so has the `decide` that a pipeline on its own starts.
+ */
+export const natsUserOf = (name: string): string =>
+  name === 'decide' || name === 'quarantine' ? 'pipeline' : name
+
+const stores = Object.values(bucketNames)
+
+/** If there are several partitions, the server checks the permission for the subject to which a record is mapped. */
+const mapped = (subject: string, { length }: readonly Partition[]): string[] =>
+  length === 1 ? [subject] : [subject, `${subject}.*`]
+
+/**
+ * Streams that a role asks about, to find out whether there are more partitions than it knows: one alone has no others, and its
+ * users ask about none.
+ */
+const allPartitions = (partitions: readonly Partition[]): string[] =>
+  partitions.length === 1 ? [] : streamsOf(partitionsUpTo(partitionsMax)).map(info)
+
+/** The names of the partitions' streams, and the subjects of their packs. */
+interface Names {
+  readonly partitions: readonly Partition[]
+  readonly traffic: readonly string[]
+  readonly records: readonly string[]
+  readonly deliveries: readonly string[]
+  readonly packs: readonly string[]
+}
+
+export function rolesFor(partitions: readonly Partition[]): readonly NatsUser[] {
+  const names: Names = {
+    partitions,
+    traffic: trafficStreams(partitions),
+    records: partitions.map(({ recordsStream }) => recordsStream),
+    deliveries: partitions.map(({ deliveriesStream }) => deliveriesStream),
+    packs: partitions.map((partition) => deliverySubject(partition, '*')),
+  }
+  return [api(names), pipeline(names), deliver(names), trial(names)]
+}
+
+const api = ({ partitions, traffic, records, deliveries, packs }: Names): NatsUser =>
+  role(
+    'api',
+    [
+      ...[...traffic, decisionLogStream].flatMap(makeStream),
+      ...allPartitions(partitions),
+      ...consume(decisionLogStream, decisionLogConsumer),
+      ...[...stores, booksBucket, replaysBucket, behindBucket, ...apiBuckets]
+        .map(streamOf)
+        .flatMap(makeStream),
+      ...[...stores, replaysBucket, ...apiBuckets].flatMap(writeBucket),
+      ...readBucket(behindBucket),
+      ...stores.map((bucket) => purge(streamOf(bucket))),
+      ...keepBooks,
+      auditSubject('*'),
+      operatorSubjects,
+      readMessage(auditStream),
+      ...records.flatMap((stream) => [readMessage(stream), nextMessage(stream)]),
+      readMessage(deadLetterStream),
+      nextMessage(deadLetterStream),
+      removeMessage(deadLetterStream),
+      removedLettersSubject('*'),
+      ...[resentRecordsSubject, publishedRecordsSubject].flatMap((subject) => mapped(subject, partitions)),
+      ...(partitions.length === 1 ? [] : mapped(probeSubject('*'), partitions)),
+      auditInSubjects,
+      ...packs,
+      ledgerSubject,
+      ...deliveries.map(nextMessage),
+      ...records.map((stream) => consumerInfo(stream, inputConsumer)),
+      ...deliveries.map((stream) => consumerInfo(stream, '*')),
+      statusSubjects,
+      usageSubject,
+      watchedSubject,
+      // Test events.
+      eventSubjects,
+      ...replies,
+    ],
+    [
+      abuseDecisionSubject,
+      usageSubject,
+      decisionRowsSubject,
+      watchedRowsSubject,
+      watchedDeliveriesSubject,
+      deadRecordsSubject,
+      deadEventsSubject,
+      deadAuditsSubject,
+    ],
+  )
+
+const pipeline = ({ partitions, traffic, records, deliveries, packs }: Names): NatsUser =>
+  role(
+    'pipeline',
+    [
+      ...traffic.map(info),
+      ...allPartitions(partitions),
+      ...readBucket(bucketNames.config),
+      ...[replaysBucket, behindBucket].flatMap(writeBucket),
+      ...[auditStream, auditInStream].flatMap((stream) => consume(stream, inputConsumer)),
+      // Each replay has a consumer of its own.
+      ...records.flatMap((stream) => consume(stream, '*')),
+      ...[...records, auditStream, auditInStream].flatMap((stream) => [
+        readMessage(stream),
+        removeMessage(stream),
+      ]),
+      ...keepBooks,
+      ...dropBacklog(deliveries),
+      // `decide` notes the uses of API keys over HTTP, and of tunnel credentials.
+      info(streamOf(keyUseBucket)),
+      `$KV.${keyUseBucket}.>`,
+      ...deliveries.map(removeMessage),
+      ledgerSubject,
+      ...packs,
+      deadRecordsSubject,
+      deadAuditsSubject,
+      decisionRowsSubject,
+      failureRowsSubject,
+      watchedRowsSubject,
+      ...replies,
+    ],
+    [connectionSubject, agentSubject, watchedSubject],
+  )
+
+const deliver = ({ partitions, traffic, deliveries }: Names): NatsUser =>
+  role(
+    'deliver',
+    [
+      ...traffic.map(info),
+      ...allPartitions(partitions),
+      ...readBucket(bucketNames.config),
+      ...readBucket(bucketNames.secrets),
+      ...deliveries.flatMap((stream) => consume(stream, '*')),
+      ...keepBooks,
+      ...dropBacklog(deliveries),
+      ledgerSubject,
+      deadEventsSubject,
+      deliveryRowsSubject,
+      watchedDeliveriesSubject,
+      eventSubjects,
+      ...replies,
+    ],
+    [statusSubjects, watchedSubject],
+  )
+
+/** A process of the API that evaluates a draft over recorded traffic: it changes nothing, consumers included. */
+const trial = ({ partitions, records }: Names): NatsUser =>
+  role(
+    'trial',
+    [
+      ...records.flatMap((stream) => [info(stream), nextMessage(stream)]),
+      ...allPartitions(partitions),
+      ...readBucket(bucketNames.config),
+    ],
+    [],
+  )

@@ -1,0 +1,10 @@
+/** The streams and subjects of a deployment with one partition, which is what most tests use. */
+import { deliverySubject as deliverySubjectOf, partitionNumbered } from '../../src/wire/partitions.js'
+
+export { recordsSubjects } from '../../src/wire/partitions.js'
+
+const first = partitionNumbered(0)!
+
+export const recordsStream = first.recordsStream
+export const deliveriesStream = first.deliveriesStream
+export const deliverySubject = (destinationId: string): string => deliverySubjectOf(first, destinationId)

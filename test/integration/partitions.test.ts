@@ -1,0 +1,143 @@
+/** Records and packs spread over several streams: their number changes under load, and nothing is lost. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { type Nats, openNats } from '../../src/nats/nats.js'
+import { partitionsUpTo } from '../../src/wire/partitions.js'
+import { total } from '../harness/metrics.js'
+import { metricsOf } from '../harness/pages.js'
+import { run } from '../harness/processes.js'
+import { tempDir } from '../harness/temp-dir.js'
+import { startWeir, until } from '../harness/weir.js'
+import {
+  arrivedRecords,
+  checkBooks,
+  checkRepeats,
+  expectedEvents,
+  openDeployment,
+  record,
+  untilArrived,
+} from './deployment.js'
+
+t.setTimeout(600_000)
+
+const nodes = 64
+const perMessage = 5
+const publishPauseMs = 5
+
+const deployment = await openDeployment(t, { WEIR_PARTITIONS: '4', WEIR_STORAGE_MAX: '64MiB' })
+let published = 0
+
+/** Publishes records of many nodes; one that is refused, because a server starts or a stream is not made yet, again. */
+async function publishSome(nats: Nats, messages: number): Promise<void> {
+  for (let message = 0; message < messages; message += 1) {
+    const lines = Array.from({ length: perMessage }, (_, at) => record('run', published + at))
+    const node = `node-${(published / perMessage) % nodes}`
+    await nats.publish(`weir.records.eu.${node}`, lines.join('\n'), {
+      msgId: `run.${published}`,
+      patienceMs: 120_000,
+    })
+    published += perMessage
+    await sleep(publishPauseMs)
+  }
+}
+
+/** The same without an end. */
+function keepPublishing(): { stop(): Promise<void> } {
+  let isStopped = false
+  const publishing = (async () => {
+    const nats = await openNats({ servers: [deployment.weir.natsUrl], name: 'test', replicas: 1 })
+    while (!isStopped) await publishSome(nats, 1)
+    await nats.close()
+  })()
+  return {
+    stop: () => {
+      isStopped = true
+      return publishing
+    },
+  }
+}
+
+async function restart(partitions: number): Promise<void> {
+  await deployment.weir.stop()
+  const env = { ...deployment.env, WEIR_PARTITIONS: String(partitions) }
+  deployment.weir = await startWeir(deployment.dataDir, env)
+}
+
+const lastSequences = async (streams: readonly string[]): Promise<number[]> => {
+  const nats = await deployment.weir.nats()
+  const infos = await Promise.all(streams.map((stream) => nats.streamInfo(stream)))
+  return infos.map((info) => info?.state.last_seq ?? 0)
+}
+
+t.test('each node has a partition, and so has each destination', async (t) => {
+  const nats = await openNats({ servers: [deployment.weir.natsUrl], name: 'test', replicas: 1 })
+  await publishSome(nats, 2 * nodes)
+  await nats.close()
+  await untilArrived(deployment, expectedEvents(published))
+  await checkBooks(t, deployment, published)
+  const streams = partitionsUpTo(4)
+  const records = await lastSequences(streams.map(({ recordsStream }) => recordsStream))
+  for (const [index, { recordsStream }] of streams.entries())
+    t.ok(records[index]! > nodes / 4, `${recordsStream} got ${records[index]} messages`)
+  const metrics = await metricsOf(deployment.weir.url)
+  for (const { recordsStream } of streams)
+    t.match(metrics, `weir_records_lag_messages{stream="${recordsStream}"} 0`)
+})
+
+t.test('a record of each partition is found again, and tried, and replayed', async (t) => {
+  const { api } = deployment.weir
+  for (const number of [0, 1, 2, 3, perMessage * 7, perMessage * 20, published - 1]) {
+    await until(`record ${number} is in the decision log`, async () => {
+      const shown = await api.record(`run-${number}`).catch(() => undefined)
+      return shown?.publications[0]?.record?.['record_id'] === `run-${number}`
+    })
+  }
+  const replay = await api.replay(deployment.destinations.all, { from: '1h' })
+  await until('the replay has ended', async () => (await api.getReplay(replay.id)).state !== 'running')
+  const { state, progress } = await api.getReplay(replay.id)
+  t.equal(state, 'done')
+  t.equal(progress.messages, progress.of)
+  t.ok(progress.of >= published / perMessage)
+  const resource = { service: 'kinesis', name: 'all' } as const
+  await until('all events have come again', async () => {
+    return (await deployment.emulator.client.counts(resource)).duplicates >= published
+  })
+  await checkRepeats(t, deployment)
+})
+
+t.test('4, then 8, then 4, then 1, while records flow: old streams are drained', async (t) => {
+  for (const partitions of [8, 4, 1]) {
+    const publishing = keepPublishing()
+    await sleep(500)
+    await restart(partitions)
+    await sleep(1_500)
+    await publishing.stop()
+    const expected = expectedEvents(published)
+    await untilArrived(deployment, expected)
+    const numbers = await arrivedRecords(deployment)
+    const missing = Array.from({ length: published }, (_, n) => n).filter((n) => !numbers.has(n))
+    t.strictSame(missing, [], `${partitions} partitions: every record arrived`)
+    const metrics = await metricsOf(deployment.weir.url)
+    t.equal(total(metrics, 'weir_records_in_total'), published, 'and is in the books once')
+    t.equal(total(metrics, 'weir_events_backlog'), 0)
+  }
+  await checkRepeats(t, deployment)
+  const deliveries = partitionsUpTo(8).map(({ deliveriesStream }) => deliveriesStream)
+  const nats = await deployment.weir.nats()
+  for (const stream of deliveries)
+    t.match((await nats.streamInfo(stream))?.state, { messages: 0 }, `${stream} is drained`)
+})
+
+t.test('a server that spreads records otherwise is refused', async (t) => {
+  const env = {
+    NATS_URL: deployment.weir.adminUrl,
+    WEIR_PARTITIONS: '2',
+    WEIR_DATA_DIR: tempDir(t),
+    WEIR_SECRET_KEY: Buffer.alloc(32, 1).toString('base64'),
+  }
+  const api = run('programs/main.js', ['api'], { ...env, WEIR_PORT: '0', WEIR_STORAGE_MAX: '64MiB' })
+  t.teardown(() => api.stop())
+  await api.line(
+    /WEIR_PARTITIONS is 2, but nats-server stores .*"weir\.records\.\*\.\*": "weir\.records\.\{\{wildcard\(1\)\}\}/,
+  )
+})
