@@ -13,6 +13,7 @@ import { type Nats, openNats } from '../nats/nats.js'
 import { stopSignal } from '../process/child.js'
 import { readRuntime } from '../process/running-service.js'
 import type { Settings } from '../process/settings.js'
+import { encodedRecords } from '../record/record-encoding.js'
 import { Report, rejectsFile } from './publish-report.js'
 import { type PublishOptions, sourcesOf } from './publish-sources.js'
 
@@ -43,7 +44,10 @@ export async function publish(settings: Settings, options: PublishOptions): Prom
     process.exit(1)
   }
   const publisher = new RecordPublisher({
-    publish: (message, msgId) => nats.publish(`weir.records.publish.${node}`, message, { msgId }),
+    publish: (message, msgId) => {
+      const { data, headers } = encodedRecords(message)
+      return nats.publish(`weir.records.publish.${node}`, data, { msgId, ...(headers && { headers }) })
+    },
     messageBytesMax: nats.payloadBytesMax - payloadHeadroomBytes,
   })
   try {

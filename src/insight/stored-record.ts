@@ -1,8 +1,10 @@
 /** The record behind a row of the decision log, from its stream. */
 import { within } from '../core/clock.js'
 import { unavailable } from '../core/errors.js'
+import type { StoredMessage } from '../nats/messages.js'
 import type { Nats } from '../nats/nats.js'
 import { parseMessage, parseRecord } from '../record/record.js'
+import { recordBytes } from '../record/record-encoding.js'
 import type { TrafficRecord } from '../record/traffic-record.js'
 import type { DecisionRow } from '../wire/decision-rows.js'
 import type { PartitionSet } from '../wire/partitions.js'
@@ -33,15 +35,16 @@ export async function storedRecord(
         throw unavailable('The record was not read: NATS does not answer.', error)
       },
     )
-    const found = message?.storedAtMs === row.at ? recordIn(message.data, row) : undefined
+    const found = message?.storedAtMs === row.at ? recordIn(message, row) : undefined
     if (found !== undefined) return found
   }
   return undefined
 }
 
-function recordIn(data: Uint8Array, { line, recordId }: DecisionRow): StoredRecord | undefined {
-  const bytes = parseMessage(data).find(({ number }) => number === line)?.bytes
-  const parsed = bytes && parseRecord(bytes)
+function recordIn(message: StoredMessage, { line, recordId }: DecisionRow): StoredRecord | undefined {
+  const decoded = recordBytes(message)
+  const bytes = decoded.ok && parseMessage(decoded.value).find(({ number }) => number === line)?.bytes
+  const parsed = bytes ? parseRecord(bytes) : undefined
   if (!parsed?.ok || parsed.value.record_id !== recordId) return undefined
-  return { record: parsed.value, line: bytes! }
+  return { record: parsed.value, line: bytes as Buffer }
 }

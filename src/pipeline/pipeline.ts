@@ -19,6 +19,7 @@ import type { PulledMessage } from '../nats/messages.js'
 import type { Nats } from '../nats/nats.js'
 import type { Configuration } from '../produce/compiled-configuration.js'
 import type { GeoLookup } from '../record/geo.js'
+import { recordBytes } from '../record/record-encoding.js'
 import { publishedRecordsSubject, revisionHeader } from '../wire/names.js'
 import { type Partition, type PartitionSet, publishedSubject } from '../wire/partitions.js'
 import type { CatchUps } from './catch-ups.js'
@@ -30,7 +31,7 @@ import { FailureReports, UnservedReports } from './failure-reports.js'
 import { Intake, type ProcessedMessage } from './intake.js'
 import { LedgerCounts } from './ledger-counts.js'
 import type { InputMessage } from './packs.js'
-import { type BadRecord, type MessageResult, walkMessage } from './process-record.js'
+import { type BadRecord, type MessageResult, refusedMessage, walkMessage } from './process-record.js'
 import { type Quarantine, withoutLines } from './quarantine.js'
 import type { Shares } from './shares.js'
 
@@ -113,13 +114,33 @@ export class Pipeline {
 
   #process(message: PulledMessage, input: InputMessage): Soon<ProcessedMessage | undefined> {
     if (this.#isAhead(message)) return undefined
+    const decoded = recordBytes(message)
     return onceReady(this.#deps.catchUps.shareCheck(this.#deps.partition, input.sequence), () =>
-      onceReady(this.#culpritsIn(message), (culprits) =>
-        onceReady(this.#walk(message, culprits, input), (walked) =>
-          this.#resultOf(walked, culprits, input, message.storedAtMs),
-        ),
+      decoded.ok
+        ? this.#processBytes(decoded.value, message, input)
+        : this.#resultOf(
+            this.#refused(message, decoded.problem.msg, input),
+            noCulprits,
+            input,
+            message.storedAtMs,
+          ),
+    )
+  }
+
+  #processBytes(bytes: Uint8Array, message: PulledMessage, input: InputMessage): Soon<ProcessedMessage> {
+    return onceReady(this.#culpritsIn(bytes, message), (culprits) =>
+      onceReady(this.#walk(bytes, message, culprits, input), (walked) =>
+        this.#resultOf(walked, culprits, input, message.storedAtMs),
       ),
     )
+  }
+
+  /** A message that can't be decoded counts as one bad record, which has its bytes. */
+  #refused({ data }: PulledMessage, reason: string, input: InputMessage): MessageResult {
+    const { packs } = this.#intake
+    packs.begin(input)
+    packs.end()
+    return refusedMessage(data, reason)
   }
 
   /**
@@ -134,8 +155,8 @@ export class Pipeline {
   }
 
   /** The records of the message that crash a process. */
-  #culpritsIn({ data, deliveries }: PulledMessage): Soon<readonly BadRecord[]> {
-    return deliveries > deliveriesBeforeQuarantine ? this.#deps.quarantine.culpritsIn(data) : noCulprits
+  #culpritsIn(bytes: Uint8Array, { deliveries }: PulledMessage): Soon<readonly BadRecord[]> {
+    return deliveries > deliveriesBeforeQuarantine ? this.#deps.quarantine.culpritsIn(bytes) : noCulprits
   }
 
   #resultOf(
@@ -166,11 +187,12 @@ export class Pipeline {
   }
 
   #walk(
-    { data, storedAtMs }: PulledMessage,
+    all: Uint8Array,
+    { storedAtMs }: PulledMessage,
     culprits: readonly BadRecord[],
     input: InputMessage,
   ): Soon<MessageResult> {
-    const bytes = withoutLines(data, culprits)
+    const bytes = withoutLines(all, culprits)
     const { partition, configuration, geo, decisionLog, catchUps } = this.#deps
     const { packs } = this.#intake
     const { sequence } = input

@@ -7,6 +7,7 @@
  * configuration gives the same bytes. A record without a known account, because it names and matches no edge and claims
  * no account, is evaluated and counted like any other; no policy applies to it, and it causes no events.
  */
+import { bufferOf } from '../core/bytes.js'
 import { messageOf, ok, problem, type Result } from '../core/errors.js'
 import { withoutPauses } from '../core/slices.js'
 import type { Endpoint } from '../evaluate/edges.js'
@@ -19,7 +20,7 @@ import type { TrafficView } from '../produce/compiled-configuration.js'
 import { produce } from '../produce/produce.js'
 import type { GeoLookup } from '../record/geo.js'
 import { PolicyContext } from '../record/policy-scope.js'
-import { type Line, parseLine, parseMessage } from '../record/record.js'
+import { Line, parseLine, parseMessage } from '../record/record.js'
 import type { TrafficRecord } from '../record/traffic-record.js'
 import { Counts, type CountVector } from './counts.js'
 import type { Buffers } from './packs.js'
@@ -95,6 +96,14 @@ export function* walkMessage(
     walk.addAll(lines.slice(start, start + recordsPerTurnMax))
   }
   return walk.result()
+}
+
+/** A message that holds no record that could be read: one that is bad, and has all of its bytes. */
+export function refusedMessage(data: Uint8Array, reason: string): MessageResult {
+  const counts = new Counts()
+  counts.addBad()
+  const whole = new Line(bufferOf(data), undefined, 1, 0, data.length)
+  return { counts: counts.vector(), bad: [new BadRecord(whole, inOneLine(reason))] }
 }
 
 /** A record and where it belongs. */

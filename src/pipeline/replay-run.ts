@@ -19,6 +19,7 @@ import type { Nats } from '../nats/nats.js'
 import type { Configuration, TrafficView } from '../produce/compiled-configuration.js'
 import { replayedView } from '../produce/replayed-sources.js'
 import type { GeoLookup } from '../record/geo.js'
+import { recordBytes } from '../record/record-encoding.js'
 import { replayConsumer } from '../wire/names.js'
 import type { Partition, PartitionSet } from '../wire/partitions.js'
 import type { CountVector } from './counts.js'
@@ -116,17 +117,14 @@ export class ReplayRun {
     return counts === undefined ? { counts: nothing } : this.#ledgerCounts.of(counts)
   }
 
-  async #walk(
-    { storedAtMs, data }: PulledMessage,
-    input: InputMessage,
-    isOne: boolean,
-  ): Promise<CountVector | undefined> {
+  async #walk(message: PulledMessage, input: InputMessage, isOne: boolean): Promise<CountVector | undefined> {
     const { packs } = this.#intake
     packs.begin(input)
     try {
-      if (!isOne) return undefined
+      const decoded = isOne ? recordBytes(message) : undefined
+      if (decoded?.ok !== true) return undefined
       const context = { view: this.#viewNow(), geo: this.#deps.geo, buffers: packs }
-      const walk = walkMessage({ bytes: data, storedAtMs }, context)
+      const walk = walkMessage({ bytes: decoded.value, storedAtMs: message.storedAtMs }, context)
       for (let step = walk.next(); ; step = walk.next()) {
         // A record that is bad, or has no result, was reported when it came.
         if (step.done) return step.value.counts

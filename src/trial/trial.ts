@@ -10,6 +10,7 @@ import { trialProgressMs } from '../core/limits.js'
 import type { Endpoint } from '../evaluate/edges.js'
 import type { PolicySet } from '../evaluate/policy-set.js'
 import { type Line, parseLine, parseMessage } from '../record/record.js'
+import { recordBytes } from '../record/record-encoding.js'
 import type { TrafficRecord } from '../record/traffic-record.js'
 import type { Trial, TrialDecisions, TrialEvents } from '../shape/trial.js'
 
@@ -47,6 +48,7 @@ export interface TrialReport {
 /** A message of records. */
 interface RecordMessage {
   readonly data: Uint8Array
+  readonly headers?: { get(name: string): string } | undefined
   readonly storedAtMs: number
 }
 
@@ -122,14 +124,17 @@ class Reading {
     return this.#firstMs === 0 ? 0 : endMs - this.#firstMs
   }
 
-  add({ data, storedAtMs }: RecordMessage): void {
-    for (const line of parseMessage(data)) {
+  add(message: RecordMessage): void {
+    const { storedAtMs } = message
+    const decoded = recordBytes({ headers: undefined, ...message })
+    const bytes = decoded.ok ? decoded.value : new Uint8Array()
+    for (const line of parseMessage(bytes)) {
       this.#records += 1
       if (!this.#examine(line, storedAtMs)) continue
       this.#ownRecords += 1
       this.#ownBytes += line.byteLength
     }
-    this.#bytes += data.length
+    this.#bytes += bytes.length
     this.#firstMs ||= storedAtMs
     this.#lastMs = storedAtMs
   }

@@ -17,6 +17,7 @@ import { row as apiRules } from './rows/api-rules.js'
 import { row as bouncers } from './rows/bouncers.js'
 import { row as challenger } from './rows/challenger.js'
 import { row as changes } from './rows/changes.js'
+import { row as compressed } from './rows/compressed.js'
 import { row as consoleRow } from './rows/console.js'
 import { row as decisionLog } from './rows/decision-log.js'
 import { row as decisions } from './rows/decisions.js'
@@ -50,6 +51,7 @@ const rows: readonly BenchRow[] = [
   bouncers,
   challenger,
   changes,
+  compressed,
   consoleRow,
   decisionLog,
   decisions,

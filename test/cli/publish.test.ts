@@ -9,6 +9,7 @@ import { pathToFileURL } from 'node:url'
 import t, { type Test } from 'tap'
 import type { Nats } from '../../src/nats/nats.js'
 import { freePort } from '../../src/nats-server/nats-probe.js'
+import { recordBytes } from '../../src/record/record-encoding.js'
 import { recordsStream, recordsSubjects } from '../harness/first-partition.js'
 import { openStreams } from '../harness/own-streams.js'
 import { compiled, runWithInput } from '../harness/processes.js'
@@ -32,7 +33,9 @@ async function stored(nats: Nats): Promise<Seen[]> {
   for (let from = 1; ; ) {
     const message = await nats.nextMessage(recordsStream, recordsSubjects, from)
     if (message === undefined) return records
-    for (const line of Buffer.from(message.data).toString().split('\n'))
+    const decoded = recordBytes(message)
+    if (!decoded.ok) throw new Error(decoded.problem.msg)
+    for (const line of Buffer.from(decoded.value).toString().split('\n'))
       records.push(JSON.parse(line) as Seen)
     from = message.sequence + 1
   }

@@ -26,7 +26,7 @@ class Side {
 
   constructor(weir: Weir) {
     this.#weir = weir
-    this.throughput = new Throughput(weir, () => this.#hasNoRowsWaiting())
+    this.throughput = new Throughput(weir, { isDone: () => this.#hasNoRowsWaiting() })
   }
 
   static async open(mode: string, closers: Closers, tools: BenchTools): Promise<Side> {

@@ -3,7 +3,7 @@ import { until } from '../../harness/weir.js'
 import { type BenchTools, median } from '../bench.js'
 import { CpuMeter, type Turn, totalCpu } from '../cpu-meter.js'
 import type { System } from './system.js'
-import { messagesOf, publishAll } from './traffic.js'
+import { type Encode, messagesOf, publishAll } from './traffic.js'
 
 /** Records per message. */
 const shapes = { packed: 100, single: 1 }
@@ -22,15 +22,22 @@ export interface TakesTurns {
   turn(shape: Shape, records: number): Promise<Turn>
 }
 
+interface ThroughputOptions {
+  /** Has the system done what it does besides delivering events? */
+  readonly isDone?: () => Promise<boolean>
+  readonly encode?: Encode
+}
+
 export class Throughput implements TakesTurns {
   readonly #system: System
   readonly #meter: CpuMeter
   readonly #isDone: () => Promise<boolean>
+  readonly #encode: Encode | undefined
   #published = 0
 
-  /** `isDone`: has the system done what it does besides delivering events? */
-  constructor(system: System, isDone = async (): Promise<boolean> => true) {
+  constructor(system: System, { isDone = async () => true, encode }: ThroughputOptions = {}) {
     this.#system = system
+    this.#encode = encode
     this.#meter = new CpuMeter(system.processes)
     this.#isDone = isDone
   }
@@ -51,7 +58,8 @@ export class Throughput implements TakesTurns {
   async publish(shape: Shape, records: number): Promise<void> {
     const from = this.#published
     this.#published += records
-    await publishAll(this.#system.nats, messagesOf(from, this.#published, shapes[shape]))
+    const messages = messagesOf(from, this.#published, shapes[shape])
+    await publishAll(this.#system.nats, messages, this.#encode)
   }
 
   /** Resolves when everything is done that was caused by what was published. */

@@ -1,6 +1,12 @@
 /** Records as ingress nodes publish them: connections from 120 networks, of 600 bytes each. */
 import type { Nats } from '../../../src/nats/nats.js'
 
+/** A message as it is published. */
+export type Encode = (message: string) => {
+  readonly data: Uint8Array | string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
 const recordBytes = 600
 const subject = 'weir.records.eu.node-1'
 const publishedAtOnce = 64
@@ -20,9 +26,16 @@ export function* messagesOf(
 }
 
 /** As an ingress node does: without waiting for each answer. The publishers share the messages. */
-export async function publishAll(nats: Nats, messages: Iterable<string>): Promise<void> {
+export async function publishAll(
+  nats: Nats,
+  messages: Iterable<string>,
+  encode: Encode = (data) => ({ data }),
+): Promise<void> {
   const publishing = async (): Promise<void> => {
-    for (const message of messages) await publish(nats, message)
+    for (const message of messages) {
+      const { data, headers } = encode(message)
+      await nats.publish(subject, data, headers && { headers })
+    }
   }
   await Promise.all(Array.from({ length: publishedAtOnce }, publishing))
 }
