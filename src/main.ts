@@ -137,7 +137,7 @@ async function administer(command: AdminCommand): Promise<void> {
 
 addAccountCommands(program, administer)
 addConsoleCommand(program, settings)
-addDdlCommand(program)
+addDdlCommand(program, async () => (await import('./roles/store-parts.js')).ownTables(settings()))
 addDeadCommands(program, settings, askOwner)
 addDestinationCommands(program, settings)
 addDecisionCommands(program, settings)

@@ -1,4 +1,4 @@
-/** `weir ddl`: tables for events, in the words of a database. */
+/** `weir ddl`: tables for events, in the words of a database; and the tables of Weir itself. */
 import type { Command } from 'commander'
 import { insteadOf } from '../core/text/nearest.js'
 import { type Dialect, ddlOf, dialects, type EventTable, eventTables } from '../event/event-ddl.js'
@@ -11,11 +11,12 @@ interface DdlOptions {
   readonly json?: true
 }
 
-export function addDdlCommand(program: Command): void {
+/** `ownTables`: the statements that make the tables of Weir itself. */
+export function addDdlCommand(program: Command, ownTables: () => Promise<readonly string[]>): void {
   program
     .command('ddl')
     .description('tables for events in ClickHouse, Athena, BigQuery or DuckDB; JSON Schemas of events')
-    .requiredOption('--dialect <dialect>', `${dialects.join(', ')}; bigquery: a schema for the command bq`)
+    .option('--dialect <dialect>', `${dialects.join(', ')}; bigquery: a schema for the command bq`)
     .option(
       '--kind <kind>',
       'only this kind of event, such as tcp_connection_closed.v0; may be repeated',
@@ -23,10 +24,21 @@ export function addDdlCommand(program: Command): void {
     )
     .option('--table <name>', 'one table of this name for all of them, instead of one per kind')
     .option('--json', 'a line of JSON for each table')
-    .action(async (options: DdlOptions) => {
+    .option('--own', 'the tables of Weir itself in ClickHouse instead, with the settings that are in force')
+    .action(async ({ own, dialect, ...rest }: Partial<DdlOptions> & { readonly own?: true }) => {
+      if (own) return void process.stdout.write(ownText(await ownTables(), { ...rest, dialect }))
+      if (dialect === undefined) throw new Error(`--dialect is missing: ${dialects.join(', ')}.`)
       const { eventSchemas } = await import('../event/event-schemas.js')
-      process.stdout.write(ddlText(eventSchemas(), options))
+      process.stdout.write(ddlText(eventSchemas(), { ...rest, dialect }))
     })
+}
+
+/** Statements for `clickhouse client --multiquery`; throws for options of other tables. */
+export function ownText(statements: readonly string[], others: object): string {
+  const [other] = Object.entries(others).flatMap(([name, value]) => (value === undefined ? [] : [name]))
+  if (other !== undefined)
+    throw new Error(`--own prints the tables of Weir itself, which have no --${other}: leave it out.`)
+  return statements.map((statement) => `${statement};\n`).join('\n')
 }
 
 const tableName = /^[A-Za-z_]\w{0,127}(\.[A-Za-z_]\w{0,127})?$/

@@ -82,8 +82,14 @@ export const declared = {
   decisionLog: {
     rows: required('WEIR_DECISION_LOG', form.oneOf('all', 'blocked', 'off')),
     bytesMax: required('WEIR_DECISION_LOG_MAX', storageSize),
+    storagePolicy: optional('WEIR_DECISION_LOG_STORAGE_POLICY', form.name),
+    volume: optional('WEIR_DECISION_LOG_VOLUME', form.name),
+    moveAfterMs: required('WEIR_DECISION_LOG_MOVE_AFTER', form.duration(10 * secondMs, 365 * dayMs)),
   },
-  clickhouse: { url: optional('CLICKHOUSE_URL', form.httpUrl) },
+  clickhouse: {
+    url: optional('CLICKHOUSE_URL', form.httpUrl),
+    cluster: optional('CLICKHOUSE_CLUSTER', form.name),
+  },
   geo: { databases: optional('WEIR_GEOIP_DB', form.paths) },
   lists: { directory: optional('WEIR_LIST_DIRECTORY', form.directory) },
   delivery: { privateNetworks: optional(privateNetworksSetting, form.cidrs) },

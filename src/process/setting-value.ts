@@ -32,6 +32,12 @@ export const oneOf = <const T extends string>(...names: readonly T[]): ValueForm
   parse: (text) => names.find((name) => name === text),
 })
 
+/** A name of something in the configuration of another program. */
+export const name: ValueForm<string> = {
+  allowed: 'a name of up to 64 letters, digits, _, - and ., which begins with a letter or _',
+  parse: (text) => (/^[A-Za-z_][\w.-]{0,63}$/.test(text) ? text : undefined),
+}
+
 export const path: ValueForm<string> = {
   allowed: 'a path',
   parse: (text) => (text.includes('\0') ? undefined : text),

@@ -124,6 +124,8 @@ function settingsOf(raw: Layer): Settings {
         'Generate one with: openssl rand -base64 32',
     )
   }
+  const misfit = misfitOf(values)
+  if (misfit !== undefined) throw new SettingsError(misfit)
   return deepFreeze({
     ...values,
     destinationKinds: groupsValues(declaredOfKinds, raw) as Readonly<Record<string, KindSettings>>,
@@ -131,6 +133,22 @@ function settingsOf(raw: Layer): Settings {
     geo: { databases: values.geo.databases?.map((path) => resolve(path)) ?? bundledGeoDatabases() },
     ops: { ...values.ops, port: values.ops.port ?? soleApiPort(raw) },
   })
+}
+
+/** Settings of ClickHouse that do not go together. */
+function misfitOf({ clickhouse, decisionLog, nats }: Pick<Values, 'clickhouse' | 'decisionLog' | 'nats'>) {
+  const { storagePolicy, volume, moveAfterMs } = decisionLog
+  const [set, missing] = volume === undefined ? ['STORAGE_POLICY', 'VOLUME'] : ['VOLUME', 'STORAGE_POLICY']
+  if (clickhouse.url === undefined) {
+    const server = 'CLICKHOUSE_URL is required: the embedded ClickHouse is one server with one disk.'
+    if (clickhouse.cluster !== undefined) return `CLICKHOUSE_CLUSTER is set, so ${server}`
+    if ((volume ?? storagePolicy) !== undefined) return `WEIR_DECISION_LOG_${set} is set, so ${server}`
+  }
+  if ((volume === undefined) !== (storagePolicy === undefined))
+    return `WEIR_DECISION_LOG_${set} is set, so WEIR_DECISION_LOG_${missing} is required: rows move to a volume of a storage policy.`
+  if (volume !== undefined && moveAfterMs >= nats.retentionMs)
+    return 'WEIR_DECISION_LOG_MOVE_AFTER must be less than WEIR_RETENTION: rows that are as old as that are dropped.'
+  return undefined
 }
 
 /** A role that runs alone uses the API's port if one was chosen, else any free one, so that several can run. */

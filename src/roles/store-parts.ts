@@ -22,6 +22,7 @@ import type { Clickhouse } from '../store/clickhouse/clickhouse.js'
 import type { DeliveryReader } from '../store/logs/delivery-reader.js'
 import type { FailureReader } from '../store/logs/failure-reader.js'
 import type { LogReader } from '../store/logs/log-reader.js'
+import type { LogBounds } from '../store/logs/log-table.js'
 import type { TrafficReader } from '../store/logs/traffic-reader.js'
 import type { Store } from '../store/store.js'
 import { hasAccounts } from '../store/stored-rows.js'
@@ -67,7 +68,7 @@ export interface StoreParts {
 
 export async function openDatabase({ clickhouse, data }: Settings): Promise<Clickhouse> {
   const { openClickhouse } = await import('../store/clickhouse/clickhouse.js')
-  return openClickhouse({ url: clickhouse.url, directory: join(data.dir, 'clickhouse') })
+  return openClickhouse({ ...clickhouse, directory: join(data.dir, 'clickhouse') })
 }
 
 export async function openStoreParts(
@@ -158,15 +159,33 @@ function openFeeds(
   return new ListFeeds({ ...parts, networks, directory: settings.lists.directory, occurrences })
 }
 
+/** How long and where rows of the log are kept; undefined if it is off. */
+function logBounds({ decisionLog, nats }: Settings): LogBounds | undefined {
+  const { rows, bytesMax, storagePolicy: policy, volume, moveAfterMs: afterMs } = decisionLog
+  if (rows === 'off') return undefined
+  const move = policy === undefined || volume === undefined ? undefined : { policy, volume, afterMs }
+  return { retentionMs: nats.retentionMs, bytesMax, move }
+}
+
+/** The statements that make all tables and views of Weir itself. */
+export async function ownTables(settings: Settings): Promise<readonly string[]> {
+  const { clusterAt } = await import('../store/clickhouse/cluster.js')
+  const { ddlOfResources } = await import('../store/clickhouse/migrate.js')
+  const { ddlOfLogs } = await import('../store/logs/log-tables.js')
+  const { url, cluster: name } = settings.clickhouse
+  const cluster = url === undefined || name === undefined ? undefined : clusterAt(url, name)
+  const bounds = logBounds(settings)
+  return [...ddlOfResources(resources, cluster), ...(bounds === undefined ? [] : ddlOfLogs(bounds, cluster))]
+}
+
 /** Stores the rows of the decision log. Rows that other processes publish although it is off here stay in NATS. */
 export async function openLogWriter(
   { settings, occurrences }: RoleContext,
   { nats, clickhouse }: StoreParts,
   release: ReleaseStack,
 ): Promise<void> {
-  const { rows, bytesMax } = settings.decisionLog
-  if (rows === 'off') return
+  const bounds = logBounds(settings)
+  if (bounds === undefined) return
   const { LogWriter } = await import('../store/logs/log-writer.js')
-  const bounds = { retentionMs: settings.nats.retentionMs, bytesMax }
   release.own(new LogWriter({ nats, clickhouse, bounds, occurrences })).open()
 }

@@ -29,6 +29,14 @@ interface WrittenRows {
   readonly deleted: boolean
 }
 
+/** The rows of one change for one table. */
+interface TableRows {
+  /** The account and version of the change. */
+  readonly token: string
+  /** May be iterated several times. */
+  readonly rows: Iterable<object>
+}
+
 /** Rows read at a time: decoding more would block the event loop. */
 const rowsPerPage = 10_000
 /** Values in one statement: they are part of its URL. */
@@ -41,7 +49,7 @@ function* inGroups<T>(items: readonly T[], size: number): Generator<readonly T[]
 export class ChangeRows {
   readonly #clickhouse: Clickhouse
   /** A group commit per table: ClickHouse syncs a group of rows once. */
-  readonly #tables = new Map<string, GroupCommit<Iterable<object>>>()
+  readonly #tables = new Map<string, GroupCommit<TableRows>>()
 
   constructor(clickhouse: Clickhouse) {
     this.#clickhouse = clickhouse
@@ -69,8 +77,9 @@ export class ChangeRows {
     }
     add(ruleKind, replaced.put, false)
     add(ruleKind, replaced.removed, true)
+    const token = `${accountId}:${version}`
     const write = ([kind, rows]: [string, readonly WrittenRows[]]) =>
-      this.#write(tableOf(kind), encodedRows(kind, version, change, rows))
+      this.#write(tableOf(kind), { token, rows: encodedRows(kind, version, change, rows) })
     // An account has no row of another kind without its own: see `highestVersion`.
     const ofAccount = written.get(account.kind)
     if (ofAccount !== undefined) await write([account.kind, ofAccount])
@@ -78,15 +87,21 @@ export class ChangeRows {
     await Promise.all([...written].map(write))
   }
 
-  /** Resolves when the rows are durable: all of them at once. They may be iterated several times. */
-  #write(table: string, rows: Iterable<object>): Promise<void> {
+  /** Resolves when the rows are durable: all of them at once. */
+  #write(table: string, rows: TableRows): Promise<void> {
     const open = () =>
-      new GroupCommit<Iterable<object>>({
-        write: (changes) => this.#clickhouse.insert(table, allOf(changes)),
+      new GroupCommit<TableRows>({
+        write: (changes) => this.#insert(table, changes),
         // One change that ClickHouse refuses must not keep the others from being stored.
         isItemRefused: isRefusedByClickhouse,
       })
     return getOrMake(this.#tables, table, open).add(rows)
+  }
+
+  /** On a cluster, each change is an insert of its own: a process that carries it out again repeats exactly this insert. */
+  async #insert(table: string, changes: readonly TableRows[]): Promise<void> {
+    if (this.#clickhouse.cluster === undefined) return this.#clickhouse.insert(table, allOf(changes))
+    for (const { rows, token } of changes) await this.#clickhouse.insert(table, rows, token)
   }
 
   /** The rows of a kind before a version, without deleted ones, a page at a time. `field` never changes. */
@@ -198,6 +213,6 @@ const encodedRows = (
   },
 })
 
-function* allOf(changes: readonly Iterable<object>[]): Generator<object> {
-  for (const rows of changes) yield* rows
+function* allOf(changes: readonly TableRows[]): Generator<object> {
+  for (const { rows } of changes) yield* rows
 }

@@ -1,6 +1,6 @@
 /** `weir ddl`: which tables are printed, in which form, and what is refused. */
 import t from 'tap'
-import { ddlText } from '../../src/cli/ddl.js'
+import { ddlText, ownText } from '../../src/cli/ddl.js'
 import { dialects } from '../../src/event/event-ddl.js'
 import { eventSchemas } from '../../src/event/event-schemas.js'
 
@@ -47,6 +47,12 @@ t.test('one schema is the file that programs take; several are named', (t) => {
   t.strictSame(Object.keys(several), [tcp, log])
   t.match(several[tcp], { $schema: /2020-12/, properties: { event_type: { const: tcp } } })
   t.notMatch(JSON.stringify(several), 'x-documented')
+  t.end()
+})
+
+t.test('the tables of Weir itself have no other options', (t) => {
+  t.equal(ownText(['CREATE a', 'CREATE b'], { dialect: undefined }), 'CREATE a;\n\nCREATE b;\n')
+  t.throws(() => ownText([], { dialect: undefined, json: true }), { message: /have no --json: leave it out/ })
   t.end()
 })
 

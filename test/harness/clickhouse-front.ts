@@ -1,20 +1,22 @@
 /**
  * Enough of ClickHouse's HTTP interface over the embedded engine for the real HTTP client, as a separate process.
  *
- *     node dist/test/harness/clickhouse-front.js --port 0 --path DIR [--password PASSWORD]
+ *     node dist/test/harness/clickhouse-front.js --port 0 --path DIR [--password PASSWORD] [--cluster CONFIG]
  *
  * prints `clickhouse: http://…`. A request to `/control?mode=…` changes how it answers: `ok`, `hang` (no answer at
- * all), `fail` (500), `short` (the answer without its second half, its announced length included), `die`.
+ * all), `fail` (500), `short` (the answer without its second half, its announced length included), `unconfirmed`
+ * (inserts are made, and refused all the same), `die`.
  */
 import { randomUUID } from 'node:crypto'
-import { rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { basename } from 'node:path'
 import { parseArgs } from 'node:util'
 import { Session } from 'chdb'
+import { engineOptions, onOneServer } from './clickhouse-cluster.js'
 import { type Running, run } from './processes.js'
 
-type FrontMode = 'ok' | 'hang' | 'fail' | 'short' | 'die'
+type FrontMode = 'ok' | 'hang' | 'fail' | 'short' | 'unconfirmed' | 'die'
 
 const user = 'default'
 /** Parameters of a query string that are not settings. */
@@ -27,11 +29,13 @@ const statuses: Readonly<Record<number, number>> = { 47: 404, 60: 404, 62: 400, 
 class Front {
   readonly #path: string
   readonly #password: string
+  readonly #isCluster: boolean
   mode: FrontMode = 'ok'
 
-  constructor(path: string, password: string) {
+  constructor(path: string, password: string, isCluster: boolean) {
     this.#path = path
     this.#password = password
+    this.#isCluster = isCluster
   }
 
   async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -71,9 +75,14 @@ class Front {
       if (ownParameters.has(name) || httpSettings.test(name) || !identifier.test(name)) continue
       preamble += `SET ${name} = ${literal(value)}; `
     }
+    if (this.#isCluster) appendFileSync(statementsFile(this.#path), `${JSON.stringify({ preamble, sql })}\n`)
     const session = new Session(this.#path)
     try {
-      const result = await session.queryAsync(preamble + sql, { format })
+      const result = await session.queryAsync(preamble + (this.#isCluster ? onOneServer(sql) : sql), {
+        format,
+      })
+      if (this.mode === 'unconfirmed' && sql.startsWith('INSERT'))
+        return refuse(response, 319, 'Unknown status, client must retry', 'UNKNOWN_STATUS_OF_INSERT')
       const answer = Buffer.from(result.bytes())
       const kept = this.mode === 'short' ? answer.subarray(0, Math.floor(answer.length / 2)) : answer
       response.setHeader('X-ClickHouse-Query-Id', parameters.get('query_id') ?? '')
@@ -113,11 +122,16 @@ function statementOf(query: string | null, body: Buffer, file: string): string {
 
 function main(): void {
   const { values } = parseArgs({
-    options: { port: { type: 'string' }, path: { type: 'string' }, password: { type: 'string' } },
+    options: {
+      port: { type: 'string' },
+      path: { type: 'string' },
+      password: { type: 'string' },
+      cluster: { type: 'string' },
+    },
   })
   const path = values.path ?? ''
-  const keeper = new Session(path)
-  const front = new Front(path, values.password ?? '')
+  const keeper = new Session(path, engineOptions(values.cluster))
+  const front = new Front(path, values.password ?? '', values.cluster !== undefined)
   const server = createServer((request, response) => {
     front.answer(request, response).catch((error: unknown) => response.destroy(error as Error))
   })
@@ -141,15 +155,29 @@ export interface ClickhouseFront {
   readonly url: string
   readonly process: Running
   mode(mode: FrontMode): Promise<void>
+  /** What a cluster was told, as it was sent: settings and statements. */
+  statements(): readonly SentStatement[]
 }
+
+interface SentStatement {
+  readonly preamble: string
+  readonly sql: string
+}
+
+const statementsFile = (path: string): string => `${path}-statements`
 
 const frontPassword = 'pass:word'
 
-/** Starts a front over this directory as a process; `port` 0: any free one. */
-export async function startClickhouseFront(path: string, port = 0): Promise<ClickhouseFront> {
+/** Starts a front over this directory as a process; `port` 0: any free one. `cluster`: the configuration of one. */
+export async function startClickhouseFront(
+  path: string,
+  port = 0,
+  cluster?: string,
+): Promise<ClickhouseFront> {
   const started = run('test/harness/clickhouse-front.js', [
     ...['--port', String(port), '--path', path],
     ...['--password', frontPassword],
+    ...(cluster === undefined ? [] : ['--cluster', cluster]),
   ])
   const [, base = ''] = await started.line(/^clickhouse: (\S+)$/)
   const url = new URL(base)
@@ -158,6 +186,11 @@ export async function startClickhouseFront(path: string, port = 0): Promise<Clic
   return {
     url: url.href.replace(/\/$/, ''),
     process: started,
+    statements: () =>
+      readFileSync(statementsFile(path), 'utf8')
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as SentStatement),
     mode: async (mode) => {
       await fetch(`${base}/control?mode=${mode}`).then(
         (response) => response.text(),

@@ -11,6 +11,7 @@ import { localNatsServer } from '../../src/process/settings.js'
 import { auditStream } from '../../src/wire/names.js'
 import { readPack } from '../../src/wire/pack.js'
 import { all, type Caller, openCaller, statusOf } from './caller.js'
+import { clusterName, writeClusterConfig } from './clickhouse-cluster.js'
 import { type ClickhouseFront, startClickhouseFront } from './clickhouse-front.js'
 import { jetstreamIn } from './own-nats.js'
 import { type Running, run } from './processes.js'
@@ -41,10 +42,16 @@ export class StoreFixture {
   readonly secretKey = randomBytes(32).toString('base64')
   front!: ClickhouseFront
   #frontPort = 0
+  /** The configuration of the cluster that ClickHouse is. */
+  readonly #cluster: string | undefined
   #natsPort = 0
   #natsServer: ChildProcess | undefined
   readonly #apis: Running[] = []
   readonly #opened: Nats[] = []
+
+  constructor({ isCluster = false } = {}) {
+    this.#cluster = isCluster ? writeClusterConfig(this.dir) : undefined
+  }
 
   get natsUrl(): string {
     return `nats://127.0.0.1:${this.#natsPort}`
@@ -56,7 +63,7 @@ export class StoreFixture {
   }
 
   async startFront(database = 'clickhouse'): Promise<void> {
-    this.front = await startClickhouseFront(join(this.dir, database), this.#frontPort)
+    this.front = await startClickhouseFront(join(this.dir, database), this.#frontPort, this.#cluster)
     this.#frontPort = Number(new URL(this.front.url).port)
   }
 
@@ -91,6 +98,7 @@ export class StoreFixture {
       WEIR_DECISION_LOG: 'off',
       NATS_URL: this.natsUrl,
       CLICKHOUSE_URL: this.front.url,
+      ...(this.#cluster !== undefined && { CLICKHOUSE_CLUSTER: clusterName }),
     }
   }
 

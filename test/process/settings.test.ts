@@ -134,6 +134,21 @@ const values = [
     want: { clickhouse: { url: 'http://u:p@h:8123/db' } },
   },
   {
+    name: 'a cluster, and a volume for old rows',
+    set: {
+      CLICKHOUSE_URL: 'http://h:8123',
+      WEIR_SECRET_KEY: key,
+      CLICKHOUSE_CLUSTER: 'prod-1',
+      WEIR_DECISION_LOG_STORAGE_POLICY: 'tiers',
+      WEIR_DECISION_LOG_VOLUME: 'cold',
+      WEIR_DECISION_LOG_MOVE_AFTER: '6h',
+    },
+    want: {
+      clickhouse: { cluster: 'prod-1' },
+      decisionLog: { storagePolicy: 'tiers', volume: 'cold', moveAfterMs: 6 * 60 * 60_000 },
+    },
+  },
+  {
     name: 'AWS per service',
     set: { AWS_ENDPOINT_URL_KINESIS: 'http://127.0.0.1:4566' },
     want: { destinationKinds: { kinesis: { endpointUrl: 'http://127.0.0.1:4566' } } },
@@ -154,6 +169,8 @@ t.test('values', (t) => {
   for (const { name, set, want } of values) t.match(loadSettings({ environment: set }).settings, want, name)
   t.end()
 })
+
+const server = { CLICKHOUSE_URL: 'http://h:8123', WEIR_SECRET_KEY: key }
 
 const refused = [
   { name: 'a port that is no number', set: { WEIR_PORT: '80a' }, says: ['WEIR_PORT', '"80a"', '0 to 65535'] },
@@ -186,6 +203,41 @@ const refused = [
     name: 'ClickHouse without the key',
     set: { CLICKHOUSE_URL: 'http://h:8123' },
     says: ['WEIR_SECRET_KEY', 'required'],
+  },
+  {
+    name: 'a cluster without a server',
+    set: { CLICKHOUSE_CLUSTER: 'prod' },
+    says: ['CLICKHOUSE_CLUSTER is set, so CLICKHOUSE_URL is required'],
+  },
+  {
+    name: 'a name of a cluster that is none',
+    set: { ...server, CLICKHOUSE_CLUSTER: "it's" },
+    says: ['CLICKHOUSE_CLUSTER is "it\'s"', 'begins with a letter'],
+  },
+  {
+    name: 'a volume of the embedded ClickHouse',
+    set: { WEIR_DECISION_LOG_VOLUME: 'cold' },
+    says: ['WEIR_DECISION_LOG_VOLUME is set, so CLICKHOUSE_URL is required'],
+  },
+  {
+    name: 'a volume without a policy',
+    set: { ...server, WEIR_DECISION_LOG_VOLUME: 'cold' },
+    says: ['so WEIR_DECISION_LOG_STORAGE_POLICY is required'],
+  },
+  {
+    name: 'a policy without a volume',
+    set: { ...server, WEIR_DECISION_LOG_STORAGE_POLICY: 'tiers' },
+    says: ['so WEIR_DECISION_LOG_VOLUME is required'],
+  },
+  {
+    name: 'rows that expire before they move',
+    set: {
+      ...server,
+      WEIR_DECISION_LOG_STORAGE_POLICY: 'tiers',
+      WEIR_DECISION_LOG_VOLUME: 'cold',
+      WEIR_RETENTION: '24h',
+    },
+    says: ['WEIR_DECISION_LOG_MOVE_AFTER must be less than WEIR_RETENTION'],
   },
   {
     name: 'a short token',

@@ -3,8 +3,8 @@ import type { Test } from 'tap'
 import { all, type Caller, statusOf } from '../harness/caller.js'
 import { type StoreApi, StoreFixture } from '../harness/store-fixture.js'
 
-export async function openFixture(t: Test): Promise<StoreFixture> {
-  const fixture = new StoreFixture()
+export async function openFixture(t: Test, { isCluster = false } = {}): Promise<StoreFixture> {
+  const fixture = new StoreFixture({ isCluster })
   await fixture.open()
   t.teardown(() => fixture.close())
   return fixture

@@ -12,15 +12,25 @@ import {
   type DataFormat,
   parseError,
 } from '@clickhouse/client'
-import { within, yieldTurn } from '../../core/clock.js'
+import { sleep, within, yieldTurn } from '../../core/clock.js'
 import { badRequest } from '../../core/errors.js'
 import { newId } from '../../core/ids.js'
+import {
+  type Cluster,
+  clusterAt,
+  clusterDdlSettings,
+  consistentReads,
+  quorumSettings,
+  shardInsertSettings,
+} from './cluster.js'
 
 interface ClickhouseOptions {
   /** `http(s)://user:pass@host:8123/db`; undefined for the embedded ClickHouse. */
   readonly url?: string | undefined
   /** Directory of the embedded ClickHouse. */
   readonly directory: string
+  /** The name of the cluster to which the server belongs. */
+  readonly cluster?: string | undefined
 }
 
 export type TextFormat = 'PrettyCompactMonoBlock' | 'TSVWithNames' | 'CSVWithNames' | 'JSONEachRow'
@@ -34,6 +44,8 @@ const batchTimeoutMs = 60_000
 /** Extra time per row: a hundred times what a row takes on an idle machine. */
 const rowTimeoutMs = 1
 const peopleTimeoutMs = 120_000
+/** Until a statement is tried again that other servers of the cluster were not ready for. */
+const replicaPauseMs = 100
 /** Rows turned into text without a pause, which takes some milliseconds. */
 const rowsPerText = 500
 
@@ -45,16 +57,19 @@ export async function openClickhouse(options: ClickhouseOptions): Promise<Clickh
     // The engine is large: with a server it is never loaded.
     const { ChdbConnection } = await import('./chdb-connection.js')
     const connection = new ChdbConnection(ownDirectory(options.directory), parseError)
-    return new Clickhouse(createClient({ connection }), emptyDirectory(`${options.directory}-incoming`))
+    return new Clickhouse(createClient({ connection }), {
+      incoming: emptyDirectory(`${options.directory}-incoming`),
+    })
   }
+  const cluster = options.cluster === undefined ? undefined : clusterAt(options.url, options.cluster)
   const client = createClient({
     url: options.url,
     request_timeout: peopleTimeoutMs,
     application: 'weir',
-    // Its warnings are advice about settings and bypass our log.
-    log: { level: ClickHouseLogLevel.ERROR },
+    // Its warnings are advice about settings and bypass our log. Some errors of a cluster only mean that a server is not ready.
+    log: { level: cluster === undefined ? ClickHouseLogLevel.ERROR : ClickHouseLogLevel.OFF },
   })
-  return new Clickhouse(client)
+  return new Clickhouse(client, { cluster })
 }
 
 /** A process that was killed may have left files there. */
@@ -73,55 +88,75 @@ export class Clickhouse {
   readonly #client: ClickHouseClient
   /** The directory of files that the embedded engine reads; undefined for a server. */
   readonly #incoming: string | undefined
+  /** Undefined for one server, or the embedded one. */
+  readonly cluster: Cluster | undefined
 
-  constructor(client: ClickHouseClient, incoming?: string) {
+  constructor(
+    client: ClickHouseClient,
+    { incoming, cluster }: { readonly incoming?: string; readonly cluster?: Cluster | undefined },
+  ) {
     this.#client = client
     this.#incoming = incoming
+    this.cluster = cluster
   }
 
   get isEmbedded(): boolean {
     return this.#incoming !== undefined
   }
 
-  /** All rows or an error: a truncated answer must not look like a smaller table. */
+  /**
+   * All rows or an error: a truncated answer must not look like a smaller table. On a cluster, the rows of every confirmed
+   * `insert` are among them, whichever server took it.
+   */
   rows<T>(sql: string, params: Record<string, unknown> = {}, timeoutMs = readTimeoutMs): Promise<T[]> {
-    return timed(timeoutMs, async (abort_signal) => {
+    const read = async (abort_signal: AbortSignal): Promise<T[]> => {
       const result = await this.#client.query({
         query: sql,
         query_params: params,
         format: 'JSON',
-        clickhouse_settings: { output_format_json_quote_64bit_integers: 0 },
+        clickhouse_settings: {
+          output_format_json_quote_64bit_integers: 0,
+          ...(this.cluster !== undefined && consistentReads),
+        },
         abort_signal,
       })
       const { data, rows } = await result.json<T>()
       if (data.length !== rows) throw new Error(`ClickHouse announced ${rows} rows and sent ${data.length}.`)
       return data
-    })
+    }
+    return timed(timeoutMs, (signal) => whenReplicasAreReady(signal, () => read(signal)))
   }
 
   command(sql: string, params: Record<string, unknown> = {}, timeoutMs = readTimeoutMs): Promise<void> {
     return timed(timeoutMs, async (abort_signal) => {
-      await this.#client.command({ query: sql, query_params: params, abort_signal })
+      const clickhouse_settings = this.cluster === undefined ? {} : clusterDdlSettings
+      await this.#client.command({ query: sql, query_params: params, abort_signal, clickhouse_settings })
     })
   }
 
   /**
    * Inserts all rows or none; they have the same columns in the same order. Resolves when the rows are stored, and
-   * synced to disk if the table's settings ask for it.
+   * synced to disk if the table's settings ask for it; on a cluster, by most servers. A repeated insert has the same `token`:
+   * a cluster then stores the rows once.
    */
-  async insert(table: string, rows: Iterable<object>): Promise<void> {
+  async insert(table: string, rows: Iterable<object>, token?: string): Promise<void> {
     const { columns, texts, count } = await inTexts(rows)
     if (count === 0) return
-    await timed(writeTimeoutMs + count * rowTimeoutMs, async (abort_signal) => {
+    const timeoutMs = writeTimeoutMs + count * rowTimeoutMs
+    const write = async (abort_signal: AbortSignal): Promise<void> => {
       const { stream } = await this.#client.exec({
         query: `INSERT INTO ${table} (${columns.join(', ')}) FORMAT JSONCompactEachRow`,
         values: Readable.from(texts),
         // A server's profile must not make the insert asynchronous.
-        clickhouse_settings: { async_insert: 0 },
+        clickhouse_settings: {
+          async_insert: 0,
+          ...(this.cluster !== undefined && quorumSettings(timeoutMs, token)),
+        },
         abort_signal,
       })
       await finished(stream.resume())
-    })
+    }
+    await timed(timeoutMs, (signal) => whenReplicasAreReady(signal, () => write(signal)))
   }
 
   /**
@@ -146,7 +181,7 @@ export class Clickhouse {
       const { stream } = await this.#client.exec({
         query,
         values: Readable.from(body),
-        clickhouse_settings: { async_insert: 0 },
+        clickhouse_settings: { async_insert: 0, ...(this.cluster !== undefined && shardInsertSettings) },
         abort_signal,
       })
       await finished(stream.resume())
@@ -188,6 +223,25 @@ async function timed<T>(timeoutMs: number, call: (signal: AbortSignal) => Promis
     controller.abort()
   }
 }
+
+/**
+ * Tries again while a server of a cluster is not ready: it lacks rows that others confirmed, or another process inserts into
+ * the same table. One server never answers so.
+ */
+async function whenReplicasAreReady<T>(signal: AbortSignal, call: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await call()
+    } catch (error) {
+      if (signal.aborted || !isReplicaNotReady(error)) throw error
+    }
+    await sleep(replicaPauseMs, signal)
+  }
+}
+
+/** `UNSATISFIED_QUORUM_FOR_PREVIOUS_WRITE`, `REPLICA_IS_NOT_IN_QUORUM`. */
+const isReplicaNotReady = (error: unknown): boolean =>
+  error instanceof ClickHouseError && ['286', '289'].includes(error.code)
 
 /** Rows as JSONCompactEachRow, with pauses, so that very many do not block the event loop. */
 async function inTexts(rows: Iterable<object>) {

@@ -4,11 +4,15 @@
  *
  * Most of it is derived from the declarations: missing tables are created, missing columns added, views replaced. A
  * change that can't be derived, such as another column type, is a numbered step below, run once per database.
+ *
+ * On a cluster, most statements are run by every server, and all of them must be up for one.
  */
 import { sleep } from '../../core/clock.js'
+import { StartFault } from '../../core/errors.js'
 import { hash128, newId } from '../../core/ids.js'
 import type { AnyResource } from '../../resource/define.js'
 import type { Clickhouse } from './clickhouse.js'
+import { type Cluster, completeEngine, targetOn } from './cluster.js'
 import { addColumnSql, columnsOf, createTableSql, createViewsSql, tableOf } from './tables.js'
 
 /** The identity of a database. */
@@ -21,22 +25,48 @@ export interface Deployment {
 interface Migration {
   /** Never reused; a released step never changes. */
   readonly id: number
-  readonly statements: (made: Deployment) => readonly string[]
+  readonly statements: (made: Deployment, cluster: Cluster | undefined) => readonly string[]
 }
 
 const migrations: readonly Migration[] = [
   {
     id: 1,
-    // A view, because its creation is the one statement that only the first of several processes completes.
-    statements: ({ id, keyFingerprint }) => [
-      `CREATE VIEW IF NOT EXISTS deployment AS SELECT '${id}' AS id, '${keyFingerprint}' AS key_fingerprint`,
+    // A view, because its creation is the one statement that only the first of several processes completes. Servers of a cluster
+    // might not agree on which was the first.
+    statements: ({ id, keyFingerprint }, cluster) => [
+      cluster === undefined
+        ? `CREATE VIEW IF NOT EXISTS deployment AS SELECT '${id}' AS id, '${keyFingerprint}' AS key_fingerprint`
+        : deploymentTableSql(cluster),
     ],
   },
   {
     id: 2,
     // Views with a misspelt plural: derived views are replaced under their name, never dropped under an old one.
-    statements: () => ['DROP VIEW IF EXISTS api_keies', 'DROP VIEW IF EXISTS api_keies_history'],
+    statements: (_, cluster) =>
+      ['api_keies', 'api_keies_history'].map((view) => `DROP VIEW IF EXISTS ${targetOn(cluster, view)}`),
   },
+]
+
+const stepsTableSql = (
+  cluster: Cluster | undefined,
+) => `CREATE TABLE IF NOT EXISTS ${targetOn(cluster, 'schema_migrations')} (id UInt32, applied_at DateTime64(3, 'UTC') DEFAULT now64(3))
+ENGINE = ${completeEngine(cluster, 'MergeTree')} ORDER BY id`
+
+const deploymentTableSql = (cluster: Cluster): string =>
+  `CREATE TABLE IF NOT EXISTS ${targetOn(cluster, 'deployment')} (id String, key_fingerprint String)
+ENGINE = ${completeEngine(cluster, 'MergeTree')} ORDER BY id`
+
+/** The statements that make all tables and views of resources in an empty database. */
+export const ddlOfResources = (
+  resources: readonly AnyResource[],
+  cluster: Cluster | undefined,
+): readonly string[] => [
+  stepsTableSql(cluster),
+  ...(cluster === undefined ? [] : [deploymentTableSql(cluster)]),
+  ...resources.flatMap((resource) => [
+    createTableSql(resource, cluster),
+    ...viewsOf(resource, cluster).map(({ sql }) => sql),
+  ]),
 ]
 
 export async function migrate(
@@ -45,28 +75,63 @@ export async function migrate(
   keyFingerprint: string,
   steps = migrations,
 ): Promise<Deployment> {
-  await clickhouse.command(
-    `CREATE TABLE IF NOT EXISTS schema_migrations (id UInt32, applied_at DateTime64(3, 'UTC') DEFAULT now64(3))
-ENGINE = MergeTree ORDER BY id`,
-  )
+  const { cluster } = clickhouse
+  if (cluster !== undefined) await checkCluster(clickhouse, cluster)
+  if (cluster === undefined || !(await hasStepsTable(clickhouse)))
+    await clickhouse.command(stepsTableSql(cluster))
   const applied = await clickhouse.rows<{ id: number }>('SELECT DISTINCT id FROM schema_migrations')
   const done = new Set(applied.map(({ id }) => id))
   const made = { id: newId('dep_'), keyFingerprint }
   for (const { id, statements } of steps) {
     if (done.has(id)) continue
-    for (const statement of statements(made)) await clickhouse.command(statement)
-    await clickhouse.insert('schema_migrations', [{ id }])
+    for (const statement of statements(made, cluster)) await clickhouse.command(statement)
+    await clickhouse.insert('schema_migrations', [{ id }], `migration:${id}`)
   }
+  if (cluster !== undefined) await claimDeployment(clickhouse, made)
   await shapeTables(clickhouse, resources)
   await shapeViews(clickhouse, resources)
   return readDeployment(clickhouse)
+}
+
+/** Throws a fault for the operator if the server does not know the cluster, or lacks the macros that name its place in it. */
+async function checkCluster(clickhouse: Clickhouse, { name }: Cluster): Promise<void> {
+  const servers = await clickhouse.rows(
+    'SELECT 1 AS one FROM system.clusters WHERE cluster = {name:String}',
+    {
+      name,
+    },
+  )
+  if (servers.length === 0)
+    throw new StartFault(
+      `CLICKHOUSE_CLUSTER is ${name}: the ClickHouse server has no cluster of this name in its "remote_servers".`,
+    )
+  const macros = await clickhouse.rows<{ macro: string }>('SELECT macro FROM system.macros')
+  const known = new Set(macros.map(({ macro }) => macro))
+  const missing = ['shard', 'replica'].filter((macro) => !known.has(macro))
+  if (missing.length > 0)
+    throw new StartFault(
+      `CLICKHOUSE_CLUSTER is ${name}: the ClickHouse server has no macro ${missing.map((macro) => `{${macro}}`).join(' and ')}.`,
+    )
+}
+
+/** A statement for all servers would need all of them at every start. */
+async function hasStepsTable(clickhouse: Clickhouse): Promise<boolean> {
+  const [found] = await clickhouse.rows<{ result: number }>('EXISTS TABLE schema_migrations')
+  return found?.result === 1
+}
+
+/** Of several processes at once, the first one's row stays: the others repeat its insert. */
+async function claimDeployment(clickhouse: Clickhouse, { id, keyFingerprint }: Deployment): Promise<void> {
+  const found = await clickhouse.rows('SELECT id FROM deployment')
+  if (found.length > 0) return
+  await clickhouse.insert('deployment', [{ id, key_fingerprint: keyFingerprint }], 'deployment')
 }
 
 async function shapeTables(clickhouse: Clickhouse, resources: readonly AnyResource[]): Promise<void> {
   const found = await columnsByTable(clickhouse)
   for (const resource of resources) {
     const known = found.get(tableOf(resource.kind))
-    if (known === undefined) await clickhouse.command(createTableSql(resource))
+    if (known === undefined) await clickhouse.command(createTableSql(resource, clickhouse.cluster))
     for (const column of columnsOf(resource)) {
       if (known?.has(column.name) === false) await clickhouse.command(addColumnSql(resource, column))
     }
@@ -87,22 +152,23 @@ const viewTriesMax = 5
 const viewPauseMs = 50
 
 /** A view has the digest of its definition as its comment, and is replaced if the definition changed. */
+const viewsOf = (resource: AnyResource, cluster: Cluster | undefined) =>
+  createViewsSql(resource, cluster).map((statement) => {
+    // The table is part of the digest because the view's column types are the table's.
+    const digest = `Weir ${hash128(createTableSql(resource, cluster), statement)}`
+    return { digest, sql: `${statement} COMMENT '${digest}'` }
+  })
+
 async function shapeViews(clickhouse: Clickhouse, resources: readonly AnyResource[]): Promise<void> {
   const comments = await clickhouse.rows<{ comment: string }>(
     "SELECT comment FROM system.tables WHERE database = currentDatabase() AND engine = 'View'",
   )
   const found = new Set(comments.map(({ comment }) => comment))
   for (const resource of resources) {
-    for (const statement of createViewsSql(resource)) {
-      // The table is part of the digest because the view's column types are the table's.
-      const digest = `Weir ${hash128(createTableSql(resource), statement)}`
+    for (const { digest, sql } of viewsOf(resource, clickhouse.cluster)) {
       if (found.has(digest)) continue
       // Two processes that replace the same view at once can make each other fail briefly.
-      await insistently(
-        () => clickhouse.command(`${statement} COMMENT '${digest}'`),
-        viewTriesMax,
-        viewPauseMs,
-      )
+      await insistently(() => clickhouse.command(sql), viewTriesMax, viewPauseMs)
     }
   }
 }

@@ -8,6 +8,7 @@
 import { isoMillis } from '../../core/clock.js'
 import { pluralOf } from '../../core/text/plural.js'
 import type { AnyResource, Column, Field, Fields, Row } from '../../resource/define.js'
+import { type Cluster, completeEngine, nameOn, targetOn } from './cluster.js'
 
 /** The author of rows, and the time. */
 interface RowOrigin {
@@ -77,25 +78,35 @@ export const columnsOf = (resource: AnyResource): readonly TableColumn[] => [
  */
 const tableSettings = 'fsync_after_insert = 1, fsync_part_directory = 1, index_granularity = 256'
 
-export function createTableSql(resource: AnyResource): string {
+/**
+ * Repeated inserts are recognized among so many, for so long; after that, the engine merges their rows. A part that comes from
+ * another server is synced, too.
+ */
+const replicaSettings =
+  'replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800, min_compressed_bytes_to_fsync_after_fetch = 1'
+
+export function createTableSql(resource: AnyResource, cluster?: Cluster): string {
   const columns = columnsOf(resource).map(({ name, type }) => `  \`${name}\` ${type}`)
-  return `CREATE TABLE IF NOT EXISTS ${tableOf(resource.kind)} (\n${columns.join(',\n')}\n)
-ENGINE = ReplacingMergeTree ORDER BY (account_id, id, version) SETTINGS ${tableSettings}`
+  const engine = completeEngine(cluster, 'ReplacingMergeTree')
+  const settings = cluster === undefined ? tableSettings : `${tableSettings}, ${replicaSettings}`
+  return `CREATE TABLE IF NOT EXISTS ${targetOn(cluster, tableOf(resource.kind))} (\n${columns.join(',\n')}\n)
+ENGINE = ${engine} ORDER BY (account_id, id, version) SETTINGS ${settings}`
 }
 
+/** On a cluster, one server gives the column to the others. */
 export const addColumnSql = (resource: AnyResource, column: TableColumn): string =>
   `ALTER TABLE ${tableOf(resource.kind)} ADD COLUMN IF NOT EXISTS \`${column.name}\` ${column.type}`
 
-export function createViewsSql(resource: AnyResource): readonly string[] {
+export function createViewsSql(resource: AnyResource, cluster?: Cluster): readonly string[] {
   const names = columnsOf(resource)
     .filter(({ hidden }) => !hidden)
     .map(({ name }) => `\`${name}\``)
-  const table = tableOf(resource.kind)
+  const table = nameOn(cluster, tableOf(resource.kind))
   const current = names.filter((name) => name !== '`deleted`').join(', ')
   return [
-    `CREATE OR REPLACE VIEW ${viewOf(resource.kind)} AS SELECT ${current} FROM (
+    `CREATE OR REPLACE VIEW ${targetOn(cluster, viewOf(resource.kind))} AS SELECT ${current} FROM (
   SELECT * FROM ${table} FINAL ORDER BY version DESC LIMIT 1 BY account_id, id) WHERE NOT deleted`,
-    `CREATE OR REPLACE VIEW ${historyViewOf(resource.kind)} AS SELECT ${names.join(', ')} FROM ${table} FINAL`,
+    `CREATE OR REPLACE VIEW ${targetOn(cluster, historyViewOf(resource.kind))} AS SELECT ${names.join(', ')} FROM ${table} FINAL`,
   ]
 }
 

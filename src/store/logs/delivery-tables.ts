@@ -6,6 +6,7 @@
  * - `delivery_counts`: sums per minute and destination.
  */
 import { deliveryColumns } from '../../wire/delivery-rows.js'
+import { type Cluster, feedOn, storedRows } from '../clickhouse/cluster.js'
 import { type LogBounds, type LogTable, minuteColumn, rowsTable, sumsTable } from './log-table.js'
 
 export const deliveriesTable = 'deliveries'
@@ -42,12 +43,14 @@ export const deliveryTables = (bounds: LogBounds): LogTable[] => [
 /** Fills the sums. The columns of the table have the names of sums, so they are named with their table. */
 export const deliveryCountsFeed = {
   name: `${deliveryCountsTable}_feed`,
-  create: `CREATE MATERIALIZED VIEW IF NOT EXISTS ${deliveryCountsTable}_feed TO ${deliveryCountsTable} AS
+  create: (
+    cluster: Cluster | undefined,
+  ) => `CREATE MATERIALIZED VIEW IF NOT EXISTS ${feedOn(cluster, `${deliveryCountsTable}_feed`, deliveryCountsTable)} AS
 SELECT account_id, toStartOfMinute(time) AS minute, destination_id,
   sumIf(${deliveriesTable}.events, outcome = 'delivered') AS delivered,
   sumIf(${deliveriesTable}.events, outcome = 'failed') AS failed,
   sumIf(${deliveriesTable}.events, outcome = 'dead_lettered') AS dead_lettered,
   sum(toUInt64(${deliveriesTable}.requests)) AS requests
-FROM ${deliveriesTable}
+FROM ${storedRows(cluster, deliveriesTable)}
 GROUP BY account_id, minute, destination_id`,
 }

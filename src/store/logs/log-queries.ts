@@ -3,6 +3,7 @@ import { monotonicMs } from '../../core/clock.js'
 import { Turns } from '../../core/concurrency.js'
 import { badRequest, unavailable, WeirError } from '../../core/errors.js'
 import { type Clickhouse, isTimeExceeded } from '../clickhouse/clickhouse.js'
+import { shardReadSettings } from '../clickhouse/cluster.js'
 
 /** Searches of the log run concurrently; each may keep the disk and the cores busy for seconds. */
 const logSearchesAtOnceMax = 2
@@ -57,8 +58,15 @@ export class LogQueries {
   /** ClickHouse ends a statement itself that takes too long, because an embedded one can't be aborted. */
   #read<T>(sql: string, params: Readonly<Record<string, unknown>>, timeoutMs: number): Promise<T[]> {
     const sent = Object.fromEntries(Object.entries(params).filter(([, value]) => value !== undefined))
-    const limited = `${sql}\nSETTINGS max_execution_time = ${timeoutMs / 1000}`
-    return this.#clickhouse.rows<T>(limited, sent, timeoutMs + answerDelayMs)
+    const settings = [
+      `max_execution_time = ${timeoutMs / 1000}`,
+      ...(this.#clickhouse.cluster === undefined ? [] : shardReadSettings),
+    ]
+    return this.#clickhouse.rows<T>(
+      `${sql}\nSETTINGS ${settings.join(', ')}`,
+      sent,
+      timeoutMs + answerDelayMs,
+    )
   }
 }
 

@@ -1,13 +1,24 @@
 /** The common parts of the tables of the logs: engines, expiry, and the statements that make them. */
 import { type TableColumn, tableColumn } from '../../wire/blocks/row-columns.js'
 import type { Clickhouse } from '../clickhouse/clickhouse.js'
+import { type Cluster, shardEngine, storedName, targetOn } from '../clickhouse/cluster.js'
 import { columnSql } from './log-sql.js'
 import type { Projection } from './quarter-sums.js'
 
 export interface LogBounds {
   readonly retentionMs: number
-  /** On disk. */
+  /** On disk; on a cluster, on that of each server. */
   readonly bytesMax: number
+  /** If rows move to another volume before they expire. */
+  readonly move?: LogMove | undefined
+}
+
+/** Where rows are moved to, and when. */
+interface LogMove {
+  /** A storage policy that has the volume of new rows and this one. */
+  readonly policy: string
+  readonly volume: string
+  readonly afterMs: number
 }
 
 export interface LogTable {
@@ -66,16 +77,20 @@ interface RowsDeclaration extends TableDeclaration, Partial<Pick<LogTable, 'sett
 /** A table of rows that are sorted by time, among others. */
 export const rowsTable = (
   { name, columns, order, indices, projections = [], settings }: RowsDeclaration,
-  { retentionMs, bytesMax }: LogBounds,
+  { retentionMs, bytesMax, move }: LogBounds,
 ): LogTable => ({
   name,
   lines: [...columns.map(columnSql), ...indices, ...projections.map(({ sql }) => `PROJECTION ${sql}`)],
   engine: `MergeTree
 PARTITION BY toStartOfInterval(time, INTERVAL ${partitionHours} HOUR)
 ORDER BY (${order})`,
-  ttl: expiry('toDateTime(time)', retentionMs),
+  ttl: [
+    expiry('toDateTime(time)', retentionMs),
+    ...(move === undefined ? [] : [`${expiry('toDateTime(time)', move.afterMs)} TO VOLUME '${move.volume}'`]),
+  ].join(', '),
   settings: {
     ...expiring,
+    ...(move !== undefined && { storage_policy: `'${move.policy}'` }),
     max_bytes_to_merge_at_max_space_in_pool: Math.ceil(bytesMax / partsPerTable),
     merge_selector_base: mergeBase,
     min_bytes_for_wide_part: wideBytes,
@@ -120,8 +135,8 @@ ORDER BY (${order})`,
 const settingsOf = (settings: LogTable['settings']): string[] =>
   Object.entries(settings).map(([name, value]) => `${name} = ${value}`)
 
-export const createTable = ({ name, lines, engine, ttl, settings }: LogTable): string =>
-  `CREATE TABLE IF NOT EXISTS ${name} (\n  ${lines.join(',\n  ')}\n) ENGINE = ${engine}
+export const createTable = ({ name, lines, engine, ttl, settings }: LogTable, cluster?: Cluster): string =>
+  `CREATE TABLE IF NOT EXISTS ${targetOn(cluster, storedName(cluster, name))} (\n  ${lines.join(',\n  ')}\n) ENGINE = ${shardEngine(cluster, engine)}
 TTL ${ttl}
 SETTINGS ${settingsOf(settings).join(', ')}`
 
@@ -131,7 +146,9 @@ export async function applyBounds(
   { name, ttl, settings }: LogTable,
   engine: string,
 ): Promise<void> {
+  const { cluster } = clickhouse
+  const alter = `ALTER TABLE ${targetOn(cluster, storedName(cluster, name))}`
   const changed = settingsOf(settings).filter((setting) => !`${engine},`.includes(`${setting},`))
-  if (changed.length > 0) await clickhouse.command(`ALTER TABLE ${name} MODIFY SETTING ${changed.join(', ')}`)
-  if (!engine.includes(`TTL ${ttl} `)) await clickhouse.command(`ALTER TABLE ${name} MODIFY TTL ${ttl}`)
+  if (changed.length > 0) await clickhouse.command(`${alter} MODIFY SETTING ${changed.join(', ')}`)
+  if (!engine.includes(`TTL ${ttl} `)) await clickhouse.command(`${alter} MODIFY TTL ${ttl}`)
 }

@@ -10,14 +10,22 @@
  * - `deliveries` and `delivery_counts`: the same for attempts to deliver (`delivery-tables.ts`).
  *
  * All expire by themselves. ClickHouse drops whole parts then, which costs nothing, so rows stay a few hours longer
- * than they must.
+ * than they must. On a cluster, each is a table of every shard and one over all of them (`clickhouse/cluster.ts`).
  */
 
 import { enumType, tableColumn, word } from '../../wire/blocks/row-columns.js'
 import { decisionColumns } from '../../wire/decision-rows.js'
 import type { Clickhouse } from '../clickhouse/clickhouse.js'
-import { deliveriesTable, deliveryCountsFeed, deliveryTables } from './delivery-tables.js'
-import { failuresTable, failureTable } from './failure-table.js'
+import {
+  type Cluster,
+  createDistributed,
+  feedOn,
+  storedName,
+  storedRows,
+  targetOn,
+} from '../clickhouse/cluster.js'
+import { deliveryCountsFeed, deliveryTables } from './delivery-tables.js'
+import { failureTable } from './failure-table.js'
 import { columnSql } from './log-sql.js'
 import {
   applyBounds,
@@ -109,14 +117,16 @@ function pairsOf(all: string, prefix: string): string {
  * Fills the counts. Rows of an insert are first summed for what they have in common, which leaves a few: a row is then
  * hashed once and not once per dimension. Columns are named with their table, because sums have the same names.
  */
-const countsQuery = `SELECT account_id, pair.1 AS dimension, minute, pair.2 AS value,
+const countsQuery = (
+  cluster: Cluster | undefined,
+): string => `SELECT account_id, pair.1 AS dimension, minute, pair.2 AS value,
   ${decisionSums.map((name) => `sum(${groups}.${name}) AS ${name}`).join(', ')}
 FROM (
   SELECT account_id, toStartOfMinute(time) AS minute, edge_id, policy, country, rule_id, source,
     sumIf(weight, decision = 'allow') AS allow, sumIf(weight, decision = 'block') AS block,
     sumIf(weight, decision = 'deny') AS deny,
     sum(${decisionsTable}.bytes_in) AS bytes_in, sum(${decisionsTable}.bytes_out) AS bytes_out
-  FROM ${decisionsTable}
+  FROM ${storedRows(cluster, decisionsTable)}
   GROUP BY account_id, minute, edge_id, policy, country, rule_id, source
 ) AS ${groups}
 ARRAY JOIN if(source = 'record', ${pairsOf('none', '')}, ${pairsOf('asked', 'asked_')}) AS pair
@@ -124,27 +134,42 @@ GROUP BY account_id, dimension, minute, value`
 
 const countsFeed = {
   name: `${countsTable}_feed`,
-  create: `CREATE MATERIALIZED VIEW IF NOT EXISTS ${countsTable}_feed TO ${countsTable} AS ${countsQuery}`,
+  create: (cluster: Cluster | undefined) =>
+    `CREATE MATERIALIZED VIEW IF NOT EXISTS ${feedOn(cluster, `${countsTable}_feed`, countsTable)} AS ${countsQuery(cluster)}`,
 }
+
+const feeds = [countsFeed, deliveryCountsFeed]
+
+/** The statements that make all tables of the logs in an empty database. */
+export const ddlOfLogs = (bounds: LogBounds, cluster: Cluster | undefined): readonly string[] => [
+  ...tables(bounds).flatMap((table) => [
+    createTable(table, cluster),
+    ...(cluster === undefined ? [] : [createDistributed(cluster, table.name, 'CREATE TABLE IF NOT EXISTS')]),
+  ]),
+  ...feeds.map(({ create }) => create(cluster)),
+]
 
 /** Creates what is missing, and applies changed bounds; most starts find nothing to do. */
 export async function shapeLogTables(clickhouse: Clickhouse, bounds: LogBounds): Promise<void> {
   const present = await clickhouse.rows<{ name: string; engine: string; query: string }>(
     'SELECT name, engine_full AS engine, as_select AS query FROM system.tables WHERE database = currentDatabase()',
   )
+  const { cluster } = clickhouse
   const engines = new Map(present.map(({ name, engine }) => [name, engine]))
   for (const table of tables(bounds)) {
-    const engine = engines.get(table.name)
-    if (engine === undefined) await clickhouse.command(createTable(table))
+    const engine = engines.get(storedName(cluster, table.name))
+    if (engine === undefined) await clickhouse.command(createTable(table, cluster))
     else await applyBounds(clickhouse, table, engine)
   }
   await updateColumns(clickhouse)
   await addProjections(clickhouse)
-  for (const { name, create } of [countsFeed, deliveryCountsFeed])
-    if (!engines.has(name)) await clickhouse.command(create)
+  if (cluster !== undefined) await shapeDistributed(clickhouse, cluster, tables(bounds))
+  for (const { name, create } of feeds) if (!engines.has(name)) await clickhouse.command(create(cluster))
   const feed = present.find(({ name }) => name === countsFeed.name)
   if (feed !== undefined && !feed.query.includes(groups))
-    await clickhouse.command(`ALTER TABLE ${countsFeed.name} MODIFY QUERY ${countsQuery}`)
+    await clickhouse.command(
+      `ALTER TABLE ${targetOn(cluster, countsFeed.name)} MODIFY QUERY ${countsQuery(cluster)}`,
+    )
 }
 
 /**
@@ -153,61 +178,62 @@ export async function shapeLogTables(clickhouse: Clickhouse, bounds: LogBounds):
  * dimensions.
  */
 async function updateColumns(clickhouse: Clickhouse): Promise<void> {
+  const { cluster } = clickhouse
+  const decisions = storedName(cluster, decisionsTable)
+  const counts = storedName(cluster, countsTable)
+  const alterDecisions = `ALTER TABLE ${targetOn(cluster, decisions)}`
   const found = await clickhouse.rows<{ table: string; name: string; type: string; codec: string }>(
     `SELECT table, name, type, compression_codec AS codec FROM system.columns
-WHERE database = currentDatabase() AND table IN ('${decisionsTable}', '${countsTable}')`,
+WHERE database = currentDatabase() AND table IN ('${decisions}', '${counts}')`,
   )
   const typeOf = (table: string, name: string) =>
     found.find((column) => column.table === table && column.name === name)?.type
   const later = Object.values(decisionColumns).filter(({ absent }) => absent !== undefined)
-  const missing = [...later, clientKeyColumn].filter(({ name }) => typeOf(decisionsTable, name) === undefined)
+  const missing = [...later, clientKeyColumn].filter(({ name }) => typeOf(decisions, name) === undefined)
   if (missing.length > 0)
     await clickhouse.command(
-      `ALTER TABLE ${decisionsTable} ${missing.map((column) => `ADD COLUMN IF NOT EXISTS ${columnSql(column)}`).join(', ')},
+      `${alterDecisions} ${missing.map((column) => `ADD COLUMN IF NOT EXISTS ${columnSql(column)}`).join(', ')},
 DROP INDEX IF EXISTS by_client_ip`,
     )
   const { at } = decisionColumns
-  const codec = found.find(({ table, name }) => table === decisionsTable && name === at.name)?.codec
-  if (codec?.includes('ZSTD'))
-    await clickhouse.command(`ALTER TABLE ${decisionsTable} MODIFY COLUMN ${columnSql(at)}`)
+  const codec = found.find(({ table, name }) => table === decisions && name === at.name)?.codec
+  if (codec?.includes('ZSTD')) await clickhouse.command(`${alterDecisions} MODIFY COLUMN ${columnSql(at)}`)
   const { name, type } = dimensionColumn
-  if (typeOf(countsTable, name) !== type)
-    await clickhouse.command(`ALTER TABLE ${countsTable} MODIFY COLUMN ${name} ${type}`)
+  if (typeOf(counts, name) !== type)
+    await clickhouse.command(`ALTER TABLE ${targetOn(cluster, counts)} MODIFY COLUMN ${name} ${type}`)
 }
 
 /** For new parts: those that exist are read row by row until they expire, which costs less than to read and write them all now. */
 async function addProjections(clickhouse: Clickhouse): Promise<void> {
+  const { cluster } = clickhouse
+  const decisions = storedName(cluster, decisionsTable)
   const [found] = await clickhouse.rows<{ statement: string }>(
     `SELECT create_table_query AS statement FROM system.tables
-WHERE database = currentDatabase() AND name = '${decisionsTable}'`,
+WHERE database = currentDatabase() AND name = '${decisions}'`,
   )
   const missing = quarterProjections.filter(({ name }) => !found?.statement.includes(`PROJECTION ${name} `))
   if (missing.length > 0)
     await clickhouse.command(
-      `ALTER TABLE ${decisionsTable} ${missing.map(({ sql }) => `ADD PROJECTION IF NOT EXISTS ${sql}`).join(', ')}`,
+      `ALTER TABLE ${targetOn(cluster, decisions)} ${missing.map(({ sql }) => `ADD PROJECTION IF NOT EXISTS ${sql}`).join(', ')}`,
     )
 }
 
-interface Part {
-  readonly table: string
-  readonly name: string
-  readonly rows: number
-  readonly bytes: number
-}
-
-/** Drops the oldest parts of decisions, failures and deliveries beyond the bound; resolves with the number of their rows. */
-export async function dropOldestRows(clickhouse: Clickhouse, bytesMax: number): Promise<number> {
-  const parts = await clickhouse.rows<Part>(
-    `SELECT table, name, rows, bytes_on_disk AS bytes FROM system.parts
-WHERE database = currentDatabase() AND table IN ('${decisionsTable}', '${failuresTable}', '${deliveriesTable}') AND active
-ORDER BY partition DESC, min_block_number DESC`,
+/** The tables over all shards have the columns of those that store the rows. They hold nothing, so they are made again. */
+async function shapeDistributed(
+  clickhouse: Clickhouse,
+  cluster: Cluster,
+  shaped: readonly LogTable[],
+): Promise<void> {
+  const found = await clickhouse.rows<{ table: string; columns: unknown }>(
+    `SELECT table, groupArray((name, type, default_kind)) AS columns FROM (
+SELECT * FROM system.columns WHERE database = currentDatabase() ORDER BY table, position) GROUP BY table`,
   )
-  let [bytes, dropped] = [0, 0]
-  for (const part of parts) {
-    bytes += part.bytes
-    if (bytes <= bytesMax) continue
-    await clickhouse.command(`ALTER TABLE ${part.table} DROP PART {part:String}`, { part: part.name })
-    dropped += part.rows
+  const columns = new Map(found.map((each) => [each.table, JSON.stringify(each.columns)]))
+  for (const { name } of shaped) {
+    const known = columns.get(name)
+    if (known === undefined)
+      await clickhouse.command(createDistributed(cluster, name, 'CREATE TABLE IF NOT EXISTS'))
+    else if (known !== columns.get(storedName(cluster, name)))
+      await clickhouse.command(createDistributed(cluster, name, 'CREATE OR REPLACE TABLE'))
   }
-  return dropped
 }

@@ -32,8 +32,9 @@ import {
 import { type Clickhouse, isRefusedByClickhouse } from '../clickhouse/clickhouse.js'
 import { deliveriesTable } from './delivery-tables.js'
 import { failuresTable } from './failure-table.js'
+import { dropOldestRows } from './log-space.js'
 import type { LogBounds } from './log-table.js'
-import { decisionsTable, dropOldestRows, shapeLogTables } from './log-tables.js'
+import { decisionsTable, shapeLogTables } from './log-tables.js'
 
 /** Rows are inserted when there are this many bytes of them, or when the first is this old. */
 const decisionInsertBytes = 16 * 1024 * 1024
