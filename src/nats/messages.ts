@@ -11,6 +11,8 @@ export interface PublishOptions extends Patience {
   /** A second publish with the same id within the stream's duplicate window is acknowledged and not stored. */
   readonly msgId?: string
   readonly headers?: Readonly<Record<string, string>>
+  /** Stores only in this stream, and only if its last message has this sequence. */
+  readonly expect?: { readonly streamName: string; readonly lastSequence: number }
 }
 
 export interface PublishAfterOptions extends Patience {

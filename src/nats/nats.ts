@@ -110,19 +110,20 @@ export class Nats {
     subject: string,
     data: Uint8Array | string,
     options: PublishOptions = {},
-  ): Promise<{ sequence: number; duplicate: boolean; stream?: string }> {
+  ): Promise<{ sequence: number; duplicate: boolean }> {
     const headers = options.headers === undefined ? undefined : headersOf(options.headers)
     const ack = await retried(
       () =>
         this.#jetstream.publish(subject, data, {
           ...(options.msgId === undefined ? {} : { msgID: options.msgId }),
           ...(headers === undefined ? {} : { headers }),
+          ...(options.expect === undefined ? {} : { expect: options.expect }),
           timeout: callTimeoutMs,
           retries: 0,
         }),
       { ...options, retrying: this.#publishRetried },
     )
-    return { sequence: ack.seq, duplicate: ack.duplicate, stream: ack.stream }
+    return { sequence: ack.seq, duplicate: ack.duplicate }
   }
 
   /**

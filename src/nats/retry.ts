@@ -18,6 +18,7 @@ const retryDelayMaxMs = 2_000
 /** JetStream's error codes, from the server's errors.json. */
 const wrongLastSequence = new Set([10071, 10164])
 const streamNotFound = 10059
+const streamNotExpected = 10060
 const consumerNotFound = 10014
 const noMessageFound = 10037
 /** Errors of a deletion; the second has several causes, which its text distinguishes. */
@@ -40,6 +41,16 @@ export const isStorageFull = (error: unknown): boolean =>
 
 export const isStreamMissing = (error: unknown): boolean =>
   apiCode(error) === streamNotFound || /stream not found/.test(messageOf(error))
+
+/** Did a publish get to another stream than the expected one? */
+export const isOtherStream = (error: unknown): boolean => apiCode(error) === streamNotExpected
+
+/**
+ * Does no stream take the message, or has the one that does no leader at present? The client reports the missing answer of a
+ * stream as a missing JetStream.
+ */
+export const isNoStream = (error: unknown): boolean =>
+  error instanceof Error && /^(NoResponders|JetStreamNotEnabled)/.test(error.name)
 
 export const isConsumerMissing = (error: unknown): boolean =>
   apiCode(error) === consumerNotFound || isStreamMissing(error)

@@ -6,7 +6,7 @@ import { every, monotonicMs, type Timer } from '../core/clock.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import type { Nats } from '../nats/nats.js'
 import { hasAgeLimit } from '../nats/streams.js'
-import type { BehindEntries } from '../wire/behind.js'
+import { type BehindEntries, partitionOf } from '../wire/behind.js'
 import type { PartitionSet } from '../wire/partitions.js'
 
 const lookEveryMs = 5_000
@@ -43,7 +43,10 @@ export class AgeLimits {
     const ids = keeping()
     if (ids === undefined || !entries.isComplete) return
     if (ids.length === 0 && monotonicMs() - this.#unneededMs < lookEveryMaxMs) return
-    const isBehind = ids.some((id) => entries.ofDestination(id).length > 0)
+    // The streams of a partition can be deleted while it has an entry: nothing waits there any more.
+    const isBehind = ids.some((id) =>
+      entries.ofDestination(id).some((entry) => partitions.all.includes(partitionOf(entry))),
+    )
     for (const { recordsStream } of partitions.all) await this.#apply(recordsStream, isBehind)
     this.#unneededMs = ids.length === 0 ? monotonicMs() : Number.NEGATIVE_INFINITY
   }

@@ -78,7 +78,7 @@ export class ExpiringEvents {
     const seen = await this.#expiring(nowMs)
     this.#seen = seen
     this.#stuck = [...seen]
-      .filter(([id, { sequence }]) => before.get(id)?.sequence === sequence)
+      .filter(([id, oldest]) => isSamePack(oldest, before.get(id)))
       .map(([, expiring]) => expiring)
       .sort((a, b) => a.storedAtMs - b.storedAtMs)
     for (const expiring of this.#stuck) await this.#announce(expiring, nowMs)
@@ -153,3 +153,7 @@ export class ExpiringEvents {
     this.#timer.stop()
   }
 }
+
+/** Packs of different partitions may have the same sequence. */
+const isSamePack = (a: Expiring, b: Expiring | undefined): boolean =>
+  a.sequence === b?.sequence && a.storedAtMs === b.storedAtMs

@@ -61,11 +61,11 @@ export class CatchUps {
   readonly #closing = new Set<Promise<void>>()
   readonly #stop = new AbortController()
   #timer: Timer | undefined
-  /** By the number of the partition. */
+  /** Each by the number of the partition. */
   readonly #positions: RecordsPosition[] = []
+  readonly #views: { readonly of: TrafficView; readonly without: string; readonly view: TrafficView }[] = []
   #looking: Promise<void> = Promise.resolve()
   #isLeftToMessage = false
-  #view: { readonly of: TrafficView; readonly without: string; readonly view: TrafficView } | undefined
 
   constructor(deps: CatchUpsDeps) {
     this.#deps = deps
@@ -100,17 +100,15 @@ export class CatchUps {
     if (this.#behind.size === 0) return view
     const leftOut = [...this.#behind.all()]
       .map(({ entry }) => entry)
-      .filter(
-        (entry) =>
-          entry.run === since &&
-          (entry.partition ?? 0) === partition.number &&
-          covers(entry.windows, sequence),
-      )
+      .filter((entry) => entry.run === since && partitionOf(entry) === partition)
+      .filter(({ windows }) => covers(windows, sequence))
     if (leftOut.length === 0) return view
     const without = leftOut.map(({ id }) => id).join()
-    if (this.#view?.of !== view || this.#view.without !== without)
-      this.#view = { of: view, without, view: viewWithout(view, leftOut) }
-    return this.#view.view
+    const last = this.#views[partition.number]
+    if (last?.of === view && last.without === without) return last.view
+    const restricted = viewWithout(view, leftOut)
+    this.#views[partition.number] = { of: view, without, view: restricted }
+    return restricted
   }
 
   #positionIn(partition: Partition): RecordsPosition {
@@ -119,14 +117,14 @@ export class CatchUps {
   }
 
   /** The first message that must stay in the stream of records; none may leave until the entries are known. */
-  keptFrom({ number }: Partition): number {
+  keptFrom(partition: Partition): number {
     if (!this.#behind.isComplete) return 0
     const isKept = (id: string): boolean => {
       const row = this.#deps.destinationOf(id)
       return row === undefined || (row !== null && keepsRecords(row))
     }
     const kept = [...this.#behind.all()].filter(
-      ({ entry }) => (entry.partition ?? 0) === number && isKept(entry.destination_id),
+      ({ entry }) => partitionOf(entry) === partition && isKept(entry.destination_id),
     )
     return Math.min(...kept.map(({ entry }) => firstWaiting(entry)))
   }
@@ -159,10 +157,12 @@ export class CatchUps {
         if (own !== undefined) await this.#tend(stored, own, written)
       }
       const full = [...records.values()].flatMap((own) => this.#unknownFull(own))
-      // A window of this look begins after a burst of records that wait here. The next message knows where it must begin.
-      this.#isLeftToMessage = from === undefined && full.length > 0 && !this.#isLeftToMessage
-      if (this.#isLeftToMessage) shares.outgrow()
-      else for (const [id, own] of full) await this.#leaveBehind(id, own, written)
+      // A window of this look begins after a burst of records that wait here. The next message of the partition knows better.
+      const here = full.filter(([, { partition }]) => from === undefined || from.partition === partition)
+      const isLeft = this.#isLeftToMessage
+      this.#isLeftToMessage = from ? isLeft && full.length > here.length : full.length > 0 && !isLeft
+      if (from === undefined && this.#isLeftToMessage) shares.outgrow()
+      else for (const [id, own] of here) await this.#leaveBehind(id, own, written)
       if (from !== undefined) await this.#known(written)
     } catch (error) {
       if (!this.#stop.signal.aborted) occurrences.sharesUnknown({ reason: messageOf(error) })

@@ -16,9 +16,9 @@ import type { BadRecord } from './process-record.js'
 interface DeadRecordsOptions {
   readonly nats: Pick<Nats, 'publish' | 'payloadBytesMax'>
   readonly occurrences: Pick<Occurrences, 'recordsBad'>
-  /** Aborted when a stop takes too long. */
   /** The stream of the records. */
   readonly stream: string
+  /** Aborted when a stop takes too long. */
   readonly gaveUp: AbortSignal
 }
 

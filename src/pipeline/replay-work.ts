@@ -169,7 +169,7 @@ class RunningReplay {
     const { id, account_id } = this.#replay
     const positions = new Map<number, Position>()
     for (const { partition } of replayedParts(this.#replay)) {
-      const position = await this.#positionIn(partition)
+      const position = (await this.#positionIn(partition)) ?? this.#lostIn(partition)
       if (position === undefined) return false
       positions.set(partition, position)
     }
@@ -186,6 +186,12 @@ class RunningReplay {
     const records = await nats.streamInfo(recordsStream)
     const consumer = await nats.consumerInfo(recordsStream, replayConsumer(this.#replay.id))
     return records && { identity: streamIdentity(records), last: records.state.last_seq, consumer }
+  }
+
+  /** A missing stream will be made again, except that of a partition which was drained and deleted. */
+  #lostIn(partition: number): Position | undefined {
+    const isKept = this.#deps.partitions.all.some(({ number }) => number === partition)
+    return isKept ? undefined : { identity: '', last: 0, consumer: undefined }
   }
 
   /** Leaves the parts to be closed. */
@@ -244,4 +250,4 @@ const openPart = ({ part, position: { last, consumer } }: PartAt): PartAt['part'
   last: Math.max(last, part.first - 1),
 })
 
-const recreated = 'The stream of records was recreated or restored while it was replayed.'
+const recreated = 'A stream of records was deleted, recreated or restored while it was replayed.'

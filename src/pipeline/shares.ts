@@ -147,9 +147,10 @@ export class Shares {
     await Promise.all([...this.#all()].map((shares) => shares.look()))
   }
 
-  /** Destinations that have used their share. */
+  /** Destinations that have used their share. What they have in other partitions is drained, and nothing is added to it. */
   *full(): Generator<string> {
-    for (const shares of this.#all()) yield* shares.full()
+    for (const shares of this.#all())
+      for (const id of shares.full()) if (this.#ofDestination(id) === shares) yield id
   }
 
   levelOf(destination: string): Level {

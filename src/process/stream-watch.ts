@@ -16,7 +16,7 @@ import { Inquiry } from './inquiry.js'
 export interface StreamWatchOptions {
   readonly nats: Nats
   /** Those the role reads or writes. */
-  readonly streams: readonly string[]
+  readonly streams: readonly string[] | (() => readonly string[])
   readonly occurrences: Occurrences
   /** Creates missing streams, if that is this process' job. */
   readonly makeStreams?: () => Promise<void>
@@ -81,8 +81,9 @@ export class StreamWatch {
   async #look(): Promise<Failing> {
     const { nats, streams } = this.#options
     if (!nats.isConnected) throw new Error('the connection to NATS is lost')
+    const names = typeof streams === 'function' ? streams() : streams
     const problems = await Promise.all(
-      streams.map(async (name) => [name, await this.#problemOf(name)] as const),
+      names.map(async (name) => [name, await this.#problemOf(name)] as const),
     )
     const failing = problems.filter((each): each is [string, string] => each[1] !== undefined)
     if (failing.some(([, problem]) => problem === missing)) this.#make()

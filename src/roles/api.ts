@@ -118,7 +118,7 @@ async function declareReady(
   const makeStreams = async () =>
     void (await restoreStreams(nats, settings.nats, store.view.state.accounts.size > 0, occurrences))
   const failing = (): Failing => ({ ...behind.failing, ...(store.refusal && { store: store.refusal }) })
-  const streams = neededStreams(partitions.all).api
+  const streams = (): readonly string[] => neededStreams(partitions.all).api
   await readiness.started({ nats, streams, view: store.view, books, makeStreams, failing })
 }
 

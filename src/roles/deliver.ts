@@ -63,6 +63,7 @@ export async function openDeliver(context: RoleContext, { parent, release }: Fra
   secrets.onChange(update)
   update()
   release.own(answerQuestions(nats, deliverer))
-  await readiness.started({ nats, streams: neededStreams(partitions.all).deliver, view, books })
+  const streams = (): readonly string[] => neededStreams(partitions.all).deliver
+  await readiness.started({ nats, streams, view, books })
   return roleOf(readiness)
 }

@@ -63,24 +63,28 @@ export async function openPipeline(
   const failureLog = release.own(new FailureLog({ nats, mode, occurrences }))
   const shares = new Shares(nats, partitions)
   const traffic = { nats, partitions, configuration, geo, ledger, occurrences, shares }
-  const replaying = { ...traffic, eventKinds, isBusy: () => pipelines.some(({ isBusy }) => isBusy) }
+  const replaying = { ...traffic, eventKinds, isBusy: () => [...pipelines].some(({ isBusy }) => isBusy) }
   const catchUps = release.own(await openCatchUps({ ...replaying, destinationOf }))
   release.own(new Janitor({ nats, partitions, ledger, occurrences, destinationOf, catchUps }))
   const parts = { ...traffic, settled, quarantine, decisionLog, failureLog, catchUps }
-  const pipelines: Pipeline[] = []
+  const pipelines = new Set<Pipeline>()
   partitions.each((partition) => {
-    const pipeline = release.own(new Pipeline({ ...parts, partition }))
-    pipelines.push(pipeline)
+    const pipeline = new Pipeline({ ...parts, partition })
+    pipelines.add(pipeline)
     pipeline.open()
+    const close = async (): Promise<void> => {
+      await pipeline.close()
+      pipelines.delete(pipeline)
+    }
+    return { close }
   })
-  // Closed first: a partition that is found during a stop is left to other processes.
   release.own(partitions)
   release.own(await openReplayWork(replaying))
   const decider = parent === undefined ? release.own(startDecider(context, program)) : undefined
   await decider?.ready
   await readiness.started({
     nats,
-    streams: neededStreams(partitions.all).pipeline,
+    streams: () => neededStreams(partitions.all).pipeline,
     view,
     books,
     below: decider,

@@ -6,6 +6,7 @@
 import { every, type Timer } from '../core/clock.js'
 import type { Nats } from '../nats/nats.js'
 import {
+  deliverySubjectsOf,
   homeOf,
   type Partition,
   type PartitionSet,
@@ -13,19 +14,29 @@ import {
   partitionsMax,
   partitionsUpTo,
   recordsSubjects,
+  streamsOf,
 } from './partitions.js'
 
 type StreamReader = Pick<Nats, 'streamInfo'>
 
 const lookEveryMs = 10_000
+const streamsPerPartition = 2
 
 /**
- * How many partitions have streams. The subjects of the first one say whether there are others, so that a deployment
- * with one, whose users may know of no further streams, is asked about none.
+ * Does the deployment have one partition alone? The subjects of its streams say so; undefined without a stream. Its users may
+ * know of no further streams, so these are not asked about.
  */
+async function isAlone(nats: StreamReader): Promise<boolean | undefined> {
+  const first = partitionNumbered(0)!
+  const records = await nats.streamInfo(first.recordsStream)
+  if (records !== undefined) return records.config.subjects.includes(recordsSubjects)
+  const packs = await nats.streamInfo(first.deliveriesStream)
+  return packs?.config.subjects.includes(deliverySubjectsOf(first, true))
+}
+
+/** How many partitions have streams, without a gap. */
 export async function partitionsWithStreams(nats: StreamReader, atLeast: number): Promise<number> {
-  const first = await nats.streamInfo(partitionNumbered(0)!.recordsStream)
-  if (first === undefined || first.config.subjects.includes(recordsSubjects)) return atLeast
+  if ((await isAlone(nats)) !== false) return atLeast
   let count = atLeast
   for (; count < partitionsMax; count += 1) {
     const { recordsStream, deliveriesStream } = partitionNumbered(count)!
@@ -35,13 +46,32 @@ export async function partitionsWithStreams(nats: StreamReader, atLeast: number)
   return count
 }
 
+/**
+ * How many partitions have streams if those that are missing between them are made: one that was deleted must not hide others,
+ * which would not be drained, and whose subjects those of the first partition must leave out.
+ */
+export async function partitionsToKeep(nats: StreamReader, atLeast: number): Promise<number> {
+  if ((await isAlone(nats)) !== false) return atLeast
+  const names = streamsOf(partitionsUpTo(partitionsMax))
+  const infos = await Promise.all(names.map((name) => nats.streamInfo(name)))
+  const last = infos.findLastIndex((info) => info !== undefined)
+  return Math.max(atLeast, 1 + Math.floor(last / streamsPerPartition))
+}
+
+/** What a process opened for a partition. */
+interface Opened {
+  close(): unknown
+}
+
 export class Partitions implements PartitionSet {
   /** New messages are spread over so many. */
   readonly count: number
   readonly #nats: StreamReader
-  readonly #listeners: ((partition: Partition) => void)[] = []
+  #open: (partition: Partition) => Opened | undefined = () => undefined
+  readonly #opened = new Map<Partition, Opened | undefined>()
   readonly #timer: Timer
   #all: readonly Partition[]
+  #isClosed = false
 
   constructor(nats: StreamReader, count: number, existing = count) {
     this.#nats = nats
@@ -63,22 +93,33 @@ export class Partitions implements PartitionSet {
     return homeOf(destinationId, this.count)
   }
 
-  /** Calls `open` with each partition, now or when it is found. */
-  each(open: (partition: Partition) => void): void {
-    this.#listeners.push(open)
-    for (const partition of this.#all) open(partition)
+  /** Calls `open` with each partition, now or when it is found; what it opens is closed when the partition is deleted, or with this. */
+  each(open: (partition: Partition) => Opened): void {
+    this.#open = open
+    for (const partition of this.#all) this.#opened.set(partition, open(partition))
   }
 
+  /** Finds partitions that were made, and forgets those beyond `count` that were deleted. */
   async look(): Promise<void> {
-    const before = this.#all.length
-    const found = await partitionsWithStreams(this.#nats, before)
-    if (found <= this.#all.length) return
-    this.#all = partitionsUpTo(found)
-    for (const partition of this.#all.slice(before)) for (const open of this.#listeners) open(partition)
+    const found = partitionsUpTo(await partitionsWithStreams(this.#nats, this.count))
+    if (this.#isClosed) return
+    const before = this.#all
+    this.#all = found
+    for (const partition of found)
+      if (!before.includes(partition)) this.#opened.set(partition, this.#open(partition))
+    for (const partition of before) if (!found.includes(partition)) await this.#close(partition)
   }
 
-  close(): void {
+  async #close(partition: Partition): Promise<void> {
+    const opened = this.#opened.get(partition)
+    this.#opened.delete(partition)
+    await opened?.close()
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
     this.#timer.stop()
+    await Promise.all([...this.#opened.keys()].map((partition) => this.#close(partition)))
   }
 }
 

@@ -29,13 +29,12 @@ import {
   deliverySubjectsOf,
   type Partition,
   partitionBytesMin,
-  partitionNumbered,
   partitionsUpTo,
   recordsSubjectsOf,
   streamsOf,
   trafficStreams,
 } from './partitions.js'
-import { partitionsWithStreams } from './partitions-in-use.js'
+import { partitionsToKeep, partitionsWithStreams } from './partitions-in-use.js'
 
 /** Destinations that are behind: some thousands of them. */
 const behindBytesMax = 8 * 1024 * 1024
@@ -108,7 +107,7 @@ export async function ensureStreams(nats: Nats, bounds: StreamBounds): Promise<s
   const made: string[] = []
   const behindRoomBytes = Math.floor(reservedBytes(bounds.storageMaxBytes) * behindShare)
   await nats.openBucket(behindBucket, Math.min(behindRoomBytes, behindBytesMax))
-  const existing = partitionsUpTo(await partitionsWithStreams(nats, bounds.partitions ?? 1))
+  const existing = partitionsUpTo(await partitionsToKeep(nats, bounds.partitions ?? 1))
   for (const options of streams(bounds, nats.payloadBytesMax, existing))
     if (await nats.ensureStream(options)) made.push(options.name)
   return made
@@ -125,27 +124,32 @@ export async function restoreStreams(
   occurrences: Pick<Occurrences, 'natsStoreLost'>,
 ): Promise<string | undefined> {
   const made = await ensureStreams(nats, bounds)
-  const loss = isInUse ? lossOf(made) : undefined
+  if (!isInUse || made.length === 0) return undefined
+  const count = await partitionsWithStreams(nats, bounds.partitions ?? 1)
+  const loss = lossOf(made, partitionsUpTo(count))
   if (loss !== undefined) occurrences.natsStoreLost({ loss })
   return loss
 }
 
 /**
  * Describes in a sentence what a deployment in use lost with its streams; undefined if nothing. Only for streams that
- * every version of Weir had: a stream that a newer version adds is missing at first, and nothing is lost.
+ * every version of Weir had: a stream that a newer version adds is missing at first, and nothing is lost. Nor is it with the
+ * streams of partitions that are added: they come after all others.
  */
-function lossOf(made: readonly string[]): string | undefined {
-  const losses = Object.entries(lostWith).flatMap(([name, loss]) => (made.includes(name) ? [loss] : []))
-  if (losses.length === 0) return undefined
-  return `NATS lost what it stored (${made.join(', ')}): ${losses.join('; ')}.`
-}
-
-const { recordsStream, deliveriesStream } = partitionNumbered(0)!
-
-const lostWith: Readonly<Record<string, string>> = {
-  [recordsStream]: 'unprocessed records are gone',
-  [deliveriesStream]: 'undelivered events are gone',
-  [ledgerStream]: 'the books begin again at zero',
+function lossOf(made: readonly string[], partitions: readonly Partition[]): string | undefined {
+  const wasThere = (stream: string): boolean => !made.includes(stream)
+  const last = Math.max(
+    0,
+    partitions.findLastIndex((partition) => streamsOf([partition]).some(wasThere)),
+  )
+  const known = partitions.slice(0, last + 1)
+  const losses: readonly (readonly [loss: string, streams: readonly string[]])[] = [
+    ['unprocessed records are gone', known.map(({ recordsStream }) => recordsStream)],
+    ['undelivered events are gone', known.map(({ deliveriesStream }) => deliveriesStream)],
+    ['the books begin again at zero', [ledgerStream]],
+  ]
+  const lost = losses.flatMap(([loss, names]) => (names.every(wasThere) ? [] : [loss]))
+  return lost.length === 0 ? undefined : `NATS lost what it stored (${made.join(', ')}): ${lost.join('; ')}.`
 }
 
 const lookAgainMs = 500

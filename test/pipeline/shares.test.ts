@@ -1,6 +1,7 @@
 /** How much of the stream of deliveries a destination may hold. */
 import t from 'tap'
 import { bytesHeld, Shares, shareOf } from '../../src/pipeline/shares.js'
+import { partitionsUpTo } from '../../src/wire/partitions.js'
 import { deliverySubject } from '../harness/first-partition.js'
 
 const mebibyte = 1024 * 1024
@@ -147,4 +148,23 @@ t.test('packs on their way at a look count as held until they are stored', async
   arrive = () => undefined
   await shares.look()
   t.strictSame([...shares.full()], [])
+})
+
+t.test('what waits in another partition than its own is drained, and no share', async (t) => {
+  const [, other] = partitionsUpTo(2)
+  const home = partitionsUpTo(1)[0]!
+  const shares = new Shares(
+    {
+      streamInfo: async () =>
+        ({ state: { bytes: 420 * mebibyte, messages: 400 }, config: { max_bytes: bytesMax } }) as never,
+      subjectCounts: async (stream) =>
+        stream === other!.deliveriesStream
+          ? { [`${deliverySubject('ed_moved')}.1`]: 400 }
+          : { [deliverySubject('ed_stays')]: 400 },
+    },
+    { all: partitionsUpTo(2), homeOf: () => home },
+  )
+  await shares.look()
+  t.strictSame([...shares.full()], ['ed_stays'], 'a destination that holds nothing at home gets its events')
+  t.equal(shares.levelOf('ed_moved'), 'low')
 })
