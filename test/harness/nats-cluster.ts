@@ -12,13 +12,13 @@ interface NatsCluster {
   close(): Promise<void>
 }
 
-/** The caller removes `dir`. */
-export async function startNatsCluster(dir: string): Promise<NatsCluster> {
+/** The caller removes `dir`. `settings`: further lines of the configuration of each. */
+export async function startNatsCluster(dir: string, settings = ''): Promise<NatsCluster> {
   const routes: string[] = []
   for (let n = 0; n < serverCount; n += 1) routes.push(`nats://127.0.0.1:${await freePort()}`)
   const servers = routes.map((route, n) => {
     const cluster = ['-cluster_name', 'test', '-cluster', route, '-routes', routes.join(',')]
-    return new OwnNats(join(dir, `nats-${n}`), ['-n', `nats-${n}`, ...cluster])
+    return new OwnNats(join(dir, `nats-${n}`), ['-n', `nats-${n}`, ...cluster], settings)
   })
   await Promise.all(servers.map((server) => server.start()))
   return {

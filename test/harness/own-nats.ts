@@ -8,10 +8,10 @@ import { freeze } from './processes.js'
 import { until } from './weir.js'
 
 /** Arguments of a nats-server that stores in `dir`. Streams reserve more than a small disk has, and than tests write. */
-export function jetstreamIn(dir: string): string[] {
+export function jetstreamIn(dir: string, more = ''): string[] {
   mkdirSync(dir, { recursive: true })
   const settings = join(dir, 'nats-server.conf')
-  writeFileSync(settings, 'jetstream { max_file_store: 1TB }')
+  writeFileSync(settings, `jetstream { max_file_store: 1TB }\n${more}`)
   return ['-c', settings, '-js', '-sd', dir]
 }
 
@@ -21,10 +21,12 @@ export class OwnNats {
   #child: ChildProcess | undefined
 
   readonly #more: readonly string[]
+  readonly #settings: string
 
-  /** The caller removes `dir`. `more`: further arguments of the program. */
-  constructor(dir: string, more: readonly string[] = []) {
+  /** The caller removes `dir`. `more`: further arguments of the program; `settings`: further lines of its configuration. */
+  constructor(dir: string, more: readonly string[] = [], settings = '') {
     this.#dir = dir
+    this.#settings = settings
     this.#more = more
   }
 
@@ -40,7 +42,14 @@ export class OwnNats {
   /** Always on the same port. */
   async start(port?: number): Promise<void> {
     if (this.#port === 0) this.#port = port ?? (await freePort())
-    const args = [...jetstreamIn(this.#dir), '-a', '127.0.0.1', '-p', String(this.#port), ...this.#more]
+    const args = [
+      ...jetstreamIn(this.#dir, this.#settings),
+      '-a',
+      '127.0.0.1',
+      '-p',
+      String(this.#port),
+      ...this.#more,
+    ]
     const env = localNatsServerEnvironment()
     this.#child = spawn(localNatsServer() ?? 'nats-server', args, { stdio: 'ignore', env })
     await until('nats-server answers', async () => (await readGreeting(this.#port)) !== undefined)
