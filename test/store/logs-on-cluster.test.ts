@@ -147,8 +147,12 @@ t.test('answers are those of one server, also after a repeated insert', async (t
 })
 
 t.test('changed bounds, and a table of an earlier version', async (t) => {
+  const columns = `SELECT table, groupArray(name) AS names FROM (SELECT * FROM system.columns
+WHERE database = currentDatabase() AND table LIKE 'decisions%' ORDER BY table, position) GROUP BY table ORDER BY table`
+  const complete = await clickhouse.rows(columns)
   for (const table of ['decisions', 'decisions_local'])
-    await clickhouse.command(`ALTER TABLE ${table} DROP COLUMN client_key`)
+    for (const column of ['client_key', 'challenger_id', 'challenger_decision'])
+      await clickhouse.command(`ALTER TABLE ${table} DROP COLUMN ${column}`)
   const before = front.statements().length
   await shapeLogTables(clickhouse, movingBounds)
   const changed = front
@@ -179,6 +183,7 @@ t.test('changed bounds, and a table of an earlier version', async (t) => {
     [{ rows: 2 * 400 }],
     'the column is there again, in both shards',
   )
+  t.strictSame(await clickhouse.rows(columns), complete, 'each column is in its place')
   const old = decisionRow({ accountId: 'ac_4', at: Date.now() - 30 * hourMs })
   await clickhouse.insertBlocks('decisions', [rowBytes([old])])
   const disks = `SELECT DISTINCT disk_name AS disk FROM system.parts

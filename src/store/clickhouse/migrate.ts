@@ -32,12 +32,13 @@ const migrations: readonly Migration[] = [
   {
     id: 1,
     // A view, because its creation is the one statement that only the first of several processes completes. Servers of a cluster
-    // might not agree on which was the first.
-    statements: ({ id, keyFingerprint }, cluster) => [
+    // might not agree on which was the first, and one that joins later has to learn it: see `claimDeployment`.
+    statements: ({ id, keyFingerprint }, cluster) =>
       cluster === undefined
-        ? `CREATE VIEW IF NOT EXISTS deployment AS SELECT '${id}' AS id, '${keyFingerprint}' AS key_fingerprint`
-        : deploymentTableSql(cluster),
-    ],
+        ? [
+            `CREATE VIEW IF NOT EXISTS deployment AS SELECT '${id}' AS id, '${keyFingerprint}' AS key_fingerprint`,
+          ]
+        : [],
   },
   {
     id: 2,
@@ -77,7 +78,7 @@ export async function migrate(
 ): Promise<Deployment> {
   const { cluster } = clickhouse
   if (cluster !== undefined) await checkCluster(clickhouse, cluster)
-  if (cluster === undefined || !(await hasStepsTable(clickhouse)))
+  if (cluster === undefined || !(await hasTable(clickhouse, 'schema_migrations')))
     await clickhouse.command(stepsTableSql(cluster))
   const applied = await clickhouse.rows<{ id: number }>('SELECT DISTINCT id FROM schema_migrations')
   const done = new Set(applied.map(({ id }) => id))
@@ -87,7 +88,7 @@ export async function migrate(
     for (const statement of statements(made, cluster)) await clickhouse.command(statement)
     await clickhouse.insert('schema_migrations', [{ id }], `migration:${id}`)
   }
-  if (cluster !== undefined) await claimDeployment(clickhouse, made)
+  if (cluster !== undefined) await claimDeployment(clickhouse, cluster, made)
   await shapeTables(clickhouse, resources)
   await shapeViews(clickhouse, resources)
   return readDeployment(clickhouse)
@@ -115,13 +116,18 @@ async function checkCluster(clickhouse: Clickhouse, { name }: Cluster): Promise<
 }
 
 /** A statement for all servers would need all of them at every start. */
-async function hasStepsTable(clickhouse: Clickhouse): Promise<boolean> {
-  const [found] = await clickhouse.rows<{ result: number }>('EXISTS TABLE schema_migrations')
+async function hasTable(clickhouse: Clickhouse, table: string): Promise<boolean> {
+  const [found] = await clickhouse.rows<{ result: number }>(`EXISTS TABLE ${table}`)
   return found?.result === 1
 }
 
 /** Of several processes at once, the first one's row stays: the others repeat its insert. */
-async function claimDeployment(clickhouse: Clickhouse, { id, keyFingerprint }: Deployment): Promise<void> {
+async function claimDeployment(
+  clickhouse: Clickhouse,
+  cluster: Cluster,
+  { id, keyFingerprint }: Deployment,
+): Promise<void> {
+  if (!(await hasTable(clickhouse, 'deployment'))) await clickhouse.command(deploymentTableSql(cluster))
   const found = await clickhouse.rows('SELECT id FROM deployment')
   if (found.length > 0) return
   await clickhouse.insert('deployment', [{ id, key_fingerprint: keyFingerprint }], 'deployment')
@@ -133,7 +139,8 @@ async function shapeTables(clickhouse: Clickhouse, resources: readonly AnyResour
     const known = found.get(tableOf(resource.kind))
     if (known === undefined) await clickhouse.command(createTableSql(resource, clickhouse.cluster))
     for (const column of columnsOf(resource)) {
-      if (known?.has(column.name) === false) await clickhouse.command(addColumnSql(resource, column))
+      if (known?.has(column.name) === false)
+        await clickhouse.command(addColumnSql(resource, column, clickhouse.cluster))
     }
   }
 }

@@ -93,9 +93,17 @@ export function createTableSql(resource: AnyResource, cluster?: Cluster): string
 ENGINE = ${engine} ORDER BY (account_id, id, version) SETTINGS ${settings}`
 }
 
-/** On a cluster, one server gives the column to the others. */
-export const addColumnSql = (resource: AnyResource, column: TableColumn): string =>
-  `ALTER TABLE ${tableOf(resource.kind)} ADD COLUMN IF NOT EXISTS \`${column.name}\` ${column.type}`
+/**
+ * On a cluster, one server gives the column to the others. There it has the place that it has in a new table: a server that joins
+ * must make the same one.
+ */
+export function addColumnSql(resource: AnyResource, column: TableColumn, cluster?: Cluster): string {
+  const sql = `ALTER TABLE ${tableOf(resource.kind)} ADD COLUMN IF NOT EXISTS \`${column.name}\` ${column.type}`
+  if (cluster === undefined) return sql
+  const columns = columnsOf(resource)
+  const before = columns[columns.findIndex(({ name }) => name === column.name) - 1]
+  return before === undefined ? `${sql} FIRST` : `${sql} AFTER \`${before.name}\``
+}
 
 export function createViewsSql(resource: AnyResource, cluster?: Cluster): readonly string[] {
   const names = columnsOf(resource)

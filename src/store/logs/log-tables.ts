@@ -13,7 +13,7 @@
  * than they must. On a cluster, each is a table of every shard and one over all of them (`clickhouse/cluster.ts`).
  */
 
-import { enumType, tableColumn, word } from '../../wire/blocks/row-columns.js'
+import { enumType, type TableColumn, tableColumn, word } from '../../wire/blocks/row-columns.js'
 import { decisionColumns } from '../../wire/decision-rows.js'
 import type { Clickhouse } from '../clickhouse/clickhouse.js'
 import {
@@ -192,7 +192,7 @@ WHERE database = currentDatabase() AND table IN ('${decisions}', '${counts}')`,
   const missing = [...later, clientKeyColumn].filter(({ name }) => typeOf(decisions, name) === undefined)
   if (missing.length > 0)
     await clickhouse.command(
-      `${alterDecisions} ${missing.map((column) => `ADD COLUMN IF NOT EXISTS ${columnSql(column)}`).join(', ')},
+      `${alterDecisions} ${missing.map((column) => `ADD COLUMN IF NOT EXISTS ${columnSql(column)}${placeOf(column, cluster)}`).join(', ')},
 DROP INDEX IF EXISTS by_client_ip`,
     )
   const { at } = decisionColumns
@@ -201,6 +201,13 @@ DROP INDEX IF EXISTS by_client_ip`,
   const { name, type } = dimensionColumn
   if (typeOf(counts, name) !== type)
     await clickhouse.command(`ALTER TABLE ${targetOn(cluster, counts)} MODIFY COLUMN ${name} ${type}`)
+}
+
+/** On a cluster, a new column has the place that it has in a new table: a server that joins must make the same one. */
+function placeOf({ name }: TableColumn, cluster: Cluster | undefined): string {
+  if (cluster === undefined) return ''
+  const at = rows.columns.findIndex((column) => column.name === name)
+  return ` AFTER ${rows.columns[at - 1]!.name}`
 }
 
 /** For new parts: those that exist are read row by row until they expire, which costs less than to read and write them all now. */

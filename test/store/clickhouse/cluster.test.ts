@@ -155,6 +155,20 @@ t.test('in operation', async (t) => {
     t.ok(sent(/^CREATE/).every(({ sql }) => sql.includes(`ON CLUSTER \`${clusterName}\``)))
   })
 
+  await t.test('what is missing is made again, and columns in their places', async (t) => {
+    const before = await clickhouse.rows('SELECT id FROM deployment')
+    const columns = `SELECT name FROM system.columns WHERE database = currentDatabase()
+AND table = 'domain_versions' ORDER BY position`
+    const complete = await clickhouse.rows(columns)
+    await clickhouse.command('DROP VIEW domains')
+    for (const column of ['description', 'tests_skipped'])
+      await clickhouse.command(`ALTER TABLE domain_versions DROP COLUMN ${column}`)
+    await migrate(clickhouse, resources, 'fingerprint')
+    t.strictSame(await clickhouse.rows(columns), complete)
+    t.strictSame(await clickhouse.rows('SELECT * FROM domains'), [])
+    t.strictSame(await clickhouse.rows('SELECT id FROM deployment'), before)
+  })
+
   await t.test('a repeated insert of a change is stored once', async (t) => {
     const encode = rowEncoder(anyResource(ipPolicy), { changedAt: 2_000, changedBy: 'ak_1' })
     const row = {
