@@ -17,6 +17,13 @@ import { natsAccess } from '../../src/nats-server/nats-users.js'
 import { roleInboxPrefix } from '../../src/nats-server/role-users.js'
 import { localNatsServer } from '../../src/process/settings.js'
 import { openBuckets } from '../../src/store/buckets.js'
+import {
+  deliverySubject,
+  partitionsMax,
+  partitionsUpTo,
+  recordsPartition,
+  streamsOf,
+} from '../../src/wire/partitions.js'
 import { ensureStreams } from '../../src/wire/streams.js'
 import { hostileReplies, publishHostile } from '../harness/hostile-replies.js'
 import { tempDir } from '../harness/temp-dir.js'
@@ -87,7 +94,7 @@ const callsOn = (stream: string): Record<Call, string[]> => ({
   ],
 })
 
-const durable = (stream: string): string => (stream === 'WEIR_DELIVERIES' ? 'ed_1' : 'pipeline')
+const durable = (stream: string): string => (stream.startsWith('WEIR_DELIVERIES') ? 'ed_1' : 'pipeline')
 
 const durableCalls = (stream: string, consumer: string): string[] => [
   `$JS.API.CONSUMER.DURABLE.CREATE.${stream}.${consumer}`,
@@ -334,11 +341,10 @@ const dataDir = tempDir(t)
 
 const keptServer = () => readServerRecord(join(dataDir, 'nats'))!
 
+const silent = () => createOccurrences({ logger: createLogger('test', 'silent'), registry: createRegistry() })
+
 t.before(async () => {
-  const occurrences = createOccurrences({
-    logger: createLogger('test', 'silent'),
-    registry: createRegistry(),
-  })
+  const occurrences = silent()
   const options = { executable: localNatsServer(), dataDir, port: 0, access: natsAccess() }
   server = await openNatsServer({ ...options, storageMaxBytes: 64 * mebibyte, occurrences })
   admin = await openNats({ servers: [server.urlOf('admin')], name: 'test', replicas: 1 })
@@ -363,8 +369,8 @@ interface Connected {
   refused(): Promise<Set<string>>
 }
 
-async function connectAs(t: Test, user: string, inboxPrefix?: string): Promise<Connected> {
-  const { port, password } = new URL(server.urlOf(user))
+async function connectAs(t: Test, user: string, inboxPrefix?: string, on = server): Promise<Connected> {
+  const { port, password } = new URL(on.urlOf(user))
   const prefix = inboxPrefix === undefined ? {} : { inboxPrefix }
   const connection = await connect({ port: Number(port), user, pass: password, ...prefix })
   t.teardown(() => connection.close())
@@ -399,6 +405,63 @@ t.test('every user against every call', async (t) => {
     t.strictSame(
       allowed,
       asked.filter((subject) => may.has(subject)),
+      `${user} publishes`,
+    )
+  }
+})
+
+t.test('every user against every call, with four partitions', async (t) => {
+  const options = { executable: localNatsServer(), dataDir: tempDir(t), port: 0, access: natsAccess(4) }
+  const spread = await openNatsServer({ ...options, storageMaxBytes: 64 * mebibyte, occurrences: silent() })
+  t.teardown(() => spread.close())
+  const added = partitionsUpTo(4).slice(1)
+  const twins = added.flatMap(({ recordsStream, deliveriesStream }) => [
+    ['WEIR_RECORDS', recordsStream] as const,
+    ['WEIR_DELIVERIES', deliveriesStream] as const,
+  ])
+  const infos = streamsOf(partitionsUpTo(partitionsMax)).flatMap((stream) => callsOn(stream).info)
+  const records = ['weir.records.weir.resent', 'weir.records.weir.probe-1', 'weir.records.eu.node-1']
+  // The server refuses a record under the subject to which it is mapped.
+  const mapped = (subject: string): string => {
+    const [weir, input, region, node, ...rest] = subject.split('.')
+    const isMapped = `${weir}.${input}` === 'weir.records' && node !== undefined && rest.length === 0
+    return isMapped ? `${subject}.${recordsPartition(region!, node, 4)}` : subject
+  }
+  const asked = new Set([
+    ...everySubject,
+    ...twins.flatMap(([, stream]) => Object.values(callsOn(stream)).flat()),
+    ...added.map((partition) => deliverySubject(partition, 'ed_1')),
+    ...records.flatMap((subject) => [subject, ...[0, 1, 2, 3].map((number) => `${subject}.${number}`)]),
+    ...infos,
+  ])
+  for (const [user, { calls, publish, hear }] of Object.entries(needs)) {
+    const { connection, refused } = await connectAs(t, user, undefined, spread)
+    const more = twins.flatMap(([of, stream]) => (calls[of] === undefined ? [] : [[stream, calls[of]]]))
+    const sends = publish.includes('weir.deliveries.ed_1')
+    const isPublisher = user === 'ingress'
+    const may = mayPublish(
+      {
+        calls: { ...calls, ...Object.fromEntries(more) },
+        publish: [
+          ...publish,
+          ...(sends ? added.map((partition) => deliverySubject(partition, 'ed_1')) : []),
+          ...(roles.includes(user) ? infos : []),
+          // The API sends dead letters again, and looks where records get.
+          ...[...asked].filter(
+            (subject) =>
+              (isPublisher && subject.startsWith('weir.records.')) ||
+              (user === 'api' && subject.startsWith('weir.records.weir.')),
+          ),
+        ],
+        hear,
+      },
+      roles.includes(user),
+    )
+    for (const subject of asked) connection.publish(subject, '{')
+    const denied = await refused()
+    t.strictSame(
+      [...asked].filter((subject) => !denied.has(subject) && !denied.has(mapped(subject))),
+      [...asked].filter((subject) => may.has(subject)),
       `${user} publishes`,
     )
   }
