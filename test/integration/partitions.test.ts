@@ -7,6 +7,7 @@ import { total } from '../harness/metrics.js'
 import { metricsOf } from '../harness/pages.js'
 import { run } from '../harness/processes.js'
 import { tempDir } from '../harness/temp-dir.js'
+import { killRole } from '../harness/tree.js'
 import { startWeir, until } from '../harness/weir.js'
 import {
   arrivedRecords,
@@ -82,6 +83,20 @@ t.test('each node has a partition, and so has each destination', async (t) => {
   const metrics = await metricsOf(deployment.weir.url)
   for (const { recordsStream } of streams)
     t.match(metrics, `weir_records_lag_messages{stream="${recordsStream}"} 0`)
+})
+
+t.test('a pipeline, the nats-server and a deliverer are killed under load', async (t) => {
+  const publishing = keepPublishing()
+  for (const role of ['pipeline', 'nats-server', 'deliver']) {
+    await sleep(700)
+    t.ok(killRole(deployment.weir.process.pid, role) > 0, `${role} is killed`)
+  }
+  await sleep(700)
+  await publishing.stop()
+  await untilArrived(deployment, expectedEvents(published))
+  t.equal((await arrivedRecords(deployment)).size, published, 'every record arrived')
+  await checkRepeats(t, deployment)
+  await checkBooks(t, deployment, published)
 })
 
 t.test('a record of each partition is found again, and tried, and replayed', async (t) => {

@@ -1,6 +1,6 @@
 /** Reading a stream again: from a time on, over gaps, without a consumer. */
 import t from 'tap'
-import { replay } from '../../src/nats/stream-replay.js'
+import { inOrder, replay } from '../../src/nats/stream-replay.js'
 import { range, streamOf } from './stored-stream.js'
 
 const cases = [
@@ -44,4 +44,22 @@ t.test('what is asked for ahead and fails is an error only once it is its turn',
     { message: 'NATS is away.' },
   )
   t.strictSame(got, [1, 2])
+})
+
+t.test('messages of several streams come in the order of their times', async (t) => {
+  const sequences = [[1, 4, 9, 10], [], [2, 3, 4, 20], [4]]
+  const merged = inOrder(sequences.map((each) => replay(streamOf(each), 2_000, 2)))
+  const got: number[] = []
+  for await (const { sequence } of merged) got.push(sequence)
+  t.strictSame(got, [2, 3, 4, 4, 4, 9, 10, 20])
+})
+
+t.test('a stream of several that fails ends them all', async (t) => {
+  const broken = { ...streamOf([1, 2, 3]), at: () => Promise.reject(new Error('lost')) }
+  const merged = inOrder([replay(streamOf([1]), 0, 2), replay(broken, 0, 2)])
+  await t.rejects(merged.next(), { message: 'lost' })
+})
+
+t.test('no stream has no messages', async (t) => {
+  t.match(await inOrder([]).next(), { done: true })
 })
