@@ -72,6 +72,8 @@ interface IntakeOptions extends Pick<DurableReaderOptions, 'unavailable' | 'stop
   readonly settled?: SettledInput
   /** Its name in the books. */
   readonly input: InputStream
+  /** How many inputs this process reads for the same destinations, this one included. Default: one. */
+  readonly inputs?: () => number
   /** Messages that may be in flight in all processes together. */
   readonly ackPendingMax: number
   /** Bytes of messages that are pulled ahead. */
@@ -163,10 +165,10 @@ export class Intake {
 
   constructor(options: IntakeOptions) {
     const { nats, partitions, ledger, settled, stream, input, ackPendingMax } = options
-    const { packBegun, unavailable, unstored, stoppedEarly } = options
+    const { inputs, packBegun, unavailable, unstored, stoppedEarly } = options
     this.#options = options
     const lastDone = settled && ((since: string) => settled.last(input, since))
-    this.packs = new Packs({ nats, partitions, ledger, stream: input, packBegun, failed: unstored })
+    this.packs = new Packs({ nats, partitions, ledger, stream: input, inputs, packBegun, failed: unstored })
     this.#ledger = new InputLedger(ledger, input)
     this.#reader = new DurableReader({
       nats,

@@ -66,6 +66,8 @@ interface PacksDeps {
   readonly partitions: Pick<PartitionSet, 'homeOf'>
   readonly ledger: LedgerWriter
   readonly stream: InputStream
+  /** Inputs that this process reads for the same destinations; a pack has events of one of them. Default: one. */
+  readonly inputs?: (() => number) | undefined
   /** Called when a pack begins to be stored; what it returns is called when the pack is stored or given up. */
   readonly packBegun?: ((destination: string, bytes: number) => () => void) | undefined
   /** Reports a pack that could not be stored and is retried. */
@@ -74,10 +76,10 @@ interface PacksDeps {
 
 /**
  * If no input waits, a pack is stored at once, but per destination no sooner than this after the previous one: a
- * millisecond for each destination that has events, within these limits. So latency is low with few of them, and NATS
- * does not get thousands of small packs per second with many.
+ * millisecond for each destination that has events, or some for each input with packs of its own, within these limits. So
+ * latency is low with few of them, and NATS does not get thousands of small packs per second with many.
  */
-const idleSpacingMs = { min: 150, max: 350, perDestination: 1 }
+const idleSpacingMs = { min: 150, max: 350, perDestination: 1, perInput: 40 }
 const retryPauseMs = 1_000
 /**
  * Events of a full request to Kinesis or Firehose (`eventsMax` in `deliver/kinds/kinesis.ts` and `deliver/kinds/firehose.ts`):
@@ -184,8 +186,9 @@ export class Packs implements Buffers {
   storeDue(isIdle: boolean): void {
     if (this.#routing !== undefined) return
     const nowMs = monotonicMs()
-    const { min, max, perDestination } = idleSpacingMs
-    const spacingMs = Math.min(max, Math.max(min, perDestination * this.#open.size))
+    const { min, max, perDestination, perInput } = idleSpacingMs
+    const inputs = this.#deps.inputs?.() ?? 1
+    const spacingMs = Math.min(max, Math.max(min, perDestination * this.#open.size, perInput * inputs))
     for (const [id, pack] of this.#open) {
       if (pack.writer.events === 0) {
         if (nowMs - pack.storedMs > forgetAfterMs) this.#open.delete(id)

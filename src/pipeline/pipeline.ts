@@ -89,6 +89,7 @@ export class Pipeline {
       settled,
       stream: recordsStream,
       input: recordsInput,
+      inputs: () => partitions.all.length,
       ackPendingMax,
       process: (message, input) => this.#process(message, input),
       packBegun: (destination, bytes) => shares.packBegun(destination, bytes),

@@ -1,5 +1,6 @@
 /** How packs are stored in the deliveries stream, and how many events they have. */
 import t from 'tap'
+import { monotonicMs, sleep } from '../../src/core/clock.js'
 import { type InputMessage, Packs } from '../../src/pipeline/packs.js'
 import { packHeaders } from '../../src/wire/names.js'
 import { onePartition } from '../../src/wire/partitions.js'
@@ -76,3 +77,34 @@ t.test(
     }
   },
 )
+
+t.test('without a backlog, packs of one of many inputs are rarer than those of the only one', async (t) => {
+  const { nats, ledger } = await openStreams(t)
+  const gapsMs = async (inputs: number): Promise<number[]> => {
+    const storedMs: number[] = []
+    const packs = new Packs({
+      nats,
+      partitions: onePartition,
+      ledger,
+      stream: 'records',
+      inputs: () => inputs,
+      packBegun: () => {
+        storedMs.push(monotonicMs())
+        return () => {}
+      },
+      failed: (error) => t.fail(String(error)),
+    })
+    for (let sequence = 1; storedMs.length < 4; sequence += 1) {
+      packs.begin({ sequence, since: 'run 1', packsOpen: 0, isRouted: false, stored: () => {} })
+      packs.packOf('ed_a').append(`ev_${sequence}`, 1_790_000_000_000, '{"event_id":"ev_1"}')
+      packs.end()
+      packs.storeDue(true)
+      await sleep(5)
+    }
+    await packs.close(10_000)
+    return storedMs.slice(1).map((ms, n) => ms - storedMs[n]!)
+  }
+  const [ofOne, ofEight] = [Math.min(...(await gapsMs(1))), Math.min(...(await gapsMs(8)))]
+  t.ok(ofOne >= 149 && ofOne < 300, `one input: ${ofOne} ms`)
+  t.ok(ofEight >= 310, `eight inputs: ${ofEight} ms`)
+})
