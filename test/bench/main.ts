@@ -30,7 +30,9 @@ import { row as largeBodies } from './rows/large-bodies.js'
 import { row as latency } from './rows/latency.js'
 import { row as lists } from './rows/lists.js'
 import { row as natsDecide } from './rows/nats-decide.js'
+import { row as nodes } from './rows/nodes.js'
 import { row as packing } from './rows/packing.js'
+import { row as partitions } from './rows/partitions.js'
 import { row as policyTests } from './rows/policy-tests.js'
 import { row as processes } from './rows/processes.js'
 import { row as publishing } from './rows/publishing.js'
@@ -64,7 +66,9 @@ const rows: readonly BenchRow[] = [
   latency,
   lists,
   natsDecide,
+  nodes,
   packing,
+  partitions,
   policyTests,
   processes,
   publishing,

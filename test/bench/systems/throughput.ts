@@ -3,7 +3,7 @@ import { until } from '../../harness/weir.js'
 import { type BenchTools, median } from '../bench.js'
 import { CpuMeter, type Turn, totalCpu } from '../cpu-meter.js'
 import type { System } from './system.js'
-import { type Encode, messagesOf, publishAll } from './traffic.js'
+import { type Encode, messagesOf, type Publishing, publishAll } from './traffic.js'
 
 /** Records per message. */
 const shapes = { packed: 100, single: 1 }
@@ -48,18 +48,18 @@ export class Throughput implements TakesTurns {
     await this.#meter.measureIdle()
   }
 
-  turn(shape: Shape, records: number): Promise<Turn> {
+  turn(shape: Shape, records: number, publishing?: Publishing): Promise<Turn> {
     return this.#meter.turn(records, async () => {
-      await this.publish(shape, records)
+      await this.publish(shape, records, publishing)
       await this.done()
     })
   }
 
-  async publish(shape: Shape, records: number): Promise<void> {
+  async publish(shape: Shape, records: number, publishing?: Publishing): Promise<void> {
     const from = this.#published
     this.#published += records
     const messages = messagesOf(from, this.#published, shapes[shape])
-    await publishAll(this.#system.nats, messages, this.#encode)
+    await publishAll(this.#system.nats, messages, { encode: this.#encode, ...publishing })
   }
 
   /** Resolves when everything is done that was caused by what was published. */
@@ -77,6 +77,11 @@ export class Throughput implements TakesTurns {
     return true
   }
 }
+
+/** As a system whose turns publish in this way. */
+export const publishingAs = (system: Throughput, publishing: Publishing): TakesTurns => ({
+  turn: (shape, records) => system.turn(shape, records, publishing),
+})
 
 /** Before the first turn that counts: V8 and nats-server gave back memory while other systems were warmed up. */
 const turnsBefore = 3

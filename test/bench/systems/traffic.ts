@@ -1,4 +1,5 @@
 /** Records as ingress nodes publish them: connections from 120 networks, of 600 bytes each. */
+import { monotonicMs, sleep } from '../../../src/core/clock.js'
 import type { Nats } from '../../../src/nats/nats.js'
 
 /** A message as it is published. */
@@ -8,11 +9,12 @@ export type Encode = (message: string) => {
 }
 
 const recordBytes = 600
-const subject = 'weir.records.eu.node-1'
 const publishedAtOnce = 64
 /** The server of every record, unless a row says another one. */
 export const usualServer = 'ssh.example.com'
 export const serverPort = 22
+
+const subjectOf = (node: number): string => `weir.records.eu.node-${node}`
 
 /** The records from one number to another, so many in a message. */
 export function* messagesOf(
@@ -25,22 +27,37 @@ export function* messagesOf(
     yield Array.from({ length: records }, (_, at) => record(n + at, serverName)).join('\n')
 }
 
-/** As an ingress node does: without waiting for each answer. The publishers share the messages. */
+/** How messages are published. */
+export interface Publishing {
+  /** Ingress nodes that take turns. Default: one. */
+  readonly nodes?: number
+  /** Default: as many as there are. */
+  readonly messagesPerSecond?: number
+  /** Default: as it is. */
+  readonly encode?: Encode | undefined
+}
+
+/** As ingress nodes do: without waiting for each answer. The publishers share the messages. */
 export async function publishAll(
   nats: Nats,
   messages: Iterable<string>,
-  encode: Encode = (data) => ({ data }),
+  { nodes = 1, messagesPerSecond = Number.POSITIVE_INFINITY, encode = (data) => ({ data }) }: Publishing = {},
 ): Promise<void> {
+  const begunMs = monotonicMs()
+  let begun = 0
   const publishing = async (): Promise<void> => {
     for (const message of messages) {
+      const number = begun++
+      const dueInMs = begunMs + (number * 1_000) / messagesPerSecond - monotonicMs()
+      if (dueInMs > 0) await sleep(dueInMs)
       const { data, headers } = encode(message)
-      await nats.publish(subject, data, headers && { headers })
+      await nats.publish(subjectOf(1 + (number % nodes)), data, headers && { headers })
     }
   }
   await Promise.all(Array.from({ length: publishedAtOnce }, publishing))
 }
 
-export const publish = (nats: Nats, message: string): Promise<unknown> => nats.publish(subject, message)
+export const publish = (nats: Nats, message: string): Promise<unknown> => nats.publish(subjectOf(1), message)
 
 /** Its number is also its `bytes_in`, by which its event is known. */
 export const record = (n: number, serverName = usualServer): string => {
