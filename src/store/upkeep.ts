@@ -13,7 +13,7 @@ import type { View } from '../view/view.js'
 import type { IdleGeneration } from '../view/view-state.js'
 import { openBuckets } from './buckets.js'
 import { isTableMissing } from './clickhouse/clickhouse.js'
-import { insistently, readDeployment } from './clickhouse/migrate.js'
+import { hasQuorum, insistently, readDeployment } from './clickhouse/migrate.js'
 import { ForeignRows } from './foreign-rows.js'
 import { Reconciler, type ReconcilerParts } from './reconciler.js'
 
@@ -127,9 +127,10 @@ export class Upkeep {
       const { clickhouse, deployment } = this.#parts
       // An overloaded machine may answer late once, but hardly ever twice.
       const { id } = await insistently(() => readDeployment(clickhouse, healthTimeoutMs), healthTriesMax, 0)
-      return id === deployment.id
+      if (id !== deployment.id) return 'ClickHouse holds another deployment than before; nothing was written.'
+      return (await hasQuorum(clickhouse, healthTimeoutMs))
         ? undefined
-        : 'ClickHouse holds another deployment than before; nothing was written.'
+        : 'Too few servers of the ClickHouse cluster are up; nothing was written.'
     } catch (error) {
       return isTableMissing(error)
         ? 'The tables in ClickHouse are missing; nothing was written.'

@@ -5,7 +5,8 @@
  *
  * prints `clickhouse: http://…`. A request to `/control?mode=…` changes how it answers: `ok`, `hang` (no answer at
  * all), `fail` (500), `short` (the answer without its second half, its announced length included), `unconfirmed`
- * (inserts are made, and refused all the same), `die`.
+ * (inserts are made, and refused all the same), `minority` (two of three replicas are down, as the table of replicas has it),
+ * `die`.
  */
 import { randomUUID } from 'node:crypto'
 import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -16,7 +17,7 @@ import { Session } from 'chdb'
 import { engineOptions, onOneServer } from './clickhouse-cluster.js'
 import { type Running, run } from './processes.js'
 
-type FrontMode = 'ok' | 'hang' | 'fail' | 'short' | 'unconfirmed' | 'die'
+type FrontMode = 'ok' | 'hang' | 'fail' | 'short' | 'unconfirmed' | 'minority' | 'die'
 
 const user = 'default'
 /** Parameters of a query string that are not settings. */
@@ -25,6 +26,10 @@ const httpSettings = /^(wait_end_of_query|send_progress|enable_http_compression|
 const identifier = /^[A-Za-z_][A-Za-z0-9_]*$/
 const literal = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
 const statuses: Readonly<Record<number, number>> = { 47: 404, 60: 404, 62: 400, 81: 404, 115: 404, 516: 403 }
+
+/** In place of the system's table, which is empty without replicated tables. */
+const minority = `(SELECT currentDatabase() AS database, 'deployment' AS table,
+1 AS active_replicas, 3 AS total_replicas, 0 AS is_readonly)`
 
 class Front {
   readonly #path: string
@@ -78,9 +83,9 @@ class Front {
     if (this.#isCluster) appendFileSync(statementsFile(this.#path), `${JSON.stringify({ preamble, sql })}\n`)
     const session = new Session(this.#path)
     try {
-      const result = await session.queryAsync(preamble + (this.#isCluster ? onOneServer(sql) : sql), {
-        format,
-      })
+      const statement = this.#isCluster ? onOneServer(sql) : sql
+      const seen = this.mode === 'minority' ? statement.replace('system.replicas', minority) : statement
+      const result = await session.queryAsync(preamble + seen, { format })
       if (this.mode === 'unconfirmed' && sql.startsWith('INSERT'))
         return refuse(response, 319, 'Unknown status, client must retry', 'UNKNOWN_STATUS_OF_INSERT')
       const answer = Buffer.from(result.bytes())

@@ -3,7 +3,7 @@ import t from 'tap'
 import { eachOf } from '../../src/core/concurrency.js'
 import { all, refused } from '../harness/caller.js'
 import { until } from '../harness/weir.js'
-import { everything, fill, openFixture } from './filled-store.js'
+import { everything, fill, openFixture, takesWrites } from './filled-store.js'
 
 t.setTimeout(300_000)
 
@@ -57,6 +57,21 @@ t.test('an insert whose confirmation was lost is repeated, and stored once', asy
   t.strictSame(new Set(tokens).size, 1)
   const [policy] = await found()
   t.equal(await rowsWhere(`id = '${policy?.id}'`), 1)
+})
+
+t.test('without most of the servers, nothing is written until they are back', async (t) => {
+  const rows = await rowsWhere('true')
+  await fixture.front.mode('minority')
+  const isNoticed = async () => /Too few servers/.test(await (await fetch(`${one.url}/readyz`)).text())
+  await until('it is noticed', isNoticed)
+  t.match(
+    await refused(503, one.client.ipPolicy.create({})),
+    /Too few servers of the ClickHouse cluster are up/,
+  )
+  t.equal((await all(one.client.ipPolicy.list())).length, 42, 'reads go on')
+  t.equal(await rowsWhere('true'), rows)
+  await fixture.front.mode('ok')
+  await until('writes go on', () => takesWrites(one))
 })
 
 t.test('a restart changes no table, and finds everything', async (t) => {

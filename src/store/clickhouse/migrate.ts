@@ -208,3 +208,15 @@ export async function readDeployment(
     )
   return first
 }
+
+/** Would an insert into a table of resources be confirmed? A cluster without most of its servers, or without Keeper, answers reads. */
+export async function hasQuorum(clickhouse: Clickhouse, timeoutMs: number): Promise<boolean> {
+  if (clickhouse.cluster === undefined) return true
+  const found = await clickhouse.rows<{ confirms: number }>(
+    `SELECT active_replicas * 2 > total_replicas AND NOT is_readonly AS confirms FROM system.replicas
+WHERE database = currentDatabase() AND table = 'deployment'`,
+    {},
+    timeoutMs,
+  )
+  return found.every(({ confirms }) => confirms === 1)
+}
