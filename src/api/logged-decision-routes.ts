@@ -126,8 +126,10 @@ function askedFor(request: FastifyRequest, query: Query): Omit<DecisionsQuery, '
 
 function positionOf(text: string | undefined): LogPosition | undefined {
   if (text === undefined) return undefined
-  const [, at, sequence, line] = /^(\d{1,15})-(\d{1,15})-(\d{1,9})$/.exec(text) ?? []
-  if (line !== undefined) return { at: Number(at), sequence: Number(sequence), line: Number(line) }
+  const [, at, sequence, line, partition = 0] =
+    /^(\d{1,15})-(\d{1,15})-(\d{1,9})(?:-(\d{1,2}))?$/.exec(text) ?? []
+  if (line !== undefined)
+    return { at: Number(at), sequence: Number(sequence), line: Number(line), partition: Number(partition) }
   throw badRequest(
     `The query parameter "before_id" is ${shown(text)}: the "id" of a decision in this list is needed.`,
   )

@@ -6,14 +6,12 @@ import type { ChallengerExample } from '../shape/challenger-difference.js'
 import type { Decision } from '../shape/decision.js'
 import type { ViewState } from '../view/view-state.js'
 import type { DecisionRow } from '../wire/decision-rows.js'
-import type { PartitionSet } from '../wire/partitions.js'
 import type { Decider } from './decider.js'
 import { shownDecision } from './shown-decision.js'
 import { recordGone, storedRecord } from './stored-record.js'
 
 interface ExampleParts {
   readonly nats: Pick<Nats, 'messageAt'>
-  readonly partitions: Pick<PartitionSet, 'all'>
   readonly decider: Pick<Decider, 'decide' | 'challenged'>
 }
 
@@ -38,12 +36,12 @@ export async function challengerExamples(
 }
 
 async function explained(
-  { nats, partitions, decider }: ExampleParts,
+  { nats, decider }: ExampleParts,
   state: ViewState,
   challenger: ChallengerRow,
   row: DecisionRow,
 ): Promise<Explained> {
-  const stored = await storedRecord(nats, partitions, row)
+  const stored = await storedRecord(nats, row)
   if (stored === undefined) return { before: null, after: null, missing: recordGone }
   const { record } = stored
   const moment = { revision: row.revision, atMs: row.at }

@@ -23,7 +23,6 @@ import type { DeliveryReader } from '../store/logs/delivery-reader.js'
 import type { LogReader } from '../store/logs/log-reader.js'
 import type { ViewState } from '../view/view-state.js'
 import type { DecisionRow } from '../wire/decision-rows.js'
-import type { PartitionSet } from '../wire/partitions.js'
 import type { DecidedThen, Decider } from './decider.js'
 import { deliveryOf } from './event-delivery.js'
 import { shownDecision } from './shown-decision.js'
@@ -38,7 +37,6 @@ export interface RecordTracerOptions {
   readonly pastRows: PastRows
   readonly decider: Decider
   readonly nats: Pick<Nats, 'messageAt'>
-  readonly partitions: Pick<PartitionSet, 'all'>
   readonly eventKinds: readonly AnyTrafficEvent[]
 }
 
@@ -127,8 +125,7 @@ export class RecordTracer {
   }
 
   async #restOf(state: ViewState, row: DecisionRow): Promise<Rest> {
-    const { nats, partitions } = this.#options
-    const stored = await storedRecord(nats, partitions, row)
+    const stored = await storedRecord(this.#options.nats, row)
     if (stored === undefined) return { ...nothing, missing: recordGone }
     const record = JSON.parse(stored.line.toString()) as Rest['record']
     try {

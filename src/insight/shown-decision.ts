@@ -7,7 +7,8 @@ import type { LogPosition } from '../store/logs/log-reader.js'
 import type { DecisionRow } from '../wire/decision-rows.js'
 
 /** Its place in the list. */
-export const decisionIdOf = ({ at, sequence, line }: LogPosition): string => `${at}-${sequence}-${line}`
+export const decisionIdOf = ({ at, sequence, line, partition }: LogPosition): string =>
+  `${at}-${sequence}-${line}${partition === 0 ? '' : `-${partition}`}`
 
 export const shownDecision = (row: DecisionRow): LoggedDecision => ({
   id: decisionIdOf(row),

@@ -7,7 +7,7 @@ import { parseMessage, parseRecord } from '../record/record.js'
 import { recordBytes } from '../record/record-encoding.js'
 import type { TrafficRecord } from '../record/traffic-record.js'
 import type { DecisionRow } from '../wire/decision-rows.js'
-import type { PartitionSet } from '../wire/partitions.js'
+import { partitionNumbered } from '../wire/partitions.js'
 
 const readTimeoutMs = 3_000
 
@@ -19,26 +19,18 @@ interface StoredRecord {
   readonly line: Buffer
 }
 
-/**
- * Undefined if it is not stored. After a stream was recreated, another message may have this sequence; so may one of another
- * partition. The time and the id tell.
- */
+/** Undefined if it is not stored. After the stream was recreated, another message may have this sequence. */
 export async function storedRecord(
   nats: Pick<Nats, 'messageAt'>,
-  { all }: Pick<PartitionSet, 'all'>,
   row: DecisionRow,
 ): Promise<StoredRecord | undefined> {
-  for (const { recordsStream } of all) {
-    const reading = nats.messageAt(recordsStream, row.sequence)
-    const message = await within(readTimeoutMs, reading, 'The record was not read in time.').catch(
-      (error) => {
-        throw unavailable('The record was not read: NATS does not answer.', error)
-      },
-    )
-    const found = message?.storedAtMs === row.at ? recordIn(message, row) : undefined
-    if (found !== undefined) return found
-  }
-  return undefined
+  const stream = partitionNumbered(row.partition)?.recordsStream
+  if (stream === undefined) return undefined
+  const reading = nats.messageAt(stream, row.sequence)
+  const message = await within(readTimeoutMs, reading, 'The record was not read in time.').catch((error) => {
+    throw unavailable('The record was not read: NATS does not answer.', error)
+  })
+  return message?.storedAtMs === row.at ? recordIn(message, row) : undefined
 }
 
 function recordIn(message: StoredMessage, { line, recordId }: DecisionRow): StoredRecord | undefined {

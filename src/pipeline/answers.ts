@@ -111,7 +111,9 @@ export class AskedLog {
     const batch = accountId === undefined ? undefined : this.#batchFor(accountId, judgement)
     if (accountId === undefined || batch === undefined) return
     this.#number += 1
-    const row = rowOf(accountId, judgement, { storedAtMs: askedAtMs, sequence: this.#number, line: 0 })
+    const row = rowOf(accountId, judgement, {
+      ...{ storedAtMs: askedAtMs, partition: 0, sequence: this.#number, line: 0 },
+    })
     // Each question can be explained later, also one that came without an id.
     batch.collected.add({ ...row, recordId: row.recordId ?? newId('dq_') }, judgement.client, weight)
     batch.added()

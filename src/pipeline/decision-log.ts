@@ -20,6 +20,8 @@ import type { Watched } from '../wire/watched.js'
 interface RecordPlace {
   readonly storedAtMs: number
   /** The message in the stream of records. */
+  /** The partition of the records, and the message in its stream. */
+  readonly partition: number
   readonly sequence: number
   /** From 1. */
   readonly line: number
@@ -78,7 +80,7 @@ export class DecisionLog {
 export function rowOf(
   accountId: string,
   judgement: Judgement,
-  { storedAtMs, sequence, line }: RecordPlace,
+  { storedAtMs, partition, sequence, line }: RecordPlace,
   challenged?: ChallengerDecision,
 ): RecordRow {
   const { record, decision, decidedBy, endpoint, geo, shadow } = judgement
@@ -114,6 +116,7 @@ export function rowOf(
     method,
     path,
     status,
+    partition,
   }
 }
 

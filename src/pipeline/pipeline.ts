@@ -199,7 +199,11 @@ export class Pipeline {
     const { sequence } = input
     const view = catchUps.viewFor(partition, configuration.current, input)
     const judged = (judgement: Judgement, line: number) =>
-      decisionLog.add(judgement, { storedAtMs, sequence, line }, view.challengers)
+      decisionLog.add(
+        judgement,
+        { storedAtMs, partition: partition.number, sequence, line },
+        view.challengers,
+      )
     const walk = walkMessage({ bytes, storedAtMs }, { view, geo, buffers: packs, judged })
     packs.begin(input)
     return bytes.length > atOnceBytesMax ? this.#walkInTurns(walk) : this.#walkAtOnce(walk)

@@ -67,6 +67,8 @@ const recordColumns = {
   method: optional(word('method'), ''),
   path: optional(text('path'), ''),
   status: optional(word('status'), ''),
+  /** The partition of the stream of records that `sequence` is in. */
+  partition: optional(uint('partition', 8, 'packed'), 0),
 }
 
 /** Rows about records do not have them. */
@@ -153,6 +155,7 @@ export class DecisionRows extends BlockWriter {
     columns.method.add(row.method)
     columns.path.add(row.path)
     columns.status.add(row.status)
+    columns.partition.add(row.partition)
     if (row.shadow !== undefined) this.#shadow.add(this.rows, row.shadow)
     if (row.challenger !== undefined) this.#challenger.add(this.rows, row.challenger)
     this.endRow()

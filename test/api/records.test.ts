@@ -103,7 +103,7 @@ t.test('records of two accounts', async (t) => {
         view,
         geo,
         buffers: { packOf },
-        judged: (judgement, line) => log.add(judgement, { storedAtMs, sequence, line }),
+        judged: (judgement, line) => log.add(judgement, { storedAtMs, partition: 0, sequence, line }),
       },
     )
     await log.close()

@@ -80,7 +80,7 @@ const reader = new LogReader(clickhouse, 'all')
 const [middle] = await reader.decisions({
   accountId,
   values: {},
-  before: { at: startMs + (hours / 2) * hourMs, sequence: 0, line: 0 },
+  before: { at: startMs + (hours / 2) * hourMs, sequence: 0, line: 0, partition: 0 },
   limit: 1,
 })
 const list = (values: Record<string, string[]>, more: object = {}) =>

@@ -130,7 +130,7 @@ export async function judgedTraffic(lines: readonly string[], sources: Sources) 
     const start = sequence * recordsPerMessage
     const bytes = Buffer.from(lines.slice(start, start + recordsPerMessage).join('\n'))
     const judged = (judgement: Judgement, line: number) => {
-      log.add(judgement, { storedAtMs, sequence, line })
+      log.add(judgement, { storedAtMs, partition: 0, sequence, line })
       if (judgement.endpoint.accountId !== undefined) facts.push(factOf(judgement, storedAtMs))
     }
     const view = views[sequence < messages / 2 ? 0 : 1]!

@@ -32,6 +32,7 @@ export const decisionRow = (values: Partial<DecisionRow> = {}): DecisionRow => (
   method: '',
   path: '',
   status: '',
+  partition: 0,
   source: 'record',
   weight: 1,
   shadowDecision: 'none',

@@ -88,7 +88,7 @@ async function logged(
   })
   const view = await buildTrafficView(configuration, undefined, noYield)
   const judged = (...[judgement, line]: [Parameters<DecisionLog['add']>[0], number]) =>
-    log.add(judgement, { storedAtMs, sequence: 77, line })
+    log.add(judgement, { storedAtMs, partition: 3, sequence: 77, line })
   const buffers = { packOf: () => new PackWriter() }
   processMessage({ bytes: Buffer.from(records.join('\n')), storedAtMs }, { view, geo, buffers, judged })
   const rowsIn = (taken: readonly Uint8Array[]) => taken.flatMap((bytes) => [...readDecisionRows(bytes)])
@@ -98,7 +98,8 @@ async function logged(
 t.test('every record of an account has a row, with what decided', async (t) => {
   const { log, rows, headers, lost } = await logged('all', lines)
   await log.close()
-  const common = decisionRow({ at: storedAtMs, edgeId: 'edgtcp_1', revision: configuration.revision })
+  const known = { at: storedAtMs, partition: 3, revision: configuration.revision }
+  const common = decisionRow({ ...known, edgeId: 'edgtcp_1' })
   const blocked = { decision: 'block', decidedBy: 'ip_restriction', decidedById: 'edgtcp_1', ruleId: 'ipr_0' }
   const denied = { decision: 'deny', decidedBy: 'traffic_policy', decidedById: 'edgtcp_1', policy: 'not 9' }
   t.strictSame(rows(), [

@@ -104,6 +104,7 @@ t.test('rows of decisions', async (t) => {
       method: '',
       path: '',
       status: '',
+      partition: 0,
       source: 'record',
       weight: 1,
       shadow_decision: 'none',

@@ -53,6 +53,7 @@ const row: fc.Arbitrary<DecisionRow> = fc
     method: text,
     path: text,
     status: text,
+    partition: fc.nat(63),
     source: fc.constantFrom(...(Object.keys(sourceNumbers) as (keyof typeof sourceNumbers)[])),
     weight: uint32,
     shadowDecision: wordOf(verdictNumbers),

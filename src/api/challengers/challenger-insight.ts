@@ -29,7 +29,6 @@ import {
 } from '../../store/logs/challenger-rows.js'
 import type { LogReader } from '../../store/logs/log-reader.js'
 import { secondsBetween } from '../../trial/over-time.js'
-import type { PartitionSet } from '../../wire/partitions.js'
 import { stream } from '../live-routes.js'
 
 interface InsightParts {
@@ -37,7 +36,6 @@ interface InsightParts {
   readonly lag: Pick<RecordsLag, 'now'>
   readonly live: Live
   readonly nats: Pick<Nats, 'messageAt'>
-  readonly partitions: Pick<PartitionSet, 'all'>
   readonly decider: Decider
 }
 
@@ -130,7 +128,7 @@ function registerDifference(app: FastifyInstance, context: ApiContext, { log }: 
 function registerExamples(
   app: FastifyInstance,
   context: ApiContext,
-  { log, nats, partitions, decider }: InsightParts,
+  { log, nats, decider }: InsightParts,
 ): void {
   const path = pathOf('examples')
   const described = describe({
@@ -148,7 +146,7 @@ function registerExamples(
     const row = challengerAt(context, request)
     const asked = timeAsked(request, row)
     const rows = await log.search((read) => readExamples(read, asked))
-    const examples = await challengerExamples({ nats, partitions, decider }, readable(context), row, rows)
+    const examples = await challengerExamples({ nats, decider }, readable(context), row, rows)
     return sendJson(reply, { examples })
   })
 }

@@ -64,7 +64,7 @@ AND source = 'record' AND challenger_id = {challenger:String}`
 
 /** A row that was stored twice is read once. */
 const compared = (columns: string, condition = '') => `(SELECT toString(decision) AS before,
-toString(challenger_decision) AS after, ${columns} FROM ${decisionsTable} WHERE ${where} ${condition} LIMIT 1 BY time, sequence, line)`
+toString(challenger_decision) AS after, ${columns} FROM ${decisionsTable} WHERE ${where} ${condition} LIMIT 1 BY time, sequence, line, partition)`
 
 const differing = 'AND toString(decision) != toString(challenger_decision)'
 

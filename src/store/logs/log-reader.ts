@@ -26,7 +26,7 @@ import { countsTable, decisionSums, decisionsTable } from './log-tables.js'
 import { clientsInNetworks, countRows, type RowCounts } from './row-counts.js'
 
 /** Entries are sorted by time and, within a millisecond, by their place in the stream of records. */
-export type LogPosition = Pick<DecisionRow, 'at' | 'sequence' | 'line'>
+export type LogPosition = Pick<DecisionRow, 'at' | 'sequence' | 'line' | 'partition'>
 
 export interface DecisionsQuery extends Selection {
   readonly accountId: string
@@ -259,15 +259,17 @@ function windowStatement(query: DecisionsQuery & Window) {
   if (query.condition !== undefined) rest.push(conditionSql(query.condition, params))
   if (untilMs !== undefined) rest.push(`time < ${timeOf('until')}`)
   if (before !== undefined) {
-    const { at, sequence, line } = before
+    const { at, sequence, line, partition } = before
     // Only this condition helps ClickHouse to find granules.
     rest.push(`time <= ${timeOf('at')}`)
-    rest.push(`(time, sequence, line) < (${timeOf('at')}, {sequence:UInt64}, {line:UInt32})`)
-    Object.assign(params, { at, sequence, line })
+    rest.push(
+      `(time, sequence, line, partition) < (${timeOf('at')}, {sequence:UInt64}, {line:UInt32}, {partition:UInt8})`,
+    )
+    Object.assign(params, { at, sequence, line, partition })
   }
   const sql = `SELECT ${columns} FROM ${decisionsTable}
 PREWHERE ${filter.join(' AND ')} WHERE ${rest.join(' AND ')}
-ORDER BY time DESC, sequence DESC, line DESC LIMIT {limit:UInt32}`
+ORDER BY time DESC, sequence DESC, line DESC, partition DESC LIMIT {limit:UInt32}`
   return { sql, params }
 }
 

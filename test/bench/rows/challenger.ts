@@ -55,7 +55,8 @@ async function walker(challenging: string | undefined): Promise<() => number> {
           view,
           geo: noGeo,
           buffers: packs,
-          judged: (judgement, line) => log.add(judgement, { storedAtMs, sequence, line }, view.challengers),
+          judged: (judgement, line) =>
+            log.add(judgement, { storedAtMs, partition: 0, sequence, line }, view.challengers),
         },
       )
     packs.take()
