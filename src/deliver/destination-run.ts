@@ -84,7 +84,7 @@ export class DestinationRun {
     this.#deps = deps
     this.#packs = new PacksInFlight(deps.budget, () => this.#lane.collects)
     this.#dead = new DeadEvents(deps)
-    this.#expiry = new Expiry(deps.nats, deps.partitions, deps.retentionMs)
+    this.#expiry = new Expiry(deps.nats, deps.retentionMs)
     this.#lane = new Lane(config, {
       open: deps.openSender,
       deadLetter: (event, fault) => this.#dead.park(event, fault, this.#config, this.#sources.stopping),
@@ -155,7 +155,8 @@ export class DestinationRun {
 
   async #fetch(source: PackSource, consumer: Consumer, signal: AbortSignal): Promise<void> {
     const mayTake = this.#pause.isOn ? 0 : this.#lane.wanted(this.#packs.room)
-    const isForExpired = mayTake === 0 && this.#packs.room > 0 && (await this.#expiry.isDue(this.#config))
+    const mayExpire = mayTake === 0 && this.#packs.room > 0
+    const isForExpired = mayExpire && (await this.#expiry.isDue(this.#config, source.partition))
     if (mayTake === 0 && !isForExpired) return this.#packEnds(signal)
     const { budget } = this.#deps
     const hasBacklog = source.hasBacklog || isForExpired
@@ -178,13 +179,12 @@ export class DestinationRun {
 
   #take(source: PackSource, message: PulledMessage): void {
     source.hasBacklog = message.pending > 0
-    const { reader } = source
-    const inFlight = reader.begin(message)
+    const inFlight = source.reader.begin(message)
     if (inFlight === undefined) return
     const isExpired = this.#isStuck && message.storedAtMs < this.#expiry.beforeMs(this.#config)
     // A message can be on its way when the pause begins.
-    if (this.#pause.isOn && !isExpired) reader.giveBack(inFlight, giveBackDelayMsMax)
-    else this.#begin({ reader, inFlight }, message, isExpired)
+    if (this.#pause.isOn && !isExpired) source.reader.giveBack(inFlight, giveBackDelayMsMax)
+    else this.#begin({ reader: source.reader, inFlight }, message, isExpired)
   }
 
   #begin(taken: TakenMessage, message: PulledMessage, isExpired: boolean): void {

@@ -20,7 +20,7 @@ import {
   sequenceOfEvent,
 } from '../wire/pack-message.js'
 import type { PackedEvent } from '../wire/packed-event.js'
-import { deliverySubject, type PartitionSet } from '../wire/partitions.js'
+import { deliverySubject, type Partition, type PartitionSet } from '../wire/partitions.js'
 import type { DestinationConfig } from './destination.js'
 
 const longestMs = 6 * 60 * 60_000
@@ -34,15 +34,14 @@ type PackReader = Pick<Nats, 'consumerInfo' | 'nextMessage'>
 
 export class Expiry {
   readonly #nats: PackReader
-  readonly #partitions: Pick<PartitionSet, 'all'>
   readonly #retentionMs: number
   /** Nothing is dropped before this time. */
   readonly #beginsMs: number
-  #lookMs = 0
+  /** When the next look at a partition is due. */
+  readonly #lookMs = new Map<Partition, number>()
 
-  constructor(nats: PackReader, partitions: Pick<PartitionSet, 'all'>, retentionMs: number) {
+  constructor(nats: PackReader, retentionMs: number) {
     this.#nats = nats
-    this.#partitions = partitions
     this.#retentionMs = retentionMs
     this.#beginsMs = now() + warningMs(retentionMs)
   }
@@ -53,19 +52,23 @@ export class Expiry {
     return keepsEvents || nowMs < this.#beginsMs ? Number.NEGATIVE_INFINITY : nowMs - this.#retentionMs
   }
 
-  /** Is there a pack in the stream that is too old? Mostly answered without a look. */
-  async isDue({ id, keepsEvents }: Pick<DestinationConfig, 'id' | 'keepsEvents'>): Promise<boolean> {
-    if (keepsEvents || monotonicMs() < this.#lookMs) return false
-    const oldest = await oldestPack(this.#nats, this.#partitions, id)
+  /** Is there a pack in the stream of this partition that is too old? Mostly answered without a look. */
+  async isDue(
+    { id, keepsEvents }: Pick<DestinationConfig, 'id' | 'keepsEvents'>,
+    partition: Partition,
+  ): Promise<boolean> {
+    if (keepsEvents || monotonicMs() < (this.#lookMs.get(partition) ?? 0)) return false
+    const oldest = await oldestPack(this.#nats, { all: [partition] }, id)
     const expiresMs = Math.max(this.#beginsMs, (oldest?.storedAtMs ?? Infinity) + this.#retentionMs)
     const inMs = expiresMs - now()
-    this.#lookMs = monotonicMs() + Math.min(lookEveryMs.max, Math.max(lookEveryMs.min, inMs))
+    const nextInMs = Math.min(lookEveryMs.max, Math.max(lookEveryMs.min, inMs))
+    this.#lookMs.set(partition, monotonicMs() + nextInMs)
     return inMs <= 0
   }
 
   /** One was dropped: the next one may be due, too. */
   dropped(): void {
-    this.#lookMs = 0
+    this.#lookMs.clear()
   }
 }
 

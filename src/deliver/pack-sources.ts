@@ -12,6 +12,7 @@ const acknowledgedMax = 1_000
 
 /** The consumer in one partition. */
 export interface PackSource {
+  readonly partition: Partition
   readonly reader: DurableReader
   /** More packs wait there than were fetched. */
   hasBacklog: boolean
@@ -44,7 +45,7 @@ export class PackSources {
       acknowledged: new AcknowledgedContents(acknowledgedMax, (message) => packContents(id, message).pack),
       pull: (consumer, signal) => pull(source, consumer, signal),
     })
-    const source: PackSource = { reader, hasBacklog: false }
+    const source: PackSource = { partition, reader, hasBacklog: false }
     reader.open()
     return source
   }

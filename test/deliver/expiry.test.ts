@@ -4,9 +4,11 @@ import t from 'tap'
 import { droppedEvents, Expiry } from '../../src/deliver/expiry.js'
 import { PackWriter, readPack } from '../../src/wire/pack.js'
 import { addToSegments, formatSegments, parseSegments, type Segment } from '../../src/wire/pack-message.js'
-import { onePartition } from '../../src/wire/partitions.js'
+import { partitionsUpTo } from '../../src/wire/partitions.js'
 import { someEvents } from './events.js'
 import { accepted, failed, gate, openLane } from './fake-lane.js'
+
+const [first, second] = partitionsUpTo(2)
 
 const tick = () => new Promise((resolve) => setTimeout(resolve, 5))
 
@@ -50,19 +52,35 @@ t.test('a pack does not expire while a request with its events is under way', as
 
 t.test('nothing is dropped shortly after a start, nor if the destination may lose nothing', async (t) => {
   const nats = { consumerInfo: async () => undefined, nextMessage: async () => ({ storedAtMs: 0 }) as never }
-  const started = new Expiry(nats, onePartition, 60_000)
+  const started = new Expiry(nats, 60_000)
   t.equal(started.beforeMs({}), Number.NEGATIVE_INFINITY)
-  t.notOk(await started.isDue({ id: 'ed_1' }))
-  const running = new Expiry(nats, onePartition, 1)
+  t.notOk(await started.isDue({ id: 'ed_1' }, first!))
+  const running = new Expiry(nats, 1)
   const age = Date.now() - running.beforeMs({})
   t.ok(age >= 0 && age < 10_000)
-  t.ok(await running.isDue({ id: 'ed_1' }))
-  t.notOk(await running.isDue({ id: 'ed_1' }), 'the next look comes later')
+  t.ok(await running.isDue({ id: 'ed_1' }, first!))
+  t.notOk(await running.isDue({ id: 'ed_1' }, first!), 'the next look comes later')
   running.dropped()
-  t.ok(await running.isDue({ id: 'ed_1' }), 'unless one was dropped')
+  t.ok(await running.isDue({ id: 'ed_1' }, first!), 'unless one was dropped')
   t.equal(running.beforeMs({ keepsEvents: true }), Number.NEGATIVE_INFINITY)
   running.dropped()
-  t.notOk(await running.isDue({ id: 'ed_1', keepsEvents: true }))
+  t.notOk(await running.isDue({ id: 'ed_1', keepsEvents: true }, first!))
+})
+
+t.test('old packs of a partition are fetched from this one', async (t) => {
+  const storedAtMs = { [first!.deliveriesStream]: Date.now(), [second!.deliveriesStream]: 0 }
+  const nats = {
+    consumerInfo: async () => undefined,
+    nextMessage: async (stream: string) => ({ storedAtMs: storedAtMs[stream] }) as never,
+  }
+  const expiry = new Expiry(nats, 10_000)
+  const isDue = () => Promise.all([first!, second!].map((each) => expiry.isDue({ id: 'ed_1' }, each)))
+  t.strictSame(await isDue(), [false, false], 'nothing is dropped shortly after a start')
+  const running = new Expiry(nats, 1)
+  storedAtMs[first!.deliveriesStream] = Date.now() + 60_000
+  t.notOk(await running.isDue({ id: 'ed_1' }, first!))
+  t.ok(await running.isDue({ id: 'ed_1' }, second!), 'a look at another partition does not count')
+  t.notOk(await running.isDue({ id: 'ed_1' }, second!))
 })
 
 t.test('each dropped event is counted under its kind and its message', async (t) => {
