@@ -31,7 +31,13 @@ import { messageIdHeader } from '../nats/messages.js'
 import type { Nats } from '../nats/nats.js'
 import { heldPacksSubject } from '../wire/names.js'
 import { destinationIn } from '../wire/pack-message.js'
-import { deliverySubject, type Partition, type PartitionSet } from '../wire/partitions.js'
+import {
+  deliverySubject,
+  deliverySubjectsOf,
+  type Partition,
+  type PartitionSet,
+  partitionNumbered,
+} from '../wire/partitions.js'
 
 const lookEveryMs = 5_000
 /** A deliverer that stops delivers for up to 8 s what it has in hand (`deliver/destination-run.ts`), and does not answer. */
@@ -67,6 +73,8 @@ interface StoredPacks {
   readonly last: number
 }
 
+const partitionOf = ({ partition = 0 }: OpenPack): Partition => partitionNumbered(partition)!
+
 export class VanishedPacks {
   readonly #options: VanishedPacksOptions
   readonly #timer: Timer
@@ -99,8 +107,24 @@ export class VanishedPacks {
   async #find(): Promise<string[]> {
     this.#readsLeft = readsPerLookMax
     const found: string[] = []
-    for (const partition of this.#options.partitions.all) found.push(...(await this.#findIn(partition)))
+    const { all } = this.#options.partitions
+    for (const partition of all) found.push(...(await this.#findIn(partition)))
+    const waiting = new Set([...this.#options.openPacks().values()].map(partitionOf))
+    for (const partition of waiting) {
+      if (all.includes(partition) || !(await this.#isDeleted(partition))) continue
+      for (const packs of this.#waitingIn(partition).values()) found.push(...packs.map(({ id }) => id))
+    }
     return found
+  }
+
+  /** Was a partition deleted that is not among those of this process? Its packs will not come back. */
+  async #isDeleted({ deliveriesStream }: Partition): Promise<boolean> {
+    const { nats, partitions } = this.#options
+    const [first, ...others] = partitions.all
+    // One that is alone has all subjects, and may not be allowed to ask about other streams.
+    if (others.length > 0) return (await nats.streamInfo(deliveriesStream)) === undefined
+    const subjects = (await nats.streamInfo(first!.deliveriesStream))?.config.subjects ?? []
+    return subjects.includes(deliverySubjectsOf(first!, true))
   }
 
   async #findIn(partition: Partition): Promise<string[]> {

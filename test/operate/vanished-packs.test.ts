@@ -8,7 +8,7 @@ import { Books } from '../../src/books/books.js'
 import { type LedgerEntry, noRecords, type PackContents, readEntries } from '../../src/books/ledger.js'
 import { VanishedPacks } from '../../src/operate/vanished-packs.js'
 import { noOutcomes } from '../../src/wire/delivery-attempts.js'
-import { onePartition } from '../../src/wire/partitions.js'
+import { onePartition, partitionsUpTo } from '../../src/wire/partitions.js'
 import { deliverySubject } from '../harness/first-partition.js'
 
 const destinations = ['ed_a', 'ed_b'] as const
@@ -242,3 +242,41 @@ t.test(
     t.strictSame(world.books.dropped('ed_a', 'vanished').kinds, { unknown: 6 })
   },
 )
+
+t.test('packs of a partition that was deleted are counted, those of one that is made are not', async (t) => {
+  for (const { all, subjects, others, isLost } of [
+    { all: 1, subjects: ['weir.deliveries.>'], others: [], isLost: true },
+    { all: 1, subjects: ['weir.deliveries.*'], others: [], isLost: false },
+    { all: 2, subjects: ['weir.deliveries.*'], others: [], isLost: true },
+    { all: 2, subjects: ['weir.deliveries.*'], others: ['WEIR_DELIVERIES_3'], isLost: false },
+  ]) {
+    const books = new Books()
+    const segments = `1:${eventsOf}`
+    const origin = { stream: 'records', since: 'run', segments } as const
+    const pack = { destination: 'ed_a', pack: 'ed_a.1', ...origin, sequence: 1, partition: 3 }
+    books.add({ type: 'pack', ...pack, kinds, first: 1, last: 2 })
+    const entered: LedgerEntry[] = []
+    const vanished = new VanishedPacks({
+      partitions: { all: partitionsUpTo(all) },
+      nats: {
+        streamInfo: async (stream) =>
+          stream === 'WEIR_DELIVERIES' || others.includes(stream)
+            ? ({ state: { last_seq: 0 }, config: { subjects } } as never)
+            : undefined,
+        subjectCounts: async () => ({}),
+        nextMessage: async () => undefined,
+        gather: async () => [Buffer.from('[]')],
+        publish: async (_, data) => {
+          entered.push(...readEntries(Buffer.from(data as string)))
+          return { sequence: 0, duplicate: false }
+        },
+      },
+      openPacks: () => books.openPacks,
+      isDestination: () => true,
+      occurrences: { expiryUnwatched: (fields) => t.fail(JSON.stringify(fields)) },
+    })
+    for (let looks = 0; looks < 6; looks += 1) await vanished.lookAt(1_000_000 + looks * look)
+    vanished.close()
+    t.equal(entered.length > 0, isLost, `${all} partitions, ${subjects}, ${others.join() || 'no others'}`)
+  }
+})
