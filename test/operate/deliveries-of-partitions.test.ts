@@ -1,0 +1,75 @@
+/** What the API watches in the streams of several partitions. */
+import t from 'tap'
+import { AgeLimits } from '../../src/operate/age-limits.js'
+import { ExpiringEvents } from '../../src/operate/expiring-events.js'
+import { partitionsUpTo } from '../../src/wire/partitions.js'
+
+const retentionMs = 60_000
+
+t.test(
+  'a destination is stuck if the same pack is the oldest twice, and not another of the same number',
+  async (t) => {
+    const partitions = { all: partitionsUpTo(2) }
+    const storedAtMs = new Map<string, number>()
+    let levels = (): readonly unknown[] => []
+    const watch = new ExpiringEvents({
+      partitions,
+      nats: {
+        streamInfo: async () => ({ state: { messages: 1, first_ts: new Date(0).toISOString() } }) as never,
+        subjectCounts: async (stream) =>
+          storedAtMs.has(stream)
+            ? { [stream === 'WEIR_DELIVERIES' ? 'weir.deliveries.ed_1' : 'weir.deliveries.ed_1.1']: 1 }
+            : {},
+        consumerInfo: async () => undefined,
+        nextMessage: async (stream) =>
+          storedAtMs.has(stream) ? ({ sequence: 5, storedAtMs: storedAtMs.get(stream) } as never) : undefined,
+        lastMessage: async () => undefined,
+        publishAfter: async () => 1,
+      },
+      destinationOf: (id) => ({ id, account_id: 'ac_1', target: { nats: {} } }) as never,
+      backlogOf: () => 1,
+      links: { of: () => ({}) as never },
+      retentionMs,
+      namedMax: 10,
+      occurrences: {
+        backlogExpiry: (read: () => readonly unknown[]) => {
+          levels = read
+        },
+        eventsExpiring: () => {},
+        expiryUnwatched: () => {},
+      } as never,
+    })
+    t.teardown(() => watch.close())
+    storedAtMs.set('WEIR_DELIVERIES', 1_000)
+    storedAtMs.set('WEIR_DELIVERIES_1', 2_000)
+    await watch.lookAt(retentionMs)
+    storedAtMs.delete('WEIR_DELIVERIES')
+    await watch.lookAt(retentionMs)
+    t.equal(levels().length, 0, 'the first pack was delivered')
+    await watch.lookAt(retentionMs)
+    t.equal(levels().length, 1)
+  },
+)
+
+t.test('an entry of a partition that was deleted lifts no age limit', async (t) => {
+  const partitions = { all: partitionsUpTo(2) }
+  const ageMs = new Map(partitions.all.map(({ recordsStream }) => [recordsStream, retentionMs]))
+  let partition = 1
+  const limits = new AgeLimits({
+    partitions,
+    nats: {
+      streamInfo: async (stream) => ({ config: { max_age: ageMs.get(stream)! * 1e6 } }) as never,
+      limitAge: async (stream, ms) => void ageMs.set(stream, ms),
+    },
+    entries: { isComplete: true, ofDestination: () => [{ partition } as never] },
+    keeping: () => ['ed_1'],
+    retentionMs,
+    occurrences: { ageLimitLifted: () => {}, ageLimitRestored: () => {} } as never,
+  })
+  t.teardown(() => limits.close())
+  await limits.look()
+  t.strictSame([...ageMs.values()], [0, 0])
+  partition = 2
+  await limits.look()
+  t.strictSame([...ageMs.values()], [retentionMs, retentionMs])
+})
