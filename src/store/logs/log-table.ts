@@ -44,8 +44,8 @@ const partsPerTable = 16
 const mergeBase = 10
 
 /**
- * A part with fewer bytes, uncompressed, is one file instead of some eighty: so are most inserts, and few merged parts. Whoever
- * reads one column of such a part reads all of them, so a partition with little traffic should have more.
+ * A part with fewer bytes, uncompressed, has its columns in one file instead of some eighty: so do few merged parts. Whoever reads
+ * one column of such a part reads all of them, so a partition with little traffic should have more.
  */
 const wideBytes = 8 * 1024 * 1024
 
@@ -131,6 +131,23 @@ ORDER BY (${order})`,
   ttl: expiry('toDateTime(minute)', Math.max(retentionMs, countsKeptMs)),
   settings: expiring,
 })
+
+/**
+ * Settings of later versions of ClickHouse: an insert has all columns in one file however large it is, because files cost more than
+ * rows, and a merge replaces them soon; and merges make no statistics of columns, which no search here needs.
+ */
+const laterSettings: LogTable['settings'] = { min_level_for_wide_part: 1, auto_statistics_types: "''" }
+
+/** The tables with those of them that the server knows. */
+export async function withLaterSettings(
+  clickhouse: Clickhouse,
+  tables: readonly LogTable[],
+): Promise<LogTable[]> {
+  const known = await clickhouse.rows<{ name: string }>('SELECT name FROM system.merge_tree_settings')
+  const names = new Set(known.map(({ name }) => name))
+  const added = Object.fromEntries(Object.entries(laterSettings).filter(([name]) => names.has(name)))
+  return tables.map((table) => ({ ...table, settings: { ...table.settings, ...added } }))
+}
 
 const settingsOf = (settings: LogTable['settings']): string[] =>
   Object.entries(settings).map(([name, value]) => `${name} = ${value}`)

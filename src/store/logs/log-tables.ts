@@ -35,6 +35,7 @@ import {
   minuteColumn,
   rowsTable,
   sumsTable,
+  withLaterSettings,
 } from './log-table.js'
 import { quarterProjections } from './quarter-sums.js'
 
@@ -156,7 +157,7 @@ export async function shapeLogTables(clickhouse: Clickhouse, bounds: LogBounds):
   )
   const { cluster } = clickhouse
   const engines = new Map(present.map(({ name, engine }) => [name, engine]))
-  for (const table of tables(bounds)) {
+  for (const table of await withLaterSettings(clickhouse, tables(bounds))) {
     const engine = engines.get(storedName(cluster, table.name))
     if (engine === undefined) await clickhouse.command(createTable(table, cluster))
     else await applyBounds(clickhouse, table, engine)
