@@ -40,9 +40,14 @@ export function writeText(bytes: Buffer, start: number, text: string): number {
 }
 
 export function writeUint64s(bytes: Buffer, start: number, values: Float64Array): number {
-  let end = start
-  for (const value of values) end = writeUint64(bytes, end, value)
-  return end
+  const halves = new Uint32Array(2 * values.length)
+  for (let index = 0; index < values.length; index += 1) {
+    const value = values[index]!
+    // The remainder of 2^32 is taken, and fractions are cut off, as the array stores them.
+    halves[2 * index] = value
+    halves[2 * index + 1] = value / twoTo32
+  }
+  return writeArray(bytes, start, halves)
 }
 
 /** The numbers as they are in memory. */

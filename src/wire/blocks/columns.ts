@@ -160,12 +160,14 @@ export class AddressColumn implements Column {
 
   /** IPv4 addresses are little-endian numbers, IPv6 addresses are in network byte order. */
   write(bytes: Buffer, start: number): number {
-    let end = start
-    for (let index = 0; index < this.#rows * wordsPerAddress; index += 1) {
-      const word = this.#words[index]!
-      if (!this.#hasOnlyIpv4) end = bytes.writeUInt32BE(word, end)
-      else if (index % wordsPerAddress === 3) end = bytes.writeUInt32LE(word, end)
+    const words = this.#words.subarray(0, this.#rows * wordsPerAddress)
+    if (this.#hasOnlyIpv4) {
+      const numbers = new Uint32Array(this.#rows)
+      for (let row = 0; row < numbers.length; row += 1) numbers[row] = words[(row + 1) * wordsPerAddress - 1]!
+      return writeArray(bytes, start, numbers)
     }
+    let end = start
+    for (const word of words) end = bytes.writeUInt32BE(word, end)
     return end
   }
 
