@@ -9,6 +9,7 @@ interface Filling {
   readonly untilMs: number
 }
 
+const statementTimeoutMs = 120_000
 /** Rows of one statement: a few hours of the log. */
 const rowsPerInsert = 500_000
 
@@ -33,7 +34,9 @@ SELECT '${filledAccount}', fromUnixTimestamp64Milli(toInt64({since:Int64} + numb
  hash % 10000, hash % 100000, intDiv(number, 100), 1 + number % 100
 FROM numbers({from:UInt64}, {count:UInt64})`,
       { since: sinceMs, step: (untilMs - sinceMs) / rows, from, count },
-      120_000,
+      statementTimeoutMs,
     )
   }
+  // As ClickHouse has done with the many inserts of a log that is some hours old.
+  await clickhouse.command('OPTIMIZE TABLE decisions FINAL', {}, statementTimeoutMs)
 }
