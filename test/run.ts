@@ -42,17 +42,13 @@ const rank = (file: string): number => {
 }
 
 /**
- * Files that share processes. Those of the API, and of its clients and documents, share a store in each. What looks at all
- * of a store, or deletes parts of it, shares another, of which the accounts are the first, and the decision log, whose tables
- * are missing at its beginning, the second; or it has one alone.
+ * Files that share processes. Those of the API share a store in each; so do those of its clients and documents. What looks
+ * at all of a store, or deletes parts of it, shares another, of which the accounts are the first; or it has one alone.
  */
 const groups: readonly { readonly files: RegExp; readonly processes: number }[] = [
-  {
-    files:
-      /^(api\/(?!accounts|decision-log|idempotency|security|shared-dead-letters)|(client\/client|docs\/(examples|fields)|integration\/sshd)\.)/,
-    processes: 3,
-  },
-  { files: /^api\/(accounts|decision-log|idempotency|security)\./, processes: 1 },
+  { files: /^api\/(?!accounts|decision-log|idempotency|security|shared-dead-letters)/, processes: 5 },
+  { files: /^api\/(accounts|idempotency|security)\./, processes: 1 },
+  { files: /^(client\/client|docs\/(examples|fields))\./, processes: 1 },
   {
     files:
       /^((cli(?!\/publish\.)|core|evaluate|event|http|insight|operate|pki|record|resource|roles|shape|view|wire|write)\/|console\/(completion|json-object|rule-files|shell)\.)/,
