@@ -43,12 +43,14 @@ export async function* pullBatch(
 
 /**
  * Batch after batch until the signal; the next one is requested while the last one is processed. While `messagesMax` is
- * 0, nothing is requested.
+ * 0, nothing is requested. `endNow`: from then on, no message is waited for, although traffic goes on. One that was given back
+ * at once would otherwise come again, and again, for as long as its batch has room.
  */
 export async function* pullAll(
   consumer: Consumer,
   messagesMax: () => number,
   signal: AbortSignal,
+  endNow?: AbortSignal,
 ): AsyncGenerator<PulledMessage> {
   const ask = async () => {
     const wanted = messagesMax()
@@ -64,7 +66,7 @@ export async function* pullAll(
       }
       const { wanted, messages } = next ?? (await ask())
       next = undefined
-      const end = endAtStop(messages, signal)
+      const end = endAtStop(messages, signal, endNow)
       try {
         for await (const message of messages) {
           const isDue = next === undefined && messages.getReceived() >= wanted
@@ -80,9 +82,10 @@ export async function* pullAll(
   }
 }
 
-/** From the signal on, the batch ends at the first silence. The result ends it at once. */
-function endAtStop(messages: ConsumerMessages, signal: AbortSignal): () => void {
+/** From the signal on, the batch ends at the first silence. The result ends it at once, as does `endNow`. */
+function endAtStop(messages: ConsumerMessages, signal: AbortSignal, endNow?: AbortSignal): () => void {
   let watch: Timer | undefined
+  const stop = (): void => messages.stop()
   const stopAtSilence = (): void => {
     let received = messages.getReceived()
     watch = every(silenceMs, () => {
@@ -92,8 +95,11 @@ function endAtStop(messages: ConsumerMessages, signal: AbortSignal): () => void 
   }
   if (signal.aborted) stopAtSilence()
   else signal.addEventListener('abort', stopAtSilence, { once: true })
+  if (endNow?.aborted) stop()
+  else endNow?.addEventListener('abort', stop, { once: true })
   return () => {
     signal.removeEventListener('abort', stopAtSilence)
+    endNow?.removeEventListener('abort', stop)
     watch?.stop()
     messages.stop()
   }

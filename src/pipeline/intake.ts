@@ -198,8 +198,9 @@ export class Intake {
   }
 
   async #pull(consumer: Consumer, signal: AbortSignal): Promise<void> {
-    for await (const message of pullAll(consumer, () => this.#messagesAhead(), signal)) {
-      if (this.#giveUp.signal.aborted) {
+    const { signal: gaveUp } = this.#giveUp
+    for await (const message of pullAll(consumer, () => this.#messagesAhead(), signal, gaveUp)) {
+      if (gaveUp.aborted) {
         this.#reader.refuse(message)
         continue
       }

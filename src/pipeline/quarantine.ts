@@ -4,7 +4,7 @@
  * child, or takes too long, is a culprit; the others are processed as usual.
  */
 import type { ChildProcess } from 'node:child_process'
-import { after, type Timer } from '../core/clock.js'
+import { after, every, type Timer } from '../core/clock.js'
 import { parseMessage } from '../record/record.js'
 import { BadRecord } from './process-record.js'
 
@@ -25,7 +25,13 @@ interface QuarantineOptions {
 }
 
 /** A record takes a fraction of a millisecond; a child must read the configuration first. */
-export const quarantineTimes = { readyWithinMs: 30_000, recordWithinMs: 5_000 }
+export const quarantineTimes = { readyWithinMs: 30_000, recordWithinMs: 10_000 }
+
+/**
+ * Time is counted in so many parts. One that takes longer, because the machine has no time for this process either, counts as
+ * one: a good record must not be condemned for that.
+ */
+const partsOfTime = 20
 
 /** A child without trials for this long is ended. */
 const idleMs = 10_000
@@ -35,13 +41,22 @@ export class Quarantine {
   readonly #options: QuarantineOptions
   #child: Promise<QuarantineChild> | undefined
   #idle: Timer | undefined
+  /** Resolves when the messages before are tried. */
+  #busy: Promise<unknown> = Promise.resolve()
 
   constructor(options: QuarantineOptions) {
     this.#options = options
   }
 
   /** The records of a message that crash a process. Rejects if no child can be started. */
-  async culpritsIn(message: Uint8Array): Promise<BadRecord[]> {
+  culpritsIn(message: Uint8Array): Promise<BadRecord[]> {
+    // Each partition has messages of its own, and there is one child, which tries one record at a time.
+    const culprits = this.#busy.then(() => this.#try(message))
+    this.#busy = culprits.catch(() => {})
+    return culprits
+  }
+
+  async #try(message: Uint8Array): Promise<BadRecord[]> {
     this.#idle?.stop()
     const culprits: BadRecord[] = []
     for (const line of parseMessage(message)) {
@@ -121,7 +136,11 @@ class QuarantineChild {
   /** Resolves when the expected message arrives; rejects with the reason why it does not. */
   #answer(withinMs: number, isExpected: (message: FromQuarantine) => boolean): Promise<void> {
     return new Promise((resolve, reject) => {
-      const late = after(withinMs, () => end('no answer in time'))
+      let partsLeft = partsOfTime
+      const late = every(withinMs / partsOfTime, () => {
+        partsLeft -= 1
+        if (partsLeft === 0) end('no answer in time')
+      })
       const end = (how: string): void => {
         late.stop()
         reject(new Error(how))

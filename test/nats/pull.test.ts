@@ -1,4 +1,5 @@
 /** Requests for messages of a durable consumer, by nats-server itself: it refuses some combinations of their options. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { openNats } from '../../src/nats/nats.js'
 import { pullAll, pullBatch } from '../../src/nats/pull.js'
@@ -44,4 +45,31 @@ t.test('messages that are there are taken with one request, of one message and o
     if (rest.length === 3) stop.abort()
   }
   t.strictSame(rest, ['e', 'f', 'g'])
+
+  await t.test(
+    'a stop ends at once when it is told to, although what is given back comes again',
+    async (t) => {
+      const stop = new AbortController()
+      const now = new AbortController()
+      const given: number[] = []
+      for (const text of ['h', 'i', 'j']) await nats.publish('work.one', text)
+      for await (const { reply, deliveries } of pullAll(consumer, () => 100, stop.signal, now.signal)) {
+        stop.abort()
+        now.abort()
+        given.push(deliveries)
+        nats.acknowledgements.again(reply)
+        await sleep(20)
+      }
+      t.ok(given.length <= 3, `${given.length} messages were given back`)
+      t.ok(Math.max(...given) === 1, 'each once')
+      const { deliveries } = await firstOf(pullBatch(consumer, 1, new AbortController().signal))
+      t.equal(deliveries, 2, 'and it waits for whoever comes next')
+    },
+  )
 })
+
+async function firstOf<T>(messages: AsyncGenerator<T>): Promise<T> {
+  const { value } = await messages.next()
+  await messages.return(undefined)
+  return value as T
+}

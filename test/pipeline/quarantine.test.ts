@@ -56,6 +56,17 @@ for (const { name, lines, culprits, forks: forksExpected } of cases) {
   })
 }
 
+t.test('messages of several partitions at the same time: each gets its own verdict', async (t) => {
+  const quarantine = open()
+  t.teardown(() => quarantine.close())
+  const messages = ['a\nb', 'c\nkills\nd', 'e', 'hangs\nf', 'g\nh'].map((text) => Buffer.from(text))
+  const found = await Promise.all(messages.map((message) => quarantine.culpritsIn(message)))
+  t.strictSame(
+    found.map((culprits) => culprits.map(({ line }) => line)),
+    [[], [2], [], [1], []],
+  )
+})
+
 t.test('without a child there is no verdict: the message is retried later', async (t) => {
   await t.rejects(
     open('test/pipeline/no-such-program.js').culpritsIn(Buffer.from('a')),
