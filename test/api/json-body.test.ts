@@ -56,7 +56,8 @@ t.test('a byte order mark before any body is ignored; inside of a text it stays'
       try {
         return await parse()
       } catch (error) {
-        return (error as Error).message
+        // Of several numbers, a body that is read in pieces may name another one.
+        return (error as Error).message.replace(/has the number -?\d+/, 'has the number n')
       }
     }
     const expected = await outcome(() => parseJsonBody(Buffer.from(text)))
