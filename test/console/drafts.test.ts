@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Locator } from 'playwright-core'
 import t, { type Test } from 'tap'
+import { until } from '../harness/weir.js'
 import { stream, target } from '../integration/deployment.js'
 import { openService } from '../integration/service.js'
 import { type Account, inBrowser, newAccount, openSignedIn, type Visitor } from './visitor.js'
@@ -189,7 +190,9 @@ t.test('drafts in the console', inBrowser(), async (t) => {
     t.match(await conflictIn(visitor).textContent(), /description[\s\S]*- new here[\s\S]*\+ theirs/)
     await button(visitor, 'Take theirs, drop this draft').click()
     await conflictIn(visitor).waitFor({ state: 'detached' })
-    t.equal(await page.getByRole('combobox', { name: 'Filter' }).inputValue(), 'conn.server_port == 7')
+    // The field takes the text on after it is drawn.
+    const filter = page.getByRole('combobox', { name: 'Filter' })
+    await until('the filter is theirs', async () => (await filter.inputValue()) === 'conn.server_port == 7')
     t.equal(await page.getByLabel('Description').inputValue(), 'theirs')
     t.equal(await draftsIn(visitor), 0)
     t.strictSame(visitor.complaints, [])
