@@ -78,13 +78,14 @@ export class Deliverer {
 
   /** Each destination also gets the packs that wait for it in other partitions than its own. */
   async #drain(): Promise<void> {
+    // The health of NATS is reported elsewhere; the next look tries again.
+    const elsewhere = await packsElsewhere(this.#deps).catch(() => undefined)
+    if (elsewhere === undefined) return
     const { occurrences } = this.#deps
-    try {
-      const elsewhere = await packsElsewhere(this.#deps)
-      for (const [id, run] of this.#runs) await run.drain(elsewhere.get(id) ?? nowhere)
-    } catch (error) {
-      occurrences.deliveryFaulted({ destination_id: '', reason: messageOf(error) })
-    }
+    for (const [id, run] of this.#runs)
+      await run
+        .drain(elsewhere.get(id) ?? nowhere)
+        .catch((error) => occurrences.deliveryFaulted({ destination_id: id, reason: messageOf(error) }))
   }
 
   /** A deleted destination's backlog is dropped, and counted. */

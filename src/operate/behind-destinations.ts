@@ -204,7 +204,7 @@ export class BehindDestinations {
     if (blocking.length === 0) return {}
     const shown = [...new Set(blocking)].slice(0, blockingShownMax).join(', ')
     const streams = full.map(({ stream }) => stream).join(', ')
-    const msg = `${streams} is full of records that are kept for destinations which are behind, with "on_expiry": "block": ${shown}. Repair or delete them, or set on_expiry to drop.`
+    const msg = `${streams} ${full.length === 1 ? 'is' : 'are'} full of records that are kept for destinations which are behind, with "on_expiry": "block": ${shown}. Repair or delete them, or set on_expiry to drop.`
     return { on_expiry: msg }
   }
 

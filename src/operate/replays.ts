@@ -8,7 +8,7 @@ import { streamIdentity } from '../nats/streams.js'
 import { endedJob, type JobBucket, openJobBucket } from '../wire/job-bucket.js'
 import { type Partition, type PartitionSet, recordsSubjects } from '../wire/partitions.js'
 import {
-  type ReplayedPart,
+  type NumberedPart,
   replayIdPrefix,
   replayJobs,
   type StoredReplay,
@@ -62,8 +62,6 @@ export const openReplays = async ({
   retentionMs,
 }: OpenReplaysOptions): Promise<Replays> =>
   new Replays({ nats, partitions, jobs: await openJobBucket(nats, replayJobs, bucketBytesMax), retentionMs })
-
-type Part = ReplayedPart & { readonly partition: number }
 
 export class Replays {
   readonly #options: ReplaysOptions
@@ -149,12 +147,16 @@ export class Replays {
   }
 
   /** The messages of records that were stored from one time to the other, both included, in each partition. */
-  #messagesBetween(fromMs: number, toMs: number): Promise<Part[]> {
+  #messagesBetween(fromMs: number, toMs: number): Promise<NumberedPart[]> {
     const { all } = this.#options.partitions
     return Promise.all(all.map((partition) => this.#partBetween(partition, fromMs, toMs)))
   }
 
-  async #partBetween({ number, recordsStream }: Partition, fromMs: number, toMs: number): Promise<Part> {
+  async #partBetween(
+    { number, recordsStream }: Partition,
+    fromMs: number,
+    toMs: number,
+  ): Promise<NumberedPart> {
     const { nats } = this.#options
     const info = await nats.streamInfo(recordsStream)
     if (info === undefined) throw unavailable('The stream of records is missing.')

@@ -177,7 +177,7 @@ export class CatchUps {
       .map((id) => [id, records])
   }
 
-  /** Of each partition, by its number. */
+  /** The present state of each partition, by its number. */
   async #records(from: From | undefined): Promise<ReadonlyMap<number, Records>> {
     const all = await Promise.all(
       this.#deps.partitions.all.map((partition) =>

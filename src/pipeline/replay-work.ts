@@ -13,7 +13,7 @@ import { endedJob, JobBucket } from '../wire/job-bucket.js'
 import { replayConsumer, replaysBucket } from '../wire/names.js'
 import { partitionNumbered } from '../wire/partitions.js'
 import {
-  type ReplayedPart,
+  type NumberedPart,
   replayedParts,
   replayJobs,
   type StoredReplay,
@@ -230,12 +230,12 @@ function progressed(running: StoredReplay, positions: ReadonlyMap<number, Positi
 }
 
 interface PartAt {
-  readonly part: ReplayedPart & { readonly partition: number }
+  readonly part: NumberedPart
   readonly position: Position
 }
 
 /** The part, with how far it is. */
-function movedPart({ part, position: { consumer } }: PartAt): PartAt['part'] {
+function movedPart({ part, position: { consumer } }: PartAt): NumberedPart {
   if (consumer === undefined) return part
   const { first, last } = part
   const { ackFloor, unacknowledged } = consumer
@@ -244,7 +244,7 @@ function movedPart({ part, position: { consumer } }: PartAt): PartAt['part'] {
 }
 
 /** The same without an end: it ends with the record that is the last one when its time has come. */
-const openPart = ({ part, position: { last, consumer } }: PartAt): PartAt['part'] => ({
+const openPart = ({ part, position: { last, consumer } }: PartAt): NumberedPart => ({
   ...part,
   done: Math.max(part.first - 1, consumer?.ackFloor ?? 0),
   last: Math.max(last, part.first - 1),

@@ -30,7 +30,7 @@ export interface StoredReplay extends ReplayedPart {
   /** One sentence, if it failed. */
   readonly error: string | null
   /** The parts in partitions 1 and above; missing if there is none. */
-  readonly more?: readonly (ReplayedPart & { readonly partition: number })[]
+  readonly more?: readonly NumberedPart[]
 }
 
 /** The messages of a partition that are replayed; those of a replay itself are in partition 0. */
@@ -44,8 +44,13 @@ export interface ReplayedPart {
   readonly done: number
 }
 
-/** The parts of a replay, with the numbers of their partitions. */
-export const replayedParts = (replay: StoredReplay): readonly (ReplayedPart & { partition: number })[] => {
+/** With the number of its partition. */
+export interface NumberedPart extends ReplayedPart {
+  readonly partition: number
+}
+
+/** The parts of a replay. */
+export const replayedParts = (replay: StoredReplay): readonly NumberedPart[] => {
   const { stream, first, last, done, more = [] } = replay
   return [{ partition: 0, stream, first, last, done }, ...more]
 }
@@ -53,7 +58,7 @@ export const replayedParts = (replay: StoredReplay): readonly (ReplayedPart & { 
 /** The replay with these parts instead. */
 export function withParts(
   replay: Omit<StoredReplay, keyof ReplayedPart | 'more'>,
-  [own, ...more]: readonly (ReplayedPart & { readonly partition: number })[],
+  [own, ...more]: readonly NumberedPart[],
 ): StoredReplay {
   const { stream, first, last, done } = own!
   return { ...replay, stream, first, last, done, ...(more.length > 0 && { more }) }

@@ -121,7 +121,7 @@ async function hasTable(clickhouse: Clickhouse, table: string): Promise<boolean>
   return found?.result === 1
 }
 
-/** Of several processes at once, the first one's row stays: the others repeat its insert. */
+/** If several processes do it at once, the first one's row stays: the others repeat its insert. */
 async function claimDeployment(
   clickhouse: Clickhouse,
   cluster: Cluster,
