@@ -164,7 +164,7 @@ export class Nats {
 
   /** Creates the stream, or applies the settings to an existing one. Resolves with whether it was created. */
   ensureStream(options: StreamOptions): Promise<boolean> {
-    const config = streamConfig(options, this.#replicas)
+    const config = streamConfig(options, this.#replicas, this.#connection.info)
     return retried(async () => {
       let present = await this.streamInfo(options.name)
       if (present === undefined) {

@@ -10,6 +10,8 @@ type Numbers = readonly [major: number, minor: number, patch: number]
 const features = {
   /** Every message is synced to the disk before it is acknowledged. */
   syncAlways: [2, 10, 0],
+  /** One answer acknowledges many messages of a publisher (ADR-50 of NATS), in streams that allow it. */
+  fastIngest: [2, 14, 0],
 } as const satisfies Record<string, Numbers>
 
 /** Permissions do not restrict reply subjects, so any client can crash an older one (nats-server #3862). */

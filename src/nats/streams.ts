@@ -6,8 +6,9 @@ import {
   type StreamConfig,
   type StreamInfo,
 } from '@nats-io/jetstream'
-import { millis, nanos } from '@nats-io/nats-core'
+import { millis, nanos, type ServerInfo } from '@nats-io/nats-core'
 import { randomToken } from '../core/clock.js'
+import { supports } from './server-versions.js'
 
 export interface StreamOptions {
   readonly name: string
@@ -20,12 +21,20 @@ export interface StreamOptions {
   /** Equal message ids within this time are stored once. */
   readonly duplicateWindowMs: number
   readonly discard: 'new' | 'old'
+  /** Clients may publish by fast ingest, if the server has it. */
+  readonly fastIngest?: true
 }
 
-type ConfiguredStream = Partial<StreamConfig> &
-  Pick<StreamConfig, 'name' | 'subjects' | 'max_bytes' | 'max_age' | 'num_replicas' | 'duplicate_window'>
+/** `allow_batched`: the client library does not know this member. */
+type ConfiguredStream = Partial<StreamConfig> & { readonly allow_batched?: true } & Pick<
+    StreamConfig,
+    'name' | 'subjects' | 'max_bytes' | 'max_age' | 'num_replicas' | 'duplicate_window'
+  >
 
-export const streamConfig = (options: StreamOptions, replicas: number): ConfiguredStream => ({
+type Server = Pick<ServerInfo, 'version' | 'cluster'> | undefined
+
+/** `server`: the one that this process is connected to. */
+export const streamConfig = (options: StreamOptions, replicas: number, server: Server): ConfiguredStream => ({
   name: options.name,
   subjects: [...options.subjects],
   retention: options.retention === 'workqueue' ? RetentionPolicy.Workqueue : RetentionPolicy.Limits,
@@ -37,18 +46,29 @@ export const streamConfig = (options: StreamOptions, replicas: number): Configur
   num_replicas: replicas,
   allow_direct: true,
   ...(options.messageBytesMax === undefined ? {} : { max_msg_size: options.messageBytesMax }),
+  ...(options.fastIngest && hasFastIngest(server) && { allow_batched: true }),
 })
+
+/**
+ * Not in a cluster: its servers may have different versions while they are replaced, and one without the feature stops its
+ * replica of a stream that uses it. There, an operator allows it.
+ */
+const hasFastIngest = (server: Server): boolean =>
+  server?.cluster === undefined && supports(server?.version, 'fastIngest')
 
 /**
  * The part of an existing stream's configuration that follows the settings. An age limit that was lifted stays so: the
  * process that lifts it, for messages that are still needed, also puts it back.
  */
 export function changeableConfig(config: ConfiguredStream, present: StreamInfo): Partial<StreamConfig> {
-  const { subjects, num_replicas, duplicate_window, max_msg_size } = config
+  const { subjects, num_replicas, duplicate_window, max_msg_size, allow_batched } = config
   const max_bytes = roomOf(config.max_bytes, present)
   const max_age = hasAgeLimit(present) ? config.max_age : 0
-  const changeable = { subjects, max_bytes, max_age, num_replicas, duplicate_window }
-  return max_msg_size === undefined ? changeable : { ...changeable, max_msg_size }
+  return {
+    ...{ subjects, max_bytes, max_age, num_replicas, duplicate_window },
+    ...(max_msg_size !== undefined && { max_msg_size }),
+    ...(allow_batched !== undefined && { allow_batched }),
+  }
 }
 
 export const ageLimit = (ageMaxMs: number): Pick<StreamConfig, 'max_age'> => ({ max_age: nanos(ageMaxMs) })

@@ -96,7 +96,11 @@ function streams(
       },
       {
         ...{ ...common, retention: 'limits', bytesMax: bytesOf(partition), messageBytesMax },
-        ...{ name: partition.recordsStream, subjects: recordsSubjectsOf(partition, isAlone) },
+        ...{
+          name: partition.recordsStream,
+          subjects: recordsSubjectsOf(partition, isAlone),
+          fastIngest: true,
+        },
       },
     ]),
   ]

@@ -5,7 +5,7 @@ import t from 'tap'
 import { bufferOf } from '../../src/core/bytes.js'
 import { StartFault } from '../../src/core/errors.js'
 import { openNats } from '../../src/nats/nats.js'
-import { quorumProblem, type StreamOptions } from '../../src/nats/streams.js'
+import { quorumProblem, type StreamOptions, streamConfig } from '../../src/nats/streams.js'
 import { OwnNats } from '../harness/own-nats.js'
 import { tempDir } from '../harness/temp-dir.js'
 
@@ -116,5 +116,20 @@ const quorums = [
 t.test('a stream without a quorum', (t) => {
   for (const { name, cluster, problem } of quorums)
     t.equal(quorumProblem({ cluster } as never), problem, name)
+  t.end()
+})
+
+t.test('fast ingest is allowed by servers that have it', (t) => {
+  const cases = [
+    { title: 'alone', server: { version: '2.14.0' }, isAllowed: true },
+    { title: 'older', server: { version: '2.12.12' }, isAllowed: false },
+    { title: 'in a cluster', server: { version: '2.15.1', cluster: 'weir' }, isAllowed: false },
+    { title: 'unknown', server: undefined, isAllowed: false },
+  ]
+  for (const { title, server, isAllowed } of cases) {
+    const { allow_batched = false } = streamConfig({ ...stream, fastIngest: true }, 1, server)
+    t.equal(allow_batched, isAllowed, title)
+  }
+  t.notOk('allow_batched' in streamConfig(stream, 1, { version: '2.15.1' }), 'only for streams of records')
   t.end()
 })

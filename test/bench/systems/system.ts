@@ -30,6 +30,8 @@ export async function withClosers<T>(work: (closers: Closers) => Promise<T>): Pr
 export interface System {
   /** With all rights. */
   readonly nats: Nats
+  /** Where connections have all rights. */
+  readonly natsUrl: string
   readonly emulator: Emulator
   /** Names of the Kinesis streams that get an event of every record. */
   readonly streams: readonly string[]
@@ -38,11 +40,10 @@ export interface System {
 }
 
 interface WeirSystem extends System {
-  /** Where connections have all rights; and another one. */
-  readonly natsUrl: string
   readonly api: Client
   /** The edge of all records. */
   readonly edgeId: string
+  /** Another connection. */
   openNats(): Promise<Nats>
 }
 
@@ -179,5 +180,5 @@ export async function openFloor(closers: Closers, options: FloorOptions = {}): P
     { pid: program.pid, role: 'floor' },
     { pid: server.pid, role: 'nats-server' },
   ]
-  return { emulator, streams, nats, processes: () => processes }
+  return { emulator, streams, nats, natsUrl: server.url, processes: () => processes }
 }

@@ -3,7 +3,7 @@ import { until } from '../../harness/weir.js'
 import { type BenchTools, median } from '../bench.js'
 import { CpuMeter, type Turn, totalCpu } from '../cpu-meter.js'
 import type { System } from './system.js'
-import { type Encode, messagesOf, type Publishing, publishAll } from './traffic.js'
+import { type Encode, ingestAll, messagesOf, type Publishing, publishAll } from './traffic.js'
 
 /** Records per message. */
 const shapes = { packed: 100, single: 1 }
@@ -48,18 +48,21 @@ export class Throughput implements TakesTurns {
     await this.#meter.measureIdle()
   }
 
-  turn(shape: Shape, records: number, publishing?: Publishing): Promise<Turn> {
+  /** `publishing`: as fast as messages are stored, unless it says something else. */
+  turn(shape: Shape, records: number, publishing?: Publishing | 'fast ingest'): Promise<Turn> {
     return this.#meter.turn(records, async () => {
       await this.publish(shape, records, publishing)
       await this.done()
     })
   }
 
-  async publish(shape: Shape, records: number, publishing?: Publishing): Promise<void> {
+  async publish(shape: Shape, records: number, publishing?: Publishing | 'fast ingest'): Promise<void> {
     const from = this.#published
     this.#published += records
     const messages = messagesOf(from, this.#published, shapes[shape])
-    await publishAll(this.#system.nats, messages, { encode: this.#encode, ...publishing })
+    const { nats, natsUrl } = this.#system
+    if (publishing === 'fast ingest') await ingestAll(natsUrl, messages)
+    else await publishAll(nats, messages, { encode: this.#encode, ...publishing })
   }
 
   /** Resolves when everything is done that was caused by what was published. */
@@ -79,7 +82,7 @@ export class Throughput implements TakesTurns {
 }
 
 /** As a system whose turns publish in this way. */
-export const publishingAs = (system: Throughput, publishing: Publishing): TakesTurns => ({
+export const publishingAs = (system: Throughput, publishing: Publishing | 'fast ingest'): TakesTurns => ({
   turn: (shape, records) => system.turn(shape, records, publishing),
 })
 

@@ -1,6 +1,9 @@
 /** Records as ingress nodes publish them: connections from 120 networks, of 600 bytes each. */
+import { connect } from '@nats-io/transport-node'
 import { monotonicMs, sleep } from '../../../src/core/clock.js'
+import { connectionOptions } from '../../../src/nats/connection.js'
 import type { Nats } from '../../../src/nats/nats.js'
+import { ingest } from '../../harness/fast-ingest.js'
 
 /** A message as it is published. */
 export type Encode = (message: string) => {
@@ -55,6 +58,16 @@ export async function publishAll(
     }
   }
   await Promise.all(Array.from({ length: publishedAtOnce }, publishing))
+}
+
+/** By fast ingest, of one node: answers are for many messages. */
+export async function ingestAll(natsUrl: string, messages: Iterable<string>): Promise<void> {
+  const nats = await connect(connectionOptions({ servers: [natsUrl], name: 'ingress', replicas: 1 }))
+  function* sent() {
+    for (const data of messages) yield { subject: subjectOf(1), data }
+  }
+  await ingest(nats, sent())
+  await nats.close()
 }
 
 export const publish = (nats: Nats, message: string): Promise<unknown> => nats.publish(subjectOf(1), message)
