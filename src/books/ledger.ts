@@ -8,15 +8,15 @@ import { bufferOf } from '../core/bytes.js'
 import { sleep } from '../core/clock.js'
 import { GroupCommit } from '../core/group-commit.js'
 import { newId } from '../core/ids.js'
-import { messageIdHeader, type PulledMessage } from '../nats/messages.js'
+import type { PulledMessage } from '../nats/messages.js'
 import type { Nats } from '../nats/nats.js'
 import type { Patience } from '../nats/retry.js'
 import { type RecordType, recordTypes } from '../record/traffic-record.js'
 import type { LastOutcomes } from '../wire/delivery-attempts.js'
 import { ledgerSubject } from '../wire/names.js'
 import type { PackSummary } from '../wire/pack.js'
-import { packMessage, packOrigin } from '../wire/pack-message.js'
-import { deliverySubject, type Partition, type RecordsInput } from '../wire/partitions.js'
+import { packIdIn, packOrigin } from '../wire/pack-message.js'
+import type { RecordsInput } from '../wire/partitions.js'
 import type { SequenceRange } from '../wire/sequence-set.js'
 
 /** Input that is events already: dead letters, sent again to their destinations. */
@@ -86,7 +86,7 @@ export interface PackContents {
 }
 
 /** A pack was stored. Entries of earlier versions lack its contents and its sequence. */
-interface PackEntry extends PackContents, Partial<Omit<PackSummary, 'events'>> {
+export interface PackEntry extends PackContents, Partial<Omit<PackSummary, 'events'>> {
   readonly type: 'pack'
   /** The sequence of its message in the stream of deliveries. */
   readonly sequence?: number
@@ -184,33 +184,6 @@ export function* readEntries(data: Uint8Array): Generator<LedgerEntry> {
   for (const line of bytes.toString().split('\n')) if (line !== '') yield JSON.parse(line) as LedgerEntry
 }
 
-/** A full pack, and the input that its events come from. */
-export interface FinishedPack {
-  readonly destination: string
-  readonly partition: Partition
-  readonly bytes: Uint8Array
-  readonly origin: Pick<PackContents, 'stream' | 'since' | 'segments'>
-  readonly summary: PackSummary
-}
-
-/** Publishes a pack and enters it, even if it was stored already: its first entry may be lost. */
-export async function storePack(
-  nats: Pick<Nats, 'publish'>,
-  { destination, partition, bytes, origin, summary }: FinishedPack,
-  patience: Patience,
-  enter: (entries: readonly LedgerEntry[]) => Promise<void>,
-): Promise<void> {
-  const { events, ...held } = summary
-  const { msgId, headers } = packMessage(destination, bytes, events, origin)
-  const { sequence } = await nats.publish(deliverySubject(partition, destination), bytes, {
-    msgId,
-    headers,
-    ...patience,
-  })
-  const place = { sequence, ...(partition.number > 0 && { partition: partition.number }) }
-  await enter([{ type: 'pack', destination, pack: msgId, ...origin, ...place, ...held }])
-}
-
 /** Writes entries at once, for a process that has few; gives up in time. */
 export async function writeEntries(
   nats: Pick<Nats, 'publish'>,
@@ -277,7 +250,7 @@ export class LedgerWriter {
 /** The contents of a pack, from its message. */
 export function packContents(destination: string, { headers, sequence }: PulledMessage): PackContents {
   const { stream, ...origin } = packOrigin(headers)
-  const pack = headers?.get(messageIdHeader) || `${destination} ${sequence}`
+  const pack = packIdIn(headers) || `${destination} ${sequence}`
   return { destination, pack, stream: stream as InputStream, ...origin }
 }
 

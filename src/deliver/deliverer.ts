@@ -1,97 +1,183 @@
 /**
- * Start here: delivery to all destinations in one process, with a run per destination that follows the configuration.
- * A run feeds a lane (`lane.ts`: the journey of a pack) from the destination's durable consumer. All runs share one
- * budget of bytes, so that many slow destinations can't fill the memory. This room moves bytes: it must never know what
- * a resource, an edge or a policy is.
+ * Start here: delivery to all destinations in one process, with a run for each destination that has something to do.
+ * A run feeds a lane (`lane.ts`: the journey of a pack) from the destination's own consumers, or from the one that idle
+ * destinations share (`own-consumers.ts` says which has what). All runs share one budget of bytes, so that many slow destinations
+ * can't fill the memory. This room moves bytes: it must never know what a resource, an edge or a policy is.
  */
-import { every, type Timer } from '../core/clock.js'
+import { every, now, type Timer } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
-import { getOrMake } from '../core/maps.js'
-import type { Level } from '../core/telemetry/metrics.js'
+import type { PulledMessage } from '../nats/messages.js'
 import type { DeliveryAttempt } from '../wire/delivery-attempts.js'
+import type { OwnConsumerNotice } from '../wire/own-consumers.js'
 import { destinationIn } from '../wire/pack-message.js'
-import { deliverySubject, destinationOfSubject, type Partition } from '../wire/partitions.js'
+import type { Partition } from '../wire/partitions.js'
+import type { Partitions } from '../wire/partitions-in-use.js'
+import { dropBacklog } from './backlog.js'
 import { ByteBudget } from './byte-budget.js'
 import type { DestinationConfig } from './destination.js'
 import { DestinationRun, type DestinationRunDeps } from './destination-run.js'
-import { type LaneReport, type LaneState, pausedByHand, type StateReport } from './health.js'
+import { healthySince, type LaneReport, type LaneStatus, pausedByHand, type StateReport } from './health.js'
+import { deletedAfterMs, OwnConsumers, readIdleMs } from './own-consumers.js'
+import type { PackSource } from './pack-sources.js'
 import { RequestHistory } from './request-history.js'
+import { type Offered, SharedConsumer, type SharedConsumerOptions } from './shared-consumer.js'
+import { type LaneOfDestination, stateLevels } from './state-levels.js'
 
 /** Bytes of events, as JSON, of all destinations in flight in one process; fetching pauses beyond it. */
 const packsInFlightBytesMax = 64 * 1024 * 1024
 /** States of destinations in one answer of a deliverer, of about 150 bytes each: it must fit a message of NATS. */
 const statesReportedMax = 5_000
 
-interface DelivererDeps extends Omit<DestinationRunDeps, 'budget'> {
+interface DelivererDeps extends Omit<DestinationRunDeps, 'budget' | 'deletedAfterMs'> {
+  readonly partitions: Pick<Partitions, 'all' | 'homeOf' | 'each'>
+  /** If there are more destinations, the idle ones share consumers. */
+  readonly ownConsumersMax: number
   /** How many destinations the metrics name. */
   readonly metricsDestinationsMax: number
 }
 
-/** Packs in other partitions than their destination's are looked for this often. */
-const drainEveryMs = 5_000
+/** Consumers and packs of other processes are looked for this often. */
+const lookEveryMs = 5_000
 /** Packs that lanes hold are looked at this often: some may be too old. */
 const expireEveryMs = 1_000
+/** A run that had nothing to do for so long ends, with its client and its credentials. */
+const restAfterMs = 300_000
 
 export class Deliverer {
-  readonly #deps: DestinationRunDeps
+  readonly #deps: DelivererDeps & DestinationRunDeps
+  readonly #configs = new Map<string, DestinationConfig>()
+  /** Of the destinations with something to do; of all, if they have consumers of their own. */
   readonly #runs = new Map<string, DestinationRun>()
+  /** The last status of destinations whose runs were closed. */
+  readonly #resting = new Map<string, LaneStatus>()
   readonly #dropped = new Set<string>()
   readonly #history: RequestHistory
+  readonly #own: OwnConsumers
+  readonly #shared = new Set<SharedConsumer>()
+  /** Of destinations that had no run yet. */
+  readonly #unused = healthySince(now())
   readonly #timers: readonly Timer[]
   #updating = Promise.resolve()
 
   constructor(deps: DelivererDeps) {
-    const { occurrences, metricsDestinationsMax, deliveryLog: log } = deps
+    const { nats, partitions, ledger, occurrences, metricsDestinationsMax, deliveryLog: log } = deps
     this.#history = new RequestHistory({ log, occurrences })
-    this.#deps = { ...deps, deliveryLog: this.#history, budget: new ByteBudget(packsInFlightBytesMax) }
+    const budget = new ByteBudget(packsInFlightBytesMax)
+    this.#deps = {
+      ...{ ...deps, deliveryLog: this.#history, budget },
+      deletedAfterMs: () => (this.#isShared ? deletedAfterMs : undefined),
+    }
+    this.#own = new OwnConsumers({ nats, partitions, occurrences, heard: this.#heard })
+    const moved = (id: string, partition: Partition): void => {
+      this.#own.announce({ destination: id, partition })
+      this.#run(id)?.sources.open(partition)
+    }
+    const sharing = { nats, ledger, occurrences, budget, offer: this.#offer, moved }
+    partitions.each((partition) => this.#share(partition, sharing))
     this.#timers = [
       every(expireEveryMs, () => {
         for (const run of this.#runs.values()) run.expire()
       }),
-      every(drainEveryMs, () => this.#drainInTurn()),
+      every(lookEveryMs, () => this.#inTurn(() => this.#look())),
     ]
     occurrences.destinationStates(() => stateLevels(this.#lanes(), metricsDestinationsMax))
   }
 
+  #share(partition: Partition, options: SharedConsumerOptions): SharedConsumer {
+    const shared = new SharedConsumer(partition, options)
+    this.#shared.add(shared)
+    return shared
+  }
+
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    this.#updating = this.#updating.then(work)
+    return this.#updating
+  }
+
   /** Adapts the runs to the existing destinations; `deletedIds` are those known to be deleted. */
   update(configs: readonly DestinationConfig[], deletedIds: readonly string[]): Promise<void> {
-    this.#updating = this.#updating.then(() => this.#update(configs, deletedIds))
-    return this.#updating
+    return this.#inTurn(() => this.#update(configs, deletedIds))
   }
 
   async #update(configs: readonly DestinationConfig[], deletedIds: readonly string[]): Promise<void> {
     for (const config of configs) {
-      const run = this.#runs.get(config.id)
-      if (run === undefined) this.#runs.set(config.id, new DestinationRun(config, this.#deps))
-      else run.update(config)
+      if (this.#configs.get(config.id) === config) continue
+      this.#configs.set(config.id, config)
+      this.#runs.get(config.id)?.update(config)
+      // The status of one that is paused is its run's.
+      if (config.pausedAt !== undefined) this.#run(config.id)
     }
     await Promise.all(deletedIds.map((id) => this.#dropped.has(id) || this.#drop(id)))
+    if (this.#isShared) return
+    for (const id of this.#configs.keys()) this.#run(id)?.sources.open(this.#deps.partitions.homeOf(id))
   }
 
-  // --- packs from a time with more partitions, or fewer ---
+  /** Are there so many destinations that the idle ones share consumers? */
+  get #isShared(): boolean {
+    return this.#configs.size > this.#deps.ownConsumersMax
+  }
 
-  #drainInTurn(): Promise<void> {
-    if (this.#deps.partitions.all.length === 1) return Promise.resolve()
-    this.#updating = this.#updating.then(() => this.#drain())
-    return this.#updating
+  /** The run of a destination, which begins if there is none; undefined for an unknown destination. */
+  #run(id: string): DestinationRun | undefined {
+    const config = this.#configs.get(id)
+    const known = this.#runs.get(id)
+    if (known !== undefined || config === undefined) return known
+    const run = new DestinationRun(config, this.#deps)
+    this.#resting.delete(id)
+    this.#runs.set(id, run)
+    return run
+  }
+
+  readonly #offer = (id: string, source: PackSource, message: PulledMessage): Offered => {
+    const run = this.#run(id)
+    if (run === undefined) return 'unknown'
+    return run.offer(source, message) ? 'took' : 'moved'
+  }
+
+  // --- who has a consumer of its own ---
+
+  readonly #heard = ({ destination, partition }: OwnConsumerNotice): void => {
+    this.#run(destination)?.sources.open(partition)
+  }
+
+  async #look(): Promise<void> {
+    // The health of NATS is reported elsewhere; the next look tries again.
+    if (this.#isShared) await this.#lookAtOwn().catch(() => {})
+    else if (this.#deps.partitions.all.length > 1) await this.#drain().catch(() => {})
+  }
+
+  async #lookAtOwn(): Promise<void> {
+    for (const [id, partitions] of await this.#own.waitedFor())
+      for (const partition of partitions) this.#run(id)?.sources.open(partition)
+    for (const [id, run] of this.#runs) {
+      if (run.isHealthy) await run.sources.closeIdle(readIdleMs)
+      if (run.isIdleFor(restAfterMs)) this.#rest(id, run)
+    }
+  }
+
+  #rest(id: string, run: DestinationRun): void {
+    this.#runs.delete(id)
+    this.#resting.set(id, run.status())
+    this.#history.shorten(id)
+    void run.close()
   }
 
   /** Each destination also gets the packs that wait for it in other partitions than its own. */
   async #drain(): Promise<void> {
-    // The health of NATS is reported elsewhere; the next look tries again.
-    const elsewhere = await packsElsewhere(this.#deps).catch(() => undefined)
-    if (elsewhere === undefined) return
-    const { occurrences } = this.#deps
+    const waiting = await this.#own.waitedFor()
+    const { partitions, occurrences } = this.#deps
     for (const [id, run] of this.#runs)
-      await run
-        .drain(elsewhere.get(id) ?? nowhere)
+      await run.sources
+        .read(new Set([partitions.homeOf(id), ...(waiting.get(id) ?? [])]))
         .catch((error) => occurrences.deliveryFaulted({ destination_id: id, reason: messageOf(error) }))
   }
 
   /** A deleted destination's backlog is dropped, and counted. */
   async #drop(id: string): Promise<void> {
     const run = this.#runs.get(id)
+    this.#configs.delete(id)
     this.#runs.delete(id)
+    this.#resting.delete(id)
     await run?.close()
     this.#history.forget(id)
     const { occurrences } = this.#deps
@@ -103,16 +189,18 @@ export class Deliverer {
     }
   }
 
+  // --- what it says of them ---
+
   *#lanes(): Generator<LaneOfDestination> {
-    for (const [id, run] of this.#runs) {
-      const { state, cause } = run.status()
-      yield { id, target: run.target, state: cause === pausedByHand ? 'paused_by_hand' : state }
+    for (const [id, { kind }] of this.#configs) {
+      const { state, cause } = this.#runs.get(id)?.status() ?? this.#unused
+      yield { id, target: kind, state: cause === pausedByHand ? 'paused_by_hand' : state }
     }
   }
 
   statusOf(destinationId: string): LaneReport | undefined {
-    const status = this.#runs.get(destinationId)?.status()
-    if (status === undefined) return undefined
+    if (!this.#configs.has(destinationId)) return undefined
+    const status = this.#runs.get(destinationId)?.status() ?? this.#resting.get(destinationId) ?? this.#unused
     const usage = this.#history.usageOf(destinationId)
     return { ...status, usage, rate: this.#history.rateOf(destinationId) }
   }
@@ -127,9 +215,10 @@ export class Deliverer {
   /** The states of all destinations that are not healthy, and of those with these ids. */
   states(ids: ReadonlySet<string>): StateReport[] {
     const reports: StateReport[] = []
-    for (const [id, run] of this.#runs) {
-      const { state, cause, since, last_success_at } = run.status()
-      if (state === 'healthy' && !ids.has(id)) continue
+    for (const id of new Set([...this.#runs.keys(), ...ids])) {
+      const status = this.statusOf(id)
+      if (status === undefined || (status.state === 'healthy' && !ids.has(id))) continue
+      const { state, cause, since, last_success_at } = status
       reports.push({ destination_id: id, state, cause, since, has_succeeded: last_success_at !== null })
       if (reports.length === statesReportedMax) break
     }
@@ -143,101 +232,16 @@ export class Deliverer {
 
   /** The newest first; undefined for an unknown destination. */
   attemptsOf(destinationId: string): readonly DeliveryAttempt[] | undefined {
-    return this.#history.attemptsOf(destinationId)
+    if (!this.#configs.has(destinationId)) return undefined
+    return this.#history.attemptsOf(destinationId) ?? []
   }
 
   async close(): Promise<void> {
     for (const timer of this.#timers) timer.stop()
+    this.#own.close()
     await this.#updating
+    await Promise.all([...this.#shared].map((shared) => shared.stop()))
     await Promise.all([...this.#runs.values()].map((run) => run.close()))
+    await Promise.all([...this.#shared].map((shared) => shared.close()))
   }
 }
-
-const nowhere: ReadonlySet<Partition> = new Set()
-
-/** The partitions, besides its own, in which packs wait for a destination. */
-async function packsElsewhere({
-  nats,
-  partitions,
-}: Pick<DelivererDeps, 'nats' | 'partitions'>): Promise<ReadonlyMap<string, ReadonlySet<Partition>>> {
-  const elsewhere = new Map<string, Set<Partition>>()
-  for (const partition of partitions.all) {
-    const counts = await nats.subjectCounts(partition.deliveriesStream, deliverySubject(partition, '*'))
-    for (const id of Object.keys(counts).map(destinationOfSubject))
-      if (partitions.homeOf(id) !== partition) getOrMake(elsewhere, id, () => new Set()).add(partition)
-  }
-  return elsewhere
-}
-
-type BacklogDeps = Pick<DelivererDeps, 'nats' | 'ledger' | 'partitions'>
-
-/** Removes a destination's backlog and its consumer, in each partition; false if there was neither. */
-export async function dropBacklog(deps: BacklogDeps, destinationId: string): Promise<boolean> {
-  let isDropped = false
-  for (const partition of deps.partitions.all)
-    if (await dropFrom(partition, deps, destinationId)) isDropped = true
-  return isDropped
-}
-
-async function dropFrom(
-  partition: Partition,
-  { nats, ledger }: BacklogDeps,
-  destinationId: string,
-): Promise<boolean> {
-  const { deliveriesStream } = partition
-  const subject = deliverySubject(partition, destinationId)
-  const waiting = await nats.nextMessage(deliveriesStream, subject)
-  const consumer = await nats.consumerInfo(deliveriesStream, destinationId)
-  if (waiting === undefined && consumer === undefined) return false
-  // Recorded first: after a crash, leftover messages are found again, but a missing entry of the books is not.
-  await ledger.write([{ type: 'dropped', destination: destinationId }])
-  await nats.deleteConsumer(deliveriesStream, destinationId)
-  await nats.purgeSubject(deliveriesStream, subject)
-  return true
-}
-
-export interface LaneOfDestination {
-  readonly id: string
-  /** The kind of its target. */
-  readonly target: string
-  readonly state: LevelState
-}
-
-/** Alerts must tell a destination that someone paused from one that can't deliver. */
-type LevelState = LaneState | 'paused_by_hand'
-
-type StateLevel = Level<'destination' | 'target' | 'state'>
-
-/** The label of all destinations that are not named. */
-const others = 'other'
-
-const noLanes: Readonly<Record<LevelState, number>> = {
-  healthy: 0,
-  throttled: 0,
-  failing: 0,
-  paused: 0,
-  paused_by_hand: 0,
-}
-const states = Object.keys(noLanes) as LevelState[]
-
-/**
- * States of destinations as a gauge: 1 for the present state, 0 for the others. Names at most `namedMax` destinations,
- * those in trouble first, and counts the others by target and state.
- */
-export function stateLevels(lanes: Iterable<LaneOfDestination>, namedMax: number): StateLevel[] {
-  const isHealthy = ({ state }: LaneOfDestination): number => Number(state === 'healthy')
-  const sorted = [...lanes].sort((a, b) => isHealthy(a) - isHealthy(b) || (a.id < b.id ? -1 : 1))
-  const named = sorted.slice(0, namedMax).flatMap(({ id, target, state }) => {
-    return levelsOf(id, target, { ...noLanes, [state]: 1 })
-  })
-  const unnamed = new Map<string, Record<LevelState, number>>()
-  for (const { target, state } of sorted.slice(namedMax))
-    getOrMake(unnamed, target, () => ({ ...noLanes }))[state] += 1
-  return [...named, ...[...unnamed].flatMap(([target, counts]) => levelsOf(others, target, counts))]
-}
-
-const levelsOf = (
-  destination: string,
-  target: string,
-  counts: Readonly<Record<LevelState, number>>,
-): StateLevel[] => states.map((state) => [{ destination, target, state }, counts[state]])

@@ -1,5 +1,5 @@
 /**
- * One destination in one process: a lane, fed by the destination's durable consumer.
+ * One destination in one process: a lane, fed by the destination's own consumers, or by the one that idle destinations share.
  *
  * A pack is acknowledged when each of its events was accepted or lies in the dead letters, and the ledger says so.
  * While a destination is probed, its run holds packs that were accepted in part, or one pack; other packs it fetched
@@ -7,33 +7,32 @@
  * packs that are too old (`expiry.ts`) are fetched in any case, entered in the ledger as dropped, and acknowledged.
  */
 import { type LedgerWriter, type PackContents, packContents, resentInput } from '../books/ledger.js'
-import { now, sleep } from '../core/clock.js'
+import { monotonicMs, now, sleep } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
-import { packBytesTarget } from '../core/limits.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import type { Consumer } from '../nats/consumers.js'
 import type { MessageInFlight } from '../nats/durable-reader.js'
 import type { PulledMessage } from '../nats/messages.js'
 import type { Nats } from '../nats/nats.js'
-import { pullBatch } from '../nats/pull.js'
 import { contentsIdIn } from '../wire/pack-message.js'
 import type { PackedEvent } from '../wire/packed-event.js'
-import { isRecordsInput, type Partition, type PartitionSet } from '../wire/partitions.js'
+import { isRecordsInput, type PartitionSet } from '../wire/partitions.js'
 import type { AttemptLog } from './attempt-log.js'
 import type { ByteBudget } from './byte-budget.js'
 import { DeadEvents } from './dead-events.js'
 import { type DestinationConfig, type Sender, targetOf } from './destination.js'
 import { droppedEvents, Expiry } from './expiry.js'
-import { type LaneStatus, pausedByHand } from './health.js'
+import { type LaneStatus, reportState } from './health.js'
 import type { PackResult } from './job.js'
 import { HandPause } from './lane/hand-pause.js'
 import { Lane } from './lane/lane.js'
 import type { LaneSettings } from './lane/lane-settings.js'
-import { type PackSource, PackSources } from './pack-sources.js'
+import { fetchPacks, type PackSource, PackSources } from './pack-sources.js'
 import { PacksInFlight } from './packs-in-flight.js'
 import type { SharedPacks } from './shared-packs.js'
 
-const fetchMax = 8
+/** Packs that are too old, fetched at a time. */
+const expiredMax = 8
 /** How often a run that waits for room, or for a probe, looks again. */
 const lookAgainMs = 100
 /** While the lane probes, nothing is fetched; once the probe succeeds, packs that were given back come soon. */
@@ -44,12 +43,14 @@ const stopLane: Partial<LaneSettings> = { closeTimeoutMs: 500, abortTimeoutMs: 5
 
 export interface DestinationRunDeps {
   readonly nats: Nats
-  readonly partitions: PartitionSet
+  readonly partitions: Pick<PartitionSet, 'all' | 'homeOf'>
   readonly ledger: LedgerWriter
   readonly occurrences: Occurrences
   readonly openSender: (config: DestinationConfig) => Sender
   readonly laneSettings?: Partial<LaneSettings>
   readonly retentionMs: number
+  /** When the server deletes a consumer of a destination that no one reads; undefined: never. */
+  readonly deletedAfterMs: () => number | undefined
   readonly budget: ByteBudget
   readonly packs: SharedPacks
   readonly deliveryLog: { of(destination: DestinationConfig): AttemptLog }
@@ -70,14 +71,17 @@ type TakenMessage = Pick<PackSource, 'reader'> & { readonly inFlight: MessageInF
 type EndedPack = Extract<PackResult, { outcome: 'done' }>
 
 export class DestinationRun {
+  /** Its own consumers. */
+  readonly sources: PackSources
   readonly #deps: DestinationRunDeps
   readonly #lane: Lane
   readonly #pause: HandPause
-  readonly #sources: PackSources
   readonly #packs: PacksInFlight
   readonly #expiry: Expiry
   readonly #dead: DeadEvents
   #config: DestinationConfig
+  /** When a pack came last: milliseconds, monotonic. */
+  #takenMs = monotonicMs()
 
   constructor(config: DestinationConfig, deps: DestinationRunDeps) {
     this.#config = config
@@ -87,9 +91,9 @@ export class DestinationRun {
     this.#expiry = new Expiry(deps.nats, deps.retentionMs)
     this.#lane = new Lane(config, {
       open: deps.openSender,
-      deadLetter: (event, fault) => this.#dead.park(event, fault, this.#config, this.#sources.stopping),
+      deadLetter: (event, fault) => this.#dead.park(event, fault, this.#config, this.sources.stopping),
       changed: (status) => {
-        if (!this.#pause.isOn) this.#reportState(status)
+        if (!this.#pause.isOn) reportState(deps.occurrences, this.#config, status)
       },
       settings: { ...stopLane, ...deps.laneSettings },
       budget: deps.budget,
@@ -101,23 +105,22 @@ export class DestinationRun {
     this.#pause = new HandPause(this.#lane)
     this.#setPause(config)
     const ofIt = { destination_id: config.id }
-    this.#sources = new PackSources(config.id, deps.partitions.homeOf(config.id), {
+    this.sources = new PackSources(config.id, {
       nats: deps.nats,
+      deletedAfterMs: deps.deletedAfterMs,
       pull: (source, consumer, signal) => this.#pull(source, consumer, signal),
       unavailable: (error) => deps.occurrences.deliveryFaulted({ ...ofIt, reason: messageOf(error) }),
       stoppedEarly: (messages) => deps.occurrences.stoppedEarly({ ...ofIt, messages }),
     })
   }
 
-  /** Also reads its packs in these partitions, besides its own, and in no others any more. */
-  readonly drain = (partitions: ReadonlySet<Partition>): Promise<void> => this.#sources.drain(partitions)
+  /** Has it had nothing to do for so long, no consumer of its own, and nothing to say but that it is healthy? */
+  isIdleFor(ms: number): boolean {
+    const hasNothing = this.#packs.isEmpty && this.sources.isEmpty
+    return hasNothing && this.isHealthy && monotonicMs() - this.#takenMs >= ms
+  }
 
   readonly status = (): LaneStatus => this.#pause.over(this.#lane.status())
-
-  /** The kind of its target. */
-  get target(): string {
-    return this.#config.kind
-  }
 
   update(config: DestinationConfig): void {
     const isSameTarget = targetOf(config) === targetOf(this.#config)
@@ -134,7 +137,7 @@ export class DestinationRun {
   #setPause({ pausedAt }: DestinationConfig): void {
     const before = this.#pause.isOn
     this.#pause.change(pausedAt)
-    if (this.#pause.isOn !== before) this.#reportState(this.status())
+    if (this.#pause.isOn !== before) reportState(this.#deps.occurrences, this.#config, this.status())
   }
 
   /** Enters this destination's kind in the books, which need it after the destination is deleted. */
@@ -158,18 +161,10 @@ export class DestinationRun {
     const mayExpire = mayTake === 0 && this.#packs.room > 0
     const isForExpired = mayExpire && (await this.#expiry.isDue(this.#config, source.partition))
     if (mayTake === 0 && !isForExpired) return this.#packEnds(signal)
-    const { budget } = this.#deps
-    const hasBacklog = source.hasBacklog || isForExpired
-    const wanted = hasBacklog ? Math.min(fetchMax, mayTake || fetchMax) : 1
-    // A destination without backlog reserves nothing: there may be thousands of them.
-    const reserved = hasBacklog ? wanted * packBytesTarget : 0
-    if (!budget.reserve(reserved)) return sleep(lookAgainMs, signal)
-    try {
-      source.hasBacklog = false
-      for await (const message of pullBatch(consumer, wanted, signal)) this.#take(source, message)
-    } finally {
-      budget.give(reserved)
-    }
+    if (isForExpired) source.hasBacklog = true
+    const take = (message: PulledMessage): void => this.#take(source, message)
+    const options = { wanted: mayTake || expiredMax, budget: this.#deps.budget, take }
+    await fetchPacks(source, consumer, options, signal)
   }
 
   /** Waits until a pack in flight ends, or for a short time: the lane may have stopped probing. */
@@ -177,11 +172,21 @@ export class DestinationRun {
     await Promise.race([this.#packs.one(), sleep(lookAgainMs, signal)])
   }
 
+  /**
+   * Takes a pack that the shared consumer delivered; false if the destination can't be sent anything now. If it has a consumer of
+   * its own, older packs may wait there.
+   */
+  offer(source: PackSource, message: PulledMessage): boolean {
+    if (!this.sources.isEmpty || !this.isHealthy || this.#lane.wanted(this.#packs.room) === 0) return false
+    this.#take(source, message)
+    return true
+  }
+
   #take(source: PackSource, message: PulledMessage): void {
-    source.hasBacklog = message.pending > 0
     const inFlight = source.reader.begin(message)
     if (inFlight === undefined) return
-    const isExpired = this.#isStuck && message.storedAtMs < this.#expiry.beforeMs(this.#config)
+    this.#takenMs = monotonicMs()
+    const isExpired = !this.isHealthy && message.storedAtMs < this.#expiry.beforeMs(this.#config)
     // A message can be on its way when the pause begins.
     if (this.#pause.isOn && !isExpired) source.reader.giveBack(inFlight, giveBackDelayMsMax)
     else this.#begin({ reader: source.reader, inFlight }, message, isExpired)
@@ -202,14 +207,14 @@ export class DestinationRun {
 
   // --- packs that are too old ---
 
-  /** Does it wait? A destination that accepts events gets them, however old they are. */
-  get #isStuck(): boolean {
-    return this.#pause.isOn || this.#lane.status().state !== 'healthy'
+  /** Does it accept events? Then it gets them, however old they are. */
+  get isHealthy(): boolean {
+    return !this.#pause.isOn && this.#lane.status().state === 'healthy'
   }
 
   /** Drops packs that the lane holds and that are too old. */
   expire(): void {
-    if (this.#isStuck) this.#lane.expire(this.#expiry.beforeMs(this.#config))
+    if (!this.isHealthy) this.#lane.expire(this.#expiry.beforeMs(this.#config))
   }
 
   #drop(taken: TakenMessage, pack: ReadPack): Promise<void> {
@@ -273,17 +278,8 @@ export class DestinationRun {
     })
   }
 
-  #reportState({ state, cause, last_error }: LaneStatus): void {
-    const { occurrences } = this.#deps
-    const fields = { target: this.#config.kind, destination_id: this.#config.id, state, cause, last_error }
-    if (cause === pausedByHand) occurrences.destinationPausedByHand(fields)
-    else if (state === 'healthy') occurrences.destinationHealthy(fields)
-    else if (state === 'paused') occurrences.destinationPaused(fields)
-    else occurrences.destinationStruggles(fields)
-  }
-
   async close(): Promise<void> {
-    await this.#sources.stop()
+    await this.sources.stop()
     this.#pause.close()
     // A pack that was begun is finished, or its events would be sent again; the others are left to another process.
     this.#lane.finish()
@@ -294,6 +290,6 @@ export class DestinationRun {
     drained.abort()
     await this.#lane.close()
     await ended
-    await this.#sources.close()
+    await this.sources.close()
   }
 }

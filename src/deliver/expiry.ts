@@ -20,7 +20,7 @@ import {
   sequenceOfEvent,
 } from '../wire/pack-message.js'
 import type { PackedEvent } from '../wire/packed-event.js'
-import { deliverySubject, type Partition, type PartitionSet } from '../wire/partitions.js'
+import { type Partition, type PartitionSet, packPlaces } from '../wire/partitions.js'
 import type { DestinationConfig } from './destination.js'
 
 const longestMs = 6 * 60 * 60_000
@@ -109,12 +109,13 @@ export async function oldestPack(
   id: string,
 ): Promise<StoredMessage | undefined> {
   const oldest = await Promise.all(
-    all.map(async (partition) => {
-      const { deliveriesStream } = partition
-      const consumer = await nats.consumerInfo(deliveriesStream, id)
-      const from = (consumer?.ackFloor ?? 0) + 1
-      return nats.nextMessage(deliveriesStream, deliverySubject(partition, id), from)
-    }),
+    all.flatMap((partition) =>
+      packPlaces(partition, id).map(async ({ subject, consumer }) => {
+        const { deliveriesStream } = partition
+        const position = await nats.consumerInfo(deliveriesStream, consumer)
+        return nats.nextMessage(deliveriesStream, subject, (position?.ackFloor ?? 0) + 1)
+      }),
+    ),
   )
   return oldest
     .filter((pack) => pack !== undefined)

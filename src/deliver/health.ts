@@ -1,7 +1,8 @@
 /** The state of a destination, as its `status` shows it. */
 import { isoMillis, now } from '../core/clock.js'
+import type { Occurrences } from '../core/telemetry/occurrences.js'
 import type { LastOutcomes, Usage } from '../wire/delivery-attempts.js'
-import type { Fault, FaultClass } from './destination.js'
+import type { DestinationConfig, Fault, FaultClass } from './destination.js'
 
 export type LaneState = 'healthy' | 'throttled' | 'failing' | 'paused'
 
@@ -15,6 +16,12 @@ export interface LaneStatus extends LastOutcomes {
   readonly cause: FaultClass | typeof pausedByHand | null
   readonly since: string
 }
+
+/** The status of a destination to which this process has sent nothing, since a time in milliseconds since the epoch. */
+export const healthySince = (ms: number): LaneStatus => ({
+  ...{ state: 'healthy', cause: null, since: isoMillis(ms) },
+  ...{ last_success_at: null, last_error: null },
+})
 
 /** A deliverer's answer about a destination. */
 export interface LaneReport extends LaneStatus {
@@ -90,4 +97,17 @@ export class Health {
     this.#sinceMs = now()
     this.#changed(this.status())
   }
+}
+
+/** Logs and counts that the state of a destination has changed. */
+export function reportState(
+  occurrences: Occurrences,
+  { id, kind }: Pick<DestinationConfig, 'id' | 'kind'>,
+  { state, cause, last_error }: LaneStatus,
+): void {
+  const fields = { target: kind, destination_id: id, state, cause, last_error }
+  if (cause === pausedByHand) occurrences.destinationPausedByHand(fields)
+  else if (state === 'healthy') occurrences.destinationHealthy(fields)
+  else if (state === 'paused') occurrences.destinationPaused(fields)
+  else occurrences.destinationStruggles(fields)
 }

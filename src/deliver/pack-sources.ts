@@ -1,24 +1,36 @@
 /**
- * Where a destination's packs come from: its durable consumer in its own partition, and in others for as long as packs wait
- * there. Those are from a time when there were more partitions, or fewer.
+ * Where a destination's packs come from: its own consumers. It has one in its own partition, and others for as long as packs
+ * wait there: those are from a time when there were more partitions, or fewer.
  */
 import { packContents } from '../books/ledger.js'
+import { monotonicMs, sleep } from '../core/clock.js'
+import { packBytesTarget } from '../core/limits.js'
 import type { Consumer } from '../nats/consumers.js'
 import { AcknowledgedContents, DurableReader, type DurableReaderOptions } from '../nats/durable-reader.js'
+import type { PulledMessage } from '../nats/messages.js'
+import { pullBatch } from '../nats/pull.js'
 import { deliverySubject, type Partition } from '../wire/partitions.js'
+import type { ByteBudget } from './byte-budget.js'
 
 const ackPendingMax = 1_000
 const acknowledgedMax = 1_000
+const fetchMax = 8
+/** How often one who waits for room looks again. */
+const lookAgainMs = 100
 
-/** The consumer in one partition. */
+/** A consumer of packs in one partition. */
 export interface PackSource {
   readonly partition: Partition
   readonly reader: DurableReader
   /** More packs wait there than were fetched. */
   hasBacklog: boolean
+  /** When a pack came last, or the source was opened: milliseconds, monotonic. */
+  takenMs: number
 }
 
 interface PackSourcesOptions extends Pick<DurableReaderOptions, 'nats' | 'unavailable' | 'stoppedEarly'> {
+  /** The server deletes a consumer that no one has read for so long; undefined: never. */
+  readonly deletedAfterMs: () => number | undefined
   /** Pulls until the signal; called whenever a consumer was opened. */
   readonly pull: (source: PackSource, consumer: Consumer, signal: AbortSignal) => Promise<void>
 }
@@ -26,57 +38,104 @@ interface PackSourcesOptions extends Pick<DurableReaderOptions, 'nats' | 'unavai
 export class PackSources {
   readonly #destination: string
   readonly #options: PackSourcesOptions
-  readonly #home: PackSource
-  readonly #others = new Map<Partition, PackSource>()
+  readonly #sources = new Map<Partition, PackSource>()
+  readonly #stop = new AbortController()
 
-  constructor(destination: string, home: Partition, options: PackSourcesOptions) {
+  constructor(destination: string, options: PackSourcesOptions) {
     this.#destination = destination
     this.#options = options
-    this.#home = this.#open(home)
-  }
-
-  #open(partition: Partition): PackSource {
-    const id = this.#destination
-    const { pull, ...options } = this.#options
-    const stream = partition.deliveriesStream
-    const reader: DurableReader = new DurableReader({
-      ...options,
-      consumer: { stream, name: id, filter: deliverySubject(partition, id), ackPendingMax },
-      acknowledged: new AcknowledgedContents(acknowledgedMax, (message) => packContents(id, message).pack),
-      pull: (consumer, signal) => pull(source, consumer, signal),
-    })
-    const source: PackSource = { partition, reader, hasBacklog: false }
-    reader.open()
-    return source
   }
 
   /** Aborted when they stop. */
   get stopping(): AbortSignal {
-    return this.#home.reader.stopping
+    return this.#stop.signal
   }
 
-  /** Reads in these partitions, besides its own, and in no others any more: nothing waits there. */
-  async drain(partitions: ReadonlySet<Partition>): Promise<void> {
-    for (const partition of partitions)
-      if (!this.#others.has(partition)) this.#others.set(partition, this.#open(partition))
-    const drained = [...this.#others].filter(([partition]) => !partitions.has(partition))
-    for (const [partition, { reader }] of drained) {
-      this.#others.delete(partition)
-      await reader.stop()
-      await reader.close()
-    }
+  get isEmpty(): boolean {
+    return this.#sources.size === 0
+  }
+
+  /** Reads none any more from which no pack came for so long. */
+  async closeIdle(ms: number): Promise<void> {
+    for (const [partition, { takenMs }] of [...this.#sources])
+      if (monotonicMs() - takenMs >= ms) await this.#close(partition)
+  }
+
+  /** Reads the destination's consumer in this partition, which is made if it is missing. */
+  open(partition: Partition): void {
+    if (this.#sources.has(partition) || this.#stop.signal.aborted) return
+    const id = this.#destination
+    const { pull, deletedAfterMs, ...options } = this.#options
+    const stream = partition.deliveriesStream
+    const filter = deliverySubject(partition, id)
+    const reader: DurableReader = new DurableReader({
+      ...options,
+      consumer: { stream, name: id, filter, ackPendingMax, deletedAfterMs: deletedAfterMs() },
+      acknowledged: new AcknowledgedContents(acknowledgedMax, (message) => packContents(id, message).pack),
+      pull: (consumer, signal) => pull(source, consumer, signal),
+    })
+    const source: PackSource = { partition, reader, hasBacklog: false, takenMs: monotonicMs() }
+    this.#sources.set(partition, source)
+    reader.open()
+  }
+
+  /** Reads in these partitions, and in no others any more: nothing waits there. */
+  async read(partitions: ReadonlySet<Partition>): Promise<void> {
+    for (const partition of partitions) this.open(partition)
+    for (const partition of [...this.#sources.keys()])
+      if (!partitions.has(partition)) await this.#close(partition)
+  }
+
+  async #close(partition: Partition): Promise<void> {
+    const source = this.#sources.get(partition)
+    this.#sources.delete(partition)
+    await source?.reader.stop()
+    await source?.reader.close()
   }
 
   get #readers(): readonly DurableReader[] {
-    return [this.#home, ...this.#others.values()].map(({ reader }) => reader)
+    return [...this.#sources.values()].map(({ reader }) => reader)
   }
 
   /** Pulls nothing any more. */
   async stop(): Promise<void> {
+    this.#stop.abort()
     await Promise.all(this.#readers.map((reader) => reader.stop()))
   }
 
   async close(): Promise<void> {
     await Promise.all(this.#readers.map((reader) => reader.close()))
+  }
+}
+
+interface FetchOptions {
+  /** How many packs at most. */
+  readonly wanted: number
+  readonly budget: Pick<ByteBudget, 'reserve' | 'give'>
+  /** The next pack waits for what it returns. */
+  readonly take: (message: PulledMessage) => Promise<void> | void
+}
+
+/** Fetches a batch of packs. Waits for a short time if the budget has no room for them. */
+export async function fetchPacks(
+  source: PackSource,
+  consumer: Consumer,
+  { wanted, budget, take }: FetchOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const { hasBacklog } = source
+  const count = hasBacklog ? Math.min(fetchMax, wanted) : 1
+  // A source without backlog reserves nothing: there may be thousands of them.
+  const reserved = hasBacklog ? count * packBytesTarget : 0
+  if (!budget.reserve(reserved)) return sleep(lookAgainMs, signal)
+  try {
+    source.hasBacklog = false
+    for await (const message of pullBatch(consumer, count, signal)) {
+      source.hasBacklog = message.pending > 0
+      source.takenMs = monotonicMs()
+      await take(message)
+    }
+  } finally {
+    budget.give(reserved)
   }
 }

@@ -31,6 +31,10 @@ export class PacksInFlight {
     return Math.min(max.packs - this.#deliveries.size, byEvents)
   }
 
+  get isEmpty(): boolean {
+    return this.#deliveries.size === 0
+  }
+
   has(pack: string): boolean {
     return [...this.#deliveries.values()].includes(pack)
   }

@@ -28,6 +28,7 @@ interface RequestHistoryOptions {
 /** All destinations together keep so many, some 20 MB; each keeps a few, however many destinations there are. */
 const attemptsOfAllMax = 100_000
 const attemptsMin = 10
+const attemptsOfIdle = 2
 
 export class RequestHistory {
   readonly #options: RequestHistoryOptions
@@ -40,7 +41,8 @@ export class RequestHistory {
   /** The log of one destination. */
   of(destination: DestinationConfig): AttemptLog {
     const kind = kindNamed(destination.kind)
-    const requests = new Requests(kind, () => this.#keptOfEach)
+    const known = this.#destinations.get(destination.id)
+    const requests = known?.kind === kind ? known : new Requests(kind, () => this.#keptOfEach)
     this.#destinations.set(destination.id, requests)
     const log = this.#options.log.of(destination)
     return {
@@ -51,6 +53,13 @@ export class RequestHistory {
       },
       deadLettered: (item, fault) => log.deadLettered(item, fault),
     }
+  }
+
+  /** Keeps little of a destination that has nothing to do: there may be a hundred thousand. */
+  shorten(destinationId: string): void {
+    const requests = this.#destinations.get(destinationId)
+    if (requests?.attempts.length === 0) this.forget(destinationId)
+    else requests?.keepLast(attemptsOfIdle)
   }
 
   forget(destinationId: string): void {
@@ -79,7 +88,7 @@ export class RequestHistory {
 
 /** The requests of one destination. */
 class Requests {
-  readonly #kind: DestinationKind
+  readonly kind: DestinationKind
   readonly #kept: () => number
   /** The oldest first. */
   readonly #attempts: DeliveryAttempt[] = []
@@ -87,7 +96,7 @@ class Requests {
   readonly #rate = new AcceptedRate()
 
   constructor(kind: DestinationKind, kept: () => number) {
-    this.#kind = kind
+    this.kind = kind
     this.#kept = kept
     this.#usage = new UsageCounter(kind.billing ?? [])
   }
@@ -104,17 +113,21 @@ class Requests {
     return this.#rate.perSecond()
   }
 
+  keepLast(kept: number): void {
+    const surplus = this.#attempts.length - kept
+    if (surplus > 0) this.#attempts.splice(0, surplus)
+  }
+
   /** Returns how many units AWS bills for it, by their names. */
   add(items: readonly Item[], outcome: SendOutcome, beganMs: number): readonly (readonly [string, number])[] {
     const refused = outcome.outcome === 'failed' ? undefined : notAcceptedIn(outcome)
     const accepted = refused === undefined ? 0 : items.length - refused.size
     this.#attempts.push(attemptOf(items, outcome, accepted, beganMs))
-    const surplus = this.#attempts.length - this.#kept()
-    if (surplus > 0) this.#attempts.splice(0, surplus)
+    this.keepLast(this.#kept())
     if (outcome.outcome === 'failed' || accepted === 0) return []
     this.#rate.add(accepted)
     const counts = this.#usage.add(accepted, this.#acceptedSizes(items, outcome, refused!))
-    return (this.#kind.billing ?? []).map(({ name }, index) => [name, counts[index]!])
+    return (this.kind.billing ?? []).map(({ name }, index) => [name, counts[index]!])
   }
 
   /** The sizes of accepted records, as the service counts them. A record is accepted as a whole or not at all. */
@@ -123,7 +136,7 @@ class Requests {
     { records }: SendAnswer,
     refused: ReadonlySet<number>,
   ): readonly number[] {
-    const { sizeOf } = this.#kind.limits
+    const { sizeOf } = this.kind.limits
     const sizes: number[] = []
     if (records === undefined) {
       for (let index = 0; index < items.length; index += 1)

@@ -30,6 +30,7 @@ import {
   ledgerStream,
   ledgerSubject,
   operatorSubjects,
+  ownConsumersSubject,
   publishedRecordsSubject,
   removedLettersSubject,
   replaysBucket,
@@ -46,6 +47,7 @@ import {
   partitionsMax,
   partitionsUpTo,
   probeSubject,
+  sharedSubject,
   streamsOf,
   trafficStreams,
 } from '../wire/partitions.js'
@@ -248,6 +250,8 @@ const pipeline = ({ partitions, traffic, records, deliveries, packs }: Names): N
       ...deliveries.map(removeMessage),
       ledgerSubject,
       ...packs,
+      ...partitions.map((partition) => sharedSubject(partition, '*')),
+      ownConsumersSubject,
       deadRecordsSubject,
       deadAuditsSubject,
       decisionRowsSubject,
@@ -258,7 +262,7 @@ const pipeline = ({ partitions, traffic, records, deliveries, packs }: Names): N
     [connectionSubject, agentSubject, watchedSubject],
   )
 
-const deliver = ({ partitions, traffic, deliveries }: Names): NatsUser =>
+const deliver = ({ partitions, traffic, deliveries, packs }: Names): NatsUser =>
   role(
     'deliver',
     [
@@ -270,13 +274,16 @@ const deliver = ({ partitions, traffic, deliveries }: Names): NatsUser =>
       ...keepBooks,
       ...dropBacklog(deliveries),
       ledgerSubject,
+      // A pack that its destination can't take now is moved to the destination's own consumer.
+      ...packs,
+      ownConsumersSubject,
       deadEventsSubject,
       deliveryRowsSubject,
       watchedDeliveriesSubject,
       eventSubjects,
       ...replies,
     ],
-    [statusSubjects, watchedSubject],
+    [statusSubjects, watchedSubject, ownConsumersSubject],
   )
 
 /** A process of the API that evaluates a draft over recorded traffic: it changes nothing, consumers included. */

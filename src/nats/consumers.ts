@@ -27,6 +27,8 @@ export interface ConsumerOptions {
   readonly firstSequence?: number | undefined
   readonly ackWaitMs: number
   readonly ackPendingMax: number
+  /** The server deletes it when no one has read it for so long, if all that it delivered is acknowledged; missing: never. */
+  readonly deletedAfterMs?: number | undefined
   /**
    * The message with the highest sequence that is known to be done in a run of the stream's sequences. With it, a run is
    * told from the next one even if the server itself put the consumer back together with the stream.
@@ -145,6 +147,7 @@ export class Consumers {
       max_ack_pending: options.ackPendingMax,
       max_deliver: -1,
       ...(options.filter === undefined ? {} : { filter_subject: options.filter }),
+      ...(options.deletedAfterMs && { inactive_threshold: nanos(options.deletedAfterMs) }),
     }
     const first = from?.sequence ?? options.firstSequence
     const start = {

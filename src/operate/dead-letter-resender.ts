@@ -5,7 +5,8 @@
  * Each step can be repeated: message ids, and the sequence of a letter in the books, make a letter that is sent twice
  * count once. If a process dies in between, the letter is still there.
  */
-import { resentInput, storePack, writeEntries } from '../books/ledger.js'
+import { resentInput, writeEntries } from '../books/ledger.js'
+import { storePack } from '../books/stored-packs.js'
 import { eachOf } from '../core/concurrency.js'
 import { hashBytes128 } from '../core/ids.js'
 import { packBytesTarget } from '../core/limits.js'
@@ -119,7 +120,7 @@ export class DeadLetterResender {
     const origin = { stream: resentInput, since, segments } as const
     const summary = writer.summary()
     const partition = partitions.homeOf(destination)
-    const pack = { destination, partition, bytes: writer.take(), origin, summary }
+    const pack = { destination, partition, isShared: false, bytes: writer.take(), origin, summary }
     await storePack(nats, pack, patience, (entries) => writeEntries(nats, entries, patience))
   }
 }

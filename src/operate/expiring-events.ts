@@ -18,12 +18,8 @@ import type { Links, Row } from '../resource/define.js'
 import { eventDestination, keepsRecords } from '../resource/event-destination.js'
 import { expiryAdvice } from '../shape/delivery-status.js'
 import { announce } from '../wire/operator-events.js'
-import {
-  deliverySubject,
-  destinationOfSubject,
-  type Partition,
-  type PartitionSet,
-} from '../wire/partitions.js'
+import type { Partition, PartitionSet } from '../wire/partitions.js'
+import { waitingPacks } from '../wire/waiting-packs.js'
 import { others, targetOf } from './behind-destinations.js'
 
 const lookEveryMs = { min: 1_000, max: 60_000 }
@@ -105,8 +101,7 @@ export class ExpiringEvents {
     const { deliveriesStream } = partition
     const state = (await nats.streamInfo(deliveriesStream))?.state
     if (state === undefined || state.messages === 0 || Date.parse(state.first_ts) > beforeMs) return []
-    const counts = await nats.subjectCounts(deliveriesStream, deliverySubject(partition, '*'))
-    return Object.keys(counts).map(destinationOfSubject)
+    return (await waitingPacks(nats, partition)).map(({ destination }) => destination)
   }
 
   async #announce({ row, storedAtMs }: Expiring, nowMs: number): Promise<void> {

@@ -27,17 +27,12 @@ import { every, now, type Timer } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import { getOrMake } from '../core/maps.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
-import { messageIdHeader } from '../nats/messages.js'
+import type { StoredMessage } from '../nats/messages.js'
 import type { Nats } from '../nats/nats.js'
 import { heldPacksSubject } from '../wire/names.js'
-import { destinationIn } from '../wire/pack-message.js'
-import {
-  deliverySubject,
-  deliverySubjectsOf,
-  type Partition,
-  type PartitionSet,
-  partitionNumbered,
-} from '../wire/partitions.js'
+import { destinationIn, packIdIn } from '../wire/pack-message.js'
+import { allPacks, type Partition, type PartitionSet, partitionNumbered } from '../wire/partitions.js'
+import { waitingPacks } from '../wire/waiting-packs.js'
 
 const lookEveryMs = 5_000
 /** A deliverer that stops delivers for up to 8 s what it has in hand (`deliver/destination-run.ts`), and does not answer. */
@@ -66,8 +61,10 @@ interface WaitingPack {
 /** The packs of a destination in the stream of a partition. */
 interface StoredPacks {
   readonly deliveriesStream: string
-  readonly subject: string
-  /** How many. */
+  readonly destination: string
+  /** Those that have packs. */
+  readonly subjects: readonly string[]
+  /** How many packs. */
   readonly stored: number
   /** The stream's last sequence. */
   readonly last: number
@@ -80,7 +77,7 @@ export class VanishedPacks {
   readonly #timer: Timer
   /** Packs that the stream does not have, and since when they are also in no one's hands. */
   #missing: ReadonlyMap<string, number> = new Map()
-  /** Where the next pack of a destination is read, by its subject. */
+  /** Where the next pack of a destination is read, by its stream and destination. */
   readonly #readFrom = new Map<string, number>()
   #readsLeft = 0
 
@@ -124,7 +121,7 @@ export class VanishedPacks {
     // One that is alone has all subjects, and may not be allowed to ask about other streams.
     if (others.length > 0) return (await nats.streamInfo(deliveriesStream)) === undefined
     const subjects = (await nats.streamInfo(first!.deliveriesStream))?.config.subjects ?? []
-    return subjects.includes(deliverySubjectsOf(first!, true))
+    return subjects.includes(allPacks)
   }
 
   async #findIn(partition: Partition): Promise<string[]> {
@@ -134,13 +131,15 @@ export class VanishedPacks {
     // A missing stream will be made again, or come back.
     const info = waiting.size === 0 ? undefined : await nats.streamInfo(deliveriesStream)
     if (info === undefined) return []
-    const counts = await nats.subjectCounts(deliveriesStream, deliverySubject(partition, '*'))
+    const places = await waitingPacks(nats, partition)
     const stillOpen = openPacks()
     const found: string[] = []
     for (const [destination, packs] of waiting) {
-      const subject = deliverySubject(partition, destination)
       const open = packs.filter(({ id }) => stillOpen.has(id))
-      const state = { deliveriesStream, subject, stored: counts[subject] ?? 0, last: info.state.last_seq }
+      const own = places.filter((place) => place.destination === destination)
+      const stored = own.reduce((sum, place) => sum + place.packs, 0)
+      const subjects = own.map(({ subject }) => subject)
+      const state = { deliveriesStream, destination, subjects, stored, last: info.state.last_seq }
       found.push(...(await this.#missingOf(open, state)))
     }
     return found
@@ -170,24 +169,36 @@ export class VanishedPacks {
   }
 
   /** Reads some of the packs that the stream has; those between them are missing. */
-  async #read(packs: readonly WaitingPack[], { deliveriesStream, subject }: StoredPacks): Promise<string[]> {
+  async #read(packs: readonly WaitingPack[], stored: StoredPacks): Promise<string[]> {
+    const key = `${stored.deliveriesStream} ${stored.destination}`
     const sorted = packs.filter(({ sequence }) => sequence > 0).sort((a, b) => a.sequence - b.sequence)
     const missing: string[] = []
-    let from = this.#readFrom.get(subject) ?? 1
+    let from = this.#readFrom.get(key) ?? 1
     for (; this.#readsLeft > 0; this.#readsLeft -= 1) {
       const ahead = sorted.filter(({ sequence }) => sequence >= from)
       if (ahead.length === 0) break
-      const next = await this.#options.nats.nextMessage(deliveriesStream, subject, ahead[0]!.sequence)
+      const next = await this.#nextOf(stored, ahead[0]!.sequence)
       const end = next?.sequence ?? Number.POSITIVE_INFINITY
       for (const { id, sequence } of ahead)
-        if (sequence < end || (sequence === end && next?.headers.get(messageIdHeader) !== id))
-          missing.push(id)
+        if (sequence < end || (sequence === end && packIdIn(next?.headers) !== id)) missing.push(id)
       from = end + 1
     }
     // After the last one, the next look begins with the first one.
-    if (sorted.some(({ sequence }) => sequence >= from)) this.#readFrom.set(subject, from)
-    else this.#readFrom.delete(subject)
+    if (sorted.some(({ sequence }) => sequence >= from)) this.#readFrom.set(key, from)
+    else this.#readFrom.delete(key)
     return missing
+  }
+
+  /** The first pack of a destination at or after a sequence. */
+  async #nextOf(
+    { deliveriesStream, subjects }: StoredPacks,
+    from: number,
+  ): Promise<StoredMessage | undefined> {
+    const { nats } = this.#options
+    const next = await Promise.all(
+      subjects.map((subject) => nats.nextMessage(deliveriesStream, subject, from)),
+    )
+    return next.filter((pack) => pack !== undefined).sort((a, b) => a.sequence - b.sequence)[0]
   }
 
   /** The packs that deliverers hold; undefined if no deliverer answers. */

@@ -17,6 +17,7 @@ import type { PulledMessage } from '../nats/messages.js'
 import type { Nats } from '../nats/nats.js'
 import type { View } from '../view/view.js'
 import type { PartitionSet } from '../wire/partitions.js'
+import type { BusyDestinations } from './busy-destinations.js'
 import { Intake, type ProcessedMessage } from './intake.js'
 import type { Buffers, InputMessage } from './packs.js'
 
@@ -84,6 +85,7 @@ export interface AuditPipelineDeps {
   readonly view: View
   readonly ledger: LedgerWriter
   readonly partitions: Pick<PartitionSet, 'homeOf'>
+  readonly busy: Pick<BusyDestinations, 'hasNext'>
   readonly settled: SettledInput
   readonly occurrences: Occurrences
 }
@@ -108,7 +110,7 @@ export class AuditPipeline {
   readonly #routes: AuditRoutes
 
   constructor(
-    { nats, partitions, view, ledger, settled, occurrences }: AuditPipelineDeps,
+    { nats, partitions, busy, view, ledger, settled, occurrences }: AuditPipelineDeps,
     source: AuditSource,
   ) {
     const { stream, input } = source
@@ -118,6 +120,7 @@ export class AuditPipeline {
     this.#intake = new Intake({
       nats,
       partitions,
+      busy,
       ledger,
       settled,
       stream,

@@ -23,6 +23,7 @@ import type { Nats } from '../nats/nats.js'
 import { pullAll } from '../nats/pull.js'
 import { inputConsumer } from '../wire/names.js'
 import type { PartitionSet } from '../wire/partitions.js'
+import type { BusyDestinations } from './busy-destinations.js'
 import { type DoneMessage, InputLedger } from './input-ledger.js'
 import { type InputMessage, Packs } from './packs.js'
 import { RecentWork } from './recent-work.js'
@@ -63,6 +64,7 @@ interface IntakeOptions extends Pick<DurableReaderOptions, 'unavailable' | 'stop
   readonly nats: Nats
   /** Where packs go. */
   readonly partitions: Pick<PartitionSet, 'homeOf'>
+  readonly busy: Pick<BusyDestinations, 'hasNext'>
   readonly ledger: LedgerWriter
   /** The JetStream stream. */
   readonly stream: string
@@ -164,11 +166,12 @@ export class Intake {
   #messageMs = 1
 
   constructor(options: IntakeOptions) {
-    const { nats, partitions, ledger, settled, stream, input, ackPendingMax } = options
+    const { nats, partitions, busy, ledger, settled, stream, input, ackPendingMax } = options
     const { inputs, packBegun, unavailable, unstored, stoppedEarly } = options
     this.#options = options
     const lastDone = settled && ((since: string) => settled.last(input, since))
-    this.packs = new Packs({ nats, partitions, ledger, stream: input, inputs, packBegun, failed: unstored })
+    const storing = { nats, partitions, busy, ledger, packBegun, failed: unstored }
+    this.packs = new Packs({ ...storing, stream: input, inputs })
     this.#ledger = new InputLedger(ledger, input)
     this.#reader = new DurableReader({
       nats,

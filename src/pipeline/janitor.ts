@@ -16,16 +16,12 @@ import { messageOf } from '../core/errors.js'
 import { removalStopShare } from '../core/limits.js'
 import { getOrMake } from '../core/maps.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
-import { dropBacklog } from '../deliver/deliverer.js'
+import { dropBacklog } from '../deliver/backlog.js'
 import type { Nats } from '../nats/nats.js'
 import type { FindDestination } from '../view/destinations.js'
 import { auditInStream, auditStream, inputConsumer } from '../wire/names.js'
-import {
-  deliverySubject,
-  destinationOfSubject,
-  type Partition,
-  type PartitionSet,
-} from '../wire/partitions.js'
+import type { PackPlace, Partition, PartitionSet } from '../wire/partitions.js'
+import { waitingPacks } from '../wire/waiting-packs.js'
 import type { CatchUps } from './catch-ups.js'
 
 /** Messages removed in one pass, before the stream is checked again. */
@@ -131,34 +127,30 @@ export class Janitor {
 
   async #sweepPartition(partition: Partition): Promise<void> {
     const { nats, destinationOf } = this.#options
-    const subjects = deliverySubject(partition, '*')
-    const counts = await nats.subjectCounts(partition.deliveriesStream, subjects)
-    for (const subject of Object.keys(counts)) {
-      const id = destinationOfSubject(subject)
+    for (const place of await waitingPacks(nats, partition)) {
+      const id = place.destination
       const row = destinationOf(id)
       if (row !== null) this.#deletedSinceMs.delete(id)
-      if (row) await this.#sweepLeftovers(partition, id)
+      if (row) await this.#sweepLeftovers(partition, place)
       if (row === null) await this.#sweepDeleted(id)
     }
   }
 
   /** Removes packs below the ack floor, after some time: the server removes them shortly after it moves the floor. */
-  async #sweepLeftovers(partition: Partition, id: string): Promise<void> {
+  async #sweepLeftovers({ deliveriesStream }: Partition, place: PackPlace): Promise<void> {
     const { nats, occurrences, sweepAfter = sweepAfterDefault } = this.#options
-    const { deliveriesStream } = partition
-    const consumer = await nats.consumerInfo(deliveriesStream, id)
+    const consumer = await nats.consumerInfo(deliveriesStream, place.consumer)
     const info = await nats.streamInfo(deliveriesStream)
     if (consumer === undefined || info === undefined || consumer.delivered > info.state.last_seq) return
-    const oldest = await nats.nextMessage(deliveriesStream, deliverySubject(partition, id))
+    const oldest = await nats.nextMessage(deliveriesStream, place.subject)
     if (oldest === undefined || oldest.sequence > consumer.ackFloor) return
     if (oldest.storedAtMs > now() - sweepAfter.leftoverMs) return
-    await nats.removeMessages(deliveriesStream, await this.#packsUpTo(partition, id, consumer.ackFloor))
-    occurrences.packsSwept({ destination_id: id, below: consumer.ackFloor + 1 })
+    const left = await this.#packsUpTo(deliveriesStream, place.subject, consumer.ackFloor)
+    await nats.removeMessages(deliveriesStream, left)
+    occurrences.packsSwept({ destination_id: place.destination, below: consumer.ackFloor + 1 })
   }
 
-  async #packsUpTo(partition: Partition, id: string, last: number): Promise<number[]> {
-    const { deliveriesStream } = partition
-    const subject = deliverySubject(partition, id)
+  async #packsUpTo(deliveriesStream: string, subject: string, last: number): Promise<number[]> {
     const sequences: number[] = []
     for (let from = 1; sequences.length < removalsPerPassMax; ) {
       const pack = await this.#options.nats.nextMessage(deliveriesStream, subject, from)

@@ -7,13 +7,15 @@
  * buffer space, and when that is full nothing more is pulled.
  */
 
-import { type FinishedPack, type InputStream, type LedgerWriter, storePack } from '../books/ledger.js'
+import type { InputStream, LedgerWriter } from '../books/ledger.js'
+import { type FinishedPack, storePack } from '../books/stored-packs.js'
 import { monotonicMs, sleep } from '../core/clock.js'
 import { packBytesTarget } from '../core/limits.js'
 import type { Nats } from '../nats/nats.js'
 import { PackWriter } from '../wire/pack.js'
 import { addToSegments, formatSegments, type Segment } from '../wire/pack-message.js'
 import type { PartitionSet } from '../wire/partitions.js'
+import type { BusyDestinations } from './busy-destinations.js'
 
 /** A pack of this age is stored although it is not full: few packs per second, however many destinations a message is for. */
 const packAgeMaxMs = 400
@@ -64,6 +66,8 @@ const beginPart = ({ writer }: OpenPack, number: number): Part => ({
 interface PacksDeps {
   readonly nats: Nats
   readonly partitions: Pick<PartitionSet, 'homeOf'>
+  /** Packs of the others are for the consumer that these share. */
+  readonly busy: Pick<BusyDestinations, 'hasNext'>
   readonly ledger: LedgerWriter
   readonly stream: InputStream
   /** Inputs that this process reads for the same destinations; a pack has events of one of them. Default: one. */
@@ -214,18 +218,20 @@ export class Packs implements Buffers {
     while (this.isFull && this.#storing.size > 0) await Promise.race(this.#storing)
   }
 
-  #store(destinationId: string, pack: OpenPack): void {
-    const { segments, messages } = pack
-    const { stream, partitions } = this.#deps
+  #store(destinationId: string, open: OpenPack): void {
+    const { segments, messages } = open
+    const { stream, partitions, busy } = this.#deps
     const origin = { stream, since: this.#since, segments: formatSegments(segments) }
-    const summary = pack.writer.summary()
-    const bytes = pack.writer.take()
-    pack.segments = []
-    pack.messages = []
-    pack.storedMs = monotonicMs()
+    const summary = open.writer.summary()
+    const bytes = open.writer.take()
+    open.segments = []
+    open.messages = []
+    open.storedMs = monotonicMs()
     const ended = this.#deps.packBegun?.(destinationId, bytes.length)
     const partition = partitions.homeOf(destinationId)
-    const storing = this.#storeUntilDone({ destination: destinationId, partition, bytes, origin, summary })
+    const isShared = !busy.hasNext(destinationId)
+    const pack = { destination: destinationId, partition, isShared, bytes, origin, summary }
+    const storing = this.#storeUntilDone(pack)
       .then((isStored) => {
         if (!isStored) return
         for (const message of messages) {

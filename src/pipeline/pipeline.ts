@@ -22,6 +22,7 @@ import type { GeoLookup } from '../record/geo.js'
 import { recordBytes } from '../record/record-encoding.js'
 import { publishedRecordsSubject, revisionHeader } from '../wire/names.js'
 import { type Partition, type PartitionSet, publishedSubject } from '../wire/partitions.js'
+import type { BusyDestinations } from './busy-destinations.js'
 import type { CatchUps } from './catch-ups.js'
 import type { CountVector } from './counts.js'
 import { DeadRecords } from './dead-records.js'
@@ -58,6 +59,7 @@ interface PipelineDeps {
   /** Whose records it takes. */
   readonly partition: Partition
   readonly partitions: PartitionSet
+  readonly busy: Pick<BusyDestinations, 'hasNext'>
   readonly configuration: Configuration
   readonly geo: GeoLookup
   readonly ledger: LedgerWriter
@@ -80,11 +82,12 @@ export class Pipeline {
 
   constructor(deps: PipelineDeps) {
     this.#deps = deps
-    const { nats, partition, partitions, ledger, settled, occurrences, shares } = deps
+    const { nats, partition, partitions, busy, ledger, settled, occurrences, shares } = deps
     const { recordsStream, recordsInput } = partition
     this.#intake = new Intake({
       nats,
       partitions,
+      busy,
       ledger,
       settled,
       stream: recordsStream,

@@ -22,6 +22,7 @@ import type { GeoLookup } from '../record/geo.js'
 import { recordBytes } from '../record/record-encoding.js'
 import { replayConsumer } from '../wire/names.js'
 import type { Partition, PartitionSet } from '../wire/partitions.js'
+import type { BusyDestinations } from './busy-destinations.js'
 import type { CountVector } from './counts.js'
 import { Intake, type ProcessedMessage } from './intake.js'
 import { LedgerCounts } from './ledger-counts.js'
@@ -42,6 +43,7 @@ const consumerKeptMs = 15_000
 export interface ReplayRunDeps {
   readonly nats: Nats
   readonly partitions: PartitionSet
+  readonly busy: Pick<BusyDestinations, 'hasNext'>
   readonly configuration: Configuration
   readonly eventKinds: readonly AnyTrafficEvent[]
   readonly geo: GeoLookup
@@ -85,13 +87,14 @@ export class ReplayRun {
   constructor(records: ReplayedRecords, deps: ReplayRunDeps) {
     this.#records = records
     this.#deps = deps
-    const { nats, partitions, ledger, occurrences, shares } = deps
+    const { nats, partitions, busy, ledger, occurrences, shares } = deps
     const { id, partition, destinationId, first } = records
     const interrupted = (error: unknown): void =>
       occurrences.replayInterrupted({ replay: id, reason: messageOf(error) })
     this.#intake = new Intake({
       nats,
       partitions,
+      busy,
       ledger,
       stream: partition.recordsStream,
       consumer: { name: replayConsumer(id), firstSequence: first },

@@ -15,13 +15,8 @@
  */
 import { monotonicMs } from '../core/clock.js'
 import type { Nats } from '../nats/nats.js'
-import {
-  deliverySubject,
-  destinationOfSubject,
-  onePartition,
-  type Partition,
-  type PartitionSet,
-} from '../wire/partitions.js'
+import { onePartition, type Partition, type PartitionSet } from '../wire/partitions.js'
+import { waitingPacks } from '../wire/waiting-packs.js'
 
 /** Below this part of the stream, no destination can be near its share: nothing is counted. */
 const countedFrom = 1 / 8
@@ -222,11 +217,10 @@ class PartitionShares {
   }
 
   async #count(fill: StreamFill): Promise<Map<string, number>> {
-    const partition = this.#partition
-    const subject = deliverySubject(partition, '*')
-    const counts = await this.#nats.subjectCounts(partition.deliveriesStream, subject)
-    const packs = new Map(Object.entries(counts).map(([each, count]) => [destinationOfSubject(each), count]))
-    return bytesHeld(packs, fill, (id) => this.#means.get(id))
+    const held = new Map<string, number>()
+    for (const { destination, packs } of await waitingPacks(this.#nats, this.#partition))
+      add(held, destination, packs)
+    return bytesHeld(held, fill, (id) => this.#means.get(id))
   }
 
   *full(): Generator<string> {

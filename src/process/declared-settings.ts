@@ -76,6 +76,7 @@ export const declared = {
     inboxPrefix: required('WEIR_NATS_INBOX_PREFIX', form.subjectPrefix),
     replicas: required('WEIR_NATS_REPLICAS', form.integer(1, 5)),
     partitions: required('WEIR_PARTITIONS', form.integer(1, partitionsMax)),
+    ownConsumersMax: required('WEIR_OWN_CONSUMERS_MAX', form.integer(0, 10_000)),
     retentionMs: required('WEIR_RETENTION', form.duration(10 * secondMs, 365 * dayMs)),
     storageMaxBytes: required('WEIR_STORAGE_MAX', storageSize),
   },

@@ -13,7 +13,7 @@ import type { Frame, Role } from '../process/child.js'
 import { firstApiStart, openReadiness, roleOf } from '../process/readiness.js'
 import type { RoleContext } from '../process/role-context.js'
 import { secretKey } from '../process/secret-key.js'
-import { destinationsIn } from '../view/destinations.js'
+import { DestinationConfigs } from '../view/destinations.js'
 import { SecretsView } from '../view/secrets-view.js'
 import { openView } from '../view/view.js'
 import { bucketNames } from '../wire/names.js'
@@ -49,12 +49,14 @@ export async function openDeliver(context: RoleContext, { parent, release }: Fra
     bodies: new SharedBodies(packs),
   })
   const { metricsDestinationsMax } = settings.ops
-  const bounds = { retentionMs: settings.nats.retentionMs, metricsDestinationsMax }
+  const { retentionMs, ownConsumersMax } = settings.nats
+  const bounds = { retentionMs, ownConsumersMax, metricsDestinationsMax }
   const deliverer = release.own(
     new Deliverer({ nats, partitions, ledger, occurrences, openSender, packs, deliveryLog, ...bounds }),
   )
+  const destinations = new DestinationConfigs(secrets, sealer)
   const update = (): void => {
-    const { configs, deletedIds } = destinationsIn(view.state, secrets, sealer)
+    const { configs, deletedIds } = destinations.in(view.state)
     void deliverer.update(configs, deletedIds)
   }
   view.onChange((kind) => {

@@ -6,6 +6,7 @@ import { openBooks } from '../books/keeper.js'
 import { SettledInput } from '../books/reading.js'
 import { AuditPipeline } from '../pipeline/audit-pipeline.js'
 import { auditsOfApi } from '../pipeline/audit-sources.js'
+import { BusyDestinations } from '../pipeline/busy-destinations.js'
 import { openCatchUps } from '../pipeline/catch-ups.js'
 import { DecisionLog } from '../pipeline/decision-log.js'
 import { FailureLog } from '../pipeline/failure-log.js'
@@ -18,7 +19,7 @@ import type { Frame, Role } from '../process/child.js'
 import { firstApiStart, openReadiness, roleOf } from '../process/readiness.js'
 import type { RoleContext } from '../process/role-context.js'
 import { Configuration } from '../produce/compiled-configuration.js'
-import { destinationFinder } from '../view/destinations.js'
+import { destinationCount, destinationFinder } from '../view/destinations.js'
 import { openView } from '../view/view.js'
 import { auditInStream, auditStream } from '../wire/names.js'
 import { streamsOf } from '../wire/partitions.js'
@@ -51,7 +52,12 @@ export async function openPipeline(
   const books = parent === undefined ? release.own(await openBooks(nats, occurrences)) : undefined
   const destinationOf = destinationFinder(view)
   const settled = new SettledInput(nats)
-  const auditDeps = { nats, partitions, view, ledger, settled, occurrences }
+  const { ownConsumersMax } = settings.nats
+  const count = (): number => destinationCount(view.state)
+  const busy = new BusyDestinations({ nats, partitions, count, ownConsumersMax })
+  // Audit events keep their order, so those of a destination must not change between consumers.
+  const unchanging = { hasNext: () => busy.areFew }
+  const auditDeps = { nats, partitions, busy: unchanging, view, ledger, settled, occurrences }
   for (const source of [auditsOfApi(auditDeps), auditsOfServices(auditDeps)])
     release.own(new AuditPipeline(auditDeps, source)).open()
   const fork = () => forkQuarantine(program)
@@ -62,7 +68,7 @@ export async function openPipeline(
   const decisionLog = release.own(new DecisionLog({ nats, mode, watched, occurrences }))
   const failureLog = release.own(new FailureLog({ nats, mode, occurrences }))
   const shares = new Shares(nats, partitions)
-  const traffic = { nats, partitions, configuration, geo, ledger, occurrences, shares }
+  const traffic = { nats, partitions, busy, configuration, geo, ledger, occurrences, shares }
   const replaying = { ...traffic, eventKinds, isBusy: () => [...pipelines].some(({ isBusy }) => isBusy) }
   const catchUps = release.own(await openCatchUps({ ...replaying, destinationOf }))
   release.own(new Janitor({ nats, partitions, ledger, occurrences, destinationOf, catchUps }))

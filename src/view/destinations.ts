@@ -44,18 +44,45 @@ export const destinationFinder =
   (id) =>
     view.isComplete ? (view.state.rows.get(kind)?.get(id) ?? null) : undefined
 
-/** All present destinations, and the ids of those known to be deleted. */
-export function destinationsIn(
-  state: ViewState,
-  secrets: SecretsView,
-  sealer: Sealer,
-): { configs: DestinationConfig[]; deletedIds: string[] } {
-  const rows = state.rows.get(kind) ?? new Map<string, Row>()
-  const configs = [...rows.values()].flatMap((row) => destinationConfig(row, secrets, sealer) ?? [])
-  const prefix = rowKey(kind, '')
-  const deletedIds = [...state.revisions.keys()].flatMap((key) => {
-    const id = key.startsWith(prefix) ? key.slice(prefix.length) : undefined
-    return id === undefined || rows.has(id) ? [] : [id]
-  })
-  return { configs, deletedIds }
+export const destinationCount = (state: ViewState): number => state.rows.get(kind)?.size ?? 0
+
+/**
+ * All present destinations, and the ids of those known to be deleted. A destination that did not change is the same object as
+ * before: there may be a hundred thousand, and a secret takes time to unseal.
+ */
+export class DestinationConfigs {
+  readonly #secrets: SecretsView
+  readonly #sealer: Sealer
+  readonly #known = new Map<string, KnownConfig>()
+
+  constructor(secrets: SecretsView, sealer: Sealer) {
+    this.#secrets = secrets
+    this.#sealer = sealer
+  }
+
+  in(state: ViewState): { configs: DestinationConfig[]; deletedIds: string[] } {
+    const rows = state.rows.get(kind) ?? new Map<string, Row>()
+    const configs = [...rows.values()].flatMap((row) => this.#configOf(row) ?? [])
+    const prefix = rowKey(kind, '')
+    const deletedIds = [...state.revisions.keys()].flatMap((key) => {
+      const id = key.startsWith(prefix) ? key.slice(prefix.length) : undefined
+      return id === undefined || rows.has(id) ? [] : [id]
+    })
+    for (const id of deletedIds) this.#known.delete(id)
+    return { configs, deletedIds }
+  }
+
+  #configOf(row: Row): DestinationConfig | undefined {
+    const known = this.#known.get(row.id)
+    if (known?.row === row) return known.config
+    const config = destinationConfig(row, this.#secrets, this.#sealer)
+    if (config !== undefined) this.#known.set(row.id, { row, config })
+    return config
+  }
+}
+
+/** A secret belongs to a version of its row, so the row alone tells whether the configuration is still true. */
+interface KnownConfig {
+  readonly row: Row
+  readonly config: DestinationConfig
 }

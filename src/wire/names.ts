@@ -47,7 +47,12 @@ export const packHeaders = {
   stream: 'Weir-Stream',
   since: 'Weir-Stream-Since',
   segments: 'Weir-Segments',
+  /** The id of a pack that was stored again, for another consumer of its stream. */
+  pack: 'Weir-Pack',
 } as const
+
+/** Pipelines and deliverers say which destinations get, or give back, consumers of their own; lost if no deliverer listens. */
+export const ownConsumersSubject = 'weir.live.consumers'
 
 /** Counts. Pipelines and deliverers publish, every process that shows the books reads. */
 export const ledgerStream = 'WEIR_BOOKS'

@@ -5,6 +5,7 @@
  * that its events can be counted even if its ledger entry was lost with the process that stored it.
  */
 import { hashBytes128 } from '../core/ids.js'
+import { messageIdHeader } from '../nats/messages.js'
 import { packHeaders } from './names.js'
 import type { SequenceRange } from './sequence-set.js'
 
@@ -39,6 +40,10 @@ export function packMessage(
     },
   }
 }
+
+/** The id of a pack, from the headers of its message; empty if it has none. */
+export const packIdIn = (headers: Headers | undefined): string =>
+  headers?.get(packHeaders.pack) || headers?.get(messageIdHeader) || ''
 
 /** The part of a pack's id that is equal for all destinations which get the same events of the same input. */
 export const contentsIdIn = (msgId: string, destination: string): string =>

@@ -6,7 +6,7 @@
 import { every, type Timer } from '../core/clock.js'
 import type { Nats } from '../nats/nats.js'
 import {
-  deliverySubjectsOf,
+  allPacks,
   homeOf,
   type Partition,
   type PartitionSet,
@@ -31,7 +31,7 @@ async function isAlone(nats: StreamReader): Promise<boolean | undefined> {
   const records = await nats.streamInfo(first.recordsStream)
   if (records !== undefined) return records.config.subjects.includes(recordsSubjects)
   const packs = await nats.streamInfo(first.deliveriesStream)
-  return packs?.config.subjects.includes(deliverySubjectsOf(first, true))
+  return packs?.config.subjects.includes(allPacks)
 }
 
 /** How many partitions have streams, without a gap. */

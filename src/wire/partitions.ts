@@ -89,18 +89,44 @@ export const recordsPartition = (region: string, node: string, count: number): n
 const deliveriesHead = 'weir.deliveries.'
 
 /** The subjects of a partition's packs. `isAlone`: there are no other partitions. */
-export function deliverySubjectsOf({ number }: Partition, isAlone: boolean): string {
-  if (number > 0) return `${deliveriesHead}*.${number}`
-  return isAlone ? `${deliveriesHead}>` : `${deliveriesHead}*`
+export function deliverySubjectsOf(partition: Partition, isAlone: boolean): readonly string[] {
+  return isAlone ? [allPacks] : [deliverySubject(partition, '*'), sharedSubject(partition, '*')]
 }
 
-/** The subject of a destination's packs; `*`: those of all. */
+/** All subjects of packs, of each partition. */
+export const allPacks = `${deliveriesHead}>`
+
+/** The subject of the packs that a destination's own consumer delivers; `*`: those of all. */
 export const deliverySubject = ({ number }: Partition, destinationId: string): string =>
   `${deliveriesHead}${destinationId}${number === 0 ? '' : `.${number}`}`
 
-/** The destination of a pack, from its subject. */
-export const destinationOfSubject = (subject: string): string =>
-  subject.slice(deliveriesHead.length).split('.', 1)[0]!
+/** The consumer that idle destinations share, one on each stream of packs; the last token of the subjects that it reads. */
+export const sharedConsumer = 'shared'
+
+/** The subject of the packs of a destination that the shared consumer delivers; `*`: those of all. */
+export const sharedSubject = (partition: Partition, destinationId: string): string =>
+  `${deliverySubject(partition, destinationId)}.${sharedConsumer}`
+
+/** Where packs of a destination wait in the stream of a partition. */
+export interface PackPlace {
+  readonly destination: string
+  readonly subject: string
+  /** Reads them: the destination's own, or the shared one. */
+  readonly consumer: string
+}
+
+/** Both places of a destination's packs. */
+export const packPlaces = (partition: Partition, destination: string): readonly PackPlace[] => [
+  { destination, subject: deliverySubject(partition, destination), consumer: destination },
+  { destination, subject: sharedSubject(partition, destination), consumer: sharedConsumer },
+]
+
+/** The place of packs with this subject. */
+export function placeOfSubject(subject: string): PackPlace {
+  const tokens = subject.slice(deliveriesHead.length).split('.')
+  const destination = tokens[0]!
+  return { destination, subject, consumer: tokens.at(-1) === sharedConsumer ? sharedConsumer : destination }
+}
 
 /** The streams of these partitions: records, then packs. */
 export const streamsOf = (partitions: readonly Partition[]): readonly string[] =>

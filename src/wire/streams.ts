@@ -91,7 +91,7 @@ function streams(
       // A deliverer drops packs that are too old, and counts them: none may leave by itself.
       {
         ...{ ...common, bytesMax: bytesOf(partition) },
-        ...{ name: partition.deliveriesStream, subjects: [deliverySubjectsOf(partition, isAlone)] },
+        ...{ name: partition.deliveriesStream, subjects: deliverySubjectsOf(partition, isAlone) },
         ...{ retention: 'workqueue', ageMaxMs: 0 },
       },
       {

@@ -1,6 +1,6 @@
 /** Which destinations the metrics name, and how the others are counted. */
 import t from 'tap'
-import { type LaneOfDestination, stateLevels } from '../../src/deliver/deliverer.js'
+import { type LaneOfDestination, stateLevels } from '../../src/deliver/state-levels.js'
 
 const lane = (id: string, state: LaneOfDestination['state'], target = 'kinesis'): LaneOfDestination => ({
   id,

@@ -8,3 +8,6 @@ const first = partitionNumbered(0)!
 export const recordsStream = first.recordsStream
 export const deliveriesStream = first.deliveriesStream
 export const deliverySubject = (destinationId: string): string => deliverySubjectOf(first, destinationId)
+
+/** Each destination has a consumer of its own, as in a small deployment. */
+export const allBusy = { hasNext: () => true }

@@ -17,7 +17,7 @@ import { readPack } from '../../src/wire/pack.js'
 import { onePartition } from '../../src/wire/partitions.js'
 import { ensureStreams } from '../../src/wire/streams.js'
 import { noGeo, noYield, TestConfiguration } from '../evaluate/configuration.js'
-import { deliveriesStream, deliverySubject, recordsStream } from '../harness/first-partition.js'
+import { allBusy, deliveriesStream, deliverySubject, recordsStream } from '../harness/first-partition.js'
 import { openStreams } from '../harness/own-streams.js'
 import { until } from '../harness/weir.js'
 
@@ -64,6 +64,7 @@ t.test('drop: what leaves the stream is counted, and the destination gets the re
   let row = { id: 'ed_1', account_id: 'ac_1' } as Row
   const catchUps = await openCatchUps({
     partitions: onePartition,
+    busy: allBusy,
     nats,
     ledger,
     occurrences,

@@ -4,7 +4,7 @@ import { monotonicMs, sleep } from '../../src/core/clock.js'
 import { type InputMessage, Packs } from '../../src/pipeline/packs.js'
 import { packHeaders } from '../../src/wire/names.js'
 import { onePartition } from '../../src/wire/partitions.js'
-import { deliveriesStream, deliverySubject } from '../harness/first-partition.js'
+import { allBusy, deliveriesStream, deliverySubject } from '../harness/first-partition.js'
 import { openStreams } from '../harness/own-streams.js'
 
 t.test(
@@ -13,7 +13,7 @@ t.test(
     const { nats, ledger } = await openStreams(t)
     const packs = new Packs({
       nats,
-      partitions: onePartition,
+      ...{ partitions: onePartition, busy: allBusy },
       ledger,
       stream: 'records',
       failed: (error) => t.fail(String(error)),
@@ -54,7 +54,7 @@ t.test(
       const { nats, ledger } = await openStreams(t)
       const packs = new Packs({
         nats,
-        partitions: onePartition,
+        ...{ partitions: onePartition, busy: allBusy },
         ledger,
         stream: 'records',
         failed: (error) => t.fail(String(error)),
@@ -84,7 +84,7 @@ t.test('without a backlog, packs of one of many inputs are rarer than those of t
     const storedMs: number[] = []
     const packs = new Packs({
       nats,
-      partitions: onePartition,
+      ...{ partitions: onePartition, busy: allBusy },
       ledger,
       stream: 'records',
       inputs: () => inputs,

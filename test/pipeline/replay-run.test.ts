@@ -11,7 +11,7 @@ import { buildTrafficView, type Configuration } from '../../src/produce/compiled
 import { PackWriter } from '../../src/wire/pack.js'
 import { onePartition } from '../../src/wire/partitions.js'
 import { noGeo, noYield, TestConfiguration } from '../evaluate/configuration.js'
-import { recordsStream } from '../harness/first-partition.js'
+import { allBusy, recordsStream } from '../harness/first-partition.js'
 import { openStreams } from '../harness/own-streams.js'
 
 const replayedMessages = 8
@@ -49,6 +49,7 @@ t.test('while live records wait, a replay takes less than a twentieth of the tim
     {
       nats,
       partitions: onePartition,
+      busy: allBusy,
       ledger,
       occurrences: createOccurrences({ logger: createLogger('test', 'silent'), registry }),
       configuration: { current: view } as Configuration,

@@ -146,6 +146,7 @@ const subjects = [
   'weir.events.audit.ac_1',
   'weir.events.operator.ac_1.dead_letters',
   'weir.deliveries.ed_1',
+  'weir.deliveries.ed_1.shared',
   'weir.books',
   'weir.deadletter.records',
   'weir.deadletter.audit',
@@ -160,6 +161,7 @@ const subjects = [
   'weir.live.watched',
   'weir.live.decisions',
   'weir.live.deliveries',
+  'weir.live.consumers',
   'events.ac_1.traffic',
   ...streams.flatMap((stream) => (stream.startsWith('KV_') ? [`$KV.${stream.slice(3)}.key`] : [])),
 ]
@@ -258,6 +260,8 @@ const needs: Readonly<Record<string, Needs>> = {
     },
     publish: [
       'weir.deliveries.ed_1',
+      'weir.deliveries.ed_1.shared',
+      'weir.live.consumers',
       'weir.books',
       'weir.deadletter.records',
       'weir.deadletter.audit',
@@ -281,6 +285,9 @@ const needs: Readonly<Record<string, Needs>> = {
       KV_weir_secrets: ['info', 'get', 'read along'],
     },
     publish: [
+      // Packs that their destination can't take are moved to its own consumer.
+      'weir.deliveries.ed_1',
+      'weir.live.consumers',
       'weir.books',
       'weir.deadletter.events',
       'weir.log.deliveries',
@@ -294,6 +301,7 @@ const needs: Readonly<Record<string, Needs>> = {
       'weir.status.attempts',
       'weir.status.states',
       'weir.live.watched',
+      'weir.live.consumers',
       '_INBOX.deliver.x',
     ],
   },

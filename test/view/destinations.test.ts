@@ -5,7 +5,7 @@ import { Sealer } from '../../src/core/seal.js'
 import type { Row } from '../../src/resource/define.js'
 import { secretBelongsTo } from '../../src/resource/destination-secrets.js'
 import { eventDestination } from '../../src/resource/event-destination.js'
-import { destinationConfig, destinationsIn } from '../../src/view/destinations.js'
+import { DestinationConfigs, destinationConfig } from '../../src/view/destinations.js'
 import { rowKey } from '../../src/view/keys.js'
 import type { SecretsView } from '../../src/view/secrets-view.js'
 import { ViewState } from '../../src/view/view-state.js'
@@ -109,7 +109,7 @@ t.test('all destinations: present, deleted, and those whose secret is still miss
       value: value === undefined ? undefined : Buffer.from(JSON.stringify(value)),
     })
   const found = (secrets = secretsWith({})) => {
-    const { configs, deletedIds } = destinationsIn(state, secrets, sealer)
+    const { configs, deletedIds } = new DestinationConfigs(secrets, sealer).in(state)
     return [configs.map(({ id }) => id), deletedIds]
   }
   t.strictSame(found(), [[], []], 'nothing yet')

@@ -1,0 +1,69 @@
+/**
+ * Where destinations have consumers of their own.
+ *
+ * A server with some ten thousand consumers takes minutes to start, and each one that a deliverer reads costs it a request that
+ * waits. So only up to `ownConsumersMax` destinations have one each. If there are more, those that have little to do share one
+ * (`shared-consumer.ts`), and one gets its own
+ *
+ * - when it is busy: a pipeline that stores many packs for it says so (`pipeline/busy-destinations.ts`);
+ * - when it can't take a pack: the deliverer that has the pack moves it there, and says so.
+ *
+ * What a process did not hear, it finds in the streams: packs that wait for such a consumer. A deliverer that got nothing from one
+ * for two minutes stops reading it, and the server deletes it when no one has read it for ten.
+ */
+import { messageOf } from '../core/errors.js'
+import { getOrMake } from '../core/maps.js'
+import type { Occurrences } from '../core/telemetry/occurrences.js'
+import type { Nats } from '../nats/nats.js'
+import { ownConsumersSubject } from '../wire/names.js'
+import { formatNotice, type OwnConsumerNotice, parseNotice } from '../wire/own-consumers.js'
+import type { Partition, PartitionSet } from '../wire/partitions.js'
+import { waitingPacks } from '../wire/waiting-packs.js'
+
+/** One that delivered nothing to a process for so long is not read any more. */
+export const readIdleMs = 120_000
+/** One that is not read for so long is deleted by the server. */
+export const deletedAfterMs = 600_000
+
+interface OwnConsumersOptions {
+  readonly nats: Pick<Nats, 'emit' | 'subscribe' | 'subjectCounts'>
+  readonly partitions: Pick<PartitionSet, 'all'>
+  readonly occurrences: Pick<Occurrences, 'deliveryFaulted'>
+  /** Another process says that a destination has one. */
+  readonly heard: (notice: OwnConsumerNotice) => void
+}
+
+export class OwnConsumers {
+  readonly #options: OwnConsumersOptions
+  readonly #subscription: { close(): unknown }
+
+  constructor(options: OwnConsumersOptions) {
+    this.#options = options
+    const { nats, partitions, occurrences, heard } = options
+    const receive = (data: Uint8Array): void => {
+      const notice = parseNotice(data)
+      if (notice !== undefined && partitions.all.includes(notice.partition)) heard(notice)
+    }
+    const unheard = (error: Error): void => occurrences.deliveryFaulted({ reason: messageOf(error) })
+    this.#subscription = nats.subscribe(ownConsumersSubject, receive, unheard)
+  }
+
+  /** Tells other deliverers. */
+  announce(notice: OwnConsumerNotice): void {
+    this.#options.nats.emit(ownConsumersSubject, formatNotice(notice))
+  }
+
+  /** The destinations for whose own consumers packs wait, and in which partitions. */
+  async waitedFor(): Promise<ReadonlyMap<string, ReadonlySet<Partition>>> {
+    const { nats, partitions } = this.#options
+    const places = new Map<string, Set<Partition>>()
+    for (const partition of partitions.all)
+      for (const { destination, consumer } of await waitingPacks(nats, partition))
+        if (consumer === destination) getOrMake(places, destination, () => new Set()).add(partition)
+    return places
+  }
+
+  close(): void {
+    this.#subscription.close()
+  }
+}

@@ -1,0 +1,88 @@
+/**
+ * Which destinations are busy: this process stores many packs for them. These go to the destination's own consumer, those of the
+ * others to the one that idle destinations share (`deliver/own-consumers.ts`). Processes need not agree: deliverers read both.
+ */
+import { monotonicMs } from '../core/clock.js'
+import { getOrMake } from '../core/maps.js'
+import type { Nats } from '../nats/nats.js'
+import { ownConsumersSubject } from '../wire/names.js'
+import { formatNotice } from '../wire/own-consumers.js'
+import type { PartitionSet } from '../wire/partitions.js'
+
+const windowMs = 60_000
+/** One with more packs in a window is busy in it, and in the next one. */
+const idlePacksMax = 20
+
+/** The packs of a destination. */
+interface Tally {
+  /** The number of the window that `packs` counts. */
+  window: number
+  packs: number
+  before: number
+  isAnnounced: boolean
+}
+
+interface BusyDestinationsOptions {
+  readonly nats: Pick<Nats, 'emit'>
+  readonly partitions: Pick<PartitionSet, 'homeOf'>
+  /** How many destinations there are. */
+  readonly count: () => number
+  /** If there are no more than this, all count as busy. */
+  readonly ownConsumersMax: number
+  /** Milliseconds, monotonic. */
+  readonly nowMs?: () => number
+}
+
+export class BusyDestinations {
+  readonly #options: BusyDestinationsOptions
+  readonly #nowMs: () => number
+  readonly #tallies = new Map<string, Tally>()
+  #window = 0
+
+  constructor(options: BusyDestinationsOptions) {
+    this.#options = options
+    this.#nowMs = options.nowMs ?? monotonicMs
+  }
+
+  /** Are there so few destinations that each has a consumer of its own? */
+  get areFew(): boolean {
+    return this.#options.count() <= this.#options.ownConsumersMax
+  }
+
+  /** A pack is about to be stored for a destination: is it one for its own consumer? */
+  hasNext(destination: string): boolean {
+    if (this.areFew) return true
+    const window = Math.floor(this.#nowMs() / windowMs)
+    this.#forgetBefore(window)
+    const tally = getOrMake(this.#tallies, destination, () => ({
+      window,
+      packs: 0,
+      before: 0,
+      isAnnounced: false,
+    }))
+    if (tally.window !== window) {
+      tally.before = tally.window === window - 1 ? tally.packs : 0
+      tally.packs = 0
+      tally.isAnnounced = false
+      tally.window = window
+    }
+    tally.packs += 1
+    const isBusy = Math.max(tally.packs, tally.before) > idlePacksMax
+    // In each window again, for deliverers that did not hear it, or began later.
+    if (isBusy && !tally.isAnnounced) this.#announce(destination)
+    tally.isAnnounced = isBusy
+    return isBusy
+  }
+
+  /** Deliverers read its own consumer from now on. */
+  #announce(destination: string): void {
+    const { nats, partitions } = this.#options
+    nats.emit(ownConsumersSubject, formatNotice({ destination, partition: partitions.homeOf(destination) }))
+  }
+
+  #forgetBefore(window: number): void {
+    if (window === this.#window) return
+    this.#window = window
+    for (const [id, tally] of this.#tallies) if (tally.window < window - 1) this.#tallies.delete(id)
+  }
+}
