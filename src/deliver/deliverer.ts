@@ -38,8 +38,8 @@ interface DelivererDeps extends Omit<DestinationRunDeps, 'budget' | 'deletedAfte
 
 /** Consumers and packs of other processes are looked for this often. */
 const lookEveryMs = 5_000
-/** Packs that lanes hold are looked at this often: some may be too old. */
-const expireEveryMs = 1_000
+/** Packs that lanes hold are looked at this often. */
+const tendEveryMs = 1_000
 /** A run that had nothing to do for so long ends, with its client and its credentials. */
 const restAfterMs = 300_000
 
@@ -75,8 +75,8 @@ export class Deliverer {
     const sharing = { nats, ledger, occurrences, budget, offer: this.#offer, moved }
     partitions.each((partition) => this.#share(partition, sharing))
     this.#timers = [
-      every(expireEveryMs, () => {
-        for (const run of this.#runs.values()) run.expire()
+      every(tendEveryMs, () => {
+        for (const run of this.#runs.values()) run.tend()
       }),
       every(lookEveryMs, () => this.#inTurn(() => this.#look())),
     ]

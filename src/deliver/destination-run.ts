@@ -212,9 +212,10 @@ export class DestinationRun {
     return !this.#pause.isOn && this.#lane.status().state === 'healthy'
   }
 
-  /** Drops packs that the lane holds and that are too old. */
-  expire(): void {
+  /** From time to time: drops packs that the lane holds and that are too old, and holds none of the shared consumer's for long. */
+  tend(): void {
     if (!this.isHealthy) this.#lane.expire(this.#expiry.beforeMs(this.#config))
+    if (this.#lane.probing && this.sources.isEmpty) this.#lane.giveBackUntouched()
   }
 
   #drop(taken: TakenMessage, pack: ReadPack): Promise<void> {

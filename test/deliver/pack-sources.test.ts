@@ -1,0 +1,57 @@
+/** A destination's own consumers come and go; its packs stay. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { PackSources } from '../../src/deliver/pack-sources.js'
+import { pullBatch } from '../../src/nats/pull.js'
+import { onePartition } from '../../src/wire/partitions.js'
+import { deliveriesStream, deliverySubject } from '../harness/first-partition.js'
+import { openStreams } from '../harness/own-streams.js'
+import { until } from '../harness/weir.js'
+
+t.test(
+  'one that is not read is deleted by the server; what is stored later comes from the next one',
+  async (t) => {
+    const { nats } = await openStreams(t)
+    const got: string[] = []
+    const sources = new PackSources('ed_1', {
+      nats,
+      deletedAfterMs: () => 1_000,
+      pull: async ({ reader }, consumer, signal) => {
+        for await (const message of pullBatch(consumer, 1, signal)) {
+          got.push(Buffer.from(message.data).toString())
+          const inFlight = reader.begin(message)
+          if (inFlight !== undefined) reader.acknowledge(inFlight)
+        }
+      },
+      unavailable: (error) => t.fail(String(error)),
+      stoppedEarly: () => t.fail('stopped early'),
+    })
+    t.teardown(async () => {
+      await sources.stop()
+      await sources.close()
+    })
+    const [partition] = onePartition.all
+    const subject = deliverySubject('ed_1')
+    sources.open(partition!)
+    await nats.publish(subject, 'first')
+    await until('it comes', () => got.length === 1)
+    await sources.closeIdle(60_000)
+    t.notOk(sources.isEmpty, 'it came a moment ago')
+    await sleep(1_500)
+    t.not(
+      await nats.consumerInfo(deliveriesStream, 'ed_1'),
+      undefined,
+      'while it is read, the server keeps it',
+    )
+    await sources.closeIdle(0)
+    t.ok(sources.isEmpty)
+    await until(
+      'it is deleted',
+      async () => (await nats.consumerInfo(deliveriesStream, 'ed_1')) === undefined,
+    )
+    await nats.publish(subject, 'second')
+    sources.open(partition!)
+    await until('the next one has it', () => got.length === 2)
+    t.strictSame(got, ['first', 'second'])
+  },
+)

@@ -1,0 +1,48 @@
+/** Which destinations get packs on consumers of their own, as a pipeline sees it. */
+import t from 'tap'
+import { BusyDestinations } from '../../src/pipeline/busy-destinations.js'
+import { parseNotice } from '../../src/wire/own-consumers.js'
+import { onePartition } from '../../src/wire/partitions.js'
+
+const minuteMs = 60_000
+
+function openBusy(destinations: number) {
+  const state = { nowMs: 10 * minuteMs, destinations }
+  const announced: string[] = []
+  const emit = (_: string, data: Uint8Array | string): void => {
+    announced.push(parseNotice(Buffer.from(data))!.destination)
+  }
+  const busy = new BusyDestinations({
+    nats: { emit },
+    partitions: onePartition,
+    count: () => state.destinations,
+    ownConsumersMax: 10,
+    nowMs: () => state.nowMs,
+  })
+  const packs = (id: string, count: number) => Array.from({ length: count }, () => busy.hasNext(id))
+  return { state, announced, busy, packs }
+}
+
+t.test('while there are few destinations, each has its own', async (t) => {
+  const { state, announced, packs } = openBusy(10)
+  t.strictSame(packs('ed_1', 2), [true, true])
+  state.destinations = 11
+  t.strictSame(packs('ed_1', 2), [false, false])
+  t.strictSame(announced, [], 'deliverers know by themselves')
+})
+
+t.test('one with many packs in a minute is busy in it and in the next, and announced in each', async (t) => {
+  const { state, announced, packs } = openBusy(11)
+  t.strictSame(packs('ed_1', 21), [...Array.from({ length: 20 }, () => false), true])
+  t.strictSame(packs('ed_2', 1), [false], 'the others are not')
+  t.strictSame(packs('ed_1', 3), [true, true, true])
+  t.strictSame(announced, ['ed_1'])
+  state.nowMs += minuteMs
+  t.strictSame(packs('ed_1', 2), [true, true])
+  t.strictSame(announced, ['ed_1', 'ed_1'])
+  state.nowMs += minuteMs
+  t.strictSame(packs('ed_1', 2), [false, false], 'two packs in a minute are few')
+  packs('ed_3', 21)
+  state.nowMs += 2 * minuteMs
+  t.strictSame(packs('ed_3', 1), [false], 'nor are those of the minute before the last')
+})
