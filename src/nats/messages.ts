@@ -1,6 +1,7 @@
 /** Messages of JetStream, in Weir's own types. */
 import type { JsMsg, StoredMsg } from '@nats-io/jetstream'
 import { headers as createHeaders, type MsgHdrs, type NatsConnection, nanos } from '@nats-io/nats-core'
+import type { ProtocolHandler } from '@nats-io/nats-core/internal'
 import { messageOf, shown } from '../core/errors.js'
 import { isMessageMissing, type Patience, retried, undefinedIf } from './retry.js'
 
@@ -116,12 +117,15 @@ function numberAt(text: string, start: number, digitsCut: number): number {
 /** A server with a busy disk may take seconds. */
 const confirmTimeoutMs = 5_000
 
-/** Acknowledgements of a message that a consumer delivered; ADR-13 of NATS. */
+/** Acknowledgements of a message that a consumer delivered, besides an empty one, which says that it is done; ADR-13 of NATS. */
 const progress = {
-  done: Buffer.from('+ACK'),
   again: Buffer.from('-NAK'),
   working: Buffer.from('+WPI'),
 }
+
+/** The types hide it. */
+const protocolOf = (connection: NatsConnection): ProtocolHandler =>
+  (connection as NatsConnection & { readonly protocol: ProtocolHandler }).protocol
 
 /**
  * Answers of a consumer's messages. They take only the subject of the answer: a message that is kept until then would
@@ -129,14 +133,28 @@ const progress = {
  */
 export class Acknowledgements {
   readonly #connection: NatsConnection
+  /** Messages that are done, whose acknowledgements are not sent yet. */
+  #done: string[] = []
 
   constructor(connection: NatsConnection) {
     this.#connection = connection
   }
 
-  /** The message is done. */
+  /**
+   * The message is done. Messages are done by the thousand, when a pack is stored: all of a turn are acknowledged with one command,
+   * which takes half of what a publish of each does.
+   */
   done(reply: string): void {
-    this.#connection.publish(reply, progress.done)
+    if (this.#done.length === 0) queueMicrotask(() => this.#sendDone())
+    this.#done.push(reply)
+  }
+
+  #sendDone(): void {
+    let commands = ''
+    for (const reply of this.#done) commands += `PUB ${reply} 0\r\n\r\n`
+    this.#done = []
+    // What is buffered while NATS is away is sent afterwards, as with the library's own publish.
+    if (commands !== '') protocolOf(this.#connection).sendCommand(Buffer.from(commands))
   }
 
   /** The message is redelivered, to any process, at once or after `delayMs`. */
@@ -156,8 +174,9 @@ export class Acknowledgements {
    * that was not confirmed: NATS is unreachable, or the consumer was deleted.
    */
   async confirm(reply: string): Promise<boolean> {
+    this.#sendDone()
     try {
-      await this.#connection.request(reply, progress.done, { timeout: confirmTimeoutMs })
+      await this.#connection.request(reply, undefined, { timeout: confirmTimeoutMs })
       return true
     } catch {
       return false

@@ -29,7 +29,7 @@ import { type InputMessage, Packs } from './packs.js'
 import { RecentWork } from './recent-work.js'
 
 /** Messages of records prefetched ahead of the walk; their size and the time they take, estimated from recent ones. */
-const prefetchMessagesMax = 256
+const prefetchMessagesMax = 512
 const prefetchBytesTarget = 16 * 1024 * 1024
 const prefetchMsTarget = 100
 

@@ -1,53 +1,24 @@
 /**
  * From a published record to its event at Kinesis: the CPU of all processes, NATS included, per record. A build, the floor
  * (`floor/end-to-end.ts`), a floor that stores events as Weir does (`floor/two-stages.ts`), and with `--against DIR` the
- * build of another checkout, take turns, each with a nats-server and an emulator of its own. Where the server has fast ingest, records
- * that come one by one are published by it, too.
+ * build of another checkout, take turns, each with a nats-server and an emulator of its own.
  */
-
-import { onePartition } from '../../../src/wire/partitions.js'
 import type { BenchRow, BenchTools, Measure } from '../bench.js'
 import { serveOf } from '../serve-of.js'
 import { openFloor, openWeir, type System, withClosers } from '../systems/system.js'
-import {
-  costOf,
-  nsPerRecord,
-  publishingAs,
-  rateOf,
-  type Shape,
-  type TakesTurns,
-  Throughput,
-  takeTurns,
-} from '../systems/throughput.js'
+import { costOf, nsPerRecord, rateOf, type Shape, Throughput, takeTurns } from '../systems/throughput.js'
 
 const titles = { packed: '100 records per message', single: 'one record per message' }
 /** The storing floor makes packs of single records, which are too small to be the least. */
 const floors = { packed: ['floor', 'storing floor'], single: ['floor'] }
 const floorShare = { packed: 0.65, single: 0.6 }
 
-const fast = 'weir, fast ingest'
-
-/** Who takes turns. */
-function contendersFor(
-  shape: Shape,
-  systems: ReadonlyMap<string, Throughput>,
-  hasFastIngest: boolean,
-): ReadonlyMap<string, TakesTurns> {
-  if (shape === 'packed' || !hasFastIngest) return systems
-  return new Map<string, TakesTurns>([...systems, [fast, publishingAs(systems.get('weir')!, 'fast ingest')]])
-}
-
-async function measure(
-  systems: ReadonlyMap<string, Throughput>,
-  { quick, against }: BenchTools,
-  hasFastIngest: boolean,
-) {
+async function measure(systems: ReadonlyMap<string, Throughput>, { quick, against }: BenchTools) {
   const nsPerOperation: Record<string, number> = {}
   const measures: Measure[] = []
   for (const shape of ['packed', 'single'] satisfies Shape[]) {
     const records = (shape === 'packed' ? 100_000 : 40_000) / (quick ? 5 : 1)
-    const contenders = contendersFor(shape, systems, hasFastIngest)
-    const turns = await takeTurns(contenders, shape, { records, turns: quick ? 2 : 6 })
+    const turns = await takeTurns(systems, shape, { records, turns: quick ? 2 : 6 })
     for (const [name, ofOne] of turns) Object.assign(nsPerOperation, nsPerRecord(`${shape}: ${name}`, ofOne))
     const cost = (name: string): number => costOf(turns.get(name)!)
     for (const floor of floors[shape])
@@ -55,12 +26,6 @@ async function measure(
         name: `${floor}, of ours: ${titles[shape]}`,
         ratio: cost(floor) / cost('weir'),
         bound: { atLeast: floorShare[shape] },
-      })
-    if (turns.has(fast))
-      measures.push({
-        name: `fast ingest, of ${against ?? 'one by one'}: ${titles[shape]}`,
-        ratio: cost(fast) / cost(against ?? 'weir'),
-        bound: { atMost: against === undefined ? 1 : 0.75 },
       })
     if (against !== undefined)
       measures.push(
@@ -84,9 +49,8 @@ export const row: BenchRow = {
   mustReach: 'CPU per record of all processes near the floor; with --against DIR, near that of another build',
   run: (tools) =>
     withClosers(async (closers) => {
-      const weir = await openWeir(closers)
       const systems = new Map<string, System>([
-        ['weir', weir],
+        ['weir', await openWeir(closers)],
         ['floor', await openFloor(closers)],
         ['storing floor', await openFloor(closers, { stages: 2 })],
       ])
@@ -94,7 +58,6 @@ export const row: BenchRow = {
       if (against !== undefined) systems.set(against, await openWeir(closers, { serve: serveOf(against) }))
       const contenders = new Map([...systems].map(([name, system]) => [name, new Throughput(system)]))
       for (const contender of contenders.values()) await contender.warmUp(['packed', 'single'], tools)
-      const records = await weir.nats.streamInfo(onePartition.all[0]!.recordsStream)
-      return await measure(contenders, tools, 'allow_batched' in (records?.config ?? {}))
+      return await measure(contenders, tools)
     }),
 }
