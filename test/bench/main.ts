@@ -24,6 +24,7 @@ import { row as decisions } from './rows/decisions.js'
 import { row as destinations } from './rows/destinations.js'
 import { row as endToEnd } from './rows/end-to-end.js'
 import { row as expressions } from './rows/expressions.js'
+import { row as fastIngest } from './rows/fast-ingest.js'
 import { row as idle } from './rows/idle.js'
 import { row as ipSets } from './rows/ip-sets.js'
 import { row as largeBodies } from './rows/large-bodies.js'
@@ -60,6 +61,7 @@ const rows: readonly BenchRow[] = [
   destinations,
   endToEnd,
   expressions,
+  fastIngest,
   idle,
   ipSets,
   largeBodies,

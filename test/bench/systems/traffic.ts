@@ -13,6 +13,7 @@ export type Encode = (message: string) => {
 
 const recordBytes = 600
 const publishedAtOnce = 64
+const batchMs = 50
 /** The server of every record, unless a row says another one. */
 export const usualServer = 'ssh.example.com'
 export const serverPort = 22
@@ -40,19 +41,27 @@ export interface Publishing {
   readonly encode?: Encode | undefined
 }
 
+/** Waits until a message is due, by its number. */
+function pacedBy(messagesPerSecond: number): (number: number) => Promise<void> | undefined {
+  const begunMs = monotonicMs()
+  return (number) => {
+    const dueInMs = begunMs + (number * 1_000) / messagesPerSecond - monotonicMs()
+    return dueInMs > 0 ? sleep(dueInMs) : undefined
+  }
+}
+
 /** As ingress nodes do: without waiting for each answer. The publishers share the messages. */
 export async function publishAll(
   nats: Nats,
   messages: Iterable<string>,
   { nodes = 1, messagesPerSecond = Number.POSITIVE_INFINITY, encode = (data) => ({ data }) }: Publishing = {},
 ): Promise<void> {
-  const begunMs = monotonicMs()
+  const due = pacedBy(messagesPerSecond)
   let begun = 0
   const publishing = async (): Promise<void> => {
     for (const message of messages) {
       const number = begun++
-      const dueInMs = begunMs + (number * 1_000) / messagesPerSecond - monotonicMs()
-      if (dueInMs > 0) await sleep(dueInMs)
+      await due(number)
       const { data, headers } = encode(message)
       await nats.publish(subjectOf(1 + (number % nodes)), data, headers && { headers })
     }
@@ -60,13 +69,28 @@ export async function publishAll(
   await Promise.all(Array.from({ length: publishedAtOnce }, publishing))
 }
 
-/** By fast ingest, of one node: answers are for many messages. */
-export async function ingestAll(natsUrl: string, messages: Iterable<string>): Promise<void> {
+/** As an ingress node does that uses fast ingest: what came within some milliseconds is a batch. */
+export async function ingestAll(
+  natsUrl: string,
+  messages: Iterable<string>,
+  { messagesPerSecond }: Required<Pick<Publishing, 'messagesPerSecond'>>,
+): Promise<void> {
   const nats = await connect(connectionOptions({ servers: [natsUrl], name: 'ingress', replicas: 1 }))
-  function* sent() {
-    for (const data of messages) yield { subject: subjectOf(1), data }
+  const due = pacedBy(messagesPerSecond)
+  const batchMax = (messagesPerSecond * batchMs) / 1_000
+  let batch: { readonly subject: string; readonly data: string }[] = []
+  let published = 0
+  const send = async (): Promise<void> => {
+    published += batch.length
+    await due(published)
+    await ingest(nats, batch)
+    batch = []
   }
-  await ingest(nats, sent())
+  for (const data of messages) {
+    batch.push({ subject: subjectOf(1), data })
+    if (batch.length === batchMax) await send()
+  }
+  await send()
   await nats.close()
 }
 
