@@ -14,6 +14,7 @@ import { collapsed, readRecorded, record } from './recorded.js'
 import { row as apiCreate } from './rows/api-create.js'
 import { row as apiRead } from './rows/api-read.js'
 import { row as apiRules } from './rows/api-rules.js'
+import { row as atomicBatches } from './rows/atomic-batches.js'
 import { row as bouncers } from './rows/bouncers.js'
 import { row as challenger } from './rows/challenger.js'
 import { row as changes } from './rows/changes.js'
@@ -51,6 +52,7 @@ const rows: readonly BenchRow[] = [
   apiCreate, //
   apiRead,
   apiRules,
+  atomicBatches,
   bouncers,
   challenger,
   changes,
