@@ -1,6 +1,5 @@
 /** ClickHouse, a server or embedded, behind one small class; the SQL is the same for both. */
 import { mkdirSync, rmSync } from 'node:fs'
-import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
@@ -23,6 +22,7 @@ import {
   quorumSettings,
   shardInsertSettings,
 } from './cluster.js'
+import { BlocksInFile, BlocksInMemory, type CollectedBlocks } from './collected-blocks.js'
 
 interface ClickhouseOptions {
   /** `http(s)://user:pass@host:8123/db`; undefined for the embedded ClickHouse. */
@@ -159,20 +159,29 @@ export class Clickhouse {
     await timed(timeoutMs, (signal) => whenReplicasAreReady(signal, () => write(signal)))
   }
 
-  /**
-   * Inserts blocks of rows (`wire/blocks/block-writer.ts`). The embedded engine reads them from a file, because its statements are
-   * text.
-   */
+  /** For an insert of blocks that arrive one by one; the caller drops them in the end. */
+  collectBlocks(): CollectedBlocks {
+    return this.#incoming === undefined
+      ? new BlocksInMemory()
+      : new BlocksInFile(join(this.#incoming, newId('blocks_')))
+  }
+
+  /** It may be repeated. Resolves when the rows are stored, not when they are synced to disk. */
+  async insertCollected(table: string, blocks: CollectedBlocks): Promise<void> {
+    const { file } = blocks
+    if (file === undefined) return this.#insertBody(`INSERT INTO ${table} FORMAT Native`, await blocks.all())
+    const quoted = file.replaceAll('\\', '\\\\').replaceAll("'", "\\'")
+    await this.command(`INSERT INTO ${table} FROM INFILE '${quoted}' FORMAT Native`, {}, batchTimeoutMs)
+  }
+
+  /** Inserts blocks that are all there. */
   async insertBlocks(table: string, blocks: readonly Uint8Array[]): Promise<void> {
-    if (this.#incoming === undefined) return this.#insertBody(`INSERT INTO ${table} FORMAT Native`, blocks)
-    // A name of its own for each attempt: a statement that was given up may still read its file.
-    const file = join(this.#incoming, newId('blocks_'))
+    const collected = this.collectBlocks()
     try {
-      await writeFile(file, blocks, { mode: 0o600 })
-      const quoted = file.replaceAll('\\', '\\\\').replaceAll("'", "\\'")
-      await this.command(`INSERT INTO ${table} FROM INFILE '${quoted}' FORMAT Native`, {}, batchTimeoutMs)
+      for (const block of blocks) await collected.add(block)
+      await this.insertCollected(table, collected)
     } finally {
-      await rm(file, { force: true })
+      await collected.drop()
     }
   }
 

@@ -7,34 +7,17 @@
  */
 import { after, every, monotonicMs, sleep, type Timer, within } from '../../core/clock.js'
 import { messageOf } from '../../core/errors.js'
-import { getOrMake } from '../../core/maps.js'
 import type { Occurrences } from '../../core/telemetry/occurrences.js'
 import type { Consumer } from '../../nats/consumers.js'
-import {
-  AcknowledgedSequences,
-  DurableReader,
-  type DurableReaderOptions,
-  type MessageInFlight,
-} from '../../nats/durable-reader.js'
+import { AcknowledgedSequences, DurableReader, type DurableReaderOptions } from '../../nats/durable-reader.js'
 import type { PulledMessage } from '../../nats/messages.js'
 import { pullAll } from '../../nats/pull.js'
-import { readDecisionRows } from '../../wire/decision-rows.js'
-import { readDeliveryRows } from '../../wire/delivery-rows.js'
-import { readFailureRows } from '../../wire/failure-rows.js'
-import {
-  decisionLogConsumer,
-  decisionLogStream,
-  decisionRowsSubject,
-  deliveryRowsSubject,
-  failureRowsSubject,
-  rowsHeader,
-} from '../../wire/names.js'
+import { decisionLogConsumer, decisionLogStream } from '../../wire/names.js'
 import { type Clickhouse, isRefusedByClickhouse } from '../clickhouse/clickhouse.js'
-import { deliveriesTable } from './delivery-tables.js'
-import { failuresTable } from './failure-table.js'
+import { LogBatch, type LogMessage, type TableBatch } from './log-batch.js'
 import { dropOldestRows } from './log-space.js'
 import type { LogBounds } from './log-table.js'
-import { decisionsTable, shapeLogTables } from './log-tables.js'
+import { shapeLogTables } from './log-tables.js'
 
 /** Rows are inserted when there are this many bytes of them, or when the first is this old. */
 const decisionInsertBytes = 16 * 1024 * 1024
@@ -45,12 +28,6 @@ const decisionInsertPauseFactor = 100
 const decisionInsertPauseMaxMs = 5_000
 /** Messages requested at once: together about as many bytes. */
 const decisionInsertMessages = 40
-
-/** Rows that are not inserted yet. */
-interface LogMessage {
-  readonly inFlight: MessageInFlight
-  readonly message: PulledMessage
-}
 
 interface LogWriterOptions {
   readonly nats: DurableReaderOptions['nats']
@@ -78,8 +55,7 @@ export class LogWriter {
   readonly #options: LogWriterOptions
   readonly #reader: DurableReader
   readonly #sizeCheck: Timer
-  #batch: LogMessage[] = []
-  #bytes = 0
+  #batch: LogBatch
   #due: Timer | undefined
   /** The insert that runs; the next one waits for it. */
   #inserting: Promise<void> = Promise.resolve()
@@ -91,12 +67,13 @@ export class LogWriter {
   constructor(options: LogWriterOptions) {
     const { nats, occurrences } = options
     this.#options = options
+    this.#batch = new LogBatch(options.clickhouse)
     this.#reader = new DurableReader({
       nats,
       consumer: { stream: decisionLogStream, name: decisionLogConsumer, ackPendingMax },
       acknowledged: new AcknowledgedSequences(acknowledgedMax),
       pull: (consumer, signal) => this.#pull(consumer, signal),
-      unavailable: (error) => occurrences.decisionLogUnwritten({ reason: messageOf(error) }),
+      unavailable: (error) => this.#unwritten(error),
       stoppedEarly: (messages) => occurrences.stoppedEarly({ stream: decisionLogStream, messages }),
     })
     this.#sizeCheck = every(sizeCheckMs, () => this.#keepSize())
@@ -110,12 +87,20 @@ export class LogWriter {
     await this.#shapeTables()
     const aborted = new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
     for await (const message of pullAll(consumer, () => decisionInsertMessages, signal)) {
-      const inFlight = this.#reader.begin(message)
-      if (inFlight === undefined) continue
-      this.#batch.push({ inFlight, message })
-      this.#bytes += message.data.length
-      if (this.#bytes >= decisionInsertBytes) await Promise.race([this.#store(), aborted])
+      await this.#collect(message)
+      if (this.#batch.bytes >= decisionInsertBytes) await Promise.race([this.#store(), aborted])
       else this.#due ??= after(this.#waitMs(), () => void this.#store())
+    }
+  }
+
+  async #collect(message: PulledMessage): Promise<void> {
+    const inFlight = this.#reader.begin(message)
+    if (inFlight === undefined) return
+    try {
+      await this.#batch.add(inFlight, message)
+    } catch (error) {
+      this.#reader.giveBack(inFlight, 0)
+      throw error
     }
   }
 
@@ -137,8 +122,7 @@ export class LogWriter {
     this.#due = undefined
     this.#inserting = this.#inserting.then(async () => {
       const batch = this.#batch
-      this.#batch = []
-      this.#bytes = 0
+      this.#batch = new LogBatch(this.#options.clickhouse)
       const begunMs = monotonicMs()
       await this.#insert(batch)
       const endMs = monotonicMs()
@@ -148,51 +132,46 @@ export class LogWriter {
     return this.#inserting
   }
 
-  async #insert(batch: readonly LogMessage[]): Promise<void> {
-    const bySubject = new Map<string, LogMessage[]>()
-    for (const one of batch) getOrMake(bySubject, one.message.subject, () => []).push(one)
-    for (const [subject, messages] of bySubject) {
-      const kind = rowKinds.get(subject)
-      if (kind === undefined) for (const one of messages) this.#drop(one)
-      else await this.#insertInto(kind, messages)
-    }
+  async #insert(batch: LogBatch): Promise<void> {
+    await batch.added()
+    for (const one of batch.tables) await this.#insertInto(one)
+    for (const message of batch.unknown) this.#drop(message)
   }
 
   /** Resolves when the rows are stored, or were given up at a stop: another process inserts them then. */
-  async #insertInto(kind: RowKind, messages: readonly LogMessage[]): Promise<void> {
-    let batch = messages
-    let pauseMs = retryPauseMs.first
-    while (batch.length > 0) {
-      try {
-        const blocks = batch.map(({ message }) => message.data)
-        await this.#options.clickhouse.insertBlocks(kind.table, blocks)
-        break
-      } catch (error) {
-        this.#options.occurrences.decisionLogUnwritten({ reason: messageOf(error) })
-        if (isRefusedByClickhouse(error)) batch = this.#withoutMalformed(kind, batch)
-        await sleep(pauseMs, this.#reader.stopping)
-        if (this.#reader.stopping.aborted) return
-        pauseMs = Math.min(pauseMs * 2, retryPauseMs.max)
-      }
-    }
-    if (this.#isClosed) return
-    const rows = batch.reduce((sum, { message }) => sum + rowsOf(message), 0)
+  async #insertInto(batch: TableBatch): Promise<void> {
+    const isStored = await this.#insertRetrying(batch)
+    await batch.drop().catch((error) => this.#unwritten(error))
+    if (!isStored || this.#isClosed) return
+    const rows = batch.messages.reduce((sum, message) => sum + message.rows, 0)
     this.#options.occurrences.decisionRowsStored({}, rows)
-    for (const { inFlight } of batch) this.#reader.acknowledge(inFlight)
+    for (const { inFlight } of batch.messages) this.#reader.acknowledge(inFlight)
   }
 
-  /** ClickHouse refused the batch: messages that hold no rows are the reason, if there are any, and are dropped. */
-  #withoutMalformed(kind: RowKind, batch: readonly LogMessage[]): LogMessage[] {
-    return batch.filter((one) => {
-      if (holdsRows(one.message, kind)) return true
-      this.#drop(one)
-      return false
-    })
+  /** Returns false if a stop came first. */
+  async #insertRetrying(batch: TableBatch): Promise<boolean> {
+    let isRefused = false
+    for (let pauseMs = retryPauseMs.first; ; pauseMs = Math.min(pauseMs * 2, retryPauseMs.max)) {
+      try {
+        // Messages that hold no rows are the reason, if there are any.
+        if (isRefused) for (const message of await batch.takeMalformed()) this.#drop(message)
+        if (batch.messages.length > 0) await batch.insert()
+        return true
+      } catch (error) {
+        this.#unwritten(error)
+        isRefused = isRefusedByClickhouse(error)
+      }
+      await sleep(pauseMs, this.#reader.stopping)
+      if (this.#reader.stopping.aborted) return false
+    }
   }
 
-  #drop({ inFlight, message }: LogMessage): void {
-    const { sequence, subject } = message
-    this.#options.occurrences.decisionRowsMalformed({ sequence, subject }, rowsOf(message))
+  #unwritten(error: unknown): void {
+    this.#options.occurrences.decisionLogUnwritten({ reason: messageOf(error) })
+  }
+
+  #drop({ inFlight, subject, rows }: LogMessage): void {
+    this.#options.occurrences.decisionRowsMalformed({ sequence: inFlight.sequence, subject }, rows)
     this.#reader.acknowledge(inFlight)
   }
 
@@ -216,56 +195,4 @@ export class LogWriter {
     this.#isClosed = true
     await this.#reader.close()
   }
-}
-
-const rowsOf = ({ headers }: PulledMessage): number => Number(headers?.get(rowsHeader) || 1)
-
-/** Are these whole rows, as many as the header says? */
-function holdsRows(message: PulledMessage, { areValid }: RowKind): boolean {
-  let rows = 0
-  try {
-    for (const isValid of areValid(message.data)) {
-      if (!isValid) return false
-      rows += 1
-    }
-  } catch (error) {
-    if (error instanceof RangeError) return false
-    throw error
-  }
-  return rows === rowsOf(message)
-}
-
-/** The rows of a subject. */
-interface RowKind {
-  readonly table: string
-  /** For each row, whether its words are known; throws a `RangeError` for bytes that are cut off. */
-  readonly areValid: (data: Uint8Array) => Iterable<boolean>
-}
-
-const rowKinds: ReadonlyMap<string, RowKind> = new Map([
-  [decisionRowsSubject, { table: decisionsTable, areValid: validDecisions }],
-  [deliveryRowsSubject, { table: deliveriesTable, areValid: validDeliveries }],
-  [failureRowsSubject, { table: failuresTable, areValid: validFailures }],
-])
-
-/** A word of a later version is undefined here. */
-function* validDecisions(data: Uint8Array): Iterable<boolean> {
-  for (const row of readDecisionRows(data))
-    yield row.type !== undefined &&
-      row.decision !== undefined &&
-      row.decidedBy !== undefined &&
-      row.shadowDecision !== undefined &&
-      row.shadowDecidedBy !== undefined &&
-      row.challengerDecision !== undefined &&
-      row.challengerDecidedBy !== undefined
-}
-
-function* validDeliveries(data: Uint8Array): Iterable<boolean> {
-  for (const { outcome } of readDeliveryRows(data)) yield outcome !== undefined
-}
-
-/** Half of a place would be merged with that of others. */
-function* validFailures(data: Uint8Array): Iterable<boolean> {
-  for (const { policy, subscriptionId } of readFailureRows(data))
-    yield (policy === '') !== (subscriptionId === '')
 }
