@@ -5,10 +5,9 @@
 
 import { memoryUsage } from 'node:process'
 import { Transform } from 'node:stream'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RequestPayload } from 'fastify'
 import { after, type Timer } from '../../core/clock.js'
+import { collectGarbage } from '../../core/collect-garbage.js'
 import { ClientGone } from '../../core/errors.js'
 import { resourceBytesMax } from '../../core/limits.js'
 import { Slices } from '../../core/slices.js'
@@ -165,7 +164,7 @@ export class MemoryReturn {
   #underWay = 0
   #timer: Timer | undefined
 
-  constructor(collect = collectGarbage) {
+  constructor(collect = returnMemory) {
     this.#collect = collect
   }
 
@@ -180,12 +179,8 @@ export class MemoryReturn {
   }
 }
 
-function collectGarbage(): void {
-  if (memoryUsage().heapUsed > heapBytesMax) return
-  // The same as `--expose-gc`; not every role is started with options of its own.
-  setFlagsFromString('--expose-gc')
-  const collect: () => void = runInNewContext('gc')
-  collect()
+function returnMemory(): void {
+  if (memoryUsage().heapUsed <= heapBytesMax) collectGarbage('all')
 }
 
 const memory = new MemoryReturn()

@@ -14,6 +14,7 @@ import {
 import { sleep, within, yieldTurn } from '../../core/clock.js'
 import { badRequest } from '../../core/errors.js'
 import { newId } from '../../core/ids.js'
+import { ReleasedBuffers } from '../../core/released-buffers.js'
 import {
   type Cluster,
   clusterAt,
@@ -88,6 +89,7 @@ export class Clickhouse {
   readonly #client: ClickHouseClient
   /** The directory of files that the embedded engine reads; undefined for a server. */
   readonly #incoming: string | undefined
+  readonly #released = new ReleasedBuffers()
   /** Undefined for one server, or the embedded one. */
   readonly cluster: Cluster | undefined
 
@@ -163,7 +165,7 @@ export class Clickhouse {
   collectBlocks(): CollectedBlocks {
     return this.#incoming === undefined
       ? new BlocksInMemory()
-      : new BlocksInFile(join(this.#incoming, newId('blocks_')))
+      : new BlocksInFile(join(this.#incoming, newId('blocks_')), this.#released)
   }
 
   /** It may be repeated. Resolves when the rows are stored, not when they are synced to disk. */

@@ -5,6 +5,7 @@
  * megabytes of buffers that wait for an insert make V8 collect its whole heap again and again.
  */
 import { type FileHandle, open, rm } from 'node:fs/promises'
+import type { ReleasedBuffers } from '../../core/released-buffers.js'
 
 export interface CollectedBlocks {
   /** The file that holds them; undefined if they are in memory. */
@@ -36,13 +37,15 @@ export class BlocksInMemory implements CollectedBlocks {
 
 export class BlocksInFile implements CollectedBlocks {
   readonly file: string
+  readonly #released: ReleasedBuffers
   #handle: FileHandle | undefined
   /** The end of each block. */
   readonly #ends: number[] = []
 
   /** `file` must not exist yet. */
-  constructor(file: string) {
+  constructor(file: string, released: ReleasedBuffers) {
     this.file = file
+    this.#released = released
   }
 
   /**
@@ -57,6 +60,7 @@ export class BlocksInFile implements CollectedBlocks {
       at += bytesWritten
     }
     this.#ends.push(begin + block.length)
+    this.#released.add(block.length)
   }
 
   async all(): Promise<Uint8Array[]> {
