@@ -73,6 +73,7 @@ export class LogBatch {
   readonly #bySubject = new Map<string, TableBatch>()
   readonly #unknown: LogMessage[] = []
   #bytes = 0
+  #messages = 0
   #adding: Promise<void> = Promise.resolve()
 
   constructor(clickhouse: Inserter) {
@@ -81,6 +82,10 @@ export class LogBatch {
 
   get bytes(): number {
     return this.#bytes
+  }
+
+  get messages(): number {
+    return this.#messages
   }
 
   get tables(): Iterable<TableBatch> {
@@ -96,6 +101,7 @@ export class LogBatch {
   add(inFlight: MessageInFlight, { subject, headers, data }: PulledMessage): Promise<void> {
     const message = { inFlight, subject, rows: Number(headers?.get(rowsHeader) || 1) }
     this.#bytes += data.length
+    this.#messages += 1
     this.#adding = this.#add(message, data)
     return this.#adding
   }

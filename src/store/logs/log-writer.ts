@@ -19,15 +19,17 @@ import { dropOldestRows } from './log-space.js'
 import type { LogBounds } from './log-table.js'
 import { shapeLogTables } from './log-tables.js'
 
-/** Rows are inserted when there are this many bytes of them, or when the first is this old. */
-const decisionInsertBytes = 16 * 1024 * 1024
+/** Rows are inserted when there are this many bytes or messages of them, or when the first is this old. */
+const decisionInsertBytes = 32 * 1024 * 1024
+const decisionInsertMessages = 500
 const decisionInsertAgeMaxMs = 1_000
 /** A small insert costs ClickHouse as much as thousands of rows: the pause after one is this many times as long … */
 const decisionInsertPauseFactor = 100
 /** … but no longer than this. */
 const decisionInsertPauseMaxMs = 5_000
-/** Messages requested at once: together about as many bytes. */
-const decisionInsertMessages = 40
+/** As many bytes in the first second are followed by more: they are inserted together, after as long as the longest pause. */
+const decisionSteadyBytes = 256 * 1024
+const pulledMessages = 40
 
 interface LogWriterOptions {
   readonly nats: DurableReaderOptions['nats']
@@ -44,8 +46,8 @@ interface LogWriterOptions {
 }
 
 /** One batch is inserted while the next one is collected, by each of a few processes. */
-const ackPendingMax = 8 * decisionInsertMessages
-const acknowledgedMax = 4 * decisionInsertMessages
+const ackPendingMax = 4 * decisionInsertMessages
+const acknowledgedMax = ackPendingMax
 const retryPauseMs = { first: 500, max: 15_000 }
 const sizeCheckMs = 60_000
 /** A stop waits so long for the last insert; rows that are given back then may be stored twice. */
@@ -86,11 +88,15 @@ export class LogWriter {
   async #pull(consumer: Consumer, signal: AbortSignal): Promise<void> {
     await this.#shapeTables()
     const aborted = new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
-    for await (const message of pullAll(consumer, () => decisionInsertMessages, signal)) {
+    for await (const message of pullAll(consumer, () => pulledMessages, signal)) {
       await this.#collect(message)
-      if (this.#batch.bytes >= decisionInsertBytes) await Promise.race([this.#store(), aborted])
-      else this.#due ??= after(this.#waitMs(), () => void this.#store())
+      if (this.#isFull) await Promise.race([this.#store(), aborted])
+      else this.#due ??= this.#storeLater()
     }
+  }
+
+  get #isFull(): boolean {
+    return this.#batch.bytes >= decisionInsertBytes || this.#batch.messages >= decisionInsertMessages
   }
 
   async #collect(message: PulledMessage): Promise<void> {
@@ -111,9 +117,14 @@ export class LogWriter {
     this.#isShaped = true
   }
 
-  /** The time to collect rows: under a steady flow of few rows, the pause that the last insert asks for. */
-  #waitMs(): number {
-    return Math.max(decisionInsertAgeMaxMs, this.#pauseEndMs - monotonicMs())
+  /** Collects rows for a second; for longer under a steady flow of few rows, if the last insert asks for a pause, or of many. */
+  #storeLater(): Timer {
+    const waitMs = Math.max(decisionInsertAgeMaxMs, this.#pauseEndMs - monotonicMs())
+    return after(waitMs, () => {
+      const moreMs = this.#batch.bytes < decisionSteadyBytes ? 0 : decisionInsertPauseMaxMs - waitMs
+      if (moreMs > 0) this.#due = after(moreMs, () => void this.#store())
+      else void this.#store()
+    })
   }
 
   /** Inserts what was collected until the insert before it has ended. */
@@ -126,8 +137,8 @@ export class LogWriter {
       const begunMs = monotonicMs()
       await this.#insert(batch)
       const endMs = monotonicMs()
-      this.#pauseEndMs =
-        endMs + Math.min((endMs - begunMs) * decisionInsertPauseFactor, decisionInsertPauseMaxMs)
+      const pauseMs = Math.min((endMs - begunMs) * decisionInsertPauseFactor, decisionInsertPauseMaxMs)
+      this.#pauseEndMs = Math.max(this.#pauseEndMs, endMs + pauseMs)
     })
     return this.#inserting
   }
