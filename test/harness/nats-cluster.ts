@@ -5,25 +5,31 @@ import { OwnNats } from './own-nats.js'
 
 const serverCount = 3
 
-interface NatsCluster {
+export interface NatsCluster {
   readonly servers: readonly OwnNats[]
   /** All servers, in the form of `NATS_URL`. */
   readonly url: string
+  /** Each server takes other further lines of the configuration. */
+  reload(settings: string): Promise<void>
   close(): Promise<void>
 }
 
 /** The caller removes `dir`. `settings`: further lines of the configuration of each. */
 export async function startNatsCluster(dir: string, settings = ''): Promise<NatsCluster> {
-  const routes: string[] = []
-  for (let n = 0; n < serverCount; n += 1) routes.push(`nats://127.0.0.1:${await freePort()}`)
-  const servers = routes.map((route, n) => {
-    const cluster = ['-cluster_name', 'test', '-cluster', route, '-routes', routes.join(',')]
-    return new OwnNats(join(dir, `nats-${n}`), ['-n', `nats-${n}`, ...cluster], settings)
-  })
+  const listens: string[] = []
+  for (let n = 0; n < serverCount; n += 1) listens.push(`127.0.0.1:${await freePort()}`)
+  const routes = listens.map((listen) => `nats://${listen}`)
+  // In the file, because a server that loads it again looks for them there.
+  const settingsOf = (n: number, more: string): string =>
+    `server_name: nats-${n}\ncluster: ${JSON.stringify({ name: 'test', listen: listens[n], routes })}\n${more}`
+  const servers = listens.map((_, n) => new OwnNats(join(dir, `nats-${n}`), [], settingsOf(n, settings)))
   await Promise.all(servers.map((server) => server.start()))
   return {
     servers,
     url: servers.map((server) => server.url).join(','),
+    reload: async (more) => {
+      for (const [n, server] of servers.entries()) await server.reload(settingsOf(n, more))
+    },
     close: async () => {
       for (const server of servers) await server.kill()
     },

@@ -1,6 +1,6 @@
 /** A nats-server for one test, whose store can be copied and restored while it is down. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { freePort, readGreeting } from '../../src/nats-server/nats-probe.js'
 import { localNatsServer, localNatsServerEnvironment } from '../../src/process/settings.js'
@@ -10,10 +10,17 @@ import { until } from './weir.js'
 /** Arguments of a nats-server that stores in `dir`. Streams reserve more than a small disk has, and than tests write. */
 export function jetstreamIn(dir: string, more = ''): string[] {
   mkdirSync(dir, { recursive: true })
-  const settings = join(dir, 'nats-server.conf')
-  writeFileSync(settings, `jetstream { max_file_store: 1TB }\n${more}`)
-  return ['-c', settings, '-js', '-sd', dir]
+  return ['-c', writeSettings(dir, more), '-js', '-sd', dir]
 }
+
+/** Writes the configuration; returns the path of its file. */
+function writeSettings(dir: string, more: string): string {
+  const file = join(dir, 'nats-server.conf')
+  writeFileSync(file, `jetstream { max_file_store: 1TB }\n${more}`)
+  return file
+}
+
+const reloaded = 'Reloaded server configuration'
 
 export class OwnNats {
   readonly #dir: string
@@ -21,7 +28,7 @@ export class OwnNats {
   #child: ChildProcess | undefined
 
   readonly #more: readonly string[]
-  readonly #settings: string
+  #settings: string
 
   /** The caller removes `dir`. `more`: further arguments of the program; `settings`: further lines of its configuration. */
   constructor(dir: string, more: readonly string[] = [], settings = '') {
@@ -48,11 +55,27 @@ export class OwnNats {
       '127.0.0.1',
       '-p',
       String(this.#port),
+      '-l',
+      this.#log,
       ...this.#more,
     ]
     const env = localNatsServerEnvironment()
     this.#child = spawn(localNatsServer() ?? 'nats-server', args, { stdio: 'ignore', env })
     await until('nats-server answers', async () => (await readGreeting(this.#port)) !== undefined)
+  }
+
+  /** Other further lines of the configuration: from now on, and after each start. */
+  async reload(settings: string): Promise<void> {
+    this.#settings = settings
+    writeSettings(this.#dir, settings)
+    const reloads = () => readFileSync(this.#log, 'utf8').split(reloaded).length
+    const before = reloads()
+    this.#child?.kill('SIGHUP')
+    await until('nats-server has read its configuration', () => reloads() > before)
+  }
+
+  get #log(): string {
+    return join(this.#dir, 'nats-server.log')
   }
 
   /** SIGTERM, after which everything is on disk. */

@@ -11,7 +11,8 @@ import { record } from './deployment.js'
 
 const region = 'eu'
 /** So many that each of eight partitions has some. */
-const nodes: readonly string[] = Array.from({ length: 64 }, (_, number) => `node-${number}`)
+export const nodes = 64
+const names: readonly string[] = Array.from({ length: nodes }, (_, number) => `node-${number}`)
 export const perMessage = 5
 const pauseMs = 5
 /** Longer than a server is away. */
@@ -19,7 +20,7 @@ const patient: Patience = { patienceMs: 300_000 }
 
 /** The nodes whose records get into this one of `count` partitions. */
 const nodesOf = ({ number }: Partition, count: number): readonly string[] =>
-  nodes.filter((node) => recordsPartition(region, node, count) === number)
+  names.filter((node) => recordsPartition(region, node, count) === number)
 
 /** Some records, not published yet. */
 export interface NodeMessage {
@@ -53,7 +54,7 @@ export class NodeTraffic {
   }
 
   /** The next records of a node, whichever it is or one of this partition; `noteBytes`: each has so many that are ignored. */
-  next(of: readonly string[] = nodes, noteBytes = 0): NodeMessage {
+  next(of: readonly string[] = names, noteBytes = 0): NodeMessage {
     const first = this.#published
     this.#published += perMessage
     const node = of[(first / perMessage) % of.length]!
@@ -79,13 +80,13 @@ export class NodeTraffic {
     }
   }
 
-  /** Publishes until it is stopped. The nodes of these partitions, of `count`, do not wait for those of others. */
-  keepPublishing(nats: Nats, count: number, partitions = partitionsUpTo(count)): { stop(): Promise<void> } {
+  /** Publishes until it is stopped. The nodes of each of `count` partitions do not wait for those of others. */
+  keepPublishing(nats: Nats, count: number): { stop(): Promise<void> } {
     let isStopped = false
-    const publishing = partitions.map(async (partition) => {
+    const publishing = partitionsUpTo(count).map(async (partition) => {
       while (!isStopped) {
         await this.store(nats, this.nextOf(partition, count))
-        await sleep(pauseMs * partitions.length)
+        await sleep(pauseMs * count)
       }
     })
     return {

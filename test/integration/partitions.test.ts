@@ -1,7 +1,7 @@
 /** Records and packs spread over several streams: their number changes under load, and nothing is lost. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { type Nats, openNats } from '../../src/nats/nats.js'
+import { openNats } from '../../src/nats/nats.js'
 import { partitionsUpTo } from '../../src/wire/partitions.js'
 import { total } from '../harness/metrics.js'
 import { metricsOf } from '../harness/pages.js'
@@ -15,46 +15,23 @@ import {
   checkRepeats,
   expectedEvents,
   openDeployment,
-  record,
   untilArrived,
 } from './deployment.js'
+import { NodeTraffic, nodes, perMessage } from './node-traffic.js'
 
 t.setTimeout(600_000)
 
-const nodes = 64
-const perMessage = 5
-const publishPauseMs = 5
-
 const deployment = await openDeployment(t, { WEIR_PARTITIONS: '4', WEIR_STORAGE_MAX: '64MiB' })
-let published = 0
+const traffic = new NodeTraffic()
+const connect = () => openNats({ servers: [deployment.weir.natsUrl], name: 'test', replicas: 1 })
 
-/** Publishes records of many nodes; one that is refused, because a server starts or a stream is not made yet, again. */
-async function publishSome(nats: Nats, messages: number): Promise<void> {
-  for (let message = 0; message < messages; message += 1) {
-    const lines = Array.from({ length: perMessage }, (_, at) => record('run', published + at))
-    const node = `node-${(published / perMessage) % nodes}`
-    await nats.publish(`weir.records.eu.${node}`, lines.join('\n'), {
-      msgId: `run.${published}`,
-      patienceMs: 120_000,
-    })
-    published += perMessage
-    await sleep(publishPauseMs)
-  }
-}
-
-/** The same without an end. */
-function keepPublishing(): { stop(): Promise<void> } {
-  let isStopped = false
-  const publishing = (async () => {
-    const nats = await openNats({ servers: [deployment.weir.natsUrl], name: 'test', replicas: 1 })
-    while (!isStopped) await publishSome(nats, 1)
+/** Publishes one message after the other, while servers start and streams are made; the result stops it. */
+async function keepPublishing(): Promise<() => Promise<void>> {
+  const nats = await connect()
+  const publishing = traffic.keepPublishing(nats, 1)
+  return async () => {
+    await publishing.stop()
     await nats.close()
-  })()
-  return {
-    stop: () => {
-      isStopped = true
-      return publishing
-    },
   }
 }
 
@@ -71,11 +48,11 @@ const lastSequences = async (streams: readonly string[]): Promise<number[]> => {
 }
 
 t.test('each node has a partition, and so has each destination', async (t) => {
-  const nats = await openNats({ servers: [deployment.weir.natsUrl], name: 'test', replicas: 1 })
-  await publishSome(nats, 2 * nodes)
+  const nats = await connect()
+  await traffic.publish(nats, 2 * nodes)
   await nats.close()
-  await untilArrived(deployment, expectedEvents(published))
-  await checkBooks(t, deployment, published)
+  await untilArrived(deployment, expectedEvents(traffic.published))
+  await checkBooks(t, deployment, traffic.published)
   const streams = partitionsUpTo(4)
   const records = await lastSequences(streams.map(({ recordsStream }) => recordsStream))
   for (const [index, { recordsStream }] of streams.entries())
@@ -86,13 +63,14 @@ t.test('each node has a partition, and so has each destination', async (t) => {
 })
 
 t.test('a pipeline, the nats-server and a deliverer are killed under load', async (t) => {
-  const publishing = keepPublishing()
+  const stopPublishing = await keepPublishing()
   for (const role of ['pipeline', 'nats-server', 'deliver']) {
     await sleep(700)
     t.ok(killRole(deployment.weir.process.pid, role) > 0, `${role} is killed`)
   }
   await sleep(700)
-  await publishing.stop()
+  await stopPublishing()
+  const { published } = traffic
   await untilArrived(deployment, expectedEvents(published))
   t.equal((await arrivedRecords(deployment)).size, published, 'every record arrived')
   await checkRepeats(t, deployment)
@@ -101,6 +79,7 @@ t.test('a pipeline, the nats-server and a deliverer are killed under load', asyn
 
 t.test('a record of each partition is found again, and tried, and replayed', async (t) => {
   const { api } = deployment.weir
+  const { published } = traffic
   for (const number of [0, 1, 2, 3, perMessage * 7, perMessage * 20, published - 1]) {
     await until(`record ${number} is in the decision log`, async () => {
       const shown = await api.record(`run-${number}`).catch(() => undefined)
@@ -122,11 +101,12 @@ t.test('a record of each partition is found again, and tried, and replayed', asy
 
 t.test('4, then 8, then 4, then 1, while records flow: old streams are drained', async (t) => {
   for (const partitions of [8, 4, 1]) {
-    const publishing = keepPublishing()
+    const stopPublishing = await keepPublishing()
     await sleep(500)
     await restart(partitions)
     await sleep(1_500)
-    await publishing.stop()
+    await stopPublishing()
+    const { published } = traffic
     const expected = expectedEvents(published)
     await untilArrived(deployment, expected)
     const numbers = await arrivedRecords(deployment)
