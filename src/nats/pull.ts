@@ -24,15 +24,19 @@ const batchExpiresMs = 4_000
 
 const lookAgainMs = 100
 
+const requestFor = (max_messages: number) => ({
+  max_messages,
+  // A heartbeat may take no longer than half of its request, or the server refuses it; that is also its default.
+  ...(max_messages === 1 ? { expires: expiresMs, idle_heartbeat } : { expires: batchExpiresMs }),
+})
+
 /** One batch of at most `messagesMax`; ends when it is complete, when it expires, or at a stop. */
 export async function* pullBatch(
   consumer: Consumer,
   messagesMax: number,
   signal: AbortSignal,
 ): AsyncGenerator<PulledMessage> {
-  // A heartbeat may take no longer than half of its request, or the server refuses it; that is also its default.
-  const waiting = messagesMax === 1 ? { expires: expiresMs, idle_heartbeat } : { expires: batchExpiresMs }
-  const messages = await consumer.fetch({ max_messages: messagesMax, ...waiting })
+  const messages = await consumer.fetch(requestFor(messagesMax))
   const end = endAtStop(messages, signal)
   try {
     for await (const message of messages) yield pulled(message)
@@ -41,21 +45,36 @@ export async function* pullBatch(
   }
 }
 
+interface PullAllOptions {
+  /**
+   * From then on, no message is waited for, although traffic goes on. One that was given back at once would otherwise come again,
+   * and again, for as long as its batch has room.
+   */
+  readonly endNow?: AbortSignal
+  /**
+   * When no message waits any more, those of this time gather before they are asked for: a message that comes alone costs server
+   * and process several times as much as one of many. 0, the default: each comes at once.
+   */
+  readonly gatherMs?: () => number
+}
+
 /**
  * Batch after batch until the signal; the next one is requested while the last one is processed. While `messagesMax` is
- * 0, nothing is requested. `endNow`: from then on, no message is waited for, although traffic goes on. One that was given back
- * at once would otherwise come again, and again, for as long as its batch has room.
+ * 0, nothing is requested.
  */
 export async function* pullAll(
   consumer: Consumer,
   messagesMax: () => number,
   signal: AbortSignal,
-  endNow?: AbortSignal,
+  { endNow, gatherMs = () => 0 }: PullAllOptions = {},
 ): AsyncGenerator<PulledMessage> {
-  const ask = async () => {
-    const wanted = messagesMax()
-    const options = { max_messages: wanted, expires: expiresMs, idle_heartbeat }
-    return { wanted, messages: await consumer.fetch(options) }
+  const ask = async (waiting: number) => {
+    const max = messagesMax()
+    // A request stays open until it is complete: those that have gathered are asked for by their number.
+    const wanted = gatherMs() === 0 ? max : Math.min(max, Math.max(1, waiting))
+    const request =
+      wanted === max ? { max_messages: max, expires: expiresMs, idle_heartbeat } : requestFor(wanted)
+    return { wanted, messages: await consumer.fetch(request) }
   }
   let next: Awaited<ReturnType<typeof ask>> | undefined
   try {
@@ -64,18 +83,24 @@ export async function* pullAll(
         await sleep(lookAgainMs, signal)
         continue
       }
-      const { wanted, messages } = next ?? (await ask())
+      const { wanted, messages } = next ?? (await ask(0))
       next = undefined
+      let taken = 0
       const end = endAtStop(messages, signal, endNow)
       try {
-        for await (const message of messages) {
+        for await (const delivered of messages) {
+          const message = pulled(delivered)
+          taken += 1
+          const waiting = message.pending - (wanted - taken)
           const isDue = next === undefined && messages.getReceived() >= wanted
-          if (isDue && !signal.aborted && messagesMax() > 0) next = await ask()
-          yield pulled(message)
+          const isWorthIt = gatherMs() === 0 || waiting > 0
+          if (isDue && isWorthIt && !signal.aborted && messagesMax() > 0) next = await ask(waiting)
+          yield message
         }
       } finally {
         end()
       }
+      if (next === undefined && gatherMs() > 0) await sleep(gatherMs(), signal)
     }
   } finally {
     next?.messages.stop()

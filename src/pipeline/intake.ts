@@ -25,7 +25,7 @@ import { inputConsumer } from '../wire/names.js'
 import type { PartitionSet } from '../wire/partitions.js'
 import type { BusyDestinations } from './busy-destinations.js'
 import { type DoneMessage, InputLedger } from './input-ledger.js'
-import { type InputMessage, Packs } from './packs.js'
+import { type InputMessage, Packs, packSpacingMs } from './packs.js'
 import { RecentWork } from './recent-work.js'
 
 /** Messages of records prefetched ahead of the walk; their size and the time they take, estimated from recent ones. */
@@ -202,7 +202,11 @@ export class Intake {
 
   async #pull(consumer: Consumer, signal: AbortSignal): Promise<void> {
     const { signal: gaveUp } = this.#giveUp
-    for await (const message of pullAll(consumer, () => this.#messagesAhead(), signal, gaveUp)) {
+    const { inputs = () => 1 } = this.#options
+    // With several inputs, as long as their packs wait for each other: what comes earlier would wait in a pack.
+    const gatherMs = (): number => (inputs() === 1 ? 0 : packSpacingMs(inputs()))
+    const options = { endNow: gaveUp, gatherMs }
+    for await (const message of pullAll(consumer, () => this.#messagesAhead(), signal, options)) {
       if (gaveUp.aborted) {
         this.#reader.refuse(message)
         continue

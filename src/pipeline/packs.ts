@@ -84,6 +84,13 @@ interface PacksDeps {
  * latency is low with few of them, and NATS does not get thousands of small packs per second with many.
  */
 const idleSpacingMs = { min: 150, max: 350, perDestination: 1, perInput: 40 }
+
+/** How long a destination's packs are apart at least if no input waits. */
+export const packSpacingMs = (inputs: number, destinations = 0): number => {
+  const { min, max, perDestination, perInput } = idleSpacingMs
+  return Math.min(max, Math.max(min, perDestination * destinations, perInput * inputs))
+}
+
 const retryPauseMs = 1_000
 /**
  * Events of a full request to Kinesis or Firehose (`eventsMax` in `deliver/kinds/kinesis.ts` and `deliver/kinds/firehose.ts`):
@@ -190,9 +197,7 @@ export class Packs implements Buffers {
   storeDue(isIdle: boolean): void {
     if (this.#routing !== undefined) return
     const nowMs = monotonicMs()
-    const { min, max, perDestination, perInput } = idleSpacingMs
-    const inputs = this.#deps.inputs?.() ?? 1
-    const spacingMs = Math.min(max, Math.max(min, perDestination * this.#open.size, perInput * inputs))
+    const spacingMs = packSpacingMs(this.#deps.inputs?.() ?? 1, this.#open.size)
     for (const [id, pack] of this.#open) {
       if (pack.writer.events === 0) {
         if (nowMs - pack.storedMs > forgetAfterMs) this.#open.delete(id)

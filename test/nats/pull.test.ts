@@ -1,12 +1,14 @@
 /** Requests for messages of a durable consumer, by nats-server itself: it refuses some combinations of their options. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import t from 'tap'
+import t, { type Test } from 'tap'
+import type { Consumer } from '../../src/nats/consumers.js'
 import { openNats } from '../../src/nats/nats.js'
 import { pullAll, pullBatch } from '../../src/nats/pull.js'
 import { OwnNats } from '../harness/own-nats.js'
 import { tempDir } from '../harness/temp-dir.js'
 
-t.test('messages that are there are taken with one request, of one message and of several', async (t) => {
+/** A stream on a server of its own, and a consumer of it. */
+async function openWork(t: Test) {
   const server = new OwnNats(tempDir(t))
   await server.start()
   t.teardown(() => server.stop())
@@ -28,7 +30,11 @@ t.test('messages that are there are taken with one request, of one message and o
     ackWaitMs: 60_000,
     ackPendingMax: 100,
   }
-  const { consumer } = await nats.openConsumer(options)
+  return { nats, ...(await nats.openConsumer(options)) }
+}
+
+t.test('messages that are there are taken with one request, of one message and of several', async (t) => {
+  const { nats, consumer } = await openWork(t)
   for (const text of ['a', 'b', 'c', 'd', 'e', 'f', 'g']) await nats.publish('work.one', text)
   const textsOf = async (messagesMax: number): Promise<string[]> => {
     const texts: string[] = []
@@ -53,7 +59,9 @@ t.test('messages that are there are taken with one request, of one message and o
       const now = new AbortController()
       const given: number[] = []
       for (const text of ['h', 'i', 'j']) await nats.publish('work.one', text)
-      for await (const { reply, deliveries } of pullAll(consumer, () => 100, stop.signal, now.signal)) {
+      for await (const { reply, deliveries } of pullAll(consumer, () => 100, stop.signal, {
+        endNow: now.signal,
+      })) {
         stop.abort()
         now.abort()
         given.push(deliveries)
@@ -66,6 +74,28 @@ t.test('messages that are there are taken with one request, of one message and o
       t.equal(deliveries, 2, 'and it waits for whoever comes next')
     },
   )
+})
+
+t.test('messages that gathered while none waited are asked for by their number', async (t) => {
+  const { nats, consumer } = await openWork(t)
+  const asked: number[] = []
+  const counted: Consumer = Object.assign(Object.create(consumer), {
+    fetch: (options: { max_messages: number }) => {
+      asked.push(options.max_messages)
+      return consumer.fetch(options)
+    },
+  })
+  const stop = new AbortController()
+  await nats.publish('work.one', 'a')
+  const taken: string[] = []
+  for await (const { data, reply } of pullAll(counted, () => 4, stop.signal, { gatherMs: () => 50 })) {
+    nats.acknowledgements.done(reply)
+    taken.push(Buffer.from(data).toString())
+    if (taken.length === 1) for (const text of 'bcdefghi') await nats.publish('work.one', text)
+    if (taken.length === 9) stop.abort()
+  }
+  t.strictSame(taken, [...'abcdefghi'])
+  t.strictSame(asked, [1, 1, 4, 3], 'no more than are wanted at a time, and none that is not there')
 })
 
 async function firstOf<T>(messages: AsyncGenerator<T>): Promise<T> {
