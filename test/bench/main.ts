@@ -16,8 +16,10 @@ import { row as apiRead } from './rows/api-read.js'
 import { row as apiRules } from './rows/api-rules.js'
 import { row as atomicBatches } from './rows/atomic-batches.js'
 import { row as bouncers } from './rows/bouncers.js'
+import { row as capacity } from './rows/capacity.js'
 import { row as challenger } from './rows/challenger.js'
 import { row as changes } from './rows/changes.js'
+import { row as cluster } from './rows/cluster.js'
 import { row as compressed } from './rows/compressed.js'
 import { row as consoleRow } from './rows/console.js'
 import { row as decisionLog } from './rows/decision-log.js'
@@ -54,8 +56,10 @@ const rows: readonly BenchRow[] = [
   apiRules,
   atomicBatches,
   bouncers,
+  capacity,
   challenger,
   changes,
+  cluster,
   compressed,
   consoleRow,
   decisionLog,

@@ -4,6 +4,8 @@ import { freePort } from '../../src/nats-server/nats-probe.js'
 import { OwnNats } from './own-nats.js'
 
 const serverCount = 3
+export const clusterName = 'test'
+export const serverName = (n: number): string => `nats-${n}`
 
 export interface NatsCluster {
   readonly servers: readonly OwnNats[]
@@ -21,8 +23,8 @@ export async function startNatsCluster(dir: string, settings = ''): Promise<Nats
   const routes = listens.map((listen) => `nats://${listen}`)
   // In the file, because a server that loads it again looks for them there.
   const settingsOf = (n: number, more: string): string =>
-    `server_name: nats-${n}\ncluster: ${JSON.stringify({ name: 'test', listen: listens[n], routes })}\n${more}`
-  const servers = listens.map((_, n) => new OwnNats(join(dir, `nats-${n}`), [], settingsOf(n, settings)))
+    `server_name: ${serverName(n)}\ncluster: ${JSON.stringify({ name: clusterName, listen: listens[n], routes })}\n${more}`
+  const servers = listens.map((_, n) => new OwnNats(join(dir, serverName(n)), [], settingsOf(n, settings)))
   await Promise.all(servers.map((server) => server.start()))
   return {
     servers,

@@ -80,7 +80,7 @@ export async function startWeir(
     accountId,
     adminUrl,
     nats: async () => {
-      const nats = await openNats({ servers: [adminUrl], name: 'test', replicas: 1 })
+      const nats = await openNats({ servers: adminUrl.split(','), name: 'test', replicas: 1 })
       opened.push(nats)
       return nats
     },

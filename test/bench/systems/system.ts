@@ -5,6 +5,7 @@
 import type { Client } from '../../../src/client/client.js'
 import type { Keep } from '../../../src/emulator/wire.js'
 import { type Nats, openNats } from '../../../src/nats/nats.js'
+import { homeOf, partitionsUpTo } from '../../../src/wire/partitions.js'
 import { OwnNats } from '../../harness/own-nats.js'
 import { run } from '../../harness/processes.js'
 import { tempDir } from '../../harness/temp-dir.js'
@@ -61,6 +62,10 @@ interface WeirOptions extends Options {
   /** Default: `weir serve` of this build. */
   readonly serve?: Serve | undefined
   readonly env?: Readonly<Record<string, string>>
+  /** Default: the one that `weir serve` starts. */
+  readonly servers?: readonly OwnNats[]
+  /** So many destinations share the events of the only stream equally, each at home in another of as many partitions. */
+  readonly dividedBy?: number
 }
 
 interface FloorOptions extends Options {
@@ -95,13 +100,15 @@ export async function openWeir(closers: Closers, options: WeirOptions = {}): Pro
     WEIR_RATE_LIMIT: '0',
     // Measured by itself, in the row "decision-log".
     WEIR_DECISION_LOG: 'off',
+    ...(options.servers && { NATS_URL: options.servers.map(({ url }) => url).join(',') }),
     ...options.env,
   }
   const weir = await startWeir(tempDir(closers), env, '', options.serve)
   closers.teardown(() => weir.stop())
   const edgeId = await configure(weir.api, sink, options)
   await settle()
-  const processes = (): readonly TreeProcess[] => processesBelow(weir.process.pid)
+  const servers = (options.servers ?? []).map(({ pid }, n) => ({ pid, role: `nats-server ${n}` }))
+  const processes = (): readonly TreeProcess[] => [...processesBelow(weir.process.pid), ...servers]
   return {
     ...sink,
     nats: await weir.nats(),
@@ -145,15 +152,32 @@ async function configure(api: Client, sink: Sink, options: WeirOptions): Promise
   })
   const { accessKeyId, secretAccessKey } = emulator.key
   const creds = { aws_access_key_id: accessKeyId, aws_secret_access_key: secretAccessKey }
-  const destination_ids: string[] = []
-  for (const arn of arns) {
-    const { id } = await api.eventDestination.create({
-      target: { kinesis: { stream_arn: arn, auth: { creds } } },
-    })
-    destination_ids.push(id)
+  const makeDestination = async (stream_arn: string): Promise<string> =>
+    (await api.eventDestination.create({ target: { kinesis: { stream_arn, auth: { creds } } } })).id
+  const { dividedBy } = options
+  if (dividedBy !== undefined) {
+    await divideEvents(api, dividedBy, () => makeDestination(arns[0]!))
+    return edgeId
   }
+  const destination_ids: string[] = []
+  for (const arn of arns) destination_ids.push(await makeDestination(arn))
   await api.eventSubscription.create({ sources: [{ type: 'tcp_connection_closed.v0' }], destination_ids })
   return edgeId
+}
+
+/** A destination at home in each of `count` partitions, each with an equal part of the events. Ids are random: some are made in vain. */
+async function divideEvents(
+  api: Client,
+  count: number,
+  makeDestination: () => Promise<string>,
+): Promise<void> {
+  for (const { number } of partitionsUpTo(count)) {
+    let id = await makeDestination()
+    while (homeOf(id, count).number !== number) id = await makeDestination()
+    const filter = `conn.bytes_in % ${count} == ${number}`
+    const sources = [{ type: 'tcp_connection_closed.v0' as const, filter }]
+    await api.eventSubscription.create({ sources, destination_ids: [id] })
+  }
 }
 
 export async function openFloor(closers: Closers, options: FloorOptions = {}): Promise<System> {

@@ -1,0 +1,114 @@
+/** Servers of their own for Weir: one, or three that form a cluster, with the leaders of partitions spread over them. */
+import { connect } from '@nats-io/transport-node'
+import { sleep } from '../../../src/core/clock.js'
+import { connectionOptions } from '../../../src/nats/connection.js'
+import type { Nats } from '../../../src/nats/nats.js'
+import { partitionsUpTo, streamsOf, subjectMappings } from '../../../src/wire/partitions.js'
+import { clusterName, serverName, startNatsCluster } from '../../harness/nats-cluster.js'
+import { OwnNats } from '../../harness/own-nats.js'
+import { tempDir } from '../../harness/temp-dir.js'
+import { until } from '../../harness/weir.js'
+import { type Closers, openWeir, type System } from './system.js'
+import { Throughput } from './throughput.js'
+
+const electedWithinMs = 500
+
+export interface Layout {
+  readonly servers: 1 | 3
+  /** Copies of each stream. */
+  readonly replicas: 1 | 3
+  readonly partitions: number
+  /** Destinations that get equal parts of the events, each at home in another partition of so many. */
+  readonly destinations: number
+}
+
+interface LaidOut {
+  readonly servers: readonly OwnNats[]
+  readonly weir: System
+  readonly throughput: Throughput
+}
+
+async function startServers(closers: Closers, { servers, partitions }: Layout): Promise<readonly OwnNats[]> {
+  const settings = `mappings: ${JSON.stringify(subjectMappings(partitions))}`
+  if (servers === 3) {
+    const cluster = await startNatsCluster(tempDir(closers), settings)
+    closers.teardown(() => cluster.close())
+    return cluster.servers
+  }
+  const server = new OwnNats(tempDir(closers), [], settings)
+  await server.start()
+  closers.teardown(() => server.stop())
+  return [server]
+}
+
+/** Weir with this layout of NATS; leaders are spread. */
+export async function openLayout(closers: Closers, layout: Layout): Promise<LaidOut> {
+  const { partitions, replicas, destinations } = layout
+  const servers = await startServers(closers, layout)
+  const weir = await openWeir(closers, {
+    servers,
+    dividedBy: destinations,
+    env: {
+      WEIR_PARTITIONS: String(partitions),
+      WEIR_NATS_REPLICAS: String(replicas),
+    },
+  })
+  if (replicas > 1) await spreadLeaders(servers, partitions)
+  if (servers.length > 1) await reportLeaders(weir.nats, layout)
+  return { servers, weir, throughput: new Throughput(weir) }
+}
+
+const leaderOf = async (nats: Nats, stream: string): Promise<string | undefined> =>
+  (await nats.streamInfo(stream))?.cluster?.leader
+
+/**
+ * Both streams of partition n, and their consumers, are led by server n, n + 3 … . Streams with one copy stay where the cluster
+ * put them: on the server with the most room, which spreads streams of one size.
+ */
+async function spreadLeaders(servers: readonly OwnNats[], partitions: number): Promise<void> {
+  const url = servers[0]!.url
+  const connection = await connect(connectionOptions({ servers: [url], name: 'bench', replicas: 1 }))
+  const ask = async (subject: string, body = ''): Promise<Answer> =>
+    (await connection.request(`$JS.API.${subject}`, body)).json()
+  for (const partition of partitionsUpTo(partitions)) {
+    const server = serverName(partition.number % servers.length)
+    for (const stream of streamsOf([partition])) {
+      await lead(ask, 'STREAM', stream, server)
+      const { consumers = [] } = await ask(`CONSUMER.NAMES.${stream}`)
+      for (const consumer of consumers) await lead(ask, 'CONSUMER', `${stream}.${consumer}`, server)
+    }
+  }
+  await connection.close()
+}
+
+/** Answers of JetStream's API. */
+interface Answer {
+  readonly cluster?: { readonly leader?: string }
+  readonly consumers?: readonly string[]
+}
+
+/** Lets the leader step down until this server leads; older servers choose any. */
+const lead = (
+  ask: (subject: string, body?: string) => Promise<Answer>,
+  kind: 'STREAM' | 'CONSUMER',
+  name: string,
+  server: string,
+): Promise<void> =>
+  until(`${name} is led by ${server}`, async () => {
+    const { cluster } = await ask(`${kind}.INFO.${name}`)
+    if (cluster?.leader === server) return true
+    const body = JSON.stringify({ placement: { cluster: clusterName, preferred: server } })
+    await ask(`${kind}.LEADER.STEPDOWN.${name}`, body)
+    await sleep(electedWithinMs)
+    return false
+  })
+
+async function reportLeaders(nats: Nats, { partitions, replicas }: Layout): Promise<void> {
+  const leaders = new Map<string, number>()
+  for (const stream of streamsOf(partitionsUpTo(partitions))) {
+    const leader = (await leaderOf(nats, stream)) ?? 'none'
+    leaders.set(leader, (leaders.get(leader) ?? 0) + 1)
+  }
+  const counts = [...leaders].toSorted().map(([server, count]) => `${server} ${count}`)
+  console.log(`  leaders of ${partitions} partitions, R${replicas}: ${counts.join(', ')}`)
+}
