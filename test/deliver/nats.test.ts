@@ -61,7 +61,7 @@ async function openServer(t: Test, settings = ''): Promise<OwnNats> {
   const dir = tempDir(t)
   const file = join(dir, 'settings.conf')
   mkdirSync(dir, { recursive: true })
-  writeFileSync(file, `jetstream { max_file_store: 1GB }\n${settings}`)
+  writeFileSync(file, `jetstream { max_file_store: 1GB, store_dir: ${JSON.stringify(dir)} }\n${settings}`)
   const server = new OwnNats(dir, ['-c', file])
   await server.start()
   t.teardown(() => server.stop())

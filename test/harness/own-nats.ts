@@ -1,6 +1,6 @@
 /** A nats-server for one test, whose store can be copied and restored while it is down. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { freePort, readGreeting } from '../../src/nats-server/nats-probe.js'
 import { localNatsServer, localNatsServerEnvironment } from '../../src/process/settings.js'
@@ -10,13 +10,13 @@ import { until } from './weir.js'
 /** Arguments of a nats-server that stores in `dir`. Streams reserve more than a small disk has, and than tests write. */
 export function jetstreamIn(dir: string, more = ''): string[] {
   mkdirSync(dir, { recursive: true })
-  return ['-c', writeSettings(dir, more), '-js', '-sd', dir]
+  return ['-c', writeSettings(dir, more)]
 }
 
-/** Writes the configuration; returns the path of its file. */
+/** Writes the configuration; returns the path of its file. An old server that loads it again must find its directory there. */
 function writeSettings(dir: string, more: string): string {
   const file = join(dir, 'nats-server.conf')
-  writeFileSync(file, `jetstream { max_file_store: 1TB }\n${more}`)
+  writeFileSync(file, `jetstream { max_file_store: 1TB, store_dir: ${JSON.stringify(dir)} }\n${more}`)
   return file
 }
 
@@ -61,7 +61,7 @@ export class OwnNats {
     ]
     const env = localNatsServerEnvironment()
     this.#child = spawn(localNatsServer() ?? 'nats-server', args, { stdio: 'ignore', env })
-    await until('nats-server answers', async () => (await readGreeting(this.#port)) !== undefined)
+    await this.#until('nats-server answers', async () => (await readGreeting(this.#port)) !== undefined)
   }
 
   /** Other further lines of the configuration: from now on, and after each start. */
@@ -71,7 +71,15 @@ export class OwnNats {
     const reloads = () => readFileSync(this.#log, 'utf8').split(reloaded).length
     const before = reloads()
     this.#child?.kill('SIGHUP')
-    await until('nats-server has read its configuration', () => reloads() > before)
+    await this.#until('nats-server has read its configuration', () => reloads() > before)
+  }
+
+  /** A failure has the last lines of the log. */
+  #until(what: string, holds: () => Promise<boolean> | boolean): Promise<void> {
+    return until(what, holds).catch((error: Error) => {
+      const log = existsSync(this.#log) ? readFileSync(this.#log, 'utf8') : 'It has no log.'
+      throw new Error(`${error.message} ${log.slice(-2_000)}`)
+    })
   }
 
   get #log(): string {

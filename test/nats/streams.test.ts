@@ -48,7 +48,7 @@ t.test('a stream whose limit is set below its contents loses nothing', async (t)
 t.test('a server whose room is exactly that of its streams, and a new one', async (t) => {
   const dir = tempDir(t)
   const settings = join(dir, 'small.conf')
-  writeFileSync(settings, 'jetstream { max_file_store: 16MB }')
+  writeFileSync(settings, `jetstream { max_file_store: 16MB, store_dir: ${JSON.stringify(dir)} }`)
   const server = new OwnNats(dir, ['-c', settings])
   await server.start()
   t.teardown(() => server.stop())
