@@ -11,7 +11,13 @@ import { type Partition, partitionsUpTo } from '../../src/wire/partitions.js'
 import { isReady, readyOf } from '../harness/pages.js'
 import { until } from '../harness/weir.js'
 import { arrivedRecords, checkBooks, type Deployment, expectedEvents, untilArrived } from './deployment.js'
-import { checkPartitionBooks, type NodeMessage, type NodeTraffic, perMessage } from './node-traffic.js'
+import {
+  checkPartitionBooks,
+  type NodeMessage,
+  type NodeTraffic,
+  perMessage,
+  reportedLater,
+} from './node-traffic.js'
 
 /** As pipelines have it. */
 const consumerLimits = { ackWaitMs: 10_000, ackPendingMax: 50_000 }
@@ -104,7 +110,7 @@ export async function checkFullPartition(
     return status === 503 && JSON.stringify(failing).includes(recordsStream)
   })
 
-  const repeating = refused.map(({ message }) => traffic.store(nats, message))
+  const repeating = reportedLater(Promise.all(refused.map(({ message }) => traffic.store(nats, message))))
   const others = partitionsUpTo(count).filter((partition) => partition !== full)
   for (let message = 0; message < messagesOfOthers; message += 1)
     await traffic.store(nats, traffic.nextOf(others[message % others.length]!, count), { triesMax: 1 })
@@ -117,7 +123,7 @@ export async function checkFullPartition(
   t.equal(await arrived(), expected, 'what was refused, or hangs, is not delivered')
 
   held.release()
-  await Promise.all(repeating)
+  await repeating
   await untilArrived(deployment, expectedEvents(traffic.published))
   t.equal((await arrivedRecords(deployment)).size, traffic.published, 'every record arrived')
   await until('it is ready', () => isReady(deployment.weir.url))

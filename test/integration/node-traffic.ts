@@ -83,19 +83,29 @@ export class NodeTraffic {
   /** Publishes until it is stopped. The nodes of each of `count` partitions do not wait for those of others. */
   keepPublishing(nats: Nats, count: number): { stop(): Promise<void> } {
     let isStopped = false
-    const publishing = partitionsUpTo(count).map(async (partition) => {
+    const lanes = partitionsUpTo(count).map(async (partition) => {
       while (!isStopped) {
         await this.store(nats, this.nextOf(partition, count))
         await sleep(pauseMs * count)
       }
     })
+    const publishing = reportedLater(Promise.all(lanes))
     return {
       stop: async () => {
         isStopped = true
-        await Promise.all(publishing)
+        await publishing
       },
     }
   }
+}
+
+/**
+ * A promise that is awaited later. If a test fails before, its connection is closed, and this fails, too: that must not end the
+ * process, which has others to end.
+ */
+export function reportedLater<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => {})
+  return promise
 }
 
 /** The books as the ledger has them now. */
