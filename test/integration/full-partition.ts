@@ -36,6 +36,7 @@ interface HeldMessage {
  * stay in the stream, although pipelines process them.
  */
 async function holdMessage(
+  t: Test,
   nats: Nats,
   { recordsStream }: Partition,
   publish: () => Promise<void>,
@@ -50,7 +51,7 @@ async function holdMessage(
   while (held === undefined) await publish()
   const { sequence, reply } = await pulling
   const timer = setInterval(() => nats.acknowledgements.working(reply), consumerLimits.ackWaitMs / 4)
-  timer.unref()
+  t.teardown(() => clearInterval(timer))
   return {
     sequence,
     release: () => {
@@ -93,7 +94,7 @@ export async function checkFullPartition(
   const full = partitionsUpTo(count).at(-1)!
   const { recordsStream } = full
   const storeOne = () => traffic.store(nats, traffic.nextOf(full, count))
-  const held = await holdMessage(nats, full, storeOne)
+  const held = await holdMessage(t, nats, full, storeOne)
   const refused = [await fill(nats, traffic, () => traffic.nextOf(full, count, wideBytes))]
   const state = async () => (await nats.streamInfo(recordsStream))!.state
   const isTidied = async () => (await state()).first_seq === held.sequence
