@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'n
 import { join } from 'node:path'
 import type { Closers } from './system.js'
 
-const periodUs = 50_000
+const periodUs = 20_000
 
 /** Returns how they are held. The caller's closers let them go. */
 export function holdToShare(closers: Closers, pids: readonly number[], share: number): string {

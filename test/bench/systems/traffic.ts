@@ -12,7 +12,7 @@ export type Encode = (message: string) => {
 }
 
 const recordBytes = 600
-const publishedAtOnce = 64
+const publishedAtOnceUsually = 64
 const batchMs = 50
 /** The server of every record, unless a row says another one. */
 export const usualServer = 'ssh.example.com'
@@ -37,6 +37,8 @@ export interface Publishing {
   readonly nodes?: number
   /** Default: as many as there are. */
   readonly messagesPerSecond?: number
+  /** Messages that are on their way at a time. Default: 64. */
+  readonly atOnce?: number
   /** Default: as it is. */
   readonly encode?: Encode | undefined
 }
@@ -54,7 +56,12 @@ function pacedBy(messagesPerSecond: number): (number: number) => Promise<void> |
 export async function publishAll(
   nats: Nats,
   messages: Iterable<string>,
-  { nodes = 1, messagesPerSecond = Number.POSITIVE_INFINITY, encode = (data) => ({ data }) }: Publishing = {},
+  {
+    nodes = 1,
+    atOnce = publishedAtOnceUsually,
+    messagesPerSecond = Number.POSITIVE_INFINITY,
+    encode = (data) => ({ data }),
+  }: Publishing = {},
 ): Promise<void> {
   const due = pacedBy(messagesPerSecond)
   let begun = 0
@@ -66,7 +73,7 @@ export async function publishAll(
       await nats.publish(subjectOf(1 + (number % nodes)), data, headers && { headers })
     }
   }
-  await Promise.all(Array.from({ length: publishedAtOnce }, publishing))
+  await Promise.all(Array.from({ length: atOnce }, publishing))
 }
 
 /** As an ingress node does that uses fast ingest: what came within some milliseconds is a batch. */
