@@ -17,7 +17,7 @@ import { type Change, type Head, subjectOf, versioned } from './change.js'
 /** Ids of recent changes kept in a head, so that a writer that missed the answer can find its own change. */
 const recentChangesMax = 32
 /** Unfinished changes of other processes that are finished concurrently. */
-export const headsAtOnceMax = 8
+const headsAtOnceMax = 8
 
 /** A recreated head starts this far above the highest known version, so versions of the lost head are never reused. */
 export const versionGap = 1_000

@@ -14,7 +14,7 @@ import { generationKeys, policyKind, type RulesChunk, ruleKind, rulesKey } from 
 import type { ViewState } from '../view/view-state.js'
 import { newChange } from './change.js'
 import type { Clickhouse } from './clickhouse/clickhouse.js'
-import { type Heads, headsAtOnceMax, versionGap } from './heads.js'
+import { type Heads, versionGap } from './heads.js'
 import { type Basis, isCurrent, isInternal, type Projection, type Writers } from './projection.js'
 import { chunksOf } from './rule-chunks.js'
 import { sealedFields } from './sealed-values.js'
@@ -44,6 +44,8 @@ interface BegunRepairs {
   readonly stored: ReadonlyMap<string, readonly StoredRow[]>
 }
 
+/** Each waits for one write of NATS after the other. After NATS was lost, there may be some ten thousand. */
+const repairsAtOnceMax = 64
 /** Few accounts are read by name; for many, all accounts are read. */
 const namedAccountsMax = 100
 
@@ -58,7 +60,7 @@ export async function beginRepairs(
 ): Promise<BegunRepairs> {
   const carriers = new Map<string, CarryOutRepair>()
   if (behind.size === 0) return { carriers, stored: new Map() }
-  await eachOf(behind, headsAtOnceMax, async ([accountId, floor]) => {
+  await eachOf(behind, repairsAtOnceMax, async ([accountId, floor]) => {
     const atLeast = Math.max(floor, versionsBefore.get(accountId) ?? 0)
     carriers.set(accountId, await commitRepair(parts, accountId, atLeast))
   })
@@ -74,7 +76,7 @@ export async function carryOutRepairs(
   if (carriers.size === 0) return
   await projection.caughtUp()
   const basis = projection.basis()
-  await eachOf(carriers, headsAtOnceMax, ([accountId, carryOut]) =>
+  await eachOf(carriers, repairsAtOnceMax, ([accountId, carryOut]) =>
     carryOut({ stored: stored.get(accountId) ?? [], basis }),
   )
 }

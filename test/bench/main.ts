@@ -24,6 +24,7 @@ import { row as compressed } from './rows/compressed.js'
 import { row as consoleRow } from './rows/console.js'
 import { row as decisionLog } from './rows/decision-log.js'
 import { row as decisions } from './rows/decisions.js'
+import { row as deployment } from './rows/deployment.js'
 import { row as destinations } from './rows/destinations.js'
 import { row as endToEnd } from './rows/end-to-end.js'
 import { row as expressions } from './rows/expressions.js'
@@ -64,6 +65,7 @@ const rows: readonly BenchRow[] = [
   consoleRow,
   decisionLog,
   decisions,
+  deployment,
   destinations,
   endToEnd,
   expressions,
