@@ -1,7 +1,7 @@
 /** The packs that wait for a destination, in each partition. */
 import type { LedgerWriter } from '../books/ledger.js'
 import type { Nats } from '../nats/nats.js'
-import { type Partition, type PartitionSet, packPlaces } from '../wire/partitions.js'
+import { deliverySubject, type Partition, type PartitionSet, packPlaces } from '../wire/partitions.js'
 
 interface BacklogDeps {
   readonly nats: Pick<Nats, 'nextMessage' | 'consumerInfo' | 'deleteConsumer' | 'purgeSubject'>
@@ -9,7 +9,10 @@ interface BacklogDeps {
   readonly partitions: Pick<PartitionSet, 'all'>
 }
 
-/** Removes a deleted destination's backlog and its own consumers; false if there was neither. */
+/**
+ * Removes a deleted destination's backlog and its own consumers; false if there was neither. Packs of the shared consumer stay: to
+ * purge them could let the server forget what the consumer has in flight of others. Whoever gets them acknowledges them.
+ */
 export async function dropBacklog(deps: BacklogDeps, destinationId: string): Promise<boolean> {
   let isDropped = false
   for (const partition of deps.partitions.all)
@@ -30,6 +33,6 @@ async function dropFrom(
   // Recorded first: after a crash, leftover messages are found again, but a missing entry of the books is not.
   await ledger.write([{ type: 'dropped', destination: destinationId }])
   await nats.deleteConsumer(deliveriesStream, destinationId)
-  for (const { subject } of places) await nats.purgeSubject(deliveriesStream, subject)
+  await nats.purgeSubject(deliveriesStream, deliverySubject(partition, destinationId))
   return true
 }

@@ -130,7 +130,8 @@ export class Deliverer {
 
   readonly #offer = (id: string, source: PackSource, message: PulledMessage): Offered => {
     const run = this.#run(id)
-    if (run === undefined) return 'unknown'
+    // The backlog of a deleted one is dropped, and the books say so: its packs here are the rest of it.
+    if (run === undefined) return this.#dropped.has(id) ? 'dropped' : 'unknown'
     return run.offer(source, message) ? 'took' : 'moved'
   }
 

@@ -21,8 +21,11 @@ const fetchMax = 8
 const againAfterMs = 2_000
 const movePatience = { patienceMs: 5_000 }
 
-/** What becomes of a pack: its destination `took` it, it must be `moved` to its own consumer, or its destination is `unknown`. */
-export type Offered = 'took' | 'moved' | 'unknown'
+/**
+ * What becomes of a pack: its destination `took` it, it must be `moved` to its own consumer, or `dropped`, because the destination
+ * was deleted, or its destination is `unknown`.
+ */
+export type Offered = 'took' | 'moved' | 'dropped' | 'unknown'
 
 export interface SharedConsumerOptions {
   readonly nats: Pick<Nats, 'openConsumer' | 'acknowledgements' | 'onReconnect' | 'publish'>
@@ -70,6 +73,7 @@ export class SharedConsumer {
     const inFlight = reader.begin(message)
     if (inFlight === undefined) return
     if (offered === 'unknown') return reader.giveBack(inFlight, againAfterMs)
+    if (offered === 'dropped') return reader.acknowledge(inFlight)
     try {
       await this.#move(message)
       reader.acknowledge(inFlight)

@@ -20,7 +20,7 @@ import { dropBacklog } from '../deliver/backlog.js'
 import type { Nats } from '../nats/nats.js'
 import type { FindDestination } from '../view/destinations.js'
 import { auditInStream, auditStream, inputConsumer } from '../wire/names.js'
-import type { PackPlace, Partition, PartitionSet } from '../wire/partitions.js'
+import { type PackPlace, type Partition, type PartitionSet, sharedSubject } from '../wire/partitions.js'
 import { waitingPacks } from '../wire/waiting-packs.js'
 import type { CatchUps } from './catch-ups.js'
 
@@ -162,11 +162,18 @@ export class Janitor {
   }
 
   async #sweepDeleted(id: string): Promise<void> {
-    const { occurrences, sweepAfter = sweepAfterDefault } = this.#options
+    const { nats, partitions, occurrences, sweepAfter = sweepAfterDefault } = this.#options
     const sinceMs = getOrMake(this.#deletedSinceMs, id, now)
     if (sinceMs > now() - sweepAfter.goneMs) return
     this.#deletedSinceMs.delete(id)
     if (await dropBacklog(this.#options, id)) occurrences.packsSwept({ destination_id: id })
+    // No deliverer that runs knows of the deletion, or it would have acknowledged these.
+    for (const partition of partitions.all) {
+      const { deliveriesStream } = partition
+      const subject = sharedSubject(partition, id)
+      const left = await this.#packsUpTo(deliveriesStream, subject, Number.POSITIVE_INFINITY)
+      await nats.removeMessages(deliveriesStream, left)
+    }
   }
 
   close(): void {

@@ -1,6 +1,6 @@
 /** Destinations that have little to do share a consumer; one that fails or is busy has its own. */
 import t from 'tap'
-import { onePartition, packPlaces, sharedConsumer } from '../../src/wire/partitions.js'
+import { onePartition, packPlaces, sharedConsumer, sharedSubject } from '../../src/wire/partitions.js'
 import { waitingPacks } from '../../src/wire/waiting-packs.js'
 import { deliveriesStream } from '../harness/first-partition.js'
 import { endNow, processesBelow } from '../harness/tree.js'
@@ -96,4 +96,10 @@ t.test('a pause holds what is shared, too; a deletion drops all that waits', asy
     return left.every((pack) => pack === undefined)
   })
   t.equal(await nats.consumerInfo(deliveriesStream, destinations.logs), undefined)
+  const late = sharedSubject(partition!, destinations.logs)
+  await nats.publish(late, 'of a pipeline that does not know of it yet')
+  await until(
+    'it is dropped, too',
+    async () => (await nats.nextMessage(deliveriesStream, late)) === undefined,
+  )
 })

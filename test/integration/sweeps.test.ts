@@ -13,7 +13,7 @@ import {
   ledgerStream,
   ledgerSubject,
 } from '../../src/wire/names.js'
-import { onePartition } from '../../src/wire/partitions.js'
+import { onePartition, sharedSubject } from '../../src/wire/partitions.js'
 import { deliveriesStream, deliverySubject, recordsStream } from '../harness/first-partition.js'
 import { messagesOf } from '../harness/own-nats.js'
 import { openStreams } from '../harness/own-streams.js'
@@ -80,6 +80,18 @@ t.test('packs of a deleted destination are swept after a while and counted as dr
   const entry = await nats.lastMessage(ledgerStream, ledgerSubject)
   t.strictSame(JSON.parse(Buffer.from(entry!.data).toString()), { type: 'dropped', destination: 'ed_gone' })
 })
+
+t.test(
+  'packs that wait for a deleted destination at the shared consumer are swept, and no others',
+  async (t) => {
+    const { nats, known, janitorOf } = await openSweeps(t)
+    const shared = (id: string): string => sharedSubject(onePartition.all[0]!, id)
+    for (const id of ['ed_gone', 'ed_there', 'ed_gone']) await nats.publish(shared(id), 'pack')
+    known.set('ed_gone', null).set('ed_there', row)
+    await janitorOf(atOnce).sweepPacks()
+    t.strictSame(await nats.subjectCounts(deliveriesStream, shared('*')), { [shared('ed_there')]: 1 })
+  },
+)
 
 t.test("packs below their consumer's ack floor are swept, but not by a consumer that is ahead", async (t) => {
   const { server, nats, known, janitorOf, store, lying, consumerOf } = await openSweeps(t)

@@ -16,7 +16,7 @@ import { type RunningWeir, startEmulator, startWeir, until } from '../../harness
 import { settle, token } from '../../integration/deployment.js'
 import type { Closers, System } from './system.js'
 
-export interface DeploymentSize {
+interface DeploymentSize {
   readonly accounts: number
   /** Edges, and destinations, of each account. Events of all its edges go to the first of its destinations. */
   readonly ofEach: number
