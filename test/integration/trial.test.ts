@@ -25,7 +25,8 @@ t.test('trials of a service', async (t) => {
   const tried = (run: string, n: number) => record(run, n).replace('ssh.example.com', host)
   for (let index = 0; index < messages; index += 1) {
     const lines = Array.from({ length: perMessage }, (_, line) => tried('tried', index * perMessage + line))
-    await nats.publish('weir.records.test.1', lines.join('\n'))
+    // Each message once, also if an answer comes late and it is repeated.
+    await nats.publish('weir.records.test.1', lines.join('\n'), { msgId: `tried.${index}` })
   }
   const total = messages * perMessage
   const trials = () => processesBelow(weir.process.pid).filter(({ role }) => role === 'trial')
