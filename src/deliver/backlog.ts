@@ -10,8 +10,9 @@ interface BacklogDeps {
 }
 
 /**
- * Removes a deleted destination's backlog and its own consumers; false if there was neither. Packs of the shared consumer stay: to
- * purge them could let the server forget what the consumer has in flight of others. Whoever gets them acknowledges them.
+ * Removes a deleted destination's backlog and its own consumers; false if there was neither. Packs of the shared consumer stay: if
+ * they were purged, the server could forget which packs of other destinations the consumer has delivered. The deliverers that get them
+ * drop them.
  */
 export async function dropBacklog(deps: BacklogDeps, destinationId: string): Promise<boolean> {
   let isDropped = false

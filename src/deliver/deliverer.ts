@@ -17,7 +17,7 @@ import { ByteBudget } from './byte-budget.js'
 import type { DestinationConfig } from './destination.js'
 import { DestinationRun, type DestinationRunDeps } from './destination-run.js'
 import { healthySince, type LaneReport, type LaneStatus, pausedByHand, type StateReport } from './health.js'
-import { deletedAfterMs, OwnConsumers, readIdleMs } from './own-consumers.js'
+import { deletedAfterMs, OwnConsumers, type PacksWaiting, readIdleMs } from './own-consumers.js'
 import type { PackSource } from './pack-sources.js'
 import { RequestHistory } from './request-history.js'
 import { type Offered, SharedConsumer, type SharedConsumerOptions } from './shared-consumer.js'
@@ -38,15 +38,15 @@ interface DelivererDeps extends Omit<DestinationRunDeps, 'budget' | 'deletedAfte
 
 /** Consumers and packs of other processes are looked for this often. */
 const lookEveryMs = 5_000
-/** Packs that lanes hold are looked at this often. */
-const tendEveryMs = 1_000
+/** Packs that lanes hold are looked at this often: some may be too old. */
+const expireEveryMs = 1_000
 /** A run that had nothing to do for so long ends, with its client and its credentials. */
 const restAfterMs = 300_000
 
 export class Deliverer {
   readonly #deps: DelivererDeps & DestinationRunDeps
   readonly #configs = new Map<string, DestinationConfig>()
-  /** Of the destinations with something to do; of all, if they have consumers of their own. */
+  /** A run for each destination that has something to do; for all, if they have consumers of their own. */
   readonly #runs = new Map<string, DestinationRun>()
   /** The last status of destinations whose runs were closed. */
   readonly #resting = new Map<string, LaneStatus>()
@@ -54,7 +54,7 @@ export class Deliverer {
   readonly #history: RequestHistory
   readonly #own: OwnConsumers
   readonly #shared = new Set<SharedConsumer>()
-  /** Of destinations that had no run yet. */
+  /** The status of each destination that had no run yet. */
   readonly #unused = healthySince(now())
   readonly #timers: readonly Timer[]
   #updating = Promise.resolve()
@@ -75,8 +75,8 @@ export class Deliverer {
     const sharing = { nats, ledger, occurrences, budget, offer: this.#offer, moved }
     partitions.each((partition) => this.#share(partition, sharing))
     this.#timers = [
-      every(tendEveryMs, () => {
-        for (const run of this.#runs.values()) run.tend()
+      every(expireEveryMs, () => {
+        for (const run of this.#runs.values()) run.expire()
       }),
       every(lookEveryMs, () => this.#inTurn(() => this.#look())),
     ]
@@ -130,9 +130,9 @@ export class Deliverer {
 
   readonly #offer = (id: string, source: PackSource, message: PulledMessage): Offered => {
     const run = this.#run(id)
-    // The backlog of a deleted one is dropped, and the books say so: its packs here are the rest of it.
+    // The backlog of a deleted one is dropped; its packs here are the rest of it.
     if (run === undefined) return this.#dropped.has(id) ? 'dropped' : 'unknown'
-    return run.offer(source, message) ? 'took' : 'moved'
+    return run.takeShared(source, message) ? 'took' : 'moved'
   }
 
   // --- who has a consumer of its own ---
@@ -143,17 +143,18 @@ export class Deliverer {
 
   async #look(): Promise<void> {
     // The health of NATS is reported elsewhere; the next look tries again.
-    if (this.#isShared) await this.#lookAtOwn().catch(() => {})
-    else if (this.#deps.partitions.all.length > 1) await this.#drain().catch(() => {})
+    const isNeeded = this.#isShared || this.#deps.partitions.all.length > 1
+    const waiting = isNeeded ? await this.#own.waitedFor().catch(() => undefined) : undefined
+    if (waiting === undefined) return
+    await (this.#isShared ? this.#lookAtOwn(waiting) : this.#drain(waiting))
   }
 
-  async #lookAtOwn(): Promise<void> {
-    for (const [id, partitions] of await this.#own.waitedFor())
+  async #lookAtOwn(waiting: PacksWaiting): Promise<void> {
+    for (const [id, partitions] of waiting)
       for (const partition of partitions) this.#run(id)?.sources.open(partition)
-    for (const [id, run] of this.#runs) {
-      if (run.isHealthy) await run.sources.closeIdle(readIdleMs)
-      if (run.isIdleFor(restAfterMs)) this.#rest(id, run)
-    }
+    const healthy = [...this.#runs.values()].filter(({ isHealthy }) => isHealthy)
+    await Promise.all(healthy.map(({ sources }) => sources.closeIdle(readIdleMs)))
+    for (const [id, run] of this.#runs) if (run.isIdleFor(restAfterMs)) this.#rest(id, run)
   }
 
   #rest(id: string, run: DestinationRun): void {
@@ -164,8 +165,7 @@ export class Deliverer {
   }
 
   /** Each destination also gets the packs that wait for it in other partitions than its own. */
-  async #drain(): Promise<void> {
-    const waiting = await this.#own.waitedFor()
+  async #drain(waiting: PacksWaiting): Promise<void> {
     const { partitions, occurrences } = this.#deps
     for (const [id, run] of this.#runs)
       await run.sources
@@ -176,13 +176,17 @@ export class Deliverer {
   /** A deleted destination's backlog is dropped, and counted. */
   async #drop(id: string): Promise<void> {
     const run = this.#runs.get(id)
+    const config = this.#configs.get(id)
     this.#configs.delete(id)
     this.#runs.delete(id)
     this.#resting.delete(id)
     await run?.close()
     this.#history.forget(id)
-    const { occurrences } = this.#deps
+    const { ledger, occurrences } = this.#deps
     try {
+      // The books need its kind. One that shared a consumer may not have entered it.
+      if (config !== undefined)
+        await ledger.write([{ type: 'destination', destination: id, target: config.kind }])
       if (await dropBacklog(this.#deps, id)) occurrences.backlogDropped({ destination_id: id })
       this.#dropped.add(id)
     } catch (error) {

@@ -174,10 +174,11 @@ export class DestinationRun {
 
   /**
    * Takes a pack that the shared consumer delivered; false if the destination can't be sent anything now. If it has a consumer of
-   * its own, older packs may wait there.
+   * its own, older packs may wait there. A lane that probes takes one, or it would not learn that its destination works again.
    */
-  offer(source: PackSource, message: PulledMessage): boolean {
-    if (!this.sources.isEmpty || !this.isHealthy || this.#lane.wanted(this.#packs.room) === 0) return false
+  takeShared(source: PackSource, message: PulledMessage): boolean {
+    const mayTry = this.isHealthy || (this.#lane.probing && !this.#pause.isOn)
+    if (!this.sources.isEmpty || !mayTry || this.#lane.wanted(this.#packs.room) === 0) return false
     this.#take(source, message)
     return true
   }
@@ -212,10 +213,9 @@ export class DestinationRun {
     return !this.#pause.isOn && this.#lane.status().state === 'healthy'
   }
 
-  /** From time to time: drops packs that the lane holds and that are too old, and holds none of the shared consumer's for long. */
-  tend(): void {
+  /** Drops packs that the lane holds and that are too old. */
+  expire(): void {
     if (!this.isHealthy) this.#lane.expire(this.#expiry.beforeMs(this.#config))
-    if (this.#lane.probing && this.sources.isEmpty) this.#lane.giveBackUntouched()
   }
 
   #drop(taken: TakenMessage, pack: ReadPack): Promise<void> {

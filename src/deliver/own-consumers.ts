@@ -25,6 +25,9 @@ export const readIdleMs = 120_000
 /** One that is not read for so long is deleted by the server. */
 export const deletedAfterMs = 600_000
 
+/** Destinations, and the partitions in which packs wait for their own consumers. */
+export type PacksWaiting = ReadonlyMap<string, ReadonlySet<Partition>>
+
 interface OwnConsumersOptions {
   readonly nats: Pick<Nats, 'emit' | 'subscribe' | 'subjectCounts'>
   readonly partitions: Pick<PartitionSet, 'all'>
@@ -53,8 +56,7 @@ export class OwnConsumers {
     this.#options.nats.emit(ownConsumersSubject, formatNotice(notice))
   }
 
-  /** The destinations for whose own consumers packs wait, and in which partitions. */
-  async waitedFor(): Promise<ReadonlyMap<string, ReadonlySet<Partition>>> {
+  async waitedFor(): Promise<PacksWaiting> {
     const { nats, partitions } = this.#options
     const places = new Map<string, Set<Partition>>()
     for (const partition of partitions.all)

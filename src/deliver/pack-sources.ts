@@ -1,6 +1,6 @@
 /**
- * Where a destination's packs come from: its own consumers. It has one in its own partition, and others for as long as packs
- * wait there: those are from a time when there were more partitions, or fewer.
+ * Where a destination's packs come from, unless it shares a consumer: its own consumers. It has one in its own partition, and
+ * others for as long as packs wait there: those are from a time when there were more partitions, or fewer.
  */
 import { packContents } from '../books/ledger.js'
 import { monotonicMs, sleep } from '../core/clock.js'
@@ -55,10 +55,12 @@ export class PackSources {
     return this.#sources.size === 0
   }
 
-  /** Reads none any more from which no pack came for so long. */
+  /** Reads none any more from which no pack came for so long, and none is being delivered: it would be delivered twice. */
   async closeIdle(ms: number): Promise<void> {
-    for (const [partition, { takenMs }] of [...this.#sources])
-      if (monotonicMs() - takenMs >= ms) await this.#close(partition)
+    const idle = [...this.#sources].filter(
+      ([, { reader, takenMs }]) => reader.isIdle && monotonicMs() - takenMs >= ms,
+    )
+    await Promise.all(idle.map(([partition]) => this.#close(partition)))
   }
 
   /** Reads the destination's consumer in this partition, which is made if it is missing. */

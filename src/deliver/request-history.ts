@@ -66,7 +66,7 @@ export class RequestHistory {
     this.#destinations.delete(destinationId)
   }
 
-  /** The newest first; undefined for an unknown destination. */
+  /** The newest first; undefined for a destination without requests. */
   attemptsOf(destinationId: string): readonly DeliveryAttempt[] | undefined {
     return this.#destinations.get(destinationId)?.attempts
   }
@@ -75,7 +75,7 @@ export class RequestHistory {
     return this.#destinations.get(destinationId)?.usage
   }
 
-  /** Events accepted per second; undefined for an unknown destination. */
+  /** Events accepted per second; undefined for a destination without requests. */
   rateOf(destinationId: string): number | undefined {
     return this.#destinations.get(destinationId)?.rate
   }

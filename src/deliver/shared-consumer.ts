@@ -1,6 +1,6 @@
 /**
  * The consumer of a partition that idle destinations share. It hands each pack to the run of its destination. One that can't
- * take it, because it fails, is paused or has enough to do, gets the pack from its own consumer: nothing waits behind it here.
+ * take it, because it fails, is paused or has enough to do, gets the pack from its own consumer, so that nothing waits behind it.
  */
 import { type LedgerWriter, packContents } from '../books/ledger.js'
 import { storeAgain } from '../books/stored-packs.js'
@@ -14,12 +14,18 @@ import { type Partition, placeOfSubject, sharedConsumer, sharedSubject } from '.
 import type { ByteBudget } from './byte-budget.js'
 import { fetchPacks, type PackSource } from './pack-sources.js'
 
-const ackPendingMax = 10_000
+/** Lanes that collect hold packs for minutes, and there may be thousands of them: each process has bounds of its own. */
+const ackPendingMax = 1_000_000
 const acknowledgedMax = 10_000
 const fetchMax = 8
-/** A pack that can't be stored again, or whose destination is not known here, comes again after this time. */
-const againAfterMs = 2_000
-const movePatience = { patienceMs: 5_000 }
+/** A pack whose destination is not known here comes again after this time: its configuration may be on its way. */
+const unknownAgainMs = 2_000
+/** After so many deliveries, it waits for its own consumer, like those of any destination without a deliverer. */
+const unknownDeliveriesMax = 3
+/** A pack that can't be stored again comes again after this time: the server delivers such packs before new ones. */
+const unmovedAgainMs = 30_000
+/** One try: the others wait behind it. */
+const movePatience = { patienceMs: 0 }
 
 /**
  * What becomes of a pack: its destination `took` it, it must be `moved` to its own consumer, or `dropped`, because the destination
@@ -66,28 +72,36 @@ export class SharedConsumer {
 
   async #take(message: PulledMessage): Promise<void> {
     const { destination } = placeOfSubject(message.subject)
-    const { occurrences, offer, moved } = this.#options
-    const offered = offer(destination, this.#source, message)
+    const { reader } = this.#source
+    const offered = this.#options.offer(destination, this.#source, message)
     if (offered === 'took') return
-    const { reader, partition } = this.#source
+    // Another process goes on with it.
+    if (reader.stopping.aborted) return reader.refuse(message)
     const inFlight = reader.begin(message)
     if (inFlight === undefined) return
-    if (offered === 'unknown') return reader.giveBack(inFlight, againAfterMs)
-    if (offered === 'dropped') return reader.acknowledge(inFlight)
+    if (offered === 'unknown' && message.deliveries < unknownDeliveriesMax)
+      return reader.giveBack(inFlight, unknownAgainMs)
+    const { occurrences } = this.#options
     try {
-      await this.#move(message)
+      await (offered === 'dropped' ? this.#drop(destination) : this.#move(destination, message))
       reader.acknowledge(inFlight)
-      moved(destination, partition)
     } catch (error) {
       occurrences.deliveryFaulted({ destination_id: destination, reason: messageOf(error) })
-      reader.giveBack(inFlight, againAfterMs)
+      reader.giveBack(inFlight, unmovedAgainMs)
     }
   }
 
-  async #move(message: PulledMessage): Promise<void> {
-    const { nats, ledger } = this.#options
-    const moved = { contents: contentsOf(message), partition: this.#source.partition, message }
-    await storeAgain(nats, moved, movePatience, (entries) => ledger.write(entries))
+  /** The books count its events as dropped with the rest of the backlog. */
+  #drop(destination: string): Promise<void> {
+    return this.#options.ledger.write([{ type: 'dropped', destination }])
+  }
+
+  async #move(destination: string, message: PulledMessage): Promise<void> {
+    const { nats, ledger, moved } = this.#options
+    const { partition } = this.#source
+    const pack = { contents: contentsOf(message), partition, message }
+    await storeAgain(nats, pack, movePatience, (entries) => ledger.write(entries))
+    moved(destination, partition)
   }
 
   /** Pulls nothing any more. */

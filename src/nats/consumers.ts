@@ -147,7 +147,7 @@ export class Consumers {
       max_ack_pending: options.ackPendingMax,
       max_deliver: -1,
       ...(options.filter === undefined ? {} : { filter_subject: options.filter }),
-      ...(options.deletedAfterMs && { inactive_threshold: nanos(options.deletedAfterMs) }),
+      inactive_threshold: nanos(options.deletedAfterMs ?? 0),
     }
     const first = from?.sequence ?? options.firstSequence
     const start = {
@@ -157,9 +157,13 @@ export class Consumers {
     await retried(async () => {
       try {
         const known = (await this.#manager.consumers.info(options.stream, options.name)).config
-        const { ack_wait, max_ack_pending } = config
-        if (known.ack_wait !== ack_wait || known.max_ack_pending !== max_ack_pending)
-          await this.#manager.consumers.update(options.stream, options.name, { ack_wait, max_ack_pending })
+        const { ack_wait, max_ack_pending, inactive_threshold } = config
+        const isSame =
+          known.ack_wait === ack_wait &&
+          known.max_ack_pending === max_ack_pending &&
+          (known.inactive_threshold ?? 0) === inactive_threshold
+        const changed = { ack_wait, max_ack_pending, inactive_threshold }
+        if (!isSame) await this.#manager.consumers.update(options.stream, options.name, changed)
       } catch (error) {
         if (!isConsumerMissing(error) || isStreamMissing(error)) throw error
         await this.#manager.consumers.add(options.stream, { ...config, ...start })

@@ -146,6 +146,11 @@ export class DurableReader {
     return this.#stop.signal
   }
 
+  /** Are all messages that it took acknowledged, or given back? */
+  get isIdle(): boolean {
+    return this.#inFlight.size === 0
+  }
+
   open(): void {
     this.#running = this.#run()
   }

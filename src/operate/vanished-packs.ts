@@ -136,9 +136,9 @@ export class VanishedPacks {
     const found: string[] = []
     for (const [destination, packs] of waiting) {
       const open = packs.filter(({ id }) => stillOpen.has(id))
-      const own = places.filter((place) => place.destination === destination)
-      const stored = own.reduce((sum, place) => sum + place.packs, 0)
-      const subjects = own.map(({ subject }) => subject)
+      const ofIt = places.filter((place) => place.destination === destination)
+      const stored = ofIt.reduce((sum, place) => sum + place.packs, 0)
+      const subjects = ofIt.map(({ subject }) => subject)
       const state = { deliveriesStream, destination, subjects, stored, last: info.state.last_seq }
       found.push(...(await this.#missingOf(open, state)))
     }

@@ -55,7 +55,7 @@ export async function openPipeline(
   const { ownConsumersMax } = settings.nats
   const count = (): number => destinationCount(view.state)
   const busy = new BusyDestinations({ nats, partitions, count, ownConsumersMax })
-  // Audit events keep their order, so those of a destination must not change between consumers.
+  // Audit events keep their order, so those of a destination do not change between consumers because it is busy.
   const unchanging = { hasNext: () => busy.areFew }
   const auditDeps = { nats, partitions, busy: unchanging, view, ledger, settled, occurrences }
   for (const source of [auditsOfApi(auditDeps), auditsOfServices(auditDeps)])

@@ -51,7 +51,7 @@ export const packHeaders = {
   pack: 'Weir-Pack',
 } as const
 
-/** Pipelines and deliverers say which destinations get, or give back, consumers of their own; lost if no deliverer listens. */
+/** Pipelines and deliverers say which destinations get consumers of their own; lost if no deliverer listens. */
 export const ownConsumersSubject = 'weir.live.consumers'
 
 /** Counts. Pipelines and deliverers publish, every process that shows the books reads. */

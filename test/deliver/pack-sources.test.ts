@@ -1,6 +1,6 @@
 /** A destination's own consumers come and go; its packs stay. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { PackSources } from '../../src/deliver/pack-sources.js'
 import { pullBatch } from '../../src/nats/pull.js'
 import { onePartition } from '../../src/wire/partitions.js'
@@ -8,31 +8,41 @@ import { deliveriesStream, deliverySubject } from '../harness/first-partition.js
 import { openStreams } from '../harness/own-streams.js'
 import { until } from '../harness/weir.js'
 
+const partition = onePartition.all[0]!
+const subject = deliverySubject('ed_1')
+
+/** `taken` gets each pack, and what acknowledges it. */
+async function openSources(t: Test, taken: (pack: string, acknowledge: () => void) => void) {
+  const { nats } = await openStreams(t)
+  const sources = new PackSources('ed_1', {
+    nats,
+    deletedAfterMs: () => 1_000,
+    pull: async ({ reader }, consumer, signal) => {
+      for await (const message of pullBatch(consumer, 1, signal)) {
+        const inFlight = reader.begin(message)
+        if (inFlight !== undefined)
+          taken(Buffer.from(message.data).toString(), () => reader.acknowledge(inFlight))
+      }
+    },
+    unavailable: (error) => t.fail(String(error)),
+    stoppedEarly: () => t.fail('stopped early'),
+  })
+  t.teardown(async () => {
+    await sources.stop()
+    await sources.close()
+  })
+  sources.open(partition)
+  return { nats, sources }
+}
+
 t.test(
   'one that is not read is deleted by the server; what is stored later comes from the next one',
   async (t) => {
-    const { nats } = await openStreams(t)
     const got: string[] = []
-    const sources = new PackSources('ed_1', {
-      nats,
-      deletedAfterMs: () => 1_000,
-      pull: async ({ reader }, consumer, signal) => {
-        for await (const message of pullBatch(consumer, 1, signal)) {
-          got.push(Buffer.from(message.data).toString())
-          const inFlight = reader.begin(message)
-          if (inFlight !== undefined) reader.acknowledge(inFlight)
-        }
-      },
-      unavailable: (error) => t.fail(String(error)),
-      stoppedEarly: () => t.fail('stopped early'),
+    const { nats, sources } = await openSources(t, (pack, acknowledge) => {
+      got.push(pack)
+      acknowledge()
     })
-    t.teardown(async () => {
-      await sources.stop()
-      await sources.close()
-    })
-    const [partition] = onePartition.all
-    const subject = deliverySubject('ed_1')
-    sources.open(partition!)
     await nats.publish(subject, 'first')
     await until('it comes', () => got.length === 1)
     await sources.closeIdle(60_000)
@@ -50,8 +60,20 @@ t.test(
       async () => (await nats.consumerInfo(deliveriesStream, 'ed_1')) === undefined,
     )
     await nats.publish(subject, 'second')
-    sources.open(partition!)
+    sources.open(partition)
     await until('the next one has it', () => got.length === 2)
     t.strictSame(got, ['first', 'second'])
   },
 )
+
+t.test('one whose pack is being delivered is read on, however old the pack is', async (t) => {
+  const held: (() => void)[] = []
+  const { nats, sources } = await openSources(t, (_, acknowledge) => held.push(acknowledge))
+  await nats.publish(subject, 'held')
+  await until('it comes', () => held.length === 1)
+  await sources.closeIdle(0)
+  t.notOk(sources.isEmpty)
+  held[0]!()
+  await sources.closeIdle(0)
+  t.ok(sources.isEmpty)
+})

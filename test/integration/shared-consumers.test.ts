@@ -56,8 +56,9 @@ t.test(
   'one that fails gets its own, also if a deliverer is killed, and nothing waits behind it',
   async (t) => {
     await emulator.client.addFault({ effect: { type: 'access_denied' }, resource: 'all' })
-    await publish(nats, 'denied', 0, 40)
-    await until('it is moved', async () => (await waiting('all')).join() === destinations.all)
+    // Each deliverer keeps a pack to probe with.
+    await publishSlowly('denied', 10)
+    await until('the others are moved', async () => (await waiting('all')).includes(destinations.all))
     await untilArrived(deployment, sumOf(40, 40), 90_000, ['filtered', 'logs'])
     t.strictSame(await owners(), ['all'])
     const [deliverer] = processesBelow(weir.process.pid).filter(({ role }) => role === 'deliver')

@@ -126,9 +126,6 @@ export class Lane {
   /** Before `close`: packs that were begun go on; packs of which nothing was sent yet are returned. */
   readonly finish = (): void => this.#packs.giveBackUnsent()
 
-  /** Returns packs of which nothing was accepted: another consumer brings them again. */
-  readonly giveBackUntouched = (): void => this.#packs.giveBackUntouched()
-
   /** Ends packs that were stored before this time: what was not accepted is dropped. */
   readonly expire = (beforeMs: number): void => this.#packs.expire(beforeMs)
 

@@ -1,0 +1,59 @@
+/** What becomes of packs of the shared consumer that no run takes. */
+import t, { type Test } from 'tap'
+import { readEntries } from '../../src/books/ledger.js'
+import { ByteBudget } from '../../src/deliver/byte-budget.js'
+import { type Offered, SharedConsumer } from '../../src/deliver/shared-consumer.js'
+import { ledgerStream, ledgerSubject, packHeaders } from '../../src/wire/names.js'
+import { onePartition, sharedSubject } from '../../src/wire/partitions.js'
+import { deliveriesStream, deliverySubject } from '../harness/first-partition.js'
+import { openStreams } from '../harness/own-streams.js'
+import { until } from '../harness/weir.js'
+
+const first = onePartition.all[0]!
+const shared = sharedSubject(first, 'ed_1')
+const segments = { [packHeaders.stream]: 'records', [packHeaders.segments]: '1:1' }
+
+/** A shared consumer whose destinations answer like this; a pack of `ed_1` is published. */
+async function openShared(t: Test, offer: () => Offered) {
+  const { nats, ledger } = await openStreams(t)
+  const moved: string[] = []
+  const faults: unknown[] = []
+  const consumer = new SharedConsumer(first, {
+    ...{ nats, ledger, offer, budget: new ByteBudget(1_000_000) },
+    occurrences: { deliveryFaulted: (fault) => void faults.push(fault), stoppedEarly: () => {} },
+    moved: (destination) => void moved.push(destination),
+  })
+  t.teardown(() => consumer.close())
+  await nats.publish(shared, 'events', { msgId: 'ed_1.pack', headers: segments })
+  const lastEntry = async () => {
+    const message = await nats.lastMessage(ledgerStream, ledgerSubject)
+    return message && [...readEntries(message.data)].at(-1)
+  }
+  await until('it is gone', async () => (await nats.nextMessage(deliveriesStream, shared)) === undefined)
+  return { nats, moved, faults, lastEntry }
+}
+
+t.test('a pack that is not taken comes from its own consumer, under its own id', async (t) => {
+  const { nats, moved, faults, lastEntry } = await openShared(t, () => 'moved')
+  const pack = (await nats.nextMessage(deliveriesStream, deliverySubject('ed_1')))!
+  t.equal(Buffer.from(pack.data).toString(), 'events')
+  t.equal(pack.headers.get(packHeaders.pack), 'ed_1.pack')
+  t.match(await lastEntry(), { type: 'pack', pack: 'ed_1.pack', sequence: pack.sequence, segments: '1:1' })
+  t.strictSame([moved, faults], [['ed_1'], []])
+})
+
+t.test('one of a destination that stays unknown does not come again for ever', async (t) => {
+  let offers = 0
+  const { nats } = await openShared(t, () => {
+    offers += 1
+    return 'unknown'
+  })
+  t.ok(offers > 1, 'its configuration may be on its way')
+  t.not(await nats.nextMessage(deliveriesStream, deliverySubject('ed_1')), undefined)
+})
+
+t.test('one of a deleted destination is dropped, and the books hear of it', async (t) => {
+  const { nats, lastEntry } = await openShared(t, () => 'dropped')
+  t.equal(await nats.nextMessage(deliveriesStream, deliverySubject('ed_1')), undefined)
+  t.strictSame(await lastEntry(), { type: 'dropped', destination: 'ed_1' })
+})
