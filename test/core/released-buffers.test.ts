@@ -3,6 +3,7 @@ import { memoryUsage } from 'node:process'
 import t from 'tap'
 import { collectGarbage } from '../../src/core/collect-garbage.js'
 import { ReleasedBuffers } from '../../src/core/released-buffers.js'
+import { until } from '../harness/weir.js'
 
 const messageBytes = 256 * 1024
 const messages = 40
@@ -21,10 +22,11 @@ t.test('messages that are read one after the other', async (t) => {
   t.ok(kept < 2 * messages * messageBytes, `${kept} bytes are kept of ${4 * messages * messageBytes}`)
 })
 
-t.test('all garbage', async (t) => {
+t.test('all garbage', async () => {
   collectGarbage('all')
   const before = memoryUsage().arrayBuffers
   readMessages(() => {})
   collectGarbage('all')
-  t.ok(memoryUsage().arrayBuffers - before < messages * messageBytes)
+  // V8 frees the buffers themselves in another thread, which a busy machine runs later.
+  await until('fewer buffers', () => memoryUsage().arrayBuffers - before < messages * messageBytes)
 })
