@@ -29,7 +29,8 @@ export async function storePack(
   const { events, ...held } = summary
   const { msgId, headers } = packMessage(destination, bytes, events, origin)
   const subject = isShared ? sharedSubject(partition, destination) : deliverySubject(partition, destination)
-  const { sequence } = await nats.publish(subject, bytes, { msgId, headers, ...patience })
+  const options = { msgId, headers, storedBy: partition.deliveriesStream, ...patience }
+  const { sequence } = await nats.publish(subject, bytes, options)
   const place = placeOf(partition, sequence)
   await enter([{ type: 'pack', destination, pack: msgId, ...origin, ...place, ...held }])
 }
@@ -50,7 +51,7 @@ export async function storeAgain(
     [packHeaders.segments]: segments,
   }
   // The stream knows the pack's own id, and would not store it a second time.
-  const options = { msgId: `${pack}.own`, headers, ...patience }
+  const options = { msgId: `${pack}.own`, headers, storedBy: partition.deliveriesStream, ...patience }
   const { sequence } = await nats.publish(deliverySubject(partition, destination), message.data, options)
   await enter([{ type: 'pack', ...contents, ...placeOf(partition, sequence) }])
 }

@@ -52,6 +52,7 @@ export class NatsStatus {
   readonly #occurrences: NatsOptions['occurrences']
   readonly #versions: VersionReports
   readonly #reconnected = new Set<() => void>()
+  readonly #disconnected = new Set<() => void>()
   #isUp = true
 
   /** `connection` is established. */
@@ -77,12 +78,18 @@ export class NatsStatus {
     return () => this.#reconnected.delete(listener)
   }
 
+  /** Calls back whenever the connection is lost. */
+  onDisconnect(listener: () => void): void {
+    this.#disconnected.add(listener)
+  }
+
   async #follow(): Promise<void> {
     for await (const status of this.#connection.status()) {
       if (status.type === 'error') this.#occurrences?.natsError({ reason: status.error.message })
       if (status.type === 'disconnect') {
         this.#isUp = false
         this.#occurrences?.natsDisconnected({ server: status.server })
+        for (const listener of this.#disconnected) listener()
       }
       if (status.type !== 'reconnect') continue
       this.#isUp = true

@@ -12,6 +12,7 @@ import {
 import { nanos } from '@nats-io/nats-core'
 import { sleep } from '../core/clock.js'
 import { storedMessage } from './messages.js'
+import type { NearServers } from './near-servers.js'
 import { isConsumerMissing, isStreamMissing, retried, undefinedIf } from './retry.js'
 import { streamIdentity } from './streams.js'
 
@@ -46,6 +47,8 @@ export interface OpenedConsumer {
   readonly consumer: Consumer
   /** Identifies a run of the stream's sequences: they begin again when the stream is recreated or put back. */
   readonly since: string
+  /** Aborted when it has to be opened again, because the server through which it is read is lost. */
+  readonly lost?: AbortSignal | undefined
 }
 
 /** Sequences of the stream. */
@@ -79,10 +82,12 @@ const runOf = ({ config: { description } }: ConsumerInfo, identity: string): str
 export class Consumers {
   readonly #manager: JetStreamManager
   readonly #jetstream: JetStreamClient
+  readonly #near: Pick<NearServers, 'to'>
 
-  constructor(manager: JetStreamManager, jetstream: JetStreamClient) {
+  constructor(manager: JetStreamManager, jetstream: JetStreamClient, near: Pick<NearServers, 'to'>) {
     this.#manager = manager
     this.#jetstream = jetstream
+    this.#near = near
   }
 
   /**
@@ -102,8 +107,13 @@ export class Consumers {
     const state = await this.#consumerState(options)
     if (state.isAhead && !(await this.#isMistaken(options, state))) await this.#remakeConsumer(options, state)
     await this.#beginRunIfPutBack(options, state)
-    const consumer = await retried(() => this.#jetstream.consumers.get(options.stream, options.name))
-    return { consumer, since: runOf(await consumer.info(true), state.identity) }
+    const info = await retried(() => this.#manager.consumers.info(options.stream, options.name))
+    const { jetstream, lost } = this.#near.to(info.cluster?.leader)
+    return {
+      consumer: jetstream.consumers.getConsumerFromInfo(info),
+      since: runOf(info, state.identity),
+      lost,
+    }
   }
 
   async #beginRunIfPutBack(options: ConsumerOptions, state: ConsumerState): Promise<void> {

@@ -171,14 +171,15 @@ export class DurableReader {
   async #runSession(): Promise<void> {
     this.#session = new AbortController()
     const { nats, consumer: options, pull, acknowledged } = this.#options
-    const { consumer, since } = await nats.openConsumer({ ...options, ackWaitMs })
+    const { consumer, since, lost } = await nats.openConsumer({ ...options, ackWaitMs })
     // In a new run of sequences, an acknowledgement of the last run could hit another message.
     if (since !== this.#since) {
       this.#inFlight.clear()
       acknowledged.beginRun(since)
     }
     this.#since = since
-    await pull(consumer, AbortSignal.any([this.#stop.signal, this.#session.signal]))
+    const ends = [this.#stop.signal, this.#session.signal, ...(lost === undefined ? [] : [lost])]
+    await pull(consumer, AbortSignal.any(ends))
   }
 
   /** Puts a message in flight; undefined if it was redelivered although it is in flight or acknowledged. */

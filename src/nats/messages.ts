@@ -1,9 +1,16 @@
 /** Messages of JetStream, in Weir's own types. */
-import type { JsMsg, StoredMsg } from '@nats-io/jetstream'
+import type { JetStreamClient, JsMsg, StoredMsg } from '@nats-io/jetstream'
 import { headers as createHeaders, type MsgHdrs, type NatsConnection, nanos } from '@nats-io/nats-core'
 import type { ProtocolHandler } from '@nats-io/nats-core/internal'
 import { messageOf, shown } from '../core/errors.js'
-import { isMessageMissing, type Patience, retried, undefinedIf } from './retry.js'
+import {
+  callTimeoutMs,
+  isMessageMissing,
+  isWrongRevision,
+  type Patience,
+  retried,
+  undefinedIf,
+} from './retry.js'
 
 /** JetStream's own: the id of a published message. */
 export const messageIdHeader = 'Nats-Msg-Id'
@@ -12,6 +19,8 @@ export interface PublishOptions extends Patience {
   /** A second publish with the same id within the stream's duplicate window is acknowledged and not stored. */
   readonly msgId?: string
   readonly headers?: Readonly<Record<string, string>>
+  /** The stream that stores it, if the message goes straight to its leader, past servers in between: worth it if there is much. */
+  readonly storedBy?: string
   /** Stores only in this stream, and only if its last message has this sequence. */
   readonly expect?: { readonly streamName: string; readonly lastSequence: number }
 }
@@ -20,6 +29,38 @@ export interface PublishAfterOptions extends Patience {
   readonly headers?: Readonly<Record<string, string>>
   /** The sequence of the subject's last message; 0 if there is none. */
   readonly afterSequence: number
+}
+
+/** Publishes until a stream has stored the message. `client`: chosen for each attempt. */
+export async function publishStored(
+  client: () => JetStreamClient,
+  subject: string,
+  data: Uint8Array | string,
+  { msgId, headers, expect, ...patience }: PublishOptions,
+): Promise<{ sequence: number; duplicate: boolean }> {
+  const options = {
+    ...(msgId === undefined ? {} : { msgID: msgId }),
+    ...(headers === undefined ? {} : { headers: headersOf(headers) }),
+    ...(expect === undefined ? {} : { expect }),
+    timeout: callTimeoutMs,
+    retries: 0,
+  }
+  const ack = await retried(() => client().publish(subject, data, options), patience)
+  return { sequence: ack.seq, duplicate: ack.duplicate }
+}
+
+/** Resolves with the new sequence; undefined if another message is the subject's last. */
+export async function publishAfter(
+  client: JetStreamClient,
+  subject: string,
+  data: Uint8Array | string,
+  { afterSequence, headers = {}, ...patience }: PublishAfterOptions,
+): Promise<number | undefined> {
+  const expect = { lastSubjectSequence: afterSequence }
+  const options = { headers: headersOf(headers), timeout: callTimeoutMs, retries: 0, expect }
+  const publish = () => client.publish(subject, data, options)
+  const ack = await undefinedIf(isWrongRevision, () => retried(publish, patience))
+  return ack?.seq
 }
 
 /** A message that a pull consumer delivered. */
@@ -209,7 +250,7 @@ export async function storedMessage(
   }
 }
 
-export function headersOf(values: Readonly<Record<string, string>>): MsgHdrs {
+function headersOf(values: Readonly<Record<string, string>>): MsgHdrs {
   const headers = createHeaders()
   for (const [name, value] of Object.entries(values)) headers.set(name, value)
   return headers

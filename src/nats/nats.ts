@@ -26,22 +26,16 @@ import {
 import {
   Acknowledgements,
   gatherAnswers,
-  headersOf,
   type PublishAfterOptions,
   type PublishOptions,
+  publishAfter,
+  publishStored,
   type StoredMessage,
   storedMessage,
 } from './messages.js'
+import { NearServers } from './near-servers.js'
 import { answerRequests, type OnMessage, type Reply, type Subscription, subscribe } from './responder.js'
-import {
-  callTimeoutMs,
-  isStreamMissing,
-  isWrongRevision,
-  type Patience,
-  retried,
-  undefinedIf,
-  withRoom,
-} from './retry.js'
+import { callTimeoutMs, isStreamMissing, type Patience, retried, undefinedIf, withRoom } from './retry.js'
 import { removeMessages } from './server-2-9.js'
 import type { StoredStream } from './stream-replay.js'
 import { ageLimit, changeableConfig, newStreamIdentity, type StreamOptions, streamConfig } from './streams.js'
@@ -65,6 +59,7 @@ export class Nats {
   readonly confirmed: ConfirmedPublisher
   readonly #manager: JetStreamManager
   readonly #jetstream: JetStreamClient
+  readonly #near: NearServers
   readonly #consumers: Consumers
   readonly #buckets: BucketMaker
   readonly #replicas: number
@@ -77,7 +72,11 @@ export class Nats {
     this.confirmed = new ConfirmedPublisher(connection)
     this.#manager = manager
     this.#jetstream = jetstream(connection, { timeout: callTimeoutMs })
-    this.#consumers = new Consumers(manager, this.#jetstream)
+    this.#near = new NearServers(connection, this.#jetstream, options, async (stream) => {
+      const { cluster } = await manager.streams.info(stream)
+      return cluster?.leader
+    })
+    this.#consumers = new Consumers(manager, this.#jetstream, this.#near)
     this.#replicas = options.replicas
     this.#buckets = new BucketMaker(this.#jetstream, manager, options.replicas)
     this.#occurrences = options.occurrences
@@ -106,42 +105,27 @@ export class Nats {
   }
 
   /** Stores `data`; resolves with its sequence and whether it was stored already. */
-  async publish(
+  publish(
     subject: string,
     data: Uint8Array | string,
     options: PublishOptions = {},
   ): Promise<{ sequence: number; duplicate: boolean }> {
-    const headers = options.headers === undefined ? undefined : headersOf(options.headers)
-    const ack = await retried(
-      () =>
-        this.#jetstream.publish(subject, data, {
-          ...(options.msgId === undefined ? {} : { msgID: options.msgId }),
-          ...(headers === undefined ? {} : { headers }),
-          ...(options.expect === undefined ? {} : { expect: options.expect }),
-          timeout: callTimeoutMs,
-          retries: 0,
-        }),
-      { ...options, retrying: this.#publishRetried },
-    )
-    return { sequence: ack.seq, duplicate: ack.duplicate }
+    const { storedBy, ...others } = options
+    const client = () =>
+      storedBy === undefined ? this.#jetstream : this.#near.toLeaderOf(storedBy).jetstream
+    return publishStored(client, subject, data, { ...others, retrying: this.#publishRetried })
   }
 
   /**
    * Compare-and-set for a stream: stores only if the subject's last message has this sequence. Resolves with the new
    * sequence, or undefined if another message is last: also if an earlier attempt was stored and its answer lost.
    */
-  async publishAfter(
+  publishAfter(
     subject: string,
     data: Uint8Array | string,
-    { afterSequence, headers = {}, ...patience }: PublishAfterOptions,
+    options: PublishAfterOptions,
   ): Promise<number | undefined> {
-    const expect = { lastSubjectSequence: afterSequence }
-    const options = { headers: headersOf(headers), timeout: callTimeoutMs, retries: 0, expect }
-    const publish = () => this.#jetstream.publish(subject, data, options)
-    const ack = await undefinedIf(isWrongRevision, () =>
-      retried(publish, { ...patience, retrying: this.#publishRetried }),
-    )
-    return ack?.seq
+    return publishAfter(this.#jetstream, subject, data, { ...options, retrying: this.#publishRetried })
   }
 
   /** Publishes without an acknowledgement: lost if no process listens. */
@@ -289,6 +273,7 @@ export class Nats {
   /** Sends buffered messages, lets callbacks finish, closes. */
   async close(): Promise<void> {
     if (this.#connection.isClosed()) return
+    await this.#near.close()
     try {
       await within(drainTimeoutMs, this.#connection.drain(), 'NATS is unreachable.')
     } catch {

@@ -32,9 +32,9 @@ export const row: BenchRow = {
     withClosers(async (closers) => {
       const systems = new Map<string, TakesTurns>()
       for (const [name, layout] of Object.entries(layouts)) {
-        const { throughput } = await openLayout(closers, layout)
+        const { throughput, ingress } = await openLayout(closers, layout)
         await throughput.warmUp(['packed'], tools)
-        systems.set(name, publishingAs(throughput, { nodes }))
+        systems.set(name, publishingAs(throughput, { nodes, through: ingress }))
       }
       const size = tools.quick ? { records: 50_000, turns: 3 } : { records: 100_000, turns: 5 }
       const turns = await takeTurns(systems, 'packed', size)

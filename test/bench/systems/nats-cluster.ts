@@ -2,7 +2,7 @@
 import { connect } from '@nats-io/transport-node'
 import { sleep } from '../../../src/core/clock.js'
 import { connectionOptions } from '../../../src/nats/connection.js'
-import type { Nats } from '../../../src/nats/nats.js'
+import { type Nats, openNats } from '../../../src/nats/nats.js'
 import { partitionsUpTo, streamsOf, subjectMappings } from '../../../src/wire/partitions.js'
 import { clusterName, serverName, startNatsCluster } from '../../harness/nats-cluster.js'
 import { OwnNats } from '../../harness/own-nats.js'
@@ -26,6 +26,8 @@ interface LaidOut {
   readonly servers: readonly OwnNats[]
   readonly weir: System
   readonly throughput: Throughput
+  /** A connection to each server: ingress nodes may use any. */
+  readonly ingress: readonly Nats[]
 }
 
 async function startServers(closers: Closers, { servers, partitions }: Layout): Promise<readonly OwnNats[]> {
@@ -55,7 +57,11 @@ export async function openLayout(closers: Closers, layout: Layout): Promise<Laid
   })
   if (replicas > 1) await spreadLeaders(servers, partitions)
   if (servers.length > 1) await reportLeaders(weir.nats, layout)
-  return { servers, weir, throughput: new Throughput(weir) }
+  const ingress = await Promise.all(
+    servers.map(({ url }) => openNats({ servers: [url], name: 'ingress', replicas })),
+  )
+  for (const connection of ingress) closers.teardown(() => connection.close())
+  return { servers, weir, throughput: new Throughput(weir), ingress }
 }
 
 const leaderOf = async (nats: Nats, stream: string): Promise<string | undefined> =>

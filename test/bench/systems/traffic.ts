@@ -41,6 +41,8 @@ export interface Publishing {
   readonly atOnce?: number
   /** Default: as it is. */
   readonly encode?: Encode | undefined
+  /** Connections of the nodes, which these share. Default: one for all. */
+  readonly through?: readonly Nats[]
 }
 
 /** Waits until a message is due, by its number. */
@@ -61,6 +63,7 @@ export async function publishAll(
     atOnce = publishedAtOnceUsually,
     messagesPerSecond = Number.POSITIVE_INFINITY,
     encode = (data) => ({ data }),
+    through = [nats],
   }: Publishing = {},
 ): Promise<void> {
   const due = pacedBy(messagesPerSecond)
@@ -70,7 +73,9 @@ export async function publishAll(
       const number = begun++
       await due(number)
       const { data, headers } = encode(message)
-      await nats.publish(subjectOf(1 + (number % nodes)), data, headers && { headers })
+      const node = number % nodes
+      const connection = through[node % through.length]!
+      await connection.publish(subjectOf(1 + node), data, headers && { headers })
     }
   }
   await Promise.all(Array.from({ length: atOnce }, publishing))

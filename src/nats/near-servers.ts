@@ -1,0 +1,135 @@
+/**
+ * Connections to each server of a cluster, besides the main one. A client reaches what another server leads through its own server
+ * and a route to the other: two servers read and write each byte once more. What is much, messages of consumers and packs,
+ * therefore takes a connection to the leader.
+ *
+ * Nothing depends on them: without one, everything goes through the main connection.
+ */
+import { type JetStreamClient, jetstream } from '@nats-io/jetstream'
+import { connect, type NatsConnection } from '@nats-io/transport-node'
+import { monotonicMs } from '../core/clock.js'
+import { connectionOptions, type NatsOptions, NatsStatus } from './connection.js'
+import { callTimeoutMs } from './retry.js'
+
+/** A way to streams and consumers. */
+interface Way {
+  readonly jetstream: JetStreamClient
+  /** Aborted when its server is lost; undefined for the main connection, which finds another server by itself. */
+  readonly lost?: AbortSignal
+}
+
+/** How long the leader of a stream is taken for granted. */
+const leaderKnownMs = 60_000
+
+interface KnownLeader {
+  server: string | undefined
+  /** Monotonic. */
+  askedMs: number
+}
+
+export class NearServers {
+  readonly #main: NatsConnection
+  readonly #mainWay: Way
+  readonly #options: NatsOptions
+  readonly #leaderOf: (stream: string) => Promise<string | undefined>
+  readonly #leaders = new Map<string, KnownLeader>()
+  readonly #near = new Set<NearServer>()
+  #isOpen = false
+  #isClosed = false
+
+  /** `leaderOf` asks for the leader of a stream; undefined if it is not known. */
+  constructor(
+    main: NatsConnection,
+    mainJetstream: JetStreamClient,
+    options: NatsOptions,
+    leaderOf: (stream: string) => Promise<string | undefined>,
+  ) {
+    this.#main = main
+    this.#mainWay = { jetstream: mainJetstream }
+    this.#options = options
+    this.#leaderOf = leaderOf
+  }
+
+  /** To a server, by its name. */
+  to(server: string | undefined): Way {
+    if (server === undefined || this.#main.info?.server_name === server) return this.#mainWay
+    this.#openAll()
+    for (const near of this.#near) if (near.isTo(server)) return near.way
+    return this.#mainWay
+  }
+
+  /** To the leader of a stream, as far as it is known: it is asked for meanwhile. */
+  toLeaderOf(stream: string): Way {
+    if (this.#main.info?.cluster === undefined) return this.#mainWay
+    let leader = this.#leaders.get(stream)
+    if (leader === undefined || monotonicMs() - leader.askedMs > leaderKnownMs) {
+      leader = { server: leader?.server, askedMs: monotonicMs() }
+      this.#leaders.set(stream, leader)
+      void this.#ask(stream, leader)
+    }
+    return this.to(leader.server)
+  }
+
+  async #ask(stream: string, leader: KnownLeader): Promise<void> {
+    try {
+      leader.server = await this.#leaderOf(stream)
+    } catch {
+      // Asked again in a minute. What is sent meanwhile gets there, too.
+    }
+  }
+
+  /** Only what names several servers has others to connect to. */
+  #openAll(): void {
+    if (this.#isOpen) return
+    this.#isOpen = true
+    const { servers } = this.#options
+    if (servers.length > 1) for (const server of servers) void this.#open(server)
+  }
+
+  /** Waits until the server is there, as long as it takes. */
+  async #open(server: string): Promise<void> {
+    const options = connectionOptions({ ...this.#options, servers: [server] })
+    try {
+      const near = new NearServer(await connect({ ...options, ignoreClusterUpdates: true }))
+      if (this.#isClosed) await near.close()
+      else this.#near.add(near)
+    } catch {
+      // It refused us, which it would do again. The main connection says what is wrong, if it gets there.
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await Promise.all([...this.#near].map((near) => near.close()))
+  }
+}
+
+class NearServer {
+  readonly #connection: NatsConnection
+  readonly #status: NatsStatus
+  readonly #jetstream: JetStreamClient
+  #lost = new AbortController()
+
+  constructor(connection: NatsConnection) {
+    this.#connection = connection
+    this.#jetstream = jetstream(connection, { timeout: callTimeoutMs })
+    this.#status = new NatsStatus(connection, {})
+    this.#status.onDisconnect(() => {
+      this.#lost.abort()
+      this.#lost = new AbortController()
+    })
+  }
+
+  /** Is it connected to the server of this name? */
+  isTo(server: string): boolean {
+    return this.#status.isConnected && this.#connection.info?.server_name === server
+  }
+
+  get way(): Way {
+    return { jetstream: this.#jetstream, lost: this.#lost.signal }
+  }
+
+  close(): Promise<void> {
+    return this.#connection.close()
+  }
+}

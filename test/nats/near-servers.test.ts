@@ -1,0 +1,69 @@
+/** What servers of a cluster lead is read from them, and stored by them, without another server in between. */
+import t from 'tap'
+import { openNats } from '../../src/nats/nats.js'
+import { pullBatch } from '../../src/nats/pull.js'
+import { serverName, startNatsCluster } from '../harness/nats-cluster.js'
+import { tempDir } from '../harness/temp-dir.js'
+import { until } from '../harness/weir.js'
+
+const streamOf = (name: string) => ({
+  name,
+  subjects: [subjectOf(name)],
+  retention: 'limits' as const,
+  bytesMax: 2 ** 20,
+  ageMaxMs: 0,
+  duplicateWindowMs: 60_000,
+  discard: 'new' as const,
+})
+const subjectOf = (stream: string): string => `${stream}.a`
+const consumerOf = (stream: string) => ({ stream, name: 'readers', ackWaitMs: 2_000, ackPendingMax: 10 })
+
+t.test('a consumer is read from its leader, and from another server when that one dies', async (t) => {
+  const cluster = await startNatsCluster(tempDir(t))
+  t.teardown(() => cluster.close())
+  const nats = await openNats({ servers: cluster.url.split(','), name: 'test', replicas: 3 })
+  t.teardown(() => nats.close())
+  // One of some streams is led by a server to which the main connection does not go.
+  const streams = Array.from({ length: 6 }, (_, n) => `STREAM_${n}`)
+  for (const name of streams) await nats.ensureStream(streamOf(name))
+  const open = async (stream: string) => ({ stream, ...(await nats.openConsumer(consumerOf(stream))) })
+  let far: Awaited<ReturnType<typeof open>> | undefined
+  await until('a consumer is read from another server', async () => {
+    const opened = await Promise.all(streams.map(open))
+    far = opened.find(({ lost }) => lost !== undefined)
+    return far !== undefined
+  })
+  const { stream, consumer, lost } = far!
+  const { sequence } = await nats.publish(subjectOf(stream), 'one', { storedBy: stream })
+  t.equal(sequence, 1)
+  t.equal(
+    (await nats.publish(subjectOf(stream), 'two', { storedBy: stream })).sequence,
+    2,
+    'its leader is known',
+  )
+  const read = async (from: typeof consumer): Promise<readonly string[]> => {
+    const texts: string[] = []
+    for await (const { data, reply } of pullBatch(from, 2, AbortSignal.timeout(5_000))) {
+      texts.push(Buffer.from(data).toString())
+      nats.acknowledgements.done(reply)
+    }
+    return texts
+  }
+  t.same(await read(consumer), ['one', 'two'])
+
+  const leader = (await consumer.info()).cluster?.leader
+  await cluster.servers.find((_, n) => serverName(n) === leader)!.kill()
+  await until('the reader learns of it', () => lost!.aborted)
+  t.equal((await nats.publish(subjectOf(stream), 'three', { storedBy: stream })).sequence, 3)
+  t.same(await read((await nats.openConsumer(consumerOf(stream))).consumer), ['three'])
+})
+
+t.test('one server: there is nothing nearer', async (t) => {
+  const cluster = await startNatsCluster(tempDir(t))
+  t.teardown(() => cluster.close())
+  const nats = await openNats({ servers: [cluster.servers[0]!.url], name: 'test', replicas: 3 })
+  t.teardown(() => nats.close())
+  await nats.ensureStream(streamOf('STREAM'))
+  t.equal((await nats.openConsumer(consumerOf('STREAM'))).lost, undefined, 'only one is named')
+  t.equal((await nats.publish(subjectOf('STREAM'), 'one', { storedBy: 'STREAM' })).sequence, 1)
+})
