@@ -34,6 +34,7 @@ import { row as ipSets } from './rows/ip-sets.js'
 import { row as largeBodies } from './rows/large-bodies.js'
 import { row as latency } from './rows/latency.js'
 import { row as lists } from './rows/lists.js'
+import { row as model } from './rows/model.js'
 import { row as natsDecide } from './rows/nats-decide.js'
 import { row as nodes } from './rows/nodes.js'
 import { row as packing } from './rows/packing.js'
@@ -75,6 +76,7 @@ const rows: readonly BenchRow[] = [
   largeBodies,
   latency,
   lists,
+  model,
   natsDecide,
   nodes,
   packing,

@@ -1,7 +1,9 @@
 /** The generated parts of `docs/performance.md`, from the recorded ratios. */
 import { table } from '../../src/event/markdown.js'
 import { isReached, type Measure } from './bench.js'
+import { planFor, type ServiceTimes } from './plan.js'
 import { type RecordedRow, readRecorded } from './recorded.js'
+import { serviceTimesIn } from './rows/model.js'
 
 const figure = (ratio: number): string => `${Number(ratio.toPrecision(3)).toLocaleString('en')} ×`
 
@@ -55,4 +57,30 @@ const costs = (): string =>
     ),
   )
 
-export const performanceTables = { performance: ratios, machines, costs }
+const plannedRates = [100_000, 300_000, 1_000_000]
+const thousands = (value: number): string => Math.round(value).toLocaleString('en')
+
+/** What the model says of larger deployments, and by how much it was wrong about those that were measured. */
+function plans(): string {
+  const recorded = readRecorded()['model']
+  if (recorded === undefined) return 'Not recorded.'
+  const times: ServiceTimes = serviceTimesIn(recorded)
+  const [wrongBy] = recorded.measures.toSorted((a, b) => b.ratio - a.ratio)
+  const error = `${Math.round((wrongBy!.ratio - 1) * 100)} %`
+  return table(
+    [
+      ...['Records/s', 'Partitions', 'NATS servers', 'Pipelines', 'Deliverers', 'Cores in all'],
+      ...['Written per server, MB/s', 'Stored, GB', '$ per month', 'Wrong by, where measured'],
+    ],
+    plannedRates.map((rate) => {
+      const plan = planFor(rate, times)
+      const { partitions, natsServers, pipelines, deliverers, cores, writtenPerServer, stored, dollars } =
+        plan
+      const counts = [rate, partitions, natsServers, pipelines, deliverers, cores]
+      const sizes = [writtenPerServer / 1e6, stored / 1e9, dollars]
+      return [...[...counts, ...sizes].map(thousands), `up to ${error}`]
+    }),
+  )
+}
+
+export const performanceTables = { performance: ratios, machines, costs, plans }
