@@ -43,6 +43,7 @@ t.test('generated parts of the documents are up to date; `npm run docs` writes t
     'machines',
     'names',
     'performance',
+    'plans',
     'records',
     'sqlTypes',
   ])
