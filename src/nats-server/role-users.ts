@@ -31,6 +31,7 @@ import {
   ledgerSubject,
   operatorSubjects,
   ownConsumersSubject,
+  pipelinesSubject,
   publishedRecordsSubject,
   removedLettersSubject,
   replaysBucket,
@@ -51,60 +52,22 @@ import {
   streamsOf,
   trafficStreams,
 } from '../wire/partitions.js'
+import {
+  consume,
+  consumerDelete,
+  consumerInfo,
+  follow,
+  info,
+  limits,
+  makeStream,
+  nextMessage,
+  purge,
+  readBucket,
+  readMessage,
+  removeMessage,
+  writeBucket,
+} from './jetstream-calls.js'
 import type { NatsUser } from './nats-access.js'
-
-// --- the calls of the JetStream API ---
-
-/** The limits of the account, which the client requests before it opens a bucket. */
-const limits = '$JS.API.INFO'
-const info = (stream: string): string => `$JS.API.STREAM.INFO.${stream}`
-const purge = (stream: string): string => `$JS.API.STREAM.PURGE.${stream}`
-const removeMessage = (stream: string): string => `$JS.API.STREAM.MSG.DELETE.${stream}`
-/** Reads the message after a sequence, from any replica of the stream. */
-const nextMessage = (stream: string): string => `$JS.API.DIRECT.GET.${stream}`
-/** Reads a message from the stream's leader. */
-const readMessage = (stream: string): string => `$JS.API.STREAM.MSG.GET.${stream}`
-const consumerInfo = (stream: string, consumer: string): string =>
-  `$JS.API.CONSUMER.INFO.${stream}.${consumer}`
-const consumerDelete = (stream: string, consumer: string): string =>
-  `$JS.API.CONSUMER.DELETE.${stream}.${consumer}`
-
-const makeStream = (stream: string): string[] => [
-  info(stream),
-  `$JS.API.STREAM.CREATE.${stream}`,
-  `$JS.API.STREAM.UPDATE.${stream}`,
-]
-
-/** A durable consumer: created, pulled from, recreated if it is ahead of its stream. `*`: one per destination or replay. */
-const consume = (stream: string, consumer: string): string[] => [
-  info(stream),
-  consumerInfo(stream, consumer),
-  // The second form names the subject that the consumer filters by.
-  `$JS.API.CONSUMER.CREATE.${stream}.${consumer}`,
-  `$JS.API.CONSUMER.CREATE.${stream}.${consumer}.>`,
-  `$JS.API.CONSUMER.DURABLE.CREATE.${stream}.${consumer}`,
-  `$JS.API.CONSUMER.MSG.NEXT.${stream}.${consumer}`,
-  consumerDelete(stream, consumer),
-  `$JS.ACK.${stream}.${consumer}.>`,
-]
-
-/** Follows a stream with ordered consumers, which the client names itself and which don't acknowledge. */
-const follow = (stream: string): string[] => [
-  info(stream),
-  consumerInfo(stream, '*'),
-  `$JS.API.CONSUMER.CREATE.${stream}.>`,
-  `$JS.API.CONSUMER.MSG.NEXT.${stream}.*`,
-  consumerDelete(stream, '*'),
-  `$JS.FC.${stream}.>`,
-]
-
-const readBucket = (bucket: string): string[] => [...follow(streamOf(bucket)), readMessage(streamOf(bucket))]
-
-const writeBucket = (bucket: string): string[] => [
-  ...readBucket(bucket),
-  `$KV.${bucket}.>`,
-  removeMessage(streamOf(bucket)),
-]
 
 /** The books: the ledger, and its snapshots, which allow purging it. */
 const keepBooks = [...follow(ledgerStream), purge(ledgerStream), ...writeBucket(booksBucket)]
@@ -227,6 +190,10 @@ const api = ({ partitions, traffic, records, deliveries, packs }: Names): NatsUs
     ],
   )
 
+/** One partition is everyone's: pipelines need not know of each other. */
+const amongPipelines = ({ length }: readonly Partition[]): readonly string[] =>
+  length === 1 ? [] : [pipelinesSubject]
+
 const pipeline = ({ partitions, traffic, records, deliveries, packs }: Names): NatsUser =>
   role(
     'pipeline',
@@ -252,6 +219,7 @@ const pipeline = ({ partitions, traffic, records, deliveries, packs }: Names): N
       ...packs,
       ...partitions.map((partition) => sharedSubject(partition, '*')),
       ownConsumersSubject,
+      ...amongPipelines(partitions),
       deadRecordsSubject,
       deadAuditsSubject,
       decisionRowsSubject,
@@ -259,7 +227,7 @@ const pipeline = ({ partitions, traffic, records, deliveries, packs }: Names): N
       watchedRowsSubject,
       ...replies,
     ],
-    [connectionSubject, agentSubject, watchedSubject],
+    [connectionSubject, agentSubject, watchedSubject, ...amongPipelines(partitions)],
   )
 
 const deliver = ({ partitions, traffic, deliveries, packs }: Names): NatsUser =>

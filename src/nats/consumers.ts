@@ -56,6 +56,8 @@ export interface ConsumerPosition {
   /** Everything up to here was acknowledged. */
   readonly ackFloor: number
   readonly delivered: number
+  /** How many messages are not delivered yet. */
+  readonly waiting: number
   /** Messages that are not acknowledged, or not even delivered. */
   readonly unacknowledged: number
 }
@@ -239,7 +241,12 @@ export class Consumers {
     if (info === undefined) return undefined
     const { ack_floor, delivered, num_pending, num_ack_pending } = info
     const unacknowledged = num_pending + num_ack_pending
-    return { ackFloor: ack_floor.stream_seq, delivered: delivered.stream_seq, unacknowledged }
+    return {
+      ackFloor: ack_floor.stream_seq,
+      delivered: delivered.stream_seq,
+      waiting: num_pending,
+      unacknowledged,
+    }
   }
 
   async delete(stream: string, name: string): Promise<void> {

@@ -25,8 +25,11 @@ const noMessageFound = 10037
 const sequenceNotFound = 10043
 const deletionFailed = 10057
 const storageFull = new Set([10023, 10047, 10077])
-/** System not available, JetStream not enabled for the account or at all: a starting server answers with these. */
-const temporary = new Set([10008, 10039, 10076])
+/**
+ * System not available, JetStream not enabled for the account or at all: a starting server answers with these. The last: more
+ * messages wait to be stored in a stream than the server buffers for it (`max_buffered_size`).
+ */
+const temporary = new Set([10008, 10039, 10076, 10167])
 
 const apiCode = (error: unknown): number | undefined =>
   error instanceof JetStreamApiError ? error.code : undefined

@@ -32,6 +32,7 @@ import { FailureReports, UnservedReports } from './failure-reports.js'
 import { Intake, type ProcessedMessage } from './intake.js'
 import { LedgerCounts } from './ledger-counts.js'
 import type { InputMessage } from './packs.js'
+import type { PreferredPartitions } from './preferred-partitions.js'
 import { type BadRecord, type MessageResult, refusedMessage, walkMessage } from './process-record.js'
 import { type Quarantine, withoutLines } from './quarantine.js'
 import type { Shares } from './shares.js'
@@ -59,6 +60,7 @@ interface PipelineDeps {
   /** Whose records it takes. */
   readonly partition: Partition
   readonly partitions: PartitionSet
+  readonly preferred: Pick<PreferredPartitions, 'mayTake' | 'count'>
   readonly busy: Pick<BusyDestinations, 'hasNext'>
   readonly configuration: Configuration
   readonly geo: GeoLookup
@@ -82,7 +84,7 @@ export class Pipeline {
 
   constructor(deps: PipelineDeps) {
     this.#deps = deps
-    const { nats, partition, partitions, busy, ledger, settled, occurrences, shares } = deps
+    const { nats, partition, partitions, preferred, busy, ledger, settled, occurrences, shares } = deps
     const { recordsStream, recordsInput } = partition
     this.#intake = new Intake({
       nats,
@@ -92,7 +94,8 @@ export class Pipeline {
       settled,
       stream: recordsStream,
       input: recordsInput,
-      inputs: () => partitions.all.length,
+      inputs: () => preferred.count,
+      mayPull: () => preferred.mayTake(partition),
       ackPendingMax,
       process: (message, input) => this.#process(message, input),
       packBegun: (destination, bytes) => shares.packBegun(destination, bytes),

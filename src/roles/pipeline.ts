@@ -12,6 +12,7 @@ import { DecisionLog } from '../pipeline/decision-log.js'
 import { FailureLog } from '../pipeline/failure-log.js'
 import { Janitor } from '../pipeline/janitor.js'
 import { Pipeline } from '../pipeline/pipeline.js'
+import { PreferredPartitions } from '../pipeline/preferred-partitions.js'
 import { Quarantine, quarantineTimes } from '../pipeline/quarantine.js'
 import { openReplayWork } from '../pipeline/replay-work.js'
 import { Shares } from '../pipeline/shares.js'
@@ -72,7 +73,8 @@ export async function openPipeline(
   const replaying = { ...traffic, eventKinds, isBusy: () => [...pipelines].some(({ isBusy }) => isBusy) }
   const catchUps = release.own(await openCatchUps({ ...replaying, destinationOf }))
   release.own(new Janitor({ nats, partitions, ledger, occurrences, destinationOf, catchUps }))
-  const parts = { ...traffic, settled, quarantine, decisionLog, failureLog, catchUps }
+  const preferred = new PreferredPartitions({ nats, partitions, occurrences })
+  const parts = { ...traffic, preferred, settled, quarantine, decisionLog, failureLog, catchUps }
   const pipelines = new Set<Pipeline>()
   partitions.each((partition) => {
     const pipeline = new Pipeline({ ...parts, partition })
@@ -85,6 +87,7 @@ export async function openPipeline(
     return { close }
   })
   release.own(partitions)
+  release.own(preferred)
   release.own(await openReplayWork(replaying))
   const decider = parent === undefined ? release.own(startDecider(context, program)) : undefined
   await decider?.ready

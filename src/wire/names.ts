@@ -54,6 +54,9 @@ export const packHeaders = {
 /** Pipelines and deliverers say which destinations get consumers of their own; lost if no deliverer listens. */
 export const ownConsumersSubject = 'weir.live.consumers'
 
+/** Pipelines tell each other that they are there (`pipeline/preferred-partitions.ts`), if there are several partitions. */
+export const pipelinesSubject = 'weir.live.pipelines'
+
 /** Counts. Pipelines and deliverers publish, every process that shows the books reads. */
 export const ledgerStream = 'WEIR_BOOKS'
 export const ledgerSubject = 'weir.books'

@@ -27,7 +27,7 @@ export function busiestServerTime({ leader, follower }: ServiceTimes, partitions
 }
 
 /** What a plan takes for granted, besides the service times. */
-export const assumed = {
+const assumed = {
   coresOfServer: 8,
   /** Cores are busy for so much of the time at the peak. */
   busy: 0.7,

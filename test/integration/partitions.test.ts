@@ -1,13 +1,15 @@
 /** Records and packs spread over several streams: their number changes under load, and nothing is lost. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { connect as connectTo } from '@nats-io/transport-node'
 import t from 'tap'
+import { connectionOptions } from '../../src/nats/connection.js'
 import { openNats } from '../../src/nats/nats.js'
 import { partitionsUpTo } from '../../src/wire/partitions.js'
 import { total } from '../harness/metrics.js'
 import { metricsOf } from '../harness/pages.js'
 import { run } from '../harness/processes.js'
 import { tempDir } from '../harness/temp-dir.js'
-import { killRole } from '../harness/tree.js'
+import { killRole, processesBelow } from '../harness/tree.js'
 import { startWeir, until } from '../harness/weir.js'
 import {
   arrivedRecords,
@@ -35,9 +37,9 @@ async function keepPublishing(): Promise<() => Promise<void>> {
   }
 }
 
-async function restart(partitions: number): Promise<void> {
+async function restart(partitions: number, more: Readonly<Record<string, string>> = {}): Promise<void> {
   await deployment.weir.stop()
-  const env = { ...deployment.env, WEIR_PARTITIONS: String(partitions) }
+  const env = { ...deployment.env, WEIR_PARTITIONS: String(partitions), ...more }
   deployment.weir = await startWeir(deployment.dataDir, env)
 }
 
@@ -75,6 +77,33 @@ t.test('a pipeline, the nats-server and a deliverer are killed under load', asyn
   t.equal((await arrivedRecords(deployment)).size, published, 'every record arrived')
   await checkRepeats(t, deployment)
   await checkBooks(t, deployment, published)
+})
+
+t.test('two pipelines share the partitions, and one takes over when the other is killed', async (t) => {
+  await restart(4, { WEIR_PIPELINES: '2' })
+  const admin = await connectTo(
+    connectionOptions({ servers: [deployment.weir.adminUrl], name: 'test', replicas: 1 }),
+  )
+  t.teardown(() => admin.close())
+  const requestsFor = async (stream: string): Promise<number> =>
+    (await admin.request(`$JS.API.CONSUMER.INFO.${stream}.pipeline`)).json<{ num_waiting: number }>()
+      .num_waiting
+  const nats = await connect()
+  await until('each partition has one reader', async () => {
+    // What a pipeline asked for before it heard of the other one is answered.
+    await traffic.publish(nats, nodes)
+    await sleep(1_000)
+    const requests = await Promise.all(partitionsUpTo(4).map((each) => requestsFor(each.recordsStream)))
+    return requests.every((count) => count === 1)
+  })
+  const pipelines = processesBelow(deployment.weir.process.pid).filter(({ role }) => role === 'pipeline')
+  t.equal(pipelines.length, 2)
+  process.kill(pipelines[0]!.pid, 'SIGKILL')
+  await traffic.publish(nats, nodes)
+  await nats.close()
+  await untilArrived(deployment, expectedEvents(traffic.published))
+  await checkRepeats(t, deployment)
+  await checkBooks(t, deployment, traffic.published)
 })
 
 t.test('a record of each partition is found again, and tried, and replayed', async (t) => {

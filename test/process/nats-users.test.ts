@@ -439,6 +439,7 @@ t.test('every user against every call, with four partitions', async (t) => {
     ...everySubject,
     ...twins.flatMap(([, stream]) => Object.values(callsOn(stream)).flat()),
     ...added.map((partition) => deliverySubject(partition, 'ed_1')),
+    'weir.live.pipelines',
     ...records.flatMap((subject) => [subject, ...[0, 1, 2, 3].map((number) => `${subject}.${number}`)]),
     ...infos,
   ])
@@ -454,6 +455,7 @@ t.test('every user against every call, with four partitions', async (t) => {
           ...publish,
           ...(sends ? added.map((partition) => deliverySubject(partition, 'ed_1')) : []),
           ...(roles.includes(user) ? infos : []),
+          ...(user === 'pipeline' ? ['weir.live.pipelines'] : []),
           // The API sends dead letters again, and looks where records get.
           ...[...asked].filter(
             (subject) =>

@@ -106,6 +106,11 @@ export const pipeline = {
     'weir_watcher_failures_total',
     'Subscriptions for watchers that NATS refused.',
   ),
+  pipelinesUnheard: warn(
+    'NATS refuses to say which pipelines there are; this one takes messages of every partition at once. See "Partitions" in docs/operating.md.',
+    'weir_pipelines_unheard_total',
+    'Subscriptions to what other pipelines say that NATS refused.',
+  ),
   decisionAsked: count(
     'weir_decisions_asked_total',
     'Decisions that ingress nodes and proxies asked for, by what was decided.',
