@@ -13,8 +13,11 @@ import { nsPerRecord, publishingAs, rateOf, type TakesTurns, takeTurns } from '.
 const destinations = 6
 /** Of many nodes, each partition has about as many. */
 const nodes = 600
-/** A server that waits for its share answers late: enough must be on its way that none waits for that. */
-const atOnce = 1_024
+/**
+ * A server that waits for its share answers late: enough must be on its way that none waits for that; and no more than one server
+ * stores in a second, after which a publisher repeats what was not acknowledged.
+ */
+const atOnce = 128
 /** Of a core, for each server: three of them then leave most of two cores to everything else. */
 const share = 0.05
 
