@@ -33,6 +33,8 @@ const assumed = {
   busy: 0.7,
   /** A leader works through the messages of its streams in order: of one core. */
   leaderBusy: 0.5,
+  /** Of each server, which has one disk: bytes per second. */
+  diskBytes: 500e6,
   /** Of a record, and of its event, as they are stored. */
   bytesStored: { record: 600, event: 160 },
   /** Dollars: a core of a general-purpose virtual machine for a month, a gigabyte of a network disk for a month. */
@@ -57,15 +59,15 @@ interface Plan {
 
 /** What so many records per second need, each with one event. */
 export function planFor(recordsPerSecond: number, times: ServiceTimes): Plan {
-  const { coresOfServer, busy, leaderBusy, bytesStored, price, retentionHours } = assumed
+  const { coresOfServer, busy, leaderBusy, diskBytes, bytesStored, price, retentionHours } = assumed
   const cores = (ns: number): number => (recordsPerSecond * ns) / 1e9
   const natsCores = cores(natsTime(times)) / busy
-  const natsServers = Math.max(copies, Math.ceil(natsCores / coresOfServer))
-  // As many for each server: a multiple of their number.
-  const leaders = Math.max(1, Math.ceil(cores(times.leader - times.follower) / leaderBusy / natsServers))
   const pipelines = Math.ceil(cores(times.pipeline) / busy)
   const deliverers = Math.ceil(cores(times.deliver) / busy)
   const written = recordsPerSecond * (bytesStored.record + bytesStored.event) * copies
+  const natsServers = Math.max(copies, Math.ceil(natsCores / coresOfServer), Math.ceil(written / diskBytes))
+  // As many for each server: a multiple of their number.
+  const leaders = Math.ceil(cores(times.leader) / leaderBusy / natsServers)
   const stored = recordsPerSecond * bytesStored.record * copies * retentionHours * 3_600
   const allCores = natsServers * coresOfServer + pipelines + deliverers
   return {
