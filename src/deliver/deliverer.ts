@@ -17,7 +17,13 @@ import { ByteBudget } from './byte-budget.js'
 import type { DestinationConfig } from './destination.js'
 import { DestinationRun, type DestinationRunDeps } from './destination-run.js'
 import { healthySince, type LaneReport, type LaneStatus, pausedByHand, type StateReport } from './health.js'
-import { deletedAfterMs, OwnConsumers, type PacksWaiting, readIdleMs } from './own-consumers.js'
+import {
+  deletedAfterMs,
+  KeptConsumers,
+  OwnConsumers,
+  type PacksWaiting,
+  readIdleMs,
+} from './own-consumers.js'
 import type { PackSource } from './pack-sources.js'
 import { RequestHistory } from './request-history.js'
 import { type Offered, SharedConsumer, type SharedConsumerOptions } from './shared-consumer.js'
@@ -53,6 +59,7 @@ export class Deliverer {
   readonly #dropped = new Set<string>()
   readonly #history: RequestHistory
   readonly #own: OwnConsumers
+  readonly #kept: KeptConsumers
   readonly #shared = new Set<SharedConsumer>()
   /** The status of each destination that had no run yet. */
   readonly #unused = healthySince(now())
@@ -68,6 +75,7 @@ export class Deliverer {
       deletedAfterMs: () => (this.#isShared ? deletedAfterMs : undefined),
     }
     this.#own = new OwnConsumers({ nats, partitions, occurrences, heard: this.#heard })
+    this.#kept = new KeptConsumers({ nats, partitions, deletedAfterMs })
     const moved = (id: string, partition: Partition): void => {
       this.#own.announce({ destination: id, partition })
       this.#run(id)?.sources.open(partition)
@@ -79,6 +87,11 @@ export class Deliverer {
         for (const run of this.#runs.values()) run.expire()
       }),
       every(lookEveryMs, () => this.#inTurn(() => this.#look())),
+      every(lookEveryMs, () =>
+        this.#kept.look(this.#isShared, this.#configs.keys()).catch(() => {
+          // The health of NATS is reported elsewhere; the next look tries again.
+        }),
+      ),
     ]
     occurrences.destinationStates(() => stateLevels(this.#lanes(), metricsDestinationsMax))
   }

@@ -9,7 +9,8 @@
  * - when it can't take a pack: the deliverer that has the pack moves it there, and says so.
  *
  * What a process did not hear, it finds in the streams: packs that wait for such a consumer. A deliverer that got nothing from one
- * for two minutes stops reading it, and the server deletes it when no one has read it for ten.
+ * for two minutes stops reading it, and the server deletes it when no one has read it for ten; those that were made while each had
+ * its own, too.
  */
 import { messageOf } from '../core/errors.js'
 import { getOrMake } from '../core/maps.js'
@@ -67,5 +68,42 @@ export class OwnConsumers {
 
   close(): void {
     this.#subscription.close()
+  }
+}
+
+/** Destinations of one look. There may be 100,000: a server that is asked about all of them at once does nothing else. */
+const atOnceMax = 100
+
+interface KeptConsumersOptions {
+  readonly nats: Pick<Nats, 'expireConsumer'>
+  readonly partitions: Pick<PartitionSet, 'homeOf'>
+  /** The server deletes one that no one has read for so long. */
+  readonly deletedAfterMs: number
+}
+
+/**
+ * Own consumers from a time with fewer destinations: the server keeps them. When idle destinations begin to share, a deliverer asks for
+ * each that the server deletes it when it is not read. The server alone can decide that: it knows whether a deliverer reads the
+ * consumer, and whether a pack of it is in flight. A pack that comes later waits in the stream, where the next look finds it.
+ */
+export class KeptConsumers {
+  readonly #options: KeptConsumersOptions
+  /** Destinations whose consumers were not looked at since sharing began; undefined while they share none. */
+  #left: string[] | undefined
+
+  constructor(options: KeptConsumersOptions) {
+    this.#options = options
+  }
+
+  /** Gives back the consumers of some destinations; of all, if it is called often enough while they share. */
+  async look(areShared: boolean, destinations: Iterable<string>): Promise<void> {
+    this.#left = areShared ? (this.#left ?? [...destinations]) : undefined
+    const { nats, partitions, deletedAfterMs } = this.#options
+    for (let looked = 0; looked < atOnceMax; looked += 1) {
+      const id = this.#left?.at(-1)
+      if (id === undefined) return
+      await nats.expireConsumer(partitions.homeOf(id).deliveriesStream, id, deletedAfterMs)
+      this.#left?.pop()
+    }
   }
 }

@@ -72,7 +72,13 @@ export class PackSources {
     const filter = deliverySubject(partition, id)
     const reader: DurableReader = new DurableReader({
       ...options,
-      consumer: { stream, name: id, filter, ackPendingMax, deletedAfterMs: deletedAfterMs() },
+      consumer: {
+        ...{ stream, name: id, filter, ackPendingMax },
+        // As it is whenever the consumer is opened again: destinations may share by then.
+        get deletedAfterMs() {
+          return deletedAfterMs()
+        },
+      },
       acknowledged: new AcknowledgedContents(acknowledgedMax, (message) => packContents(id, message).pack),
       pull: (consumer, signal) => pull(source, consumer, signal),
     })

@@ -249,6 +249,16 @@ export class Consumers {
     }
   }
 
+  /** The server deletes it from now on when no one has read it for so long, unless it does so already. */
+  async expire(stream: string, name: string, unreadMs: number): Promise<void> {
+    await undefinedIf(isConsumerMissing, async () => {
+      const { config } = await this.#manager.consumers.info(stream, name)
+      const inactive_threshold = nanos(unreadMs)
+      if (!config.inactive_threshold)
+        await this.#manager.consumers.update(stream, name, { inactive_threshold })
+    })
+  }
+
   async delete(stream: string, name: string): Promise<void> {
     await undefinedIf(isConsumerMissing, () => this.#manager.consumers.delete(stream, name))
   }

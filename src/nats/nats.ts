@@ -237,6 +237,11 @@ export class Nats {
     return this.#consumers.position(stream, name)
   }
 
+  /** The server deletes it when no one has read it for so long, if all that it delivered is acknowledged. */
+  expireConsumer(stream: string, name: string, unreadMs: number): Promise<void> {
+    return this.#consumers.expire(stream, name, unreadMs)
+  }
+
   deleteConsumer(stream: string, name: string): Promise<void> {
     return this.#consumers.delete(stream, name)
   }

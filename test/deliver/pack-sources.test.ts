@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { PackSources } from '../../src/deliver/pack-sources.js'
+import type { ConsumerOptions } from '../../src/nats/consumers.js'
 import { pullBatch } from '../../src/nats/pull.js'
 import { onePartition } from '../../src/wire/partitions.js'
 import { deliveriesStream, deliverySubject } from '../harness/first-partition.js'
@@ -65,6 +66,38 @@ t.test(
     t.strictSame(got, ['first', 'second'])
   },
 )
+
+t.test('one that is opened again follows what holds for new ones by then', async (t) => {
+  const opened: (number | undefined)[] = []
+  let deletedAfterMs: number | undefined
+  let reconnect = (): void => {}
+  const sources = new PackSources('ed_1', {
+    nats: {
+      openConsumer: async (options: ConsumerOptions) => {
+        opened.push(options.deletedAfterMs)
+        return { consumer: undefined as never, since: '' }
+      },
+      onReconnect: (listener: () => void) => {
+        reconnect = listener
+        return () => {}
+      },
+      acknowledgements: undefined as never,
+    },
+    deletedAfterMs: () => deletedAfterMs,
+    pull: (_, __, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve())),
+    unavailable: (error) => t.fail(String(error)),
+    stoppedEarly: () => t.fail('stopped early'),
+  })
+  sources.open(partition)
+  await until('it is open', () => opened.length === 1)
+  deletedAfterMs = 1_000
+  await new Promise(setImmediate)
+  reconnect()
+  await until('it is open again', () => opened.length === 2)
+  t.strictSame(opened, [undefined, 1_000])
+  await sources.stop()
+  await sources.close()
+})
 
 t.test('one whose pack is being delivered is read on, however old the pack is', async (t) => {
   const held: (() => void)[] = []

@@ -1,8 +1,10 @@
 /** Destinations that have little to do share a consumer; one that fails or is busy has its own. */
+import { jetstreamManager } from '@nats-io/jetstream'
+import { connect } from '@nats-io/transport-node'
 import t from 'tap'
 import { onePartition, packPlaces, sharedConsumer, sharedSubject } from '../../src/wire/partitions.js'
 import { waitingPacks } from '../../src/wire/waiting-packs.js'
-import { deliveriesStream } from '../harness/first-partition.js'
+import { deliveriesStream, deliverySubject } from '../harness/first-partition.js'
 import { endNow, processesBelow } from '../harness/tree.js'
 import { until } from '../harness/weir.js'
 import { expectedEvents, openDeployment, publish, statusOf, untilArrived } from './deployment.js'
@@ -81,6 +83,20 @@ t.test('one that gets many packs has its own, and loses and repeats nothing by i
     const { counts } = await statusOf(deployment, name)
     t.equal(counts.delivered, counts.produced, name)
   }
+})
+
+t.test('a deliverer that starts gives back what is left from a time with fewer destinations', async (t) => {
+  const { host, username: user, password: pass } = new URL(weir.adminUrl)
+  const connection = await connect({ servers: host, user, pass })
+  t.teardown(() => connection.close())
+  const { consumers } = await jetstreamManager(connection)
+  const id = destinations.filtered
+  const threshold = async () => (await consumers.info(deliveriesStream, id)).config.inactive_threshold ?? 0
+  const left = { stream: deliveriesStream, name: id, filter: deliverySubject(id) }
+  await nats.openConsumer({ ...left, ackPendingMax: 1_000, ackWaitMs: 10_000 })
+  t.equal(await threshold(), 0, 'the server would keep it')
+  for (const { pid, role } of processesBelow(weir.process.pid)) if (role === 'deliver') endNow(pid)
+  await until('the server is to delete it', async () => (await threshold()) > 0, 30_000)
 })
 
 t.test('a pause holds what is shared, too; a deletion drops all that waits', async (t) => {

@@ -1,0 +1,71 @@
+/** Consumers of a time with fewer destinations go; no pack goes with them. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { KeptConsumers } from '../../src/deliver/own-consumers.js'
+import type { ConsumerOptions } from '../../src/nats/consumers.js'
+import { pullBatch } from '../../src/nats/pull.js'
+import { onePartition } from '../../src/wire/partitions.js'
+import { deliveriesStream, deliverySubject } from '../harness/first-partition.js'
+import { openStreams } from '../harness/own-streams.js'
+import { until } from '../harness/weir.js'
+
+const deletedAfterMs = 1_000
+const never = new AbortController().signal
+
+async function openKept(t: Test) {
+  const { nats } = await openStreams(t)
+  const optionsOf = (id: string): ConsumerOptions => ({
+    ...{ stream: deliveriesStream, name: id, filter: deliverySubject(id) },
+    ...{ ackPendingMax: 10, ackWaitMs: 10_000 },
+  })
+  const open = async (id: string) => (await nats.openConsumer(optionsOf(id))).consumer
+  const exists = async (id: string) => (await nats.consumerInfo(deliveriesStream, id)) !== undefined
+  const take = async (id: string) => {
+    for await (const message of pullBatch(await open(id), 1, never)) return message
+    throw new Error(`${id} got no pack`)
+  }
+  const kept = new KeptConsumers({ nats, partitions: onePartition, deletedAfterMs })
+  return { nats, kept, open, exists, take }
+}
+
+t.test('those that no one reads go when destinations share, but for one with a pack in flight', async (t) => {
+  const { nats, kept, open, exists, take } = await openKept(t)
+  const ids = ['ed_idle', 'ed_held', 'ed_none']
+  await open('ed_idle')
+  await nats.publish(deliverySubject('ed_held'), 'held')
+  const held = await take('ed_held')
+  await kept.look(false, ids)
+  await sleep(2 * deletedAfterMs)
+  t.ok(await exists('ed_idle'), 'not while each has its own')
+  await kept.look(true, ids)
+  await until('the idle one is deleted', async () => !(await exists('ed_idle')))
+  await sleep(2 * deletedAfterMs)
+  t.ok(await exists('ed_held'), 'its pack would come again')
+  nats.acknowledgements.done(held.reply)
+  await until('it is deleted, too', async () => !(await exists('ed_held')), 30_000)
+  t.equal(await nats.nextMessage(deliveriesStream, deliverySubject('ed_held')), undefined)
+})
+
+t.test('a pack that comes later, from a pipeline that did not hear of it, waits in the stream', async (t) => {
+  const { nats, kept, open, exists, take } = await openKept(t)
+  await open('ed_1')
+  await kept.look(true, ['ed_1'])
+  await until('it is deleted', async () => !(await exists('ed_1')))
+  await nats.publish(deliverySubject('ed_1'), 'late')
+  t.equal(Buffer.from((await take('ed_1')).data).toString(), 'late')
+})
+
+t.test('a server is asked about a hundred at a time, and about each once while they share', async (t) => {
+  const asked: string[] = []
+  const nats = { expireConsumer: async (_: string, id: string) => void asked.push(id) }
+  const kept = new KeptConsumers({ nats, partitions: onePartition, deletedAfterMs })
+  const ids = Array.from({ length: 150 }, (_, n) => `ed_${n}`)
+  await kept.look(true, ids)
+  t.equal(asked.length, 100)
+  await kept.look(true, ids)
+  await kept.look(true, ids)
+  t.strictSame(asked.toSorted(), ids.toSorted())
+  await kept.look(false, ids)
+  await kept.look(true, ids)
+  t.equal(asked.length, 250, 'again, when they share again')
+})
