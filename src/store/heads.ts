@@ -42,8 +42,11 @@ interface HeadsParts {
   readonly carryOut: (accountId: string, version: number, changes: readonly Change[]) => Promise<void>
   /** May this account's abandoned change be finished? Not if the database contradicts the buckets. */
   readonly maySweep: (accountId: string) => boolean
-  /** For an account without a head: the highest known version, and the one in the configuration. */
-  readonly known: (accountId: string) => Promise<{ highest: number; seen: number }>
+  /**
+   * For an account without a head: the highest known version, and the one in the configuration. `highest`: that of ClickHouse, if
+   * the caller has it.
+   */
+  readonly known: (accountId: string, highest?: number) => Promise<{ highest: number; seen: number }>
 }
 
 /** An unfinished change that this process learned of. */
@@ -66,6 +69,8 @@ export class Heads {
   #unfinished = new Map<string, Unfinished>()
   /** Accounts with a change that this process is carrying out. */
   readonly #inProgress = new Set<string>()
+  /** Accounts whose repairs are the caller's. */
+  readonly #repaired = new Set<string>()
   readonly #whenRead = deferred()
   #sweep: Timer | undefined
 
@@ -105,11 +110,14 @@ export class Heads {
     }
   }
 
-  /** The account's head, after carrying out the change that it may hold. */
-  async finished(accountId: string): Promise<FinishedHead> {
+  /**
+   * The account's head, after carrying out the change that it may hold. `highest`: the highest version in ClickHouse, which is
+   * asked otherwise if there is no head.
+   */
+  async finished(accountId: string, highest?: number): Promise<FinishedHead> {
     for (;;) {
       const entry = await this.#parts.bucket.get(accountId)
-      if (entry?.value === undefined) return this.#recreated(accountId, entry?.revision ?? 0)
+      if (entry?.value === undefined) return this.#recreated(accountId, entry?.revision ?? 0, highest)
       const { revision } = entry
       const { version, change, earlier = [], recent } = decodeHead(entry.value)
       if (change === null) return { version, seen: version, revision, recent }
@@ -126,9 +134,18 @@ export class Heads {
     return { version, changes: [change], recent, revision: entry.revision }
   }
 
-  async #recreated(accountId: string, revision: number): Promise<FinishedHead> {
-    const { highest, seen } = await this.#parts.known(accountId)
+  async #recreated(accountId: string, revision: number, known?: number): Promise<FinishedHead> {
+    const { highest, seen } = await this.#parts.known(accountId, known)
     return { version: highest === 0 ? 0 : highest + versionGap, seen, revision, recent: [] }
+  }
+
+  /** Repairs of these accounts are not swept until the result is called: it would read each account by itself. */
+  keepRepairs(accountIds: Iterable<string>): () => void {
+    const kept = [...accountIds]
+    for (const accountId of kept) this.#repaired.add(accountId)
+    return () => {
+      for (const accountId of kept) this.#repaired.delete(accountId)
+    }
   }
 
   /** The bytes of a head. */
@@ -226,8 +243,10 @@ export class Heads {
 
   /** Finishes changes that their writers abandoned. */
   async #finishLeftBehind(): Promise<void> {
-    const isDue = ([accountId, { since }]: [string, Unfinished]): boolean =>
-      now() - since >= sweepMs && !this.#inProgress.has(accountId) && this.#parts.maySweep(accountId)
+    const isKept = (accountId: string, isRepair: boolean): boolean =>
+      this.#inProgress.has(accountId) || (isRepair && this.#repaired.has(accountId))
+    const isDue = ([accountId, { since, isRepair }]: [string, Unfinished]): boolean =>
+      now() - since >= sweepMs && !isKept(accountId, isRepair) && this.#parts.maySweep(accountId)
     const due = [...this.#unfinished].filter(isDue)
     await eachOf(due, headsAtOnceMax, ([accountId]) => this.#finish(accountId))
   }

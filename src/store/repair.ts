@@ -42,6 +42,8 @@ type CarryOutRepair = (compared: Compared) => Promise<void>
 interface BegunRepairs {
   readonly carriers: ReadonlyMap<string, CarryOutRepair>
   readonly stored: ReadonlyMap<string, readonly StoredRow[]>
+  /** From then on, others may carry out what is left of them. */
+  readonly release: () => void
 }
 
 /** Each waits for one write of NATS after the other. After NATS was lost, there may be some ten thousand. */
@@ -58,27 +60,44 @@ export async function beginRepairs(
   behind: ReadonlyMap<string, number>,
   versionsBefore: ReadonlyMap<string, number> = new Map(),
 ): Promise<BegunRepairs> {
-  const carriers = new Map<string, CarryOutRepair>()
-  if (behind.size === 0) return { carriers, stored: new Map() }
-  await eachOf(behind, repairsAtOnceMax, async ([accountId, floor]) => {
-    const atLeast = Math.max(floor, versionsBefore.get(accountId) ?? 0)
-    carriers.set(accountId, await commitRepair(parts, accountId, atLeast))
-  })
-  const accountIds = carriers.size <= namedAccountsMax ? [...carriers.keys()] : undefined
-  const stored = await readStored(parts.clickhouse, parts.resources, accountIds)
-  return { carriers, stored: new Map([...carriers.keys()].map((id) => [id, stored.get(id) ?? []])) }
+  const release = parts.heads.keepRepairs(behind.keys())
+  try {
+    const carriers = new Map<string, CarryOutRepair>()
+    await eachOf(behind, repairsAtOnceMax, async ([accountId, floor]) => {
+      const atLeast = Math.max(floor, versionsBefore.get(accountId) ?? 0)
+      carriers.set(accountId, await commitRepair(parts, accountId, atLeast))
+    })
+    return { carriers, stored: await readRepaired(parts, [...carriers.keys()]), release }
+  } catch (error) {
+    release()
+    throw error
+  }
+}
+
+async function readRepaired(
+  { clickhouse, resources }: RepairParts,
+  accountIds: readonly string[],
+): Promise<BegunRepairs['stored']> {
+  if (accountIds.length === 0) return new Map()
+  const named = accountIds.length <= namedAccountsMax ? accountIds : undefined
+  const stored = await readStored(clickhouse, resources, named)
+  return new Map(accountIds.map((id) => [id, stored.get(id) ?? []]))
 }
 
 export async function carryOutRepairs(
   { projection }: RepairParts,
-  { carriers, stored }: BegunRepairs,
+  { carriers, stored, release }: BegunRepairs,
 ): Promise<void> {
-  if (carriers.size === 0) return
-  await projection.caughtUp()
-  const basis = projection.basis()
-  await eachOf(carriers, repairsAtOnceMax, ([accountId, carryOut]) =>
-    carryOut({ stored: stored.get(accountId) ?? [], basis }),
-  )
+  try {
+    if (carriers.size === 0) return
+    await projection.caughtUp()
+    const basis = projection.basis()
+    await eachOf(carriers, repairsAtOnceMax, ([accountId, carryOut]) =>
+      carryOut({ stored: stored.get(accountId) ?? [], basis }),
+    )
+  } finally {
+    release()
+  }
 }
 
 /**
@@ -105,7 +124,7 @@ async function commitRepair(
 }
 
 async function commitNew(heads: Heads, accountId: string, floor: number) {
-  const known = await heads.finished(accountId)
+  const known = await heads.finished(accountId, floor)
   const version = known.version >= floor ? known.version + 1 : floor + versionGap
   const change = newChange({ counts: {}, stored: 0, isRepair: true })
   return heads.commit(accountId, known, [change], version)

@@ -103,9 +103,10 @@ export class Store {
       occurrences,
       carryOut: (...committed) => carryOut(carriers, ...committed),
       maySweep: (accountId) => this.#upkeep.contradiction === undefined && !view.withheld.has(accountId),
-      known: async (accountId) => {
+      known: async (accountId, highest) => {
         const seen = view.latest.versionOf(accountId)
-        return { highest: Math.max(seen, await highestVersion(clickhouse, resources, accountId)), seen }
+        const stored = highest ?? (await highestVersion(clickhouse, resources, accountId))
+        return { highest: Math.max(seen, stored), seen }
       },
     })
     this.view = view
@@ -115,19 +116,17 @@ export class Store {
     this.#heads = heads
     this.#claims = new Claims({ bucket: buckets.claims, view, heads })
     this.#answers = new Answers(buckets.idempotency)
-    const audits = new AuditRelay(
-      nats,
-      options.renderBulk(rows, () => view.state),
-    )
+    const render = options.renderBulk(rows, () => view.state)
+    const audits = new AuditRelay(nats, render)
     const carriers = { rows, projection, repair, audits, claims: this.#claims, answers: this.#answers }
     const settled = (accountId: string) => this.#settle(accountId)
-    const { secrets } = buckets
     const account = { heads, view, settled, verify: options.verify }
+    const { secrets } = buckets
     this.#commits = new Commits({ ...account, queues: this.#queues, claims: this.#claims, secrets })
     this.#replacer = new RuleReplacer({ ...account, config: buckets.config, projection, rows })
     const dropStaging = (idle: IdleGeneration) => this.dropStaging(idle)
-    const repairs = { heads, projection, repair }
-    this.#upkeep = new Upkeep({ ...options, ...repairs, buckets, deployment, view, dropStaging })
+    const upheld = { heads, projection, repair, buckets, deployment, view, dropStaging }
+    this.#upkeep = new Upkeep({ ...options, ...upheld })
     const contradiction = () => this.#upkeep.contradiction
     this.keys = new KnownKeys({ clickhouse, occurrences, view, contradiction })
   }
