@@ -77,8 +77,11 @@ export class Deliverer {
     this.#own = new OwnConsumers({ nats, partitions, occurrences, heard: this.#heard })
     this.#kept = new KeptConsumers({ nats, partitions, deletedAfterMs })
     const moved = (id: string, partition: Partition): void => {
-      this.#own.announce({ destination: id, partition })
-      this.#run(id)?.sources.open(partition)
+      const run = this.#run(id)
+      const isNeeded = run?.needsOwn ?? true
+      // One that works takes the next ones from the shared consumer.
+      if (isNeeded) this.#own.announce({ destination: id, partition })
+      if (isNeeded || !run?.sources.has(partition)) run?.sources.open(partition)
     }
     const sharing = { nats, ledger, occurrences, budget, offer: this.#offer, moved }
     partitions.each((partition) => this.#share(partition, sharing))
@@ -165,6 +168,9 @@ export class Deliverer {
   async #lookAtOwn(waiting: PacksWaiting): Promise<void> {
     for (const [id, partitions] of waiting)
       for (const partition of partitions) this.#run(id)?.sources.open(partition)
+    for (const [id, { needsOwn, sources }] of this.#runs)
+      if (needsOwn && !sources.isEmpty)
+        this.#own.remind({ destination: id, partition: this.#deps.partitions.homeOf(id) })
     const healthy = [...this.#runs.values()].filter(({ isHealthy }) => isHealthy)
     await Promise.all(healthy.map(({ sources }) => sources.closeIdle(readIdleMs)))
     for (const [id, run] of this.#runs) if (run.isIdleFor(restAfterMs)) this.#rest(id, run)

@@ -106,8 +106,7 @@ export class DestinationRun {
     this.#setPause(config)
     const ofIt = { destination_id: config.id }
     this.sources = new PackSources(config.id, {
-      nats: deps.nats,
-      deletedAfterMs: deps.deletedAfterMs,
+      ...{ nats: deps.nats, deletedAfterMs: deps.deletedAfterMs },
       pull: (source, consumer, signal) => this.#pull(source, consumer, signal),
       unavailable: (error) => deps.occurrences.deliveryFaulted({ ...ofIt, reason: messageOf(error) }),
       stoppedEarly: (messages) => deps.occurrences.stoppedEarly({ ...ofIt, messages }),
@@ -172,15 +171,20 @@ export class DestinationRun {
     await Promise.race([this.#packs.one(), sleep(lookAgainMs, signal)])
   }
 
-  /**
-   * Takes a pack that the shared consumer delivered; false if the destination can't be sent anything now. If it has a consumer of
-   * its own, older packs may wait there. A lane that probes takes one, or it would not learn that its destination works again.
-   */
+  /** Must its packs wait for a consumer of its own, because it fails, is paused or has enough to do? */
+  get needsOwn(): boolean {
+    return !this.isHealthy || this.#lane.wanted(this.#packs.room) === 0
+  }
+
+  /** Takes a pack that the shared consumer delivered; false if it must wait for its own, where older ones may be. */
   takeShared(source: PackSource, message: PulledMessage): boolean {
-    const mayTry = this.isHealthy || (this.#lane.probing && !this.#pause.isOn)
-    if (!this.sources.isEmpty || !mayTry || this.#lane.wanted(this.#packs.room) === 0) return false
-    this.#take(source, message)
-    return true
+    // A lane that probes takes one, or it would not learn that its destination works again.
+    const mayProbe = this.#lane.probing && !this.#pause.isOn && this.sources.isEmpty
+    const mayTake = this.needsOwn
+      ? mayProbe && this.#lane.wanted(this.#packs.room) > 0
+      : this.sources.areQuietFor()
+    if (mayTake) this.#take(source, message)
+    return mayTake
   }
 
   #take(source: PackSource, message: PulledMessage): void {
@@ -200,8 +204,7 @@ export class DestinationRun {
     const { events, malformed, release } = packs.take(id, contentsIdIn(contents.pack, id), message.data)
     for (const { line, reason } of malformed)
       occurrences.packLineMalformed({ destination_id: id, line, reason })
-    const { sequence, storedAtMs } = message
-    const pack = { sequence, storedAtMs, contents, events }
+    const pack = { sequence: message.sequence, storedAtMs: message.storedAtMs, contents, events }
     const end = (): Promise<void> => (isExpired ? this.#drop(taken, pack) : this.#deliver(taken, pack))
     this.#packs.add(contents.pack, events, () => end().finally(release))
   }

@@ -6,18 +6,20 @@
  * (`shared-consumer.ts`), and one gets its own
  *
  * - when it is busy: a pipeline that stores many packs for it says so (`pipeline/busy-destinations.ts`);
- * - when it can't take a pack: the deliverer that has the pack moves it there, and says so.
+ * - when it can't take a pack: the deliverer that has the pack moves it there, and says so, again and again until it can. Pipelines
+ *   hear that, too, and store its packs there: a move costs a deliverer as much as a delivery.
  *
  * What a process did not hear, it finds in the streams: packs that wait for such a consumer. A deliverer that got nothing from one
  * for two minutes stops reading it, and the server deletes it when no one has read it for ten; those that were made while each had
  * its own, too.
  */
+import { monotonicMs } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import { getOrMake } from '../core/maps.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import type { Nats } from '../nats/nats.js'
 import { ownConsumersSubject } from '../wire/names.js'
-import { formatNotice, type OwnConsumerNotice, parseNotice } from '../wire/own-consumers.js'
+import { formatNotice, hearNotices, noticeHoldsMs, type OwnConsumerNotice } from '../wire/own-consumers.js'
 import type { Partition, PartitionSet } from '../wire/partitions.js'
 import { waitingPacks } from '../wire/waiting-packs.js'
 
@@ -25,6 +27,9 @@ import { waitingPacks } from '../wire/waiting-packs.js'
 export const readIdleMs = 120_000
 /** One that is not read for so long is deleted by the server. */
 export const deletedAfterMs = 600_000
+
+/** So that pipelines know also if a notice is lost. */
+const remindEveryMs = noticeHoldsMs / 3
 
 /** Destinations, and the partitions in which packs wait for their own consumers. */
 export type PacksWaiting = ReadonlyMap<string, ReadonlySet<Partition>>
@@ -35,26 +40,50 @@ interface OwnConsumersOptions {
   readonly occurrences: Pick<Occurrences, 'deliveryFaulted'>
   /** Another process says that a destination has one. */
   readonly heard: (notice: OwnConsumerNotice) => void
+  /** Milliseconds, monotonic. */
+  readonly nowMs?: () => number
 }
 
 export class OwnConsumers {
   readonly #options: OwnConsumersOptions
   readonly #subscription: { close(): unknown }
+  readonly #nowMs: () => number
+  /** When a process said last that a destination has one: milliseconds, monotonic. */
+  readonly #saidMs = new Map<string, number>()
 
   constructor(options: OwnConsumersOptions) {
     this.#options = options
-    const { nats, partitions, occurrences, heard } = options
-    const receive = (data: Uint8Array): void => {
-      const notice = parseNotice(data)
-      if (notice !== undefined && partitions.all.includes(notice.partition)) heard(notice)
+    const { nats, partitions, occurrences, heard, nowMs = monotonicMs } = options
+    this.#nowMs = nowMs
+    const receive = (notice: OwnConsumerNotice): void => {
+      this.#note(notice)
+      if (partitions.all.includes(notice.partition)) heard(notice)
     }
     const unheard = (error: Error): void => occurrences.deliveryFaulted({ reason: messageOf(error) })
-    this.#subscription = nats.subscribe(ownConsumersSubject, receive, unheard)
+    this.#subscription = hearNotices(nats, receive, unheard)
   }
 
-  /** Tells other deliverers. */
+  /** Tells pipelines, which store packs there from then on, and other deliverers. */
   announce(notice: OwnConsumerNotice): void {
+    this.#note(notice)
     this.#options.nats.emit(ownConsumersSubject, formatNotice(notice))
+  }
+
+  /** Says again what still holds, unless a process said it lately: there may be thousands of destinations that fail. */
+  remind(notice: OwnConsumerNotice): void {
+    const saidMs = this.#saidMs.get(notice.destination) ?? Number.NEGATIVE_INFINITY
+    if (this.#nowMs() - saidMs >= remindEveryMs) this.announce(notice)
+  }
+
+  #note({ destination }: OwnConsumerNotice): void {
+    const nowMs = this.#nowMs()
+    // The oldest is the first.
+    this.#saidMs.delete(destination)
+    this.#saidMs.set(destination, nowMs)
+    for (const [id, saidMs] of this.#saidMs) {
+      if (nowMs - saidMs < remindEveryMs) return
+      this.#saidMs.delete(id)
+    }
   }
 
   async waitedFor(): Promise<PacksWaiting> {

@@ -9,12 +9,15 @@ import type { Consumer } from '../nats/consumers.js'
 import { AcknowledgedContents, DurableReader, type DurableReaderOptions } from '../nats/durable-reader.js'
 import type { PulledMessage } from '../nats/messages.js'
 import { pullBatch } from '../nats/pull.js'
+import { isMoved } from '../wire/pack-message.js'
 import { deliverySubject, type Partition } from '../wire/partitions.js'
 import type { ByteBudget } from './byte-budget.js'
 
 const ackPendingMax = 1_000
 const acknowledgedMax = 1_000
 const fetchMax = 8
+/** Packs that were moved, or stored by a pipeline, may not have come yet. */
+const quietAfterMs = 10_000
 /** How often one who waits for room looks again. */
 const lookAgainMs = 100
 
@@ -24,8 +27,8 @@ export interface PackSource {
   readonly reader: DurableReader
   /** More packs wait there than were fetched. */
   hasBacklog: boolean
-  /** When a pack came last, or the source was opened: milliseconds, monotonic. */
-  takenMs: number
+  /** When it was needed last: it was opened, or a pack came that was stored for it. Milliseconds, monotonic. */
+  neededMs: number
 }
 
 interface PackSourcesOptions extends Pick<DurableReaderOptions, 'nats' | 'unavailable' | 'stoppedEarly'> {
@@ -55,17 +58,30 @@ export class PackSources {
     return this.#sources.size === 0
   }
 
-  /** Reads none any more from which no pack came for so long, and none is being delivered: it would be delivered twice. */
+  has(partition: Partition): boolean {
+    return this.#sources.has(partition)
+  }
+
+  /** Does nothing wait here, and came nothing for so long? Then a pack that comes from elsewhere overtakes none. */
+  areQuietFor(ms = quietAfterMs): boolean {
+    const isQuiet = ({ reader, hasBacklog, neededMs }: PackSource): boolean =>
+      reader.isIdle && !hasBacklog && monotonicMs() - neededMs >= ms
+    return [...this.#sources.values()].every(isQuiet)
+  }
+
+  /** Reads none any more that was not needed for so long, if none of its packs is being delivered: it would be delivered twice. */
   async closeIdle(ms: number): Promise<void> {
     const idle = [...this.#sources].filter(
-      ([, { reader, takenMs }]) => reader.isIdle && monotonicMs() - takenMs >= ms,
+      ([, { reader, neededMs }]) => reader.isIdle && monotonicMs() - neededMs >= ms,
     )
     await Promise.all(idle.map(([partition]) => this.#close(partition)))
   }
 
-  /** Reads the destination's consumer in this partition, which is made if it is missing. */
+  /** Reads the destination's consumer in this partition, which is made if it is missing. It is needed, even if it is read already. */
   open(partition: Partition): void {
-    if (this.#sources.has(partition) || this.#stop.signal.aborted) return
+    const known = this.#sources.get(partition)
+    if (known !== undefined) known.neededMs = monotonicMs()
+    if (known !== undefined || this.#stop.signal.aborted) return
     const id = this.#destination
     const { pull, deletedAfterMs, ...options } = this.#options
     const stream = partition.deliveriesStream
@@ -82,7 +98,7 @@ export class PackSources {
       acknowledged: new AcknowledgedContents(acknowledgedMax, (message) => packContents(id, message).pack),
       pull: (consumer, signal) => pull(source, consumer, signal),
     })
-    const source: PackSource = { partition, reader, hasBacklog: false, takenMs: monotonicMs() }
+    const source: PackSource = { partition, reader, hasBacklog: false, neededMs: monotonicMs() }
     this.#sources.set(partition, source)
     reader.open()
   }
@@ -140,7 +156,8 @@ export async function fetchPacks(
     source.hasBacklog = false
     for await (const message of pullBatch(consumer, count, signal)) {
       source.hasBacklog = message.pending > 0
-      source.takenMs = monotonicMs()
+      // A destination that works again, and gets a pack from time to time, would otherwise keep its consumer by moved packs alone.
+      if (!isMoved(message.headers)) source.neededMs = monotonicMs()
       await take(message)
     }
   } finally {

@@ -60,7 +60,7 @@ export class SharedConsumer {
       unavailable: (error) => occurrences.deliveryFaulted({ reason: messageOf(error) }),
       stoppedEarly: (messages) => occurrences.stoppedEarly({ messages }),
     })
-    this.#source = { partition, reader, hasBacklog: false, takenMs: 0 }
+    this.#source = { partition, reader, hasBacklog: false, neededMs: 0 }
     reader.open()
   }
 

@@ -227,7 +227,7 @@ const pipeline = ({ partitions, traffic, records, deliveries, packs }: Names): N
       watchedRowsSubject,
       ...replies,
     ],
-    [connectionSubject, agentSubject, watchedSubject, ...amongPipelines(partitions)],
+    [connectionSubject, agentSubject, watchedSubject, ownConsumersSubject, ...amongPipelines(partitions)],
   )
 
 const deliver = ({ partitions, traffic, deliveries, packs }: Names): NatsUser =>

@@ -1,12 +1,15 @@
 /**
- * Which destinations are busy: this process stores many packs for them. These go to the destination's own consumer, those of the
- * others to the one that idle destinations share (`deliver/own-consumers.ts`). Processes need not agree: deliverers read both.
+ * Which destinations are busy: this process stores many packs for them. These go to the destination's own consumer, as do those of
+ * destinations that have one because another pipeline is busy or a deliverer can't deliver; those of the others go to the one that
+ * idle destinations share (`deliver/own-consumers.ts`). Processes need not agree: deliverers read both.
  */
 import { monotonicMs } from '../core/clock.js'
+import { messageOf } from '../core/errors.js'
 import { getOrMake } from '../core/maps.js'
+import type { Occurrences } from '../core/telemetry/occurrences.js'
 import type { Nats } from '../nats/nats.js'
 import { ownConsumersSubject } from '../wire/names.js'
-import { formatNotice } from '../wire/own-consumers.js'
+import { formatNotice, hearNotices, noticeHoldsMs, type OwnConsumerNotice } from '../wire/own-consumers.js'
 import type { PartitionSet } from '../wire/partitions.js'
 
 const windowMs = 60_000
@@ -23,7 +26,8 @@ interface Tally {
 }
 
 interface BusyDestinationsOptions {
-  readonly nats: Pick<Nats, 'emit'>
+  readonly nats: Pick<Nats, 'emit' | 'subscribe'>
+  readonly occurrences: Pick<Occurrences, 'ownConsumersUnheard'>
   readonly partitions: Pick<PartitionSet, 'homeOf'>
   /** How many destinations there are. */
   readonly count: () => number
@@ -37,11 +41,20 @@ export class BusyDestinations {
   readonly #options: BusyDestinationsOptions
   readonly #nowMs: () => number
   readonly #tallies = new Map<string, Tally>()
+  /** Until when a destination has a consumer of its own, as other processes say: milliseconds, monotonic. */
+  readonly #ownUntilMs = new Map<string, number>()
+  readonly #subscription: { close(): unknown }
   #window = 0
 
   constructor(options: BusyDestinationsOptions) {
     this.#options = options
     this.#nowMs = options.nowMs ?? monotonicMs
+    const { nats, occurrences } = options
+    this.#subscription = hearNotices(
+      nats,
+      (notice) => this.#hear(notice),
+      (error) => occurrences.ownConsumersUnheard({ reason: messageOf(error) }),
+    )
   }
 
   /** Are there so few destinations that each has a consumer of its own? */
@@ -71,7 +84,13 @@ export class BusyDestinations {
     // In each window again, for deliverers that did not hear it, or began later.
     if (isBusy && !tally.isAnnounced) this.#announce(destination)
     tally.isAnnounced = isBusy
-    return isBusy
+    return isBusy || (this.#ownUntilMs.get(destination) ?? 0) > this.#nowMs()
+  }
+
+  #hear({ destination, partition }: OwnConsumerNotice): void {
+    // Packs that wait elsewhere are from a time with another number of partitions.
+    if (partition !== this.#options.partitions.homeOf(destination)) return
+    this.#ownUntilMs.set(destination, this.#nowMs() + noticeHoldsMs)
   }
 
   /** Deliverers read its own consumer from now on. */
@@ -84,5 +103,10 @@ export class BusyDestinations {
     if (window === this.#window) return
     this.#window = window
     for (const [id, tally] of this.#tallies) if (tally.window < window - 1) this.#tallies.delete(id)
+    for (const [id, untilMs] of this.#ownUntilMs) if (untilMs <= this.#nowMs()) this.#ownUntilMs.delete(id)
+  }
+
+  close(): void {
+    this.#subscription.close()
   }
 }

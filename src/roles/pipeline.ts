@@ -55,7 +55,7 @@ export async function openPipeline(
   const settled = new SettledInput(nats)
   const { ownConsumersMax } = settings.nats
   const count = (): number => destinationCount(view.state)
-  const busy = new BusyDestinations({ nats, partitions, count, ownConsumersMax })
+  const busy = release.own(new BusyDestinations({ nats, partitions, occurrences, count, ownConsumersMax }))
   // Audit events keep their order, so those of a destination do not change between consumers because it is busy.
   const unchanging = { hasNext: () => busy.areFew }
   const auditDeps = { nats, partitions, busy: unchanging, view, ledger, settled, occurrences }

@@ -1,11 +1,29 @@
-/** What pipelines and deliverers tell deliverers about the consumers of destinations. */
+/** What pipelines and deliverers say about the consumers of destinations, to both. */
 import { jsonOf } from '../core/bytes.js'
+import type { Nats } from '../nats/nats.js'
+import { ownConsumersSubject } from './names.js'
 import { type Partition, partitionNumbered } from './partitions.js'
 
 /** A message on `ownConsumersSubject`: packs of a destination come to a consumer of its own in this partition. */
 export interface OwnConsumerNotice {
   readonly destination: string
   readonly partition: Partition
+}
+
+/** Pipelines forget a notice after this time; it is said again until then if it still holds. */
+export const noticeHoldsMs = 120_000
+
+/** Listens until the result is closed. */
+export function hearNotices(
+  nats: Pick<Nats, 'subscribe'>,
+  heard: (notice: OwnConsumerNotice) => void,
+  unheard: (error: Error) => void,
+): { close(): unknown } {
+  const receive = (data: Uint8Array): void => {
+    const notice = parseNotice(data)
+    if (notice !== undefined) heard(notice)
+  }
+  return nats.subscribe(ownConsumersSubject, receive, unheard)
 }
 
 export const formatNotice = ({ destination, partition }: OwnConsumerNotice): string =>

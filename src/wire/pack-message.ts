@@ -45,6 +45,9 @@ export function packMessage(
 export const packIdIn = (headers: Headers | undefined): string =>
   headers?.get(packHeaders.pack) || headers?.get(messageIdHeader) || ''
 
+/** Was the pack stored again, for its destination's own consumer? */
+export const isMoved = (headers: Headers | undefined): boolean => !!headers?.get(packHeaders.pack)
+
 /** The part of a pack's id that is equal for all destinations which get the same events of the same input. */
 export const contentsIdIn = (msgId: string, destination: string): string =>
   msgId.slice(destination.length + 1)

@@ -1,9 +1,10 @@
 /** Consumers of a time with fewer destinations go; no pack goes with them. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { KeptConsumers } from '../../src/deliver/own-consumers.js'
+import { KeptConsumers, OwnConsumers } from '../../src/deliver/own-consumers.js'
 import type { ConsumerOptions } from '../../src/nats/consumers.js'
 import { pullBatch } from '../../src/nats/pull.js'
+import { formatNotice, noticeHoldsMs, parseNotice } from '../../src/wire/own-consumers.js'
 import { onePartition } from '../../src/wire/partitions.js'
 import { deliveriesStream, deliverySubject } from '../harness/first-partition.js'
 import { openStreams } from '../harness/own-streams.js'
@@ -68,4 +69,32 @@ t.test('a server is asked about a hundred at a time, and about each once while t
   await kept.look(false, ids)
   await kept.look(true, ids)
   t.equal(asked.length, 250, 'again, when they share again')
+})
+
+t.test('what still holds is said again before pipelines forget it, and not more often', async (t) => {
+  const state = { nowMs: 0 }
+  const said: string[] = []
+  let hear = (_: Uint8Array): void => {}
+  const notice = { destination: 'ed_1', partition: onePartition.all[0]! }
+  const own = new OwnConsumers({
+    nats: {
+      emit: (_, data) => void said.push(parseNotice(Buffer.from(data))!.destination),
+      subscribe: (_, onMessage) => {
+        hear = (data) => onMessage(data, () => '')
+        return { close: () => {} } as never
+      },
+      subjectCounts: async () => ({}),
+    },
+    partitions: onePartition,
+    occurrences: { deliveryFaulted: (fault) => t.fail(JSON.stringify(fault)) },
+    heard: () => {},
+    nowMs: () => state.nowMs,
+  })
+  own.announce(notice)
+  for (; state.nowMs < noticeHoldsMs - 5_000; state.nowMs += 5_000) own.remind(notice)
+  t.equal(said.length, 3)
+  state.nowMs += noticeHoldsMs
+  hear(Buffer.from(formatNotice(notice)))
+  own.remind(notice)
+  t.equal(said.length, 3, 'another process has said it')
 })

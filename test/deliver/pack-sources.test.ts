@@ -1,9 +1,12 @@
 /** A destination's own consumers come and go; its packs stay. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { PackSources } from '../../src/deliver/pack-sources.js'
+import { ByteBudget } from '../../src/deliver/byte-budget.js'
+import { fetchPacks, PackSources } from '../../src/deliver/pack-sources.js'
 import type { ConsumerOptions } from '../../src/nats/consumers.js'
+import type { PulledMessage } from '../../src/nats/messages.js'
 import { pullBatch } from '../../src/nats/pull.js'
+import { packHeaders } from '../../src/wire/names.js'
 import { onePartition } from '../../src/wire/partitions.js'
 import { deliveriesStream, deliverySubject } from '../harness/first-partition.js'
 import { openStreams } from '../harness/own-streams.js'
@@ -110,3 +113,46 @@ t.test('one whose pack is being delivered is read on, however old the pack is', 
   await sources.closeIdle(0)
   t.ok(sources.isEmpty)
 })
+
+t.test(
+  'one that only gets packs that were moved is not needed, and they may come from elsewhere',
+  async (t) => {
+    const { nats } = await openStreams(t)
+    const got: string[] = []
+    const budget = new ByteBudget(1_000_000)
+    const sources = new PackSources('ed_1', {
+      nats,
+      deletedAfterMs: () => 1_000,
+      pull: async (source, consumer, signal) => {
+        const take = (message: PulledMessage): void => {
+          got.push(Buffer.from(message.data).toString())
+          source.reader.acknowledge(source.reader.begin(message)!)
+        }
+        while (!signal.aborted) await fetchPacks(source, consumer, { wanted: 1, budget, take }, signal)
+      },
+      unavailable: (error) => t.fail(String(error)),
+      stoppedEarly: () => t.fail('stopped early'),
+    })
+    t.teardown(async () => {
+      await sources.stop()
+      await sources.close()
+    })
+    t.ok(sources.areQuietFor(60_000), 'there is none')
+    sources.open(partition)
+    t.notOk(sources.areQuietFor(60_000), 'packs may wait there')
+    await sleep(1_000)
+    await nats.publish(subject, 'moved', { headers: { [packHeaders.pack]: 'ed_1.pack' } })
+    await until('it comes', () => got.length === 1)
+    t.ok(sources.areQuietFor(1_000))
+    await nats.publish(subject, 'stored')
+    await until('it comes', () => got.length === 2)
+    t.notOk(sources.areQuietFor(1_000))
+    await sources.closeIdle(1_000)
+    t.notOk(sources.isEmpty)
+    await sleep(1_000)
+    await nats.publish(subject, 'moved, too', { headers: { [packHeaders.pack]: 'ed_1.next' } })
+    await until('it comes', () => got.length === 3)
+    await sources.closeIdle(1_000)
+    t.ok(sources.isEmpty)
+  },
+)

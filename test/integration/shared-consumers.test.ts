@@ -2,6 +2,7 @@
 import { jetstreamManager } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
 import t from 'tap'
+import { isMoved } from '../../src/wire/pack-message.js'
 import { onePartition, packPlaces, sharedConsumer, sharedSubject } from '../../src/wire/partitions.js'
 import { waitingPacks } from '../../src/wire/waiting-packs.js'
 import { deliveriesStream, deliverySubject } from '../harness/first-partition.js'
@@ -63,21 +64,25 @@ t.test(
     await until('the others are moved', async () => (await waiting('all')).includes(destinations.all))
     await untilArrived(deployment, sumOf(40, 40), 90_000, ['filtered', 'logs'])
     t.strictSame(await owners(), ['all'])
+    await publish(nats, 'heard', 0, 40)
+    await untilArrived(deployment, sumOf(40, 40, 40), 90_000, ['filtered', 'logs'])
+    const last = await nats.lastMessage(deliveriesStream, deliverySubject(destinations.all))
+    t.notOk(isMoved(last?.headers), 'pipelines know, and store its packs there')
     const [deliverer] = processesBelow(weir.process.pid).filter(({ role }) => role === 'deliver')
     endNow(deliverer!.pid)
     await publish(nats, 'killed', 0, 40)
-    await untilArrived(deployment, sumOf(40, 40, 40), 90_000, ['filtered', 'logs'])
-    t.equal((await statusOf(deployment, 'all')).backlog.events, 80)
+    await untilArrived(deployment, sumOf(40, 40, 40, 40), 90_000, ['filtered', 'logs'])
+    t.equal((await statusOf(deployment, 'all')).backlog.events, 120)
     await emulator.client.clearFaults()
     await weir.api.resumeDestination(destinations.all)
-    await untilArrived(deployment, sumOf(40, 40, 40))
-    t.match(await statusOf(deployment, 'all'), { counts: { produced: 120, delivered: 120, dropped: 0 } })
+    await untilArrived(deployment, sumOf(40, 40, 40, 40))
+    t.match(await statusOf(deployment, 'all'), { counts: { produced: 160, delivered: 160, dropped: 0 } })
   },
 )
 
 t.test('one that gets many packs has its own, and loses and repeats nothing by it', async (t) => {
   await publishSlowly('busy', 60)
-  await untilArrived(deployment, sumOf(40, 40, 40, 240))
+  await untilArrived(deployment, sumOf(40, 40, 40, 40, 240))
   t.match(await owners(), ['all', 'filtered'])
   for (const name of ['filtered', 'logs'] as const) {
     const { counts } = await statusOf(deployment, name)

@@ -1,8 +1,13 @@
 /** Which destinations get packs on consumers of their own, as a pipeline sees it. */
 import t from 'tap'
 import { BusyDestinations } from '../../src/pipeline/busy-destinations.js'
-import { parseNotice } from '../../src/wire/own-consumers.js'
-import { onePartition } from '../../src/wire/partitions.js'
+import {
+  formatNotice,
+  noticeHoldsMs,
+  type OwnConsumerNotice,
+  parseNotice,
+} from '../../src/wire/own-consumers.js'
+import { onePartition, partitionNumbered } from '../../src/wire/partitions.js'
 
 const minuteMs = 60_000
 
@@ -12,15 +17,23 @@ function openBusy(destinations: number) {
   const emit = (_: string, data: Uint8Array | string): void => {
     announced.push(parseNotice(Buffer.from(data))!.destination)
   }
+  let hear = (_: OwnConsumerNotice): void => {}
   const busy = new BusyDestinations({
-    nats: { emit },
+    nats: {
+      emit,
+      subscribe: (_, onMessage) => {
+        hear = (notice) => onMessage(Buffer.from(formatNotice(notice)), () => '')
+        return { close: () => {} } as never
+      },
+    },
+    occurrences: { ownConsumersUnheard: (fields) => t.fail(JSON.stringify(fields)) },
     partitions: onePartition,
     count: () => state.destinations,
     ownConsumersMax: 10,
     nowMs: () => state.nowMs,
   })
   const packs = (id: string, count: number) => Array.from({ length: count }, () => busy.hasNext(id))
-  return { state, announced, busy, packs }
+  return { state, announced, hear, packs }
 }
 
 t.test('while there are few destinations, each has its own', async (t) => {
@@ -46,3 +59,23 @@ t.test('one with many packs in a minute is busy in it and in the next, and annou
   state.nowMs += 2 * minuteMs
   t.strictSame(packs('ed_3', 1), [false], 'nor are those of the minute before the last')
 })
+
+t.test(
+  'one that has its own because another process said so gets packs there while that holds',
+  async (t) => {
+    const { state, announced, hear, packs } = openBusy(11)
+    const [partition] = onePartition.all
+    hear({ destination: 'ed_1', partition: partition! })
+    t.strictSame([packs('ed_1', 2), packs('ed_2', 1)], [[true, true], [false]])
+    state.nowMs += noticeHoldsMs - 1
+    t.strictSame(packs('ed_1', 1), [true])
+    hear({ destination: 'ed_1', partition: partition! })
+    state.nowMs += noticeHoldsMs - 1
+    t.strictSame(packs('ed_1', 1), [true], 'it was said again')
+    state.nowMs += 1
+    t.strictSame(packs('ed_1', 1), [false], 'no one said it again: it works, and shares')
+    t.strictSame(announced, [], 'what was heard is not passed on')
+    hear({ destination: 'ed_1', partition: partitionNumbered(1)! })
+    t.strictSame(packs('ed_1', 1), [false], 'what waits in another partition is old')
+  },
+)

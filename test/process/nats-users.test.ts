@@ -274,7 +274,13 @@ const needs: Readonly<Record<string, Needs>> = {
       '$KV.weir_key_use.key',
       ...replies,
     ],
-    hear: ['weir.decide', 'weir.decide.agent', 'weir.live.watched', '_INBOX.pipeline.x'],
+    hear: [
+      'weir.decide',
+      'weir.decide.agent',
+      'weir.live.watched',
+      'weir.live.consumers',
+      '_INBOX.pipeline.x',
+    ],
   },
   deliver: {
     calls: {

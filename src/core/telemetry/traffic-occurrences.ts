@@ -106,6 +106,11 @@ export const pipeline = {
     'weir_watcher_failures_total',
     'Subscriptions for watchers that NATS refused.',
   ),
+  ownConsumersUnheard: warn(
+    'NATS refuses to say which destinations have consumers of their own; packs for one that fails are stored twice. See "Many destinations" in docs/operating.md.',
+    'weir_own_consumers_unheard_total',
+    'Subscriptions to notices about consumers of destinations that NATS refused.',
+  ),
   pipelinesUnheard: warn(
     'NATS refuses to say which pipelines there are; this one takes messages of every partition at once. See "Partitions" in docs/operating.md.',
     'weir_pipelines_unheard_total',
