@@ -4,7 +4,7 @@ import type { Nats } from '../nats/nats.js'
 import type { Patience } from '../nats/retry.js'
 import { packHeaders } from '../wire/names.js'
 import type { PackSummary } from '../wire/pack.js'
-import { packMessage } from '../wire/pack-message.js'
+import { firstStoredAtMs, packMessage } from '../wire/pack-message.js'
 import { deliverySubject, type Partition, sharedSubject } from '../wire/partitions.js'
 import type { LedgerEntry, PackContents, PackEntry } from './ledger.js'
 
@@ -45,6 +45,7 @@ export async function storeAgain(
   const { destination, pack, stream, since, segments } = contents
   const headers = {
     [packHeaders.pack]: pack,
+    [packHeaders.storedAt]: String(firstStoredAtMs(message)),
     [packHeaders.events]: message.headers?.get(packHeaders.events) ?? '',
     [packHeaders.stream]: stream,
     [packHeaders.since]: since,

@@ -14,7 +14,7 @@ import type { Consumer } from '../nats/consumers.js'
 import type { MessageInFlight } from '../nats/durable-reader.js'
 import type { PulledMessage } from '../nats/messages.js'
 import type { Nats } from '../nats/nats.js'
-import { contentsIdIn } from '../wire/pack-message.js'
+import { contentsIdIn, firstStoredAtMs } from '../wire/pack-message.js'
 import type { PackedEvent } from '../wire/packed-event.js'
 import { isRecordsInput, type PartitionSet } from '../wire/partitions.js'
 import type { AttemptLog } from './attempt-log.js'
@@ -191,7 +191,7 @@ export class DestinationRun {
     const inFlight = source.reader.begin(message)
     if (inFlight === undefined) return
     this.#takenMs = monotonicMs()
-    const isExpired = !this.isHealthy && message.storedAtMs < this.#expiry.beforeMs(this.#config)
+    const isExpired = !this.isHealthy && firstStoredAtMs(message) < this.#expiry.beforeMs(this.#config)
     // A message can be on its way when the pause begins.
     if (this.#pause.isOn && !isExpired) source.reader.giveBack(inFlight, giveBackDelayMsMax)
     else this.#begin({ reader: source.reader, inFlight }, message, isExpired)
@@ -204,7 +204,7 @@ export class DestinationRun {
     const { events, malformed, release } = packs.take(id, contentsIdIn(contents.pack, id), message.data)
     for (const { line, reason } of malformed)
       occurrences.packLineMalformed({ destination_id: id, line, reason })
-    const pack = { sequence: message.sequence, storedAtMs: message.storedAtMs, contents, events }
+    const pack = { sequence: message.sequence, storedAtMs: firstStoredAtMs(message), contents, events }
     const end = (): Promise<void> => (isExpired ? this.#drop(taken, pack) : this.#deliver(taken, pack))
     this.#packs.add(contents.pack, events, () => end().finally(release))
   }

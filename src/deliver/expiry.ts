@@ -14,6 +14,7 @@ import type { Nats } from '../nats/nats.js'
 import { kindIn } from '../wire/event-template.js'
 import {
   addToSegments,
+  firstStoredAtMs,
   formatSegments,
   parseSegments,
   type Segment,
@@ -102,7 +103,10 @@ function textOf(counts: ReadonlyMap<number, number>): string {
   return formatSegments(segments)
 }
 
-/** The oldest pack that is not delivered, of all partitions: a killed server leaves some below the floor that were. */
+/**
+ * The oldest pack that is not delivered, of all partitions, and when it was stored first: a killed server leaves some below the floor
+ * that were. A pack that was moved behind younger ones is found after them.
+ */
 export async function oldestPack(
   nats: PackReader,
   { all }: Pick<PartitionSet, 'all'>,
@@ -113,7 +117,8 @@ export async function oldestPack(
       packPlaces(partition, id).map(async ({ subject, consumer }) => {
         const { deliveriesStream } = partition
         const position = await nats.consumerInfo(deliveriesStream, consumer)
-        return nats.nextMessage(deliveriesStream, subject, (position?.ackFloor ?? 0) + 1)
+        const pack = await nats.nextMessage(deliveriesStream, subject, (position?.ackFloor ?? 0) + 1)
+        return pack && { ...pack, storedAtMs: firstStoredAtMs(pack) }
       }),
     ),
   )

@@ -9,6 +9,7 @@
 import { every, isoMillis, now, type Timer } from '../core/clock.js'
 import { eachOf } from '../core/concurrency.js'
 import { messageOf } from '../core/errors.js'
+import { getOrMake } from '../core/maps.js'
 import type { Level } from '../core/telemetry/metrics.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import { oldestPack, warningMs } from '../deliver/expiry.js'
@@ -18,7 +19,7 @@ import type { Links, Row } from '../resource/define.js'
 import { eventDestination, keepsRecords } from '../resource/event-destination.js'
 import { expiryAdvice } from '../shape/delivery-status.js'
 import { announce } from '../wire/operator-events.js'
-import type { Partition, PartitionSet } from '../wire/partitions.js'
+import { type Partition, type PartitionSet, sharedConsumer } from '../wire/partitions.js'
 import { waitingPacks } from '../wire/waiting-packs.js'
 import { others, targetOf } from './behind-destinations.js'
 
@@ -84,24 +85,29 @@ export class ExpiringEvents {
     const { nats, partitions, destinationOf, retentionMs } = this.#options
     const beforeMs = nowMs - retentionMs + this.#warningMs
     const found = new Map<string, Expiring>()
-    const waiting = await Promise.all(partitions.all.map((each) => this.#destinationsIn(each, beforeMs)))
-    await eachOf([...new Set(waiting.flat())], readsAtOnce, async (id) => {
+    const places = new Map<string, Set<Partition>>()
+    for (const partition of partitions.all)
+      for (const id of await this.#destinationsIn(partition, beforeMs))
+        getOrMake(places, id, () => new Set()).add(partition)
+    await eachOf([...places], readsAtOnce, async ([id, all]) => {
       const row = destinationOf(id)
       if (row === undefined || keepsRecords(row)) return
-      const oldest = await oldestPack(nats, partitions, id)
+      const oldest = await oldestPack(nats, { all: [...all] }, id)
       if (oldest === undefined || oldest.storedAtMs > beforeMs) return
       found.set(id, { row, sequence: oldest.sequence, storedAtMs: oldest.storedAtMs })
     })
     return found
   }
 
-  /** Those that have packs in this stream, if it has any that are so old. */
+  /** Those that may have packs in this stream that are so old. One that was moved can be older than all messages of the stream. */
   async #destinationsIn(partition: Partition, beforeMs: number): Promise<string[]> {
     const { nats } = this.#options
-    const { deliveriesStream } = partition
-    const state = (await nats.streamInfo(deliveriesStream))?.state
-    if (state === undefined || state.messages === 0 || Date.parse(state.first_ts) > beforeMs) return []
-    return (await waitingPacks(nats, partition)).map(({ destination }) => destination)
+    const state = (await nats.streamInfo(partition.deliveriesStream))?.state
+    if (state === undefined || state.messages === 0) return []
+    const isOld = Date.parse(state.first_ts) <= beforeMs
+    return (await waitingPacks(nats, partition))
+      .filter(({ consumer }) => isOld || consumer !== sharedConsumer)
+      .map(({ destination }) => destination)
   }
 
   async #announce({ row, storedAtMs }: Expiring, nowMs: number): Promise<void> {

@@ -49,6 +49,8 @@ export const packHeaders = {
   segments: 'Weir-Segments',
   /** The id of a pack that was stored again, for another consumer of its stream. */
   pack: 'Weir-Pack',
+  /** When such a pack was stored first: milliseconds since the epoch. */
+  storedAt: 'Weir-Stored-At',
 } as const
 
 /** Pipelines and deliverers say which destinations get consumers of their own; lost if no deliverer listens. */

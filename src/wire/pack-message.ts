@@ -48,6 +48,18 @@ export const packIdIn = (headers: Headers | undefined): string =>
 /** Was the pack stored again, for its destination's own consumer? */
 export const isMoved = (headers: Headers | undefined): boolean => !!headers?.get(packHeaders.pack)
 
+/** When the pack was stored first, in milliseconds since the epoch: its age counts from then, also if it was moved. */
+export function firstStoredAtMs({ storedAtMs, headers }: StoredPack): number {
+  const first = Number(headers?.get(packHeaders.storedAt) || Number.NaN)
+  return first < storedAtMs ? first : storedAtMs
+}
+
+/** The message of a pack. */
+interface StoredPack {
+  readonly storedAtMs: number
+  readonly headers: Headers | undefined
+}
+
 /** The part of a pack's id that is equal for all destinations which get the same events of the same input. */
 export const contentsIdIn = (msgId: string, destination: string): string =>
   msgId.slice(destination.length + 1)

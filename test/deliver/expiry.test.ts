@@ -1,7 +1,8 @@
 /** Packs that get too old: which are dropped, and what of a pack that was accepted in part. */
 import fc from 'fast-check'
 import t from 'tap'
-import { droppedEvents, Expiry } from '../../src/deliver/expiry.js'
+import { droppedEvents, Expiry, oldestPack } from '../../src/deliver/expiry.js'
+import { packHeaders } from '../../src/wire/names.js'
 import { PackWriter, readPack } from '../../src/wire/pack.js'
 import { addToSegments, formatSegments, parseSegments, type Segment } from '../../src/wire/pack-message.js'
 import { partitionsUpTo } from '../../src/wire/partitions.js'
@@ -81,6 +82,20 @@ t.test('old packs of a partition are fetched from this one', async (t) => {
   t.notOk(await running.isDue({ id: 'ed_1' }, first!))
   t.ok(await running.isDue({ id: 'ed_1' }, second!), 'a look at another partition does not count')
   t.notOk(await running.isDue({ id: 'ed_1' }, second!))
+})
+
+t.test('a pack that was moved is as old as when it was stored first', async (t) => {
+  const move = { storedAtMs: Date.now() + 60_000, headers: new Map() }
+  const nats = { consumerInfo: async () => undefined, nextMessage: async () => move as never }
+  const running = new Expiry(nats, 1)
+  t.notOk(await running.isDue({ id: 'ed_1' }, first!), 'it was not moved')
+  running.dropped()
+  move.headers.set(packHeaders.storedAt, String(Date.now() - 60_000))
+  t.ok(await running.isDue({ id: 'ed_1' }, first!))
+  t.ok((await oldestPack(nats, { all: [first!] }, 'ed_1'))!.storedAtMs < Date.now())
+  running.dropped()
+  move.headers.set(packHeaders.storedAt, String(Date.now() + 120_000))
+  t.notOk(await running.isDue({ id: 'ed_1' }, first!), 'a time after the move is none')
 })
 
 t.test('each dropped event is counted under its kind and its message', async (t) => {

@@ -4,6 +4,7 @@ import { readEntries } from '../../src/books/ledger.js'
 import { ByteBudget } from '../../src/deliver/byte-budget.js'
 import { type Offered, SharedConsumer } from '../../src/deliver/shared-consumer.js'
 import { ledgerStream, ledgerSubject, packHeaders } from '../../src/wire/names.js'
+import { firstStoredAtMs } from '../../src/wire/pack-message.js'
 import { onePartition, sharedSubject } from '../../src/wire/partitions.js'
 import { deliveriesStream, deliverySubject } from '../harness/first-partition.js'
 import { openStreams } from '../harness/own-streams.js'
@@ -38,6 +39,9 @@ t.test('a pack that is not taken comes from its own consumer, under its own id',
   const pack = (await nats.nextMessage(deliveriesStream, deliverySubject('ed_1')))!
   t.equal(Buffer.from(pack.data).toString(), 'events')
   t.equal(pack.headers.get(packHeaders.pack), 'ed_1.pack')
+  const storedAtMs = Number(pack.headers.get(packHeaders.storedAt))
+  t.ok(storedAtMs > 0 && storedAtMs <= pack.storedAtMs, 'its age counts from when it was stored first')
+  t.equal(firstStoredAtMs(pack), storedAtMs)
   t.match(await lastEntry(), { type: 'pack', pack: 'ed_1.pack', sequence: pack.sequence, segments: '1:1' })
   t.strictSame([moved, faults], [['ed_1'], []])
 })

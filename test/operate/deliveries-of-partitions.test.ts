@@ -2,7 +2,8 @@
 import t from 'tap'
 import { AgeLimits } from '../../src/operate/age-limits.js'
 import { ExpiringEvents } from '../../src/operate/expiring-events.js'
-import { partitionsUpTo } from '../../src/wire/partitions.js'
+import { packHeaders } from '../../src/wire/names.js'
+import { deliverySubject, packPlaces, partitionsUpTo, sharedSubject } from '../../src/wire/partitions.js'
 
 const retentionMs = 60_000
 
@@ -48,6 +49,52 @@ t.test(
     t.equal(levels().length, 0, 'the first pack was delivered')
     await watch.lookAt(retentionMs)
     t.equal(levels().length, 1)
+  },
+)
+
+t.test(
+  'a pack that was moved is found in a stream of younger messages, and others are not asked about',
+  async (t) => {
+    const partitions = { all: partitionsUpTo(2) }
+    const [partition] = partitions.all
+    const asked: string[] = []
+    const announced: unknown[] = []
+    const headers = new Map([[packHeaders.storedAt, '1000']])
+    const watch = new ExpiringEvents({
+      partitions,
+      nats: {
+        streamInfo: async () => ({ state: { messages: 2, first_ts: new Date().toISOString() } }) as never,
+        subjectCounts: async (stream) =>
+          stream === partition!.deliveriesStream
+            ? { [deliverySubject(partition!, 'ed_moved')]: 1, [sharedSubject(partition!, 'ed_idle')]: 1 }
+            : {},
+        consumerInfo: async () => undefined,
+        nextMessage: async (stream, subject) => {
+          asked.push(`${stream} ${subject}`)
+          return subject.endsWith('moved')
+            ? ({ sequence: 5, storedAtMs: Date.now(), headers } as never)
+            : undefined
+        },
+        lastMessage: async () => undefined,
+        publishAfter: async () => 1,
+      },
+      destinationOf: (id) => ({ id, account_id: 'ac_1', target: { nats: {} } }) as never,
+      backlogOf: () => 1,
+      links: { of: () => ({}) as never },
+      retentionMs,
+      namedMax: 10,
+      occurrences: {
+        backlogExpiry: () => {},
+        eventsExpiring: (fields: object) => void announced.push(fields),
+        expiryUnwatched: () => {},
+      } as never,
+    })
+    t.teardown(() => watch.close())
+    await watch.lookAt(retentionMs)
+    await watch.lookAt(retentionMs)
+    t.match(announced, [{ destination_id: 'ed_moved', first_dropped_at: new Date(61_000).toISOString() }])
+    const subjects = packPlaces(partition!, 'ed_moved').map(({ subject }) => `WEIR_DELIVERIES ${subject}`)
+    t.strictSame(asked, [...subjects, ...subjects])
   },
 )
 
