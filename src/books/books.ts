@@ -20,12 +20,18 @@
 import { getOrMake } from '../core/maps.js'
 import { type LastOutcomes, laterOutcomes, noOutcomes } from '../wire/delivery-attempts.js'
 import { parseSegments } from '../wire/pack-message.js'
-import { countsOf, type DestinationCounts, type DestinationTotals, newTotals } from './destination-totals.js'
+import {
+  countsOf,
+  type DestinationCounts,
+  type DestinationTotals,
+  hasLost,
+  newTotals,
+} from './destination-totals.js'
 import { addDropped, addVanished, type DroppedTotals, type DropReason, noneDropped } from './dropped.js'
 import { InputRun, type InputRunSnapshot, type LastSettled } from './input-run.js'
 import {
   type DeliveredEntry,
-  type InputCounts,
+  eventsByDestination,
   type InputEntry,
   type LedgerEntry,
   noRecords,
@@ -260,8 +266,12 @@ export class Books {
 
   /** Events of a destination that were dropped for this reason. */
   dropped(id: string, reason: DropReason): DroppedTotals {
-    const totals = this.#destinations.get(id)
-    return (reason === 'age' ? totals?.dropped : totals?.vanished) ?? noneDropped
+    return this.#destinations.get(id)?.[reason === 'age' ? 'dropped' : 'vanished'] ?? noneDropped
+  }
+
+  /** Destinations of which events were dropped, for whatever reason. */
+  get losing(): readonly string[] {
+    return [...this.#destinations].flatMap(([id, totals]) => (hasLost(totals) ? [id] : []))
   }
 
   /** Packs that are stored and, by the ledger, not delivered yet, by their ids. */
@@ -278,22 +288,12 @@ export class Books {
       sum.produced += produced
       sum.filtered += filtered
     }
-    return new Map(
-      [...sums].map(([id, sum]) => [id, countsOf(this.#destinations.get(id) ?? newTotals(), sum)]),
-    )
+    const totals = (id: string): DestinationTotals => this.#destinations.get(id) ?? newTotals()
+    return new Map([...sums].map(([id, sum]) => [id, countsOf(totals(id), sum)]))
   }
 
   #allIds(): ReadonlySet<string> {
-    return new Set([
-      ...[...this.#sources.all()].map(({ destination }) => destination),
-      ...this.#destinations.keys(),
-    ])
+    const produced = [...this.#sources.all()].map(({ destination }) => destination)
+    return new Set([...produced, ...this.#destinations.keys()])
   }
-}
-
-function eventsByDestination({ sources }: InputCounts): ReadonlyMap<string, number> {
-  const events = new Map<string, number>()
-  for (const [, , destination, produced] of sources)
-    events.set(destination, (events.get(destination) ?? 0) + produced)
-  return events
 }

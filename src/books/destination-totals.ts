@@ -43,6 +43,9 @@ export const newTotals = (): DestinationTotals => ({
   last: noOutcomes,
 })
 
+export const hasLost = ({ dropped, vanished }: DestinationTotals): boolean =>
+  dropped.episode !== null || vanished.episode !== null
+
 export function countsOf(
   { delivered, dead_lettered, retried, dropped: forAge, vanished, gone }: DestinationTotals,
   { produced, filtered }: Pick<DestinationCounts, 'produced' | 'filtered'>,

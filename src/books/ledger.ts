@@ -71,6 +71,14 @@ export interface InputCounts extends Readonly<Record<RecordType, number>> {
   readonly asked?: readonly (readonly [list: string, times: number])[]
 }
 
+/** How many events it produced for each destination. */
+export function eventsByDestination({ sources }: InputCounts): ReadonlyMap<string, number> {
+  const events = new Map<string, number>()
+  for (const [, , destination, produced] of sources)
+    events.set(destination, (events.get(destination) ?? 0) + produced)
+  return events
+}
+
 /** Counts of a source: its name, events produced, events filtered. */
 export type SourceTally = readonly [...SourceName, number, number]
 

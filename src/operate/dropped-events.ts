@@ -29,6 +29,7 @@ type DropReport = OperatorObjects[typeof kind]
 interface DroppedEventsOptions {
   readonly nats: Pick<Nats, 'streamInfo' | 'lastMessage' | 'publishAfter'>
   readonly partitions: Pick<PartitionSet, 'all'>
+  /** Those of which events were dropped; there may be many others. */
   readonly destinations: () => Iterable<Row>
   readonly droppedOf: (id: string, reason: DropReason) => DroppedTotals
   /** Is it an event of records? Others can't be replayed. */

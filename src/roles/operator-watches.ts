@@ -76,7 +76,7 @@ export function openOperatorWatches(
   release.own(
     new DroppedEvents({
       ...{ nats, partitions, links, retentionMs, occurrences },
-      destinations: () => destinations()?.values() ?? [],
+      destinations: () => keeper.books.losing.flatMap((id) => destinations()?.get(id) ?? []),
       droppedOf: (id, reason) => keeper.books.dropped(id, reason),
       isTraffic: (kind) => eventKinds.some(({ name }) => name === kind),
     }),
