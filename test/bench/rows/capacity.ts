@@ -14,10 +14,10 @@ const destinations = 6
 /** Of many nodes, each partition has about as many. */
 const nodes = 600
 /**
- * A server that waits for its share answers late: enough must be on its way that none waits for that; and no more than one server
- * stores in a second, after which a publisher repeats what was not acknowledged.
+ * A server that waits for its share answers late: so many messages are on their way that none waits for that. With one partition,
+ * more would not be stored within a second, after which publishers repeat what was not acknowledged.
  */
-const atOnce = 128
+const atOnce = (partitions: number): number => (partitions === 1 ? 128 : 384)
 /** Of a core, for each server: three of them then leave most of two cores to everything else. */
 const share = 0.05
 
@@ -39,7 +39,10 @@ export const row: BenchRow = {
       for (const [name, layout] of Object.entries(layouts)) {
         const { throughput, servers, ingress } = await openLayout(closers, layout)
         await throughput.warmUp(['packed'], tools)
-        systems.set(name, publishingAs(throughput, { nodes, atOnce, through: ingress }))
+        systems.set(
+          name,
+          publishingAs(throughput, { nodes, atOnce: atOnce(layout.partitions), through: ingress }),
+        )
         held.push(...servers.map(({ pid }) => pid))
       }
       console.log(
