@@ -110,11 +110,17 @@ export class PackSources {
       if (!partitions.has(partition)) await this.#close(partition)
   }
 
+  /** Unless a pack came before the reader had stopped, which another reader would deliver a second time, or it is needed again. */
   async #close(partition: Partition): Promise<void> {
     const source = this.#sources.get(partition)
+    if (source === undefined) return
+    const { reader, neededMs } = source
+    await reader.stop()
+    // All are closed by `close`, when their packs are delivered.
+    if (this.#stop.signal.aborted) return
+    if (!reader.isIdle || source.neededMs !== neededMs) return reader.open()
     this.#sources.delete(partition)
-    await source?.reader.stop()
-    await source?.reader.close()
+    await reader.close()
   }
 
   get #readers(): readonly DurableReader[] {

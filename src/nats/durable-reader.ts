@@ -122,7 +122,7 @@ export interface DurableReaderOptions {
 
 export class DurableReader {
   readonly #options: DurableReaderOptions
-  readonly #stop = new AbortController()
+  #stop = new AbortController()
   readonly #progress: Timer
   readonly #stopListening: () => void
   /** By sequence. */
@@ -151,7 +151,9 @@ export class DurableReader {
     return this.#inFlight.size === 0
   }
 
+  /** Also again, after `stop`. */
   open(): void {
+    if (this.#stop.signal.aborted) this.#stop = new AbortController()
     this.#running = this.#run()
   }
 

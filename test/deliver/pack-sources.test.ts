@@ -156,3 +156,51 @@ t.test(
     t.ok(sources.isEmpty)
   },
 )
+
+t.test('a pack that comes while one closes is delivered once, by the one that took it', async (t) => {
+  const taken: (() => void)[] = []
+  const { nats, sources } = await openSources(t, (_, acknowledge) => taken.push(acknowledge))
+  const other = new PackSources('ed_1', {
+    nats,
+    deletedAfterMs: () => 1_000,
+    pull: async (_, consumer, signal) => {
+      for await (const { sequence } of pullBatch(consumer, 1, signal)) t.fail(`it came again: ${sequence}`)
+    },
+    unavailable: (error) => t.fail(String(error)),
+    stoppedEarly: () => t.fail('stopped early'),
+  })
+  t.teardown(async () => {
+    await other.stop()
+    await other.close()
+  })
+  await until('it is read', async () => (await nats.consumerInfo(deliveriesStream, 'ed_1')) !== undefined)
+  await sleep(200)
+  const closing = sources.closeIdle(0)
+  await nats.publish(subject, 'late')
+  await closing
+  await until('it came', () => taken.length === 1)
+  t.notOk(sources.isEmpty, 'it is read on')
+  other.open(partition)
+  await sleep(1_000)
+  t.equal(taken.length, 1)
+  taken[0]!()
+  await sources.closeIdle(0)
+  t.ok(sources.isEmpty)
+})
+
+t.test('one that is needed again while it closes is read on', async (t) => {
+  const taken: string[] = []
+  const { nats, sources } = await openSources(t, (pack, acknowledge) => {
+    taken.push(pack)
+    acknowledge()
+  })
+  await until('it is read', async () => (await nats.consumerInfo(deliveriesStream, 'ed_1')) !== undefined)
+  await sleep(200)
+  const closing = sources.closeIdle(0)
+  await sleep(5)
+  sources.open(partition)
+  await closing
+  t.notOk(sources.isEmpty)
+  await nats.publish(subject, 'next')
+  await until('it comes', () => taken.length === 1)
+})
