@@ -4,6 +4,7 @@
  */
 import { type LedgerWriter, packContents } from '../books/ledger.js'
 import { storeAgain } from '../books/stored-packs.js'
+import { monotonicMs } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import type { Consumer } from '../nats/consumers.js'
@@ -22,8 +23,11 @@ const fetchMax = 8
 const unknownAgainMs = 2_000
 /** After so many deliveries, it waits for its own consumer, like those of any destination without a deliverer. */
 const unknownDeliveriesMax = 3
-/** A pack that can't be stored again comes again after this time: the server delivers such packs before new ones. */
-const unmovedAgainMs = 30_000
+/**
+ * A pack that can't be stored again comes again after this time: the server delivers such packs before new ones. If the stream is
+ * full, there may be many of them, and one is tried for all.
+ */
+const unmovedDefault = { againMs: 30_000, tryEveryMs: 5_000 }
 /** One try: the others wait behind it. */
 const movePatience = { patienceMs: 0 }
 
@@ -41,11 +45,14 @@ export interface SharedConsumerOptions {
   readonly offer: (destination: string, source: PackSource, message: PulledMessage) => Offered
   /** A pack was moved: the destination needs its own consumer. */
   readonly moved: (destination: string, partition: Partition) => void
+  readonly unmoved?: { readonly againMs: number; readonly tryEveryMs: number }
 }
 
 export class SharedConsumer {
   readonly #options: SharedConsumerOptions
   readonly #source: PackSource
+  /** The last try to move a pack failed; until then, no other is made. Milliseconds, monotonic. */
+  #noMoveUntilMs = 0
   #closing: Promise<void> | undefined
 
   constructor(partition: Partition, options: SharedConsumerOptions) {
@@ -81,13 +88,16 @@ export class SharedConsumer {
     if (inFlight === undefined) return
     if (offered === 'unknown' && message.deliveries < unknownDeliveriesMax)
       return reader.giveBack(inFlight, unknownAgainMs)
-    const { occurrences } = this.#options
+    const { occurrences, unmoved = unmovedDefault } = this.#options
+    const isDropped = offered === 'dropped'
+    if (!isDropped && monotonicMs() < this.#noMoveUntilMs) return reader.giveBack(inFlight, unmoved.againMs)
     try {
-      await (offered === 'dropped' ? this.#drop(destination) : this.#move(destination, message))
+      await (isDropped ? this.#drop(destination) : this.#move(destination, message))
       reader.acknowledge(inFlight)
     } catch (error) {
+      if (!isDropped) this.#noMoveUntilMs = monotonicMs() + unmoved.tryEveryMs
       occurrences.deliveryFaulted({ destination_id: destination, reason: messageOf(error) })
-      reader.giveBack(inFlight, unmovedAgainMs)
+      reader.giveBack(inFlight, unmoved.againMs)
     }
   }
 

@@ -3,6 +3,7 @@ import t, { type Test } from 'tap'
 import { readEntries } from '../../src/books/ledger.js'
 import { ByteBudget } from '../../src/deliver/byte-budget.js'
 import { type Offered, SharedConsumer } from '../../src/deliver/shared-consumer.js'
+import type { Nats } from '../../src/nats/nats.js'
 import { ledgerStream, ledgerSubject, packHeaders } from '../../src/wire/names.js'
 import { firstStoredAtMs } from '../../src/wire/pack-message.js'
 import { onePartition, sharedSubject } from '../../src/wire/partitions.js'
@@ -60,4 +61,39 @@ t.test('one of a deleted destination is dropped, and the books hear of it', asyn
   const { nats, lastEntry } = await openShared(t, () => 'dropped')
   t.equal(await nats.nextMessage(deliveriesStream, deliverySubject('ed_1')), undefined)
   t.strictSame(await lastEntry(), { type: 'dropped', destination: 'ed_1' })
+})
+
+t.test('while a pack can not be moved, one is tried for all that must be', async (t) => {
+  const { nats, ledger } = await openStreams(t)
+  const own = Array.from({ length: 20 }, (_, n) => `ed_${n}`)
+  let isFull = true
+  let tries = 0
+  const publish: Nats['publish'] = (subject, ...message) => {
+    tries += 1
+    if (isFull) throw new Error('maximum bytes exceeded')
+    return nats.publish(subject, ...message)
+  }
+  const faults: unknown[] = []
+  const consumer = new SharedConsumer(first, {
+    ...{ ledger, offer: () => 'moved', moved: () => {}, budget: new ByteBudget(1_000_000) },
+    nats: {
+      publish,
+      openConsumer: (options) => nats.openConsumer(options),
+      onReconnect: (listener) => nats.onReconnect(listener),
+      acknowledgements: nats.acknowledgements,
+    },
+    occurrences: { deliveryFaulted: (fault) => void faults.push(fault), stoppedEarly: () => {} },
+    unmoved: { againMs: 300, tryEveryMs: 2_000 },
+  })
+  t.teardown(() => consumer.close())
+  for (const id of own)
+    await nats.publish(sharedSubject(first, id), 'events', { msgId: `${id}.pack`, headers: segments })
+  await until('it is tried again', () => tries > 1)
+  t.equal(tries, 2, 'each has come several times meanwhile')
+  t.equal(faults.length, tries)
+  isFull = false
+  const isMoved = async (id: string) =>
+    (await nats.nextMessage(deliveriesStream, deliverySubject(id))) !== undefined
+  await until('all are moved', async () => (await Promise.all(own.map(isMoved))).every(Boolean))
+  t.equal(tries, 2 + own.length)
 })
