@@ -8,7 +8,7 @@ import { every, now, type Timer } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import type { PulledMessage } from '../nats/messages.js'
 import type { DeliveryAttempt } from '../wire/delivery-attempts.js'
-import type { OwnConsumerNotice } from '../wire/own-consumers.js'
+import { type OwnConsumerNotice, Sharing } from '../wire/own-consumers.js'
 import { destinationIn } from '../wire/pack-message.js'
 import type { Partition } from '../wire/partitions.js'
 import type { Partitions } from '../wire/partitions-in-use.js'
@@ -58,6 +58,7 @@ export class Deliverer {
   readonly #resting = new Map<string, LaneStatus>()
   readonly #dropped = new Set<string>()
   readonly #history: RequestHistory
+  readonly #sharing: Sharing
   readonly #own: OwnConsumers
   readonly #kept: KeptConsumers
   readonly #shared = new Set<SharedConsumer>()
@@ -69,6 +70,7 @@ export class Deliverer {
   constructor(deps: DelivererDeps) {
     const { nats, partitions, ledger, occurrences, metricsDestinationsMax, deliveryLog: log } = deps
     this.#history = new RequestHistory({ log, occurrences })
+    this.#sharing = new Sharing(deps.ownConsumersMax, false)
     const budget = new ByteBudget(packsInFlightBytesMax)
     this.#deps = {
       ...{ ...deps, deliveryLog: this.#history, budget },
@@ -130,7 +132,7 @@ export class Deliverer {
 
   /** Are there so many destinations that the idle ones share consumers? */
   get #isShared(): boolean {
-    return this.#configs.size > this.#deps.ownConsumersMax
+    return this.#sharing.isOn(this.#configs.size)
   }
 
   /** The run of a destination, which begins if there is none; undefined for an unknown destination. */

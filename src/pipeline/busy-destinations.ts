@@ -9,7 +9,13 @@ import { getOrMake } from '../core/maps.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import type { Nats } from '../nats/nats.js'
 import { ownConsumersSubject } from '../wire/names.js'
-import { formatNotice, hearNotices, noticeHoldsMs, type OwnConsumerNotice } from '../wire/own-consumers.js'
+import {
+  formatNotice,
+  hearNotices,
+  noticeHoldsMs,
+  type OwnConsumerNotice,
+  Sharing,
+} from '../wire/own-consumers.js'
 import type { PartitionSet } from '../wire/partitions.js'
 
 const windowMs = 60_000
@@ -31,7 +37,7 @@ interface BusyDestinationsOptions {
   readonly partitions: Pick<PartitionSet, 'homeOf'>
   /** How many destinations there are. */
   readonly count: () => number
-  /** If there are no more than this, all count as busy. */
+  /** If there are fewer, all count as busy. */
   readonly ownConsumersMax: number
   /** Milliseconds, monotonic. */
   readonly nowMs?: () => number
@@ -43,13 +49,15 @@ export class BusyDestinations {
   readonly #tallies = new Map<string, Tally>()
   /** Until when a destination has a consumer of its own, as other processes say: milliseconds, monotonic. */
   readonly #ownUntilMs = new Map<string, number>()
+  readonly #sharing: Sharing
   readonly #subscription: { close(): unknown }
   #window = 0
 
   constructor(options: BusyDestinationsOptions) {
     this.#options = options
     this.#nowMs = options.nowMs ?? monotonicMs
-    const { nats, occurrences } = options
+    const { nats, occurrences, ownConsumersMax } = options
+    this.#sharing = new Sharing(ownConsumersMax, true)
     this.#subscription = hearNotices(
       nats,
       (notice) => this.#hear(notice),
@@ -59,7 +67,7 @@ export class BusyDestinations {
 
   /** Are there so few destinations that each has a consumer of its own? */
   get areFew(): boolean {
-    return this.#options.count() <= this.#options.ownConsumersMax
+    return !this.#sharing.isOn(this.#options.count())
   }
 
   /** A pack is about to be stored for a destination: is it one for its own consumer? */

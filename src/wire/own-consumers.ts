@@ -41,3 +41,34 @@ export function parseNotice(data: Uint8Array): OwnConsumerNotice | undefined {
     return undefined
   }
 }
+
+/** With fewer destinations than this share of the most, each has a consumer of its own again. */
+const ownAgainShare = 0.9
+
+/**
+ * Do idle destinations share consumers? Past `ownConsumersMax` destinations they do, until there are clearly fewer: a change costs
+ * each of them a consumer. In between it stays as it is.
+ */
+export class Sharing {
+  readonly #ownConsumersMax: number
+  readonly #isOnBetween: boolean
+  #isOn: boolean | undefined
+
+  /**
+   * `isOnBetween`: for a process that starts in between and does not know how it was. Pipelines then store packs for shared
+   * consumers, and deliverers read all: so they fit the others, whichever way these have chosen.
+   */
+  constructor(ownConsumersMax: number, isOnBetween: boolean) {
+    this.#ownConsumersMax = ownConsumersMax
+    this.#isOnBetween = isOnBetween
+  }
+
+  isOn(destinations: number): boolean {
+    // The configuration was not read yet.
+    if (destinations === 0) return this.#isOn ?? false
+    if (destinations > this.#ownConsumersMax) this.#isOn = true
+    else if (destinations < this.#ownConsumersMax * ownAgainShare) this.#isOn = false
+    else this.#isOn ??= this.#isOnBetween
+    return this.#isOn
+  }
+}

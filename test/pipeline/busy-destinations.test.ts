@@ -37,11 +37,15 @@ function openBusy(destinations: number) {
 }
 
 t.test('while there are few destinations, each has its own', async (t) => {
-  const { state, announced, packs } = openBusy(10)
+  const { state, announced, packs } = openBusy(8)
   t.strictSame(packs('ed_1', 2), [true, true])
   state.destinations = 11
   t.strictSame(packs('ed_1', 2), [false, false])
   t.strictSame(announced, [], 'deliverers know by themselves')
+  state.destinations = 10
+  t.strictSame(packs('ed_1', 1), [false], 'their number may waver')
+  state.destinations = 8
+  t.strictSame(packs('ed_1', 1), [true])
 })
 
 t.test('one with many packs in a minute is busy in it and in the next, and announced in each', async (t) => {
