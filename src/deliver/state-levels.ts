@@ -29,18 +29,49 @@ const states = Object.keys(noLanes) as LevelState[]
 
 /**
  * States of destinations as a gauge: 1 for the present state, 0 for the others. Names at most `namedMax` destinations,
- * those in trouble first, and counts the others by target and state.
+ * those in trouble first, and counts the others by target and state. Takes one pass: there may be 100,000 at each scrape.
  */
 export function stateLevels(lanes: Iterable<LaneOfDestination>, namedMax: number): StateLevel[] {
-  const isHealthy = ({ state }: LaneOfDestination): number => Number(state === 'healthy')
-  const sorted = [...lanes].sort((a, b) => isHealthy(a) - isHealthy(b) || (a.id < b.id ? -1 : 1))
-  const named = sorted.slice(0, namedMax).flatMap(({ id, target, state }) => {
-    return levelsOf(id, target, { ...noLanes, [state]: 1 })
-  })
+  const named = new FirstLanes(namedMax)
   const unnamed = new Map<string, Record<LevelState, number>>()
-  for (const { target, state } of sorted.slice(namedMax))
+  const count = ({ target, state }: LaneOfDestination): void => {
     getOrMake(unnamed, target, () => ({ ...noLanes }))[state] += 1
-  return [...named, ...[...unnamed].flatMap(([target, counts]) => levelsOf(others, target, counts))]
+  }
+  for (const lane of lanes) named.add(lane, count)
+  return [
+    ...named.end(count).flatMap(({ id, target, state }) => levelsOf(id, target, { ...noLanes, [state]: 1 })),
+    ...[...unnamed].flatMap(([target, counts]) => levelsOf(others, target, counts)),
+  ]
+}
+
+const isHealthy = ({ state }: LaneOfDestination): number => Number(state === 'healthy')
+const inOrder = (a: LaneOfDestination, b: LaneOfDestination): number =>
+  isHealthy(a) - isHealthy(b) || (a.id < b.id ? -1 : 1)
+
+/** The first ones of many. What is not among them is left out at once, but for some that are sorted out together. */
+class FirstLanes {
+  readonly #max: number
+  #first: LaneOfDestination[] = []
+  /** None behind this one is among them. */
+  #last: LaneOfDestination | undefined
+
+  constructor(max: number) {
+    this.#max = max
+  }
+
+  add(lane: LaneOfDestination, leftOut: (lane: LaneOfDestination) => void): void {
+    const isBehind = this.#last !== undefined && inOrder(lane, this.#last) > 0
+    if (isBehind) leftOut(lane)
+    else this.#first.push(lane)
+    if (this.#first.length > 2 * this.#max) this.#last = this.end(leftOut).at(-1)
+  }
+
+  /** The first ones, in order. */
+  end(leftOut: (lane: LaneOfDestination) => void): readonly LaneOfDestination[] {
+    this.#first.sort(inOrder)
+    for (const lane of this.#first.splice(this.#max)) leftOut(lane)
+    return this.#first
+  }
 }
 
 const levelsOf = (

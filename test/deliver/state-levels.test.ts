@@ -46,3 +46,31 @@ for (const { name, lanes, max, expected } of cases) {
     t.end()
   })
 }
+
+t.test('a hundred thousand are not sorted, and the same ones are named in whatever order they come', (t) => {
+  let reads = 0
+  const count = 100_000
+  const lanes = Array.from({ length: count }, (_, n): LaneOfDestination => {
+    const id = `ed_${((n * 7_919) % count).toString().padStart(6, '0')}`
+    return {
+      get id() {
+        reads += 1
+        return id
+      },
+      target: 'kinesis',
+      state: n % 10_000 === 17 ? 'failing' : 'healthy',
+    }
+  })
+  const all = stateLevels(lanes, 100)
+  t.ok(reads < 5 * count, `${reads} reads of ids`)
+  t.strictSame(stateLevels(lanes.toReversed(), 100), all)
+  const named = new Set(all.map(([{ destination }]) => destination))
+  t.equal(named.size, 101)
+  const sum = (state: string) => all.reduce((sum, [of, value]) => sum + (of.state === state ? value : 0), 0)
+  t.strictSame([sum('failing'), sum('healthy')], [10, count - 10])
+  const failing = lanes.filter(({ state }) => state === 'failing')
+  t.ok(failing.every(({ id }) => named.has(id)))
+  const first = Array.from({ length: 90 }, (_, n) => `ed_${String(n).padStart(6, '0')}`)
+  t.ok(first.every((id) => named.has(id)))
+  t.end()
+})
