@@ -90,7 +90,8 @@ export class NearServers {
   async #open(server: string): Promise<void> {
     const options = connectionOptions({ ...this.#options, servers: [server] })
     try {
-      const near = new NearServer(await connect({ ...options, ignoreClusterUpdates: true }))
+      const connection = await connect({ ...options, ignoreClusterUpdates: true })
+      const near = new NearServer(connection, this.#options.occurrences)
       if (this.#isClosed) await near.close()
       else this.#near.add(near)
     } catch {
@@ -104,16 +105,30 @@ export class NearServers {
   }
 }
 
+/** Only errors are reported. That a server is lost, or outdated, is said by those whose main connection goes to it. */
+const errorsOf = (
+  occurrences: Required<NatsOptions>['occurrences'],
+): Required<NatsOptions>['occurrences'] => ({
+  ...occurrences,
+  natsDisconnected: () => {},
+  natsReconnected: () => {},
+  natsServerOutdated: () => {},
+  natsServersOutdated: () => {},
+})
+
 class NearServer {
   readonly #connection: NatsConnection
   readonly #status: NatsStatus
   readonly #jetstream: JetStreamClient
   #lost = new AbortController()
 
-  constructor(connection: NatsConnection) {
+  constructor(connection: NatsConnection, occurrences: NatsOptions['occurrences']) {
     this.#connection = connection
     this.#jetstream = jetstream(connection, { timeout: callTimeoutMs })
-    this.#status = new NatsStatus(connection, {})
+    this.#status = new NatsStatus(
+      connection,
+      occurrences === undefined ? {} : { occurrences: errorsOf(occurrences) },
+    )
     this.#status.onDisconnect(() => {
       this.#lost.abort()
       this.#lost = new AbortController()
