@@ -65,6 +65,9 @@ export class Deliverer {
   /** The status of each destination that had no run yet. */
   readonly #unused = healthySince(now())
   readonly #timers: readonly Timer[]
+  /** Shared consumers are read from then on: after a first look for packs that wait for destinations' own. */
+  #openShared = (): void => {}
+  #isConfigured = false
   #updating = Promise.resolve()
 
   constructor(deps: DelivererDeps) {
@@ -85,7 +88,10 @@ export class Deliverer {
       if (isNeeded) this.#own.announce({ destination: id, partition })
       if (isNeeded || !run?.sources.has(partition)) run?.sources.open(partition)
     }
-    const sharing = { nats, ledger, occurrences, budget, offer: this.#offer, moved }
+    const opens = new Promise<void>((resolve) => {
+      this.#openShared = resolve
+    })
+    const sharing = { nats, ledger, occurrences, budget, offer: this.#offer, moved, opens }
     partitions.each((partition) => this.#share(partition, sharing))
     this.#timers = [
       every(expireEveryMs, () => {
@@ -114,7 +120,12 @@ export class Deliverer {
 
   /** Adapts the runs to the existing destinations; `deletedIds` are those known to be deleted. */
   update(configs: readonly DestinationConfig[], deletedIds: readonly string[]): Promise<void> {
-    return this.#inTurn(() => this.#update(configs, deletedIds))
+    return this.#inTurn(async () => {
+      await this.#update(configs, deletedIds)
+      const isFirst = !this.#isConfigured
+      this.#isConfigured = true
+      if (isFirst) await this.#look()
+    })
   }
 
   async #update(configs: readonly DestinationConfig[], deletedIds: readonly string[]): Promise<void> {
@@ -163,8 +174,9 @@ export class Deliverer {
     // The health of NATS is reported elsewhere; the next look tries again.
     const isNeeded = this.#isShared || this.#deps.partitions.all.length > 1
     const waiting = isNeeded ? await this.#own.waitedFor().catch(() => undefined) : undefined
-    if (waiting === undefined) return
-    await (this.#isShared ? this.#lookAtOwn(waiting) : this.#drain(waiting))
+    if (isNeeded && waiting === undefined) return
+    if (waiting !== undefined) await (this.#isShared ? this.#lookAtOwn(waiting) : this.#drain(waiting))
+    if (this.#isConfigured) this.#openShared()
   }
 
   async #lookAtOwn(waiting: PacksWaiting): Promise<void> {

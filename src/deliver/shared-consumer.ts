@@ -38,6 +38,8 @@ const movePatience = { patienceMs: 0 }
 export type Offered = 'took' | 'moved' | 'dropped' | 'unknown'
 
 export interface SharedConsumerOptions {
+  /** Nothing is pulled before: packs that wait for destinations' own consumers are older. */
+  readonly opens: Promise<void>
   readonly nats: Pick<Nats, 'openConsumer' | 'acknowledgements' | 'onReconnect' | 'publish'>
   readonly ledger: Pick<LedgerWriter, 'write'>
   readonly occurrences: Pick<Occurrences, 'deliveryFaulted' | 'stoppedEarly'>
@@ -68,7 +70,7 @@ export class SharedConsumer {
       stoppedEarly: (messages) => occurrences.stoppedEarly({ messages }),
     })
     this.#source = { partition, reader, hasBacklog: false, neededMs: 0 }
-    reader.open()
+    void options.opens.then(() => reader.stopping.aborted || reader.open())
   }
 
   async #pull(consumer: Consumer, signal: AbortSignal): Promise<void> {

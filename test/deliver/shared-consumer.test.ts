@@ -1,4 +1,5 @@
 /** What becomes of packs of the shared consumer that no run takes. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { readEntries } from '../../src/books/ledger.js'
 import { ByteBudget } from '../../src/deliver/byte-budget.js'
@@ -21,7 +22,7 @@ async function openShared(t: Test, offer: () => Offered) {
   const moved: string[] = []
   const faults: unknown[] = []
   const consumer = new SharedConsumer(first, {
-    ...{ nats, ledger, offer, budget: new ByteBudget(1_000_000) },
+    ...{ nats, ledger, offer, opens: Promise.resolve(), budget: new ByteBudget(1_000_000) },
     occurrences: { deliveryFaulted: (fault) => void faults.push(fault), stoppedEarly: () => {} },
     moved: (destination) => void moved.push(destination),
   })
@@ -75,7 +76,13 @@ t.test('while a pack can not be moved, one is tried for all that must be', async
   }
   const faults: unknown[] = []
   const consumer = new SharedConsumer(first, {
-    ...{ ledger, offer: () => 'moved', moved: () => {}, budget: new ByteBudget(1_000_000) },
+    ...{
+      ledger,
+      offer: () => 'moved',
+      moved: () => {},
+      opens: Promise.resolve(),
+      budget: new ByteBudget(1_000_000),
+    },
     nats: {
       publish,
       openConsumer: (options) => nats.openConsumer(options),
@@ -96,4 +103,36 @@ t.test('while a pack can not be moved, one is tried for all that must be', async
     (await nats.nextMessage(deliveriesStream, deliverySubject(id))) !== undefined
   await until('all are moved', async () => (await Promise.all(own.map(isMoved))).every(Boolean))
   t.equal(tries, 2 + own.length)
+})
+
+t.test('nothing is pulled before it opens, nor if it is closed before', async (t) => {
+  const { nats, ledger } = await openStreams(t)
+  let open = (): void => {}
+  const opens = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  const offered: string[] = []
+  const options = {
+    ...{ nats, ledger, opens, budget: new ByteBudget(1_000_000), moved: () => {} },
+    offer: (id: string): Offered => {
+      offered.push(id)
+      return 'dropped'
+    },
+    occurrences: {
+      deliveryFaulted: (fault: object) => t.fail(JSON.stringify(fault)),
+      stoppedEarly: () => {},
+    },
+  }
+  const consumer = new SharedConsumer(first, options)
+  await nats.publish(shared, 'events', { msgId: 'ed_1.pack', headers: segments })
+  await sleep(500)
+  t.strictSame(offered, [])
+  const closed = new SharedConsumer(first, options)
+  await closed.close()
+  open()
+  await until('it is pulled', () => offered.length > 0)
+  await consumer.close()
+  await nats.publish(shared, 'later', { msgId: 'ed_1.later', headers: segments })
+  await sleep(500)
+  t.strictSame(offered, ['ed_1'])
 })
