@@ -9,7 +9,14 @@ import type { BenchRow, Measure } from '../bench.js'
 import { residentOf } from '../memory-meter.js'
 import { hostNameOf, type LargeDeployment, openLargeDeployment } from '../systems/large-deployment.js'
 import { withClosers } from '../systems/system.js'
-import { costOf, nsPerRecord, type TakesTurns, Throughput, takeTurns } from '../systems/throughput.js'
+import {
+  costOf,
+  nsPerRecord,
+  publishingAs,
+  type TakesTurns,
+  Throughput,
+  takeTurns,
+} from '../systems/throughput.js'
 import { usualServer } from '../systems/traffic.js'
 
 const ofEach = 5
@@ -72,15 +79,15 @@ export const row: BenchRow = {
         large: `${accounts * ofEach} edges`,
         busy: `${accounts * ofEach} edges, ${busy} busy destinations`,
       }
-      const systems = new Map<string, TakesTurns>()
-      const add = async (name: string, system: LargeDeployment, of: number): Promise<void> => {
-        const throughput = new Throughput(system, { encode: trafficOf(of) })
-        await throughput.warmUp(['packed'], tools)
-        systems.set(name, throughput)
-      }
-      await add(names.small, small, few)
-      await add(names.large, large, few)
-      await add(names.busy, large, busy)
+      const [ofSmall, ofLarge] = [small, large].map(
+        (system) => new Throughput(system, { encode: trafficOf(few) }),
+      ) as [Throughput, Throughput]
+      for (const throughput of [ofSmall, ofLarge]) await throughput.warmUp(['packed'], tools)
+      const systems = new Map<string, TakesTurns>([
+        [names.small, ofSmall],
+        [names.large, ofLarge],
+        [names.busy, publishingAs(ofLarge, { encode: trafficOf(busy) })],
+      ])
       const turns = await takeTurns(systems, 'packed', {
         records: tools.quick ? 50_000 : 200_000,
         turns: tools.quick ? 2 : 5,

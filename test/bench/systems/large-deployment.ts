@@ -6,14 +6,15 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Client } from '../../../src/client/client.js'
-import { monotonicMs } from '../../../src/core/clock.js'
+import { monotonicMs, sleep } from '../../../src/core/clock.js'
 import { type Clickhouse, openClickhouse } from '../../../src/store/clickhouse/clickhouse.js'
 import { isReady } from '../../harness/pages.js'
 import { run } from '../../harness/processes.js'
 import { tempDir } from '../../harness/temp-dir.js'
-import { processesBelow } from '../../harness/tree.js'
+import { processesBelow, type TreeProcess } from '../../harness/tree.js'
 import { type RunningWeir, startEmulator, startWeir, until } from '../../harness/weir.js'
-import { settle, token } from '../../integration/deployment.js'
+import { token } from '../../integration/deployment.js'
+import { cpuUsed, totalCpu } from '../cpu-meter.js'
 import type { Closers, System } from './system.js'
 
 interface DeploymentSize {
@@ -33,6 +34,10 @@ export const hostNameOf = (edge: number): string => `host-${edge}.example.com`
 const roleArn = 'arn:aws:iam::123456789012:role/weir'
 const statementMs = 120_000
 const restoresMax = 20
+/** Less than this part of a core in so many milliseconds is quiet. */
+const quietShare = 0.1
+const quietMs = 5_000
+const quietWithinMs = 300_000
 
 export async function openLargeDeployment(closers: Closers, size: DeploymentSize): Promise<LargeDeployment> {
   const emulator = await startEmulator()
@@ -66,9 +71,22 @@ export async function openLargeDeployment(closers: Closers, size: DeploymentSize
   const weir = await start()
   const startMs = monotonicMs() - begunMs
   closers.teardown(() => weir.stop())
-  await settle()
   const processes = () => processesBelow(weir.process.pid)
+  await untilQuiet(processes)
   return { emulator, streams: [name], nats: await weir.nats(), natsUrl: weir.adminUrl, processes, startMs }
+}
+
+/** After a start, ClickHouse merges for half a minute what was inserted. */
+function untilQuiet(processes: () => readonly TreeProcess[]): Promise<void> {
+  return until(
+    'nothing is left to do after the start',
+    async () => {
+      const before = totalCpu(cpuUsed(processes()))
+      await sleep(quietMs)
+      return totalCpu(cpuUsed(processes())) - before < quietShare * quietMs * 1_000
+    },
+    quietWithinMs,
+  )
 }
 
 /** Ends when Weir has put everything into an empty NATS. A start that takes too long ends, and the next one goes on. */
