@@ -81,10 +81,11 @@ interface PacksDeps {
 /**
  * If no input waits, a pack is stored at once, but per destination no sooner than this after the previous one: a millisecond for
  * each destination that has events, or some for each input with packs of its own. So latency is low with few of them, and NATS
- * does not get thousands of small packs per second with many. A pack costs some 3 ms of CPU from its pull to its request, however
- * few its events are: with so long a time for each input, several inputs have as many packs per second as two.
+ * does not get thousands of small packs per second with many. A pack costs up to 3 ms of CPU from its pull to its request, however
+ * few its events are: with so long a time for each input, several inputs have as many packs per second as two, and with so long a
+ * time for each destination, a pipeline stores some thousand packs per second at most.
  */
-const idleSpacing = { minMs: 150, perDestination: { ms: 1, maxMs: 350 }, perInput: { ms: 75, maxMs: 600 } }
+const idleSpacing = { minMs: 150, perDestination: { ms: 1, maxMs: 1_000 }, perInput: { ms: 75, maxMs: 600 } }
 
 /** How long a destination's packs are apart at least if no input waits. */
 export const packSpacingMs = (inputs: number, destinations = 0): number => {
