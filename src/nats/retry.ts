@@ -21,6 +21,7 @@ const streamNotFound = 10059
 const streamNotExpected = 10060
 const consumerNotFound = 10014
 const noMessageFound = 10037
+const noPeers = 10005
 /** Errors of a deletion; the second has several causes, which its text distinguishes. */
 const sequenceNotFound = 10043
 const deletionFailed = 10057
@@ -97,12 +98,16 @@ export async function withRoom<T>(stream: string, bytesMax: number, create: () =
 const isClosed = (error: unknown): boolean =>
   error instanceof errors.ClosedConnectionError || error instanceof errors.DrainingConnectionError
 
+/** A server of the cluster is away, or answers late, so that a stream can't have its copies yet. With too few servers, it says less. */
+const isPeerAway = (error: unknown): boolean =>
+  apiCode(error) === noPeers && /peer offline/.test(messageOf(error))
+
 /** Will the error pass? The server is unreachable, elects a leader or answers late. */
 function isTransient(error: unknown): boolean {
   if (isClosed(error)) return false
   if (isStorageFull(error)) return true
   const code = apiCode(error)
-  if (code !== undefined) return temporary.has(code)
+  if (code !== undefined) return temporary.has(code) || isPeerAway(error)
   const name = error instanceof Error ? error.name : ''
   return /Timeout|NoResponders|JetStreamNotEnabled|RequestError|ConnectionError|Disconnect/.test(
     `${name} ${messageOf(error)}`,
