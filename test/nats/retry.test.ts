@@ -31,18 +31,26 @@ t.test('a call that waits for its server fails when the connection is closed', a
   await refused
 })
 
+/** A call that JetStream refuses once. */
+function failing(code: number, description = 'refused'): () => Promise<number> {
+  let calls = 0
+  return async () => {
+    calls += 1
+    if (calls === 1) throw new JetStreamApiError({ code: 400, err_code: code, description })
+    return calls
+  }
+}
+
 t.test(
-  'a stream for which the server has no buffer left is asked again, one that is missing is not',
+  'a stream without room in the buffer of its server is asked again, one that is missing not',
   async (t) => {
-    const failing = (code: number) => {
-      let calls = 0
-      return async () => {
-        calls += 1
-        if (calls === 1) throw new JetStreamApiError({ code: 429, err_code: code, description: 'refused' })
-        return calls
-      }
-    }
     t.equal(await retried(failing(10167)), 2)
     await t.rejects(retried(failing(10059)), { message: 'refused' })
   },
 )
+
+t.test('a server of the cluster that is away is waited for, one that was never there is not', async (t) => {
+  const noPeers = 'no suitable peers for placement'
+  t.equal(await retried(failing(10005, `${noPeers}, peer offline`)), 2)
+  await t.rejects(retried(failing(10005, noPeers)), { message: noPeers })
+})
