@@ -84,9 +84,13 @@ const runOf = ({ config: { description } }: ConsumerInfo, identity: string): str
 export class Consumers {
   readonly #manager: JetStreamManager
   readonly #jetstream: JetStreamClient
-  readonly #near: Pick<NearServers, 'to'>
+  readonly #near: Pick<NearServers, 'opened' | 'to'>
 
-  constructor(manager: JetStreamManager, jetstream: JetStreamClient, near: Pick<NearServers, 'to'>) {
+  constructor(
+    manager: JetStreamManager,
+    jetstream: JetStreamClient,
+    near: Pick<NearServers, 'opened' | 'to'>,
+  ) {
     this.#manager = manager
     this.#jetstream = jetstream
     this.#near = near
@@ -109,6 +113,7 @@ export class Consumers {
     const state = await this.#consumerState(options)
     if (state.isAhead && !(await this.#isMistaken(options, state))) await this.#remakeConsumer(options, state)
     await this.#beginRunIfPutBack(options, state)
+    await this.#near.opened()
     const info = await retried(() => this.#manager.consumers.info(options.stream, options.name))
     const { jetstream, lost } = this.#near.to(info.cluster?.leader)
     return {

@@ -6,8 +6,8 @@
  * Nothing depends on them: without one, everything goes through the main connection.
  */
 import { type JetStreamClient, jetstream } from '@nats-io/jetstream'
-import { connect, type NatsConnection } from '@nats-io/transport-node'
-import { monotonicMs } from '../core/clock.js'
+import { connect, type NatsConnection, type NodeConnectionOptions } from '@nats-io/transport-node'
+import { monotonicMs, sleep } from '../core/clock.js'
 import { connectionOptions, type NatsOptions, NatsStatus } from './connection.js'
 import { callTimeoutMs } from './retry.js'
 
@@ -20,6 +20,8 @@ interface Way {
 
 /** How long the leader of a stream is taken for granted. */
 const leaderKnownMs = 60_000
+/** A server that is there accepts within milliseconds. */
+const openWithinMs = 1_000
 
 interface KnownLeader {
   server: string | undefined
@@ -34,7 +36,7 @@ export class NearServers {
   readonly #leaderOf: (stream: string) => Promise<string | undefined>
   readonly #leaders = new Map<string, KnownLeader>()
   readonly #near = new Set<NearServer>()
-  #isOpen = false
+  #opening: Promise<unknown> | undefined
   #isClosed = false
 
   /** `leaderOf` asks for the leader of a stream; undefined if it is not known. */
@@ -53,7 +55,7 @@ export class NearServers {
   /** To a server, by its name. */
   to(server: string | undefined): Way {
     if (server === undefined || this.#main.info?.server_name === server) return this.#mainWay
-    this.#openAll()
+    void this.opened()
     for (const near of this.#near) if (near.isTo(server)) return near.way
     return this.#mainWay
   }
@@ -78,17 +80,20 @@ export class NearServers {
     }
   }
 
-  /** Only what names several servers has others to connect to. */
-  #openAll(): void {
-    if (this.#isOpen) return
-    this.#isOpen = true
-    const { servers } = this.#options
-    if (servers.length > 1) for (const server of servers) void this.#open(server)
+  /** Resolves when there is a connection to each server, or after a moment: whoever chooses a way for long waits for that. */
+  async opened(): Promise<void> {
+    if (this.#main.info?.cluster === undefined || this.#options.servers.length === 1) return
+    this.#opening ??= Promise.race([this.#openAll(), sleep(openWithinMs)])
+    await this.#opening
+  }
+
+  async #openAll(): Promise<void> {
+    const { servers = [], ...options } = connectionOptions(this.#options)
+    await Promise.all([servers].flat().map((server) => this.#open({ ...options, servers: [server] })))
   }
 
   /** Waits until the server is there, as long as it takes. */
-  async #open(server: string): Promise<void> {
-    const options = connectionOptions({ ...this.#options, servers: [server] })
+  async #open(options: NodeConnectionOptions): Promise<void> {
     try {
       const connection = await connect({ ...options, ignoreClusterUpdates: true })
       const near = new NearServer(connection, this.#options.occurrences)
