@@ -41,9 +41,9 @@ t.test('a consumer is read from its leader, and from another server when that on
   )
   const read = async (from: typeof consumer): Promise<readonly string[]> => {
     const texts: string[] = []
-    for await (const { data, reply } of pullBatch(from, 2, AbortSignal.timeout(5_000))) {
+    for await (const { data, reply } of pullBatch(from, 3, AbortSignal.timeout(5_000))) {
       texts.push(Buffer.from(data).toString())
-      nats.acknowledgements.done(reply)
+      await nats.acknowledgements.confirm(reply)
     }
     return texts
   }
@@ -53,7 +53,8 @@ t.test('a consumer is read from its leader, and from another server when that on
   await cluster.servers.find((_, n) => serverName(n) === leader)!.kill()
   await until('the reader learns of it', () => lost!.aborted)
   t.equal((await nats.publish(subjectOf(stream), 'three', { storedBy: stream })).sequence, 3)
-  t.same(await read((await nats.openConsumer(consumerOf(stream))).consumer), ['three'])
+  // A server that dies may have told no other of the last acknowledgements.
+  t.equal((await read((await nats.openConsumer(consumerOf(stream))).consumer)).at(-1), 'three')
 })
 
 t.test('one server: there is nothing nearer', async (t) => {
