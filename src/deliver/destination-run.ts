@@ -159,16 +159,12 @@ export class DestinationRun {
     const mayTake = this.#pause.isOn ? 0 : this.#lane.wanted(this.#packs.room)
     const mayExpire = mayTake === 0 && this.#packs.room > 0
     const isForExpired = mayExpire && (await this.#expiry.isDue(this.#config, source.partition))
-    if (mayTake === 0 && !isForExpired) return this.#packEnds(signal)
+    // Looks again after a short time: the lane may have stopped probing.
+    if (mayTake === 0 && !isForExpired) return this.#packs.one(lookAgainMs, signal)
     if (isForExpired) source.hasBacklog = true
     const take = (message: PulledMessage): void => this.#take(source, message)
     const options = { wanted: mayTake || expiredMax, budget: this.#deps.budget, take }
     await fetchPacks(source, consumer, options, signal)
-  }
-
-  /** Waits until a pack in flight ends, or for a short time: the lane may have stopped probing. */
-  async #packEnds(signal: AbortSignal): Promise<void> {
-    await Promise.race([this.#packs.one(), sleep(lookAgainMs, signal)])
   }
 
   /** Must its packs wait for a consumer of its own, because it fails, is paused or has enough to do? */

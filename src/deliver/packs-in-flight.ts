@@ -1,4 +1,5 @@
 /** The packs of a destination that are being delivered in this process, and how many more it may fetch. */
+import { sleep } from '../core/clock.js'
 import type { PackedEvent } from '../wire/packed-event.js'
 import type { ByteBudget } from './byte-budget.js'
 
@@ -13,6 +14,8 @@ export class PacksInFlight {
   readonly #budget: PacksBudget
   readonly #collects: () => boolean
   readonly #deliveries = new Map<Promise<void>, string>()
+  /** Each is called when one of them ends. */
+  readonly #waiting = new Set<() => void>()
   #events = 0
   /** The bytes of the last one; the next ones are likely to be as large. */
   #eventsPerPack = 1
@@ -49,13 +52,24 @@ export class PacksInFlight {
       this.#budget.give(bytes)
       this.#events -= events.length
       this.#deliveries.delete(delivery)
+      for (const ended of this.#waiting) ended()
     })
     this.#deliveries.set(delivery, pack)
   }
 
-  /** Resolves when one of them has ended; never, if there is none. */
-  one(): Promise<void> {
-    return Promise.race(this.#deliveries.keys())
+  /**
+   * Resolves when one of them has ended, at the signal, or after this time. A pack can be in flight for days, while its destination
+   * is probed: whatever waited on its promise would stay in memory until then.
+   */
+  async one(withinMs: number, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return
+    const wait = new AbortController()
+    const end = (): void => wait.abort()
+    this.#waiting.add(end)
+    signal.addEventListener('abort', end, { once: true })
+    await sleep(withinMs, wait.signal)
+    this.#waiting.delete(end)
+    signal.removeEventListener('abort', end)
   }
 
   /** Resolves when all of them have ended. */
