@@ -27,10 +27,13 @@ const sequenceNotFound = 10043
 const deletionFailed = 10057
 const storageFull = new Set([10023, 10047, 10077])
 /**
- * System not available, JetStream not enabled for the account or at all: a starting server answers with these. The last: more
- * messages wait to be stored in a stream than the server buffers for it (`max_buffered_size`).
+ * The status of errors that pass: a server starts, or has no leader. Those of them that do not: a server that is not in a cluster, or
+ * is in one, can't do what it is asked for, and the sequence is another one than was expected.
  */
-const temporary = new Set([10008, 10039, 10076, 10167])
+const unavailableStatus = 503
+const lasting = new Set([10010, 10036, 10063])
+/** Has another status: more messages wait to be stored in a stream than the server buffers for it (`max_buffered_size`). */
+const bufferFull = 10167
 
 const apiCode = (error: unknown): number | undefined =>
   error instanceof JetStreamApiError ? error.code : undefined
@@ -102,12 +105,16 @@ const isClosed = (error: unknown): boolean =>
 const isPeerAway = (error: unknown): boolean =>
   apiCode(error) === noPeers && /peer offline/.test(messageOf(error))
 
+const isApiTransient = (error: JetStreamApiError): boolean =>
+  (error.status === unavailableStatus && !lasting.has(error.code)) ||
+  error.code === bufferFull ||
+  isPeerAway(error)
+
 /** Will the error pass? The server is unreachable, elects a leader or answers late. */
 function isTransient(error: unknown): boolean {
   if (isClosed(error)) return false
   if (isStorageFull(error)) return true
-  const code = apiCode(error)
-  if (code !== undefined) return temporary.has(code) || isPeerAway(error)
+  if (error instanceof JetStreamApiError) return isApiTransient(error)
   const name = error instanceof Error ? error.name : ''
   return /Timeout|NoResponders|JetStreamNotEnabled|RequestError|ConnectionError|Disconnect/.test(
     `${name} ${messageOf(error)}`,

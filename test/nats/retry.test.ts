@@ -32,11 +32,11 @@ t.test('a call that waits for its server fails when the connection is closed', a
 })
 
 /** A call that JetStream refuses once. */
-function failing(code: number, description = 'refused'): () => Promise<number> {
+function failing(code: number, description = 'refused', status = 400): () => Promise<number> {
   let calls = 0
   return async () => {
     calls += 1
-    if (calls === 1) throw new JetStreamApiError({ code: 400, err_code: code, description })
+    if (calls === 1) throw new JetStreamApiError({ code: status, err_code: code, description })
     return calls
   }
 }
@@ -54,3 +54,15 @@ t.test('a server of the cluster that is away is waited for, one that was never t
   t.equal(await retried(failing(10005, `${noPeers}, peer offline`)), 2)
   await t.rejects(retried(failing(10005, noPeers)), { message: noPeers })
 })
+
+t.test(
+  'a server that is not available is asked again, one that can not do it in a cluster is not',
+  async (t) => {
+    const description = 'refused'
+    // System not available, JetStream not enabled, peer remap failed.
+    for (const code of [10008, 10039, 10076, 10075])
+      t.equal(await retried(failing(code, description, 503)), 2, `${code}`)
+    for (const code of [10010, 10036, 10063])
+      await t.rejects(retried(failing(code, description, 503)), { message: description }, `${code}`)
+  },
+)
