@@ -22,6 +22,8 @@ interface Way {
 const leaderKnownMs = 60_000
 /** A server that is there accepts within milliseconds. */
 const openWithinMs = 1_000
+/** One that is away is tried this often. */
+const openAgainMs = 500
 
 interface KnownLeader {
   server: string | undefined
@@ -37,7 +39,7 @@ export class NearServers {
   readonly #leaders = new Map<string, KnownLeader>()
   readonly #near = new Set<NearServer>()
   #opening: Promise<unknown> | undefined
-  #isClosed = false
+  readonly #close = new AbortController()
 
   /** `leaderOf` asks for the leader of a stream; undefined if it is not known. */
   constructor(
@@ -92,20 +94,29 @@ export class NearServers {
     await Promise.all([servers].flat().map((server) => this.#open({ ...options, servers: [server] })))
   }
 
-  /** Waits until the server is there, as long as it takes. */
+  /** Waits until the server is there, as long as it takes; not in the library, where nothing ends the wait. */
   async #open(options: NodeConnectionOptions): Promise<void> {
-    try {
-      const connection = await connect({ ...options, ignoreClusterUpdates: true })
-      const near = new NearServer(connection, this.#options.occurrences)
-      if (this.#isClosed) await near.close()
-      else this.#near.add(near)
-    } catch {
-      // It refused us, which it would do again. The main connection says what is wrong, if it gets there.
+    const { signal } = this.#close
+    while (!signal.aborted) {
+      try {
+        const connection = await connect({
+          ...options,
+          ignoreClusterUpdates: true,
+          waitOnFirstConnect: false,
+        })
+        const near = new NearServer(connection, this.#options.occurrences)
+        if (signal.aborted) return await near.close()
+        this.#near.add(near)
+        return
+      } catch {
+        // The main connection says what is wrong, if it gets there.
+        await sleep(openAgainMs, signal)
+      }
     }
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true
+    this.#close.abort()
     await Promise.all([...this.#near].map((near) => near.close()))
   }
 }

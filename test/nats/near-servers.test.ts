@@ -1,4 +1,7 @@
 /** What servers of a cluster lead is read from them, and stored by them, without another server in between. */
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { openNats } from '../../src/nats/nats.js'
 import { pullBatch } from '../../src/nats/pull.js'
@@ -65,4 +68,29 @@ t.test('one server: there is nothing nearer', async (t) => {
   await nats.ensureStream(streamOf('STREAM'))
   t.equal((await nats.openConsumer(consumerOf('STREAM'))).lost, undefined, 'only one is named')
   t.equal((await nats.publish(subjectOf('STREAM'), 'one', { storedBy: 'STREAM' })).sequence, 1)
+})
+
+t.test('a server that is away is tried until the connection is closed, and not after that', async (t) => {
+  const cluster = await startNatsCluster(tempDir(t))
+  t.teardown(() => cluster.close())
+  let tries = 0
+  const away = createServer((socket) => {
+    tries += 1
+    socket.destroy()
+  })
+  await once(away.listen(0, '127.0.0.1'), 'listening')
+  t.teardown(() => away.close())
+  const { port } = away.address() as AddressInfo
+  const [one, two] = cluster.servers
+  const servers = [one!.url, two!.url, `nats://127.0.0.1:${port}`]
+  const nats = await openNats({ servers, name: 'test', replicas: 3 })
+  t.teardown(() => nats.close())
+  await nats.ensureStream(streamOf('STREAM'))
+  await nats.openConsumer(consumerOf('STREAM'))
+  const before = tries
+  await until('it is tried again and again', () => tries > before + 2)
+  await nats.close()
+  const atClose = tries
+  await sleep(2_000)
+  t.ok(tries <= atClose + 1, `${tries - atClose} more`)
 })
