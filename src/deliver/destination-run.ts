@@ -159,11 +159,12 @@ export class DestinationRun {
     const mayTake = this.#pause.isOn ? 0 : this.#lane.wanted(this.#packs.room)
     const mayExpire = mayTake === 0 && this.#packs.room > 0
     const isForExpired = mayExpire && (await this.#expiry.isDue(this.#config, source.partition))
-    // Looks again after a short time: the lane may have stopped probing.
-    if (mayTake === 0 && !isForExpired) return this.#packs.one(lookAgainMs, signal)
+    // Looks again after a short time: the lane may have stopped probing. A pack that it does not want is given back.
+    if (mayTake === 0 && !isForExpired && !this.sources.mustAsk(source))
+      return this.#packs.one(lookAgainMs, signal)
     if (isForExpired) source.hasBacklog = true
     const take = (message: PulledMessage): void => this.#take(source, message)
-    const options = { wanted: mayTake || expiredMax, budget: this.#deps.budget, take }
+    const options = { wanted: mayTake || (isForExpired ? expiredMax : 1), budget: this.#deps.budget, take }
     await fetchPacks(source, consumer, options, signal)
   }
 

@@ -113,7 +113,7 @@ interface KeptConsumersOptions {
 /**
  * Own consumers from a time with fewer destinations: the server keeps them. When idle destinations begin to share, a deliverer asks for
  * each that the server deletes it when it is not read. The server alone can decide that: it knows whether a deliverer reads the
- * consumer, and whether a pack of it is in flight. A pack that comes later waits in the stream, where the next look finds it.
+ * consumer, as each does that has a pack of it in flight. A pack that comes later waits in the stream, where the next look finds it.
  */
 export class KeptConsumers {
   readonly #options: KeptConsumersOptions

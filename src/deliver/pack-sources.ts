@@ -29,6 +29,8 @@ export interface PackSource {
   hasBacklog: boolean
   /** When it was needed last: it was opened, or a pack came that was stored for it. Milliseconds, monotonic. */
   neededMs: number
+  /** When packs were asked for last: milliseconds, monotonic. */
+  askedMs: number
 }
 
 interface PackSourcesOptions extends Pick<DurableReaderOptions, 'nats' | 'unavailable' | 'stoppedEarly'> {
@@ -69,6 +71,16 @@ export class PackSources {
     return [...this.#sources.values()].every(isQuiet)
   }
 
+  /**
+   * Must packs be asked for although none is wanted? A server that is not current deletes a consumer that no one reads, also if packs of
+   * it are in flight: those would be delivered a second time.
+   */
+  mustAsk({ reader, askedMs }: PackSource): boolean {
+    const deletedAfterMs = this.#options.deletedAfterMs()
+    const isUnread = deletedAfterMs !== undefined && monotonicMs() - askedMs >= deletedAfterMs / 3
+    return isUnread && !reader.isIdle
+  }
+
   /** Reads none any more that was not needed for so long, if none of its packs is being delivered: it would be delivered twice. */
   async closeIdle(ms: number): Promise<void> {
     const idle = [...this.#sources].filter(
@@ -98,7 +110,12 @@ export class PackSources {
       acknowledged: new AcknowledgedContents(acknowledgedMax, (message) => packContents(id, message).pack),
       pull: (consumer, signal) => pull(source, consumer, signal),
     })
-    const source: PackSource = { partition, reader, hasBacklog: false, neededMs: monotonicMs() }
+    const source: PackSource = {
+      partition,
+      reader,
+      hasBacklog: false,
+      ...{ neededMs: monotonicMs(), askedMs: 0 },
+    }
     this.#sources.set(partition, source)
     reader.open()
   }
@@ -160,6 +177,7 @@ export async function fetchPacks(
   if (!budget.reserve(reserved)) return sleep(lookAgainMs, signal)
   try {
     source.hasBacklog = false
+    source.askedMs = monotonicMs()
     for await (const message of pullBatch(consumer, count, signal)) {
       source.hasBacklog = message.pending > 0
       // A destination that works again, and gets a pack from time to time, would otherwise keep its consumer by moved packs alone.

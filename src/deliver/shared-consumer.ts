@@ -69,7 +69,7 @@ export class SharedConsumer {
       unavailable: (error) => occurrences.deliveryFaulted({ reason: messageOf(error) }),
       stoppedEarly: (messages) => occurrences.stoppedEarly({ messages }),
     })
-    this.#source = { partition, reader, hasBacklog: false, neededMs: 0 }
+    this.#source = { partition, reader, hasBacklog: false, neededMs: 0, askedMs: 0 }
     void options.opens.then(() => reader.stopping.aborted || reader.open())
   }
 

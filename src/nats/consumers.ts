@@ -28,7 +28,7 @@ export interface ConsumerOptions {
   readonly firstSequence?: number | undefined
   readonly ackWaitMs: number
   readonly ackPendingMax: number
-  /** The server deletes it when no one has read it for so long, if all that it delivered is acknowledged; missing: never. */
+  /** The server deletes it when no one has read it for so long, a current one only if all that it delivered is acknowledged; missing: never. */
   readonly deletedAfterMs?: number | undefined
   /**
    * The message with the highest sequence that is known to be done in a run of the stream's sequences. With it, a run is

@@ -237,7 +237,7 @@ export class Nats {
     return this.#consumers.position(stream, name)
   }
 
-  /** The server deletes it when no one has read it for so long, if all that it delivered is acknowledged. */
+  /** The server deletes it when no one has read it for so long, a current one only if all that it delivered is acknowledged. */
   expireConsumer(stream: string, name: string, unreadMs: number): Promise<void> {
     return this.#consumers.expire(stream, name, unreadMs)
   }

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { KeptConsumers, OwnConsumers } from '../../src/deliver/own-consumers.js'
-import type { ConsumerOptions } from '../../src/nats/consumers.js'
+import type { Consumer, ConsumerOptions } from '../../src/nats/consumers.js'
 import { pullBatch } from '../../src/nats/pull.js'
 import { formatNotice, noticeHoldsMs, parseNotice } from '../../src/wire/own-consumers.js'
 import { onePartition } from '../../src/wire/partitions.js'
@@ -29,12 +29,25 @@ async function openKept(t: Test) {
   return { nats, kept, open, exists, take }
 }
 
+function untilStopped() {
+  const stop = new AbortController()
+  return { signal: stop.signal, stopReading: () => stop.abort() }
+}
+
+/** As a deliverer does that has a pack of it in flight: without that, only a current server keeps it. */
+async function readOn(consumer: Consumer, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted)
+    for await (const _ of pullBatch(consumer, 1, signal)) throw new Error('It has no other.')
+}
+
 t.test('those that no one reads go when destinations share, but for one with a pack in flight', async (t) => {
   const { nats, kept, open, exists, take } = await openKept(t)
   const ids = ['ed_idle', 'ed_held', 'ed_none']
   await open('ed_idle')
   await nats.publish(deliverySubject('ed_held'), 'held')
   const held = await take('ed_held')
+  const { signal, stopReading } = untilStopped()
+  const reading = readOn(await open('ed_held'), signal)
   await kept.look(false, ids)
   await sleep(2 * deletedAfterMs)
   t.ok(await exists('ed_idle'), 'not while each has its own')
@@ -43,6 +56,8 @@ t.test('those that no one reads go when destinations share, but for one with a p
   await sleep(2 * deletedAfterMs)
   t.ok(await exists('ed_held'), 'its pack would come again')
   nats.acknowledgements.done(held.reply)
+  stopReading()
+  await reading
   await until('it is deleted, too', async () => !(await exists('ed_held')), 30_000)
   t.equal(await nats.nextMessage(deliveriesStream, deliverySubject('ed_held')), undefined)
 })
