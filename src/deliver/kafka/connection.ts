@@ -53,9 +53,8 @@ export class KafkaConnection {
   /** The bytes of the answer that is being received, with its length; 0 if it is not known. */
   #answerBytes = 0
   #closed: Error | undefined
-  #fail: (reason: Error) => void = () => {}
-  /** Rejects when the connection is closed: the library does not answer if it can't read what the broker sent. */
-  readonly #lost: Promise<never>
+  /** Each fails what waits for an answer: the library does not answer if it can't read what the broker sent. */
+  readonly #waiting = new Set<(reason: Error) => void>()
   /** By the number of an API, the versions that the broker knows. */
   #versions = new Map<number, { readonly minVersion: number; readonly maxVersion: number }>()
 
@@ -63,10 +62,6 @@ export class KafkaConnection {
     this.#socket = socket
     this.#library = library
     this.#clientId = clientId
-    this.#lost = new Promise((_, reject) => {
-      this.#fail = reject
-    })
-    this.#lost.catch(() => {})
     socket.on('data', (chunk: Buffer) => this.#receive(chunk))
     socket.on('error', (error) => this.close(error))
     socket.on('close', () => this.close())
@@ -110,7 +105,7 @@ export class KafkaConnection {
   close(reason: Error = new Error('The connection was closed.')): void {
     if (this.#closed !== undefined) return
     this.#closed = reason
-    this.#fail(reason)
+    for (const fail of this.#waiting) fail(reason)
     this.#requests.clear()
     this.#received = []
     this.#socket.destroy()
@@ -121,10 +116,21 @@ export class KafkaConnection {
     signal.addEventListener('abort', aborted, { once: true })
     try {
       if (signal.aborted) this.close()
-      return await Promise.race([work(), this.#lost])
+      return await this.#unlessClosed(work)
     } finally {
       signal.removeEventListener('abort', aborted)
     }
+  }
+
+  /** Not by a promise of the connection: it would keep each answer for as long as the connection is open. */
+  #unlessClosed<T>(work: () => Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      if (this.#closed !== undefined) return reject(this.#closed)
+      this.#waiting.add(reject)
+      work()
+        .then(resolve, reject)
+        .finally(() => this.#waiting.delete(reject))
+    })
   }
 
   #call<A extends unknown[], R>(api: API<A, R>, ...args: A): Promise<R> {

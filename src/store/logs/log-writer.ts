@@ -87,10 +87,9 @@ export class LogWriter {
 
   async #pull(consumer: Consumer, signal: AbortSignal): Promise<void> {
     await this.#shapeTables()
-    const aborted = new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
     for await (const message of pullAll(consumer, () => pulledMessages, signal)) {
       await this.#collect(message)
-      if (this.#isFull) await Promise.race([this.#store(), aborted])
+      if (this.#isFull) await endOrAbort(this.#store(), signal)
       else this.#due ??= this.#storeLater()
     }
   }
@@ -206,4 +205,14 @@ export class LogWriter {
     this.#isClosed = true
     await this.#reader.close()
   }
+}
+
+/** Resolves when the work has ended, or at the signal. A promise of the signal would keep one of each work that it was raced with. */
+function endOrAbort(work: Promise<void>, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const aborted = (): void => resolve()
+    if (signal.aborted) aborted()
+    signal.addEventListener('abort', aborted, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', aborted))
+  })
 }
