@@ -42,21 +42,19 @@ function announcementIn(data: Uint8Array): Announcement | undefined {
 }
 
 /**
- * The partitions, 0 to `count` - 1, that a pipeline prefers of all these, itself included: rendezvous hashing, and none has more
- * than its share.
+ * The partitions, 0 to `count` - 1, that a pipeline prefers of all these, itself included: rendezvous hashing among those that
+ * have least so far. So none is without, and none has more than one beyond another.
  */
 export function preferredBy(pipeline: string, all: Iterable<string>, count: number): ReadonlySet<number> {
   const loads = new Map([...all].map((id) => [id, 0]))
   const perPartition = Math.max(1, Math.ceil(loads.size / count))
-  const loadMax = Math.ceil((perPartition * count) / loads.size)
   const preferred = new Set<number>()
   for (let number = 0; number < count; number += 1) {
-    const ranked = [...loads.keys()]
-      .filter((id) => loads.get(id)! < loadMax)
-      .map((id) => ({ id, rank: hash128(id, String(number)) }))
-      .sort((a, b) => (a.rank < b.rank ? -1 : 1))
-    for (const { id } of ranked.slice(0, perPartition)) {
-      loads.set(id, loads.get(id)! + 1)
+    const ranked = [...loads]
+      .map(([id, load]) => ({ id, load, rank: hash128(id, String(number)) }))
+      .sort((a, b) => a.load - b.load || (a.rank < b.rank ? -1 : 1))
+    for (const { id, load } of ranked.slice(0, perPartition)) {
+      loads.set(id, load + 1)
       if (id === pipeline) preferred.add(number)
     }
   }
@@ -146,13 +144,12 @@ export class PreferredPartitions {
   #hear(data: Uint8Array): void {
     const heard = announcementIn(data)
     if (heard === undefined || heard.pipeline === this.#id) return
+    const isKnown = this.#heardMs.has(heard.pipeline)
     if (heard.stops) this.#heardMs.delete(heard.pipeline)
-    else {
-      const isNew = !this.#heardMs.has(heard.pipeline)
-      this.#heardMs.set(heard.pipeline, monotonicMs())
-      if (isNew) this.#announce()
-    }
+    else this.#heardMs.set(heard.pipeline, monotonicMs())
+    if (isKnown === !heard.stops) return
     this.#preferred = undefined
+    if (!isKnown && !heard.stops) this.#announce()
   }
 
   /** It takes messages of every partition from now on. */

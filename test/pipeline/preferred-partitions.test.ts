@@ -24,6 +24,16 @@ t.test('each partition is preferred by someone, and none has much more than the 
   )
 })
 
+t.test('none is without work while others have more than their share', async () => {
+  fc.assert(
+    fc.property(ids, fc.integer({ min: 1, max: 64 }), (all, count) => {
+      const sizes = all.map((id) => preferredBy(id, all, count).size)
+      const [least, most] = [Math.min(...sizes), Math.max(...sizes)]
+      if (least === 0 || most - least > 1) throw new Error(sizes.join())
+    }),
+  )
+})
+
 t.test('all compute the same, in whatever order they heard of each other', async () => {
   fc.assert(
     fc.property(ids, fc.integer({ min: 1, max: 64 }), (all, count) => {
