@@ -7,6 +7,12 @@ import { natsAccess } from './nats-users.js'
 const passwordVariable = (user: string): string => `NATS_${user.toUpperCase()}_PASSWORD`
 
 /**
+ * The server reads the value of a variable as a part of its configuration: `12` is a number, and to an older one `a,b` is `a`, unless quotation
+ * marks belong to the value.
+ */
+const aboutPasswords = `# Each password is an environment variable of the server, with quotation marks in its value: NATS_API_PASSWORD='"…"'.`
+
+/**
  * The block `accounts`, in the server's own format. `existing`: how many partitions have streams. Throws for an impossible
  * number of them.
  */
@@ -20,5 +26,5 @@ export function natsConfig(partitions: number, existing: number): string {
     2,
   )
   // The server takes a variable only without quotation marks.
-  return `accounts: ${json.replace(/"(\$NATS_[A-Z]+_PASSWORD)"/g, '$1')}\n`
+  return `${aboutPasswords}\naccounts: ${json.replace(/"(\$NATS_[A-Z]+_PASSWORD)"/g, '$1')}\n`
 }
