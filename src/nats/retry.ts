@@ -32,8 +32,11 @@ const storageFull = new Set([10023, 10047, 10077])
  */
 const unavailableStatus = 503
 const lasting = new Set([10010, 10036, 10063])
-/** Has another status: more messages wait to be stored in a stream than the server buffers for it (`max_buffered_size`). */
-const bufferFull = 10167
+/**
+ * Errors of another status that pass: more messages wait to be stored in a stream than the server buffers for it (`max_buffered_size`);
+ * and an earlier attempt, whose answer did not come in time, waits for the other servers of a cluster.
+ */
+const temporary = new Set([10167, 10158])
 
 const apiCode = (error: unknown): number | undefined =>
   error instanceof JetStreamApiError ? error.code : undefined
@@ -107,7 +110,7 @@ const isPeerAway = (error: unknown): boolean =>
 
 const isApiTransient = (error: JetStreamApiError): boolean =>
   (error.status === unavailableStatus && !lasting.has(error.code)) ||
-  error.code === bufferFull ||
+  temporary.has(error.code) ||
   isPeerAway(error)
 
 /** Will the error pass? The server is unreachable, elects a leader or answers late. */

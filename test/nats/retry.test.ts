@@ -4,6 +4,7 @@ import t from 'tap'
 import { within } from '../../src/core/clock.js'
 import { openNats } from '../../src/nats/nats.js'
 import { retried } from '../../src/nats/retry.js'
+import { serverName, startNatsCluster } from '../harness/nats-cluster.js'
 import { OwnNats } from '../harness/own-nats.js'
 import { tempDir } from '../harness/temp-dir.js'
 
@@ -66,3 +67,30 @@ t.test(
       await t.rejects(retried(failing(code, description, 503)), { message: description }, `${code}`)
   },
 )
+
+t.test('what a cluster has not stored in time is published again until it has', async (t) => {
+  const cluster = await startNatsCluster(tempDir(t))
+  t.teardown(() => cluster.close())
+  const nats = await openNats({ servers: cluster.url.split(','), name: 'test', replicas: 3 })
+  t.teardown(() => nats.close())
+  const limits = { bytesMax: 2 ** 20, ageMaxMs: 0, duplicateWindowMs: 60_000 }
+  await nats.ensureStream({ name: 'STREAM', subjects: ['a'], retention: 'limits', discard: 'new', ...limits })
+  const leader = (await nats.streamInfo('STREAM'))!.cluster!.leader!
+  const others = cluster.servers.filter((_, n) => serverName(n) !== leader)
+  // Not by way of a server that is frozen.
+  const near = await openNats({
+    servers: [cluster.servers.find((server) => !others.includes(server))!.url],
+    name: 'near',
+    replicas: 3,
+  })
+  t.teardown(() => near.close())
+  for (const server of others) server.freeze()
+  let tries = 0
+  const retrying = (): void => {
+    tries += 1
+    if (tries === 3) for (const server of others) server.thaw()
+  }
+  const { sequence } = await retried(() => near.publish('a', 'b', { msgId: 'b', triesMax: 1 }), { retrying })
+  t.equal(sequence, 1)
+  t.ok(tries >= 3)
+})
