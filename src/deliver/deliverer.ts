@@ -77,7 +77,8 @@ export class Deliverer {
     const budget = new ByteBudget(packsInFlightBytesMax)
     this.#deps = {
       ...{ ...deps, deliveryLog: this.#history, budget },
-      deletedAfterMs: () => (this.#isShared ? deletedAfterMs : undefined),
+      deletedAfterMs: (id, partition) =>
+        this.#isShared || partition !== partitions.homeOf(id) ? deletedAfterMs : undefined,
     }
     this.#own = new OwnConsumers({ nats, partitions, occurrences, heard: this.#heard })
     this.#kept = new KeptConsumers({ nats, partitions, deletedAfterMs })

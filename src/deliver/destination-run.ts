@@ -16,7 +16,7 @@ import type { PulledMessage } from '../nats/messages.js'
 import type { Nats } from '../nats/nats.js'
 import { contentsIdIn, firstStoredAtMs } from '../wire/pack-message.js'
 import type { PackedEvent } from '../wire/packed-event.js'
-import { isRecordsInput, type PartitionSet } from '../wire/partitions.js'
+import { isRecordsInput, type Partition, type PartitionSet } from '../wire/partitions.js'
 import type { AttemptLog } from './attempt-log.js'
 import type { ByteBudget } from './byte-budget.js'
 import { DeadEvents } from './dead-events.js'
@@ -49,8 +49,8 @@ export interface DestinationRunDeps {
   readonly openSender: (config: DestinationConfig) => Sender
   readonly laneSettings?: Partial<LaneSettings>
   readonly retentionMs: number
-  /** When the server deletes a consumer of a destination that no one reads; undefined: never. */
-  readonly deletedAfterMs: () => number | undefined
+  /** When the server deletes a consumer of a destination in a partition that no one reads; undefined: never. */
+  readonly deletedAfterMs: (id: string, partition: Partition) => number | undefined
   readonly budget: ByteBudget
   readonly packs: SharedPacks
   readonly deliveryLog: { of(destination: DestinationConfig): AttemptLog }
@@ -106,7 +106,8 @@ export class DestinationRun {
     this.#setPause(config)
     const ofIt = { destination_id: config.id }
     this.sources = new PackSources(config.id, {
-      ...{ nats: deps.nats, deletedAfterMs: deps.deletedAfterMs },
+      nats: deps.nats,
+      deletedAfterMs: (partition) => deps.deletedAfterMs(config.id, partition),
       pull: (source, consumer, signal) => this.#pull(source, consumer, signal),
       unavailable: (error) => deps.occurrences.deliveryFaulted({ ...ofIt, reason: messageOf(error) }),
       stoppedEarly: (messages) => deps.occurrences.stoppedEarly({ ...ofIt, messages }),

@@ -11,7 +11,7 @@
  *
  * What a process did not hear, it finds in the streams: packs that wait for such a consumer. A deliverer that got nothing from one
  * for two minutes stops reading it, and the server deletes it when no one has read it for ten; those that were made while each had
- * its own, too.
+ * its own, too. Where packs of a destination do not come any more, because there is another number of partitions, it is the same for all.
  */
 import { monotonicMs } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
@@ -100,39 +100,65 @@ export class OwnConsumers {
   }
 }
 
-/** Destinations of one look. There may be 100,000: a server that is asked about all of them at once does nothing else. */
+/** Consumers of one look. There may be 100,000: a server that is asked about all of them at once does nothing else. */
 const atOnceMax = 100
 
 interface KeptConsumersOptions {
   readonly nats: Pick<Nats, 'expireConsumer'>
-  readonly partitions: Pick<PartitionSet, 'homeOf'>
+  readonly partitions: Pick<PartitionSet, 'all' | 'homeOf'>
   /** The server deletes one that no one has read for so long. */
   readonly deletedAfterMs: number
 }
 
+/** A consumer that a destination may have in a partition. */
+interface Place {
+  readonly id: string
+  readonly partition: Partition
+}
+
 /**
- * Own consumers from a time with fewer destinations: the server keeps them. When idle destinations begin to share, a deliverer asks for
- * each that the server deletes it when it is not read. The server alone can decide that: it knows whether a deliverer reads the
- * consumer, as each does that has a pack of it in flight. A pack that comes later waits in the stream, where the next look finds it.
+ * Own consumers from a time with fewer destinations, or with another number of partitions: the server keeps them. When a deliverer
+ * starts, and when idle destinations begin to share, it asks for each such consumer that the server deletes it when it is not read. The
+ * server alone can decide that: it knows whether a deliverer reads the consumer, as each does that has a pack of it in flight, and as
+ * those do that do not know the new number yet. A pack that comes later waits in the stream, where the next look finds it.
  */
 export class KeptConsumers {
   readonly #options: KeptConsumersOptions
-  /** Destinations whose consumers were not looked at since sharing began; undefined while they share none. */
-  #left: string[] | undefined
+  #areShared: boolean | undefined
+  /** Those that were not looked at since the start, or since sharing began or ended. */
+  #left: Iterator<Place, undefined> = [][Symbol.iterator]()
+  #next: Place | undefined
 
   constructor(options: KeptConsumersOptions) {
     this.#options = options
   }
 
-  /** Gives back the consumers of some destinations; of all, if it is called often enough while they share. */
+  /** Gives back some of the consumers that these destinations do not need; all of them, if it is called often enough. */
   async look(areShared: boolean, destinations: Iterable<string>): Promise<void> {
-    this.#left = areShared ? (this.#left ?? [...destinations]) : undefined
-    const { nats, partitions, deletedAfterMs } = this.#options
-    for (let looked = 0; looked < atOnceMax; looked += 1) {
-      const id = this.#left?.at(-1)
-      if (id === undefined) return
-      await nats.expireConsumer(partitions.homeOf(id).deliveriesStream, id, deletedAfterMs)
-      this.#left?.pop()
+    if (areShared !== this.#areShared) {
+      const ids = [...destinations]
+      // The configuration was not read yet.
+      if (ids.length === 0) return
+      this.#areShared = areShared
+      this.#left = this.#unneeded(ids, areShared)
+      this.#next = undefined
     }
+    for (let looked = 0; looked < atOnceMax; looked += 1) {
+      const place = this.#next ?? this.#left.next().value
+      if (place === undefined) return
+      // If the server does not answer, the next look begins here.
+      this.#next = place
+      const { nats, deletedAfterMs } = this.#options
+      await nats.expireConsumer(place.partition.deliveriesStream, place.id, deletedAfterMs)
+      if (this.#next === place) this.#next = undefined
+    }
+  }
+
+  /** Where destinations need no consumer of their own, unless packs wait there. */
+  *#unneeded(ids: readonly string[], areShared: boolean): Generator<Place, undefined> {
+    const { partitions } = this.#options
+    if (areShared) for (const id of ids) yield { id, partition: partitions.homeOf(id) }
+    for (const partition of partitions.all)
+      for (const id of ids) if (partitions.homeOf(id) !== partition) yield { id, partition }
   }
 }

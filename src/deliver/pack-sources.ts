@@ -34,8 +34,8 @@ export interface PackSource {
 }
 
 interface PackSourcesOptions extends Pick<DurableReaderOptions, 'nats' | 'unavailable' | 'stoppedEarly'> {
-  /** The server deletes a consumer that no one has read for so long; undefined: never. */
-  readonly deletedAfterMs: () => number | undefined
+  /** The server deletes a consumer in this partition that no one has read for so long; undefined: never. */
+  readonly deletedAfterMs: (partition: Partition) => number | undefined
   /** Pulls until the signal; called whenever a consumer was opened. */
   readonly pull: (source: PackSource, consumer: Consumer, signal: AbortSignal) => Promise<void>
 }
@@ -75,8 +75,8 @@ export class PackSources {
    * Must packs be asked for although none is wanted? A server that is not current deletes a consumer that no one reads, also if packs of
    * it are in flight: those would be delivered a second time.
    */
-  mustAsk({ reader, askedMs }: PackSource): boolean {
-    const deletedAfterMs = this.#options.deletedAfterMs()
+  mustAsk({ partition, reader, askedMs }: PackSource): boolean {
+    const deletedAfterMs = this.#options.deletedAfterMs(partition)
     const isUnread = deletedAfterMs !== undefined && monotonicMs() - askedMs >= deletedAfterMs / 3
     return isUnread && !reader.isIdle
   }
@@ -104,7 +104,7 @@ export class PackSources {
         ...{ stream, name: id, filter, ackPendingMax },
         // As it is whenever the consumer is opened again: destinations may share by then.
         get deletedAfterMs() {
-          return deletedAfterMs()
+          return deletedAfterMs(partition)
         },
       },
       acknowledged: new AcknowledgedContents(acknowledgedMax, (message) => packContents(id, message).pack),

@@ -5,7 +5,13 @@ import { KeptConsumers, OwnConsumers } from '../../src/deliver/own-consumers.js'
 import type { Consumer, ConsumerOptions } from '../../src/nats/consumers.js'
 import { pullBatch } from '../../src/nats/pull.js'
 import { formatNotice, noticeHoldsMs, parseNotice } from '../../src/wire/own-consumers.js'
-import { onePartition } from '../../src/wire/partitions.js'
+import {
+  homeOf,
+  onePartition,
+  type Partition,
+  partitionsUpTo,
+  deliverySubject as subjectIn,
+} from '../../src/wire/partitions.js'
 import { deliveriesStream, deliverySubject } from '../harness/first-partition.js'
 import { openStreams } from '../harness/own-streams.js'
 import { until } from '../harness/weir.js'
@@ -84,6 +90,31 @@ t.test('a server is asked about a hundred at a time, and about each once while t
   await kept.look(false, ids)
   await kept.look(true, ids)
   t.equal(asked.length, 250, 'again, when they share again')
+})
+
+t.test('in a partition that a destination left, its consumer goes; packs that wait there stay', async (t) => {
+  const all = partitionsUpTo(2)
+  const { nats } = await openStreams(t, 2)
+  const openIn = async (partition: Partition, id: string) =>
+    nats.openConsumer({
+      ...{ stream: partition.deliveriesStream, name: id, filter: subjectIn(partition, id) },
+      ...{ ackPendingMax: 10, ackWaitMs: 10_000 },
+    })
+  const existsIn = async ({ deliveriesStream }: Partition, id: string) =>
+    (await nats.consumerInfo(deliveriesStream, id)) !== undefined
+  const ids = ['ed_1', 'ed_2', 'ed_3', 'ed_4']
+  for (const partition of all) for (const id of ids) await openIn(partition, id)
+  const home = (id: string): Partition => homeOf(id, 2)
+  const left = (id: string): Partition => all.find((partition) => partition !== home(id))!
+  await nats.publish(subjectIn(left('ed_4'), 'ed_4'), 'late')
+  const kept = new KeptConsumers({ nats, partitions: { all, homeOf: home }, deletedAfterMs })
+  await kept.look(false, [])
+  await kept.look(false, ids)
+  for (const id of ids)
+    await until(`that of ${id} is deleted`, async () => !(await existsIn(left(id), id)), 30_000)
+  for (const id of ids) t.ok(await existsIn(home(id), id), `${id} keeps that of its home`)
+  const { consumer } = await openIn(left('ed_4'), 'ed_4')
+  for await (const { data } of pullBatch(consumer, 1, never)) t.equal(Buffer.from(data).toString(), 'late')
 })
 
 t.test('what still holds is said again before pipelines forget it, and not more often', async (t) => {

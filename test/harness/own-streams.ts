@@ -14,13 +14,13 @@ interface OwnStreams {
   readonly ledger: LedgerWriter
 }
 
-export async function openStreams(t: Test): Promise<OwnStreams> {
+export async function openStreams(t: Test, partitions = 1): Promise<OwnStreams> {
   const server = new OwnNats(tempDir(t))
   await server.start()
   t.teardown(() => server.stop())
   const nats = await openNats({ servers: [server.url], name: 'test', replicas: 1 })
   t.teardown(() => nats.close())
-  await ensureStreams(nats, { storageMaxBytes: 16 * mebibyte, retentionMs: 60 * 60_000 })
+  await ensureStreams(nats, { storageMaxBytes: 16 * mebibyte, retentionMs: 60 * 60_000, partitions })
   const ledger = new LedgerWriter(nats, (error) => t.comment(String(error)))
   t.teardown(() => ledger.close())
   return { server, nats, ledger }
