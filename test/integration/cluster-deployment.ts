@@ -35,6 +35,7 @@ export async function openClusterDeployment(
   t: Test,
   partitions: number,
   storageMax: string,
+  more: Readonly<Record<string, string>> = {},
 ): Promise<ClusterDeployment> {
   const dir = tempDir(t)
   const cluster = await startNatsCluster(dir, settingsFor(partitions))
@@ -54,6 +55,7 @@ export async function openClusterDeployment(
     WEIR_STORAGE_MAX: storageMax,
     WEIR_BOOTSTRAP_TOKEN: token,
     AWS_ENDPOINT_URL: emulator.url,
+    ...more,
   }
   const start = (role: Role): Running => {
     const running = run('programs/main.js', [role], { ...env, WEIR_DATA_DIR: join(dir, role) })
