@@ -5,6 +5,7 @@
  */
 import { every, type Timer } from '../core/clock.js'
 import type { Nats } from '../nats/nats.js'
+import { refusalOf } from '../nats/refusals.js'
 import {
   allPacks,
   homeOf,
@@ -34,9 +35,25 @@ async function isAlone(nats: StreamReader): Promise<boolean | undefined> {
   return packs?.config.subjects.includes(allPacks)
 }
 
+/**
+ * May there be further partitions? When the last of them were deleted, the subjects still say so until an API starts; but where one
+ * partition is left, its users may not ask about others.
+ */
+async function mayHaveFurther(nats: StreamReader, atLeast: number): Promise<boolean> {
+  if ((await isAlone(nats)) !== false) return false
+  if (atLeast > 1) return true
+  try {
+    await nats.streamInfo(partitionNumbered(1)!.recordsStream)
+    return true
+  } catch (error) {
+    if (refusalOf(error).code !== 'PermissionDenied') throw error
+    return false
+  }
+}
+
 /** How many partitions have streams, without a gap. */
 export async function partitionsWithStreams(nats: StreamReader, atLeast: number): Promise<number> {
-  if ((await isAlone(nats)) !== false) return atLeast
+  if (!(await mayHaveFurther(nats, atLeast))) return atLeast
   let count = atLeast
   for (; count < partitionsMax; count += 1) {
     const { recordsStream, deliveriesStream } = partitionNumbered(count)!
@@ -51,7 +68,7 @@ export async function partitionsWithStreams(nats: StreamReader, atLeast: number)
  * which would not be drained, and whose subjects those of the first partition must leave out.
  */
 export async function partitionsToKeep(nats: StreamReader, atLeast: number): Promise<number> {
-  if ((await isAlone(nats)) !== false) return atLeast
+  if (!(await mayHaveFurther(nats, atLeast))) return atLeast
   const names = streamsOf(partitionsUpTo(partitionsMax))
   const infos = await Promise.all(names.map((name) => nats.streamInfo(name)))
   const last = infos.findLastIndex((info) => info !== undefined)

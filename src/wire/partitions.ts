@@ -151,9 +151,9 @@ export interface PartitionSet {
 /** Partition 0 alone. */
 export const onePartition: PartitionSet = { all: all.slice(0, 1), homeOf: () => all[0]! }
 
-/** How many partitions have streams, by the names of all streams that there are. */
+/** How many partitions have a stream or both, by the names of all streams that there are. */
 export const partitionsAmong = (streams: readonly string[]): number =>
-  1 + all.findLastIndex((partition) => streamsOf([partition]).every((stream) => streams.includes(stream)))
+  1 + all.findLastIndex((partition) => streamsOf([partition]).some((stream) => streams.includes(stream)))
 
 /** Bytes that each stream of a partition may hold at least: some messages of the largest size. */
 export const partitionBytesMin = 8 * 1024 * 1024
