@@ -211,7 +211,7 @@ export class DestinationRun {
 
   /** Does it accept events? Then it gets them, however old they are. */
   get isHealthy(): boolean {
-    return !this.#pause.isOn && this.#lane.status().state === 'healthy'
+    return !this.#pause.isOn && this.#lane.isHealthy
   }
 
   /** Drops packs that the lane holds and that are too old. */

@@ -63,6 +63,11 @@ export class Health {
     return this.#state === 'paused'
   }
 
+  /** Asked for each pack, for which `status` would take too long. */
+  get isHealthy(): boolean {
+    return this.#state === 'healthy'
+  }
+
   /** A request was accepted; `recovered`: no event waits to be sent again. */
   accepted(recovered: boolean): void {
     this.#lastSuccessMs = now()

@@ -100,6 +100,10 @@ export class Lane {
 
   readonly status = (): LaneStatus => this.#health.status()
 
+  get isHealthy(): boolean {
+    return this.#health.isHealthy
+  }
+
   get probing(): boolean {
     return this.#pace.probing
   }
@@ -182,7 +186,7 @@ export class Lane {
 
   /** Does it wait for more events than those at hand? Not while it is in trouble. */
   get collects(): boolean {
-    return this.#sender.limits().lingerMs !== undefined && this.status().state === 'healthy'
+    return this.#sender.limits().lingerMs !== undefined && this.isHealthy
   }
 
   /** How long a request that is not full waits for other events. */
