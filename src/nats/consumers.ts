@@ -49,6 +49,8 @@ export interface OpenedConsumer {
   readonly since: string
   /** Aborted when it has to be opened again, because the server through which it is read is lost. */
   readonly lost?: AbortSignal | undefined
+  /** Of a cluster: does another server lead it by now? It is then read through one that does not, until it is opened again. */
+  readonly hasMoved?: (() => Promise<boolean>) | undefined
 }
 
 /** Sequences of the stream. */
@@ -115,11 +117,17 @@ export class Consumers {
     await this.#beginRunIfPutBack(options, state)
     await this.#near.opened()
     const info = await retried(() => this.#manager.consumers.info(options.stream, options.name))
-    const { jetstream, lost } = this.#near.to(info.cluster?.leader)
+    const leader = info.cluster?.leader
+    const { jetstream, lost } = this.#near.to(leader)
+    const hasMoved = async (): Promise<boolean> => {
+      const { cluster } = await this.#manager.consumers.info(options.stream, options.name)
+      return cluster?.leader !== undefined && cluster.leader !== leader
+    }
     return {
       consumer: jetstream.consumers.getConsumerFromInfo(info),
       since: runOf(info, state.identity),
       lost,
+      hasMoved: leader === undefined ? undefined : hasMoved,
     }
   }
 

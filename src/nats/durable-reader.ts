@@ -101,6 +101,8 @@ export class AcknowledgedContents implements Acknowledged {
 /** Messages held by a process that died are redelivered after this time. */
 const ackWaitMs = 10_000
 const reopenPauseMs = 500
+/** Servers of a cluster hand consumers to each other without a word to those who read them. */
+const leaderLookMsDefault = 60_000
 
 /** A message that is being worked on. */
 export interface MessageInFlight extends Identified {
@@ -118,6 +120,8 @@ export interface DurableReaderOptions {
   readonly unavailable: (error: unknown) => void
   /** Reports that a stop gave back this many messages, or could not confirm the last acknowledgements. */
   readonly stoppedEarly: (messages: number) => void
+  /** How often to look which server of a cluster leads the consumer. */
+  readonly leaderLookMs?: number
 }
 
 export class DurableReader {
@@ -173,7 +177,7 @@ export class DurableReader {
   async #runSession(): Promise<void> {
     this.#session = new AbortController()
     const { nats, consumer: options, pull, acknowledged } = this.#options
-    const { consumer, since, lost } = await nats.openConsumer({ ...options, ackWaitMs })
+    const { consumer, since, lost, hasMoved } = await nats.openConsumer({ ...options, ackWaitMs })
     // In a new run of sequences, an acknowledgement of the last run could hit another message.
     if (since !== this.#since) {
       this.#inFlight.clear()
@@ -181,7 +185,20 @@ export class DurableReader {
     }
     this.#since = since
     const ends = [this.#stop.signal, this.#session.signal, ...(lost === undefined ? [] : [lost])]
-    await pull(consumer, AbortSignal.any(ends))
+    const look = hasMoved && this.#lookFor(hasMoved, this.#session)
+    try {
+      await pull(consumer, AbortSignal.any(ends))
+    } finally {
+      look?.stop()
+    }
+  }
+
+  /** Ends a session whose consumer is led by another server than when it was opened. */
+  #lookFor(hasMoved: () => Promise<boolean>, session: AbortController): Timer {
+    return every(this.#options.leaderLookMs ?? leaderLookMsDefault, async () => {
+      // One that can't be asked for is looked for again.
+      if (await hasMoved().catch(() => false)) session.abort()
+    })
   }
 
   /** Puts a message in flight; undefined if it was redelivered although it is in flight or acknowledged. */

@@ -2,7 +2,9 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { connect } from '@nats-io/transport-node'
 import t from 'tap'
+import { AcknowledgedSequences, DurableReader } from '../../src/nats/durable-reader.js'
 import { openNats } from '../../src/nats/nats.js'
 import { pullBatch } from '../../src/nats/pull.js'
 import { serverName, startNatsCluster } from '../harness/nats-cluster.js'
@@ -58,6 +60,37 @@ t.test('a consumer is read from its leader, and from another server when that on
   t.equal((await nats.publish(subjectOf(stream), 'three', { storedBy: stream })).sequence, 3)
   // A server that dies may have told no other of the last acknowledgements.
   t.equal((await read((await nats.openConsumer(consumerOf(stream))).consumer)).at(-1), 'three')
+})
+
+t.test('servers hand a consumer to each other: its reader looks, and opens it again', async (t) => {
+  const cluster = await startNatsCluster(tempDir(t))
+  t.teardown(() => cluster.close())
+  const nats = await openNats({ servers: cluster.url.split(','), name: 'test', replicas: 3 })
+  t.teardown(() => nats.close())
+  await nats.ensureStream(streamOf('STREAM'))
+  let opened = 0
+  const reader = new DurableReader({
+    nats,
+    consumer: { stream: 'STREAM', name: 'readers', ackPendingMax: 10 },
+    acknowledged: new AcknowledgedSequences(10),
+    pull: async (_, signal) => {
+      opened += 1
+      await once(signal, 'abort')
+    },
+    unavailable: () => {},
+    stoppedEarly: () => t.fail('nothing was in flight'),
+    leaderLookMs: 100,
+  })
+  reader.open()
+  await until('it is read', () => opened === 1)
+  await sleep(500)
+  t.equal(opened, 1, 'it stays open while its leader stays')
+  const connection = await connect({ servers: cluster.servers[0]!.url })
+  t.teardown(() => connection.close())
+  await connection.request('$JS.API.CONSUMER.LEADER.STEPDOWN.STREAM.readers')
+  await until('it is opened again', () => opened > 1)
+  await reader.stop()
+  await reader.close()
 })
 
 t.test('one server: there is nothing nearer', async (t) => {
