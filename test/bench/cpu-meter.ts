@@ -8,11 +8,11 @@ const ticksPerSecond = 100
 const settleMs = 2_000
 const idleMs = 5_000
 /**
- * What follows a long load (compilation by V8, merges) takes up to half a minute. It is over when a
- * window takes at least this share of the one before.
+ * What follows a long load (compilation by V8, merges) takes up to half a minute, and merges begin when they like. Nothing of it
+ * is left when two windows in a row differ by less than this share.
  */
-const idleWindowsMax = 8
-const settledShare = 0.9
+const idleWindowsMax = 12
+const settledShare = 0.1
 
 /** Microseconds of CPU, by role. */
 type CpuByRole = Readonly<Record<string, number>>
@@ -35,13 +35,14 @@ export class CpuMeter {
   /** Measures what the system takes while nothing is to be done: it is left out of later turns. */
   async measureIdle(): Promise<void> {
     await sleep(settleMs)
-    let idle = await this.#idleWindow()
+    let last = await this.#idleWindow()
+    this.#idle = last
     for (let windows = 1; windows < idleWindowsMax; windows += 1) {
-      const previous = totalCpu(idle)
-      idle = await this.#idleWindow()
-      if (totalCpu(idle) >= settledShare * previous) break
+      const [previous, window] = [totalCpu(last), await this.#idleWindow()]
+      if (totalCpu(window) < totalCpu(this.#idle)) this.#idle = window
+      if (Math.abs(totalCpu(window) - previous) <= settledShare * previous) break
+      last = window
     }
-    this.#idle = idle
   }
 
   async #idleWindow(): Promise<CpuByRole> {

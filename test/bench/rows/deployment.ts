@@ -2,7 +2,8 @@
  * A deployment of 20,000 accounts with five edges and five destinations each, 99 % of which get no events. What a record costs,
  * all processes together, against a deployment of two such accounts: once with traffic of as few accounts, so that only
  * the size differs, and once with that of 1,000 accounts, each of which has a destination of its own, so that packs and requests
- * are smaller as well. How long a start takes, and what each role keeps resident.
+ * are smaller as well. The latter also against a deployment of 1,000 accounts. How long a start takes, and what each role keeps
+ * resident.
  */
 
 import type { BenchRow, Measure } from '../bench.js'
@@ -72,21 +73,24 @@ export const row: BenchRow = {
     withClosers(async (closers) => {
       const { accounts, busy } = tools.quick ? sizes.quick : sizes.full
       const small = await openLargeDeployment(closers, { accounts: few, ofEach })
+      const busyAlone = await openLargeDeployment(closers, { accounts: busy, ofEach })
       const large = await openLargeDeployment(closers, { accounts, ofEach })
       const sized = sizeMeasures(large, small, accounts * ofEach)
       const names = {
         small: `${few * ofEach} edges`,
         large: `${accounts * ofEach} edges`,
         busy: `${accounts * ofEach} edges, ${busy} busy destinations`,
+        busyAlone: `${busy * ofEach} edges, ${busy} busy destinations`,
       }
-      const [ofSmall, ofLarge] = [small, large].map(
+      const [ofSmall, ofBusyAlone, ofLarge] = [small, busyAlone, large].map(
         (system) => new Throughput(system, { encode: trafficOf(few) }),
-      ) as [Throughput, Throughput]
-      for (const throughput of [ofSmall, ofLarge]) await throughput.warmUp(['packed'], tools)
+      ) as [Throughput, Throughput, Throughput]
+      for (const throughput of [ofSmall, ofBusyAlone, ofLarge]) await throughput.warmUp(['packed'], tools)
       const systems = new Map<string, TakesTurns>([
         [names.small, ofSmall],
         [names.large, ofLarge],
         [names.busy, publishingAs(ofLarge, { encode: trafficOf(busy) })],
+        [names.busyAlone, publishingAs(ofBusyAlone, { encode: trafficOf(busy) })],
       ])
       const turns = await takeTurns(systems, 'packed', {
         records: tools.quick ? 50_000 : 200_000,
@@ -103,6 +107,11 @@ export const row: BenchRow = {
           {
             name: `CPU per record, ${busy} busy destinations`,
             ratio: cost(names.busy) / cost(names.small),
+            bound: { atMost: 1.3 },
+          },
+          {
+            name: `CPU per record, ${busy} busy destinations, of as many without the others`,
+            ratio: cost(names.busy) / cost(names.busyAlone),
             bound: { atMost: 1.3 },
           },
           ...sized,

@@ -34,9 +34,13 @@ export const hostNameOf = (edge: number): string => `host-${edge}.example.com`
 const roleArn = 'arn:aws:iam::123456789012:role/weir'
 const statementMs = 120_000
 const restoresMax = 20
-/** Less than this part of a core in so many milliseconds is quiet. */
+/**
+ * Less than this part of a core in so many milliseconds is quiet. ClickHouse merges what was inserted, and half a minute after a
+ * start the API begins to compare each row with ClickHouse (`store/foreign-rows.ts`), for a minute or more.
+ */
 const quietShare = 0.1
 const quietMs = 5_000
+const comparisonBeginsMs = 35_000
 const quietWithinMs = 300_000
 
 export async function openLargeDeployment(closers: Closers, size: DeploymentSize): Promise<LargeDeployment> {
@@ -76,9 +80,9 @@ export async function openLargeDeployment(closers: Closers, size: DeploymentSize
   return { emulator, streams: [name], nats: await weir.nats(), natsUrl: weir.adminUrl, processes, startMs }
 }
 
-/** After a start, ClickHouse merges for half a minute what was inserted. */
-function untilQuiet(processes: () => readonly TreeProcess[]): Promise<void> {
-  return until(
+async function untilQuiet(processes: () => readonly TreeProcess[]): Promise<void> {
+  await sleep(comparisonBeginsMs)
+  await until(
     'nothing is left to do after the start',
     async () => {
       const before = totalCpu(cpuUsed(processes()))
