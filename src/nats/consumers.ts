@@ -49,7 +49,7 @@ export interface OpenedConsumer {
   readonly since: string
   /** Aborted when it has to be opened again, because the server through which it is read is lost. */
   readonly lost?: AbortSignal | undefined
-  /** Of a cluster: does another server lead it by now? It is then read through one that does not, until it is opened again. */
+  /** In a cluster: does another server lead it by now? Until it is opened again, it is read through one that does not. */
   readonly hasMoved?: (() => Promise<boolean>) | undefined
 }
 
