@@ -25,7 +25,8 @@ import { inputConsumer } from '../wire/names.js'
 import type { PartitionSet } from '../wire/partitions.js'
 import type { BusyDestinations } from './busy-destinations.js'
 import { type DoneMessage, InputLedger } from './input-ledger.js'
-import { type InputMessage, Packs, packSpacingMs } from './packs.js'
+import { packSpacingMs } from './pack-times.js'
+import { type InputMessage, Packs } from './packs.js'
 import { RecentWork } from './recent-work.js'
 
 /** Messages of records prefetched ahead of the walk; their size and the time they take, estimated from recent ones. */

@@ -16,9 +16,8 @@ import { PackWriter } from '../wire/pack.js'
 import { addToSegments, formatSegments, type Segment } from '../wire/pack-message.js'
 import type { PartitionSet } from '../wire/partitions.js'
 import type { BusyDestinations } from './busy-destinations.js'
+import { packAgeMs, packSpacingMs } from './pack-times.js'
 
-/** A pack of this age is stored although it is not full: few packs per second, however many destinations a message is for. */
-const packAgeMaxMs = 400
 /** Bytes in all unfinished packs together; pulling pauses beyond it. */
 const packsBufferedBytesMax = 64 * 1024 * 1024
 
@@ -78,23 +77,6 @@ interface PacksDeps {
   readonly failed: (error: unknown) => void
 }
 
-/**
- * If no input waits, a pack is stored at once, but per destination no sooner than this after the previous one: a millisecond for
- * each destination that has events, or some for each input with packs of its own. So latency is low with few of them, and NATS
- * does not get thousands of small packs per second with many. A pack costs up to 3 ms of CPU from its pull to its request, however
- * few its events are: with so long a time for each input, several inputs have as many packs per second as two, and with so long a
- * time for each destination, a pipeline stores some thousand packs per second at most.
- */
-const idleSpacing = { minMs: 150, perDestination: { ms: 1, maxMs: 1_000 }, perInput: { ms: 75, maxMs: 600 } }
-
-/** How long a destination's packs are apart at least if no input waits. */
-export const packSpacingMs = (inputs: number, destinations = 0): number => {
-  const { minMs, perDestination, perInput } = idleSpacing
-  const forDestinations = Math.min(perDestination.maxMs, perDestination.ms * destinations)
-  const forInputs = inputs === 1 ? 0 : Math.min(perInput.maxMs, perInput.ms * inputs)
-  return Math.max(minMs, forDestinations, forInputs)
-}
-
 const retryPauseMs = 1_000
 /**
  * Events of a full request to Kinesis or Firehose (`eventsMax` in `deliver/kinds/kinesis.ts` and `deliver/kinds/firehose.ts`):
@@ -116,6 +98,8 @@ export class Packs implements Buffers {
   readonly #packBytes: number
   /** Bytes of packs being filled or stored. */
   #bufferedBytes = 0
+  /** Messages with events in such packs. */
+  #messagesOpen = 0
   /** The message that is partly in packs: they must wait until all of it is. */
   #routing: InputMessage | undefined
   /** Its parts in packs that are not stored yet, by destination. */
@@ -180,6 +164,7 @@ export class Packs implements Buffers {
     addToSegments(pack.segments, message.sequence, part.number, pack.writer.events - part.eventsBefore)
     this.#bufferedBytes += pack.writer.byteLength - part.bytesBefore
     pack.messages.push(message)
+    if (message.packsOpen === 0) this.#messagesOpen += 1
     message.packsOpen += 1
   }
 
@@ -202,13 +187,14 @@ export class Packs implements Buffers {
     if (this.#routing !== undefined) return
     const nowMs = monotonicMs()
     const spacingMs = packSpacingMs(this.#deps.inputs?.() ?? 1, this.#open.size)
+    const ageMs = packAgeMs(spacingMs, this.#open.size, this.#messagesOpen)
     for (const [id, pack] of this.#open) {
       if (pack.writer.events === 0) {
         if (nowMs - pack.storedMs > forgetAfterMs) this.#open.delete(id)
         continue
       }
-      const isOld = nowMs - pack.begunMs >= Math.max(packAgeMaxMs, spacingMs)
-      if (isOld || (isIdle && nowMs - pack.storedMs >= spacingMs)) this.#store(id, pack)
+      const isDue = isIdle ? nowMs - pack.storedMs >= spacingMs : nowMs - pack.begunMs >= ageMs
+      if (isDue) this.#store(id, pack)
     }
   }
 
@@ -242,11 +228,7 @@ export class Packs implements Buffers {
     const pack = { destination: destinationId, partition, isShared, bytes, origin, summary }
     const storing = this.#storeUntilDone(pack)
       .then((isStored) => {
-        if (!isStored) return
-        for (const message of messages) {
-          message.packsOpen -= 1
-          if (message.packsOpen === 0 && message.isRouted) message.stored()
-        }
+        if (isStored) for (const message of messages) this.#partStored(message)
       })
       .finally(() => {
         ended?.()
@@ -254,6 +236,13 @@ export class Packs implements Buffers {
         this.#storing.delete(storing)
       })
     this.#storing.add(storing)
+  }
+
+  #partStored(message: InputMessage): void {
+    message.packsOpen -= 1
+    if (message.packsOpen > 0) return
+    this.#messagesOpen -= 1
+    if (message.isRouted) message.stored()
   }
 
   /** False if a stop came first: nothing is acknowledged then, and another process repeats the work. */

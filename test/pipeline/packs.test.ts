@@ -108,3 +108,47 @@ t.test('without a backlog, packs of one of many inputs are rarer than those of t
   t.ok(ofOne >= 149 && ofOne < 300, `one input: ${ofOne} ms`)
   t.ok(ofEight >= 310, `eight inputs: ${ofEight} ms`)
 })
+
+t.test(
+  'with a backlog, packs of many destinations wait for more events, unless many messages wait',
+  async (t) => {
+    const { nats, ledger } = await openStreams(t)
+    const destinations = 200
+    const open = (messages: number) => {
+      const stored: string[] = []
+      const packs = new Packs({
+        nats,
+        ...{ partitions: onePartition, busy: allBusy },
+        ledger,
+        stream: 'records',
+        packBegun: (destination) => {
+          stored.push(destination)
+          return () => {}
+        },
+        failed: (error) => t.fail(String(error)),
+      })
+      for (let sequence = 1; sequence <= messages; sequence += 1) {
+        packs.begin({ sequence, since: 'run 1', packsOpen: 0, isRouted: false, stored: () => {} })
+        const destination = `ed_${sequence % destinations}`
+        packs.packOf(destination).append(`ev_${sequence}`, 1_790_000_000_000, '{"event_id":"ev_1"}')
+        packs.end()
+      }
+      return { packs, stored }
+    }
+
+    const begunMs = monotonicMs()
+    const few = open(destinations)
+    while (few.stored.length === 0) {
+      await sleep(10)
+      few.packs.storeDue(false)
+    }
+    t.ok(monotonicMs() - begunMs >= 999, 'five milliseconds for each')
+    await few.packs.close(10_000)
+
+    const many = open(10_001)
+    await sleep(410)
+    many.packs.storeDue(false)
+    t.equal(many.stored.length, destinations, 'no longer than 400 ms')
+    await many.packs.close(10_000)
+  },
+)
