@@ -68,14 +68,19 @@ const leaderOf = async (nats: Nats, stream: string): Promise<string | undefined>
   (await nats.streamInfo(stream))?.cluster?.leader
 
 /**
- * Both streams of partition n, and their consumers, are led by server n, n + 3 … . Streams with one copy stay where the cluster
- * put them: on the server with the most room, which spreads streams of one size.
+ * Both streams of partition n, and their consumers, are led by server n, n + 3 … ; all other streams by the last server, so that it
+ * is the same one each time. Streams with one copy stay where the cluster put them: on the server with the most room, which
+ * spreads streams of one size.
  */
 async function spreadLeaders(servers: readonly OwnNats[], partitions: number): Promise<void> {
   const url = servers[0]!.url
   const connection = await connect(connectionOptions({ servers: [url], name: 'bench', replicas: 1 }))
   const ask = async (subject: string, body = ''): Promise<Answer> =>
     (await connection.request(`$JS.API.${subject}`, body)).json()
+  const { streams = [] } = await ask('STREAM.NAMES')
+  const partitioned = new Set(streamsOf(partitionsUpTo(partitions)))
+  for (const stream of streams)
+    if (!partitioned.has(stream)) await lead(ask, 'STREAM', stream, serverName(servers.length - 1))
   for (const partition of partitionsUpTo(partitions)) {
     const server = serverName(partition.number % servers.length)
     for (const stream of streamsOf([partition])) {
@@ -91,6 +96,7 @@ async function spreadLeaders(servers: readonly OwnNats[], partitions: number): P
 interface Answer {
   readonly cluster?: { readonly leader?: string }
   readonly consumers?: readonly string[]
+  readonly streams?: readonly string[]
 }
 
 /** Lets the leader step down until this server leads; older servers choose any. */
