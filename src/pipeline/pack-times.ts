@@ -19,7 +19,7 @@ export const packSpacingMs = (inputs: number, destinations = 0): number => {
 
 /**
  * If input waits, a pack is stored at this age. Records then wait anyhow, and fuller packs let them wait for a shorter time: what
- * 1,000 destinations with 43 events per second each cost falls by a third. A message is acknowledged when the last of its packs is
+ * 1,000 destinations with 43 events per second each cost falls by up to a third. A message is acknowledged when the last of its packs is
  * stored, and NATS holds back others if too many are not acknowledged: beyond so many, packs don't wait longer than
  * without a backlog.
  */

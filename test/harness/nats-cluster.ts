@@ -21,9 +21,9 @@ export async function startNatsCluster(dir: string, settings = ''): Promise<Nats
   const listens: string[] = []
   for (let n = 0; n < serverCount; n += 1) listens.push(`127.0.0.1:${await freePort()}`)
   const routes = listens.map((listen) => `nats://${listen}`)
-  // In the file, because a server that loads it again looks for them there.
+  // In the file, because a server that loads it again looks for them there. By its tag, a stream can be put on a server.
   const settingsOf = (n: number, more: string): string =>
-    `server_name: ${serverName(n)}\ncluster: ${JSON.stringify({ name: clusterName, listen: listens[n], routes })}\n${more}`
+    `server_name: ${serverName(n)}\nserver_tags: ${serverName(n)}\ncluster: ${JSON.stringify({ name: clusterName, listen: listens[n], routes })}\n${more}`
   const servers = listens.map((_, n) => new OwnNats(join(dir, serverName(n)), [], settingsOf(n, settings)))
   await Promise.all(servers.map((server) => server.start()))
   return {

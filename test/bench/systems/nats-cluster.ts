@@ -3,7 +3,7 @@ import { connect } from '@nats-io/transport-node'
 import { sleep } from '../../../src/core/clock.js'
 import { connectionOptions } from '../../../src/nats/connection.js'
 import { type Nats, openNats } from '../../../src/nats/nats.js'
-import { partitionsUpTo, streamsOf, subjectMappings } from '../../../src/wire/partitions.js'
+import { type Partition, partitionsUpTo, streamsOf, subjectMappings } from '../../../src/wire/partitions.js'
 import { clusterName, serverName, startNatsCluster } from '../../harness/nats-cluster.js'
 import { OwnNats } from '../../harness/own-nats.js'
 import { tempDir } from '../../harness/temp-dir.js'
@@ -12,6 +12,7 @@ import { type Closers, openWeir, type System } from './system.js'
 import { Throughput } from './throughput.js'
 
 const electedWithinMs = 500
+const answeredWithinMs = 5_000
 
 export interface Layout {
   readonly servers: 1 | 3
@@ -55,8 +56,10 @@ export async function openLayout(closers: Closers, layout: Layout): Promise<Laid
       WEIR_NATS_REPLICAS: String(replicas),
     },
   })
-  if (replicas > 1) await spreadLeaders(servers, partitions)
-  if (servers.length > 1) await reportLeaders(weir.nats, layout)
+  if (servers.length > 1) {
+    await spreadLeaders(servers, layout)
+    await reportLeaders(weir.nats, layout)
+  }
   const ingress = await Promise.all(
     servers.map(({ url }) => openNats({ servers: [url], name: 'ingress', replicas })),
   )
@@ -67,45 +70,69 @@ export async function openLayout(closers: Closers, layout: Layout): Promise<Laid
 const leaderOf = async (nats: Nats, stream: string): Promise<string | undefined> =>
   (await nats.streamInfo(stream))?.cluster?.leader
 
-/**
- * Both streams of partition n, and their consumers, are led by server n, n + 3 … ; all other streams by the last server, so that it
- * is the same one each time. Streams with one copy stay where the cluster put them: on the server with the most room, which
- * spreads streams of one size.
- */
-async function spreadLeaders(servers: readonly OwnNats[], partitions: number): Promise<void> {
+async function spreadLeaders(servers: readonly OwnNats[], { partitions, replicas }: Layout): Promise<void> {
   const url = servers[0]!.url
   const connection = await connect(connectionOptions({ servers: [url], name: 'bench', replicas: 1 }))
-  const ask = async (subject: string, body = ''): Promise<Answer> =>
-    (await connection.request(`$JS.API.${subject}`, body)).json()
-  const { streams = [] } = await ask('STREAM.NAMES')
-  const partitioned = new Set(streamsOf(partitionsUpTo(partitions)))
-  for (const stream of streams)
-    if (!partitioned.has(stream)) await lead(ask, 'STREAM', stream, serverName(servers.length - 1))
-  for (const partition of partitionsUpTo(partitions)) {
-    const server = serverName(partition.number % servers.length)
-    for (const stream of streamsOf([partition])) {
-      await lead(ask, 'STREAM', stream, server)
-      const { consumers = [] } = await ask(`CONSUMER.NAMES.${stream}`)
-      for (const consumer of consumers) await lead(ask, 'CONSUMER', `${stream}.${consumer}`, server)
-    }
-  }
+  const ask: Ask = async (subject, body = '') =>
+    (await connection.request(`$JS.API.${subject}`, body, { timeout: answeredWithinMs })).json()
+  await (replicas === 1 ? spreadStreams : spreadCopies)(ask, partitionsUpTo(partitions), servers.length)
   await connection.close()
+}
+
+/** Streams with one copy: partition n has its records on server n, n + 3 …, and its packs on the next one. */
+async function spreadStreams(ask: Ask, partitions: readonly Partition[], servers: number): Promise<void> {
+  for (const partition of partitions)
+    for (const [at, stream] of streamsOf([partition]).entries())
+      await place(ask, stream, serverName((partition.number + at) % servers))
+}
+
+/**
+ * Streams of which each server has a copy: both of partition n, and their consumers, are led by server n, n + 3 … ; all others by
+ * the last server, so that it is the same one each time.
+ */
+async function spreadCopies(ask: Ask, partitions: readonly Partition[], servers: number): Promise<void> {
+  for (const partition of partitions)
+    for (const stream of streamsOf([partition]))
+      await leadAll(ask, stream, serverName(partition.number % servers))
+  const { streams = [] } = await ask('STREAM.NAMES')
+  const others = streams.filter((stream) => !streamsOf(partitions).includes(stream))
+  for (const stream of others) await lead(ask, 'STREAM', stream, serverName(servers - 1))
 }
 
 /** Answers of JetStream's API. */
 interface Answer {
-  readonly cluster?: { readonly leader?: string }
+  readonly cluster?: { readonly leader?: string; readonly replicas?: readonly unknown[] }
+  readonly config?: object
+  readonly error?: { readonly description: string }
   readonly consumers?: readonly string[]
   readonly streams?: readonly string[]
 }
 
+type Ask = (subject: string, body?: string) => Promise<Answer>
+
+/** Moves a stream with one copy: NATS puts it where it thinks that there is most room, often all on one server. */
+async function place(ask: Ask, stream: string, server: string): Promise<void> {
+  const { config, cluster } = await ask(`STREAM.INFO.${stream}`)
+  if (cluster?.leader === server) return
+  const { error } = await ask(
+    `STREAM.UPDATE.${stream}`,
+    JSON.stringify({ ...config, placement: { cluster: clusterName, tags: [server] } }),
+  )
+  if (error !== undefined) throw new Error(`${stream} can't be moved to ${server}: ${error.description}`)
+  await until(`${stream} is on ${server}`, async () => {
+    const { cluster: present } = await ask(`STREAM.INFO.${stream}`)
+    return present?.leader === server && (present.replicas?.length ?? 0) === 0
+  })
+}
+
+async function leadAll(ask: Ask, stream: string, server: string): Promise<void> {
+  await lead(ask, 'STREAM', stream, server)
+  const { consumers = [] } = await ask(`CONSUMER.NAMES.${stream}`)
+  for (const consumer of consumers) await lead(ask, 'CONSUMER', `${stream}.${consumer}`, server)
+}
+
 /** Lets the leader step down until this server leads; older servers choose any. */
-const lead = (
-  ask: (subject: string, body?: string) => Promise<Answer>,
-  kind: 'STREAM' | 'CONSUMER',
-  name: string,
-  server: string,
-): Promise<void> =>
+const lead = (ask: Ask, kind: 'STREAM' | 'CONSUMER', name: string, server: string): Promise<void> =>
   until(`${name} is led by ${server}`, async () => {
     const { cluster } = await ask(`${kind}.INFO.${name}`)
     if (cluster?.leader === server) return true
