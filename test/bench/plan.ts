@@ -1,63 +1,29 @@
 /**
- * A model of a deployment that is larger than one machine, from service times: the CPU that each process takes for a record, and in a
- * second for each partition, however few records it has (states of consumers, entries of Raft, packs that are not full).
- * The row `model` measures both with one partition, at two rates. The model's assumption, which the row checks with 2 and 4
- * partitions: both are the same however many partitions there are, and a server of NATS does, of a partition that it leads, what
- * the only leader does of one partition, and of the others what a follower does.
+ * A model of a deployment that is larger than one machine, from service times: the CPU that a record takes of each process. It
+ * has two assumptions, which the row `model` checks with 2 and 4 partitions. A record takes as much of each process however many
+ * partitions there are; and a server of NATS does, of a partition that it leads, what the only leader does of one partition, and of
+ * the others what a follower does.
  */
 
-/** Of one process, in nanoseconds of CPU. */
-export interface ServiceTime {
-  readonly perRecord: number
-  /** In a second, for each partition that has records. */
-  readonly perPartition: number
-}
-
-/** With one partition and three copies. */
+/** Nanoseconds of CPU per record, with one partition and three copies. */
 export interface ServiceTimes {
   /** Of the server that leads both streams. */
-  readonly leader: ServiceTime
+  readonly leader: number
   /** Of each server that has only copies. */
-  readonly follower: ServiceTime
-  readonly pipeline: ServiceTime
-  readonly deliver: ServiceTime
-}
-
-/** What is to be done by all processes of a kind. */
-export interface Load {
-  readonly recordsPerSecond: number
-  readonly partitions: number
-}
-
-/** What was measured of one process with one partition at a rate: nanoseconds of CPU per record. */
-export interface Measured {
-  readonly perRecord: number
-  readonly recordsPerSecond: number
+  readonly follower: number
+  readonly pipeline: number
+  readonly deliver: number
 }
 
 const copies = 3
 
-/** From measurements at two rates. */
-export function serviceTimeOf(fast: Measured, slow: Measured): ServiceTime {
-  const perPartition =
-    (slow.perRecord - fast.perRecord) / (1 / slow.recordsPerSecond - 1 / fast.recordsPerSecond)
-  return { perRecord: fast.perRecord - perPartition / fast.recordsPerSecond, perPartition }
-}
+/** Of all servers of NATS. */
+export const natsTime = ({ leader, follower }: ServiceTimes): number => leader + (copies - 1) * follower
 
-/** Nanoseconds per record. */
-export const timeAt = (
-  { perRecord, perPartition }: ServiceTime,
-  { partitions, recordsPerSecond }: Load,
-): number => perRecord + (perPartition * partitions) / recordsPerSecond
-
-/** Of all servers of NATS, per record. */
-export const natsTime = ({ leader, follower }: ServiceTimes, load: Load): number =>
-  timeAt(leader, load) + (copies - 1) * timeAt(follower, load)
-
-/** Of the server that does most, per record, if partition n is led by server n, n + 3 … of three. */
-export function busiestServerTime({ leader, follower }: ServiceTimes, load: Load): number {
-  const led = Math.ceil(load.partitions / copies) / load.partitions
-  return led * timeAt(leader, load) + (1 - led) * timeAt(follower, load)
+/** Of the server that does most, if partition n is led by server n, n + 3 … of three. */
+export function busiestServerTime({ leader, follower }: ServiceTimes, partitions: number): number {
+  const led = Math.ceil(partitions / copies) / partitions
+  return led * leader + (1 - led) * follower
 }
 
 /** What a plan takes for granted, besides the service times. */
@@ -93,34 +59,25 @@ interface Plan {
 
 /** What so many records per second need, each with one event. */
 export function planFor(recordsPerSecond: number, times: ServiceTimes): Plan {
-  const { coresOfServer, busy, diskBytes, bytesStored, price, retentionHours } = assumed
+  const { coresOfServer, busy, leaderBusy, diskBytes, bytesStored, price, retentionHours } = assumed
+  const cores = (ns: number): number => (recordsPerSecond * ns) / 1e9
+  const natsCores = cores(natsTime(times)) / busy
+  const pipelines = Math.ceil(cores(times.pipeline) / busy)
+  const deliverers = Math.ceil(cores(times.deliver) / busy)
   const written = recordsPerSecond * (bytesStored.record + bytesStored.event) * copies
-  let natsServers = Math.max(copies, Math.ceil(written / diskBytes))
-  let load = { recordsPerSecond, partitions: partitionsFor(recordsPerSecond, times.leader, natsServers) }
-  const coresFor = (time: number): number => (recordsPerSecond * time) / 1e9 / busy
-  while (coresFor(natsTime(times, load)) > natsServers * coresOfServer) {
-    natsServers += 1
-    load = { recordsPerSecond, partitions: partitionsFor(recordsPerSecond, times.leader, natsServers) }
-  }
-  const pipelines = Math.ceil(coresFor(timeAt(times.pipeline, load)))
-  const deliverers = Math.ceil(coresFor(timeAt(times.deliver, load)))
+  const natsServers = Math.max(copies, Math.ceil(natsCores / coresOfServer), Math.ceil(written / diskBytes))
+  // As many for each server: a multiple of their number.
+  const leaders = Math.ceil(cores(times.leader) / leaderBusy / natsServers)
   const stored = recordsPerSecond * bytesStored.record * copies * retentionHours * 3_600
-  const cores = natsServers * coresOfServer + pipelines + deliverers
+  const allCores = natsServers * coresOfServer + pipelines + deliverers
   return {
-    partitions: load.partitions,
+    partitions: leaders * natsServers,
     natsServers,
     pipelines,
     deliverers,
-    cores,
+    cores: allCores,
     writtenPerServer: written / natsServers,
     stored,
-    dollars: cores * price.core + (stored / 1e9) * price.gigabyte,
+    dollars: allCores * price.core + (stored / 1e9) * price.gigabyte,
   }
-}
-
-/** So many that no leader has too much to do, and as many for each server: a multiple of their number. */
-function partitionsFor(recordsPerSecond: number, leader: ServiceTime, natsServers: number): number {
-  const forRecords = assumed.leaderBusy - leader.perPartition / 1e9
-  const leaders = (recordsPerSecond * leader.perRecord) / 1e9 / forRecords
-  return Math.ceil(leaders / natsServers) * natsServers
 }

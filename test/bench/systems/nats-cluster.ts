@@ -21,6 +21,8 @@ export interface Layout {
   readonly partitions: number
   /** Destinations that get equal parts of the events, each at home in another partition of so many. */
   readonly destinations: number
+  /** Of a message; a pack gets a quarter as large. Default: that of nats-server, 1 MiB. */
+  readonly payloadBytesMax?: number
 }
 
 interface LaidOut {
@@ -31,8 +33,9 @@ interface LaidOut {
   readonly ingress: readonly Nats[]
 }
 
-async function startServers(closers: Closers, { servers, partitions }: Layout): Promise<readonly OwnNats[]> {
-  const settings = `mappings: ${JSON.stringify(subjectMappings(partitions))}`
+async function startServers(closers: Closers, layout: Layout): Promise<readonly OwnNats[]> {
+  const { servers, partitions, payloadBytesMax = 1024 * 1024 } = layout
+  const settings = `mappings: ${JSON.stringify(subjectMappings(partitions))}\nmax_payload: ${payloadBytesMax}`
   if (servers === 3) {
     const cluster = await startNatsCluster(tempDir(closers), settings)
     closers.teardown(() => cluster.close())
