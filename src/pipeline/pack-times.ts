@@ -20,10 +20,10 @@ export const packSpacingMs = (inputs: number, destinations = 0): number => {
 /**
  * If input waits, a pack is stored at this age. Records then wait anyhow, and fuller packs let them wait for a shorter time: what
  * 1,000 destinations with 43 events per second each cost falls by up to a third. A message is acknowledged when the last of its packs is
- * stored, and NATS holds back others if too many are not acknowledged: beyond so many, packs don't wait longer than
- * without a backlog.
+ * stored, and NATS holds back others if too many are not acknowledged (`ackPendingMax` in `pipeline.ts`, which all pipelines share):
+ * beyond so many messages here, packs don't wait longer than without a backlog.
  */
-const age = { minMs: 400, perDestination: { ms: 5, maxMs: 5_000 }, messagesMax: 10_000 }
+const age = { minMs: 400, perDestination: { ms: 5, maxMs: 5_000 }, messagesMax: 2_000 }
 
 /** How old a destination's pack gets if input waits; so many messages have events in packs that are not stored. */
 export function packAgeMs(spacingMs: number, destinations: number, messages: number): number {
