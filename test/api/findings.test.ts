@@ -49,6 +49,15 @@ t.test('findings of an account', async (t) => {
     }
   })
 
+  t.test('two people with two pages of the console each: none is refused', async (t) => {
+    const answers = await Promise.all(Array.from({ length: 4 }, () => me.raw.send('GET', '/findings')))
+    t.strictSame(
+      answers.map(({ status }) => status),
+      [200, 200, 200, 200],
+    )
+    t.equal(new Set(answers.map(({ text }) => text)).size, 1, 'they share a search')
+  })
+
   t.test('what depends on traffic is judged by the decision log', async (t) => {
     const { clickhouse } = store.parts
     await shapeLogTables(clickhouse, { retentionMs: 20 * dayMs, bytesMax: 2 ** 30 })

@@ -1,5 +1,6 @@
 /** `GET /findings`: what of the configuration can hardly be meant. */
 import type { FastifyInstance } from 'fastify'
+import { getOrMake } from '../../core/maps.js'
 import type { AnyTrafficEvent } from '../../event/define.js'
 import type { KeyUses } from '../../http/caller/key-uses.js'
 import { queryOf, readable, sendJson } from '../../http/context.js'
@@ -41,8 +42,16 @@ export function registerFindings(app: FastifyInstance, context: WriteContext, pa
     path: '/findings',
     success: [200, findingsSchema],
   })
+  // Two people who look at the console, or two of its pages, wait for the same search, unless something changed since it began.
+  const searches = new Map<string, ReturnType<typeof findingsOf>>()
   app.get('/findings', described, async (request, reply) => {
     queryOf(request)
-    return sendJson(reply, await findingsOf(sources, readable(context), request.caller.accountId))
+    const { accountId } = request.caller
+    const state = readable(context)
+    const key = `${accountId} ${state.revision}`
+    const search = getOrMake(searches, key, () =>
+      findingsOf(sources, state, accountId).finally(() => searches.delete(key)),
+    )
+    return sendJson(reply, await search)
   })
 }

@@ -87,7 +87,8 @@ const bounds = {
     perProcess: 16,
     retryAfterSeconds: 2,
   },
-  findings: { what: 'searches for findings', perAccount: 1, perProcess: 2, retryAfterSeconds: 2 },
+  // Those of an account share a search (`api/log/finding-routes.ts`).
+  findings: { what: 'searches for findings', perAccount: 4, perProcess: 8, retryAfterSeconds: 2 },
   overview: { what: 'overviews', perAccount: 10, perProcess: 50, retryAfterSeconds: 1 },
   destination_status: {
     what: 'questions for the status or the attempts of destinations',
