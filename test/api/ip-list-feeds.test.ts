@@ -439,7 +439,7 @@ t.test('IP lists with a source', { timeout: 120_000 }, async (t) => {
     await one.states.replace(id, { ...good!, next_ms: startMs, claimed_ms: startMs + 300_000 }, revision)
     await one.feeds.look(startMs + 299_000)
     t.equal(requestsTo(path).length, 1)
-    await one.feeds.look(startMs + 300_000)
+    await lookUntil(startMs + 300_000, () => requestsTo(path).length > 1)
     t.equal(requestsTo(path).length, 2)
   })
 
