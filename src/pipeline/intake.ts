@@ -229,7 +229,8 @@ export class Intake {
   /** Packs become due by themselves, also if no further message comes. Without work there are none to look at. */
   #watchPacks(): void {
     this.#storeDue ??= every(dueCheckMs, () => {
-      this.packs.storeDue(this.#isIdle)
+      // What was waiting behind the last message may have gone to another process.
+      this.packs.storeDue(this.#isIdle || this.#work.isOver)
       if (!this.#isIdle || !this.packs.isEmpty) return
       this.#storeDue?.stop()
       this.#storeDue = undefined

@@ -17,6 +17,11 @@ export class RecentWork {
     return this.#decayedTo(this.#nowMs()) / recentMs
   }
 
+  /** Did none end in the last second? */
+  get isOver(): boolean {
+    return this.#nowMs() - this.#atMs >= recentMs
+  }
+
   /** Work that began then and ends now. */
   addSince(begunMs: number): void {
     const atMs = this.#nowMs()

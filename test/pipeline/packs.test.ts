@@ -1,5 +1,5 @@
 /** How packs are stored in the deliveries stream, and how many events they have. */
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { monotonicMs, sleep } from '../../src/core/clock.js'
 import { type InputMessage, Packs } from '../../src/pipeline/packs.js'
 import { packHeaders } from '../../src/wire/names.js'
@@ -7,17 +7,20 @@ import { onePartition } from '../../src/wire/partitions.js'
 import { allBusy, deliveriesStream, deliverySubject } from '../harness/first-partition.js'
 import { openStreams } from '../harness/own-streams.js'
 
+type Optional = Pick<ConstructorParameters<typeof Packs>[0], 'inputs' | 'packBegun'>
+
+const packsIn = (t: Test, { nats, ledger }: Awaited<ReturnType<typeof openStreams>>, more: Optional = {}) =>
+  new Packs({
+    ...{ nats, ledger, partitions: onePartition, busy: allBusy, stream: 'records' },
+    failed: (error) => t.fail(String(error)),
+    ...more,
+  })
+
 t.test(
   'a record that was published twice within a millisecond: each of its messages has its event',
   async (t) => {
-    const { nats, ledger } = await openStreams(t)
-    const packs = new Packs({
-      nats,
-      ...{ partitions: onePartition, busy: allBusy },
-      ledger,
-      stream: 'records',
-      failed: (error) => t.fail(String(error)),
-    })
+    const streams = await openStreams(t)
+    const packs = packsIn(t, streams)
 
     const store = (sequence: number): Promise<void> =>
       new Promise((stored) => {
@@ -32,7 +35,7 @@ t.test(
 
     const held: string[] = []
     for (let from = 1; ; ) {
-      const pack = await nats.nextMessage(deliveriesStream, deliverySubject('ed_a'), from)
+      const pack = await streams.nats.nextMessage(deliveriesStream, deliverySubject('ed_a'), from)
       if (pack === undefined) break
       held.push(pack.headers.get(packHeaders.segments))
       from = pack.sequence + 1
@@ -51,14 +54,8 @@ t.test(
       { name: 'exactly at the end of a request', bytes: 600, perMessage: 100, events: 500 },
     ]
     for (const { name, bytes, perMessage, events } of cases) {
-      const { nats, ledger } = await openStreams(t)
-      const packs = new Packs({
-        nats,
-        ...{ partitions: onePartition, busy: allBusy },
-        ledger,
-        stream: 'records',
-        failed: (error) => t.fail(String(error)),
-      })
+      const streams = await openStreams(t)
+      const packs = packsIn(t, streams)
       const head = '{"event_id":"'
       const json = `${head}${'x'.repeat(bytes - head.length - 2)}"}`
       const stored: Promise<void>[] = []
@@ -72,27 +69,22 @@ t.test(
       }
       packs.storeAll()
       await Promise.all(stored)
-      const pack = await nats.nextMessage(deliveriesStream, deliverySubject('ed_a'))
+      const pack = await streams.nats.nextMessage(deliveriesStream, deliverySubject('ed_a'))
       t.equal(Number(pack?.headers.get(packHeaders.events)), events, name)
     }
   },
 )
 
 t.test('without a backlog, packs of one of many inputs are rarer than those of the only one', async (t) => {
-  const { nats, ledger } = await openStreams(t)
+  const streams = await openStreams(t)
   const gapsMs = async (inputs: number): Promise<number[]> => {
     const storedMs: number[] = []
-    const packs = new Packs({
-      nats,
-      ...{ partitions: onePartition, busy: allBusy },
-      ledger,
-      stream: 'records',
+    const packs = packsIn(t, streams, {
       inputs: () => inputs,
       packBegun: () => {
         storedMs.push(monotonicMs())
         return () => {}
       },
-      failed: (error) => t.fail(String(error)),
     })
     for (let sequence = 1; storedMs.length < 4; sequence += 1) {
       packs.begin({ sequence, since: 'run 1', packsOpen: 0, isRouted: false, stored: () => {} })
@@ -112,20 +104,15 @@ t.test('without a backlog, packs of one of many inputs are rarer than those of t
 t.test(
   'with a backlog, packs of many destinations wait for more events, unless many messages wait',
   async (t) => {
-    const { nats, ledger } = await openStreams(t)
+    const streams = await openStreams(t)
     const destinations = 200
     const open = (messages: number) => {
       const stored: string[] = []
-      const packs = new Packs({
-        nats,
-        ...{ partitions: onePartition, busy: allBusy },
-        ledger,
-        stream: 'records',
+      const packs = packsIn(t, streams, {
         packBegun: (destination) => {
           stored.push(destination)
           return () => {}
         },
-        failed: (error) => t.fail(String(error)),
       })
       for (let sequence = 1; sequence <= messages; sequence += 1) {
         packs.begin({ sequence, since: 'run 1', packsOpen: 0, isRouted: false, stored: () => {} })

@@ -33,3 +33,14 @@ t.test('nothing was done yet', (t) => {
   t.equal(new RecentWork().share, 0)
   t.end()
 })
+
+t.test('it is over when none ended for a second', (t) => {
+  let nowMs = 1_000
+  const work = new RecentWork(() => nowMs)
+  work.addSince(900)
+  nowMs = 1_999
+  t.notOk(work.isOver)
+  nowMs = 2_000
+  t.ok(work.isOver)
+  t.end()
+})

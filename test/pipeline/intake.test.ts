@@ -1,0 +1,46 @@
+/** When an input stores its packs, on real streams. */
+import t from 'tap'
+import { noRecords } from '../../src/books/ledger.js'
+import { monotonicMs } from '../../src/core/clock.js'
+import { Intake } from '../../src/pipeline/intake.js'
+import { onePartition } from '../../src/wire/partitions.js'
+import { allBusy, recordsStream } from '../harness/first-partition.js'
+import { openStreams } from '../harness/own-streams.js'
+import { until } from '../harness/weir.js'
+
+t.test('a message waits, but for another process: packs wait for no more events', async (t) => {
+  const { nats, ledger } = await openStreams(t)
+  for (const n of [1, 2]) await nats.publish('weir.records.eu.node-1', Buffer.from(`record ${n}`))
+  const [processedMs, storedMs]: [number[], number[]] = [[], []]
+  const intake = new Intake({
+    nats,
+    ...{ partitions: onePartition, busy: allBusy, ledger, stream: recordsStream, input: 'records' },
+    // The server keeps the second message until the first is acknowledged, as if another process had it.
+    ackPendingMax: 1,
+    process: (_, input) => {
+      const { packs } = intake
+      packs.begin(input)
+      for (let n = 0; n < 1_000; n += 1)
+        packs.packOf(`ed_${n}`).append(`ev_${n}`, 1_790_000_000_000, '{"event_id":"ev_1"}')
+      packs.end()
+      processedMs.push(monotonicMs())
+      return { counts: { ...noRecords, sources: [] } }
+    },
+    packBegun: () => {
+      storedMs.push(monotonicMs())
+      return () => {}
+    },
+    unavailable: (error) => t.fail(String(error)),
+    unstored: (error) => t.fail(String(error)),
+    stoppedEarly: () => t.fail('nothing was given back'),
+  })
+  intake.open()
+  await until('both are processed', () => processedMs.length === 2)
+  await intake.close()
+  const waitedMs = storedMs[0]! - processedMs[0]!
+  t.ok(
+    waitedMs < 5_000,
+    `${waitedMs} ms; with a backlog, 1,000 destinations have packs that are five seconds old`,
+  )
+  t.equal(storedMs.length, 2_000)
+})
