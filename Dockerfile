@@ -5,7 +5,7 @@
 #     --read-only --tmpfs /tmp --cap-drop ALL --security-opt no-new-privileges weir
 #   docker exec weir weir account list
 
-FROM node:24-bookworm-slim AS build
+FROM node:24.18.1-bookworm-slim@sha256:235600a8101ab264e117b1768e925532262668dc9b581ef1dd7d96ced463b8e7 AS build
 WORKDIR /weir
 COPY package.json package-lock.json ./
 RUN npm ci --include=dev --no-audit --no-fund
@@ -16,9 +16,9 @@ COPY src src
 RUN node config/prepare.mjs --no-nats-server \
   && npm prune --omit=dev --no-audit --no-fund
 
-FROM node:24-bookworm-slim
+FROM node:24.18.1-bookworm-slim@sha256:235600a8101ab264e117b1768e925532262668dc9b581ef1dd7d96ced463b8e7
 # Debian's nats-server is of 2022. This one is built without cgo, so it runs here although it comes from Alpine.
-COPY --from=nats:2.15.2-alpine /usr/local/bin/nats-server /usr/local/bin/nats-server
+COPY --from=nats:2.15.0-alpine@sha256:ac8f88a6494bffc2c2a5289a0ca61cb28a9145c11ba5677cf24265d07f46d8d4 /usr/local/bin/nats-server /usr/local/bin/nats-server
 RUN install -d -o node -g node /data \
   && ln -s /weir/src/weir.mjs /usr/local/bin/weir
 WORKDIR /weir

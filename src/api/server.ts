@@ -173,8 +173,10 @@ export async function buildApi(given: ApiOptions): Promise<FastifyInstance> {
     done()
   })
   await openReference(app, options)
-  await guard(app, auth, new AtOnce(occurrences))
-  await app.register((open) => registerOpenPages(open, () => app.swagger(), eventKinds, missingValues.names))
+  const atOnce = new AtOnce(occurrences)
+  await guard(app, auth, atOnce)
+  const document = () => app.swagger()
+  await app.register((open) => registerOpenPages(open, document, eventKinds, missingValues.names, atOnce))
   await app.register(async (open) => registerSessions(open, { ...options, auth }))
   const { pastRows, keys } = options.context.store
   await app.register(async (open) => registerBouncers(open, { ...options, pastRows, keys }))

@@ -1,7 +1,7 @@
 /** Faults that any kind of destination can have, and the form of all of them. */
 import { messageOf } from '../core/errors.js'
 import type { Fault, FaultClass } from './destination.js'
-import { privateNetworkCode } from './private-networks.js'
+import { privateNetworkCode, unknownHostCode } from './private-networks.js'
 
 const messageCharsMax = 500
 
@@ -58,7 +58,7 @@ export function connectionFault(error: unknown): Fault {
   const [code, message] = [codeIn(error) || codeIn(reason), messageOf(reason)]
   if (code === privateNetworkCode) return fault('configuration', code, message)
   // A name that can't be resolved now may be resolved later: its server or the way to it may be away.
-  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return fault('transient', 'UnknownHost', message)
+  if (code === unknownHostCode) return fault('transient', code, message)
   if (tlsCodes.test(code)) return fault('configuration', 'TlsFailed', `${code}: ${message}`)
   return fault('transient', 'ConnectionLost', code === '' ? message : `${code}: ${message}`)
 }

@@ -54,18 +54,34 @@ export const privateNetworksSetting = 'WEIR_HTTP_PRIVATE_NETWORKS'
 
 export const privateNetworkCode = 'PrivateNetwork'
 
-/** The destination leads to a network that is not allowed. */
+/** The destination is an address in a network that is not allowed. */
 export class PrivateNetworkError extends Error {
   override readonly name = 'PrivateNetworkError'
   readonly code = privateNetworkCode
 
-  /** It does not say the address of a name, which tells of networks that an account can't see. */
-  constructor(host: string) {
-    super(`${host} is in a private network; ${privateNetworksSetting} can allow it.`)
+  constructor(address: string) {
+    super(`${address} is in a private network; ${privateNetworksSetting} can allow it.`)
   }
 }
 
-/** Finds all addresses of a name; rejects with an error of DNS. */
+export const unknownHostCode = 'UnknownHost'
+
+/**
+ * The destination's name leads nowhere that it may lead to. The sentence is the same for a name that does not exist: an account
+ * must not learn which names the operator's own DNS has.
+ */
+export class UnknownHostError extends Error {
+  override readonly name = 'UnknownHostError'
+  readonly code = unknownHostCode
+
+  constructor(host: string) {
+    super(
+      `${host} has no address that destinations may lead to: it is unknown, or in a private network, which ${privateNetworksSetting} can allow.`,
+    )
+  }
+}
+
+/** Finds all addresses of a name; rejects if DNS has none, or does not answer. */
 type LookUp = (host: string) => Promise<LookupAddress[]>
 
 export class ReachableNetworks {
@@ -95,7 +111,7 @@ export class ReachableNetworks {
   readonly lookup: LookupFunction = (host, options, done) => {
     getOrMake(this.#underWay, host, () => this.#lookUp(host).finally(() => this.#underWay.delete(host))).then(
       (found) => this.#answer(host, options, found, done),
-      (error: NodeJS.ErrnoException) => done(error, ''),
+      () => done(new UnknownHostError(host), ''),
     )
   }
 
@@ -108,7 +124,7 @@ export class ReachableNetworks {
     const wanted = found.filter((each) => !family || each.family === family)
     const reachable = wanted.filter(({ address }) => this.isReachable(address))
     const [first] = reachable
-    if (first === undefined) done(new PrivateNetworkError(host), '')
+    if (first === undefined) done(new UnknownHostError(host), '')
     else if (all) done(null, reachable)
     else done(null, first.address, first.family)
   }

@@ -193,7 +193,7 @@ const routes: Readonly<Record<string, Route>> = {
   'DELETE keys': ({ keys }, _, query) => void keys.delete(query.get('accessKeyId') ?? ''),
   'POST roles': (world, body) => world.addRole(body as RoleSpec),
   'DELETE roles': ({ roles }, _, query) => void roles.delete(query.get('roleArn') ?? ''),
-  'POST resources': (world, body) => ({ arn: world.addResource(body as ResourceSpec).arn }),
+  'POST resources': (world, body) => ({ arn: world.addResource(resourceSpecFrom(body)).arn }),
   'DELETE resources': (world, _, query) => ({ removed: world.removeResource(nameFrom(query)) }),
   'GET sessions': (world) =>
     [...world.sessions.values()].map(({ secretAccessKey: _, sessionToken: __, ...rest }) => rest),
@@ -230,12 +230,21 @@ function setClock(world: World, body: unknown): void {
   world.clockOffsetMs = offsetMs
 }
 
+function resourceSpecFrom(body: unknown): ResourceSpec {
+  const given = (body ?? {}) as ResourceSpec
+  checkNamed(given)
+  return given
+}
+
+function checkNamed({ service, name }: { readonly service?: unknown; readonly name?: unknown }): void {
+  if (typeof name === 'string' && name !== '' && eventServices.some((each) => each === service)) return
+  throw new ControlError(`A resource is named by service (${eventServices.join(', ')}) and name.`)
+}
+
 function nameFrom(query: URLSearchParams): ResourceName {
-  const service = eventServices.find((each) => each === query.get('service'))
-  const name = query.get('name')
-  if (name === null || service === undefined) {
-    throw new ControlError(`A resource is named by service (${eventServices.join(', ')}) and name.`)
-  }
+  const service = query.get('service') as ResourceName['service']
+  const name = query.get('name') ?? ''
+  checkNamed({ service, name })
   const region = query.get('region')
   return region === null ? { service, name } : { service, name, region }
 }

@@ -9,6 +9,7 @@
 import { every, isoMillis, monotonicMs, now, sleep, type Timer } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import { newId } from '../core/ids.js'
+import { LastingFailure } from '../core/lasting-failure.js'
 import { type Bucket, waitForBucket } from '../nats/bucket.js'
 import type { TrafficView } from '../produce/compiled-configuration.js'
 import { viewWithout } from '../produce/replayed-sources.js'
@@ -66,6 +67,9 @@ export class CatchUps {
   readonly #views: { readonly of: TrafficView; readonly without: string; readonly view: TrafficView }[] = []
   #looking: Promise<void> = Promise.resolve()
   #isLeftToMessage = false
+  readonly #unknownShares = new LastingFailure((error) => {
+    if (!this.#stop.signal.aborted) this.#deps.occurrences.sharesUnknown({ reason: messageOf(error) })
+  })
 
   constructor(deps: CatchUpsDeps) {
     this.#deps = deps
@@ -139,34 +143,30 @@ export class CatchUps {
 
   /** Looks, one time after another. `from`: the first message that a new window holds. */
   #looked(from?: From): Promise<void> {
-    this.#looking = this.#looking.then(() => this.#look(from))
+    this.#looking = this.#looking.then(() => this.#unknownShares.watch(() => this.#look(from)))
     return this.#looking
   }
 
   async #look(from?: From): Promise<void> {
-    const { shares, occurrences } = this.#deps
+    const { shares } = this.#deps
     if (this.#behind.size === 0 && !shares.isDue) return
-    try {
-      await shares.look()
-      if (!shares.isCounting && this.#behind.size === 0) return
-      const records = await this.#records(from)
-      if (records.size === 0) return
-      const written = new Map<string, number>()
-      for (const stored of [...this.#behind.all()]) {
-        const own = records.get(stored.entry.partition ?? 0)
-        if (own !== undefined) await this.#tend(stored, own, written)
-      }
-      const full = [...records.values()].flatMap((own) => this.#unknownFull(own))
-      // A window of this look begins after a burst of records that wait here. The next message of the partition knows better.
-      const here = full.filter(([, { partition }]) => from === undefined || from.partition === partition)
-      const isLeft = this.#isLeftToMessage
-      this.#isLeftToMessage = from ? isLeft && full.length > here.length : full.length > 0 && !isLeft
-      if (from === undefined && this.#isLeftToMessage) shares.outgrow()
-      else for (const [id, own] of here) await this.#leaveBehind(id, own, written)
-      if (from !== undefined) await this.#known(written)
-    } catch (error) {
-      if (!this.#stop.signal.aborted) occurrences.sharesUnknown({ reason: messageOf(error) })
+    await shares.look()
+    if (!shares.isCounting && this.#behind.size === 0) return
+    const records = await this.#records(from)
+    if (records.size === 0) return
+    const written = new Map<string, number>()
+    for (const stored of [...this.#behind.all()]) {
+      const own = records.get(stored.entry.partition ?? 0)
+      if (own !== undefined) await this.#tend(stored, own, written)
     }
+    const full = [...records.values()].flatMap((own) => this.#unknownFull(own))
+    // A window of this look begins after a burst of records that wait here. The next message of the partition knows better.
+    const here = full.filter(([, { partition }]) => from === undefined || from.partition === partition)
+    const isLeft = this.#isLeftToMessage
+    this.#isLeftToMessage = from ? isLeft && full.length > here.length : full.length > 0 && !isLeft
+    if (from === undefined && this.#isLeftToMessage) shares.outgrow()
+    else for (const [id, own] of here) await this.#leaveBehind(id, own, written)
+    if (from !== undefined) await this.#known(written)
   }
 
   /** Destinations that have used their share, and have no entry for these records yet. */

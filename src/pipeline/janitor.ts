@@ -13,6 +13,7 @@
 import type { LedgerWriter } from '../books/ledger.js'
 import { every, monotonicMs, now, type Timer } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
+import { LastingFailure } from '../core/lasting-failure.js'
 import { removalStopShare } from '../core/limits.js'
 import { getOrMake } from '../core/maps.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
@@ -66,18 +67,22 @@ export class Janitor {
 
   constructor(options: JanitorOptions) {
     this.#options = options
-    this.#timers = [
-      every(inputEveryMs, () => this.#attempt(() => this.#removeInputInTime())),
-      every(packsEveryMs, () => this.#attempt(() => this.sweepPacks())),
-    ]
-  }
-
-  async #attempt(tidy: () => Promise<void>): Promise<void> {
-    try {
-      await tidy()
-    } catch (error) {
-      this.#options.occurrences.janitorFailed({ reason: messageOf(error) })
+    const round = (tidy: () => Promise<void>) => {
+      const failure = new LastingFailure((error) =>
+        options.occurrences.janitorFailed({ reason: messageOf(error) }),
+      )
+      return () => failure.watch(tidy)
     }
+    this.#timers = [
+      every(
+        inputEveryMs,
+        round(() => this.#removeInputInTime()),
+      ),
+      every(
+        packsEveryMs,
+        round(() => this.sweepPacks()),
+      ),
+    ]
   }
 
   #removeInputInTime(): Promise<void> {

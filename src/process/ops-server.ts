@@ -3,10 +3,14 @@
  * built. So the health pages are the same in every role, and available while the API starts.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
 import { notFound, WeirError } from '../core/errors.js'
 import { type ListeningServer, type ListenOptions, listenHttp } from '../core/http-listen.js'
 import { newId } from '../core/ids.js'
+import { recent } from '../core/recent.js'
 import { type HealthAnswer, type HealthSource, healthAnswer, healthPaths } from '../core/telemetry/health.js'
+import { acceptedCoding } from '../http/accepted-forms.js'
 import { problemBody, problemHeadersOf } from '../http/problem.js'
 
 export interface OpsServerOptions extends HealthSource, Pick<ListenOptions, 'http' | 'connectionRefused'> {
@@ -20,10 +24,13 @@ export interface OpsServerOptions extends HealthSource, Pick<ListenOptions, 'htt
 /** Opens the server. Rejects if the port is taken. */
 export async function openOpsServer(options: OpsServerOptions): Promise<ListeningServer> {
   const { host, port, http, connectionRefused, otherwise = nothingElse } = options
+  // Anyone may ask for them, without a key.
+  const source = { ...options, metrics: recent(options.metrics) }
+  const compressed = lastGzipped()
   let others: RequestListener = (_request, response) => send(response, refusal(otherwise), true)
   const respond: RequestListener = (request, response) => {
     const path = (request.url ?? '').split('?')[0]!
-    if (healthPaths.includes(path)) void sendHealth(options, request, response, path)
+    if (healthPaths.includes(path)) void sendHealth(source, request, response, path, compressed)
     else others(request, response)
   }
   const listening = await listenHttp(host, port, respond, { http, connectionRefused })
@@ -37,24 +44,50 @@ export async function openOpsServer(options: OpsServerOptions): Promise<Listenin
 
 async function sendHealth(
   source: HealthSource,
-  { method = '' }: IncomingMessage,
+  { method = '', headers }: IncomingMessage,
   response: ServerResponse,
   path: string,
+  compressed: Compress,
 ): Promise<void> {
   const answer = await healthAnswer(source, method, path).catch((error: unknown) =>
     refusal(error instanceof WeirError ? error : unknownState),
   )
-  send(response, answer, method !== 'HEAD')
+  const coding =
+    answer.body.length < compressedCharsMin ? undefined : acceptedCoding(headers['accept-encoding'], ['gzip'])
+  const bytes = coding === undefined ? Buffer.from(answer.body) : await compressed(answer.body)
+  const encoding = coding === undefined ? {} : { 'content-encoding': coding }
+  send(response, { ...answer, headers: { ...answer.headers, ...encoding } }, method !== 'HEAD', bytes)
 }
 
-function send(response: ServerResponse, { status, headers, body }: HealthAnswer, withBody: boolean): void {
+/** A shorter answer is one packet anyhow. */
+const compressedCharsMin = 1_400
+
+type Compress = (text: string) => Promise<Buffer<ArrayBuffer>>
+
+/** Compresses texts of which the last one is mostly the next one, too. */
+function lastGzipped(): Compress {
+  let last: { readonly text: string; readonly bytes: Promise<Buffer<ArrayBuffer>> } | undefined
+  return (text) => {
+    if (last?.text !== text) last = { text, bytes: gzipped(text) }
+    return last.bytes
+  }
+}
+
+const gzipped = promisify<string, Buffer<ArrayBuffer>>(gzip)
+
+function send(
+  response: ServerResponse,
+  { status, headers, body }: HealthAnswer,
+  withBody: boolean,
+  bytes = Buffer.from(body),
+): void {
   response.writeHead(status, {
     ...headers,
-    'content-length': Buffer.byteLength(body),
+    'content-length': bytes.length,
     'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
     'x-content-type-options': 'nosniff',
   })
-  response.end(withBody ? body : undefined)
+  response.end(withBody ? bytes : undefined)
 }
 
 const nothingElse = notFound(`Only ${healthPaths.join(', ')} are answered here.`)

@@ -20,7 +20,17 @@ export function createRoleContext(settings: Settings, role: string): RoleContext
   const registry = createRegistry()
   const all = createOccurrences({ logger, registry })
   const occurrences = isSaidByAnother(role) ? { ...all, natsServerOutdated: () => {} } : all
+  logWarnings(occurrences)
   return { settings, logger, registry, occurrences, eventKinds: trafficEvents }
+}
+
+/** Node prints its warnings as text, between lines that programs read. */
+function logWarnings(occurrences: Occurrences): void {
+  process.removeAllListeners('warning')
+  process.on('warning', (warning) => {
+    const { name, message, stack } = warning
+    occurrences.nodeWarned({ name, code: (warning as NodeJS.ErrnoException).code, message, stack })
+  })
 }
 
 /**

@@ -97,13 +97,7 @@ export class StreamWatch {
     })
     if (info === undefined) return missing
     this.#measure(name, info)
-    const { bytes } = info.state
-    const { max_bytes } = info.config
-    // The largest message must fit: smaller ones may still be taken.
-    const isFull = max_bytes > 0 && bytes + this.#options.nats.payloadBytesMax > max_bytes
-    return isFull
-      ? `The stream is full (${bytes} of ${max_bytes} bytes): it refuses publishes.`
-      : quorumProblem(info)
+    return roomProblem(info, this.#options.nats.payloadBytesMax) ?? quorumProblem(info)
   }
 
   #measure(stream: string, { state, config }: StreamInfo): void {
@@ -131,6 +125,19 @@ export class StreamWatch {
     this.#timer?.stop()
     this.#inquiry.close()
   }
+}
+
+/** A stream that has no room for messages of this part of its size is full: no pack of a small stream is as large as the server allows. */
+const neededShare = 1 / 64
+
+/** Why a stream has no room for the messages of a role, as a sentence. `payloadBytesMax`: the limit of the server. */
+export function roomProblem(
+  { state: { bytes }, config: { max_bytes } }: Pick<StreamInfo, 'state' | 'config'>,
+  payloadBytesMax: number,
+): string | undefined {
+  const roomBytes = max_bytes - bytes
+  if (max_bytes <= 0 || roomBytes >= Math.min(payloadBytesMax, max_bytes * neededShare)) return undefined
+  return `The stream is full (${bytes} of ${max_bytes} bytes): it refuses messages of more than ${Math.max(0, roomBytes)} bytes.`
 }
 
 const nanosPerSecond = 1e9

@@ -20,7 +20,8 @@ const rights = ruled(
     {
       minItems: 1,
       maxItems: keyRights.length,
-      description: 'What the key may be used for. Without it, everything; an empty list is refused.',
+      description:
+        'What the key may be used for. Without it, everything; an empty list and null are refused.',
       ...documented({ uniqueItems: true }),
     },
   ),

@@ -179,7 +179,7 @@ t.test('sessions', async (t) => {
   })
 
   t.test('a proxy that is trusted', async (t) => {
-    const proxied = await store.api({ trustedProxies: ['127.0.0.1/32'], baseUrl: 'http://base.example' })
+    const proxied = await store.api({ trustedProxies: ['127.0.0.1/32'], baseUrl: 'https://weir.example' })
     const { token } = me
     const forwarded = {
       'x-forwarded-host': 'weir.example',
@@ -191,15 +191,21 @@ t.test('sessions', async (t) => {
     t.equal(made.status, 201, made.text)
     t.match(made.headers['set-cookie'], /^__Host-weir_console=.*; Secure$/)
     t.equal(
-      (await send(caller, 'POST', { origin: 'http://base.example' }, { token })).status,
+      (await send(caller, 'POST', { origin: 'https://weir.example' }, { token })).status,
       201,
-      'the base URL',
+      'the base URL, if the proxy does not pass on the host',
     )
     t.equal(
       (await send(caller, 'POST', { ...forwarded, origin: 'https://x.example' }, { token })).status,
       403,
     )
-    const plain = await send(caller, 'POST', {}, { token })
+    const rebound = { ...forwarded, 'x-forwarded-host': 'x.example', origin: 'https://x.example' }
+    t.equal(
+      (await send(caller, 'POST', rebound, { token })).status,
+      403,
+      'a name that was made to lead to the proxy',
+    )
+    const plain = await send(me, 'POST', {}, { token })
     t.notMatch(plain.headers['set-cookie'], 'Secure')
     const secure = await store.api({ baseUrl: 'https://weir.example' })
     t.match(

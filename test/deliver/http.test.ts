@@ -306,9 +306,9 @@ t.test('a name that later leads to a private address (DNS rebinding) is refused'
   const refused = await sender.send(someEvents(1), signal)
   t.match(refused, {
     fault: {
-      class: 'configuration',
-      code: 'PrivateNetwork',
-      msg: /^rebound.example is in a private network/,
+      class: 'transient',
+      code: 'UnknownHost',
+      msg: /^rebound.example has no address that destinations may lead to/,
     },
   })
   t.equal(inside?.requests.length ?? 0, 0, 'nothing was sent there')

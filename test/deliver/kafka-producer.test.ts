@@ -38,11 +38,13 @@ type Misfortune =
   | 'hangs before'
   | 'not leader'
   | 'too large'
+  | 'unknown producer'
 
 /** Errors of the first partition of a request, by their numbers: nothing is written. */
 const refusals = new Map<Misfortune, number>([
   ['not leader', 6],
   ['too large', 10],
+  ['unknown producer', 59],
 ])
 
 const errorOf = (errorCode: number, index: number) => ({
@@ -220,5 +222,34 @@ t.test(
     await producer.send(messages, topic, signal)
     t.same(await producer.send(messages, { ...topic, leaders: [leaders[0]] }, signal), [])
     t.equal(cluster.logs[0]!.ids.length, messages.length)
+  },
+)
+
+t.test(
+  'a topic that is recreated forgets the producer: the same request begins again, and delivers',
+  async (t) => {
+    const cluster = new SimulatedCluster(() => 'none')
+    const producer = new KafkaProducer(cluster, 'topic', 1_000)
+    const { signal } = new AbortController()
+    const send = (id: string) => producer.send([messageOf(id)], { ...topic, leaders: [leaders[0]] }, signal)
+    t.same(await send('ev_1'), [])
+    cluster.logs[0]!.producers.clear()
+    t.same(await send('ev_2'), [], 'no second request of the lane is needed')
+    t.same(cluster.logs[0]!.ids, ['ev_1', 'ev_2'])
+  },
+)
+
+t.test(
+  'a broker that never knows the producer: the fault is reported, not repeated without end',
+  async (t) => {
+    let requests = 0
+    const cluster = new SimulatedCluster(() => {
+      requests += 1
+      return 'unknown producer'
+    })
+    const producer = new KafkaProducer(cluster, 'topic', 1_000)
+    const failed = await producer.send([messageOf('ev_1')], topic, new AbortController().signal)
+    t.match(failed, [{ fault: { class: 'transient', code: 'UNKNOWN_PRODUCER_ID' } }])
+    t.equal(requests, 2)
   },
 )

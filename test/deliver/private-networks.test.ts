@@ -3,7 +3,12 @@ import { once } from 'node:events'
 import { createServer, get } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
-import { PrivateNetworkError, ReachableNetworks } from '../../src/deliver/private-networks.js'
+import { connectionFault } from '../../src/deliver/faults.js'
+import {
+  PrivateNetworkError,
+  ReachableNetworks,
+  UnknownHostError,
+} from '../../src/deliver/private-networks.js'
 
 t.test('networks that are not public are refused, unless they are allowed', async (t) => {
   const none = new ReachableNetworks()
@@ -65,10 +70,29 @@ t.test('a connection is checked for the address that it goes to', async (t) => {
   const written = ['127.0.0.1', 'localhost', '127.1', '0x7f000001', '2130706433', '[::ffff:127.0.0.1]']
   for (const host of written) {
     const refusal = await request([], host)
-    t.ok(refusal instanceof PrivateNetworkError, host)
-    t.match((refusal as Error).message, /private network; WEIR_HTTP_PRIVATE_NETWORKS/, host)
+    t.ok(refusal instanceof PrivateNetworkError || refusal instanceof UnknownHostError, host)
+    t.match(
+      (refusal as Error).message,
+      /private network, which WEIR_HTTP_PRIVATE|private network; WEIR/,
+      host,
+    )
     t.equal(await request(['127.0.0.0/8'], host), 200, `${host}, if it is allowed`)
   }
+})
+
+t.test('a name in a private network and one that does not exist: the same sentence', async (t) => {
+  const inside = new ReachableNetworks([], async () => [{ address: '10.0.0.7', family: 4 }])
+  const refusals = ['ENOTFOUND', 'EAI_AGAIN', 'ESERVFAIL'].map((code) =>
+    new ReachableNetworks([], async () => {
+      throw Object.assign(new Error(`getaddrinfo ${code} db.internal`), { code })
+    }).addressesOf('db.internal'),
+  )
+  const faults = await Promise.all(
+    [inside.addressesOf('db.internal'), ...refusals].map((each) => each.catch(connectionFault)),
+  )
+  const [first] = faults
+  t.match(first, { class: 'transient', code: 'UnknownHost', msg: /^db\.internal has no address/ })
+  for (const fault of faults) t.strictSame(fault, first)
 })
 
 t.test('connections that wait for the same name look it up once, and later ones again', async (t) => {

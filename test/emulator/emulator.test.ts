@@ -135,3 +135,16 @@ t.test('where only counts are kept, the rest is forgotten', async (t) => {
   t.same((await control.page({ service: 'firehose', name: 'f' }, 0, 10)).events, [])
   await t.rejects(control.counts({ service: 'kinesis', name: 'none' }), /There is no kinesis none/)
 })
+
+t.test('a resource of a service that is not emulated, or without a name, is refused', async (t) => {
+  const control = emulatorClient((await open(t)).url)
+  const refused = /named by service \(.*kinesis.*\) and name/
+  for (const service of ['undefinedb', '', undefined])
+    await t.rejects(
+      control.addResource({ service, name: 's' } as never),
+      { message: refused },
+      String(service),
+    )
+  await t.rejects(control.addResource({ service: 'kinesis' } as never), { message: refused })
+  await t.rejects(control.counts({ service: 'undefinedb', name: 's' } as never), { message: refused })
+})

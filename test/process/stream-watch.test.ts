@@ -1,7 +1,7 @@
 /** Streams that are missing are made again, and an idle deployment asks about few. */
 import t from 'tap'
 import { inquiryLimits } from '../../src/process/inquiry.js'
-import { StreamWatch } from '../../src/process/stream-watch.js'
+import { roomProblem, StreamWatch } from '../../src/process/stream-watch.js'
 
 t.test('each stream is asked about only if their number has changed', async (t) => {
   const present = new Set(['A', 'B', 'of another program'])
@@ -56,3 +56,22 @@ t.test('each stream is asked about only if their number has changed', async (t) 
 
 /** An answer of the watch is used again for so long. */
 const sleepUntilStale = () => new Promise((resolve) => setTimeout(resolve, inquiryLimits.freshMs + 20))
+
+t.test('a stream is full if it refuses what a role stores, whatever the server would allow', (t) => {
+  const mebibyte = 1024 * 1024
+  const cases: [name: string, bytes: number, max: number, payload: number, isFull: boolean][] = [
+    ['an empty stream that is smaller than the largest message', 0, mebibyte, 8 * mebibyte, false],
+    ['half of it is used', mebibyte / 2, mebibyte, 8 * mebibyte, false],
+    ['it takes nothing more', mebibyte, mebibyte, 8 * mebibyte, true],
+    ['only tiny messages', mebibyte - 1_000, mebibyte, 8 * mebibyte, true],
+    ['a large one with room for one message', 999 * mebibyte, 1_000 * mebibyte, mebibyte, false],
+    ['a large one without', 999.5 * mebibyte, 1_000 * mebibyte, mebibyte, true],
+    ['no limit', mebibyte, -1, mebibyte, false],
+  ]
+  for (const [name, bytes, max_bytes, payload, isFull] of cases) {
+    const problem = roomProblem({ state: { bytes }, config: { max_bytes } } as never, payload)
+    t.equal(problem !== undefined, isFull, name)
+    if (isFull) t.match(problem, `refuses messages of more than ${max_bytes - bytes} bytes`)
+  }
+  t.end()
+})

@@ -8,15 +8,12 @@
  */
 import { readdir, readFile } from 'node:fs/promises'
 import { dirname, extname, join } from 'node:path'
-import { promisify } from 'node:util'
-import { brotliCompress, gzip } from 'node:zlib'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { hashBytes128 } from '../../core/ids.js'
 import { getOrMake } from '../../core/maps.js'
 import { packageFile } from '../../core/package.js'
-import { acceptedCoding } from '../../http/accepted-forms.js'
 import { nothingThere } from '../../http/guard.js'
 import { browserHeaders } from '../../http/headers.js'
+import { forever, revalidated, ServedFile } from './served-file.js'
 
 /** A page needs nothing inline and nothing from elsewhere, and no script of it makes HTML or code from a text. */
 const contentSecurityPolicy = (allowed: Readonly<Record<string, readonly string[]>>) => ({
@@ -48,60 +45,18 @@ const types: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2',
 }
 
-/** They are compressed already. */
-const compressed = new Set(['.png', '.woff2'])
-
 /** esbuild's hash of the content: a file with another content has another name. */
 const hashedName = /-[A-Z0-9]{8}\.[a-z0-9]+$/
-const forever = 'public, max-age=31536000, immutable'
-const revalidated = 'no-cache'
-
 /** A page is at most so deep; each depth is a copy of the page in memory. */
 const depthMax = 16
 
 const notBuilt = 'The page is not built. Build it with "node config/prepare.mjs", then load it again.\n'
 
-/** The best first. */
-const codings = ['br', 'gzip'] as const
-type Coding = (typeof codings)[number]
-
-const compress: Readonly<Record<Coding, (bytes: Buffer) => Promise<Buffer>>> = {
-  br: promisify<Buffer, Buffer>(brotliCompress),
-  gzip: promisify<Buffer, Buffer>(gzip),
-}
-
-/** A file in memory, and its compressed forms, each made when it is first asked for. */
-class ServedFile {
-  readonly #bytes: Buffer
-  readonly #type: string
-  readonly #forms = new Map<Coding, Promise<Buffer>>()
-  readonly #caching: string
-  readonly #isCompressible: boolean
-  readonly #etag: string
-
-  constructor(name: string, bytes: Buffer) {
-    this.#bytes = bytes
-    this.#type = types[extname(name)] ?? 'application/octet-stream'
-    this.#isCompressible = !compressed.has(extname(name))
-    this.#caching = hashedName.test(name) ? forever : revalidated
-    // Weak, because the compressed forms have it, too.
-    this.#etag = `W/"${hashBytes128(bytes, name)}"`
-  }
-
-  async answer({ headers }: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-    reply.headers({ 'cache-control': this.#caching, etag: this.#etag, vary: 'Accept-Encoding' })
-    if (namesTag(headers['if-none-match'], this.#etag)) return reply.code(304).send()
-    reply.type(this.#type)
-    const coding = this.#isCompressible ? acceptedCoding(headers['accept-encoding'], codings) : undefined
-    if (coding === undefined) return reply.send(this.#bytes)
-    return reply
-      .header('content-encoding', coding)
-      .send(await getOrMake(this.#forms, coding, () => compress[coding](this.#bytes)))
-  }
-}
-
-const namesTag = (header: string | undefined, etag: string): boolean =>
-  (header ?? '').split(',').some((each) => each.trim() === etag || each.trim() === '*')
+const fileOf = (name: string, bytes: Buffer): ServedFile =>
+  new ServedFile(bytes, {
+    type: types[extname(name)] ?? 'application/octet-stream',
+    caching: hashedName.test(name) ? forever : revalidated,
+  })
 
 /** What was built, read once. */
 class BuiltFiles {
@@ -117,10 +72,8 @@ class BuiltFiles {
   /** The page as it is at this many directories below the root of Weir. */
   page(depth: number): ServedFile {
     const root = depth === 0 ? './' : '../'.repeat(depth)
-    return getOrMake(
-      this.#pages,
-      depth,
-      () => new ServedFile('page.html', Buffer.from(this.#page.replaceAll('{{root}}', root))),
+    return getOrMake(this.#pages, depth, () =>
+      fileOf('page.html', Buffer.from(this.#page.replaceAll('{{root}}', root))),
     )
   }
 
@@ -135,7 +88,7 @@ async function readBuilt(directory: string): Promise<BuiltFiles | undefined> {
     const page = await readFile(join(directory, 'index.html'), 'utf8')
     const names = await readdir(join(directory, 'assets'))
     const read = async (name: string) =>
-      [name, new ServedFile(name, await readFile(join(directory, 'assets', name)))] as const
+      [name, fileOf(name, await readFile(join(directory, 'assets', name)))] as const
     return new BuiltFiles(page, new Map(await Promise.all(names.map(read))))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined

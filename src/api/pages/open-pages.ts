@@ -8,12 +8,17 @@ import type { TSchema } from '../../core/schema.js'
 import type { AnyTrafficEvent } from '../../event/define.js'
 import { eventSchemas } from '../../event/event-schemas.js'
 import { fieldReference } from '../../event/field-reference.js'
+import type { AtOnce } from '../../http/bounds/at-once.js'
+import { admitOpenPage } from '../../http/bounds/bounded-work.js'
 import { Components } from '../../http/openapi/openapi-components.js'
 import { decisionNames } from '../../insight/decision-names.js'
 import { recordSchemas } from '../../record/record-schemas.js'
 import { registerConsole, registerPlayground } from './built-pages.js'
 import { finishDocument, type OpenapiOptions, openapiHead } from './openapi-document.js'
 import { registerReference } from './reference-page.js'
+import { type FileForm, jsonForm, servedOnce } from './served-file.js'
+
+const schemaForm: FileForm = { ...jsonForm, type: 'application/schema+json' }
 
 /** Options of routes that the document does not list. */
 const hidden = { schema: { hide: true }, exposeHeadRoute: true }
@@ -31,11 +36,20 @@ export async function registerOpenPages(
   document: () => object,
   eventKinds: readonly AnyTrafficEvent[],
   missing: ReadonlySet<string>,
+  atOnce: AtOnce,
 ): Promise<void> {
   app.addHook('onRoute', (route) => {
     route.config = { ...route.config, isOpen: true }
   })
-  app.get('/openapi.json', hidden, document)
+  app.addHook('onRequest', (request, reply, done) => {
+    admitOpenPage(atOnce, request.ip, reply)
+    done()
+  })
+  app.get(
+    '/openapi.json',
+    hidden,
+    servedOnce(jsonForm, () => JSON.stringify(document())),
+  )
   registerFields(app, eventKinds, missing)
   await registerReference(app)
   await registerConsole(app)
@@ -59,17 +73,17 @@ function registerFields(
   missing: ReadonlySet<string>,
 ): void {
   const reference = { ...fieldReference(eventKinds, missing), decisions: decisionNames(missing) }
-  app.get('/fields', hidden, () => reference)
+  app.get(
+    '/fields',
+    hidden,
+    servedOnce(jsonForm, () => JSON.stringify(reference)),
+  )
   const named = [
     ...recordSchemas.map(({ type, schema }) => ({ name: type, schema })),
     ...eventSchemas(eventKinds).map(({ kind, schema }) => ({ name: kind, schema })),
   ]
   for (const { name, schema } of named) {
-    // Made at its first request: making all of them would cost a start some 40 ms.
-    let document: object | undefined
-    app.get(`/schemas/${name}.json`, hidden, (_request, reply) => {
-      document ??= standalone(schema)
-      return reply.type('application/schema+json').send(document)
-    })
+    const make = () => JSON.stringify(standalone(schema))
+    app.get(`/schemas/${name}.json`, hidden, servedOnce(schemaForm, make))
   }
 }

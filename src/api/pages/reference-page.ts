@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs'
 import { type FastifyInstance, fastify } from 'fastify'
 import { packageFile } from '../../core/package.js'
 import { browserHeaders } from '../../http/headers.js'
+import { revalidated, servedOnce } from './served-file.js'
 
 const title = 'Weir management API'
 
@@ -67,29 +68,18 @@ const contentSecurityPolicy = {
 
 export async function registerReference(app: FastifyInstance): Promise<void> {
   const hidden = { schema: { hide: true }, exposeHeadRoute: true }
-  const headers = {
-    ...(await browserHeaders(contentSecurityPolicy)),
-    'content-type': 'text/html; charset=utf-8',
-  }
-  app.get('/docs', hidden, (_request, reply) => reply.headers(headers).send(page))
+  const headers = await browserHeaders(contentSecurityPolicy)
+  const html = servedOnce({ type: 'text/html; charset=utf-8', caching: revalidated }, () => page)
+  app.get('/docs', hidden, (request, reply) => html(request, reply.headers(headers)))
   // The page refers to its scripts by relative paths. Relative itself, because a proxy may serve the API below a path.
   app.get('/docs/', hidden, (_request, reply) => reply.redirect('../docs', 301))
   const icon = readFileSync(packageFile('dist', 'programs', 'favicon.ico'))
   app.get('/favicon.ico', hidden, (_request, reply) =>
     reply.header('Cache-Control', iconCaching).type('image/x-icon').send(icon),
   )
-  let scalar: Promise<string> | undefined
-  const scripts = {
-    'scalar.js': () => {
-      scalar ??= scalarScript()
-      return scalar
-    },
-    'start.js': () => start,
-  }
-  for (const [name, text] of Object.entries(scripts))
-    app.get(`/docs/${name}`, hidden, async (_request, reply) =>
-      reply.type('text/javascript; charset=utf-8').send(await text()),
-    )
+  const scripts = { 'scalar.js': scalarScript, 'start.js': () => start }
+  const form = { type: 'text/javascript; charset=utf-8', caching: revalidated }
+  for (const [name, make] of Object.entries(scripts)) app.get(`/docs/${name}`, hidden, servedOnce(form, make))
 }
 
 /** Scalar's browser script, which its package only serves through a route. It is slow to load and rarely needed. */

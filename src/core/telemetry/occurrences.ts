@@ -54,6 +54,12 @@ const processes = {
     'weir_parent_lost_total',
     'Stops because the parent process had ended.',
   ),
+  nodeWarned: boundedWarn(
+    'Node warns of something in this process. The process goes on; please report it.',
+    'weir_node_warnings_total',
+    'Warnings of Node, by their name.',
+    ['name'],
+  ),
   childrenRunning: gauge('weir_processes', 'Processes of this instance that are running.', ['role']),
 }
 

@@ -65,7 +65,7 @@ export const pipeline = {
   sharesUnknown: warn(
     'The backlogs of destinations cannot be measured; trying again.',
     'weir_share_failures_total',
-    'Looks at the backlogs of destinations that failed.',
+    'Looks at the backlogs of destinations that failed, after 10 s without one that did not.',
   ),
   packsSwept: warn(
     'Leftover packs were removed: they were delivered before, or their destination was deleted.',
@@ -75,7 +75,7 @@ export const pipeline = {
   janitorFailed: warn(
     'Streams cannot be tidied up; trying again.',
     'weir_janitor_failures_total',
-    'Rounds of the janitor that failed.',
+    'Rounds of the janitor that failed, after 10 s without one that did not.',
   ),
   auditBad: boundedWarn(
     'A bad audit event of another service was set aside; weir dead list --all shows it.',

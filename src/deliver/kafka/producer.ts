@@ -109,6 +109,7 @@ export class KafkaProducer {
     const groups: Group[] = []
     const confirmed = messages.flatMap(({ id }) => (this.#settled.has(id) ? [id] : []))
     let isHeard = false
+    let mayBeginAgain = true
     try {
       let waiting = await this.#byPartition(messages, topic)
       while (waiting.size > 0) {
@@ -123,10 +124,12 @@ export class KafkaProducer {
           const indices = waiting.get(batch.partition)!
           const refusal = refusals.get(batch)
           if (refusal === undefined) confirmed.push(...batch.messages.map(({ id }) => id))
-          const { failed, rest } = this.#ended(batch, refusal, indices, messages)
+          const { failed, rest } = this.#ended(batch, refusal, indices, messages, mayBeginAgain)
           groups.push(...failed)
           if (rest.length > 0) next.set(batch.partition, rest)
         }
+        // A broker that refuses a producer which has just begun again will refuse the next one, too.
+        if ([...refusals.values()].some(({ fault }) => needsReset(fault))) mayBeginAgain = false
         waiting = next
       }
       isHeard = !signal.aborted
@@ -169,19 +172,23 @@ export class KafkaProducer {
     return batch
   }
 
-  /** `indices`: the messages that wait for the partition; those in `rest` were not in the batch. */
+  /** `indices`: the messages that wait for the partition. `rest`: not in the batch, or of a producer that begins again. */
   #ended(
     batch: Batch,
     refusal: Refusal | undefined,
     indices: readonly number[],
     messages: readonly Message[],
+    mayBeginAgain: boolean,
   ): { readonly failed: readonly Group[]; readonly rest: readonly number[] } {
     const { partition, sequence } = batch
     // The producer began anew while this batch was under way.
     const isKnown = this.#unconfirmed.get(partition) === batch
     if (refusal !== undefined && refusal.fault.class !== 'poison') {
       batch.mayBeWritten = true
-      if (needsReset(refusal.fault)) this.#reset()
+      if (needsReset(refusal.fault)) {
+        this.#reset()
+        if (mayBeginAgain) return { failed: [], rest: indices }
+      }
       return { failed: [{ indices, fault: refusal.fault }], rest: [] }
     }
     this.#unconfirmed.delete(partition)

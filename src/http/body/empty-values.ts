@@ -18,11 +18,14 @@ export function isEmptyOf(schema: TSchema, value: unknown): boolean {
 }
 
 /**
- * Does the value of an optional field mean "not given"? An empty list does not if the schema asks for entries: `[]` for
- * the rights of a key must not make a key with all of them.
+ * Does the value of an optional field mean "not given"? `[]` and null do not if the schema asks for entries: a program whose
+ * list of a key's rights is empty or unset must not make a key with all of them.
  */
 export const isNothing = (schema: TSchema, value: unknown): boolean =>
-  isEmptyOf(schema, value) && !(Array.isArray(value) && (shapeOf(schema).minItems ?? 0) > 0)
+  value === undefined || (isEmptyOf(schema, value) && !asksForEntries(schema, value))
+
+const asksForEntries = (schema: TSchema, value: unknown): boolean =>
+  (value === null || Array.isArray(value)) && (shapeOf(schema).minItems ?? 0) > 0
 
 const isEmptyMap = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0

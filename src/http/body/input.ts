@@ -81,8 +81,8 @@ export function createValues(resource: AnyResource, body: Values, prefix = ''): 
   )
   const values: Values = {}
   for (const [name, field] of fields) {
-    const value = known[name] ?? null
-    if (field.required && value === null) {
+    const value = known[name]
+    if (field.required && (value ?? null) === null) {
       throw badRequest(`"${prefix}${name}" is required for ${article(resource.title)}.`)
     }
     const isAbsent = !field.required && isNothing(field.schema, value)

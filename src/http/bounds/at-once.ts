@@ -17,6 +17,8 @@ interface AtOnceBound {
   readonly perProcess: number
   /** About as long as one such request takes. */
   readonly retryAfterSeconds: number
+  /** What `perAccount` is for; default: accounts. */
+  readonly each?: { readonly one: string; readonly all: string }
   /** Only requests with one of these query parameters are counted; default: all. */
   readonly parameters?: readonly string[]
 }
@@ -89,6 +91,14 @@ const bounds = {
   },
   // Those of an account share a search (`api/log/finding-routes.ts`).
   findings: { what: 'searches for findings', perAccount: 4, perProcess: 8, retryAfterSeconds: 2 },
+  // Their answers are ready: this keeps those that read slowly from taking every connection of the process.
+  open_page: {
+    what: 'requests for pages that need no key',
+    perAccount: 50,
+    perProcess: 200,
+    retryAfterSeconds: 1,
+    each: { one: 'an address', all: 'all addresses' },
+  },
   overview: { what: 'overviews', perAccount: 10, perProcess: 50, retryAfterSeconds: 1 },
   destination_status: {
     what: 'questions for the status or the attempts of destinations',
@@ -101,6 +111,8 @@ const bounds = {
 export type BoundName = keyof typeof bounds
 
 export const boundsAtOnce: Readonly<Record<BoundName, AtOnceBound>> = bounds
+
+const accounts = { one: 'an account', all: 'all accounts' }
 
 /** The sentence about a bound in the description of an operation. */
 export function boundSentence(name: BoundName): string {
@@ -116,10 +128,13 @@ export class AtOnce {
     this.#occurrences = occurrences
   }
 
-  /** Counts one more until the result is called. Throws a `WeirError` if it would be one too many. */
-  take(name: BoundName, accountId: string): () => void {
+  /**
+   * Counts one more until the result is called. Throws a `WeirError` if it would be one too many. `caller`: an account's id, or what
+   * the bound names as `each`.
+   */
+  take(name: BoundName, caller: string): () => void {
     const { perAccount, perProcess } = boundsAtOnce[name]
-    const ofAccount = `${name} ${accountId}`
+    const ofAccount = `${name} ${caller}`
     if (this.#countOf(ofAccount) >= perAccount) throw this.#refusal(name, 'account', perAccount)
     if (this.#countOf(name) >= perProcess) throw this.#refusal(name, 'process', perProcess)
     this.#add(ofAccount, 1)
@@ -141,9 +156,9 @@ export class AtOnce {
   }
 
   #refusal(name: BoundName, scope: 'account' | 'process', max: number): TooManyAtOnce {
-    const { what, retryAfterSeconds } = boundsAtOnce[name]
+    const { what, retryAfterSeconds, each = accounts } = boundsAtOnce[name]
     this.#occurrences.requestRefusedAtOnce({ bound: name, scope })
-    const whose = scope === 'account' ? 'of an account' : 'of all accounts'
+    const whose = `of ${scope === 'account' ? each.one : each.all}`
     return new TooManyAtOnce(
       `Too many ${what} at the same time: at most ${max} ${whose} are served. Try again in ${retryAfterSeconds} s.`,
       retryAfterSeconds,

@@ -102,6 +102,11 @@ export function admitAtOnce(atOnce: AtOnce, request: FastifyRequest, reply: Fast
     count(atOnce, 'large_body', request, reply)
 }
 
+/** The same for a page that needs no key; `address`: where the request comes from. */
+export function admitOpenPage(atOnce: AtOnce, address: string, { raw }: Pick<FastifyReply, 'raw'>): void {
+  raw.once('close', atOnce.take('open_page', address))
+}
+
 /** Bounds that allow for large bodies themselves. */
 const isLargeAnyway = (name: BoundName | undefined): boolean => name === 'publish' || name === 'list_entries'
 

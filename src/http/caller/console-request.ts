@@ -6,7 +6,9 @@
  * from Weir's own origin as far as the browser says where it comes from.
  */
 import type { FastifyRequest } from 'fastify'
+import { isAddress } from '../../core/address/ip.js'
 import { shown, WeirError } from '../../core/errors.js'
+import { splitHost } from '../../core/text/request-target.js'
 import { headerLines, onlyHeader } from '../headers.js'
 import { callerAddress, unauthenticated } from './caller.js'
 
@@ -69,13 +71,29 @@ const adviceFor = (origin: string, own: readonly string[]): string =>
     own
       .filter(Boolean)
       .map((each) => shown(each))
-      .join(' or ') || 'unknown, because there is no header "Host"'
+      .join(' or ') || 'an address, or a name of loopback such as localhost'
   }. If people reach Weir at ${shown(origin)}, set WEIR_BASE_URL to it, or let the proxy pass on "Host".`
 
-/** With ports, as browsers send them; `X-Forwarded-Host` counts if a trusted proxy sends it. */
-function ownHosts({ host }: FastifyRequest, baseUrl: string | undefined): string[] {
-  return [host.toLowerCase(), ...(baseUrl === undefined ? [] : [hostOf(baseUrl)])]
+/**
+ * With ports, as browsers send them; `X-Forwarded-Host` counts if a trusted proxy sends it. The name that the request was sent to is
+ * our own only if it can't be one that its owner has made lead here (DNS rebinding), as far as that can be known.
+ */
+function ownHosts(request: FastifyRequest, baseUrl: string | undefined): string[] {
+  const host = request.host.toLowerCase()
+  return [
+    ...(mayBeForeign(host, request, baseUrl) ? [] : [host]),
+    ...(baseUrl === undefined ? [] : [hostOf(baseUrl)]),
+  ]
 }
+
+/**
+ * No one else can make loopback's own names or an address lead here. Any other name can be foreign if `WEIR_BASE_URL` says what the
+ * own one is, or if the request came over loopback, where no name but loopback's own is needed.
+ */
+const mayBeForeign = (host: string, { socket }: FastifyRequest, baseUrl: string | undefined): boolean =>
+  !isLoopbackName.test(host) &&
+  !isAddress(splitHost(host).name) &&
+  (baseUrl !== undefined || isLoopback(socket.localAddress))
 
 /** Empty, which is no host, for `null`: the origin of sandboxed pages. */
 const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : '')
@@ -92,7 +110,7 @@ const forwardingHeaders = [
 /** How a request came if not from this machine, or from a proxy that says so; undefined: it came from here. */
 export function detourOf(request: FastifyRequest): string | undefined {
   const address = request.socket.remoteAddress
-  if (!/^(::ffff:)?127\.|^::1$/.test(address ?? '')) return `from the address ${callerAddress(address)}`
+  if (!isLoopback(address)) return `from the address ${callerAddress(address)}`
   const header = forwardingHeaders.find((name) => headerLines(request, name).length > 0)
   return header === undefined ? undefined : `through a proxy, which sent "${header}"`
 }
@@ -108,4 +126,7 @@ export function isSecure(request: FastifyRequest, baseUrl: string | undefined): 
 const isKnownSecure = ({ protocol, host }: FastifyRequest, baseUrl: string | undefined): boolean =>
   protocol === 'https' || (baseUrl?.startsWith('https:') === true && !isLoopbackName.test(host))
 
-const isLoopbackName = /^(localhost|127(\.\d+){3}|\[::1\])(:\d+)?$/i
+const isLoopback = (address: string | undefined): boolean => /^(::ffff:)?127\.|^::1$/.test(address ?? '')
+
+/** Browsers never look up names below `localhost`: https://www.rfc-editor.org/rfc/rfc6761#section-6.3 */
+const isLoopbackName = /^(([a-z\d-]+\.)*localhost|127(\.\d+){3}|\[::1\])(:\d+)?$/i
