@@ -5,6 +5,7 @@ import { withTables } from '../dist/src/event/field-tables.js'
 import { performanceTables } from '../dist/test/bench/performance-tables.js'
 import { attributeTables } from '../dist/test/docs/attribute-table.js'
 import { ddlTables } from '../dist/test/docs/ddl-tables.js'
+import { writerPages } from '../dist/test/docs/writer-pages.js'
 
 for (const name of readdirSync('docs').filter((name) => name.endsWith('.md'))) {
   const file = `docs/${name}`
@@ -13,6 +14,7 @@ for (const name of readdirSync('docs').filter((name) => name.endsWith('.md'))) {
     ...performanceTables,
     ...attributeTables,
     ...ddlTables,
+    ...writerPages,
   })
   if (written !== text) writeFileSync(file, written)
 }

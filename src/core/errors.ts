@@ -110,6 +110,8 @@ export const unavailable = (message: string, cause?: unknown): WeirError =>
 /** An error as a value: one sentence that names the cause. */
 export interface Problem {
   readonly msg: string
+  /** Of a line that can't be read: where reading stopped, counted from 1. */
+  readonly column?: number
 }
 
 export type Result<T, P = Problem> =

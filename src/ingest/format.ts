@@ -3,15 +3,13 @@
  * proxy's log; it says what the line says (`Logged`), and this file makes a record of it. What a log does not say, such as
  * the name that all its requests were for, is **given** by whoever runs the command.
  */
-import { canonicalAddress, isAddress } from '../core/address/ip.js'
 import { ok, problem, type Result, shown } from '../core/errors.js'
 import { recordBytesMax, recordIdCharsMax } from '../core/limits.js'
-import { portOfScheme, splitHost, splitUri } from '../core/text/request-target.js'
+import { portOfScheme, splitHost } from '../core/text/request-target.js'
 import { complaintAboutRecord } from '../record/check.js'
-import { parseJson } from '../record/record.js'
-
-/** A value as logged. Empty text and `-` stand for no value. */
-export type Value = string | number | null | undefined
+import { type Time, timeOf } from './log-time.js'
+import { targetOf, type Url } from './request-line.js'
+import { numberOf, splitAddress, textOf, type Value } from './values.js'
 
 /** What a line of a log says. Numbers may be text. */
 export interface Logged {
@@ -28,8 +26,11 @@ export interface Logged {
   readonly scheme?: Value
   readonly start?: Time
   readonly method?: Value
-  /** Path and query, or a whole URL. */
+  /** Path and query, or a whole URL, as the client sent it. */
   readonly uri?: Value
+  /** If the log has no `uri`: the path that the server decoded, and the query as it was sent. */
+  readonly path?: Value
+  readonly query?: Value
   readonly user_agent?: Value
   /** Bytes of the bodies. */
   readonly request_bytes?: Value
@@ -46,13 +47,31 @@ export interface Logged {
   readonly bytes_out?: Value
 }
 
-/** Milliseconds since 1970, or a text as RFC 3339 writes it. */
-type Time = number | string | undefined
+/**
+ * A writer's page: what is known about a program that writes such lines, and from where. Readers follow it, `docs/log-formats.md`
+ * shows it, and tests send hostile requests through the programs themselves.
+ */
+export interface Writer {
+  readonly program: string
+  /** What becomes of bytes that could be mistaken for something else. */
+  readonly escapes: string
+  /** What stands for no value. */
+  readonly nothing: string
+  /** Who is the client behind no proxy, one, and two trusted ones. */
+  readonly client: string
+  readonly times: string
+  /** What the lines can't keep. */
+  readonly lost: string
+  /** Manuals, and files of the program's source. */
+  readonly sources: readonly string[]
+}
 
 export interface Format {
   readonly name: string
   /** For the help: which log it reads. */
   readonly about: string
+  /** The programs that write it, as far as they are known. */
+  readonly writers?: readonly Writer[]
   /** The problem is a sentence about the line. */
   read(line: string): Result<Logged>
   /** The line is a record already: nothing is made of it but a missing id, and what is given. */
@@ -108,7 +127,7 @@ export function recordOf(logged: Logged, given: Given, id: string): Result<objec
   const host = splitHost(textOf(logged.host) ?? url?.host ?? given.serverName ?? '')
   const scheme = textOf(logged.scheme)?.toLowerCase() ?? url?.scheme
   const ofUrl = splitHost(url?.host ?? '')
-  const urlPort = ofUrl.name === host.name ? ofUrl.port : undefined
+  const urlPort = ofUrl.name.toLowerCase() === host.name.toLowerCase() ? ofUrl.port : undefined
   const loggedPort =
     numberOf(logged.port) ?? host.port ?? urlPort ?? server?.port ?? portOfScheme(scheme ?? '')
   const record = {
@@ -143,23 +162,6 @@ const noClient = (client: Value): string =>
     ? 'It has no address of a client.'
     : `The client is ${shown(client)}, which is not an address.`
 
-interface Url {
-  readonly scheme?: string | undefined
-  readonly host?: string | undefined
-  readonly path?: string
-  readonly query?: string | null
-}
-
-/** The target of a request (RFC 9112, section 3.2): a path with a query, a whole URL, an authority, or `*`. */
-export function targetOf({ method, uri }: Pick<Logged, 'method' | 'uri'>): Url | undefined {
-  const text = textOf(uri)
-  if (text === undefined) return undefined
-  if (textOf(method) === 'CONNECT') return { host: text }
-  const { 1: scheme, 2: host, 3: rest } = /^([a-zA-Z][\w+.-]*):\/\/([^/?#]*)(.*)$/.exec(text) ?? []
-  const split = text === '*' ? { path: '*' } : splitUri(rest ?? text)
-  return { scheme: scheme?.toLowerCase(), host, ...split }
-}
-
 const requestOf = (logged: Logged, url: Url): object => ({
   http: {
     request: {
@@ -183,107 +185,3 @@ const trafficOf = ({ end, bytes_in, bytes_out }: Logged): object => ({
   bytes_in: numberOf(bytes_in),
   bytes_out: numberOf(bytes_out),
 })
-
-// --- values ---
-
-/** Undefined for no value. */
-export function textOf(value: Value): string | undefined {
-  if (value === undefined || value === null) return undefined
-  const text = String(value)
-  return text === '' || text === '-' ? undefined : text
-}
-
-/** What is not a number is kept as it is: the record is then refused, and the reason shows it. */
-function numberOf(value: Value): number | undefined {
-  const text = textOf(value)
-  if (text === undefined) return undefined
-  return /^[+-]?\d+$/.test(text) ? Number(text) : (text as unknown as number)
-}
-
-/** Undefined if it is no address. */
-function splitAddress(value: Value): { readonly address: string; readonly port?: number } | undefined {
-  const text = textOf(value)
-  if (text === undefined) return undefined
-  if (isAddress(text)) return { address: canonicalAddress(text) }
-  const { 1: bracketed, 2: plain, 3: port } = /^(?:\[([^\]]+)\]|([^:]+))(?::(\d+))?$/.exec(text) ?? []
-  const address = bracketed ?? plain
-  if (!isAddress(address)) return undefined
-  return { address: canonicalAddress(address), ...(port === undefined ? {} : { port: Number(port) }) }
-}
-
-function timeOf(time: Time): string | undefined {
-  if (typeof time !== 'number') return textOf(time)
-  const isTime = Math.abs(time) <= timeMsMax
-  return isTime ? new Date(time).toISOString() : String(time)
-}
-
-/** The last time that a Date can hold (ECMA-262, section 21.4.1.1). */
-const timeMsMax = 8.64e15
-
-const months = 'JanFebMarAprMayJunJulAugSepOctNovDec'
-
-/**
- * The time of the Common Log Format, `10/Oct/2026:13:55:36 -0700`, and HAProxy's, `10/Oct/2026:13:55:36.123`, which has no
- * zone and is taken for this machine's (TZ). Another text is returned as it is: the record is refused, and shows it.
- */
-export function logTime(text: string): string | number {
-  const match =
-    /^(\d\d)\/([A-Z][a-z]{2})\/(\d{4}):(\d\d):(\d\d):(\d\d)(?:\.(\d{3}))?(?: ([+-]\d\d)(\d\d))?$/.exec(text)
-  if (match === null) return text
-  const [, day, monthName = '', year, hour, minute, second, millis = '000', zoneHours, zoneMinutes] = match
-  const month = String(months.indexOf(monthName) / monthName.length + 1).padStart(2, '0')
-  const time = `${year}-${month}-${day}T${hour}:${minute}:${second}.${millis}`
-  return zoneHours === undefined ? new Date(time).getTime() : `${time}${zoneHours}:${zoneMinutes}`
-}
-
-/** A line that is a JSON object. */
-export function jsonObject(line: string): Result<Readonly<Record<string, unknown>>> {
-  const parsed = parseJson(Buffer.from(line))
-  if (!parsed.ok) return parsed
-  const { value } = parsed
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    return problem('It is not a JSON object.')
-  return ok(value as Readonly<Record<string, unknown>>)
-}
-
-/** The same, for a format that looks up its members. */
-export function jsonLine(line: string): Result<Fields> {
-  const object = jsonObject(line)
-  return object.ok ? ok(new Fields(object.value)) : object
-}
-
-/** Members of a JSON object by name. */
-export class Fields {
-  readonly #members: Readonly<Record<string, unknown>>
-
-  constructor(members: Readonly<Record<string, unknown>>) {
-    this.#members = members
-  }
-
-  /** The first of these that has a value: text or a number; true and false as text. */
-  get(...names: readonly string[]): Value {
-    for (const name of names) {
-      const value = Object.hasOwn(this.#members, name) ? this.#members[name] : undefined
-      const text = typeof value === 'boolean' ? String(value) : value
-      if ((typeof text === 'string' || typeof text === 'number') && textOf(text) !== undefined) return text
-    }
-    return undefined
-  }
-
-  /** A member that is an object; none is one without members. */
-  within(name: string): Fields {
-    const value = Object.hasOwn(this.#members, name) ? this.#members[name] : undefined
-    const isObject = typeof value === 'object' && value !== null
-    return new Fields(isObject ? (value as Readonly<Record<string, unknown>>) : {})
-  }
-
-  /** A number, also written as text; undefined if it is none. */
-  number(...names: readonly string[]): number | undefined {
-    const value = Number(this.get(...names) ?? Number.NaN)
-    return Number.isFinite(value) ? value : undefined
-  }
-}
-
-/** The common name in a distinguished name: `CN=alice,O=Example` (RFC 2253), or `/O=Example/CN=alice`. */
-export const commonNameOf = (name: Value): string | undefined =>
-  /(?:^|[,/])\s*CN=([^,/]+)/i.exec(String(name ?? ''))?.[1]

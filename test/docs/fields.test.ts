@@ -24,11 +24,12 @@ import { openTestStore } from '../harness/api.js'
 import { attributeTables } from './attribute-table.js'
 import { ddlTables } from './ddl-tables.js'
 import { pages } from './pages.js'
+import { writerPages } from './writer-pages.js'
 
 const reference = fieldReference()
 
 t.test('generated parts of the documents are up to date; `npm run docs` writes them', (t) => {
-  const others = { ...performanceTables, ...attributeTables, ...ddlTables }
+  const others = { ...performanceTables, ...attributeTables, ...ddlTables, ...writerPages }
   for (const { file, text } of pages) t.equal(withTables(text, reference, others), text, file)
   const marked = pages.flatMap(({ text }) =>
     [...text.matchAll(/<!-- generated: (\w+) -->/g)].map(([, name]) => name),
@@ -46,6 +47,7 @@ t.test('generated parts of the documents are up to date; `npm run docs` writes t
     'plans',
     'records',
     'sqlTypes',
+    'writers',
   ])
   t.end()
 })

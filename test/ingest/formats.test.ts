@@ -49,13 +49,13 @@ const cases: readonly Case[] = [
   },
   {
     format: 'combined',
-    says: 'host and port first, IPv6, a body of unknown length, bytes that are no request',
+    says: 'host and port first, IPv6, a body of no bytes, bytes that are no request',
     line: String.raw`shop.example.com:8443 2001:DB8::7 - - [10/Oct/2026:13:55:36 +0000] "\x16\x03\x01" 400 - "-" "-"`,
     record: {
       conn: { client_ip: '2001:db8::7', server_name: 'shop.example.com', server_port: 8443 },
       http: {
         request: { method: undefined, url: {} },
-        response: { status_code: 400, body_length: undefined },
+        response: { status_code: 400, body_length: 0 },
       },
     },
   },

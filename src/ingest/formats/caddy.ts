@@ -1,5 +1,24 @@
-import { ok, problem } from '../../core/errors.js'
-import { commonNameOf, type Format, jsonLine } from '../format.js'
+import { ok, problem, type Result, shown } from '../../core/errors.js'
+import { isTimestamp } from '../../core/timestamp.js'
+import type { Format, Logged, Writer } from '../format.js'
+import { logTime, startOf, type Time } from '../log-time.js'
+import { type Fields, jsonLine, textOf } from '../values.js'
+
+const writer: Writer = {
+  program: 'Caddy',
+  escapes: 'JSON. Bytes that are no UTF-8 become U+FFFD.',
+  nothing: 'An empty text, or no member.',
+  client:
+    '`client_ip` (from 2.7 on) is the peer, or whom `trusted_proxies` of the server found in `X-Forwarded-For`: from the left, or with `trusted_proxies_strict`, the last one that is not trusted. Before 2.7 there is only `remote_ip`, and before 2.5 `remote_addr`: the peer. `remote_port` belongs to the peer, so it counts only if that is the client.',
+  times:
+    '`ts` is when the request ended, in any `time_format` that Caddy names; less `duration`, that is the start. Times without a zone (`wall`, `wall_milli`, `wall_nano`) are UTC, so they are wrong with `time_local`. Another layout is refused. A `duration` is a text of Go, or a number: one with a fraction, or below 1,000, is in seconds; a whole number from 1,000 on, in nanoseconds. Milliseconds (`ms`, from 2.8 on) cannot be told from these.',
+  lost: 'Ports of the server. `Authorization` and cookies. Of a cipher suite there is only the number, which is left out. Lines of other loggers than `http.log.access` are refused: they speak of the same request once more.',
+  sources: [
+    'https://caddyserver.com/docs/caddyfile/directives/log',
+    'https://caddyserver.com/docs/caddyfile/options#trusted-proxies',
+    'modules/logging/encoders.go (LogEncoderConfig), modules/caddyhttp/marshalers.go, modules/caddyhttp/server.go (logRequest)',
+  ],
+}
 
 /** Numbers of RFC 8446, section 4.1.2, as Go's crypto/tls writes them. */
 const tlsVersions: ReadonlyMap<unknown, string> = new Map([
@@ -12,36 +31,97 @@ const tlsVersions: ReadonlyMap<unknown, string> = new Map([
 /** Caddy's own access log. It writes the line at the end of the request. */
 export const caddy: Format = {
   name: 'caddy',
-  about: "Caddy's access log in JSON, its default where the output is not a terminal",
+  about: "Caddy's access log in JSON, its default if the output is not a terminal",
+  writers: [writer],
   read(line) {
     const parsed = jsonLine(line)
     if (!parsed.ok) return parsed
     const entry = parsed.value
     const request = entry.within('request')
-    if (request.get('method') === undefined)
+    if (request.get('method', 'uri') === undefined)
       return problem('It is not a line of the access log: it has no request.')
-    const [headers, tls] = [request.within('headers'), request.within('tls')]
-    const end = entry.number('ts')
-    const seconds = entry.number('duration') ?? 0
-    return ok({
-      client: request.get('client_ip', 'remote_ip', 'remote_addr'),
-      // The port of a proxy is not the client's.
-      client_port: [undefined, request.get('remote_ip')].includes(request.get('client_ip'))
-        ? request.get('remote_port')
-        : undefined,
-      host: request.get('host'),
-      scheme: tls.get('version', 'cipher_suite') === undefined ? 'http' : 'https',
-      start: end === undefined ? (entry.get('ts') as string | undefined) : Math.round((end - seconds) * 1000),
-      ...{ method: request.get('method'), uri: request.get('uri') },
-      user_agent: headers.within('User-Agent').get('0'),
-      ...{
-        request_bytes: entry.get('bytes_read'),
-        response_bytes: entry.get('size'),
-        status: entry.get('status'),
-      },
-      tls_version: tlsVersions.get(tls.get('version')),
-      client_cn: commonNameOf(tls.get('client_subject')) ?? tls.get('client_common_name'),
-      username: entry.get('user_id'),
-    })
+    if (!/^http\.log\.access(?:\.|$)/.test(textOf(entry.get('logger')) ?? accessLogger))
+      return problem('It is a line of another logger, not of the access log.')
+    const start = startIn(entry)
+    return start.ok ? ok(requestOf(entry, request, start.value)) : start
   },
+}
+
+/** If `name_key` has another name, or none. */
+const accessLogger = 'http.log.access'
+
+function requestOf(entry: Fields, request: Fields, start: Time): Logged {
+  const [headers, tls] = [request.within('headers'), request.within('tls')]
+  return {
+    client: request.get('client_ip', 'remote_ip', 'remote_addr'),
+    // The port of a proxy is not the client's.
+    client_port: [undefined, request.get('remote_ip')].includes(request.get('client_ip'))
+      ? request.get('remote_port')
+      : undefined,
+    host: request.get('host'),
+    scheme: tls.get('version', 'cipher_suite', 'ciphersuite') === undefined ? 'http' : 'https',
+    ...{ start, method: request.get('method'), uri: request.get('uri') },
+    user_agent: headers.within('User-Agent').get('0'),
+    ...{
+      request_bytes: entry.get('bytes_read'),
+      response_bytes: entry.get('size'),
+      status: entry.get('status'),
+    },
+    tls_version: tlsVersions.get(tls.get('version')),
+    client_cn: tls.get('client_common_name'),
+    username: entry.get('user_id'),
+  }
+}
+
+// --- times ---
+
+function startIn(entry: Fields): Result<Time> {
+  const end = endOf(entry.get('ts', 'time', 'timestamp', '@timestamp'))
+  if (!end.ok) return end
+  const duration = entry.get('duration')
+  const seconds = secondsOf(duration)
+  return seconds === undefined && duration !== undefined
+    ? problem(`The duration is ${shown(duration)}, which no duration_format of Caddy writes.`)
+    : ok(startOf(end.value, seconds))
+}
+
+/** The formats that Caddy names, all but `common_log`: RFC 3339, `iso8601` (without a colon in the zone) and `wall` (UTC). */
+const textForm = /^(\d{4})[-/](\d\d)[-/](\d\d)[T ]([\d:.]+)(?:Z|([+-]\d\d):?(\d\d))?$/
+
+function endOf(time: ReturnType<Fields['get']>): Result<Time> {
+  if (time === undefined || time === null) return ok(undefined)
+  const number = Number(time)
+  if (Number.isFinite(number)) return ok(number * (number < 1e11 ? 1_000 : number < 1e14 ? 1 : 1e-6))
+  const { 1: year, 2: month, 3: day, 4: clock, 5: hours, 6: minutes } = textForm.exec(String(time)) ?? []
+  const zone = hours === undefined ? 'Z' : `${hours}:${minutes}`
+  const text = year === undefined ? logTime(String(time)) : `${year}-${month}-${day}T${clock}${zone}`
+  return typeof text === 'string' && isTimestamp(text)
+    ? ok(text)
+    : problem(
+        `The time is ${shown(time)}, which has a layout of its own: set time_format to one that Caddy names, such as rfc3339_nano.`,
+      )
+}
+
+/** Below this, a whole number is one of seconds. No request takes less than a microsecond, in nanoseconds. */
+const nanosMin = 1_000
+
+const goUnits: Readonly<Record<string, number>> = {
+  ...{ h: 3_600, m: 60, s: 1, ms: 1e-3, us: 1e-6, ns: 1e-9 },
+  // Go writes the micro sign, and reads the Greek letter as well.
+  ...{ '\u00b5s': 1e-6, '\u03bcs': 1e-6 },
+}
+const goPart = /(\d+(?:\.\d+)?)(h|ms|m|s|us|\u00b5s|\u03bcs|ns)/g
+const goForm = new RegExp(`^(?:${goPart.source})+$`)
+
+/** Seconds, nanoseconds, or a text of Go, such as `1m32.05s`. */
+function secondsOf(duration: ReturnType<Fields['get']>): number | undefined {
+  if (duration === undefined || duration === null) return undefined
+  const number = Number(duration)
+  if (Number.isFinite(number)) return Number.isInteger(number) && number >= nanosMin ? number * 1e-9 : number
+  const text = String(duration)
+  if (!goForm.test(text)) return undefined
+  return [...text.matchAll(goPart)].reduce(
+    (sum, [, count, unit]) => sum + Number(count) * (goUnits[unit ?? ''] ?? 0),
+    0,
+  )
 }

@@ -1,5 +1,6 @@
 import { ok, problem, type Result } from '../../core/errors.js'
-import { type Fields, type Format, jsonLine, type Logged, textOf } from '../format.js'
+import type { Format, Logged } from '../format.js'
+import { type Fields, jsonLine, textOf } from '../values.js'
 
 const quoted = (name: string): string => `"(?<${name}>[^"]*)"`
 /** Envoy's default format. */

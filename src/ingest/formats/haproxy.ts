@@ -1,17 +1,78 @@
-import { ok, problem } from '../../core/errors.js'
-import { type Format, type Logged, logTime, textOf } from '../format.js'
-import { requestParts } from './combined.js'
+import { ok } from '../../core/errors.js'
+import { withoutHashes } from '../escapes.js'
+import type { Format, Logged, Writer } from '../format.js'
+import { LineForm } from '../line-form.js'
+import { logTime } from '../log-time.js'
+import { requestParts, targetOf } from '../request-line.js'
+import { textOf } from '../values.js'
 
-/** Client, time, frontend, backend: what all of HAProxy's formats begin with, also behind `haproxy[12]: ` of syslog. */
-const head = String.raw`^(?:.*?haproxy(?:\[\d+\])?: )?(?<client>\S+):(?<port>\d+) \[(?<time>[^\]]+)\] (?<frontend>\S+) \S+`
-const tcp = new RegExp(
-  String.raw`${head} -?\d+\/-?\d+\/\+?(?<total>-?\d+) \+?(?<bytes>\d+) \S\S \d+(?:\/\d+)+ \d+\/\d+(?<rest> .*)?$`,
-)
-const http = new RegExp(
-  String.raw`${head} -?\d+(?:\/-?\d+){3}\/\+?-?\d+ (?<status>-?\d+) \+?(?<bytes>\d+) \S+ \S+ \S{4} \d+(?:\/\d+)+ \d+\/\d+(?: \{(?<captured>[^}|]*)(?:\|[^}]*)?\}(?: \{[^}]*\})?)? "(?<request>[^"]*)"?(?<rest> .*)?$`,
-)
+const writer: Writer = {
+  program: 'HAProxy',
+  escapes:
+    'Bytes below 32 and from 127 on, `"` and `#` as `#C3`; in captured headers also `{`, `|` and `}`. A backslash is a character like others. Spaces stay.',
+  nothing:
+    '`-`; a captured header that was not sent is empty; `-1` for times, a status and counts that were not reached; `<BADREQ>` for what is no request; `<NOSRV>` for a server. A port 0 is that of a client that `http-request set-src` named.',
+  client:
+    '`%ci` is the peer, or whom the PROXY protocol names (`accept-proxy`), or `http-request set-src`: `set-src hdr_ip(x-forwarded-for,-1)` behind one trusted proxy, `-2` behind two. `option forwardfor` changes nothing of it. Connections by a UNIX socket have `unix` and are refused.',
+  times:
+    'Local time without a zone, in milliseconds: when the first byte of the request came (`%tr`), or when the connection was accepted (`%t`). `Tt` later, a connection ended. `+` before times and bytes: `option logasap` wrote the line early.',
+  lost: 'The name that was asked for, unless it is the first captured header; the zone; `req_len` of the request (1,023 bytes, `tune.http.logurilen`), `len` of a captured header and of the line (`log … len`): what is beyond is cut. Bytes of an answer include its headers. The reason of a refused request, and its target. Which captured header is which.',
+  sources: [
+    'https://docs.haproxy.org/2.6/configuration.html#8.2 (8.2.2 to 8.2.4, 8.4 to 8.8)',
+    'src/log.c (default_http_log_format, default_https_log_format, default_tcp_log_format, init_log: hdr_encode_map, url_encode_map)',
+  ],
+}
+
+/** `-1` if it was not reached; `+` if it went on when the line was written. */
+const time = String.raw`[+-]?\d+`
+
+/** What all formats begin with, also behind `haproxy[12]: ` of syslog. No client can write something that looks like that tag. */
+const head = [
+  {
+    what: 'address and port of the client',
+    form: String.raw`(?:[^"{}[\]]*?haproxy(?:\[\d+\])?: )?(?<client>\S+):(?<port>\d+|-)`,
+  },
+  { what: 'a time in brackets', form: String.raw` \[(?<time>[^\]]+)\]` },
+  { what: 'a frontend', form: String.raw` (?<frontend>\S+)` },
+  { what: 'a backend and its server', form: String.raw` [^\s/]+\/\S+` },
+]
+const bytes = { what: 'a number of bytes', form: String.raw` \+?(?<bytes>\d+)` }
+const counters = [
+  // The last one are retries: `+` if another server was tried.
+  { what: 'the counts of connections', form: String.raw` -?\d+(?:\/-?\d+){3}\/[+-]?\d+` },
+  { what: 'the queues', form: String.raw` -?\d+\/-?\d+` },
+]
+
+const tcp = new LineForm('a line of option tcplog', [
+  ...head,
+  { what: 'three times', form: String.raw` ${time}\/${time}\/(?<total>${time})` },
+  bytes,
+  { what: 'the state', form: String.raw` \S\S` },
+  ...counters,
+  { what: 'a space', form: '(?: .*)?' },
+])
+
+const http = new LineForm('a line of option httplog or httpslog', [
+  ...head,
+  { what: 'five times', form: String.raw` ${time}(?:\/${time}){4}` },
+  { what: 'a status', form: String.raw` (?<status>-?\d+)` },
+  bytes,
+  { what: 'two cookies', form: String.raw` \S+ \S+` },
+  { what: 'the state', form: String.raw` \S{4}` },
+  ...counters,
+  {
+    what: 'the captured headers',
+    form: String.raw`(?: \{(?<captured>[^}|]*)(?:\|[^}]*)?\}(?: \{[^}]*\})?)?`,
+  },
+  // A line that is too long is cut, with its last quote.
+  { what: 'the request in quotes', form: ` "(?<request>[^"]*)"?(?<rest>.*)` },
+])
+
+/** Which form it is: the times of a connection are three. */
+const isConnection = new RegExp(`^${head.map(({ form }) => form).join('')} ${time}/${time}/${time} `)
+
 /** What `option httpslog` adds: `0/0000000000000000/0/0/0 www.example.com/TLSv1.3/TLS_AES_256_GCM_SHA384`. */
-const tls = /(?:^| )(?<sni>[^\s/]+)\/(?<version>TLSv[\d.]+|SSLv\d|-)\/(?<cipher>[\w-]+)$/
+const tls = /^ \S+ (?<sni>.*)\/(?<version>TLSv[\d.]+|SSLv\d|-)\/(?<cipher>[\w-]+)$/s
 
 /** The first header that is captured of a request is taken for the host, if it may be one. */
 const hostForm = /^(?=.*[a-z.:])(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?$/i
@@ -20,26 +81,21 @@ const hostForm = /^(?=.*[a-z.:])(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?$/i
 export const haproxy: Format = {
   name: 'haproxy',
   about:
-    'option httplog, httpslog or tcplog, also with the head of syslog; --server-name where no name is logged',
+    'option httplog, httpslog or tcplog, also with the head of syslog; --server-name if no name is logged',
+  writers: [writer],
   read(line) {
-    const match = http.exec(line)?.groups ?? tcp.exec(line)?.groups
-    if (match === undefined) return problem('It is not a line of option httplog, httpslog or tcplog.')
-    const { sni, version, cipher } = tls.exec(match['rest'] ?? '')?.groups ?? {}
-    const captured = hostForm.test(match['captured'] ?? '') ? match['captured'] : undefined
-    const common = {
-      ...{
-        client: match['client'],
-        client_port: match['port'],
-        start: logTime(match['time']!),
-        host: textOf(sni) ?? captured,
-      },
-      ...{ tls_version: version, tls_cipher: cipher },
-    }
-    return ok(match['request'] === undefined ? connectionOf(common, match) : requestOf(common, match))
+    const isTcp = isConnection.test(line)
+    const read = (isTcp ? tcp : http).read(line)
+    if (!read.ok) return read
+    const { client, port, time = '' } = read.value
+    const common = { client, client_port: port === '0' ? undefined : port, start: logTime(time) }
+    return ok((isTcp ? connectionOf : requestOf)(common, read.value))
   },
 }
 
-function connectionOf(common: Logged, { total, bytes }: Readonly<Record<string, string>>): Logged {
+type Groups = Readonly<Record<string, string | undefined>>
+
+function connectionOf(common: Logged, { total, bytes }: Groups): Logged {
   const { start } = common
   const end = typeof start === 'number' ? start + Math.max(0, Number(total)) : undefined
   return { ...common, type: 'tcp_connection', end, bytes_out: bytes }
@@ -47,10 +103,25 @@ function connectionOf(common: Logged, { total, bytes }: Readonly<Record<string, 
 
 function requestOf(
   common: Logged,
-  { frontend = '', status, bytes, request }: Readonly<Record<string, string>>,
+  { frontend = '', status, bytes, captured, request, rest }: Groups,
 ): Logged {
-  const [method, uri] = requestParts(request)
+  const { method, uri } = requestParts(withoutHashes(request ?? ''))
+  const { sni, version, cipher } = tls.exec(rest ?? '')?.groups ?? {}
   // HAProxy marks a frontend with TLS.
   const scheme = frontend.endsWith('~') ? 'https' : 'http'
-  return { ...common, scheme, status, response_bytes: bytes, method, uri }
+  return {
+    ...{ ...common, scheme, status, response_bytes: bytes, method, uri },
+    host: hostOf(targetOf({ method, uri })?.host, withoutHashes(captured ?? ''), textOf(sni)),
+    ...{ tls_version: version, tls_cipher: cipher },
+  }
+}
+
+/**
+ * The name in the target of HTTP/2 and of a whole URL is the one that was asked for; then comes the captured header, if it is
+ * surely a name. That of TLS may be another one, since connections are used for several names. Undefined if there is none.
+ */
+function hostOf(asked: string | undefined, captured: string, sni: string | undefined): string | undefined {
+  const header = hostForm.test(captured) ? captured : undefined
+  const isName = header !== undefined && /[.:]/.test(header)
+  return textOf(asked) ?? (isName ? header : (sni ?? header))
 }

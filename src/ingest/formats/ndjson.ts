@@ -1,4 +1,5 @@
-import { type Format, jsonObject } from '../format.js'
+import type { Format } from '../format.js'
+import { jsonObject } from '../values.js'
 
 /** Records as docs/ingress.md describes them. */
 export const ndjson: Format = {

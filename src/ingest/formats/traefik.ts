@@ -1,5 +1,6 @@
 import { ok } from '../../core/errors.js'
-import { commonNameOf, type Format, jsonLine } from '../format.js'
+import type { Format } from '../format.js'
+import { commonNameIn, jsonLine } from '../values.js'
 import { combined } from './combined.js'
 
 /** Traefik's access log: JSON, or its default, which begins like the Combined Log Format. */
@@ -24,7 +25,7 @@ export const traefik: Format = {
       response_bytes: fields.get('DownstreamContentSize'),
       status: fields.get('DownstreamStatus', 'OriginStatus'),
       ...{ tls_version: tlsName(fields.get('TLSVersion')), tls_cipher: fields.get('TLSCipher') },
-      client_cn: commonNameOf(fields.get('TLSClientSubject')),
+      client_cn: commonNameIn(fields.get('TLSClientSubject')),
       username: fields.get('ClientUsername'),
     })
   },

@@ -3,7 +3,8 @@
 import { ok, problem, type Result } from '../../core/errors.js'
 import { hash128 } from '../../core/ids.js'
 import { recordBytesMax } from '../../core/limits.js'
-import { commonNameOf, type Logged, recordOf, textOf, type Value } from '../format.js'
+import { type Logged, recordOf } from '../format.js'
+import { commonNameIn, textOf, type Value } from '../values.js'
 
 /** A value of an attribute, as protobuf's `oneof` is decoded. */
 interface AnyValue {
@@ -200,7 +201,7 @@ function loggedBy(log: LogRecord, all: readonly Attributes[]): Logged {
     end: values['end'] as string | undefined,
     uri: uriOf(all),
     tls_version: tlsVersionOf(values['tls_version']),
-    client_cn: commonNameOf(values['client_cn']),
+    client_cn: commonNameIn(values['client_cn']),
   }
 }
 
