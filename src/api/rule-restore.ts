@@ -18,6 +18,7 @@ import { anyResource, type Row } from '../resource/define.js'
 import { ipPolicy, isExpiredRule } from '../resource/ip-policy.js'
 import type { DeclaredRow } from '../resource/registry.js'
 import { type RuleCounts, ruleCountsSchema } from '../shape/ip-policy-rules.js'
+import { withOutcomeOf } from '../store/outcome.js'
 import type { RulesPlan } from '../store/plan.js'
 import { checkLists } from '../write/row-relations.js'
 import { pastRow, restoreQuery, versionAsked } from './restore-routes.js'
@@ -47,7 +48,7 @@ export function registerRuleRestore(app: FastifyInstance, context: WriteContext)
     status: 200 as const,
     body: await reading.take(() => restoreRules(context, request, validateOnly)),
   })
-  const act = actionHandler(context, (request) => restore(request, false), [
+  const act = actionHandler(context, (request) => withOutcomeOf(() => restore(request, false)), [
     'version',
     ...writeParameterNames,
   ])

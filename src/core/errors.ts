@@ -104,8 +104,11 @@ export class ClientGone extends Error {
 }
 
 /** The store or NATS is unavailable: the request is valid and may be sent again. */
-export const unavailable = (message: string, cause?: unknown): WeirError =>
-  new WeirError('ERR_UNAVAILABLE', message, { retryAfterSeconds: 2, cause })
+export const unavailable = (
+  message: string,
+  cause?: unknown,
+  details: Record<string, string> = {},
+): WeirError => new WeirError('ERR_UNAVAILABLE', message, { retryAfterSeconds: 2, cause, details })
 
 /** An error as a value: one sentence that names the cause. */
 export interface Problem {

@@ -7,6 +7,7 @@ import { badRequest, shown } from '../core/errors.js'
 import { idempotencyKeyCharsMax } from '../core/limits.js'
 import { type RequestKey, requestKey, type WriteAnswer } from '../store/answers.js'
 import type { Principal } from '../store/change.js'
+import { carriedOut, withOutcomeOf } from '../store/outcome.js'
 import { type Draft, type Plan, unchanged } from '../store/plan.js'
 import type { ViewState } from '../view/view-state.js'
 import { whileKeyLasts } from './caller/caller.js'
@@ -54,8 +55,8 @@ export const writeHandler =
       key === undefined
         ? store.commit(accountId, principal, await planned())
         : ((await store.answered(key)) ?? store.commitOnce(accountId, principal, await planned(), key))
-    const answer = await commit()
-    await written(request, answer)
+    const answer = await withOutcomeOf(commit)
+    await afterwards('a step after it failed', async () => written(request, answer))
     return send(reply, answer)
   }
 
@@ -92,8 +93,20 @@ export const actionHandler =
     const before = await context.store.answered(key)
     if (before !== undefined) return send(reply, before)
     const result = await act(request)
-    return send(reply, await context.store.commitOnce(accountId, principal, () => unchanged(result), key))
+    const kept = await afterwards('its answer could not be stored under the "Idempotency-Key"', () =>
+      context.store.commitOnce(accountId, principal, () => unchanged(result), key),
+    )
+    return send(reply, kept)
   }
+
+/** The result of a step after the work of a request. `failed`: its failure as a clause. */
+async function afterwards<T>(failed: string, step: () => Promise<T>): Promise<T> {
+  try {
+    return await step()
+  } catch (error) {
+    throw carriedOut(failed, error)
+  }
+}
 
 /** The names of the query parameters of every write. */
 export const writeParameterNames = ['validate_only', 'skip_tests'] as const

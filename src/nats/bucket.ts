@@ -165,8 +165,8 @@ export class Bucket {
   }
 
   /** The key's last entry, read from the bucket's leader. */
-  async get(key: string): Promise<BucketEntry | undefined> {
-    const entry = await this.#call(() => this.#kv.get(key))
+  async get(key: string, patience: Patience = this.#patience): Promise<BucketEntry | undefined> {
+    const entry = await this.#call(() => this.#kv.get(key), patience)
     return entry === null ? undefined : entryOf(entry)
   }
 
@@ -202,12 +202,16 @@ export class Bucket {
   /**
    * Compare-and-set: stores only if the key's last revision is `revision` (0: never written). Resolves with the new
    * revision, or undefined if another process wrote first. An attempt whose answer was lost may have been stored and
-   * then looks like another process's: the caller reads the key to find out.
+   * then looks like another process's: the caller reads the key to find out. `failed`: called with the error of each attempt.
    */
-  replace(key: string, value: Uint8Array | string, revision: number): Promise<number | undefined> {
-    return this.#call(() =>
-      undefinedIf(isWrongRevision, () => this.#kv.put(key, value, { previousSeq: revision })),
-    )
+  replace(
+    key: string,
+    value: Uint8Array | string,
+    revision: number,
+    failed?: Patience['failed'],
+  ): Promise<number | undefined> {
+    const put = () => this.#kv.put(key, value, { previousSeq: revision })
+    return this.#call(() => undefinedIf(isWrongRevision, put), { ...this.#patience, failed })
   }
 
   /** Deletes the key if its last revision is `revision`; false if another process wrote first. */

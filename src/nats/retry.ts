@@ -36,7 +36,8 @@ const lasting = new Set([10010, 10036, 10063])
  * Errors of another status that pass: more messages wait to be stored in a stream than the server buffers for it (`max_buffered_size`);
  * and an earlier attempt, whose answer did not come in time, waits for the other servers of a cluster.
  */
-const temporary = new Set([10167, 10158])
+const attemptUnderWay = 10158
+const temporary = new Set([10167, attemptUnderWay])
 
 const apiCode = (error: unknown): number | undefined =>
   error instanceof JetStreamApiError ? error.code : undefined
@@ -83,6 +84,13 @@ export async function undefinedIf<T>(
     return undefined
   }
 }
+
+/**
+ * Is the error certain to mean that nothing was stored? The stream answered with a refusal, or no stream got the message. One that
+ * says that an earlier attempt is still under way is none.
+ */
+export const isRefusal = (error: unknown): boolean =>
+  isNoStream(error) || (error instanceof JetStreamApiError && error.code !== attemptUnderWay)
 
 const mebibyte = 1024 * 1024
 
@@ -133,18 +141,22 @@ export interface Patience {
   readonly patienceMs?: number | undefined
   /** Called before each retry. */
   readonly retrying?: (() => void) | undefined
+  /** Called with the error of each failed attempt. */
+  readonly failed?: ((error: unknown) => void) | undefined
 }
 
 /** Runs `call` until it succeeds or fails for good; without `patience`, retries without limit. */
 export async function retried<T>(call: () => Promise<T>, patience: Patience = {}): Promise<T> {
-  const { signal, triesMax, patienceMs = Number.POSITIVE_INFINITY, retrying } = patience
+  const { signal, triesMax, patienceMs = Number.POSITIVE_INFINITY, retrying, failed } = patience
   const startedMs = monotonicMs()
   for (let attempt = 1; ; attempt++) {
     try {
       return await call()
     } catch (error) {
+      failed?.(error)
       if (signal?.aborted || !isTransient(error) || attempt === triesMax) throw error
-      if (monotonicMs() - startedMs >= patienceMs) throw unavailable('NATS does not answer.', error)
+      if (monotonicMs() - startedMs >= patienceMs)
+        throw unavailable(isStorageFull(error) ? 'NATS has no room.' : 'NATS does not answer.', error)
       retrying?.()
       await sleep(Math.min(retryDelayMaxMs, retryDelayMs * 2 ** Math.min(attempt - 1, 8)), signal)
     }

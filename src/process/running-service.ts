@@ -101,13 +101,23 @@ function holdsToken(request: IncomingMessage, token: string): boolean {
 
 /** Sends a command to the running service. Throws an error with the service's message. */
 export async function sendAdminCommand(url: string, token: string, command: AdminCommand): Promise<string> {
-  const reply = await fetch(url, {
+  const sent = fetch(url, {
     method: 'POST',
     // A connection kept from an earlier command may be closed by the service just as this one is sent.
     headers: { authorization: `Bearer ${token}`, connection: 'close' },
     body: JSON.stringify(command),
   })
-  const text = await reply.text()
+  const { reply, text } = await sent
+    .then(async (reply) => ({ reply, text: await reply.text() }))
+    .catch((error: unknown) => {
+      const message = isRefusedConnection(error)
+        ? 'The service does not answer: the command was not run.'
+        : 'The service ended before it answered. Whether the command was run is unknown.'
+      throw new Error(message, { cause: error })
+    })
   if (!reply.ok) throw new Error(text)
   return text
 }
+
+const isRefusedConnection = (error: unknown): boolean =>
+  ((error as Error).cause as { readonly code?: unknown } | undefined)?.code === 'ECONNREFUSED'

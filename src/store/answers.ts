@@ -9,6 +9,7 @@ import { jsonOf } from '../core/bytes.js'
 import { badRequest } from '../core/errors.js'
 import { hash128 } from '../core/ids.js'
 import type { Bucket } from '../nats/bucket.js'
+import { unknown } from './outcome.js'
 
 /** The answer to a write. */
 export interface WriteAnswer {
@@ -37,8 +38,7 @@ export interface StoredAnswer extends RequestKey {
 
 /** A commit whose request may be repeated. */
 export interface Repeatable<T> {
-  /** The request's. */
-  readonly key: string
+  readonly request: RequestKey
   /** The first answer to the request. */
   before(): Promise<T | undefined>
   kept(result: T): StoredAnswer
@@ -66,19 +66,25 @@ export class Answers {
     this.#bucket = bucket
   }
 
-  /** The first answer to the request; a `WeirError` if the key belongs to another request. */
+  /** The first answer to the request; a `WeirError` if the key belongs to another request, or that is unknown. */
   async find({ key, request }: RequestKey): Promise<WriteAnswer | undefined> {
-    const entry = await this.#bucket.get(key)
+    const entry = await this.#bucket.get(key).catch((error: unknown) => {
+      throw unknown('it was not read whether the request was made before', error)
+    })
     if (entry?.value === undefined) return undefined
-    const kept = jsonOf<StoredAnswer>(entry.value)
-    if (kept.request === request) return kept.answer
-    throw badRequest(
-      'This "Idempotency-Key" was used with another request before: use a new key for each method, path and body.',
-    )
+    return answerTo({ key, request }, jsonOf<StoredAnswer>(entry.value))
   }
 
   /** Writes the answer once: carrying the change out again finds it there. */
   async keep(kept: StoredAnswer): Promise<void> {
     await this.#bucket.replace(kept.key, JSON.stringify(kept), 0)
   }
+}
+
+/** The answer that is stored for a key, if it is that of this request; otherwise throws a `WeirError`. */
+export function answerTo({ request }: RequestKey, stored: StoredAnswer): WriteAnswer {
+  if (stored.request === request) return stored.answer
+  throw badRequest(
+    'This "Idempotency-Key" was used with another request before: use a new key for each method, path and body.',
+  )
 }

@@ -11,6 +11,7 @@ import type { Repeatable } from './answers.js'
 import type { Principal } from './change.js'
 import type { Claims } from './claims.js'
 import type { FinishedHead } from './heads.js'
+import { beforeCommit, committed, notWritten } from './outcome.js'
 import { changeOf, isEmpty, type Plan } from './plan.js'
 import type { Queues } from './queues.js'
 import { withKeptSecrets } from './sealed-values.js'
@@ -34,14 +35,20 @@ interface Write<T> {
   reject(error: unknown): void
 }
 
-/** Answers a write. */
-type Answer = () => void
+/** A write that was planned as a part of its group. */
+interface Joined {
+  /** Answers it once the group is carried out. */
+  answer(): void
+  /** Answers it if the group fails. */
+  fail(error: unknown): void
+}
 
 /** A write that waits for its group. */
 interface WaitingWrite {
   /** Plans it as the group's next write; undefined if it must wait for the next group. */
-  join(known: FinishedHead, group: WriteGroup): Promise<Answer | undefined>
-  reject(error: unknown): void
+  join(known: FinishedHead, group: WriteGroup): Promise<Joined | undefined>
+  /** Answers it if there is no group it could be a part of. */
+  refuse(error: unknown): Promise<void>
 }
 
 export class Commits {
@@ -58,7 +65,10 @@ export class Commits {
     return new Promise<T>((resolve, reject) => {
       const waiting = getOrMake(this.#waiting, accountId, () => [])
       const write = { principal, plan, repeatable, resolve, reject }
-      waiting.push({ join: (known, group) => this.#join(accountId, known, group, write), reject })
+      waiting.push({
+        join: (known, group) => this.#join(accountId, known, group, write),
+        refuse: (error) => this.#refuse(accountId, write, error),
+      })
       if (waiting.length === 1) this.#enqueue(accountId)
     })
   }
@@ -75,44 +85,61 @@ export class Commits {
 
   /** Commits the first writes together and answers them; never rejects. */
   async #write(accountId: string, waiting: WaitingWrite[]): Promise<void> {
-    const tried = new Set<WaitingWrite>()
+    const joined: Joined[] = []
     try {
-      let answers: readonly Answer[] | undefined
-      while (answers === undefined) {
-        const settled = await this.#parts.settled(accountId)
-        answers = await this.#commitGroup(accountId, settled, waiting, tried)
-      }
-      waiting.splice(0, answers.length)
-      for (const answer of answers) answer()
+      do {
+        joined.length = 0
+      } while (!(await this.#commitGroup(accountId, await this.#parts.settled(accountId), waiting, joined)))
+      waiting.splice(0, joined.length)
+      for (const write of joined) write.answer()
     } catch (error) {
       // Without a state to plan with, no write has a chance now.
-      for (const { reject } of waiting.splice(0, tried.size || waiting.length)) reject(error)
+      const failed = waiting.splice(0, joined.length || waiting.length)
+      if (joined.length > 0) for (const write of joined) write.fail(error)
+      else await Promise.all(failed.map((write) => write.refuse(error)))
     }
   }
 
-  /** The answers to the first writes; undefined if another writer committed first. `tried`: takes the group's writes. */
+  /** Commits the first writes, which `joined` takes, and carries them out; false if another writer committed first. */
   async #commitGroup(
     accountId: string,
     { known, state }: SettledAccount,
     waiting: readonly WaitingWrite[],
-    tried: Set<WaitingWrite>,
-  ): Promise<readonly Answer[] | undefined> {
+    joined: Joined[],
+  ): Promise<boolean> {
     const { heads, view } = this.#parts
     const group = new WriteGroup(accountId, known.version + 1, state, heads.bytesMax / 2)
-    const answers: Answer[] = []
-    tried.clear()
     for (const write of waiting) {
-      const answer = group.isFull ? undefined : await write.join(known, group)
-      if (answer === undefined) break
-      answers.push(answer)
-      tried.add(write)
+      const one = group.isFull ? undefined : await write.join(known, group)
+      if (one === undefined) break
+      joined.push(one)
     }
-    if (group.changes.length === 0) return answers
+    if (group.changes.length === 0) return true
     const committed = await heads.commit(accountId, known, group.changes)
-    if (committed === undefined) return undefined
-    await heads.carryOut(accountId, committed)
-    await view.reached(accountId, committed.version)
-    return answers
+    if (committed === undefined) return false
+    await heads.carryOut(accountId, committed, () => view.reached(accountId, committed.version))
+    return true
+  }
+
+  /**
+   * Answers a write that could not be planned: nothing of it was written. If it repeats a request whose change is committed
+   * already, or whose first answer is known, the answer is that of the first.
+   */
+  async #refuse<T>(
+    accountId: string,
+    { repeatable, resolve, reject }: Write<T>,
+    error: unknown,
+  ): Promise<void> {
+    if (repeatable === undefined) return reject(notWritten(error))
+    try {
+      const isHeld = await this.#parts.heads.holdsRequest(accountId, repeatable.request)
+      // Looked for after the head, which holds a change until its answer is stored.
+      const before = await repeatable.before()
+      if (before !== undefined) resolve(before)
+      else reject(isHeld ? committed(error) : notWritten(error))
+    } catch (unread) {
+      reject(unread)
+    }
   }
 
   async #join<T>(
@@ -120,17 +147,23 @@ export class Commits {
     known: FinishedHead,
     group: WriteGroup,
     write: Write<T>,
-  ): Promise<Answer | undefined> {
+  ): Promise<Joined | undefined> {
     const { heads, claims, secrets, verify } = this.#parts
     const { principal, plan, repeatable, resolve, reject } = write
+    // Also if its answer depends on writes of the group that fail.
+    const fail = (error: unknown): void => reject(notWritten(error))
+    if (repeatable !== undefined && group.hasRequest(repeatable.request.key)) return undefined
     try {
-      if (repeatable !== undefined && group.hasRequest(repeatable.key)) return undefined
       const before = await repeatable?.before()
-      if (before !== undefined) return () => resolve(before)
+      if (before !== undefined) return bothWays(() => resolve(before))
+    } catch (unread) {
+      return bothWays(() => reject(unread))
+    }
+    try {
       for (;;) {
         const planned = await planChange(accountId, group.nextVersion, principal, plan, group.state, secrets)
         const { draft } = planned
-        if (isEmpty(draft) && repeatable === undefined) return () => resolve(draft.result)
+        if (isEmpty(draft) && repeatable === undefined) return { answer: () => resolve(draft.result), fail }
         const answer = repeatable && { answer: repeatable.kept(draft.result) }
         const change = { ...planned.change, ...answer }
         heads.checkSize(known, group.nextVersion, change)
@@ -139,15 +172,17 @@ export class Commits {
         const { puts, removals } = draft
         await draft.check?.({ state, puts, removals })
         await verify({ accountId, principal, base, state, puts, removals })
-        if (!(await claims.acquire(accountId, group.nextVersion, draft))) continue
+        if (!(await beforeCommit(() => claims.acquire(accountId, group.nextVersion, draft)))) continue
         group.add(draft, change)
-        return () => resolve(draft.result)
+        return { answer: () => resolve(draft.result), fail: reject }
       }
     } catch (error) {
-      return () => reject(error)
+      return { answer: () => reject(notWritten(error)), fail }
     }
   }
 }
+
+const bothWays = (answer: () => void): Joined => ({ answer, fail: answer })
 
 /** The change that a plan makes of a state. */
 export async function planChange<T>(
@@ -160,7 +195,7 @@ export async function planChange<T>(
 ) {
   const at = now()
   const draft = plan(state, version, at)
-  const puts = await withKeptSecrets(secrets, draft.puts, state)
+  const puts = await beforeCommit(() => withKeptSecrets(secrets, draft.puts, state))
   const change = changeOf(accountId, version, at, principal, { ...draft, puts }, state)
   return { draft, change }
 }

@@ -5,24 +5,21 @@
  * lost: its writer, the account's next writer or a sweep carries it out and marks the head done. Every step can be
  * repeated. There are no leases and no clocks: the commit of a stalled writer fails, whenever it comes.
  */
-import { jsonOf } from '../core/bytes.js'
-import { every, now, type Timer } from '../core/clock.js'
-import { deferred, eachOf } from '../core/concurrency.js'
-import { badRequest, messageOf, unavailable, WeirError } from '../core/errors.js'
+import { messageOf, unavailable } from '../core/errors.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
-import type { Bucket, BucketEntry } from '../nats/bucket.js'
-import { BucketFollower } from '../nats/bucket-follower.js'
+import type { Bucket } from '../nats/bucket.js'
+import { isRefusal, type Patience } from '../nats/retry.js'
+import { answerTo, type RequestKey } from './answers.js'
 import { type Change, type Head, subjectOf, versioned } from './change.js'
+import { decodeHead, encodeHead } from './head-text.js'
+import { LeftBehind } from './left-behind.js'
+import * as outcome from './outcome.js'
 
 /** Ids of recent changes kept in a head, so that a writer that missed the answer can find its own change. */
 const recentChangesMax = 32
-/** Unfinished changes of other processes that are finished concurrently. */
-const headsAtOnceMax = 8
 
 /** A recreated head starts this far above the highest known version, so versions of the lost head are never reused. */
 export const versionGap = 1_000
-
-const sweepMs = 1_000
 
 /** A head with nothing left to carry out. */
 export interface FinishedHead {
@@ -49,12 +46,6 @@ interface HeadsParts {
   readonly known: (accountId: string, highest?: number) => Promise<{ highest: number; seen: number }>
 }
 
-/** An unfinished change that this process learned of. */
-interface Unfinished {
-  readonly since: number
-  readonly isRepair: boolean
-}
-
 /** Committed changes, the last one as this version. */
 interface Commit extends Pick<Head, 'version' | 'recent'> {
   readonly changes: readonly Change[]
@@ -64,55 +55,23 @@ interface Commit extends Pick<Head, 'version' | 'recent'> {
 
 export class Heads {
   readonly #parts: HeadsParts
-  readonly #follower: BucketFollower
-  /** By account. */
-  #unfinished = new Map<string, Unfinished>()
+  /** Changes that other processes left in heads. */
+  readonly leftBehind: LeftBehind
   /** Accounts with a change that this process is carrying out. */
   readonly #inProgress = new Set<string>()
-  /** Accounts whose repairs are the caller's. */
-  readonly #repaired = new Set<string>()
-  readonly #whenRead = deferred()
-  #sweep: Timer | undefined
 
   constructor(parts: HeadsParts) {
     this.#parts = parts
-    this.#follower = new BucketFollower(parts.bucket, {
-      begin: () => {
-        this.#unfinished = new Map()
-        return { entry: (entry) => this.#notice(entry), current: () => this.#whenRead.resolve() }
-      },
-      unreachable: (reason) => parts.occurrences.configurationUnreachable({ reason }),
+    this.leftBehind = new LeftBehind({
+      ...parts,
+      isInProgress: (accountId) => this.#inProgress.has(accountId),
+      finish: (accountId) => this.finished(accountId),
     })
   }
 
-  /** Resolves when it knows every head that holds a change. */
-  async open(): Promise<void> {
-    await this.#follower.open()
-    await this.#whenRead.promise
-    this.#sweep = every(sweepMs, () => this.#finishLeftBehind())
-  }
-
   /**
-   * Carries out the changes that heads of these accounts hold. One that fails is reported, and swept later. Repairs are
-   * left to the caller, because they may take long: see `repairIn`.
-   */
-  async finishAll(accountIds: Iterable<string>): Promise<void> {
-    const waiting = [...accountIds].filter((accountId) => this.#unfinished.get(accountId)?.isRepair === false)
-    await eachOf(waiting, headsAtOnceMax, (accountId) => this.#finish(accountId))
-  }
-
-  async #finish(accountId: string): Promise<void> {
-    try {
-      await this.finished(accountId)
-      this.#parts.occurrences.changeFinished({ account_id: accountId })
-    } catch {
-      // Reported where it failed; the next sweep tries again.
-    }
-  }
-
-  /**
-   * The account's head, after carrying out the change that it may hold. `highest`: the highest version in ClickHouse, which is
-   * asked otherwise if there is no head.
+   * The account's head, after carrying out the change that it may hold. The failure of that is not the caller's, whose change
+   * comes later. `highest`: the highest version in ClickHouse, which is asked otherwise if there is no head.
    */
   async finished(accountId: string, highest?: number): Promise<FinishedHead> {
     for (;;) {
@@ -121,31 +80,35 @@ export class Heads {
       const { revision } = entry
       const { version, change, earlier = [], recent } = decodeHead(entry.value)
       if (change === null) return { version, seen: version, revision, recent }
-      await this.carryOut(accountId, { version, changes: [...earlier, change], recent, revision })
+      try {
+        await this.#carryOut(accountId, { version, changes: [...earlier, change], recent, revision })
+      } catch (error) {
+        throw unavailable(
+          'An earlier change of the account is committed and waits for a part of the store that is unavailable right now.',
+          error,
+        )
+      }
     }
   }
 
   /** The repair that the head holds, to be continued; undefined if it holds none. */
   async repairIn(accountId: string): Promise<Commit | undefined> {
-    const entry = await this.#parts.bucket.get(accountId)
-    if (entry?.value === undefined) return undefined
-    const { version, change, recent } = decodeHead(entry.value)
-    if (!change?.isRepair) return undefined
-    return { version, changes: [change], recent, revision: entry.revision }
+    const held = await this.#held(accountId)
+    const { change } = held ?? {}
+    return change?.isRepair && held !== undefined ? { ...held, changes: [change] } : undefined
+  }
+
+  async #held(
+    accountId: string,
+    patience?: Patience,
+  ): Promise<(Head & Pick<FinishedHead, 'revision'>) | undefined> {
+    const entry = await this.#parts.bucket.get(accountId, patience)
+    return entry?.value && { ...decodeHead(entry.value), revision: entry.revision }
   }
 
   async #recreated(accountId: string, revision: number, known?: number): Promise<FinishedHead> {
     const { highest, seen } = await this.#parts.known(accountId, known)
     return { version: highest === 0 ? 0 : highest + versionGap, seen, revision, recent: [] }
-  }
-
-  /** Repairs of these accounts are not swept until the result is called: it would read each account by itself. */
-  keepRepairs(accountIds: Iterable<string>): () => void {
-    const kept = [...accountIds]
-    for (const accountId of kept) this.#repaired.add(accountId)
-    return () => {
-      for (const accountId of kept) this.#repaired.delete(accountId)
-    }
   }
 
   /** The bytes of a head. */
@@ -167,9 +130,20 @@ export class Heads {
     const earlier = changes.length > 1 ? { earlier: changes.slice(0, -1) } : {}
     const recent = [...known.recent, change.id].slice(-recentChangesMax)
     const text = encodeHead({ version, change, ...earlier, recent }, this.bytesMax)
-    const revision = await this.#parts.bucket.replace(accountId, text, known.revision)
-    const committed = { version, changes, recent, revision }
-    return revision === undefined ? this.#lookUp(accountId, known, committed) : committed
+    const committed = { version, changes, recent }
+    // An attempt without an answer may have been stored, and may be stored still.
+    let isInDoubt = false
+    const failed = (error: unknown): void => {
+      isInDoubt ||= !isRefusal(error)
+    }
+    try {
+      const revision = await this.#parts.bucket.replace(accountId, text, known.revision, failed)
+      if (revision !== undefined) return { ...committed, revision }
+      return isInDoubt ? await this.#lookUp(accountId, known, committed) : undefined
+    } catch (error) {
+      if (outcome.outcomeOf(error) !== undefined) throw error
+      throw isInDoubt ? outcome.unknown('NATS did not answer', error) : outcome.refusedBy(error)
+    }
   }
 
   /** Throws if `commit` would refuse the change for its size. */
@@ -178,24 +152,59 @@ export class Heads {
   }
 
   /** The commit that was first may be our own, if the answer to our first try was lost. */
-  async #lookUp(accountId: string, known: FinishedHead, committed: Commit): Promise<Commit | undefined> {
+  async #lookUp(
+    accountId: string,
+    known: FinishedHead,
+    committed: Omit<Commit, 'revision'>,
+  ): Promise<Commit | undefined> {
     const { id } = committed.changes.at(-1)!
-    const entry = await this.#parts.bucket.get(accountId)
-    if (entry?.value === undefined) return undefined
-    const head = decodeHead(entry.value)
-    if (head.change?.id === id) return { ...committed, revision: entry.revision }
-    if (head.recent.includes(id)) return committed
+    const head = await this.#held(accountId)
+    if (head === undefined) throw outcome.unknown('NATS lost the head of the account')
+    if (head.change?.id === id) return { ...committed, revision: head.revision }
+    if (head.recent.includes(id)) return { ...committed, revision: undefined }
     const before = known.recent.at(-1)
     const reachesBack =
       before === undefined ? head.recent.length < recentChangesMax : head.recent.includes(before)
     if (reachesBack) return undefined
-    throw unavailable(
-      'The outcome of this change is unknown because many changes were made at once. Read the resource before trying again.',
-    )
+    throw outcome.unknown('many changes were made at once')
+  }
+
+  /** Carries out changes that this process committed. `seen`: the last step, which waits until its readers have them. */
+  async carryOut(accountId: string, committed: Commit, seen: () => Promise<void>): Promise<void> {
+    try {
+      await this.#carryOut(accountId, committed)
+      await seen()
+    } catch (error) {
+      if (await this.#isLost(accountId, committed, error))
+        throw outcome.unknown('NATS lost its data while the change was carried out', error)
+      throw outcome.committed(error)
+    }
+  }
+
+  /** Has NATS lost the head, so that no one carries out what is left of these changes? */
+  async #isLost(accountId: string, { version }: Commit, error: unknown): Promise<boolean> {
+    if (outcome.isBucketLost(error)) return true
+    try {
+      const head = await this.#held(accountId, { triesMax: 1 })
+      return head === undefined || head.version < version
+    } catch (unread) {
+      // A server that does not answer has not lost anything.
+      return outcome.isBucketLost(unread)
+    }
+  }
+
+  /** Does the head hold a change, not carried out yet, of a request with this idempotency key? */
+  async holdsRequest(accountId: string, request: RequestKey): Promise<boolean> {
+    const held = await this.#held(accountId).catch((error: unknown) => {
+      throw outcome.unknown('it was not read whether the request was made before', error)
+    })
+    const { change, earlier = [] } = held ?? {}
+    const stored = [...earlier, change].find((each) => each?.answer?.key === request.key)?.answer
+    return stored !== undefined && answerTo(request, stored) !== undefined
   }
 
   /** Carries out changes and marks them done, unless another process was faster. */
-  async carryOut(accountId: string, committed: Commit): Promise<void> {
+  async #carryOut(accountId: string, committed: Commit): Promise<void> {
     const { version, changes, revision } = committed
     if (revision === undefined) return
     this.#inProgress.add(accountId)
@@ -206,11 +215,7 @@ export class Heads {
         this.#report(accountId, version, change)
     } catch (error) {
       this.#parts.occurrences.changeUnfinished({ account_id: accountId, version, reason: messageOf(error) })
-      if (error instanceof WeirError) throw error
-      throw unavailable(
-        'The change is committed and will take effect, but part of the store is unavailable right now.',
-        error,
-      )
+      throw error
     } finally {
       this.#inProgress.delete(accountId)
     }
@@ -234,40 +239,4 @@ export class Heads {
     const origin = { operation_id, key_id, source }
     this.#parts.occurrences.resourceChanged({ ...subject, account_id, version, ...origin })
   }
-
-  #notice({ key, value }: BucketEntry): void {
-    const change = value === undefined ? null : decodeHead(value).change
-    if (change === null) this.#unfinished.delete(key)
-    else this.#unfinished.set(key, { since: now(), isRepair: change.isRepair === true })
-  }
-
-  /** Finishes changes that their writers abandoned. */
-  async #finishLeftBehind(): Promise<void> {
-    const isKept = (accountId: string, isRepair: boolean): boolean =>
-      this.#inProgress.has(accountId) || (isRepair && this.#repaired.has(accountId))
-    const isDue = ([accountId, { since, isRepair }]: [string, Unfinished]): boolean =>
-      now() - since >= sweepMs && !isKept(accountId, isRepair) && this.#parts.maySweep(accountId)
-    const due = [...this.#unfinished].filter(isDue)
-    await eachOf(due, headsAtOnceMax, ([accountId]) => this.#finish(accountId))
-  }
-
-  close(): void {
-    this.#sweep?.stop()
-    this.#follower.close()
-  }
-}
-
-export const decodeHead = (value: Uint8Array): Head => jsonOf<Head>(value)
-
-/** As text that fits a message: removed rows that would not fit are left out, and read from ClickHouse later. */
-export function encodeHead(head: Head, bytesMax: number): string {
-  const whole = JSON.stringify(head)
-  if (Buffer.byteLength(whole) <= bytesMax || head.change === null) return whole
-  const removals = head.change.removals.map(({ kind, id }) => ({ kind, id, row: null }))
-  const slim = JSON.stringify({ ...head, change: { ...head.change, removals } } satisfies Head)
-  const bytes = Buffer.byteLength(slim)
-  if (bytes <= bytesMax) return slim
-  throw badRequest(
-    `The change has ${bytes} bytes: at most ${bytesMax} are allowed. Split it into several requests.`,
-  )
 }

@@ -205,7 +205,7 @@ export class Reconciler {
     if (view.latest.meta === undefined) return found
     for (let look = 2; look <= looksMax && found.behind.size > 0 && found.ahead.length === 0; look += 1) {
       // A change that can't be finished is reported, and its account is still behind.
-      if (look === 2) await heads.finishAll(found.behind.keys())
+      if (look === 2) await heads.leftBehind.finishAll(found.behind.keys())
       else await sleep(settleMs)
       await projection.caughtUp()
       found = lasting(found, await this.#look())

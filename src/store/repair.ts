@@ -60,7 +60,7 @@ export async function beginRepairs(
   behind: ReadonlyMap<string, number>,
   versionsBefore: ReadonlyMap<string, number> = new Map(),
 ): Promise<BegunRepairs> {
-  const release = parts.heads.keepRepairs(behind.keys())
+  const release = parts.heads.leftBehind.keepRepairs(behind.keys())
   try {
     const carriers = new Map<string, CarryOutRepair>()
     await eachOf(behind, repairsAtOnceMax, async ([accountId, floor]) => {

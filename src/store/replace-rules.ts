@@ -13,9 +13,10 @@ import type { Bucket } from '../nats/bucket.js'
 import type { Row } from '../resource/define.js'
 import { newStagedGeneration, ruleKind, rulesKey, versionOfStaged } from '../view/keys.js'
 import type { IdleGeneration } from '../view/view-state.js'
-import { newChange, type Principal, type RulesReplacement } from './change.js'
+import { type Change, newChange, type Principal, type RulesReplacement } from './change.js'
 import type { ChangeRows } from './change-rows.js'
-import { versionGap } from './heads.js'
+import { type FinishedHead, versionGap } from './heads.js'
+import { beforeCommit, unknown, withOutcomeOf } from './outcome.js'
 import { countRules, countsWith, type RulesPlan } from './plan.js'
 import type { Projection } from './projection.js'
 import { chunksOf } from './rule-chunks.js'
@@ -43,6 +44,28 @@ interface Staging {
   revision: number
 }
 
+/** A replacement that is under way. */
+interface Work<T> {
+  readonly accountId: string
+  readonly principal: Principal
+  readonly policyId: string
+  readonly plan: RulesPlan<T>
+  readonly signal: AbortSignal | undefined
+  /** Of the last try. */
+  staging: Staging | undefined
+}
+
+interface Prepared<T> {
+  readonly result: T
+  /** Undefined if the rules are as they should be. */
+  readonly commit?: {
+    readonly known: FinishedHead
+    readonly version: number
+    readonly replacement: RulesReplacement
+    readonly change: Change
+  }
+}
+
 export class RuleReplacer {
   readonly #parts: RuleReplacerParts
 
@@ -55,48 +78,64 @@ export class RuleReplacer {
    * chunks, if the generation to replace has changed. A `WeirError` if NATS lost the staged rules before they counted.
    * `signal`: ends the work before the commit; what was staged is deleted.
    */
-  async replace<T>(
+  replace<T>(
     accountId: string,
     principal: Principal,
     policyId: string,
     plan: RulesPlan<T>,
     signal?: AbortSignal,
   ): Promise<T> {
-    const { heads, settled, verify, view } = this.#parts
-    let staging: Staging | undefined
+    return withOutcomeOf(() =>
+      this.#replace({ accountId, principal, policyId, plan, signal, staging: undefined }),
+    )
+  }
+
+  async #replace<T>(work: Work<T>): Promise<T> {
+    const { accountId } = work
+    const { heads, view } = this.#parts
     for (;;) {
-      signal?.throwIfAborted()
-      const { known, state } = await settled(accountId)
-      const from = state.generationOf(policyId)
-      if (staging?.from !== from || staging.version <= known.version) {
-        const version = known.version + versionGap
-        staging = { policyId, from, to: newStagedGeneration(version), version, chunks: [], revision: 0 }
-      }
-      const { version } = staging
-      const { revision } = state
-      const { rules, isChange, result } = await plan(state, version)
-      if (!isChange) return result
-      const changes = { puts: [], removals: [], rules: { policyId, rules } }
-      await verify({ accountId, principal, base: state, state, ...changes })
-      const replacement = await this.#stage(accountId, staging, rules, revision, signal)
-      if (signal?.aborted) await this.drop({ accountId, policyId, generation: staging.to })
-      signal?.throwIfAborted()
-      const change = newChange({
-        principal,
-        replacements: [replacement],
-        baseRevision: replacement.revision,
-        counts: countsWith(state, accountId, ruleKind, rules.length - countRules(state, policyId)),
-        stored: version,
-      })
+      const prepared = await this.#prepare(work)
+      const { result, commit } = prepared
+      if (commit === undefined) return result
+      const { known, version, replacement, change } = commit
       const committed = await heads.commit(accountId, known, [change], version)
       if (committed === undefined) continue
-      await heads.carryOut(accountId, committed)
-      await view.reached(accountId, version)
-      if (!(await this.#tookEffect(accountId, version, replacement))) {
-        throw unavailable('NATS lost the new rules before they took effect; nothing was changed.')
-      }
-      return result
+      await heads.carryOut(accountId, committed, () => view.reached(accountId, version))
+      if (await this.#tookEffect(accountId, version, replacement)) return result
+      throw unavailable('NATS lost the new rules before they took effect; nothing was changed.')
     }
+  }
+
+  /** Stages the rules, and plans the change that makes them count. */
+  async #prepare<T>(work: Work<T>): Promise<Prepared<T>> {
+    const { accountId, principal, policyId, plan, signal } = work
+    signal?.throwIfAborted()
+    const { known, state } = await this.#parts.settled(accountId)
+    const from = state.generationOf(policyId)
+    let { staging } = work
+    if (staging?.from !== from || staging.version <= known.version) {
+      const version = known.version + versionGap
+      staging = { policyId, from, to: newStagedGeneration(version), version, chunks: [], revision: 0 }
+      work.staging = staging
+    }
+    const { version } = staging
+    const { revision } = state
+    const { rules, isChange, result } = await plan(state, version)
+    if (!isChange) return { result }
+    const changes = { puts: [], removals: [], rules: { policyId, rules } }
+    await this.#parts.verify({ accountId, principal, base: state, state, ...changes })
+    const staged = staging
+    const replacement = await beforeCommit(() => this.#stage(accountId, staged, rules, revision, signal))
+    if (signal?.aborted) await this.drop({ accountId, policyId, generation: staging.to })
+    signal?.throwIfAborted()
+    const change = newChange({
+      principal,
+      replacements: [replacement],
+      baseRevision: replacement.revision,
+      counts: countsWith(state, accountId, ruleKind, rules.length - countRules(state, policyId)),
+      stored: version,
+    })
+    return { result, commit: { known, version, replacement, change } }
   }
 
   /**
@@ -137,10 +176,7 @@ export class RuleReplacer {
     try {
       return await rows.hasRules(accountId, version, policyId)
     } catch (error) {
-      throw unavailable(
-        'It is unknown whether the new rules took effect, because ClickHouse does not answer. Read the rules before trying again.',
-        error,
-      )
+      throw unknown('NATS lost the new rules, and ClickHouse does not answer', error)
     }
   }
 

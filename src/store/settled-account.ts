@@ -4,6 +4,7 @@ import type { View } from '../view/view.js'
 import type { ViewState } from '../view/view-state.js'
 import { newChange } from './change.js'
 import type { FinishedHead, Heads } from './heads.js'
+import { beforeCommit } from './outcome.js'
 
 export interface AccountParts {
   readonly heads: Heads
@@ -22,8 +23,14 @@ export async function caughtUp({ heads, view }: AccountParts, accountId: string)
   return known
 }
 
-/** `refusal`: why nothing may be written now; undefined if writes are allowed. */
-export async function settle(
+/** `refusal`: why nothing may be written now; undefined if writes are allowed. Its caller has written nothing yet. */
+export const settle = (
+  parts: AccountParts,
+  refusal: () => string | undefined,
+  accountId: string,
+): Promise<SettledAccount> => beforeCommit(() => settled(parts, refusal, accountId))
+
+async function settled(
   parts: AccountParts,
   refusal: () => string | undefined,
   accountId: string,

@@ -155,7 +155,7 @@ export class Store {
     await this.view.open()
     await this.view.read
     // Not swept before the comparison: changes must not be carried out in a database that contradicts the buckets.
-    await this.#heads.open()
+    await this.#heads.leftBehind.open()
     await this.#upkeep.reconcile()
     await this.keys.open()
     this.#upkeep.start()
@@ -175,7 +175,7 @@ export class Store {
     key: RequestKey,
   ): Promise<WriteAnswer> {
     const repeatable = {
-      key: key.key,
+      request: key,
       before: () => this.#answers.find(key),
       kept: (answer: WriteAnswer) => storedAnswer(key, answer),
     }
@@ -291,7 +291,7 @@ export class Store {
   /** Waits for the writes that are under way. */
   async close(): Promise<void> {
     this.#upkeep.close()
-    this.#heads.close()
+    this.#heads.leftBehind.close()
     await this.#queues.idle()
     this.view.close()
   }

@@ -16,6 +16,7 @@ import { anyResource, type Row } from '../resource/define.js'
 import { sourceIdentity } from '../resource/fields/ip-list-source.js'
 import { ipList, ipListChunk } from '../resource/ip-list.js'
 import type { Principal } from '../store/change.js'
+import { notWritten, withOutcomeOf } from '../store/outcome.js'
 import { type Plan, unchanged } from '../store/plan.js'
 import type { Store } from '../store/store.js'
 import { chunkIn, chunksOfList, type ListRow, listChunkKind, listKind } from '../view/list-chunks.js'
@@ -67,7 +68,11 @@ export class IpListEntries {
   }
 
   /** Resolves with the list when its new entries count. */
-  async replace(write: EntriesWrite): Promise<WriteResult> {
+  replace(write: EntriesWrite): Promise<WriteResult> {
+    return withOutcomeOf(() => this.#replace(write))
+  }
+
+  async #replace(write: EntriesWrite): Promise<WriteResult> {
     const { caller, principal, listId, validateOnly, signal } = write
     const { store } = this.#parts
     const { accountId } = caller
@@ -107,7 +112,7 @@ export class IpListEntries {
     try {
       for (const some of inChanges(rows)) {
         signal?.throwIfAborted()
-        await store.commit(caller.accountId, principal, whileKeyLasts(caller, putsOf(some)))
+        await this.#putParts(write, some)
       }
       const done = await store.commit(caller.accountId, principal, this.#plan(write, placed, { puts: false }))
       if (done === undefined) await this.#drop(caller.accountId, rows)
@@ -115,6 +120,15 @@ export class IpListEntries {
     } catch (error) {
       await this.#drop(caller.accountId, rows)
       throw error
+    }
+  }
+
+  /** Parts that are stored do not count yet: a failure, whatever became of them, leaves the list as it was. */
+  async #putParts({ caller, principal }: EntriesWrite, rows: readonly Row[]): Promise<void> {
+    try {
+      await this.#parts.store.commit(caller.accountId, principal, whileKeyLasts(caller, putsOf(rows)))
+    } catch (error) {
+      throw notWritten(error)
     }
   }
 

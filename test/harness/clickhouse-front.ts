@@ -5,8 +5,8 @@
  *
  * prints `clickhouse: http://…`. A request to `/control?mode=…` changes how it answers: `ok`, `hang` (no answer at
  * all), `fail` (500), `short` (the answer without its second half, its announced length included), `unconfirmed`
- * (inserts are made, and refused all the same), `minority` (two of three replicas are down, as the table of replicas has it),
- * `die`.
+ * (inserts are made, and refused all the same), `full` (inserts are refused, as without room on the disk), `slow` (answers
+ * take seconds), `minority` (two of three replicas are down, as the table of replicas has it), `die`.
  */
 import { randomUUID } from 'node:crypto'
 import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -17,9 +17,20 @@ import { Session } from 'chdb'
 import { engineOptions, onOneServer } from './clickhouse-cluster.js'
 import { type Running, run } from './processes.js'
 
-type FrontMode = 'ok' | 'hang' | 'fail' | 'short' | 'unconfirmed' | 'minority' | 'die'
+export type FrontMode =
+  | 'ok'
+  | 'hang'
+  | 'fail'
+  | 'short'
+  | 'unconfirmed'
+  | 'full'
+  | 'slow'
+  | 'minority'
+  | 'die'
 
 const user = 'default'
+/** Longer than a health check waits. */
+const slowMs = 2_000
 /** Parameters of a query string that are not settings. */
 const ownParameters = new Set(['query', 'query_id', 'database', 'default_format', 'session_id'])
 const httpSettings = /^(wait_end_of_query|send_progress|enable_http_compression|http_|cancel_http|compress)/
@@ -53,6 +64,7 @@ class Front {
     }
     const body = await bodyOf(request)
     if (this.mode === 'hang') return
+    if (this.mode === 'slow') await new Promise((resolve) => setTimeout(resolve, slowMs))
     if (this.mode === 'fail') return refuse(response, 1000, 'The front fails on request', 'POCO_EXCEPTION')
     if (!this.#mayEnter(request)) {
       return refuse(
@@ -75,6 +87,8 @@ class Front {
     const file = `${this.#path}-${randomUUID()}`
     const sql = statementOf(parameters.get('query'), body, file)
     const format = parameters.get('default_format') ?? 'TabSeparated'
+    if (this.mode === 'full' && sql.startsWith('INSERT'))
+      return refuse(response, 243, 'Cannot reserve 1.00 MiB, not enough space', 'NOT_ENOUGH_SPACE')
     let preamble = ''
     for (const [name, value] of parameters) {
       if (ownParameters.has(name) || httpSettings.test(name) || !identifier.test(name)) continue

@@ -6,10 +6,11 @@ interface TcpProxy {
   close(): void
 }
 
-/** `forward`: passes on what a client sends; what the server sends is passed on as it is. */
+/** `forward` passes on what a client sends, `backward` what the server sends; without it, that is passed on as it is. */
 export async function startTcpProxy(
   natsUrl: string,
   forward: (client: Socket, upstream: Socket) => void,
+  backward: (upstream: Socket, client: Socket) => void = (upstream, client) => void upstream.pipe(client),
 ): Promise<TcpProxy> {
   const { hostname, port } = new URL(natsUrl)
   const sockets = new Set<Socket>()
@@ -24,7 +25,7 @@ export async function startTcpProxy(
         upstream.destroy()
       })
     }
-    upstream.pipe(client)
+    backward(upstream, client)
     forward(client, upstream)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -36,8 +36,8 @@ const heads = new Heads({
     return { highest: highest ?? 5, seen: 0 }
   },
 })
-t.teardown(() => heads.close())
-await heads.open()
+t.teardown(() => heads.leftBehind.close())
+await heads.leftBehind.open()
 
 t.test('an account without a head is looked up only if its version is not known', async (t) => {
   t.equal((await heads.finished('ac_1', 7)).version, 1_007)
@@ -47,7 +47,7 @@ t.test('an account without a head is looked up only if its version is not known'
 })
 
 t.test('a repair is swept only when whoever began it leaves it', async (t) => {
-  const leave = heads.keepRepairs(['ac_kept'])
+  const leave = heads.leftBehind.keepRepairs(['ac_kept'])
   for (const accountId of ['ac_kept', 'ac_left']) await bucket.put(accountId, JSON.stringify(repair))
   await until('the other one is carried out', () => carriedOut.includes('ac_left'))
   await sleep(2_500)
