@@ -2,7 +2,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { badRequest, shown } from '../core/errors.js'
 import { recordBytesMax } from '../core/limits.js'
-import { type TSchema, Type } from '../core/schema.js'
+import { oneOf, type TSchema, Type } from '../core/schema.js'
+import { unservedIn, unservedWords } from '../evaluate/unserved.js'
 import { type ApiContext, queryOf, readable, requestBody, sendJson } from '../http/context.js'
 import { describe, shownBy } from '../http/openapi/openapi.js'
 import type { Decider } from '../insight/decider.js'
@@ -64,19 +65,29 @@ export function registerDecisions(app: FastifyInstance, context: ApiContext, dec
             'Decides with the configuration as it was at this revision, as answers and events name it.',
         }),
       ),
+      unserved: Type.Optional(
+        oneOf(
+          unservedWords,
+          'What is decided about a name that no edge of the account serves, if no restriction blocks it. Default: deny, unless an operator gave the account the right `unserved_allowed`.',
+        ),
+      ),
     }),
   })
   app.post(path, { ...described, bodyLimit: recordBytesMax }, async (request, reply) => {
-    const revision = revisionOf(request)
+    const moment = momentOf(request)
     const { accountId } = request.caller
     const asked = decisionRequest(request)
-    const { answer } = await decider.decide(readable(context), accountId, asked, { revision })
+    const { answer } = await decider.decide(readable(context), accountId, asked, moment)
     return sendJson(reply, answer)
   })
 }
 
-function revisionOf(request: FastifyRequest): number | undefined {
-  const { revision } = queryOf(request, ['revision'])
+function momentOf(request: FastifyRequest) {
+  const { revision, unserved } = queryOf(request, ['revision', 'unserved'])
+  return { revision: revisionIn(revision), unserved: unservedIn(unserved) }
+}
+
+function revisionIn(revision: string | undefined): number | undefined {
   if (revision === undefined) return undefined
   if (/^\d{1,15}$/.test(revision)) return Number(revision)
   throw badRequest(`"revision" is ${shown(revision)}, but must be a revision: a number of at most 15 digits.`)

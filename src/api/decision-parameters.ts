@@ -51,7 +51,9 @@ const words = (description: string) => Type.Optional(Type.String({ description }
 export const selectingSchema = {
   client: words('The address of the client, or a range in CIDR notation.'),
   decision: words('`allow`, `block` or `deny`; several are separated by commas.'),
-  decided_by: words('`none`, `restriction`, `ip_restriction` or `traffic_policy`; several with commas.'),
+  decided_by: words(
+    '`none`, `restriction`, `ip_restriction`, `traffic_policy` or `unserved`; several with commas.',
+  ),
   policy: words('The traffic policy that denied.'),
   edge_id: words(`The edge; up to ${edgesMax} are separated by commas.`),
   route_id: words('The route.'),

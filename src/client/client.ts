@@ -54,6 +54,7 @@ import {
 } from './collection.js'
 import { DeadLetterClient } from './dead-letters.js'
 import {
+  type DecideOptions,
   type DecisionsOptions,
   type DeliveryStatsOptions,
   type ExpressionFailuresOptions,
@@ -75,6 +76,7 @@ import { SessionClient } from './session.js'
 export { ApiError } from './api-error.js'
 export type { TryOptions } from './collection.js'
 export type {
+  DecideOptions,
   DeliveryStatsOptions,
   StatsOptions,
   WatchDecisionsOptions,
@@ -172,7 +174,7 @@ export interface Client extends Kinds, ReturnType<typeof clientsOf> {
   /** Every field of records and events, every name and function of expressions and of filters of decisions. */
   fields(): Promise<FieldReference & { readonly decisions: readonly DecisionName[] }>
   /** The decision about a connection or request, explained; with `revision`, the decision at that time. */
-  decide(request: DecisionRequest, options?: { readonly revision?: number }): Promise<Decision>
+  decide(request: DecisionRequest, options?: DecideOptions): Promise<Decision>
   /** Publishes records of the account; `refused_count` of them were wrong. */
   publishRecords(records: readonly RecordsByType[RecordType][]): Promise<PublishedRecords>
   /** Decisions as they happen, until the signal or the end of the stream. */
@@ -261,7 +263,7 @@ export function openClient(options: HttpOptions): Client {
     deliveryStatuses: async (page = {}) =>
       http.send('GET', `${eventDestination.path}/status`, { query: { ...page } }),
     fields: async () => http.send('GET', '/fields'),
-    decide: async (body, { revision } = {}) => http.send('POST', '/decide', { body, query: { revision } }),
+    decide: async (body, options = {}) => http.send('POST', '/decide', { body, query: { ...options } }),
     publishRecords: async (lines) => http.send('POST', '/records', { lines }),
     watchDecisions: ({ edge, ...watch } = {}) => linesOf<LoggedDecision>(http, { edge }, watch),
     watchDeliveries: (destination, watch = {}) => linesOf<LiveDelivery>(http, { destination }, watch),

@@ -11,7 +11,7 @@ export interface DecisionsOptions {
   readonly client?: string
   /** `allow`, `block` or `deny`; several are separated by commas. */
   readonly decision?: string
-  /** `none`, `restriction`, `ip_restriction` or `traffic_policy`; several are separated by commas. */
+  /** `none`, `restriction`, `ip_restriction`, `traffic_policy` or `unserved`; several are separated by commas. */
   readonly decidedBy?: string
   readonly policy?: string
   /** Several are separated by commas, up to 100. */
@@ -31,6 +31,13 @@ export interface DecisionsOptions {
   readonly until?: string
   /** Decisions in a page: 1 to 100. */
   readonly limit?: number
+}
+
+export interface DecideOptions {
+  /** Decides with the configuration as it was then. */
+  readonly revision?: number
+  /** What is decided about a name that no edge of the account serves. */
+  readonly unserved?: 'allow' | 'deny'
 }
 
 interface Page {

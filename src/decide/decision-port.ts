@@ -18,9 +18,10 @@ import {
 import { newId } from '../core/ids.js'
 import { failedLoginsPerMinuteMax, recordBytesMax } from '../core/limits.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
-import { decideRecord } from '../evaluate/decide.js'
+import { decideRecord, ofAccount } from '../evaluate/decide.js'
 import type { Judgement } from '../evaluate/judgement.js'
 import type { PolicySet } from '../evaluate/policy-set.js'
+import { type Unserved, unservedFor, unservedIn } from '../evaluate/unserved.js'
 import { connectionLimits } from '../http/bounds/connection-limits.js'
 import { RateWindows } from '../http/bounds/rate-windows.js'
 import {
@@ -120,12 +121,14 @@ class DecisionPort {
     const peer = callerAddress(request.socket.remoteAddress)
     const accountId = this.#accountOf(request, peer)
     const [path = '', query = ''] = url.split('?', 2)
-    if (path === decidePath && method === 'POST') return this.#decide(request, response, accountId)
-    if (path === proxyPath) return this.#answerProxy(request, response, accountId, peer, query, '')
-    // Envoy appends the path of the request that it asks about.
+    const parameters = new URLSearchParams(query)
+    if (path === decidePath && method === 'POST')
+      return this.#decide(request, response, accountId, parameters)
+    if (path === proxyPath) return this.#answerProxy(request, response, accountId, peer, parameters, '')
+    // Envoy appends the path of the request that it asks about, whose query is the client's.
     const isAppended = path.startsWith(`${proxyPath}/`)
     if (isAppended)
-      return this.#answerProxy(request, response, accountId, peer, '', url.slice(proxyPath.length))
+      return this.#answerProxy(request, response, accountId, peer, noParameters, url.slice(proxyPath.length))
     throw notFound(`Only POST ${decidePath} and GET ${proxyPath} are answered here.`)
   }
 
@@ -157,7 +160,12 @@ class DecisionPort {
   }
 
   /** The answer of `weir.decide`; the status shows the decision, too. */
-  async #decide(request: IncomingMessage, response: ServerResponse, accountId: string): Promise<void> {
+  async #decide(
+    request: IncomingMessage,
+    response: ServerResponse,
+    accountId: string,
+    parameters: URLSearchParams,
+  ): Promise<void> {
     const tooLarge = `The body is too large: at most ${recordBytesMax} bytes are allowed.`
     const refusal = new WeirError('ERR_BODY_TOO_LARGE', tooLarge)
     // If a body is cut off while it is read, the connection is gone, and there is no answer.
@@ -167,7 +175,7 @@ class DecisionPort {
     })
     const json = parseJson(bytes)
     if (!json.ok) throw new WeirError('ERR_INVALID_JSON', json.problem.msg)
-    const { answer, judgement } = this.#judged(json.value, accountId)
+    const { answer, judgement } = this.#judged(json.value, accountId, unservedOf(parameters))
     const body = JSON.stringify(answer)
     response.writeHead(answer.decision === 'allow' ? 200 : 403, {
       ...headersOf(judgement),
@@ -182,10 +190,9 @@ class DecisionPort {
     response: ServerResponse,
     accountId: string,
     peer: string,
-    query: string,
+    parameters: URLSearchParams,
     appendedUri: string,
   ): Promise<void> {
-    const parameters = new URLSearchParams(query)
     const type = parameters.get('type') ?? undefined
     const edgeId = parameters.get('edge_id') ?? undefined
     const headers = headersIn(rawHeaders)
@@ -193,7 +200,7 @@ class DecisionPort {
     const asked = { method, headers, keyHeaders, appendedUri, peer, type, edgeId }
     const record = recordOfProxy(asked, accountId, this.#isTrusted, callerAddress)
     if (!record.ok) throw badRequest(record.problem.msg)
-    const { judgement } = this.#judged(record.value, accountId)
+    const { judgement } = this.#judged(record.value, accountId, unservedOf(parameters))
     const isAllowed = judgement.decision === 'allow'
     response.writeHead(isAllowed ? 204 : 403, {
       ...headersOf(judgement),
@@ -202,16 +209,23 @@ class DecisionPort {
     response.end()
   }
 
-  #judged(request: unknown, accountId: string) {
+  #judged(request: unknown, accountId: string, asked: Unserved | undefined) {
     const parsed = parseDecisionRequest(request)
     if (!parsed.ok) throw badRequest(parsed.problem.msg)
-    const { policySet, geo, noted } = this.#options
-    const decided = decideRecord(policySet(), geo, parsed.value, accountId)
+    const { geo, noted } = this.#options
+    const policySet = this.#options.policySet()
+    const unserved = asked ?? unservedFor(policySet, accountId)
+    const decided = decideRecord(policySet, geo, ofAccount(accountId, parsed.value), accountId, { unserved })
     if (!decided.ok) throw new WeirError(decided.problem.code, decided.problem.msg)
     noted(decided.value.judgement)
     return decided.value
   }
 }
+
+const noParameters = new URLSearchParams()
+
+const unservedOf = (parameters: URLSearchParams): Unserved | undefined =>
+  unservedIn(parameters.get('unserved') ?? undefined)
 
 /** The decision and its cause: a token with parameters, as in RFC 8941; a name is percent-encoded. */
 function headersOf({ decision, decidedBy }: Judgement): Record<string, string> {

@@ -49,18 +49,17 @@ export function recordOfProxy(
 ): Result<object> {
   const { headers, type = 'http_request', edgeId } = request
   const isProxy = isTrusted(request.peer)
+  const contradiction = contradictionIn(request, isProxy)
+  if (contradiction !== undefined) return fail({ msg: contradiction })
   const client = clientOf(request, isProxy, isTrusted, addressOf)
   if (!client.ok) return client
   const forwarded = (name: string): string | undefined => (isProxy ? first(headers[name]) : undefined)
-  // A proxy that passes on method, host and URI as they are does not replace headers that a client made up.
-  const described = (name: string): string | undefined =>
-    request.appendedUri === '' ? forwarded(name) : undefined
-  const host = splitHost(described('x-forwarded-host') ?? headers['host']?.[0] ?? '')
+  const host = splitHost(forwarded('x-forwarded-host') ?? headers['host']?.[0] ?? '')
   const scheme = forwarded('x-forwarded-proto')?.toLowerCase()
   const port = host.port ?? portOfScheme(scheme ?? '')
   const uri = uriOf(request, isProxy)
   if (!uri.ok) return uri
-  const method = described('x-forwarded-method') ?? described('x-original-method') ?? request.method
+  const method = forwarded('x-forwarded-method') ?? forwarded('x-original-method') ?? request.method
   return ok({
     ...recordIdOf(forwarded('weir-record-id') ?? forwarded('x-request-id')),
     type,
@@ -82,6 +81,32 @@ export function recordOfProxy(
   })
 }
 
+const uriHeaders = ['X-Forwarded-Uri', 'X-Original-URI', 'X-Original-URL']
+/** Headers that say what request a question is about. */
+const describing = ['X-Forwarded-Host', 'X-Forwarded-Method', 'X-Original-Method', ...uriHeaders]
+
+/**
+ * Why it is not known which request is meant. A proxy that passes on method, host and URI as they are does not replace headers
+ * that a client made up, and one that appends to such a header leaves the client's value in front.
+ */
+function contradictionIn({ headers, appendedUri, peer }: ProxyRequest, isProxy: boolean): string | undefined {
+  const present = describing.find((name) => headers[name.toLowerCase()] !== undefined)
+  if (present !== undefined && appendedUri !== '')
+    return `The proxy appends the path of the request, and sends the header ${present} as well: they may describe different requests. It must send one of them, and remove ${present} if it comes from the client.`
+  if (present !== undefined && !isProxy) return untrusted(present, peer)
+  const manifold = ['Host', 'X-Forwarded-Proto', ...describing].find(
+    (name) => valuesOf(name, headers[name.toLowerCase()]).size > 1,
+  )
+  return manifold && `The header ${manifold} has several values: the proxy must replace what a client sends.`
+}
+
+/** A comma is part of a URI, and of a host that is none. Proxies append theirs to the others. */
+const valuesOf = (name: string, values: readonly string[] = []): ReadonlySet<string> =>
+  new Set(name === 'Host' || uriHeaders.includes(name) ? values : all(values))
+
+const untrusted = (header: string, peer: string): string =>
+  `The header ${header} comes from ${peer}, which is not a trusted proxy: add it to WEIR_TRUST_PROXY.`
+
 /**
  * The URI of the request: appended to the path of the decision port, or in a header. Traefik and Caddy send X-Forwarded-Uri, the
  * manual of nginx has X-Original-URI, and ingress-nginx X-Original-URL. A proxy replaces the one that it sends, so that a client
@@ -89,9 +114,7 @@ export function recordOfProxy(
  */
 function uriOf({ headers, appendedUri }: ProxyRequest, isProxy: boolean): Result<string> {
   if (appendedUri !== '' || !isProxy) return ok(appendedUri)
-  const uriHeaders = ['x-forwarded-uri', 'x-original-uri', 'x-original-url']
-  // A comma is part of the URI: proxies append nothing to these headers.
-  const uris = uriHeaders.flatMap((name) => headers[name]?.[0] ?? [])
+  const uris = uriHeaders.flatMap((name) => headers[name.toLowerCase()]?.[0] ?? [])
   const targets = new Set(uris.map((uri) => JSON.stringify(splitUri(uri))))
   return targets.size <= 1
     ? ok(uris[0] ?? '')
@@ -117,10 +140,7 @@ function clientOf(
 ): Result<string> {
   const entries = all(headers['x-forwarded-for'])
   if (!isProxy && entries.length === 0) return ok(peer)
-  if (!isProxy)
-    return fail({
-      msg: `The header X-Forwarded-For comes from ${peer}, which is not a trusted proxy: add it to WEIR_TRUST_PROXY.`,
-    })
+  if (!isProxy) return fail({ msg: untrusted('X-Forwarded-For', peer) })
   if (entries.length === 0)
     return fail({ msg: `The trusted proxy ${peer} must send the client's address as X-Forwarded-For.` })
   const entry = entries.findLast((each) => !isTrusted(each)) ?? entries[0]

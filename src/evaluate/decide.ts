@@ -8,10 +8,11 @@ import type { TrafficRecord } from '../record/traffic-record.js'
 import type { Decision } from '../shape/decision.js'
 import type { Challenger } from './challenger.js'
 import { type Endpoint, nowhere } from './edges.js'
-import { evaluate, type Phase } from './evaluate.js'
+import { evaluate, type Phase, type Verdict } from './evaluate.js'
 import { ExplanationTrace } from './explain.js'
 import { Judgement } from './judgement.js'
 import type { PolicySet } from './policy-set.js'
+import type { Unserved } from './unserved.js'
 
 /** Why a request can't be answered. */
 export interface Refusal extends Problem {
@@ -26,13 +27,23 @@ export interface Decided {
   readonly judgement: Judgement
 }
 
+interface DecideOptions {
+  readonly phase?: Phase
+  /** `deny`: for proxies, whose servers often have one host for every name that is not configured. */
+  readonly unserved?: Unserved
+}
+
+/** A question of an account is about its own names, so its restriction applies to those that no edge serves. */
+export const ofAccount = (accountId: string, { record, explain }: DecisionRequest): DecisionRequest =>
+  record.account_id ? { record, explain } : { record: { ...record, account_id: accountId }, explain }
+
 /** Decides about a record. If an account asks, other accounts and their edges do not exist. */
 export function decideRecord(
   policySet: PolicySet,
   geo: GeoLookup,
   { record, explain }: DecisionRequest,
   accountId?: string,
-  phase: Phase = 'opening',
+  { phase = 'opening', unserved = 'allow' }: DecideOptions = {},
 ): Result<Decided, Refusal> {
   const found = accountId === undefined ? policySet.findEdge(record) : policySet.findEdgeOf(accountId, record)
   if (!found.ok)
@@ -40,15 +51,18 @@ export function decideRecord(
   const endpoint = found.value
   const context = new PolicyContext(record, endpoint.edgeId, geo)
   const trace = explain ? new ExplanationTrace(policySet, context.client) : undefined
-  const verdict = evaluate(policySet, endpoint, context, new StepBudget(), phase, trace)
+  const served = endpoint.edgeId !== undefined
+  const evaluated = evaluate(policySet, endpoint, context, new StepBudget(), phase, trace)
+  const verdict = served || unserved === 'allow' ? evaluated : withoutUnserved(evaluated)
   const judgement = new Judgement(record, endpoint, context, verdict, policySet)
   const { decision, ipPolicy, policy } = verdict
   const answer = {
     decision,
     ip_policy: ipPolicy,
     policy: policy?.label ?? null,
+    served,
     revision: policySet.revision,
-    warnings: [...judgement.warnings, ...(endpoint === nowhere ? [unserved] : [])],
+    warnings: [...judgement.warnings, ...unservedWarnings(judgement)],
     ...(trace === undefined ? {} : { explanation: trace.explanation(judgement) }),
   }
   return ok({ answer, judgement })
@@ -72,4 +86,14 @@ export function explainChallenged(
   return { decision: verdict.decision, explanation: trace.explanation(judgement) }
 }
 
-const unserved = 'No edge serves this name and no account is known; nothing applies.'
+/** What restrictions block stays blocked. */
+const withoutUnserved = (verdict: Verdict): Verdict =>
+  verdict.decision === 'allow' ? { ...verdict, decision: 'deny' } : verdict
+
+function unservedWarnings({ endpoint, decidedBy }: Judgement): readonly string[] {
+  if (endpoint === nowhere) return ['No edge serves this name and no account is known; nothing applies.']
+  if (decidedBy.type !== 'unserved') return []
+  return [
+    'No edge of the account serves this name: add it to the hostports of an edge, or ask with unserved=allow.',
+  ]
+}

@@ -17,6 +17,8 @@ const nothing: DecidedBy = {
   cidr: null,
 }
 
+const unserved: DecidedBy = { ...nothing, type: 'unserved' }
+
 /** If both the account's restriction and the module block, it is the restriction. */
 export function findDecidedBy(
   policySet: Restrictions,
@@ -27,6 +29,7 @@ export function findDecidedBy(
   const { accountId, edgeId = null, route, ipPolicyIds = [] } = endpoint
   if (decision === 'allow') return nothing
   if (policy !== null) return { ...nothing, type: 'traffic_policy', id: policy.ownerId, name: policy.label }
+  if (decision === 'deny') return unserved
   const restriction = accountId === undefined ? undefined : policySet.restriction(accountId, 'endpoints')
   const isRestricted =
     restriction?.enforced && decideAddress(policySet, restriction.ip_policy_ids, client) === 'block'

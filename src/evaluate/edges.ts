@@ -6,6 +6,7 @@ import { compiledOnceMax } from '../core/limits.js'
 import { getOrMake } from '../core/maps.js'
 import { serverHost } from '../record/spelling.js'
 import type { RequestRecord, TrafficRecord } from '../record/traffic-record.js'
+import type { AccountRight } from '../resource/define.js'
 import type { PolicyKind } from '../resource/fields/traffic-policy-check.js'
 import type { DeclaredRow } from '../resource/registry.js'
 import type { IpRestrictionModule } from './policy-source.js'
@@ -44,7 +45,20 @@ export const nowhere: Endpoint = {
   route: undefined,
 }
 
-export const accountEndpoint = (accountId: string): Endpoint => ({ ...nowhere, accountId })
+const accountEndpoint = (accountId: string): Endpoint => ({ ...nowhere, accountId })
+
+/** What applies to the records of an account that no edge of it serves. */
+export interface AccountEndpoint extends Endpoint {
+  /** Its proxies may serve names that no edge serves. */
+  readonly allowsUnserved: boolean
+}
+
+const unservedAllowed: AccountRight = 'unserved_allowed'
+
+export const compileAccount = ({ id, rights }: DeclaredRow<'account'>): AccountEndpoint => ({
+  ...accountEndpoint(id),
+  allowsUnserved: rights?.includes(unservedAllowed) ?? false,
+})
 
 /**
  * Lists of ids, one object for equal ones. Most edges have one of a few lists; what edges share is in the cache when a

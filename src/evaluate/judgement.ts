@@ -52,13 +52,20 @@ export class Judgement implements ShownDecision {
 
   /** Made when it is first read: without anything that is not enforced, this is the lookup of the account. */
   get shadow(): ShadowDecision | null {
-    if (this.#shadow === undefined) this.#shadow = shadowOf(this.#policySet, this.endpoint, this.#context)
+    if (this.#shadow === undefined) this.#shadow = this.#shadowBy()
     return this.#shadow
   }
 
   /** Makes the shadow decision with a trace, for explanations. */
   traceShadow(trace: EvaluationTrace): void {
-    this.#shadow = shadowOf(this.#policySet, this.endpoint, this.#context, trace)
+    this.#shadow = this.#shadowBy(trace)
+  }
+
+  /** A question about a name that no edge serves is denied, whatever is enforced. */
+  #shadowBy(trace?: EvaluationTrace): ShadowDecision | null {
+    const shadow = shadowOf(this.#policySet, this.endpoint, this.#context, trace)
+    const { decision, decidedBy } = this
+    return shadow?.decision === 'allow' && decidedBy.type === 'unserved' ? { decision, decidedBy } : shadow
   }
 
   /** What the draft of a challenger decides about the record. */

@@ -11,7 +11,8 @@ import type { AddressLists } from '../record/policy-scope.js'
 import type { ConnectionRecord, RecordType, RequestRecord, TrafficRecord } from '../record/traffic-record.js'
 import type { DeclaredRow } from '../resource/registry.js'
 import {
-  accountEndpoint,
+  type AccountEndpoint,
+  compileAccount,
   compileRoute,
   compileTcpEdge,
   type EdgeProblem,
@@ -45,7 +46,7 @@ interface Contents {
   readonly lists: SharedLists
   readonly httpsEdges: ReadonlyMap<string, HttpsEdge>
   readonly byHostport: EdgesByHostport
-  readonly accounts: ReadonlyMap<string, Endpoint>
+  readonly accounts: ReadonlyMap<string, AccountEndpoint>
   readonly restrictions: ReadonlyMap<string, AccountRestrictions>
   /** Accounts that have anything that is not enforced. */
   readonly shadowed: ReadonlySet<string>
@@ -222,7 +223,7 @@ export async function buildPolicySet(
   const { httpsHostports, ...https } = await buildHttpsEdges(source, previous, lists, slices)
   const reserved = await indexed(source.rowsOf('reserved_addr'), ({ id, addr }) => [addr ?? '', id], slices)
   const byHostport = new EdgesByHostport(tcpHostports, httpsHostports, new Set(reserved.keys()))
-  const accounts = await indexed(source.rowsOf('account'), ({ id }) => [id, accountEndpoint(id)], slices)
+  const accounts = await indexed(source.rowsOf('account'), (row) => [row.id, compileAccount(row)], slices)
   const restrictions = await buildRestrictions(source, slices)
   const credentials = await indexed(
     source.rowsOf('tunnel_credential'),

@@ -41,7 +41,7 @@ export type Decision = 'allow' | 'block' | 'deny'
 
 /** The part of the configuration that stopped a connection; `none` if nothing did. */
 export interface DecidedBy {
-  readonly type: 'restriction' | 'ip_restriction' | 'traffic_policy' | 'none'
+  readonly type: 'restriction' | 'ip_restriction' | 'traffic_policy' | 'unserved' | 'none'
   /** The restriction, or the edge or route that has the module or the policy. */
   readonly id: string | null
   readonly name: string | null

@@ -47,7 +47,11 @@ async function explained(
   const moment = { revision: row.revision, atMs: row.at }
   try {
     const asked = { record, explain: true }
-    const live = await decider.decide(state, row.accountId, asked, { ...moment, phase: 'closed' })
+    const live = await decider.decide(state, row.accountId, asked, {
+      ...moment,
+      phase: 'closed',
+      unserved: 'allow',
+    })
     const before = judged(live.answer)
     const after = judged(await decider.challenged(state, challenger, record, moment))
     const isSame = before.decision === row.decision && after.decision === row.challengerDecision

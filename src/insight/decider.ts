@@ -8,11 +8,12 @@ import { WeirError } from '../core/errors.js'
 import { Slices } from '../core/slices.js'
 import type { Challenger, ChallengerRow } from '../evaluate/challenger.js'
 import { buildChallenger } from '../evaluate/challenger-build.js'
-import { type Decided, decideRecord, explainChallenged } from '../evaluate/decide.js'
+import { type Decided, decideRecord, explainChallenged, ofAccount } from '../evaluate/decide.js'
 import { hostportOf } from '../evaluate/edges.js'
 import type { Phase } from '../evaluate/evaluate.js'
 import { wildcardsFor } from '../evaluate/hostports.js'
 import type { PolicySet } from '../evaluate/policy-set.js'
+import { type Unserved, unservedFor } from '../evaluate/unserved.js'
 import { accountSource } from '../http/account-source.js'
 import type { GeoLookup } from '../record/geo.js'
 import type { DecisionRequest } from '../record/record.js'
@@ -37,6 +38,8 @@ interface Moment {
   /** The revision of the configuration to decide by; undefined for the present one. */
   readonly revision?: number | undefined
   readonly phase?: Phase
+  /** What the question says about a name that no edge serves; undefined: what the account's proxies get. */
+  readonly unserved?: Unserved | undefined
   /** When an earlier configuration decided, if that is known: rules of it that had expired by then are left out. */
   readonly atMs?: number
 }
@@ -65,11 +68,14 @@ export class Decider {
     state: ViewState,
     accountId: string,
     asked: DecisionRequest,
-    { revision, phase, atMs = 0 }: Moment,
+    { revision, phase = 'opening', atMs = 0, unserved }: Moment,
   ): Promise<DecidedThen> {
     const then = await this.#policiesAt(state, accountId, asked.record, { revision, atMs })
     const { policySet, version, pastVersion } = then
-    const decided = decideRecord(policySet, this.#options.geo, asked, accountId, phase)
+    const decided = decideRecord(policySet, this.#options.geo, ofAccount(accountId, asked), accountId, {
+      phase,
+      unserved: unserved ?? unservedFor(policySet, accountId),
+    })
     if (!decided.ok) throw new WeirError(decided.problem.code, decided.problem.msg)
     const { answer, judgement } = decided.value
     return {

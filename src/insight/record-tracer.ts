@@ -109,7 +109,8 @@ export class RecordTracer {
   async #explained(state: ViewState, row: DecisionRow): Promise<Omit<AskedDecision, 'decision'>> {
     try {
       const asked = { record: questionOf(row), explain: true }
-      const moment = { revision: row.revision, phase: 'opening', atMs: row.at } as const
+      const unserved = row.decidedBy === 'unserved' ? 'deny' : 'allow'
+      const moment = { revision: row.revision, phase: 'opening', atMs: row.at, unserved } as const
       const { answer } = await this.#options.decider.decide(state, row.accountId, asked, moment)
       const isSame = answer.decision === row.decision
       return { explained: answer as AskedDecision['explained'], missing: isSame ? null : incomplete }
@@ -130,7 +131,7 @@ export class RecordTracer {
     const record = JSON.parse(stored.line.toString()) as Rest['record']
     try {
       const asked = { record: stored.record, explain: true }
-      const moment = { revision: row.revision, phase: 'closed', atMs: row.at } as const
+      const moment = { revision: row.revision, phase: 'closed', atMs: row.at, unserved: 'allow' } as const
       const decided = await this.#options.decider.decide(state, row.accountId, asked, moment)
       const { events, filtered } = await this.#production(state, row, decided)
       return {

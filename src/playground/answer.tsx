@@ -24,6 +24,12 @@ export function Answer() {
             {decision.explanation && <Decider explanation={decision.explanation} />}
           </p>
           {decision.explanation && <Shadow explanation={decision.explanation} />}
+          {!decision.served && (
+            <p class="warning-line">
+              No edge of the file serves this endpoint. A proxy that asks about it over HTTP is refused,
+              unless it asks with unserved=allow.
+            </p>
+          )}
           {decision.warnings.map((warning) => (
             <p key={warning} class="warning-line">
               {warning}

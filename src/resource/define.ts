@@ -195,7 +195,7 @@ interface ResourceDefinition<
 }
 
 /** Rights that an operator can give an account. */
-export const accountRights = ['abuse_reports'] as const
+export const accountRights = ['abuse_reports', 'unserved_allowed'] as const
 
 export type AccountRight = (typeof accountRights)[number]
 

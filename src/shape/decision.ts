@@ -7,7 +7,7 @@ import { exampleId } from '../resource/examples.js'
 
 export const decisionWord = oneOf(
   ['allow', 'block', 'deny'],
-  'block: an IP policy or restriction said no. deny: a traffic policy said no.',
+  'block: an IP policy or restriction said no. deny: a traffic policy said no, or a question over HTTP was about a name that no edge of the account serves.',
 )
 
 const ipDecision = oneOf(['allow', 'block'])
@@ -127,8 +127,8 @@ const nullable = orNull(Type.String())
 export const decidedBySchema = objectOf(
   {
     type: oneOf(
-      ['restriction', 'ip_restriction', 'traffic_policy', 'none'],
-      'The restriction of the account, the `ip_restriction` module or a traffic policy; none if nothing said no.',
+      ['restriction', 'ip_restriction', 'traffic_policy', 'unserved', 'none'],
+      'The restriction of the account, the `ip_restriction` module or a traffic policy; unserved: no edge of the account serves the name; none if nothing said no.',
     ),
     id: orNull(Type.String(), { description: 'The restriction, edge or route.' }),
     name: orNull(Type.String(), {
@@ -198,6 +198,10 @@ export const decisionSchema = objectOf(
       description: 'What IP policies decided; null if none applied.',
     }),
     policy: orNull(Type.String(), { description: 'The traffic policy that denied.' }),
+    served: Type.Boolean({
+      description:
+        'Does an edge serve the name, or is it named? If not, questions over HTTP are denied, unless they or the account allow it.',
+    }),
     revision: Type.Integer({ minimum: 0, description: 'Of the configuration that was used.' }),
     warnings: Type.Array(Type.String()),
     explanation: Type.Optional(explanationSchema),
@@ -210,6 +214,7 @@ export const decisionSchema = objectOf(
         decision: 'block',
         ip_policy: { decision: 'block', policy_ids: [policyId] },
         policy: null,
+        served: true,
         revision: 42,
         warnings: [],
         explanation: {

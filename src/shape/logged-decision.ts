@@ -69,7 +69,7 @@ const decidedBy = objectOf({
 
 const decision = oneOf(
   decisionWords,
-  'block: an IP policy or restriction said no. deny: a traffic policy said no.',
+  'block: an IP policy or restriction said no. deny: a traffic policy said no, or a proxy asked about a name that no edge serves.',
 )
 
 export const loggedDecisionSchema = objectOf(

@@ -129,6 +129,7 @@ export const tracedRecordSchema = objectOf(
               decision: 'block',
               ip_policy: { decision: 'block', policy_ids: [exampleId('ipp_')] },
               policy: null,
+              served: true,
               revision: 42,
               warnings: [],
             },

@@ -24,6 +24,7 @@ export const deciderNumbers = {
   restriction: 1,
   ip_restriction: 2,
   traffic_policy: 3,
+  unserved: 4,
 }
 /** The subject of a decision: a record, or a question before the connection was let in. */
 export const sourceNumbers = { record: 0, asked: 1 }

@@ -1,5 +1,6 @@
 /** Decisions over the management API: explained, and about the caller's own account alone. */
 import t from 'tap'
+import { grantRight, revokeRight } from '../../src/write/accounts.js'
 import { openTestStore } from '../harness/api.js'
 import { type Caller, newest, refused } from '../harness/caller.js'
 
@@ -172,10 +173,35 @@ t.test('decisions over the API', async (t) => {
     const { explanation } = await office.decide('198.51.100.7')
     t.match(explanation.decided_by, { type: 'restriction', id, name: 'guests only', last_change: {} })
     const alone = { type: 'tcp_connection', conn: { client_ip: '192.0.2.1' } }
-    t.match(await me.raw.expect(200, 'POST', '/decide', alone), { decision: 'allow', warnings: [/No edge/] })
-    const named = { ...alone, account_id: me.accountId }
-    t.match(await me.raw.expect(200, 'POST', '/decide', named), { decision: 'block' })
+    for (const asked of [alone, { ...alone, account_id: me.accountId }])
+      t.match(await me.raw.expect(200, 'POST', '/decide', asked), { decision: 'block', served: false })
     await me.ipRestriction.delete(id)
+  })
+
+  t.test('a name that no edge of the account serves', async (t) => {
+    const nowhere = { ...office.conn('192.0.2.1'), server_name: 'nobody.example' }
+    const asked = { type: 'tcp_connection', conn: nowhere }
+    const answered = (query: string) => me.raw.expect(200, 'POST', `/decide${query}`, asked)
+    const allowed = { decision: 'allow', served: false, warnings: [] }
+    const denied = {
+      decision: 'deny',
+      served: false,
+      policy: null,
+      warnings: [/No edge of the account serves/],
+    }
+    const [usual, asking] = [await answered(''), await answered('?unserved=allow')]
+    t.match(usual, { ...denied, explanation: { hostport: null, decided_by: { type: 'unserved', id: null } } })
+    t.match(asking, allowed)
+    t.equal((await office.decide('198.51.100.7')).served, true)
+    await grantRight(store.parts.store, me.accountId, 'unserved_allowed')
+    t.match(await answered(''), allowed, 'the account allows it')
+    t.match(await answered('?unserved=deny'), denied)
+    t.match(await answered(`?revision=${usual.revision}`), denied, 'and did not then')
+    await revokeRight(store.parts.store, me.accountId, 'unserved_allowed')
+    t.match(await answered(''), denied)
+    const { msg } = await me.raw.expect(400, 'POST', '/decide?unserved=perhaps', asked)
+    t.match(msg, /"unserved" is "perhaps": allow or deny is allowed/)
+    t.match(await me.decide(asked as never, { unserved: 'allow' }), allowed, 'the typed client')
   })
 
   t.test('a change is seen by the next decision', async (t) => {
@@ -306,7 +332,7 @@ t.test('decisions over the API', async (t) => {
       ['another account changes', 'deny', async () => (await api.account('busy')).ipPolicy.create({})],
       ['the policy is deleted', 'block', () => me.ipPolicy.delete(office.office)],
       ['the module is removed', 'deny', () => me.tcpEdge.ip_restriction.delete(office.edge)],
-      ['the edge is deleted', 'allow', () => me.tcpEdge.delete(office.edge)],
+      ['the edge is deleted', 'deny', () => me.tcpEdge.delete(office.edge)],
     ]
     const judged: { readonly name: string; readonly revision: number; readonly answer: unknown }[] = []
     for (const [name, decision, change] of changes) {
@@ -360,7 +386,7 @@ t.test('decisions over the API', async (t) => {
     await mine.tcpEdge.create({ hostports: ['*:*'] })
     const cases: [name: string, port: number, query: string, want: string | null][] = [
       ['a.wild.example', 22, '', null],
-      ['x.b.wild.example', 22, '', null],
+      ['x.b.wild.example', 22, '', '*.wild.example:22'],
       ['b.wild.example', 22, '', '*.wild.example:22'],
       ['b.wild.example', 2222, '', '*:*'],
       ['b.wild.example', 2222, `?revision=${revision}`, '*:2222'],

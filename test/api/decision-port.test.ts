@@ -189,14 +189,14 @@ t.test('the account of a key decides as NATS does, for any record', (t) => {
   t.end()
 })
 
-t.test('and so does the port', async (t) => {
+t.test('and so does the port, asked to allow what no edge serves', async (t) => {
   const { url, verdicts } = await openPort(t)
   const decisions = new Map<string, number>()
   const counts = (decision: string) => decisions.set(decision, (decisions.get(decision) ?? 0) + 1)
   await fc.assert(
     fc.asyncProperty(record, async (asked) => {
-      const wanted = overNats(asked)
-      const answer = await send('POST', `${url}/decide`, withKey, JSON.stringify(asked))
+      const wanted = overNats({ ...asked, account_id: 'ac_1' })
+      const answer = await send('POST', `${url}/decide?unserved=allow`, withKey, JSON.stringify(asked))
       const { error_code, msg, ...decided } = JSON.parse(answer.text)
       if (wanted.error_code !== undefined) {
         counts(wanted.error_code)
@@ -212,6 +212,104 @@ t.test('and so does the port', async (t) => {
   for (const each of ['allow', 'block', 'deny', 'ERR_NOT_FOUND', 'ERR_INVALID_REQUEST'])
     t.ok(decisions.has(each), each)
   t.ok(verdicts.length >= 100, 'verdicts are counted')
+})
+
+t.test(
+  'the port denies what no edge of the account serves, and nothing else is other than over NATS',
+  async (t) => {
+    const { url } = await openPort(t)
+    const decisions = new Map<string, number>()
+    await fc.assert(
+      fc.asyncProperty(record, async (asked) => {
+        const wanted = overNats({ ...asked, account_id: 'ac_1', explain: false })
+        if (wanted.error_code !== undefined) return
+        const answer = await send(
+          'POST',
+          `${url}/decide`,
+          withKey,
+          JSON.stringify({ ...asked, explain: false }),
+        )
+        const { warnings, ...decided } = JSON.parse(answer.text)
+        const isDenied = !wanted.served && wanted.decision === 'allow'
+        decisions.set(`${wanted.served} ${decided.decision}`, 1)
+        const { warnings: usual, ...rest } = wanted
+        t.strictSame(decided, isDenied ? { ...rest, decision: 'deny' } : rest)
+        t.equal(warnings.length, usual.length + (isDenied ? 1 : 0))
+        t.equal(answer.status, decided.decision === 'allow' ? 200 : 403)
+        if (isDenied) t.equal(answer.headers['weir-decided-by'], 'unserved')
+      }),
+      { seed: 9, numRuns: 300, endOnFailure: true },
+    )
+    t.strictSame([...decisions.keys()].toSorted(), ['false deny', 'true allow', 'true block', 'true deny'])
+  },
+)
+
+t.test('names that no edge of the account serves', async (t) => {
+  const allowing = new TestConfiguration('ac_2')
+    .account('ac_1', ['unserved_allowed'])
+    .tcpEdge('edgtcp_2', { account_id: 'ac_2', hostports: ['other.example:443'] })
+    .httpsEdge('edghts_1', ['www.example:443'])
+  const usual = (await openPort(t, ['127.0.0.1'])).url
+  const byAccount = (await openPort(t, ['127.0.0.1'], await buildPolicySet(allowing, undefined, noYield))).url
+  const asking = (host: string) => forwarded('203.0.113.7', '/', { 'x-forwarded-host': host })
+  const cases: [name: string, url: string, query: string, host: string, status: number, decidedBy: string][] =
+    [
+      ['an unknown name', usual, '', 'nobody.example', 403, 'unserved'],
+      ['a name that ends like one', usual, '', 'evilwww.example', 403, 'unserved'],
+      ['another port', usual, '', 'www.example:8443', 403, 'unserved'],
+      ['a list of names', usual, '', 'www.example%2Cx', 403, 'unserved'],
+      ["another account's", usual, '', 'other.example:22', 403, 'unserved'],
+      ['an address', usual, '', '127.0.0.1', 403, 'unserved'],
+      ['a question that allows it', usual, '?unserved=allow', 'nobody.example', 204, 'none'],
+      ['a question that denies it', byAccount, '?unserved=deny', 'nobody.example', 403, 'unserved'],
+      ['an account that allows it', byAccount, '', 'nobody.example', 204, 'none'],
+      ['a name that is served', usual, '', 'WWW.example.', 204, 'none'],
+      ['an edge that is named', usual, '?edge_id=edghts_1', 'nobody.example', 204, 'none'],
+    ]
+  for (const [name, url, query, host, status, decidedBy] of cases) {
+    const answer = await send('GET', `${url}/decide/auth_request${query}`, { ...withKey, ...asking(host) })
+    t.equal(answer.status, status, name)
+    t.equal(answer.headers['weir-decided-by'], decidedBy, name)
+  }
+  const unknown = await send('GET', `${usual}/decide/auth_request?unserved=yes`, {
+    ...withKey,
+    ...asking('x'),
+  })
+  t.equal(unknown.status, 400)
+  t.match(JSON.parse(unknown.text).msg, /"unserved" is "yes": allow or deny/)
+  const appended = await send('GET', `${usual}/decide/auth_request/x?unserved=allow`, {
+    ...withKey,
+    ...{ 'x-forwarded-for': '203.0.113.7', 'x-forwarded-proto': 'https', host: 'nobody.example' },
+  })
+  t.equal(appended.headers['weir-decided-by'], 'unserved', "a client's query is no parameter of the question")
+  const nameless = JSON.stringify({ type: 'tcp_connection', conn: { client_ip: '203.0.113.7' } })
+  const answer = await send('POST', `${usual}/decide`, withKey, nameless)
+  t.match(JSON.parse(answer.text), {
+    decision: 'deny',
+    served: false,
+    warnings: [/No edge of the account serves/],
+  })
+})
+
+t.test('a restriction that would block what no edge serves', async (t) => {
+  const configuration = new TestConfiguration('ac_1')
+    .ipPolicy('ipp_office', '203.0.113.0/24')
+    .restriction('ipx_1', { account_id: 'ac_1', enforced: false, ip_policy_ids: ['ipp_office'] })
+  const built = await buildPolicySet(configuration, undefined, noYield)
+  const decided = (client_ip: string) => {
+    const asked = { type: 'tcp_connection', account_id: 'ac_1', conn: { client_ip }, explain: true }
+    const parsed = parseDecisionRequest(asked)
+    if (!parsed.ok) throw new Error(parsed.problem.msg)
+    const found = decideRecord(built, noGeo, parsed.value, 'ac_1', { unserved: 'deny' })
+    if (!found.ok) throw new Error(found.problem.msg)
+    const { answer, judgement } = found.value
+    const { decision, shadow, decidedBy } = judgement
+    t.equal(answer.explanation?.decided_by.type, 'unserved')
+    return [decision, decidedBy.type, shadow?.decision, shadow?.decidedBy.type]
+  }
+  t.strictSame(decided('203.0.113.7'), ['deny', 'unserved', 'deny', 'unserved'])
+  t.strictSame(decided('192.0.2.1'), ['deny', 'unserved', 'block', 'restriction'])
+  t.end()
 })
 
 // --- requests of proxies ---
@@ -288,18 +386,15 @@ t.test('requests of trusted proxies', async (t) => {
     [
       'another port, which no edge serves',
       { headers: forwarded('192.0.2.1', '/admin', { 'x-forwarded-host': 'www.example:8443' }) },
-      204,
-      'none',
+      403,
+      'unserved',
     ],
     [
-      'a proxy that appends the URI and passes on what a client made up',
+      'a proxy that appends the URI',
       {
         method: 'POST',
         path: '/admin/x?y=z',
-        headers: {
-          ...forwarded('192.0.2.1', '/', { 'x-forwarded-host': 'nobody.example' }),
-          host: 'www.example',
-        },
+        headers: { 'x-forwarded-for': '192.0.2.1', 'x-forwarded-proto': 'https', host: 'www.example' },
       },
       403,
       route,
@@ -315,7 +410,8 @@ t.test('requests of trusted proxies', async (t) => {
     const answer = await send(method, `${url}/decide/auth_request${path}`, { ...withKey, ...headers })
     t.equal(answer.status, status, `${name}: ${answer.text}`)
     t.equal(answer.headers['weir-decided-by'], decidedBy, name)
-    t.equal(answer.headers['weir-decision'], status === 204 ? 'allow' : 'block', name)
+    const stopped = decidedBy === 'unserved' ? 'deny' : 'block'
+    t.equal(answer.headers['weir-decision'], status === 204 ? 'allow' : stopped, name)
     t.equal(answer.text, '', name)
   }
   const denied = {
@@ -329,6 +425,46 @@ t.test('requests of trusted proxies', async (t) => {
     'traffic_policy;id="edgtcp_1";name="h%C3%B6he%20%22ports%22"',
     'names are encoded',
   )
+})
+
+t.test('headers that may describe another request are refused', async (t) => {
+  const trusting = (await openPort(t, ['127.0.0.1'])).url
+  const alone = (await openPort(t)).url
+  const plain: Headers = {
+    'x-forwarded-for': '203.0.113.7',
+    'x-forwarded-proto': 'https',
+    host: 'www.example',
+  }
+  const names = ['Host', 'Uri', 'Method'].map((name) => `X-Forwarded-${name}`)
+  const describing = [...names, 'X-Original-Method', 'X-Original-URI', 'X-Original-URL']
+  for (const name of describing) {
+    const appended = await send('GET', `${trusting}/decide/auth_request/admin`, {
+      ...{ ...withKey, ...plain, [name]: name.endsWith('Host') ? 'www.example' : '/admin' },
+    })
+    t.equal(appended.status, 400, `${name} next to a path that is appended`)
+    t.match(appended.text, `sends the header ${name} as well`)
+    const stranger = await send('GET', `${alone}/decide/auth_request`, { ...withKey, [name]: 'x' })
+    t.equal(stranger.status, 400, `${name} of a stranger`)
+    t.match(stranger.text, `${name} comes from 127.0.0.1, which is not a trusted proxy`)
+  }
+  const several: [name: string, headers: Headers][] = [
+    ['X-Forwarded-Host', { 'x-forwarded-host': 'nobody.example, www.example' }],
+    ['X-Forwarded-Host', { 'x-forwarded-host': ['www.example', 'nobody.example'] }],
+    ['X-Forwarded-Proto', { 'x-forwarded-proto': 'http, https' }],
+    ['X-Forwarded-Method', { 'x-forwarded-method': ['GET', 'PUT'] }],
+    ['X-Forwarded-Uri', { 'x-forwarded-uri': ['/admin', '/'] }],
+  ]
+  for (const [name, headers] of several) {
+    const answer = await send('GET', `${trusting}/decide/auth_request`, {
+      ...withKey,
+      ...forwarded('203.0.113.7'),
+      ...headers,
+    })
+    t.equal(answer.status, 400, JSON.stringify(headers))
+    t.match(answer.text, `The header ${name} has several values`)
+  }
+  const same = forwarded('203.0.113.7', '/', { 'x-forwarded-proto': 'https, https' })
+  t.equal((await send('GET', `${trusting}/decide/auth_request`, { ...withKey, ...same })).status, 204)
 })
 
 t.test('policies see the headers that a proxy passes on, and never the key of Weir', async (t) => {
@@ -358,7 +494,7 @@ t.test('requests that are refused', async (t) => {
   const { url, failures, uses } = await openPort(t, ['10.0.0.0/8'])
   const trusting = (await openPort(t, ['127.0.0.1'])).url
   const asking = `${url}/decide/auth_request`
-  const good = JSON.stringify({ type: 'tcp_connection', conn: { client_ip: '::1' } })
+  const good = JSON.stringify({ type: 'tcp_connection', edge_id: 'edgtcp_1', conn: { client_ip: '::1' } })
   const theirs = JSON.stringify({ type: 'tcp_connection', edge_id: 'edgtcp_2', conn: { client_ip: '::1' } })
   const cases: [name: string, answer: ReturnType<typeof send>, status: number, says: RegExp][] = [
     ['no key', send('GET', asking, {}), 401, /"Weir-Key: <API key>"/],

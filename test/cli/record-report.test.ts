@@ -116,6 +116,7 @@ t.test('a record that a traffic policy denied, with the reasons of all policies'
       decision: 'deny',
       ip_policy: null,
       policy: 'no Germany',
+      served: true,
       revision: 1,
       warnings: [],
       explanation,

@@ -24,6 +24,7 @@ const blocked: Decision = {
   decision: 'block',
   ip_policy: { decision: 'block', policy_ids: ['ipp_1'] },
   policy: null,
+  served: true,
   revision: 42,
   warnings: ['The restriction "x" would have blocked it.'],
   explanation: {

@@ -31,7 +31,11 @@ export class TestConfiguration implements ConfigurationSource {
   readonly #rules = new Map<string, { readonly version: number; readonly rules: IpRule[] }>()
 
   constructor(...accountIds: readonly string[]) {
-    for (const id of accountIds) this.#put('account', id, { account_id: id, name: `Account ${id}` })
+    for (const id of accountIds) this.account(id)
+  }
+
+  account(id: string, rights: string[] = []): this {
+    return this.#put('account', id, { account_id: id, name: `Account ${id}`, rights })
   }
 
   table<Kind extends KindName>(kind: Kind): Map<string, DeclaredRow<Kind>> {

@@ -60,7 +60,7 @@ t.test('decisions', async (t) => {
     {
       name: 'denied by name',
       request: { type: 'tcp_connection', conn: { ...conn, client_port: 80 } },
-      want: { decision: 'deny', ip_policy: ip, policy: 'No low ports' },
+      want: { decision: 'deny', ip_policy: ip, policy: 'No low ports', served: true },
     },
     {
       name: 'denied by place',
@@ -80,7 +80,7 @@ t.test('decisions', async (t) => {
     {
       name: 'no account known',
       request: { type: 'tcp_connection', conn: { client_ip: '::1' } },
-      want: { decision: 'allow', ip_policy: null, policy: null, warnings: [/No edge serves/] },
+      want: { decision: 'allow', ip_policy: null, policy: null, served: false, warnings: [/No edge serves/] },
     },
     {
       name: 'a restriction that is not enforced',
@@ -91,7 +91,7 @@ t.test('decisions', async (t) => {
   for (const { name, request, want } of cases) {
     const answer = ask(request)
     t.match(answer, want, name)
-    t.same(Object.keys(answer), ['decision', 'ip_policy', 'policy', 'revision', 'warnings'], name)
+    t.same(Object.keys(answer), ['decision', 'ip_policy', 'policy', 'served', 'revision', 'warnings'], name)
     t.equal(answer.revision, configuration.revision, name)
   }
   t.match(

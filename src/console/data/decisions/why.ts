@@ -25,7 +25,7 @@ export async function whyOf(client: Client, entry: LoggedDecision): Promise<Why>
   if (!may('decide'))
     return { explained: null, missing: 'The log lists only newer publications of this record.' }
   return {
-    explained: await client.decide(questionOf(entry), { revision: entry.revision }),
+    explained: await client.decide(questionOf(entry), { revision: entry.revision, ...unservedOf(entry) }),
     missing: 'Judged again from what the log has: client, endpoint, edge and path.',
   }
 }
@@ -34,6 +34,10 @@ async function traced(client: Client, { id, record_id }: LoggedDecision): Promis
   const { publications, asked } = await client.record(record_id)
   return [...publications, ...asked].find(({ decision }) => decision.id === id)
 }
+
+/** What was decided about a name that no edge served: records pass, and so do questions that said so. */
+export const unservedOf = ({ decided_by }: LoggedDecision) =>
+  ({ unserved: decided_by.type === 'unserved' ? 'deny' : 'allow' }) as const
 
 /** The question that an entry of the log answers, as far as the log has it. */
 export function questionOf({

@@ -4,7 +4,7 @@ import type { Decision, Explanation } from '../../../shape/decision.js'
 interface Expected {
   readonly decision: Decision['decision']
   readonly decided_by?: {
-    readonly type: Explanation['decided_by']['type']
+    readonly type: Exclude<Explanation['decided_by']['type'], 'unserved'>
     readonly name?: string
     readonly cidr?: string
   }
@@ -23,10 +23,11 @@ export function testOfDecision(
   place: string,
 ): DecidedTest {
   const { decided_by, shadow = null } = explanation ?? {}
+  const live = expected(decision, decided_by)
   return {
-    name: `${client} at ${place}: ${decision}`.slice(0, 255),
+    name: `${client} at ${place}: ${live.decision}`.slice(0, 255),
     expect: {
-      ...expected(decision, decided_by),
+      ...live,
       ...(shadow !== null && { shadow: expected(shadow.decision, shadow.decided_by) }),
     },
   }
@@ -36,6 +37,8 @@ export function testOfDecision(
 function expected(decision: Decision['decision'], decidedBy?: Explanation['decided_by']): Expected {
   const { type = 'none', name = null, cidr = null } = decidedBy ?? {}
   if (type === 'none') return { decision }
+  // A test says what policies decide, and none of them denied.
+  if (type === 'unserved') return { decision: 'allow' }
   const part = { type, ...(name !== null && { name }), ...(cidr !== null && { cidr }) }
   return { decision, decided_by: part }
 }

@@ -5,7 +5,7 @@ import type { AskedDecision, PublishedRecord, TracedRecord } from '../../../shap
 import { may } from '../../data/access/session.js'
 import { useAnswer } from '../../data/asking/api.js'
 import { now } from '../../data/clock.js'
-import { questionOf } from '../../data/decisions/why.js'
+import { questionOf, unservedOf } from '../../data/decisions/why.js'
 import { parameter } from '../../data/location.js'
 import { localTime, number, textOf } from '../../data/texts/format.js'
 import { EntryFacts, Explanation } from '../../parts/explanation.js'
@@ -74,7 +74,9 @@ function ThenAndNow({ judged }: { readonly judged: Judged }) {
   const { decision, explained, missing } = judged
   const record = 'record' in judged ? judged.record : null
   const request = (record ?? questionOf(decision)) as DecisionRequest
-  const today = useAnswer([decision.id], async (client) => (may('decide') ? client.decide(request) : null))
+  const today = useAnswer([decision.id], async (client) =>
+    may('decide') ? client.decide(request, unservedOf(decision)) : null,
+  )
   return (
     <>
       <EntryFacts entry={decision} />
@@ -122,7 +124,14 @@ const withPlace = (request: DecisionRequest, { country, asn }: Judged['decision'
   ({ ...request, ...(country !== null && { country }), ...(asn !== null && { asn }) }) as DecisionRequest
 
 /** In place of a decision that no one knows. */
-const nothing: Decision = { decision: 'allow', ip_policy: null, policy: null, revision: 0, warnings: [] }
+const nothing: Decision = {
+  decision: 'allow',
+  ip_policy: null,
+  policy: null,
+  served: true,
+  revision: 0,
+  warnings: [],
+}
 
 interface ComparedProps {
   readonly was: Decision['decision']

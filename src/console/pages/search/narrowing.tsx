@@ -13,7 +13,7 @@ const decisionChoices = [
   ['block,deny', 'stopped'],
   ['allow', 'allow'],
   ['block', 'block: by an IP policy'],
-  ['deny', 'deny: by a traffic policy'],
+  ['deny', 'deny: by a traffic policy, or not served'],
 ] as const
 
 const deciderChoices = [
@@ -21,6 +21,7 @@ const deciderChoices = [
   ['restriction', 'restriction'],
   ['ip_restriction', 'module ip_restriction'],
   ['traffic_policy', 'traffic policy'],
+  ['unserved', 'no edge serves it'],
   ['none', 'nothing'],
 ] as const
 

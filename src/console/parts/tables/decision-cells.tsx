@@ -50,6 +50,7 @@ export const DecisionCell = ({ entry: { decision, shadow } }: { readonly entry: 
 function DecidedByCell({ entry: { decided_by } }: { readonly entry: LoggedDecision }) {
   const { type, id, policy, rule_id } = decided_by
   if (type === 'none') return <span class="quiet">–</span>
+  if (type === 'unserved') return <>no edge serves it</>
   if (rule_id !== null) return <Name id={rule_id} />
   if (type === 'traffic_policy') return <span title={id ?? undefined}>{policy ?? 'a traffic policy'}</span>
   return (
