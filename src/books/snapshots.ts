@@ -6,7 +6,7 @@
 
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { jsonOf } from '../core/bytes.js'
-import { now, randomToken, sleep } from '../core/clock.js'
+import { monotonicMs, now, randomToken, sleep } from '../core/clock.js'
 import type { Bucket } from '../nats/bucket.js'
 import type { BooksSnapshot } from './books.js'
 
@@ -33,6 +33,8 @@ export interface LedgerEnd {
 export class Snapshots {
   readonly #bucket: Bucket
   readonly #makeBucket: () => Promise<unknown>
+  /** Parts that no head names, by their snapshot, and since when this process has seen them: monotonic. */
+  #unusedSince: ReadonlyMap<string, number> = new Map()
 
   /** `makeBucket` creates the bucket if it is missing: it may be deleted at any time. */
   constructor(bucket: Bucket, makeBucket: () => Promise<unknown>) {
@@ -120,12 +122,15 @@ export class Snapshots {
 
   /** Young parts may belong to a process that is saving now; only old ones are certain to be unused. */
   async #dropLeftovers(head: SnapshotHead): Promise<void> {
-    const oldestMs = now() - leftoverAfterMs
+    const found = new Map<string, number>()
     for (const key of await this.#bucket.keys('part.>')) {
       const [, id = ''] = key.split('.')
-      const [madeMs = ''] = id.split('-')
-      if (id !== head.id && Number(madeMs) < oldestMs) await this.#bucket.forget(key)
+      if (id === head.id) continue
+      const sinceMs = this.#unusedSince.get(id) ?? monotonicMs()
+      if (monotonicMs() - sinceMs >= leftoverAfterMs) await this.#bucket.forget(key)
+      else found.set(id, sinceMs)
     }
+    this.#unusedSince = found
   }
 }
 

@@ -8,6 +8,16 @@ export const now = (): number => Date.now()
 /** Milliseconds that never go backwards, for measuring durations. */
 export const monotonicMs = (): number => performance.now()
 
+/**
+ * Was it less than `withinMs` ago? Not if it is ahead of the clock: then it is of a clock that was ahead, and waiting for the clock to
+ * reach it could take hours.
+ */
+export const isRecent = (atMs: number, withinMs: number, nowMs: number = now()): boolean =>
+  atMs <= nowMs && nowMs - atMs < withinMs
+
+/** The time of day, by the clock as it is now, at a moment of `monotonicMs`. */
+export const timeOfDay = (atMs: number): number => now() - (monotonicMs() - atMs)
+
 /** Cache of recent texts, which take a microsecond each: rows and events that arrive together share times. */
 const isoTexts = new Map<number, string>()
 const isoTextsMax = 64

@@ -7,6 +7,7 @@
  * packs that are too old (`expiry.ts`) are fetched in any case, entered in the ledger as dropped, and acknowledged.
  */
 import { type LedgerWriter, type PackContents, packContents, resentInput } from '../books/ledger.js'
+import type { AgeClock } from '../core/age-clock.js'
 import { monotonicMs, now, sleep } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
@@ -49,6 +50,7 @@ export interface DestinationRunDeps {
   readonly openSender: (config: DestinationConfig) => Sender
   readonly laneSettings?: Partial<LaneSettings>
   readonly retentionMs: number
+  readonly ages: Pick<AgeClock, 'now'>
   /** When the server deletes a consumer of a destination in a partition that no one reads; undefined: never. */
   readonly deletedAfterMs: (id: string, partition: Partition) => number | undefined
   readonly budget: ByteBudget
@@ -88,7 +90,7 @@ export class DestinationRun {
     this.#deps = deps
     this.#packs = new PacksInFlight(deps.budget, () => this.#lane.collects)
     this.#dead = new DeadEvents(deps)
-    this.#expiry = new Expiry(deps.nats, deps.retentionMs)
+    this.#expiry = new Expiry(deps.nats, deps.retentionMs, deps.ages)
     this.#lane = new Lane(config, {
       open: deps.openSender,
       deadLetter: (event, fault) => this.#dead.park(event, fault, this.#config, this.sources.stopping),

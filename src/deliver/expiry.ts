@@ -5,8 +5,12 @@
  * - unless its destination accepts events: then it is delivered, however old it is;
  * - unless its destination may lose nothing;
  * - not within the time of the warning after a start. While no deliverer ran, no one could be warned in time.
+ *
+ * How old a pack is must not hang on one clock that may be wrong: the earliest of what this machine's clocks say (`AgeClock`) and of what
+ * the server's clock says, which stored the pack, decides.
  */
 import type { DroppedEvents } from '../books/ledger.js'
+import type { AgeClock } from '../core/age-clock.js'
 import { monotonicMs, now } from '../core/clock.js'
 import { getOrMake } from '../core/maps.js'
 import type { StoredMessage } from '../nats/messages.js'
@@ -36,21 +40,29 @@ type PackReader = Pick<Nats, 'consumerInfo' | 'nextMessage'>
 export class Expiry {
   readonly #nats: PackReader
   readonly #retentionMs: number
-  /** Nothing is dropped before this time. */
+  readonly #clock: Pick<AgeClock, 'now'>
+  /** Nothing is dropped before this time: monotonic. */
   readonly #beginsMs: number
+  /** The time of day of the server less the time that had passed here; servers before 2.10 do not say it. */
+  #serverOffsetMs = Number.POSITIVE_INFINITY
   /** When the next look at a partition is due. */
   readonly #lookMs = new Map<Partition, number>()
 
-  constructor(nats: PackReader, retentionMs: number) {
+  constructor(nats: PackReader, retentionMs: number, clock: Pick<AgeClock, 'now'>) {
     this.#nats = nats
     this.#retentionMs = retentionMs
-    this.#beginsMs = now() + warningMs(retentionMs)
+    this.#clock = clock
+    this.#beginsMs = monotonicMs() + warningMs(retentionMs)
+  }
+
+  #nowMs(): number {
+    return Math.min(this.#clock.now(), monotonicMs() + this.#serverOffsetMs)
   }
 
   /** Packs that were stored before this time are too old. */
   beforeMs({ keepsEvents }: Pick<DestinationConfig, 'keepsEvents'>): number {
-    const nowMs = now()
-    return keepsEvents || nowMs < this.#beginsMs ? Number.NEGATIVE_INFINITY : nowMs - this.#retentionMs
+    if (keepsEvents || monotonicMs() < this.#beginsMs) return Number.NEGATIVE_INFINITY
+    return this.#nowMs() - this.#retentionMs
   }
 
   /** Is there a pack in the stream of this partition that is too old? Mostly answered without a look. */
@@ -60,8 +72,9 @@ export class Expiry {
   ): Promise<boolean> {
     if (keepsEvents || monotonicMs() < (this.#lookMs.get(partition) ?? 0)) return false
     const oldest = await oldestPack(this.#nats, { all: [partition] }, id)
-    const expiresMs = Math.max(this.#beginsMs, (oldest?.storedAtMs ?? Infinity) + this.#retentionMs)
-    const inMs = expiresMs - now()
+    this.#serverOffsetMs = (oldest?.serverMs ?? Number.POSITIVE_INFINITY) - monotonicMs()
+    const expiresInMs = (oldest?.storedAtMs ?? Infinity) + this.#retentionMs - this.#nowMs()
+    const inMs = Math.max(this.#beginsMs - monotonicMs(), expiresInMs)
     const nextInMs = Math.min(lookEveryMs.max, Math.max(lookEveryMs.min, inMs))
     this.#lookMs.set(partition, monotonicMs() + nextInMs)
     return inMs <= 0
@@ -103,6 +116,11 @@ function textOf(counts: ReadonlyMap<number, number>): string {
   return formatSegments(segments)
 }
 
+interface OldestPack extends StoredMessage {
+  /** What the server's clock said then, if it says it. */
+  readonly serverMs: number | undefined
+}
+
 /**
  * The oldest pack that is not delivered, of all partitions, and when it was stored first: a killed server leaves some below the floor
  * that were. A pack that was moved behind younger ones is found after them.
@@ -111,20 +129,20 @@ export async function oldestPack(
   nats: PackReader,
   { all }: Pick<PartitionSet, 'all'>,
   id: string,
-): Promise<StoredMessage | undefined> {
+): Promise<OldestPack | undefined> {
   const oldest = await Promise.all(
     all.flatMap((partition) =>
       packPlaces(partition, id).map(async ({ subject, consumer }) => {
         const { deliveriesStream } = partition
         const position = await nats.consumerInfo(deliveriesStream, consumer)
         const pack = await nats.nextMessage(deliveriesStream, subject, (position?.ackFloor ?? 0) + 1)
-        return pack && { ...pack, storedAtMs: firstStoredAtMs(pack) }
+        return pack && { ...pack, storedAtMs: firstStoredAtMs(pack), serverMs: position?.serverMs }
       }),
     ),
   )
   return oldest
     .filter((pack) => pack !== undefined)
-    .reduce<StoredMessage | undefined>(
+    .reduce<OldestPack | undefined>(
       (first, pack) => (first === undefined || pack.storedAtMs < first.storedAtMs ? pack : first),
       undefined,
     )

@@ -1,6 +1,6 @@
 /** A pack in a lane: its events, their outcomes, and the promise of its end. */
 
-import { now } from '../core/clock.js'
+import { monotonicMs } from '../core/clock.js'
 import type { PackedEvent } from '../wire/packed-event.js'
 import type { Batchable } from './lane/batcher.js'
 
@@ -82,8 +82,8 @@ export class Job {
   readonly pack: number
   /** When it was stored: milliseconds since the epoch. */
   readonly storedAtMs: number
-  /** When the lane took it: milliseconds since the epoch. */
-  readonly takenMs = now()
+  /** When the lane took it: monotonic. */
+  readonly takenMs = monotonicMs()
   readonly items: readonly Item[]
   readonly result: Promise<PackResult>
   ended = false

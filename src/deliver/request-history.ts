@@ -3,7 +3,7 @@
  * what they delivered. An operator asks for it when something is wrong, so it must not depend on the log, which may be
  * off or late. A restart forgets it; the log has what is older.
  */
-import { isoMillis, monotonicMs, now } from '../core/clock.js'
+import { isoMillis, monotonicMs, now, timeOfDay } from '../core/clock.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import { attemptsMax, type DeliveryAttempt, type Usage } from '../wire/delivery-attempts.js'
 import type { AttemptLog } from './attempt-log.js'
@@ -173,6 +173,7 @@ const slotMs = 5 * 60_000
 const slotsKept = 12
 
 interface Slot {
+  /** Monotonic. */
   readonly startMs: number
   events: number
   records: number
@@ -215,7 +216,7 @@ export class UsageCounter {
     this.#forgetOld()
     const sum = (of: (slot: Slot) => number): number => this.#slots.reduce((all, slot) => all + of(slot), 0)
     return {
-      sinceMs: this.#slots[0]?.startMs ?? now(),
+      sinceMs: timeOfDay(this.#slots[0]?.startMs ?? monotonicMs()),
       events: sum(({ events }) => events),
       records: sum(({ records }) => records),
       bytes: sum(({ bytes }) => bytes),
@@ -230,16 +231,16 @@ export class UsageCounter {
 
   #slot(): Slot {
     const last = this.#slots.at(-1)
-    if (last !== undefined && now() - last.startMs < slotMs) return last
+    if (last !== undefined && monotonicMs() - last.startMs < slotMs) return last
     const zeros = (): number[] => this.#units.map(() => 0)
-    const slot = { startMs: now(), events: 0, records: 0, bytes: 0, counts: zeros(), packed: zeros() }
+    const slot = { startMs: monotonicMs(), events: 0, records: 0, bytes: 0, counts: zeros(), packed: zeros() }
     this.#slots.push(slot)
     this.#forgetOld()
     return slot
   }
 
   #forgetOld(): void {
-    const sinceMs = now() - slotMs * slotsKept
+    const sinceMs = monotonicMs() - slotMs * slotsKept
     while (this.#slots.length > 0 && this.#slots[0]!.startMs < sinceMs) this.#slots.shift()
   }
 }

@@ -8,7 +8,7 @@
  * A trial is cancelled by writing that state. Its API notices at its next report, and ends the process.
  */
 import { jsonOf } from '../core/bytes.js'
-import { every, isoMillis, now, type Timer } from '../core/clock.js'
+import { every, isoMillis, monotonicMs, now, type Timer } from '../core/clock.js'
 import { messageOf, WeirError } from '../core/errors.js'
 import { newId } from '../core/ids.js'
 import { trialProgressMs } from '../core/limits.js'
@@ -182,10 +182,10 @@ function newTrial({ draftOf, job, removes, tests }: TrialRequest): StoredTrial {
   }
 }
 
-const held = (trial: StoredTrial): HeldTrial => ({ ...trial, writtenMs: now() })
+const held = (trial: StoredTrial): HeldTrial => ({ ...trial, writtenMs: monotonicMs() })
 
 const isLost = ({ state, writtenMs }: HeldTrial): boolean =>
-  state === 'running' && now() - writtenMs >= trialSilentMs
+  state === 'running' && monotonicMs() - writtenMs >= trialSilentMs
 
 function shown(found: HeldTrial | undefined): StoredTrial | undefined {
   if (found === undefined) return undefined

@@ -15,7 +15,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { monotonicMs, now, randomToken, sleep } from '../core/clock.js'
+import { monotonicMs, randomToken, sleep } from '../core/clock.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import { VersionReports } from '../nats/server-versions.js'
 import {
@@ -280,10 +280,10 @@ async function endLeftover({ pid, start, port }: ServerRecord, occurrences: Occu
 /** Ends exactly this process, first by SIGTERM, then by SIGKILL; resolves when it has ended. */
 async function end(pid: number, start: string | undefined): Promise<void> {
   const isRunning = () => start !== undefined && processStart(pid) === start
-  const deadlineMs = now() + endTimeoutMs
+  const deadlineMs = monotonicMs() + endTimeoutMs
   if (isRunning()) signal(pid, 'SIGTERM')
   while (isRunning()) {
-    if (now() > deadlineMs) signal(pid, 'SIGKILL')
+    if (monotonicMs() > deadlineMs) signal(pid, 'SIGKILL')
     await sleep(probeDelayMs)
   }
 }

@@ -62,6 +62,8 @@ export interface ConsumerPosition {
   readonly waiting: number
   /** Messages that are not acknowledged, or not even delivered. */
   readonly unacknowledged: number
+  /** What the server's clock said; undefined before 2.10. */
+  readonly serverMs?: number | undefined
 }
 
 interface ConsumerState {
@@ -259,6 +261,7 @@ export class Consumers {
       delivered: delivered.stream_seq,
       waiting: num_pending,
       unacknowledged,
+      serverMs: serverTimeIn(info),
     }
   }
 
@@ -275,4 +278,11 @@ export class Consumers {
   async delete(stream: string, name: string): Promise<void> {
     await undefinedIf(isConsumerMissing, () => this.#manager.consumers.delete(stream, name))
   }
+}
+
+/** The library's type does not have it. */
+function serverTimeIn(info: object): number | undefined {
+  const { ts } = info as { readonly ts?: unknown }
+  const ms = typeof ts === 'string' ? Date.parse(ts) : Number.NaN
+  return Number.isNaN(ms) ? undefined : ms
 }

@@ -3,7 +3,7 @@
  * report is returned with its time. Only after some seconds of silence is the state "no deliverer answers".
  */
 import { jsonOf } from '../core/bytes.js'
-import { isoMillis, now } from '../core/clock.js'
+import { isoMillis, monotonicMs, timeOfDay } from '../core/clock.js'
 import type { LaneReport, LaneState, LaneStatus, StateReport } from '../deliver/health.js'
 import { unansweredCause } from '../shape/delivery-status.js'
 import { type LastOutcomes, laterOutcomes, type Usage } from '../wire/delivery-attempts.js'
@@ -24,6 +24,7 @@ type DeliveryState = Omit<LaneStatus, 'cause' | keyof LastOutcomes> & {
 
 interface Heard {
   readonly lanes: readonly LaneReport[]
+  /** Monotonic, as all times here but those that are shown. */
   readonly atMs: number
 }
 
@@ -70,12 +71,12 @@ export class DeliveryStates {
    * no deliverer reported since.
    */
   async hear(ids: readonly string[]): Promise<number> {
-    const askedMs = now()
+    const askedMs = monotonicMs()
     const answers = await this.#gather(statusesSubject, JSON.stringify(ids), this.#settings.answerWaitMs)
     const reports = (answers ?? []).map((answer) => jsonOf<Record<string, LaneReport | null>>(answer))
     for (const id of ids) {
       const lanes = reports.flatMap((report) => report[id] ?? [])
-      if (lanes.length > 0) this.#remember(id, { lanes, atMs: now() })
+      if (lanes.length > 0) this.#remember(id, { lanes, atMs: monotonicMs() })
     }
     return askedMs
   }
@@ -99,27 +100,27 @@ export class DeliveryStates {
 
   async #latest(id: string): Promise<Heard | undefined> {
     const { answerWaitMs, freshMs, silenceMs } = this.#settings
-    const askedMs = now()
+    const askedMs = monotonicMs()
     for (;;) {
       const isListened = await this.#ask(id, answerWaitMs)
       const heard = this.#heard.get(id)
       if (heard !== undefined && heard.atMs >= askedMs) return heard
-      if (now() - (this.#silentSinceMs ?? now()) >= silenceMs) return undefined
+      if (monotonicMs() - (this.#silentSinceMs ?? monotonicMs()) >= silenceMs) return undefined
       if (!isListened) return heard
       // A recent report is good enough; an older one is worth another round, none at all is worth many.
       const patienceMs = heard === undefined ? silenceMs : askedMs - heard.atMs < freshMs ? 0 : freshMs
-      if (now() - askedMs >= patienceMs) return heard
+      if (monotonicMs() - askedMs >= patienceMs) return heard
     }
   }
 
   /** Asks once and keeps the report; false without a subscriber. */
   async #ask(id: string, waitMs: number): Promise<boolean> {
-    const askedMs = now()
+    const askedMs = monotonicMs()
     const answers = await this.#gather(statusSubject, id, waitMs)
     if (answers === undefined || answers.length === 0) this.#silentSinceMs ??= askedMs
     else this.#silentSinceMs = undefined
     const lanes = lanesIn(answers)
-    if (lanes.length > 0) this.#remember(id, { lanes, atMs: now() })
+    if (lanes.length > 0) this.#remember(id, { lanes, atMs: monotonicMs() })
     return answers !== undefined
   }
 
@@ -137,8 +138,8 @@ export class DeliveryStates {
     return {
       state: 'paused',
       cause: unansweredCause,
-      since: isoMillis(this.#silentSinceMs ?? now()),
-      as_of: heard === undefined ? null : isoMillis(heard.atMs),
+      since: isoMillis(timeOfDay(this.#silentSinceMs ?? monotonicMs())),
+      as_of: heard === undefined ? null : isoMillis(timeOfDay(heard.atMs)),
       usages: [],
       rate: null,
     }
@@ -164,7 +165,7 @@ function merged({ lanes, atMs }: Heard, known: LastOutcomes): DeliveryState & La
   return {
     ...lane,
     ...lanes.reduce(laterOutcomes, known),
-    as_of: isoMillis(atMs),
+    as_of: isoMillis(timeOfDay(atMs)),
     usages,
     rate: rateOf(lanes),
   }

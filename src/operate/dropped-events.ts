@@ -4,7 +4,7 @@
  * announced once, whatever restarts, and by whichever process is first.
  */
 import { type DroppedTotals, type DropReason, dropReasons, type KindCounts, sumOf } from '../books/dropped.js'
-import { every, isoMillis, now, type Timer } from '../core/clock.js'
+import { every, isoMillis, isRecent, now, type Timer } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import { type OperatorObjects, operatorEventJson } from '../event/operator-event.js'
@@ -84,7 +84,7 @@ export class DroppedEvents {
 
   /** Is there nothing to announce, or too little time since the last announcement? */
   #isSilent({ kinds }: DroppedTotals, { totals, atMs }: Announced, nowMs: number): boolean {
-    return sumOf(totals) === sumOf(kinds) || nowMs - atMs < this.#quietMs
+    return sumOf(totals) === sumOf(kinds) || isRecent(atMs, this.#quietMs, nowMs)
   }
 
   async #consider(loss: Loss, dropped: DroppedTotals, nowMs: number): Promise<void> {

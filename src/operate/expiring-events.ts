@@ -6,7 +6,8 @@
  * through an old backlog needs no warning. Time is cut into windows of the length of the warning, as for dead letters: a
  * long outage is announced once for the packs of each window, by whichever process is first.
  */
-import { every, isoMillis, now, type Timer } from '../core/clock.js'
+import type { AgeClock } from '../core/age-clock.js'
+import { every, isoMillis, type Timer } from '../core/clock.js'
 import { eachOf } from '../core/concurrency.js'
 import { messageOf } from '../core/errors.js'
 import { getOrMake } from '../core/maps.js'
@@ -37,6 +38,8 @@ interface ExpiringEventsOptions {
   readonly backlogOf: (id: string) => number
   readonly links: Pick<Links, 'of'>
   readonly retentionMs: number
+  /** By which deliverers judge ages, too. */
+  readonly ages: Pick<AgeClock, 'now'>
   /** How many destinations the metrics name. */
   readonly namedMax: number
   readonly occurrences: Pick<Occurrences, 'backlogExpiry' | 'eventsExpiring' | 'expiryUnwatched'>
@@ -63,7 +66,7 @@ export class ExpiringEvents {
     this.#warningMs = warningMs(options.retentionMs)
     const everyMs = Math.max(lookEveryMs.min, Math.min(lookEveryMs.max, this.#warningMs / 10))
     this.#timer = every(everyMs, () =>
-      this.lookAt(now()).catch((error: unknown) =>
+      this.lookAt(options.ages.now()).catch((error: unknown) =>
         options.occurrences.expiryUnwatched({ reason: messageOf(error) }),
       ),
     )
@@ -135,9 +138,9 @@ export class ExpiringEvents {
 
   /** Names the destinations whose events are dropped first. */
   #levels(): Level<'destination' | 'target'>[] {
-    const { namedMax, retentionMs } = this.#options
+    const { namedMax, retentionMs, ages } = this.#options
     const secondsOf = ({ storedAtMs }: Expiring): number =>
-      Math.max(0, storedAtMs + retentionMs - now()) / 1000
+      Math.max(0, storedAtMs + retentionMs - ages.now()) / 1000
     const named = this.#stuck
       .slice(0, namedMax)
       .map(

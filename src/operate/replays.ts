@@ -11,15 +11,11 @@ import {
   type NumberedPart,
   replayIdPrefix,
   replayJobs,
+  replaySeamMs,
   type StoredReplay,
   withParts,
 } from '../wire/replays.js'
 
-/**
- * A pipeline may evaluate records without a new subscription for so long. A lost watch of the configuration is noticed
- * within 20 s and resumed.
- */
-const replaySeamMs = 30_000
 /** Replays of a deployment that run at the same time. */
 const replaysAtOnceMax = 20
 

@@ -10,7 +10,7 @@
  * - A destination is announced at most once a minute: what happens in between is left out, the last state is not.
  */
 import { jsonOf } from '../core/bytes.js'
-import { every, now, type Timer } from '../core/clock.js'
+import { every, isRecent, now, type Timer } from '../core/clock.js'
 import { eachOf } from '../core/concurrency.js'
 import { messageOf } from '../core/errors.js'
 import { getOrMake } from '../core/maps.js'
@@ -131,7 +131,7 @@ export class StateChanges {
 
   /** Read again from time to time, because other processes announce, too. */
   async #knownAt(nowMs: number): Promise<ReadonlyMap<string, Announced>> {
-    if (nowMs - this.#readAtMs >= readAgainMs) {
+    if (!isRecent(this.#readAtMs, readAgainMs, nowMs)) {
       this.#announced = await this.#readAnnounced()
       this.#readAtMs = nowMs
     }
@@ -171,7 +171,7 @@ export class StateChanges {
 const textOf = ({ state, cause }: Pick<StateReport, 'state' | 'cause'>): string => `${state} ${cause}`
 
 function isNews(report: StateReport, isProved: boolean, last: Announced, nowMs: number): boolean {
-  if (textOf(report) === `${last.state} ${last.cause}` || nowMs - last.atMs < quietMs) return false
+  if (textOf(report) === `${last.state} ${last.cause}` || isRecent(last.atMs, quietMs, nowMs)) return false
   return report.state !== 'healthy' || isProved || last.cause === pausedByHand
 }
 

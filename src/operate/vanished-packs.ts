@@ -23,7 +23,7 @@
 import { type LedgerEntry, writeEntries } from '../books/ledger.js'
 import type { OpenPack } from '../books/open-pack.js'
 import { jsonOf } from '../core/bytes.js'
-import { every, now, type Timer } from '../core/clock.js'
+import { every, monotonicMs, now, type Timer } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import { getOrMake } from '../core/maps.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
@@ -84,12 +84,13 @@ export class VanishedPacks {
   constructor(options: VanishedPacksOptions) {
     this.#options = options
     this.#timer = every(lookEveryMs, () =>
-      this.lookAt(now()).catch((error: unknown) =>
+      this.lookAt(monotonicMs()).catch((error: unknown) =>
         options.occurrences.expiryUnwatched({ reason: messageOf(error) }),
       ),
     )
   }
 
+  /** `nowMs`: monotonic, so that a clock that is set makes nothing look missing for long. */
   async lookAt(nowMs: number): Promise<void> {
     const before = this.#missing
     const found = (await this.#find()).slice(0, askedMax)
@@ -97,7 +98,7 @@ export class VanishedPacks {
     const sinceOf = (id: string): number => (held?.has(id) === false ? (before.get(id) ?? nowMs) : nowMs)
     this.#missing = new Map(found.map((id) => [id, sinceOf(id)]))
     const gone = found.filter((id) => nowMs - sinceOf(id) >= missingForMs)
-    if (gone.length > 0) await this.#enter(gone, nowMs)
+    if (gone.length > 0) await this.#enter(gone)
   }
 
   /** Packs that wait, as the books say, and that their stream does not have. */
@@ -209,11 +210,11 @@ export class VanishedPacks {
     return new Set(answers.flatMap((answer) => jsonOf<string[]>(answer)))
   }
 
-  async #enter(packs: readonly string[], nowMs: number): Promise<void> {
+  async #enter(packs: readonly string[]): Promise<void> {
     const ofDestination = new Map<string, string[]>()
     for (const id of packs) getOrMake(ofDestination, destinationIn(id), () => []).push(id)
     const entries = [...ofDestination].map(
-      ([destination, ids]): LedgerEntry => ({ type: 'vanished', destination, packs: ids, at: nowMs }),
+      ([destination, ids]): LedgerEntry => ({ type: 'vanished', destination, packs: ids, at: now() }),
     )
     await writeEntries(this.#options.nats, entries, patience)
   }

@@ -62,7 +62,7 @@ export class Janitor {
   readonly #timers: readonly Timer[]
   /** When each input stream is looked at again. */
   readonly #dueMs = new Map<string, number>()
-  /** When a destination that has packs was first found to be deleted. */
+  /** When a destination that has packs was first found to be deleted: monotonic. */
   readonly #deletedSinceMs = new Map<string, number>()
 
   constructor(options: JanitorOptions) {
@@ -168,8 +168,8 @@ export class Janitor {
 
   async #sweepDeleted(id: string): Promise<void> {
     const { nats, partitions, occurrences, sweepAfter = sweepAfterDefault } = this.#options
-    const sinceMs = getOrMake(this.#deletedSinceMs, id, now)
-    if (sinceMs > now() - sweepAfter.goneMs) return
+    const sinceMs = getOrMake(this.#deletedSinceMs, id, monotonicMs)
+    if (sinceMs > monotonicMs() - sweepAfter.goneMs) return
     this.#deletedSinceMs.delete(id)
     if (await dropBacklog(this.#options, id)) occurrences.packsSwept({ destination_id: id })
     // No deliverer that runs knows of the deletion, or it would have acknowledged these.

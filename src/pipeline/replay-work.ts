@@ -2,7 +2,7 @@
  * Replays: recorded traffic is processed again for one destination, because someone asked for it. All pipelines follow
  * the bucket of replays, do each one together (`replay-run.ts`), and write how far it is.
  */
-import { now, sleep } from '../core/clock.js'
+import { monotonicMs, now, sleep } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import { waitForBucket } from '../nats/bucket.js'
 import { BucketFollower } from '../nats/bucket-follower.js'
@@ -16,6 +16,7 @@ import {
   type NumberedPart,
   replayedParts,
   replayJobs,
+  replaySeamMs,
   type StoredReplay,
   withParts,
 } from '../wire/replays.js'
@@ -102,6 +103,7 @@ class RunningReplay {
   readonly #deps: ReplayDeps
   /** By the number of the partition. */
   readonly #parts: ReadonlyMap<number, ReplayRun>
+  readonly #seenMs = monotonicMs()
   readonly #stop = new AbortController()
   readonly #watching: Promise<void>
 
@@ -173,7 +175,9 @@ class RunningReplay {
       if (position === undefined) return false
       positions.set(partition, position)
     }
-    const written = await jobs.change(account_id, id, (running) => progressed(running, positions))
+    // The API that set its end may have had a clock that was ahead.
+    const mayBeOpen = monotonicMs() - this.#seenMs < 2 * replaySeamMs
+    const written = await jobs.change(account_id, id, (running) => progressed(running, positions, mayBeOpen))
     if (written?.state === 'running') return false
     if (written !== undefined)
       occurrences.replayEnded({ replay: id, state: written.state, reason: written.error })
@@ -214,7 +218,11 @@ interface Position {
   readonly consumer: Pick<ConsumerPosition, 'ackFloor' | 'unacknowledged'> | undefined
 }
 
-function progressed(running: StoredReplay, positions: ReadonlyMap<number, Position>): StoredReplay {
+function progressed(
+  running: StoredReplay,
+  positions: ReadonlyMap<number, Position>,
+  mayBeOpen: boolean,
+): StoredReplay {
   const parts = replayedParts(running).map((part) => ({ part, position: positions.get(part.partition)! }))
   if (parts.some(({ part, position }) => part.stream !== position.identity))
     return endedJob(running, { state: 'failed', error: recreated })
@@ -225,7 +233,7 @@ function progressed(running: StoredReplay, positions: ReadonlyMap<number, Positi
     return isDone ? endedJob(moved, { state: 'done' }) : moved
   }
   if (parts.some(({ position }) => position.consumer === undefined)) return running
-  const isOpen = now() < Date.parse(open_until)
+  const isOpen = mayBeOpen && now() < Date.parse(open_until)
   return withParts(isOpen ? running : closed, parts.map(openPart))
 }
 

@@ -1,4 +1,5 @@
 /** The context of every role: settings, logger, metrics. `serve`, which only supervises the others, has one too. */
+import { AgeClock } from '../core/age-clock.js'
 import { createLogger, type Logger, standardError } from '../core/telemetry/log.js'
 import { createRegistry, type Registry } from '../core/telemetry/metrics.js'
 import { createOccurrences, type Occurrences } from '../core/telemetry/occurrences.js'
@@ -32,6 +33,13 @@ function logWarnings(occurrences: Occurrences): void {
     occurrences.nodeWarned({ name, code: (warning as NodeJS.ErrnoException).code, message, stack })
   })
 }
+
+/** The clock by which a role judges what is too old. */
+export const openAges = ({ settings, occurrences }: RoleContext): AgeClock =>
+  new AgeClock({
+    holdMs: settings.nats.retentionMs,
+    jumped: (byMs) => occurrences.clockJumped({ by_seconds: Math.round(byMs / 1000) }),
+  })
 
 /**
  * Does another process report an outdated nats-server? Among processes that belong together, the API does, because

@@ -11,7 +11,7 @@ import { destinationAccess } from '../deliver/test-event.js'
 import { waitForBucket } from '../nats/bucket.js'
 import type { Frame, Role } from '../process/child.js'
 import { firstApiStart, openReadiness, roleOf } from '../process/readiness.js'
-import type { RoleContext } from '../process/role-context.js'
+import { openAges, type RoleContext } from '../process/role-context.js'
 import { secretKey } from '../process/secret-key.js'
 import { DestinationConfigs } from '../view/destinations.js'
 import { SecretsView } from '../view/secrets-view.js'
@@ -50,7 +50,8 @@ export async function openDeliver(context: RoleContext, { parent, release }: Fra
   })
   const { metricsDestinationsMax } = settings.ops
   const { retentionMs, ownConsumersMax } = settings.nats
-  const bounds = { retentionMs, ownConsumersMax, metricsDestinationsMax }
+  const ages = release.own(openAges(context))
+  const bounds = { retentionMs, ages, ownConsumersMax, metricsDestinationsMax }
   const deliverer = release.own(
     new Deliverer({ nats, partitions, ledger, occurrences, openSender, packs, deliveryLog, ...bounds }),
   )

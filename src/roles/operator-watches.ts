@@ -14,7 +14,7 @@ import type { RecordsLag } from '../operate/records-lag.js'
 import { StateChanges } from '../operate/state-changes.js'
 import { VanishedPacks } from '../operate/vanished-packs.js'
 import type { Readiness } from '../process/readiness.js'
-import type { RoleContext } from '../process/role-context.js'
+import { openAges, type RoleContext } from '../process/role-context.js'
 import { eventDestination, keepsRecords } from '../resource/event-destination.js'
 import type { ViewState } from '../view/view-state.js'
 import { BehindEntries } from '../wire/behind.js'
@@ -54,20 +54,22 @@ interface WatchedParts {
 }
 
 export function openOperatorWatches(
-  { settings, occurrences, eventKinds }: RoleContext,
+  context: RoleContext,
   { nats, partitions, store, writes, presenter, listEntries, feeds }: StoreParts,
   { keeper, readiness, lag }: WatchedParts,
   release: ReleaseStack,
 ): void {
   readiness.measures(lag)
+  const { settings, occurrences, eventKinds } = context
   const { retentionMs } = settings.nats
+  const ages = release.own(openAges(context))
   const { view } = store
   const { links } = presenter
   release.own(new ExpiringDeadLetters({ nats, view, links, retentionMs, occurrences }))
   const destinations = () => view.state.rows.get(eventDestination.kind)
   release.own(
     new ExpiringEvents({
-      ...{ nats, partitions, links, retentionMs, occurrences },
+      ...{ nats, partitions, links, retentionMs, ages, occurrences },
       destinationOf: (id) => destinations()?.get(id),
       backlogOf: (id) => keeper.books.destination(id).backlog,
       namedMax: settings.ops.metricsDestinationsMax,
@@ -89,7 +91,7 @@ export function openOperatorWatches(
     }),
   )
   release.own(new StateChanges({ nats, view, links, occurrences }))
-  release.own(new ExpiredRules({ store, writes, occurrences }))
+  release.own(new ExpiredRules({ store, writes, occurrences, ages }))
   feeds.start()
   const sweeping = every(listSweepMs, () => (store.refusal === undefined ? listEntries.sweep() : undefined))
   release.add(() => sweeping.stop())

@@ -8,7 +8,7 @@
  * away. If the bucket contradicts ClickHouse, a key not compared before may be forged: 503. Lists and single reads show
  * known keys only.
  */
-import { now } from '../core/clock.js'
+import { monotonicMs } from '../core/clock.js'
 import { messageOf, unavailable } from '../core/errors.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import { apiKey, expiryOf, rightsOf } from '../resource/api-key.js'
@@ -116,7 +116,7 @@ export class KnownKeys {
 
   #isRefused(row: Row): boolean {
     const refusedAtMs = this.#refused.get(identityOf(row))
-    return refusedAtMs !== undefined && now() - refusedAtMs < refusedForMs
+    return refusedAtMs !== undefined && monotonicMs() - refusedAtMs < refusedForMs
   }
 
   async #lookUp(kind: string, columns: string, rows: readonly Row[]): Promise<void> {
@@ -139,7 +139,7 @@ WHERE id IN {ids:Array(String)} ORDER BY version DESC LIMIT 1 BY account_id, id`
   /** Reports each row once, however often it is tried. */
   #refuse({ account_id, id }: Row, identity: string): void {
     if (!this.#refused.has(identity)) this.#parts.occurrences.keyForeign({ account_id, id })
-    this.#refused.set(identity, now())
+    this.#refused.set(identity, monotonicMs())
   }
 
   #missed(error: unknown): void {

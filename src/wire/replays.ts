@@ -8,6 +8,12 @@ import { replaysBucket } from './names.js'
 
 export const replayIdPrefix = 'rp_'
 
+/**
+ * A pipeline may evaluate records without a new subscription for so long. A lost watch of the configuration is noticed
+ * within 20 s and resumed.
+ */
+export const replaySeamMs = 30_000
+
 export interface StoredReplay extends ReplayedPart {
   readonly id: string
   readonly account_id: string

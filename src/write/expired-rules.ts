@@ -6,7 +6,8 @@
  * Every API process does this, and each rule is deleted once: a plan is made against the account's present state, and one
  * that finds nothing expired changes nothing.
  */
-import { every, now, type Timer } from '../core/clock.js'
+import type { AgeClock } from '../core/age-clock.js'
+import { every, type Timer } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import { Slices } from '../core/slices.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
@@ -34,6 +35,8 @@ interface ExpiredRulesParts {
   }
   readonly writes: Pick<Writes, 'delete'>
   readonly occurrences: Pick<Occurrences, 'rulesExpired' | 'expiredRulesKept'>
+  /** What is deleted does not come back when a clock that was ahead is set right. */
+  readonly ages: Pick<AgeClock, 'now'>
 }
 
 /** When the first rule of a policy expires, for the rules in this version. */
@@ -86,7 +89,7 @@ export class ExpiredRules {
       const expiresMs =
         before?.version === version ? before.expiresMs : await firstExpiry(rules.rules, slices)
       first.set(policy.id, { version, expiresMs })
-      if (expiresMs <= now()) due.push(policy)
+      if (expiresMs <= this.#parts.ages.now()) due.push(policy)
     }
     this.#state = state
     this.#first = first
@@ -98,9 +101,9 @@ export class ExpiredRules {
     const { store } = this.#parts
     const expired: string[] = []
     for (const rule of store.view.state.rules(policyId)?.rules ?? [])
-      if (isExpiredRule(rule, now())) expired.push(rule.id)
+      if (isExpiredRule(rule, this.#parts.ages.now())) expired.push(rule.id)
     if (expired.length > deletedAloneMax)
-      return store.replaceRules(accountId, byExpiry, policyId, withoutExpired(policyId))
+      return store.replaceRules(accountId, byExpiry, policyId, this.#withoutExpired(policyId))
     // They wait together, so they are committed together.
     const deleted = await Promise.all(
       expired.map((id) => store.commit(accountId, byExpiry, this.#deletionOf(accountId, id))),
@@ -114,8 +117,24 @@ export class ExpiredRules {
     const deletion = this.#parts.writes.delete(caller, anyResource(ipPolicyRule), id)
     return (state, version, at) => {
       const rule = state.rows.get(ruleKind)?.get(id)
-      if (rule === undefined || !isExpiredRule(rule, at)) return unchanged(false)
+      if (rule === undefined || !isExpiredRule(rule, this.#parts.ages.now())) return unchanged(false)
       return { ...deletion(state, version, at), result: true }
+    }
+  }
+
+  #withoutExpired(policyId: string): RulesPlan<number> {
+    return async (state) => {
+      const rules: Row[] = []
+      let expired = 0
+      const slices = new Slices()
+      for (const chunk of [...state.chunks(policyId).values()]) {
+        if (slices.isDue()) await slices.pause()
+        for (const rule of chunk.rules) {
+          if (isExpiredRule(rule, this.#parts.ages.now())) expired += 1
+          else rules.push(rule)
+        }
+      }
+      return { rules, isChange: expired > 0, result: expired }
     }
   }
 
@@ -137,19 +156,3 @@ async function firstExpiry(
   }
   return first === undefined ? Number.POSITIVE_INFINITY : Date.parse(first)
 }
-
-const withoutExpired =
-  (policyId: string): RulesPlan<number> =>
-  async (state) => {
-    const rules: Row[] = []
-    let expired = 0
-    const slices = new Slices()
-    for (const chunk of [...state.chunks(policyId).values()]) {
-      if (slices.isDue()) await slices.pause()
-      for (const rule of chunk.rules) {
-        if (isExpiredRule(rule, now())) expired += 1
-        else rules.push(rule)
-      }
-    }
-    return { rules, isChange: expired > 0, result: expired }
-  }

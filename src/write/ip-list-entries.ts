@@ -5,7 +5,7 @@
  * their own, and count when the row names them. Parts that no row names are left by a process that died or by a write
  * that was refused, and are deleted.
  */
-import { isoSeconds, now, startOfSecond } from '../core/clock.js'
+import { isoSeconds, monotonicMs, now, startOfSecond } from '../core/clock.js'
 import { conflict, unavailable } from '../core/errors.js'
 import { newId } from '../core/ids.js'
 import { ipListBytesPerAccountMax, ipListEntriesPerAccountMax } from '../core/limits.js'
@@ -31,7 +31,7 @@ const list = anyResource(ipList)
 const bytesPerChange = 384 * 1024
 /** Others may replace the same entries at the same time. */
 const triesMax = 5
-/** Parts that no list names and that are older were left behind. */
+/** Parts that no list has named for so long were left behind. */
 const abandonedAfterMs = 10 * 60_000
 
 interface IpListEntriesParts {
@@ -62,6 +62,8 @@ export class SourceGone extends Error {}
 
 export class IpListEntries {
   readonly #parts: IpListEntriesParts
+  /** Parts that no list names, and since when this process has seen them: monotonic. */
+  #unnamedSince: ReadonlyMap<string, number> = new Map()
 
   constructor(parts: IpListEntriesParts) {
     this.#parts = parts
@@ -176,11 +178,15 @@ export class IpListEntries {
     const { store } = this.#parts
     const { state } = store.view
     const byAccount = new Map<string, string[]>()
-    const before = now() - abandonedAfterMs
+    const unnamed = new Map<string, number>()
     for (const row of state.rows.get(listChunkKind)?.values() ?? []) {
-      if (row.created_at > before || isNamed(state, row)) continue
+      if (isNamed(state, row)) continue
+      const sinceMs = this.#unnamedSince.get(row.id) ?? monotonicMs()
+      unnamed.set(row.id, sinceMs)
+      if (monotonicMs() - sinceMs < abandonedAfterMs) continue
       byAccount.set(row.account_id, [...(byAccount.get(row.account_id) ?? []), row.id])
     }
+    this.#unnamedSince = unnamed
     // An account that can't be written to now is swept the next time.
     const drop = ([accountId, ids]: [string, string[]]) =>
       store.commit(accountId, ownPrincipal, dropPlan(accountId, ids))

@@ -20,7 +20,7 @@ t.test('rules that expire', { timeout: 300_000 }, async (t) => {
   const registry = createRegistry()
   const occurrences = createOccurrences({ logger: createLogger('test', 'silent'), registry })
   /** As an API process has it. */
-  const open = () => store.release.own(new ExpiredRules({ ...store.parts, occurrences }))
+  const open = () => store.release.own(new ExpiredRules({ ...store.parts, occurrences, ages: { now } }))
 
   const policyOf = async (me: Caller) => (await me.ipPolicy.create({})).id
   const rulesIn = async (me: Caller, id: string) => all(me.rules(id))

@@ -35,7 +35,7 @@ t.test('packs that wait for a destination of its own come before those of the sh
   const quiet = new Proxy({}, { get: () => () => {} }) as never
   const deliverer = new Deliverer({
     ...{ nats, ledger, occurrences: quiet, packs: new SharedPacks(), deliveryLog: { of: () => quiet } },
-    ...{ retentionMs: 60_000, ownConsumersMax: 0, metricsDestinationsMax: 10 },
+    ...{ retentionMs: 60_000, ages: { now: Date.now }, ownConsumersMax: 0, metricsDestinationsMax: 10 },
     partitions: { ...onePartition, each: (open: (of: Partition) => unknown) => void open(partition!) },
     openSender: () => ({ limits: () => limits, send, dropCredentials: () => {}, close: () => {} }),
   })

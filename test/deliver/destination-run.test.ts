@@ -32,6 +32,7 @@ t.test('the age of a pack that was moved counts from when it was stored first', 
     { ...config, pausedAt },
     {
       ...{ nats, ledger, retentionMs, partitions: onePartition, occurrences: quiet as never },
+      ages: { now: Date.now },
       ...{ budget: new ByteBudget(1_000_000), packs: new SharedPacks() },
       openSender: () => ({ limits: () => ({}), close: () => {} }) as never,
       deletedAfterMs: () => undefined,
@@ -84,7 +85,7 @@ t.test('while it holds a pack, it asks for others from time to time: its consume
   const onReconnect = nats.onReconnect.bind(nats)
   const deps = { nats: { openConsumer, acknowledgements, onReconnect } as never, ledger, occurrences: quiet }
   const run = new DestinationRun(config, {
-    ...{ ...deps, retentionMs: 60_000, partitions: onePartition },
+    ...{ ...deps, retentionMs: 60_000, ages: { now: Date.now }, partitions: onePartition },
     ...{ budget: new ByteBudget(1_000_000), packs: new SharedPacks() },
     openSender: () => ({ limits: () => limits, send, dropCredentials: () => {}, close: () => {} }),
     deletedAfterMs: () => 3_000,

@@ -53,10 +53,10 @@ t.test('a pack does not expire while a request with its events is under way', as
 
 t.test('nothing is dropped shortly after a start, nor if the destination may lose nothing', async (t) => {
   const nats = { consumerInfo: async () => undefined, nextMessage: async () => ({ storedAtMs: 0 }) as never }
-  const started = new Expiry(nats, 60_000)
+  const started = new Expiry(nats, 60_000, { now: Date.now })
   t.equal(started.beforeMs({}), Number.NEGATIVE_INFINITY)
   t.notOk(await started.isDue({ id: 'ed_1' }, first!))
-  const running = new Expiry(nats, 1)
+  const running = new Expiry(nats, 1, { now: Date.now })
   const age = Date.now() - running.beforeMs({})
   t.ok(age >= 0 && age < 10_000)
   t.ok(await running.isDue({ id: 'ed_1' }, first!))
@@ -74,10 +74,10 @@ t.test('old packs of a partition are fetched from this one', async (t) => {
     consumerInfo: async () => undefined,
     nextMessage: async (stream: string) => ({ storedAtMs: storedAtMs[stream] }) as never,
   }
-  const expiry = new Expiry(nats, 10_000)
+  const expiry = new Expiry(nats, 10_000, { now: Date.now })
   const isDue = () => Promise.all([first!, second!].map((each) => expiry.isDue({ id: 'ed_1' }, each)))
   t.strictSame(await isDue(), [false, false], 'nothing is dropped shortly after a start')
-  const running = new Expiry(nats, 1)
+  const running = new Expiry(nats, 1, { now: Date.now })
   storedAtMs[first!.deliveriesStream] = Date.now() + 60_000
   t.notOk(await running.isDue({ id: 'ed_1' }, first!))
   t.ok(await running.isDue({ id: 'ed_1' }, second!), 'a look at another partition does not count')
@@ -87,7 +87,7 @@ t.test('old packs of a partition are fetched from this one', async (t) => {
 t.test('a pack that was moved is as old as when it was stored first', async (t) => {
   const move = { storedAtMs: Date.now() + 60_000, headers: new Map() }
   const nats = { consumerInfo: async () => undefined, nextMessage: async () => move as never }
-  const running = new Expiry(nats, 1)
+  const running = new Expiry(nats, 1, { now: Date.now })
   t.notOk(await running.isDue({ id: 'ed_1' }, first!), 'it was not moved')
   running.dropped()
   move.headers.set(packHeaders.storedAt, String(Date.now() - 60_000))
@@ -132,4 +132,32 @@ t.test('each dropped event is counted under its kind and its message', async (t)
     }),
     { numRuns: 100 },
   )
+})
+
+const hourMs = 3_600_000
+
+t.test('a clock that is ahead by hours drops nothing that is seconds old', async (t) => {
+  const cases: [name: string, clockMs: number, serverMs: number | undefined, isDue: boolean][] = [
+    ['this machine is ahead', 2 * hourMs, 0, false],
+    ['the server is ahead', 0, 2 * hourMs, false],
+    ['this machine is ahead, and the server does not say', 2 * hourMs, undefined, true],
+    ['both say so', 2 * hourMs, 2 * hourMs, true],
+    ['none is', 0, 0, false],
+  ]
+  let passedMs = 0
+  t.intercept(performance, 'now', { get: () => () => passedMs, configurable: true })
+  for (const [name, clockMs, server, isDue] of cases) {
+    passedMs = 0
+    const storedAtMs = Date.now()
+    const serverMs = server === undefined ? undefined : Date.now() + server
+    const nats = {
+      consumerInfo: async () => ({ ackFloor: 0, delivered: 0, waiting: 1, unacknowledged: 1, serverMs }),
+      nextMessage: async () => ({ storedAtMs, headers: new Map() }) as never,
+    }
+    const expiry = new Expiry(nats, hourMs, { now: () => Date.now() + clockMs })
+    // The time after a start has passed.
+    passedMs = 2 * hourMs
+    t.equal(await expiry.isDue({ id: 'ed_1' }, first!), isDue, name)
+    t.equal(storedAtMs < expiry.beforeMs({}), isDue, name)
+  }
 })

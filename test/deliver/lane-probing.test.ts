@@ -1,4 +1,5 @@
 /** A lane whose requests are refused: credentials, pauses, probes and another target. */
+import { mock } from 'node:test'
 import t from 'tap'
 import { ByteBudget } from '../../src/deliver/byte-budget.js'
 import type { SendOutcome } from '../../src/deliver/destination.js'
@@ -216,9 +217,33 @@ t.test('from the beginning of one probe to the next it is at most half a minute'
   }
   const slow = new Pace({ concurrencyMax: 1, probeMinMs: 100, probeMaxMs: 100 })
   slow.sent(1)
-  const begunMs = Date.now()
-  while (Date.now() < begunMs + 100);
+  const begunMs = performance.now()
+  while (performance.now() < begunMs + 100);
   slow.probe()
   t.equal(slow.waitMs(), 0, 'the time of the request counts')
+  t.end()
+})
+
+t.test('a clock that is set hours ahead and right again changes no wait', (t) => {
+  const settings = { concurrencyMax: 4, probeMinMs: 15_000, probeMaxMs: 15_000 }
+  const backoff = { baseMs: 1_000, capMs: 30_000 }
+  const waits: [name: string, begin: (pace: Pace) => void, waitMs: number][] = [
+    ['a probe', (pace) => pace.probe(), 15_000],
+    ['a backoff', (pace) => void pace.backOff(backoff), 1_000],
+    ['a wait that the service asked for', (pace) => void pace.backOff(backoff, 20_000), 20_000],
+  ]
+  const hourMs = 3_600_000
+  for (const [name, begin, waitMs] of waits) {
+    for (const setByMs of [2 * hourMs, -2 * hourMs]) {
+      const pace = new Pace(settings)
+      const wall = Date.now
+      const clock = mock.method(Date, 'now', () => wall() + setByMs)
+      pace.sent(1)
+      begin(pace)
+      clock.mock.restore()
+      const leftMs = pace.waitMs()
+      t.ok(leftMs <= waitMs, `${name}: ${leftMs} ms`)
+    }
+  }
   t.end()
 })

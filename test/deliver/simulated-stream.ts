@@ -48,6 +48,7 @@ export async function simulate({ eventsPerSecond, seconds, streamAt }: Load): Pr
   const dice = seeded(7)
   const random = mock.method(Math, 'random', dice)
   mock.timers.enable({ apis: ['setTimeout', 'Date'], now: 1_000_000 })
+  const passed = mock.method(performance, 'now', () => Date.now())
   const startMs = Date.now()
   const second = (): number => Math.floor((Date.now() - startMs) / 1000)
   const zeros = (): number[] => Array.from({ length: seconds + 1 }, () => 0)
@@ -118,6 +119,7 @@ export async function simulate({ eventsPerSecond, seconds, streamAt }: Load): Pr
     }
   } finally {
     mock.timers.reset()
+    passed.mock.restore()
     random.mock.restore()
     await lane.close()
   }

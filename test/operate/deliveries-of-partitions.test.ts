@@ -31,6 +31,7 @@ t.test(
       backlogOf: () => 1,
       links: { of: () => ({}) as never },
       retentionMs,
+      ages: { now: Date.now },
       namedMax: 10,
       occurrences: {
         backlogExpiry: (read: () => readonly unknown[]) => {
@@ -82,6 +83,7 @@ t.test(
       backlogOf: () => 1,
       links: { of: () => ({}) as never },
       retentionMs,
+      ages: { now: Date.now },
       namedMax: 10,
       occurrences: {
         backlogExpiry: () => {},

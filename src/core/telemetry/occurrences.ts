@@ -54,6 +54,11 @@ const processes = {
     'weir_parent_lost_total',
     'Stops because the parent process had ended.',
   ),
+  clockJumped: warn(
+    'The clock of this machine was set to another time: for as long as the retention, ages are judged by the earlier of both.',
+    'weir_clock_jumps_total',
+    'Times that the clock of the machine was set by 5 s or more.',
+  ),
   nodeWarned: boundedWarn(
     'Node warns of something in this process. The process goes on; please report it.',
     'weir_node_warnings_total',

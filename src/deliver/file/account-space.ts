@@ -8,7 +8,7 @@
  */
 import { lstat, readdir, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
-import { now } from '../../core/clock.js'
+import { monotonicMs } from '../../core/clock.js'
 import { sizeText } from '../../core/text/plural.js'
 import { FileFault } from './file-fault.js'
 
@@ -71,7 +71,7 @@ export class AccountSpace {
   }
 
   #isMeasureDue(bytes: number): boolean {
-    if (this.#exceeds(bytes)) return now() - this.#measuredAtMs >= measuredAgainMs
+    if (this.#exceeds(bytes)) return monotonicMs() - this.#measuredAtMs >= measuredAgainMs
     const isFirst = this.#measuredAtMs === Number.NEGATIVE_INFINITY
     return isFirst || this.#sinceBytes + bytes > this.#bytesMax * unmeasuredPart
   }
@@ -89,7 +89,7 @@ export class AccountSpace {
     for (const file of await readdir(this.#directory)) bytes += await sizeOf(join(this.#directory, file))
     this.#measuredBytes = bytes
     this.#sinceBytes -= settledBytes
-    this.#measuredAtMs = now()
+    this.#measuredAtMs = monotonicMs()
   }
 }
 

@@ -108,8 +108,8 @@ export class EventFile {
   async #isDue(file: FileHandle, bytes: number): Promise<boolean> {
     const { size, birthtimeMs } = await file.stat()
     if (size === 0) return false
-    // A file system without times of birth says 0.
-    const ageMs = birthtimeMs > 0 ? now() - birthtimeMs : 0
+    // A file system without times of birth says 0. One of a clock that was ahead must not wait until that time.
+    const ageMs = birthtimeMs > 0 ? Math.abs(now() - birthtimeMs) : 0
     return bytes > this.#rotation.sizeMax || ageMs >= this.#rotation.ageMaxMs
   }
 

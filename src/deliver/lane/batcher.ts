@@ -13,7 +13,7 @@ export interface Batchable {
   readonly abandoned: boolean
   /** The identity of its pack. */
   readonly job: object
-  /** When the lane took its pack: milliseconds since the epoch. */
+  /** When the lane took its pack: monotonic. */
   readonly takenMs: number
   /** The request that it was in, if requests hold whole packs only. */
   request?: object | undefined
@@ -37,9 +37,10 @@ export class Batcher<T extends Batchable> {
     return this.#again.byteLength + this.#fresh.byteLength
   }
 
-  /** Since when the next event has waited: the time that its pack was taken, or 0 if it was sent before. */
+  /** Since when the next event has waited: the time that its pack was taken, or for ever if it was sent before. */
   get sinceMs(): number {
-    return this.#again.length > 0 ? 0 : (this.#next()?.takenMs ?? 0)
+    const next = this.#again.length > 0 ? undefined : this.#next()
+    return next?.takenMs ?? Number.NEGATIVE_INFINITY
   }
 
   add(items: Iterable<T>): void {

@@ -22,7 +22,7 @@
  * within a bound, and returns unfinished packs; one that **halts** keeps those that it began, until it goes on. A probing
  * lane is `paused` if it waits for a correction.
  */
-import { after, now, sleep, type Timer } from '../../core/clock.js'
+import { after, monotonicMs, now, sleep, type Timer } from '../../core/clock.js'
 import { messageOf } from '../../core/errors.js'
 import type { PackedEvent } from '../../wire/packed-event.js'
 import type { AttemptLog } from '../attempt-log.js'
@@ -192,7 +192,7 @@ export class Lane {
   /** How long a request that is not full waits for other events. */
   #lingerMs({ lingerMs = 0 }: BatchLimits): number {
     if (this.probing || (lingerMs > 0 && this.#deps.isFull?.())) return 0
-    return this.#queue.sinceMs + lingerMs - now()
+    return this.#queue.sinceMs + lingerMs - monotonicMs()
   }
 
   /** Looks again when the wait is over, if it is that what the queue waits for. */

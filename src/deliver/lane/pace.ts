@@ -1,8 +1,8 @@
 /**
  * The pace of a lane: requests at once, events per second, the wait before the next request, and whether the lane
- * only probes.
+ * only probes. Its times are monotonic: a clock that is set must neither stop a destination nor hurry it.
  */
-import { now, randomFraction } from '../../core/clock.js'
+import { monotonicMs, randomFraction } from '../../core/clock.js'
 import type { BatchLimits } from '../destination.js'
 import { type Backoff, backoffMs, ceilingMs } from './backoff.js'
 import { Rate } from './rate.js'
@@ -25,7 +25,7 @@ export class Pace {
   readonly rate = new Rate()
   readonly #settings: PaceSettings
   #concurrency: number
-  #climbedMs = 0
+  #climbedMs = Number.NEGATIVE_INFINITY
   #failuresInARow = 0
   /** Nothing is sent before this time … */
   #gateMs = 0
@@ -33,7 +33,7 @@ export class Pace {
   #askedMs = 0
   /** The next wait is left out. */
   #isHurried = false
-  #lastSentMs = 0
+  #lastSentMs = Number.NEGATIVE_INFINITY
   #probing = false
   #halted = false
 
@@ -65,7 +65,7 @@ export class Pace {
   /** Time until the next request may be sent. */
   waitMs(): number {
     const rateGateMs = this.#probing ? 0 : this.rate.gateMs
-    return Math.max(0, Math.ceil(Math.max(this.#gateMs, this.#askedMs, rateGateMs) - now()))
+    return Math.max(0, Math.ceil(Math.max(this.#gateMs, this.#askedMs, rateGateMs) - monotonicMs()))
   }
 
   /** The limits of the next request, within those of the service. */
@@ -78,7 +78,7 @@ export class Pace {
 
   /** A request with so many events begins. */
   sent(events: number): void {
-    this.#lastSentMs = now()
+    this.#lastSentMs = monotonicMs()
     this.rate.sent(events)
   }
 
@@ -88,15 +88,15 @@ export class Pace {
     this.#gateMs = 0
     this.#isHurried = false
     this.#failuresInARow = 0
-    if (now() - this.#climbedMs < climbMs) return
-    this.#climbedMs = now()
+    if (monotonicMs() - this.#climbedMs < climbMs) return
+    this.#climbedMs = monotonicMs()
     this.#concurrency = Math.min(this.#settings.concurrencyMax, this.#concurrency + 1)
   }
 
   /** Halves the number of requests at once, or reduces it to one. */
   slowDown(toOne: boolean): void {
     this.#concurrency = toOne ? 1 : Math.max(1, Math.floor(this.#concurrency / 2))
-    this.#climbedMs = now()
+    this.#climbedMs = monotonicMs()
   }
 
   /**
@@ -107,14 +107,14 @@ export class Pace {
     this.#failuresInARow += 1
     const longestMs = Math.max(ceilingMs(backoff, this.#failuresInARow), retryAfterMs)
     if (this.#halted || this.#probing || longestMs >= backoff.capMs) return false
-    this.#waitUntil(now() + backoffMs(backoff, this.#failuresInARow, randomFraction()), retryAfterMs)
+    this.#waitUntil(monotonicMs() + backoffMs(backoff, this.#failuresInARow, randomFraction()), retryAfterMs)
     return true
   }
 
   /** All of a request was throttled. A short wait is enough if others are accepted; false if they are not. */
   hold(): boolean {
     if (this.#probing || !this.rate.isFlowing) return false
-    this.#gateMs = now() + holdMs * randomFraction()
+    this.#gateMs = monotonicMs() + holdMs * randomFraction()
     return true
   }
 
@@ -128,7 +128,7 @@ export class Pace {
 
   #waitUntil(ms: number, retryAfterMs: number): void {
     this.#gateMs = this.#isHurried ? 0 : ms
-    const askedMs = retryAfterMs === 0 ? 0 : now() + Math.min(retryAfterMs, retryAfterMaxMs)
+    const askedMs = retryAfterMs === 0 ? 0 : monotonicMs() + Math.min(retryAfterMs, retryAfterMaxMs)
     this.#askedMs = this.#isHurried ? 0 : Math.max(this.#askedMs, askedMs)
     this.#isHurried = false
   }

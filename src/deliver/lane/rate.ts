@@ -13,7 +13,7 @@
  * - **Every half minute**, one round runs at the accepted rate, in case the known share was misjudged or has become
  *   smaller.
  */
-import { now } from '../../core/clock.js'
+import { monotonicMs } from '../../core/clock.js'
 
 /** Services count per second, but their seconds do not start with ours. */
 const roundMs = 2_000
@@ -53,19 +53,20 @@ export class Rate {
   /** The share of events that is known to be throttled at any rate. */
   #ambient = 0
   #trial: Trial | undefined
-  #lookedMs = 0
+  #lookedMs = Number.NEGATIVE_INFINITY
   /** Nothing is sent before this time. */
   #gateMs = 0
   #lastTakenMs = Number.NEGATIVE_INFINITY
-  #startMs = now()
+  #startMs = monotonicMs()
   #tried = 0
   #throttled = 0
 
   /** Did the service accept anything within the last second? */
   get isFlowing(): boolean {
-    return now() - this.#lastTakenMs < flowingMs
+    return monotonicMs() - this.#lastTakenMs < flowingMs
   }
 
+  /** Monotonic. */
   get gateMs(): number {
     return this.#gateMs
   }
@@ -78,19 +79,19 @@ export class Rate {
   /** A request is sent: the next one waits for the time that these events take at the rate. */
   sent(events: number): void {
     if (this.#rate === Number.POSITIVE_INFINITY) return
-    this.#gateMs = Math.max(this.#gateMs, now()) + (events / this.#rate) * 1000
+    this.#gateMs = Math.max(this.#gateMs, monotonicMs()) + (events / this.#rate) * 1000
   }
 
   /** A request was answered. */
   answered(events: number, throttled: number): void {
-    if (throttled < events) this.#lastTakenMs = now()
+    if (throttled < events) this.#lastTakenMs = monotonicMs()
     this.#tried += events
     this.#throttled += throttled
-    const elapsedMs = now() - this.#startMs
+    const elapsedMs = monotonicMs() - this.#startMs
     if (elapsedMs < roundMs) return
     if (this.#tried >= eventsMin) this.#endRound(elapsedMs)
     else if (elapsedMs < roundMsMax) return
-    this.#startMs = now()
+    this.#startMs = monotonicMs()
     this.#tried = 0
     this.#throttled = 0
   }
@@ -139,12 +140,13 @@ export class Rate {
 
   #goOn(tried: number, taken: number, share: number): void {
     if (share < this.#ambient) this.#ambient += (share - this.#ambient) * smoothing
-    if (this.#ambient > this.#margin() && now() - this.#lookedMs > lookAgainMs) this.#look(taken, share)
+    if (this.#ambient > this.#margin() && monotonicMs() - this.#lookedMs > lookAgainMs)
+      this.#look(taken, share)
     else this.#grow(tried)
   }
 
   #look(taken: number, share: number): void {
-    this.#lookedMs = now()
+    this.#lookedMs = monotonicMs()
     this.#trial = { kind: 'look', rateBefore: this.#rate, shareBefore: share, taken }
     this.#limit(taken)
   }
@@ -157,7 +159,7 @@ export class Rate {
 
   #limit(rate: number): void {
     this.#rate = Math.max(ratePerSecondMin, rate)
-    this.#gateMs = Math.min(this.#gateMs, now() + roundMs)
+    this.#gateMs = Math.min(this.#gateMs, monotonicMs() + roundMs)
   }
 
   #free(): void {

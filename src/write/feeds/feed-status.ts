@@ -32,6 +32,15 @@ export const newState = (source: IpListSource, nowMs: number): FeedState => ({
   claimed_ms: null,
 })
 
+/**
+ * When the next fetch is due. A time that is further away than a period is one of a clock that was ahead: then it is due now.
+ */
+export const nextFetchMs = (
+  { next_ms }: FeedState,
+  { refresh_seconds }: IpListSource,
+  nowMs: number,
+): number => (next_ms - nowMs > refresh_seconds * 1000 ? nowMs : next_ms)
+
 export class FeedStatuses {
   readonly #states: Pick<FeedStates, 'get'>
 

@@ -13,7 +13,7 @@ import type { Store } from '../../store/store.js'
 import { listKind } from '../../view/list-chunks.js'
 import type { View } from '../../view/view.js'
 import type { FeedState, FeedStates } from './feed-states.js'
-import { type FedList, type FeedStatuses, fedList, lastGoodMs, newState } from './feed-status.js'
+import { type FedList, type FeedStatuses, fedList, lastGoodMs, newState, nextFetchMs } from './feed-status.js'
 import { FeedTurns, type Turn, type TurnOutcome, type TurnParts } from './feed-turn.js'
 
 const lookMs = 1_000
@@ -113,7 +113,7 @@ export class ListFeeds {
     for (const [accountId, untilMs] of this.#resting)
       if (untilMs <= monotonicMs()) this.#resting.delete(accountId)
     const waiting = this.#lists.flatMap((list) => {
-      const dueMs = this.#dueMs(list)
+      const dueMs = this.#dueMs(list, nowMs)
       const mayBegin = !this.#running.has(list.id) && !this.#resting.has(list.account_id)
       return dueMs <= nowMs && mayBegin ? [{ list, dueMs }] : []
     })
@@ -127,11 +127,13 @@ export class ListFeeds {
     return due
   }
 
-  #dueMs({ id, source }: FedList): number {
+  #dueMs({ id, source }: FedList, nowMs: number): number {
     const state = this.#parts.states.get(id)
     if (state === undefined) return 0
     const claimedMs = state.claimed_ms ?? 0
-    return state.of === sourceIdentity(source) ? Math.max(state.next_ms, claimedMs) : claimedMs
+    return state.of === sourceIdentity(source)
+      ? Math.max(nextFetchMs(state, source, nowMs), claimedMs)
+      : claimedMs
   }
 
   // --- a fetch ---
@@ -152,7 +154,7 @@ export class ListFeeds {
     const { state: before, revision } = await states.read(list.id)
     if ((before?.claimed_ms ?? 0) > nowMs) return undefined
     const state = before?.of === sourceIdentity(list.source) ? before : newState(list.source, nowMs)
-    if (!isForced && state.next_ms > nowMs) return undefined
+    if (!isForced && nextFetchMs(state, list.source, nowMs) > nowMs) return undefined
     const claim = await states.replace(list.id, { ...state, claimed_ms: nowMs + claimMs }, revision)
     if (claim === undefined) return undefined
     try {
