@@ -40,7 +40,7 @@ function namedIn(
 const openingBrace = 0x7b
 const spaces = [0x20, 0x09, 0x0d, 0x0a]
 
-/** Avoids parsing data that is no object or has no such member: a message may hold half a million letters. */
+/** Avoids parsing data that is no object or has no such member: a message may hold 20,000 letters. */
 function mayNameOwner(data: Uint8Array): boolean {
   let start = 0
   while (spaces.includes(data[start]!)) start += 1

@@ -33,8 +33,11 @@ export async function storedRecord(
   return message?.storedAtMs === row.at ? recordIn(message, row) : undefined
 }
 
-function recordIn(message: StoredMessage, { line, recordId }: DecisionRow): StoredRecord | undefined {
-  const decoded = recordBytes(message)
+async function recordIn(
+  message: StoredMessage,
+  { line, recordId }: DecisionRow,
+): Promise<StoredRecord | undefined> {
+  const decoded = await recordBytes(message)
   const bytes = decoded.ok && parseMessage(decoded.value).find(({ number }) => number === line)?.bytes
   const parsed = bytes ? parseRecord(bytes) : undefined
   if (!parsed?.ok || parsed.value.record_id !== recordId) return undefined

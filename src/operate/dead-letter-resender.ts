@@ -13,7 +13,7 @@ import { packBytesTarget } from '../core/limits.js'
 import { getOrMake } from '../core/maps.js'
 import type { Nats } from '../nats/nats.js'
 import { eventHead } from '../wire/event-template.js'
-import { auditInSubjectHead, resentRecordsSubject } from '../wire/names.js'
+import { auditInSubjectHead, encodingHeader, resentRecordsSubject } from '../wire/names.js'
 import { PackWriter } from '../wire/pack.js'
 import { addToSegments, formatSegments, type Segment } from '../wire/pack-message.js'
 import type { PartitionSet } from '../wire/partitions.js'
@@ -70,7 +70,7 @@ export class DeadLetterResender {
 
   /** Publishes an edited record instead of the letter's, and removes the letter. */
   async resendEdited(letter: Letter, record: Uint8Array): Promise<void> {
-    await this.#publish(letter, record)
+    await this.#publish({ ...letter, origin: { ...letter.origin, encoding: null } }, record)
     await this.drop([letter])
   }
 
@@ -90,7 +90,8 @@ export class DeadLetterResender {
   async #publish({ id, type, origin }: Letter, data: Uint8Array): Promise<void> {
     const subject = type === 'record' ? resentRecordsSubject : origin.subject!
     const msgId = hashBytes128(data, id)
-    await this.#options.nats.publish(subject, data, { msgId, ...patience })
+    const headers = origin.encoding === null ? {} : { [encodingHeader]: origin.encoding }
+    await this.#options.nats.publish(subject, data, { msgId, headers, ...patience })
   }
 
   // --- events ---

@@ -7,8 +7,8 @@ import { hash128 } from '../core/ids.js'
 import { payloadHeadroomBytes } from '../core/limits.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import type { Nats } from '../nats/nats.js'
-import { deadLetter } from '../wire/dead-letter.js'
-import { deadLetterHeaders, deadRecordsSubject } from '../wire/names.js'
+import { compressedLetter, deadLetter } from '../wire/dead-letter.js'
+import { deadLetterHeaders, deadRecordsSubject, encodingHeader } from '../wire/names.js'
 import { sharedDeadLetter } from '../wire/shared-dead-letters.js'
 import type { InputMessage } from './packs.js'
 import type { BadRecord } from './process-record.js'
@@ -22,7 +22,7 @@ interface DeadRecordsOptions {
   readonly gaveUp: AbortSignal
 }
 
-/** So few of a window are stored alone, where everyone can read them. */
+/** So few of a message are stored alone, where everyone can read them. */
 const aloneMax = 4
 /** Lines that begin in the same window of their message share a stored message … */
 const windowBytesMax = 64 * 1024
@@ -45,11 +45,11 @@ export class DeadRecords {
     this.#options = options
   }
 
-  /** Stores records of a message, each once however often the message is processed. */
-  store(records: readonly BadRecord[], message: InputMessage): Promise<void> {
+  /** Stores records of a message, each once however often the message is processed. `encoding`: as the message was sent. */
+  store(records: readonly BadRecord[], message: InputMessage, encoding: string): Promise<void> {
     const bytes = records.reduce((sum, { byteLength }) => sum + byteLength + recordBytes, 0)
     this.#waitingBytes += bytes
-    const storing = this.#store(records, message).finally(() => {
+    const storing = this.#store(records, message, encoding).finally(() => {
       this.#waitingBytes -= bytes
       this.#storing.delete(settled)
     })
@@ -68,21 +68,28 @@ export class DeadRecords {
     while (this.isFull) await Promise.race(this.#storing)
   }
 
-  async #store(records: readonly BadRecord[], { sequence, since }: InputMessage): Promise<void> {
+  async #store(
+    records: readonly BadRecord[],
+    { sequence, since }: InputMessage,
+    encoding: string,
+  ): Promise<void> {
     const { nats, stream, occurrences, gaveUp } = this.#options
+    const isWhole = records[0]?.isMessage === true
     const origin = {
       [deadLetterHeaders.stream]: stream,
       [deadLetterHeaders.sequence]: String(sequence),
+      ...(isWhole && encoding !== '' && { [encodingHeader]: encoding }),
     }
     const windowBytes = Math.min(
       windowBytesMax,
       Math.floor((nats.payloadBytesMax - payloadHeadroomBytes) / storedPerWindow),
     )
     await eachOf(groupsOf(records, windowBytes), storedAtOnce, async (group) => {
-      const { data, headers } =
+      const letter =
         group.length === 1
           ? aloneLetter(group[0]!, origin, nats.payloadBytesMax)
           : sharedDeadLetter(group, origin)
+      const { data, headers } = encoding === '' || isWhole ? letter : compressedLetter(letter)
       const msgId = `${since}.${sequence}.${idOf(group)}`
       await nats.publish(deadRecordsSubject, data, { msgId, headers, signal: gaveUp })
     })
@@ -107,6 +114,7 @@ function aloneLetter(
  * processed again has the same groups even if others of its records are bad now.
  */
 function* groupsOf(records: readonly BadRecord[], windowBytes: number): Generator<readonly BadRecord[]> {
+  if (records.length <= aloneMax) return yield* records.map((record) => [record])
   let group: BadRecord[] = []
   let window = 0
   for (const record of records) {
@@ -116,18 +124,13 @@ function* groupsOf(records: readonly BadRecord[], windowBytes: number): Generato
     }
     const own = Math.floor(record.start / windowBytes)
     if (own !== window) {
-      yield* asStored(group)
+      if (group.length > 0) yield group
       group = []
       window = own
     }
     group.push(record)
   }
-  yield* asStored(group)
-}
-
-function* asStored(group: readonly BadRecord[]): Generator<readonly BadRecord[]> {
-  if (group.length > aloneMax) yield group
-  else for (const record of group) yield [record]
+  if (group.length > 0) yield group
 }
 
 /**

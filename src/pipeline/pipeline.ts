@@ -19,7 +19,7 @@ import type { PulledMessage } from '../nats/messages.js'
 import type { Nats } from '../nats/nats.js'
 import type { Configuration } from '../produce/compiled-configuration.js'
 import type { GeoLookup } from '../record/geo.js'
-import { recordBytes } from '../record/record-encoding.js'
+import { encodingOf, recordBytes } from '../record/record-encoding.js'
 import { publishedRecordsSubject, revisionHeader } from '../wire/names.js'
 import { type Partition, type PartitionSet, publishedSubject } from '../wire/partitions.js'
 import type { BusyDestinations } from './busy-destinations.js'
@@ -121,28 +121,24 @@ export class Pipeline {
 
   #process(message: PulledMessage, input: InputMessage): Soon<ProcessedMessage | undefined> {
     if (this.#isAhead(message)) return undefined
-    const decoded = recordBytes(message)
-    return onceReady(this.#deps.catchUps.shareCheck(this.#deps.partition, input.sequence), () =>
-      decoded.ok
-        ? this.#processBytes(decoded.value, message, input)
-        : this.#resultOf(
-            this.#refused(message, decoded.problem.msg, input),
-            noCulprits,
-            input,
-            message.storedAtMs,
-          ),
+    return onceReady(recordBytes(message), (decoded) =>
+      onceReady(this.#deps.catchUps.shareCheck(this.#deps.partition, input.sequence), () =>
+        decoded.ok
+          ? this.#processBytes(decoded.value, message, input)
+          : this.#resultOf(this.#refused(message, decoded.problem.msg, input), noCulprits, message, input),
+      ),
     )
   }
 
   #processBytes(bytes: Uint8Array, message: PulledMessage, input: InputMessage): Soon<ProcessedMessage> {
     return onceReady(this.#culpritsIn(bytes, message), (culprits) =>
       onceReady(this.#walk(bytes, message, culprits, input), (walked) =>
-        this.#resultOf(walked, culprits, input, message.storedAtMs),
+        this.#resultOf(walked, culprits, message, input),
       ),
     )
   }
 
-  /** A message that can't be decoded counts as one bad record, which has its bytes. */
+  /** A message that can't be decoded, or has too many lines, counts as one bad record, which has its bytes. */
   #refused({ data }: PulledMessage, reason: string, input: InputMessage): MessageResult {
     const { packs } = this.#intake
     packs.begin(input)
@@ -169,14 +165,14 @@ export class Pipeline {
   #resultOf(
     { counts, bad }: MessageResult,
     culprits: readonly BadRecord[],
+    message: PulledMessage,
     input: InputMessage,
-    storedAtMs: number,
   ): Soon<ProcessedMessage> {
-    const result = this.#counted(withBad(counts, culprits.length), storedAtMs)
+    const result = this.#counted(withBad(counts, culprits.length), message.storedAtMs)
     if (bad.length + culprits.length === 0) return result
     const dead =
       culprits.length === 0 ? bad : [...bad, ...culprits].sort((one, other) => one.line - other.line)
-    const parked = { ...result, alsoStored: this.#deadRecords.store(dead, input) }
+    const parked = { ...result, alsoStored: this.#deadRecords.store(dead, input, encodingOf(message)) }
     return this.#deadRecords.isFull ? this.#deadRecords.room().then(() => parked) : parked
   }
 

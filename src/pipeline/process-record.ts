@@ -44,15 +44,18 @@ interface WalkContext {
   readonly judged?: ((judgement: Judgement, line: number) => void) | undefined
 }
 
-/** A record that goes to the dead letters. A message may hold half a million of them. */
+/** A record that goes to the dead letters. A message may hold 20,000 of them. */
 export class BadRecord {
   /** One sentence. */
   readonly reason: string
+  /** It is a whole message, as it was sent. */
+  readonly isMessage: boolean
   readonly #line: Line
 
-  constructor(line: Line, reason: string) {
+  constructor(line: Line, reason: string, isMessage = false) {
     this.#line = line
     this.reason = reason
+    this.isMessage = isMessage
   }
 
   /** Its line in the message, from 1. */
@@ -103,7 +106,7 @@ export function refusedMessage(data: Uint8Array, reason: string): MessageResult 
   const counts = new Counts()
   counts.addBad()
   const whole = new Line(bufferOf(data), undefined, 1, 0, data.length)
-  return { counts: counts.vector(), bad: [new BadRecord(whole, inOneLine(reason))] }
+  return { counts: counts.vector(), bad: [new BadRecord(whole, inOneLine(reason), true)] }
 }
 
 /** A record and where it belongs. */

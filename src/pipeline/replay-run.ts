@@ -122,9 +122,9 @@ export class ReplayRun {
 
   async #walk(message: PulledMessage, input: InputMessage, isOne: boolean): Promise<CountVector | undefined> {
     const { packs } = this.#intake
+    const decoded = isOne ? await recordBytes(message) : undefined
     packs.begin(input)
     try {
-      const decoded = isOne ? recordBytes(message) : undefined
       if (decoded?.ok !== true) return undefined
       const context = { view: this.#viewNow(), geo: this.#deps.geo, buffers: packs }
       const walk = walkMessage({ bytes: decoded.value, storedAtMs: message.storedAtMs }, context)

@@ -3,24 +3,38 @@
  * between servers, so that retention and outages may last as much longer; inflating costs less than a server saves.
  */
 
+import type { Transform } from 'node:stream'
 import * as zlib from 'node:zlib'
-import { gunzipSync, gzipSync } from 'node:zlib'
+import { createGunzip, gunzipSync, gzipSync } from 'node:zlib'
+import { bufferOf } from '../core/bytes.js'
+import { onceReady, type Soon } from '../core/concurrency.js'
 import { ok, problem, type Result, shown } from '../core/errors.js'
+import { inflatedBytesMax, recordLinesMax } from '../core/limits.js'
+import { encodingHeader } from '../wire/names.js'
 
-/** Names the encoding of a message's bytes; missing: they are the records. */
-const encodingHeader = 'Weir-Encoding'
+/** Most messages inflate to less than this, or to so many times their bytes, and then at once. */
+const atOnceBytesMax = 256 * 1024
+const atOnceTimes = 24
 
-/** A message has at most so many bytes of records. */
-export const inflatedBytesMax = 16 * 1024 * 1024
-
-type Inflate = (data: Uint8Array, options: { readonly maxOutputLength: number }) => Uint8Array
+interface Encoding {
+  /** Throws if more comes of it. */
+  readonly atOnce: (data: Uint8Array, options: { readonly maxOutputLength: number }) => Uint8Array
+  /** Inflates as far as it is read. */
+  readonly inStream: (options: { readonly chunkSize: number }) => Transform
+}
 
 /** Node has it from 22.15 on. */
-const { zstdDecompressSync } = zlib as { readonly zstdDecompressSync?: Inflate }
+const { zstdDecompressSync, createZstdDecompress } = zlib as {
+  readonly zstdDecompressSync?: Encoding['atOnce']
+  readonly createZstdDecompress?: Encoding['inStream']
+}
 
-const inflates: Readonly<Record<string, Inflate | undefined>> = {
-  gzip: gunzipSync,
-  zstd: zstdDecompressSync,
+const encodings: Readonly<Record<string, Encoding | undefined>> = {
+  gzip: { atOnce: gunzipSync, inStream: createGunzip },
+  zstd:
+    zstdDecompressSync && createZstdDecompress
+      ? { atOnce: zstdDecompressSync, inStream: createZstdDecompress }
+      : undefined,
 }
 
 interface EncodedMessage {
@@ -30,29 +44,84 @@ interface EncodedMessage {
 
 const brace = '{'.charCodeAt(0)
 
+/** The encoding of a message as it was sent; '' if it has none. */
+export const encodingOf = ({ headers }: Pick<EncodedMessage, 'headers'>): string =>
+  headers?.get(encodingHeader) ?? ''
+
 /** The bytes of a message's records. The problem is one sentence: the message is bad as a whole. */
-export function recordBytes({ data, headers }: EncodedMessage): Result<Uint8Array> {
+export function recordBytes(message: EncodedMessage): Soon<Result<Uint8Array>> {
+  const { data } = message
   // Nearly all messages begin like this. The header is decoded when it is asked for, which takes as long as parsing a record.
-  if (data[0] === brace) return ok(data)
-  const encoding = headers?.get(encodingHeader) ?? ''
-  return encoding === '' ? ok(data) : inflated(data, encoding)
+  const encoding = data[0] === brace ? '' : encodingOf(message)
+  if (encoding === '') return withinLines(data)
+  return onceReady(inflated(data, encoding), (bytes) => (bytes.ok ? withinLines(bytes.value) : bytes))
 }
 
-function inflated(data: Uint8Array, encoding: string): Result<Uint8Array> {
-  if (!Object.hasOwn(inflates, encoding))
+const tooManyLines = problem(`The message has more than ${recordLinesMax} lines.`)
+
+const withinLines = (bytes: Uint8Array): Result<Uint8Array> =>
+  bytes.length > recordLinesMax && linesIn(bytes) > recordLinesMax ? tooManyLines : ok(bytes)
+
+const lineFeed = 0x0a
+
+/** A last line need not end. Counts no further than beyond the bound. */
+function linesIn(bytes: Uint8Array): number {
+  const ended = lineFeedsIn(bytes)
+  return bytes[bytes.length - 1] === lineFeed ? ended : ended + 1
+}
+
+function lineFeedsIn(bytes: Uint8Array): number {
+  const buffer = bufferOf(bytes)
+  let count = 0
+  for (let end = buffer.indexOf(lineFeed); end !== -1 && count <= recordLinesMax; count += 1)
+    end = buffer.indexOf(lineFeed, end + 1)
+  return count
+}
+
+function inflated(data: Uint8Array, name: string): Soon<Result<Uint8Array>> {
+  if (!Object.hasOwn(encodings, name))
     return problem(
-      `"${encodingHeader}" is ${shown(encoding)}; it must be ${Object.keys(inflates).join(' or ')}.`,
+      `"${encodingHeader}" is ${shown(name)}; it must be ${Object.keys(encodings).join(' or ')}.`,
     )
-  const inflate = inflates[encoding]
-  if (inflate === undefined)
-    return problem(`"${encodingHeader}" is ${shown(encoding)}, which needs Node 22.15 or later.`)
+  const encoding = encodings[name]
+  if (encoding === undefined)
+    return problem(`"${encodingHeader}" is ${shown(name)}, which needs Node 22.15 or later.`)
+  const maxOutputLength = Math.min(inflatedBytesMax, Math.max(atOnceBytesMax, data.length * atOnceTimes))
   try {
-    return ok(inflate(data, { maxOutputLength: inflatedBytesMax }))
+    return ok(encoding.atOnce(data, { maxOutputLength }))
   } catch (error) {
     const isTooLarge = (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE'
-    const why = isTooLarge ? `more than ${inflatedBytesMax} bytes come of it` : 'it is damaged'
-    return problem(`The message can't be decoded as ${encoding}: ${why}.`)
+    return isTooLarge ? inflatedInStream(data, name, encoding) : undecodable(name, 'it is damaged')
   }
+}
+
+const undecodable = (name: string, why: string) => problem(`The message can't be decoded as ${name}: ${why}.`)
+
+const chunkSize = 64 * 1024
+
+/**
+ * A few bytes may inflate to a thousand times as many. This stops at the bound of bytes or lines, and leaves the event
+ * loop to others.
+ */
+async function inflatedInStream(
+  data: Uint8Array,
+  name: string,
+  { inStream }: Encoding,
+): Promise<Result<Uint8Array>> {
+  const chunks: Uint8Array[] = []
+  let [bytes, lineFeeds] = [0, 0]
+  try {
+    for await (const chunk of inStream({ chunkSize }).end(data) as AsyncIterable<Uint8Array>) {
+      chunks.push(chunk)
+      bytes += chunk.length
+      lineFeeds += lineFeedsIn(chunk)
+      if (lineFeeds > recordLinesMax) return tooManyLines
+      if (bytes > inflatedBytesMax) return undecodable(name, `more than ${inflatedBytesMax} bytes come of it`)
+    }
+  } catch {
+    return undecodable(name, 'it is damaged')
+  }
+  return ok(Buffer.concat(chunks))
 }
 
 /** A smaller message gains nothing. */

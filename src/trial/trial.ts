@@ -79,7 +79,8 @@ export async function runTrial(options: TrialOptions): Promise<TrialReport> {
   let reportedMs = monotonicMs()
   for await (const message of messages) {
     if (message.storedAtMs > untilMs) break
-    reading.add(message)
+    const decoded = await recordBytes({ headers: undefined, ...message })
+    reading.add(message.storedAtMs, decoded.ok ? decoded.value : new Uint8Array())
     if (reading.stoppedBy !== null) break
     if (monotonicMs() - reportedMs < trialProgressMs) continue
     reportedMs = monotonicMs()
@@ -124,10 +125,8 @@ class Reading {
     return this.#firstMs === 0 ? 0 : endMs - this.#firstMs
   }
 
-  add(message: RecordMessage): void {
-    const { storedAtMs } = message
-    const decoded = recordBytes({ headers: undefined, ...message })
-    const bytes = decoded.ok ? decoded.value : new Uint8Array()
+  /** `bytes`: the records of a message. */
+  add(storedAtMs: number, bytes: Uint8Array): void {
     for (const line of parseMessage(bytes)) {
       this.#records += 1
       if (!this.#examine(line, storedAtMs)) continue

@@ -1,11 +1,18 @@
 /** Dead letters: the original bytes, with the reason and the origin in the headers. */
+import { gunzipSync, gzipSync } from 'node:zlib'
 import { payloadHeadroomBytes } from '../core/limits.js'
-import { deadAuditsSubject, deadEventsSubject, deadLetterHeaders, deadRecordsSubject } from './names.js'
+import {
+  deadAuditsSubject,
+  deadEventsSubject,
+  deadLetterHeaders,
+  deadRecordsSubject,
+  encodingHeader,
+} from './names.js'
 
 /** The first 1 KiB of a server's answer, and a sentence around it. */
 const reasonCharsMax = 1_300
 
-interface DeadLetter {
+export interface DeadLetter {
   readonly data: Uint8Array
   readonly headers: Readonly<Record<string, string>>
 }
@@ -29,6 +36,32 @@ export function deadLetter(
   }
 }
 
+const gzip = 'gzip'
+/** Fewer bytes stay as everyone can read them. */
+const compressedBytesMin = 1024
+/** Those of letters that share a message are far fewer; this is for what Weir did not store. */
+const storedBytesMax = 64 * 1024 * 1024
+
+/**
+ * Bad lines of a compressed message take storage in proportion to what was sent, which may be a thousandth of their bytes:
+ * they are stored compressed, too.
+ */
+export function compressedLetter(letter: DeadLetter): DeadLetter {
+  if (letter.data.length < compressedBytesMin) return letter
+  const headers = { ...letter.headers, [deadLetterHeaders.storedAs]: gzip }
+  return { data: gzipSync(letter.data, { level: 1 }), headers }
+}
+
+/** The bytes of a stored message of letters. What can't be inflated is shown as it is stored. */
+export function letterBytes(data: Uint8Array, headerOf: (name: string) => string): Uint8Array {
+  if (headerOf(deadLetterHeaders.storedAs) !== gzip) return data
+  try {
+    return gunzipSync(data, { maxOutputLength: storedBytesMax })
+  } catch {
+    return data
+  }
+}
+
 export const deadLetterTypes = ['record', 'event', 'audit'] as const
 export type DeadLetterType = (typeof deadLetterTypes)[number]
 
@@ -45,6 +78,8 @@ export interface DeadLetterOrigin {
   readonly destinationId: string | null
   readonly eventId: string | null
   readonly accountId: string | null
+  /** How the bytes are encoded that a message of records had as a whole; null if they are not. */
+  readonly encoding: string | null
   /** Before it was truncated; null if it was not. */
   readonly originalSize: number | null
 }
@@ -61,6 +96,7 @@ export function originIn(headerOf: (name: string) => string): DeadLetterOrigin {
     destinationId: text(deadLetterHeaders.destination),
     eventId: text(deadLetterHeaders.eventId),
     accountId: text(deadLetterHeaders.account),
+    encoding: text(encodingHeader),
     originalSize: count(deadLetterHeaders.originalSize),
   }
 }

@@ -105,12 +105,16 @@ export const deadAuditsSubject = 'weir.deadletter.audit'
 export const deadEventsSubject = 'weir.deadletter.events'
 /** Which lines of a message with many dead letters were sent again or dropped (`shared-dead-letters.ts`). The API publishes. */
 export const removedLettersSubject = (sequence: number | '*'): string => `weir.deadletter.removed.${sequence}`
+/** Names the encoding of the bytes of a message of records, and of a dead letter that is such a message; missing: none. */
+export const encodingHeader = 'Weir-Encoding'
 /** Headers of a dead letter: the reason, and its origin. */
 export const deadLetterHeaders = {
   reason: 'Weir-Reason',
   /** Set if the message holds many letters: their number, and where their index begins. The others are the first one's. */
   letters: 'Weir-Letters',
   index: 'Weir-Index',
+  /** Set if the stored bytes were compressed: those of letters of a message that was compressed when it came. */
+  storedAs: 'Weir-Stored-As',
   /** Set if the bytes were truncated to fit a message. */
   originalSize: 'Weir-Original-Size',
   /** Origin of a record or an audit event. */

@@ -11,7 +11,7 @@
  * are stored as their pattern, without the values that they quote.
  */
 import { jsonOf } from '../core/bytes.js'
-import { type DeadLetterOrigin, headerText, originIn } from './dead-letter.js'
+import { type DeadLetter, type DeadLetterOrigin, headerText, letterBytes, originIn } from './dead-letter.js'
 import { deadLetterHeaders } from './names.js'
 import { reasonPattern } from './reason-pattern.js'
 
@@ -33,7 +33,7 @@ const reasonLeftOut = 'Its reason was not stored, because its message has too ma
 export function sharedDeadLetter(
   records: readonly SharedRecord[],
   origin: Readonly<Record<string, string>>,
-): { readonly data: Uint8Array; readonly headers: Readonly<Record<string, string>> } {
+): DeadLetter {
   const chunks = records.map(({ bytes }) => bytes)
   const length = chunks.reduce((sum, bytes) => sum + bytes.length + 1, 0)
   const index = Buffer.from(JSON.stringify(indexOf(records, length)))
@@ -131,7 +131,8 @@ export interface StoredLetters {
 }
 
 /** `headerOf`: '' for a header that is missing. A message with a malformed index is one letter. */
-export function lettersIn(data: Uint8Array, headerOf: (name: string) => string): StoredLetters {
+export function lettersIn(stored: Uint8Array, headerOf: (name: string) => string): StoredLetters {
+  const data = letterBytes(stored, headerOf)
   const origin = originIn(headerOf)
   const indexStart = headerOf(deadLetterHeaders.index)
   const runs = indexStart === '' ? undefined : runsIn(data, Number(indexStart))

@@ -33,7 +33,7 @@ async function stored(nats: Nats): Promise<Seen[]> {
   for (let from = 1; ; ) {
     const message = await nats.nextMessage(recordsStream, recordsSubjects, from)
     if (message === undefined) return records
-    const decoded = recordBytes(message)
+    const decoded = await recordBytes(message)
     if (!decoded.ok) throw new Error(decoded.problem.msg)
     for (const line of Buffer.from(decoded.value).toString().split('\n'))
       records.push(JSON.parse(line) as Seen)

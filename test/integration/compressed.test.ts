@@ -1,11 +1,14 @@
 /** Records in compressed messages: everything that reads a stored record inflates it. */
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
-import { encodedRecords, inflatedBytesMax } from '../../src/record/record-encoding.js'
+import { inflatedBytesMax } from '../../src/core/limits.js'
+import { replay } from '../../src/nats/stream-replay.js'
+import { encodedRecords } from '../../src/record/record-encoding.js'
 import { deadLetterStream, deadRecordsSubject } from '../../src/wire/names.js'
+import { lettersIn, type StoredLetters } from '../../src/wire/shared-dead-letters.js'
 import { until } from '../harness/weir.js'
 import { expectedEvents, record, untilArrived } from './deployment.js'
-import { openShared } from './service.js'
+import { openAccount, openShared, weirDoes } from './service.js'
 
 const count = 200
 const name = 'compressed'
@@ -39,17 +42,70 @@ t.test('compressed records are processed, found, tried and replayed', async (t) 
   })
 })
 
-t.test('a message that can not be inflated is a dead letter, with its bytes', async (t) => {
+const gzip = { 'Weir-Encoding': 'gzip' }
+const bombs = [
+  {
+    name: 'bytes',
+    text: ' '.repeat(inflatedBytesMax + 1),
+    reason: /more than 16777216 bytes come of it/,
+  },
+  { name: 'lines', text: '{}\n'.repeat(5_200_000), reason: /^The message has more than 20000 lines\.$/ },
+]
+
+for (const { name, text, reason } of bombs)
+  t.test(
+    `a message with too many ${name} is one dead letter, with its bytes, and so it is sent again`,
+    async (t) => {
+      const { weir, dataDir } = await openAccount(t)
+      const nats = await weir.nats()
+      const after = (await nats.streamInfo(deadLetterStream))!.state.last_seq
+      const bomb = gzipSync(text)
+      const { sequence } = await nats.publish('weir.records.eu.node-1', bomb, { headers: gzip })
+      const letter = (from: number) => nats.nextMessage(deadLetterStream, deadRecordsSubject, from)
+      const arrived = async (from: number) => {
+        await until('it is a dead letter', async () => (await letter(from)) !== undefined)
+        return (await letter(from))!
+      }
+      const found = await arrived(after + 1)
+      t.equal(found.headers.get('Weir-Sequence'), String(sequence))
+      t.match(found.headers.get('Weir-Reason'), reason)
+      t.equal(found.headers.get('Weir-Encoding'), 'gzip')
+      t.strictSame(Buffer.from(found.data), bomb)
+
+      // It names no account, so it is the operator's.
+      const list = await weirDoes(dataDir, 'dead', 'list', '--all', '--each', '--type', 'record')
+      const [id = ''] = /dl_\w+/.exec(list.text) ?? []
+      t.equal((await weirDoes(dataDir, 'dead', 'resend', id, '--all')).code, 0)
+      const again = await arrived(found.sequence + 1)
+      t.match(again.headers.get('Weir-Reason'), reason, 'it is still compressed')
+      t.strictSame(Buffer.from(again.data), bomb)
+    },
+  )
+
+t.test('bad lines of a compressed message take storage in proportion to what was sent', async (t) => {
   const { weir } = await openShared(t)
   const nats = await weir.nats()
-  const after = (await nats.streamInfo(deadLetterStream))!.state.last_seq
-  const bomb = gzipSync(Buffer.alloc(inflatedBytesMax + 1, ' '))
-  const headers = { 'Weir-Encoding': 'gzip' }
-  const { sequence } = await nats.publish('weir.records.eu.node-1', bomb, { headers })
-  const letter = () => nats.nextMessage(deadLetterStream, deadRecordsSubject, after + 1)
-  await until('it is a dead letter', async () => (await letter()) !== undefined)
-  const found = (await letter())!
-  t.equal(found.headers.get('Weir-Sequence'), String(sequence))
-  t.match(found.headers.get('Weir-Reason'), /more than 16777216 bytes come of it/)
-  t.strictSame(Buffer.from(found.data), bomb)
+  const state = async () => (await nats.streamInfo(deadLetterStream))!.state
+  const before = await state()
+  const lines = 15_000
+  const text = `{"record_id": 1, "note": "${'x'.repeat(1_000)}"}\n`.repeat(lines)
+  const sent = gzipSync(text)
+  const { sequence } = await nats.publish('weir.records.eu.node-1', sent, { headers: gzip })
+  const ofIt = async () => {
+    const found: StoredLetters[] = []
+    for await (const message of replay(
+      nats.stored(deadLetterStream, deadRecordsSubject),
+      before.last_seq,
+      64,
+    ))
+      if (message.headers.get('Weir-Sequence') === String(sequence))
+        found.push(lettersIn(message.data, (name) => message.headers.get(name)))
+    return found
+  }
+  const count = async () => (await ofIt()).reduce((sum, { size }) => sum + size, 0)
+  await until('each line is a dead letter', async () => (await count()) === lines)
+  const last = (await ofIt()).at(-1)!.at(0)
+  t.equal(Buffer.from(last.data).toString(), text.slice(0, text.indexOf('\n')))
+  const stored = (await state()).bytes - before.bytes
+  t.ok(stored < 12 * sent.length, `${stored} bytes are stored of ${sent.length}`)
 })

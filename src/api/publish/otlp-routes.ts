@@ -5,7 +5,7 @@
  */
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { badRequest, messageOf, type Result, shown, WeirError } from '../../core/errors.js'
-import { recordBytesMax } from '../../core/limits.js'
+import { recordBytesMax, recordLinesMax } from '../../core/limits.js'
 import { inTypes, objectOf, type TSchema, Type } from '../../core/schema.js'
 import type { Slices } from '../../core/slices.js'
 import type { Occurrences } from '../../core/telemetry/occurrences.js'
@@ -19,7 +19,7 @@ import { problemHeadersOf, refusalOf } from '../../http/problem.js'
 import { type OtlpLog, recordOfLog } from '../../ingest/otlp/log-records.js'
 import { type Line, parseMessage, tooLarge } from '../../record/record.js'
 import { ingestTag, publishedBodyBytesMax } from './published-body.js'
-import { publishedRecordsMax, type RecordIntake, type RefusedLine } from './record-intake.js'
+import type { RecordIntake, RefusedLine } from './record-intake.js'
 
 const mebibyte = 1024 * 1024
 const protobuf = 'application/x-protobuf'
@@ -118,7 +118,7 @@ export function registerOtlp(
   const described = describe({
     operationId: 'export_logs',
     summary: 'Publish log records of OpenTelemetry',
-    description: `OTLP/HTTP: at most ${publishedRecordsMax} log records and ${publishedBodyBytesMax} bytes; decompressed (\`Content-Encoding: gzip\`), ${decompressedBytesMax[protobuf]} in protobuf and ${decompressedBytesMax[json]} in JSON.`,
+    description: `OTLP/HTTP: at most ${recordLinesMax} log records and ${publishedBodyBytesMax} bytes; decompressed (\`Content-Encoding: gzip\`), ${decompressedBytesMax[protobuf]} in protobuf and ${decompressedBytesMax[json]} in JSON.`,
     tag: ingestTag.name,
     path,
     success: [200, responseSchema],
@@ -151,7 +151,7 @@ async function logsOf(request: FastifyRequest): Promise<readonly OtlpLog[]> {
   const body = await rawBody(request, decompressedBytesMax[type])
   const value = type === protobuf ? undefined : (parseJsonBody(body) ?? {})
   try {
-    return value === undefined ? logsIn(body, publishedRecordsMax) : logsInJson(value)
+    return value === undefined ? logsIn(body, recordLinesMax) : logsInJson(value)
   } catch (error) {
     throw badRequest(`The body is no ExportLogsServiceRequest: ${shownFault(error)}.`)
   }

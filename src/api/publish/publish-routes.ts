@@ -1,6 +1,7 @@
 /** `POST /records`: records of the caller's account, as NDJSON. They are answered when they are stored. */
 import type { FastifyInstance } from 'fastify'
 import { WeirError } from '../../core/errors.js'
+import { inflatedBytesMax, recordLinesMax } from '../../core/limits.js'
 import { inTypes, Type } from '../../core/schema.js'
 import type { Occurrences } from '../../core/telemetry/occurrences.js'
 import { acceptRawBodies, rawBody } from '../../http/body/raw-body.js'
@@ -11,10 +12,7 @@ import { parseMessage } from '../../record/record.js'
 import { publishedRecordsSchema, refusalsShownMax } from '../../shape/published-records.js'
 import { registerOtlp } from './otlp-routes.js'
 import { ingestTag, publishedBodyBytesMax } from './published-body.js'
-import { type IntakeOptions, publishedRecordsMax, RecordIntake } from './record-intake.js'
-
-/** Decompressed. */
-const bodyBytesMax = 16 * 1024 * 1024
+import { type IntakeOptions, RecordIntake } from './record-intake.js'
 
 const path = '/records'
 
@@ -42,7 +40,7 @@ function registerNdjson(scope: FastifyInstance, context: ApiContext, intake: Rec
   const described = describe({
     operationId: 'publish_records',
     summary: 'Publish records',
-    description: `One record per line, at most ${publishedRecordsMax} lines and ${publishedBodyBytesMax} bytes, or ${bodyBytesMax} decompressed (\`Content-Encoding: gzip\`). Records that are right are stored, also if others are refused.`,
+    description: `One record per line, at most ${recordLinesMax} lines and ${publishedBodyBytesMax} bytes, or ${inflatedBytesMax} decompressed (\`Content-Encoding: gzip\`). Records that are right are stored, also if others are refused.`,
     tag: ingestTag.name,
     path,
     success: [200, publishedRecordsSchema],
@@ -54,7 +52,7 @@ function registerNdjson(scope: FastifyInstance, context: ApiContext, intake: Rec
     queryOf(request)
     readable(context)
     const { accountId } = request.caller
-    const body = await rawBody(request, bodyBytesMax)
+    const body = await rawBody(request, inflatedBytesMax)
     checkLineCount(body)
     const lines = parseMessage(body)
     intake.meter(accountId, lines.length)
@@ -74,7 +72,7 @@ function checkLineCount(body: Buffer): void {
   let count = 0
   for (let at = body.indexOf(lineFeed); at !== -1; at = body.indexOf(lineFeed, at + 1)) {
     count += 1
-    if (count > publishedRecordsMax)
-      throw new WeirError('ERR_BODY_TOO_LARGE', `The body has more than ${publishedRecordsMax} lines.`)
+    if (count > recordLinesMax)
+      throw new WeirError('ERR_BODY_TOO_LARGE', `The body has more than ${recordLinesMax} lines.`)
   }
 }

@@ -6,7 +6,7 @@ import { yieldTurn } from '../../core/clock.js'
 import { eachOf } from '../../core/concurrency.js'
 import { shown, unavailable, WeirError } from '../../core/errors.js'
 import { hash128 } from '../../core/ids.js'
-import { payloadHeadroomBytes, recordBytesMax } from '../../core/limits.js'
+import { payloadHeadroomBytes, recordBytesMax, recordLinesMax } from '../../core/limits.js'
 import type { Slices } from '../../core/slices.js'
 import type { Occurrences } from '../../core/telemetry/occurrences.js'
 import { hostportOf } from '../../evaluate/edges.js'
@@ -22,8 +22,6 @@ import type { View } from '../../view/view.js'
 import type { ViewState } from '../../view/view-state.js'
 import { publishedRecordsSubject, revisionHeader } from '../../wire/names.js'
 
-/** Records that one request may have. A collector of OpenTelemetry sends 8,192 by default. */
-export const publishedRecordsMax = 20_000
 const recordsPerMessage = 100
 const messagesUnderWay = 16
 const patience = { patienceMs: 5_000 }
@@ -57,10 +55,10 @@ export class RecordIntake {
 
   /** Throws a `WeirError` if there are too many, also together with others of the account within a minute. */
   meter(accountId: string, records: number): void {
-    if (records > publishedRecordsMax)
+    if (records > recordLinesMax)
       throw new WeirError(
         'ERR_BODY_TOO_LARGE',
-        `The body has ${records} records: at most ${publishedRecordsMax} are allowed.`,
+        `The body has ${records} records: at most ${recordLinesMax} are allowed.`,
       )
     if (records === 0) return
     const waitSeconds = this.#options.usage.records.take(accountId, records)
