@@ -4,9 +4,10 @@ import { basename, join, resolve } from 'node:path'
 import { every } from '../core/clock.js'
 import { StartFault } from '../core/errors.js'
 import { hash128, newId } from '../core/ids.js'
-import { followFile, type Position } from '../ingest/followed-file.js'
-import { LineSplitter } from '../ingest/line-splitter.js'
-import { SyslogServer } from '../ingest/syslog.js'
+import { type FollowedLine, followFile, type Position } from '../ingest/followed-file.js'
+import { LineSplitter, type RawLine } from '../ingest/line-splitter.js'
+import { LogEnvelopes } from '../ingest/log-envelope.js'
+import { SyslogServer } from '../ingest/syslog/server.js'
 import { readIfPresent, writeWhole } from '../nats-server/files.js'
 import type { Settings } from '../process/settings.js'
 import type { Report } from './publish-report.js'
@@ -65,19 +66,22 @@ async function* inputLines(signal: AbortSignal): AsyncGenerator<Source> {
   let count = 0
   const splitter = new LineSplitter()
   onAbort(signal, () => process.stdin.destroy())
-  const named = (line: { text: string; isTooLong: boolean }): Source => {
-    count += 1
-    return { ...line, name: `${run} ${count}` }
+  const envelopes = new LogEnvelopes<RawLine>()
+  function* named(lines: Iterable<RawLine>): Generator<Source> {
+    for (const line of lines) {
+      count += 1
+      if (line.text.trim() !== '') yield { ...line, name: `${run} ${count}` }
+    }
   }
   try {
-    for await (const chunk of process.stdin) {
-      for (const line of splitter.push(chunk as Buffer)) if (line.text.trim() !== '') yield named(line)
-    }
+    for await (const chunk of process.stdin)
+      for (const line of splitter.push(chunk as Buffer)) yield* named(envelopes.open(line))
   } catch (error) {
     if (!signal.aborted) throw error
   }
   const last = splitter.rest()
-  if (last !== undefined && last.text.trim() !== '') yield named(last)
+  if (last !== undefined) yield* named(envelopes.open(last))
+  yield* named(envelopes.rest())
 }
 
 async function* syslogLines(address: string, signal: AbortSignal, report: Report): AsyncGenerator<Source> {
@@ -125,11 +129,16 @@ async function* fileLines(
     if (!existsSync(path)) report.note(`${path} does not exist yet: it is waited for.`)
     const note = (text: string): void => report.note(text)
     const how = { from, fromEnd: options.fromEnd ?? false, begins: write, signal, note }
+    const envelopes = new LogEnvelopes<FollowedLine>()
     for await (const line of followFile(path, how)) {
       const done = (): void => {
         reached = line.position
       }
-      yield { ...line, name: `${node} ${path} ${line.offset}`, done }
+      for (const inside of envelopes.open(line)) {
+        // The position stays before a line that has only begun.
+        const last = envelopes.isWaiting ? {} : { done }
+        if (inside.text.trim() !== '') yield { ...inside, ...last, name: `${node} ${path} ${inside.offset}` }
+      }
     }
   } finally {
     timer.stop()

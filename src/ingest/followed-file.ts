@@ -19,7 +19,7 @@ export interface Position {
   readonly inode: number
 }
 
-interface FollowedLine extends RawLine {
+export interface FollowedLine extends RawLine {
   /** Where the line begins in its file. */
   readonly offset: number
   /** After the line. */

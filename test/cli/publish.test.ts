@@ -88,6 +88,24 @@ t.test('a file: killed again and again, and rotated', async (t) => {
   t.equal((await stored(nats)).length, count + 1, 'after a stop, nothing is repeated')
 })
 
+t.test("a container's log: stopped between the parts of a line", async (t) => {
+  const { nats, dir, start } = await open(t)
+  const path = join(dir, '0.log')
+  const cri = (tag: string, text: string): string => `2026-11-25T10:00:00.123456789Z stdout ${tag} ${text}\n`
+  const [first, last] = [lineOf(2).slice(0, 50), lineOf(2).slice(50).trimEnd()]
+  writeFileSync(path, `${cri('F', lineOf(0).trimEnd())}${cri('F', lineOf(1).trimEnd())}${cri('P', first)}`)
+  const args = ['--file', path, '--node', 'n1', '--server-name', 'www.example.com']
+  const paths = async () => (await stored(nats)).map(({ http }) => http.request.url.path)
+  const running = start(...args)
+  await until('the whole ones', async () => (await paths()).length === 2)
+  t.equal((await running.stop()).code, 0)
+  const again = start(...args)
+  appendFileSync(path, cri('F', last))
+  await until('the other one', async () => (await paths()).length === 3)
+  await again.stop()
+  t.strictSame(await paths(), ['/0', '/1', '/2'])
+})
+
 t.test('standard input: refused lines are counted, shown and kept', async (t) => {
   const { nats, server, dir, start } = await open(t)
   const bad = ['bad line', `${'x'.repeat(300_000)}`]

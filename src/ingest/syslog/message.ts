@@ -1,0 +1,38 @@
+/**
+ * The heads that syslog puts before a text: of RFC 5424, of RFC 3164 as it is spoken, and what a syslog daemon writes to a file, without the
+ * priority. Senders leave out the host (nginx: `nohostname`) or the tag, and newer ones write the time as RFC 3339 does (rsyslog's
+ * `RSYSLOG_ForwardFormat` and `RSYSLOG_FileFormat`).
+ */
+
+/** `1 2026-11-20T10:00:00Z host app 12 - - text`, with or without structured data. */
+const rfc5424 =
+  /^(?:<\d{1,3}>)?1 (?:-|\d{4}-\d\d-\d\dT\S+) \S+ \S+ \S+ \S+ (?:-|(?:\[(?:[^\]\\]|\\.)*\])+)(?: \uFEFF?(?<text>[\s\S]*))?$/
+
+const priority = String.raw`<\d{1,3}>`
+/** `Nov 20 10:00:00`, with a year as network devices write it, or with fractions of a second. */
+const oldTime = String.raw`[A-Z][a-z]{2} [ \d]\d (?:\d{4} )?\d\d:\d\d:\d\d(?:\.\d+)?`
+const newTime = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)`
+/** JSON, or Envoy's text: neither a host nor a tag can be before it by mistake. rsyslog has a second space for a tag that is missing. */
+const bracket = String.raw`(?= ?(?:\{|\[\d{4}-))`
+/**
+ * `haproxy[12]: `; an address with a port is none. Forwarding a message of RFC 5424, rsyslog leaves out the colon, which is a tag only behind a
+ * host and before a bracket if it has no number, either.
+ */
+const tag = String.raw`[\w./@+-]+(?:\[[^\]\s]*\]:?|:)(?: |$|${bracket})`
+const bareTag = String.raw`[\w./@+-]+ ${bracket}`
+const host = String.raw`(?!${tag})[\w.:-]+ (?=${tag}|${bareTag}|${bracket})`
+
+/** `<134>Nov 20 10:00:00 host haproxy[12]: text`. In a file, without the priority, nothing else may be missing before JSON. */
+const rfc3164 = new RegExp(
+  String.raw`^(?:${priority}(?:(?:${oldTime}|${newTime}) )?(?:${host})?|(?:${oldTime}|${newTime}) ${host})(?:${tag}|${bareTag})?(?<text>[\s\S]*)$`,
+)
+
+/** What JSON in syslog may begin with (https://github.com/rsyslog/liblognorm, mmjsonparse). */
+const cookie = /^\s*@cee:\s*/
+
+/** The text of a message, without its head. A text without a head is returned as it is. */
+export function syslogText(message: string): string {
+  const match = rfc5424.exec(message) ?? rfc3164.exec(message)
+  if (match === null) return message.trimEnd()
+  return (match.groups?.['text'] ?? '').replace(cookie, '').trim()
+}
