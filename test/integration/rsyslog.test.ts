@@ -49,6 +49,14 @@ const framings = {
   NUL: 'protocol="tcp" tcp_framing="traditional" tcp_framedelimiter="0"',
   UDP: 'protocol="udp"',
 }
+interface Target {
+  readonly template: string
+  readonly name: string
+  readonly got: readonly string[]
+  /** What the configuration of rsyslog has for it. */
+  readonly action: string
+}
+
 const fileTemplates = ['RSYSLOG_FileFormat', 'RSYSLOG_TraditionalFileFormat']
 
 t.test(
@@ -56,10 +64,15 @@ t.test(
   { skip: !existsSync(program) && 'there is no rsyslogd' },
   async (t) => {
     const dir = tempDir(t)
-    const targets = []
+    const targets: Target[] = []
     for (const [framing, parameters] of Object.entries(framings))
       for (const template of templates) {
-        const server = new SyslogServer({ host: '127.0.0.1', port: 0, note: t.comment, lost: t.fail })
+        const server = new SyslogServer({
+          host: '127.0.0.1',
+          port: 0,
+          note: (text) => t.comment(text),
+          lost: (count) => t.fail(`${count} are lost`),
+        })
         const port = await server.open()
         const got: string[] = []
         void (async () => {
