@@ -296,6 +296,32 @@ check('haproxy', [
   ['another server was tried', httplog({ counts: '1/1/1/1/+3 0/0' }), url({ raw: '/' })],
   ['cookies and states', httplog({ cookies: 'SRV=a SRV=b', state: 'SDVN' }), url({ raw: '/' })],
   [
+    'a cookie that is a line',
+    httplog({
+      cookies: 'SRV=a - ---- 1/1/0/0/0 0/0 {evil.example} "GET /evil HTTP/1.1" x -',
+      captured: '{a.example} ',
+      line: 'GET /true HTTP/1.1',
+    }),
+    { ...conn({ server_name: 'a.example' }), ...url({ raw: '/true' }) },
+  ],
+  [
+    'a cookie in httpslog',
+    httplog({
+      cookies: 'SRV=a b; - ---- 1/1/0/0/0 0/0 {evil.example} -',
+      captured: '{a.example} ',
+      tls: ' 0/0/0/0/0 a/TLSv1.3/C',
+    }),
+    { ...conn({ server_name: 'a.example' }), tls: { version: 'TLSv1.3' } },
+  ],
+  [
+    'a name of TLS that is a line',
+    httplog({
+      line: 'GET /true HTTP/1.1',
+      tls: ' 0/0/0/0/0 a LR-- 1/1/0/0/0 0/0 "GET /evil HTTP/1.1" 0/0/0/0/0 x/TLSv1.3/C',
+    }),
+    { ...url({ raw: '/true' }), tls: { version: 'TLSv1.3', cipher_suite: 'C' } },
+  ],
+  [
     'captured headers',
     httplog({ captured: '{www.example.com:8443|a #7Bb#7D #22|} {nginx|} ', line: 'GET /x HTTP/1.1' }),
     { ...conn({ server_name: 'www.example.com', server_port: 8443 }), ...url({ raw: '/x' }) },
@@ -382,6 +408,7 @@ check('caddy', [
   ['common_log', caddy({ ts: '25/Nov/2025:11:00:02 +0100', duration: 2 }), starts(ten)],
   ['time_key', caddy({ ts: undefined, time: 1764064800.5 }), starts(ten)],
   ['a duration in nanoseconds', caddy({ duration: 500_000_000 }), starts(ten)],
+  ['a duration of few nanoseconds', caddy({ ts: 1764064800, duration: 927 }), starts(ten)],
   ['a duration as text', caddy({ ts: '2025-11-25T11:01:00.5Z', duration: '1h1m500ms' }), starts(ten)],
   ['microseconds', caddy({ ts: 1764064800.0002, duration: '200\u00b5s' }), starts(ten)],
   ['no duration', caddy({ duration: '0s', ts: '2025-11-25T10:00:00Z' }), starts(ten)],
@@ -432,6 +459,14 @@ t.test('a line that is not what its writer writes is refused with the place', as
     ['haproxy', httplog({}).replace('Feb', 'Fex'), '"conn.start_ts" is "06/Fex/2026:12:14:14.655"'],
     ['haproxy', httplog({}).replace('06/Feb', '30/Feb'), '"conn.start_ts" is "30/Feb/2026:12:14:14.655"'],
     ['haproxy', httplog({ status: 'x' }), 'a status is not at column 69.', 69],
+    [
+      'haproxy',
+      httplog({
+        cookies: 'SRV=a -',
+        tls: ' 0/0/0/0/0 a LR-- 1/1/0/0/0 0/0 "GET /evil HTTP/1.1" 0/0/0/0/0 x/TLSv1.3/C',
+      }),
+      'should end before',
+    ],
     ['haproxy', httplog({ client: 'unix:1' }), 'The client is "unix"'],
     ['haproxy', httplog({ client: '-:-' }), 'It has no address of a client.'],
     [

@@ -78,8 +78,8 @@ function textOfDer(text: string): string | undefined {
 
 // --- the form with slashes ---
 
-/** A slash in a value is not escaped, so only what looks like a type begins another one. */
-const slashes = /\/(?=(?:[A-Za-z][\w.-]*|\d+(?:\.\d+)+)=)/
+/** OpenSSL 1 does not escape a slash in a value, so only what looks like a type begins another one. OpenSSL 3 writes `\/` and `\+`. */
+const slashes = /(?<!\\)\/(?=(?:[A-Za-z][\w.-]*|\d+(?:\.\d+)+)=)/
 
 function ofSlashForm(name: string): string | undefined {
   const names = name.split(slashes).flatMap((part) => {
@@ -89,5 +89,7 @@ function ofSlashForm(name: string): string | undefined {
   // Bytes beyond ASCII, as X509_NAME_oneline writes them.
   return names
     .at(-1)
-    ?.replace(/(?:\\x[\dA-Fa-f]{2})+/g, (run) => Buffer.from(run.replaceAll('\\x', ''), 'hex').toString())
+    ?.replace(/(?:\\x[\dA-Fa-f]{2})+|\\([/+])/g, (run, char: string | undefined) =>
+      char === undefined ? Buffer.from(run.replaceAll('\\x', ''), 'hex').toString() : char,
+    )
 }

@@ -1,4 +1,4 @@
-import { ok } from '../../core/errors.js'
+import { ok, type Result } from '../../core/errors.js'
 import { withoutHashes } from '../escapes.js'
 import type { Format, Logged, Writer } from '../format.js'
 import { LineForm } from '../line-form.js'
@@ -9,13 +9,13 @@ import { textOf } from '../values.js'
 const writer: Writer = {
   program: 'HAProxy',
   escapes:
-    'Bytes below 32 and from 127 on, `"` and `#` as `#C3`; in captured headers also `{`, `|` and `}`. A backslash is a character like others. Spaces stay.',
+    'Bytes below 32 and from 127 on, `"` and `#` as `#C3`; in captured headers also `{`, `|` and `}`. A backslash is a character like others. Spaces stay. Captured cookies and the name of TLS are not escaped at all: of a line with both, it is read only if neither has a quote.',
   nothing:
     '`-`; a captured header that was not sent is empty; `-1` for times, a status and counts that were not reached; `<BADREQ>` for what is no request; `<NOSRV>` for a server. A port 0 is that of a client that `http-request set-src` named.',
   client:
     '`%ci` is the peer, or whom the PROXY protocol names (`accept-proxy`), or `http-request set-src`: `set-src hdr_ip(x-forwarded-for,-1)` behind one trusted proxy, `-2` behind two. `option forwardfor` changes nothing of it. Connections by a UNIX socket have `unix` and are refused.',
   times:
-    'Local time without a zone, in milliseconds: when the first byte of the request came (`%tr`), or when the connection was accepted (`%t`). `Tt` later, a connection ended. `+` before times and bytes: `option logasap` wrote the line early.',
+    'Local time without a zone, in milliseconds: when the first byte of the request came (`%tr`), or when the connection was accepted (`%t`). `Tt` later, a connection ended. `+` before times and bytes: `option logasap` wrote the line early, so the connection goes on, and these are what was known then.',
   lost: 'The name that was asked for, unless it is the first captured header; the zone; `req_len` of the request (1,023 bytes, `tune.http.logurilen`), `len` of a captured header and of the line (`log … len`): what is beyond is cut. Bytes of an answer include its headers. The reason of a refused request, and its target. Which captured header is which.',
   sources: [
     'https://docs.haproxy.org/2.6/configuration.html#8.2 (8.2.2 to 8.2.4, 8.4 to 8.8)',
@@ -52,21 +52,33 @@ const tcp = new LineForm('a line of option tcplog', [
   { what: 'a space', form: '(?: .*)?' },
 ])
 
-const http = new LineForm('a line of option httplog or httpslog', [
-  ...head,
-  { what: 'five times', form: String.raw` ${time}(?:\/${time}){4}` },
-  { what: 'a status', form: String.raw` (?<status>-?\d+)` },
-  bytes,
-  { what: 'two cookies', form: String.raw` \S+ \S+` },
-  { what: 'the state', form: String.raw` \S{4}` },
-  ...counters,
-  {
-    what: 'the captured headers',
-    form: String.raw`(?: \{(?<captured>[^}|]*)(?:\|[^}]*)?\}(?: \{[^}]*\})?)?`,
-  },
-  // A line that is too long is cut, with its last quote.
-  { what: 'the request in quotes', form: ` "(?<request>[^"]*)"?(?<rest>.*)` },
-])
+/** A line of HTTP, by how its cookies and its end look. */
+const http = (cookies: string, end: string): LineForm =>
+  new LineForm('a line of option httplog or httpslog', [
+    ...head,
+    { what: 'five times', form: String.raw` ${time}(?:\/${time}){4}` },
+    { what: 'a status', form: String.raw` (?<status>-?\d+)` },
+    bytes,
+    { what: 'two cookies', form: ` ${cookies}` },
+    { what: 'the state', form: String.raw` \S{4}` },
+    ...counters,
+    {
+      what: 'the captured headers',
+      form: String.raw`(?: \{(?<captured>[^}|]*)(?:\|[^}]*)?\}(?: \{[^}]*\})?)?`,
+    },
+    { what: 'the request in quotes', form: ` "(?<request>[^"]*)${end}` },
+  ])
+
+/** A line that is too long is cut, with its last quote. The name of TLS at the end is as the client sent it. */
+const withoutCookie = http(String.raw`- \S+`, '"?(?<rest>.*)')
+/**
+ * A captured cookie is not escaped, so a client can write the rest of a line into it. What follows the cookie can have no quote but
+ * two, so the last request is the one; if a name of TLS follows, which may have quotes, only a line without others is read.
+ */
+const withCookie = [http('.+', '"'), http('[^"]+', '"(?<rest>[^"]*)')] as const
+const hasCookie = new RegExp(
+  String.raw`^${head.map(({ form }) => form).join('')} ${time}(?:\/${time}){4} -?\d+ \+?\d+ (?!- )`,
+)
 
 /** Which form it is: the times of a connection are three. */
 const isConnection = new RegExp(`^${head.map(({ form }) => form).join('')} ${time}/${time}/${time} `)
@@ -85,12 +97,19 @@ export const haproxy: Format = {
   writers: [writer],
   read(line) {
     const isTcp = isConnection.test(line)
-    const read = (isTcp ? tcp : http).read(line)
+    const read = isTcp ? tcp.read(line) : httpLine(line)
     if (!read.ok) return read
     const { client, port, time = '' } = read.value
     const common = { client, client_port: port === '0' ? undefined : port, start: logTime(time) }
     return ok((isTcp ? connectionOf : requestOf)(common, read.value))
   },
+}
+
+function httpLine(line: string): Result<Groups> {
+  const [ofHttp, ofHttps] = withCookie
+  if (!hasCookie.test(line)) return withoutCookie.read(line)
+  const read = ofHttp.read(line)
+  return read.ok ? read : ofHttps.read(line)
 }
 
 type Groups = Readonly<Record<string, string | undefined>>

@@ -32,6 +32,7 @@ const cases = [
   { name: '/C=US/O=x/CN=Doe, John', is: 'Doe, John' },
   { name: '/O=x/CN=http/www.example.com/emailAddress=a@b.example', is: 'http/www.example.com' },
   { name: String.raw`/O=x/CN=caf\xC3\xA9`, is: 'café' },
+  { name: String.raw`/O=x/CN=a\/CN=b\+c\d`, is: 'a/CN=b+c\\d' },
   { name: '/DC=org/CN=Users/CN=alice', is: 'alice' },
 ]
 
