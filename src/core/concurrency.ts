@@ -106,10 +106,16 @@ export function soonOr<T>(work: () => Soon<T>, failed: (error: unknown) => T): S
 }
 
 /** A promise that is resolved from outside. */
-export function deferred(): { readonly promise: Promise<void>; readonly resolve: () => void } {
+export function deferred(): {
+  readonly promise: Promise<void>
+  readonly resolve: () => void
+  readonly reject: (error: Error) => void
+} {
   let resolve = (): void => {}
-  const promise = new Promise<void>((done) => {
+  let reject = (_: Error): void => {}
+  const promise = new Promise<void>((done, failed) => {
     resolve = done
+    reject = failed
   })
-  return { promise, resolve }
+  return { promise, resolve, reject }
 }

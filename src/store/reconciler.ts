@@ -7,6 +7,7 @@
  */
 import { now, sleep } from '../core/clock.js'
 import { deferred } from '../core/concurrency.js'
+import { dataFormat, raisedFormat } from '../core/data-format.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import type { BucketPosition } from '../nats/bucket.js'
 import { faultOfMeta, faultsIn } from '../view/completeness.js'
@@ -226,7 +227,8 @@ export class Reconciler {
    */
   async #putMeta(refilled: number | undefined): Promise<void> {
     const { buckets, deployment, view, projection } = this.#parts
-    if (refilled === undefined && faultOfMeta(view.latest) === undefined) return
+    const isRaised = (view.latest.meta?.format ?? 0) >= dataFormat
+    if (refilled === undefined && isRaised && faultOfMeta(view.latest) === undefined) return
     for (;;) {
       // Others may be creating accounts: the entry that is replaced must name none that this view has not seen.
       await projection.caughtUp()
@@ -237,6 +239,7 @@ export class Reconciler {
         key_fingerprint: deployment.keyFingerprint,
         epoch: refilled ?? (isEpoch(present?.epoch) ? present.epoch : nextEpoch(0, view)),
         accounts: accounts.size,
+        ...raisedFormat(present),
       }
       if ((await buckets.config.replace(metaKey, JSON.stringify(meta), revision)) !== undefined) return
     }

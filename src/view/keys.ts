@@ -40,6 +40,9 @@ export interface Meta {
   readonly accounts: number
   /** Distinguishes secret keys without revealing them. */
   readonly key_fingerprint: string
+  /** The format of what is in NATS, and the version of Weir that raised it; missing before there were formats. */
+  readonly format?: number
+  readonly version?: string
 }
 
 /** Far above any epoch that Weir writes, and below numbers that are no longer exact. */

@@ -10,6 +10,7 @@
  */
 import { after, every, type Timer } from '../core/clock.js'
 import { deferred } from '../core/concurrency.js'
+import { checkFormat } from '../core/data-format.js'
 import { unavailable } from '../core/errors.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import { type Bucket, type BucketEntry, waitForBucket } from '../nats/bucket.js'
@@ -58,6 +59,8 @@ export class View {
   constructor(bucket: Bucket, occurrences: Occurrences, kinds?: readonly KindName[]) {
     this.#bucket = bucket
     this.#kinds = kinds && new Set(kinds)
+    // Not everyone who has a view waits for it.
+    this.#whenUsable.promise.catch(() => {})
     this.#state = new ViewState(this.#kinds)
     this.#latest = this.#state
     this.#completeness = new Completeness(this.#state)
@@ -132,7 +135,7 @@ export class View {
     }
   }
 
-  /** Resolves when there is a complete configuration. */
+  /** Resolves when there is a complete configuration. Rejects with a `StartFault` if a later version of Weir wrote it. */
   get usable(): Promise<void> {
     return this.#whenUsable.promise
   }
@@ -217,8 +220,21 @@ export class View {
     this.#consider(state, completeness)
   }
 
+  /** Does this version know its format? If not, a role that starts does not use it; one that runs goes on. */
+  #isKnown({ meta }: ViewState): boolean {
+    if (this.#isUsable) return true
+    try {
+      checkFormat('The configuration in NATS', meta)
+      return true
+    } catch (error) {
+      this.#whenUsable.reject(error as Error)
+      return false
+    }
+  }
+
   /** Starts to use a state that is complete, or is but for accounts that are being repaired. */
   #consider(state: ViewState, completeness: Completeness): void {
+    if (!this.#isKnown(state)) return
     if (completeness.holds) this.#isWhole = this.#use(state) || this.#isWhole
     else if (!this.#isWhole && completeness.holdsWithout(this.#withheld)) this.#use(state)
   }

@@ -1,7 +1,8 @@
 import { type ChildProcess, fork, spawn } from 'node:child_process'
-import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { ownFormat } from '../../src/core/data-format.js'
 import { StartFault } from '../../src/core/errors.js'
 import { processStart } from '../../src/nats-server/process-start.mjs'
 import { lockDataDir } from '../../src/process/lock.js'
@@ -18,8 +19,44 @@ t.test('a data directory has one holder, who is named to the others', async (t) 
   t.equal(statSync(dir).mode & 0o777, 0o700, 'made for its owner alone')
   lock.close()
   lockDataDir(dir).close()
-  t.strictSame(readdirSync(dir), [], 'nothing is left behind')
+  t.strictSame(readdirSync(dir), ['format.json'], 'nothing else is left behind')
 })
+
+t.test('a data directory of a later version is left as it is, and free', (t) => {
+  const cases: [name: string, text: string, says: RegExp][] = [
+    [
+      'later',
+      '{"format": 2, "version": "9.8.7"}',
+      /written by Weir 9\.8\.7 in format 2, .*Start Weir 9\.8\.7 or later\. To go back/,
+    ],
+    ['damaged', '{"format"', /does not say which format the data directory has/],
+    ['foreign', '[]', /does not say which format/],
+    ['empty', '', /does not say which format/],
+  ]
+  for (const [name, text, says] of cases) {
+    const dir = t.testdir({ 'format.json': text })
+    for (const turn of ['first', 'again']) {
+      const refusal = thrown(() => lockDataDir(dir))
+      t.ok(refusal instanceof StartFault, `${name}, ${turn}`)
+      t.match(refusal?.message, says, `${name}, ${turn}`)
+    }
+    t.strictSame(readdirSync(dir), ['format.json'], name)
+    t.equal(readFileSync(join(dir, 'format.json'), 'utf8'), text, name)
+  }
+  t.end()
+})
+
+t.test(
+  'a data directory of an earlier version, or from before there were formats, gets the present one',
+  (t) => {
+    for (const files of [{}, { 'format.json': '{"format": 0, "version": "0.0.1"}' }]) {
+      const dir = t.testdir(files)
+      lockDataDir(dir).close()
+      t.strictSame(JSON.parse(readFileSync(join(dir, 'format.json'), 'utf8')), ownFormat)
+    }
+    t.end()
+  },
+)
 
 const stale = [
   { name: 'a process that no longer runs', holder: '999999999 1 1' },

@@ -1,5 +1,7 @@
 /** The contents of a view at the time it reports a change. */
 import t from 'tap'
+import { dataFormat } from '../../src/core/data-format.js'
+import { StartFault } from '../../src/core/errors.js'
 import { metaKey, policyKind, rowKey, stateKey } from '../../src/view/keys.js'
 import type { View } from '../../src/view/view.js'
 import { accountId, meta, openSentView, policyId, policyOf, stateOf } from './sent-view.js'
@@ -79,4 +81,31 @@ t.test('a read that another one replaces before its end ends with that one', asy
   await new Promise((resolve) => setTimeout(resolve, 50))
   complete()
   await t.resolves(Promise.all([first, second]))
+})
+
+t.test('a configuration of a later version is not used by a role that starts', async (t) => {
+  const { view, send, complete } = await openSentView()
+  t.teardown(() => view.close())
+  const refused = view.usable.catch((error: unknown) => error)
+  send(1, metaKey, { ...meta, format: dataFormat + 1, version: '9.8.7' })
+  send(2, rowKey(policyKind, policyId), policyOf(1))
+  send(3, stateKey(accountId), stateOf(1))
+  complete()
+  const fault = await refused
+  t.ok(fault instanceof StartFault)
+  t.match(
+    (fault as Error).message,
+    `in NATS was written by Weir 9.8.7 in format ${dataFormat + 1}, and this is Weir`,
+  )
+  t.notOk(view.isUsable)
+})
+
+t.test('a role that runs goes on when a later version raises the format', async (t) => {
+  const { view, send } = await openView()
+  t.teardown(() => view.close())
+  send(4, metaKey, { ...meta, format: dataFormat + 1, version: '9.8.7' })
+  send(5, rowKey(policyKind, policyId), policyOf(2))
+  send(6, stateKey(accountId), stateOf(2))
+  await view.reached(accountId, 2)
+  t.equal(policyIn(view)?.version, 2)
 })

@@ -8,6 +8,7 @@
  * On a cluster, most statements are run by every server, and all of them must be up for one.
  */
 import { sleep } from '../../core/clock.js'
+import { checkFormat, dataFormat } from '../../core/data-format.js'
 import { StartFault } from '../../core/errors.js'
 import { hash128, newId } from '../../core/ids.js'
 import type { AnyResource } from '../../resource/define.js'
@@ -48,6 +49,10 @@ const migrations: readonly Migration[] = [
   },
 ]
 
+/** Steps above are no changes: each says that the database has this format, or had it (`core/data-format.ts`). */
+const formatsFrom = 1_000_000
+const ownStep = formatsFrom + dataFormat
+
 const stepsTableSql = (
   cluster: Cluster | undefined,
 ) => `CREATE TABLE IF NOT EXISTS ${targetOn(cluster, 'schema_migrations')} (id UInt32, applied_at DateTime64(3, 'UTC') DEFAULT now64(3))
@@ -82,6 +87,7 @@ export async function migrate(
     await clickhouse.command(stepsTableSql(cluster))
   const applied = await clickhouse.rows<{ id: number }>('SELECT DISTINCT id FROM schema_migrations')
   const done = new Set(applied.map(({ id }) => id))
+  checkFormat('The database', { format: Math.max(...done) - formatsFrom })
   const made = { id: newId('dep_'), keyFingerprint }
   for (const { id, statements } of steps) {
     if (done.has(id)) continue
@@ -91,6 +97,8 @@ export async function migrate(
   if (cluster !== undefined) await claimDeployment(clickhouse, cluster, made)
   await shapeTables(clickhouse, resources)
   await shapeViews(clickhouse, resources)
+  if (!done.has(ownStep))
+    await clickhouse.insert('schema_migrations', [{ id: ownStep }], `migration:${ownStep}`)
   return readDeployment(clickhouse)
 }
 

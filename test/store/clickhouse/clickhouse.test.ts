@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
+import { dataFormat } from '../../../src/core/data-format.js'
 import { anyResource } from '../../../src/resource/define.js'
 import { eventDestination } from '../../../src/resource/event-destination.js'
 import { ipPolicy } from '../../../src/resource/ip-policy.js'
@@ -40,6 +41,20 @@ t.test('an older database is migrated, also by two processes at once; each step 
   await migrate(clickhouse, resources, 'fingerprint', [step])
   const [encoded] = await clickhouse.rows<Record<string, unknown>>('SELECT * FROM ip_policy_versions')
   t.strictSame(decodeRow(anyResource(ipPolicy), encoded!), { ...row, metadata: null })
+})
+
+t.test('a database that a later version has opened is not opened', async (t) => {
+  const inserted = await clickhouse.rows<{ id: number }>(
+    'SELECT id FROM schema_migrations WHERE id > 1000000',
+  )
+  t.strictSame(inserted, [{ id: 1_000_000 + dataFormat }], 'once, however often it is opened')
+  await clickhouse.insert('schema_migrations', [{ id: 1_000_001 + dataFormat }])
+  const says = `The database was written by a later version of Weir in format ${dataFormat + 1}, and this is Weir`
+  await t.rejects(migrate(clickhouse, resources, 'fingerprint'), { message: says })
+  await clickhouse.command(
+    `ALTER TABLE schema_migrations DELETE WHERE id = ${1_000_001 + dataFormat} SETTINGS mutations_sync = 1`,
+  )
+  await migrate(clickhouse, resources, 'fingerprint')
 })
 
 t.test('a refused statement differs from an embedded ClickHouse that is away', async (t) => {
