@@ -24,6 +24,7 @@ const checkEveryMs = 2_000
 /** While nothing is entered, the ledger is looked at less often. */
 const checkEveryMaxMs = 10_000
 const reopenPauseMs = 500
+const reopenPauseMaxMs = 4_000
 
 export class BooksKeeper {
   readonly #nats: Nats
@@ -37,6 +38,7 @@ export class BooksKeeper {
   /** The last check found nothing new in the ledger. */
   #quiet: { readonly sequence: number; readonly atMs: number } | undefined
   #reopening: Promise<void> | undefined
+  #restoring: Promise<void> = Promise.resolve()
   #isClosed = false
 
   constructor(nats: Nats, bucket: Bucket, makeBucket: () => Promise<unknown>, occurrences: Occurrences) {
@@ -68,12 +70,12 @@ export class BooksKeeper {
   }
 
   async #readUntilDone(): Promise<void> {
-    while (!this.#isClosed) {
+    for (let pauseMs = reopenPauseMs; !this.#isClosed; pauseMs = Math.min(pauseMs * 2, reopenPauseMaxMs)) {
       try {
         return await this.#read()
       } catch (error) {
         this.#occurrences.booksReopened({ reason: messageOf(error) })
-        await sleep(reopenPauseMs)
+        await sleep(pauseMs)
       }
     }
   }
@@ -82,6 +84,7 @@ export class BooksKeeper {
   async #read(): Promise<void> {
     const before = this.#reading
     const onGap = () => void this.#reopen('gap')
+    await this.#restoring
     const reading = await LedgerReading.open(this.#nats, this.#snapshots, onGap)
     if (this.#isClosed) return reading.close()
     this.#reading = reading
@@ -118,9 +121,30 @@ export class BooksKeeper {
     return this.#readAgain()
   }
 
+  /**
+   * Makes the bucket again if NATS has lost it. What left the ledger is only in these books then, so they are stored before
+   * they are read again.
+   */
+  restoreSnapshots(): Promise<void> {
+    const restoring = this.#restore()
+    // A failure is the caller's.
+    this.#restoring = restoring.catch(() => {})
+    return restoring
+  }
+
+  async #restore(): Promise<void> {
+    if (!(await this.#snapshots.restore())) return
+    this.#savedSequence = 0
+    await this.#store()
+  }
+
   async #save(afterMessages: number): Promise<void> {
     const { sequence } = this.books
     if (sequence - this.#savedSequence < afterMessages || this.#reopening !== undefined) return
+    await this.#store()
+  }
+
+  async #store(): Promise<void> {
     try {
       const saved = await this.#snapshots.save(this.books.snapshot(), this.#reading!.since, () =>
         this.#ledger(),

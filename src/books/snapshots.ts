@@ -42,6 +42,13 @@ export class Snapshots {
     this.#makeBucket = makeBucket
   }
 
+  /** Makes the bucket if it is missing; false if it is there. */
+  async restore(): Promise<boolean> {
+    if ((await this.#bucket.position()).identity !== '') return false
+    await this.#makeBucket()
+    return true
+  }
+
   /** The last snapshot of this ledger, if there is one that can be read. */
   async load(since: string): Promise<BooksSnapshot | undefined> {
     for (let tries = 1; tries <= loadTries; tries += 1) {

@@ -65,7 +65,11 @@ interface BucketLimits {
 }
 
 /** How long the calls of a bucket are retried, and how long it keeps entries. */
-export type BucketOptions = Patience & Pick<BucketLimits, 'ageMaxMs'>
+export type BucketOptions = Patience &
+  Pick<BucketLimits, 'ageMaxMs'> & {
+    /** `restore` leaves it to its owner, which fills it before anyone uses it. */
+    readonly isFilledByOwner?: true | undefined
+  }
 
 /**
  * Reads go to the leader: a replica's answer can be stale, and a read decides whether a compare-and-set whose answer
@@ -87,8 +91,10 @@ export class BucketMaker {
   readonly #jetstream: JetStreamClient
   readonly #manager: JetStreamManager
   readonly #replicas: number
-  /** The names of buckets that have the limits of this process, or those of one that started later. */
-  readonly #limited = new Set<string>()
+  /** By name: the limits of each bucket that this process opened. Such a bucket has them, or those of a process that started later. */
+  readonly #opened = new Map<string, BucketLimits>()
+  /** The names of those of them that `restore` makes again. */
+  readonly #restorable = new Set<string>()
 
   constructor(jetstream: JetStreamClient, manager: JetStreamManager, replicas: number) {
     this.#jetstream = jetstream
@@ -96,16 +102,30 @@ export class BucketMaker {
     this.#replicas = replicas
   }
 
+  get restorable(): readonly string[] {
+    return [...this.#restorable]
+  }
+
+  /** Makes buckets again that this process opened and NATS has lost, but for those that their owners fill. */
+  async restore(isMissing: (name: string) => Promise<boolean>): Promise<void> {
+    for (const name of this.#restorable)
+      if (await isMissing(name)) await this.ensure(name, this.#opened.get(name)!)
+  }
+
   /** Throws a `StartFault` if NATS has no room for a new bucket. */
-  async ensure(name: string, limits: BucketLimits): Promise<BucketClient> {
-    const { bytesMax, ageMaxMs = 0 } = limits
+  async ensure(
+    name: string,
+    limits: BucketLimits & Pick<BucketOptions, 'isFilledByOwner'>,
+  ): Promise<BucketClient> {
+    const { bytesMax, ageMaxMs = 0, isFilledByOwner } = limits
     const options = { ...bucketOptions, replicas: this.#replicas, max_bytes: bytesMax, ttl: ageMaxMs }
     const create = { ...options, description: newStreamIdentity() }
     const make = () => new Kvm(this.#jetstream).create(name, create)
     // If another process created it first, with another identity, the second attempt finds that one.
     const kv = await withRoom(streamOf(name), bytesMax, () => make().catch(make))
-    if (!this.#limited.has(name)) await this.#limit(streamOf(name), limits)
-    this.#limited.add(name)
+    if (!this.#opened.has(name)) await this.#limit(streamOf(name), limits)
+    this.#opened.set(name, { bytesMax, ageMaxMs })
+    if (!isFilledByOwner) this.#restorable.add(name)
     return { kv, jetstream: this.#jetstream }
   }
 

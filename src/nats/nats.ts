@@ -263,9 +263,20 @@ export class Nats {
 
   /** A bucket, which keeps the last value of each key; created if it is missing. The first call for it applies the limits. */
   async openBucket(name: string, bytesMax: number, options: BucketOptions = {}): Promise<Bucket> {
-    const { ageMaxMs, ...patience } = options
-    const client = await retried(() => this.#buckets.ensure(name, { bytesMax, ageMaxMs }))
+    const { ageMaxMs, isFilledByOwner, ...patience } = options
+    const client = await retried(() => this.#buckets.ensure(name, { bytesMax, ageMaxMs, isFilledByOwner }))
     return new Bucket(client, name, this, { ...patience, retrying: this.#bucketRetried })
+  }
+
+  /** The buckets that `restoreBuckets` makes again if they are missing. */
+  get restorableBuckets(): readonly string[] {
+    return this.#buckets.restorable
+  }
+
+  restoreBuckets(): Promise<void> {
+    const isMissing = async (name: string): Promise<boolean> =>
+      (await this.streamInfo(streamOf(name))) === undefined
+    return retried(() => this.#buckets.restore(isMissing))
   }
 
   /** A bucket that another process creates; undefined until then. */

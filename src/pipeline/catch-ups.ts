@@ -73,7 +73,7 @@ export class CatchUps {
 
   constructor(deps: CatchUpsDeps) {
     this.#deps = deps
-    this.#behind = new BehindEntries(deps.bucket, (entry) => this.#end(entry))
+    this.#behind = new BehindEntries(deps.bucket, (entry) => this.#end(entry), 'stays')
   }
 
   async open(): Promise<void> {
@@ -91,8 +91,6 @@ export class CatchUps {
     this.#closing.add(closing)
     void closing.finally(() => this.#closing.delete(closing))
   }
-
-  // --- the live walk ---
 
   /** The configuration for a message of live records: without the destinations that get its events later. */
   viewFor(
@@ -236,6 +234,8 @@ export class CatchUps {
     const { bucket, shares, destinationOf, occurrences } = this.#deps
     const { destination_id, since } = entry
     const key = behindKey(destination_id, records.partition.number)
+    // NATS has lost it. Without it, nobody would process what was left out.
+    if (revision === 0) return void (await bucket.replace(key, JSON.stringify(entry), 0))
     const present = continued(await this.#progressed(entry, records), records)
     const { missed } = present
     const newlyMissed = missed - entry.missed

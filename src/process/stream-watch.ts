@@ -20,12 +20,16 @@ export interface StreamWatchOptions {
   readonly occurrences: Occurrences
   /** Creates missing streams, if that is this process' job. */
   readonly makeStreams?: () => Promise<void>
+  /** Further streams that it creates; the role is ready without them. */
+  readonly alsoMade?: () => readonly string[]
 }
 
 /** A deleted stream is noticed at the next publish, and is recreated after this time. */
 const makeEveryMs = 10_000
 /** Each stream is looked at this often, although the number of streams is still the same. */
 const lookEveryMs = 60_000
+/** An answer may be of the moment before a stream was lost, and the number of the moment after: a second look is not deceived. */
+const looksMin = 2
 
 /** Metrics wait this long for new values of the streams; after that, they have the last ones. */
 export const measureWithinMs = 500
@@ -35,8 +39,8 @@ export class StreamWatch {
   readonly #inquiry: Inquiry<Failing>
   readonly #timer: Timer | undefined
   #failing: Failing = {}
-  /** How many streams the account had when none was missing. */
-  #complete: { readonly count: number; readonly atMs: number } | undefined
+  /** How many streams the account had when none was missing, and how many looks in a row found that. */
+  #complete: { readonly count: number; readonly atMs: number; readonly looks: number } | undefined
   #making: Promise<void> | undefined
 
   constructor(options: StreamWatchOptions) {
@@ -52,14 +56,29 @@ export class StreamWatch {
   async restoreMissing(): Promise<void> {
     const count = await this.#options.nats.streamCount().catch(() => undefined)
     const known = this.#complete
-    const isSame = known !== undefined && known.count === count
-    if (isSame && monotonicMs() - known.atMs < lookEveryMs) return
+    const looksBefore = known?.count === count ? (known?.looks ?? 0) : 0
+    if (looksBefore >= looksMin && monotonicMs() - (known?.atMs ?? 0) < lookEveryMs) return
     this.#complete = undefined
     const { answer } = await this.#inquiry.now()
-    const isComplete = answer !== undefined && !Object.values(answer).includes(missing)
-    // The answers may predate a change of the number, so it looks again after a change.
-    if (isComplete && count !== undefined && (known === undefined || isSame))
-      this.#complete = { count, atMs: monotonicMs() }
+    const isComplete =
+      answer !== undefined && !Object.values(answer).includes(missing) && (await this.#hasOthers())
+    if (isComplete && count !== undefined)
+      this.#complete = { count, atMs: monotonicMs(), looks: looksBefore + 1 }
+  }
+
+  /** Does each of the further streams exist? Makes those that do not. */
+  async #hasOthers(): Promise<boolean> {
+    const { nats, alsoMade } = this.#options
+    const names = alsoMade?.() ?? []
+    try {
+      const infos = await Promise.all(names.map((name) => nats.streamInfo(name)))
+      const areThere = !infos.includes(undefined)
+      if (!areThere) this.#make()
+      return areThere
+    } catch {
+      // NATS is unreachable: they are looked at again.
+      return false
+    }
   }
 
   /** Resolves when all streams have answered for the first time. */
@@ -113,9 +132,9 @@ export class StreamWatch {
 
   /** Not awaited: the streams are checked meanwhile. */
   #make(): void {
-    this.#making ??= this.#options
-      .makeStreams?.()
-      .catch(() => {})
+    const { makeStreams, occurrences } = this.#options
+    this.#making ??= makeStreams?.()
+      .catch((error: unknown) => occurrences.streamsUnmade({ reason: messageOf(error) }))
       .finally(() => {
         this.#making = undefined
       })

@@ -11,6 +11,7 @@ import type { Failing } from '../core/telemetry/health.js'
 import { openAwsClock } from '../deliver/aws/aws-clock.js'
 import { destinationAccess } from '../deliver/test-event.js'
 import { connectionLimits, requestsEndMs } from '../http/bounds/connection-limits.js'
+import { streamOf } from '../nats/bucket-stream.js'
 import type { Nats } from '../nats/nats.js'
 import type { Frame, Role } from '../process/child.js'
 import { openRoleServer, Readiness, roleOf } from '../process/readiness.js'
@@ -24,7 +25,7 @@ import {
 import { trialStarter } from '../trial/trial-process.js'
 import { SecretsView } from '../view/secrets-view.js'
 import { checkMapping } from '../wire/mapping-check.js'
-import { abuseDecisionSubject, booksBucket, bucketNames } from '../wire/names.js'
+import { abuseDecisionSubject, booksBucket, bucketNames, decisionLogStream } from '../wire/names.js'
 import { neededStreams, reservedBytes, restoreStreams } from '../wire/streams.js'
 import { announceApi, makeFirstAccount } from './announce.js'
 import { ingressUrl } from './local-nats.js'
@@ -115,15 +116,20 @@ async function declareReady(
   readiness: Readiness,
   { parts: { nats, partitions, store }, books, behind }: ReadyParts,
 ): Promise<void> {
-  const makeStreams = async () =>
-    void (await restoreStreams(nats, settings.nats, store.view.state.accounts.size > 0, occurrences))
+  const makeStreams = async (): Promise<void> => {
+    await restoreStreams(nats, settings.nats, store.view.state.accounts.size > 0, occurrences)
+    await nats.restoreBuckets()
+    await books.restoreSnapshots()
+  }
+  const alsoMade = (): readonly string[] => [decisionLogStream, ...nats.restorableBuckets.map(streamOf)]
   const failing = (): Failing => ({ ...behind.failing, ...(store.refusal && { store: store.refusal }) })
   const streams = (): readonly string[] => neededStreams(partitions.all).api
-  await readiness.started({ nats, streams, view: store.view, books, makeStreams, failing })
+  await readiness.started({ nats, streams, view: store.view, books, makeStreams, alsoMade, failing })
 }
 
 async function openKeeper({ occurrences }: RoleContext, nats: Nats, bytesMax: number, release: ReleaseStack) {
-  return release.own(await openBooks(nats, occurrences, () => nats.openBucket(booksBucket, bytesMax)))
+  const bucket = () => nats.openBucket(booksBucket, bytesMax, { isFilledByOwner: true })
+  return release.own(await openBooks(nats, occurrences, bucket))
 }
 
 async function openBacklogs(keeper: BooksKeeper, release: ReleaseStack) {

@@ -20,7 +20,7 @@ const patienceMs = 5_000
 /** Creates the buckets that are missing. */
 export async function openBuckets(nats: Nats, bytesMax: number): Promise<StoreBuckets> {
   const open = (name: string, options: BucketOptions = {}) =>
-    nats.openBucket(name, bytesMax, { patienceMs, ...options })
+    nats.openBucket(name, bytesMax, { patienceMs, isFilledByOwner: true, ...options })
   return {
     config: await open(bucketNames.config),
     secrets: await open(bucketNames.secrets),

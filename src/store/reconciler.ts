@@ -81,8 +81,9 @@ export class Reconciler {
     return this.#queue.inTurn(async () => {
       const isContinued = this.#isContinued(await this.#read())
       if (isContinued && this.refusal === undefined && this.#parts.view.isComplete) return this.#mend()
-      await this.#parts.makeBuckets()
+      // Before they exist: in a bucket that is empty, each name seems to be free.
       this.#doubt ??= { reason: beingCompared }
+      await this.#parts.makeBuckets()
       await this.#parts.view.reread()
       await this.#reconcile()
     })

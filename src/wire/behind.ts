@@ -135,8 +135,15 @@ export class BehindEntries implements Closable {
   readonly read: Promise<void>
   #isComplete = false
 
-  /** `ended`: called with an entry that was removed, or replaced by one with another id. */
-  constructor(bucket: Bucket, ended: (entry: BehindDestination) => void = () => {}) {
+  /**
+   * `ended`: called with an entry that was removed, or replaced by one with another id. `lost`: whether one that NATS lost
+   * with its bucket stays, with the revision 0, for the caller to put it back; else it has ended.
+   */
+  constructor(
+    bucket: Bucket,
+    ended: (entry: BehindDestination) => void = () => {},
+    lost: 'stays' | 'ends' = 'ends',
+  ) {
     this.#ended = ended
     let complete = (): void => {}
     this.read = new Promise((resolve) => {
@@ -152,7 +159,11 @@ export class BehindEntries implements Closable {
           },
           // The bucket may be another one than that of the last pass.
           current: () => {
-            for (const key of this.#stored.keys()) if (!read.has(key)) this.#end(key)
+            for (const [key, { entry }] of this.#stored) {
+              if (read.has(key)) continue
+              if (lost === 'stays') this.#stored.set(key, { entry, revision: 0 })
+              else this.#end(key)
+            }
             this.#isComplete = true
             complete()
           },

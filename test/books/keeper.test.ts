@@ -9,6 +9,7 @@ import { createLogger } from '../../src/core/telemetry/log.js'
 import { createRegistry } from '../../src/core/telemetry/metrics.js'
 import { createOccurrences } from '../../src/core/telemetry/occurrences.js'
 import type { Bucket } from '../../src/nats/bucket.js'
+import { streamOf } from '../../src/nats/bucket-stream.js'
 import type { Nats } from '../../src/nats/nats.js'
 import { booksBucket, ledgerStream } from '../../src/wire/names.js'
 import { messagesOf, type OwnNats } from '../harness/own-nats.js'
@@ -90,6 +91,34 @@ t.test('a server is killed under load and restarted: the books hold all entries 
   await until('the books hold all that is entered', areKnown, beforeClientNoticesMs)
   await sleep(100)
   t.equal(keeper.books.records.records, entries, 'and each once')
+})
+
+t.test('the bucket is lost while nothing is entered: the next process has the same books', async (t) => {
+  const fixture = await openFixture(t)
+  const { nats, bucket, makeBucket } = fixture
+  const occurrences = createOccurrences({
+    logger: createLogger('test', 'silent'),
+    registry: createRegistry(),
+  })
+  const open = async (): Promise<BooksKeeper> => {
+    const keeper = new BooksKeeper(nats, bucket, makeBucket, occurrences)
+    await keeper.open()
+    return keeper
+  }
+  await fixture.enter(1, 10)
+  // A close saves a snapshot, and removes what is in it from the ledger.
+  await (await open()).close()
+  t.equal((await nats.streamInfo(ledgerStream))!.state.first_seq, 10)
+  const keeper = await open()
+  await nats.request(`$JS.API.STREAM.DELETE.${streamOf(booksBucket)}`, '', 2_000)
+  await keeper.restoreSnapshots()
+  await keeper.restoreSnapshots()
+  const { books } = keeper
+  await keeper.close()
+  const next = await open()
+  t.teardown(() => next.close())
+  t.equal(next.books.records.records, 10)
+  t.strictSame(next.books.snapshot(), books.snapshot())
 })
 
 t.test('a keeper that begins to read while another saves misses nothing', async (t) => {

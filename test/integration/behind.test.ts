@@ -1,6 +1,7 @@
 /** A destination that is dead for longer than its share of the storage lasts: the others go on, and it loses nothing. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { streamOf } from '../../src/nats/bucket-stream.js'
 import { behindIn } from '../../src/wire/behind.js'
 import { behindBucket, replayConsumer } from '../../src/wire/names.js'
 import { deliveriesStream, recordsStream } from '../harness/first-partition.js'
@@ -9,6 +10,7 @@ import { metricsOf } from '../harness/pages.js'
 import { endNow, processesBelow } from '../harness/tree.js'
 import { type Emulator, until } from '../harness/weir.js'
 import { openDeployment, statusOf, target } from './deployment.js'
+import { deleteStream } from './losses.js'
 
 const bytesMax = 16 * 1024 * 1024
 /** Two subscriptions: the destination fills its share sooner than the records fill their stream. */
@@ -97,6 +99,15 @@ t.test('a destination is dead for longer than its share', async (t) => {
       await shown(),
       new RegExp(`behind_expiry_seconds\\{destination="${destinations.all}",target="kinesis"\\}`),
     )
+  })
+
+  await t.test('NATS loses the bucket of those that are behind: pipelines put the entry back', async (t) => {
+    const { id } = (await entryOf('all'))!
+    await deleteStream(nats, streamOf(behindBucket))
+    const entry = () => entryOf('all').catch(() => undefined)
+    await until('the entry is there again', async () => (await entry()) !== undefined)
+    t.match(await entryOf('all'), { id })
+    await publishFor(1)
   })
 
   await t.test('it gets what it missed when it works again, although a pipeline is killed', async (t) => {

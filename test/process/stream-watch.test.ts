@@ -4,8 +4,10 @@ import { inquiryLimits } from '../../src/process/inquiry.js'
 import { roomProblem, StreamWatch } from '../../src/process/stream-watch.js'
 
 t.test('each stream is asked about only if their number has changed', async (t) => {
-  const present = new Set(['A', 'B', 'of another program'])
+  const present = new Set(['A', 'B', 'C', 'of another program'])
   let isAway = false
+  let isRefused = false
+  const refusals: unknown[] = []
   let asked = 0
   const info = { state: { bytes: 0, messages: 0, first_ts: '' }, config: { max_bytes: 0, max_age: 0 } }
   const nats = {
@@ -26,32 +28,55 @@ t.test('each stream is asked about only if their number has changed', async (t) 
     streamBytesMax: ignored,
     streamOldest: ignored,
     streamRetention: ignored,
+    streamsUnmade: (fields: unknown) => refusals.push(fields),
   }
-  const makeStreams = async () => void present.add('A').add('B')
+  const makeStreams = async () => {
+    if (isRefused) throw new Error('no room')
+    present.add('A').add('B').add('C')
+  }
   const streams = ['A', 'B']
   const watch = new StreamWatch({
     nats: nats as never,
     streams,
     occurrences: occurrences as never,
     makeStreams,
+    alsoMade: () => ['C'],
   })
   t.teardown(() => watch.close())
   await watch.restoreMissing()
-  t.equal(asked, 2, 'at first')
+  t.equal(asked, 3, 'at first')
+  present.delete('C')
   await watch.restoreMissing()
-  t.equal(asked, 2, 'nothing has changed')
+  t.equal(asked, 4, 'an answer that is still fresh does not hide what was lost after it')
+  t.ok(present.has('C'))
+  for (let look = 1; look <= 2; look += 1) await watch.restoreMissing()
+  t.equal(asked, 6)
+  await watch.restoreMissing()
+  t.equal(asked, 6, 'nothing has changed')
   present.delete('B')
   await sleepUntilStale()
   await watch.restoreMissing()
-  t.equal(asked, 4)
+  t.equal(asked, 8)
   t.ok(present.has('B'), 'the missing one is made again')
   await sleepUntilStale()
   await watch.restoreMissing()
-  t.equal(asked, 6, 'it is looked whether all are there')
+  t.equal(asked, 11, 'it is looked whether all are there')
+  present.delete('C')
+  await sleepUntilStale()
+  await watch.restoreMissing()
+  t.equal(asked, 14)
+  t.ok(present.has('C'), 'one that the role is ready without is made again, too')
+  t.strictSame(await watch.failing(), {})
   isAway = true
   await sleepUntilStale()
   await watch.restoreMissing()
-  t.equal(asked, 8, 'without a count, each is asked about')
+  t.equal(asked, 17, 'without a count, each is asked about')
+  isAway = false
+  isRefused = true
+  present.delete('A')
+  await sleepUntilStale()
+  await watch.restoreMissing()
+  t.match(refusals, [{ reason: 'no room' }], 'a failure is reported')
 })
 
 /** An answer of the watch is used again for so long. */

@@ -115,6 +115,11 @@ const nats = {
     'weir_nats_store_losses_total',
     'Times that streams of a deployment in use were found missing and recreated.',
   ),
+  streamsUnmade: warn(
+    'Streams or buckets that NATS has lost cannot be made again; the API tries again every ten seconds.',
+    'weir_nats_streams_unmade_total',
+    'Attempts to make lost streams and buckets again that failed.',
+  ),
   natsDisconnected: warn(
     'The connection to NATS is lost; reconnecting.',
     'weir_nats_disconnects_total',
