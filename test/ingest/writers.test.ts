@@ -114,6 +114,16 @@ check('combined', [
     combined({ who: '_ 192.0.2.1 - -' }),
     conn({ client_ip: '192.0.2.1', server_name: undefined }),
   ],
+  [
+    'a list of addresses',
+    combined({ who: '6.6.6.6, 203.0.113.9, 192.0.2.1 - a, b' }),
+    { ...conn({ client_ip: '192.0.2.1', server_name: undefined }), ...user('a, b') },
+  ],
+  [
+    'a host before a list',
+    combined({ who: 'www.example.com 6.6.6.6, 192.0.2.1 - -' }),
+    conn({ client_ip: '192.0.2.1', server_name: 'www.example.com' }),
+  ],
   ['a zone', combined({ who: 'fe80::1%eth0 - -' }), conn({ client_ip: 'fe80::1' })],
   ['no bytes', combined({ bytes: '-' }), { http: { response: { body_length: 0 } } }],
   [
@@ -320,6 +330,11 @@ check('haproxy', [
       tls: ' 0/0/0/0/0 a LR-- 1/1/0/0/0 0/0 "GET /evil HTTP/1.1" 0/0/0/0/0 x/TLSv1.3/C',
     }),
     { ...url({ raw: '/true' }), tls: { version: 'TLSv1.3', cipher_suite: 'C' } },
+  ],
+  [
+    'quotes of a syslog server',
+    httplog({ line: String.raw`GET /a\b HTTP/1.1` }).replaceAll('"', String.raw`\"`),
+    url({ raw: String.raw`/a\b` }),
   ],
   [
     'captured headers',

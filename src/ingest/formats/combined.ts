@@ -64,12 +64,15 @@ export const combined: Format = {
   },
 }
 
+/** `203.0.113.9, 198.51.100.7` in place of an address, as a proxy was sent it: all but the last one. */
+const othersInList = /^([^\s,]+ )?(?:[^\s,]+, ?)+/
+
 /**
  * `client identity user`, or a host before it, with or without its port. No program has an address for an identity, so a
  * second word that is one is the client.
  */
 function whoIn(text: string): Result<Pick<Logged, 'host' | 'client' | 'username'>> {
-  const words = text.split(' ')
+  const words = text.replace(othersInList, '$1').split(' ')
   const hasHost = splitAddress(words[1]) !== undefined
   const host = hasHost ? words.shift() : undefined
   const [client, identity, ...user] = words

@@ -95,7 +95,8 @@ export const haproxy: Format = {
   about:
     'option httplog, httpslog or tcplog, also with the head of syslog; --server-name if no name is logged',
   writers: [writer],
-  read(line) {
+  read(written) {
+    const line = asWritten(written)
     const isTcp = isConnection.test(line)
     const read = isTcp ? tcp.read(line) : httpLine(line)
     if (!read.ok) return read
@@ -104,6 +105,10 @@ export const haproxy: Format = {
     return ok((isTcp ? connectionOf : requestOf)(common, read.value))
   },
 }
+
+/** Some syslog servers put a backslash before each quote (8.6 of the manual); HAProxy itself never does before the first. */
+const asWritten = (line: string): string =>
+  line.includes(String.raw` \"`) && !line.includes(' "') ? line.replaceAll(String.raw`\"`, '"') : line
 
 function httpLine(line: string): Result<Groups> {
   const [ofHttp, ofHttps] = withCookie
