@@ -2,9 +2,10 @@
  * The record of a request that a proxy asks about: from the headers in which nginx, Traefik, Caddy and Envoy describe
  * it. Only trusted proxies may describe another request than the one they send.
  */
+import { isUtf8 } from 'node:buffer'
 import { fail, ok, type Result, shown } from '../core/errors.js'
 import { recordIdCharsMax } from '../core/limits.js'
-import { portOfScheme, splitHost, splitUri } from '../core/text/request-target.js'
+import { portOfScheme, readingsOfUri, splitHost, splitUri } from '../core/text/request-target.js'
 import { unknownAddress } from '../http/caller/caller.js'
 
 /** The values of each header in their order, by its name in small letters. */
@@ -75,7 +76,7 @@ export function recordOfProxy(
         method,
         user_agent: headers['user-agent']?.[0] ?? null,
         headers: headersFor(request),
-        url: { scheme: scheme ?? null, host: host.name, ...splitUri(uri.value) },
+        url: { scheme: scheme ?? null, host: host.name, ...splitUri(uri.value), raw: uri.value },
       },
     },
   })
@@ -113,14 +114,27 @@ const untrusted = (header: string, peer: string): string =>
  * can only add another one.
  */
 function uriOf({ headers, appendedUri }: ProxyRequest, isProxy: boolean): Result<string> {
-  if (appendedUri !== '' || !isProxy) return ok(appendedUri)
+  if (appendedUri !== '' || !isProxy) return ok(asSent(appendedUri))
   const uris = uriHeaders.flatMap((name) => headers[name.toLowerCase()]?.[0] ?? [])
-  const targets = new Set(uris.map((uri) => JSON.stringify(splitUri(uri))))
-  return targets.size <= 1
-    ? ok(uris[0] ?? '')
+  return new Set(uris.map(targetOf)).size <= 1
+    ? ok(asSent(uris[0] ?? ''))
     : fail({
         msg: 'The headers X-Forwarded-Uri, X-Original-URI and X-Original-URL name different requests: the proxy must remove those that it does not send itself.',
       })
+}
+
+/** The same for a path and for the whole URL with it, which readings of the target would not tell apart. */
+const targetOf = (uri: string): string =>
+  JSON.stringify([readingsOfUri(uri).all.map(({ path }) => path), splitUri(uri).query])
+
+/** HTTP carries bytes, and Node makes a character of each. Those that are not UTF-8 are shown percent-encoded. */
+function asSent(uri: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the range of ASCII.
+  if (/^[\x00-\x7f]*$/.test(uri)) return uri
+  const bytes = Buffer.from(uri, 'latin1')
+  return isUtf8(bytes)
+    ? bytes.toString()
+    : uri.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16)}`)
 }
 
 /** The headers that policies may look at: those of the client, if the proxy passes them on, and the proxy's own. */

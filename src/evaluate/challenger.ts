@@ -6,12 +6,12 @@ import { getOrMake } from '../core/maps.js'
 import type { ChallengerDecision, ShadowDecision } from '../event/define.js'
 import { StepBudget } from '../expr/run.js'
 import type { PolicyContext } from '../record/policy-scope.js'
-import type { TrafficRecord } from '../record/traffic-record.js'
+import type { RequestRecord, TrafficRecord } from '../record/traffic-record.js'
 import { challengerEnd } from '../resource/challenger.js'
 import type { DeclaredRow } from '../resource/registry.js'
 import { findDecidedBy } from './decided-by.js'
 import type { Endpoint } from './edges.js'
-import { type Decisive, evaluate } from './evaluate.js'
+import { type Decisive, endpointsOf, evaluate } from './evaluate.js'
 import type { IpPolicy } from './ip-policy.js'
 import type { Restriction } from './ip-restriction.js'
 import type { ListUnion } from './list-unions.js'
@@ -74,6 +74,14 @@ export class Challenger implements Judging {
     return isDrafted ? restriction : live.restriction(accountId, type)
   }
 
+  httpsEdgeOf(endpoint: Endpoint): ReturnType<Decisive['httpsEdgeOf']> {
+    return this.#compiled.live.httpsEdgeOf(endpoint)
+  }
+
+  endpointAt(endpoint: Endpoint, record: RequestRecord, path: string): Endpoint {
+    return this.endpoint(this.#compiled.live.endpointAt(endpoint, record, path))
+  }
+
   /** An endpoint of the live configuration, with the draft. */
   endpoint(live: Endpoint): Endpoint {
     return getOrMake(this.#endpoints, live, () => {
@@ -91,14 +99,15 @@ export class Challenger implements Judging {
   decide(endpoint: Endpoint, context: PolicyContext, live: ShadowDecision): ChallengerDecision {
     const { id } = this.row
     const drafted = this.endpoint(endpoint)
-    if (drafted === endpoint && !this.#hasDraftedRules(endpoint))
+    const isDrafted = (each: Endpoint) => this.endpoint(each) !== each || this.#hasDraftedRules(each)
+    if (!endpointsOf(this.#compiled.live, endpoint, context).some(isDrafted))
       return { id, decision: live.decision, decidedBy: live.decidedBy }
     // Outbound policies never decide.
     const verdict = evaluate(this, drafted, context.again(), new StepBudget(), 'opening')
     return {
       id,
       decision: verdict.decision,
-      decidedBy: findDecidedBy(this, drafted, verdict, context.client),
+      decidedBy: findDecidedBy(this, verdict, context.client),
     }
   }
 

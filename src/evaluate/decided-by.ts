@@ -3,7 +3,6 @@
  */
 import type { Address } from '../core/address/ip.js'
 import type { DecidedBy } from '../event/define.js'
-import type { Endpoint } from './edges.js'
 import type { Verdict } from './evaluate.js'
 import { decideAddress, denyRuleFor } from './ip-policy.js'
 import type { Restrictions } from './ip-restriction.js'
@@ -22,8 +21,7 @@ const unserved: DecidedBy = { ...nothing, type: 'unserved' }
 /** If both the account's restriction and the module block, it is the restriction. */
 export function findDecidedBy(
   policySet: Restrictions,
-  endpoint: Endpoint,
-  { decision, policy }: Pick<Verdict, 'decision' | 'policy'>,
+  { decision, policy, endpoint }: Pick<Verdict, 'decision' | 'policy' | 'endpoint'>,
   client: Address,
 ): DecidedBy {
   const { accountId, edgeId = null, route, ipPolicyIds = [] } = endpoint

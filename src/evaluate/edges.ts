@@ -120,6 +120,8 @@ export class HttpsEdge {
   readonly #version: number
   /** For requests that no route matches. */
   readonly unrouted: Endpoint
+  /** It refuses requests whose target servers read differently. */
+  readonly refusesAmbiguous: boolean
   readonly #byId = new Map<string, Route>()
   readonly #byPath = new Map<string, Route>()
   /** Prefixes without their last slash: they match whole segments. */
@@ -131,6 +133,7 @@ export class HttpsEdge {
     this.#version = row.version
     const isSame = previous !== undefined && previous.#version === row.version
     this.unrouted = isSame ? previous.unrouted : compileHttpsEdge(row)
+    this.refusesAmbiguous = row.ambiguous_targets === 'refuse'
   }
 
   get accountId(): string | undefined {
@@ -160,9 +163,17 @@ export class HttpsEdge {
         msg: `"route_id" is ${shown(record.route_id)}, which is not a route of ${this.unrouted.edgeId}.`,
       })
     }
-    const path = record.http?.request?.url?.path
+    return ok(this.endpointAt(record.http?.request?.url?.path))
+  }
+
+  /** The endpoint of requests for this path. */
+  endpointAt(path: string | null | undefined): Endpoint {
     const route = path ? (this.#byPath.get(path) ?? this.#longestPrefix(path)) : undefined
-    return ok(route?.endpoint ?? this.unrouted)
+    return route?.endpoint ?? this.unrouted
+  }
+
+  get hasRoutes(): boolean {
+    return this.#byId.size > 0
   }
 
   #longestPrefix(path: string): Route | undefined {

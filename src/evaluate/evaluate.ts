@@ -3,10 +3,13 @@
  * no I/O, no randomness. The same code runs for records and for decision requests. The room reads its configuration
  * through `configuration.ts` and never knows where the rows come from.
  */
+import type { Reading, Readings } from '../core/text/target-readings.js'
 import type { Decision, Direction } from '../event/define.js'
-import type { StepBudget } from '../expr/run.js'
+import { StepBudget } from '../expr/run.js'
 import type { AddressLists, IpDecision, PolicyContext } from '../record/policy-scope.js'
-import type { Endpoint } from './edges.js'
+import type { TargetReadings } from '../record/request-target.js'
+import type { RequestRecord } from '../record/traffic-record.js'
+import type { Endpoint, HttpsEdge } from './edges.js'
 import { decideAddress } from './ip-policy.js'
 import { type Restrictions, type Warning, warningOf } from './ip-restriction.js'
 import {
@@ -26,6 +29,10 @@ interface IpPolicyVerdict {
 
 export interface Verdict {
   readonly decision: Decision
+  /** Where it was decided: requests may be at another route in another reading of their target. */
+  readonly endpoint: Endpoint
+  /** The reading of the target that was refused; undefined for the path that the record shows. */
+  readonly reading: Reading | undefined
   /** Null if neither an enabled module nor an enforced restriction applied. */
   readonly ipPolicy: IpPolicyVerdict | null
   /** The traffic policy that denied. */
@@ -64,9 +71,101 @@ const untouched: PolicyRun = { denied: undefined, logs: nothing, failures: nothi
 export interface Decisive extends Restrictions {
   /** The IP lists of an account; undefined if it has none. */
   listsOf(accountId: string | undefined): AddressLists | undefined
+  /** Undefined for endpoints of other records than requests. */
+  httpsEdgeOf(endpoint: Endpoint): HttpsEdge | undefined
+  /** Where a request is if its path is this one. */
+  endpointAt(endpoint: Endpoint, record: RequestRecord, path: string): Endpoint
 }
 
+/**
+ * The decision about a record. The target of a request is judged in every reading that servers have of it: the first one
+ * that is refused decides, else the path that the record shows.
+ */
 export function evaluate(
+  policySet: Decisive,
+  endpoint: Endpoint,
+  context: PolicyContext,
+  budget: StepBudget,
+  phase: Phase,
+  trace?: EvaluationTrace,
+): Verdict {
+  const { readings } = context
+  if (readings === undefined) return evaluateOne(policySet, endpoint, context, budget, phase, trace)
+  const refused = refusedReading(policySet, endpoint, context, readings)
+  if (refused !== undefined) {
+    const { at, within, reading } = refused
+    return { ...evaluateOne(policySet, at, within, budget, phase, trace), reading }
+  }
+  const policy = refusedTarget(policySet, endpoint, readings)
+  if (policy === undefined) return evaluateOne(policySet, endpoint, context, budget, phase, trace)
+  const shown = evaluateOne(policySet, endpoint, context, budget, 'opening', trace)
+  return { ...shown, decision: 'deny', policy }
+}
+
+interface RefusedReading {
+  readonly at: Endpoint
+  readonly within: PolicyContext
+  readonly reading: Reading | undefined
+}
+
+/** Each reading has the steps of a record, so that none can use up those of another. */
+function refusedReading(
+  policySet: Decisive,
+  endpoint: Endpoint,
+  context: PolicyContext,
+  readings: Readings,
+): RefusedReading | undefined {
+  const isRefused = (at: Endpoint, within: PolicyContext): boolean =>
+    evaluateOne(policySet, at, within, new StepBudget(), 'opening').decision !== 'allow'
+  if (isRefused(endpoint, context)) return { at: endpoint, within: context, reading: undefined }
+  for (const reading of readings.all) {
+    if (reading.path === context.path) continue
+    const at = policySet.endpointAt(endpoint, context.request, reading.path)
+    const within = context.withPath(reading.path)
+    if (isRefused(at, within)) return { at, within, reading }
+  }
+  return undefined
+}
+
+/** What refuses a target itself, as if it were a policy of the edge. */
+function refusedTarget(
+  policySet: Decisive,
+  endpoint: Endpoint,
+  { isAmbiguous, tooMany }: TargetReadings,
+): TrafficPolicy | undefined {
+  const edge = policySet.httpsEdgeOf(endpoint)
+  if (edge?.refusesAmbiguous && isAmbiguous) return targetPolicy(endpoint, ambiguousTarget)
+  const readsTarget = edge?.hasRoutes || endpoint.policies !== undefined || endpoint.route !== undefined
+  return tooMany && readsTarget ? targetPolicy(endpoint, tooManyReadings) : undefined
+}
+
+/** The name under which an edge refuses what servers read differently (`ambiguous_targets`). */
+export const ambiguousTarget = 'ambiguous target'
+/** The name under which a target is refused that has more readings than are judged. */
+export const tooManyReadings = 'too many readings of the target'
+
+const targetPolicy = ({ edgeId = '' }: Endpoint, label: string): TrafficPolicy => ({
+  ownerId: edgeId,
+  direction: 'inbound',
+  label,
+  distinctLabel: label,
+  enforced: true,
+  expressions: [],
+  actions: targetActions,
+})
+
+const targetActions: TrafficPolicy['actions'] = [{ type: 'deny' }]
+
+/** Is it one of those, and no policy of the same name? */
+export const isTargetPolicy = ({ actions }: TrafficPolicy): boolean => actions === targetActions
+
+/** Where a request is in any reading of its target; other records are where they are. */
+export const endpointsOf = (policySet: Decisive, endpoint: Endpoint, context: PolicyContext): Endpoint[] => [
+  endpoint,
+  ...(context.readings?.all ?? []).map(({ path }) => policySet.endpointAt(endpoint, context.request, path)),
+]
+
+function evaluateOne(
   policySet: Decisive,
   endpoint: Endpoint,
   context: PolicyContext,
@@ -77,15 +176,16 @@ export function evaluate(
   const warnings: Warning[] = []
   const ipPolicy = decideIpPolicy(policySet, endpoint, context, warnings, trace)
   context.ipDecision = ipPolicy?.decision
-  if (ipPolicy?.decision === 'block') return verdictOf('block', ipPolicy, untouched, untouched, warnings)
+  if (ipPolicy?.decision === 'block')
+    return verdictOf(endpoint, 'block', ipPolicy, untouched, untouched, warnings)
   const { policies, route, accountId } = endpoint
   if (policies === undefined && route?.policies === undefined)
-    return verdictOf('allow', ipPolicy, untouched, untouched, warnings)
+    return verdictOf(endpoint, 'allow', ipPolicy, untouched, untouched, warnings)
   context.lists = policySet.listsOf(accountId)
   const inbound = runAll(endpoint, 'inbound', context, budget, trace)
-  if (inbound.denied !== undefined) return verdictOf('deny', ipPolicy, inbound, untouched, warnings)
+  if (inbound.denied !== undefined) return verdictOf(endpoint, 'deny', ipPolicy, inbound, untouched, warnings)
   const outbound = phase === 'closed' ? runAll(endpoint, 'outbound', context, budget, trace) : untouched
-  return verdictOf('allow', ipPolicy, inbound, outbound, warnings)
+  return verdictOf(endpoint, 'allow', ipPolicy, inbound, outbound, warnings)
 }
 
 /** The policies of the edge, then those of the route, until one denies. */
@@ -107,6 +207,7 @@ function runAll(
 }
 
 function verdictOf(
+  endpoint: Endpoint,
   decision: Decision,
   ipPolicy: IpPolicyVerdict | null,
   inbound: PolicyRun,
@@ -115,6 +216,8 @@ function verdictOf(
 ): Verdict {
   return {
     decision,
+    endpoint,
+    reading: undefined,
     ipPolicy,
     policy: inbound.denied ?? null,
     logs: joined(inbound.logs, outbound.logs),

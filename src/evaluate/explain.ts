@@ -8,6 +8,7 @@ import type { DecidedBy, ShadowDecision } from '../event/define.js'
 import type { ExplainedGroup, ExplainedRule, Explanation } from '../shape/decision.js'
 import type { IpPolicyGroup } from './evaluate.js'
 import { explainedPolicies, PoliciesTrace } from './explained-policies.js'
+import { explainedTarget } from './explained-target.js'
 import { denyRuleFor, ruleMatches } from './ip-policy.js'
 import type { Restrictions } from './ip-restriction.js'
 import type { Judgement } from './judgement.js'
@@ -73,6 +74,7 @@ export class ExplanationTrace extends PoliciesTrace {
     judgement.traceShadow(inShadow)
     const { shadow } = judgement
     return {
+      ...explainedTarget(judgement),
       hostport: hostport ?? null,
       ip_policies: this.#groups,
       ...explainedPolicies({

@@ -10,6 +10,7 @@ import type {
 } from '../event/define.js'
 import type { Geo } from '../record/geo-entry.js'
 import type { PolicyContext } from '../record/policy-scope.js'
+import type { TargetReadings } from '../record/request-target.js'
 import type { TrafficRecord } from '../record/traffic-record.js'
 import type { Challenger } from './challenger.js'
 import { findDecidedBy } from './decided-by.js'
@@ -19,8 +20,9 @@ import { type Judging, shadowOf } from './shadow.js'
 
 export class Judgement implements ShownDecision {
   readonly record: TrafficRecord
-  readonly endpoint: Endpoint
   readonly verdict: Verdict
+  /** Where the record is as its path is shown; where it was decided is `endpoint`. */
+  readonly #shownAt: Endpoint
   readonly #context: PolicyContext
   readonly #policySet: Judging
   #decidedBy: DecidedBy | undefined
@@ -35,10 +37,20 @@ export class Judgement implements ShownDecision {
     policySet: Judging,
   ) {
     this.record = record
-    this.endpoint = endpoint
+    this.#shownAt = endpoint
     this.verdict = verdict
     this.#context = context
     this.#policySet = policySet
+  }
+
+  /** Of the reading that decided. */
+  get endpoint(): Endpoint {
+    return this.verdict.endpoint
+  }
+
+  /** The readings of the target of a request; undefined if all servers read it as the record shows it. */
+  get readings(): TargetReadings | undefined {
+    return this.#context.readings
   }
 
   get decision(): Decision {
@@ -46,7 +58,7 @@ export class Judgement implements ShownDecision {
   }
 
   get decidedBy(): DecidedBy {
-    this.#decidedBy ??= findDecidedBy(this.#policySet, this.endpoint, this.verdict, this.client)
+    this.#decidedBy ??= findDecidedBy(this.#policySet, this.verdict, this.client)
     return this.#decidedBy
   }
 
@@ -63,7 +75,7 @@ export class Judgement implements ShownDecision {
 
   /** A question about a name that no edge serves is denied, whatever is enforced. */
   #shadowBy(trace?: EvaluationTrace): ShadowDecision | null {
-    const shadow = shadowOf(this.#policySet, this.endpoint, this.#context, trace)
+    const shadow = shadowOf(this.#policySet, this.#shownAt, this.#context, trace)
     const { decision, decidedBy } = this
     return shadow?.decision === 'allow' && decidedBy.type === 'unserved' ? { decision, decidedBy } : shadow
   }
@@ -72,7 +84,7 @@ export class Judgement implements ShownDecision {
   by(challenger: Challenger): ChallengerDecision {
     // Events and the log ask for it; a record has one challenger.
     if (this.#challenged?.id !== challenger.row.id)
-      this.#challenged = challenger.decide(this.endpoint, this.#context, this)
+      this.#challenged = challenger.decide(this.#shownAt, this.#context, this)
     return this.#challenged
   }
 

@@ -30,13 +30,12 @@ export class Coverage implements EvaluationTrace {
   add(accountId: string, record: TrafficRecord, geo: GeoLookup, inShadow: boolean): void {
     const found = this.#policySet.findEdgeOf(accountId, record)
     if (!found.ok) return
-    const { edgeId, route } = found.value
-    for (const id of [edgeId, route?.id]) if (id !== undefined) this.parts.add(id)
-    const context = new PolicyContext(record, edgeId, geo)
+    const context = new PolicyContext(record, found.value.edgeId, geo)
     this.#client = context.client
     this.#budget.reset()
     this.#isShadow = false
-    evaluate(this.#policySet, found.value, context, this.#budget, 'opening', this)
+    const { endpoint } = evaluate(this.#policySet, found.value, context, this.#budget, 'opening', this)
+    for (const id of [endpoint.edgeId, endpoint.route?.id]) if (id !== undefined) this.parts.add(id)
     if (!inShadow) return
     this.#isShadow = true
     shadowOf(this.#policySet, found.value, context, this)

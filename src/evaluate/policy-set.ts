@@ -126,6 +126,16 @@ export class PolicySet implements Shadowed {
     return edge_id ? noSuchEdge(edge_id) : ok(this.#accountOf(record))
   }
 
+  /** The edge of a request that was found to be at this endpoint. */
+  httpsEdgeOf({ edgeId }: Endpoint): HttpsEdge | undefined {
+    return edgeId === undefined ? undefined : this.contents.httpsEdges.get(edgeId)
+  }
+
+  /** Where a request is if its path is this one. */
+  endpointAt(endpoint: Endpoint, { route_id }: RequestRecord, path: string): Endpoint {
+    return route_id ? endpoint : (this.httpsEdgeOf(endpoint)?.endpointAt(path) ?? endpoint)
+  }
+
   /** The account of the edge that the record names or matches. */
   ownerOf(record: TrafficRecord): string | undefined {
     const { httpsEdges, tcpEdges } = this.contents

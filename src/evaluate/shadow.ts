@@ -6,10 +6,10 @@ import type { Slices } from '../core/slices.js'
 import type { ShadowDecision } from '../event/define.js'
 import { StepBudget } from '../expr/run.js'
 import type { AddressLists, PolicyContext } from '../record/policy-scope.js'
-import type { TrafficRecord } from '../record/traffic-record.js'
+import type { RequestRecord, TrafficRecord } from '../record/traffic-record.js'
 import { findDecidedBy } from './decided-by.js'
-import type { Endpoint } from './edges.js'
-import { type Decisive, type EvaluationTrace, evaluate } from './evaluate.js'
+import type { Endpoint, HttpsEdge } from './edges.js'
+import { type Decisive, type EvaluationTrace, endpointsOf, evaluate } from './evaluate.js'
 import type { ListContent } from './ip-list.js'
 import type { IpPolicy } from './ip-policy.js'
 import type { AccountRestrictions, Restriction, Restrictions } from './ip-restriction.js'
@@ -35,14 +35,15 @@ export function shadowOf(
   context: PolicyContext,
   trace?: EvaluationTrace,
 ): ShadowDecision | null {
-  if (!policySet.hasShadow(endpoint.accountId) || isAllEnforced(policySet, endpoint)) return null
+  if (!policySet.hasShadow(endpoint.accountId)) return null
+  if (endpointsOf(policySet, endpoint, context).every((each) => isAllEnforced(policySet, each))) return null
   const enforced = new AsEnforced(policySet)
   const whole = withAllPolicies(endpoint)
   // Outbound policies never decide.
   const verdict = evaluate(enforced, whole, context.again(), new StepBudget(), 'opening', trace)
   return {
     decision: verdict.decision,
-    decidedBy: findDecidedBy(enforced, whole, verdict, context.client),
+    decidedBy: findDecidedBy(enforced, verdict, context.client),
   }
 }
 
@@ -83,6 +84,14 @@ class AsEnforced implements Decisive {
     return this.#live.listsOf(accountId)
   }
 
+  httpsEdgeOf(endpoint: Endpoint): HttpsEdge | undefined {
+    return this.#live.httpsEdgeOf(endpoint)
+  }
+
+  endpointAt(endpoint: Endpoint, record: RequestRecord, path: string): Endpoint {
+    return withAllPolicies(this.#live.endpointAt(endpoint, record, path))
+  }
+
   restriction(accountId: string, type: RestrictionType): Restriction | undefined {
     const restriction = this.#live.restriction(accountId, type)
     return restriction === undefined || restriction.enforced
@@ -121,7 +130,7 @@ export async function accountsWithShadow(
     if (slices.isDue()) await slices.pause()
     if (ipPolicies.get(id)?.shadow !== undefined) accounts.add(account_id)
   }
-  for (const { accountId, policies, route } of endpointsOf(edges)) {
+  for (const { accountId, policies, route } of compiledEndpoints(edges)) {
     if (slices.isDue()) await slices.pause()
     if (isShadowed(policies) || isShadowed(route?.policies)) accounts.add(accountId!)
   }
@@ -130,7 +139,7 @@ export async function accountsWithShadow(
   return accounts
 }
 
-function* endpointsOf({
+function* compiledEndpoints({
   tcpEdges,
   httpsEdges,
   routes,

@@ -8,9 +8,11 @@ import { badRequest } from '../core/errors.js'
 import { pastExplanationsAtOnceMax, pastExplanationsWaitingMax } from '../core/limits.js'
 import { getOrMake } from '../core/maps.js'
 import { hostportOf } from '../evaluate/edges.js'
+import { endpointsOf } from '../evaluate/evaluate.js'
 import { wildcardsFor } from '../evaluate/hostports.js'
 import { buildPolicySet, type PolicySet } from '../evaluate/policy-set.js'
 import type { ConfigurationSource, PoliciesModule } from '../evaluate/policy-source.js'
+import { PolicyContext } from '../record/policy-scope.js'
 import type { TrafficRecord } from '../record/traffic-record.js'
 import type { DeclaredRow, KindName } from '../resource/registry.js'
 import type { PastRows } from '../store/history/past-rows.js'
@@ -109,8 +111,14 @@ export class PastPolicyReader {
     const policies = await buildPolicySet(withoutRules, undefined, yieldTurn)
     const found = policies.findEdgeOf(accountId, record)
     if (!found.ok) return withoutRules
+    const endpoints = endpointsOf(
+      policies,
+      found.value,
+      new PolicyContext(record, undefined, { lookup: () => ({}) }),
+    )
     const restriction = policies.restriction(accountId, 'endpoints')
-    const named = [...(found.value.ipPolicyIds ?? []), ...(restriction?.ip_policy_ids ?? [])]
+    const ofEndpoints = endpoints.flatMap(({ ipPolicyIds = [] }) => ipPolicyIds)
+    const named = [...ofEndpoints, ...(restriction?.ip_policy_ids ?? [])]
     const policyIds = [...new Set([...named, ...also.policyIds])]
     const [ip_policy, ip_policy_rule] = await Promise.all([
       this.#rows.at(accountId, version, 'ip_policy', 'id', policyIds),

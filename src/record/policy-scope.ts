@@ -2,10 +2,11 @@
 import { type Address, parseAddress } from '../core/address/ip.js'
 import { utcMicros } from '../core/timestamp.js'
 import { entryName } from '../expr/names.js'
-import { defineScope, type Scope, type ScopeLists, type ScopeName } from '../expr/scope.js'
+import { defineScope, type NameType, type Scope, type ScopeLists, type ScopeName } from '../expr/scope.js'
 import type { GeoLookup } from './geo.js'
 import type { Geo } from './geo-entry.js'
 import { type FieldText, recordFieldOf } from './record-fields.js'
+import { type TargetReadings, targetReadings } from './request-target.js'
 import {
   addressSpelling,
   categorySpelling,
@@ -48,6 +49,10 @@ export class PolicyContext {
   #geo: Geo | undefined
   #categories: readonly string[] | undefined
   #headers: { request?: FirstValues; response?: FirstValues } | undefined
+  /** Null until they are asked for. */
+  #readings: TargetReadings | undefined | null = null
+  /** In a reading of the target: its path. */
+  #path: string | undefined
 
   constructor(record: TrafficRecord, edgeId: string | undefined, lookup: GeoLookup) {
     this.record = record
@@ -62,7 +67,27 @@ export class PolicyContext {
     other.#client = this.client
     this.#headers ??= {}
     other.#headers = this.#headers
+    other.#readings = this.readings
     return other
+  }
+
+  /** For a decision about the same record in another reading of its target. */
+  withPath(path: string): PolicyContext {
+    const other = this.again()
+    other.#path = path
+    return other
+  }
+
+  /** The readings of the target of a request; undefined if all servers read it as the record shows it. */
+  get readings(): TargetReadings | undefined {
+    if (this.#readings === null)
+      this.#readings = this.record.type === 'http_request' ? targetReadings(this.record) : undefined
+    return this.#readings
+  }
+
+  /** The path of a request. */
+  get path(): string | null | undefined {
+    return this.#path ?? this.request.http?.request?.url?.path
   }
 
   /** The address of the client, parsed on first use. */
@@ -175,7 +200,12 @@ const namesByType: Readonly<Record<RecordType, Readonly<Record<'inbound' | 'outb
         ...text(({ request }) => hostOf(request.http?.request?.url?.host)),
         spelling: serverSpelling,
       },
-      'http.request.url.path': text(({ request }) => request.http?.request?.url?.path),
+      'http.request.url.path': text(({ path }) => path),
+      'http.request.url.ambiguous': {
+        type: 'boolean',
+        read: ({ readings }) => readings?.isAmbiguous === true,
+        about: 'Whether servers disagree about what the path names.',
+      },
       'http.request.url.query': text(({ request }) => request.http?.request?.url?.query),
       'http.request.user_agent': text(({ request }) => request.http?.request?.user_agent),
       'http.request.headers': headers('request'),
@@ -263,12 +293,18 @@ export const policyScopes: Readonly<Record<RecordType, PolicyScopes>> = {
 /** A name of expressions, for the documents. */
 interface PolicyName extends FieldText {
   readonly name: string
-  readonly type: 'text' | 'number' | 'texts'
+  readonly type: 'text' | 'number' | 'texts' | 'boolean'
   readonly aliases: readonly string[]
   /** Only outbound policies may use it. */
   readonly outboundOnly: boolean
   /** The types of records whose policies may use it. */
   readonly records: readonly RecordType[]
+}
+
+const shownTypes: Partial<Record<NameType, PolicyName['type']>> = {
+  number: 'number',
+  list: 'texts',
+  boolean: 'boolean',
 }
 
 const policyNamesOf = (
@@ -281,7 +317,7 @@ const policyNamesOf = (
     if (described === undefined) throw new Error(`The name ${name} needs a description.`)
     return {
       name: type === 'map' ? entryName(name, 'x-name') : name,
-      type: type === 'number' ? 'number' : type === 'list' ? 'texts' : 'text',
+      type: shownTypes[type] ?? 'text',
       about: described.about,
       ...(described.unit === undefined ? {} : { unit: described.unit }),
       aliases: Object.keys(nameAliases).filter((alias) => nameAliases[alias] === name),

@@ -97,7 +97,7 @@ export const recordFields: { readonly [Type in RecordType]: FieldsOf<RecordsByTy
     'http.request.url.host': text('Host of the URL.'),
     'http.request.url.path': text('Path of the URL.'),
     'http.request.url.query': text('Query of the URL.'),
-    'http.request.url.raw': text('The whole URL.'),
+    'http.request.url.raw': text('The target of the request as it was sent, or the whole URL.'),
     'http.request.url.scheme': text('Scheme of the URL.'),
     'http.response.body_length': count('Length of the body of the response.', 'bytes'),
     'http.response.headers': headers('Headers of the response.'),

@@ -3,7 +3,7 @@ import { boundedBytes, oneOf, ruled } from '../core/schema.js'
 import { defineResource } from './define.js'
 import { exampleId } from './examples.js'
 import { backendModule, ipRestrictionModule } from './fields/edge-modules.js'
-import { asIs, described, required } from './fields/fields.js'
+import { asIs, described, required, writable } from './fields/fields.js'
 import { hostportClaims, hostports, hostportTaken } from './fields/hostport.js'
 import { idSchema } from './fields/id-schema.js'
 import { reference } from './fields/reference-fields.js'
@@ -92,7 +92,17 @@ export const httpsEdge = defineResource({
     },
   },
   audit: 'https_edge',
-  fields: { ...described, hostports, policies: trafficPoliciesModule },
+  fields: {
+    ...described,
+    hostports,
+    policies: trafficPoliciesModule,
+    ambiguous_targets: writable(
+      oneOf(
+        ['judge', 'refuse'],
+        'Requests whose path servers read differently, such as `/a%2f..%2fb`: judge every reading (the default), or refuse them.',
+      ),
+    ),
+  },
   claims: hostportClaims,
   takenMessage: hostportTaken,
   check(edge, previous, lookups) {

@@ -157,8 +157,33 @@ const shadowSchema = objectOf(
   { title: 'ExplainedShadow' },
 )
 
+const readingSchema = objectOf(
+  {
+    path: Type.String({ description: 'At most 256 characters of it.' }),
+    how: Type.String({
+      description: 'What was done to the path that was sent, such as `decoded, dot segments removed`.',
+    }),
+  },
+  { title: 'Reading' },
+)
+
+const targetSchema = objectOf(
+  {
+    readings: Type.Array(readingSchema, {
+      description: 'Every reading that was judged, the path as sent first.',
+    }),
+    refused: orNull(readingSchema, {
+      description:
+        'The reading that decided; null if all are allowed, or the path that the request shows decided.',
+    }),
+    reason,
+  },
+  { title: 'ExplainedTarget', description: 'Of a request whose path servers read differently.' },
+)
+
 export const explanationSchema = objectOf(
   {
+    target: Type.Optional(targetSchema),
     hostport: orNull(Type.String(), {
       description:
         'The hostport by which the edge was found, such as `*.example.com:443`; null if the request names the edge, or no edge serves it.',

@@ -1,4 +1,5 @@
 /** What a request names: a host with a port, a path with a query. */
+import { isDisputed, type Readings, readingsOf, rfcPath } from './target-readings.js'
 
 const portsByScheme: ReadonlyMap<string, number> = new Map([
   ['http', 80],
@@ -24,6 +25,7 @@ export function splitHost(host: string): HostAndPort {
 }
 
 interface Target {
+  /** As RFC 3986 reads it, and decoded: what events and logs show. */
   readonly path: string
   readonly query: string | null
 }
@@ -31,24 +33,25 @@ interface Target {
 /** Scheme and host of a URL; a path never begins like this. */
 const origin = /^[a-z][\w+.-]*:\/\/[^/?#]*/i
 
-/**
- * Path and query of a URI or URL. The path is decoded and cleaned of empty and dot segments, as servers do before they choose what to
- * serve: otherwise `//admin` or `/%61dmin` would miss the route of `/admin`.
- */
+/** Path and query of a URI or URL. Servers may read the path in other ways, too: see `target-readings.ts`. */
 export function splitUri(uri: string): Target {
   const { 1: sent = '', 2: query } = /^([^?#]*)(?:\?([^#]*))?/.exec(uri.replace(origin, '')) ?? []
-  const segments: string[] = []
-  for (const segment of decoded(sent).split(/[/\\]/)) {
-    if (segment === '..') segments.pop()
-    else if (segment !== '' && segment !== '.') segments.push(segment)
-  }
-  const isFolder = segments.length > 0 && /[/\\]$/.test(sent)
-  return { path: `/${segments.join('/')}${isFolder ? '/' : ''}`, query: query ?? null }
+  const path = rfcPath(sent)
+  return { path: path.startsWith('/') ? path : `/${path}`, query: query ?? null }
 }
 
-/**
- * Servers take any bytes in a path, so this reads any: bytes that are not UTF-8 become U+FFFD, and a `%` without two
- * digits stays.
- */
-const decoded = (path: string): string =>
-  path.replace(/(?:%[\da-f]{2})+/gi, (bytes) => Buffer.from(bytes.replaceAll('%', ''), 'hex').toString())
+/** The path of a URI or URL in all readings. */
+export function readingsOfUri(uri: string): Readings {
+  const end = uri.indexOf('?')
+  const target = end === -1 ? uri : uri.slice(0, end)
+  const path = target.replace(origin, '')
+  // Parsers of URLs also end the host at a backslash.
+  const { 1: afterHost } = /^[a-z][\w+.-]*:\/\/[^/#\\]*(\\.*)$/i.exec(target) ?? []
+  return readingsOf(path === '' ? '/' : path, afterHost)
+}
+
+/** Does the URI name this path, and do all servers read it so? For most it is seen without another text. */
+export function namesPath(uri: string, path: string): boolean {
+  if (!uri.startsWith(path) || isDisputed(path)) return false
+  return uri.length === path.length || uri[path.length] === '?'
+}

@@ -163,7 +163,14 @@ const configurationMembers = {
     [],
   ),
   https_edges: optional(
-    listOf(objectOf({ ...edge, routes: optional(listOf(route, resourcesMax), []) }), resourcesMax),
+    listOf(
+      objectOf({
+        ...edge,
+        ambiguous_targets: optional(oneOf('judge', 'refuse'), null),
+        routes: optional(listOf(route, resourcesMax), []),
+      }),
+      resourcesMax,
+    ),
     [],
   ),
   ip_policies: optional(

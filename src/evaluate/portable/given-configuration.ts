@@ -66,7 +66,10 @@ class GivenConfiguration implements ConfigurationSource {
         ...edgeOf(edge, `tcp_edges[${index}]`),
         ip_restriction: ipModuleOf(edge.ip_restriction),
       })),
-      https_edge: https_edges.map((edge, index) => edgeOf(edge, `https_edges[${index}]`)),
+      https_edge: https_edges.map((edge, index) => ({
+        ...edgeOf(edge, `https_edges[${index}]`),
+        ambiguous_targets: edge.ambiguous_targets,
+      })),
       https_edge_route: https_edges.flatMap((edge, index) => routesOf(edge, `https_edges[${index}]`)),
       ip_policy: ip_policies.map(({ id, description }) => ({ ...head, id, description })),
       ip_list: ip_lists.map(({ id, name, category, description }) => ({

@@ -1,0 +1,201 @@
+/**
+ * The readings of a request's path. Servers disagree about what a path with `\`, `%2f`, `//`, `;` and the like names, so
+ * a policy that looks at one of them could be passed by a spelling that the server behind it takes for another. Each
+ * step below is something that a common server does, or does not: all paths that come out are readings. Most paths need
+ * no step, and are found to need none by one regular expression.
+ */
+
+export interface Reading {
+  readonly path: string
+  /** What was done to the path that was sent: `decoded, dot segments removed`. */
+  readonly how: string
+}
+
+export interface Readings {
+  /** The first one is the path as sent, decoded as far as all servers agree. */
+  readonly all: readonly Reading[]
+  /** There are more: what is decided by these alone is not safe. */
+  readonly tooMany: boolean
+}
+
+/** Paths with three or four tricks at once have some 30. */
+export const readingsMax = 64
+/** Characters of all readings of a path: of long ones there are fewer, which bounds what a request costs. */
+const charsMax = 64 * 1024
+
+/**
+ * Bytes that can't be in a path unencoded, or that encoders encode although they could: all servers decode them, or
+ * compare them encoded with what is written encoded. A `%25` begins nothing that could be decoded again.
+ */
+const agreed = /(?:%[89a-f][\da-f])+|%(?:2[0-24689a-c]|3[acde]|40|5[bde]|60|7[b-e]|25(?![\da-fu%]))/gi
+
+const unpaired = /%(?![\da-f]{2})/i
+/** A path in which servers may disagree, once what they agree about is decoded. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are looked for.
+const disputed = /[\\;#?\x00-\x1f\x7f\ufffd]|\/\/|[. ](?:\/|$)|^[^/]|%[\da-fu]/i
+
+const decodedIfValid = (run: string): string => {
+  try {
+    return decodeURIComponent(run)
+  } catch {
+    return run
+  }
+}
+
+const withAgreed = (path: string): string =>
+  path.includes('%') ? path.replace(agreed, decodedIfValid) : path
+
+/** Do servers disagree about what the path names? Without a percent sign, this makes no other text. */
+export function isDisputed(path: string): boolean {
+  if (!path.includes('%')) return disputed.test(path) && path !== '*'
+  return unpaired.test(path) || disputed.test(withAgreed(path))
+}
+
+/** Undefined if all servers read the path alike: as it is, or decoded where they agree. */
+export const readingsOfPath = (path: string): Readings | undefined =>
+  isDisputed(path) ? readingsOf(path) : undefined
+
+/** `also`: another path that some servers take it for. */
+export function readingsOf(path: string, also?: string): Readings {
+  const start = withAgreed(path)
+  const found = new Map([[start, asSent]])
+  if (also !== undefined) found.set(withAgreed(also), 'after a host that ends at a backslash')
+  else if (!isDisputed(path)) return { all: readingsIn(found), tooMany: false }
+  return expanded(found, Math.max(1, Math.min(readingsMax, Math.floor(charsMax / start.length))))
+}
+
+function expanded(found: Map<string, string>, max: number): Readings {
+  for (const { does, apply } of steps) {
+    for (const [path, how] of [...found]) {
+      const changed = apply(path)
+      if (found.has(changed)) continue
+      if (found.size >= max) return { all: readingsIn(found), tooMany: true }
+      found.set(changed, how === asSent ? does : `${how}, ${does}`)
+    }
+  }
+  return { all: readingsIn(found), tooMany: false }
+}
+
+const asSent = 'as sent'
+
+const readingsIn = (found: ReadonlyMap<string, string>): Reading[] =>
+  [...found].map(([path, how]) => ({ path, how }))
+
+// --- steps ---
+
+/** One thing that some servers do and others don't; a path that it does not concern stays. */
+interface Step {
+  /** For explanations, as a part of a sentence. */
+  readonly does: string
+  readonly apply: (path: string) => string
+}
+
+const replacing = (does: string, pattern: RegExp, by: string): Step => ({
+  does,
+  apply: (path) => path.replace(pattern, by),
+})
+
+/** The URL parser of browsers and Node takes what follows two slashes for a host, a scheme away. */
+const asUrl: readonly Step[] = [
+  replacing('without its scheme', /^[a-z][\w+.-]*:/i, ''),
+  replacing('backslashes as slashes', /\\/g, '/'),
+  replacing('without a host', /^\/\/+[^/]*/, ''),
+  { does: 'with a slash before it', apply: (path) => (path.startsWith('/') ? path : `/${path}`) },
+]
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are removed.
+const control = /[\x00-\x1f\x7f]/
+
+/** What servers do before they decode a path, and again afterwards. */
+const cleaning: readonly Step[] = [
+  replacing('backslashes as slashes', /\\/g, '/'),
+  replacing('control characters removed', new RegExp(control, 'g'), ''),
+  replacing('cut at a control character', new RegExp(`${control.source}.*`, 's'), ''),
+  replacing('cut at "?" or "#"', /[?#].*/s, ''),
+  replacing('parameters cut', /;[^/]*/g, ''),
+  replacing('slashes merged', /\/\/+/g, '/'),
+  { does: 'dot segments removed', apply: (path) => withoutDots(path, /^\.$/, /^\.\.$/) },
+  {
+    does: 'encoded dot segments removed',
+    apply: (path) => withoutDots(path, /^(?:\.|%2e)$/i, /^(?:\.|%2e){2}$/i),
+  },
+  { does: 'final dots and spaces of segments cut', apply: withoutFinalDots },
+]
+
+const decodes: Step = { does: 'decoded', apply: (path) => decoded(path, /(?:%[\da-f]{2})+/gi) }
+
+const decoding: readonly Step[] = [
+  {
+    does: '%u decoded',
+    apply: (path) =>
+      path.replace(/%u([\da-f]{4})/gi, (_, digits) => String.fromCharCode(Number.parseInt(digits, 16))),
+  },
+  replacing('"%" without digits dropped', new RegExp(unpaired, 'gi'), ''),
+  { does: 'overlong UTF-8 decoded', apply: withoutOverlong },
+  { does: 'decoded as Latin-1', apply: inLatin1 },
+  { does: 'decoded except %2f', apply: (path) => decodedButSlashes(path) },
+  decodes,
+  replacing('bytes that are not UTF-8 dropped', /\ufffd/g, ''),
+]
+
+/** Decoded twice, as by a proxy and the server behind it. */
+const steps: readonly Step[] = [...asUrl, ...cleaning, ...decoding, ...cleaning, decodes, ...cleaning]
+
+/**
+ * As RFC 3986 reads a path: dot segments removed (5.2.4; also encoded ones, 6.2.2), then decoded, except for slashes:
+ * those are data there.
+ */
+export const rfcPath = (path: string): string =>
+  decodedButSlashes(withoutDots(path, /^(?:\.|%2e)$/i, /^(?:\.|%2e){2}$/i))
+
+/** RFC 3986, section 5.2.4: the slash before a final dot segment stays, and empty segments are segments. */
+function withoutDots(path: string, same: RegExp, parent: RegExp): string {
+  if (!/(?:^|\/)(?:\.|%2e)/i.test(path)) return path
+  const isAbsolute = path.startsWith('/')
+  const segments = path.slice(isAbsolute ? 1 : 0).split('/')
+  const kept: string[] = []
+  for (const [index, segment] of segments.entries()) {
+    const isParent = parent.test(segment)
+    if (isParent) kept.pop()
+    if (!isParent && !same.test(segment)) kept.push(segment)
+    else if (index === segments.length - 1) kept.push('')
+  }
+  return `${isAbsolute ? '/' : ''}${kept.join('/')}`
+}
+
+/** As Windows does. Dot segments stay. */
+function withoutFinalDots(path: string): string {
+  if (!/[. ](?:\/|$)/.test(path)) return path
+  return path.replace(/[^/]+/g, (segment) => {
+    let end = segment.length
+    while (end > 0 && (segment[end - 1] === '.' || segment[end - 1] === ' ')) end -= 1
+    return end === 0 ? segment : segment.slice(0, end)
+  })
+}
+
+const decodedButSlashes = (path: string): string => decoded(path, /(?:%(?!2f)[\da-f]{2})+/gi)
+
+/** Bytes that are not UTF-8 become U+FFFD. */
+const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
+
+const bytesOf = (run: string): Uint8Array =>
+  Uint8Array.from(run.slice(1).split('%'), (digits) => Number.parseInt(digits, 16))
+
+const decoded = (path: string, runs: RegExp): string =>
+  path.includes('%') ? path.replace(runs, (run) => utf8.decode(bytesOf(run))) : path
+
+/** Only if some of it is not UTF-8: otherwise no server would. */
+function inLatin1(path: string): string {
+  if (!/%[89a-f]/i.test(path)) return path
+  return path.replace(/(?:%[\da-f]{2})+/gi, (run) => String.fromCharCode(...bytesOf(run)))
+}
+
+/** ASCII in more bytes than it needs, which old decoders take: `%c0%af` is a slash. */
+function withoutOverlong(path: string): string {
+  return path.replace(overlong, (_, two?: string, three?: string, four?: string, high = '', low = '') => {
+    const rest = (Number.parseInt(high, 16) & 3) * 16 + Number.parseInt(low, 16)
+    return `%${(Number(two ?? three ?? four) * 64 + rest).toString(16).padStart(2, '0')}`
+  })
+}
+
+const overlong = /(?:%c([01])|%e0%8([01])|%f0%80%8([01]))%([89ab])([\da-f])/gi

@@ -1,0 +1,295 @@
+/** The target of a request is judged in every reading that servers have of it, by everything that judges. */
+import fc from 'fast-check'
+import t from 'tap'
+import { Slices } from '../../src/core/slices.js'
+import { splitUri } from '../../src/core/text/request-target.js'
+import { buildChallengers } from '../../src/evaluate/challenger-build.js'
+import { decideRecord, explainChallenged } from '../../src/evaluate/decide.js'
+import { buildPolicySet, type PolicySet } from '../../src/evaluate/policy-set.js'
+import type { PolicyRow } from '../../src/evaluate/policy-source.js'
+import { runPolicyTest } from '../../src/evaluate/policy-test.js'
+import { parseDecisionRequest } from '../../src/record/record.js'
+import { deny, log, noGeo, noYield, TestConfiguration } from './configuration.js'
+
+const denying = (name: string, ...expressions: string[]): PolicyRow => ({
+  name,
+  expressions,
+  actions: [deny],
+})
+const module = (...inbound: PolicyRow[]) => ({ enabled: true, inbound, outbound: [] })
+
+const configuration = new TestConfiguration('ac_1')
+  .ipPolicy('ipp_office', '198.51.100.0/24')
+  .httpsEdge(
+    'edghts_1',
+    ['www.example:443'],
+    'ac_1',
+    module(denying('private', "http.request.url.path.startsWith('/private/')"), {
+      name: 'seen',
+      expressions: [],
+      actions: [log({})],
+    }),
+  )
+  .route('edghtsrt_admin', {
+    edge_id: 'edghts_1',
+    match_type: 'path_prefix',
+    match: '/admin',
+    policies: module(denying('nobody')),
+  })
+  .route('edghtsrt_office', {
+    edge_id: 'edghts_1',
+    match_type: 'path_prefix',
+    match: '/office',
+    ip_restriction: { enabled: true, ip_policy_ids: ['ipp_office'] },
+  })
+  .httpsEdge('edghts_open', ['open.example:443'])
+  .httpsEdge(
+    'edghts_asks',
+    ['asks.example:443'],
+    'ac_1',
+    module(denying('odd', 'http.request.url.ambiguous')),
+  )
+  .httpsEdge(
+    'edghts_only',
+    ['only.example:443'],
+    'ac_1',
+    module(denying('else', "!http.request.url.path.startsWith('/public/')")),
+  )
+configuration.table('https_edge').set('edghts_strict', {
+  ...configuration.table('https_edge').get('edghts_open')!,
+  id: 'edghts_strict',
+  hostports: ['strict.example:443'],
+  ambiguous_targets: 'refuse',
+})
+
+const policySet = await buildPolicySet(configuration, undefined, noYield)
+
+function asked(uri: string, host = 'www.example', url: object = { ...splitUri(uri), raw: uri }) {
+  const request = {
+    type: 'http_request',
+    conn: { client_ip: '203.0.113.7', server_name: host, server_port: 443 },
+    http: { request: { method: 'GET', url } },
+    explain: true,
+  }
+  const parsed = parseDecisionRequest(request)
+  if (!parsed.ok) throw new Error(parsed.problem.msg)
+  return parsed.value
+}
+
+function decided(set: PolicySet, ...of: Parameters<typeof asked>) {
+  const result = decideRecord(set, noGeo, asked(...of))
+  if (!result.ok) throw new Error(result.problem.msg)
+  return result.value
+}
+
+const decisionOf = (...of: Parameters<typeof asked>) => decided(policySet, ...of).answer.decision
+
+const denied = [
+  ...[
+    '/admin',
+    '/admin/\\..\\..\\public',
+    '/private/%5c..%5c..%5cx',
+    '/private/.',
+    '/private/x/%2e%2e',
+    '/private%2fx/..%2f',
+  ],
+  ...[
+    '/admin/x%2f..%2f..%2fpublic',
+    '//admin',
+    '//x/admin',
+    '/x/..;/admin',
+    '/%2561dmin',
+    '/x/%252e%252e/admin',
+    '/admin%00',
+    '/a%c0%afadmin/../admin',
+  ],
+  ...['/private;x/y', '/private//x', '/pri%0avate/', 'http:\\\\x\\admin', '/admin#', '/admin%3fx'],
+]
+const allowed = [
+  '/',
+  '/public',
+  '/public/b%C3%BCcher',
+  '/administrator',
+  '/a//b',
+  '/a%2fb',
+  '/a;x=1',
+  '/x/../y',
+  '/private',
+  '/office%2d',
+]
+
+t.test('a request is refused if any reading of its target is', (t) => {
+  for (const uri of denied) t.equal(decisionOf(uri), 'deny', uri)
+  for (const uri of allowed) t.equal(decisionOf(uri), 'allow', uri)
+  t.equal(decisionOf('/x/..%2foffice'), 'block', 'by the IP policies of a route')
+  t.end()
+})
+
+t.test('whether the record has the target, the path or both', (t) => {
+  for (const uri of denied.filter((each) => each.startsWith('/'))) {
+    t.equal(
+      decisionOf(uri, undefined, { raw: `https://www.example${uri}?x=//..` }),
+      'deny',
+      `the URL of ${uri}`,
+    )
+    t.equal(
+      decisionOf(uri, undefined, { path: '/', raw: uri }),
+      'deny',
+      `${uri}, and a path of another reading`,
+    )
+    t.equal(decisionOf(uri, undefined, { path: uri }), 'deny', `the path ${uri} alone`)
+  }
+  t.equal(
+    decisionOf('', undefined, { path: '/admin/x', raw: '/' }),
+    'deny',
+    'the path that the record shows is one',
+  )
+  t.equal(decisionOf('', undefined, { path: '/', raw: '/?x=/../admin//' }), 'allow', 'a query is no path')
+  t.end()
+})
+
+t.test('what a target must begin with', (t) => {
+  for (const uri of ['/public/', '/public/a%20b', '/public/a;b', '/public//x'])
+    t.equal(decisionOf(uri, 'only.example'), 'allow', uri)
+  for (const uri of ['/public/../x', '/public%2f..', '/%70ublic/x', '/public%5cx', '/public', '//public/x'])
+    t.equal(decisionOf(uri, 'only.example'), 'deny', uri)
+  t.end()
+})
+
+t.test('the explanation names the reading that decided', (t) => {
+  const { answer, judgement } = decided(policySet, '/x%2f..%2fadmin/y')
+  t.match(answer, { decision: 'deny', policy: 'nobody' })
+  t.match(answer.explanation, {
+    decided_by: { type: 'traffic_policy', id: 'edghtsrt_admin', name: 'nobody' },
+    target: {
+      refused: { path: '/admin/y', how: 'decoded, dot segments removed' },
+      reason: 'Servers read the path in 3 ways. As "/admin/y" (decoded, dot segments removed) it is refused.',
+    },
+  })
+  t.strictSame(
+    answer.explanation!.target!.readings.map(({ path }) => path),
+    ['/x%2f..%2fadmin/y', '/x/../admin/y', '/admin/y'],
+  )
+  t.equal(judgement.routeId, 'edghtsrt_admin')
+  t.match(
+    answer.explanation!.policies.map(({ policy, applied }) => [policy, applied]),
+    [
+      ['private', false],
+      ['seen', true],
+      ['nobody', true],
+    ],
+    'in that reading',
+  )
+  t.equal(
+    decided(policySet, '/a//b').answer.explanation!.target!.reason,
+    'Servers read the path in 2 ways. All are allowed.',
+  )
+  t.notOk(decided(policySet, '/a/b').answer.explanation!.target, 'one reading')
+  t.strictSame(decided(policySet, '/a//b').judgement.verdict.logs.length, 1, 'actions run once')
+  t.end()
+})
+
+t.test('an edge may refuse all targets that servers read differently, and a policy may ask', (t) => {
+  for (const host of ['strict.example', 'asks.example']) {
+    for (const uri of ['/a//b', '/a%2fb', '/a/%2e', '/a;b', '/a%00', '/%2561', '/%ff'])
+      t.equal(decisionOf(uri, host), 'deny', uri)
+    for (const uri of ['/', '/a/b.c', '/b%C3%BCcher?a=//%2f..', 'http://x/a'])
+      t.equal(decisionOf(uri, host), 'allow', uri)
+  }
+  const { answer } = decided(policySet, '/a//b', 'strict.example')
+  t.match(answer, {
+    policy: 'ambiguous target',
+    explanation: {
+      decided_by: { type: 'traffic_policy', id: 'edghts_strict', name: 'ambiguous target' },
+      target: { reason: /^Servers read the path in 2 ways, and the edge refuses such requests/ },
+    },
+  })
+  t.equal(decisionOf('/a//b', 'open.example'), 'allow', 'another edge')
+  t.end()
+})
+
+t.test('more readings than are judged', (t) => {
+  const uri = `/${'a//b/../%5c;%2f%2e%252f'.repeat(20)}`
+  t.match(decided(policySet, uri, 'only.example').answer, {
+    decision: 'deny',
+    policy: 'else',
+  })
+  const free = new TestConfiguration('ac_1')
+    .httpsEdge('edghts_1', ['www.example:443'])
+    .route('edghtsrt_1', { edge_id: 'edghts_1', match_type: 'exact_path', match: '/never' })
+  return buildPolicySet(free, undefined, noYield).then((set) => {
+    t.match(decided(set, uri).answer, {
+      decision: 'deny',
+      policy: 'too many readings of the target',
+      explanation: {
+        target: { reason: 'There are more ways to read the path than are judged, so the request is denied.' },
+      },
+    })
+    t.equal(decisionOf(uri, 'open.example'), 'allow', 'where nothing depends on the path')
+  })
+})
+
+t.test('policy tests, shadows and challengers read the same way', async (t) => {
+  const { record } = asked('/x%2f..%2fadmin')
+  const { record_id: _, ...given } = record
+  const outcome = runPolicyTest(
+    policySet,
+    noGeo,
+    'ac_1',
+    given as never,
+    { decision: 'deny', decided_by: { name: 'nobody' } } as never,
+  )
+  t.equal(outcome.passed, true)
+
+  const shadowed = new TestConfiguration('ac_1')
+    .httpsEdge('edghts_1', ['www.example:443'])
+    .route('edghtsrt_1', {
+      edge_id: 'edghts_1',
+      match_type: 'path_prefix',
+      match: '/admin',
+      policies: module({ ...denying('nobody'), enforced: false } as PolicyRow),
+    })
+  const set = await buildPolicySet(shadowed, undefined, noYield)
+  const { judgement } = decided(set, '/x%2f..%2fadmin')
+  t.match(
+    [judgement.decision, judgement.shadow?.decision, judgement.shadow?.decidedBy.id],
+    ['allow', 'deny', 'edghtsrt_1'],
+  )
+  t.equal(
+    decided(set, '/x%2f..%2fadministrator').judgement.shadow,
+    null,
+    'nothing of it applies in any reading',
+  )
+
+  const policies = { ...module(denying('drafted')), id: 'edghtsrt_1' }
+  shadowed.challenger('chl_1', {
+    created_at: 0,
+    ends_at: '9999-01-01T00:00:00Z',
+    draft: {
+      edges: [],
+      routes: [{ id: 'edghtsrt_1', ip_restriction: null, policies }],
+      ip_policies: [],
+      ip_restrictions: [],
+    },
+    based_on: [],
+  })
+  const challengers = await buildChallengers(shadowed, set, undefined, new Slices({ letOthers: noYield }), 0)
+  const challenger = challengers.find('ac_1', 1)!
+  t.match(judgement.by(challenger), { decision: 'deny', decidedBy: { name: 'drafted' } }, 'a challenger')
+  const explained = explainChallenged(challenger, judgement.record, judgement.endpoint, noGeo)
+  t.equal(explained.explanation?.target?.refused?.path, '/admin')
+})
+
+t.test('a target without what servers disagree about costs nothing more, whatever its query', (t) => {
+  fc.assert(
+    fc.property(
+      fc.webPath().filter((path) => !/[%;]|\/\/|[.](?:\/|$)/.test(path)),
+      fc.webQueryParameters(),
+      (path, query) => {
+        const uri = `${path || '/'}?${query}`
+        t.equal(decided(policySet, uri).judgement.readings, undefined, uri)
+      },
+    ),
+  )
+  t.end()
+})
