@@ -114,10 +114,12 @@ const cleaning: readonly Step[] = [
   replacing('cut at "?" or "#"', /[?#].*/s, ''),
   replacing('parameters cut', /;[^/]*/g, ''),
   replacing('slashes merged', /\/\/+/g, '/'),
-  { does: 'dot segments removed', apply: (path) => withoutDots(path, /^\.$/, /^\.\.$/) },
+  replacing('"." segments removed', /(?<=\/)\.(?:\/|$)/g, ''),
+  { does: 'dot segments removed', apply: (path) => withoutDots(path, plainDots) },
+  { does: 'encoded dot segments removed', apply: (path) => withoutDots(path, anyDots) },
   {
-    does: 'encoded dot segments removed',
-    apply: (path) => withoutDots(path, /^(?:\.|%2e)$/i, /^(?:\.|%2e){2}$/i),
+    does: 'dot segments removed as from the name of a file',
+    apply: (path) => withoutDots(path, anyDots, true),
   },
   { does: 'final dots and spaces of segments cut', apply: withoutFinalDots },
 ]
@@ -145,23 +147,30 @@ const steps: readonly Step[] = [...asUrl, ...cleaning, ...decoding, ...cleaning,
  * As RFC 3986 reads a path: dot segments removed (5.2.4; also encoded ones, 6.2.2), then decoded, except for slashes:
  * those are data there.
  */
-export const rfcPath = (path: string): string =>
-  decodedButSlashes(withoutDots(path, /^(?:\.|%2e)$/i, /^(?:\.|%2e){2}$/i))
+export const rfcPath = (path: string): string => decodedButSlashes(withoutDots(path, anyDots))
 
-/** RFC 3986, section 5.2.4: the slash before a final dot segment stays, and empty segments are segments. */
-function withoutDots(path: string, same: RegExp, parent: RegExp): string {
+/**
+ * RFC 3986, section 5.2.4: the slash before a final dot segment stays, and empty segments are segments. The name of a
+ * file loses that slash.
+ */
+function withoutDots(path: string, dots: RegExp, isFile = false): string {
   if (!/(?:^|\/)(?:\.|%2e)/i.test(path)) return path
   const isAbsolute = path.startsWith('/')
   const segments = path.slice(isAbsolute ? 1 : 0).split('/')
   const kept: string[] = []
-  for (const [index, segment] of segments.entries()) {
-    const isParent = parent.test(segment)
-    if (isParent) kept.pop()
-    if (!isParent && !same.test(segment)) kept.push(segment)
-    else if (index === segments.length - 1) kept.push('')
+  let endsInDots = false
+  for (const segment of segments) {
+    const { 1: first, 2: second } = dots.exec(segment) ?? []
+    endsInDots = first !== undefined
+    if (second) kept.pop()
+    else if (!endsInDots) kept.push(segment)
   }
+  if (endsInDots && !isFile) kept.push('')
   return `${isAbsolute ? '/' : ''}${kept.join('/')}`
 }
+
+const plainDots = /^(\.)(\.)?$/
+const anyDots = /^(\.|%2e)(\.|%2e)?$/i
 
 /** As Windows does. Dot segments stay. */
 function withoutFinalDots(path: string): string {
@@ -175,19 +184,28 @@ function withoutFinalDots(path: string): string {
 
 const decodedButSlashes = (path: string): string => decoded(path, /(?:%(?!2f)[\da-f]{2})+/gi)
 
-/** Bytes that are not UTF-8 become U+FFFD. */
-const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
-
-const bytesOf = (run: string): Uint8Array =>
-  Uint8Array.from(run.slice(1).split('%'), (digits) => Number.parseInt(digits, 16))
-
 const decoded = (path: string, runs: RegExp): string =>
-  path.includes('%') ? path.replace(runs, (run) => utf8.decode(bytesOf(run))) : path
+  path.includes('%') ? path.replace(runs, (run) => run.replace(character, decodedCharacter)) : path
+
+/** The bytes of a character, by the shortest form that its first byte allows; else one byte. */
+const character =
+  /%(?:c[2-9a-f]|d[\da-f])%[89ab][\da-f]|%e[\da-f](?:%[89ab][\da-f]){2}|%f[0-4](?:%[89ab][\da-f]){3}|%[\da-f]{2}/gi
+
+/** Bytes that are not UTF-8 become U+FFFD. Without `TextDecoder`: the evaluator also runs where there is only the language. */
+function decodedCharacter(bytes: string): string {
+  try {
+    return decodeURIComponent(bytes)
+  } catch {
+    return '\ufffd'
+  }
+}
 
 /** Only if some of it is not UTF-8: otherwise no server would. */
 function inLatin1(path: string): string {
   if (!/%[89a-f]/i.test(path)) return path
-  return path.replace(/(?:%[\da-f]{2})+/gi, (run) => String.fromCharCode(...bytesOf(run)))
+  return path.replace(/(?:%[\da-f]{2})+/gi, (run) =>
+    run.replace(/%../g, (byte) => String.fromCharCode(Number.parseInt(byte.slice(1), 16))),
+  )
 }
 
 /** ASCII in more bytes than it needs, which old decoders take: `%c0%af` is a slash. */
