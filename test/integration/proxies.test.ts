@@ -5,7 +5,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { Agent, createServer, request } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { eachOf } from '../../src/core/concurrency.js'
@@ -154,6 +154,39 @@ async function ask(port: number): Promise<Record<number, number>> {
   return statuses
 }
 
+/** Each names `/admin` for some server, and none begins with it. */
+const disguised = [
+  ...[
+    '/x/../admin',
+    '/x/%2e%2e/admin',
+    '//admin',
+    '/./admin/',
+    '/%61dmin',
+    '/x%2f..%2fadmin',
+    '/x/..%2Fadmin',
+  ],
+  ...[
+    '/x\\..\\admin',
+    '/%5cadmin',
+    '/x/..;/admin',
+    '/%252561dmin',
+    '/x/%252e%252e/admin',
+    '//h/admin',
+    '/admin/.',
+    '/admin;x',
+  ],
+  ...['/admin/x%2f..%2f..%2fpublic', '/admin/\\..\\..\\public'],
+]
+
+/** The status of the answer to a request for this target, which no client has cleaned. */
+async function statusOf(port: number, target: string): Promise<number> {
+  const socket = connect(port, '127.0.0.1')
+  socket.end(`GET ${target} HTTP/1.1\r\nHost: local.example:${port}\r\nConnection: close\r\n\r\n`)
+  let text = ''
+  for await (const chunk of socket) text += String(chunk)
+  return Number(text.split(' ')[1])
+}
+
 /** How many records were evaluated so far, and how many were bad. */
 async function counted({ url }: RunningWeir): Promise<{ evaluated: number; bad: number }> {
   const metrics = await metricsOf(url)
@@ -205,6 +238,17 @@ for (const [name, proxy] of proxies) {
         .reduce((sum, { block }) => sum + block, 0)
       return blocked === requests / 10
     })
+    await weir.api.httpsEdgeRoute.under(edge.id).create({
+      match_type: 'path_prefix',
+      match: '/admin',
+      policies: { inbound: [{ name: 'nobody', expressions: [], actions: [{ type: 'deny' }] }] },
+    })
+    await until('the route is known', async () => (await statusOf(port, '/admin')) === 403)
+    for (const target of disguised) {
+      const status = await statusOf(port, target)
+      t.ok(status === 403 || status === 400, `${target} is refused: ${status}`)
+    }
+    t.equal(await statusOf(port, '/administrator?x=/../admin'), 200, 'and nothing else')
   })
 }
 

@@ -32,6 +32,9 @@ import {
 import { hostileTargets } from './served-targets/targets.js'
 
 const isFull = process.argv.includes('--full')
+// Many requests to many sites.
+const timeoutMs = 3_600_000
+t.setTimeout(timeoutMs)
 const targetsPerServer = Number(process.env['TARGETS'] ?? (isFull ? 20_000 : 300))
 const seed = Number(process.env['SEED'] ?? 49)
 
@@ -160,7 +163,7 @@ async function opened(t: Test, server: TargetServer): Promise<{ site: Site; port
 
 for (const server of [nginx, haproxy, apache, caddy]) {
   const skip = isInstalled(server) ? false : `${server.program} is not installed`
-  t.test(`what ${server.name} serves, Weir let in`, { skip, timeout: 0 }, async (t) => {
+  t.test(`what ${server.name} serves, Weir let in`, { skip, timeout: timeoutMs }, async (t) => {
     const sites = await opened(t, server)
     const targets = [...hostileTargets(seed, targetsPerServer)]
     const passed: string[] = []
