@@ -1,15 +1,16 @@
 /** `weir why`: explains the decision about a record, or about a connection or request. */
+
 import type { Client, DecisionRequest } from '../client/client.js'
 import { StartFault } from '../core/errors.js'
 import { forTerminal } from '../core/text/terminal.js'
 import type { Settings } from '../process/settings.js'
+import type { LastChange } from '../shape/change-schema.js'
 import type {
   Decision,
   ExplainedGroup,
   ExplainedPolicy,
   ExplainedRule,
   Explanation,
-  LastChange,
 } from '../shape/decision.js'
 import type { LoggedDecision } from '../shape/logged-decision.js'
 import type { AskedDecision, PublishedRecord, TracedRecord } from '../shape/traced-record.js'

@@ -142,7 +142,7 @@ function refusedTarget(
 /** The name under which an edge refuses what servers read differently (`ambiguous_targets`). */
 export const ambiguousTarget = 'ambiguous target'
 /** The name under which a target is refused that has more readings than are judged. */
-export const tooManyReadings = 'too many readings of the target'
+const tooManyReadings = 'too many readings of the target'
 
 const targetPolicy = ({ edgeId = '' }: Endpoint, label: string): TrafficPolicy => ({
   ownerId: edgeId,

@@ -4,11 +4,11 @@ import type { Address } from '../core/address/ip.js'
 import type { ListEntry } from '../core/address/list-entry.js'
 import { shown } from '../core/errors.js'
 import { getOrMake } from '../core/maps.js'
+import type { Reading } from '../core/text/target-readings.js'
 import type { DecidedBy, ShadowDecision } from '../event/define.js'
 import type { ExplainedGroup, ExplainedRule, Explanation } from '../shape/decision.js'
-import type { IpPolicyGroup } from './evaluate.js'
+import { ambiguousTarget, type IpPolicyGroup, isTargetPolicy, type Verdict } from './evaluate.js'
 import { explainedPolicies, PoliciesTrace } from './explained-policies.js'
-import { explainedTarget } from './explained-target.js'
 import { denyRuleFor, ruleMatches } from './ip-policy.js'
 import type { Restrictions } from './ip-restriction.js'
 import type { Judgement } from './judgement.js'
@@ -216,4 +216,35 @@ function partInSentence({ type, id, name, ruleId, cidr }: DecidedBy): string {
   return ruleId === null
     ? `${source}: no allow rule contains the address`
     : `the deny rule ${ruleId} (${cidr}) of ${source}`
+}
+
+// --- the target of a request ---
+
+/** Of the path of a reading; the reply must fit a NATS message. */
+const pathCharsMax = 256
+
+const shownReading = ({ path, how }: Reading): Reading => ({ path: path.slice(0, pathCharsMax), how })
+
+/** Nothing if all servers read the path as the request shows it. */
+function explainedTarget({ readings, verdict }: Judgement): Pick<Explanation, 'target'> {
+  if (readings === undefined) return {}
+  const { reading } = verdict
+  return {
+    target: {
+      readings: readings.all.map(shownReading),
+      refused: reading === undefined ? null : shownReading(reading),
+      reason: reasonOf(verdict, readings.all.length),
+    },
+  }
+}
+
+function reasonOf({ decision, policy, reading }: Verdict, count: number): string {
+  const some = count === 1 ? 'one way' : `${count} ways`
+  if (policy !== null && isTargetPolicy(policy))
+    return policy.label === ambiguousTarget
+      ? `Servers read the path in ${some}, and the edge refuses such requests: "ambiguous_targets".`
+      : 'There are more ways to read the path than are judged, so the request is denied.'
+  if (reading !== undefined)
+    return `Servers read the path in ${some}. As ${shown(reading.path)} (${reading.how}) it is refused.`
+  return `Servers read the path in ${some}. ${decision === 'allow' ? 'All are allowed.' : 'The path that is shown is refused.'}`
 }

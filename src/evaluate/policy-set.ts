@@ -6,45 +6,38 @@
 import { now } from '../core/clock.js'
 import { fail, ok, type Result, shown } from '../core/errors.js'
 import { Slices } from '../core/slices.js'
-import { StringIndex } from '../core/string-index.js'
 import type { AddressLists } from '../record/policy-scope.js'
 import type { ConnectionRecord, RecordType, RequestRecord, TrafficRecord } from '../record/traffic-record.js'
 import type { DeclaredRow } from '../resource/registry.js'
 import {
   type AccountEndpoint,
   compileAccount,
-  compileRoute,
-  compileTcpEdge,
   type EdgeProblem,
   type Endpoint,
-  HttpsEdge,
+  type HttpsEdge,
   noSuchEdge,
   nowhere,
-  type Route,
   SharedLists,
   wrongAccount,
 } from './edges.js'
-import { EdgesByHostport, type Hostports, HostportsBuilder } from './hostports.js'
+import { type BuiltEdges, buildHttpsEdges, buildTcpEdges } from './edges-build.js'
+import { EdgesByHostport } from './hostports.js'
 import { buildIpLists, type IpLists, type ListContent } from './ip-list.js'
 import { buildIpPolicies, type IpPolicy, withoutExpiredRules } from './ip-policy.js'
 import { type AccountRestrictions, buildRestrictions, type Restriction } from './ip-restriction.js'
 import { buildListUnions, type ListUnion, type ListUnions } from './list-unions.js'
-import { indexed, Parts } from './parts.js'
+import { indexed, type Parts } from './parts.js'
 import type { ConfigurationSource, ListRule, RestrictionType } from './policy-source.js'
 import { accountsWithShadow, type Shadowed } from './shadow.js'
 
-interface Contents {
+interface Contents extends BuiltEdges {
   readonly revision: number
-  readonly tcpEdges: Parts<Endpoint>
-  readonly tcpById: StringIndex<Endpoint>
-  readonly routes: Parts<Route>
   readonly ipPolicies: Parts<IpPolicy>
   readonly ipLists: IpLists
   readonly listUnions: ListUnions
   /** The time at which the first rule of an IP policy or entry of a list expires: from then on, another set decides. */
   readonly expiresMs: number
   readonly lists: SharedLists
-  readonly httpsEdges: ReadonlyMap<string, HttpsEdge>
   readonly byHostport: EdgesByHostport
   readonly accounts: ReadonlyMap<string, AccountEndpoint>
   readonly restrictions: ReadonlyMap<string, AccountRestrictions>
@@ -229,8 +222,8 @@ export async function buildPolicySet(
   const listUnions = await buildListUnions(policies, ipLists, previous?.contents.listUnions, slices)
   const expiresMs = Math.min(inPolicies.expiresMs, ipLists.expiresMs)
   const lists = previous?.contents.lists ?? new SharedLists()
-  const { tcpHostports, ...tcp } = await buildTcpEdges(source, previous, lists, slices)
-  const { httpsHostports, ...https } = await buildHttpsEdges(source, previous, lists, slices)
+  const { tcpHostports, ...tcp } = await buildTcpEdges(source, previous?.contents, lists, slices)
+  const { httpsHostports, ...https } = await buildHttpsEdges(source, previous?.contents, lists, slices)
   const reserved = await indexed(source.rowsOf('reserved_addr'), ({ id, addr }) => [addr ?? '', id], slices)
   const byHostport = new EdgesByHostport(tcpHostports, httpsHostports, new Set(reserved.keys()))
   const accounts = await indexed(source.rowsOf('account'), (row) => [row.id, compileAccount(row)], slices)
@@ -260,49 +253,4 @@ export async function withoutExpired(
   const listUnions = await buildListUnions(policies, ipLists, contents.listUnions, slices)
   const expiresMs = Math.min(inPolicies.expiresMs, ipLists.expiresMs)
   return new PolicySet({ ...contents, ...inPolicies, ipLists, listUnions, expiresMs })
-}
-
-async function buildTcpEdges(
-  source: ConfigurationSource,
-  previous: PolicySet | undefined,
-  lists: SharedLists,
-  slices: Slices,
-): Promise<Pick<Contents, 'tcpEdges' | 'tcpById'> & { readonly tcpHostports: Hostports<Endpoint> }> {
-  const tcpEdges = new Parts(previous?.contents.tcpEdges)
-  const tcpHostports = new HostportsBuilder<Endpoint>()
-  for (const row of source.rowsOf('tcp_edge')) {
-    if (slices.isDue()) await slices.pause()
-    const edge =
-      tcpEdges.reuse(row.id, row.version) ?? tcpEdges.add(row.id, row.version, compileTcpEdge(row, lists))
-    for (const hostport of row.hostports ?? []) tcpHostports.add(hostport.toLowerCase(), edge)
-  }
-  return {
-    tcpEdges: tcpEdges.complete(),
-    tcpById: new StringIndex(tcpEdges.values),
-    tcpHostports: tcpHostports.complete(),
-  }
-}
-
-async function buildHttpsEdges(
-  source: ConfigurationSource,
-  previous: PolicySet | undefined,
-  lists: SharedLists,
-  slices: Slices,
-): Promise<Pick<Contents, 'httpsEdges' | 'routes'> & { readonly httpsHostports: Hostports<HttpsEdge> }> {
-  const httpsEdges = new Map<string, HttpsEdge>()
-  const httpsHostports = new HostportsBuilder<HttpsEdge>()
-  for (const row of source.rowsOf('https_edge')) {
-    if (slices.isDue()) await slices.pause()
-    const edge = new HttpsEdge(row, previous?.contents.httpsEdges.get(row.id))
-    httpsEdges.set(row.id, edge)
-    for (const hostport of row.hostports ?? []) httpsHostports.add(hostport.toLowerCase(), edge)
-  }
-  const routes = new Parts(previous?.contents.routes)
-  for (const row of source.rowsOf('https_edge_route')) {
-    if (slices.isDue()) await slices.pause()
-    const route =
-      routes.reuse(row.id, row.version) ?? routes.add(row.id, row.version, compileRoute(row, lists))
-    httpsEdges.get(row.edge_id)?.add(route)
-  }
-  return { httpsEdges, httpsHostports: httpsHostports.complete(), routes: routes.complete() }
 }

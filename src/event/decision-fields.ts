@@ -2,7 +2,7 @@
  * Fields about the decision on a record, the part that decided, and the place of its client. Sources select them; none is sent
  * by default.
  */
-import { policyNames } from '../record/policy-scope.js'
+import { policyNames } from '../record/policy-names.js'
 import type { ConnectionRecord } from '../record/traffic-record.js'
 import {
   address,

@@ -5,7 +5,7 @@
 import { expressionFunctions } from '../expr/functions.js'
 import { inList } from '../expr/scope.js'
 import { missingNote } from '../record/geo-entry.js'
-import { policyNames } from '../record/policy-scope.js'
+import { policyNames } from '../record/policy-names.js'
 import { type FieldText, type RecordField, recordFields } from '../record/record-fields.js'
 import { type RecordType, recordTypes } from '../record/traffic-record.js'
 import { trafficEvents } from './catalog.js'

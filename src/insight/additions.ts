@@ -6,7 +6,8 @@ import { isoMillis } from '../core/clock.js'
 import type { AnyResource } from '../resource/define.js'
 import { ipPolicyRule } from '../resource/ip-policy.js'
 import { resources } from '../resource/registry.js'
-import type { Addition, Explanation } from '../shape/decision.js'
+import type { Addition } from '../shape/change-schema.js'
+import type { Explanation } from '../shape/decision.js'
 import type { PastRows } from '../store/history/past-rows.js'
 
 /** Versions of an edge or route that are looked at: its policies may have 64 KiB in each. */

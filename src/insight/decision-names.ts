@@ -2,7 +2,7 @@
 import { shapeOf, type TSchema } from '../core/schema.js'
 import { trafficEvents } from '../event/catalog.js'
 import { missingNote } from '../record/geo-entry.js'
-import { policyNames } from '../record/policy-scope.js'
+import { policyNames } from '../record/policy-names.js'
 import { type DecisionName, loggedDecisionSchema } from '../shape/logged-decision.js'
 import { filterNames } from './decision-filter.js'
 

@@ -1,11 +1,10 @@
 /** What an expression of a traffic policy reads, and the names it may use: the same when an edge is saved and when it is evaluated. */
 import { type Address, parseAddress } from '../core/address/ip.js'
 import { utcMicros } from '../core/timestamp.js'
-import { entryName } from '../expr/names.js'
-import { defineScope, type NameType, type Scope, type ScopeLists, type ScopeName } from '../expr/scope.js'
+import { defineScope, type Scope, type ScopeLists, type ScopeName } from '../expr/scope.js'
 import type { GeoLookup } from './geo.js'
 import type { Geo } from './geo-entry.js'
-import { type FieldText, recordFieldOf } from './record-fields.js'
+import type { FieldText } from './record-fields.js'
 import { type TargetReadings, targetReadings } from './request-target.js'
 import {
   addressSpelling,
@@ -129,7 +128,7 @@ type Read = ScopeName<PolicyContext>['read']
 
 /** A name with its description, unless the field of the record of that name has it. */
 type DeclaredName = ScopeName<PolicyContext> & Partial<FieldText>
-type DeclaredNames = Readonly<Record<string, DeclaredName>>
+export type DeclaredNames = Readonly<Record<string, DeclaredName>>
 
 const text = (read: Read, about?: string): DeclaredName => ({ type: 'string', read, ...(about && { about }) })
 const number = (read: Read, about?: string, unit?: string): DeclaredName => ({
@@ -144,7 +143,7 @@ const headers = (side: 'request' | 'response'): DeclaredName => ({
   about: `First value of a header of the ${side}.`,
 })
 
-const inboundNames: DeclaredNames = {
+export const inboundNames: DeclaredNames = {
   'conn.client_ip': { ...text(({ conn }) => conn.client_ip), spelling: addressSpelling },
   'conn.client_port': number(({ conn }) => conn.client_port),
   'conn.server_ip': { ...text(({ conn }) => conn.server_ip), spelling: addressSpelling },
@@ -181,7 +180,9 @@ const inboundNames: DeclaredNames = {
 }
 
 /** Names that a policy may use if it is about records of a type, in addition to those that all have. */
-const namesByType: Readonly<Record<RecordType, Readonly<Record<'inbound' | 'outbound', DeclaredNames>>>> = {
+export const namesByType: Readonly<
+  Record<RecordType, Readonly<Record<'inbound' | 'outbound', DeclaredNames>>>
+> = {
   tcp_connection: {
     inbound: {},
     outbound: {
@@ -226,7 +227,7 @@ const namesByType: Readonly<Record<RecordType, Readonly<Record<'inbound' | 'outb
 const hostOf = (host: string | null | undefined): string | undefined => (host ? serverHost(host) : undefined)
 
 /** Known once the connection is closed, or the request complete. */
-const outboundNames: DeclaredNames = {
+export const outboundNames: DeclaredNames = {
   'ip_policy.decision': text(
     ({ ipDecision }) => ipDecision,
     'What IP policies decided: `allow` or `block`; no value if none applied.',
@@ -289,47 +290,3 @@ export const policyScopes: Readonly<Record<RecordType, PolicyScopes>> = {
   tcp_connection: scopesOf('tcp_connection'),
   http_request: scopesOf('http_request'),
 }
-
-/** A name of expressions, for the documents. */
-interface PolicyName extends FieldText {
-  readonly name: string
-  readonly type: 'text' | 'number' | 'texts' | 'boolean'
-  readonly aliases: readonly string[]
-  /** Only outbound policies may use it. */
-  readonly outboundOnly: boolean
-  /** The types of records whose policies may use it. */
-  readonly records: readonly RecordType[]
-}
-
-const shownTypes: Partial<Record<NameType, PolicyName['type']>> = {
-  number: 'number',
-  list: 'texts',
-  boolean: 'boolean',
-}
-
-const policyNamesOf = (
-  names: DeclaredNames,
-  outboundOnly: boolean,
-  records: readonly RecordType[],
-): PolicyName[] =>
-  Object.entries(names).map(([name, { type, about, unit }]) => {
-    const described = about === undefined ? recordFieldOf(records[0]!, name) : { about, unit }
-    if (described === undefined) throw new Error(`The name ${name} needs a description.`)
-    return {
-      name: type === 'map' ? entryName(name, 'x-name') : name,
-      type: shownTypes[type] ?? 'text',
-      about: described.about,
-      ...(described.unit === undefined ? {} : { unit: described.unit }),
-      aliases: Object.keys(nameAliases).filter((alias) => nameAliases[alias] === name),
-      outboundOnly,
-      records,
-    }
-  })
-
-/** Every name that an expression of a traffic policy may use. */
-export const policyNames: readonly PolicyName[] = [
-  ...policyNamesOf(inboundNames, false, recordTypes),
-  ...recordTypes.flatMap((type) => policyNamesOf(namesByType[type].inbound, false, [type])),
-  ...recordTypes.flatMap((type) => policyNamesOf(namesByType[type].outbound, true, [type])),
-  ...policyNamesOf(outboundNames, true, recordTypes),
-]

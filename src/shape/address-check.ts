@@ -1,7 +1,7 @@
 /** What IP policies, and all that refers to them, say about one address. */
 import { objectOf, oneOf, orNull, type Static, Type } from '../core/schema.js'
 import { exampleId } from '../resource/examples.js'
-import { additionSchema } from './decision.js'
+import { additionSchema } from './change-schema.js'
 import { ipPolicyUseSchema, ipPolicyUsesExample } from './ip-policy-rules.js'
 
 const action = oneOf(['allow', 'deny'])

@@ -117,3 +117,39 @@ export const changeSchema = objectOf(
 export type ChangeHead = Static<typeof changeHeadSchema>
 export type ChangedField = Static<typeof changedField>
 export type Change = Static<typeof changeSchema>
+
+const byDescription = orNull(Type.String(), {
+  description:
+    'What the author is called: the description of the key, or its last one if the key was deleted, or the command line, NATS or the expiry of rules in words; null if the key has none.',
+})
+
+export const additionSchema = objectOf(
+  {
+    at: Type.String({ format: 'date-time' }),
+    by: orNull(Type.String(), {
+      description: 'The id of the API key that added it, `cli`, `nats` or `expiry`; null with `earlier`.',
+    }),
+    by_description: byDescription,
+    version: Type.Integer({ minimum: 0, description: 'The version of the account that has it first.' }),
+    earlier: Type.Boolean({
+      description:
+        'It was there at this time already: a policy or module is looked for in the last 100 versions of its edge or route.',
+    }),
+  },
+  { title: 'Addition' },
+)
+
+export const lastChange = objectOf(
+  {
+    at: Type.String({ format: 'date-time' }),
+    by: Type.String({
+      description: 'The id of the API key that made the change, `cli`, `nats` or `expiry`.',
+    }),
+    by_description: byDescription,
+    version: Type.Integer({ minimum: 0 }),
+  },
+  { title: 'LastChange' },
+)
+
+export type LastChange = Static<typeof lastChange>
+export type Addition = Static<typeof additionSchema>

@@ -4,6 +4,7 @@
  */
 import { objectOf, oneOf, orNull, type Static, Type } from '../core/schema.js'
 import { exampleId } from '../resource/examples.js'
+import { additionSchema, lastChange } from './change-schema.js'
 
 export const decisionWord = oneOf(
   ['allow', 'block', 'deny'],
@@ -13,27 +14,6 @@ export const decisionWord = oneOf(
 const ipDecision = oneOf(['allow', 'block'])
 
 const reason = Type.String({ description: 'For people: one sentence or two.' })
-
-const byDescription = orNull(Type.String(), {
-  description:
-    'What the author is called: the description of the key, or its last one if the key was deleted, or the command line, NATS or the expiry of rules in words; null if the key has none.',
-})
-
-export const additionSchema = objectOf(
-  {
-    at: Type.String({ format: 'date-time' }),
-    by: orNull(Type.String(), {
-      description: 'The id of the API key that added it, `cli`, `nats` or `expiry`; null with `earlier`.',
-    }),
-    by_description: byDescription,
-    version: Type.Integer({ minimum: 0, description: 'The version of the account that has it first.' }),
-    earlier: Type.Boolean({
-      description:
-        'It was there at this time already: a policy or module is looked for in the last 100 versions of its edge or route.',
-    }),
-  },
-  { title: 'Addition' },
-)
 
 const enforcedPart = Type.Boolean({ description: 'If not, it decides nothing: see `shadow`.' })
 
@@ -108,18 +88,6 @@ const explainedPolicy = objectOf(
     actions: Type.Array(Type.String()),
   },
   { title: 'ExplainedPolicy' },
-)
-
-const lastChange = objectOf(
-  {
-    at: Type.String({ format: 'date-time' }),
-    by: Type.String({
-      description: 'The id of the API key that made the change, `cli`, `nats` or `expiry`.',
-    }),
-    by_description: byDescription,
-    version: Type.Integer({ minimum: 0 }),
-  },
-  { title: 'LastChange' },
 )
 
 const nullable = orNull(Type.String())
@@ -300,8 +268,6 @@ type ShownIpPolicy = NonNullable<Shown['ip_policy']>
 export type Decision = Omit<Shown, 'ip_policy'> & {
   readonly ip_policy: Readonly<Omit<ShownIpPolicy, 'policy_ids'> & { policy_ids: readonly string[] }> | null
 }
-export type LastChange = Static<typeof lastChange>
-export type Addition = Static<typeof additionSchema>
 export type Explanation = Static<typeof explanationSchema>
 export type ExplainedRule = Static<typeof explainedRule>
 export type ExplainedGroup = Static<typeof explainedGroup>

@@ -181,7 +181,7 @@ const disguised = [
 /** The status of the answer to a request for this target, which no client has cleaned. */
 async function statusOf(port: number, target: string): Promise<number> {
   const socket = connect(port, '127.0.0.1')
-  socket.end(`GET ${target} HTTP/1.1\r\nHost: local.example:${port}\r\nConnection: close\r\n\r\n`)
+  socket.write(`GET ${target} HTTP/1.1\r\nHost: local.example:${port}\r\nConnection: close\r\n\r\n`)
   let text = ''
   for await (const chunk of socket) text += String(chunk)
   return Number(text.split(' ')[1])

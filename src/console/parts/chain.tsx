@@ -1,12 +1,8 @@
 /** What was looked at for a decision, in order: restriction, module, traffic policies; what won, and why others did not. */
+
 import type { ComponentChildren } from 'preact'
-import type {
-  Addition,
-  ExplainedGroup,
-  ExplainedPolicy,
-  ExplainedRule,
-  Explanation,
-} from '../../shape/decision.js'
+import type { Addition } from '../../shape/change-schema.js'
+import type { ExplainedGroup, ExplainedPolicy, ExplainedRule, Explanation } from '../../shape/decision.js'
 import { nameOf } from '../data/resources/resource-names.js'
 import { number, textOf } from '../data/texts/format.js'
 import { Link } from './link.js'

@@ -19,7 +19,7 @@ export interface Readings {
 }
 
 /** Paths with three or four tricks at once have some 30. */
-export const readingsMax = 64
+const readingsMax = 64
 /** Characters of all readings of a path: of long ones there are fewer, which bounds what a request costs. */
 const charsMax = 64 * 1024
 

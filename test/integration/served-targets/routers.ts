@@ -39,10 +39,9 @@ const routers: Readonly<Record<string, Path>> = {
 }
 
 /** What policies of the test say is private. */
-export const isPrivatePath = (path: string): boolean =>
-  /^\/(?:private|admin)\//.test(path) || path === '/secret'
+const isPrivatePath = (path: string): boolean => /^\/(?:private|admin)\//.test(path) || path === '/secret'
 
-export const isPublicPath = (path: string): boolean => path.startsWith('/public/')
+const isPublicPath = (path: string): boolean => path.startsWith('/public/')
 
 /** Answers which routers take the target for something private, or for something that is not public. */
 export function openApplication(): Server {
