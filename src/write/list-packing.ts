@@ -4,9 +4,17 @@
  * these are not stored again.
  */
 
+import { type Covered, CoveredCounts } from '../core/address/covered.js'
 import { type ListEntry, lineOf } from '../core/address/list-entry.js'
-import { type Entries, entriesInText, isJsonFormat, type ListFormat } from '../core/address/list-formats.js'
+import {
+  type Entries,
+  entriesInText,
+  isJsonFormat,
+  type ListFormat,
+  type ListReading,
+} from '../core/address/list-formats.js'
 import { entriesInValue } from '../core/address/list-json.js'
+import { now } from '../core/clock.js'
 import { EntryFaults } from '../core/entry-faults.js'
 import { badRequest } from '../core/errors.js'
 import { hash128 } from '../core/ids.js'
@@ -34,12 +42,19 @@ export interface PackedList {
   readonly chunks: readonly PackedChunk[]
   readonly entries: number
   readonly bytes: number
+  readonly covered: Covered
 }
 
 /** Reads a list in the format that is named. Throws a `WeirError`. */
-export async function packedList(bytes: Buffer, format: ListFormat, slices: Slices): Promise<PackedList> {
+export async function packedList(
+  bytes: Buffer,
+  format: ListFormat,
+  slices: Slices,
+  { isFed }: Pick<ListReading, 'isFed'> = { isFed: false },
+): Promise<PackedList> {
   const faults = new EntryFaults()
-  return packEntries(await entriesOf(bytes, format, slices, faults), faults, slices)
+  const reading = { nowMs: now(), isFed }
+  return packEntries(await entriesOf(bytes, format, slices, faults, reading), faults, slices)
 }
 
 const openBrace = 0x7b
@@ -49,16 +64,17 @@ async function entriesOf(
   format: ListFormat,
   slices: Slices,
   faults: EntryFaults,
+  reading: ListReading,
 ): Promise<Entries> {
   // The networks of Cloudflare are published as text, and by its API as JSON.
   if (isJsonFormat(format) || (format === 'cloudflare' && bytes[0] === openBrace)) {
     const value = await parseLargeBody(bytes, slices)
     if (value === undefined) throw badRequest('The list is empty, which is no JSON.')
     return format === 'cloudflare'
-      ? entriesInValue(cloudflareList(value), 'json', faults)
-      : entriesInValue(value, format, faults)
+      ? entriesInValue(cloudflareList(value), 'json', faults, reading)
+      : entriesInValue(value, format, faults, reading)
   }
-  return entriesInText(decoded(bytes), format, faults)
+  return entriesInText(decoded(bytes), format, faults, reading)
 }
 
 /** `{"result": {"ipv4_cidrs": […], "ipv6_cidrs": […]}}` */
@@ -90,12 +106,14 @@ class Packer {
   #chars = 0
   #entries = 0
   #bytes = 0
+  readonly #covered = new CoveredCounts()
 
   /** True if the part ends here. */
   add(entry: ListEntry): boolean {
     this.#entries += 1
     if (this.#entries > ipListEntriesMax)
       throw badRequest(`The list has more than ${ipListEntriesMax} entries: at most so many are allowed.`)
+    this.#covered.add(entry.cidr)
     const line = lineOf(entry)
     this.#lines.push(line)
     // A character of a comment may take three bytes, as an ASCII text of three characters does.
@@ -118,7 +136,7 @@ class Packer {
 
   async whole(): Promise<PackedList> {
     if (this.#lines.length > 0) await this.cut()
-    return { chunks: this.#chunks, entries: this.#entries, bytes: this.#bytes }
+    return { chunks: this.#chunks, entries: this.#entries, bytes: this.#bytes, covered: this.#covered }
   }
 }
 

@@ -164,6 +164,36 @@ t.test('IP lists with a source', { timeout: 120_000 }, async (t) => {
         code: 'invalid',
         says: /1 more entry is wrong\.$/,
       },
+      {
+        name: 'a page for people',
+        answer: text('\n<!DOCTYPE html>\n<title>Sign in</title>', { 'content-type': 'text/plain' }),
+        code: 'invalid',
+        says: /is a web page/,
+      },
+      {
+        name: 'a cut line',
+        answer: text(`${lines(100)}198.51.100.0/2`),
+        code: 'invalid',
+        says: /^Line 101: "198.51.100.0\/2" has bits set after its prefix/,
+      },
+      {
+        name: 'every address',
+        answer: text(`${lines(100)}::/0\n`),
+        code: 'invalid',
+        says: /^Line 101: "::\/0" is every address/,
+      },
+      {
+        name: 'too many addresses',
+        answer: text(`${lines(99)}12.0.0.0/8\n`),
+        code: 'grown',
+        says: /covers 16802560 IPv4 addresses instead of 25600, more than .*\(10\)/,
+      },
+      {
+        name: 'every address, by halves',
+        answer: text(`${lines(98)}::/1\n8000::/1\n`),
+        code: 'grown',
+        says: /covers 2\^128 IPv6 addresses, as many as there are/,
+      },
       { name: 'no entries', answer: text('# none\n'), code: 'shrunk', says: /no entries any more/ },
       { name: 'too few entries', answer: text(lines(49)), code: 'shrunk', says: /49 entries instead of 100/ },
       {
@@ -297,6 +327,48 @@ t.test('IP lists with a source', { timeout: 120_000 }, async (t) => {
     answer('')
     await me.ipList.update(id, { source: { ...source!, shrink_guard: 0 } })
     t.match(await me.listEntries.refresh(id), { outcome: 'changed', ip_list: { entries: 0 } })
+  })
+
+  t.test('a list may cover more addresses if the guard allows it', async (t) => {
+    const me = await api.account()
+    const { id, answer } = await fed(me, '192.0.2.0/24\n')
+    await me.listEntries.refresh(id)
+    answer('198.51.96.0/21\n203.0.112.0/23\n')
+    t.match(await me.listEntries.refresh(id), { outcome: 'changed' }, 'ten times as many')
+    answer('10.0.0.0/8\n')
+    const { source } = await me.ipList.get(id)
+    t.equal(source?.grow_guard, 10)
+    const smaller = { ...source!, shrink_guard: 0.1 }
+    await me.ipList.update(id, { source: smaller })
+    t.match(await me.listEntries.refresh(id), { outcome: 'failed', error: { code: 'grown' } })
+    t.strictSame(await entriesOf(me, id), ['198.51.96.0/21', '203.0.112.0/23'])
+    await me.ipList.update(id, { source: { ...smaller, grow_guard: 10_000 } })
+    t.match(await me.listEntries.refresh(id), { outcome: 'changed', ip_list: { entries: 1 } })
+    answer('0.0.0.0/1\n128.0.0.0/1\n')
+    t.match(await me.listEntries.refresh(id), { outcome: 'failed', error: { code: 'grown' } })
+    await me.ipList.update(id, { source: { ...smaller, grow_guard: 0 } })
+    t.match(await me.listEntries.refresh(id), { outcome: 'changed', ip_list: { entries: 2 } })
+    const half = me.ipList.update(id, { source: { ...smaller, grow_guard: 0.5 } })
+    t.match(await refused(400, half), /grow_guard.*0 or at least 1 is allowed/)
+  })
+
+  t.test('304 says nothing of a list that Weir has nothing of', async (t) => {
+    const me = await api.account()
+    const { id, path } = await fed(me, '')
+    answers.set(path, (response) => response.writeHead(304).end())
+    t.match(await me.listEntries.refresh(id), {
+      outcome: 'failed',
+      error: { code: 'http_status', message: /answers 304/ },
+    })
+    t.match(statusOf(id), { state: 'failing', fetched_at: null })
+    answers.set(path, (response) => response.writeHead(200).end('192.0.2.0/24\n'))
+    t.match(await me.listEntries.refresh(id), { outcome: 'changed' })
+    answers.set(path, (response) => response.writeHead(304).end())
+    t.match(
+      await me.listEntries.refresh(id),
+      { outcome: 'failed' },
+      'nor without a validator of what there is',
+    )
   })
 
   t.test('its entries are those of its source alone', async (t) => {

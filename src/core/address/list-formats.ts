@@ -7,7 +7,10 @@ import type { EntryFaults } from '../entry-faults.js'
 import { badRequest, shown } from '../errors.js'
 import { withoutCsvMarks } from '../text/csv.js'
 import { parseTimestamp } from '../timestamp.js'
+import { parseCidr } from './cidr.js'
+import { LineShapes } from './line-shapes.js'
 import { canonicalRange, commentOf, type ListEntry, linesIn } from './list-entry.js'
+import { ipsetReader, isIpsetLine } from './list-ipset.js'
 
 export const listFormats = [
   'lines',
@@ -32,18 +35,43 @@ export type Entries = Generator<ListEntry | undefined, void>
 /** Lines of published lists have some hundred bytes at most; a longer one is a text of another kind. */
 export const listLineBytesMax = 4096
 
+/** How a list is read. */
+export interface ListReading {
+  /** From when times that pass are counted. */
+  readonly nowMs: number
+  /** It was fetched, and no one looked at it: what is most likely a fault of the source or of the transfer is one. */
+  readonly isFed: boolean
+}
+
+/** Undefined for an entry that a fetched list may have. */
+export const whyNotFed = ({ cidr }: ListEntry): string | undefined =>
+  cidr.endsWith('/0')
+    ? `${shown(cidr)} is every address there is, which no list from a source may have.`
+    : undefined
+
 /** The entries of a text that is not one JSON value. */
-export function* entriesInText(text: string, format: ListFormat, faults: EntryFaults): Entries {
-  const read = readerOf(format)
+export function* entriesInText(
+  text: string,
+  format: ListFormat,
+  faults: EntryFaults,
+  { nowMs, isFed }: ListReading,
+): Entries {
+  const read = readerOf(format, nowMs)
+  const shapes = new LineShapes()
   let number = 0
+  let rest = text.length
   for (const line of linesIn(text)) {
     number += 1
+    // The line feed counts, if there is one.
+    rest -= line.length + 1
     const trimmed = line.trim()
     if (trimmed === '') {
       yield undefined
       continue
     }
-    const found = isTooLong(line) ? tooLong(line) : read(trimmed)
+    let found = isTooLong(line) ? tooLong(line) : read(trimmed)
+    if (isFed && typeof found === 'object')
+      found = whyNotFed(found) ?? shapes.whyCut(trimmed, rest >= 0) ?? found
     if (typeof found === 'string') {
       faults.add(`line ${number}`, badRequest(`Line ${number}: ${found}`))
       if (faults.isFull) return
@@ -63,33 +91,36 @@ const isTooLong = (line: string): boolean =>
 const tooLong = (line: string): string =>
   `It has ${utf8Length(line)} bytes: at most ${listLineBytesMax} are allowed.`
 
-function readerOf(format: ListFormat): ReadLine {
+function readerOf(format: ListFormat, nowMs: number): ReadLine {
   if (format === 'csv') return csvReader()
-  return format === 'spamhaus_drop' ? readSpamhaus : readPlain
+  const readPlain = plainReader(nowMs)
+  return format === 'spamhaus_drop' ? (line) => readSpamhaus(line, readPlain) : readPlain
 }
 
 const commentMark = /[#;]/
-const whiteSpace = /\s+/
 
 /** A range, then perhaps `#` or `;` and a comment. What `ipset save` writes is read, too. */
-function readPlain(line: string): ListEntry | string | undefined {
-  if (line.startsWith('add ') || line.startsWith('create ')) return readIpset(line)
-  const mark = line.search(commentMark)
-  if (mark === 0) return undefined
-  const range = mark === -1 ? line : line.slice(0, mark).trim()
-  return entryOrFault(range, mark === -1 ? null : line.slice(mark + 1))
-}
-
-const ipsetComment = / comment "([^"]*)"/
-
-/** `create NAME hash:net`, `add NAME 203.0.113.0/24 comment "guests"`. */
-function readIpset(line: string): ListEntry | string | undefined {
-  const [verb, , range = ''] = line.split(whiteSpace)
-  return verb === 'create' ? undefined : entryOrFault(range, ipsetComment.exec(line)?.[1])
+function plainReader(nowMs: number): ReadLine {
+  const readIpset = ipsetReader()
+  return (line) => {
+    if (isIpsetLine(line)) {
+      const found = readIpset(line)
+      if (typeof found !== 'object') return found
+      const { range, comment, timeout } = found
+      const entry = entryOrFault(range, comment)
+      return typeof entry === 'string' || timeout === 0
+        ? entry
+        : { ...entry, expiresAt: nowMs + timeout * 1000 }
+    }
+    const mark = line.search(commentMark)
+    if (mark === 0) return undefined
+    const range = mark === -1 ? line : line.slice(0, mark).trim()
+    return entryOrFault(range, mark === -1 ? null : line.slice(mark + 1))
+  }
 }
 
 /** `203.0.113.0/24 ; SBL1`, or `{"cidr":"203.0.113.0/24","sblid":"SBL1"}`, and one line that describes the list. */
-function readSpamhaus(line: string): ListEntry | string | undefined {
+function readSpamhaus(line: string, readPlain: ReadLine): ListEntry | string | undefined {
   if (!line.startsWith('{')) return readPlain(line)
   let value: Record<string, unknown>
   try {
@@ -149,9 +180,21 @@ export function entryOrFault(
 ): ListEntry | string {
   const cidr = canonicalRange(range)
   if (!cidr.ok) return cidr.problem.msg
+  const slip = whySlip(range, cidr.value)
+  if (slip !== undefined) return slip
   if (expires === undefined || expires === null || expires === '')
     return { cidr: cidr.value, comment: commentOf(comment), expiresAt: null }
   const seconds = parseTimestamp(expires)
   if (seconds === undefined || seconds < 0) return `The time ${shown(expires)} is not an RFC 3339 time.`
   return { cidr: cidr.value, comment: commentOf(comment), expiresAt: seconds * 1000 }
+}
+
+/** Wider ranges with bits behind their prefix are slips: `198.51.100.0/2` has lost a digit, and is a quarter of all addresses. */
+const slipPrefix = { ipv4: 8, ipv6: 16 }
+
+function whySlip(range: unknown, cidr: string): string | undefined {
+  const widest = cidr.includes(':') ? slipPrefix.ipv6 : slipPrefix.ipv4
+  if (Number(cidr.slice(cidr.indexOf('/') + 1)) >= widest) return undefined
+  const exact = parseCidr(range, { hostBits: 'refuse' })
+  return exact.ok ? undefined : exact.problem.msg
 }

@@ -2,7 +2,7 @@
 import type { EntryFaults } from '../entry-faults.js'
 import { badRequest, shown } from '../errors.js'
 import { isObject } from '../json-object.js'
-import { type Entries, entryOrFault, type ListFormat } from './list-formats.js'
+import { type Entries, entryOrFault, type ListFormat, type ListReading, whyNotFed } from './list-formats.js'
 
 type Values = Readonly<Record<string, unknown>>
 
@@ -17,14 +17,20 @@ interface Found {
 }
 
 /** The entries of a value; `json` stands for any of these forms. */
-export function* entriesInValue(value: unknown, format: ListFormat, faults: EntryFaults): Entries {
+export function* entriesInValue(
+  value: unknown,
+  format: ListFormat,
+  faults: EntryFaults,
+  { isFed }: Pick<ListReading, 'isFed'>,
+): Entries {
   const read = formOf(value, format)
   if (read === undefined) {
     faults.add('body', badRequest(wrongForm(format)))
     return
   }
   for (const { place, cidr, comment, expires, wrong } of read) {
-    const entry = wrong ?? entryOrFault(cidr, comment, expires)
+    let entry = wrong ?? entryOrFault(cidr, comment, expires)
+    if (isFed && typeof entry === 'object') entry = whyNotFed(entry) ?? entry
     if (typeof entry === 'object') yield entry
     else {
       faults.add(place, badRequest(`"${place}": ${entry}`))

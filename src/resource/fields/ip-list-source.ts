@@ -19,6 +19,9 @@ const minuteSeconds = 60
 const daySeconds = 24 * 60 * minuteSeconds
 const refreshSecondsDefault = 60 * minuteSeconds
 const shrinkGuardDefault = 0.5
+/** Also of lists that were saved before there was one. */
+export const growGuardDefault = 10
+const growGuardMax = 1_000_000_000
 /** A list that could not be fetched for so many of its periods is stale. */
 const staleAfterPeriods = 3
 
@@ -92,6 +95,16 @@ const sourceMembers = {
       description: `A fetch that would leave less than this share of the present entries is not taken; neither is one without entries, unless it is 0. Default: ${shrinkGuardDefault}.`,
     }),
   ),
+  grow_guard: optional(
+    ruled(
+      Type.Number({
+        minimum: 0,
+        maximum: growGuardMax,
+        description: `A fetch that would cover more than so many times as many addresses as the present entries, of IPv4 or of IPv6, is not taken; neither is one that covers all of them. At least 1, or 0 to take any. Default: ${growGuardDefault}.`,
+      }),
+      (times) => (times === 0 || times >= 1 ? undefined : '0 or at least 1 is allowed'),
+    ),
+  ),
 }
 
 type GivenSource = Static<ReturnType<typeof sourceOf>>
@@ -114,6 +127,8 @@ export interface IpListSource {
   readonly format: GivenSource['format']
   readonly refresh_seconds: number
   readonly shrink_guard: number
+  /** Missing in lists that were saved before there was one. */
+  readonly grow_guard?: number
 }
 
 export const completeSource = (given: GivenSource): IpListSource => ({
@@ -124,6 +139,7 @@ export const completeSource = (given: GivenSource): IpListSource => ({
   format: given.format,
   refresh_seconds: given.refresh_seconds ?? refreshSecondsDefault,
   shrink_guard: given.shrink_guard ?? shrinkGuardDefault,
+  grow_guard: given.grow_guard ?? growGuardDefault,
 })
 
 /** Names what is fetched and how it is read: what was learned from another source says nothing about this one. */
@@ -210,6 +226,7 @@ const feedErrorCodes = [
   'file_unreadable',
   'invalid',
   'shrunk',
+  'grown',
   'policy_test',
   'lockout',
   'refused',
@@ -227,7 +244,7 @@ export const feedErrorSchema = objectOf(
   {
     code: oneOf(
       feedErrorCodes,
-      'invalid: some of it is not in the format. shrunk: too few entries are left, see `shrink_guard`. refused: more entries than are allowed. unavailable, internal: the fault is with Weir.',
+      'invalid: some of it is not in the format. shrunk: too few entries are left, see `shrink_guard`. grown: too many addresses are covered, see `grow_guard`. refused: more entries than are allowed. unavailable, internal: the fault is with Weir.',
     ),
     message: Type.String({ description: 'One sentence. If a line is wrong, it names the line.' }),
     since: instant('Since when each fetch fails in this way.'),

@@ -2,6 +2,8 @@
  * One fetch of a list: what its source has becomes its entries, by the same write as `PUT …/entries`, or the last good ones stay
  * and the state says why.
  */
+import { type Covered, CoveredCounts, everyAddress } from '../../core/address/covered.js'
+import { entryOf, linesIn } from '../../core/address/list-entry.js'
 import type { ListFormat } from '../../core/address/list-formats.js'
 import { monotonicMs } from '../../core/clock.js'
 import { Turns } from '../../core/concurrency.js'
@@ -14,6 +16,7 @@ import { type Hide, hiding } from '../../deliver/http/hidden-secrets.js'
 import type { ReachableNetworks } from '../../deliver/private-networks.js'
 import type { Caller } from '../../http/caller/caller.js'
 import {
+  growGuardDefault,
   hasSecrets,
   headersBelongTo,
   headersOf,
@@ -21,7 +24,9 @@ import {
 } from '../../resource/fields/ip-list-source.js'
 import type { Principal } from '../../store/change.js'
 import type { Store } from '../../store/store.js'
-import { type ListRow, listKind } from '../../view/list-chunks.js'
+import { type ListRow, listKind, readerOfChunk } from '../../view/list-chunks.js'
+import type { View } from '../../view/view.js'
+import type { ViewState } from '../../view/view-state.js'
 import { type IpListEntries, SourceGone } from '../ip-list-entries.js'
 import { type PackedList, packedList } from '../list-packing.js'
 import { FeedFault, feedFaultOf } from './feed-fault.js'
@@ -41,7 +46,7 @@ const retryMs = 60_000
 const doublingsMax = 16
 
 export interface TurnParts {
-  readonly store: Pick<Store, 'sealedValue'>
+  readonly store: Pick<Store, 'sealedValue'> & { readonly view: Pick<View, 'state'> }
   readonly sealer: Pick<Sealer, 'unseal' | 'digest'>
   readonly listEntries: Pick<IpListEntries, 'replace'>
   readonly networks: ReachableNetworks
@@ -146,8 +151,10 @@ export class FeedTurns {
 
   async #write(list: FedList, bytes: Buffer, signal: AbortSignal): Promise<ListRow> {
     const { source, id, account_id: accountId } = list
-    const packed = await readList(bytes, source.format, new Slices({ signal }))
+    const slices = new Slices({ signal })
+    const packed = await readList(bytes, source.format, slices)
     checkShrinking(list, packed.entries)
+    checkGrowth(list, await coveredBy(this.#parts.store.view.state, list, slices), packed.covered)
     const caller: Caller = { accountId, principal: byFeed, address: undefined }
     const feedOf = sourceIdentity(source)
     const written = await this.#parts.listEntries.replace({
@@ -160,9 +167,14 @@ export class FeedTurns {
 /** The same text is refused whenever it is read. */
 class UnreadableList extends FeedFault {}
 
+const pageForm = /^\s*<(?:!doctype|!--|html|head|body|\?xml)/i
+const pageBeginBytes = 256
+
 async function readList(bytes: Buffer, format: ListFormat, slices: Slices): Promise<PackedList> {
+  if (pageForm.test(bytes.toString('latin1', 0, pageBeginBytes)))
+    throw new UnreadableList('invalid', 'The answer is a web page (HTML or XML), not a list.')
   try {
-    return await packedList(bytes, format, slices)
+    return await packedList(bytes, format, slices, { isFed: true })
   } catch (error) {
     const { code, message } = feedFaultOf(error)
     throw code === 'invalid' || code === 'too_large' ? new UnreadableList(code, message) : error
@@ -198,6 +210,45 @@ function checkShrinking({ entries: before, source: { shrink_guard } }: FedList, 
       `The list has ${after} entries instead of ${before}, which is less than the share that "shrink_guard" asks for (${shrink_guard}). If that is right, lower it.`,
     )
 }
+
+/** What the present entries cover. A part that is missing while its account is repaired counts nothing. */
+async function coveredBy(state: ViewState, { chunks }: ListRow, slices: Slices): Promise<Covered> {
+  const counts = new CoveredCounts()
+  for (const id of chunks) {
+    const text = readerOfChunk(state, id)?.() ?? ''
+    for (const line of linesIn(text)) counts.add(entryOf(line).cidr)
+    if (slices.isDue()) await slices.pause()
+  }
+  return counts
+}
+
+const families = [
+  ['ipv4', 'IPv4'],
+  ['ipv6', 'IPv6'],
+] as const
+
+/** A list that has nothing of a family yet may begin with any number, but not with all there are. */
+function checkGrowth({ source }: FedList, before: Covered, after: Covered): void {
+  const { grow_guard = growGuardDefault } = source
+  if (grow_guard === 0) return
+  for (const [family, name] of families) {
+    const covers = `The list covers ${inDigits(after[family])} ${name} addresses`
+    if (after[family] >= everyAddress[family])
+      throw new FeedFault(
+        'grown',
+        `${covers}, as many as there are. If that is right, set "grow_guard" to 0.`,
+      )
+    if (before[family] > 0 && after[family] > before[family] * grow_guard)
+      throw new FeedFault(
+        'grown',
+        `${covers} instead of ${inDigits(before[family])}, more than "grow_guard" times as many (${grow_guard}). If that is right, raise it, or set it to 0.`,
+      )
+  }
+}
+
+/** IPv6 ranges have more addresses than a number has digits. */
+const inDigits = (count: number): string =>
+  count <= Number.MAX_SAFE_INTEGER ? String(count) : `2^${Number(Math.log2(count).toFixed(1))}`
 
 function succeeded({ source }: FedList, state: FeedState, nowMs: number): FeedState {
   const next_ms = nowMs + source.refresh_seconds * 1000

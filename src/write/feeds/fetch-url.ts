@@ -40,7 +40,7 @@ export async function fetchUrl(url: string, known: Validators, options: FetchOpt
       timeoutMs: Math.max(1, endMs - monotonicMs()),
     })
     options.signal.throwIfAborted()
-    if (!redirections.has(answer.status)) return fetchedFrom(answer)
+    if (!redirections.has(answer.status)) return fetchedFrom(answer, known)
     if (followed === redirectionsMax)
       throw new FeedFault('redirect', `The server redirects more than ${redirectionsMax} times.`)
     place = nextPlace(place, answer.headers.location)
@@ -91,8 +91,14 @@ function nextPlace(from: URL, location: string | undefined): URL {
   return to
 }
 
-async function fetchedFrom(answer: HttpAnswer): Promise<Fetched> {
-  if (answer.status === 304) return undefined
+async function fetchedFrom(answer: HttpAnswer, known: Validators): Promise<Fetched> {
+  const isKnown = known.etag !== null || known.lastModified !== null
+  if (answer.status === 304 && isKnown) return undefined
+  if (answer.status === 304)
+    throw new FeedFault(
+      'http_status',
+      'The server answers 304, that nothing has changed, although Weir has nothing of it and did not ask for that.',
+    )
   if (answer.status !== 200) {
     const { msg, retryAfterMs } = faultOfAnswer(answer, undefined, (text) => text)
     throw new FeedFault('http_status', msg, retryAfterMs)

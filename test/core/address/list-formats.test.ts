@@ -12,10 +12,15 @@ interface Read {
   readonly fault: string | undefined
 }
 
-function read(given: string | object, format: ListFormat): Read {
+const nowMs = Date.parse('2026-11-26T12:00:00Z')
+
+function read(given: string | object, format: ListFormat, isFed = false): Read {
   const faults = new EntryFaults()
+  const reading = { nowMs, isFed }
   const found =
-    typeof given === 'string' ? entriesInText(given, format, faults) : entriesInValue(given, format, faults)
+    typeof given === 'string'
+      ? entriesInText(given, format, faults, reading)
+      : entriesInValue(given, format, faults, reading)
   const entries = [...found].flatMap((entry) => entry ?? [])
   return { entries, fault: faults.error?.message }
 }
@@ -44,7 +49,7 @@ const right: readonly { name: string; format: ListFormat; given: string | object
     format: 'netset',
     given:
       'create bad hash:net family inet\nadd bad 203.0.113.0/24 comment "a # b"\nadd bad 198.51.100.7 timeout 60\n',
-    want: [plain('203.0.113.0/24', 'a # b'), plain('198.51.100.7/32')],
+    want: [plain('203.0.113.0/24', 'a # b'), plain('198.51.100.7/32', null, nowMs + 60_000)],
   },
   {
     name: 'CSV without a first line of names',
@@ -191,7 +196,8 @@ t.test('all wrong lines are named', async (t) => {
 
 const range = fc
   .tuple(fc.oneof(fc.ipV4(), fc.ipV6()), fc.nat(128))
-  .map(([address, bits]) => `${address}/${address.includes(':') ? bits : bits % 33}`)
+  // A wider one must be exact.
+  .map(([address, bits]) => `${address}/${address.includes(':') ? 16 + (bits % 113) : 8 + (bits % 25)}`)
   .filter((text) => parseCidr(text, { hostBits: 'allow' }).ok)
 const comment = fc.option(fc.string({ maxLength: 3 * commentCharsMax, unit: 'binary' }))
 
@@ -225,3 +231,186 @@ t.test('property: any text is read to its end, in every form, and nothing is thr
     }),
   )
 })
+
+t.test('what ipset 7.17 saves: each option means what the manual says, or its line is refused', (t) => {
+  const net = 'create n hash:net family inet hashsize 1024 maxelem 65536'
+  const ends = (seconds: number) => nowMs + seconds * 1000
+  const cases: readonly { name: string; given: string; want: ListEntry[] | RegExp }[] = [
+    {
+      name: 'counters, marks and comments',
+      given: `${net} timeout 600 counters comment skbinfo bucketsize 12 initval 0x8921eb38
+add n 10.1.0.0/16 timeout 599 packets 3 bytes 9 skbmark 0x1/0xff skbprio 1:10 skbqueue 3 comment "timeout 5 nomatch"
+add n 10.0.0.0/8 timeout 0 packets 0 bytes 0
+add n 192.0.2.0/24
+`,
+      want: [
+        plain('10.1.0.0/16', 'timeout 5 nomatch', ends(599)),
+        plain('10.0.0.0/8'),
+        plain('192.0.2.0/24', null, ends(600)),
+      ],
+    },
+    {
+      name: 'a netmask makes networks of addresses, in the set that has it alone',
+      given: `create h hash:ip family inet hashsize 1024 maxelem 65536 netmask 24 bucketsize 12 initval 0x98df80ac
+add h 192.0.2.0
+create h6 hash:ip family inet6 hashsize 1024 maxelem 65536 netmask 64 bucketsize 12 initval 0x031ac351
+add h6 2001:db8::
+create b bitmap:ip range 192.168.0.0-192.168.0.255
+add b 192.168.0.9
+`,
+      want: [plain('192.0.2.0/24'), plain('2001:db8::/64'), plain('192.168.0.9/32')],
+    },
+    { name: 'with -exist', given: `${net} -exist\nadd n 10.0.0.0/8 -exist\n`, want: [plain('10.0.0.0/8')] },
+    {
+      name: 'nomatch',
+      given: `${net}\nadd n 10.1.0.0/16 timeout 9 nomatch\n`,
+      want: /Line 2: .*taken out of its set/,
+    },
+    {
+      name: 'an unknown option',
+      given: `${net}\nadd n 10.0.0.0/8 wormhole 1\n`,
+      want: /Line 2: .*"wormhole"/,
+    },
+    {
+      name: 'a cut option',
+      given: `${net}\nadd n 10.0.0.0/8 timeout`,
+      want: /Line 2: .*"timeout".* no value/,
+    },
+    {
+      name: 'a bitmask',
+      given: 'create h hash:ip family inet bitmask 255.255.0.0\n',
+      want: /Line 1: .*"bitmask"/,
+    },
+    {
+      name: 'a timeout of letters',
+      given: 'add h 192.0.2.1 timeout soon\n',
+      want: /Line 1: The timeout "soon"/,
+    },
+    {
+      name: 'an element of nft',
+      given: 'add element inet f a { 192.0.2.1 }\n',
+      want: /Line 1: .*command of nft/,
+    },
+    ...['hash:net,port', 'hash:ip,mark', 'hash:net,iface', 'hash:mac', 'list:set', 'hash:net,net'].map(
+      (type) => ({
+        name: type,
+        given: `create x ${type} family inet\n`,
+        want: new RegExp(`Line 1: The set "x" is of the type "${type}"`),
+      }),
+    ),
+  ]
+  for (const { name, given, want } of cases) {
+    const { entries, fault } = read(given, 'netset')
+    if (want instanceof RegExp) t.match(fault, want, name)
+    else t.strictSame({ entries, fault }, { entries: want, fault: undefined }, name)
+  }
+  t.end()
+})
+
+t.test('output of nft is refused, each of its lines', (t) => {
+  const lines = [
+    'table inet f {',
+    '\tset a {',
+    '\t\ttype ipv4_addr',
+    '\t\tflags interval,timeout',
+    '\t\telements = { 10.0.0.0/8 counter packets 0 bytes 0, 192.0.2.1-192.0.2.9 timeout 1h expires 59m2s984ms comment "x" }',
+    '\t\telements = { 9.9.9.9 }',
+    '\t\t\t     203.0.113.5 counter }',
+    '\t\t\t     9.9.9.3, 9.9.9.4,',
+    '\t\t\t     2001:db8::/32,',
+    '\t\telements = { 1.2.3.4 . 80 }',
+    '\t}',
+  ]
+  for (const line of lines) t.match(read(line, 'lines').fault, /^Line 1: /, line)
+  t.end()
+})
+
+const ofFeeds: readonly { name: string; given: string | object; format?: ListFormat; why?: RegExp }[] = [
+  { name: 'all of IPv4', given: '192.0.2.1\n0.0.0.0/0\n', why: /Line 2: "0.0.0.0\/0" is every address/ },
+  { name: 'all of IPv6', given: '::/0 # all\n', why: /Line 1: "::\/0" is every address/ },
+  { name: 'all with bits', given: '1.2.3.4/0\n', why: /Line 1: "1.2.3.4\/0" has bits set/ },
+  {
+    name: 'all in JSON',
+    given: { entries: [{ cidr: '0.0.0.0/0' }] },
+    format: 'json',
+    why: /"entries\[0\].cidr": /,
+  },
+  {
+    name: 'the last line of a cut one',
+    given: '192.0.2.0/24\n198.51.100.0/2',
+    why: /Line 2: .*write 192.0.0.0\/2/,
+  },
+  { name: 'the same in IPv6', given: '2001:db8::/3\n', why: /Line 1: .* has bits set after its prefix/ },
+  { name: 'a wide one that is exact', given: '224.0.0.0/3\n0.0.0.0/8\n2000::/3\n' },
+  { name: 'bits behind a narrow prefix', given: '198.51.100.7/24\n10.1.2.3/8\n2001:db8::1/32\n' },
+  {
+    name: 'cut in the prefix',
+    given: '192.0.2.0/24\n198.51.100.0/24\n192.0.0.0/2',
+    why: /digit of the prefix/,
+  },
+  {
+    name: 'cut in a prefix of IPv6',
+    given: '2001:db8::/32\n2001:db9::/48\n2000::/4',
+    why: /digit of the prefix/,
+  },
+  { name: 'cut before the prefix', given: '192.0.2.0/24\n10.0.0.0/8\n198.51.100.0', why: /lacks a prefix/ },
+  {
+    name: 'cut before the comment',
+    given: '192.0.2.0/24 ; A\n10.0.0.0/8 ; B\n198.51.100.0/24',
+    why: /a comment/,
+  },
+  {
+    name: 'cut in CSV',
+    given: '192.0.2.0/24,a,\n10.0.0.0/8,b,\n198.51.100.0/24,c',
+    format: 'csv',
+    why: /lacks a column/,
+  },
+  {
+    name: 'cut in what ipset saves',
+    given: 'add n 10.0.0.0/8 timeout 7\nadd n 11.0.0.0/8 timeout 8\nadd n 12.0.0.0/8',
+    format: 'netset',
+    why: /lacks a word/,
+  },
+  {
+    name: 'a last line without an end that is like others',
+    given: '192.0.2.0/24\n192.0.2.7\n10.0.0.0/8\n192.0.3.7',
+  },
+  { name: 'no line to compare with', given: '192.0.2.0/24\n192.0.2.7' },
+  { name: 'a last line with an end', given: '192.0.2.0/24\n10.0.0.0/8\n198.51.100.0\n' },
+  { name: 'a prefix that is whole', given: '192.0.2.0/24\n198.51.100.0/24\n10.0.0.0/8' },
+]
+
+t.test('what a source must not send, although a person may', (t) => {
+  for (const { name, given, format = 'lines', why } of ofFeeds) {
+    const { fault } = read(given, format, true)
+    if (why === undefined) t.equal(fault, undefined, name)
+    else t.match(fault, why, name)
+  }
+  t.equal(read('0.0.0.0/0\n', 'lines').fault, undefined)
+  t.match(read('198.51.100.0/2\n', 'lines').fault, /has bits set after its prefix/, 'no one means that')
+  t.end()
+})
+
+t.test('a list of ranges that is cut anywhere covers no more than it did', (t) => {
+  const octet = fc.integer({ min: 0, max: 255 })
+  const range = fc
+    .tuple(octet, octet, octet, fc.integer({ min: 10, max: 32 }))
+    .map(([one, two, three, prefix]) => formatCidr(parsedRange(`${one}.${two}.${three}.0/${prefix}`)))
+  const lists = fc.array(range, { minLength: 3, maxLength: 8 })
+  fc.assert(
+    fc.property(lists, fc.nat(), (ranges, at) => {
+      const text = ranges.map((each) => `${each}\n`).join('')
+      const kept = text.slice(0, at % text.length)
+      const { entries, fault } = read(kept, 'lines', true)
+      if (fault !== undefined || kept.split('\n').length < 4) return true
+      return entries.every(({ cidr }) => Number(cidr.split('/')[1]) >= 10)
+    }),
+  )
+  t.end()
+})
+
+function parsedRange(text: string) {
+  const parsed = parseCidr(text, { hostBits: 'allow' })
+  if (!parsed.ok) throw new Error(parsed.problem.msg)
+  return parsed.value
+}

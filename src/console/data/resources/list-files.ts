@@ -3,6 +3,7 @@ import { type ListFormat, listFormats } from '../../../core/address/list-formats
 import { EntryFaults } from '../../../core/entry-faults.js'
 import { messageOf } from '../../../core/errors.js'
 import type { IpListEntry } from '../../../shape/ip-list-entries.js'
+import { now } from '../clock.js'
 import { type ListDifference, listDifference } from '../drafts/list-difference.js'
 
 interface EntriesInFile {
@@ -36,10 +37,11 @@ export async function entriesInFile(text: string, format: ListFormat): Promise<E
   ])
   const faults = new EntryFaults()
   const entries: IpListEntry[] = []
+  const reading = { nowMs: now(), isFed: false }
   try {
     const read = isJsonFormat(format)
-      ? entriesInValue(JSON.parse(text), format, faults)
-      : entriesInText(text, format, faults)
+      ? entriesInValue(JSON.parse(text), format, faults, reading)
+      : entriesInText(text, format, faults, reading)
     for (const entry of read) {
       if (entry === undefined) continue
       const { cidr, comment, expiresAt } = entry

@@ -31,6 +31,7 @@ function useList(list?: List) {
     format: useSignal<string>(source?.format ?? 'lines'),
     refresh: useSignal(source === null ? '1h' : durationText(source.refresh_seconds * 1000)),
     shrinkGuard: useSignal(percentOf(source?.shrink_guard ?? 0.5)),
+    growGuard: useSignal(String(source?.grow_guard ?? 10)),
     headers: useSignal(linesOfPairs(source?.headers ?? {})),
     secretHeaders: useSignal(linesOfPairs(source?.secret_headers ?? {})),
   }
@@ -54,6 +55,12 @@ function shareIn(text: string): number | undefined {
   return share <= 1 ? share : undefined
 }
 
+/** Undefined if the text is no number of times; 0 switches the guard off. */
+function timesIn(text: string): number | undefined {
+  const times = /^\s*\d{1,9}(?:\.\d{1,6})?\s*$/.test(text) ? Number(text) : Number.NaN
+  return times === 0 || times >= 1 ? times : undefined
+}
+
 const pairsOrNull = (lines: string) => (lines.trim() === '' ? null : pairsInLines(lines))
 
 type SourceValues = Omit<Values, 'name' | 'category' | 'description'>
@@ -65,6 +72,7 @@ function sourceBody({
   format,
   refresh,
   shrinkGuard,
+  growGuard,
   headers,
   secretHeaders,
 }: SourceValues): NonNullable<NewResource<'ipList'>['source']> {
@@ -73,6 +81,7 @@ function sourceBody({
     format: format.value,
     refresh_seconds: Math.round((durationMs(refresh.value.trim()) ?? 0) / 1000),
     shrink_guard: shareIn(shrinkGuard.value),
+    grow_guard: timesIn(growGuard.value),
     ...(origin.value === 'url' && {
       headers: pairsOrNull(headers.value),
       secret_headers: pairsOrNull(secretHeaders.value),
@@ -86,7 +95,8 @@ const isComplete = ({ name, origin, ...source }: Values): boolean =>
   (origin.value === 'hand' ||
     (source.address.value.trim() !== '' &&
       durationMs(source.refresh.value.trim()) !== undefined &&
-      shareIn(source.shrinkGuard.value) !== undefined))
+      shareIn(source.shrinkGuard.value) !== undefined &&
+      timesIn(source.growGuard.value) !== undefined))
 
 export function NewList({ onClose }: { readonly onClose: () => void }) {
   const values = useList()
@@ -169,7 +179,7 @@ const ListFields = ({ values }: { readonly values: Values }) => (
 )
 
 const SourceFields = ({
-  values: { origin, address, format, refresh, shrinkGuard, headers, secretHeaders },
+  values: { origin, address, format, refresh, shrinkGuard, growGuard, headers, secretHeaders },
 }: {
   readonly values: Values
 }) => (
@@ -220,6 +230,14 @@ const SourceFields = ({
       placeholder="50 %"
       hint="Of the present entries. Nor is a fetch without entries, unless this is 0 %."
       fault={shareIn(shrinkGuard.value) === undefined ? 'A percentage from 0 to 100.' : undefined}
+    />
+    <TextField
+      label="Not taken if it covers more than so many times as many addresses"
+      value={growGuard.value}
+      onChange={setterOf(growGuard)}
+      placeholder="10"
+      hint="As the present entries do. 0 takes any number."
+      fault={timesIn(growGuard.value) === undefined ? '0, or at least 1.' : undefined}
     />
   </>
 )

@@ -83,12 +83,15 @@ export function SourcePanel({ list, again }: SourcePanelProps) {
           ...headerFacts(source),
           ['Fetched every', duration(source.refresh_seconds * 1000)],
           ['Not taken if it keeps less than', percent(source.shrink_guard, 1)],
+          ['Not taken if it covers more than', growthText(source.grow_guard)],
           ...(source_status == null ? [] : statusFacts(source_status)),
         ]}
       />
     </section>
   )
 }
+
+const growthText = (times = 10): string => (times === 0 ? 'any number' : `${times} × as many addresses`)
 
 const statusFacts = ({ fetched_at, changed_at, next_at, etag }: Status): Fact[] => [
   ['Last good fetch', <TimeOrNever key="fetched" at={fetched_at} />],
