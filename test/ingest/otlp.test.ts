@@ -80,6 +80,18 @@ const cases: { name: string; given: object; more?: object; want: object | RegExp
     given: { ...client, 'http.request.method': text('GET'), 'tls.protocol.version': text('SSLv3') },
     want: { tls: { version: 'SSLv3' } },
   },
+  {
+    name: 'zones of addresses, a user of a URL, and a name with a comma',
+    given: {
+      ...{ 'client.address': text('FE80::1%eth0'), 'network.local.address': text('fe80::2%3') },
+      'url.full': text('https://u:p@shop.example:8443/x'),
+      'tls.client.subject': text(String.raw`CN=Doe\, John,O=x`),
+    },
+    want: {
+      conn: { client_ip: 'fe80::1', server_ip: 'fe80::2', server_name: 'shop.example', server_port: 8443 },
+      tls: { client_cert: { subject: { cn: 'Doe, John' } } },
+    },
+  },
   { name: 'no address', given: { 'client.address': text('/run/socket') }, want: /which is not an address/ },
   {
     name: 'a list',

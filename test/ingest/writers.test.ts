@@ -86,7 +86,7 @@ check('combined', [
   ],
   ["Apache's empty user", combined({ who: '192.0.2.1 - ""' }), user(undefined)],
   [
-    "nginx's empty user",
+    'no user at all',
     combined({ who: '192.0.2.1 - ' }),
     { ...user(undefined), ...conn({ client_ip: '192.0.2.1' }) },
   ],

@@ -9,7 +9,7 @@ const writer: Writer = {
   escapes: 'JSON. Bytes that are no UTF-8 become U+FFFD.',
   nothing: 'An empty text, or no member.',
   client:
-    '`client_ip` (from 2.7 on) is the peer, or whom `trusted_proxies` of the server found in `X-Forwarded-For`: from the left, or with `trusted_proxies_strict`, the last one that is not trusted. Before 2.7 there is only `remote_ip`, and before 2.5 `remote_addr`: the peer. `remote_port` belongs to the peer, so it counts only if that is the client.',
+    '`client_ip` (from 2.7 on) is the peer, or whom `trusted_proxies` of the server found in `X-Forwarded-For`: the first address, which clients may make up, or with `trusted_proxies_strict`, the last one that is not trusted. Before 2.7 there is only `remote_ip`, and before 2.5 `remote_addr`: the peer. `remote_port` belongs to the peer, so it counts only if that is the client.',
   times:
     '`ts` is when the request ended, in any `time_format` that Caddy names; less `duration`, that is the start. Times without a zone (`wall`, `wall_milli`, `wall_nano`) are UTC, so they are wrong with `time_local`. Another layout is refused. A `duration` is a text of Go, or a number: one with a fraction, or below 100, is in seconds; a whole number from 100 on, in nanoseconds. Milliseconds (`ms`, from 2.8 on) cannot be told from these.',
   lost: 'Ports of the server. `Authorization` and cookies. Of a cipher suite there is only the number, which is left out. Lines of other loggers than `http.log.access` are refused: they speak of the same request once more.',

@@ -64,7 +64,8 @@ const http = (cookies: string, end: string): LineForm =>
     ...counters,
     {
       what: 'the captured headers',
-      form: String.raw`(?: \{(?<captured>[^}|]*)(?:\|[^}]*)?\}(?: \{[^}]*\})?)?`,
+      // Braces and quotes in them are escaped.
+      form: String.raw`(?: \{(?<captured>[^{}"|]*)(?:\|[^{}"]*)?\}(?: \{[^{}"]*\})?)?`,
     },
     { what: 'the request in quotes', form: ` "(?<request>[^"]*)${end}` },
   ])

@@ -12,7 +12,7 @@ const writer: Writer = {
   escapes:
     'By default (`combined`): `"`, `\\`, bytes below 32 and from 127 on as `\\xC3`, in every variable. `escape=json`: as JSON demands, other bytes as they came. Lines in the form of JSON are read with both. With `escape=none`, a client can write what it likes into the line: do not use it.',
   nothing:
-    '`-` by default, empty with `escape=json`; also for a variable that does not exist then, and for the host of a request without one. An empty user name is empty in both. `_`, names with `*`, and regular expressions of `$server_name` are no name that a client asked for.',
+    '`-` by default, empty with `escape=json`: for a header that was not sent, a variable without a value, an empty user name. `$host` is then `$server_name`, which may be empty, `_`, a wildcard or a regular expression: these are no name that a client asked for.',
   client:
     "`$remote_addr` is the peer, or whom the realip module found: with `set_real_ip_from` and `real_ip_header`, one trusted proxy's client; behind several, `real_ip_recursive on` takes the last address that is not trusted. `$realip_remote_addr` stays the peer. Where a listener takes the PROXY protocol and realip did not replace the address, it is `$proxy_protocol_addr`. A port is taken with the address that it belongs to.",
   times:
