@@ -1,12 +1,13 @@
 /** Where `weir publish` reads lines: standard input, a file that is followed, or syslog. */
-import { existsSync, mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync, statSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { every } from '../core/clock.js'
 import { StartFault } from '../core/errors.js'
 import { hash128, newId } from '../core/ids.js'
-import { type FollowedLine, followFile, type Position } from '../ingest/followed-file.js'
+import { followFile } from '../ingest/followed-file.js'
 import { LineSplitter, type RawLine } from '../ingest/line-splitter.js'
 import { LogEnvelopes } from '../ingest/log-envelope.js'
+import type { FollowedLine, Position } from '../ingest/log-file.js'
 import { SyslogServer } from '../ingest/syslog/server.js'
 import { readIfPresent, writeWhole } from '../nats-server/files.js'
 import type { Settings } from '../process/settings.js'
@@ -150,9 +151,10 @@ function readPosition(path: string): Position | undefined {
   const text = readIfPresent(path)
   if (text === undefined) return undefined
   try {
-    const { offset, head, inode } = JSON.parse(text) as Position
+    const { offset, head, inode, readMs } = JSON.parse(text) as Position
+    // Older versions did not write when the log was read: shortly before they wrote the position.
     if (Number.isSafeInteger(offset) && offset >= 0 && typeof head === 'string')
-      return { offset, head, inode }
+      return { offset, head, inode, readMs: readMs ?? statSync(path).mtimeMs }
   } catch {
     // Said below.
   }

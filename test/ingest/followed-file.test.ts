@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import t from 'tap'
-import { followFile, type Position } from '../../src/ingest/followed-file.js'
+import { followFile } from '../../src/ingest/followed-file.js'
+import type { Position } from '../../src/ingest/log-file.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { until } from '../harness/weir.js'
 
@@ -108,7 +109,7 @@ t.test('names that rotation makes are known, and no others', async (t) => {
   for (const [name, text] of Object.entries({
     'access.log-20261125': 'two',
     'access.log.rejects': 'no',
-    'access.log.2.gz': 'no',
+    'access.log.2.bz2': 'no',
     'access_log.1': 'no',
     'accessory-1.log.1': 'no',
     'access.log': 'three',
