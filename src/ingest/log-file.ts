@@ -27,7 +27,7 @@ const headBytesMax = 512
 const chunkBytes = 256 * 1024
 
 /** What a file is recognized by. It is kept, because a position may be asked for when the file is closed. */
-export interface Mark {
+interface Mark {
   readonly head: Buffer
   readonly inode: number
   readonly modifiedMs: number
