@@ -36,6 +36,7 @@ import { row as latency } from './rows/latency.js'
 import { row as lists } from './rows/lists.js'
 import { row as model } from './rows/model.js'
 import { row as natsDecide } from './rows/nats-decide.js'
+import { row as neighbours } from './rows/neighbours.js'
 import { row as nodes } from './rows/nodes.js'
 import { row as packing } from './rows/packing.js'
 import { row as partitions } from './rows/partitions.js'
@@ -78,6 +79,7 @@ const rows: readonly BenchRow[] = [
   lists,
   model,
   natsDecide,
+  neighbours,
   nodes,
   packing,
   partitions,

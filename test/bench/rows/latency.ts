@@ -3,66 +3,12 @@
  * floor waits up to 100 ms for events that share a request. Both take turns, each with a nats-server and an emulator of
  * its own. The emulator notes when an event arrived, by the clock of the machine, which is also that of the publisher.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
-import { until } from '../../harness/weir.js'
-import { type BenchRow, median, percentile } from '../bench.js'
-import { openFloor, openWeir, type System, withClosers } from '../systems/system.js'
-import { publish, record } from '../systems/traffic.js'
+import { type BenchRow, median } from '../bench.js'
+import { Latencies, type Latency, type Share } from '../systems/latencies.js'
+import { openFloor, openWeir, withClosers } from '../systems/system.js'
 
 const recordsPerSecond = 1_000
 const floorLingerMs = 100
-const tickMs = 5
-const shares = { p50: 0.5, p99: 0.99 }
-type Share = keyof typeof shares
-
-/** Milliseconds, of one turn. */
-type Latency = Readonly<Record<Share, number>>
-
-class Latencies {
-  readonly #system: System
-  /** When each record was published, by its number; and how many events were read. */
-  readonly #publishedMs: number[] = []
-  #read = 0
-
-  constructor(system: System) {
-    this.#system = system
-  }
-
-  async turn(records: number): Promise<Latency> {
-    await this.#publish(records)
-    const { client } = this.#system.emulator
-    const stream = { service: 'kinesis', name: this.#system.streams[0]! } as const
-    await until('all events have arrived', async () => {
-      const { events } = await client.counts(stream)
-      return events >= this.#publishedMs.length
-    })
-    const waitsMs: number[] = []
-    while (this.#read < this.#publishedMs.length) {
-      const { events } = await client.page(stream, this.#read, 1_000)
-      for (const { data, atMs } of events) waitsMs.push(atMs - this.#publishedMs[numberOf(data)]!)
-      this.#read += events.length
-    }
-    return { p50: percentile(waitsMs, shares.p50), p99: percentile(waitsMs, shares.p99) }
-  }
-
-  /** Evenly: a late timer publishes what has become due. */
-  async #publish(records: number): Promise<void> {
-    const beganMs = Date.now()
-    const acknowledged: Promise<unknown>[] = []
-    while (acknowledged.length < records) {
-      const dueRecords = Math.min(records, ((Date.now() - beganMs) * recordsPerSecond) / 1_000)
-      while (acknowledged.length < dueRecords) {
-        const n = this.#publishedMs.push(Date.now()) - 1
-        acknowledged.push(publish(this.#system.nats, record(n)))
-      }
-      await sleep(tickMs)
-    }
-    await Promise.all(acknowledged)
-  }
-}
-
-/** The number of a record is its `bytes_in`. */
-const numberOf = (event: string): number => Number(/"bytes_in":"?(\d+)/.exec(event)?.[1])
 
 export const row: BenchRow = {
   name: 'latency',
@@ -70,8 +16,8 @@ export const row: BenchRow = {
   run: ({ quick }) =>
     withClosers(async (closers) => {
       const [keep, lingerMs] = ['all', floorLingerMs] as const
-      const weir = new Latencies(await openWeir(closers, { keep }))
-      const floor = new Latencies(await openFloor(closers, { keep, lingerMs }))
+      const weir = new Latencies(await openWeir(closers, { keep }), recordsPerSecond)
+      const floor = new Latencies(await openFloor(closers, { keep, lingerMs }), recordsPerSecond)
       const taken: Record<'weir' | 'floor', Latency[]> = { weir: [], floor: [] }
       const records = (quick ? 1 : 5) * recordsPerSecond
       // The first turn of each is for the compiler.

@@ -2,7 +2,7 @@
  * What rows of the whole path compare: Weir, or the floor program, each with a nats-server and an AWS emulator of its
  * own. Five conditions, 100 networks, one event of nine fields per record and destination.
  */
-import type { Client } from '../../../src/client/client.js'
+import { type Client, openClient } from '../../../src/client/client.js'
 import type { Keep } from '../../../src/emulator/wire.js'
 import { type Nats, openNats } from '../../../src/nats/nats.js'
 import { homeOf, partitionsUpTo } from '../../../src/wire/partitions.js'
@@ -44,6 +44,8 @@ interface WeirSystem extends System {
   readonly api: Client
   /** The edge of all records. */
   readonly edgeId: string
+  /** An API client of another account, which is made for it. */
+  openAccount(): Promise<Client>
   /** Another connection. */
   openNats(): Promise<Nats>
 }
@@ -103,7 +105,8 @@ export async function openWeir(closers: Closers, options: WeirOptions = {}): Pro
     ...(options.servers && { NATS_URL: options.servers.map(({ url }) => url).join(',') }),
     ...options.env,
   }
-  const weir = await startWeir(tempDir(closers), env, '', options.serve)
+  const dataDir = tempDir(closers)
+  const weir = await startWeir(dataDir, env, '', options.serve)
   closers.teardown(() => weir.stop())
   const edgeId = await configure(weir.api, sink, options)
   await settle()
@@ -116,8 +119,18 @@ export async function openWeir(closers: Closers, options: WeirOptions = {}): Pro
     natsUrl: weir.adminUrl,
     api: weir.api,
     edgeId,
+    openAccount: () => openAccount(dataDir, weir.url),
     processes,
   }
+}
+
+async function openAccount(dataDir: string, url: string): Promise<Client> {
+  const command = run('programs/main.js', ['account', 'create', '--name', 'neighbour'], {
+    WEIR_DATA_DIR: dataDir,
+  })
+  await command.ended
+  const [, token = ''] = /(weir_\S+)/.exec(command.output()) ?? []
+  return openClient({ url, token })
 }
 
 const cheapConditions = [
