@@ -3,7 +3,7 @@
  * proxy's log; it says what the line says (`Logged`), and this file makes a record of it. What a log does not say, such as
  * the name that all its requests were for, is **given** by whoever runs the command.
  */
-import { ok, problem, type Result, shown } from '../core/errors.js'
+import { fail, ok, problem, type Result, shown } from '../core/errors.js'
 import { recordBytesMax, recordIdCharsMax } from '../core/limits.js'
 import { portOfScheme, splitHost } from '../core/text/request-target.js'
 import { complaintAboutRecord } from '../record/check.js'
@@ -92,15 +92,31 @@ export function recordOfLine(format: Format, line: string, given: Given, id: str
   const record = format.isRecord
     ? ok(completed(logged.value as Readonly<Record<string, unknown>>, given, id))
     : recordOf(logged.value, given, id)
-  if (!record.ok) return record
+  if (!record.ok) return placed(record.problem.msg, line, textOf(logged.value.client))
   const complaint = complaintAboutRecord(record.value)
-  if (complaint !== undefined) return problem(complaint)
+  if (complaint !== undefined) return placed(complaint, line, valueNamed(complaint, record.value))
   const text = JSON.stringify(record.value)
   const bytes = Buffer.byteLength(text)
   return bytes <= recordBytesMax
     ? ok(text)
     : problem(`The record has ${bytes} bytes; at most ${recordBytesMax} are allowed.`)
 }
+
+/** With the column of the value that is wrong, if the line has it as it is. */
+function placed(msg: string, line: string, value: unknown): Result<never> {
+  const index = typeof value === 'string' && value !== '' ? line.indexOf(value) : -1
+  return fail(index === -1 ? { msg } : { msg, column: index + 1 })
+}
+
+/** The value that a complaint is about: it begins with the path of the member in quotes. */
+const valueNamed = (complaint: string, record: object): unknown =>
+  /^"([\w.]+)" is /
+    .exec(complaint)?.[1]
+    ?.split('.')
+    .reduce<unknown>(
+      (value, name) => (value as Readonly<Record<string, unknown>> | undefined)?.[name],
+      record,
+    )
 
 /** A record with what is missing in it. */
 function completed(record: Readonly<Record<string, unknown>>, given: Given, id: string): object {

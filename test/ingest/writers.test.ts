@@ -232,6 +232,15 @@ check('nginx', [
     conn({ client_ip: '192.0.2.1', client_port: 7 }),
   ],
   [
+    'the list that nginx passes on',
+    json({
+      remote_addr: undefined,
+      proxy_add_x_forwarded_for: '6.6.6.6, 192.0.2.9',
+      realip_remote_addr: '10.0.0.1',
+    }),
+    conn({ client_ip: '192.0.2.9' }),
+  ],
+  [
     'only the peer',
     json({ remote_addr: undefined, realip_remote_addr: '192.0.2.8', realip_remote_port: '9' }),
     conn({ client_ip: '192.0.2.8', client_port: 9 }),
@@ -354,6 +363,11 @@ check('haproxy', [
     },
   ],
   [
+    'a captured name in bytes',
+    httplog({ captured: '{m#C3#BCnchen.example} ' }),
+    conn({ server_name: 'm\u00fcnchen.example' }),
+  ],
+  [
     'a captured text that may be none',
     httplog({ captured: '{gzip} ', tls: ' 0/0/0/0/1 a.example/TLSv1.3/TLS_AES_128_GCM_SHA256' }),
     conn({ server_name: 'a.example' }),
@@ -455,6 +469,7 @@ t.test('a line that is not what its writer writes is refused with the place', as
       'combined',
       combined({ time: '10/Foo/2026:13:55:36 +0000' }),
       '"conn.start_ts" is "10/Foo/2026:13:55:36 +0000"',
+      16,
     ],
     [
       'combined',
@@ -482,7 +497,7 @@ t.test('a line that is not what its writer writes is refused with the place', as
       }),
       'should end before',
     ],
-    ['haproxy', httplog({ client: 'unix:1' }), 'The client is "unix"'],
+    ['haproxy', httplog({ client: 'unix:1' }), 'The client is "unix"', 1],
     ['haproxy', httplog({ client: '-:-' }), 'It has no address of a client.'],
     [
       'haproxy',

@@ -88,7 +88,7 @@ const isConnection = new RegExp(`^${head.map(({ form }) => form).join('')} ${tim
 const tls = /^ \S+ (?<sni>.*)\/(?<version>TLSv[\d.]+|SSLv\d|-)\/(?<cipher>[\w-]+)$/s
 
 /** The first header that is captured of a request is taken for the host, if it may be one. */
-const hostForm = /^(?=.*[a-z.:])(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?$/i
+const hostForm = /^(?=.*[\p{L}.:])(?:[\p{L}\p{N}_.-]+|\[[\da-f:.]+\])(?::\d+)?$/iu
 
 /** `option httplog`, `option httpslog` and `option tcplog`. */
 export const haproxy: Format = {

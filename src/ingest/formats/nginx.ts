@@ -2,6 +2,7 @@ import { ok } from '../../core/errors.js'
 import { splitHost } from '../../core/text/request-target.js'
 import { jsonOfBytes } from '../escapes.js'
 import type { Format, Logged, Writer } from '../format.js'
+import { lastForwarded } from '../forwarded.js'
 import { logTime, startOf, type Time } from '../log-time.js'
 import { requestParts, targetOf } from '../request-line.js'
 import { commonNameIn, type Fields, jsonLine, textOf, type Value } from '../values.js'
@@ -14,7 +15,7 @@ const writer: Writer = {
   nothing:
     '`-` by default, empty with `escape=json`: for a header that was not sent, a variable without a value, an empty user name. `$host` is then `$server_name`, which may be empty, `_`, a wildcard or a regular expression: these are no name that a client asked for.',
   client:
-    "`$remote_addr` is the peer, or whom the realip module found: with `set_real_ip_from` and `real_ip_header`, one trusted proxy's client; behind several, `real_ip_recursive on` takes the last address that is not trusted. `$realip_remote_addr` stays the peer. Where a listener takes the PROXY protocol and realip did not replace the address, it is `$proxy_protocol_addr`. A port is taken with the address that it belongs to.",
+    "`$remote_addr` is the peer, or whom the realip module found: with `set_real_ip_from` and `real_ip_header`, one trusted proxy's client; behind several, `real_ip_recursive on` takes the last address that is not trusted. `$realip_remote_addr` stays the peer. Where a listener takes the PROXY protocol and realip did not replace the address, it is `$proxy_protocol_addr`. Of `$proxy_add_x_forwarded_for`, the last entry is `$remote_addr`. A port is taken with the address that it belongs to.",
   times:
     'All say when the request ended: `$msec`, `$time_iso8601`, `$time_local`. Less `$request_time` or `$session_time`, that is the start. `combined` has no duration: its time is the end.',
   lost: '`combined` has neither host nor scheme nor port. `$uri` and `$document_uri` are decoded, without dot segments and query, and what `rewrite` made of them: they count only if neither `$request` nor `$request_uri` is logged, and the record has no raw target then. `$args` and `$query_string` are what `rewrite` left. `$host` is in small letters, without its port; `$http_host` is as sent. A `-` of a client.',
@@ -78,9 +79,12 @@ function clientIn(fields: Fields): Pick<Logged, 'client' | 'client_port'> {
   const isReplaced = remote !== undefined && peer !== undefined && remote !== peer
   const proxied = isReplaced ? undefined : fields.get('proxy_protocol_addr')
   if (proxied !== undefined) return { client: proxied, client_port: fields.get('proxy_protocol_port') }
-  return remote === undefined
+  if (remote !== undefined) return { client: remote, client_port: fields.get('remote_port') }
+  // nginx puts `$remote_addr` at its end.
+  const list = lastForwarded(fields.get('proxy_add_x_forwarded_for'))
+  return list === undefined
     ? { client: peer, client_port: fields.get('realip_remote_port') }
-    : { client: remote, client_port: fields.get('remote_port') }
+    : { client: list }
 }
 
 /** Of several variables for one thing, the one that lost nothing: `$request` is the line as it was sent. */
