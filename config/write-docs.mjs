@@ -4,6 +4,7 @@ import { fieldReference } from '../dist/src/event/field-reference.js'
 import { withTables } from '../dist/src/event/field-tables.js'
 import { performanceTables } from '../dist/test/bench/performance-tables.js'
 import { attributeTables } from '../dist/test/docs/attribute-table.js'
+import { boundsTables } from '../dist/test/docs/bounds-table.js'
 import { ddlTables } from '../dist/test/docs/ddl-tables.js'
 import { writerPages } from '../dist/test/docs/writer-pages.js'
 
@@ -14,6 +15,7 @@ for (const name of readdirSync('docs').filter((name) => name.endsWith('.md'))) {
     ...performanceTables,
     ...attributeTables,
     ...ddlTables,
+    ...boundsTables,
     ...writerPages,
   })
   if (written !== text) writeFileSync(file, written)

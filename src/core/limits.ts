@@ -12,6 +12,22 @@ export const rulesBodyBytesMax = 16 * 1024 * 1024
 /** A stored resource; its projected value must fit a NATS message with room to spare. */
 export const resourceBytesMax = 256 * 1024
 export const accountNameBytesMax = 255
+/** User-defined data of a resource. */
+export const metadataBytesMax = 4096
+export const labelsMax = 100
+export const hostportsPerEdgeMax = 100
+export const aclRulesMax = 100
+export const principalsPerCertificateMax = 100
+/** Critical options of an SSH certificate, or its extensions. */
+export const sshOptionsMax = 20
+export const urlsPerReportMax = 100
+export const sourcesPerSubscriptionMax = 50
+export const destinationsPerSubscriptionMax = 20
+export const policiesPerDirectionMax = 20
+export const expressionsPerPolicyMax = 10
+export const actionsPerPolicyMax = 5
+/** What an action of the type `log` adds to its event. */
+export const logMetadataBytesMax = 4096
 export const rulesPerIpPolicyMax = 100_000
 /** All of them run with each write that can change a decision. */
 export const policyTestsPerAccountMax = 1_000
@@ -58,7 +74,9 @@ export const recordBytesMax = 64 * 1024
 export const recordIdCharsMax = 128
 /** Of a message of records when it is inflated, and of a request that publishes records; blank ones count, too. */
 export const recordLinesMax = 20_000
-/** Of a message of records when it is inflated. */
+/** Of a request that publishes records, as it is sent. Log lines are compressed to a tenth. */
+export const publishedBodyBytesMax = 4 * 1024 * 1024
+/** Of a message of records, or of a request that publishes them, when it is inflated. */
 export const inflatedBytesMax = 16 * 1024 * 1024
 /** Part of the server's payload limit that stays free for headers. */
 export const payloadHeadroomBytes = 64 * 1024

@@ -1,8 +1,8 @@
+import { urlsPerReportMax } from '../core/limits.js'
 import { boundedBytes, objectOf, oneOf, ruled, type Static, Type } from '../core/schema.js'
 import { defineResource } from './define.js'
 import { assigned, described, required } from './fields/fields.js'
 
-const urlsPerReportMax = 100
 /** The length that RFC 9110 recommends to support: https://www.rfc-editor.org/rfc/rfc9110#section-4.1-5 */
 const urlBytesMax = 8000
 

@@ -1,7 +1,9 @@
 /** Event subscriptions: which event kinds go to which destinations, with which fields and filter. */
+
 import { EntryFaults } from '../core/entry-faults.js'
 import { badRequest, WeirError } from '../core/errors.js'
 import { newId } from '../core/ids.js'
+import { destinationsPerSubscriptionMax, sourcesPerSubscriptionMax } from '../core/limits.js'
 import { boundedChars, documented, objectOf, orNull, ruled, type Static, Type } from '../core/schema.js'
 import { replayIdPrefix } from '../wire/replays.js'
 import { defineResource, type Links } from './define.js'
@@ -11,9 +13,6 @@ import { asIs, defaulted, derived, repeatedEntry, writable } from './fields/fiel
 import { uriSchema } from './fields/id-schema.js'
 import { references } from './fields/reference-fields.js'
 import { canonicalPastTime, pastTimestamp } from './fields/timestamp-field.js'
-
-const sourcesPerSubscriptionMax = 50
-const destinationsPerSubscriptionMax = 20
 
 /** The OpenAPI document lists the values; this room does not know them. */
 export const eventKindSchema = Type.String({ title: 'EventKind', maxLength: 100 })

@@ -261,6 +261,14 @@ t.test('POST /v1/logs', async (t) => {
         Buffer.alloc(50_000, Buffer.from([0x0a, 0])),
         protobuf,
       ],
+      [
+        'too many values in JSON',
+        413,
+        3,
+        /150003 objects and lists: at most 150000/,
+        `{"resourceLogs":[${'{},'.repeat(150_000)}{}]}`,
+        json,
+      ],
       ['large resources', 400, 3, /more than 524288 bytes/, largeResource(), protobuf],
     ]
     for (const [name, status, code, says, body, headers] of cases) {
@@ -277,6 +285,30 @@ t.test('POST /v1/logs', async (t) => {
     }
     const stranger = await send(api.stranger(), request([]))
     t.match(stranger, { status: 401, body: { code: 16, message: /is not valid/ } })
+  })
+
+  t.test('a log record of very many attributes or values is refused alone, and not decoded', async (t) => {
+    const me = await api.account()
+    const part = (field: number, bytes: Buffer): Buffer => {
+      const length: number[] = []
+      for (let rest = bytes.length; ; rest >>>= 7) {
+        length.push(rest > 0x7f ? (rest & 0x7f) | 0x80 : rest)
+        if (rest <= 0x7f) break
+      }
+      return Buffer.concat([Buffer.from([(field << 3) | 2, ...length]), bytes])
+    }
+    const many = (field: number): Buffer => Buffer.alloc(2 * 2_001, Buffer.from([(field << 3) | 2, 0]))
+    const logs = [
+      ['attributes', many(6)],
+      ['values of a list', part(6, part(2, part(5, many(1))))],
+      ['values of a list in a list', part(6, part(2, part(5, part(1, part(5, many(1))))))],
+      ['members of a map', part(5, part(6, many(1)))],
+    ] as const
+    for (const [name, log] of logs) {
+      const answer = await send(me, part(1, part(2, part(2, log))), protobuf)
+      t.equal(answer.status, 200, name)
+      t.match(answer.text, /it has more than 2000 attributes and values/, name)
+    }
   })
 
   t.test("OpenTelemetry's exporter", async (t) => {

@@ -1,6 +1,7 @@
 /** The field reference: declarations, documents, `GET /fields` and `GET /schemas/…` say the same. */
 import t from 'tap'
 import { Compile } from 'typebox/compile'
+import * as limits from '../../src/core/limits.js'
 import { mapOf, objectOf, oneOf, Type } from '../../src/core/schema.js'
 import { optional, secretText, targetOptions } from '../../src/deliver/target-options.js'
 import { trafficEvents } from '../../src/event/catalog.js'
@@ -22,6 +23,7 @@ import { performanceTables } from '../bench/performance-tables.js'
 import { httpLines } from '../deliver/http-lines.js'
 import { openTestStore } from '../harness/api.js'
 import { attributeTables } from './attribute-table.js'
+import { type Bound, boundRows, boundsTables } from './bounds-table.js'
 import { ddlTables } from './ddl-tables.js'
 import { pages } from './pages.js'
 import { writerPages } from './writer-pages.js'
@@ -29,13 +31,14 @@ import { writerPages } from './writer-pages.js'
 const reference = fieldReference()
 
 t.test('generated parts of the documents are up to date; `npm run docs` writes them', (t) => {
-  const others = { ...performanceTables, ...attributeTables, ...ddlTables, ...writerPages }
+  const others = { ...performanceTables, ...attributeTables, ...ddlTables, ...boundsTables, ...writerPages }
   for (const { file, text } of pages) t.equal(withTables(text, reference, others), text, file)
   const marked = pages.flatMap(({ text }) =>
     [...text.matchAll(/<!-- generated: (\w+) -->/g)].map(([, name]) => name),
   )
   t.strictSame(marked.toSorted(), [
     'attributes',
+    'bounds',
     'costs',
     'destinations',
     'exampleTables',
@@ -49,6 +52,16 @@ t.test('generated parts of the documents are up to date; `npm run docs` writes t
     'sqlTypes',
     'writers',
   ])
+  t.end()
+})
+
+t.test('every bound on bytes has one on items beside it', (t) => {
+  for (const { what, items } of boundRows) t.ok(items.length > 0, what)
+  const named = new Set(boundRows.flatMap(({ bytes, items }) => [...bytes, ...items.map(([name]) => name)]))
+  // What Weir makes itself.
+  const others = ['payloadHeadroomBytes', 'packBytesTarget']
+  const sent = Object.keys(limits).filter((name) => /Bytes/.test(name) && !others.includes(name))
+  for (const name of sent) t.ok(named.has(name as Bound), name)
   t.end()
 })
 

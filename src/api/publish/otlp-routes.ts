@@ -5,7 +5,7 @@
  */
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { badRequest, messageOf, type Result, shown, WeirError } from '../../core/errors.js'
-import { recordBytesMax, recordLinesMax } from '../../core/limits.js'
+import { publishedBodyBytesMax, recordBytesMax, recordLinesMax } from '../../core/limits.js'
 import { inTypes, objectOf, type TSchema, Type } from '../../core/schema.js'
 import type { Slices } from '../../core/slices.js'
 import type { Occurrences } from '../../core/telemetry/occurrences.js'
@@ -17,15 +17,15 @@ import { describe } from '../../http/openapi/openapi.js'
 import { problemsIn } from '../../http/openapi/openapi-problems.js'
 import { problemHeadersOf, refusalOf } from '../../http/problem.js'
 import { type OtlpLog, recordOfLog } from '../../ingest/otlp/log-records.js'
+import { otlpJsonBytesMax, otlpJsonValuesMax, otlpProtobufBytesMax } from '../../ingest/otlp/otlp-bounds.js'
 import { type Line, parseMessage, tooLarge } from '../../record/record.js'
-import { ingestTag, publishedBodyBytesMax } from './published-body.js'
+import { ingestTag } from './published-body.js'
 import type { RecordIntake, RefusedLine } from './record-intake.js'
 
 const mebibyte = 1024 * 1024
 const protobuf = 'application/x-protobuf'
 const json = 'application/json'
-/** JSON takes several times as much memory, and is decoded at once. */
-const decompressedBytesMax = { [protobuf]: 16 * mebibyte, [json]: 2 * mebibyte } as const
+const decompressedBytesMax = { [protobuf]: otlpProtobufBytesMax, [json]: otlpJsonBytesMax } as const
 
 /** Records made of the log records of a request. */
 const recordsBytesMax = 32 * mebibyte
@@ -149,12 +149,26 @@ async function logsOf(request: FastifyRequest): Promise<readonly OtlpLog[]> {
   const { logsIn, logsInJson } = await messages()
   const type = typeOf(request)
   const body = await rawBody(request, decompressedBytesMax[type])
+  if (type === json) checkValueCount(body)
   const value = type === protobuf ? undefined : (parseJsonBody(body) ?? {})
   try {
     return value === undefined ? logsIn(body, recordLinesMax) : logsInJson(value)
   } catch (error) {
     throw badRequest(`The body is no ExportLogsServiceRequest: ${shownFault(error)}.`)
   }
+}
+
+const [brace, bracket] = [0x7b, 0x5b]
+
+/** Counted before they are objects. Signs in texts count, too: there are few. Throws a `WeirError`. */
+function checkValueCount(body: Buffer): void {
+  let count = 0
+  for (const byte of body) if (byte === brace || byte === bracket) count += 1
+  if (count > otlpJsonValuesMax)
+    throw new WeirError(
+      'ERR_BODY_TOO_LARGE',
+      `The body has ${count} objects and lists: at most ${otlpJsonValuesMax} are allowed.`,
+    )
 }
 
 /** Loaded when the first one arrives. */

@@ -1,7 +1,7 @@
 /** `POST /records`: records of the caller's account, as NDJSON. They are answered when they are stored. */
 import type { FastifyInstance } from 'fastify'
 import { WeirError } from '../../core/errors.js'
-import { inflatedBytesMax, recordLinesMax } from '../../core/limits.js'
+import { inflatedBytesMax, publishedBodyBytesMax, recordLinesMax } from '../../core/limits.js'
 import { inTypes, Type } from '../../core/schema.js'
 import type { Occurrences } from '../../core/telemetry/occurrences.js'
 import { acceptRawBodies, rawBody } from '../../http/body/raw-body.js'
@@ -11,7 +11,7 @@ import { describe, shownBy } from '../../http/openapi/openapi.js'
 import { parseMessage } from '../../record/record.js'
 import { publishedRecordsSchema, refusalsShownMax } from '../../shape/published-records.js'
 import { registerOtlp } from './otlp-routes.js'
-import { ingestTag, publishedBodyBytesMax } from './published-body.js'
+import { ingestTag } from './published-body.js'
 import { type IntakeOptions, RecordIntake } from './record-intake.js'
 
 const path = '/records'

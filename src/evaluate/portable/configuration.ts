@@ -8,19 +8,18 @@ import { parseServed } from '../../core/address/hostport.js'
 import { commentCharsMax } from '../../core/address/list-entry.js'
 import { complaintOf, valueOr, WeirError } from '../../core/errors.js'
 import {
+  actionsPerPolicyMax,
+  expressionsPerPolicyMax,
   hostportCharsMax,
+  hostportsPerEdgeMax,
   ipListEntriesMax,
   ipListsPerAccountMax,
   ipPoliciesPerModuleMax,
+  policiesPerDirectionMax,
   rulesPerIpPolicyMax,
 } from '../../core/limits.js'
 
 import { isTimestamp } from '../../core/timestamp.js'
-import {
-  actionsPerPolicyMax,
-  expressionsPerPolicyMax,
-  policiesPerDirectionMax,
-} from '../../resource/fields/traffic-policy-check.js'
 import {
   anyMap,
   flag,
@@ -36,7 +35,6 @@ import {
 
 /** The resources of each kind in one configuration: a program wrote a file of this size, and it is compiled in seconds. */
 const resourcesMax = 10_000
-const hostportsPerEdgeMax = 100
 const idCharsMax = 300
 const nameCharsMax = 255
 const pathCharsMax = 1024

@@ -20,6 +20,7 @@ import {
 } from '@bufbuild/protobuf/wkt'
 import { otlpDescriptors } from './descriptors.js'
 import { type Attribute, Attributes, type LogRecord, type OtlpLog } from './log-records.js'
+import { otlpLogBytesMax, otlpOuterBytesMax, otlpValuesMax } from './otlp-bounds.js'
 
 const schemas = fromBinary(FileDescriptorSetSchema, otlpDescriptors)
 const logsService = 'opentelemetry.proto.collector.logs.v1'
@@ -66,19 +67,15 @@ interface LogsRequest<R> {
   }[]
 }
 
-/** Larger ones hold no record: a record has at most 64 KiB. */
-const logBytesMax = 256 * 1024
-/** Resources and scopes: they are decoded at once, and two bytes can become an object of a hundred. */
-const outerBytesMax = 512 * 1024
-
 /** Throws an error if it is no such message, or would take much memory; `logsMax`: log records, or scopes, or resources. */
 export function logsIn(body: Buffer, logsMax: number): readonly OtlpLog[] {
   const bytesOfLogs = measured(body, [1, 2, 2], logsMax)
-  if (body.length - bytesOfLogs > outerBytesMax)
-    throw new Error(`its resources and scopes have more than ${outerBytesMax} bytes`)
+  if (body.length - bytesOfLogs > otlpOuterBytesMax)
+    throw new Error(`its resources and scopes have more than ${otlpOuterBytesMax} bytes`)
   const request = fromBinary(outerRequestSchema, body) as Message & LogsRequest<Uint8Array>
   return logsOf(request, (bytes) => {
-    if (bytes.length > logBytesMax) throw new Error(`it has more than ${logBytesMax} bytes`)
+    if (bytes.length > otlpLogBytesMax) throw new Error(`it has more than ${otlpLogBytesMax} bytes`)
+    checkValues(bytes, 'log', { left: otlpValuesMax })
     return fromBinary(recordSchema, bytes) as Message & LogRecord
   })
 }
@@ -100,6 +97,31 @@ function measured(message: Uint8Array, [field, ...inner]: readonly number[], cou
     bytes += inner.length === 0 ? part.length : measured(part, inner, countMax)
   }
   return bytes
+}
+
+/** What may be in messages by the number of its field: attributes, which are pairs, and their values. */
+const inside = {
+  log: { 5: 'value', 6: 'pair' },
+  pair: { 2: 'value' },
+  value: { 5: 'list', 6: 'map' },
+  list: { 1: 'value' },
+  map: { 1: 'pair' },
+} as const satisfies Readonly<Record<string, Readonly<Record<number, string>>>>
+
+/** Throws an error if a log record has too many attributes and values: each takes two bytes, and a hundred when decoded. */
+function checkValues(message: Uint8Array, kind: keyof typeof inside, room: { left: number }): void {
+  const reader = new BinaryReader(message)
+  while (reader.pos < reader.len) {
+    const [number, type] = reader.tag()
+    const part = (inside[kind] as Readonly<Record<number, keyof typeof inside | undefined>>)[number]
+    if (part === undefined || type !== WireType.LengthDelimited) {
+      reader.skip(type, number)
+      continue
+    }
+    room.left -= 1
+    if (room.left < 0) throw new Error(`it has more than ${otlpValuesMax} attributes and values`)
+    checkValues(reader.bytes(), part, room)
+  }
 }
 
 /** The same for OTLP's JSON. */

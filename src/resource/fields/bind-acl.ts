@@ -10,11 +10,9 @@ import { parseHost } from '../../core/address/host-name.js'
 import { parseHostport } from '../../core/address/hostport.js'
 import { familyOf } from '../../core/address/ip.js'
 import { complaintOf, ok, problem, type Result, valueOr } from '../../core/errors.js'
-import { hostportCharsMax } from '../../core/limits.js'
+import { aclRulesMax, hostportCharsMax } from '../../core/limits.js'
 import { documented, ruled, Type } from '../../core/schema.js'
 import { defaulted } from './fields.js'
-
-const aclRulesMax = 100
 
 export const anything = '*'
 const ruleHead = 'bind:'

@@ -1,5 +1,7 @@
 /** The building blocks of declarations. */
+
 import { shown } from '../../core/errors.js'
+import { labelsMax, metadataBytesMax } from '../../core/limits.js'
 import {
   boundedBytes,
   documented,
@@ -15,8 +17,6 @@ import type { Column, Fields, FieldTraits, Links, Shown, StoredOf, TypedField } 
 import type { ShownFields } from './client-types.js'
 
 const descriptionBytesMax = 255
-const metadataBytesMax = 4096
-const labelsMax = 100
 const labelBytesMax = 255
 
 export interface Options {

@@ -2,11 +2,9 @@
 
 import { parseServed } from '../../core/address/hostport.js'
 import { complaintOf, valueOr } from '../../core/errors.js'
-import { hostportCharsMax } from '../../core/limits.js'
+import { hostportCharsMax, hostportsPerEdgeMax } from '../../core/limits.js'
 import { documented, ruled, Type } from '../../core/schema.js'
 import { repeatedEntry, writable } from './fields.js'
-
-const hostportsPerEdgeMax = 100
 
 /** For text that was checked before. */
 const canonical = (text: string): string => valueOr(parseServed(text), text)

@@ -1,7 +1,9 @@
 /** The fields that host and user certificates share, and how one is issued. */
+
 import { createPrivateKey, randomBytes } from 'node:crypto'
 import { isoSeconds } from '../../core/clock.js'
 import { badRequest } from '../../core/errors.js'
+import { principalsPerCertificateMax } from '../../core/limits.js'
 import { boundedBytes, ruled, Type } from '../../core/schema.js'
 import { type SshCertificate, signSshCertificate, sshNonceBytes } from '../../pki/ssh-certificate.js'
 import { checkedSshPublicKey } from '../../pki/ssh-public-key.js'
@@ -14,7 +16,6 @@ import { reference } from './reference-fields.js'
 import { sshKeyTypeField, sshPublicKeyField } from './ssh-key-fields.js'
 import { canonicalTime, lastSecond, secondsOf, timestamp } from './timestamp-field.js'
 
-const principalsPerCertificateMax = 100
 /** A host name has at most 253 (RFC 1035, section 2.3.4), a user name usually 32. */
 const principalBytesMax = 255
 

@@ -4,13 +4,13 @@
  *
  * A server refuses a certificate with a critical option that it doesn't know, and ignores unknown extensions.
  */
+
 import { parseCidr } from '../../core/address/cidr.js'
 import { shown } from '../../core/errors.js'
+import { sshOptionsMax } from '../../core/limits.js'
 import { boundedBytes, mapOf, ruled } from '../../core/schema.js'
 import { defaulted } from './fields.js'
 
-/** At full length, so many critical options and as many extensions still fit into a login. */
-const sshOptionsMax = 20
 const sshOptionNameCharsMax = 255
 const sshOptionBytesMax = 4096
 

@@ -1,12 +1,8 @@
 /** The traffic policy module of edges and routes: its shape. What a schema can't say is in `traffic-policy-check.ts`. */
+import { actionsPerPolicyMax, expressionsPerPolicyMax, policiesPerDirectionMax } from '../../core/limits.js'
 import { boundedBytes, mapOf, objectOf, oneOf, orNull, type Static, Type } from '../../core/schema.js'
 import { expressionSchema } from './expression-schema.js'
 import { defaulted, moduleField } from './fields.js'
-import {
-  actionsPerPolicyMax,
-  expressionsPerPolicyMax,
-  policiesPerDirectionMax,
-} from './traffic-policy-check.js'
 
 const policyNameBytesMax = 255
 

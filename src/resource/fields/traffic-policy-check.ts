@@ -2,9 +2,11 @@
  * The rules of traffic policies, which are checked when they are saved. Without schemas, so that a program that only evaluates
  * needs none of them.
  */
+
 import { utf8Length } from '../../core/bytes.js'
 import { EntryFaults } from '../../core/entry-faults.js'
 import { badRequest, shown, WeirError } from '../../core/errors.js'
+import { logMetadataBytesMax } from '../../core/limits.js'
 import { nearestNames } from '../../core/text/nearest.js'
 import { checkExpression, listsIn } from '../../expr/expression.js'
 import { expressionFault } from '../../expr/problem.js'
@@ -12,12 +14,8 @@ import type { Scope } from '../../expr/scope.js'
 import { type PolicyScopes, policyScopes } from '../../record/policy-scope.js'
 import type { Lookups } from '../define.js'
 
-export const policiesPerDirectionMax = 20
-export const expressionsPerPolicyMax = 10
-export const actionsPerPolicyMax = 5
 /** All expressions of one traffic policy module together. */
 const expressionsPerModuleBytesMax = 64 * 1024
-const logMetadataBytesMax = 4096
 
 type Direction = 'inbound' | 'outbound'
 

@@ -15,8 +15,8 @@
  *   With an AWS that answers at once, the emulator and nats-server keep the second core busy, so that it says nothing.
  */
 import { monotonicMs, sleep } from '../../../src/core/clock.js'
+import { policiesPerDirectionMax } from '../../../src/core/limits.js'
 import { exprPatternsMax } from '../../../src/expr/check.js'
-import { policiesPerDirectionMax } from '../../../src/resource/fields/traffic-policy-check.js'
 import { inputConsumer } from '../../../src/wire/names.js'
 import { recordsStream } from '../../harness/first-partition.js'
 import { type BenchRow, type BenchTools, type Measure, median, type RowResult } from '../bench.js'
