@@ -127,6 +127,7 @@ export class HttpsEdge {
   /** Prefixes without their last slash: they match whole segments. */
   readonly #byPrefix = new Map<string, Route>()
   #prefixCharsMax = 0
+  #isInSmallLetters: boolean | undefined
 
   /** `previous`: the edge in the previous view, whose compiled policies are used again if the row is the same. */
   constructor(row: DeclaredRow<'https_edge'>, previous: HttpsEdge | undefined) {
@@ -145,6 +146,7 @@ export class HttpsEdge {
     const { policies } = this.unrouted
     const route = { ...rest, endpoint: policies === undefined ? endpoint : { ...endpoint, policies } }
     this.#byId.set(route.id, route)
+    this.#isInSmallLetters = undefined
     if (route.matchType === 'exact_path') {
       this.#byPath.set(route.match, route)
       return
@@ -170,6 +172,14 @@ export class HttpsEdge {
   endpointAt(path: string | null | undefined): Endpoint {
     const route = path ? (this.#byPath.get(path) ?? this.#longestPrefix(path)) : undefined
     return route?.endpoint ?? this.unrouted
+  }
+
+  /** Do its routes, and the policies that look at paths, name no capital letter? */
+  get isInSmallLetters(): boolean {
+    this.#isInSmallLetters ??= [...this.#byId.values()].every(
+      ({ match, endpoint: { route } }) => match === match.toLowerCase() && !route?.policies?.namesCapitals,
+    )
+    return this.#isInSmallLetters && !this.unrouted.policies?.namesCapitals
   }
 
   get hasRoutes(): boolean {

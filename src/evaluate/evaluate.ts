@@ -3,7 +3,7 @@
  * no I/O, no randomness. The same code runs for records and for decision requests. The room reads its configuration
  * through `configuration.ts` and never knows where the rows come from.
  */
-import type { Reading, Readings } from '../core/text/target-readings.js'
+import type { Reading } from '../core/text/target-readings.js'
 import type { Decision, Direction } from '../event/define.js'
 import { StepBudget } from '../expr/run.js'
 import type { AddressLists, IpDecision, PolicyContext } from '../record/policy-scope.js'
@@ -89,14 +89,14 @@ export function evaluate(
   phase: Phase,
   trace?: EvaluationTrace,
 ): Verdict {
-  const { readings } = context
+  const readings = judgedReadings(policySet, endpoint, context)
   if (readings === undefined) return evaluateOne(policySet, endpoint, context, budget, phase, trace)
   const refused = refusedReading(policySet, endpoint, context, readings)
   if (refused !== undefined) {
     const { at, within, reading } = refused
     return { ...evaluateOne(policySet, at, within, budget, phase, trace), reading }
   }
-  const policy = refusedTarget(policySet, endpoint, readings)
+  const policy = refusedTarget(policySet, endpoint, context.readings)
   if (policy === undefined) return evaluateOne(policySet, endpoint, context, budget, phase, trace)
   const shown = evaluateOne(policySet, endpoint, context, budget, 'opening', trace)
   return { ...shown, decision: 'deny', policy }
@@ -108,17 +108,37 @@ interface RefusedReading {
   readonly reading: Reading | undefined
 }
 
+/**
+ * What is judged next to the path that the record shows; undefined for most records. Some servers ignore the case of letters: a
+ * path with capital ones is also judged in small letters, where that is how the edge writes all paths.
+ */
+function judgedReadings(
+  policySet: Decisive,
+  endpoint: Endpoint,
+  context: PolicyContext,
+): readonly Reading[] | undefined {
+  const { readings, path } = context
+  if (readings === undefined && !(path && mayHaveCapitals.test(path))) return undefined
+  if (!policySet.httpsEdgeOf(endpoint)?.isInSmallLetters) return readings?.all
+  const all = readings?.all ?? [{ path: path!, how: 'as sent' }]
+  const small = all.map(({ path, how }) => ({ path: path.toLowerCase(), how: `${how}, in small letters` }))
+  return [...all, ...small.filter(({ path }, index) => path !== all[index]!.path)]
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the range of ASCII.
+const mayHaveCapitals = /[A-Z]|[^\x00-\x7f]/
+
 /** Each reading has the steps of a record, so that none can use up those of another. */
 function refusedReading(
   policySet: Decisive,
   endpoint: Endpoint,
   context: PolicyContext,
-  readings: Readings,
+  readings: readonly Reading[],
 ): RefusedReading | undefined {
   const isRefused = (at: Endpoint, within: PolicyContext): boolean =>
     evaluateOne(policySet, at, within, new StepBudget(), 'opening').decision !== 'allow'
   if (isRefused(endpoint, context)) return { at: endpoint, within: context, reading: undefined }
-  for (const reading of readings.all) {
+  for (const reading of readings) {
     if (reading.path === context.path) continue
     const at = policySet.endpointAt(endpoint, context.request, reading.path)
     const within = context.withPath(reading.path)
@@ -131,7 +151,7 @@ function refusedReading(
 function refusedTarget(
   policySet: Decisive,
   endpoint: Endpoint,
-  { isAmbiguous, tooMany }: TargetReadings,
+  { isAmbiguous, tooMany }: TargetReadings = { all: nothing, isAmbiguous: false, tooMany: false },
 ): TrafficPolicy | undefined {
   const edge = policySet.httpsEdgeOf(endpoint)
   if (edge?.refusesAmbiguous && isAmbiguous) return targetPolicy(endpoint, ambiguousTarget)
@@ -162,7 +182,9 @@ export const isTargetPolicy = ({ actions }: TrafficPolicy): boolean => actions =
 /** Where a request is in any reading of its target; other records are where they are. */
 export const endpointsOf = (policySet: Decisive, endpoint: Endpoint, context: PolicyContext): Endpoint[] => [
   endpoint,
-  ...(context.readings?.all ?? []).map(({ path }) => policySet.endpointAt(endpoint, context.request, path)),
+  ...(judgedReadings(policySet, endpoint, context) ?? []).map(({ path }) =>
+    policySet.endpointAt(endpoint, context.request, path),
+  ),
 ]
 
 function evaluateOne(

@@ -227,13 +227,16 @@ const shownReading = ({ path, how }: Reading): Reading => ({ path: path.slice(0,
 
 /** Nothing if all servers read the path as the request shows it. */
 function explainedTarget({ readings, verdict }: Judgement): Pick<Explanation, 'target'> {
-  if (readings === undefined) return {}
   const { reading } = verdict
+  if (readings === undefined && reading === undefined) return {}
+  const all = readings?.all ?? []
+  const isListed = reading === undefined || all.some(({ path }) => path === reading.path)
+  const judged = isListed ? all : [...all, reading]
   return {
     target: {
-      readings: readings.all.map(shownReading),
+      readings: judged.map(shownReading),
       refused: reading === undefined ? null : shownReading(reading),
-      reason: reasonOf(verdict, readings.all.length),
+      reason: reasonOf(verdict, all.length),
     },
   }
 }
@@ -244,6 +247,8 @@ function reasonOf({ decision, policy, reading }: Verdict, count: number): string
     return policy.label === ambiguousTarget
       ? `Servers read the path in ${some}, and the edge refuses such requests: "ambiguous_targets".`
       : 'There are more ways to read the path than are judged, so the request is denied.'
+  if (reading !== undefined && count === 0)
+    return `Some servers ignore the case of letters. As ${shown(reading.path)} the path is refused.`
   if (reading !== undefined)
     return `Servers read the path in ${some}. As ${shown(reading.path)} (${reading.how}) it is refused.`
   return `Servers read the path in ${some}. ${decision === 'allow' ? 'All are allowed.' : 'The path that is shown is refused.'}`

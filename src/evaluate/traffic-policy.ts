@@ -53,6 +53,7 @@ export class TrafficPolicies {
   readonly #module: PoliciesModule
   #inbound: Program | undefined
   #outbound: Program | undefined
+  #namesCapitals: boolean | undefined
   #described: Readonly<Record<Direction, readonly TrafficPolicy[]>> | undefined
   /** All policies of the module, as if they were enforced; undefined if they are. */
   readonly shadow: TrafficPolicies | undefined
@@ -74,6 +75,12 @@ export class TrafficPolicies {
     }
     this.#outbound ??= this.#compiled(direction)
     return this.#outbound
+  }
+
+  /** Has an expression about paths a text with capital letters? */
+  get namesCapitals(): boolean {
+    this.#namesCapitals ??= this.#module.inbound.some(({ expressions }) => expressions.some(namesCapitals))
+    return this.#namesCapitals
   }
 
   #compiled(direction: Direction): Program {
@@ -106,6 +113,12 @@ export class TrafficPolicies {
     }
   }
 }
+
+const texts = /'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"/g
+
+const namesCapitals = (expression: string): boolean =>
+  expression.includes('url.path') &&
+  (expression.match(texts) ?? []).some((text) => text !== text.toLowerCase())
 
 const isAllEnforced = ({ inbound, outbound }: PoliciesModule): boolean =>
   inbound.every(isEnforced) && outbound.every(isEnforced)

@@ -148,6 +148,30 @@ t.test('whether the record has the target, the path or both', (t) => {
   t.end()
 })
 
+t.test('some servers ignore the case of letters', async (t) => {
+  for (const uri of ['/ADMIN', '/Admin/x', '/x%2f..%2fAdmin', '/PRIVATE/'])
+    t.equal(decisionOf(uri), 'deny', uri)
+  for (const uri of ['/Public', '/AdMiNs', '/A//b']) t.equal(decisionOf(uri), 'allow', uri)
+  t.match(decided(policySet, '/Admin').answer.explanation!.target, {
+    readings: [{ path: '/admin', how: 'as sent, in small letters' }],
+    reason: 'Some servers ignore the case of letters. As "/admin" the path is refused.',
+  })
+  t.notOk(decided(policySet, '/Public').answer.explanation!.target, 'and that is not ambiguous')
+  const written = new TestConfiguration('ac_1').httpsEdge(
+    'edghts_1',
+    ['www.example:443'],
+    'ac_1',
+    module(denying('other', "!http.request.url.path.startsWith('/API/')")),
+  )
+  const set = await buildPolicySet(written, undefined, noYield)
+  t.equal(
+    decided(set, '/API/x').answer.decision,
+    'allow',
+    'where paths are written with capital letters, they count',
+  )
+  t.equal(decided(set, '/api/x').answer.decision, 'deny')
+})
+
 t.test('what a target must begin with', (t) => {
   for (const uri of ['/public/', '/public/a%20b', '/public/a;b', '/public//x'])
     t.equal(decisionOf(uri, 'only.example'), 'allow', uri)

@@ -131,6 +131,25 @@ t.test('hostile paths', (t) => {
   t.end()
 })
 
+t.test('the signs that servers read differently', (t) => {
+  const isOdd = (sign: string): boolean => sign < ' ' || '\\;#?%\x7f'.includes(sign)
+  for (let code = 0; code < 128; code += 1) {
+    const sign = String.fromCharCode(code)
+    t.equal(readingsOfPath(`/a${sign}b`) !== undefined, isOdd(sign), `${code} within a segment`)
+    t.equal(
+      readingsOfPath(`/a${sign}`) !== undefined,
+      isOdd(sign) || '. '.includes(sign),
+      `${code} at the end`,
+    )
+    t.equal(
+      readingsOfPath(`/a${sign}/b`) !== undefined,
+      isOdd(sign) || '. /'.includes(sign),
+      `${code} before a slash`,
+    )
+  }
+  t.end()
+})
+
 t.test('long paths have fewer readings, and the work is bounded', (t) => {
   const long = readingsOf(`/${'a/../b//%2f;'.repeat(5000)}`)
   t.strictSame([long.all.length, long.tooMany], [1, true])

@@ -27,6 +27,8 @@ const routers: Readonly<Record<string, Path>> = {
   'decoded url': (target) => attempt(() => decodeURIComponent(new URL(target, 'http://localhost').pathname)),
   /** Express and connect, whose routers then decode no part of it. */
   'url.parse': (target) => attempt(() => parse(target).pathname),
+  /** Express, whose routers ignore the case of letters. */
+  'url.parse in small letters': (target) => attempt(() => parse(target).pathname?.toLowerCase() ?? null),
   decoded: (target) => attempt(() => decodeURIComponent(sentPath(target))),
   'decoded before the query': (target) => attempt(() => sentPath(decodeURIComponent(target))),
   /** Servers of files. */

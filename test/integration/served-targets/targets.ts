@@ -155,6 +155,7 @@ export function* hostileTargets(seed: number, count: number): Generator<string> 
     (target) => replacedAt(target, placeOf(target, '/', below), one(separators)),
     (target) => insertedAt(target, below(target.length + 1), one(within)),
     (target) => encodedAt(target, below(target.length), below(4)),
+    (target) => capitalAt(target, below(target.length)),
     (target) => encodedAt(target, below(target.length), below(4)),
   ]
   for (let made = 0; made < count; made += 1) {
@@ -174,6 +175,8 @@ const replacedAt = (text: string, place: number, by: string): string =>
 
 const insertedAt = (text: string, place: number, what: string): string =>
   text.slice(0, place) + what + text.slice(place)
+
+const capitalAt = (text: string, place: number): string => replacedAt(text, place, text[place]!.toUpperCase())
 
 /** In small or capital digits, or a second time. */
 function encodedAt(text: string, place: number, how: number): string {
