@@ -18,12 +18,12 @@ import { join } from 'node:path'
 import { monotonicMs, randomToken, sleep } from '../core/clock.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import { VersionReports } from '../nats/server-versions.js'
+import { end, endLeftover } from './ending.js'
 import {
   readPort,
   readServerRecord,
   readText,
   removeServerRecord,
-  type ServerRecord,
   writePort,
   writeServerRecord,
 } from './files.js'
@@ -32,6 +32,7 @@ import { accountsConfig, moveStore, type NatsAccess, passwordOf, writeUserUrls }
 import { expectSyncAlways, freePort, isPortFree, readGreeting } from './nats-probe.js'
 import { ServerStderr } from './nats-stderr.js'
 import { processStart } from './process-start.mjs'
+import { StoreWatch, systemAccount, systemAccountOf } from './store-watch.js'
 
 interface NatsServerOptions {
   /** The program's path; if undefined, opening fails with instructions to get one. */
@@ -57,7 +58,6 @@ const streamsOfFullSizeMax = 10
 /** After this long, a slow client is disconnected. Long, because a busy machine must not look like a dead client. */
 const writeDeadline = '60s'
 const logFileBytesMax = 16 * 1024 * 1024
-const endTimeoutMs = 10_000
 const probeDelayMs = 25
 const restartDelayMs = 100
 const restartDelayMaxMs = 5_000
@@ -100,6 +100,9 @@ export class NatsServer {
   #stderr: ServerStderr | undefined
   #up = false
   #supervision: Promise<void> = Promise.resolve()
+  readonly #systemPassword = randomToken(24)
+  #store: StoreWatch | undefined
+  #isRestarting = false
 
   constructor(executable: string, dir: string, options: NatsServerOptions) {
     this.#executable = executable
@@ -135,6 +138,7 @@ export class NatsServer {
         if (previousPort !== undefined && previousPort !== this.#port)
           this.#options.occurrences.natsServerMoved({ port: this.#port, port_before: previousPort })
         this.#supervision = this.#supervise(ended)
+        this.#watchStore()
         return
       }
       await ended
@@ -144,9 +148,31 @@ export class NatsServer {
     }
   }
 
+  /** Why nothing can be stored; undefined if all is well. */
+  get problem(): string | undefined {
+    return this.#store?.problem
+  }
+
+  #watchStore(): void {
+    this.#store = new StoreWatch({
+      ...{ port: this.#port, password: this.#systemPassword },
+      dir: join(this.#dir, 'store'),
+      occurrences: this.#options.occurrences,
+      restart: () => {
+        this.#isRestarting = true
+        return this.#end()
+      },
+    })
+  }
+
+  async #end(): Promise<void> {
+    if (this.#child?.pid !== undefined) await end(this.#child.pid, processStart(this.#child.pid))
+  }
+
   async close(): Promise<void> {
     this.#closing.abort()
-    if (this.#child?.pid !== undefined) await end(this.#child.pid, processStart(this.#child.pid))
+    await this.#end()
+    await this.#store?.close()
     await this.#supervision
     removeServerRecord(this.#dir)
   }
@@ -171,7 +197,8 @@ export class NatsServer {
     for (let delayMs = restartDelayMs; ; delayMs = Math.min(delayMs * 2, restartDelayMaxMs)) {
       const how = await ended
       if (this.#closing.signal.aborted) return
-      if (how === cleanExit) occurrences.natsServerStopped({ port: this.#port })
+      if (this.#isRestarting) this.#isRestarting = false
+      else if (how === cleanExit) occurrences.natsServerStopped({ port: this.#port })
       else if (wasUp) occurrences.natsServerEnded({ how, port: this.#port, ...this.#failureReport() })
       else occurrences.natsServerUnstartable({ how, port: this.#port, ...this.#failureReport() })
       if (monotonicMs() - startedMs > wellAfterMs) delayMs = restartDelayMs
@@ -187,7 +214,8 @@ export class NatsServer {
   #spawn(): Promise<string> {
     const { access } = this.#options
     const accounts = accountsConfig(access.accounts, (user) => this.#passwords.get(user)!)
-    writeConfig(this.#dir, this.#port, this.#options, accounts)
+    const all = { ...accounts, [systemAccount]: systemAccountOf(this.#systemPassword) }
+    writeConfig(this.#dir, this.#port, this.#options, all)
     const args = ['-c', withWatcher, 'sh', this.#executable, '-c', configPath(this.#dir)]
     const { environment: env } = this.#options
     const child = spawn('/bin/sh', args, { stdio: ['pipe', 'ignore', 'pipe'], detached: true, env })
@@ -262,36 +290,10 @@ function writeConfig(
       max_file_store: storageMaxBytes * streamsOfFullSizeMax + moreBytes,
       ...(syncsAlways && { sync_interval: 'always' }),
     },
+    system_account: systemAccount,
     accounts,
   }
   writeFileSync(configPath(dir), `${JSON.stringify(config, null, 2)}\n`, { mode: 0o600 })
 }
 
 const serverName = (dir: string): unknown => JSON.parse(readText(configPath(dir)) ?? '{}').server_name
-
-// --- ending ---
-
-async function endLeftover({ pid, start, port }: ServerRecord, occurrences: Occurrences): Promise<void> {
-  if (start === undefined || processStart(pid) !== start) return
-  occurrences.natsServerLeftover({ serverPid: pid, port })
-  await end(pid, start)
-}
-
-/** Ends exactly this process, first by SIGTERM, then by SIGKILL; resolves when it has ended. */
-async function end(pid: number, start: string | undefined): Promise<void> {
-  const isRunning = () => start !== undefined && processStart(pid) === start
-  const deadlineMs = monotonicMs() + endTimeoutMs
-  if (isRunning()) signal(pid, 'SIGTERM')
-  while (isRunning()) {
-    if (monotonicMs() > deadlineMs) signal(pid, 'SIGKILL')
-    await sleep(probeDelayMs)
-  }
-}
-
-function signal(pid: number, name: NodeJS.Signals): void {
-  try {
-    process.kill(pid, name)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
-  }
-}

@@ -43,6 +43,8 @@ interface SupervisorOptions {
   readonly occurrences: Occurrences
   /** Metrics of this process. */
   readonly registry: Registry
+  /** Parts of this process that don't work. */
+  readonly failing?: () => Failing
 }
 
 const restartDelayMs = 100
@@ -77,7 +79,8 @@ export class Supervisor {
 
   /** Roles that don't run or don't answer, and failing parts of the others. */
   async failing(): Promise<Failing> {
-    return Object.assign({}, ...(await Promise.all(this.#children.map((child) => child.failing()))))
+    const below = await Promise.all(this.#children.map((child) => child.failing()))
+    return Object.assign({}, this.#options.failing?.(), ...below)
   }
 
   /** This process and all below it. */

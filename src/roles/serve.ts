@@ -126,6 +126,7 @@ export async function serve(context: RoleContext, program: Program): Promise<voi
       ],
       occurrences,
       registry,
+      failing: () => (server?.problem === undefined ? {} : { 'nats-server': server.problem }),
     }),
   )
   const isReady = await Promise.race([supervisor.ready.then(() => true), stop.then(() => false)])

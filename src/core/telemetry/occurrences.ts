@@ -96,6 +96,20 @@ const nats = {
     'weir_nats_server_failed_starts_total',
     'Starts of the local nats-server that failed.',
   ),
+  natsStoreFailed: error(
+    'The local nats-server cannot store. Make room on its disk; it is restarted then.',
+    'weir_nats_store_failures_total',
+    'Times that the local nats-server could not store because of its disk.',
+  ),
+  natsStoreRestarted: warn(
+    'The disk is well again: the local nats-server is restarted, because it has taken a stream out of service.',
+    'weir_nats_store_restarts_total',
+    'Restarts of the local nats-server after a fault of its disk.',
+  ),
+  natsStoresFailing: gauge(
+    'weir_nats_store_failing',
+    '1 while the local nats-server cannot store because of its disk.',
+  ),
   natsServerMoved: warn(
     'The local nats-server has another port than at its last start; ingress nodes need the new one.',
     'weir_nats_server_moves_total',

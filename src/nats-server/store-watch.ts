@@ -1,0 +1,136 @@
+/**
+ * Looks whether the local nats-server stores, and restarts it when a fault of its disk is over.
+ *
+ * A server takes a stream out of service after an error of its disk (no space left, read-only, no more files): nothing is stored in
+ * it until the server starts again, also when the disk is well, and publishers get no answer. Only its health shows it: information
+ * about the stream is given as ever.
+ */
+import { closeSync, fsyncSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { jsonOf } from '../core/bytes.js'
+import { every, monotonicMs, type Timer } from '../core/clock.js'
+import { messageOf } from '../core/errors.js'
+import type { Occurrences } from '../core/telemetry/occurrences.js'
+import { type Nats, openNats } from '../nats/nats.js'
+
+const lookEveryMs = 5_000
+const answerWithinMs = 2_000
+/** With less, the next message or block may not fit. */
+const roomBytesMin = 4 * 1024 * 1024
+/** From one restart to the next; doubled after each that did not help. */
+const restartAfterMs = 5_000
+const restartAfterMaxMs = 160_000
+
+const healthSubject = '$SYS.REQ.SERVER.PING.HEALTHZ'
+/** Other reasons of bad health, such as that a store is still being read, pass. */
+const storeFault =
+  /write error|no space left|read-only file system|too many open files|quota exceeded|input\/output error|not enabled|disabled/i
+
+/** Asks about the health of the server. It may know all of the server, so its password is of one process alone. */
+export const systemAccount = 'SYS'
+const systemUser = 'system'
+export const systemAccountOf = (password: string) => ({ users: [{ user: systemUser, password }] })
+
+interface StoreWatchOptions {
+  /** Of the server. */
+  readonly port: number
+  /** Of the user of the system account. */
+  readonly password: string
+  /** Where the server stores. */
+  readonly dir: string
+  readonly restart: () => Promise<void>
+  readonly occurrences: Pick<Occurrences, 'natsStoreFailed' | 'natsStoreRestarted' | 'natsStoresFailing'>
+}
+
+export class StoreWatch {
+  readonly #options: StoreWatchOptions
+  readonly #timer: Timer
+  #nats: Promise<Nats> | undefined
+  /** What the server says of its streams, and what the disk lacks. */
+  #fault: string | undefined
+  #lack: string | undefined
+  #restartedMs = Number.NEGATIVE_INFINITY
+  #pauseMs = restartAfterMs
+  #isClosed = false
+
+  constructor(options: StoreWatchOptions) {
+    this.#options = options
+    this.#timer = every(lookEveryMs, () => this.#look())
+  }
+
+  /** Why nothing can be stored, and what becomes of it; undefined if all is well. */
+  get problem(): string | undefined {
+    const { dir } = this.#options
+    if (this.#fault !== undefined)
+      return `The local nats-server has taken a stream out of service (${this.#fault}). ${
+        this.#lack === undefined ? 'It is being restarted.' : `${this.#lack} Make room: it is restarted then.`
+      }`
+    return this.#lack && `${this.#lack} The local nats-server stores in ${dir}.`
+  }
+
+  async #look(): Promise<void> {
+    const { occurrences, dir } = this.#options
+    const before = this.problem
+    const fault = await this.#faultOfServer()
+    if (this.#isClosed) return
+    this.#fault = fault
+    this.#lack = fault === undefined ? lackOf(dir) : (lackOf(dir) ?? unwritable(dir))
+    const { problem } = this
+    occurrences.natsStoresFailing({}, problem === undefined ? 0 : 1)
+    if (problem !== undefined && before === undefined) occurrences.natsStoreFailed({ reason: problem })
+    if (fault === undefined) this.#pauseMs = restartAfterMs
+    else if (this.#lack === undefined) await this.#restart(fault)
+  }
+
+  async #restart(fault: string): Promise<void> {
+    if (monotonicMs() - this.#restartedMs < this.#pauseMs) return
+    if (Number.isFinite(this.#restartedMs)) this.#pauseMs = Math.min(this.#pauseMs * 2, restartAfterMaxMs)
+    this.#restartedMs = monotonicMs()
+    this.#options.occurrences.natsStoreRestarted({ reason: fault })
+    await this.#options.restart()
+  }
+
+  /** Undefined if the server is well, or does not answer: that shows elsewhere. */
+  async #faultOfServer(): Promise<string | undefined> {
+    try {
+      const { port, password } = this.#options
+      const url = `nats://${systemUser}:${password}@127.0.0.1:${port}`
+      this.#nats ??= openNats({ servers: [url], name: 'weir serve', replicas: 1 })
+      const answer = await (await this.#nats).request(healthSubject, '', answerWithinMs)
+      const { data } = jsonOf<{ readonly data?: { readonly error?: string } }>(answer)
+      return data?.error !== undefined && storeFault.test(data.error) ? data.error : undefined
+    } catch {
+      return this.#fault
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#timer.stop()
+    await (await this.#nats)?.close()
+  }
+}
+
+function lackOf(dir: string): string | undefined {
+  const { bavail, bsize } = statfsSync(dir)
+  return bavail * bsize >= roomBytesMin ? undefined : `The disk of ${dir} is full.`
+}
+
+/** Why a file can't be written there, by trying. */
+function unwritable(dir: string): string | undefined {
+  const path = join(dir, '.room')
+  try {
+    const file = openSync(path, 'w', 0o600)
+    try {
+      writeSync(file, Buffer.alloc(roomBytesMin / 4))
+      fsyncSync(file)
+    } finally {
+      closeSync(file)
+    }
+    return undefined
+  } catch (error) {
+    return `Nothing can be written in ${dir} (${messageOf(error)}).`
+  } finally {
+    rmSync(path, { force: true })
+  }
+}

@@ -1,0 +1,32 @@
+/** A file system of a few megabytes, for tests that fill it. */
+import { spawnSync } from 'node:child_process'
+import { tempDir } from './temp-dir.js'
+
+interface SmallDisk {
+  readonly dir: string
+  /** Gives it another size. */
+  resize(size: string): void
+}
+
+function run(program: string, ...args: string[]): string | undefined {
+  const { status, stderr, error } = spawnSync(program, args, { encoding: 'utf8' })
+  return status === 0 ? undefined : (error?.message ?? stderr)
+}
+
+/** On `dir`, which exists. It is unmounted after everything that was opened later is closed; a reason instead, if this user may mount nothing. */
+export function mountSmallDisk(
+  t: { teardown(close: () => unknown): unknown },
+  size: string,
+  dir = tempDir(t),
+): SmallDisk | string {
+  if (process.platform !== 'linux') return 'it mounts a tmpfs, which is only on Linux'
+  const refusal = run('mount', '-t', 'tmpfs', '-o', `size=${size}`, 'weir-test', dir)
+  if (refusal !== undefined) return `a tmpfs cannot be mounted here: ${refusal.trim()}`
+  // A program that just ended may still hold it.
+  t.teardown(() => run('umount', dir) === undefined || run('umount', '-l', dir))
+  const resize = (to: string): void => {
+    const fault = run('mount', '-o', `remount,size=${to}`, dir)
+    if (fault !== undefined) throw new Error(fault)
+  }
+  return { dir, resize }
+}
