@@ -173,17 +173,17 @@ export class IpListEntries {
     }
   }
 
-  /** Deletes the parts that writes of dead processes left. */
-  async sweep(): Promise<void> {
+  /** Deletes the parts that writes of dead processes left. `nowMs`: monotonic. */
+  async sweep(nowMs = monotonicMs()): Promise<void> {
     const { store } = this.#parts
     const { state } = store.view
     const byAccount = new Map<string, string[]>()
     const unnamed = new Map<string, number>()
     for (const row of state.rows.get(listChunkKind)?.values() ?? []) {
       if (isNamed(state, row)) continue
-      const sinceMs = this.#unnamedSince.get(row.id) ?? monotonicMs()
+      const sinceMs = this.#unnamedSince.get(row.id) ?? nowMs
       unnamed.set(row.id, sinceMs)
-      if (monotonicMs() - sinceMs < abandonedAfterMs) continue
+      if (nowMs - sinceMs < abandonedAfterMs) continue
       byAccount.set(row.account_id, [...(byAccount.get(row.account_id) ?? []), row.id])
     }
     this.#unnamedSince = unnamed
