@@ -658,6 +658,72 @@ t.test('nginx asks, and fails as its recipe says', { skip }, async (t) => {
   }
 })
 
+const haproxy = '/usr/sbin/haproxy'
+
+t.test(
+  'HAProxy asks about the whole of a header, and about the port that took the request',
+  { skip: existsSync(haproxy) ? false : `${haproxy} is not installed` },
+  async (t) => {
+    const [port, other] = [await freePort(), await freePort()]
+    const bot = { expressions: ["http.request.user_agent.startsWith('BadBot/1.0')"], actions: [deny] }
+    const local = new TestConfiguration('ac_1')
+      .httpsEdge('edghts_1', [`local.example:${port}`], 'ac_1', {
+        enabled: true,
+        inbound: [bot],
+        outbound: [],
+      })
+      .httpsEdge('edghts_2', [`local.example:${other}`])
+    const { url: weir } = await openPort(t, ['127.0.0.1'], await buildPolicySet(local, undefined, noYield))
+    const app = createServer((_, response) => response.end('served'))
+    await new Promise<void>((resolve) => app.listen(0, '127.0.0.1', resolve))
+    t.teardown(() => app.close())
+    const dir = tempDir(t)
+    const lua = recipe('haproxy', 'haproxy lua', { 'http://127.0.0.1:8081': weir, 'weir_…': 'weir_decide' })
+    writeFileSync(join(dir, 'weir.lua'), lua)
+    writeFileSync(
+      join(dir, 'haproxy.cfg'),
+      `global
+lua-load weir.lua
+defaults
+mode http
+timeout client 30s
+timeout server 30s
+timeout connect 5s
+frontend web
+bind 127.0.0.1:${port}
+${recipe('haproxy', 'haproxy asks')}
+default_backend app
+backend app
+server app 127.0.0.1:${(app.address() as AddressInfo).port}
+`,
+    )
+    const child = spawn(haproxy, ['-db', '-f', 'haproxy.cfg'], { cwd: dir })
+    t.teardown(() => child.kill())
+    const ask = (...lines: string[]) => sendRaw(port, ['GET / HTTP/1.1', ...lines].join('\r\n'))
+    await until('HAProxy listens', () =>
+      ask(`Host: local.example:${port}`).then(
+        () => true,
+        () => false,
+      ),
+    )
+    const cases: [name: string, lines: string[], answer: RegExp][] = [
+      ['the name', [`Host: local.example:${port}`], / 200 /],
+      ['without its port', ['Host: LOCAL.example.'], / 200 /],
+      [
+        'a header with a comma',
+        ['Host: local.example', 'User-Agent: BadBot/1.0 (KHTML, like Gecko)'],
+        / 403 /,
+      ],
+      ['in other letters', ['Host: local.example', 'uSER-aGENT: BadBot/1.0, x'], / 403 /],
+      ['the port of another edge', [`Host: local.example:${other}`, 'User-Agent: BadBot/1.0'], / 403 /],
+      ['two names in one header', ['Host: nobody.example,local.example'], / 503 /],
+      ['two names in two', ['Host: nobody.example', 'Host: local.example'], / 40[03] /],
+      ['another name', ['Host: other.example'], / 403 /],
+    ]
+    for (const [name, lines, answer] of cases) t.match(await ask(...lines), answer, name)
+  },
+)
+
 t.test('a proxy names the record that it will publish', async (t) => {
   const forwarded = { ...withKey, 'x-forwarded-for': '198.51.100.7', 'x-forwarded-host': 'www.example' }
   const { url, recordIds } = await openPort(t, ['127.0.0.1/32'])

@@ -93,7 +93,7 @@ const caddy: Proxy = {
     const log = recipe('caddy', 'caddy log', { '/var/log/caddy/access.log': 'access.log' })
     const site = recipe('caddy', 'caddy', {
       ...{ 'www.example.com {': `http://:${port} {\n${log}`, '127.0.0.1:8081': weir, 'weir_…': key },
-      'app:8080': app,
+      ...{ 'app:8080': app, '{host}:443': `{host}:${port}` },
     })
     writeFileSync(join(dir, 'Caddyfile'), `{\nadmin off\nauto_https off\n}\n${site}`)
     const env = { ...process.env, HOME: dir, XDG_DATA_HOME: dir, XDG_CONFIG_HOME: dir }
