@@ -130,7 +130,9 @@ async function ask(port: number, target: string, from: number): Promise<Answer |
 }
 
 /** What of private content the answer shows; empty if nothing. */
-function servedIn({ headers, body }: Answer, { protects }: Site): string {
+function servedIn({ status, headers, body }: Answer, { protects }: Site): string {
+  // Headers of an answer to what is no request show nothing.
+  if (status === 400) return ''
   if (body.includes('PRIVATE')) return 'content'
   return headers.get(protects === 'listed' ? 'x-private' : 'x-not-public') ?? ''
 }

@@ -116,7 +116,6 @@ const replacing = (does: string, pattern: RegExp, by: string): Step => ({
 const asUrl: readonly Step[] = [
   replacing('without its scheme', /^[a-z][\w+.-]*:/i, ''),
   replacing('backslashes as slashes', /\\/g, '/'),
-  replacing('without a host', /^\/\/+[^/]*/, ''),
   { does: 'with a slash before it', apply: (path) => (path.startsWith('/') ? path : `/${path}`) },
 ]
 
@@ -130,6 +129,7 @@ const cleaning: readonly Step[] = [
   replacing('cut at a control character', new RegExp(`${control.source}.*`, 's'), ''),
   replacing('cut at "?" or "#"', /[?#].*/s, ''),
   replacing('parameters cut', /;[^/]*/g, ''),
+  replacing('without a host', /^\/\/+[^/]*/, ''),
   replacing('slashes merged', /\/\/+/g, '/'),
   replacing('"." segments removed', /(?<=\/)\.(?:\/|$)/g, ''),
   { does: 'dot segments removed', apply: (path) => withoutDots(path, plainDots) },

@@ -74,6 +74,7 @@ const cases: readonly { path: string; reads: readonly string[]; why: string }[] 
   { path: 'private', reads: ['/private'], why: 'no slash' },
   { path: '/private./x%20', reads: ['/private/x'], why: 'Windows cuts dots and spaces' },
   { path: '/%70rivate', reads: ['/private', '/%70rivate'], why: 'a letter that need not be encoded' },
+  { path: '/%2fx/private', reads: ['/private'], why: 'a proxy decoded two slashes' },
   { path: '/secret/%2e', reads: ['/secret', '/secret/', '/secret/.'], why: 'a name of a file' },
   { path: '/./a/../b', reads: ['/a/../b', '/b'], why: 'only dots that are alone' },
   {
