@@ -115,8 +115,8 @@ export class Challenger implements Judging {
     return this.#compiled.live.revision
   }
 
-  hostportOf(record: TrafficRecord): string | undefined {
-    return this.#compiled.live.hostportOf(record)
+  hostportOf(record: TrafficRecord, accountId?: string): string | undefined {
+    return this.#compiled.live.hostportOf(record, accountId)
   }
 
   /** A draft may have anything that is not enforced. */

@@ -13,6 +13,11 @@ interface ServedPort<T> {
 
 type Owned = Pick<Endpoint, 'accountId'>
 
+/** The account that a search is made for; undefined for one over the edges of all accounts. */
+export type Asker = string | null | undefined
+
+const isSeenBy = (asker: Asker, owner: string | undefined): boolean => !asker || asker === owner
+
 /** Values by hostport while they are collected. `hostport` is spelled as it is stored. */
 export class HostportsBuilder<T extends Owned> {
   readonly #byHost = new Map<string, ServedPort<T>>()
@@ -45,12 +50,13 @@ export class Hostports<T extends Owned> {
 
   /**
    * Most senders spell names as hostports do. A name is normalized only if it is not found as it is, with the same result:
-   * the host of a stored hostport is its own normal form.
+   * the host of a stored hostport is its own normal form. `accountId`: whose edges there are; undefined for those of all.
    */
-  findExact({ conn }: TrafficRecord): T | undefined {
+  findExact({ conn }: TrafficRecord, accountId: Asker): T | undefined {
     const { server_name: name, server_port: port } = conn
     if (!name || port === undefined || port === null) return undefined
-    return this.#find(name, port) ?? this.#find(hostOf(name), port)
+    const found = this.#find(name, port) ?? this.#find(hostOf(name), port)
+    return found !== undefined && isSeenBy(accountId, found.accountId) ? found : undefined
   }
 
   #find(host: string, port: number): T | undefined {
@@ -65,44 +71,47 @@ export class Hostports<T extends Owned> {
   }
 }
 
-/** Finds edges of one kind. A hostport belongs to one edge of any kind, so those of the other kind have a say. */
+/**
+ * Finds edges of one kind. A hostport belongs to one edge of any kind, so those of the other kind have a say. What is asked
+ * for an account sees the edges and addresses of this account alone: no other account can change what it gets by naming more
+ * exactly what a wildcard of it serves.
+ */
 class EdgeFinder<T extends Owned> {
   readonly #own: Hostports<T>
   readonly #other: Hostports<Owned>
-  readonly #taken: ReadonlySet<string>
+  readonly #reserved: ReadonlyMap<string, string>
 
-  constructor(own: Hostports<T>, other: Hostports<Owned>, taken: ReadonlySet<string>) {
+  constructor(own: Hostports<T>, other: Hostports<Owned>, reserved: ReadonlyMap<string, string>) {
     this.#own = own
     this.#other = other
-    this.#taken = taken
+    this.#reserved = reserved
   }
 
-  find(record: TrafficRecord): T | undefined {
-    const exact = this.#own.findExact(record)
+  find(record: TrafficRecord, accountId: Asker): T | undefined {
+    const exact = this.#own.findExact(record, accountId)
     if (exact !== undefined || this.#own.wildcards.size === 0) return exact
-    const hostport = this.#wildcardOf(record)
+    const hostport = this.#wildcardOf(record, accountId)
     return hostport === undefined ? undefined : this.#own.wildcards.get(hostport)
   }
 
   /** The hostport by which `find` finds the edge. */
-  hostportOf(record: TrafficRecord): string | undefined {
-    return this.#own.findExact(record) === undefined ? this.#wildcardOf(record) : hostportOf(record)
+  hostportOf(record: TrafficRecord, accountId: Asker): string | undefined {
+    return this.#own.findExact(record, accountId) === undefined
+      ? this.#wildcardOf(record, accountId)
+      : hostportOf(record)
   }
 
-  /**
-   * The most specific hostport of any account decides, so that no wildcard catches what another one names. A record that
-   * says whose it is passes by the wildcards of other accounts.
-   */
-  #wildcardOf(record: TrafficRecord): string | undefined {
+  /** The most specific hostport decides, so that no wildcard catches what another hostport names. */
+  #wildcardOf(record: TrafficRecord, accountId: Asker): string | undefined {
     const exact = hostportOf(record)
-    if (exact === undefined || this.#taken.has(exact) || this.#other.findExact(record) !== undefined)
-      return undefined
-    const { account_id } = record
+    if (exact === undefined) return undefined
+    const reservedBy = this.#reserved.get(exact)
+    if (reservedBy !== undefined && isSeenBy(accountId, reservedBy)) return undefined
+    if (this.#other.findExact(record, accountId) !== undefined) return undefined
     for (const hostport of wildcardsFor(exact)) {
       const own = this.#own.wildcards.get(hostport)
       const owner = (own ?? this.#other.wildcards.get(hostport))?.accountId
-      const isNamed = owner !== undefined || this.#taken.has(hostport)
-      if (!isNamed || (account_id && account_id !== owner)) continue
+      if (owner === undefined || !isSeenBy(accountId, owner)) continue
       return own === undefined ? undefined : hostport
     }
     return undefined
@@ -117,22 +126,11 @@ class EdgeFinder<T extends Owned> {
 export class EdgesByHostport {
   readonly tcp_connection: EdgeFinder<Endpoint>
   readonly http_request: EdgeFinder<HttpsEdge>
-  readonly #tcp: Hostports<Endpoint>
-  readonly #https: Hostports<HttpsEdge>
-  readonly #taken: ReadonlySet<string>
 
-  /** `taken`: hostports that no wildcard matches, such as reserved addresses. */
-  constructor(tcp: Hostports<Endpoint>, https: Hostports<HttpsEdge>, taken: ReadonlySet<string>) {
-    this.tcp_connection = new EdgeFinder(tcp, https, taken)
-    this.http_request = new EdgeFinder(https, tcp, taken)
-    this.#tcp = tcp
-    this.#https = https
-    this.#taken = taken
-  }
-
-  /** The same, if these are taken, too. */
-  without(taken: ReadonlySet<string>): EdgesByHostport {
-    return new EdgesByHostport(this.#tcp, this.#https, new Set([...this.#taken, ...taken]))
+  /** `reserved`: the accounts of reserved addresses. No wildcard matches these. */
+  constructor(tcp: Hostports<Endpoint>, https: Hostports<HttpsEdge>, reserved: ReadonlyMap<string, string>) {
+    this.tcp_connection = new EdgeFinder(tcp, https, reserved)
+    this.http_request = new EdgeFinder(https, tcp, reserved)
   }
 }
 

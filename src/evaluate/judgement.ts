@@ -94,7 +94,8 @@ export class Judgement implements ShownDecision {
 
   /** The hostport by which the edge was found; undefined if the record names it. */
   get hostport(): string | undefined {
-    return this.endpoint.edgeId === undefined ? undefined : this.#policySet.hostportOf(this.record)
+    const { edgeId, accountId } = this.endpoint
+    return edgeId === undefined ? undefined : this.#policySet.hostportOf(this.record, accountId)
   }
 
   get edgeId(): string | undefined {

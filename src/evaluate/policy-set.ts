@@ -21,7 +21,7 @@ import {
   wrongAccount,
 } from './edges.js'
 import { type BuiltEdges, buildHttpsEdges, buildTcpEdges } from './edges-build.js'
-import { EdgesByHostport } from './hostports.js'
+import { type Asker, EdgesByHostport } from './hostports.js'
 import { buildIpLists, type IpLists, type ListContent } from './ip-list.js'
 import { buildIpPolicies, type IpPolicy, withoutExpiredRules } from './ip-policy.js'
 import { type AccountRestrictions, buildRestrictions, type Restriction } from './ip-restriction.js'
@@ -62,12 +62,6 @@ export class PolicySet implements Shadowed {
     this.contents = contents
   }
 
-  /** The same, if no wildcard matches these hostports. */
-  without(taken: ReadonlySet<string>): PolicySet {
-    if (taken.size === 0) return this
-    return new PolicySet({ ...this.contents, byHostport: this.contents.byHostport.without(taken) })
-  }
-
   ipPolicy(id: string): IpPolicy | undefined {
     return this.contents.ipPolicies.get(id)
   }
@@ -99,15 +93,15 @@ export class PolicySet implements Shadowed {
 
   /**
    * The endpoint of the record: by `edge_id`, else by `server_name:server_port`, else to its account alone, else
-   * nowhere. The problem makes it a bad record.
+   * nowhere. If the record says whose it is, only the edges of this account are looked at. The problem makes it a bad record.
    */
   findEdge(record: TrafficRecord): Result<Endpoint, EdgeProblem> {
-    const found = this.#find(record)
+    const { account_id } = record
+    const found = this.#find(record, account_id)
     if (!found.ok) return found
-    if (found.value === undefined) return ok(this.#accountOf(record))
+    if (found.value === undefined) return ok(this.#accountOf(account_id))
     const edge = found.value
-    if (record.account_id && record.account_id !== edge.accountId) return wrongAccount(record, edge.edgeId)
-    return ok(edge)
+    return account_id && account_id !== edge.accountId ? wrongAccount(record, edge.edgeId) : ok(edge)
   }
 
   /** The same as an account sees it: other accounts and their edges do not exist. */
@@ -115,8 +109,9 @@ export class PolicySet implements Shadowed {
     const { account_id, edge_id } = record
     if (account_id && account_id !== accountId)
       return fail({ msg: `"account_id" is ${shown(account_id)}, which is not your account.`, unknown: true })
-    if (this.ownerOf(record) === accountId) return this.findEdge(record)
-    return edge_id ? noSuchEdge(edge_id) : ok(this.#accountOf(record))
+    if (edge_id && this.#accountOfEdge(edge_id) !== accountId) return noSuchEdge(edge_id)
+    const found = this.#find(record, accountId)
+    return found.ok ? ok(found.value ?? this.#accountOf(account_id)) : found
   }
 
   /** The edge of a request that was found to be at this endpoint. */
@@ -129,43 +124,46 @@ export class PolicySet implements Shadowed {
     return route_id ? endpoint : (this.httpsEdgeOf(endpoint)?.endpointAt(path) ?? endpoint)
   }
 
-  /** The account of the edge that the record names or matches. */
-  ownerOf(record: TrafficRecord): string | undefined {
+  #accountOfEdge(edgeId: string): string | undefined {
     const { httpsEdges, tcpEdges } = this.contents
-    const { edge_id } = record
-    if (edge_id) return (tcpEdges.get(edge_id) ?? httpsEdges.get(edge_id))?.accountId
-    return this.contents.byHostport[record.type].find(record)?.accountId
+    return (tcpEdges.get(edgeId) ?? httpsEdges.get(edgeId))?.accountId
   }
 
-  /** The hostport by which the record finds its edge; undefined if it finds none, or names the edge. */
-  hostportOf(record: TrafficRecord): string | undefined {
-    return record.edge_id ? undefined : this.contents.byHostport[record.type].hostportOf(record)
+  /**
+   * The hostport by which the record finds its edge, of this account if one is given; undefined if it finds none, or names
+   * the edge.
+   */
+  hostportOf(record: TrafficRecord, accountId?: string): string | undefined {
+    if (record.edge_id) return undefined
+    return this.contents.byHostport[record.type].hostportOf(record, accountId ?? record.account_id)
   }
 
-  #accountOf(record: TrafficRecord): Endpoint {
-    return (record.account_id ? this.contents.accounts.get(record.account_id) : undefined) ?? nowhere
+  #accountOf(accountId: string | null | undefined): Endpoint {
+    return (accountId ? this.contents.accounts.get(accountId) : undefined) ?? nowhere
   }
 
   /** The kind of edge that serves each type of record. */
-  #find(record: TrafficRecord): Result<Endpoint | undefined, EdgeProblem> {
+  #find(record: TrafficRecord, accountId: Asker): Result<Endpoint | undefined, EdgeProblem> {
     switch (record.type) {
       case 'tcp_connection':
-        return this.#findTcpEdge(record)
+        return this.#findTcpEdge(record, accountId)
       case 'http_request':
-        return this.#findHttpsEdge(record)
+        return this.#findHttpsEdge(record, accountId)
     }
   }
 
-  #findTcpEdge(record: ConnectionRecord): Result<Endpoint | undefined, EdgeProblem> {
+  #findTcpEdge(record: ConnectionRecord, accountId: Asker): Result<Endpoint | undefined, EdgeProblem> {
     const { tcpById, byHostport } = this.contents
-    if (!record.edge_id) return ok(byHostport.tcp_connection.find(record))
+    if (!record.edge_id) return ok(byHostport.tcp_connection.find(record, accountId))
     const edge = tcpById.get(record.edge_id)
     return edge === undefined ? this.#noEdge(record.edge_id, record.type) : ok(edge)
   }
 
-  #findHttpsEdge(record: RequestRecord): Result<Endpoint | undefined, EdgeProblem> {
+  #findHttpsEdge(record: RequestRecord, accountId: Asker): Result<Endpoint | undefined, EdgeProblem> {
     const { httpsEdges, byHostport } = this.contents
-    const edge = record.edge_id ? httpsEdges.get(record.edge_id) : byHostport.http_request.find(record)
+    const edge = record.edge_id
+      ? httpsEdges.get(record.edge_id)
+      : byHostport.http_request.find(record, accountId)
     if (edge !== undefined) {
       const route = edge.findRoute(record)
       return route.ok ? route : fail({ ...route.problem, unknown: true })
@@ -224,8 +222,12 @@ export async function buildPolicySet(
   const lists = previous?.contents.lists ?? new SharedLists()
   const { tcpHostports, ...tcp } = await buildTcpEdges(source, previous?.contents, lists, slices)
   const { httpsHostports, ...https } = await buildHttpsEdges(source, previous?.contents, lists, slices)
-  const reserved = await indexed(source.rowsOf('reserved_addr'), ({ id, addr }) => [addr ?? '', id], slices)
-  const byHostport = new EdgesByHostport(tcpHostports, httpsHostports, new Set(reserved.keys()))
+  const reserved = await indexed(
+    source.rowsOf('reserved_addr'),
+    ({ addr, account_id }) => [addr ?? '', account_id],
+    slices,
+  )
+  const byHostport = new EdgesByHostport(tcpHostports, httpsHostports, reserved)
   const accounts = await indexed(source.rowsOf('account'), (row) => [row.id, compileAccount(row)], slices)
   const restrictions = await buildRestrictions(source, slices)
   const credentials = await indexed(

@@ -25,7 +25,7 @@ export interface Shadowed extends Decisive {
 /** The policies that a judgement was made with. */
 export interface Judging extends Shadowed {
   readonly revision: number
-  hostportOf(record: TrafficRecord): string | undefined
+  hostportOf(record: TrafficRecord, accountId?: string): string | undefined
 }
 
 /** Null if nothing that is not enforced applies at the endpoint. */

@@ -3,16 +3,12 @@
  * added the part that decided and who changed it last. The evaluator is that of the pipeline.
  */
 
-import { yieldTurn } from '../core/clock.js'
 import { WeirError } from '../core/errors.js'
 import { Slices } from '../core/slices.js'
 import type { Challenger, ChallengerRow } from '../evaluate/challenger.js'
 import { buildChallenger } from '../evaluate/challenger-build.js'
 import { type Decided, decideRecord, explainChallenged, ofAccount } from '../evaluate/decide.js'
-import { hostportOf } from '../evaluate/edges.js'
 import type { Phase } from '../evaluate/evaluate.js'
-import { wildcardsFor } from '../evaluate/hostports.js'
-import type { PolicySet } from '../evaluate/policy-set.js'
 import { type Unserved, unservedFor } from '../evaluate/unserved.js'
 import { accountSource } from '../http/account-source.js'
 import type { GeoLookup } from '../record/geo.js'
@@ -128,9 +124,8 @@ export class Decider {
         ? undefined
         : await this.#pastPolicies.at(state, accountId, revision, record, atMs, also)
     const { policies } = this.#options
-    const own = past?.policySet ?? (await policies.of(state, accountId, revision))
     return {
-      policySet: own.without(await namedByOthers(own, state, accountId, record)),
+      policySet: past?.policySet ?? (await policies.of(state, accountId, revision)),
       source: past?.source ?? accountSource(state, accountId),
       version: past?.version ?? state.versionOf(accountId),
       pastVersion: past?.version,
@@ -210,32 +205,6 @@ export class Decider {
       : (key?.['description'] as string | null | undefined)
     return authorDescription(by, description)
   }
-}
-
-/**
- * Hostports of other accounts that win over the wildcard by which the record would find an edge. The configuration of one
- * account does not have them; they are those of today, also if the rest is of an earlier revision.
- */
-async function namedByOthers(
-  policySet: PolicySet,
-  state: ViewState,
-  accountId: string,
-  record: TrafficRecord,
-): Promise<ReadonlySet<string>> {
-  const named = new Set<string>()
-  const exact = hostportOf(record)
-  if (exact === undefined || !policySet.hostportOf(record)?.includes('*')) return named
-  const candidates = new Set([exact, ...wildcardsFor(exact)])
-  const slices = new Slices({ letOthers: yieldTurn })
-  for (const kind of ['tcp_edge', 'https_edge', 'reserved_addr']) {
-    for (const row of state.rows.get(kind)?.values() ?? []) {
-      if (slices.isDue()) await slices.pause()
-      if (row.account_id === accountId) continue
-      const hostports = (row['hostports'] ?? [row['addr']]) as readonly string[]
-      for (const hostport of hostports) if (candidates.has(hostport)) named.add(hostport)
-    }
-  }
-  return named
 }
 
 interface Authored {

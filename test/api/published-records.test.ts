@@ -86,14 +86,12 @@ t.test('POST /records', async (t) => {
         /^"edge_id" is "\w+", but there is no such edge\.$/,
       ],
       [
-        "of another account's edge by name",
+        "of another account's edge by name, which is a name like any other",
         record({}, { server_name: 'Theirs.Publish.Example.' }),
-        /^"conn.server_name" and "conn.server_port" are "theirs.publish.example:443"; they must be a hostport of your own edges, or one that no edge has\.$/,
       ],
       [
         "of another account's TCP edge",
         record({ type: 'tcp_connection' }, { server_name: 'theirs.publish.example', server_port: 22 }),
-        /they must be a hostport of your own edges/,
       ],
       [
         "of another account's route",
