@@ -17,6 +17,10 @@ export function addPublishCommand(program: Command, settings: () => Settings): v
     .option('--edge <id>', 'all lines are of this edge')
     .option('--node <name>', 'the name of this node in NATS; default: that of the machine')
     .option('--json', 'the counts as JSON, at the end')
+    .option(
+      '--check [file]',
+      'show what becomes of the lines of a sample, or of standard input; nothing is sent',
+    )
     .option('--rejects <file>', 'append lines that are refused to this file')
     .action(async (options: PublishOptions) => {
       const { publish } = await import('./publish.js')

@@ -1,8 +1,9 @@
 /** What a person sees of `weir publish`, and what is kept of refused lines. */
 import { type FileHandle, open } from 'node:fs/promises'
 import { every, monotonicMs } from '../core/clock.js'
-import { StartFault } from '../core/errors.js'
+import { type Problem, StartFault } from '../core/errors.js'
 import { forTerminal } from '../core/text/terminal.js'
+import { columnOf, excerpt, Refusals } from './refusals.js'
 
 export async function rejectsFile(path: string | undefined): Promise<FileHandle | undefined> {
   if (path === undefined) return undefined
@@ -17,7 +18,7 @@ const clearLine = '\r\u001b[K'
 const tellEveryMs = 1_000
 const stalledSecondsMax = 5
 
-/** Counts, and what went wrong: one refused line a second is shown, with the number of the others. */
+/** Counts, and what went wrong: the first line for each reason is shown, then one a second, with the number of the others. */
 export class Report {
   read = 0
   stored = 0
@@ -30,20 +31,33 @@ export class Report {
   readonly #isTerminal = process.stderr.isTTY === true
   readonly #timer = every(tellEveryMs, () => this.#tell())
   readonly #begunMs = monotonicMs()
-  #example: string | undefined
+  #example: readonly string[] | undefined
   #unshown = 0
   #last: (() => void) | undefined
 
-  constructor(rejects: FileHandle | undefined) {
+  readonly #refusals = new Refusals()
+  /** Of the lines. */
+  readonly #format: string
+
+  constructor(format: string, rejects: FileHandle | undefined) {
+    this.#format = format
     this.#rejects = rejects
   }
 
-  /** Resolves when the line is kept, if refused lines are. */
-  async refuse(line: string, reason: string): Promise<void> {
+  /** Resolves when the line is kept, if refused lines are. The first line for each reason is shown with its place. */
+  async refuse(line: string, problem: Problem): Promise<void> {
     this.refused += 1
-    if (this.#example === undefined) this.#example = `Line ${this.read} is refused: ${reason}`
+    const isFirst = this.#refusals.add(line, this.read, problem)
+    const marked = isFirst ? excerpt(line, columnOf(line, problem)) : []
+    const shown = [`Line ${this.read} is refused: ${problem.msg}`, ...marked]
+    if (isFirst) this.#show(shown)
+    else if (this.#example === undefined) this.#example = shown
     else this.#unshown += 1
     await this.#rejects?.appendFile(`${line}\n`)
+  }
+
+  #show(lines: readonly string[]): void {
+    for (const line of lines) this.note(line)
   }
 
   note(text: string): void {
@@ -62,7 +76,9 @@ export class Report {
 
   json(): string {
     const lost = this.#lost === 0 ? {} : { lost: this.#lost }
-    return JSON.stringify({ read: this.read, stored: this.stored, refused: this.refused, ...lost })
+    const reasons = this.refused === 0 ? {} : { reasons: this.#refusals.all }
+    const counts = { format: this.#format, read: this.read, stored: this.stored, refused: this.refused }
+    return JSON.stringify({ ...counts, ...reasons, ...lost })
   }
 
   /** Records of these lines are not stored yet. */
@@ -76,6 +92,7 @@ export class Report {
     const lost = this.#lost === 0 ? '' : `, ${this.#lost} lost over UDP`
     const left = isAllStored ? '' : `, ${this.#left} not stored: NATS does not store them`
     this.note(`${this.read} lines: ${this.stored} records stored, ${this.refused} refused${lost}${left}.`)
+    for (const sentence of this.#refusals.sentences) this.note(`${this.#format}: ${sentence}`)
     const isKept = this.refused === 0 || this.#rejects !== undefined
     return isAllStored && isKept && this.#lost === 0 ? 0 : 1
   }
@@ -89,7 +106,7 @@ export class Report {
   #tell(): void {
     if (this.#example !== undefined) {
       const others = this.#unshown === 0 ? '' : ` (and ${this.#unshown} more)`
-      this.note(`${this.#example}${others}`)
+      this.note(`${this.#example[0]}${others}`)
     }
     this.#example = undefined
     this.#unshown = 0

@@ -25,6 +25,7 @@ export interface PublishOptions {
   readonly node?: string
   readonly rejects?: string
   readonly json?: true
+  readonly check?: string | true
 }
 
 /** A line, and where it came from. */

@@ -14,6 +14,7 @@ import { stopSignal } from '../process/child.js'
 import { readRuntime } from '../process/running-service.js'
 import type { Settings } from '../process/settings.js'
 import { encodedRecords } from '../record/record-encoding.js'
+import { checkSample } from './publish-check.js'
 import { Report, rejectsFile } from './publish-report.js'
 import { type PublishOptions, sourcesOf } from './publish-sources.js'
 
@@ -30,11 +31,14 @@ export async function publish(settings: Settings, options: PublishOptions): Prom
   }
   const format = formatNamed(options.format)
   const given = givenBy(options)
+  const { check } = options
+  if (check !== undefined)
+    return checkSample({ format, given, path: check === true ? '-' : check, isJson: options.json ?? false })
   const stop = new AbortController()
   const stopped = stopSignal().then(() => stop.abort())
   const node = nodeName(options.node)
   const servers = serversOf(settings)
-  const report = new Report(await rejectsFile(options.rejects))
+  const report = new Report(format.name, await rejectsFile(options.rejects))
   const slow = after(slowMs, () => report.note('NATS does not answer yet: it is tried again until it does.'))
   const nats = await Promise.race([openNats({ servers, replicas: 1, name: `weir publish ${node}` }), stopped])
   slow.stop()
@@ -64,7 +68,7 @@ export async function publish(settings: Settings, options: PublishOptions): Prom
         if (report.read === 1 && hasNoEdge(record.value)) report.note(noEdge)
         await Promise.race([publisher.add(record.value, stored), stopped])
       } else {
-        await report.refuse(source.text, record.problem.msg)
+        await report.refuse(source.text, record.problem)
         publisher.after(stored)
       }
       // What was read is still published, see `flushed`.

@@ -119,11 +119,50 @@ t.test('standard input: refused lines are counted, shown and kept', async (t) =>
     running.child.stdin!.end(lineOf(250).trimEnd())
     t.equal((await running.ended).code, kept ? 0 : 1, 'the exit code says whether lines are lost')
     t.match(running.output(), /253 lines: 251 records stored, 2 refused/)
-    t.match(running.output(), /^\{"read":253,"stored":251,"refused":2\}$/m)
+    t.match(
+      running.output(),
+      /^\{"format":"combined","read":253,"stored":251,"refused":2,"reasons":\[\{"reason":"It .*"first_line":25[12]/m,
+    )
     t.match(running.output(), /Line 25[12] is refused: It /)
   }
   t.equal((await stored(nats)).length, 502)
   t.match(readFileSync(rejects, 'utf8'), /^bad line\nx{1000}/)
+})
+
+t.test('a sample is read, and nothing is sent', async (t) => {
+  const dir = tempDir(t)
+  const path = join(dir, 'sample.log')
+  const wrong = '203.0.113.7 - - [40/Oct/2026:13:55:36 +0000] "GET / HTTP/1.1" 200 1'
+  writeFileSync(path, `${linesOf(0, 5)}\n${wrong}\n${wrong.replace('40', '41')}\nbad line\n`)
+  // There is no NATS.
+  const env = { NATS_URL: `nats://127.0.0.1:${await freePort()}` }
+  const check = async (...args: string[]) => {
+    const running = runWithInput(
+      'programs/main.js',
+      ['publish', '--format', 'combined', '--check', ...args],
+      env,
+    )
+    if (args[0] === '--json') running.child.stdin!.end(linesOf(0, 2))
+    return { code: (await running.ended).code, output: running.output() }
+  }
+  const shown = await check(path)
+  t.equal(shown.code, 1)
+  t.match(shown.output, /Line 1 becomes:\n +\{\n +"record_id": "line-1"/)
+  t.match(
+    shown.output,
+    /combined: 8 lines, 5 become records, 3 are refused\.\n {2}2 lines, the first is line 7, column 18: "conn\.start_ts" is "40\/Oct/,
+  )
+  t.match(shown.output, /Line 7:\n {2}203\.0\.113\.7 - - \[40\/Oct.*\n {19}\^/)
+  t.match(
+    shown.output,
+    /5 records name no server and no edge.*give --server-name or --edge\.\nNothing was sent\./,
+  )
+  t.match(await check('--json', '--server-name', 'a.example'), {
+    code: 0,
+    output:
+      /^\{"format":"combined","read":2,"records":2,"refused":0,"reasons":\[\],"examples":\[\{"line":1,"record":\{/,
+  })
+  t.match(await check(join(dir, 'none')), { code: 1, output: /none can't be read/ })
 })
 
 t.test('a format is its declaration, and a place in the list', async (t) => {

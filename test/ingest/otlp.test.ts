@@ -4,8 +4,9 @@ import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt'
 import fc from 'fast-check'
 import t from 'tap'
 import { otlpDescriptors } from '../../src/ingest/otlp/descriptors.js'
+import { logsInJson, withExactIntegers } from '../../src/ingest/otlp/json-request.js'
 import { type OtlpLog, recordOfLog } from '../../src/ingest/otlp/log-records.js'
-import { logsIn, logsInJson } from '../../src/ingest/otlp/messages.js'
+import { logsIn } from '../../src/ingest/otlp/messages.js'
 import { parseRecord } from '../../src/record/record.js'
 
 const registry = createFileRegistry(fromBinary(FileDescriptorSetSchema, otlpDescriptors))
@@ -189,5 +190,112 @@ t.test('no bytes do harm', (t) => {
     ),
   )
   t.pass()
+  t.end()
+})
+
+t.test('64-bit numbers as JSON numbers are exact', (t) => {
+  const times = {
+    '1764064800000000123': '2025-11-25T10:00:00.000000123Z',
+    '"1764064800000000123"': '2025-11-25T10:00:00.000000123Z',
+    '1.764064800000000123e18': '2025-11-25T10:00:00.000000123Z',
+    '17640648e11': '2025-11-25T10:00:00.000000000Z',
+    '1764064800000000123.0': '2025-11-25T10:00:00.000000123Z',
+    '"1.7640648e18"': '2025-11-25T10:00:00.000000000Z',
+    '18446744073709551615': '2554-07-21T23:34:33.709551615Z',
+  }
+  const sent = (time: string): string =>
+    JSON.stringify(
+      request({ ...client, 'http.response.body.size': { intValue: 'SIZE' } }, { timeUnixNano: 'TIME' }),
+    )
+      .replace('"TIME"', time)
+      .replace('"SIZE"', '9007199254740991')
+  const read = (time: string) =>
+    logsInJson(JSON.parse(withExactIntegers(sent(time)))).map((log) => recordOfLog(log))
+  for (const [time, start] of Object.entries(times))
+    t.match(
+      read(time),
+      [{ value: { conn: { start_ts: start }, http: { response: { body_length: 9_007_199_254_740_991 } } } }],
+      time,
+    )
+  for (const time of ['-1', '18446744073709551616', '1.5', '"soon"', '1e400', '{}'])
+    t.throws(() => read(time), /"timeUnixNano" is no number of nanoseconds/, time)
+  const digits = fc.bigInt({ min: 0n, max: 2n ** 64n - 1n })
+  fc.assert(
+    fc.property(fc.dictionary(fc.string(), fc.oneof(digits, fc.string(), fc.boolean())), (members) => {
+      const json = `{${Object.entries(members)
+        .map(
+          ([key, value]) =>
+            `${JSON.stringify(key)}:${typeof value === 'bigint' ? value : JSON.stringify(value)}`,
+        )
+        .join(',')}}`
+      const parsed = JSON.parse(withExactIntegers(json))
+      return Object.entries(members).every(([key, value]) => String(parsed[key]) === String(value))
+    }),
+  )
+  t.end()
+})
+
+t.test('what is ignored is no reason to refuse', (t) => {
+  const odd: Record<string, unknown>[] = [
+    { severityNumber: 9.5 },
+    { severityNumber: 'SEVERITY_NUMBER_LATER', severityText: 5 },
+    { traceId: 'no id', spanId: {}, flags: -1, droppedAttributesCount: 1e12 },
+    { body: 'text' },
+    { body: { bytesValue: '***' }, eventName: null, later: [[]] },
+  ]
+  for (const more of odd)
+    t.match(
+      logsInJson(request(client, more)).map((log) => recordOfLog(log)),
+      [{ ok: true }],
+      JSON.stringify(more),
+    )
+  const values = [
+    ...['plain', 5, null, [], { stringValue: 5 }, { intValue: 2 ** 63 }, { bytesValue: '***' }],
+    ...[
+      { stringValue: 'a', intValue: 1 },
+      { arrayValue: { values: [{ intValue: 5.5 }, null] } },
+      { later: 1 },
+    ],
+    { stringValue: '\ud800' },
+  ]
+  for (const value of values)
+    t.match(
+      logsInJson(request({ ...client, odd: value })).map((log) => recordOfLog(log)),
+      [{ ok: true }],
+      JSON.stringify(value),
+    )
+  const keys = {
+    resourceLogs: [
+      {
+        resource: 5,
+        scopeLogs: [{ scope: { name: 5 }, logRecords: [{ attributes: [5, { key: 5 }, null] }] }],
+      },
+    ],
+  }
+  t.match(
+    logsInJson(keys).map((log) => recordOfLog(log)),
+    [{ problem: { msg: /no address of a client/ } }],
+  )
+  const inSchema = {
+    resource_logs: [
+      {
+        scope_logs: [
+          {
+            log_records: [
+              {
+                time_unix_nano: '1',
+                attributes: [{ key: 'client.address', value: { string_value: '192.0.2.1' } }],
+              },
+            ],
+          },
+        ],
+      },
+    ],
+  }
+  t.match(
+    logsInJson(inSchema).map((log) => recordOfLog(log)),
+    [{ value: { conn: { start_ts: /000000001Z$/ } } }],
+  )
+  t.throws(() => logsInJson({ resourceLogs: 1 }), /"resourceLogs" must be a list/)
   t.end()
 })

@@ -9,13 +9,15 @@ import { publishedBodyBytesMax, recordBytesMax, recordLinesMax } from '../../cor
 import { inTypes, objectOf, type TSchema, Type } from '../../core/schema.js'
 import type { Slices } from '../../core/slices.js'
 import type { Occurrences } from '../../core/telemetry/occurrences.js'
-import { parseJsonBody } from '../../http/body/json-body.js'
+import { outlineOf } from '../../core/text/json-nesting.js'
+import { decoded, parseJsonBody, tooDeep } from '../../http/body/json-body.js'
 import { rawBody } from '../../http/body/raw-body.js'
 import { slicesOf } from '../../http/bounds/bounded-work.js'
 import { type ApiContext, queryOf, readable } from '../../http/context.js'
 import { describe } from '../../http/openapi/openapi.js'
 import { problemsIn } from '../../http/openapi/openapi-problems.js'
 import { problemHeadersOf, refusalOf } from '../../http/problem.js'
+import { logsInJson, withExactIntegers } from '../../ingest/otlp/json-request.js'
 import { type OtlpLog, recordOfLog } from '../../ingest/otlp/log-records.js'
 import { otlpJsonBytesMax, otlpJsonValuesMax, otlpProtobufBytesMax } from '../../ingest/otlp/otlp-bounds.js'
 import { type Line, parseMessage, tooLarge } from '../../record/record.js'
@@ -146,13 +148,12 @@ export function registerOtlp(
 }
 
 async function logsOf(request: FastifyRequest): Promise<readonly OtlpLog[]> {
-  const { logsIn, logsInJson } = await messages()
   const type = typeOf(request)
   const body = await rawBody(request, decompressedBytesMax[type])
   if (type === json) checkValueCount(body)
-  const value = type === protobuf ? undefined : (parseJsonBody(body) ?? {})
+  const value = type === protobuf ? undefined : exactValue(body)
   try {
-    return value === undefined ? logsIn(body, recordLinesMax) : logsInJson(value)
+    return value === undefined ? (await messages()).logsIn(body, recordLinesMax) : logsInJson(value)
   } catch (error) {
     throw badRequest(`The body is no ExportLogsServiceRequest: ${shownFault(error)}.`)
   }
@@ -169,6 +170,19 @@ function checkValueCount(body: Buffer): void {
       'ERR_BODY_TOO_LARGE',
       `The body has ${count} objects and lists: at most ${otlpJsonValuesMax} are allowed.`,
     )
+}
+
+/** Unlike bodies of other requests, what is ignored may have repeated keys, or anything in its texts. Throws a `WeirError`. */
+function exactValue(body: Buffer): unknown {
+  const text = decoded(body)
+  if (text.trim() === '') return {}
+  if (outlineOf(text).isTooDeep) throw tooDeep()
+  try {
+    return JSON.parse(withExactIntegers(text))
+  } catch {
+    // Says where it is none.
+    return parseJsonBody(body)
+  }
 }
 
 /** Loaded when the first one arrives. */

@@ -20,6 +20,8 @@ export interface LogRecord {
   readonly timeUnixNano: bigint
   readonly observedTimeUnixNano: bigint
   readonly attributes: readonly Attribute[]
+  /** All of it as it was sent in JSON. */
+  readonly sent?: unknown
 }
 
 /** A log record, with the attributes of its scope and its resource, which many share. */

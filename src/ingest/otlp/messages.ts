@@ -50,7 +50,6 @@ function schemaOf(name: string, from = registry): DescMessage {
   return schema
 }
 
-const requestSchema = schemaOf(`${logsService}.ExportLogsServiceRequest`)
 const outerRequestSchema = schemaOf(`${logsService}.ExportLogsServiceRequest`, outerRegistry)
 const recordSchema = schemaOf('opentelemetry.proto.logs.v1.LogRecord')
 const responseSchema = schemaOf(`${logsService}.ExportLogsServiceResponse`)
@@ -122,12 +121,6 @@ function checkValues(message: Uint8Array, kind: keyof typeof inside, room: { lef
     if (room.left < 0) throw new Error(`it has more than ${otlpValuesMax} attributes and values`)
     checkValues(reader.bytes(), part, room)
   }
-}
-
-/** The same for OTLP's JSON. */
-export function logsInJson(value: unknown): readonly OtlpLog[] {
-  const request = fromJson(requestSchema, value as JsonValue, { ignoreUnknownFields: true })
-  return logsOf(request as Message & LogsRequest<LogRecord>, (record) => record)
 }
 
 const logsOf = <R>({ resourceLogs }: LogsRequest<R>, decode: (record: R) => LogRecord): OtlpLog[] =>
