@@ -3,8 +3,7 @@
  * that dies in between leaves work to be repeated and entries to be written again; `books.ts` recognises repeated
  * entries: input messages by their sequences, packs by their ids.
  */
-import { gunzipSync, gzipSync } from 'node:zlib'
-import { bufferOf } from '../core/bytes.js'
+import { gzipSync } from 'node:zlib'
 import { sleep } from '../core/clock.js'
 import { GroupCommit } from '../core/group-commit.js'
 import { newId } from '../core/ids.js'
@@ -183,14 +182,6 @@ const linesOf = (entries: readonly LedgerEntry[]): string =>
 /** The bytes of a message. One entry can be larger than messages may be, if thousands of sources produced events. */
 const encode = (lines: string): string | Uint8Array =>
   lines.length > messageBytesMax ? gzipSync(lines) : lines
-
-const gzipMagic = 0x1f
-
-/** The entries of a message of the ledger. */
-export function* readEntries(data: Uint8Array): Generator<LedgerEntry> {
-  const bytes = data[0] === gzipMagic ? gunzipSync(data) : bufferOf(data)
-  for (const line of bytes.toString().split('\n')) if (line !== '') yield JSON.parse(line) as LedgerEntry
-}
 
 /** Writes entries at once, for a process that has few; gives up in time. */
 export async function writeEntries(

@@ -14,7 +14,8 @@ import { streamIdentity } from '../nats/streams.js'
 import { booksBucket, ledgerStream, ledgerSubject } from '../wire/names.js'
 import { Books } from './books.js'
 import type { LastSettled } from './input-run.js'
-import { type InputStream, readEntries } from './ledger.js'
+import type { InputStream, LedgerEntry } from './ledger.js'
+import { readEntries } from './ledger-lines.js'
 import { Snapshots } from './snapshots.js'
 
 const lookEveryMs = 20
@@ -27,6 +28,7 @@ export class LedgerReading {
   readonly since: string
   readonly books: Books
   readonly #onGap: () => void
+  readonly #damaged: Pick<Nats['damaged'], 'report'>
   readonly #snapshotSequence: number
   #followed: FollowedStream | undefined
   #heardMs = monotonicMs()
@@ -34,10 +36,11 @@ export class LedgerReading {
   #hasCaughtUp = false
   #isClosed = false
 
-  private constructor(since: string, books: Books, onGap: () => void) {
+  private constructor(since: string, books: Books, onGap: () => void, damaged: Nats['damaged']) {
     this.since = since
     this.books = books
     this.#onGap = onGap
+    this.#damaged = damaged
     this.#snapshotSequence = books.sequence
   }
 
@@ -49,7 +52,8 @@ export class LedgerReading {
     for (let tries = 1; ; tries += 1) {
       const info = await nats.streamInfo(ledgerStream)
       const since = info === undefined ? '' : streamIdentity(info)
-      const reading = new LedgerReading(since, new Books(await snapshots.load(since)), onGap)
+      const books = new Books(await snapshots.load(since))
+      const reading = new LedgerReading(since, books, onGap, nats.damaged)
       try {
         await reading.#catchUp(nats)
         if (!reading.#hasGap || tries === triesMax) return reading
@@ -88,7 +92,18 @@ export class LedgerReading {
     }
     this.#skipTo(sequence)
     this.books.sequence = sequence
-    for (const entry of readEntries(data)) this.books.add(entry)
+    const damaged = (error: unknown): void =>
+      this.#damaged.report({ stream: ledgerStream, sequence }, data, error)
+    for (const entry of readEntries(data, damaged)) this.#add(entry, damaged)
+  }
+
+  /** What can't be counted is left out: it must not end this reading, and with it every start. */
+  #add(entry: LedgerEntry, damaged: (error: unknown) => void): void {
+    try {
+      this.books.add(entry)
+    } catch (error) {
+      damaged(error)
+    }
   }
 
   #skipTo(sequence: number): void {

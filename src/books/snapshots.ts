@@ -7,6 +7,7 @@
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { jsonOf } from '../core/bytes.js'
 import { monotonicMs, now, randomToken, sleep } from '../core/clock.js'
+import { isObject } from '../core/json-object.js'
 import type { Bucket } from '../nats/bucket.js'
 import type { BooksSnapshot } from './books.js'
 
@@ -58,9 +59,15 @@ export class Snapshots {
       const snapshot = bytes === undefined ? undefined : snapshotIn(bytes)
       if (snapshot !== undefined) return snapshot
       // Most likely it was replaced while it was read.
-      await sleep(loadAgainMs)
+      if (tries === loadTries) await this.#reportDamaged(head)
+      else await sleep(loadAgainMs)
     }
     return undefined
+  }
+
+  async #reportDamaged(head: SnapshotHead): Promise<void> {
+    const entry = await this.#bucket.get(partKey(head, 0))
+    if (entry !== undefined) this.#bucket.reportDamaged(entry, new Error('The snapshot can not be read.'))
   }
 
   /** The ledger's sequence in the last snapshot; 0 if there is none of this ledger. */
@@ -84,8 +91,9 @@ export class Snapshots {
     const known = await this.#head()
     const end = await ledgerEnd()
     if (end.since !== since || end.sequence < sequence) return undefined
-    const isFurther = known?.value.since === since && known.value.sequence >= sequence
-    if (isFurther && known.value.sequence <= end.sequence) return known.value.sequence
+    const before = known?.value
+    const isFurther = before?.since === since && before.sequence >= sequence
+    if (isFurther && before.sequence <= end.sequence) return before.sequence
     const bytes = gzipSync(JSON.stringify(snapshot))
     const head: SnapshotHead = {
       sequence,
@@ -106,11 +114,11 @@ export class Snapshots {
     return present?.since === since ? present.sequence : undefined
   }
 
-  async #head(): Promise<{ value: SnapshotHead; revision: number } | undefined> {
+  async #head(): Promise<{ value: SnapshotHead | undefined; revision: number } | undefined> {
     const entry = await this.#bucket.get('head')
-    if (entry?.value === undefined) return undefined
-    const value = jsonOf<SnapshotHead>(entry.value)
-    return { value, revision: entry.revision }
+    if (entry === undefined) return undefined
+    // One that is damaged is replaced by the next snapshot.
+    return { value: this.#bucket.decoded(entry, headIn), revision: entry.revision }
   }
 
   async #parts(head: SnapshotHead): Promise<Buffer | undefined> {
@@ -141,10 +149,25 @@ export class Snapshots {
   }
 }
 
+/** Throws if the value is damaged. */
+function headIn(bytes: Uint8Array): SnapshotHead {
+  const head = jsonOf<SnapshotHead>(bytes)
+  const isWhole =
+    isObject(head) &&
+    [head.sequence, head.parts].every(Number.isSafeInteger) &&
+    [head.since, head.id].every((text) => typeof text === 'string')
+  if (isWhole) return head
+  throw new Error('The value is no head of a snapshot.')
+}
+
 /** Undefined if it is damaged: the ledger is then read without a snapshot. */
 function snapshotIn(bytes: Uint8Array): BooksSnapshot | undefined {
   try {
-    return JSON.parse(gunzipSync(bytes).toString()) as BooksSnapshot
+    const snapshot = JSON.parse(gunzipSync(bytes).toString()) as BooksSnapshot
+    const { sequence, records, destinations, runs, packs } = snapshot
+    const isWhole =
+      Number.isSafeInteger(sequence) && isObject(records) && [destinations, runs, packs].every(Array.isArray)
+    return isWhole ? snapshot : undefined
   } catch {
     return undefined
   }

@@ -28,6 +28,7 @@ import type { PackResult } from './job.js'
 import { HandPause } from './lane/hand-pause.js'
 import { Lane } from './lane/lane.js'
 import type { LaneSettings } from './lane/lane-settings.js'
+import { reportMalformed } from './malformed-packs.js'
 import { fetchPacks, type PackSource, PackSources } from './pack-sources.js'
 import { PacksInFlight } from './packs-in-flight.js'
 import type { SharedPacks } from './shared-packs.js'
@@ -68,7 +69,7 @@ interface ReadPack {
 }
 
 /** A pack's message, and where it is acknowledged. */
-type TakenMessage = Pick<PackSource, 'reader'> & { readonly inFlight: MessageInFlight }
+type TakenMessage = Pick<PackSource, 'reader' | 'partition'> & { readonly inFlight: MessageInFlight }
 
 type EndedPack = Extract<PackResult, { outcome: 'done' }>
 
@@ -194,16 +195,15 @@ export class DestinationRun {
     const isExpired = !this.isHealthy && firstStoredAtMs(message) < this.#expiry.beforeMs(this.#config)
     // A message can be on its way when the pause begins.
     if (this.#pause.isOn && !isExpired) source.reader.giveBack(inFlight, giveBackDelayMsMax)
-    else this.#begin({ reader: source.reader, inFlight }, message, isExpired)
+    else this.#begin({ ...source, inFlight }, message, isExpired)
   }
 
   #begin(taken: TakenMessage, message: PulledMessage, isExpired: boolean): void {
     const { id } = this.#config
     const contents = packContents(id, message)
-    const { packs, occurrences } = this.#deps
-    const { events, malformed, release } = packs.take(id, contentsIdIn(contents.pack, id), message.data)
-    for (const { line, reason } of malformed)
-      occurrences.packLineMalformed({ destination_id: id, line, reason })
+    const read = this.#deps.packs.take(id, contentsIdIn(contents.pack, id), message.data)
+    const { events, release } = read
+    reportMalformed(this.#deps, id, { ...taken.partition, message }, read)
     const pack = { sequence: message.sequence, storedAtMs: firstStoredAtMs(message), contents, events }
     const end = (): Promise<void> => (isExpired ? this.#drop(taken, pack) : this.#deliver(taken, pack))
     this.#packs.add(contents.pack, events, () => end().finally(release))

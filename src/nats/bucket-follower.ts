@@ -103,7 +103,7 @@ export class BucketFollower {
       entry: (entry: BucketEntry, pending: number) => {
         if (run !== this.#run) return
         this.#cursor = Math.max(this.#cursor, entry.revision)
-        pass.entry(entry, pending)
+        skippingDamaged(this.#bucket, entry, () => pass.entry(entry, pending))
       },
       current: () => {
         if (run === this.#run) pass.current()
@@ -123,6 +123,15 @@ export class BucketFollower {
     this.#timer?.stop()
     this.#stopListening()
     this.#watch?.close()
+  }
+}
+
+/** An entry that can't be read must not end the watch: those behind it would never come. */
+function skippingDamaged(bucket: Bucket, entry: BucketEntry, take: () => void): void {
+  try {
+    take()
+  } catch (error) {
+    bucket.reportDamaged(entry, error)
   }
 }
 
@@ -170,7 +179,7 @@ export function readEntries(
     })
     const entry = (each: BucketEntry): void => {
       heardMs = monotonicMs()
-      take(each)
+      skippingDamaged(bucket, each, () => take(each))
     }
     bucket.watch({ entry, current: () => done(resolve), ended: fail }).then((opened) => {
       watch = opened

@@ -8,7 +8,6 @@ import {
 } from '@nats-io/jetstream'
 import { type KV, type KvEntry, Kvm, type KvOptions } from '@nats-io/kv'
 import { nanos } from '@nats-io/nats-core'
-import { sleep } from '../core/clock.js'
 import { eachOf } from '../core/concurrency.js'
 import { unavailable } from '../core/errors.js'
 import { keysAtOnceMax } from '../core/limits.js'
@@ -23,6 +22,7 @@ import {
   watchBucket,
 } from './bucket-watch.js'
 
+import type { DamagedEntries } from './damaged-entries.js'
 import {
   callTimeoutMs,
   isStorageFull,
@@ -50,6 +50,7 @@ interface BucketHost {
   purgeSubject(stream: string, subject: string): Promise<unknown>
   removeMessages(stream: string, sequences: Iterable<number>, patience?: Patience): Promise<void>
   onReconnect(listener: () => void): () => void
+  readonly damaged: Pick<DamagedEntries, 'report' | 'found'>
 }
 
 /** The position of a bucket's stream. Another `identity` means that it was recreated. */
@@ -184,6 +185,26 @@ export class Bucket {
     }
   }
 
+  /** The decoded value of an entry; undefined for a deletion, and, reported, for a value that `decode` throws at. */
+  decoded<T>(entry: BucketEntry | undefined, decode: (value: Uint8Array) => T): T | undefined {
+    if (entry?.value === undefined) return undefined
+    try {
+      return decode(entry.value)
+    } catch (error) {
+      this.reportDamaged(entry, error)
+      return undefined
+    }
+  }
+
+  /** How often this process came upon damaged entries of the bucket. */
+  get damagedFound(): number {
+    return this.#host.damaged.found(streamOf(this.name))
+  }
+
+  reportDamaged({ key, revision, value = new Uint8Array() }: BucketEntry, error: unknown): void {
+    this.#host.damaged.report({ stream: streamOf(this.name), sequence: revision, key }, value, error)
+  }
+
   /** The key's last entry, read from the bucket's leader. */
   async get(key: string, patience: Patience = this.#patience): Promise<BucketEntry | undefined> {
     const entry = await this.#call(() => this.#kv.get(key), patience)
@@ -277,19 +298,5 @@ export class Bucket {
     const watch = await retried(start, this.#patience)
     if (isCurrent) watcher.current()
     return watch
-  }
-}
-
-const lookAgainMs = 300
-
-/** The bucket, once the API has made it. */
-export async function waitForBucket(
-  nats: { findBucket(name: string): Promise<Bucket | undefined> },
-  name: string,
-): Promise<Bucket> {
-  for (;;) {
-    const bucket = await nats.findBucket(name)
-    if (bucket !== undefined) return bucket
-    await sleep(lookAgainMs)
   }
 }

@@ -6,7 +6,12 @@ import { type VersionOccurrences, VersionReports } from './server-versions.js'
 
 type NatsOccurrences = Pick<
   Occurrences,
-  'natsRequestFailed' | 'natsDisconnected' | 'natsReconnected' | 'natsError' | 'natsCallRetried'
+  | 'natsRequestFailed'
+  | 'natsDisconnected'
+  | 'natsReconnected'
+  | 'natsError'
+  | 'natsCallRetried'
+  | 'entryDamaged'
 > &
   VersionOccurrences
 
@@ -20,6 +25,8 @@ export interface NatsOptions {
   readonly inboxPrefix?: string
   /** Another process reports a version of the server that is outdated. */
   readonly isVersionReported?: boolean
+  /** The directory for entries that can't be read; without it they are not kept. */
+  readonly damagedDir?: string
   /** Without it nothing is reported; for tools outside of Weir. */
   readonly occurrences?: NatsOccurrences
 }

@@ -23,6 +23,7 @@ import {
   type FollowedStream,
   type OpenedConsumer,
 } from './consumers.js'
+import { DamagedEntries } from './damaged-entries.js'
 import {
   Acknowledgements,
   gatherAnswers,
@@ -65,6 +66,8 @@ export class Nats {
   readonly #replicas: number
   readonly #occurrences: NatsOptions['occurrences']
   readonly #status: NatsStatus
+  /** Takes entries that can't be read. */
+  readonly damaged: DamagedEntries
 
   constructor(connection: NatsConnection, manager: JetStreamManager, options: NatsOptions) {
     this.#connection = connection
@@ -81,6 +84,7 @@ export class Nats {
     this.#buckets = new BucketMaker(this.#jetstream, manager, options.replicas)
     this.#occurrences = options.occurrences
     this.#status = new NatsStatus(connection, options)
+    this.damaged = new DamagedEntries({ occurrences: options.occurrences, dir: options.damagedDir })
   }
 
   readonly #publishRetried = (): void => this.#occurrences?.natsCallRetried({ call: 'publish' })

@@ -1,6 +1,7 @@
 /** The sources of audit events: the API, and other services. */
 import { now } from '../core/clock.js'
 import { messageOf, problem, type Result, shown, unavailable } from '../core/errors.js'
+import { isObject } from '../core/json-object.js'
 import { type AuditInEvent, readAuditIn } from '../event/audit-in.js'
 import type { PulledMessage } from '../nats/messages.js'
 import type { View } from '../view/view.js'
@@ -17,25 +18,46 @@ import type { AuditPipelineDeps, AuditSource, RoutedAudit } from './audit-pipeli
 import type { InputMessage } from './packs.js'
 
 /** Audit events of the API, which renders them when it makes a change. */
-export const auditsOfApi = ({ view, occurrences }: AuditPipelineDeps): AuditSource => ({
+export const auditsOfApi = ({ nats, view, occurrences }: AuditPipelineDeps): AuditSource => ({
   stream: auditStream,
   input: 'audit',
-  read: async ({ data, headers }) => {
+  read: async ({ data, headers }, { sequence }) => {
     const accountId = headers?.get(auditHeaders.account) ?? ''
-    const version = Number(headers?.get(auditHeaders.version) || 0)
+    const given = Number(headers?.get(auditHeaders.version) || 0)
+    const version = Number.isSafeInteger(given) ? given : 0
     // A subscription made before a change receives it, even if the change arrives here first.
     await view.reached(accountId, version).catch((error: unknown) => {
       occurrences.auditUnrouted({ account_id: accountId, reason: messageOf(error) })
     })
-    return { events: eventsIn(data, accountId) }
+    const damaged = (error: unknown): void =>
+      nats.damaged.report({ stream: auditStream, sequence }, data, error)
+    return { events: eventsIn(data, accountId, damaged) }
   },
 })
 
-function* eventsIn(pack: Uint8Array, accountId: string): Generator<RoutedAudit> {
-  for (const { data, partitionKey, timestampMs } of readPack(pack).events) {
+/** A line that is no event is left out: audit events come in their order, so those behind it would wait for ever. */
+function* eventsIn(
+  pack: Uint8Array,
+  accountId: string,
+  damaged: (error: unknown) => void,
+): Generator<RoutedAudit> {
+  const { events, malformed } = readPack(pack)
+  for (const { reason } of malformed) damaged(new Error(reason))
+  if (events.length + malformed.length === 0) damaged(new Error('The message holds no event.'))
+  for (const { data, partitionKey, timestampMs } of events) {
     const json = data.toString('utf8', 0, data.length - 1)
-    const { event_type: kind } = JSON.parse(json) as { event_type: string }
-    yield { accountId, kind, partitionKey, timestampMs, json }
+    const kind = kindIn(json)
+    if (kind === undefined) damaged(new Error('A line of the message is no event.'))
+    else yield { accountId, kind, partitionKey, timestampMs, json }
+  }
+}
+
+function kindIn(json: string): string | undefined {
+  try {
+    const event: unknown = JSON.parse(json)
+    return isObject(event) && typeof event['event_type'] === 'string' ? event['event_type'] : undefined
+  } catch {
+    return undefined
   }
 }
 

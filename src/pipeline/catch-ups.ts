@@ -10,7 +10,7 @@ import { every, isoMillis, monotonicMs, now, sleep, type Timer } from '../core/c
 import { messageOf } from '../core/errors.js'
 import { newId } from '../core/ids.js'
 import { LastingFailure } from '../core/lasting-failure.js'
-import { type Bucket, waitForBucket } from '../nats/bucket.js'
+import { waitForBucket } from '../nats/bucket-stream.js'
 import type { TrafficView } from '../produce/compiled-configuration.js'
 import { viewWithout } from '../produce/replayed-sources.js'
 import { keepsRecords } from '../resource/event-destination.js'
@@ -41,7 +41,7 @@ const entriesWithinMs = 2_000
 const entriesLookMs = 5
 
 interface CatchUpsDeps extends ReplayRunDeps {
-  readonly bucket: Bucket
+  readonly bucket: ConstructorParameters<typeof BehindEntries>[0]
   readonly destinationOf: FindDestination
 }
 

@@ -4,8 +4,8 @@
  */
 import { monotonicMs, now, sleep } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
-import { waitForBucket } from '../nats/bucket.js'
 import { BucketFollower } from '../nats/bucket-follower.js'
+import { waitForBucket } from '../nats/bucket-stream.js'
 import type { ConsumerPosition } from '../nats/consumers.js'
 import { streamIdentity } from '../nats/streams.js'
 import { hasSubscription } from '../produce/replayed-sources.js'

@@ -1,4 +1,5 @@
 /** What several roles open: a connection to NATS, the ledger, the GeoIP databases. */
+import { join } from 'node:path'
 import { LedgerWriter } from '../books/ledger.js'
 import { messageOf } from '../core/errors.js'
 import { type Nats, openNats } from '../nats/nats.js'
@@ -12,7 +13,9 @@ export const connect = ({ settings, occurrences }: RoleContext, role: string): P
   if (servers === undefined) throw new Error(`The role ${role} needs NATS_URL.`)
   // The process that started the local server reports its version.
   const isVersionReported = isLocalNats(settings, role)
-  return openNats({ servers, replicas, inboxPrefix, name: `weir ${role}`, isVersionReported, occurrences })
+  const damagedDir = join(settings.data.dir, 'damaged')
+  const name = `weir ${role}`
+  return openNats({ servers, replicas, inboxPrefix, name, isVersionReported, damagedDir, occurrences })
 }
 
 export const openLedger = ({ occurrences }: RoleContext, nats: Nats): LedgerWriter =>

@@ -8,6 +8,7 @@
 import { jsonOf } from '../core/bytes.js'
 import { badRequest } from '../core/errors.js'
 import { hash128 } from '../core/ids.js'
+import { isObject } from '../core/json-object.js'
 import type { Bucket } from '../nats/bucket.js'
 import { unknown } from './outcome.js'
 
@@ -71,14 +72,25 @@ export class Answers {
     const entry = await this.#bucket.get(key).catch((error: unknown) => {
       throw unknown('it was not read whether the request was made before', error)
     })
-    if (entry?.value === undefined) return undefined
-    return answerTo({ key, request }, jsonOf<StoredAnswer>(entry.value))
+    const stored = this.#bucket.decoded(entry, storedIn)
+    return stored && answerTo({ key, request }, stored)
   }
 
   /** Writes the answer once: carrying the change out again finds it there. */
   async keep(kept: StoredAnswer): Promise<void> {
-    await this.#bucket.replace(kept.key, JSON.stringify(kept), 0)
+    const text = JSON.stringify(kept)
+    if ((await this.#bucket.replace(kept.key, text, 0)) !== undefined) return
+    const entry = await this.#bucket.get(kept.key)
+    const isDamaged = entry?.value !== undefined && this.#bucket.decoded(entry, storedIn) === undefined
+    if (isDamaged) await this.#bucket.replace(kept.key, text, entry.revision)
   }
+}
+
+/** Throws if the value is damaged: the answer is lost then, like one that has expired. */
+function storedIn(value: Uint8Array): StoredAnswer {
+  const stored = jsonOf<StoredAnswer>(value)
+  if (isObject(stored) && typeof stored.request === 'string' && isObject(stored.answer)) return stored
+  throw new Error('The value is no stored answer.')
 }
 
 /** The answer that is stored for a key, if it is that of this request; otherwise throws a `WeirError`. */

@@ -1,6 +1,7 @@
 /** The buckets an API process writes to, and how it does. */
 
 import { jsonOf } from '../core/bytes.js'
+import { isObject } from '../core/json-object.js'
 import { answerAgeMaxMs } from '../core/limits.js'
 import type { Bucket, BucketOptions } from '../nats/bucket.js'
 import type { Nats } from '../nats/nats.js'
@@ -34,6 +35,13 @@ export async function openBuckets(nats: Nats, bytesMax: number): Promise<StoreBu
 interface Known<T> {
   readonly revision: number
   readonly value: T | undefined
+}
+
+/** Throws if the value is damaged; a writer replaces it then, like one that is not there. */
+function objectIn(bytes: Uint8Array): object {
+  const value = jsonOf(bytes)
+  if (isObject(value)) return value
+  throw new Error('The value is no object.')
 }
 
 /**
@@ -83,8 +91,8 @@ export class BucketWriter {
 
   /** Undefined if there is nothing left to do. */
   async #read<T>(key: string): Promise<Known<T> | undefined> {
-    const { revision = 0, value } = (await this.#bucket.get(key)) ?? {}
+    const entry = await this.#bucket.get(key)
     if (await this.isDone()) return undefined
-    return { revision, value: value === undefined ? undefined : jsonOf<T>(value) }
+    return { revision: entry?.revision ?? 0, value: this.#bucket.decoded(entry, objectIn) as T | undefined }
   }
 }

@@ -7,9 +7,10 @@
  */
 import { jsonOf } from '../core/bytes.js'
 import { unavailable } from '../core/errors.js'
-import type { Bucket } from '../nats/bucket.js'
+import { isObject } from '../core/json-object.js'
+import type { Bucket, BucketEntry } from '../nats/bucket.js'
 import { claimKey } from '../view/keys.js'
-import { type Claim, type Draft, holds } from './plan.js'
+import { type Claim, claimsOf, type Draft, holds } from './plan.js'
 import { type AccountParts, caughtUp, commitNothing } from './settled-account.js'
 
 export interface ClaimHolder {
@@ -20,7 +21,16 @@ export interface ClaimHolder {
   readonly version: number
 }
 
-export const decodeClaim = (value: Uint8Array): ClaimHolder => jsonOf<ClaimHolder>(value)
+/** Throws if the value is damaged. */
+export function decodeClaim(value: Uint8Array): ClaimHolder {
+  const holder = jsonOf<ClaimHolder>(value)
+  const isWhole =
+    isObject(holder) &&
+    [holder.account_id, holder.id].every((text) => typeof text === 'string') &&
+    Number.isSafeInteger(holder.version)
+  if (isWhole) return holder
+  throw new Error('The value names no holder of a claim.')
+}
 
 const isSame = (one: ClaimHolder, other: ClaimHolder): boolean =>
   one.account_id === other.account_id && one.id === other.id
@@ -55,10 +65,10 @@ export class Claims {
   /** Like `acquire`, but takes nothing. */
   async rehearse<T>(accountId: string, version: number, draft: Draft<T>): Promise<boolean> {
     for (const claim of draft.claims ?? []) {
-      const { value } = (await this.#parts.bucket.get(claimKey(claim.claim))) ?? {}
-      if (value === undefined) continue
+      const entry = await this.#parts.bucket.get(claimKey(claim.claim))
       // It may have been taken for a change that was not committed.
-      const rival = decodeClaim(value)
+      const rival = this.#holderIn(claim.claim, entry)
+      if (rival === undefined) continue
       if (isSame(rival, { account_id: accountId, id: claim.id, version })) continue
       if ((await this.#look(claim.claim, rival)).isHeld) return drawnAgain(claim)
     }
@@ -72,11 +82,10 @@ export class Claims {
     // Almost every name is free.
     if ((await bucket.replace(key, JSON.stringify(holder), 0)) !== undefined) return true
     for (;;) {
-      const { value, revision = 0 } = (await bucket.get(key)) ?? {}
-      if (value !== undefined) {
-        const other = decodeClaim(value)
-        if (!isSame(other, holder) && (await this.#isHeld(claim, other))) return false
-      }
+      const entry = await bucket.get(key)
+      const { revision = 0 } = entry ?? {}
+      const other = this.#holderIn(claim, entry)
+      if (other !== undefined && !isSame(other, holder) && (await this.#isHeld(claim, other))) return false
       if ((await bucket.replace(key, JSON.stringify(holder), revision)) !== undefined) return true
     }
   }
@@ -90,11 +99,25 @@ export class Claims {
     const key = claimKey(claim)
     for (;;) {
       const current = await bucket.get(key)
-      if (current?.value === undefined) return
-      const there = decodeClaim(current.value)
+      const there = bucket.decoded(current, decodeClaim)
+      if (current === undefined || there === undefined) return
       if (!isSame(there, { account_id: accountId, id, version }) || there.version > version) return
       if (await bucket.remove(key, current.revision)) return
     }
+  }
+
+  /** Whose claim it is. If the entry is damaged, the rows of the view know. */
+  #holderIn(claim: string, entry: BucketEntry | undefined): ClaimHolder | undefined {
+    if (entry?.value === undefined) return undefined
+    return this.#parts.bucket.decoded(entry, decodeClaim) ?? this.#holderInRows(claim)
+  }
+
+  #holderInRows(claim: string): ClaimHolder | undefined {
+    for (const [kind, rows] of this.#parts.view.state.rows)
+      for (const row of rows.values())
+        if (claimsOf(kind, row).includes(claim))
+          return { account_id: row.account_id, id: row.id, version: row.version }
+    return undefined
   }
 
   /** Does the holder hold the claim? If not, makes sure that the holder's pending change can't be committed. */

@@ -1,9 +1,20 @@
 /** The head of an account as text. */
 import { jsonOf } from '../core/bytes.js'
 import { badRequest } from '../core/errors.js'
+import { isObject } from '../core/json-object.js'
 import type { Head } from './change.js'
 
-export const decodeHead = (value: Uint8Array): Head => jsonOf<Head>(value)
+/** Throws if the value is damaged. */
+export function decodeHead(value: Uint8Array): Head {
+  const head = jsonOf<Head>(value)
+  const isWhole =
+    isObject(head) &&
+    Number.isSafeInteger(head.version) &&
+    Array.isArray(head.recent) &&
+    (head.change === null || isObject(head.change))
+  if (isWhole) return head
+  throw new Error('The value is no head.')
+}
 
 /** As text that fits a message: removed rows that would not fit are left out, and read from ClickHouse later. */
 export function encodeHead(head: Head, bytesMax: number): string {

@@ -75,10 +75,12 @@ export class Heads {
    */
   async finished(accountId: string, highest?: number): Promise<FinishedHead> {
     for (;;) {
-      const entry = await this.#parts.bucket.get(accountId)
-      if (entry?.value === undefined) return this.#recreated(accountId, entry?.revision ?? 0, highest)
-      const { revision } = entry
-      const { version, change, earlier = [], recent } = decodeHead(entry.value)
+      const { bucket } = this.#parts
+      const entry = await bucket.get(accountId)
+      const revision = entry?.revision ?? 0
+      const head = bucket.decoded(entry, decodeHead)
+      if (head === undefined) return this.#recreated(accountId, revision, highest)
+      const { version, change, earlier = [], recent } = head
       if (change === null) return { version, seen: version, revision, recent }
       try {
         await this.#carryOut(accountId, { version, changes: [...earlier, change], recent, revision })
@@ -102,8 +104,10 @@ export class Heads {
     accountId: string,
     patience?: Patience,
   ): Promise<(Head & Pick<FinishedHead, 'revision'>) | undefined> {
-    const entry = await this.#parts.bucket.get(accountId, patience)
-    return entry?.value && { ...decodeHead(entry.value), revision: entry.revision }
+    const { bucket } = this.#parts
+    const entry = await bucket.get(accountId, patience)
+    const head = bucket.decoded(entry, decodeHead)
+    return head && { ...head, revision: entry!.revision }
   }
 
   async #recreated(accountId: string, revision: number, known?: number): Promise<FinishedHead> {

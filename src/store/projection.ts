@@ -2,7 +2,6 @@
  * Writes changes into the configuration bucket, key by key; the account's version is written last, so a view that has
  * the version has the whole change. A change may be written several times, also by several processes at once.
  */
-import { jsonOf } from '../core/bytes.js'
 import { monotonicMs, sleep } from '../core/clock.js'
 import { eachOf } from '../core/concurrency.js'
 import { unavailable } from '../core/errors.js'
@@ -12,6 +11,7 @@ import { account } from '../resource/account.js'
 import { apiKey } from '../resource/api-key.js'
 import type { Row } from '../resource/define.js'
 import { resourceOf } from '../resource/registry.js'
+import { checkedValue } from '../view/entry-values.js'
 import {
   type AccountState,
   firstGeneration,
@@ -114,8 +114,10 @@ export class Projection {
   }
 
   async #versionOf(accountId: string): Promise<number> {
-    const entry = await this.#buckets.config.get(stateKey(accountId))
-    return entry?.value === undefined ? 0 : jsonOf<AccountState>(entry.value).version
+    const { config } = this.#buckets
+    const entry = await config.get(stateKey(accountId))
+    const state = entry && config.decoded(entry, () => checkedValue(entry) as AccountState)
+    return state?.version ?? 0
   }
 
   /** Sealed values are written first, so that a row never lacks them. */
@@ -134,7 +136,8 @@ export class Projection {
     const { latest } = this.#view
     const revision = latest.revisionOf(key)
     const isKnown = writers.basis?.state === latest && revision <= writers.basis.revision
-    const known = isKnown ? { revision, value: latest.rows.get(kind)?.get(row.id) } : undefined
+    const there = latest.damaged.has(key) ? undefined : latest.rows.get(kind)?.get(row.id)
+    const known = isKnown ? { revision, value: there } : undefined
     await writers.config.write(key, next, known)
   }
 
@@ -215,7 +218,8 @@ export class Projection {
     const key = stateKey(accountId)
     const { latest } = this.#view
     // The own view's entry will do: its version shows whether the change is done.
-    const known = { revision: latest.revisionOf(key), value: latest.accounts.get(accountId) }
+    const there = latest.damaged.has(key) ? undefined : latest.accounts.get(accountId)
+    const known = { revision: latest.revisionOf(key), value: there }
     await writers.config.write(key, ifNewer(next), known)
   }
 

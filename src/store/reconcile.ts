@@ -4,7 +4,6 @@
  * An account is repaired if its part of the buckets lacks something. If the buckets have more than ClickHouse, an
  * operator has to decide; until then nothing is repaired or written.
  */
-import { jsonOf } from '../core/bytes.js'
 import { eachOf } from '../core/concurrency.js'
 import { keysAtOnceMax } from '../core/limits.js'
 import { getOrMake } from '../core/maps.js'
@@ -12,7 +11,8 @@ import type { Bucket } from '../nats/bucket.js'
 import { readEntries } from '../nats/bucket-follower.js'
 import { apiKey } from '../resource/api-key.js'
 import type { Row } from '../resource/define.js'
-import { claimKey, type SecretsEntry, secretKey } from '../view/keys.js'
+import { damagedRuleKeys, secretsIn } from '../view/entry-values.js'
+import { claimKey, rowKey, ruleKind, secretKey, stateKey } from '../view/keys.js'
 import type { ViewState } from '../view/view-state.js'
 import { type ClaimHolder, decodeClaim } from './claims.js'
 import { decodeHead } from './head-text.js'
@@ -35,7 +35,7 @@ export async function readSideBuckets(buckets: { heads: Bucket; secrets: Bucket 
     if (value !== undefined) heads.set(key, decodeHead(value).version)
   })
   await readEntries(buckets.secrets, ({ key, value }) => {
-    if (value !== undefined) secrets.set(key, jsonOf<SecretsEntry>(value).version)
+    if (value !== undefined) secrets.set(key, secretsIn(value).version)
   })
   return { heads, secrets }
 }
@@ -55,18 +55,29 @@ type SeenAccounts = ReadonlyMap<string, SeenAccount>
 export function seenIn(state: ViewState): SeenAccounts {
   const rows = new Map<string, Map<string, Map<string, number>>>()
   for (const [kind, ofKind] of state.rows) {
-    for (const { account_id, id, version } of ofKind.values()) {
+    for (const row of ofKind.values()) {
+      // What the key had before is in use still, but no other process can read it.
+      if (isDamaged(state, kind, row)) continue
+      const { account_id, id, version } = row
       const ofAccount = getOrMake(rows, account_id, () => new Map<string, Map<string, number>>())
       getOrMake(ofAccount, kind, () => new Map<string, number>()).set(id, version)
     }
   }
   return new Map(
     [...state.accounts].map(([accountId, { version, stored }]) => {
-      const seen = { version, stored, isWhole: state.isWhole(accountId) }
+      const isWhole = state.isWhole(accountId) && !state.damaged.has(stateKey(accountId))
+      const seen = { version, stored, isWhole }
       return [accountId, { ...seen, rows: rows.get(accountId) ?? new Map() }]
     }),
   )
 }
+
+/** Is the entry damaged that has the row? */
+export const isDamaged = (state: ViewState, kind: string, row: Row): boolean =>
+  state.damaged.size > 0 &&
+  (kind === ruleKind
+    ? damagedRuleKeys(state, String(row['ip_policy_id'])).length > 0
+    : state.damaged.has(rowKey(kind, row.id)))
 
 const nothing: SeenAccount = { version: 0, stored: 0, isWhole: false, rows: new Map() }
 
@@ -180,7 +191,9 @@ export async function fillClaims(
     for (const claim of claimsOf(kind, row)) getOrMake(held, claimKey(claim), () => []).push(row)
   const there = new Map<string, { revision: number; holder: ClaimHolder | undefined }>()
   await readEntries(claims, ({ key, revision, value }) => {
-    there.set(key, { revision, holder: value === undefined ? undefined : decodeClaim(value) })
+    // A damaged one is known to be there, so that it is replaced.
+    there.set(key, { revision, holder: undefined })
+    if (value !== undefined) there.set(key, { revision, holder: decodeClaim(value) })
   })
   const missing: { key: string; revision: number; holder: ClaimHolder }[] = []
   for (const [key, [first, ...others]] of held) {

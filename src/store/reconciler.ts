@@ -54,6 +54,8 @@ export class Reconciler {
   #positions: Positions = []
   /** Faults of the bucket that a comparison with ClickHouse could not mend. */
   #unmended: ReadonlySet<string> = new Set()
+  /** Damaged heads and sealed values that were found until the last comparison. */
+  #damagedBefore = 0
   /** One comparison at a time. */
   readonly #queue = new Queue()
 
@@ -94,7 +96,9 @@ export class Reconciler {
    * a change, an account lacks something for a short time.
    */
   async #mend(): Promise<void> {
-    const { view, occurrences } = this.#parts
+    const { view, occurrences, buckets } = this.#parts
+    const found = buckets.heads.damagedFound + buckets.secrets.damagedFound
+    if (found > this.#damagedBefore) await this.#mendSide()
     let faults = faultsIn(view.latest)
     for (let look = 2; look <= looksMax && faults.size > 0; look += 1) {
       await sleep(settleMs)
@@ -104,13 +108,25 @@ export class Reconciler {
     const [reason] = faults.values()
     if (reason === undefined || [...faults.keys()].every((key) => this.#unmended.has(key))) return
     occurrences.configurationIncomplete({ reason, faults: faults.size })
+    await this.#repairBehind()
+    await this.#putMeta(undefined)
+    this.#unmended = new Set(faultsIn(view.latest).keys())
+  }
+
+  /** Repairs what differs from ClickHouse, under a view that stays in use. */
+  async #repairBehind(): Promise<void> {
     const { behind, ahead } = await this.#compare()
     // Rows that ClickHouse does not have are left to an operator, who learns of them: see `foreign-rows.ts`.
     const mended = new Map([...behind].filter(([accountId]) => !ahead.includes(accountId)))
     await carryOutRepairs(this.#parts, await beginRepairs(this.#parts, mended))
-    await this.#putMeta(undefined)
-    occurrences.projectionRepaired({ accounts: mended.size, claims: 0 })
-    this.#unmended = new Set(faultsIn(view.latest).keys())
+    this.#parts.occurrences.projectionRepaired({ accounts: mended.size, claims: 0 })
+  }
+
+  /** Heads and sealed values are no part of the view: a comparison finds the accounts of those that can't be read. */
+  async #mendSide(): Promise<void> {
+    const { heads, secrets } = this.#parts.buckets
+    await this.#repairBehind()
+    this.#damagedBefore = heads.damagedFound + secrets.damagedFound
   }
 
   /** Compares the view with ClickHouse, and repairs. */

@@ -10,12 +10,14 @@ import { eachOf } from '../core/concurrency.js'
 import { keysAtOnceMax } from '../core/limits.js'
 import { getOrMake } from '../core/maps.js'
 import type { AnyResource, Row } from '../resource/define.js'
+import { damagedRuleKeys } from '../view/entry-values.js'
 import { generationKeys, policyKind, type RulesChunk, ruleKind, rulesKey } from '../view/keys.js'
 import type { ViewState } from '../view/view-state.js'
 import { newChange } from './change.js'
 import type { Clickhouse } from './clickhouse/clickhouse.js'
 import { type Heads, versionGap } from './heads.js'
 import { type Basis, isCurrent, isInternal, type Projection, type Writers } from './projection.js'
+import { isDamaged } from './reconcile.js'
 import { chunksOf } from './rule-chunks.js'
 import { sealedFields } from './sealed-values.js'
 import { readStored, type StoredRow } from './stored-rows.js'
@@ -151,7 +153,9 @@ export class Repair {
     const present = stored.filter(({ deleted }) => !deleted)
     const gone = stored.filter(({ deleted, kind }) => deleted && kind !== ruleKind)
     const isDifferent = ({ kind, row }: StoredRow): boolean =>
-      sealedFields(kind).length > 0 || !isCurrent(kind, seen.rows.get(kind)?.get(row.id), row)
+      sealedFields(kind).length > 0 ||
+      isDamaged(seen, kind, row) ||
+      !isCurrent(kind, seen.rows.get(kind)?.get(row.id), row)
     const others = present.filter(
       (each) => each.kind !== ruleKind && each.kind !== policyKind && isDifferent(each),
     )
@@ -210,6 +214,8 @@ export class Repair {
     )
     await eachOf(policies, keysAtOnceMax, async (policy) => {
       if (renewed.has(policy)) await this.#projection.putRow(writers, policyKind, policy, generation)
+      else if (isDamaged(state, policyKind, policy))
+        await this.#projection.putRow(writers, policyKind, policy, state.generationOf(policy.id))
       else if (!isCurrent(policyKind, state.rows.get(policyKind)?.get(policy.id), policy))
         await this.#projection.putRow(writers, policyKind, policy)
     })
@@ -228,6 +234,7 @@ export class Repair {
 
 /** Are exactly these rules the ones of the policy that count? */
 function hasRules(state: ViewState, policyId: string, rules: readonly Row[]): boolean {
+  if (damagedRuleKeys(state, policyId).length > 0) return false
   const versions = new Map(rules.map(({ id, version }) => [id, version]))
   let found = 0
   for (const { id, version } of state.rules(policyId)?.rules ?? []) {

@@ -1,9 +1,9 @@
 /** Sealed values of rows, stored in their own bucket, so that the bucket every process reads holds no secret. */
-import { jsonOf } from '../core/bytes.js'
 import { unavailable } from '../core/errors.js'
 import type { Bucket } from '../nats/bucket.js'
 import type { Row } from '../resource/define.js'
 import { resourceOf } from '../resource/registry.js'
+import { secretsIn } from '../view/entry-values.js'
 import { type SecretsEntry, secretKey } from '../view/keys.js'
 import type { ViewState } from '../view/view-state.js'
 import type { Put } from './change.js'
@@ -30,8 +30,7 @@ export async function readSecrets(
   kind: string,
   id: string,
 ): Promise<SecretsEntry | undefined> {
-  const stored = (await secrets.get(secretKey(kind, id)))?.value
-  return stored === undefined ? undefined : jsonOf<SecretsEntry>(stored)
+  return secrets.decoded(await secrets.get(secretKey(kind, id)), secretsIn)
 }
 
 /** Fills in sealed values that the puts leave out, from the rows they replace. */

@@ -11,8 +11,9 @@
 import { getOrMake } from '../core/maps.js'
 import type { Row } from '../resource/define.js'
 import { policyKind, type RulesChunk, ruleKind } from '../view/keys.js'
+import { ownersOf } from '../view/owners.js'
 import type { SortedIds } from '../view/sorted-ids.js'
-import { type IdleGeneration, ownersOf, ViewState } from '../view/view-state.js'
+import { type IdleGeneration, ViewState } from '../view/view-state.js'
 import type { Change } from './change.js'
 import { type Draft, splitRelease } from './plan.js'
 

@@ -73,17 +73,20 @@ function lackOfAccount(state: ViewState, accountId: string): string | undefined 
   return `the account ${accountId} has ${size} rows of the kind ${kind}, and its entry says ${String(count)}`
 }
 
+const damagedClause = (key: string): string => `the entry "${key}" can't be read`
+
 /** The fault in the bucket's statement about itself; unlike a lack, also if no process waits for it. */
 export function faultOfMeta(state: ViewState): string | undefined {
   const { meta, accounts } = state
   const lack = lackOfMeta(state)
   if (lack !== undefined || meta === undefined) return lack
+  if (state.damaged.has(metaKey)) return damagedClause(metaKey)
   if (meta.accounts !== accounts.size) return accountsClause(accounts.size, meta.accounts)
   return isEpoch(meta.epoch) ? undefined : `the epoch of the bucket is ${JSON.stringify(meta.epoch)}`
 }
 
 /**
- * All wrong statements of the bucket about itself, as clauses. The key of each is the entry that has the statement, with
+ * All damaged entries of the bucket, and its wrong statements about itself, as clauses. The key of each is the entry that has the statement, with
  * its revision, so a lasting fault can be distinguished from those of changes under way.
  */
 export function faultsIn(state: ViewState): ReadonlyMap<string, string> {
@@ -91,6 +94,7 @@ export function faultsIn(state: ViewState): ReadonlyMap<string, string> {
   const add = (key: string, clause: string | undefined): void => {
     if (clause !== undefined) faults.set(`${key} ${state.revisionOf(key)}`, clause)
   }
+  for (const key of state.damaged) add(key, damagedClause(key))
   add(metaKey, faultOfMeta(state))
   for (const accountId of state.accounts.keys()) add(stateKey(accountId), lackOfAccount(state, accountId))
   return faults

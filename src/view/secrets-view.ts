@@ -1,8 +1,8 @@
 /** The sealed values of rows in memory, for delivery and the API. */
-import { jsonOf } from '../core/bytes.js'
 import { deferred } from '../core/concurrency.js'
 import type { Bucket, BucketEntry } from '../nats/bucket.js'
 import { BucketFollower, type Pass } from '../nats/bucket-follower.js'
+import { secretsIn } from './entry-values.js'
 import type { SecretsEntry } from './keys.js'
 
 export class SecretsView {
@@ -27,7 +27,7 @@ export class SecretsView {
     return {
       entry: ({ key, value }: BucketEntry) => {
         if (value === undefined) entries.delete(key)
-        else entries.set(key, jsonOf<SecretsEntry>(value))
+        else entries.set(key, secretsIn(value))
         if (entries === this.#entries) this.#notify()
       },
       current: () => {

@@ -1,10 +1,10 @@
 /** The contents of a configuration bucket in memory, applied entry by entry. */
-import { jsonOf } from '../core/bytes.js'
 import { getOrMake } from '../core/maps.js'
 import type { BucketEntry } from '../nats/bucket.js'
 import { apiKey } from '../resource/api-key.js'
 import type { Row } from '../resource/define.js'
-import { type DeclaredRow, type KindName, resources } from '../resource/registry.js'
+import type { DeclaredRow, KindName } from '../resource/registry.js'
+import { checkedValue, damagedRuleKeys } from './entry-values.js'
 import {
   type AccountState,
   generationOf,
@@ -16,6 +16,7 @@ import {
   rulesKey,
 } from './keys.js'
 import { readerOfChunk } from './list-chunks.js'
+import { ownersOf } from './owners.js'
 import { SortedIds } from './sorted-ids.js'
 
 interface Generation {
@@ -43,6 +44,8 @@ export class ViewState {
   readonly accounts = new Map<string, AccountState>()
   /** Last revision of each key, deletions included, as needed for a compare-and-set. */
   readonly revisions = new Map<string, number>()
+  /** Keys whose last entry can't be read: what they had before is known, or nothing. */
+  readonly damaged = new Set<string>()
   /** Ids by owner and kind; the owner is an account or a parent resource. */
   readonly #ids = new Map<string, SortedIds>()
   readonly #rules = new Map<string, PolicyRules>()
@@ -57,14 +60,16 @@ export class ViewState {
     this.#kinds = kinds
   }
 
-  /** Applies one entry; returns the kind of the rows it changed, if any. */
+  /** Applies one entry; returns the kind of the rows it changed, if any. Throws if it is damaged: what the key had before stays. */
   apply(entry: BucketEntry): string | undefined {
     this.revision = Math.max(this.revision, entry.revision)
     const [space, first = '', second = '', third = ''] = entry.key.split('.')
     const kind = space === 'rules' ? ruleKind : first
     if ((space === 'rules' || space === 'row') && !this.#holds(kind)) return undefined
     this.revisions.set(entry.key, entry.revision)
-    const value = entry.value === undefined ? undefined : jsonOf(entry.value)
+    this.damaged.add(entry.key)
+    const value = checkedValue(entry)
+    this.damaged.delete(entry.key)
     switch (space) {
       case metaKey:
         this.meta = value as Meta | undefined
@@ -217,12 +222,13 @@ export class ViewState {
   /** The keys of a policy's rules, of all generations, with their revisions. */
   ruleKeys(policyId: string): [key: string, revision: number][] {
     const generations = [...(this.#rules.get(policyId)?.generations ?? [])]
-    return generations.flatMap(([generation, { chunks }]) =>
-      [...chunks.keys()].map((chunk): [string, number] => {
-        const key = rulesKey(policyId, generation, chunk)
-        return [key, this.revisionOf(key)]
-      }),
+    const keys = generations.flatMap(([generation, { chunks }]) =>
+      [...chunks.keys()].map((chunk) => rulesKey(policyId, generation, chunk)),
     )
+    return [...new Set([...keys, ...damagedRuleKeys(this, policyId)])].map((key) => [
+      key,
+      this.revisionOf(key),
+    ])
   }
 
   /** The generation of a policy's rules that counts. */
@@ -285,14 +291,6 @@ export class ViewState {
 }
 
 const newGeneration = (): Generation => ({ chunks: new Map(), chunkOf: new Map() })
-
-const parentFields = new Map(resources.map(({ kind, parent }) => [kind, parent?.field]))
-
-/** The account of a row, and the resource above it. */
-export function ownersOf(kind: string, row: Row): readonly string[] {
-  const field = parentFields.get(kind)
-  return field === undefined ? [row.account_id] : [row.account_id, String(row[field])]
-}
 
 function* rulesOf(chunks: Iterable<RulesChunk>): Generator<Row> {
   for (const { rules } of chunks) yield* rules

@@ -13,8 +13,9 @@ import { deferred } from '../core/concurrency.js'
 import { checkFormat } from '../core/data-format.js'
 import { unavailable } from '../core/errors.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
-import { type Bucket, type BucketEntry, waitForBucket } from '../nats/bucket.js'
+import type { Bucket, BucketEntry } from '../nats/bucket.js'
 import { BucketFollower, type Pass } from '../nats/bucket-follower.js'
+import { waitForBucket } from '../nats/bucket-stream.js'
 import type { Nats } from '../nats/nats.js'
 import type { KindName } from '../resource/registry.js'
 import { bucketNames } from '../wire/names.js'
@@ -208,7 +209,7 @@ export class View {
 
   #take(state: ViewState, completeness: Completeness, entry: BucketEntry): void {
     const epoch = state.meta?.epoch
-    const kind = state.apply(entry)
+    const kind = this.#apply(state, entry)
     if (state === this.#state && this.#isUsable) {
       if (kind !== undefined) this.#notify(kind)
       this.#wake()
@@ -229,6 +230,15 @@ export class View {
     } catch (error) {
       this.#whenUsable.reject(error as Error)
       return false
+    }
+  }
+
+  #apply(state: ViewState, entry: BucketEntry): string | undefined {
+    try {
+      return state.apply(entry)
+    } catch (error) {
+      // It changes nothing here; the API repairs it from ClickHouse.
+      return void this.#bucket.reportDamaged(entry, error)
     }
   }
 

@@ -47,9 +47,19 @@ export const behindKey = (destinationId: string, partition: number): string =>
 export const partitionOf = ({ partition = 0 }: Pick<BehindDestination, 'partition'>): Partition =>
   partitionNumbered(partition)!
 
-/** The entry of a destination; undefined for a deletion. */
-export const behindIn = ({ value }: BucketEntry): BehindDestination | undefined =>
-  value === undefined ? undefined : jsonOf<BehindDestination>(value)
+/** The entry of a destination; undefined for a deletion. Throws if it is damaged. */
+export function behindIn({ value }: BucketEntry): BehindDestination | undefined {
+  if (value === undefined) return undefined
+  const entry = jsonOf<BehindDestination>(value)
+  const { id, account_id, destination_id, run, windows, done } = entry
+  const areTexts = [id, account_id, destination_id, run].every((text) => typeof text === 'string')
+  if (areTexts && Array.isArray(windows) && windows.every(isWindow) && Number.isSafeInteger(done))
+    return entry
+  throw new Error('The value is no entry of a destination that is behind.')
+}
+
+const isWindow = (window: unknown): boolean =>
+  Array.isArray(window) && window.length === 2 && window.every(Number.isSafeInteger)
 
 type Windows = BehindDestination['windows']
 

@@ -5,6 +5,7 @@
  */
 import { isoMillis, now } from '../core/clock.js'
 import { isId } from '../core/ids.js'
+import { isObject } from '../core/json-object.js'
 import type { Bucket, BucketEntry } from '../nats/bucket.js'
 import type { Nats } from '../nats/nats.js'
 
@@ -25,6 +26,8 @@ export interface JobKind<Stored extends Job> {
   readonly encode: (job: Stored) => string
   readonly decode: (bytes: Uint8Array) => Stored
 }
+
+const states: ReadonlySet<unknown> = new Set<Job['state']>(['running', 'done', 'cancelled', 'failed'])
 
 /** A client waits for the answer. */
 const patienceMs = 5_000
@@ -95,9 +98,13 @@ export class JobBucket<Stored extends Job> {
     }
   }
 
-  /** The job of an entry; undefined for a deletion. */
-  read({ value }: BucketEntry): Stored | undefined {
-    return value && this.#kind.decode(value)
+  /** The job of an entry; undefined for a deletion, and for an entry that is damaged. */
+  read(entry: BucketEntry): Stored | undefined {
+    return this.bucket.decoded(entry, (value) => {
+      const job = this.#kind.decode(value)
+      if (isObject(job) && typeof job.id === 'string' && states.has(job.state)) return job
+      throw new Error(`The value is no ${this.#kind.name}.`)
+    })
   }
 
   async #at(key: string): Promise<Stored | undefined> {

@@ -63,6 +63,8 @@ async function save(
 const between = (bucket: Bucket, calls: Partial<Pick<Bucket, 'get' | 'replace'>>): Bucket =>
   ({
     get: (key: string) => bucket.get(key),
+    decoded: (...entry: Parameters<Bucket['decoded']>) => bucket.decoded(...entry),
+    reportDamaged: (...entry: Parameters<Bucket['reportDamaged']>) => bucket.reportDamaged(...entry),
     put: (key: string, value: Uint8Array) => bucket.put(key, value),
     replace: (key: string, value: string, revision: number) => bucket.replace(key, value, revision),
     forget: (key: string) => bucket.forget(key),

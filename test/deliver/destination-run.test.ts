@@ -1,7 +1,7 @@
 /** What a run does with packs of its own consumer. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { readEntries } from '../../src/books/ledger.js'
+import { readEntries } from '../../src/books/ledger-lines.js'
 import { ByteBudget } from '../../src/deliver/byte-budget.js'
 import { DestinationRun } from '../../src/deliver/destination-run.js'
 import { fault } from '../../src/deliver/faults.js'

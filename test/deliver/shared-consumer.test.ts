@@ -1,7 +1,7 @@
 /** What becomes of packs of the shared consumer that no run takes. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { readEntries } from '../../src/books/ledger.js'
+import { readEntries } from '../../src/books/ledger-lines.js'
 import { ByteBudget } from '../../src/deliver/byte-budget.js'
 import { type Offered, SharedConsumer } from '../../src/deliver/shared-consumer.js'
 import type { Nats } from '../../src/nats/nats.js'

@@ -1,6 +1,6 @@
 /** Jobs in a bucket: who may change one, and when nothing is written. */
 import t from 'tap'
-import type { Bucket } from '../../src/nats/bucket.js'
+import type { Bucket, BucketEntry } from '../../src/nats/bucket.js'
 import { endedJob, JobBucket } from '../../src/wire/job-bucket.js'
 import { replayJobs, type StoredReplay } from '../../src/wire/replays.js'
 
@@ -16,6 +16,8 @@ function openJobs() {
   const entries = new Map<string, { value: Uint8Array; revision: number }>()
   let revision = 0
   const bucket = {
+    decoded: (entry: BucketEntry | undefined, decode: (value: Uint8Array) => unknown) =>
+      entry?.value && decode(entry.value),
     get: async (key: string) => (entries.has(key) ? { key, ...entries.get(key)! } : undefined),
     keys: async (filter: string) =>
       [...entries.keys()].filter((key) => new RegExp(filter.replace('*', '.*')).test(key)),

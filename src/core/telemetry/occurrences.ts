@@ -150,6 +150,12 @@ const nats = {
     'weir_nats_requests_failed_total',
     'Requests over NATS that failed with an internal error.',
   ),
+  entryDamaged: boundedError(
+    'An entry of a stream or bucket that can not be read was skipped. It was written by something else than Weir, or is damaged.',
+    'weir_damaged_entries_total',
+    'Entries of streams and buckets that can not be read and were skipped.',
+    ['stream'],
+  ),
   natsCallRetried: count(
     'weir_nats_retries_total',
     'Publishes and calls of key-value buckets that were retried.',

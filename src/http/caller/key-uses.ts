@@ -200,15 +200,12 @@ const isPull = ({ at, version, repeats }: Partial<Pull>): boolean =>
 const arePulls = (pulls: Partial<Pulls> | undefined): pulls is Pulls =>
   Number.isInteger(pulls?.at) && Array.isArray(pulls?.last) && pulls.last.every(isPull)
 
-/** Undefined if the entry is malformed. */
-function useIn(value: Uint8Array): KeyUse | undefined {
-  try {
-    const { at, from, pulls } = jsonOf<Partial<KeyUse>>(value)
-    const isUse = Number.isInteger(at) && Math.abs(at!) <= timeMaxMs && typeof from === 'string'
-    return isUse ? { at: at!, from, ...(arePulls(pulls) && { pulls }) } : undefined
-  } catch {
-    return undefined
-  }
+/** Throws if the entry is damaged. */
+function useIn(value: Uint8Array): KeyUse {
+  const { at, from, pulls } = jsonOf<Partial<KeyUse>>(value)
+  if (Number.isInteger(at) && Math.abs(at!) <= timeMaxMs && typeof from === 'string')
+    return { at: at!, from, ...(arePulls(pulls) && { pulls }) }
+  throw new Error('The value is no use of a key.')
 }
 
 /** For the API, which creates the bucket, and creates it again if NATS has lost it. `bytesMax`: of any small bucket. */

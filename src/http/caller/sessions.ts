@@ -83,18 +83,18 @@ export class Sessions {
   /** Resolves when the sessions in the bucket are known. */
   async follow(bucket: Bucket): Promise<void> {
     const whenRead = deferred()
-    this.#follower = new BucketFollower(bucket, { begin: () => this.#pass(() => whenRead.resolve()) })
+    this.#follower = new BucketFollower(bucket, { begin: () => this.#pass(bucket, () => whenRead.resolve()) })
     await this.#follower.open()
     await whenRead.promise
   }
 
   /** When all entries of a bucket were read, sessions of before that are missing have ended, or their bucket is lost. */
-  #pass(whenRead: () => void): Pass {
+  #pass(bucket: Bucket, whenRead: () => void): Pass {
     const before = new Set(this.#known.keys())
     return {
       entry: (entry) => {
         before.delete(entry.key)
-        this.#take(entry)
+        this.#take(entry, bucket)
       },
       current: () => {
         for (const hash of before) this.#known.delete(hash)
@@ -164,8 +164,9 @@ export class Sessions {
   }
 
   async #read(hash: string): Promise<Session | undefined> {
-    const entry = await (await this.#bucket()).get(hash)
-    if (entry !== undefined) this.#take(entry)
+    const bucket = await this.#bucket()
+    const entry = await bucket.get(hash)
+    if (entry !== undefined) this.#take(entry, bucket)
     const found = this.#known.get(hash)
     if (found !== undefined) return this.isOver(found) ? undefined : found
     // A token is random: one that means nothing now will never mean anything.
@@ -212,24 +213,28 @@ export class Sessions {
     }
   }
 
-  #take({ key, value }: BucketEntry): void {
-    if (value === undefined) {
+  #take(entry: BucketEntry, bucket: Bucket): void {
+    const { key } = entry
+    if (entry.value === undefined) {
       this.#known.delete(key)
       return
     }
-    const session = this.#opened(key, value)
+    const session = this.#opened(entry, bucket)
     if (session !== undefined && session.expiresMs > now()) this.#known.set(key, session)
   }
 
   /** Undefined if no API of this deployment has sealed the entry. */
-  #opened(hash: string, value: Uint8Array): Session | undefined {
-    try {
-      const text = this.#options.sealer.unseal(Buffer.from(value).toString('latin1'), ownerOf(hash))
-      return { hash, ...jsonOf<Omit<Session, 'hash'>>(Buffer.from(text)) }
-    } catch (error) {
-      this.#options.occurrences.sessionForeign({ reason: messageOf(error) })
-      return undefined
-    }
+  #opened(entry: BucketEntry, bucket: Bucket): Session | undefined {
+    const { key: hash } = entry
+    return bucket.decoded(entry, (value) => {
+      try {
+        const text = this.#options.sealer.unseal(Buffer.from(value).toString('latin1'), ownerOf(hash))
+        return { hash, ...jsonOf<Omit<Session, 'hash'>>(Buffer.from(text)) }
+      } catch (error) {
+        this.#options.occurrences.sessionForeign({ reason: messageOf(error) })
+        throw error
+      }
+    })
   }
 
   async close(): Promise<void> {

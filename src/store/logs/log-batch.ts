@@ -8,10 +8,15 @@ import type { CollectedBlocks } from '../clickhouse/collected-blocks.js'
 import { holdsRows, type RowKind, rowKinds } from './row-kinds.js'
 
 /** A message without its rows: there may be megabytes of them. */
-export interface LogMessage {
+interface LogMessage {
   readonly inFlight: MessageInFlight
   readonly subject: string
   readonly rows: number
+}
+
+/** A message that holds no rows. */
+export interface DamagedMessage extends LogMessage {
+  readonly data: Uint8Array
 }
 
 /** What can be inserted with one statement. */
@@ -45,7 +50,7 @@ export class TableBatch {
   }
 
   /** Removes and returns the messages that hold no rows. If it fails, all are still there. */
-  async takeMalformed(): Promise<LogMessage[]> {
+  async takeMalformed(): Promise<DamagedMessage[]> {
     const blocks = await this.#blocks.all()
     const areWhole = this.#messages.map(({ rows }, index) => holdsRows(this.#kind, blocks[index]!, rows))
     const whole = this.#clickhouse.collectBlocks()
@@ -60,7 +65,9 @@ export class TableBatch {
     this.#blocks = whole
     this.#messages = messages.filter((_, index) => areWhole[index])
     await before.drop()
-    return messages.filter((_, index) => !areWhole[index])
+    return messages.flatMap((message, index) =>
+      areWhole[index] ? [] : [{ ...message, data: blocks[index]! }],
+    )
   }
 
   drop(): Promise<void> {
@@ -71,7 +78,7 @@ export class TableBatch {
 export class LogBatch {
   readonly #clickhouse: Inserter
   readonly #bySubject = new Map<string, TableBatch>()
-  readonly #unknown: LogMessage[] = []
+  readonly #unknown: DamagedMessage[] = []
   #bytes = 0
   #messages = 0
   #adding: Promise<void> = Promise.resolve()
@@ -92,8 +99,8 @@ export class LogBatch {
     return this.#bySubject.values()
   }
 
-  /** Messages that no table is for. */
-  get unknown(): readonly LogMessage[] {
+  /** Messages that no table is for, and empty ones. */
+  get unknown(): readonly DamagedMessage[] {
     return this.#unknown
   }
 
@@ -108,7 +115,7 @@ export class LogBatch {
 
   async #add(message: LogMessage, data: Uint8Array): Promise<void> {
     const kind = rowKinds.get(message.subject)
-    if (kind === undefined) this.#unknown.push(message)
+    if (kind === undefined || data.length === 0) this.#unknown.push({ ...message, data })
     else
       await getOrMake(this.#bySubject, message.subject, () => new TableBatch(kind, this.#clickhouse)).add(
         message,

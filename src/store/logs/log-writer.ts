@@ -11,10 +11,11 @@ import type { Occurrences } from '../../core/telemetry/occurrences.js'
 import type { Consumer } from '../../nats/consumers.js'
 import { AcknowledgedSequences, DurableReader, type DurableReaderOptions } from '../../nats/durable-reader.js'
 import type { PulledMessage } from '../../nats/messages.js'
+import type { Nats } from '../../nats/nats.js'
 import { pullAll } from '../../nats/pull.js'
 import { decisionLogConsumer, decisionLogStream } from '../../wire/names.js'
 import { type Clickhouse, isRefusedByClickhouse } from '../clickhouse/clickhouse.js'
-import { LogBatch, type LogMessage, type TableBatch } from './log-batch.js'
+import { type DamagedMessage, LogBatch, type TableBatch } from './log-batch.js'
 import { dropOldestRows } from './log-space.js'
 import type { LogBounds } from './log-table.js'
 import { shapeLogTables } from './log-tables.js'
@@ -32,7 +33,7 @@ const decisionSteadyBytes = 256 * 1024
 const pulledMessages = 40
 
 interface LogWriterOptions {
-  readonly nats: DurableReaderOptions['nats']
+  readonly nats: DurableReaderOptions['nats'] & Pick<Nats, 'damaged'>
   readonly clickhouse: Clickhouse
   readonly bounds: LogBounds
   readonly occurrences: Pick<
@@ -180,8 +181,12 @@ export class LogWriter {
     this.#options.occurrences.decisionLogUnwritten({ reason: messageOf(error) })
   }
 
-  #drop({ inFlight, subject, rows }: LogMessage): void {
-    this.#options.occurrences.decisionRowsMalformed({ sequence: inFlight.sequence, subject }, rows)
+  #drop({ inFlight, subject, rows, data }: DamagedMessage): void {
+    const { nats, occurrences } = this.#options
+    const { sequence } = inFlight
+    occurrences.decisionRowsMalformed({ sequence, subject }, rows)
+    const place = { stream: decisionLogStream, sequence }
+    nats.damaged.report(place, data, new Error(`The message on ${subject} holds no rows.`))
     this.#reader.acknowledge(inFlight)
   }
 

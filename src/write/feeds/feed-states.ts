@@ -86,8 +86,9 @@ export class FeedStates {
 
   /** As it is in the bucket. */
   async read(listId: string): Promise<Known> {
-    const entry = await (await this.#bucket()).get(listId)
-    return { revision: entry?.revision ?? 0, state: entry?.value && stateIn(entry.value) }
+    const bucket = await this.#bucket()
+    const entry = await bucket.get(listId)
+    return { revision: entry?.revision ?? 0, state: bucket.decoded(entry, stateIn) }
   }
 
   /** Compare-and-set: the new revision, or undefined if another process wrote first. */
@@ -116,18 +117,15 @@ const timeMaxMs = 8_640_000_000_000_000
 const isTime = (value: unknown): boolean => Number.isInteger(value) && Math.abs(value as number) <= timeMaxMs
 const isTimeOrNull = (value: unknown): boolean => value === null || isTime(value)
 
-/** Undefined if the entry is malformed: the list is then fetched like a new one. */
-function stateIn(value: Uint8Array): FeedState | undefined {
-  try {
-    const state = jsonOf<FeedState>(value)
-    const { of, since_ms, fetched_ms, changed_ms, next_ms, claimed_ms, error } = state
-    const areTimes =
-      [since_ms, next_ms].every(isTime) && [fetched_ms, changed_ms, claimed_ms].every(isTimeOrNull)
-    const isWhole = typeof of === 'string' && (error === null || isTime(error.since_ms))
-    return areTimes && isWhole ? state : undefined
-  } catch {
-    return undefined
-  }
+/** Throws if the entry is damaged: the list is then fetched like a new one. */
+function stateIn(value: Uint8Array): FeedState {
+  const state = jsonOf<FeedState>(value)
+  const { of, since_ms, fetched_ms, changed_ms, next_ms, claimed_ms, error } = state
+  const areTimes =
+    [since_ms, next_ms].every(isTime) && [fetched_ms, changed_ms, claimed_ms].every(isTimeOrNull)
+  const isWhole = typeof of === 'string' && (error === null || isTime(error.since_ms))
+  if (areTimes && isWhole) return state
+  throw new Error('The value is no state of a feed.')
 }
 
 /** For the API, which creates the bucket. `bytesMax`: of any small bucket. */
