@@ -45,8 +45,8 @@ export function readingsOfUri(uri: string): Readings {
   const end = uri.indexOf('?')
   const target = end === -1 ? uri : uri.slice(0, end)
   const path = target.replace(origin, '')
-  // Parsers of URLs also end the host at a backslash.
-  const { 1: afterHost } = /^[a-z][\w+.-]*:\/\/[^/#\\]*(\\.*)$/i.exec(target) ?? []
+  // Parsers of URLs also end the host at a backslash, and skip slashes before it.
+  const { 1: afterHost } = /^[a-z][\w+.-]*:\/\/(?:[^/#\\]*(?=\\)|\/+[^/#\\]*)(.*)$/i.exec(target) ?? []
   return readingsOf(path === '' ? '/' : path, afterHost)
 }
 

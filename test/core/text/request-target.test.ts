@@ -49,6 +49,7 @@ t.test('what can be decoded is decoded as encoded', (t) => {
 t.test('the host of a URL ends where any parser ends it', (t) => {
   const paths = readingsOfUri('http://www.example\\x/private').all.map(({ path }) => path)
   t.ok(paths.includes('/private') && paths.includes('/x/private'))
+  t.ok(readingsOfUri('http:///www.example/private').all.some(({ path }) => path === '/private'))
   t.end()
 })
 
