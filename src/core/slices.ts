@@ -6,10 +6,10 @@ import type { Soon } from './concurrency.js'
 const buildSliceMs = 5
 
 /** Runs a generator to its end without pauses. */
-export function withoutPauses<T>(work: Generator<void, T>): T {
+export function withoutPauses<T>(work: Generator<unknown, T>): T {
   for (;;) {
-    const { done, value } = work.next()
-    if (done) return value
+    const step = work.next()
+    if (step.done) return step.value
   }
 }
 

@@ -18,7 +18,8 @@ import type { Nats } from '../nats/nats.js'
 import type { View } from '../view/view.js'
 import type { PartitionSet } from '../wire/partitions.js'
 import type { BusyDestinations } from './busy-destinations.js'
-import { Intake, type ProcessedMessage } from './intake.js'
+import { Intake } from './intake.js'
+import type { ProcessedMessage } from './intake-message.js'
 import type { Buffers, InputMessage } from './packs.js'
 
 interface AuditRoute {

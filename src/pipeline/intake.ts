@@ -7,24 +7,21 @@
  * processed again from the start.
  */
 
-import type { InputCounts, InputStream, LedgerWriter, SourcesEntry } from '../books/ledger.js'
+import type { InputStream, LedgerWriter } from '../books/ledger.js'
 import type { SettledInput } from '../books/reading.js'
 import { after, every, monotonicMs, type Timer } from '../core/clock.js'
 import { onceReady, type Soon, soonOr } from '../core/concurrency.js'
 import type { Consumer, ConsumerOptions } from '../nats/consumers.js'
-import {
-  AcknowledgedSequences,
-  DurableReader,
-  type DurableReaderOptions,
-  type MessageInFlight,
-} from '../nats/durable-reader.js'
+import { AcknowledgedSequences, DurableReader, type DurableReaderOptions } from '../nats/durable-reader.js'
 import type { PulledMessage } from '../nats/messages.js'
 import type { Nats } from '../nats/nats.js'
 import { pullAll } from '../nats/pull.js'
 import { inputConsumer } from '../wire/names.js'
 import type { PartitionSet } from '../wire/partitions.js'
 import type { BusyDestinations } from './busy-destinations.js'
-import { type DoneMessage, InputLedger } from './input-ledger.js'
+import { InputLedger } from './input-ledger.js'
+import { IntakeMessage, type ProcessedMessage } from './intake-message.js'
+import { LongWalks } from './long-walks.js'
 import { packSpacingMs } from './pack-times.js'
 import { type InputMessage, Packs } from './packs.js'
 import { RecentWork } from './recent-work.js'
@@ -38,8 +35,6 @@ const acknowledgedMax = 20_000
 const dueCheckMs = 20
 /** Work that takes more than this part of the time makes a process busy. */
 const busyShare = 1 / 4
-/** A message that failed, or came too early, is redelivered after this time. */
-const messagePauseMs = 1_000
 /**
  * Time limits of a stop: for messages that were asked for, for storing their packs, for the ledger. Only a very
  * slow NATS reaches them; a message that is given back then is processed again, and its events may arrive twice.
@@ -49,17 +44,6 @@ const stopStoreWithinMs = 8_000
 const stopLedgerWithinMs = 5_000
 /** Without a connection to NATS, nothing can be stored. */
 const stopWithoutNatsMs = 500
-
-/** The result of processing a message, all of whose events are in packs. */
-export interface ProcessedMessage {
-  readonly counts: InputCounts
-  /** The lists of sources that the counts refer to. */
-  readonly lists?: readonly SourcesEntry[]
-  /** Resolves when what it caused besides packs is stored; the next message does not wait for it. */
-  readonly alsoStored?: Promise<void>
-  /** Called when the message is acknowledged. */
-  acknowledged?(): void
-}
 
 interface IntakeOptions extends Pick<DurableReaderOptions, 'unavailable' | 'stoppedEarly'> {
   readonly nats: Nats
@@ -91,72 +75,14 @@ interface IntakeOptions extends Pick<DurableReaderOptions, 'unavailable' | 'stop
   readonly unstored: (error: unknown, sequence?: number) => void
 }
 
-const noLists: readonly SourcesEntry[] = []
-
-/** A message from its pull to its acknowledgement. A class, because there may be tens of thousands of them. */
-class IntakeMessage implements InputMessage, DoneMessage {
-  packsOpen = 0
-  isRouted = false
-  readonly storedAtMs: number
-  readonly #inFlight: MessageInFlight
-  readonly #reader: DurableReader
-  readonly #ledger: InputLedger
-  #result: ProcessedMessage | undefined
-  #isEntered = false
-
-  constructor(inFlight: MessageInFlight, storedAtMs: number, reader: DurableReader, ledger: InputLedger) {
-    this.storedAtMs = storedAtMs
-    this.#inFlight = inFlight
-    this.#reader = reader
-    this.#ledger = ledger
-  }
-
-  get sequence(): number {
-    return this.#inFlight.sequence
-  }
-
-  get since(): string {
-    return this.#inFlight.since
-  }
-
-  get counts(): InputCounts {
-    return this.#result!.counts
-  }
-
-  get lists(): readonly SourcesEntry[] {
-    return this.#result?.lists ?? noLists
-  }
-
-  /** Everything it caused besides packs is stored. */
-  finish(result: ProcessedMessage): void {
-    this.#result = result
-    this.stored()
-  }
-
-  /** Entered in the ledger once, when everything it caused is stored. */
-  stored(): void {
-    if (this.#result === undefined || this.#isEntered || !this.isRouted || this.packsOpen > 0) return
-    this.#isEntered = true
-    this.#ledger.add(this)
-  }
-
-  acknowledge(): void {
-    this.#result?.acknowledged?.()
-    this.#reader.acknowledge(this.#inFlight)
-  }
-
-  giveBack(): void {
-    this.#reader.giveBack(this.#inFlight, messagePauseMs)
-  }
-}
-
 export class Intake {
   readonly packs: Packs
+  readonly longWalks = new LongWalks()
   readonly #options: IntakeOptions
   readonly #reader: DurableReader
   readonly #ledger: InputLedger
   readonly #giveUp = new AbortController()
-  /** Messages whose `alsoStored` is awaited. */
+  /** Messages that are being processed, or whose `alsoStored` is awaited. */
   readonly #storing = new Set<Promise<void>>()
   /** Runs while there is work. */
   #storeDue: Timer | undefined
@@ -215,15 +141,31 @@ export class Intake {
       this.#isIdle = false
       this.#watchPacks()
       this.#messageBytes += (message.data.length - this.#messageBytes) / 16
+      const turn = this.longWalks.turn()
+      if (turn !== undefined) await turn
       const begunMs = monotonicMs()
       const processing = this.#process(message)
-      if (processing instanceof Promise) await processing
+      if (processing instanceof Promise) await this.#processed(processing)
       this.#messageMs += (monotonicMs() - begunMs - this.#messageMs) / 16
       if (this.packs.isFull) await this.packs.roomToFill()
       this.#work.addSince(begunMs)
       this.#isIdle = message.pending === 0
       if (this.#isIdle) this.packs.storeDue(true)
     }
+  }
+
+  /** Until a stop, others pass a message that takes long. */
+  async #processed(processing: Promise<void>): Promise<void> {
+    const done = processing.finally(() => this.#storing.delete(done))
+    this.#storing.add(done)
+    await this.longWalks.processedOrAside(done)
+  }
+
+  /** By a message that takes long, with all of its events so far in packs. Rejects if a stop takes too long. */
+  async pause(): Promise<void> {
+    await this.longWalks.pause()
+    this.gaveUp.throwIfAborted()
+    this.#watchPacks()
   }
 
   /** Packs become due by themselves, also if no further message comes. Without work there are none to look at. */

@@ -30,6 +30,8 @@ export interface InputMessage {
   packsOpen: number
   /** All its events are in packs. */
   isRouted: boolean
+  /** How many parts of it have ended, by destination, if it was paused. */
+  partsEnded?: Map<string, number>
   /** Called when all its events are in packs and each of these is stored. */
   stored(): void
 }
@@ -111,7 +113,7 @@ export class Packs implements Buffers {
     this.#packBytes = Math.min(packBytesTarget, Math.floor(deps.nats.payloadBytesMax / packsPerPayload))
   }
 
-  /** A message begins: events that are appended until `end` belong to it. */
+  /** A message begins, or goes on after a pause: events that are appended until `pause` or `end` belong to it. */
   begin(message: InputMessage): void {
     if (message.since !== this.#since) {
       this.storeAll()
@@ -123,7 +125,8 @@ export class Packs implements Buffers {
   packOf(destinationId: string): PackWriter {
     const pack = this.#pack(destinationId)
     const part = this.#parts.get(destinationId)
-    if (part === undefined) this.#parts.set(destinationId, beginPart(pack, 0))
+    if (part === undefined)
+      this.#parts.set(destinationId, beginPart(pack, this.#routing?.partsEnded?.get(destinationId) ?? 0))
     else if (pack.writer.byteLength - part.bytesBefore >= this.#packBytes) {
       this.#endPart(pack, part)
       this.#store(destinationId, pack)
@@ -135,6 +138,20 @@ export class Packs implements Buffers {
   /** All events of the message are in packs. */
   end(): void {
     const message = this.#routingMessage()
+    this.#endParts()
+    message.isRouted = true
+    if (message.packsOpen === 0) message.stored()
+  }
+
+  /** More events of the message follow, after events of others. It must always be paused at the same of its records. */
+  pause(): void {
+    const message = this.#routingMessage()
+    message.partsEnded ??= new Map()
+    for (const [destinationId, { number }] of this.#parts) message.partsEnded.set(destinationId, number + 1)
+    this.#endParts()
+  }
+
+  #endParts(): void {
     for (const [destinationId, part] of this.#parts) {
       const pack = this.#pack(destinationId)
       this.#endPart(pack, part)
@@ -142,8 +159,6 @@ export class Packs implements Buffers {
     }
     this.#parts.clear()
     this.#routing = undefined
-    message.isRouted = true
-    if (message.packsOpen === 0) message.stored()
   }
 
   /** A pack that is large enough waits for the events that fill its last request, if another message may have them. */

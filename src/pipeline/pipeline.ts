@@ -29,7 +29,8 @@ import { DeadRecords } from './dead-records.js'
 import type { DecisionLog } from './decision-log.js'
 import type { FailureLog } from './failure-log.js'
 import { FailureReports, UnservedReports } from './failure-reports.js'
-import { Intake, type ProcessedMessage } from './intake.js'
+import { Intake } from './intake.js'
+import type { ProcessedMessage } from './intake-message.js'
 import { LedgerCounts } from './ledger-counts.js'
 import type { InputMessage } from './packs.js'
 import type { PreferredPartitions } from './preferred-partitions.js'
@@ -208,7 +209,7 @@ export class Pipeline {
       )
     const walk = walkMessage({ bytes, storedAtMs }, { view, geo, buffers: packs, judged })
     packs.begin(input)
-    return bytes.length > atOnceBytesMax ? this.#walkInTurns(walk) : this.#walkAtOnce(walk)
+    return bytes.length > atOnceBytesMax ? this.#walkInTurns(walk, input) : this.#walkAtOnce(walk)
   }
 
   #walkAtOnce(walk: MessageWalking): MessageResult {
@@ -220,16 +221,24 @@ export class Pipeline {
     }
   }
 
-  async #walkInTurns(walk: MessageWalking): Promise<MessageResult> {
-    const { packs } = this.#intake
+  async #walkInTurns(walk: MessageWalking, input: InputMessage): Promise<MessageResult> {
+    const { packs, longWalks } = this.#intake
+    let isPaused = false
     try {
       for (let step = walk.next(); ; step = walk.next()) {
         if (step.done) return step.value
-        await yieldTurn()
+        if (step.value) {
+          packs.pause()
+          isPaused = true
+          await this.#intake.pause()
+          packs.begin(input)
+          isPaused = false
+        } else await yieldTurn()
         if (packs.isFull) await packs.roomToFill()
       }
     } finally {
-      packs.end()
+      if (!isPaused) packs.end()
+      longWalks.end()
     }
   }
 

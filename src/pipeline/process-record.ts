@@ -25,8 +25,10 @@ import type { TrafficRecord } from '../record/traffic-record.js'
 import { Counts, type CountVector } from './counts.js'
 import type { Buffers } from './packs.js'
 
-/** Records processed before yielding to the event loop: about a millisecond. */
-const recordsPerTurnMax = 64
+/** Lines processed before yielding to the event loop: about a millisecond. */
+const linesPerTurn = 64
+/** Lines of a section, after which other messages may be processed. */
+const linesPerSection = 4 * linesPerTurn
 
 /** A message as JetStream stored it. */
 interface StoredMessage {
@@ -87,19 +89,28 @@ export interface MessageResult {
 export const processMessage = (message: StoredMessage, context: WalkContext): MessageResult =>
   withoutPauses(walkMessage(message, context))
 
-/** Processes a message; pauses after every 64 records, so that the caller can yield to the event loop. */
+/**
+ * Processes a message; pauses after every 64 lines, so that the caller can yield to the event loop. Yields whether a section has
+ * ended. Sections are those of the message as it was sent: its parts in packs must be the same whenever it is processed.
+ */
 export function* walkMessage(
   { bytes, storedAtMs }: StoredMessage,
   context: WalkContext,
-): Generator<void, MessageResult> {
+): Generator<boolean, MessageResult> {
   const walk = new MessageWalk(storedAtMs, context)
   const lines = parseMessage(bytes)
-  for (let start = 0; start < lines.length; start += recordsPerTurnMax) {
-    if (start > 0) yield
-    walk.addAll(lines.slice(start, start + recordsPerTurnMax))
+  for (let start = 0, end = 0; start < lines.length; start = end) {
+    const turn = numberOf(lines[start]!, linesPerTurn)
+    for (end = start + 1; end < lines.length && numberOf(lines[end]!, linesPerTurn) === turn; ) end += 1
+    if (start > 0)
+      yield numberOf(lines[start - 1]!, linesPerSection) !== numberOf(lines[start]!, linesPerSection)
+    walk.addAll(lines.slice(start, end))
   }
   return walk.result()
 }
+
+/** The number of the turn or section that a line is in, each of so many lines. */
+const numberOf = ({ number }: Line, lines: number): number => Math.floor((number - 1) / lines)
 
 /** A message that holds no record that could be read: one that is bad, and has all of its bytes. */
 export function refusedMessage(data: Uint8Array, reason: string): MessageResult {

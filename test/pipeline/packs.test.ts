@@ -6,6 +6,7 @@ import { packHeaders } from '../../src/wire/names.js'
 import { onePartition } from '../../src/wire/partitions.js'
 import { allBusy, deliveriesStream, deliverySubject } from '../harness/first-partition.js'
 import { openStreams } from '../harness/own-streams.js'
+import { until } from '../harness/weir.js'
 
 type Optional = Pick<ConstructorParameters<typeof Packs>[0], 'inputs' | 'packBegun'>
 
@@ -137,5 +138,48 @@ t.test(
     many.packs.storeDue(false)
     t.equal(many.stored.length, destinations, 'no longer than 400 ms')
     await many.packs.close(10_000)
+  },
+)
+
+t.test(
+  'a message that is paused: its parts have numbers, and messages between them keep theirs',
+  async (t) => {
+    const streams = await openStreams(t)
+    const packs = packsIn(t, streams)
+    const message = (sequence: number) => {
+      const ended = { stored: false }
+      const given: InputMessage = {
+        ...{ sequence, since: 'run 1', packsOpen: 0, isRouted: false },
+        stored: () => {
+          ended.stored = true
+        },
+      }
+      return { given, ended }
+    }
+    const put = (id: string, events: number): void => {
+      for (let n = 0; n < events; n += 1)
+        packs.packOf('ed_a').append(id, 1_790_000_000_000, `{"event_id":"${id}"}`)
+    }
+    const [long, short] = [message(5), message(6)]
+    packs.begin(long.given)
+    put('long', 3)
+    packs.pause()
+    packs.begin(short.given)
+    put('short', 1)
+    packs.end()
+    packs.storeAll()
+    await until('the message between them is stored', () => short.ended.stored)
+    t.notOk(long.ended.stored, 'more of it follows')
+    packs.begin(long.given)
+    packs.pause()
+    packs.begin(long.given)
+    put('long', 2)
+    packs.end()
+    packs.storeAll()
+    await until('all of it is stored', () => long.ended.stored)
+    const pack = await streams.nats.nextMessage(deliveriesStream, deliverySubject('ed_a'))
+    t.equal(pack?.headers.get(packHeaders.segments), '5:3,6:1')
+    const next = await streams.nats.nextMessage(deliveriesStream, deliverySubject('ed_a'), pack!.sequence + 1)
+    t.equal(next?.headers.get(packHeaders.segments), '5/1:2')
   },
 )

@@ -575,6 +575,21 @@ t.test('a walk pauses after every 64 records', async (t) => {
   t.match(steps[2]!.value, { counts: { records: 150, bad: 0 } })
 })
 
+t.test('sections are those of the message as it was sent, whichever lines are blank', async (t) => {
+  const lines = Array.from({ length: 700 }, (_, index) => JSON.stringify(tcp(`r${index}`)))
+  const blanked = lines.map((line, index) => ([0, 255, 300].includes(index) ? ' '.repeat(line.length) : line))
+  for (const sent of [lines, blanked]) {
+    const bytes = Buffer.from(sent.join('\n'))
+    const buffers = new Packs()
+    const walk = walkMessage({ bytes, storedAtMs }, { view: await view(), geo: noGeo, buffers })
+    const ends: number[] = []
+    let turns = 1
+    for (let step = walk.next(); !step.done; step = walk.next(), turns += 1)
+      if (step.value) ends.push(turns * 64)
+    t.strictSame(ends, [256, 512])
+  }
+})
+
 t.test('the next view has a changed configuration', async (t) => {
   const configuration = configured()
   const first = await view(configuration)
