@@ -11,7 +11,7 @@
  * Left to run them itself, `tap` puts the hooks of its coverage into every process of a test and into all that those
  * start, wanted or not. A role then takes more than twice as long to start, and most of the time here is starts.
  */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { argv, env, execPath } from 'node:process'
@@ -159,6 +159,8 @@ t.setTimeout(0)
 t.jobs = filesAtATime
 t.plan(others.reduce((count, { program }) => count + ('dir' in program ? runs.length : 1), runs.length))
 const dir = env['TMPDIR'] ?? mkdtempSync(join(temporaryDir(), 'weir-tests-'))
+// Servers that tests start as root serve files as another user.
+if (env['TMPDIR'] === undefined) chmodSync(dir, 0o711)
 if (env['TMPDIR'] === undefined) t.teardown(() => rmSync(dir, { recursive: true, force: true }))
 runAll([ownNode], options, isFull ? tmpdir() : dir)
 for (const { name, program } of others) {

@@ -9,11 +9,11 @@ export const now = (): number => Date.now()
 export const monotonicMs = (): number => performance.now()
 
 /**
- * Was it less than `withinMs` ago? Not if it is ahead of the clock: then it is of a clock that was ahead, and waiting for the clock to
- * reach it could take hours.
+ * Was it less than `withinMs` ago? A time that is further ahead of the clock than that is of a clock that was ahead: waiting for this one
+ * to reach it could take hours.
  */
 export const isRecent = (atMs: number, withinMs: number, nowMs: number = now()): boolean =>
-  atMs <= nowMs && nowMs - atMs < withinMs
+  Math.abs(nowMs - atMs) < withinMs
 
 /** The time of day, by the clock as it is now, at a moment of `monotonicMs`. */
 export const timeOfDay = (atMs: number): number => now() - (monotonicMs() - atMs)

@@ -23,8 +23,12 @@ import { trialsBucket } from '../wire/names.js'
 
 /** Trials at the same time in one API process. An account has one at a time in the whole deployment. */
 const trialsAtOnceMax = 3
-/** A trial that was silent for so long has lost its process. */
-const trialSilentMs = 30_000
+/** A trial that was not written for so long, as this process has seen it, has lost its process … */
+const trialSilentMs = 12_000
+/** … or for so long by the clock, for what has not been seen before; clocks of machines differ by less. */
+const trialOldMs = 60_000
+/** Running trials whose last write is remembered: there is one per account. */
+const seenMax = 1_000
 /** Results are kept for this long. */
 const trialAgeMaxMs = 60 * 60_000
 /** The bucket of results; the oldest ones make room. */
@@ -85,6 +89,8 @@ export const openTrials = async ({ nats, bucketBytesMax, ...options }: OpenTrial
 export class Trials {
   readonly #options: TrialsOptions
   readonly #followed = new Map<string, FollowedTrial>()
+  /** When running trials were seen to be written: by id, the time that the writer gave, and when it came, monotonic. */
+  readonly #seen = new Map<string, { readonly writtenMs: number; readonly atMs: number }>()
   #starting = 0
 
   constructor(options: TrialsOptions) {
@@ -140,16 +146,33 @@ export class Trials {
 
   /** Undefined if the account has no such trial, or it has expired. */
   async get(accountId: string, id: string): Promise<StoredTrial | undefined> {
-    return shown(await this.#options.jobs.get(accountId, id))
+    return this.#shown(await this.#options.jobs.get(accountId, id))
+  }
+
+  #shown(found: HeldTrial | undefined): StoredTrial | undefined {
+    return found && (this.#isLost(found) ? lost(found) : withoutTime(found))
+  }
+
+  #isLost({ id, state, writtenMs }: HeldTrial): boolean {
+    const seen = this.#seen.get(id)
+    this.#seen.delete(id)
+    if (state !== 'running') return false
+    const atMs = seen?.writtenMs === writtenMs ? seen.atMs : monotonicMs()
+    this.#seen.set(id, { writtenMs, atMs })
+    for (const oldest of this.#seen.keys()) {
+      if (this.#seen.size <= seenMax) break
+      this.#seen.delete(oldest)
+    }
+    return monotonicMs() - atMs >= trialSilentMs || now() - writtenMs >= trialOldMs
   }
 
   /** Resolves with the trial: one that had ended is unchanged. */
   async cancel(accountId: string, id: string): Promise<StoredTrial | undefined> {
     const cancelled = await this.#options.jobs.change(accountId, id, (running) =>
-      isLost(running) ? running : endedJob(running, { state: 'cancelled' }),
+      this.#isLost(running) ? running : endedJob(running, { state: 'cancelled' }),
     )
     if (cancelled?.state === 'cancelled') this.#followed.get(id)?.end()
-    return shown(cancelled)
+    return this.#shown(cancelled)
   }
 
   /** Ends the processes. */
@@ -182,20 +205,15 @@ function newTrial({ draftOf, job, removes, tests }: TrialRequest): StoredTrial {
   }
 }
 
-const held = (trial: StoredTrial): HeldTrial => ({ ...trial, writtenMs: monotonicMs() })
+const held = (trial: StoredTrial): HeldTrial => ({ ...trial, writtenMs: now() })
 
-const isLost = ({ state, writtenMs }: HeldTrial): boolean =>
-  state === 'running' && monotonicMs() - writtenMs >= trialSilentMs
+const withoutTime = ({ writtenMs: _, ...trial }: HeldTrial): StoredTrial => trial
 
-function shown(found: HeldTrial | undefined): StoredTrial | undefined {
-  if (found === undefined) return undefined
-  const { writtenMs: _, ...trial } = found
-  if (!isLost(found)) return trial
-  return endedJob(trial, {
+const lost = (trial: HeldTrial): StoredTrial =>
+  endedJob(withoutTime(trial), {
     state: 'failed',
     error: 'It was lost: the API process that ran it has ended, or NATS was away.',
   })
-}
 
 /** A trial of this process, kept up to date in the bucket. */
 class FollowedTrial {
@@ -255,7 +273,7 @@ class FollowedTrial {
     const stored = await this.#jobs.change(this.#accountId, this.#trial.id, () => held(this.#trial))
     if (stored?.state === this.#trial.state) return
     if (stored === undefined) this.#trial = endedJob(this.#trial, { state: 'cancelled' })
-    else this.#trial = shown(stored)!
+    else this.#trial = withoutTime(stored)
     this.end()
   }
 }

@@ -3,7 +3,7 @@
  * report is returned with its time. Only after some seconds of silence is the state "no deliverer answers".
  */
 import { jsonOf } from '../core/bytes.js'
-import { isoMillis, monotonicMs, timeOfDay } from '../core/clock.js'
+import { isoMillis, monotonicMs, now, timeOfDay } from '../core/clock.js'
 import type { LaneReport, LaneState, LaneStatus, StateReport } from '../deliver/health.js'
 import { unansweredCause } from '../shape/delivery-status.js'
 import { type LastOutcomes, laterOutcomes, type Usage } from '../wire/delivery-attempts.js'
@@ -26,7 +26,14 @@ interface Heard {
   readonly lanes: readonly LaneReport[]
   /** Monotonic, as all times here but those that are shown. */
   readonly atMs: number
+  readonly as_of: string
 }
+
+const heardNow = (lanes: readonly LaneReport[]): Heard => ({
+  lanes,
+  atMs: monotonicMs(),
+  as_of: isoMillis(now()),
+})
 
 export interface StatesSettings {
   /** How long one round waits for the deliverers; the client waits, too. */
@@ -76,7 +83,7 @@ export class DeliveryStates {
     const reports = (answers ?? []).map((answer) => jsonOf<Record<string, LaneReport | null>>(answer))
     for (const id of ids) {
       const lanes = reports.flatMap((report) => report[id] ?? [])
-      if (lanes.length > 0) this.#remember(id, { lanes, atMs: monotonicMs() })
+      if (lanes.length > 0) this.#remember(id, heardNow(lanes))
     }
     return askedMs
   }
@@ -120,7 +127,7 @@ export class DeliveryStates {
     if (answers === undefined || answers.length === 0) this.#silentSinceMs ??= askedMs
     else this.#silentSinceMs = undefined
     const lanes = lanesIn(answers)
-    if (lanes.length > 0) this.#remember(id, { lanes, atMs: monotonicMs() })
+    if (lanes.length > 0) this.#remember(id, heardNow(lanes))
     return answers !== undefined
   }
 
@@ -139,7 +146,7 @@ export class DeliveryStates {
       state: 'paused',
       cause: unansweredCause,
       since: isoMillis(timeOfDay(this.#silentSinceMs ?? monotonicMs())),
-      as_of: heard === undefined ? null : isoMillis(timeOfDay(heard.atMs)),
+      as_of: heard?.as_of ?? null,
       usages: [],
       rate: null,
     }
@@ -159,13 +166,13 @@ export const worstOf = <Lane extends { readonly state: LaneState }>(lanes: reado
   lanes.toSorted((a, b) => severityOf(b.state) - severityOf(a.state))[0]!
 
 /** One state for all lanes: the worst; the last success and the last error of any present or earlier lane. */
-function merged({ lanes, atMs }: Heard, known: LastOutcomes): DeliveryState & LastOutcomes {
+function merged({ lanes, as_of }: Heard, known: LastOutcomes): DeliveryState & LastOutcomes {
   const { usage: _usage, rate: _rate, ...lane } = worstOf(lanes)
   const usages = lanes.flatMap(({ usage }) => usage ?? [])
   return {
     ...lane,
     ...lanes.reduce(laterOutcomes, known),
-    as_of: isoMillis(timeOfDay(atMs)),
+    as_of,
     usages,
     rate: rateOf(lanes),
   }

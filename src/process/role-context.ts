@@ -30,6 +30,8 @@ function logWarnings(occurrences: Occurrences): void {
   process.removeAllListeners('warning')
   process.on('warning', (warning) => {
     const { name, message, stack } = warning
+    // The AWS SDK's advice about versions of Node that it will need: those of Weir stand in its package.json.
+    if (name === 'NodeVersionSupportWarning') return
     occurrences.nodeWarned({ name, code: (warning as NodeJS.ErrnoException).code, message, stack })
   })
 }

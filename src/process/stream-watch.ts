@@ -146,8 +146,8 @@ export class StreamWatch {
   }
 }
 
-/** A stream that has no room for messages of this part of its size is full: no pack of a small stream is as large as the server allows. */
-const neededShare = 1 / 64
+/** A small stream need not have room for the largest message of its server, but for one of this part of its size. */
+const neededShare = 1 / 4
 
 /** Why a stream has no room for the messages of a role, as a sentence. `payloadBytesMax`: the limit of the server. */
 export function roomProblem(

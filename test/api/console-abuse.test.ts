@@ -105,7 +105,7 @@ const refusedProxies = (t: Test, store: TestStore) =>
       { token },
     )
     t.equal(rewritten.status, 403)
-    t.match(rewritten.body.msg, /"backend:8080".*set WEIR_BASE_URL to it, or let the proxy pass on "Host"/)
+    t.match(rewritten.body.msg, /"weir\.test:8080".*set WEIR_BASE_URL to it, or let the proxy pass on "Host"/)
     const sandboxed = await send(me, 'POST', { origin: 'null', host: '' }, { token })
     t.equal(sandboxed.status, 403, 'no origin is not the missing host')
     t.notMatch(sandboxed.body.msg, 'WEIR_BASE_URL')

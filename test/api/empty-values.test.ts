@@ -35,9 +35,11 @@ function emptyValues(schema: TSchema): unknown[] {
   return type === 'array' ? [null, []] : [null]
 }
 
-/** The same for a field that may be left out: an empty list says nothing only if the list may be empty. */
+/** The same for a field that may be left out: an empty list, or null, says nothing only if the list may be empty. */
 const absentValues = (schema: TSchema): unknown[] =>
-  emptyValues(schema).filter((value) => !Array.isArray(value) || !shapeOf(schema).minItems)
+  emptyValues(schema).filter(
+    (value) => !(Array.isArray(value) || value === null) || !shapeOf(schema).minItems,
+  )
 
 type Body = Readonly<Record<string, unknown>>
 

@@ -76,10 +76,12 @@ t.test('servers that can not be reached, or must not', async (t) => {
   const nowhere = `127.0.0.1:${await freePort()}`
   t.match(await send({ brokers: [nowhere] }), failed('transient', 'ConnectionLost'))
   t.match(await send({ brokers: ['no-such-host.invalid:9092'] }), { fault: { class: 'transient' } })
-  for (const host of ['127.0.0.1', 'localhost', '[::ffff:127.0.0.1]']) {
+  for (const host of ['127.0.0.1', '[::ffff:127.0.0.1]']) {
     const refused = await send({ brokers: [nowhere.replace('127.0.0.1', host)] }, { allowed: [] })
     t.match(refused, failed('configuration', 'PrivateNetwork'), host)
   }
+  const named = await send({ brokers: [nowhere.replace('127.0.0.1', 'localhost')] }, { allowed: [] })
+  t.match(named, failed('transient', 'UnknownHost'))
 })
 
 t.test('what is no Kafka', async (t) => {

@@ -295,11 +295,13 @@ t.test('servers that can not be reached, or must not', async (t) => {
   const unknown = await send(t, of(['nats://no-such-host.invalid']))
   t.match(unknown, { fault: { class: 'transient' } })
   const none = { networks: new ReachableNetworks() }
-  for (const host of ['127.0.0.1', 'localhost', '[::ffff:127.0.0.1]']) {
+  for (const host of ['127.0.0.1', '[::ffff:127.0.0.1]']) {
     const url = server.url.replace('127.0.0.1', host)
     const refused = await send(t, of([url]), someEvents(1), none)
     t.match(refused, { fault: { class: 'configuration', code: 'PrivateNetwork' } }, host)
   }
+  const named = await send(t, of([server.url.replace('127.0.0.1', 'localhost')]), someEvents(1), none)
+  t.match(named, { fault: { class: 'transient', code: 'UnknownHost' } })
 
   const sender = opened(t, of([server.url]), { requestTimeoutMs: shortMs })
   t.match(await sender.send(someEvents(1), signal), { outcome: 'accepted' })

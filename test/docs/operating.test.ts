@@ -19,6 +19,7 @@ const recordId = '01KAFZR7DA0T4CH30SW7DJ5M3B'
 
 /** Commands that are not run here: how they begin, and why. */
 const notRun = {
+  'weir: The data directory': 'what a start says on data of a later version',
   'NATS_URL=nats://…': 'several machines',
   'node dist/programs/emulator.js': 'the emulator and Weir run already',
   'nats --server': 'the command line of NATS, which Weir does not need',

@@ -26,7 +26,7 @@ t.test('Weir is set up for proxies as the page says', async (t) => {
     const adapted = here.reduce((text, [from, to]) => text.replaceAll(from, to), script)
     return (await run('bash', ['-e', '-o', 'pipefail', '-c', adapted])).stdout
   }
-  const key = /^weir_\w+$/m.exec((await shell(make)).trimEnd().split('\n').at(-1) ?? '')?.[0]
+  const key = /^weir_[\w-]+$/m.exec((await shell(make)).trimEnd().split('\n').at(-1) ?? '')?.[0]
   t.ok(key, 'the key is printed')
   const asking = `export WEIR_API_KEY=${key}\n${ask}`
   let answer = ''

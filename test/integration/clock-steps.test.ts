@@ -45,15 +45,15 @@ t.test('steps of the clock', { skip, timeout: 600_000 }, async (t) => {
       return id
     }),
   )
-  const nats = await weir.nats()
   let published = 0
   const publish = async (): Promise<void> => {
     const records = Array.from({ length: 20 }, () => {
       published += 1
       const conn = { client_ip: '203.0.113.7', server_name: 'steps.example', server_port: 22 }
-      return JSON.stringify({ record_id: `step-${published}`, type: 'tcp_connection', conn })
+      return { record_id: `step-${published}`, type: 'tcp_connection' as const, conn }
     })
-    await nats.publish('weir.records.eu.node', Buffer.from(records.join('\n')))
+    // Unlike nodes, the API waits until pipelines know what was configured before.
+    await api.publishRecords(records)
   }
   const arrivedAt = ({ requests }: typeof failing): number =>
     new Set(requests.flatMap(({ body }) => body.match(/ev_\w+/g) ?? [])).size

@@ -203,6 +203,9 @@ FROM decision_counts WHERE account_id = {account:String} AND dimension != 'rule'
       'ALTER TABLE decisions DROP PROJECTION quarters_by_asn, DROP PROJECTION quarters_by_server_name',
     )
     await clickhouse.command('ALTER TABLE decisions DROP COLUMN source, DROP COLUMN weight')
+    const fewer = "Enum8('none' = 0, 'restriction' = 1, 'ip_restriction' = 2, 'traffic_policy' = 3)"
+    for (const column of ['decided_by', 'shadow_decided_by', 'challenger_decided_by'])
+      await clickhouse.command(`ALTER TABLE decisions MODIFY COLUMN ${column} ${fewer}`)
     await clickhouse.command('DROP TABLE decision_counts')
     await clickhouse.command(`CREATE TABLE decision_counts (account_id LowCardinality(String),
 dimension Enum8('none' = 0, 'edge' = 1, 'policy' = 2, 'country' = 3), minute DateTime('UTC'), value LowCardinality(String),
@@ -228,8 +231,15 @@ ORDER BY (account_id, dimension, minute, value) TTL minute + toIntervalSecond(69
     await clickhouse.insertBlocks('decisions', [
       rowBytes([record('first')]),
       rowBytes([question]),
-      rowBytes([record('last')]),
+      rowBytes([{ ...record('last'), decidedBy: 'unserved' }]),
     ])
+    t.strictSame(
+      await clickhouse.rows(
+        "SELECT record_id FROM decisions WHERE account_id = 'ac_asked' AND decided_by = 'unserved'",
+      ),
+      [{ record_id: 'last' }],
+      'a word that the earlier version did not know',
+    )
     t.strictSame(
       await clickhouse.rows(
         "SELECT record_id, source, weight FROM decisions WHERE account_id = 'ac_asked' ORDER BY record_id",

@@ -108,7 +108,7 @@ const nats = {
   ),
   natsStoresFailing: gauge(
     'weir_nats_store_failing',
-    '1 while the local nats-server cannot store because of its disk.',
+    'Whether the local nats-server cannot store because of its disk: 1 while it cannot.',
   ),
   natsServerMoved: warn(
     'The local nats-server has another port than at its last start; ingress nodes need the new one.',

@@ -19,7 +19,7 @@ const writer: Writer = {
   lost: 'The name that was asked for, unless it is the first captured header; the zone; `req_len` of the request (1,023 bytes, `tune.http.logurilen`), `len` of a captured header and of the line (`log … len`): what is beyond is cut. Bytes of an answer include its headers. The reason of a refused request, and its target. Which captured header is which.',
   sources: [
     'https://docs.haproxy.org/2.6/configuration.html#8.2 (8.2.2 to 8.2.4, 8.4 to 8.8)',
-    'src/log.c (default_http_log_format, default_https_log_format, default_tcp_log_format, init_log: hdr_encode_map, url_encode_map)',
+    'log.c of HAProxy (default_http_log_format, default_https_log_format, default_tcp_log_format, init_log: hdr_encode_map, url_encode_map)',
   ],
 }
 

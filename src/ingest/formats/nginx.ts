@@ -25,7 +25,7 @@ const writer: Writer = {
     'https://nginx.org/en/docs/http/ngx_http_ssl_module.html#var_ssl_client_s_dn',
     'https://nginx.org/en/docs/http/ngx_http_realip_module.html',
     'https://docs.nginx.com/nginx/admin-guide/load-balancer/using-proxy-protocol/',
-    'src/http/modules/ngx_http_log_module.c (ngx_http_log_escape, ngx_http_log_variable)',
+    'ngx_http_log_module.c of nginx (ngx_http_log_escape, ngx_http_log_variable)',
   ],
 }
 

@@ -196,12 +196,28 @@ WHERE database = currentDatabase() AND table IN ('${decisions}', '${counts}')`,
       `${alterDecisions} ${missing.map((column) => `ADD COLUMN IF NOT EXISTS ${columnSql(column)}${placeOf(column, cluster)}`).join(', ')},
 DROP INDEX IF EXISTS by_client_ip`,
     )
+  await addWords(clickhouse, alterDecisions, (name) => typeOf(decisions, name))
   const { at } = decisionColumns
   const codec = found.find(({ table, name }) => table === decisions && name === at.name)?.codec
   if (codec?.includes('ZSTD')) await clickhouse.command(`${alterDecisions} MODIFY COLUMN ${columnSql(at)}`)
   const { name, type } = dimensionColumn
   if (typeOf(counts, name) !== type)
     await clickhouse.command(`ALTER TABLE ${targetOn(cluster, counts)} MODIFY COLUMN ${name} ${type}`)
+}
+
+/** A column of known words takes those of this version; rows stay as they are. */
+async function addWords(
+  clickhouse: Clickhouse,
+  alterDecisions: string,
+  typeOf: (name: string) => string | undefined,
+): Promise<void> {
+  const changed = Object.values(decisionColumns).filter(({ name, type }) => {
+    const present = typeOf(name)
+    // The declared type may have a default after it.
+    return type.startsWith('Enum') && present !== undefined && !`${type} `.startsWith(`${present} `)
+  })
+  for (const column of changed)
+    await clickhouse.command(`${alterDecisions} MODIFY COLUMN ${columnSql(column)}`)
 }
 
 /** On a cluster, a new column has the place that it has in a new table: a server that joins must make the same one. */

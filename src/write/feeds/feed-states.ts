@@ -2,10 +2,12 @@
  * How the fetches of IP lists from their sources went, in a bucket of its own: these states change with every fetch, and a fetch
  * is no change of the list.
  *
- * The entry of a list also says which process may fetch it: a process **claims** the list by a compare-and-set that writes when
- * its claim ends. If it dies, another one fetches the list then. All API processes follow the bucket and show what is in it.
+ * The entry of a list also says whether a process fetches it: a process **claims** the list by a compare-and-set, and writes its claim
+ * again every few seconds. Others see that the entry changes. If it does not for 12 s, its process has died, and another one fetches the
+ * list: no clock is compared with that of another machine. All API processes follow the bucket and show what is in it.
  */
 import { jsonOf } from '../../core/bytes.js'
+import { every, monotonicMs, now } from '../../core/clock.js'
 import type { Bucket, BucketEntry } from '../../nats/bucket.js'
 import { EntryFollower } from '../../nats/bucket-follower.js'
 import type { Nats } from '../../nats/nats.js'
@@ -32,7 +34,7 @@ export interface FeedState {
   readonly failures: number
   readonly error: { readonly code: FeedErrorCode; readonly message: string; readonly since_ms: number } | null
   readonly next_ms: number
-  /** Until then, one process alone may fetch it; null if none does. */
+  /** Until then, one process alone may fetch it, as earlier versions read it; null if none does. */
   readonly claimed_ms: number | null
 }
 
@@ -40,6 +42,17 @@ export interface FeedState {
 const bucketBytesMax = 8 * 1024 * 1024
 /** A call of the bucket is retried for so long. */
 const patienceMs = 5_000
+
+/** A claim that was not written again for so long is that of a process that died. */
+const claimMs = 12_000
+const claimAgainMs = 3_000
+
+interface Claim {
+  /** Writes what is known of the list now, unless another process has claimed it meanwhile. */
+  end(state: FeedState): Promise<void>
+  /** Without a new state: the claim ends by itself. */
+  stop(): void
+}
 
 interface Known {
   readonly revision: number
@@ -51,6 +64,8 @@ export class FeedStates {
   readonly #known = new Map<string, FeedState>()
   /** By list: the revision of what this process wrote, until its entry has come. Those before it are older than what is known. */
   readonly #awaited = new Map<string, number>()
+  /** By list: its last revision that was seen here, and when, on the monotonic clock. */
+  readonly #changes = new Map<string, { readonly revision: number; readonly atMs: number }>()
   /** The revision of the last entry that came. */
   #seen = 0
   #follower: EntryFollower | undefined
@@ -68,9 +83,11 @@ export class FeedStates {
 
   #take({ key, value, revision }: BucketEntry): void {
     this.#seen = revision
+    this.#note(key, revision)
     if (revision < (this.#awaited.get(key) ?? 0)) return
     this.#awaited.delete(key)
     const state = value && stateIn(value)
+    if (value === undefined) this.#changes.delete(key)
     if (state === undefined) this.#known.delete(key)
     else this.#known.set(key, state)
   }
@@ -88,13 +105,51 @@ export class FeedStates {
   async read(listId: string): Promise<Known> {
     const bucket = await this.#bucket()
     const entry = await bucket.get(listId)
-    return { revision: entry?.revision ?? 0, state: bucket.decoded(entry, stateIn) }
+    const revision = entry?.revision ?? 0
+    this.#note(listId, revision)
+    return { revision, state: bucket.decoded(entry, stateIn) }
+  }
+
+  #note(listId: string, revision: number): void {
+    if (revision > (this.#changes.get(listId)?.revision ?? 0))
+      this.#changes.set(listId, { revision, atMs: monotonicMs() })
+  }
+
+  /** Does a process that lives fetch the list in this state? */
+  isClaimed(listId: string, state: FeedState | undefined): boolean {
+    const changedMs = this.#changes.get(listId)?.atMs ?? Number.NEGATIVE_INFINITY
+    return (state?.claimed_ms ?? null) !== null && monotonicMs() - changedMs < claimMs
+  }
+
+  /** Claims a list, and keeps the claim until it is ended; undefined if another process wrote first. */
+  async claim(listId: string, state: FeedState, revision: number): Promise<Claim | undefined> {
+    const claimed = () => ({ ...state, claimed_ms: now() + claimMs })
+    let held = await this.replace(listId, claimed(), revision)
+    if (held === undefined) return undefined
+    let writing = Promise.resolve()
+    const again = async (): Promise<void> => {
+      // Without an answer the next one tries again; if another process has the list, the revision is not the last one any more.
+      held = (await this.replace(listId, claimed(), held!).catch(() => held)) ?? held
+    }
+    const timer = every(claimAgainMs, () => {
+      writing = writing.then(again)
+      return writing
+    })
+    return {
+      stop: () => timer.stop(),
+      end: async (ended) => {
+        timer.stop()
+        await writing
+        await this.replace(listId, ended, held!)
+      },
+    }
   }
 
   /** Compare-and-set: the new revision, or undefined if another process wrote first. */
   async replace(listId: string, state: FeedState, revision: number): Promise<number | undefined> {
     const written = await (await this.#bucket()).replace(listId, JSON.stringify(state), revision)
     if (written === undefined) return undefined
+    this.#note(listId, written)
     this.#known.set(listId, state)
     if (written > this.#seen) this.#awaited.set(listId, written)
     return written
@@ -104,6 +159,7 @@ export class FeedStates {
   async forget(listId: string): Promise<void> {
     await (await this.#bucket()).forget(listId)
     this.#known.delete(listId)
+    this.#changes.delete(listId)
   }
 
   close(): void {

@@ -25,8 +25,6 @@ const atOncePerAccountMax = 2
 const restFactor = 4
 /** What takes less is no large list. */
 const restingFromMs = 250
-/** Longer than a fetch and its write take. If a process dies, its lists are fetched by another one after this time. */
-const claimMs = 5 * 60_000
 /** States of lists that do not exist are dropped when they are this old: another process may know of a list first. */
 const droppedAfterMs = 10 * 60_000
 
@@ -130,10 +128,8 @@ export class ListFeeds {
   #dueMs({ id, source }: FedList, nowMs: number): number {
     const state = this.#parts.states.get(id)
     if (state === undefined) return 0
-    const claimedMs = state.claimed_ms ?? 0
-    return state.of === sourceIdentity(source)
-      ? Math.max(nextFetchMs(state, source, nowMs), claimedMs)
-      : claimedMs
+    if (this.#parts.states.isClaimed(id, state)) return Number.POSITIVE_INFINITY
+    return state.of === sourceIdentity(source) ? nextFetchMs(state, source, nowMs) : 0
   }
 
   // --- a fetch ---
@@ -152,22 +148,24 @@ export class ListFeeds {
   ): Promise<Turn | undefined> {
     const { states } = this.#parts
     const { state: before, revision } = await states.read(list.id)
-    if ((before?.claimed_ms ?? 0) > nowMs) return undefined
+    if (states.isClaimed(list.id, before)) return undefined
     const state = before?.of === sourceIdentity(list.source) ? before : newState(list.source, nowMs)
     if (!isForced && nextFetchMs(state, list.source, nowMs) > nowMs) return undefined
-    const claim = await states.replace(list.id, { ...state, claimed_ms: nowMs + claimMs }, revision)
+    const claim = await states.claim(list.id, state, revision)
     if (claim === undefined) return undefined
     try {
       const turn = await this.#turns.run(list, state, nowMs, this.#stop.signal)
       this.#report(list, turn)
       if (turn.workMs >= restingFromMs)
         this.#resting.set(list.account_id, monotonicMs() + restFactor * turn.workMs)
-      await states.replace(list.id, turn.state, claim)
+      await claim.end(turn.state)
       return turn
     } catch (error) {
-      // The process ends: another one need not wait for the end of the claim.
-      if (this.#stop.signal.aborted) await states.replace(list.id, state, claim)
+      // The process ends: another one need not wait for the end of the claim. Otherwise it ends by itself.
+      if (this.#stop.signal.aborted) await claim.end(state)
       throw error
+    } finally {
+      claim.stop()
     }
   }
 

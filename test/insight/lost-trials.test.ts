@@ -1,0 +1,35 @@
+/** A trial whose API process died is shown as lost, whatever the clocks of the machines say. */
+import t from 'tap'
+import { now } from '../../src/core/clock.js'
+import { Trials } from '../../src/insight/trials.js'
+
+const hourMs = 3_600_000
+
+t.test('a trial that is not written any more is lost within 15 s', async (t) => {
+  let passedMs = 0
+  t.intercept(performance, 'now', { get: () => () => passedMs, configurable: true })
+  const cases: [name: string, aheadMs: number][] = [
+    ['clocks agree', 0],
+    ['the clock of its machine is ahead', 2 * hourMs],
+    ['it is some seconds behind', -20_000],
+  ]
+  for (const [name, aheadMs] of cases) {
+    const stored = { id: 'tr_1', state: 'running', writtenMs: now() + aheadMs }
+    const trials = new Trials({ jobs: { get: async () => stored } } as never)
+    const stateAt = async (ms: number) => {
+      passedMs = ms
+      return (await trials.get('ac_1', 'tr_1'))?.state
+    }
+    t.equal(await stateAt(0), 'running', name)
+    t.equal(await stateAt(11_000), 'running', name)
+    stored.writtenMs += 500
+    t.equal(await stateAt(20_000), 'running', `${name}: it was written again`)
+    t.equal(await stateAt(33_000), 'failed', `${name}: it was not`)
+  }
+})
+
+t.test('one that died long before this process began is lost at once', async (t) => {
+  const stored = { id: 'tr_1', state: 'running', writtenMs: now() - 5 * 60_000 }
+  const trials = new Trials({ jobs: { get: async () => stored } } as never)
+  t.match(await trials.get('ac_1', 'tr_1'), { state: 'failed', error: /It was lost/ })
+})
