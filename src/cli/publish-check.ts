@@ -51,7 +51,7 @@ export async function checkSample(sample: Sample): Promise<number> {
 }
 
 interface Numbered extends RawLine {
-  /** Of its first part, in the file. */
+  /** Where its first part stands in the file. */
   readonly number: number
 }
 

@@ -36,7 +36,7 @@ export class Report {
   #last: (() => void) | undefined
 
   readonly #refusals = new Refusals()
-  /** Of the lines. */
+  /** The format of the lines. */
   readonly #format: string
 
   constructor(format: string, rejects: FileHandle | undefined) {

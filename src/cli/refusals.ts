@@ -1,7 +1,7 @@
 /** Lines that can't be read: counted by reason, the first of each with its place. */
 import type { Problem } from '../core/errors.js'
 
-/** Reasons that are told apart; a file of another kind has one in each line. */
+/** Reasons that are counted separately; a file of another kind has one in each line. */
 const reasonsMax = 20
 const excerptChars = 100
 
@@ -10,7 +10,7 @@ interface Refusal {
   readonly reason: string
   lines: number
   readonly first_line: number
-  /** Of the first line, counted from 1. */
+  /** The column in the first line, counted from 1. */
   readonly column?: number
 }
 

@@ -21,7 +21,7 @@ interface KeptFormat {
 
 export const ownFormat: KeptFormat = { format: dataFormat, version }
 
-/** Of data that this build writes now: what a newer one wrote stays what it is. */
+/** The format of data that this build writes: a higher one, which a newer build wrote, stays. */
 export const raisedFormat = ({ format, version: by }: Partial<KeptFormat> = {}): Partial<KeptFormat> =>
   (format ?? 0) > dataFormat ? { format: format!, ...(by !== undefined && { version: by }) } : ownFormat
 

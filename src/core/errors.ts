@@ -113,7 +113,7 @@ export const unavailable = (
 /** An error as a value: one sentence that names the cause. */
 export interface Problem {
   readonly msg: string
-  /** Of a line that can't be read: where reading stopped, counted from 1. */
+  /** Where reading a line stopped, counted from 1. */
   readonly column?: number
 }
 

@@ -72,11 +72,11 @@ export const keysAtOnceMax = 64
 
 export const recordBytesMax = 64 * 1024
 export const recordIdCharsMax = 128
-/** Of a message of records when it is inflated, and of a request that publishes records; blank ones count, too. */
+/** Lines of a message of records when it is inflated, and of a request that publishes records; blank ones count, too. */
 export const recordLinesMax = 20_000
-/** Of a request that publishes records, as it is sent. Log lines are compressed to a tenth. */
+/** A request that publishes records, as it is sent. Log lines are compressed to a tenth. */
 export const publishedBodyBytesMax = 4 * 1024 * 1024
-/** Of a message of records, or of a request that publishes them, when it is inflated. */
+/** A message of records, or a request that publishes them, when it is inflated. */
 export const inflatedBytesMax = 16 * 1024 * 1024
 /** Part of the server's payload limit that stays free for headers. */
 export const payloadHeadroomBytes = 64 * 1024

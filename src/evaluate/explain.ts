@@ -220,7 +220,7 @@ function partInSentence({ type, id, name, ruleId, cidr }: DecidedBy): string {
 
 // --- the target of a request ---
 
-/** Of the path of a reading; the reply must fit a NATS message. */
+/** Characters of a reading's path that are shown; the reply must fit a NATS message. */
 const pathCharsMax = 256
 
 const shownReading = ({ path, how }: Reading): Reading => ({ path: path.slice(0, pathCharsMax), how })

@@ -43,7 +43,7 @@ export class Judgement implements ShownDecision {
     this.#policySet = policySet
   }
 
-  /** Of the reading that decided. */
+  /** That of the reading that decided. */
   get endpoint(): Endpoint {
     return this.verdict.endpoint
   }

@@ -6,7 +6,7 @@
 
 const utf8 = (hex: string): string => Buffer.from(hex, 'hex').toString()
 
-/** Of Apache; nginx writes these as `\x0A`. */
+/** Apache's short escapes; nginx writes these as `\x0A`. */
 const letters: Readonly<Record<string, string>> = { b: '\b', n: '\n', r: '\r', t: '\t', v: '\v' }
 
 /** nginx's `\x22` and Apache's `\"`, `\\`, `\n`, `\xc3`: no text means something else to the other one. */

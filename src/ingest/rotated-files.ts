@@ -73,7 +73,7 @@ export interface Part {
 }
 
 interface FilesSince {
-  /** Of the position, those that were begun since, and the current one last. */
+  /** The file of the position, those that were begun since, and the current one last. */
   readonly parts: readonly Part[]
   /** Is the file of the position, or the first part, missing? */
   readonly isFirstGone: boolean

@@ -32,9 +32,9 @@ const systemUser = 'system'
 export const systemAccountOf = (password: string) => ({ users: [{ user: systemUser, password }] })
 
 interface StoreWatchOptions {
-  /** Of the server. */
+  /** That of the server. */
   readonly port: number
-  /** Of the user of the system account. */
+  /** Those of the user of the system account. */
   readonly password: string
   /** Where the server stores. */
   readonly dir: string

@@ -13,7 +13,7 @@ interface EntryPlace {
   /** The stream; that of a bucket begins with `KV_`. */
   readonly stream: string
   readonly sequence: number
-  /** Of an entry of a bucket. */
+  /** The key of an entry of a bucket. */
   readonly key?: string
 }
 
@@ -23,7 +23,7 @@ interface DamagedEntriesOptions {
   readonly dir: string | undefined
 }
 
-/** Files of a directory: whoever may write to a stream could write millions of damaged entries. */
+/** Files of a directory: a user who may write to a stream could write millions of damaged entries. */
 const filesMax = 1_000
 /** Entries that are remembered, so that each is reported once, however often it is read. */
 const rememberedMax = 10_000

@@ -51,7 +51,7 @@ interface Work<T> {
   readonly policyId: string
   readonly plan: RulesPlan<T>
   readonly signal: AbortSignal | undefined
-  /** Of the last try. */
+  /** What became of the last try. */
   staging: Staging | undefined
 }
 

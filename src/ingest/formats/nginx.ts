@@ -87,7 +87,7 @@ function clientIn(fields: Fields): Pick<Logged, 'client' | 'client_port'> {
     : { client: list }
 }
 
-/** Of several variables for one thing, the one that lost nothing: `$request` is the line as it was sent. */
+/** If several variables name one thing, the one that lost nothing counts: `$request` is the line as it was sent. */
 function askedFor(fields: Fields): Pick<Logged, 'method' | 'uri' | 'path' | 'query' | 'host'> {
   const line = requestParts(textOf(fields.get('request')))
   const method = fields.get('request_method') ?? line.method

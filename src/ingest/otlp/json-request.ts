@@ -8,7 +8,7 @@ import { type Attribute, Attributes, type LogRecord, type OtlpLog } from './log-
 const textOrNumber = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
 /** So many digits are exact in a double. */
 const exactDigits = 15
-/** Of an exponent: no number of 64 bits has more digits. */
+/** Digits of an exponent: no number of 64 bits has more. */
 const exponentMax = 20
 
 /** JSON text with integers as text if a double might not hold them: proto3 takes 64-bit numbers in both forms. */

@@ -19,7 +19,7 @@ export class SyslogFrames {
     return withoutEnd(this.#bytes.subarray(countBytes).toString()).trim()
   }
 
-  /** Throws if a message is too long, or its length is none: what follows can't be told apart. */
+  /** Throws if a message is too long, or its length is none: what follows can't be divided into messages. */
   *push(chunk: Buffer): Generator<string> {
     this.#bytes = this.#bytes.length === 0 ? chunk : Buffer.concat([this.#bytes, chunk])
     for (let frame = this.#next(); frame !== undefined; frame = this.#next()) if (frame !== '') yield frame
