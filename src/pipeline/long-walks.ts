@@ -21,6 +21,8 @@ export class LongWalks {
   #aside = 0
   /** Called when the message that the intake waits for steps aside. */
   #stepAside: (() => void) | undefined
+  /** A message stepped aside before the intake could wait for it. */
+  #isAsideAtOnce = false
   /** The section that runs now. */
   #section: ReturnType<typeof deferred> | undefined
   #intakeUntilMs = 0
@@ -48,6 +50,8 @@ export class LongWalks {
   async processedOrAside(processing: Promise<void>): Promise<void> {
     const { promise, resolve } = deferred()
     this.#stepAside = resolve
+    if (this.#isAsideAtOnce) resolve()
+    this.#isAsideAtOnce = false
     await Promise.race([processing, promise])
     this.#stepAside = undefined
     if (this.#aside > 0) void this.#drive()
@@ -61,7 +65,8 @@ export class LongWalks {
       this.#paused.push(resolve)
       if (this.#section !== undefined) return this.#endSection()
       this.#aside += 1
-      this.#stepAside?.()
+      if (this.#stepAside === undefined) this.#isAsideAtOnce = true
+      else this.#stepAside()
     })
   }
 

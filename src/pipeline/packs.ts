@@ -192,9 +192,9 @@ export class Packs implements Buffers {
     return pack
   }
 
-  /** No event waits to be stored, and none is being stored. */
+  /** No event waits to be stored, none is being stored, and no message is on its way into packs. */
   get isEmpty(): boolean {
-    return this.#bufferedBytes === 0
+    return this.#bufferedBytes === 0 && this.#routing === undefined
   }
 
   /** Stores packs that are due. `isIdle`: no input waits to be processed. */

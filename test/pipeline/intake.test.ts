@@ -1,7 +1,7 @@
 /** When an input stores its packs, on real streams. */
 import t from 'tap'
 import { noRecords } from '../../src/books/ledger.js'
-import { monotonicMs } from '../../src/core/clock.js'
+import { monotonicMs, sleep } from '../../src/core/clock.js'
 import { Intake } from '../../src/pipeline/intake.js'
 import { onePartition } from '../../src/wire/partitions.js'
 import { allBusy, recordsStream } from '../harness/first-partition.js'
@@ -44,3 +44,46 @@ t.test('a message waits, but for another process: packs wait for no more events'
   )
   t.equal(storedMs.length, 2_000)
 })
+
+t.test(
+  'a message pauses for the last time when nothing else waits: the rest of its events is stored',
+  async (t) => {
+    const { nats, ledger } = await openStreams(t)
+    await nats.publish('weir.records.eu.node-1', Buffer.from('a message of three sections'))
+    let isAcknowledged = false
+    const acknowledged = (): void => {
+      isAcknowledged = true
+    }
+    const intake = new Intake({
+      nats,
+      ...{ partitions: onePartition, busy: allBusy, ledger, stream: recordsStream, input: 'records' },
+      ackPendingMax: 10,
+      process: async (_, input) => {
+        const { packs, longWalks } = intake
+        packs.begin(input)
+        for (const section of [1, 2, 3]) {
+          if (section > 1) {
+            packs.pause()
+            packs.storeAll()
+            await until('the events so far are stored', () => packs.isEmpty)
+            await intake.pause()
+            packs.begin(input)
+          }
+          // A section takes turns of the event loop, before and after its events.
+          await sleep(300)
+          packs.packOf('ed_a').append(`ev_${section}`, 1_790_000_000_000, '{"event_id":"ev_1"}')
+          await sleep(300)
+        }
+        packs.end()
+        longWalks.end()
+        return { counts: { ...noRecords, sources: [] }, acknowledged }
+      },
+      unavailable: (error) => t.fail(String(error)),
+      unstored: (error) => t.fail(String(error)),
+      stoppedEarly: () => t.fail('nothing was given back'),
+    })
+    intake.open()
+    t.teardown(() => intake.close())
+    await until('the events of all sections are stored', () => isAcknowledged)
+  },
+)

@@ -92,3 +92,19 @@ t.test('a walk that fails lets the others go on', async (t) => {
   await ended()
   t.equal(done.length, 3)
 })
+
+t.test('a walk whose first section takes no turn of the event loop steps aside, too', async (t) => {
+  const { walks, done, take, ended } = open()
+  await walks.turn()
+  let isOver = false
+  const walk = async (): Promise<void> => {
+    await walks.pause()
+    isOver = true
+    walks.end()
+  }
+  await walks.processedOrAside(walk())
+  await until('it went on by itself', () => isOver)
+  await take('next', 2)
+  await ended()
+  t.strictSame(done, ['next1', 'next2'])
+})
