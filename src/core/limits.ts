@@ -7,6 +7,11 @@
 
 /** Larger bodies are refused before they are read to the end. */
 export const requestBodyBytesMax = 1024 * 1024
+/**
+ * Members, elements, objects and lists of a body outside of its long lists, and of an entry of one. The largest entry of
+ * a published list, a service tag of Azure, has some 10,000.
+ */
+export const requestValuesMax = 50_000
 /** All rules of an IP policy in one request: 100,000 of about 160 bytes each. */
 export const rulesBodyBytesMax = 16 * 1024 * 1024
 /** A stored resource; its projected value must fit a NATS message with room to spare. */
@@ -45,6 +50,8 @@ export const bansPerBouncerMax = 300_000
 export const ipListsPerBouncerMax = 50
 export const ipListsPerAccountMax = 200
 export const ipListEntriesMax = 1_000_000
+/** Lines of a list that is text: blank ones and comments count, too. */
+export const ipListLinesMax = 2_000_000
 export const ipListEntriesPerAccountMax = 5_000_000
 /** All entries of an account's lists as they are stored, which every process holds: see `write/list-packing.ts`. */
 export const ipListBytesPerAccountMax = 64 * 1024 * 1024

@@ -47,7 +47,10 @@ export const boundRows: readonly Row[] = [
   {
     what: 'any other request',
     bytes: ['requestBodyBytesMax'],
-    items: [['jsonNestingMax', 'levels of nesting']],
+    items: [
+      ['requestValuesMax', 'members and elements'],
+      ['jsonNestingMax', 'levels of nesting'],
+    ],
   },
   {
     what: 'rules of an IP policy in one request',
@@ -57,7 +60,10 @@ export const boundRows: readonly Row[] = [
   {
     what: 'entries of an IP list in one request, inflated',
     bytes: ['ipListBodyBytesMax'],
-    items: [['ipListEntriesMax', 'entries']],
+    items: [
+      ['ipListEntriesMax', 'entries'],
+      ['ipListLinesMax', 'lines'],
+    ],
   },
   {
     what: 'IP lists of an account, stored',

@@ -1,7 +1,7 @@
 /** How the entries of a list are cut into parts. */
 import t from 'tap'
 import { entryOf, type ListEntry, linesIn } from '../../src/core/address/list-entry.js'
-import type { Entries } from '../../src/core/address/list-formats.js'
+import { type Entries, entriesInText } from '../../src/core/address/list-formats.js'
 import { EntryFaults } from '../../src/core/entry-faults.js'
 import { ipListEntriesMax, resourceBytesMax } from '../../src/core/limits.js'
 import { unpackText } from '../../src/core/packed-text.js'
@@ -17,6 +17,17 @@ const packed = (entries: Entries) => packEntries(entries, new EntryFaults(), new
 
 t.test('a list with an entry more than the largest is refused', async (t) => {
   await t.rejects(packed(repeated(ipListEntriesMax + 1, () => ({}))), /more than 1000000 entries/)
+})
+
+t.test('blank lines and comments are bounded, too', async (t) => {
+  for (const line of ['\n', '#\n']) {
+    const reading = { nowMs: 0, isFed: false }
+    const faults = new EntryFaults()
+    let lines = 0
+    for (const _ of entriesInText(line.repeat(8_000_000), 'lines', faults, reading)) lines += 1
+    t.match(faults.error, { message: 'The list has more than 2000000 lines.' })
+    t.equal(lines, 2_000_000, 'the rest is not looked at')
+  }
 })
 
 t.test(

@@ -181,7 +181,7 @@ function exactValue(body: Buffer): unknown {
     return JSON.parse(withExactIntegers(text))
   } catch {
     // Says where it is none.
-    return parseJsonBody(body)
+    return parseJsonBody(body, Number.POSITIVE_INFINITY)
   }
 }
 

@@ -5,6 +5,7 @@
 import { utf8Length } from '../bytes.js'
 import type { EntryFaults } from '../entry-faults.js'
 import { badRequest, shown } from '../errors.js'
+import { ipListLinesMax } from '../limits.js'
 import { withoutCsvMarks } from '../text/csv.js'
 import { parseTimestamp } from '../timestamp.js'
 import { parseCidr } from './cidr.js'
@@ -62,6 +63,10 @@ export function* entriesInText(
   let rest = text.length
   for (const line of linesIn(text)) {
     number += 1
+    if (number > ipListLinesMax) {
+      faults.add('lines', badRequest(`The list has more than ${ipListLinesMax} lines.`))
+      return
+    }
     // The line feed counts, if there is one.
     rest -= line.length + 1
     const trimmed = line.trim()

@@ -1,7 +1,7 @@
 /** Parses a request body as JSON: bounded depth, no repeated keys, no loss, and errors that name the cause. */
 import { type JSONPath, type ParseError, printParseErrorCode, visit } from 'jsonc-parser'
 import { badRequest, shown, WeirError } from '../../core/errors.js'
-import { jsonNestingMax } from '../../core/limits.js'
+import { jsonNestingMax, requestValuesMax } from '../../core/limits.js'
 import { outlineOf } from '../../core/text/json-nesting.js'
 
 const loneSurrogate = /\p{Surrogate}/u
@@ -10,13 +10,17 @@ const refusedCharacter = /[\p{Surrogate}\0]/u
 
 export const invalid = (message: string): WeirError => new WeirError('ERR_INVALID_JSON', message)
 
-/** The value, or undefined for an empty body. Throws a `WeirError`. A large body is parsed in pieces: `large-body.ts`. */
-export function parseJsonBody(body: Buffer): unknown {
+/**
+ * The value, or undefined for an empty body. Throws a `WeirError`. A large body is parsed in pieces: `large-body.ts`.
+ * `valuesMax`: objects, lists, members and elements that it may have. They take memory and time, not their bytes.
+ */
+export function parseJsonBody(body: Buffer, valuesMax = requestValuesMax): unknown {
   if (body.length === 0) return undefined
   const text = decoded(body)
   if (text.trim() === '') return undefined
-  const { isTooDeep, keys } = outlineOf(text)
+  const { isTooDeep, keys, values } = outlineOf(text)
   if (isTooDeep) throw tooDeep()
+  if (values > valuesMax) throw tooManyValues(valuesMax)
   return parseLossless(text, keys)
 }
 
@@ -30,6 +34,12 @@ export function decoded(bytes: Uint8Array, options: { ignoreBOM?: boolean } = {}
 }
 
 export const tooDeep = (): WeirError => invalid(`The body is nested more than ${jsonNestingMax} levels deep.`)
+
+export const tooManyValues = (valuesMax: number): WeirError =>
+  new WeirError(
+    'ERR_BODY_TOO_LARGE',
+    `The body has too many members and elements: at most ${valuesMax} are allowed, apart from those of long lists.`,
+  )
 
 /**
  * Parses a text, and checks that nothing was lost. `keys`: keys of all objects in it, repeated ones included. `placeOf`:

@@ -8,9 +8,9 @@
  * bodies are valid.
  */
 import { WeirError } from '../../core/errors.js'
-import { jsonNestingMax, requestBodyBytesMax } from '../../core/limits.js'
+import { ipListEntriesMax, jsonNestingMax, requestBodyBytesMax, requestValuesMax } from '../../core/limits.js'
 import type { Slices } from '../../core/slices.js'
-import { decoded, invalid, parseLossless, tooDeep } from '../body/json-body.js'
+import { decoded, invalid, parseLossless, tooDeep, tooManyValues } from '../body/json-body.js'
 
 /** A piece takes about a millisecond. */
 const pieceBytesTarget = 64 * 1024
@@ -46,6 +46,14 @@ function* piecesOf(body: Buffer, bytesTarget: number): Generator<Piece | undefin
   let keys = 0
   let depth = 0
   let inString = false
+  /** Objects, lists, members and elements outside of lists, and in the present element of one. */
+  let valuesOutside = 0
+  let valuesInElement = 0
+  const count = (): void => {
+    if (cuts === undefined) valuesOutside += 1
+    else valuesInElement += 1
+    if (Math.max(valuesOutside, valuesInElement) > requestValuesMax) throw tooManyValues(requestValuesMax)
+  }
   /** How many pieces of the present list were cut; undefined outside of lists. */
   let cuts: number | undefined
   const cut = (to: number, place?: Piece['place']): Piece => {
@@ -63,16 +71,21 @@ function* piecesOf(body: Buffer, bytesTarget: number): Generator<Piece | undefin
       else if (byte === quote) inString = false
     } else if (byte === quote) inString = true
     else if (byte === colon) keys += 1
-    else if (byte === comma && cuts !== undefined && depth === 2 && index - from >= bytesTarget) {
+    else if (byte === comma && cuts !== undefined && depth === 2) {
+      valuesInElement = 0
+      if (index - from < bytesTarget) continue
       yield cut(index, cuts === 0 ? 'first' : 'middle')
       from += 1
       cuts += 1
-    } else if (byte === openBrace || byte === openBracket) {
+    } else if (byte === comma) count()
+    else if (byte === openBrace || byte === openBracket) {
+      count()
       depth += 1
       if (depth > jsonNestingMax) throw tooDeep()
       if (depth !== 2 || byte !== openBracket) continue
       yield cut(index + 1)
       cuts = 0
+      valuesInElement = 0
     } else if (byte === closeBrace || byte === closeBracket) {
       if (cuts !== undefined && depth === 2) {
         yield cut(index, cuts === 0 ? 'only' : 'last')
@@ -122,6 +135,8 @@ class ParsedPieces {
       throw invalid(`The body is not valid JSON: ValueExpected at character ${before + text.length + 1}.`)
     if (place === 'first' || place === 'only') this.#lists.push(elements)
     else for (const element of elements) this.#lists.at(-1)!.push(element)
+    if (this.#lists.at(-1)!.length > ipListEntriesMax)
+      throw invalid(`A list of the body has more than ${ipListEntriesMax} elements.`)
     // The comma at the cut.
     if (place === 'first' || place === 'middle') this.#chars += 1
   }

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import t from 'tap'
 import { WeirError } from '../../../src/core/errors.js'
+import { ipListEntriesMax, requestValuesMax } from '../../../src/core/limits.js'
 import { Slices } from '../../../src/core/slices.js'
 import { parseJsonBody } from '../../../src/http/body/json-body.js'
 import { parseLargeBody } from '../../../src/http/bounds/large-body.js'
@@ -90,8 +91,33 @@ t.test('what is outside of lists, or one entry, must not be very large', async (
   const long = 'x'.repeat(1024 * 1024)
   const refused =
     /^The body is too large: outside of its lists, and in each entry of one, at most 1048576 bytes/
-  for (const text of [`{"a":"${long}"}`, `{"a":[1,"${long}",2]}`, `{"a":[[${'1,'.repeat(600_000)}1]]}`])
-    t.match(await inPieces(text), { refused })
+  for (const text of [`{"a":"${long}"}`, `{"a":[1,"${long}",2]}`]) t.match(await inPieces(text), { refused })
+})
+
+t.test('few bytes must not become many values', async (t) => {
+  const many = (unit: string, count: number): string => `${`${unit},`.repeat(count - 1)}${unit}`
+  const max = requestValuesMax
+  const refused =
+    /^The body has too many members and elements: at most 50000 are allowed, apart from those of long lists\.$/
+  // A list is a value; so is each element but the first.
+  for (const text of [
+    `[${many('1', max)}]`,
+    `{"a":{"b":[${many('1', max - 2)}]}}`,
+    `{${many('"a":{}', max / 2)}}`,
+  ]) {
+    const more = text.replace(/(1|"a":{})(?=[\]}])/, '$1,$1')
+    const asWhole = text.includes('"a":{}') ? { refused: /twice in one object/ } : { value: JSON.parse(text) }
+    t.match(await whole(text), asWhole)
+    t.match(await whole(more), { refused })
+    t.match(await inPieces(more, 1000), { refused })
+  }
+  t.match(await inPieces(`{"a":[0,[${many('1', max)}]]}`, 1000), { value: {} }, 'an entry')
+  t.match(await inPieces(`{"a":[0,[${many('1', max + 1)}]]}`, 1000), { refused }, 'an entry')
+  t.match(await inPieces(`{${many('"a":[]', max / 2 + 1)}}`, 1000), { refused }, 'empty lists')
+  t.match(await inPieces(`{"a":[${many('[]', max + 1)}]}`, 1000), { value: {} }, 'elements of a long list')
+  t.match(await inPieces(`{"a":[${many('1', ipListEntriesMax + 1)}]}`, 64 * 1024), {
+    refused: /more than 1000000 elements/,
+  })
 })
 
 t.test('parsing ends when nobody waits for it any more', async (t) => {
