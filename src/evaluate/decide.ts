@@ -2,7 +2,7 @@
 import { type ErrorCode, fail, ok, type Problem, type Result } from '../core/errors.js'
 import { StepBudget } from '../expr/run.js'
 import type { GeoLookup } from '../record/geo.js'
-import { PolicyContext } from '../record/policy-scope.js'
+import { PolicyContext } from '../record/policy-context.js'
 import type { DecisionRequest } from '../record/record.js'
 import type { TrafficRecord } from '../record/traffic-record.js'
 import type { Decision } from '../shape/decision.js'

@@ -6,12 +6,12 @@
 import type { Reading } from '../core/text/target-readings.js'
 import type { Decision, Direction } from '../event/define.js'
 import { StepBudget } from '../expr/run.js'
-import type { AddressLists, IpDecision, PolicyContext } from '../record/policy-scope.js'
-import type { TargetReadings } from '../record/request-target.js'
-import type { RequestRecord } from '../record/traffic-record.js'
-import type { Endpoint, HttpsEdge } from './edges.js'
+import type { IpDecision, PolicyContext } from '../record/policy-context.js'
+import type { Choice } from '../record/value-choices.js'
+import type { Endpoint } from './edges.js'
 import { decideAddress } from './ip-policy.js'
 import { type Restrictions, type Warning, warningOf } from './ip-restriction.js'
+import { type Decisive, isReadAlike, policyOfReadings, readingsOfRequest } from './readings.js'
 import {
   type LogAction,
   type PolicyFailure,
@@ -33,6 +33,8 @@ export interface Verdict {
   readonly endpoint: Endpoint
   /** The reading of the target that was refused; undefined for the path that the record shows. */
   readonly reading: Reading | undefined
+  /** The values that were refused, of names that have several; empty for those that the record shows. */
+  readonly values: readonly Choice[]
   /** Null if neither an enabled module nor an enforced restriction applied. */
   readonly ipPolicy: IpPolicyVerdict | null
   /** The traffic policy that denied. */
@@ -67,19 +69,9 @@ export type Phase = 'opening' | 'closed'
 const nothing: readonly never[] = []
 const untouched: PolicyRun = { denied: undefined, logs: nothing, failures: nothing }
 
-/** What a decision reads of the configuration, apart from the endpoint. */
-export interface Decisive extends Restrictions {
-  /** The IP lists of an account; undefined if it has none. */
-  listsOf(accountId: string | undefined): AddressLists | undefined
-  /** Undefined for endpoints of other records than requests. */
-  httpsEdgeOf(endpoint: Endpoint): HttpsEdge | undefined
-  /** Where a request is if its path is this one. */
-  endpointAt(endpoint: Endpoint, record: RequestRecord, path: string): Endpoint
-}
-
 /**
- * The decision about a record. The target of a request is judged in every reading that servers have of it: the first one
- * that is refused decides, else the path that the record shows.
+ * The decision about a record. A request is judged in every reading that servers have of it, of its target and of names with
+ * several values: the first one that is refused decides, else what the record shows.
  */
 export function evaluate(
   policySet: Decisive,
@@ -89,103 +81,20 @@ export function evaluate(
   phase: Phase,
   trace?: EvaluationTrace,
 ): Verdict {
-  const readings = judgedReadings(policySet, endpoint, context)
-  if (readings === undefined) return evaluateOne(policySet, endpoint, context, budget, phase, trace)
-  const refused = refusedReading(policySet, endpoint, context, readings)
-  if (refused !== undefined) {
-    const { at, within, reading } = refused
-    return { ...evaluateOne(policySet, at, within, budget, phase, trace), reading }
+  if (isReadAlike(policySet, endpoint, context))
+    return evaluateOne(policySet, endpoint, context, budget, phase, trace)
+  const readings = readingsOfRequest(policySet, endpoint, context)
+  for (const { at, within, target, values } of readings.judged) {
+    // Each reading has the steps of a record, so that none can use up those of another.
+    const { decision } = evaluateOne(policySet, at, within, new StepBudget(), 'opening')
+    if (decision === 'allow') continue
+    return { ...evaluateOne(policySet, at, within, budget, phase, trace), reading: target, values }
   }
-  const policy = refusedTarget(policySet, endpoint, context.readings)
+  const policy = policyOfReadings(policySet, endpoint, context, readings.tooManyValuesAt())
   if (policy === undefined) return evaluateOne(policySet, endpoint, context, budget, phase, trace)
   const shown = evaluateOne(policySet, endpoint, context, budget, 'opening', trace)
   return { ...shown, decision: 'deny', policy }
 }
-
-interface RefusedReading {
-  readonly at: Endpoint
-  readonly within: PolicyContext
-  readonly reading: Reading | undefined
-}
-
-/**
- * What is judged next to the path that the record shows; undefined for most records. Some servers ignore the case of letters: a
- * path with capital ones is also judged in small letters, where that is how the edge writes all paths.
- */
-function judgedReadings(
-  policySet: Decisive,
-  endpoint: Endpoint,
-  context: PolicyContext,
-): readonly Reading[] | undefined {
-  const { readings, path } = context
-  if (readings === undefined && !(path && mayHaveCapitals.test(path))) return undefined
-  if (!policySet.httpsEdgeOf(endpoint)?.isInSmallLetters) return readings?.all
-  const all = readings?.all ?? [{ path: path!, how: 'as sent' }]
-  const small = all.map(({ path, how }) => ({ path: path.toLowerCase(), how: `${how}, in small letters` }))
-  return [...all, ...small.filter(({ path }, index) => path !== all[index]!.path)]
-}
-
-// biome-ignore lint/suspicious/noControlCharactersInRegex: the range of ASCII.
-const mayHaveCapitals = /[A-Z]|[^\x00-\x7f]/
-
-/** Each reading has the steps of a record, so that none can use up those of another. */
-function refusedReading(
-  policySet: Decisive,
-  endpoint: Endpoint,
-  context: PolicyContext,
-  readings: readonly Reading[],
-): RefusedReading | undefined {
-  const isRefused = (at: Endpoint, within: PolicyContext): boolean =>
-    evaluateOne(policySet, at, within, new StepBudget(), 'opening').decision !== 'allow'
-  if (isRefused(endpoint, context)) return { at: endpoint, within: context, reading: undefined }
-  for (const reading of readings) {
-    if (reading.path === context.path) continue
-    const at = policySet.endpointAt(endpoint, context.request, reading.path)
-    const within = context.withPath(reading.path)
-    if (isRefused(at, within)) return { at, within, reading }
-  }
-  return undefined
-}
-
-/** What refuses a target itself, as if it were a policy of the edge. */
-function refusedTarget(
-  policySet: Decisive,
-  endpoint: Endpoint,
-  { isAmbiguous, tooMany }: TargetReadings = { all: nothing, isAmbiguous: false, tooMany: false },
-): TrafficPolicy | undefined {
-  const edge = policySet.httpsEdgeOf(endpoint)
-  if (edge?.refusesAmbiguous && isAmbiguous) return targetPolicy(endpoint, ambiguousTarget)
-  const readsTarget = edge?.hasRoutes || endpoint.policies !== undefined || endpoint.route !== undefined
-  return tooMany && readsTarget ? targetPolicy(endpoint, tooManyReadings) : undefined
-}
-
-/** The name under which an edge refuses what servers read differently (`ambiguous_targets`). */
-export const ambiguousTarget = 'ambiguous target'
-/** The name under which a target is refused that has more readings than are judged. */
-const tooManyReadings = 'too many readings of the target'
-
-const targetPolicy = ({ edgeId = '' }: Endpoint, label: string): TrafficPolicy => ({
-  ownerId: edgeId,
-  direction: 'inbound',
-  label,
-  distinctLabel: label,
-  enforced: true,
-  expressions: [],
-  actions: targetActions,
-})
-
-const targetActions: TrafficPolicy['actions'] = [{ type: 'deny' }]
-
-/** Is it one of those, and no policy of the same name? */
-export const isTargetPolicy = ({ actions }: TrafficPolicy): boolean => actions === targetActions
-
-/** Where a request is in any reading of its target; other records are where they are. */
-export const endpointsOf = (policySet: Decisive, endpoint: Endpoint, context: PolicyContext): Endpoint[] => [
-  endpoint,
-  ...(judgedReadings(policySet, endpoint, context) ?? []).map(({ path }) =>
-    policySet.endpointAt(endpoint, context.request, path),
-  ),
-]
 
 function evaluateOne(
   policySet: Decisive,
@@ -240,6 +149,7 @@ function verdictOf(
     decision,
     endpoint,
     reading: undefined,
+    values: nothing,
     ipPolicy,
     policy: inbound.denied ?? null,
     logs: joined(inbound.logs, outbound.logs),

@@ -4,11 +4,11 @@ import type { Address } from '../core/address/ip.js'
 import type { ListEntry } from '../core/address/list-entry.js'
 import { shown } from '../core/errors.js'
 import { getOrMake } from '../core/maps.js'
-import type { Reading } from '../core/text/target-readings.js'
 import type { DecidedBy, ShadowDecision } from '../event/define.js'
 import type { ExplainedGroup, ExplainedRule, Explanation } from '../shape/decision.js'
-import { ambiguousTarget, type IpPolicyGroup, isTargetPolicy, type Verdict } from './evaluate.js'
+import type { IpPolicyGroup } from './evaluate.js'
 import { explainedPolicies, PoliciesTrace } from './explained-policies.js'
+import { explainedReadings } from './explained-readings.js'
 import { denyRuleFor, ruleMatches } from './ip-policy.js'
 import type { Restrictions } from './ip-restriction.js'
 import type { Judgement } from './judgement.js'
@@ -74,7 +74,7 @@ export class ExplanationTrace extends PoliciesTrace {
     judgement.traceShadow(inShadow)
     const { shadow } = judgement
     return {
-      ...explainedTarget(judgement),
+      ...explainedReadings(judgement),
       hostport: hostport ?? null,
       ip_policies: this.#groups,
       ...explainedPolicies({
@@ -216,40 +216,4 @@ function partInSentence({ type, id, name, ruleId, cidr }: DecidedBy): string {
   return ruleId === null
     ? `${source}: no allow rule contains the address`
     : `the deny rule ${ruleId} (${cidr}) of ${source}`
-}
-
-// --- the target of a request ---
-
-/** Characters of a reading's path that are shown; the reply must fit a NATS message. */
-const pathCharsMax = 256
-
-const shownReading = ({ path, how }: Reading): Reading => ({ path: path.slice(0, pathCharsMax), how })
-
-/** Nothing if all servers read the path as the request shows it. */
-function explainedTarget({ readings, verdict }: Judgement): Pick<Explanation, 'target'> {
-  const { reading } = verdict
-  if (readings === undefined && reading === undefined) return {}
-  const all = readings?.all ?? []
-  const isListed = reading === undefined || all.some(({ path }) => path === reading.path)
-  const judged = isListed ? all : [...all, reading]
-  return {
-    target: {
-      readings: judged.map(shownReading),
-      refused: reading === undefined ? null : shownReading(reading),
-      reason: reasonOf(verdict, all.length),
-    },
-  }
-}
-
-function reasonOf({ decision, policy, reading }: Verdict, count: number): string {
-  const some = count === 1 ? 'one way' : `${count} ways`
-  if (policy !== null && isTargetPolicy(policy))
-    return policy.label === ambiguousTarget
-      ? `Servers read the path in ${some}, and the edge refuses such requests: "ambiguous_targets".`
-      : 'There are more ways to read the path than are judged, so the request is denied.'
-  if (reading !== undefined && count === 0)
-    return `Some servers ignore the case of letters. As ${shown(reading.path)} the path is refused.`
-  if (reading !== undefined)
-    return `Servers read the path in ${some}. As ${shown(reading.path)} (${reading.how}) it is refused.`
-  return `Servers read the path in ${some}. ${decision === 'allow' ? 'All are allowed.' : 'The path that is shown is refused.'}`
 }

@@ -8,7 +8,7 @@ import type { Address } from '../core/address/ip.js'
 import { entryOf, type ListEntry, linesIn } from '../core/address/list-entry.js'
 import { getOrMake } from '../core/maps.js'
 import type { Slices } from '../core/slices.js'
-import type { AddressLists } from '../record/policy-scope.js'
+import type { AddressLists } from '../record/policy-context.js'
 import type { DeclaredRow } from '../resource/registry.js'
 import type { ConfigurationSource } from './policy-source.js'
 

@@ -1,7 +1,7 @@
 /** IP restrictions: IP policies for all traffic of a type of one account. */
 import { parseAddress } from '../core/address/ip.js'
 import type { Slices } from '../core/slices.js'
-import type { IpDecision } from '../record/policy-scope.js'
+import type { IpDecision } from '../record/policy-context.js'
 import type { DeclaredRow } from '../resource/registry.js'
 import { decideAddress, type IpPolicies } from './ip-policy.js'
 import type { ConfigurationSource, RestrictionType } from './policy-source.js'

@@ -9,13 +9,15 @@ import type {
   ShownDecision,
 } from '../event/define.js'
 import type { Geo } from '../record/geo-entry.js'
-import type { PolicyContext } from '../record/policy-scope.js'
+import type { PolicyContext } from '../record/policy-context.js'
 import type { TargetReadings } from '../record/request-target.js'
 import type { TrafficRecord } from '../record/traffic-record.js'
+import type { Choice } from '../record/value-choices.js'
 import type { Challenger } from './challenger.js'
 import { findDecidedBy } from './decided-by.js'
 import type { Endpoint } from './edges.js'
 import type { EvaluationTrace, Verdict } from './evaluate.js'
+import { valueChoices } from './readings.js'
 import { type Judging, shadowOf } from './shadow.js'
 
 export class Judgement implements ShownDecision {
@@ -51,6 +53,11 @@ export class Judgement implements ShownDecision {
   /** The readings of the target of a request; undefined if all servers read it as the record shows it. */
   get readings(): TargetReadings | undefined {
     return this.#context.readings
+  }
+
+  /** Values that servers may take instead of those that the record shows. */
+  get otherValues(): readonly Choice[] {
+    return valueChoices(this.endpoint, this.#context).flatMap(({ others }) => others)
   }
 
   get decision(): Decision {

@@ -2,7 +2,7 @@
 import type { Address } from '../core/address/ip.js'
 import { StepBudget } from '../expr/run.js'
 import type { GeoLookup } from '../record/geo.js'
-import { PolicyContext } from '../record/policy-scope.js'
+import { PolicyContext } from '../record/policy-context.js'
 import type { TrafficRecord } from '../record/traffic-record.js'
 import { type EvaluationTrace, evaluate, type IpPolicyGroup } from './evaluate.js'
 import type { IpPolicy } from './ip-policy.js'

@@ -6,7 +6,7 @@
 import { now } from '../core/clock.js'
 import { fail, ok, type Result, shown } from '../core/errors.js'
 import { Slices } from '../core/slices.js'
-import type { AddressLists } from '../record/policy-scope.js'
+import type { AddressLists } from '../record/policy-context.js'
 import type { ConnectionRecord, RecordType, RequestRecord, TrafficRecord } from '../record/traffic-record.js'
 import type { DeclaredRow } from '../resource/registry.js'
 import {

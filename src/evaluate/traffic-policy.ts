@@ -3,11 +3,11 @@
  * order. `deny` ends the evaluation; `log` makes an event.
  */
 import type { Direction, LogEntry } from '../event/define.js'
-import { compileToInstruction } from '../expr/expression.js'
-import { ExpressionFailure, type Instruction, type Operation, type StepBudget } from '../expr/run.js'
-import type { Scope } from '../expr/scope.js'
-import type { PolicyContext } from '../record/policy-scope.js'
+import { ExpressionFailure, type Operation, type StepBudget } from '../expr/run.js'
+import type { PolicyContext } from '../record/policy-context.js'
+import type { SeveralName } from '../record/value-choices.js'
 import { type PolicyKind, policyScopesOf } from '../resource/fields/traffic-policy-check.js'
+import { compileProgram, namesCapitals, type Program, severalNamesIn } from './policy-expressions.js'
 import { isEnforced, type PoliciesModule, type PolicyRow } from './policy-source.js'
 
 /** A log action, ready to be an event. */
@@ -34,16 +34,6 @@ export interface TrafficPolicy {
 }
 
 /**
- * The expressions of policies, for each policy:
- *
- *     its end ▸ for each of its expressions: the expression's end ▸ its instruction
- *
- * With thousands of edges, the policies of a record's edge are in no cache. As objects they would be spread over some fifty
- * places in memory; this is one.
- */
-type Program = readonly unknown[]
-
-/**
  * The policies of an enabled module that are enforced. They are compiled when they are first evaluated: a process that starts
  * with ten thousand edges has no traffic for most of them, and would be ready seconds later.
  */
@@ -54,6 +44,7 @@ export class TrafficPolicies {
   #inbound: Program | undefined
   #outbound: Program | undefined
   #namesCapitals: boolean | undefined
+  #severalNames: readonly SeveralName<PolicyContext>[] | undefined
   #described: Readonly<Record<Direction, readonly TrafficPolicy[]>> | undefined
   /** All policies of the module, as if they were enforced; undefined if they are. */
   readonly shadow: TrafficPolicies | undefined
@@ -77,6 +68,12 @@ export class TrafficPolicies {
     return this.#outbound
   }
 
+  /** The names that decide and of which a request may have several values. */
+  get severalNames(): readonly SeveralName<PolicyContext>[] {
+    this.#severalNames ??= severalNamesIn(this.#all('inbound'), policyScopesOf[this.#kind].inbound)
+    return this.#severalNames
+  }
+
   /** Has an expression about paths a text with capital letters? */
   get namesCapitals(): boolean {
     this.#namesCapitals ??= this.#module.inbound.some(({ expressions }) => expressions.some(namesCapitals))
@@ -84,8 +81,12 @@ export class TrafficPolicies {
   }
 
   #compiled(direction: Direction): Program {
+    return compileProgram(this.#all(direction), policyScopesOf[this.#kind][direction])
+  }
+
+  #all(direction: Direction): readonly PolicyRow[] {
     const all = this.#module[direction]
-    return compileProgram(this.#hasAll ? all : all.filter(isEnforced), policyScopesOf[this.#kind][direction])
+    return this.#hasAll ? all : all.filter(isEnforced)
   }
 
   /** Number of words of the compiled programs. */
@@ -114,12 +115,6 @@ export class TrafficPolicies {
   }
 }
 
-const texts = /'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"/g
-
-const namesCapitals = (expression: string): boolean =>
-  expression.includes('url.path') &&
-  (expression.match(texts) ?? []).some((text) => text !== text.toLowerCase())
-
 const isAllEnforced = ({ inbound, outbound }: PoliciesModule): boolean =>
   inbound.every(isEnforced) && outbound.every(isEnforced)
 
@@ -141,33 +136,6 @@ export function fetchPolicies(edges: readonly (TrafficPolicies | undefined)[]): 
   for (let index = 0; index < edges.length; index += 1) sum += edges[index]?.words ?? 0
   for (let index = 0; index < edges.length; index += 1) sum += edges[index]?.fetch() ?? 0
   return sum
-}
-
-const noProgram: Program = []
-
-function compileProgram(policies: readonly PolicyRow[], scope: Scope<PolicyContext>): Program {
-  const program: unknown[] = []
-  for (const { expressions } of policies) {
-    const start = program.push(undefined) - 1
-    for (const text of expressions) {
-      const place = program.push(undefined) - 1
-      program.push(...instructionOf(text, scope))
-      program[place] = program.length
-    }
-    program[start] = program.length
-  }
-  // One empty program for all edges: it is in a cache. A copy has no spare room to grow.
-  return program.length === 0 ? noProgram : program.slice()
-}
-
-/** An expression that compiled when it was saved and no longer does fails for each record, and is counted there. */
-function instructionOf(text: string, scope: Scope<PolicyContext>): Instruction<PolicyContext> {
-  const compiled = compileToInstruction(text, scope)
-  return compiled.ok ? compiled.value : [failWith, compiled.problem.msg]
-}
-
-const failWith: Operation<PolicyContext> = (_context, _budget, program, at) => {
-  throw new ExpressionFailure(program[at + 1] as string)
 }
 
 /** What a policy is called for people: its name, else its place. */

@@ -142,10 +142,11 @@ class Checker<C> {
   #named(path: readonly string[], offset: number, chain: JexlNode[]): Tree<C> | undefined {
     const resolved = resolveName(this.#scope, path)
     if (resolved !== undefined) {
-      const { type, read, spelling } = resolved.name
+      const { type, read, spelling, hasCase } = resolved.name
       if (type === 'map') {
         const key = resolved.members[0] ?? keyFrom(chain)
-        if (key !== undefined) return { kind: 'entry', map: resolved.name, key: key.toLowerCase() }
+        if (key !== undefined)
+          return { kind: 'entry', map: resolved.name, key: hasCase ? key : key.toLowerCase() }
         throw mapAsValue(path.join('.'), offset)
       }
       const name: Tree<C> = { kind: 'name', type, read, spelling }

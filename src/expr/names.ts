@@ -5,6 +5,9 @@ import type { EntryTree, Tree } from './tree.js'
 export interface UsedName<C> extends Pick<ScopeName<C>, 'read'> {
   /** As the scope declares it, also if the expression uses an alias. */
   readonly name: string
+  /** The map that has it under `key`; for other names, the name itself. */
+  readonly of: string
+  readonly key?: string
 }
 
 /** Each name once. */
@@ -31,13 +34,16 @@ function* partsIn<C>(tree: Tree<C>): Generator<Tree<C>> {
 }
 
 function usedIn<C>(tree: Tree<C>, scope: Scope<C>): UsedName<C> | undefined {
-  if (tree.kind === 'name') return { name: nameOf(tree.read, scope), read: tree.read }
+  if (tree.kind === 'name') {
+    const name = nameOf(tree.read, scope)
+    return { name, of: name, read: tree.read }
+  }
   if (tree.kind !== 'entry') return undefined
   const { map, key } = tree
   const { lists } = scope
-  const name =
-    map === lists ? `${inList.name}(${lists.about}, ${quoted(key)})` : entryName(nameOf(map.read, scope), key)
-  return { name, read: (context) => map.read(context, key) }
+  const of = map === lists ? inList.name : nameOf(map.read, scope)
+  const name = map === lists ? `${of}(${lists.about}, ${quoted(key)})` : entryName(of, key)
+  return { name, of, key, read: (context) => map.read(context, key) }
 }
 
 /** As an expression writes it. */

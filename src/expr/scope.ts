@@ -3,8 +3,8 @@ import type { DescribedFunction } from './functions.js'
 
 /**
  * The type of a name. Only `any` has members: policies should not depend on members of strings or numbers, and the
- * members of an `object` are declared as names of their own. A `map` has texts under keys in lower case, and an expression
- * reads one of them, whose key it spells out: `headers['x-name']`. A `list` has texts.
+ * members of an `object` are declared as names of their own. A `map` has texts under keys, in lower case unless it says otherwise, and an
+ * expression reads one of them, whose key it spells out: `headers['x-name']`. A `list` has texts.
  */
 export type NameType = 'string' | 'number' | 'boolean' | 'object' | 'map' | 'list' | 'any'
 
@@ -20,6 +20,8 @@ export interface ScopeName<C> {
   readonly type: NameType
   /** Set if several spellings mean the same and the values have one of them. */
   readonly spelling?: Spelling
+  /** A map whose keys are read as they are written. */
+  readonly hasCase?: boolean
   /** Reads the value from the context, of a map the one under the key; null and undefined mean no value. Never throws. */
   readonly read: (context: C, key?: string) => unknown
 }

@@ -1,128 +1,10 @@
 /** What an expression of a traffic policy reads, and the names it may use: the same when an edge is saved and when it is evaluated. */
-import { type Address, parseAddress } from '../core/address/ip.js'
 import { utcMicros } from '../core/timestamp.js'
 import { defineScope, type Scope, type ScopeLists, type ScopeName } from '../expr/scope.js'
-import type { GeoLookup } from './geo.js'
-import type { Geo } from './geo-entry.js'
+import type { PolicyContext } from './policy-context.js'
 import type { FieldText } from './record-fields.js'
-import { type TargetReadings, targetReadings } from './request-target.js'
-import {
-  addressSpelling,
-  categorySpelling,
-  firstValues,
-  methodSpelling,
-  normalizeMethod,
-  serverHost,
-  serverSpelling,
-} from './spelling.js'
-import {
-  type ConnectionRecord,
-  type Headers,
-  type RecordType,
-  type RequestRecord,
-  recordTypes,
-  type TrafficRecord,
-} from './traffic-record.js'
-
-export type IpDecision = 'allow' | 'block'
-
-/** The IP lists of an account, as expressions ask for them. */
-export interface AddressLists {
-  /** False for a list that there is not. */
-  isIn(list: string, address: Address): boolean
-  /** The categories of the lists that contain the address, and those above them, each once. */
-  categoriesOf(address: Address): readonly string[]
-}
-
-/** The source of the values of an expression: one record, and the decisions about it so far. */
-export class PolicyContext {
-  readonly record: TrafficRecord
-  readonly conn: ConnectionRecord['conn']
-  readonly edgeId: string | undefined
-  /** Undefined until IP policies have decided, and afterwards if none applied. */
-  ipDecision: IpDecision | undefined
-  /** The lists of the account; undefined if it has none. */
-  lists: AddressLists | undefined
-  readonly #lookup: GeoLookup
-  #client: Address | undefined
-  #geo: Geo | undefined
-  #categories: readonly string[] | undefined
-  #headers: { request?: FirstValues; response?: FirstValues } | undefined
-  /** Null until they are asked for. */
-  #readings: TargetReadings | undefined | null = null
-  /** In a reading of the target: its path. */
-  #path: string | undefined
-
-  constructor(record: TrafficRecord, edgeId: string | undefined, lookup: GeoLookup) {
-    this.record = record
-    this.conn = record.conn
-    this.edgeId = edgeId
-    this.#lookup = lookup
-  }
-
-  /** For another decision about the same record: what was parsed or looked up for one of them is there for both. */
-  again(): PolicyContext {
-    const other = new PolicyContext(this.record, this.edgeId, { lookup: () => this.geo })
-    other.#client = this.client
-    this.#headers ??= {}
-    other.#headers = this.#headers
-    other.#readings = this.readings
-    return other
-  }
-
-  /** For a decision about the same record in another reading of its target. */
-  withPath(path: string): PolicyContext {
-    const other = this.again()
-    other.#path = path
-    return other
-  }
-
-  /** The readings of the target of a request; undefined if all servers read it as the record shows it. */
-  get readings(): TargetReadings | undefined {
-    if (this.#readings === null)
-      this.#readings = this.record.type === 'http_request' ? targetReadings(this.record) : undefined
-    return this.#readings
-  }
-
-  /** The path of a request. */
-  get path(): string | null | undefined {
-    return this.#path ?? this.request.http?.request?.url?.path
-  }
-
-  /** The address of the client, parsed on first use. */
-  get client(): Address {
-    this.#client ??= parseAddress(this.conn.client_ip)
-    return this.#client
-  }
-
-  /** Looked up on first use: most records meet no expression that needs it. */
-  get geo(): Geo {
-    this.#geo ??= this.#lookup.lookup(this.conn.client_ip)
-    return this.#geo
-  }
-
-  /** Asked for on first use, like `geo`. */
-  get categories(): readonly string[] {
-    this.#categories ??= this.lists?.categoriesOf(this.client) ?? []
-    return this.#categories
-  }
-
-  /** For names that only requests have. */
-  get request(): RequestRecord {
-    return this.record as RequestRecord
-  }
-
-  /** The first value of a header, whose name is in lower case. All names are spelled so once, for any number of expressions. */
-  header(side: 'request' | 'response', name: string): string | undefined {
-    this.#headers ??= {}
-    this.#headers[side] ??= firstValues(this.request.http?.[side]?.headers ?? noHeaders)
-    return this.#headers[side].get(name)
-  }
-}
-
-type FirstValues = ReadonlyMap<string, string>
-
-const noHeaders: Headers = {}
+import { addressSpelling, categorySpelling, methodSpelling, serverHost, serverSpelling } from './spelling.js'
+import { type RecordType, recordTypes } from './traffic-record.js'
 
 type Read = ScopeName<PolicyContext>['read']
 
@@ -137,10 +19,15 @@ const number = (read: Read, about?: string, unit?: string): DeclaredName => ({
   ...(about && { about }),
   ...(unit && { unit }),
 })
-const headers = (side: 'request' | 'response'): DeclaredName => ({
+const map = (read: (context: PolicyContext, key: string) => unknown, about: string): DeclaredName => ({
   type: 'map',
-  read: (context, name = '') => context.header(side, name),
-  about: `First value of a header of the ${side}.`,
+  read: (context, key = '') => read(context, key),
+  about,
+})
+/** Of a map whose keys differ by the case of their letters. */
+const mapWithCase = (...declared: Parameters<typeof map>): DeclaredName => ({
+  ...map(...declared),
+  hasCase: true,
 })
 
 export const inboundNames: DeclaredNames = {
@@ -194,7 +81,7 @@ export const namesByType: Readonly<
   http_request: {
     inbound: {
       'http.request.method': {
-        ...text(({ request }) => normalizeMethod(request.http?.request?.method)),
+        ...text(({ method }) => method),
         spelling: methodSpelling,
       },
       'http.request.url.host': {
@@ -207,9 +94,20 @@ export const namesByType: Readonly<
         read: ({ readings }) => readings?.isAmbiguous === true,
         about: 'Whether servers disagree about what the path names.',
       },
-      'http.request.url.query': text(({ request }) => request.http?.request?.url?.query),
-      'http.request.user_agent': text(({ request }) => request.http?.request?.user_agent),
-      'http.request.headers': headers('request'),
+      'http.request.url.query': text(({ query }) => query),
+      'http.request.url.parameters': mapWithCase(
+        (context, name) => context.parameter(name),
+        'First value of a parameter of the query, decoded.',
+      ),
+      'http.request.user_agent': text(({ userAgent }) => userAgent),
+      'http.request.headers': map(
+        (context, name) => context.header(name),
+        'First value of a header of the request.',
+      ),
+      'http.request.cookies': mapWithCase(
+        (context, name) => context.cookie(name),
+        'First value of a cookie of the request, as it was sent.',
+      ),
       'http.request.body_length': number(({ request }) => request.http?.request?.body_length),
       'tls.version': text(({ request }) => request.tls?.version),
       'tls.client_cert.subject.cn': text(({ request }) => request.tls?.client_cert?.subject?.cn),
@@ -218,7 +116,10 @@ export const namesByType: Readonly<
     },
     outbound: {
       'http.response.status_code': number(({ request }) => request.http?.response?.status_code),
-      'http.response.headers': headers('response'),
+      'http.response.headers': map(
+        (context, name) => context.responseHeader(name),
+        'First value of a header of the response.',
+      ),
       'http.response.body_length': number(({ request }) => request.http?.response?.body_length),
     },
   },

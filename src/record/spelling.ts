@@ -76,16 +76,6 @@ export function normalizeHeaders(headers: Headers): Map<string, readonly string[
   return normal
 }
 
-/** The first value of each header, by its name in lower case; of names that differ by case, that of the first one. */
-export function firstValues(headers: Headers): ReadonlyMap<string, string> {
-  const first = new Map<string, string>()
-  for (const [name, [value]] of Object.entries(headers)) {
-    const key = name.toLowerCase()
-    if (value !== undefined && !first.has(key)) first.set(key, value)
-  }
-  return first
-}
-
 const capitalized = (name: string): string =>
   name
     .split('-')

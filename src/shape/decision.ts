@@ -149,9 +149,33 @@ const targetSchema = objectOf(
   { title: 'ExplainedTarget', description: 'Of a request whose path servers read differently.' },
 )
 
+const valueSchema = objectOf(
+  {
+    name: Type.String({ description: "As expressions write it, such as `http.request.headers['x-role']`." }),
+    value: orNull(Type.String(), { description: 'At most 256 characters of it; null if it is absent.' }),
+    how: Type.String({ description: 'What makes it one, such as `the last of 2`.' }),
+  },
+  { title: 'OtherValue' },
+)
+
+const valuesSchema = objectOf(
+  {
+    others: Type.Array(valueSchema, {
+      description: 'Values that servers may take in place of those that the request shows, at most 50.',
+    }),
+    refused: Type.Array(valueSchema, {
+      description:
+        'Those with which the request was refused; empty if all are allowed, or those that it shows decided.',
+    }),
+    reason,
+  },
+  { title: 'ExplainedValues', description: 'Of a request with several values of names that policies use.' },
+)
+
 export const explanationSchema = objectOf(
   {
     target: Type.Optional(targetSchema),
+    values: Type.Optional(valuesSchema),
     hostport: orNull(Type.String(), {
       description:
         'The hostport by which the edge was found, such as `*.example.com:443`; null if the request names the edge, or no edge serves it.',

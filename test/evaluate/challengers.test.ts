@@ -7,7 +7,7 @@ import { evaluate } from '../../src/evaluate/evaluate.js'
 import { Judgement } from '../../src/evaluate/judgement.js'
 import { buildPolicySet, type PolicySet } from '../../src/evaluate/policy-set.js'
 import { StepBudget } from '../../src/expr/run.js'
-import { PolicyContext } from '../../src/record/policy-scope.js'
+import { PolicyContext } from '../../src/record/policy-context.js'
 import type { TrafficRecord } from '../../src/record/traffic-record.js'
 import { noGeo, noYield, TestConfiguration } from './configuration.js'
 

@@ -6,7 +6,7 @@ import { buildPolicySet } from '../../src/evaluate/policy-set.js'
 import type { PoliciesModule, PolicyRow } from '../../src/evaluate/policy-source.js'
 import { StepBudget } from '../../src/expr/run.js'
 import type { GeoLookup } from '../../src/record/geo.js'
-import { PolicyContext } from '../../src/record/policy-scope.js'
+import { PolicyContext } from '../../src/record/policy-context.js'
 import type { ConnectionRecord } from '../../src/record/traffic-record.js'
 import { deny, log, noGeo, noYield, TestConfiguration } from './configuration.js'
 

@@ -6,7 +6,7 @@ import { buildPolicySet, type PolicySet } from '../../src/evaluate/policy-set.js
 import type { PolicyRow } from '../../src/evaluate/policy-source.js'
 import { decide } from '../../src/evaluate/reply.js'
 import { StepBudget } from '../../src/expr/run.js'
-import { PolicyContext } from '../../src/record/policy-scope.js'
+import { PolicyContext } from '../../src/record/policy-context.js'
 import type { RequestRecord } from '../../src/record/traffic-record.js'
 import { deny, log, noGeo, noYield, TestConfiguration } from './configuration.js'
 

@@ -7,7 +7,7 @@ import { Judgement } from '../../src/evaluate/judgement.js'
 import { buildPolicySet } from '../../src/evaluate/policy-set.js'
 import type { PolicyRow } from '../../src/evaluate/policy-source.js'
 import { StepBudget } from '../../src/expr/run.js'
-import { PolicyContext } from '../../src/record/policy-scope.js'
+import { PolicyContext } from '../../src/record/policy-context.js'
 import type { RequestRecord } from '../../src/record/traffic-record.js'
 import { deny, log, noGeo, noYield, TestConfiguration } from './configuration.js'
 

@@ -2,7 +2,8 @@ import t from 'tap'
 import { checkExpression, compileClosures, listsIn, namesIn, truthOf } from '../../src/expr/expression.js'
 import { StepBudget } from '../../src/expr/run.js'
 import { defineScope } from '../../src/expr/scope.js'
-import { type AddressLists, PolicyContext, policyScopes } from '../../src/record/policy-scope.js'
+import { type AddressLists, PolicyContext } from '../../src/record/policy-context.js'
+import { policyScopes } from '../../src/record/policy-scope.js'
 import { type RequestRecord, recordTypes } from '../../src/record/traffic-record.js'
 
 const record: RequestRecord = {

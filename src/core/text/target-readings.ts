@@ -78,10 +78,11 @@ export function readingsOf(path: string, also?: string): Readings {
   const found = new Map([[start, asSent]])
   if (also !== undefined) found.set(withAgreed(also), 'after a host that ends at a backslash')
   else if (!isDisputed(path)) return { all: readingsIn(found), tooMany: false }
-  return expanded(found, Math.max(1, Math.min(readingsMax, Math.floor(charsMax / start.length))))
+  return expanded(found, steps, Math.max(1, Math.min(readingsMax, Math.floor(charsMax / start.length))))
 }
 
-function expanded(found: Map<string, string>, max: number): Readings {
+/** All texts that come of some of the steps, in their order. `found`: by text, what was done to it so far. */
+export function expanded(found: Map<string, string>, steps: readonly Step[], max: number): Readings {
   for (const { does, apply } of steps) {
     for (const [path, how] of [...found]) {
       const changed = apply(path)
@@ -93,23 +94,23 @@ function expanded(found: Map<string, string>, max: number): Readings {
   return { all: readingsIn(found), tooMany: false }
 }
 
-const asSent = 'as sent'
+export const asSent = 'as sent'
 
 const readingsIn = (found: ReadonlyMap<string, string>): Reading[] =>
   [...found].map(([path, how]) => ({ path, how }))
 
 // --- steps ---
 
-/** One thing that some servers do and others don't; a path that it does not concern stays. */
-interface Step {
+/** One thing that some servers do and others don't; a text that it does not concern stays. */
+export interface Step {
   /** For explanations, as a part of a sentence. */
   readonly does: string
-  readonly apply: (path: string) => string
+  readonly apply: (text: string) => string
 }
 
-const replacing = (does: string, pattern: RegExp, by: string): Step => ({
+export const replacing = (does: string, pattern: RegExp, by: string): Step => ({
   does,
-  apply: (path) => path.replace(pattern, by),
+  apply: (text) => text.replace(pattern, by),
 })
 
 /** The URL parser of browsers and Node takes what follows two slashes for a host, a scheme away. */
@@ -141,7 +142,7 @@ const cleaning: readonly Step[] = [
   { does: 'final dots and spaces of segments cut', apply: withoutFinalDots },
 ]
 
-const decodes: Step = { does: 'decoded', apply: (path) => decoded(path, /(?:%[\da-f]{2})+/gi) }
+const decodes: Step = { does: 'decoded', apply: (path) => percentDecoded(path) }
 
 const decoding: readonly Step[] = [
   {
@@ -200,6 +201,9 @@ function withoutFinalDots(path: string): string {
 }
 
 const decodedButSlashes = (path: string): string => decoded(path, /(?:%(?!2f)[\da-f]{2})+/gi)
+
+/** Bytes that are not UTF-8 become U+FFFD. */
+export const percentDecoded = (text: string): string => decoded(text, /(?:%[\da-f]{2})+/gi)
 
 const decoded = (path: string, runs: RegExp): string =>
   path.includes('%') ? path.replace(runs, (run) => run.replace(character, decodedCharacter)) : path

@@ -1,0 +1,80 @@
+/** The expressions of traffic policies: compiled, and what they name, as far as decisions depend on how requests may be read. */
+import { compileToInstruction, namesIn } from '../expr/expression.js'
+import type { UsedName } from '../expr/names.js'
+import { ExpressionFailure, type Instruction, type Operation } from '../expr/run.js'
+import type { Scope } from '../expr/scope.js'
+import type { PolicyContext } from '../record/policy-context.js'
+import { type SeveralName, severalNameOf } from '../record/value-choices.js'
+import type { PolicyRow } from './policy-source.js'
+
+/**
+ * The expressions of policies, for each policy:
+ *
+ *     its end ▸ for each of its expressions: the expression's end ▸ its instruction
+ *
+ * With thousands of edges, the policies of a record's edge are in no cache. As objects they would be spread over some fifty
+ * places in memory; this is one.
+ */
+export type Program = readonly unknown[]
+
+const noProgram: Program = []
+
+export function compileProgram(policies: readonly PolicyRow[], scope: Scope<PolicyContext>): Program {
+  const program: unknown[] = []
+  for (const { expressions } of policies) {
+    const start = program.push(undefined) - 1
+    for (const text of expressions) {
+      const place = program.push(undefined) - 1
+      program.push(...instructionOf(text, scope))
+      program[place] = program.length
+    }
+    program[start] = program.length
+  }
+  // One empty program for all edges: it is in a cache. A copy has no spare room to grow.
+  return program.length === 0 ? noProgram : program.slice()
+}
+
+/** An expression that compiled when it was saved and no longer does fails for each record, and is counted there. */
+function instructionOf(text: string, scope: Scope<PolicyContext>): Instruction<PolicyContext> {
+  const compiled = compileToInstruction(text, scope)
+  return compiled.ok ? compiled.value : [failWith, compiled.problem.msg]
+}
+
+const failWith: Operation<PolicyContext> = (_context, _budget, program, at) => {
+  throw new ExpressionFailure(program[at + 1] as string)
+}
+
+// --- names ---
+
+const texts = /'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"/g
+
+const literalsIn = (expression: string): readonly string[] => expression.match(texts) ?? []
+
+/** Has an expression about paths a text with capital letters? */
+export const namesCapitals = (expression: string): boolean =>
+  expression.includes('url.path') && literalsIn(expression).some((text) => text !== text.toLowerCase())
+
+/** Before an expression is parsed again: most have none of these names. */
+const mayBeSeveral = /headers|cookies|parameters|query|user_agent|method/
+
+const none: readonly SeveralName<PolicyContext>[] = []
+
+/** The names of which a request may have several values, in policies that deny. */
+export function severalNamesIn(
+  policies: readonly PolicyRow[],
+  scope: Scope<PolicyContext>,
+): readonly SeveralName<PolicyContext>[] {
+  const expressions = policies
+    .filter(({ actions }) => actions.some(({ type }) => type === 'deny'))
+    .flatMap((policy) => policy.expressions)
+    .filter((text) => mayBeSeveral.test(text))
+  if (expressions.length === 0) return none
+  const used = new Map<string, UsedName<PolicyContext>>()
+  const literals = new Map<string, string[]>()
+  for (const text of expressions)
+    for (const name of namesIn(text, scope)) {
+      used.set(name.name, name)
+      literals.set(name.name, [...(literals.get(name.name) ?? []), ...literalsIn(text)])
+    }
+  return [...used.values()].flatMap((name) => severalNameOf(name, literals.get(name.name)!) ?? [])
+}

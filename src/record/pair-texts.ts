@@ -1,0 +1,175 @@
+/** The text of a query, and of the header for cookies, as servers read it that disagree about which values count. */
+import { asSent, expanded, replacing, type Step } from '../core/text/target-readings.js'
+import { pairOf } from './request-values.js'
+
+/** Texts that are made of one, and characters of all of them: of long ones there are fewer. */
+const textsMax = 256
+const textsMin = 16
+const charsMax = 1024 * 1024
+
+type Texts = ReadonlyMap<string | undefined, string>
+
+/** The query as sent, and with the first or the last value of each parameter; with `;` for `&`; with names in other spellings. */
+export function queryTexts(queries: readonly string[], literals: readonly string[]): Texts {
+  if (queries.length === 0 || (queries.length === 1 && isPlain(queries[0]!, '&', oddInQuery))) return none
+  return texts(queries, [...querySteps, ...looseSteps(literals), ...selecting('&')])
+}
+
+/** The header as it was sent, all of them as one, and with the first or the last cookie of each name. */
+export function cookieTexts(lines: readonly string[], literals: readonly string[]): Texts {
+  if (lines.length === 1 && isPlain(lines[0]!, '; ', oddInCookies)) return none
+  const all = lines.length === 1 ? lines : [...lines, lines.join('; '), lines.join(', '), lines.join(',')]
+  return texts(all, [
+    ...cookieSteps,
+    ...(literals.some(hasCapitals) ? [] : [smallNames(';')]),
+    ...selecting(';'),
+  ])
+}
+
+const none: Texts = new Map()
+
+const texts = (sent: readonly string[], steps: readonly Step[]): Texts => {
+  const found = new Map(sent.map((text, index) => [text, index === 0 ? asSent : 'of several headers']))
+  const max = Math.max(textsMin, Math.min(textsMax, Math.floor(charsMax / sent[0]!.length)))
+  return new Map(expanded(found, steps, max).all.map(({ path, how }) => [path, how]))
+}
+
+// --- what needs no step ---
+
+/** Pairs of which none is there twice, with names of small letters, and no sign that a step changes. Most are so. */
+function isPlain(text: string, separator: string, odd: RegExp): boolean {
+  const names: string[] = []
+  for (let start = 0; start <= text.length; ) {
+    const end = endOf(text, separator, start)
+    const equals = text.indexOf('=', start)
+    const name = text.slice(start, equals === -1 || equals > end ? end : equals)
+    if (names.length === plainPairsMax || !isPlainName(name) || names.includes(name)) return false
+    names.push(name)
+    start = end + separator.length
+  }
+  return !odd.test(text)
+}
+
+function endOf(text: string, separator: string, start: number): number {
+  const end = text.indexOf(separator, start)
+  return end === -1 ? text.length : end
+}
+
+/** Of more, each would be compared with too many. */
+const plainPairsMax = 30
+
+function isPlainName(name: string): boolean {
+  for (let index = 0; index < name.length; index += 1) {
+    const code = name.charCodeAt(index)
+    if (!((code >= a && code <= z) || (code >= zero && code <= nine) || code === low || code === hyphen))
+      return false
+  }
+  return true
+}
+
+const [a, z, zero, nine, low, hyphen] = [0x61, 0x7a, 0x30, 0x39, 0x5f, 0x2d]
+
+const oddInQuery = /[;#]|%(?:2d|2e|3\d|4[1-9a-f]|5[\daf]|6[1-9a-f]|7[\dae])/i
+/** All but `; ` between cookies, and quotes. */
+const oddInCookies = /[,"%]|;(?! )|\s(?:[\s;=]|$)|=\s|;$/
+
+// --- steps ---
+
+/** A letter, digit, `-`, `.`, `_` or `~` that is encoded. */
+const needless = /%(?:2d|2e|3\d|4[1-9a-f]|5[\daf]|6[1-9a-f]|7[\dae])/gi
+
+/** No client encodes these: who does means to hide them. */
+export const withoutNeedlessEscapes = (text: string): string =>
+  text.includes('%') ? text.replace(needless, decodeURIComponent) : text
+
+const decodesNeedless: Step = { does: 'decoded', apply: withoutNeedlessEscapes }
+
+export const unquoted = (value: string): string =>
+  value.length > 1 && value.startsWith('"') && value.endsWith('"') ? value.slice(1, -1) : value
+
+const querySteps: readonly Step[] = [replacing('";" as "&"', /;/g, '&'), decodesNeedless]
+
+const cookieSteps: readonly Step[] = [
+  replacing('"," as ";"', /,/g, ';'),
+  decodesNeedless,
+  { does: 'spaces as usual', apply: withUsualSpaces },
+  replacing('quotes removed', /="([^"]*)"/g, '=$1'),
+]
+
+function withUsualSpaces(cookies: string): string {
+  const pairs = cookies.split(';').map((part) => {
+    const end = part.indexOf('=')
+    return end === -1 ? part.trim() : `${part.slice(0, end).trim()}=${part.slice(end + 1).trim()}`
+  })
+  return pairs.filter((pair) => pair !== '').join('; ')
+}
+
+const hasCapitals = (text: string): boolean => /[A-Z]/.test(text)
+
+/** Other spellings of a name that some servers take for the same, where that is not how policies spell them. */
+const looseSteps = (literals: readonly string[]): Step[] => [
+  ...(literals.some((text) => /\[|%5b/i.test(text))
+    ? []
+    : [inNames('&', 'brackets of names removed', withoutBrackets)]),
+  ...(literals.some((text) => /[. ]|%20/.test(text)) ? [] : [inNames('&', 'names as in PHP', asInPhp)]),
+  ...(literals.some(hasCapitals) ? [] : [smallNames('&')]),
+]
+
+const smallNames = (separator: string): Step =>
+  inNames(separator, 'names in small letters', (name) => name.toLowerCase())
+
+const inNames = (separator: string, does: string, change: (name: string) => string): Step => ({
+  does,
+  apply: (text) =>
+    text
+      .split(separator)
+      .map((part) => {
+        const end = part.indexOf('=')
+        return end === -1 ? change(part) : change(part.slice(0, end)) + part.slice(end)
+      })
+      .join(separator),
+})
+
+/** `a[]` and `a[0]` are values of `a` in PHP, Rails and Express. */
+const withoutBrackets = (name: string): string => name.replace(/(?<=.)(?:\[|%5b).*/is, '')
+
+/** PHP has no dots and spaces in names, and no spaces before them. */
+const asInPhp = (name: string): string =>
+  name
+    .replace(/^(?:\+|%20| )+/, '')
+    .replace(/%00.*/s, '')
+    .replace(/\.|\+|%20| |%2e/gi, '_')
+
+/** A name as the server sees it that is least strict about names. */
+export const looseName = (name: string): string =>
+  name
+    .trimStart()
+    .replace(/\0.*/s, '')
+    .replace(/(?<=.)\[.*/s, '')
+    .replace(/[. ]/g, '_')
+    .toLowerCase()
+
+/** The first, or the last, of each name, where it stands. */
+const selecting = (separator: string): Step[] => [
+  { does: 'the first of each', apply: (text) => selected(text, separator, 'first') },
+  { does: 'the last of each', apply: (text) => selected(text, separator, 'last') },
+]
+
+function selected(text: string, separator: string, which: 'first' | 'last'): string {
+  const parts = text.split(separator)
+  const chosen = new Map<string, string>()
+  for (const part of parts) {
+    const name = pairOf(part).name.trim()
+    if (which === 'last') chosen.delete(name)
+    if (which === 'last' || !chosen.has(name)) chosen.set(name, part)
+  }
+  return chosen.size === parts.length
+    ? text
+    : [...chosen.values()].map(trimmedIf(separator)).join(joins(separator))
+}
+
+const joins = (separator: string): string => (separator === ';' ? '; ' : separator)
+const trimmedIf =
+  (separator: string) =>
+  (part: string): string =>
+    separator === ';' ? part.trim() : part

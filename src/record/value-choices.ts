@@ -1,0 +1,201 @@
+/**
+ * The values that servers may take for a name of which a request has several. Servers disagree: some take the first one, some
+ * the last, some join them. So a policy that looks at one of them could be passed by a request that repeats it.
+ */
+import { getOrMake } from '../core/maps.js'
+import type { UsedName } from '../expr/names.js'
+import { cookieTexts, looseName, queryTexts, unquoted, withoutNeedlessEscapes } from './pair-texts.js'
+import { cookiesIn, type Pair, parametersIn, type RequestValues } from './request-values.js'
+import { normalizeMethod } from './spelling.js'
+
+/** A value that a server may take instead of the one that is shown. */
+export interface Choice {
+  /** As expressions write it. */
+  readonly name: string
+  readonly value: string | undefined
+  /** What makes it one, as a part of a sentence: `the last of 2`. */
+  readonly how: string
+}
+
+/** What is read of names with several values, by slot. */
+export type Chosen = ReadonlyMap<string, Choice>
+
+/** Names with the same slot have the same value: the header `user-agent` has two names. */
+export const slots = {
+  method: 'method',
+  query: 'query',
+  header: (name: string): string => `header ${name}`,
+  cookie: (name: string): string => `cookie ${name}`,
+  parameter: (name: string): string => `parameter ${name}`,
+}
+
+/** A name of which a request may have several values. */
+export interface SeveralName<C> extends Pick<UsedName<C>, 'name' | 'read'> {
+  readonly slot: string
+  /** By value, what makes it one. The value that is shown may be among them. */
+  readonly valuesIn: (values: RequestValues) => ReadonlyMap<string | undefined, string>
+}
+
+/** The values of a name beyond the one that is shown. */
+export interface Choices {
+  readonly slot: string
+  readonly others: readonly Choice[]
+}
+
+const nothing: ReadonlyMap<string | undefined, string> = new Map()
+
+type ValuesIn = SeveralName<never>['valuesIn']
+
+/** `literals`: the texts of the expressions that use the name, which say how its parameters are spelled. */
+export function severalNameOf<C>(
+  { of, key = '', name, read }: UsedName<C>,
+  literals: readonly string[],
+): SeveralName<C> | undefined {
+  const named = (slot: string, valuesIn: ValuesIn): SeveralName<C> => ({ name, read, slot, valuesIn })
+  const header = (key: string) => named(slots.header(key), (values) => headerValuesIn(values, key, literals))
+  switch (of) {
+    case 'http.request.headers':
+      return header(key)
+    case 'http.request.user_agent':
+      return header('user-agent')
+    case 'http.request.cookies':
+      return named(slots.cookie(key), (values) => cookieValuesIn(values, key))
+    case 'http.request.url.parameters':
+      return named(slots.parameter(key), (values) => parameterValuesIn(values, key))
+    case 'http.request.url.query':
+      return named(slots.query, (values) => queryTexts(values.queries, literals))
+    case 'http.request.method':
+      return named(slots.method, methodsIn)
+    default:
+      return undefined
+  }
+}
+
+/** The values beyond those that are shown; empty for most requests. */
+export function choicesIn<C extends { readonly values: RequestValues }>(
+  names: readonly SeveralName<C>[],
+  context: C,
+): readonly Choices[] {
+  let found: Map<string, Choice[]> | undefined
+  for (const { slot, name, read, valuesIn } of names) {
+    const values = valuesIn(context.values)
+    if (values.size === 0) continue
+    const shown = read(context) ?? undefined
+    found ??= new Map()
+    const others = getOrMake(found, slot, () => [])
+    for (const [value, how] of values)
+      if (value !== shown && !others.some((other) => other.value === value)) others.push({ name, value, how })
+  }
+  if (found === undefined) return noChoices
+  return [...found].map(([slot, others]) => ({ slot, others })).filter(({ others }) => others.length > 0)
+}
+
+const noChoices: readonly Choices[] = []
+
+// --- headers ---
+
+/**
+ * Headers whose commas are part of a value, or which only mean something as a whole. The values of all others may have been joined on
+ * their way to Weir, and be apart where the server reads them.
+ */
+const whole =
+  /^(?:accept|access-control-|authorization$|baggage$|cache-control$|connection$|content-|cookie$|date$|expect$|forwarded$|from$|host$|if-|keep-alive$|origin$|pragma$|prefer$|priority$|proxy-|range$|referer$|sec-|te$|trace|trailer$|transfer-encoding$|upgrade|user-agent$|via$|warning$|x-forwarded-)/
+
+function headerValuesIn(
+  values: RequestValues,
+  name: string,
+  literals: readonly string[],
+): ReadonlyMap<string | undefined, string> {
+  const own = values.headers.named(name)
+  const like = values.headers.like(name)
+  const all = like.length === 0 ? own : [...own, ...like.filter((value) => !own.includes(value))]
+  if (all.length === 0) return nothing
+  const isWhole = whole.test(name)
+  const isOne = all.length === 1 && all[0] === all[0]!.trim() && (isWhole || !all[0]!.includes(','))
+  if (name === 'cookie') return cookieTexts(all, literals)
+  if (isOne && own.length === 1) return nothing
+  const found = new Map<string | undefined, string>()
+  if (own.length === 0) found.set(undefined, 'absent')
+  for (const [index, value] of all.entries()) add(found, value.trim(), place(index, all.length))
+  if (all.length > 1) for (const by of [', ', ',']) add(found, all.join(by), 'all of them joined')
+  if (!isWhole)
+    for (const part of all.flatMap((value) => value.split(','))) add(found, part.trim(), 'between commas')
+  return found
+}
+
+const add = (found: Map<string | undefined, string>, value: string, how: string): void => {
+  if (!found.has(value)) found.set(value, how)
+}
+
+const place = (index: number, count: number): string =>
+  count === 1
+    ? 'in another spelling'
+    : index === count - 1
+      ? `the last of ${count}`
+      : `number ${index + 1} of ${count}`
+
+// --- cookies and parameters ---
+
+function cookieValuesIn(values: RequestValues, name: string): ReadonlyMap<string | undefined, string> {
+  const { cookieText = '', cookies } = values
+  const found = pairValues(cookies, name)
+  if (cookieText.includes(','))
+    addPairs(found, cookiesIn(cookieText, /[;,]/), name, 'with commas between cookies')
+  for (const [value] of [...found]) {
+    if (value === undefined) continue
+    add(found, unquoted(value), 'without quotes')
+    add(found, withoutNeedlessEscapes(unquoted(value)), 'decoded')
+  }
+  return found
+}
+
+function parameterValuesIn(values: RequestValues, name: string): ReadonlyMap<string | undefined, string> {
+  const { queries, parameters } = values
+  if (queries.length === 0) return nothing
+  const found = pairValues(parameters, name)
+  for (const query of queries) {
+    if (queries.length > 1)
+      addPairs(found, parametersIn(query, '&'), name, 'with what follows "#", or without it')
+    if (query.includes(';')) addPairs(found, parametersIn(query, /[&;]/), name, 'with ";" between parameters')
+  }
+  return found
+}
+
+/** Empty if there is one at most, as it is called. */
+function pairValues(pairs: readonly Pair[], name: string): Map<string | undefined, string> {
+  const found = new Map<string | undefined, string>()
+  addPairs(found, pairs, name)
+  const all = [...found.keys()]
+  if (all.length > 1) for (const by of [', ', ',']) add(found, all.join(by), 'all of them joined')
+  return found
+}
+
+function addPairs(
+  found: Map<string | undefined, string>,
+  pairs: readonly Pair[],
+  name: string,
+  how?: string,
+): void {
+  const loose = looseName(name)
+  const all = pairs.filter((pair) => looseName(pair.name) === loose)
+  const own = all.filter((pair) => pair.name === name)
+  // Servers that compare names as they are see no value.
+  if (own.length === 0 && all.length > 0 && !found.has(undefined)) found.set(undefined, 'absent')
+  for (const [index, { name: spelled, value }] of all.entries()) {
+    const called = spelled === name ? '' : `, called ${JSON.stringify(spelled)}`
+    add(found, value, how ?? `${all.length === 1 ? 'the only one' : place(index, all.length)}${called}`)
+  }
+}
+
+// --- methods ---
+
+function methodsIn(values: RequestValues): ReadonlyMap<string | undefined, string> {
+  const { overridingMethods } = values
+  if (overridingMethods.length === 0) return nothing
+  const words = overridingMethods.flatMap((value) => value.split(',')).map((word) => word.trim())
+  return new Map(
+    words
+      .filter((word) => /^[\w-]+$/.test(word))
+      .map((word) => [normalizeMethod(word), 'that the request asks for in place of its own']),
+  )
+}
