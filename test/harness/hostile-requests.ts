@@ -78,8 +78,12 @@ export const targetOf = (index: number, { target }: HostileRequest): Buffer =>
 
 export const proxiedClient = { address: '203.0.113.44', port: 5678 }
 
+/** What the nearest proxy sends where it always sends a list, of a client that sent none. */
+export const forwardedAlways = '198.51.100.1'
+
 const bytesOf = (index: number, request: HostileRequest, client: Client): Buffer => {
-  const { method, agent, user, host, forwarded: list } = request
+  const { method, agent, user, host } = request
+  const list = request.forwarded ?? (client === 'forwarded, always' ? forwardedAlways : undefined)
   const credentials = Buffer.concat([user, Buffer.from(':secret')]).toString('base64')
   return Buffer.concat([
     Buffer.from(

@@ -20,10 +20,23 @@ export interface Log {
   readonly format: string
   readonly file: string
   readonly shows: readonly Shown[]
+  /** Lines that can't be read without doubt are refused, for a reason like this. */
+  readonly refuses?: RegExp
+  /** How the log shows a target, if it is not as it was sent. */
+  readonly target?: (sent: Buffer) => string
+  readonly agent?: (sent: Buffer) => string
 }
 
-/** How the client is known: it is the peer, `X-Forwarded-For` of trusted peers says so, or the PROXY protocol. */
-export type Client = 'peer' | 'forwarded' | 'forwarded, the second from the end' | 'proxy protocol'
+/**
+ * How the client is known: it is the peer, or `X-Forwarded-For` of trusted peers says so, which may send it with each request, or the
+ * PROXY protocol does.
+ */
+export type Client =
+  | 'peer'
+  | 'forwarded'
+  | 'forwarded, always'
+  | 'forwarded, the second from the end'
+  | 'proxy protocol'
 
 export interface Entrance {
   readonly port: number
@@ -38,6 +51,8 @@ export interface LogProgram {
   /** Writes the configuration and starts it. */
   readonly start: (dir: string, ports: readonly number[]) => ChildProcess
   readonly entrances: (ports: readonly number[]) => readonly Entrance[]
+  /** If it takes connections before it is. */
+  readonly isReady?: (port: number) => Promise<boolean>
 }
 
 export const spawned = (
@@ -187,7 +202,9 @@ const haproxy: LogProgram = {
     writeFileSync(join(dir, 'certificate.pem'), fixturePem('rsa') + fixturePem('rsa.key'))
     writeFileSync(
       join(dir, 'haproxy.cfg'),
+      // Of several threads that write to a file at once, one may drop its line (HAProxy: fd_write_frag_line).
       `global
+nbthread 1
 log stdout len 65535 format raw local0
 tune.http.logurilen 16000
 tune.bufsize 65536
@@ -282,13 +299,15 @@ interface RunningProgram {
 export const whyNot = ({ program }: LogProgram): string | false =>
   existsSync(program) ? false : `${program} is not installed`
 
+export async function distinctPorts(count: number): Promise<number[]> {
+  const ports = new Set<number>()
+  while (ports.size < count) ports.add(await freePort())
+  return [...ports]
+}
+
 export async function startProgram(t: Test, program: LogProgram): Promise<RunningProgram> {
   const dir = tempDir(t)
-  const ports: number[] = []
-  while (ports.length < portsMax) {
-    const port = await freePort()
-    if (!ports.includes(port)) ports.push(port)
-  }
+  const ports = await distinctPorts(portsMax)
   const child = program.start(dir, ports)
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()))
   let said = ''
@@ -303,6 +322,8 @@ export async function startProgram(t: Test, program: LogProgram): Promise<Runnin
       if (child.exitCode !== null) throw new Error(said)
       return isOpen(port)
     })
+  const { isReady } = program
+  if (isReady !== undefined) await until('it is ready', () => isReady(entrances[0]!.port))
   const lines = ({ file }: Log): string[] => {
     const splitter = new LineSplitter()
     const path = join(dir, file)

@@ -1,7 +1,6 @@
 /** S3 as others emulate it: the server of moto (https://docs.getmoto.org), and a front that fails on demand. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
 import {
   createServer,
   request as httpRequest,
@@ -10,15 +9,13 @@ import {
   type ServerResponse,
 } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { homedir } from 'node:os'
-import { delimiter, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { pipeline } from 'node:stream/promises'
 import { gunzipSync } from 'node:zlib'
 import { GetObjectCommand, paginateListObjectsV2, S3Client } from '@aws-sdk/client-s3'
+import { optionalProgram } from './optional-program.js'
 
-const places = [...(process.env['PATH'] ?? '').split(delimiter), join(homedir(), '.cache/weir/moto/bin')]
-const program = places.map((place) => join(place, 'moto_server')).find((path) => existsSync(path))
+const program = optionalProgram('moto_server', 'moto/bin/moto_server')
 
 /** Why a test must be skipped; false if moto is there. */
 export const withoutMoto =

@@ -8,14 +8,14 @@ import { commonNameIn, type Fields, jsonLine, splitAddress, textOf, type Value }
 const writer: Writer = {
   program: 'Traefik',
   escapes:
-    'JSON: as JSON demands; bytes that are not UTF-8 become U+FFFD. Its default text (`common`, `genericCLF`): `\\"` for a quote in referrer and user agent, and nothing else: a backslash is a character like others, and quotes and spaces of a query or a user name stay. The path is encoded (`%20`), the query is as sent.',
+    'JSON: as JSON demands; bytes that are not UTF-8 become U+FFFD. Its default text (`common`, `genericCLF`): `\\"` for a quote in referrer and user agent, and nothing else: a backslash is a character like others, and quotes and spaces of a query or a user name stay. The path is encoded (`%20`), the query is as sent, but for `;`, which is `&`.',
   nothing:
     '`-`, and `"-"` in quotes; so is a header that its settings drop, as they do by default. A header that they redact is `REDACTED`.',
   client:
     "`ClientAddr` is the peer, with its port. `ClientHost`, and the first word of its text, is `X-Forwarded-For` as Traefik passes it on, if there is one: without trusted proxies (`forwardedHeaders.trustedIPs`), Traefik has removed it, and it is the peer; behind trusted ones, it is their whole list, and its last entry is whom the nearest of them saw. That is the client behind one proxy, and the first proxy behind two: let the nearest one replace the list. `ClientPort` is the peer's: it counts only if the peer is the client. If the last entry is no address, the client is the peer.",
   times:
     '`StartUTC` and `StartLocal` are when the request began; the time of its text is that, in seconds. `time` is when the line was written: less `Duration`, which is in nanoseconds, that is the start.',
-  lost: 'Its text has neither host nor scheme nor port, and the peer only if no proxy is trusted. A line of it that has two beginnings, because a client put one into its query, is refused. The fragment of a target is encoded.',
+  lost: 'Its text has neither host nor scheme nor port, and the peer only if no proxy is trusted. A line of it that has two beginnings, because a client put one into its query, is refused. The fragment of a target is encoded. A path that has bytes which a URL must encode is made again from what Traefik decoded, so that its `%2f` becomes `/`. A line feed in the name of a user ends a line of its text, and what follows may look like another line: where users have names (`basicAuth`), log JSON.',
   sources: [
     'https://doc.traefik.io/traefik/observability/access-logs/',
     'https://doc.traefik.io/traefik/routing/entrypoints/#forwarded-headers',
