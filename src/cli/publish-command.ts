@@ -14,6 +14,7 @@ export function addPublishCommand(program: Command, settings: () => Settings): v
     .option('--syslog <address>', 'take syslog over UDP and TCP instead, such as on 127.0.0.1:5140')
     .option('--server-name <name>', 'the name that clients asked for, if the log has none')
     .option('--server-port <port>', 'the port that clients connected to, whatever the log says')
+    .option('--caddy-duration <format>', "Caddy's duration_format, if it is not the default: ms or nano")
     .option('--edge <id>', 'all lines are of this edge')
     .option('--node <name>', 'the name of this node in NATS; default: that of the machine')
     .option('--json', 'the counts as JSON, at the end')

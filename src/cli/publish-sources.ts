@@ -21,6 +21,7 @@ export interface PublishOptions {
   readonly syslog?: string
   readonly serverName?: string
   readonly serverPort?: string
+  readonly caddyDuration?: string
   readonly edge?: string
   readonly node?: string
   readonly rejects?: string

@@ -5,6 +5,7 @@ import { after, sleep } from '../core/clock.js'
 import { StartFault } from '../core/errors.js'
 import { hash128 } from '../core/ids.js'
 import { payloadHeadroomBytes } from '../core/limits.js'
+import { durationUnits } from '../ingest/duration-unit.js'
 import { type Format, type Given, recordOfLine } from '../ingest/format.js'
 import { formats } from '../ingest/formats.js'
 import { lineBytesMax } from '../ingest/line-splitter.js'
@@ -118,7 +119,7 @@ function formatNamed(name: string): Format {
 
 const edgeForm = /^edg(tcp|hts)_[0-9A-Z]{26}$/
 
-function givenBy({ serverName, serverPort, edge }: PublishOptions): Given {
+function givenBy({ serverName, serverPort, edge, caddyDuration }: PublishOptions): Given {
   const port = serverPort === undefined ? undefined : Number(serverPort)
   if (port !== undefined && !(Number.isInteger(port) && port >= 1 && port <= 65_535))
     throw new StartFault(`--server-port is "${serverPort}"; it must be a port from 1 to 65535.`)
@@ -126,10 +127,16 @@ function givenBy({ serverName, serverPort, edge }: PublishOptions): Given {
     throw new StartFault(`--server-name is "${serverName}"; it must be a name or an address, without a port.`)
   if (edge !== undefined && !edgeForm.test(edge))
     throw new StartFault(`--edge is "${edge}"; it must be the id of an edge: edghts_… or edgtcp_….`)
+  const unit = durationUnits.find((each) => each === caddyDuration)
+  if (caddyDuration !== undefined && unit === undefined)
+    throw new StartFault(
+      `--caddy-duration is "${caddyDuration}"; it must be one of ${durationUnits.join(', ')}.`,
+    )
   return {
     ...(serverName === undefined ? {} : { serverName }),
     ...(port === undefined ? {} : { serverPort: port }),
     ...(edge === undefined ? {} : { edgeId: edge }),
+    ...(unit === undefined ? {} : { caddyDuration: unit }),
   }
 }
 

@@ -7,6 +7,7 @@ import { fail, ok, problem, type Result, shown } from '../core/errors.js'
 import { recordBytesMax, recordIdCharsMax } from '../core/limits.js'
 import { portOfScheme, splitHost } from '../core/text/request-target.js'
 import { complaintAboutRecord } from '../record/check.js'
+import type { DurationUnit } from './duration-unit.js'
 import { type Time, timeOf } from './log-time.js'
 import { targetOf, type Url } from './request-line.js'
 import { numberOf, splitAddress, textOf, type Value } from './values.js'
@@ -73,7 +74,7 @@ export interface Format {
   /** The programs that write it, as far as they are known. */
   readonly writers?: readonly Writer[]
   /** The problem is a sentence about the line. */
-  read(line: string): Result<Logged>
+  read(line: string, given?: Given): Result<Logged>
   /** The line is a record already: nothing is made of it but a missing id, and what is given. */
   readonly isRecord?: true
 }
@@ -83,11 +84,12 @@ export interface Given {
   readonly serverName?: string
   readonly serverPort?: number
   readonly edgeId?: string
+  readonly caddyDuration?: DurationUnit
 }
 
 /** The record of a line, as JSON. The problem is a sentence that names the member and its value. */
 export function recordOfLine(format: Format, line: string, given: Given, id: string): Result<string> {
-  const logged = format.read(line)
+  const logged = format.read(line, given)
   if (!logged.ok) return logged
   const record = format.isRecord
     ? ok(completed(logged.value as Readonly<Record<string, unknown>>, given, id))

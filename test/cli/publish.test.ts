@@ -280,6 +280,7 @@ t.test('wrong options are named', async (t) => {
     [['--file', 'x', '--syslog', '1'], /two sources/],
     [['--syslog', 'here'], /--syslog is "here"/],
     [['--server-port', '0'], /--server-port is "0"/],
+    [['--caddy-duration', 'hours'], /--caddy-duration is "hours"; it must be one of seconds, ms, nano/],
     [['--server-name', 'a b'], /--server-name is "a b"; it must be a name or an address/],
     [['--edge', 'foo'], /--edge is "foo"; it must be the id of an edge/],
     [['--from-end'], /belong to --file/],

@@ -25,6 +25,8 @@ export interface Log {
   /** How the log shows a target, if it is not as it was sent. */
   readonly target?: (sent: Buffer) => string
   readonly agent?: (sent: Buffer) => string
+  /** Its lines are kept for machines without the program. */
+  readonly isRecorded?: boolean
 }
 
 /**

@@ -200,6 +200,9 @@ const envoyText = (sent: Buffer): string => sent.toString().replaceAll('\r', '')
 const envoyJsonText = (sent: Buffer): string =>
   (isUtf8(sent) ? sent.toString() : sent.toString('latin1')).replaceAll('\r', '')
 
+/** Each format, and each number of hops. */
+const recorded = ['peer-gateway.log', 'passed-text.log', 'one-istio.log', 'two-istio-json.log']
+
 const envoy: LogProgram = {
   program: envoyProgram,
   logsRefused: true,
@@ -217,6 +220,7 @@ const envoy: LogProgram = {
         .filter((end) => end !== 'text.log' || isInText)
         .map((end) => ({
           ...{ format: 'envoy', file: `${name}-${end}` },
+          isRecorded: recorded.includes(`${name}-${end}`),
           shows:
             client.startsWith('forwarded') || end === 'text.log'
               ? ['agent', 'host']
@@ -273,7 +277,7 @@ const traefikWith = (format: 'json' | 'common'): LogProgram => ({
       proxied: { address: `127.0.0.1:${proxied}`, proxyProtocol: { trustedIPs: ['127.0.0.0/8'] } },
     }
     const accessLog = {
-      ...{ format, filePath: join(dir, 'access.log'), addInternals: true },
+      ...{ format, filePath: join(dir, `${format}.log`), addInternals: true },
       fields: { headers: { names: { 'User-Agent': 'keep' } } },
     }
     const settings = {
@@ -289,7 +293,8 @@ const traefikWith = (format: 'json' | 'common'): LogProgram => ({
         ...{ port: ports[index]!, client },
         logs: [
           {
-            ...{ format: 'traefik', file: 'access.log', target: traefikTarget },
+            ...{ format: 'traefik', file: `${format}.log`, target: traefikTarget },
+            isRecorded: client === 'forwarded',
             // A line feed in the name of a user ends a line of text.
             ...(format === 'common' ? { refuses: /not a line of Traefik's default format/ } : {}),
             shows:

@@ -543,3 +543,22 @@ t.test('each format has the pages of its writers', async (t) => {
   for (const { name, isRecord, writers } of formats)
     if (isRecord === undefined && !['traefik', 'envoy'].includes(name)) t.ok((writers ?? []).length > 0, name)
 })
+
+t.test('Caddy: a whole number is in the unit that is given', async (t) => {
+  const format = formats.find(({ name }) => name === 'caddy')!
+  const cases = [
+    ['ms', 12, '2025-11-25T10:00:00.488Z'],
+    ['ms', 500, ten],
+    ['ms', 0, '2025-11-25T10:00:00.500Z'],
+    ['nano', 500_000_000, ten],
+    ['nano', 50, '2025-11-25T10:00:00.500Z'],
+    ['seconds', 120, '2025-11-25T09:58:00.500Z'],
+    // Only seconds have a fraction, and a text has units.
+    ['ms', 0.5, ten],
+    ['nano', '500ms', ten],
+  ] as const
+  for (const [caddyDuration, duration, start_ts] of cases) {
+    const made = recordOfLine(format, caddy({ duration }), { caddyDuration }, 'r-1')
+    t.match(made.ok ? JSON.parse(made.value) : made, starts(start_ts), `${caddyDuration}: ${duration}`)
+  }
+})

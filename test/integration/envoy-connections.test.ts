@@ -12,6 +12,7 @@ import {
   meshLogPrograms,
   startEnvoy,
 } from '../harness/mesh-log-programs.js'
+import { recordLines } from '../harness/recorded-lines.js'
 import { until } from '../harness/weir.js'
 
 const files = ['tcp-text.log', ...envoyFiles('tcp')]
@@ -56,6 +57,7 @@ t.test('connections through Envoy', { skip: whyNot(program) }, async (t) => {
       continue
     }
     const record = made.ok ? JSON.parse(made.value) : made
+    recordLines('envoy', log.file, [{ says: 'a connection', line, record }])
     const place = {
       client_ip: '127.0.0.1',
       client_port: answered.port,

@@ -18,6 +18,7 @@ import {
 } from '../harness/hostile-requests.js'
 import { type Entrance, type Log, logPrograms, startProgram, whyNot } from '../harness/log-programs.js'
 import { meshLogPrograms } from '../harness/mesh-log-programs.js'
+import { recordLines } from '../harness/recorded-lines.js'
 import { until } from '../harness/weir.js'
 
 const requests = hostileRequests(process.argv.includes('--full'))
@@ -75,6 +76,7 @@ function compare(
   const format = formats.find(({ name }) => name === log.format)!
   const found = new Map<number, Made>()
   const refused = new Set<number>()
+  const recorded = new Map<number, string>()
   for (const line of lines) {
     const made = recordOfLine(format, line, {}, 'r-1')
     if (!made.ok) {
@@ -84,7 +86,10 @@ function compare(
     }
     const record = JSON.parse(made.value) as Made
     const index = indexIn(record.http.request.url.raw ?? '', /^\/(\d+)\//)
-    if (index !== undefined) found.set(index, record)
+    if (index !== undefined) {
+      found.set(index, record)
+      recorded.set(index, line)
+    }
     // Where a target can't be found, none is made up.
     else checks.equal(record.http.request.url.raw, undefined, line)
   }
@@ -97,7 +102,21 @@ function compare(
   t.comment(`${log.file}: ${found.size} of ${requests.length} requests`)
   t.ok(found.size > requests.length / 2, `${log.file}: most requests are in the log`)
   checks.report(t)
+  if (log.isRecorded)
+    recordLines(
+      log.format,
+      log.file,
+      [...recorded]
+        .filter(([index, line]) => isFixture(index, line))
+        .map(([index, line]) => ({ says: requests[index]!.says, line, record: found.get(index)! })),
+    )
 }
+
+const recordedCharsMax = 1_500
+
+/** A part of them is enough, and all that have a list of addresses. */
+const isFixture = (index: number, line: string): boolean =>
+  line.length <= recordedCharsMax && (requests[index]!.forwarded !== undefined || index % 5 === 0)
 
 interface Compared {
   readonly entrance: Entrance

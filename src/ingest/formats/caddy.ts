@@ -1,5 +1,6 @@
 import { ok, problem, type Result, shown } from '../../core/errors.js'
 import { isTimestamp } from '../../core/timestamp.js'
+import type { DurationUnit } from '../duration-unit.js'
 import type { Format, Logged, Writer } from '../format.js'
 import { logTime, startOf, type Time } from '../log-time.js'
 import { type Fields, jsonLine, textOf } from '../values.js'
@@ -11,7 +12,7 @@ const writer: Writer = {
   client:
     '`client_ip` (from 2.7 on) is the peer, or whom `trusted_proxies` of the server found in `X-Forwarded-For`: the first address, which clients may make up, or with `trusted_proxies_strict`, the last one that is not trusted. Before 2.7 there is only `remote_ip`, and before 2.5 `remote_addr`: the peer. `remote_port` belongs to the peer, so it counts only if that is the client.',
   times:
-    '`ts` is when the request ended, in any `time_format` that Caddy names; less `duration`, that is the start. Times without a zone (`wall`, `wall_milli`, `wall_nano`) are UTC, so they are wrong with `time_local`. Another layout is refused. A `duration` is a text of Go, or a number: one with a fraction, or below 100, is in seconds; a whole number from 100 on, in nanoseconds. Milliseconds (`ms`, from 2.8 on) cannot be told from these.',
+    '`ts` is when the request ended, in any `time_format` that Caddy names; less `duration`, that is the start. Times without a zone (`wall`, `wall_milli`, `wall_nano`) are UTC, so they are wrong with `time_local`. Another layout is refused. A `duration` is a text of Go, or a number, which does not say its `duration_format`: one with a fraction is in seconds, the default. With `ms` (from 2.8 on) or `nano`, numbers are whole: give `--caddy-duration ms` or `nano` to `weir publish`. Without it, a whole number below 100 is taken for seconds, another one for nanoseconds, so that milliseconds are misread.',
   lost: 'Ports of the server. `Authorization` and cookies. Of a cipher suite there is only the number, which is left out. Lines of other loggers than `http.log.access` are refused: they speak of the same request once more.',
   sources: [
     'https://caddyserver.com/docs/caddyfile/directives/log',
@@ -33,7 +34,7 @@ export const caddy: Format = {
   name: 'caddy',
   about: "Caddy's access log in JSON, its default if the output is not a terminal",
   writers: [writer],
-  read(line) {
+  read(line, given) {
     const parsed = jsonLine(line)
     if (!parsed.ok) return parsed
     const entry = parsed.value
@@ -42,7 +43,7 @@ export const caddy: Format = {
       return problem('It is not a line of the access log: it has no request.')
     if (!/^http\.log\.access(?:\.|$)/.test(textOf(entry.get('logger')) ?? accessLogger))
       return problem('It is a line of another logger, not of the access log.')
-    const start = startIn(entry)
+    const start = startIn(entry, given?.caddyDuration)
     return start.ok ? ok(requestOf(entry, request, start.value)) : start
   },
 }
@@ -75,11 +76,11 @@ function requestOf(entry: Fields, request: Fields, start: Time): Logged {
 
 // --- times ---
 
-function startIn(entry: Fields): Result<Time> {
+function startIn(entry: Fields, unit: DurationUnit | undefined): Result<Time> {
   const end = endOf(entry.get('ts', 'time', 'timestamp', '@timestamp'))
   if (!end.ok) return end
   const duration = entry.get('duration')
-  const seconds = secondsOf(duration)
+  const seconds = secondsOf(duration, unit)
   return seconds === undefined && duration !== undefined
     ? problem(`The duration is ${shown(duration)}, which no duration_format of Caddy writes.`)
     : ok(startOf(end.value, seconds))
@@ -103,10 +104,13 @@ function endOf(time: ReturnType<Fields['get']>): Result<Time> {
 }
 
 /**
- * Below this, a whole number is one of seconds. The quickest requests take some 900 nanoseconds, and no request takes minutes to the
- * nanosecond.
+ * Below this, a whole number is one of seconds, unless it is known better. The quickest requests take some 900 nanoseconds, and no
+ * request takes minutes to the nanosecond.
  */
 const nanosMin = 100
+
+/** Seconds in one of them. */
+const unitSeconds: Readonly<Record<DurationUnit, number>> = { seconds: 1, ms: 1e-3, nano: 1e-9 }
 
 const goUnits: Readonly<Record<string, number>> = {
   ...{ h: 3_600, m: 60, s: 1, ms: 1e-3, us: 1e-6, ns: 1e-9 },
@@ -116,11 +120,14 @@ const goUnits: Readonly<Record<string, number>> = {
 const goPart = /(\d+(?:\.\d+)?)(h|ms|m|s|us|\u00b5s|\u03bcs|ns)/g
 const goForm = new RegExp(`^(?:${goPart.source})+$`)
 
-/** Seconds, nanoseconds, or a text of Go, such as `1m32.05s`. */
-function secondsOf(duration: ReturnType<Fields['get']>): number | undefined {
+/** A number, or a text of Go, such as `1m32.05s`. Only seconds have a fraction. */
+function secondsOf(duration: ReturnType<Fields['get']>, unit: DurationUnit | undefined): number | undefined {
   if (duration === undefined || duration === null) return undefined
   const number = Number(duration)
-  if (Number.isFinite(number)) return Number.isInteger(number) && number >= nanosMin ? number * 1e-9 : number
+  if (Number.isFinite(number)) {
+    const likely = number < nanosMin ? 'seconds' : 'nano'
+    return number * (Number.isInteger(number) ? unitSeconds[unit ?? likely] : 1)
+  }
   const text = String(duration)
   if (!goForm.test(text)) return undefined
   return [...text.matchAll(goPart)].reduce(
