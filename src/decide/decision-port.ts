@@ -202,9 +202,11 @@ class DecisionPort {
     if (!record.ok) throw badRequest(record.problem.msg)
     const { judgement } = this.#judged(record.value, accountId, unservedOf(parameters))
     const isAllowed = judgement.decision === 'allow'
-    response.writeHead(isAllowed ? 204 : 403, {
+    // Envoy, which appends the path, takes only 200 for a yes.
+    const status = isAllowed ? (appendedUri === '' ? 204 : 200) : 403
+    response.writeHead(status, {
       ...headersOf(judgement),
-      ...(isAllowed ? {} : { 'Content-Length': 0 }),
+      ...(status === 204 ? {} : { 'Content-Length': 0 }),
     })
     response.end()
   }

@@ -74,7 +74,7 @@ export function recordOfProxy(
     http: {
       request: {
         method,
-        user_agent: headers['user-agent']?.[0] ?? null,
+        user_agent: headers['user-agent']?.[0] || null,
         headers: headersFor(request),
         url: { scheme: scheme ?? null, host: host.name, ...splitUri(uri.value), raw: uri.value },
       },
@@ -82,7 +82,8 @@ export function recordOfProxy(
   })
 }
 
-const uriHeaders = ['X-Forwarded-Uri', 'X-Original-URI', 'X-Original-URL']
+/** The last one is no proxy's, but applications take it for the URI. */
+const uriHeaders = ['X-Forwarded-Uri', 'X-Original-URI', 'X-Original-URL', 'X-Rewrite-URL']
 /** Headers that say what request a question is about. */
 const describing = ['X-Forwarded-Host', 'X-Forwarded-Method', 'X-Original-Method', ...uriHeaders]
 
@@ -119,9 +120,11 @@ function uriOf({ headers, appendedUri }: ProxyRequest, isProxy: boolean): Result
   return new Set(uris.map(targetOf)).size <= 1
     ? ok(asSent(uris[0] ?? ''))
     : fail({
-        msg: 'The headers X-Forwarded-Uri, X-Original-URI and X-Original-URL name different requests: the proxy must remove those that it does not send itself.',
+        msg: `The headers ${listed(uriHeaders)} name different requests: the proxy must remove those that it does not send itself.`,
       })
 }
+
+const listed = (names: readonly string[]): string => `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
 
 /** The same for a path and for the whole URL with it, which readings of the target would not tell apart. */
 const targetOf = (uri: string): string =>

@@ -12,18 +12,14 @@ type Texts = ReadonlyMap<string | undefined, string>
 /** The query as sent, and with the first or the last value of each parameter; with `;` for `&`; with names in other spellings. */
 export function queryTexts(queries: readonly string[], literals: readonly string[]): Texts {
   if (queries.length === 0 || (queries.length === 1 && isPlain(queries[0]!, '&', oddInQuery))) return none
-  return texts(queries, [...querySteps, ...looseSteps(literals), ...selecting('&')])
+  return texts(queries, [...querySteps, ...looseSteps('&', literals), ...selecting('&')])
 }
 
 /** The header as it was sent, all of them as one, and with the first or the last cookie of each name. */
 export function cookieTexts(lines: readonly string[], literals: readonly string[]): Texts {
   if (lines.length === 1 && isPlain(lines[0]!, '; ', oddInCookies)) return none
   const all = lines.length === 1 ? lines : [...lines, lines.join('; '), lines.join(', '), lines.join(',')]
-  return texts(all, [
-    ...cookieSteps,
-    ...(literals.some(hasCapitals) ? [] : [smallNames(';')]),
-    ...selecting(';'),
-  ])
+  return texts(all, [...cookieSteps, ...looseSteps('; ', literals), ...selecting(';')])
 }
 
 const none: Texts = new Map()
@@ -104,19 +100,27 @@ function withUsualSpaces(cookies: string): string {
   return pairs.filter((pair) => pair !== '').join('; ')
 }
 
-const hasCapitals = (text: string): boolean => /[A-Z]/.test(text)
-
 /** Other spellings of a name that some servers take for the same, where that is not how policies spell them. */
-const looseSteps = (literals: readonly string[]): Step[] => [
-  ...(literals.some((text) => /\[|%5b/i.test(text))
+const looseSteps = (separator: string, literals: readonly string[]): Step[] => [
+  ...(literals.some(spellsBrackets)
     ? []
-    : [inNames('&', 'brackets of names removed', withoutBrackets)]),
-  ...(literals.some((text) => /[. ]|%20/.test(text)) ? [] : [inNames('&', 'names as in PHP', asInPhp)]),
-  ...(literals.some(hasCapitals) ? [] : [smallNames('&')]),
+    : [inNames(separator, 'brackets of names removed', withoutBrackets)]),
+  ...(literals.some(spellsDots) ? [] : [inNames(separator, 'names as in PHP', asInPhp)]),
+  ...(literals.some(spellsCapitals) ? [] : [inNames(separator, 'names in small letters', inSmallLetters)]),
 ]
 
-const smallNames = (separator: string): Step =>
-  inNames(separator, 'names in small letters', (name) => name.toLowerCase())
+/** The digits of what is encoded stay. */
+const inSmallLetters = (name: string): string =>
+  name.replace(/%[\da-f]{2}|[A-Z]/gi, (part) => (part.length === 1 ? part.toLowerCase() : part))
+
+/** Those of a name, and no class of a pattern: `ids[]`, `ids[0]`. */
+const spellsBrackets = (text: string): boolean => /\[\]|\w\[\w*\]|\\\[|%5b/i.test(text)
+
+const spellsDots = (text: string): boolean => /\w(?:\\*\.| |\+|%20)\w+=/.test(text)
+
+/** Before an `=`, or anywhere in a text without one; escapes are no letters. */
+const spellsCapitals = (text: string): boolean =>
+  /[A-Z]/.test(text.replace(/\\[A-Za-z]|%[\dA-Fa-f]{2}/g, '').replace(/=[^&;]*/g, '='))
 
 const inNames = (separator: string, does: string, change: (name: string) => string): Step => ({
   does,

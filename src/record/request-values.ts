@@ -50,8 +50,13 @@ export class RequestValues {
   }
 
   get parameters(): readonly Pair[] {
-    this.#parameters ??= parametersIn(this.#request.url?.query ?? '', '&')
+    this.#parameters ??= parametersIn(this.query, '&')
     return this.#parameters
+  }
+
+  /** As the record shows it. */
+  get query(): string {
+    return this.#request.url?.query ?? ''
   }
 
   /** The query and, if some servers find another one in the target, that as well. */
@@ -68,16 +73,12 @@ export class RequestValues {
     return this.#request.user_agent ?? undefined
   }
 
-  /** Methods that headers and parameters ask for in place of that of the request line. */
-  get overridingMethods(): Values {
-    const { url } = this.#request
-    const inHeaders = this.headers.matching(overridingHeader)
-    const inQuery = url?.query?.includes('_method') ? this.parameter('_method') : none
-    return inQuery.length === 0 ? inHeaders : [...inHeaders, ...inQuery]
+  /** May its query have a parameter with this word in its name, however that is encoded? */
+  mayName(word: string): boolean {
+    const { query, raw } = this.#request.url ?? {}
+    return [query, raw].some((text) => text && (text.includes('%') || text.toLowerCase().includes(word)))
   }
 }
-
-const overridingHeader = /^x[-_](?:http[-_])?method(?:[-_]override)?$/i
 
 /** The values of headers in their order. A look at all names for each that is asked for is cheaper than a map of them. */
 export class HeaderLines {

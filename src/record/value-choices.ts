@@ -154,7 +154,7 @@ function parameterValuesIn(values: RequestValues, name: string): ReadonlyMap<str
   if (queries.length === 0) return nothing
   const found = pairValues(parameters, name)
   for (const query of queries) {
-    if (queries.length > 1)
+    if (query !== values.query)
       addPairs(found, parametersIn(query, '&'), name, 'with what follows "#", or without it')
     if (query.includes(';')) addPairs(found, parametersIn(query, /[&;]/), name, 'with ";" between parameters')
   }
@@ -189,10 +189,15 @@ function addPairs(
 
 // --- methods ---
 
+const overridingHeader = /^x[-_](?:http[-_])?method(?:[-_]override)?$/i
+
 function methodsIn(values: RequestValues): ReadonlyMap<string | undefined, string> {
-  const { overridingMethods } = values
-  if (overridingMethods.length === 0) return nothing
-  const words = overridingMethods.flatMap((value) => value.split(',')).map((word) => word.trim())
+  const asked = [
+    ...values.headers.matching(overridingHeader),
+    ...(values.mayName('_method') ? parameterValuesIn(values, '_method').keys() : []),
+  ]
+  if (asked.length === 0) return nothing
+  const words = asked.flatMap((value = '') => value.split(',')).map((word) => word.trim())
   return new Map(
     words
       .filter((word) => /^[\w-]+$/.test(word))

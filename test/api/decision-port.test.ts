@@ -343,7 +343,12 @@ t.test('a client that adds another header for the URI, and the method that nginx
   const ask = (headers: Headers) => send('GET', `${url}/decide/auth_request`, { ...withKey, ...headers })
   const contradicting = await ask(original('uri', '/admin', { 'x-forwarded-uri': '/' }))
   t.equal(contradicting.status, 400)
-  t.match(contradicting.text, /X-Forwarded-Uri, X-Original-URI and X-Original-URL name different requests/)
+  t.match(
+    contradicting.text,
+    /X-Forwarded-Uri, X-Original-URI, X-Original-URL and X-Rewrite-URL name different requests/,
+  )
+  const rewriting = await ask(original('url', '/', { 'x-rewrite-url': '/admin' }))
+  t.equal(rewriting.status, 400, 'applications take it for the URI')
   const agreeing = await ask(original('uri', '/admin', { 'x-original-url': 'https://www.example/admin' }))
   t.equal(agreeing.status, 403)
   const put = await ask(original('uri', '/', { 'x-original-method': 'PUT' }))
@@ -427,6 +432,15 @@ t.test('requests of trusted proxies', async (t) => {
   )
 })
 
+t.test('Envoy appends the path, and takes only 200 for a yes', async (t) => {
+  const { url } = await openPort(t, ['127.0.0.1'])
+  const headers = { 'x-forwarded-for': '203.0.113.7', 'x-forwarded-proto': 'https', host: 'www.example' }
+  const ask = (path: string) => send('GET', `${url}/decide/auth_request${path}`, { ...withKey, ...headers })
+  t.match(await ask('/public?a=b'), { status: 200, text: '', headers: { 'content-length': '0' } })
+  t.equal((await ask('/')).status, 200)
+  t.equal((await ask('')).status, 204)
+})
+
 t.test('headers that may describe another request are refused', async (t) => {
   const trusting = (await openPort(t, ['127.0.0.1'])).url
   const alone = (await openPort(t)).url
@@ -436,7 +450,7 @@ t.test('headers that may describe another request are refused', async (t) => {
     host: 'www.example',
   }
   const names = ['Host', 'Uri', 'Method'].map((name) => `X-Forwarded-${name}`)
-  const describing = [...names, 'X-Original-Method', 'X-Original-URI', 'X-Original-URL']
+  const describing = [...names, 'X-Original-Method', 'X-Original-URI', 'X-Original-URL', 'X-Rewrite-URL']
   for (const name of describing) {
     const appended = await send('GET', `${trusting}/decide/auth_request/admin`, {
       ...{ ...withKey, ...plain, [name]: name.endsWith('Host') ? 'www.example' : '/admin' },

@@ -181,6 +181,7 @@ const cases: Record<string, Case> = {
       '+role=super+admin',
       'role=user&ROLE=super+admin',
       'x=1#&role=super+admin',
+      '#a&role=super+admin',
     ].map(query),
     allowed: ['role=user', 'x=role', 'role=superadmin', 'xrole=super+admin', ''].map(query),
   },
@@ -224,6 +225,7 @@ const cases: Record<string, Case> = {
       { headers: { 'X-METHOD-OVERRIDE': [' Delete '] } },
       { headers: { X_HTTP_METHOD_OVERRIDE: ['DELETE'] } },
       { method: 'POST', uri: '/?_method=DELETE' },
+      { method: 'POST', uri: '/?a=1#&%5fmethod=DELETE' },
       { method: 'POST', uri: '/?_method=put&_method=DELET%45' },
     ],
     allowed: [

@@ -2,14 +2,13 @@
  * Debian's nginx, HAProxy and Caddy, set up as `docs/recipes` says: they ask before they serve, and `weir publish` makes
  * records of their logs.
  */
-import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { Agent, createServer, request } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { eachOf } from '../../src/core/concurrency.js'
 import { freePort } from '../../src/nats-server/nats-probe.js'
+import { type AskingProxy, caddy, haproxy, nginx, type ProxySetup } from '../harness/asking-proxies.js'
 import { total } from '../harness/metrics.js'
 import { metricsOf } from '../harness/pages.js'
 import { type Running, run } from '../harness/processes.js'
@@ -22,88 +21,39 @@ const requests = 1_000
 /** Each tenth client is one that an IP policy denies. */
 const [letIn, shutOut] = ['127.0.0.1', '127.0.0.9']
 
-/** What a proxy is told. */
-interface Setup {
-  readonly dir: string
-  readonly port: number
-  /** `127.0.0.1:8081`, where Weir answers. */
-  readonly weir: string
-  /** The application behind the proxy. */
-  readonly app: string
+/** What a proxy and `weir publish` are set up with. */
+interface Setup extends ProxySetup {
   /** `127.0.0.1:5140`, where syslog is taken. */
   readonly syslog: string
-  readonly key: string
 }
 
-interface Proxy {
-  readonly program: string
-  /** Starts it. */
-  readonly start: (setup: Setup) => ChildProcess
-  /** How its log is read. */
+/** How the log of a proxy is written, as a part of its configuration, and how it is read. */
+interface Logged {
+  readonly proxy: AskingProxy
+  readonly log: (setup: Setup) => string
   readonly publish: (setup: Setup) => string[]
 }
 
-const nginx: Proxy = {
-  program: '/usr/sbin/nginx',
-  start({ dir, port, weir, app, key }) {
-    const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
-    for (const each of temporary) mkdirSync(join(dir, each), { recursive: true })
-    const log = recipe('nginx', 'nginx log', { '/var/log/nginx/weir.log': 'access.log' })
-    const asks = recipe('nginx', 'nginx closed', {
-      ...{ '127.0.0.1:8081': weir, 'http://app': `http://${app}`, 'weir_…': key },
-    })
-    const server = `server { listen 127.0.0.1:${port}; keepalive_requests 10000; ${asks} }`
-    const paths = temporary.map((each) => `${each}_temp_path ${each};`).join(' ')
-    const head = 'daemon off; master_process off; pid pid; error_log error.log;\nevents {}\n'
-    writeFileSync(join(dir, 'nginx.conf'), `${head}http { ${paths}\n${log}\n${server} }\n`)
-    return spawn(this.program, ['-p', dir, '-c', 'nginx.conf', '-e', 'error.log'])
+const logged: readonly Logged[] = [
+  {
+    proxy: nginx,
+    log: () => recipe('nginx', 'nginx log', { '/var/log/nginx/weir.log': 'access.log' }),
+    publish: ({ dir }) => ['--format', 'nginx', '--file', join(dir, 'access.log')],
   },
-  publish: ({ dir }) => ['--format', 'nginx', '--file', join(dir, 'access.log')],
-}
-
-const haproxy: Proxy = {
-  program: '/usr/sbin/haproxy',
-  start({ dir, port, weir, app, syslog, key }) {
-    const lua = recipe('haproxy', 'haproxy lua', { '127.0.0.1:8081': weir, 'weir_…': key })
-    writeFileSync(join(dir, 'weir.lua'), lua)
-    const config = `global
-lua-load weir.lua
-defaults
-mode http
-timeout client 30s
-timeout server 30s
-timeout connect 5s
-frontend web
-bind 127.0.0.1:${port}
-${recipe('haproxy', 'haproxy log', { '127.0.0.1:5140': syslog })}
-${recipe('haproxy', 'haproxy asks')}
-default_backend app
-backend app
-server app ${app}
-`
-    writeFileSync(join(dir, 'haproxy.cfg'), config)
-    return spawn(this.program, ['-db', '-f', 'haproxy.cfg'], { cwd: dir })
+  {
+    proxy: haproxy,
+    log: ({ syslog }) => recipe('haproxy', 'haproxy log', { '127.0.0.1:5140': syslog }),
+    publish: ({ syslog, port }) => ['--format', 'haproxy', '--syslog', syslog, '--server-port', String(port)],
   },
-  publish: ({ syslog, port }) => ['--format', 'haproxy', '--syslog', syslog, '--server-port', String(port)],
-}
-
-const caddy: Proxy = {
-  program: '/usr/bin/caddy',
-  start({ dir, port, weir, app, key }) {
-    const log = recipe('caddy', 'caddy log', { '/var/log/caddy/access.log': 'access.log' })
-    const site = recipe('caddy', 'caddy', {
-      ...{ 'www.example.com {': `http://:${port} {\n${log}`, '127.0.0.1:8081': weir, 'weir_…': key },
-      ...{ 'app:8080': app, '{host}:443': `{host}:${port}` },
-    })
-    writeFileSync(join(dir, 'Caddyfile'), `{\nadmin off\nauto_https off\n}\n${site}`)
-    const env = { ...process.env, HOME: dir, XDG_DATA_HOME: dir, XDG_CONFIG_HOME: dir }
-    return spawn(this.program, ['run', '--config', 'Caddyfile', '--adapter', 'caddyfile'], { cwd: dir, env })
+  {
+    proxy: caddy,
+    log: () => recipe('caddy', 'caddy log', { '/var/log/caddy/access.log': 'access.log' }),
+    publish: ({ dir, port }) => [
+      ...['--format', 'caddy', '--file', join(dir, 'access.log')],
+      ...['--server-port', String(port)],
+    ],
   },
-  publish: ({ dir, port }) => [
-    ...['--format', 'caddy', '--file', join(dir, 'access.log')],
-    ...['--server-port', String(port)],
-  ],
-}
+]
 
 /** An application, and a Weir that answers proxies: for all of them, because starts take longest. */
 async function open(t: Test) {
@@ -194,25 +144,32 @@ async function counted({ url }: RunningWeir): Promise<{ evaluated: number; bad: 
   return { evaluated: of('evaluated'), bad: of('bad') }
 }
 
-const proxies = Object.entries({ nginx, haproxy, caddy })
-const opened = proxies.some(([, { program }]) => existsSync(program)) ? await open(t) : undefined
+const opened = logged.some(({ proxy }) => proxy.program !== undefined) ? await open(t) : undefined
 
-for (const [name, proxy] of proxies) {
-  const skip = existsSync(proxy.program) ? false : `${proxy.program} is not installed`
-  t.test(`${name} asks, and its log becomes records`, { skip }, async (t) => {
+for (const { proxy, log, publish: publishing } of logged) {
+  const skip = proxy.program === undefined ? `${proxy.name} is not installed` : false
+  t.test(`${proxy.name} asks, and its log becomes records`, { skip }, async (t) => {
     const { weir, key, app, asked } = opened!
     const evaluatedBefore = (await counted(weir)).evaluated
     const port = await freePort()
     const edge = await weir.api.httpsEdge.create({ hostports: [`local.example:${port}`] })
     const dir = tempDir(t)
-    const setup = { dir, port, weir: asked, app, syslog: `127.0.0.1:${await freePort()}`, key }
-    const publish = run('programs/main.js', ['publish', ...proxy.publish(setup)], {
+    const setup = {
+      dir,
+      port,
+      weir: asked,
+      app,
+      syslog: `127.0.0.1:${await freePort()}`,
+      key,
+      edgeId: edge.id,
+    }
+    const publish = run('programs/main.js', ['publish', ...publishing(setup)], {
       ...{ NATS_URL: weir.natsUrl, WEIR_DATA_DIR: dir },
     })
     t.teardown(() => publish.stop())
     // What is sent over UDP before it listens is lost.
-    if (name === 'haproxy') await until('syslog is taken', () => /Syslog is taken/.test(publish.output()))
-    const child = proxy.start(setup)
+    if (proxy === haproxy) await until('syslog is taken', () => /Syslog is taken/.test(publish.output()))
+    const child = proxy.start(proxy.program!, { ...setup, more: log(setup) })
     t.teardown(() => child.kill())
     let said = ''
     child.stderr?.on('data', (text) => (said += String(text)))

@@ -1,7 +1,7 @@
 /** Targets of requests that try to be read in two ways, the same ones for the same seed. Characters are bytes. */
 
 /** Numbers from 0 to below `below`, the same ones for the same seed (mulberry32). */
-function numbersFrom(seed: number): (below: number) => number {
+export function numbersFrom(seed: number): (below: number) => number {
   let state = seed
   return (below) => {
     state = (state + 0x6d2b79f5) | 0
