@@ -3,6 +3,8 @@
  * says; a line with one that a list can't express, or with an unknown one, is refused.
  */
 import { shown } from '../errors.js'
+import { maskOf } from './cidr.js'
+import { parseAddress } from './ip.js'
 
 /** What a set says about its entries. */
 interface IpSet {
@@ -56,13 +58,27 @@ const wordsOf = (line: string): string[] =>
 function setOf(name: string, type: string, rest: readonly string[]): IpSet | string {
   if (!setTypes.has(type))
     return `The set ${shown(name)} is of the type ${shown(type)}; its entries are addresses alone in sets of the types ${[...setTypes].join(', ')}.`
-  const options = optionsIn(rest, ['netmask', 'timeout'], setDetails, flags)
+  const options = optionsIn(rest, ['netmask', 'bitmask', 'timeout'], setDetails, flags)
   if (typeof options === 'string') return options
-  const { netmask, timeout = '0' } = options
+  const { bitmask, timeout = '0' } = options
+  const netmask = bitmask === undefined ? options.netmask : prefixOfMask(bitmask)
+  if (bitmask !== undefined && netmask === undefined)
+    return `The set ${shown(name)} has the bitmask ${shown(bitmask)}, which is no prefix: an IP list can't express it.`
   if (netmask !== undefined && !wholeNumber.test(netmask))
     return `The set ${shown(name)} has the netmask ${shown(netmask)}; the length of a prefix is needed.`
   if (!wholeNumber.test(timeout)) return brokenTimeout(timeout)
   return { netmask, timeout: Number(timeout) }
+}
+
+/** `255.255.255.0` is `24`. Undefined for a mask with gaps. */
+function prefixOfMask(mask: string): string | undefined {
+  const { family, words } = parseAddress(mask)
+  if (family === 0) return undefined
+  const [bits, before] = family === 4 ? [32, 96] : [128, 0]
+  const prefix = Array.from({ length: bits + 1 }, (_, length) => length).find((length) =>
+    words.every((word, index) => index * 32 < before || word === maskOf(index, before + length)),
+  )
+  return prefix === undefined ? undefined : String(prefix)
 }
 
 function entryOf(range: string, rest: readonly string[], set: IpSet | undefined): IpSetEntry | string {

@@ -30,6 +30,8 @@ t.test('sets of addresses', { skip: probe === undefined && 'ipset can not be run
     'add n 192.0.2.0/24 packets 3 bytes 9 skbmark 0x1/0xff skbprio 1:10 skbqueue 3',
     'create h hash:ip netmask 24',
     'add h 203.0.113.7',
+    'create m hash:ip bitmask 255.255.240.0',
+    'add m 198.51.100.7',
     'create s6 hash:net family inet6',
     'add s6 2001:db8::/32',
   ])
@@ -38,6 +40,7 @@ t.test('sets of addresses', { skip: probe === undefined && 'ipset can not be run
   t.strictSame(entries.map(({ cidr }) => cidr).toSorted(), [
     '10.0.0.0/8',
     '192.0.2.0/24',
+    '198.51.96.0/20',
     '2001:db8::/32',
     '203.0.113.0/24',
   ])
@@ -52,6 +55,18 @@ t.test('what a list can not express', { skip: probe === undefined && 'ipset can 
   const cases = [
     { set: 'hash:net', entry: '10.1.0.0/16 nomatch', says: /taken out of its set/ },
     { set: 'hash:net,port', entry: '10.0.0.0/24,tcp:80', says: /of the type "hash:net,port"/ },
+    {
+      set: 'hash:ip bitmask 255.255.0.255',
+      entry: '10.0.0.1',
+      says: /bitmask "255.255.0.255", which is no prefix/,
+    },
+    { set: 'hash:net,iface', entry: '10.0.0.0/24,eth0', says: /of the type "hash:net,iface"/ },
+    { set: 'hash:ip,port,ip', entry: '10.0.0.1,80,10.0.0.2', says: /of the type "hash:ip,port,ip"/ },
+    {
+      set: 'bitmap:ip,mac range 10.0.0.0/24',
+      entry: '10.0.0.1,00:11:22:33:44:55',
+      says: /of the type "bitmap:ip,mac"/,
+    },
     { set: 'hash:ip,port', entry: '10.0.0.1,80', says: /of the type "hash:ip,port"/ },
   ]
   for (const { set, entry, says } of cases)

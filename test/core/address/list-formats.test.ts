@@ -277,9 +277,18 @@ add b 192.168.0.9
       want: /Line 2: .*"timeout".* no value/,
     },
     {
-      name: 'a bitmask',
-      given: 'create h hash:ip family inet bitmask 255.255.0.0\n',
-      want: /Line 1: .*"bitmask"/,
+      name: 'a bitmask that is a prefix',
+      given: `create h hash:ip family inet bitmask 255.255.0.0
+add h 192.0.0.0
+create h6 hash:ip family inet6 bitmask ffff:ffff::
+add h6 2001:db8::
+`,
+      want: [plain('192.0.0.0/16'), plain('2001:db8::/32')],
+    },
+    {
+      name: 'a bitmask with a gap',
+      given: 'create h hash:ip family inet bitmask 255.255.0.255\n',
+      want: /Line 1: The set "h" has the bitmask "255.255.0.255", which is no prefix/,
     },
     {
       name: 'a timeout of letters',
