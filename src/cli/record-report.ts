@@ -10,7 +10,7 @@ import type {
   TracedRecord,
 } from '../shape/traced-record.js'
 import { clientOf } from './tap.js'
-import { headOf, policyLines } from './why-report.js'
+import { headOf, policyLines, readingLines } from './why-report.js'
 
 export async function showRecord(
   settings: Settings,
@@ -66,6 +66,7 @@ function decisionLines(
 
 /** Why: a line per list of IP policies and per traffic policy, and the expressions of those that applied. */
 const reasonLines = (explanation: Explanation | undefined): string[] => [
+  ...readingLines(explanation ?? {}),
   ...(explanation?.ip_policies ?? []).map(({ reason }) => reason),
   ...(explanation?.policies ?? []).flatMap((policy) =>
     policyLines(policy).slice(0, policy.applied ? undefined : 1),

@@ -110,9 +110,11 @@ export const explanationLines = ({
   policies,
   policies_not_reached,
   shadow,
+  ...readings
 }: Explanation): string[] => [
   ...(hostport?.includes('*') ? [`served as ${hostport}`] : []),
   ...deciderLines(decided_by),
+  ...readingLines(readings),
   ...(shadow === null ? [] : [shadow.reason]),
   ...ip_policies.flatMap(groupLines),
   ...policies.flatMap(policyLines),
@@ -120,6 +122,10 @@ export const explanationLines = ({
     ({ policy, direction, reason }) => `${direction} policy ${policy}: not evaluated. ${reason}`,
   ),
 ]
+
+/** How the request was read, if servers disagree. */
+export const readingLines = ({ target, values }: Pick<Explanation, 'target' | 'values'>): string[] =>
+  [target, values].flatMap((readings) => (readings === undefined ? [] : [readings.reason]))
 
 type DecidedBy = Explanation['decided_by']
 

@@ -55,7 +55,9 @@ export function readingsOfRequest(
     let left = readingsMax
     for (const { at, within, target } of targetsOf(policySet, endpoint, context)) {
       yield { at, within, target, values: nothing }
-      for (const values of combinations(valueChoices(at, context))) {
+      const choices = valueChoices(at, context)
+      if (choices.some(({ tooMany }) => tooMany)) tooManyAt = at
+      for (const values of combinations(choices)) {
         left -= 1
         if (left < 0) {
           tooManyAt = at

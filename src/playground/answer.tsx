@@ -1,7 +1,7 @@
 /** The decision with its explanation, and how the tests of the file end. */
 import { number } from '../console/data/texts/format.js'
 import { Chain } from '../console/parts/chain.js'
-import { Decider, Shadow } from '../console/parts/decider.js'
+import { Decider, Readings, Shadow } from '../console/parts/decider.js'
 import { DecisionWord, StateWord } from '../console/parts/words.js'
 import { decisionInWords } from '../core/text/part-in-words.js'
 import { connectionOf } from './asked-connection.js'
@@ -23,6 +23,7 @@ export function Answer() {
             <DecisionWord decision={decision.decision} />{' '}
             {decision.explanation && <Decider explanation={decision.explanation} />}
           </p>
+          {decision.explanation && <Readings explanation={decision.explanation} />}
           {decision.explanation && <Shadow explanation={decision.explanation} />}
           {!decision.served && (
             <p class="warning-line">

@@ -1,33 +1,35 @@
 /** The text of a query, and of the header for cookies, as servers read it that disagree about which values count. */
 import { asSent, expanded, replacing, type Step } from '../core/text/target-readings.js'
+import { FoundValues, noOthers } from './found-values.js'
 import { pairOf } from './request-values.js'
 
 /** Texts that are made of one, and characters of all of them: of long ones there are fewer. */
 const textsMax = 256
-const textsMin = 16
-const charsMax = 1024 * 1024
-
-type Texts = ReadonlyMap<string | undefined, string>
+const textsMin = 8
+const charsMax = 256 * 1024
 
 /** The query as sent, and with the first or the last value of each parameter; with `;` for `&`; with names in other spellings. */
-export function queryTexts(queries: readonly string[], literals: readonly string[]): Texts {
-  if (queries.length === 0 || (queries.length === 1 && isPlain(queries[0]!, '&', oddInQuery))) return none
+export function queryTexts(queries: readonly string[], literals: readonly string[]): FoundValues {
+  if (queries.length === 0 || (queries.length === 1 && isPlain(queries[0]!, '&', oddInQuery))) return noOthers
   return texts(queries, [...querySteps, ...looseSteps('&', literals), ...selecting('&')])
 }
 
 /** The header as it was sent, all of them as one, and with the first or the last cookie of each name. */
-export function cookieTexts(lines: readonly string[], literals: readonly string[]): Texts {
-  if (lines.length === 1 && isPlain(lines[0]!, '; ', oddInCookies)) return none
+export function cookieTexts(lines: readonly string[], literals: readonly string[]): FoundValues {
+  if (lines.length === 1 && isPlain(lines[0]!, '; ', oddInCookies)) return noOthers
   const all = lines.length === 1 ? lines : [...lines, lines.join('; '), lines.join(', '), lines.join(',')]
   return texts(all, [...cookieSteps, ...looseSteps('; ', literals), ...selecting(';')])
 }
 
-const none: Texts = new Map()
-
-const texts = (sent: readonly string[], steps: readonly Step[]): Texts => {
-  const found = new Map(sent.map((text, index) => [text, index === 0 ? asSent : 'of several headers']))
-  const max = Math.max(textsMin, Math.min(textsMax, Math.floor(charsMax / sent[0]!.length)))
-  return new Map(expanded(found, steps, max).all.map(({ path, how }) => [path, how]))
+function texts(sent: readonly string[], steps: readonly Step[]): FoundValues {
+  const start = new Map(sent.map((text, index) => [text, index === 0 ? asSent : 'of several']))
+  const longest = Math.max(1, ...sent.map((text) => text.length))
+  const max = Math.max(textsMin, Math.min(textsMax, Math.floor(charsMax / longest)))
+  const { all, tooMany } = expanded(start, steps, max)
+  const found = new FoundValues()
+  for (const { path, how } of all) found.add(path, how)
+  found.tooMany = tooMany
+  return found
 }
 
 // --- what needs no step ---

@@ -2,8 +2,8 @@
  * The values that servers may take for a name of which a request has several. Servers disagree: some take the first one, some
  * the last, some join them. So a policy that looks at one of them could be passed by a request that repeats it.
  */
-import { getOrMake } from '../core/maps.js'
 import type { UsedName } from '../expr/names.js'
+import { FoundValues, noOthers } from './found-values.js'
 import { cookieTexts, looseName, queryTexts, unquoted, withoutNeedlessEscapes } from './pair-texts.js'
 import { cookiesIn, type Pair, parametersIn, type RequestValues } from './request-values.js'
 import { normalizeMethod } from './spelling.js'
@@ -32,17 +32,17 @@ export const slots = {
 /** A name of which a request may have several values. */
 export interface SeveralName<C> extends Pick<UsedName<C>, 'name' | 'read'> {
   readonly slot: string
-  /** By value, what makes it one. The value that is shown may be among them. */
-  readonly valuesIn: (values: RequestValues) => ReadonlyMap<string | undefined, string>
+  /** The value that is shown may be among them. */
+  readonly valuesIn: (values: RequestValues) => FoundValues
 }
 
 /** The values of a name beyond the one that is shown. */
 export interface Choices {
   readonly slot: string
   readonly others: readonly Choice[]
+  /** There are more than these. */
+  readonly tooMany: boolean
 }
-
-const nothing: ReadonlyMap<string | undefined, string> = new Map()
 
 type ValuesIn = SeveralName<never>['valuesIn']
 
@@ -76,18 +76,33 @@ export function choicesIn<C extends { readonly values: RequestValues }>(
   names: readonly SeveralName<C>[],
   context: C,
 ): readonly Choices[] {
-  let found: Map<string, Choice[]> | undefined
+  let found: Map<string, Choices & { others: Choice[] }> | undefined
   for (const { slot, name, read, valuesIn } of names) {
     const values = valuesIn(context.values)
-    if (values.size === 0) continue
+    if (values.all.size === 0) continue
     const shown = read(context) ?? undefined
+    const others = [...values.all]
+      .filter(([value]) => value !== shown)
+      .map(([value, how]) => ({ name, value, how }))
+    if (others.length === 0) continue
     found ??= new Map()
-    const others = getOrMake(found, slot, () => [])
-    for (const [value, how] of values)
-      if (value !== shown && !others.some((other) => other.value === value)) others.push({ name, value, how })
+    const known = found.get(slot)
+    found.set(
+      slot,
+      known === undefined ? { slot, others, tooMany: values.tooMany } : joined(known, others, values),
+    )
   }
-  if (found === undefined) return noChoices
-  return [...found].map(([slot, others]) => ({ slot, others })).filter(({ others }) => others.length > 0)
+  return found === undefined ? noChoices : [...found.values()]
+}
+
+/** Of a name that the policies of an edge and of its route use. */
+const joined = ({ slot, others, tooMany }: Choices, more: readonly Choice[], values: FoundValues) => {
+  const known = new Set(others.map(({ value }) => value))
+  return {
+    slot,
+    others: [...others, ...more.filter(({ value }) => !known.has(value))],
+    tooMany: tooMany || values.tooMany,
+  }
 }
 
 const noChoices: readonly Choices[] = []
@@ -101,30 +116,26 @@ const noChoices: readonly Choices[] = []
 const whole =
   /^(?:accept|access-control-|authorization$|baggage$|cache-control$|connection$|content-|cookie$|date$|expect$|forwarded$|from$|host$|if-|keep-alive$|origin$|pragma$|prefer$|priority$|proxy-|range$|referer$|sec-|te$|trace|trailer$|transfer-encoding$|upgrade|user-agent$|via$|warning$|x-forwarded-)/
 
-function headerValuesIn(
-  values: RequestValues,
-  name: string,
-  literals: readonly string[],
-): ReadonlyMap<string | undefined, string> {
+function headerValuesIn(values: RequestValues, name: string, literals: readonly string[]): FoundValues {
   const own = values.headers.named(name)
   const like = values.headers.like(name)
-  const all = like.length === 0 ? own : [...own, ...like.filter((value) => !own.includes(value))]
-  if (all.length === 0) return nothing
+  const all = like.length === 0 ? own : [...own, ...like]
+  if (all.length === 0) return noOthers
   const isWhole = whole.test(name)
   const isOne = all.length === 1 && all[0] === all[0]!.trim() && (isWhole || !all[0]!.includes(','))
   if (name === 'cookie') return cookieTexts(all, literals)
-  if (isOne && own.length === 1) return nothing
-  const found = new Map<string | undefined, string>()
-  if (own.length === 0) found.set(undefined, 'absent')
-  for (const [index, value] of all.entries()) add(found, value.trim(), place(index, all.length))
-  if (all.length > 1) for (const by of [', ', ',']) add(found, all.join(by), 'all of them joined')
+  if (isOne && own.length === 1) return noOthers
+  const found = new FoundValues()
+  if (own.length === 0) found.add(undefined, 'absent')
+  for (const [index, value] of all.entries()) found.add(value.trim(), place(index, all.length))
+  addJoined(found, all)
   if (!isWhole)
-    for (const part of all.flatMap((value) => value.split(','))) add(found, part.trim(), 'between commas')
+    for (const part of all.flatMap((value) => value.split(','))) found.add(part.trim(), 'between commas')
   return found
 }
 
-const add = (found: Map<string | undefined, string>, value: string, how: string): void => {
-  if (!found.has(value)) found.set(value, how)
+function addJoined(found: FoundValues, all: readonly string[]): void {
+  if (all.length > 1) for (const by of [', ', ',']) found.add(all.join(by), 'all of them joined')
 }
 
 const place = (index: number, count: number): string =>
@@ -136,22 +147,22 @@ const place = (index: number, count: number): string =>
 
 // --- cookies and parameters ---
 
-function cookieValuesIn(values: RequestValues, name: string): ReadonlyMap<string | undefined, string> {
+function cookieValuesIn(values: RequestValues, name: string): FoundValues {
   const { cookieText = '', cookies } = values
   const found = pairValues(cookies, name)
   if (cookieText.includes(','))
     addPairs(found, cookiesIn(cookieText, /[;,]/), name, 'with commas between cookies')
-  for (const [value] of [...found]) {
+  for (const value of [...found.all.keys()]) {
     if (value === undefined) continue
-    add(found, unquoted(value), 'without quotes')
-    add(found, withoutNeedlessEscapes(unquoted(value)), 'decoded')
+    found.add(unquoted(value), 'without quotes')
+    found.add(withoutNeedlessEscapes(unquoted(value)), 'decoded')
   }
   return found
 }
 
-function parameterValuesIn(values: RequestValues, name: string): ReadonlyMap<string | undefined, string> {
+function parameterValuesIn(values: RequestValues, name: string): FoundValues {
   const { queries, parameters } = values
-  if (queries.length === 0) return nothing
+  if (queries.length === 0) return noOthers
   const found = pairValues(parameters, name)
   for (const query of queries) {
     if (query !== values.query)
@@ -162,45 +173,39 @@ function parameterValuesIn(values: RequestValues, name: string): ReadonlyMap<str
 }
 
 /** Empty if there is one at most, as it is called. */
-function pairValues(pairs: readonly Pair[], name: string): Map<string | undefined, string> {
-  const found = new Map<string | undefined, string>()
-  addPairs(found, pairs, name)
-  const all = [...found.keys()]
-  if (all.length > 1) for (const by of [', ', ',']) add(found, all.join(by), 'all of them joined')
+function pairValues(pairs: readonly Pair[], name: string): FoundValues {
+  const found = new FoundValues()
+  addJoined(found, addPairs(found, pairs, name))
   return found
 }
 
-function addPairs(
-  found: Map<string | undefined, string>,
-  pairs: readonly Pair[],
-  name: string,
-  how?: string,
-): void {
+/** Returns the values that were added. */
+function addPairs(found: FoundValues, pairs: readonly Pair[], name: string, how?: string): string[] {
   const loose = looseName(name)
   const all = pairs.filter((pair) => looseName(pair.name) === loose)
   const own = all.filter((pair) => pair.name === name)
   // Servers that compare names as they are see no value.
-  if (own.length === 0 && all.length > 0 && !found.has(undefined)) found.set(undefined, 'absent')
+  if (own.length === 0 && all.length > 0) found.add(undefined, 'absent')
   for (const [index, { name: spelled, value }] of all.entries()) {
     const called = spelled === name ? '' : `, called ${JSON.stringify(spelled)}`
-    add(found, value, how ?? `${all.length === 1 ? 'the only one' : place(index, all.length)}${called}`)
+    found.add(value, how ?? `${all.length === 1 ? 'the only one' : place(index, all.length)}${called}`)
   }
+  return all.map(({ value }) => value)
 }
 
 // --- methods ---
 
 const overridingHeader = /^x[-_](?:http[-_])?method(?:[-_]override)?$/i
 
-function methodsIn(values: RequestValues): ReadonlyMap<string | undefined, string> {
+function methodsIn(values: RequestValues): FoundValues {
   const asked = [
     ...values.headers.matching(overridingHeader),
-    ...(values.mayName('_method') ? parameterValuesIn(values, '_method').keys() : []),
+    ...(values.mayName('_method') ? parameterValuesIn(values, '_method').all.keys() : []),
   ]
-  if (asked.length === 0) return nothing
-  const words = asked.flatMap((value = '') => value.split(',')).map((word) => word.trim())
-  return new Map(
-    words
-      .filter((word) => /^[\w-]+$/.test(word))
-      .map((word) => [normalizeMethod(word), 'that the request asks for in place of its own']),
-  )
+  if (asked.length === 0) return noOthers
+  const found = new FoundValues()
+  for (const word of asked.flatMap((value = '') => value.split(',')).map((each) => each.trim()))
+    if (/^[\w-]+$/.test(word))
+      found.add(normalizeMethod(word), 'that the request asks for in place of its own')
+  return found
 }

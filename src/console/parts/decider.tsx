@@ -12,6 +12,14 @@ export const Shadow = ({ explanation: { shadow } }: { readonly explanation: Expl
     </p>
   )
 
+/** How the request was read, if servers disagree about it. */
+export const Readings = ({ explanation: { target, values } }: { readonly explanation: Explained }) => (
+  <>
+    {target && <p class="quiet">{target.reason}</p>}
+    {values && <p class="quiet">{values.reason}</p>}
+  </>
+)
+
 export function Decider({ explanation }: { readonly explanation: Explained }) {
   const { type, id, name, ip_policy_id, rule_id, cidr } = explanation.decided_by
   if (type === 'none') return <>Nothing said no.</>

@@ -6,7 +6,7 @@ import { useAnswer } from '../data/asking/api.js'
 import { whyOf } from '../data/decisions/why.js'
 import { countryName, number } from '../data/texts/format.js'
 import { Added, Author, Chain } from './chain.js'
-import { Decider, Shadow } from './decider.js'
+import { Decider, Readings, Shadow } from './decider.js'
 import { Drawer } from './drawer.js'
 import { type Fact, Facts } from './facts.js'
 import { Link } from './link.js'
@@ -22,6 +22,7 @@ export function Explanation({ decision }: { readonly decision: Decision }) {
         <DecisionWord decision={decision.decision} />{' '}
         {explanation !== undefined && <Decider explanation={explanation} />}
       </p>
+      {explanation !== undefined && <Readings explanation={explanation} />}
       {explanation !== undefined && <Shadow explanation={explanation} />}
       {warnings.map((warning) => (
         <p key={warning} class="warning-line">
