@@ -54,7 +54,7 @@ export interface LogProgram {
   readonly start: (dir: string, ports: readonly number[]) => ChildProcess
   readonly entrances: (ports: readonly number[]) => readonly Entrance[]
   /** If it takes connections before it is. */
-  readonly isReady?: (port: number) => Promise<boolean>
+  readonly isReady?: (ports: readonly number[]) => Promise<boolean>
 }
 
 export const spawned = (
@@ -325,7 +325,7 @@ export async function startProgram(t: Test, program: LogProgram): Promise<Runnin
       return isOpen(port)
     })
   const { isReady } = program
-  if (isReady !== undefined) await until('it is ready', () => isReady(entrances[0]!.port))
+  if (isReady !== undefined) await until('it is ready', () => isReady(ports))
   const lines = ({ file }: Log): string[] => {
     const splitter = new LineSplitter()
     const path = join(dir, file)

@@ -268,12 +268,13 @@ const traefikWith = (format: 'json' | 'common'): LogProgram => ({
   program: traefikProgram,
   logsRefused: false,
   // Before it knows its routes, it has 404 for all.
-  isReady: async (port) => (await fetch(`http://127.0.0.1:${port}/`)).status === 401,
-  start(dir, [peer, forwarded, proxied]) {
+  isReady: async ([, , , probe]) => (await fetch(`http://127.0.0.1:${probe}/`)).status === 401,
+  start(dir, [peer, forwarded, proxied, probe]) {
     writeFileSync(join(dir, 'routes.yml'), JSON.stringify(traefikRoutes))
     const entryPoints = {
       peer: { address: `127.0.0.1:${peer}` },
       forwarded: { address: `127.0.0.1:${forwarded}`, ...trusted },
+      probe: { address: `127.0.0.1:${probe}`, observability: { accessLogs: false } },
       proxied: { address: `127.0.0.1:${proxied}`, proxyProtocol: { trustedIPs: ['127.0.0.0/8'] } },
     }
     const accessLog = {

@@ -7,7 +7,7 @@ import { commonNameIn, type Fields, jsonLine, textOf, type Value } from '../valu
 const writer: Writer = {
   program: 'Envoy, Envoy Gateway, Istio, Contour',
   escapes:
-    'JSON: as JSON demands; a value that is not UTF-8 has each of its bytes as a character (`\\u00e9`). Text: nothing. A quote in a path, a user agent or `x-forwarded-for` stays a quote. Envoy refuses a path with spaces, control bytes, or bytes from 127 on, and an authority with a quote; it leaves out `\\r` of a header.',
+    'JSON: as JSON demands; a value that is not UTF-8 has each of its bytes as a character (`\\u00e9`). Text: nothing. A quote in a path, a user agent or `x-forwarded-for` stays a quote. Envoy refuses a path with spaces or control bytes (over HTTP/1 also with bytes from 127 on), and an authority with a quote; it leaves out `\\r` of a header.',
   nothing:
     '`-` in text, `null` in JSON, or no member. Without a protocol, the line is of a connection (`"- - -" 0`); with one, of a request that Envoy could not read (`"- - HTTP/1.1" 400`).',
   client:

@@ -6,7 +6,7 @@
 
 /** `1 2026-11-20T10:00:00Z host app 12 - - text`, with or without structured data. */
 const rfc5424 =
-  /^(?:<\d{1,3}>)?1 (?:-|\d{4}-\d\d-\d\dT\S+) \S+ \S+ \S+ \S+ (?:-|(?:\[(?:[^\]\\]|\\.)*\])+)(?: \uFEFF?(?<text>[\s\S]*))?$/
+  /^(?:<\d{1,3}>)?1 (?:-|\d{4}-\d\d-\d\dT\S+) \S+ \S+ \S+ \S+ (?:-|(?:\[(?:[^\]\\"]|\\.|"(?:[^"\\]|\\.)*")*\])+)(?: \uFEFF?(?<text>[\s\S]*))?$/
 
 const priority = String.raw`<\d{1,3}>`
 /** `Nov 20 10:00:00`, with a year as network devices write it, or with fractions of a second. */

@@ -13,6 +13,8 @@ t.test('the text of a message', async (t) => {
     '<190>nginx: text': 'text',
     '<134>1 2026-11-25T10:00:00.123Z host haproxy 12 - - text': 'text',
     '<134>1 2026-11-25T10:00:00Z host app - ID [a@1 b="c \\] d"][e@1] \uFEFFtext': 'text',
+    // A bracket in a value should have a backslash; not all senders know.
+    '<134>1 2026-11-25T10:00:00Z host app - ID [a@1 b="c] d" e="\\"]"] text': 'text',
     '<134>1 - - - - - -': '',
     'no head': 'no head',
   }
