@@ -82,8 +82,15 @@ export const withoutNeedlessEscapes = (text: string): string =>
 
 const decodesNeedless: Step = { does: 'decoded', apply: withoutNeedlessEscapes }
 
-export const unquoted = (value: string): string =>
-  value.length > 1 && value.startsWith('"') && value.endsWith('"') ? value.slice(1, -1) : value
+/** As Python reads a cookie, and so Django and Flask: within quotes, `\\141` is `a`. Others only remove the quotes. */
+export function unquoted(value: string): string {
+  if (value.length < 2 || !value.startsWith('"') || !value.endsWith('"')) return value
+  return value
+    .slice(1, -1)
+    .replace(/\\([0-3][0-7]{2}|.)/gs, (_, escaped: string) =>
+      escaped.length === 3 ? String.fromCharCode(Number.parseInt(escaped, 8)) : escaped,
+    )
+}
 
 const querySteps: readonly Step[] = [replacing('";" as "&"', /;/g, '&'), decodesNeedless]
 
@@ -91,7 +98,7 @@ const cookieSteps: readonly Step[] = [
   replacing('"," as ";"', /,/g, ';'),
   decodesNeedless,
   { does: 'spaces as usual', apply: withUsualSpaces },
-  replacing('quotes removed', /="([^"]*)"/g, '=$1'),
+  { does: 'quotes removed', apply: withoutQuotes },
 ]
 
 function withUsualSpaces(cookies: string): string {
@@ -114,6 +121,15 @@ const looseSteps = (separator: string, literals: readonly string[]): Step[] => [
 /** The digits of what is encoded stay. */
 const inSmallLetters = (name: string): string =>
   name.replace(/%[\da-f]{2}|[A-Z]/gi, (part) => (part.length === 1 ? part.toLowerCase() : part))
+
+function withoutQuotes(cookies: string): string {
+  if (!cookies.includes('"')) return cookies
+  const pairs = cookies.split('; ').map((part) => {
+    const { name, value } = pairOf(part)
+    return part.includes('=') ? `${name}=${unquoted(value)}` : part
+  })
+  return pairs.join('; ')
+}
 
 /** Those of a name, and no class of a pattern: `ids[]`, `ids[0]`. */
 const spellsBrackets = (text: string): boolean => /\[\]|\w\[\w*\]|\\\[|%5b/i.test(text)

@@ -51,8 +51,13 @@ function cookiesOf({ headers }: Served): Values {
       value,
       value.replace(/^"(.*)"$/, '$1'),
       decodedOr(value.replace(/^"(.*)"$/, '$1')),
+      unescaped(value.replace(/^"(.*)"$/, '$1')),
     ])
 }
+
+/** As Python reads it. */
+const unescaped = (quoted: string): string =>
+  quoted.replace(/\\([0-3][0-7]{2})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)))
 
 function decodedOr(text: string): string {
   try {

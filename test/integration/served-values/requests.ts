@@ -19,6 +19,7 @@ const cookies = [
   'role=admin',
   'a=1',
   'role="admin"',
+  'role="\\141dmin"',
   ' role = admin',
   'Role=admin',
   'role=%61dmin',
