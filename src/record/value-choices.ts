@@ -122,17 +122,20 @@ function headerValuesIn(values: RequestValues, name: string, literals: readonly 
   const all = like.length === 0 ? own : [...own, ...like]
   if (all.length === 0) return noOthers
   const isWhole = whole.test(name)
-  const isOne = all.length === 1 && all[0] === all[0]!.trim() && (isWhole || !all[0]!.includes(','))
   if (name === 'cookie') return cookieTexts(all, literals)
-  if (isOne && own.length === 1) return noOthers
+  if (own.length === 1 && all.length === 1 && isPlain(own[0]!, isWhole)) return noOthers
   const found = new FoundValues()
-  if (own.length === 0) found.add(undefined, 'absent')
+  // Some programs drop headers that are empty, and some send those that are absent so.
+  if (own.every((value) => value.trim() === '')) found.add(undefined, 'absent')
   for (const [index, value] of all.entries()) found.add(value.trim(), place(index, all.length))
   addJoined(found, all)
   if (!isWhole)
     for (const part of all.flatMap((value) => value.split(','))) found.add(part.trim(), 'between commas')
   return found
 }
+
+const isPlain = (value: string, isWhole: boolean): boolean =>
+  value !== '' && value === value.trim() && (isWhole || !value.includes(','))
 
 function addJoined(found: FoundValues, all: readonly string[]): void {
   if (all.length > 1) for (const by of [', ', ',']) found.add(all.join(by), 'all of them joined')

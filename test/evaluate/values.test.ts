@@ -99,6 +99,11 @@ const cases: Record<string, Case> = {
     ],
     allowed: [header('x-key', 'secret'), header('X-Key', 'secret')],
   },
+  'a header that must be there': {
+    policy: "http.request.headers['user-agent'] == null || http.request.user_agent == null",
+    denied: [{}, header('user-agent', ''), header('user-agent', ' ')],
+    allowed: [header('user-agent', 'curl/8')],
+  },
   'joined values': {
     policy: "http.request.headers['x-a'].startsWith('a, b') || http.request.headers['x-a'] == 'c,d'",
     denied: [header('x-a', 'a', 'b'), header('x-a', 'c', 'd')],

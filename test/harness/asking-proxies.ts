@@ -128,6 +128,7 @@ const envoy: AskingProxy = {
         typed_config:
           "@type": type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager
           stat_prefix: web
+          upgrade_configs: [{ upgrade_type: websocket }]
 ${indented(recipe('envoy', 'envoy manager'), 10)}
           route_config:
             virtual_hosts: [{ name: app, domains: ["*"], request_headers_to_remove: [x-forwarded-host], routes: [{ match: { prefix: "" }, route: { cluster: app } }] }]

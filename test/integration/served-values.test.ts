@@ -13,6 +13,7 @@ import { type Taken, takenFrom } from './served-values/applications.js'
 import { openProxy } from './served-values/open.js'
 import { hostileRequests } from './served-values/requests.js'
 import { cellOf, rows } from './served-values/rows.js'
+import { usualRequests } from './served-values/usual.js'
 
 const isFull = process.argv.includes('--full')
 // Many requests, one after the other.
@@ -99,6 +100,12 @@ for (const proxy of askingProxies) {
     for (const row of rows) {
       const cell = cellOf(await see(row.request(port)), row)
       t.equal(cell.replaceAll(`:${port}`, ''), table.get(row.what)?.get(proxy.name), row.what)
+    }
+
+    for (const [name, lines] of Object.entries(usualRequests)) {
+      const [line = '', ...more] = lines
+      const seen = await see([line, `Host: public.example:${port}`, ...more, '', ''].join('\r\n'))
+      t.ok(seen.asked && seen.served, `${name} is served: ${seen.status}`)
     }
 
     const sets = await Promise.all(policies.map(({ expression }) => withPolicy(port, expression)))

@@ -98,7 +98,8 @@ async function statusOf(port: number, request: string): Promise<number | undefin
   let text = ''
   socket.on('data', (chunk) => {
     text += chunk.toString('latin1')
-    // Some proxies keep a connection that was to be closed.
+    // Some proxies keep a connection that was to be closed, and some say first that they wait for a body.
+    text = text.replace(/^HTTP\/1\.1 1[\s\S]*?\r\n\r\n/, '')
     if (/^HTTP[\s\S]*\r\n\r\n/.test(text)) socket.end()
   })
   // A proxy that refuses a request may reset the connection.
