@@ -91,7 +91,7 @@ ${
   next === undefined
     ? `option httplog
 log global
-${before === 0 ? '' : `http-request set-src hdr_ip(x-forwarded-for,-${before})`}
+${before === 0 ? '' : `http-request set-src hdr_ip(x-forwarded-for,-${before})\nhttp-request set-src-port int(0)`}
 http-request return status 200`
     : `option forwardfor
 default_backend b${port}

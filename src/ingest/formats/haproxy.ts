@@ -11,9 +11,9 @@ const writer: Writer = {
   escapes:
     'Bytes below 32 and from 127 on, `"` and `#` as `#C3`; in captured headers also `{`, `|` and `}`. A backslash is a character like others. Spaces stay. Captured cookies and the name of TLS are not escaped at all: of a line with both, it is read only if neither has a quote.',
   nothing:
-    '`-`; a captured header that was not sent is empty; `-1` for times, a status and counts that were not reached; `<BADREQ>` for what is no request; `<NOSRV>` for a server. A port 0 is that of a client that `http-request set-src` named.',
+    '`-`; a captured header that was not sent is empty; `-1` for times, a status and counts that were not reached; `<BADREQ>` for what is no request; `<NOSRV>` for a server. A port 0 is none.',
   client:
-    '`%ci` is the peer, or whom the PROXY protocol names (`accept-proxy`), or `http-request set-src`: `set-src hdr_ip(x-forwarded-for,-1)` behind one trusted proxy, `-2` behind two. `option forwardfor` changes nothing of it. Connections by a UNIX socket have `unix` and are refused.',
+    '`%ci` is the peer, or whom the PROXY protocol names (`accept-proxy`), or `http-request set-src`: `set-src hdr_ip(x-forwarded-for,-1)` behind one trusted proxy, `-2` behind two. The port stays that of the proxy then, if both addresses are of one family, and no line says so: add `http-request set-src-port int(0)`. `option forwardfor` changes nothing of it. Connections by a UNIX socket have `unix` and are refused.',
   times:
     'Local time without a zone, in milliseconds: when the first byte of the request came (`%tr`), or when the connection was accepted (`%t`). `Tt` later, a connection ended. `+` before times and bytes: `option logasap` wrote the line early, so the connection goes on, and these are what was known then.',
   lost: 'The name that was asked for, unless it is the first captured header; the zone; `req_len` of the request (1,023 bytes, `tune.http.logurilen`), `len` of a captured header and of the line (`log … len`): what is beyond is cut. Bytes of an answer include its headers. The reason of a refused request, and its target. Which captured header is which.',
