@@ -56,6 +56,17 @@ t.test('IP lists', { timeout: 120_000 }, async (t) => {
     t.strictSame(await all(me.listEntries.list(list.id)), [
       { cidr: '198.51.100.0/24', comment: 'SBL1', expires_at: null },
     ])
+    const ofNft = { set: { name: 'a', type: 'ipv4_addr', elem: [{ range: ['192.0.2.2', '192.0.2.4'] }] } }
+    const sent = await me.raw.send('PUT', `/ip_lists/${list.id}/entries`, {
+      body: JSON.stringify({ nftables: [ofNft] }),
+      headers: { 'content-type': 'application/json' },
+    })
+    t.equal(sent.status, 200, sent.text)
+    t.strictSame(
+      (await all(me.listEntries.list(list.id))).map(({ cidr }) => cidr),
+      ['192.0.2.2/31', '192.0.2.4/32'],
+    )
+    await me.listEntries.replace(list.id, { text: '198.51.100.0/24 ; SBL1\n', format: 'spamhaus_drop' })
     const text = await me.raw.send('GET', `/ip_lists/${list.id}/entries?format=text`)
     t.equal(text.text, '198.51.100.0/24 # SBL1\n')
     t.match(text.headers['content-type'], /^text\/plain; charset=utf-8$/)

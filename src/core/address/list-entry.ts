@@ -11,6 +11,16 @@ export interface ListEntry {
   readonly expiresAt: number | null
 }
 
+/** A range in a JSON value, before it is known to be one, and where it stands. */
+export interface FoundEntry {
+  readonly place: string
+  readonly cidr: unknown
+  readonly comment?: string | null | undefined
+  readonly expires?: string | null | undefined
+  /** What is wrong with it apart from these values. */
+  readonly wrong?: string | undefined
+}
+
 /** Longer comments are cut: a feed's texts are not worth the refusal of all its ranges. */
 export const commentCharsMax = 200
 

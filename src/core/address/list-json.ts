@@ -1,29 +1,21 @@
-/** Lists of addresses in one JSON value: Weir's own form, and those in which cloud providers publish their networks. */
+/** Lists of addresses in one JSON value: Weir's own form, those in which cloud providers publish their networks, and nft's. */
 import type { EntryFaults } from '../entry-faults.js'
 import { badRequest, shown } from '../errors.js'
 import { isObject } from '../json-object.js'
+import type { FoundEntry } from './list-entry.js'
 import { type Entries, entryOrFault, type ListFormat, type ListReading, whyNotFed } from './list-formats.js'
+import { nftEntries } from './list-nft.js'
 
 type Values = Readonly<Record<string, unknown>>
-
-/** A range in a value, and where it stands. */
-interface Found {
-  readonly place: string
-  readonly cidr: unknown
-  readonly comment?: string | null | undefined
-  readonly expires?: string | null | undefined
-  /** What is wrong with it apart from these values. */
-  readonly wrong?: string | undefined
-}
 
 /** The entries of a value; `json` stands for any of these forms. */
 export function* entriesInValue(
   value: unknown,
   format: ListFormat,
   faults: EntryFaults,
-  { isFed }: Pick<ListReading, 'isFed'>,
+  { isFed, nowMs }: ListReading,
 ): Entries {
-  const read = formOf(value, format)
+  const read = formOf(value, format, nowMs)
   if (read === undefined) {
     faults.add('body', badRequest(wrongForm(format)))
     return
@@ -55,12 +47,14 @@ const listIn = (value: Values, name: string): readonly unknown[] | undefined => 
   return Array.isArray(list) ? list : undefined
 }
 
-function formOf(value: unknown, format: ListFormat): Iterable<Found> | undefined {
+function formOf(value: unknown, format: ListFormat, nowMs: number): Iterable<FoundEntry> | undefined {
   if (Array.isArray(value)) return format === 'json' ? ownEntries(value, '') : undefined
   if (!isObject(value)) return undefined
   const isAny = format === 'json'
   const entries = listIn(value, 'entries')
   if (isAny && entries !== undefined) return ownEntries(entries, 'entries')
+  const objects = listIn(value, 'nftables')
+  if (isAny && objects !== undefined) return nftEntries(objects, nowMs)
   const values = listIn(value, 'values')
   if ((isAny || format === 'azure') && values !== undefined) return azureEntries(values)
   const prefixes = listIn(value, 'prefixes')
@@ -75,7 +69,7 @@ function formOf(value: unknown, format: ListFormat): Iterable<Found> | undefined
 
 const entryMembers = ['cidr', 'comment', 'expires_at']
 
-function* ownEntries(entries: readonly unknown[], name: string): Generator<Found> {
+function* ownEntries(entries: readonly unknown[], name: string): Generator<FoundEntry> {
   for (const [index, entry] of entries.entries()) {
     const place = `${name}[${index}]`
     if (!isObject(entry)) {
@@ -94,7 +88,10 @@ function* ownEntries(entries: readonly unknown[], name: string): Generator<Found
 }
 
 /** The first member that is wrong, unless that is the range. */
-function wrongMember(entry: Values, place: string): Required<Pick<Found, 'place' | 'wrong'>> | undefined {
+function wrongMember(
+  entry: Values,
+  place: string,
+): Required<Pick<FoundEntry, 'place' | 'wrong'>> | undefined {
   for (const [name, value] of Object.entries(entry)) {
     if (!entryMembers.includes(name))
       return {
@@ -115,7 +112,7 @@ const words = (...texts: readonly unknown[]): string =>
 /** A member of an object; anything else has none. */
 const memberOf = (value: unknown, name: string): unknown => (isObject(value) ? value[name] : undefined)
 
-function* awsEntries(prefixes: readonly unknown[], ipv6: readonly unknown[]): Generator<Found> {
+function* awsEntries(prefixes: readonly unknown[], ipv6: readonly unknown[]): Generator<FoundEntry> {
   for (const [list, name, member] of [
     [prefixes, 'prefixes', 'ip_prefix'],
     [ipv6, 'ipv6_prefixes', 'ipv6_prefix'],
@@ -128,7 +125,7 @@ function* awsEntries(prefixes: readonly unknown[], ipv6: readonly unknown[]): Ge
       }
 }
 
-function* gcpEntries(prefixes: readonly unknown[]): Generator<Found> {
+function* gcpEntries(prefixes: readonly unknown[]): Generator<FoundEntry> {
   for (const [index, each] of prefixes.entries()) {
     const member = memberOf(each, 'ipv4Prefix') === undefined ? 'ipv6Prefix' : 'ipv4Prefix'
     const comment = words(memberOf(each, 'service'), memberOf(each, 'scope'))
@@ -136,7 +133,7 @@ function* gcpEntries(prefixes: readonly unknown[]): Generator<Found> {
   }
 }
 
-function* azureEntries(values: readonly unknown[]): Generator<Found> {
+function* azureEntries(values: readonly unknown[]): Generator<FoundEntry> {
   for (const [index, value] of values.entries()) {
     const name = textOf(memberOf(value, 'name'))
     const prefixes = memberOf(memberOf(value, 'properties'), 'addressPrefixes')
