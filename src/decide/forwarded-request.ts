@@ -3,6 +3,7 @@
  * it. Only trusted proxies may describe another request than the one they send.
  */
 import { isUtf8 } from 'node:buffer'
+import { isAddress } from '../core/address/ip.js'
 import { fail, ok, type Result, shown } from '../core/errors.js'
 import { recordIdCharsMax } from '../core/limits.js'
 import { portOfScheme, readingsOfUri, splitHost, splitUri } from '../core/text/request-target.js'
@@ -55,7 +56,9 @@ export function recordOfProxy(
   const client = clientOf(request, isProxy, isTrusted, addressOf)
   if (!client.ok) return client
   const forwarded = (name: string): string | undefined => (isProxy ? first(headers[name]) : undefined)
-  const host = splitHost(forwarded('x-forwarded-host') ?? headers['host']?.[0] ?? '')
+  const named = forwarded('x-forwarded-host') ?? headers['host']?.[0] ?? ''
+  const host = splitHost(named)
+  if (!isHost(host.name)) return fail({ msg: `The request is for the host ${shown(named)}, which is none.` })
   const scheme = forwarded('x-forwarded-proto')?.toLowerCase()
   const port = host.port ?? portOfScheme(scheme ?? '')
   const uri = uriOf(request, isProxy)
@@ -81,6 +84,10 @@ export function recordOfProxy(
     },
   })
 }
+
+/** Applications find different names in what is none, such as `a.example:1:2` or `a.example,b.example`. */
+const isHost = (name: string): boolean =>
+  (/^[\w.\u0080-\uffff-]*$/.test(name) && !name.includes('..')) || isAddress(name)
 
 /** The last one is no proxy's, but applications take it for the URI. */
 const uriHeaders = ['X-Forwarded-Uri', 'X-Original-URI', 'X-Original-URL', 'X-Rewrite-URL']

@@ -17,11 +17,11 @@ interface HostAndPort {
   readonly port: number | undefined
 }
 
-/** `example.com:443`, `[2001:db8::1]:443`, with or without the port. Another text is a name as a whole. */
+/** `example.com:443`, `[2001:db8::1]:443`, with or without the port, which may be empty. Another text is a name as a whole. */
 export function splitHost(host: string): HostAndPort {
-  const { 1: name, 2: port } = /^(\[[^\]]*\]|[^:]*)(?::(\d{1,5}))?$/.exec(host) ?? []
+  const { 1: name, 2: port } = /^(\[[^\]]*\]|[^:]*)(?::(\d{0,9}))?$/.exec(host) ?? []
   if (name === undefined) return { name: host, port: undefined }
-  return { name: name.replace(/^\[|\]$/g, ''), port: port === undefined ? undefined : Number(port) }
+  return { name: name.replace(/^\[|\]$/g, ''), port: port ? Number(port) : undefined }
 }
 
 interface Target {

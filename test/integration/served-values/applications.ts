@@ -95,7 +95,9 @@ function hostsOf({ headers, target }: Served): Values {
   const named = headers
     .filter(({ name }) => ['host', 'x-forwarded-host'].includes(name.toLowerCase()))
     .flatMap(({ value }) => [value, ...value.split(',')])
-  return [...named, ...(inTarget === undefined ? [] : [inTarget])].map((host) =>
-    host.trim().toLowerCase().replace(/^.*@/, '').replace(/:\d*$/, '').replace(/\.$/, ''),
-  )
+  return [...named, ...(inTarget === undefined ? [] : [inTarget])]
+    .map((host) => host.trim().toLowerCase())
+    .flatMap((host) => [host, host.replace(/^.*@/, '')])
+    .flatMap((host) => [host.replace(/:\d*$/, ''), host.replace(/:.*$/, '')])
+    .map((host) => host.replace(/^\[(.*)\]$/, '$1').replace(/\.+$/, ''))
 }

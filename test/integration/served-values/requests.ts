@@ -60,6 +60,12 @@ const hosts = [
   'public.example,private.example',
   'public.example@private.example',
   'private.example:1',
+  'private.example:',
+  'private.example..',
+  'private.example:1:2',
+  'private.example:000080',
+  'a@private.example',
+  '[private.example]',
 ]
 const others = [
   'X-Forwarded-Host: private.example',
