@@ -5,6 +5,9 @@
  */
 import { gzipSync } from 'node:zlib'
 import type { Nats } from '../../../src/nats/nats.js'
+import { inputConsumer } from '../../../src/wire/names.js'
+import { recordsStream } from '../../harness/first-partition.js'
+import { until } from '../../harness/weir.js'
 import { type BenchRow, median } from '../bench.js'
 import { Latencies } from '../systems/latencies.js'
 import { openWeir, withClosers } from '../systems/system.js'
@@ -15,7 +18,8 @@ const recordsPerSecond = 200
 const waitMsMax = 1_000
 const neighbourServer = 'neighbour.example.com'
 const atOnce = 2
-const messagesPerSecondUsually = 5
+/** Of messages of a kind, if they are not much more work than others. */
+const usually = 5
 
 interface Message {
   readonly data: Uint8Array
@@ -40,26 +44,35 @@ const small = (n: number): string =>
 /** Each message of a kind is another one: equal ones could be stored once. */
 interface Kind {
   readonly messageOf: (n: number) => Message
-  readonly messagesPerSecond?: number
+  readonly messagesPerSecond: number
 }
 
 const kinds: Readonly<Record<string, Kind>> = {
-  'lines that are no records': { messageOf: (n) => ({ data: text(`{"n":${n}}`, 19_000) }) },
-  'lines that are no JSON': { messageOf: (n) => ({ data: text(`no JSON ${n}`, 19_000) }) },
+  'lines that are no records': {
+    messageOf: (n) => ({ data: text(`{"n":${n}}`, 19_000) }),
+    messagesPerSecond: usually,
+  },
+  'lines that are no JSON': {
+    messageOf: (n) => ({ data: text(`no JSON ${n}`, 19_000) }),
+    messagesPerSecond: usually,
+  },
   'the largest records': {
     messageOf: (n) => ({
       data: Buffer.from(Array.from({ length: 14 }, (_, at) => largest(n * 14 + at)).join('\n')),
     }),
+    messagesPerSecond: usually,
   },
   'records that cost another account many steps': {
     messageOf: (n) =>
       gzipped(Buffer.from(Array.from({ length: 19_000 }, (_, at) => small(n * 19_000 + at)).join('\n'))),
     messagesPerSecond: 0.1,
   },
-  'many lines in few bytes (gzip)': { messageOf: (n) => gzipped(text(`{"n":${n}}`, 5_000_000 / 8)) },
+  'many lines in few bytes (gzip)': {
+    messageOf: (n) => gzipped(text(`{"n":${n}}`, 5_000_000 / 8)),
+    messagesPerSecond: usually,
+  },
   'many bytes in few (gzip)': {
     messageOf: (n) => gzipped(Buffer.concat([Buffer.from(`{"n":${n}}`), Buffer.alloc(60_000_000, 32)])),
-    // Making one takes the publisher, which is this process, a good part of a second.
     messagesPerSecond: 1,
   },
   'damaged gzip': {
@@ -67,28 +80,42 @@ const kinds: Readonly<Record<string, Kind>> = {
       data: gzipSync(text(`{"n":${n}}`, 100_000)).subarray(0, -9),
       headers: { 'Weir-Encoding': 'gzip' },
     }),
+    messagesPerSecond: usually,
   },
 }
 
-/** Publishes until it is told to stop. */
+/**
+ * The messages of a turn, made before it: making them takes this process, which publishes and measures, up to a good part of a
+ * second each.
+ */
+const messagesOf = ({ messageOf, messagesPerSecond }: Kind, seconds: number, turn: number): Message[] =>
+  Array.from({ length: Math.ceil(messagesPerSecond * seconds) }, (_, n) => messageOf(turn * 1_000 + n))
+
+/** Publishes the messages, evenly, until they or the turn have ended; then waits until pipelines are done with them. */
 async function annoy(
   nats: Nats,
-  { messageOf, messagesPerSecond = messagesPerSecondUsually }: Kind,
-  until: { isOver: boolean },
+  messages: readonly Message[],
+  messagesPerSecond: number,
+  turn: { isOver: boolean },
 ): Promise<number> {
   let published = 0
   const beganMs = Date.now()
   const publishing = async (): Promise<void> => {
-    while (!until.isOver) {
+    while (!turn.isOver && published < messages.length) {
+      const { data, headers } = messages[published]!
       const dueInMs = beganMs + (published * 1_000) / messagesPerSecond - Date.now()
-      if (dueInMs > 0) await new Promise((resolve) => setTimeout(resolve, dueInMs))
       published += 1
-      const { data, headers } = messageOf(published)
+      if (dueInMs > 0) await new Promise((resolve) => setTimeout(resolve, dueInMs))
       // The storage may be full of what it sent.
       await nats.publish('weir.records.eu.neighbour', data, headers && { headers }).catch(() => {})
     }
   }
   await Promise.all(Array.from({ length: atOnce }, publishing))
+  // What a turn leaves behind would slow the next one down, which may be one without.
+  await until('pipelines are done', async () => {
+    const consumer = await nats.consumerInfo(recordsStream, inputConsumer)
+    return consumer?.unacknowledged === 0
+  })
   return published
 }
 
@@ -120,10 +147,11 @@ export const row: BenchRow = {
         const [alone, beside]: [number[], number[]] = [[], []]
         for (let turn = 0; turn < (quick ? 1 : 3); turn += 1) {
           alone.push((await steady.turn(records)).p99)
-          const until = { isOver: false }
-          const annoying = annoy(nats, kind, until)
+          const messages = messagesOf(kind, records / recordsPerSecond, turn)
+          const during = { isOver: false }
+          const annoying = annoy(nats, messages, kind.messagesPerSecond, during)
           beside.push((await steady.turn(records)).p99)
-          until.isOver = true
+          during.isOver = true
           console.log(`        ${name}: ${await annoying} messages`)
         }
         const [without, withIt] = [median(alone), median(beside)]
