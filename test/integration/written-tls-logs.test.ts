@@ -131,6 +131,7 @@ const haproxyOf = (app: number): LogProgram => ({
     writeFileSync(
       join(dir, 'haproxy.cfg'),
       `global
+nbthread 1
 log stdout len 65535 format raw local0
 defaults
 mode http

@@ -16,10 +16,10 @@ const writer: Writer = {
     '`%ci` is the peer, or whom the PROXY protocol names (`accept-proxy`), or `http-request set-src`: `set-src hdr_ip(x-forwarded-for,-1)` behind one trusted proxy, `-2` behind two. The port stays that of the proxy then, if both addresses are of one family, and no line says so: add `http-request set-src-port int(0)`. `option forwardfor` changes nothing of it. Connections by a UNIX socket have `unix` and are refused.',
   times:
     'Local time without a zone, in milliseconds: when the first byte of the request came (`%tr`), or when the connection was accepted (`%t`). `Tt` later, a connection ended. `+` before times and bytes: `option logasap` wrote the line early, so the connection goes on, and these are what was known then.',
-  lost: 'The name that was asked for, unless it is the first captured header; the zone; `req_len` of the request (1,023 bytes, `tune.http.logurilen`), `len` of a captured header and of the line (`log … len`): what is beyond is cut. Bytes of an answer include its headers. The reason of a refused request, and its target. Which captured header is which.',
+  lost: 'The name that was asked for, unless it is the first captured header; the zone; `req_len` of the request (1,023 bytes, `tune.http.logurilen`), `len` of a captured header and of the line (`log … len`): what is beyond is cut. Bytes of an answer include its headers. The reason of a refused request, and its target. Which captured header is which. With `log stdout`, a line that another thread would have to wait for (`DroppedLogs` of `show info`).',
   sources: [
     'https://docs.haproxy.org/2.6/configuration.html#8.2 (8.2.2 to 8.2.4, 8.4 to 8.8)',
-    'log.c of HAProxy (default_http_log_format, default_https_log_format, default_tcp_log_format, init_log: hdr_encode_map, url_encode_map)',
+    'fd.c of HAProxy (fd_write_frag_line), log.c (default_http_log_format, default_https_log_format, default_tcp_log_format, init_log: hdr_encode_map, url_encode_map)',
   ],
 }
 
