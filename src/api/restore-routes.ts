@@ -8,7 +8,7 @@ import { rightNeeded } from '../http/caller/rights.js'
 import { queryOf, requestBody } from '../http/context.js'
 import { versionIn } from '../http/lists/query-values.js'
 import { shownExample } from '../http/openapi/examples.js'
-import { describe, routePath, shownBy } from '../http/openapi/openapi.js'
+import { conflictOf, describe, routePath, shownBy } from '../http/openapi/openapi.js'
 import { idempotencyHeaders, writeParameters } from '../http/openapi/write-parameters.js'
 import { withAnswer, writeHandler, writeParameterNames } from '../http/write-handlers.js'
 import { type AnyResource, allOperations, type Row } from '../resource/define.js'
@@ -35,6 +35,7 @@ export function registerRestore(app: FastifyInstance, context: WriteContext, res
     path,
     success: [200, shownBy(resourceSchema(resource), shownExample(resource))],
     query: restoreQuery,
+    conflict: conflictOf(resource),
     headers: idempotencyHeaders,
   })
   const restore = writeHandler(

@@ -8,7 +8,9 @@ import { fail, ok, type Result, shown } from '../core/errors.js'
 import { Slices } from '../core/slices.js'
 import type { AddressLists } from '../record/policy-context.js'
 import type { ConnectionRecord, RecordType, RequestRecord, TrafficRecord } from '../record/traffic-record.js'
+import type { ClaimedNames } from '../resource/fields/claimed-names.js'
 import type { DeclaredRow } from '../resource/registry.js'
+import { buildNamedByAccounts, type NamedByAccounts } from './agents/named-by-accounts.js'
 import {
   type AccountEndpoint,
   compileAccount,
@@ -44,6 +46,8 @@ interface Contents extends BuiltEdges {
   /** Accounts that have anything that is not enforced. */
   readonly shadowed: ReadonlySet<string>
   readonly credentials: ReadonlyMap<string, DeclaredRow<'tunnel_credential'>>
+  /** Only agents need it. */
+  readonly named: NamedByAccounts | undefined
 }
 
 /** Types of record whose edges `fetch` reads: those of HTTPS edges are in a map, with their routes. */
@@ -85,6 +89,11 @@ export class PolicySet implements Shadowed {
   hasShadow(accountId: string | undefined): boolean {
     const { shadowed } = this.contents
     return shadowed.size > 0 && accountId !== undefined && shadowed.has(accountId)
+  }
+
+  /** Does another account than that of the credential have any of these names? */
+  isNamedByAnother(accountId: string, names: ClaimedNames): boolean {
+    return this.contents.named?.hasAnother(accountId, names) ?? false
   }
 
   credential(tokenHash: string): DeclaredRow<'tunnel_credential'> | undefined {
@@ -236,7 +245,9 @@ export async function buildPolicySet(
     slices,
   )
   const edges = { ...tcp, ...https, byHostport }
-  const ofAccounts = { accounts, restrictions, credentials }
+  const isNeeded = credentials.size > 0 && accounts.size > 1
+  const named = isNeeded ? await buildNamedByAccounts(source, slices) : undefined
+  const ofAccounts = { accounts, restrictions, credentials, named }
   const compiled = { revision, ...inPolicies, expiresMs, ipLists, listUnions, lists, ...edges, ...ofAccounts }
   const shadowed = await accountsWithShadow(source, compiled, slices)
   return new PolicySet({ ...compiled, shadowed })

@@ -9,6 +9,7 @@ import { hostportCharsMax } from '../core/limits.js'
 import type { GeoLookup } from '../record/geo.js'
 import { parseDecisionRequest, parseJson } from '../record/record.js'
 import { anything, parseBindRule, parseBindTarget } from '../resource/fields/bind-acl.js'
+import type { ClaimedNames } from '../resource/fields/claimed-names.js'
 import type { DeclaredRow } from '../resource/registry.js'
 import { decideRecord, type Refusal, refusal } from './decide.js'
 import { checkRestriction, type Restrictions, type Warning } from './ip-restriction.js'
@@ -104,6 +105,7 @@ interface AgentDecision {
 
 interface Agents extends Restrictions {
   credential(tokenHash: string): DeclaredRow<'tunnel_credential'> | undefined
+  isNamedByAnother(accountId: string, names: ClaimedNames): boolean
 }
 
 /**
@@ -122,6 +124,9 @@ export function checkAgent(
   if (warning !== undefined) warned(warning)
   if (decision === 'block') return blocked(`The agent restriction of ${account_id} blocks ${client_ip}.`, id)
   if (!permits(acl, bind)) return blocked(`The acl of ${id} does not allow to bind ${bind}.`, id)
+  const parsed = parseBindTarget(bind)
+  if (parsed.ok && agents.isNamedByAnother(account_id, namesOfTarget(parsed.value)))
+    return blocked(`${bind} overlaps with names of another account.`, id)
   const reason = [`The acl of ${id} allows to bind ${bind}.`, ...(warning === undefined ? [] : [warning.msg])]
   return { decision: 'allow', reason: reason.join(' '), credential_id: id }
 }
@@ -131,6 +136,14 @@ const blocked = (reason: string, credentialId: string | null): AgentDecision => 
   reason,
   credential_id: credentialId,
 })
+
+/** Without a port, on any port. */
+function namesOfTarget(target: string): ClaimedNames {
+  const [, host = target, port = '*'] = /^(.*):(\d+)$/.exec(target.endsWith(']') ? '' : target) ?? []
+  return host.startsWith('*.')
+    ? { domain: host.slice(2), below: true, port }
+    : { domain: host, below: false, port }
+}
 
 /** Without rules, everything may be bound. */
 function permits(acl: readonly string[], bind: string): boolean {

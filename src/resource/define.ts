@@ -112,6 +112,8 @@ export interface Lookups {
   rules(ipPolicyId: string): Iterable<Row>
   countRules(ipPolicyId: string): number
   bansOf(ipPolicyId: string): PolicyBans
+  /** Did an operator give the account this right? */
+  hasRight(right: AccountRight): boolean
   /** The parent domain of reserved addresses. */
   readonly tcpDomain: string
   /**
@@ -177,6 +179,8 @@ interface ResourceDefinition<
   /** Texts that must be unique in the deployment, such as hostports; `takenMessage` is the error for a taken one. */
   claims?(row: RowOf<F>): readonly string[]
   readonly takenMessage?: (claim: string) => string
+  /** The error for a claim of names that overlap with those of another account; it must not show whose or which. */
+  readonly overlapMessage?: (claim: string) => string
   /** `derive` draws the claims of a new resource at random, and again if they are taken. */
   readonly claimsAreDrawn?: boolean
   /** Checks relations to other resources; throws a `WeirError` that names the conflicting one. */
@@ -195,7 +199,7 @@ interface ResourceDefinition<
 }
 
 /** Rights that an operator can give an account. */
-export const accountRights = ['abuse_reports', 'unserved_allowed'] as const
+export const accountRights = ['abuse_reports', 'unserved_allowed', 'catch_all_allowed'] as const
 
 export type AccountRight = (typeof accountRights)[number]
 

@@ -5,16 +5,16 @@
  * of the deployment makes the target of a CNAME record resolve.
  */
 
-import { disguiseIn, parseHost } from '../core/address/host-name.js'
+import { disguiseIn, isUnder, parseHost } from '../core/address/host-name.js'
 import { familyOf } from '../core/address/ip.js'
 import { badRequest, complaintOf, ok, problem, type Result, shown, valueOr } from '../core/errors.js'
 import { objectOf, oneOf, orNull, ruled, type Static, Type } from '../core/schema.js'
 import { defineResource, type RowOf } from './define.js'
 import { exampleId } from './examples.js'
 import { certificateTime } from './fields/certificate-fields.js'
+import { domainClaim } from './fields/claimed-names.js'
 import { asIs, derived, described, required, writable } from './fields/fields.js'
 import { reference } from './fields/reference-fields.js'
-import { isUnder } from './fields/tcp-address.js'
 import type { tlsCertificate } from './tls-certificate.js'
 
 /** Names of reserved domains: `app.example.com`, or `*.example.com` for all names one level below. */
@@ -93,7 +93,6 @@ const challengeTarget = (domain: string, cnameTarget: string | null): string | n
   domain.startsWith(wildcard) && cnameTarget !== null ? cnameTarget.replace('.cname.', '.acme.') : null
 
 const idPrefix = 'rd_'
-const claimPrefix = 'domain.'
 
 export const domain = defineResource({
   kind: 'domain',
@@ -121,9 +120,11 @@ export const domain = defineResource({
     certificate_management_status: derived(status, { unset: 'null' }),
     acme_challenge_cname_target: derived(Type.String(), { unset: 'null' }),
   },
-  claims: ({ domain }) => [`${claimPrefix}${domain}`],
+  claims: ({ domain }) => [`${domainClaim}${domain}`],
   takenMessage: (claim) =>
-    `"domain" is ${JSON.stringify(claim.slice(claimPrefix.length))}, which is reserved already: a domain can be reserved only once in a deployment.`,
+    `"domain" is ${JSON.stringify(claim.slice(domainClaim.length))}, which is reserved already: a domain can be reserved only once in a deployment.`,
+  overlapMessage: (claim) =>
+    `"domain" is ${JSON.stringify(claim.slice(domainClaim.length))}, which overlaps with names of another account: it is at or below a wildcard or reserved domain of that account, or above names that it has already.`,
   derive(draft, previous, { tcpDomain }) {
     const { id, domain, acme_challenge_cname_target } = draft
     const cname_target = previous === undefined ? cnameTarget(id, tcpDomain) : draft.cname_target

@@ -2,9 +2,10 @@ import { conflict, shown } from '../core/errors.js'
 import { boundedBytes, oneOf, ruled } from '../core/schema.js'
 import { defineResource } from './define.js'
 import { exampleId } from './examples.js'
+import { checkCatchAlls } from './fields/catch-alls.js'
 import { backendModule, ipRestrictionModule } from './fields/edge-modules.js'
 import { asIs, described, required, writable } from './fields/fields.js'
-import { hostportClaims, hostports, hostportTaken } from './fields/hostport.js'
+import { hostportClaims, hostportOverlaps, hostports, hostportTaken } from './fields/hostport.js'
 import { idSchema } from './fields/id-schema.js'
 import { reference } from './fields/reference-fields.js'
 import { checkReserved } from './fields/tcp-address.js'
@@ -105,8 +106,10 @@ export const httpsEdge = defineResource({
   },
   claims: hostportClaims,
   takenMessage: hostportTaken,
+  overlapMessage: hostportOverlaps,
   check(edge, previous, lookups) {
     checkReserved(edge, previous, lookups)
+    checkCatchAlls(edge, previous, lookups)
     checkTrafficPolicies('https_edge', edge.policies, lookups)
   },
 })

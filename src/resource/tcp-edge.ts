@@ -1,8 +1,9 @@
 import { defineResource } from './define.js'
 import { exampleId } from './examples.js'
+import { checkCatchAlls } from './fields/catch-alls.js'
 import { backendModule, ipRestrictionModule } from './fields/edge-modules.js'
 import { described } from './fields/fields.js'
-import { hostportClaims, hostports, hostportTaken } from './fields/hostport.js'
+import { hostportClaims, hostportOverlaps, hostports, hostportTaken } from './fields/hostport.js'
 import { checkReserved } from './fields/tcp-address.js'
 import { trafficPoliciesModule } from './fields/traffic-policies.js'
 import { checkTrafficPolicies } from './fields/traffic-policy-check.js'
@@ -39,8 +40,10 @@ export const tcpEdge = defineResource({
   },
   claims: hostportClaims,
   takenMessage: hostportTaken,
+  overlapMessage: hostportOverlaps,
   check(edge, previous, lookups) {
     checkReserved(edge, previous, lookups)
+    checkCatchAlls(edge, previous, lookups)
     checkTrafficPolicies('tcp_edge', edge.policies, lookups)
   },
 })

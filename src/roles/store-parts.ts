@@ -112,6 +112,7 @@ export async function openStoreParts(
     occurrences,
     keyFingerprint: sealer.fingerprint,
     bucketBytesMax,
+    tcpDomain: settings.api.tcpDomain,
     waitsFor,
     renderBulk: (rows, stateOf) => renderBulk(rows, presenter, stateOf),
     verify: (write) => verify(write, { policies, policyTests, keyUses }),

@@ -21,6 +21,7 @@ export const findingKinds = [
   'subscription_silent',
   'key_unused',
   'list_stale',
+  'name_overlaps',
 ] as const
 
 export type FindingKind = (typeof findingKinds)[number]

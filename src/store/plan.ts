@@ -36,6 +36,8 @@ export interface Claim {
   readonly id: string
   /** Makes the error for a claim that another resource holds. */
   readonly taken: () => Error
+  /** Makes the error for names that overlap with those of another account. */
+  readonly overlaps: () => Error
   /** If another resource holds it: will the plan claim another name when it runs again? */
   readonly drawAgain?: () => boolean
 }

@@ -20,7 +20,7 @@ import { openBuckets, type StoreBuckets } from './buckets.js'
 import { carryOut } from './carrier.js'
 import type { Principal } from './change.js'
 import { ChangeRows } from './change-rows.js'
-import { Claims } from './claims.js'
+import { Claims } from './claims/claims.js'
 import type { Clickhouse } from './clickhouse/clickhouse.js'
 import { type Deployment, migrate } from './clickhouse/migrate.js'
 import { Commits, planChange } from './commits.js'
@@ -47,6 +47,7 @@ interface StoreOptions {
   /** Fingerprint of the secret key: a second host with another key must not write. */
   readonly keyFingerprint: string
   readonly bucketBytesMax: number
+  readonly tcpDomain: string
   /** Learns what the start waits for, as long as it does. */
   readonly waitsFor?: ((what: () => string) => void) | undefined
   /** Renders the audit events that changes don't hold, because there may be very many. */
@@ -85,7 +86,7 @@ export class Store {
   readonly history: History
 
   constructor(options: StoreOptions, buckets: StoreBuckets, deployment: Deployment) {
-    const { clickhouse, nats, occurrences, resources } = options
+    const { clickhouse, nats, occurrences, resources, tcpDomain } = options
     this.#buckets = buckets
     this.#deployment = deployment
     this.#waitsFor = options.waitsFor
@@ -114,19 +115,17 @@ export class Store {
     this.pastRows = new PastRows(clickhouse, rows)
     this.history = new History(clickhouse, view)
     this.#heads = heads
-    this.#claims = new Claims({ bucket: buckets.claims, view, heads })
+    this.#claims = new Claims({ bucket: buckets.claims, tcpDomain, view, heads })
     this.#answers = new Answers(buckets.idempotency)
     const render = options.renderBulk(rows, () => view.state)
     const audits = new AuditRelay(nats, render)
     const carriers = { rows, projection, repair, audits, claims: this.#claims, answers: this.#answers }
-    const settled = (accountId: string) => this.#settle(accountId)
-    const account = { heads, view, settled, verify: options.verify }
+    const account = { heads, view, settled: (id: string) => this.#settle(id), verify: options.verify }
     const { secrets } = buckets
     this.#commits = new Commits({ ...account, queues: this.#queues, claims: this.#claims, secrets })
     this.#replacer = new RuleReplacer({ ...account, config: buckets.config, projection, rows })
-    const dropStaging = (idle: IdleGeneration) => this.dropStaging(idle)
-    const upheld = { heads, projection, repair, buckets, deployment, view, dropStaging }
-    this.#upkeep = new Upkeep({ ...options, ...upheld })
+    const upheld = { heads, projection, repair, buckets, deployment, view }
+    this.#upkeep = new Upkeep({ ...options, ...upheld, dropStaging: (idle) => this.dropStaging(idle) })
     const contradiction = () => this.#upkeep.contradiction
     this.keys = new KnownKeys({ clickhouse, occurrences, view, contradiction })
   }
@@ -156,6 +155,7 @@ export class Store {
     await this.view.read
     // Not swept before the comparison: changes must not be carried out in a database that contradicts the buckets.
     await this.#heads.leftBehind.open()
+    await this.#claims.open()
     await this.#upkeep.reconcile()
     await this.keys.open()
     this.#upkeep.start()
@@ -293,6 +293,7 @@ export class Store {
     this.#upkeep.close()
     this.#heads.leftBehind.close()
     await this.#queues.idle()
+    this.#claims.close()
     this.view.close()
   }
 }

@@ -31,6 +31,7 @@ export const generationKeys = (policyId: string, generation: string): string =>
 export const rulesKey = (policyId: string, generation: string, chunk: number): string =>
   `${generationKeys(policyId, generation)}${chunk}`
 export const claimKey = (claim: string): string => Buffer.from(claim).toString('base64url')
+export const claimOfKey = (key: string): string => Buffer.from(key, 'base64url').toString()
 
 export interface Meta {
   readonly deployment_id: string

@@ -31,6 +31,8 @@ export const newClaims = (
       claim,
       id: row.id,
       taken: () => new WeirError('ERR_CONFLICT', resource.takenMessage?.(claim) ?? `${claim} is taken.`),
+      overlaps: () =>
+        new WeirError('ERR_NAME_RESERVED', resource.overlapMessage?.(claim) ?? `${claim} is reserved.`),
       ...more,
     }))
 

@@ -10,6 +10,7 @@ import { asInResource, type NameInBody, referencesIn, rowOf } from '../http/body
 import type { Caller } from '../http/caller/caller.js'
 import { checkNewKey } from '../http/caller/key-rights.js'
 import { lockoutGuard } from '../http/caller/lockout-guard.js'
+import { accountRightsOf } from '../http/caller/rights.js'
 import { type Presenter, rowsOf } from '../http/present.js'
 import { apiKey } from '../resource/api-key.js'
 import type { AnyResource, DeriveTools, Lookups, Row } from '../resource/define.js'
@@ -221,9 +222,14 @@ export class Writes {
     ]
   }
 
+  /** The domain of addresses that Weir assigns. */
+  get tcpDomain(): string {
+    return this.#tools.tcpAddresses.domain
+  }
+
   #lookups(state: ViewState, { accountId }: Caller, nameInBody = asInResource): Lookups {
-    const { sourceProblems, tcpAddresses } = this.#tools
-    return { ...lookupsOf(state, accountId), nameInBody, sourceProblems, tcpDomain: tcpAddresses.domain }
+    const { sourceProblems } = this.#tools
+    return { ...lookupsOf(state, accountId), nameInBody, sourceProblems, tcpDomain: this.tcpDomain }
   }
 
   #shown(resource: AnyResource, row: Row, state: ViewState): Values {
@@ -269,6 +275,7 @@ const lookupsOf = (state: ViewState, accountId: string): StateLookups => ({
   rules: (policyId) => state.rules(policyId)?.rules ?? [],
   countRules: (policyId) => countRules(state, policyId),
   bansOf: (policyId) => policyBansOf(state, policyId),
+  hasRight: (right) => accountRightsOf(state, accountId).includes(right),
 })
 
 function refuseRevoked({ title, deletionRevokes }: AnyResource, id: string): void {

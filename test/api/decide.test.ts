@@ -2,7 +2,8 @@
 import t from 'tap'
 import { grantRight, revokeRight } from '../../src/write/accounts.js'
 import { openTestStore } from '../harness/api.js'
-import { type Caller, newest, refused } from '../harness/caller.js'
+import { type Caller, newest, refusalOf, refused } from '../harness/caller.js'
+import { createUnclaimed } from '../harness/unclaimed-names.js'
 
 /** An account with two edges: one is open to the office without one address, the other denies high ports. */
 class Office {
@@ -370,6 +371,8 @@ t.test('decisions over the API', async (t) => {
     'wildcard hostports: what others name changes nothing, now and at an earlier revision',
     async (t) => {
       const [mine, theirs] = [await api.account('catch all'), await api.account('exact')]
+      for (const { accountId } of [mine, theirs])
+        await grantRight(store.parts.store, accountId, 'catch_all_allowed')
       const wide = await mine.tcpEdge.create({ hostports: ['*.Wild.Example:22', '*:2222'] })
       t.strictSame(wide.hostports, ['*.wild.example:22', '*:2222'])
       t.match(
@@ -385,7 +388,9 @@ t.test('decisions over the API', async (t) => {
       t.equal(await served('b.wild.example', 2222), '*:2222')
       const { revision } = store.parts.store.view.state
       await mine.tcpEdge.update(wide.id, { hostports: ['*.wild.example:22'] })
-      await theirs.httpsEdge.create({ hostports: ['a.wild.example:22', '*.b.wild.example:*'] })
+      const named = { hostports: ['a.wild.example:22', '*.b.wild.example:*'] }
+      t.equal((await refusalOf(theirs.httpsEdge.create(named)))?.status_code, 409, 'now they are refused')
+      await createUnclaimed(store.parts, theirs.accountId, 'https_edge', named)
       const { addr } = await theirs.reservedAddr.create({})
       const [, host = '', port = ''] = /^(.*):(\d+)$/.exec(addr) ?? []
       await mine.tcpEdge.create({ hostports: ['*:*'] })

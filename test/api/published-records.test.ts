@@ -7,6 +7,7 @@ import { publishedRecordsSubject } from '../../src/wire/names.js'
 import { openTestStore, type TestStore } from '../harness/api.js'
 import type { Caller } from '../harness/caller.js'
 import { recordsStream, recordsSubjects } from '../harness/first-partition.js'
+import { createUnclaimed } from '../harness/unclaimed-names.js'
 
 const ndjson = { 'content-type': 'application/x-ndjson' }
 const gzipped = { ...ndjson, 'content-encoding': 'gzip' }
@@ -60,7 +61,7 @@ t.test('POST /records', async (t) => {
   const tcp = await me.tcpEdge.create({ hostports: ['own.publish.example:22'] })
   const theirs = await other.httpsEdge.create({ hostports: ['theirs.publish.example:443'] })
   await other.tcpEdge.create({ hostports: ['theirs.publish.example:22'] })
-  await other.httpsEdge.create({ hostports: ['*.publish.example:*'] })
+  await createUnclaimed(store.parts, other.accountId, 'https_edge', { hostports: ['*.publish.example:*'] })
   const theirRoute = await other.httpsEdgeRoute.under(theirs.id).create(anyPath)
 
   t.test('what an account may publish', async (t) => {

@@ -283,6 +283,55 @@ t.test('agents', async (t) => {
     t.notOk(JSON.stringify(answer).includes('secret-token'), name)
   }
 
+  t.test('names of other accounts are not bound, whatever the acl allows', async (t) => {
+    const configuration = new TestConfiguration('ac_1', 'ac_2', 'ac_3')
+      .tcpEdge('edgtcp_wide', { account_id: 'ac_1', hostports: ['*.shop.example:443', '*:25'] })
+      .tcpEdge('edgtcp_one', { account_id: 'ac_1', hostports: ['one.example:22'] })
+      .tcpEdge('edgtcp_both', { account_id: 'ac_2', hostports: ['pay.both.example:443'] })
+    const table = configuration.table('domain')
+    const domain = { version: 1, created_at: 0, account_id: 'ac_1' }
+    table.set('rd_1', { ...domain, id: 'rd_1', domain: 'app.example' } as never)
+    table.set('rd_2', { ...domain, id: 'rd_2', domain: 'both.example' } as never)
+    configuration
+      .table('reserved_addr')
+      .set('ra_1', { ...domain, id: 'ra_1', addr: '1.tcp.eu.weir.example:20000' } as never)
+    for (const accountId of ['ac_1', 'ac_2', 'ac_3'])
+      configuration.credential(`cr_${accountId}`, hashToken(accountId), [], accountId)
+    const set = await buildPolicySet(configuration, undefined, noYield)
+    const isAllowed = (token: string, bind: string): boolean => {
+      const request = Buffer.from(JSON.stringify({ token, client_ip: '::1', bind }))
+      const { decision, reason } = JSON.parse(Buffer.from(decideAgent(set, request)).toString())
+      t.notMatch(reason.replaceAll(`cr_${token}`, ''), 'ac_', 'no hint about whose')
+      return decision === 'allow'
+    }
+    const owned = [
+      'pay.shop.example',
+      'PAY.shop.example:443',
+      'shop.example:443',
+      '*.shop.example',
+      '*.example',
+      'one.example',
+      'one.example:22',
+      'x.app.example:8443',
+      '1.tcp.eu.weir.example:20000',
+    ]
+    for (const bind of owned) {
+      t.ok(isAllowed('ac_1', bind) || bind === '*.example', `its own ${bind}`)
+      t.notOk(isAllowed('ac_3', bind), bind)
+    }
+    const free = [
+      'pay.shop.example:8443',
+      'one.example:23',
+      'x.one.example',
+      'mail.example:25',
+      'no name at all',
+      '[::1]:22',
+    ]
+    for (const bind of free) t.ok(isAllowed('ac_3', bind), bind)
+    for (const token of ['ac_1', 'ac_2'])
+      t.ok(isAllowed(token, 'pay.both.example:443'), 'both have it from before')
+  })
+
   const uses: unknown[] = []
   const watch = { warned: () => {}, decided: () => {}, used: (...use: unknown[]) => void uses.push(use) }
   for (const [token, bind] of [

@@ -25,6 +25,7 @@ const parts: FindingsParts = {
   sourceCounts: () => [],
   lastUse: () => undefined,
   listStatus: () => null,
+  tcpDomain: 'weir.example',
   policySet: (state, id) => policies.of(state, id),
   occurrences: { findingsUnread: () => {} },
 }

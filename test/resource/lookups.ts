@@ -13,6 +13,7 @@ export const lookupsIn = (rows: Readonly<Record<string, readonly object[]>> = {}
     rules: () => all('ip_policy_rule'),
     countRules: () => all('ip_policy_rule').length,
     bansOf: () => ({ ranges: 0, listIds: [] }),
+    hasRight: () => false,
     tcpDomain: 'weir.example',
     nameInBody: (path) => path,
     sourceProblems: () => [],

@@ -11,7 +11,12 @@ const present = [policyRow('ipp_1'), tcpEdgeRow('edgtcp_1', [])]
 const base = stateWith(...present, rulesIn('ipp_1', '0', 0, [ruleRow('ipr_1', 'ipp_1')]))
 
 type Parts = Partial<Draft<undefined>>
-const claimOf = (claim: string, id: string) => ({ claim, id, taken: () => new Error('taken') })
+const claimOf = (claim: string, id: string) => ({
+  claim,
+  id,
+  taken: () => new Error('taken'),
+  overlaps: () => new Error('overlaps'),
+})
 const policyPut = (id: string, isNew = true): Parts => ({
   puts: [{ kind: 'ip_policy', row: policyRow(id), isNew }],
 })

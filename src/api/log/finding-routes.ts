@@ -31,6 +31,7 @@ export function registerFindings(app: FastifyInstance, context: WriteContext, pa
     sourceCounts: (id) => destinations.sourceCounts(id),
     lastUse: (id) => keyUses.lastUse(id),
     listStatus: (list, nowMs) => context.statuses.of(list, nowMs),
+    tcpDomain: context.writes.tcpDomain,
     policySet: (state, accountId) => context.policies.of(state, accountId),
   }
   const described = describe({

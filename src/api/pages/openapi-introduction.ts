@@ -31,6 +31,7 @@ const meanings: Record<ErrorCode, string> = {
   ERR_METHOD: 'This page only supports GET and HEAD.',
   ERR_REQUEST_TIMEOUT: 'The request took too long to arrive.',
   ERR_DRAFT_OUTDATED: 'What a challenger was drafted from has changed since; the message names it.',
+  ERR_NAME_RESERVED: 'A name overlaps with the wildcards, domains or names of another account.',
   ERR_BODY_TOO_LARGE: 'The body is too large.',
   ERR_CONTENT_TYPE: 'The content type or encoding of the body is not supported.',
   ERR_RATE_LIMIT: 'Too many requests; `Retry-After` says when to retry.',

@@ -75,3 +75,7 @@ function hostName(name: string): Result<string> {
 }
 
 const noHostName = problem('the host is not a valid host name')
+
+/** Is the name the domain, or below it? */
+export const isUnder = (domain: string, name: string): boolean =>
+  name === domain || name.endsWith(`.${domain}`)

@@ -2,6 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { WeirError } from '../../core/errors.js'
 import type { AccountRight, AnyResource } from '../../resource/define.js'
+import type { ViewState } from '../../view/view-state.js'
 import { type ApiContext, readable } from '../context.js'
 
 /** Does the account have the right that a kind needs? No one sees internal kinds. */
@@ -10,8 +11,11 @@ export function maySee(context: ApiContext, accountId: string, { right, isIntern
   return right === undefined || rightsOf(context, accountId).includes(right)
 }
 
+export const accountRightsOf = ({ rows }: Pick<ViewState, 'rows'>, accountId: string): readonly string[] =>
+  (rows.get('account')?.get(accountId)?.['rights'] ?? []) as readonly string[]
+
 const rightsOf = (context: ApiContext, accountId: string): readonly string[] =>
-  (readable(context).rows.get('account')?.get(accountId)?.['rights'] ?? []) as readonly string[]
+  accountRightsOf(readable(context), accountId)
 
 /** Route options: refuses accounts without the right before an id or a body is checked. */
 export const rightNeeded = (context: ApiContext, { right }: AnyResource) =>

@@ -13,6 +13,7 @@ import { article } from '../body/input.js'
 import { type BoundName, boundSentence } from '../bounds/at-once.js'
 import { coversParameter, hasRanges } from '../lists/covering.js'
 import { warningHeader } from '../missing-values.js'
+import { problemSchema } from '../problem.js'
 import { changesExample, createExample, pageExample, shownExample } from './examples.js'
 import { postParameters, writeParameters } from './write-parameters.js'
 
@@ -42,7 +43,13 @@ export interface OperationDescription {
   readonly atOnce?: BoundName
   /** Does the answer name its missing values? Answers to writes always do. */
   readonly warns?: true
+  /** What 409 means, if the operation may answer with it. */
+  readonly conflict?: string | undefined
 }
+
+/** What 409 means for a kind whose names may overlap with those of another account. */
+export const conflictOf = ({ overlapMessage }: AnyResource): string | undefined =>
+  overlapMessage && 'A name overlaps with names of another account.'
 
 /** The options of a route. Error responses are added when the document is finished. */
 export function describe({
@@ -56,6 +63,7 @@ export function describe({
   body,
   atOnce,
   warns,
+  conflict,
   description,
   ...texts
 }: OperationDescription) {
@@ -78,6 +86,7 @@ export function describe({
           ...(warns ? gapWarning : {}),
         }),
         ...(accepted === undefined ? {} : { 202: withHeaders(accepted, location) }),
+        ...(conflict === undefined ? {} : { 409: { description: conflict, ...problemSchema } }),
       },
     },
   }
@@ -178,11 +187,12 @@ export function describeOperation(resource: AnyResource, operation: Operation) {
   }
   const details: Record<
     Operation,
-    () => Pick<OperationDescription, 'success' | 'query' | 'headers' | 'body' | 'atOnce'>
+    () => Pick<OperationDescription, 'success' | 'query' | 'headers' | 'body' | 'atOnce' | 'conflict'>
   > = {
     create: () => ({
       success: [201, one],
       body: shownBy(createSchema(resource, `${name}Create`), createExample(resource)),
+      conflict: conflictOf(resource),
       ...postParameters,
     }),
     get: () => ({ success: [200, one] }),
@@ -194,6 +204,7 @@ export function describeOperation(resource: AnyResource, operation: Operation) {
     update: () => ({
       success: [200, one],
       body: shownBy(patchSchema(resource, `${name}Update`), changesExample(resource)),
+      conflict: conflictOf(resource),
       ...writeParameters,
     }),
     delete: () => ({ success: [204], ...writeParameters }),

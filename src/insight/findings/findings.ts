@@ -18,6 +18,7 @@ import type { ViewState } from '../../view/view-state.js'
 import { testedParts } from '../../write/policy-test-coverage.js'
 import { Collected, type Search } from './collected.js'
 import { expressionFindings } from './expression-findings.js'
+import { overlappingNames } from './name-findings.js'
 import { policyUsers } from './policy-users.js'
 import { ruleFindings } from './rule-findings.js'
 import { failingPolicies, neverMatched } from './traffic-findings.js'
@@ -40,6 +41,8 @@ export interface FindingsParts {
   readonly sourceCounts: (subscriptionId: string) => readonly SourceCounts[]
   readonly lastUse: LastUse
   readonly listStatus: ListStatus
+  /** The domain of addresses that Weir assigns. */
+  readonly tcpDomain: string
   readonly policySet: (state: ViewState, accountId: string) => Promise<PolicySet>
   readonly occurrences: Pick<Occurrences, 'findingsUnread'>
 }
@@ -63,6 +66,7 @@ export async function findingsOf(
   await silentSubscriptions(search, parts.sourceCounts)
   await unusedKeys(search, parts.lastUse)
   await staleLists(search, parts.listStatus)
+  await overlappingNames(search, parts.tcpDomain)
   await whileLogAnswers(parts, found, 'rule_never_matched', async () => {
     const { coverage } = await testedParts(state, accountId, policySet, parts.geo, slices)
     await neverMatched(search, parts.log, users, coverage.parts, covered)

@@ -4,6 +4,7 @@ import { parseServed } from '../../core/address/hostport.js'
 import { complaintOf, valueOr } from '../../core/errors.js'
 import { hostportCharsMax, hostportsPerEdgeMax } from '../../core/limits.js'
 import { documented, ruled, Type } from '../../core/schema.js'
+import { hostportClaim } from './claimed-names.js'
 import { repeatedEntry, writable } from './fields.js'
 
 /** For text that was checked before. */
@@ -38,10 +39,11 @@ export const hostports = {
   complete: (texts: readonly string[]) => (texts.length === 0 ? null : texts.map(canonical)),
 }
 
-const claimPrefix = 'hostport.'
-
 export const hostportClaims = (row: { readonly hostports: readonly string[] | null }): readonly string[] =>
-  (row.hostports ?? []).map((text) => `${claimPrefix}${text}`)
+  (row.hostports ?? []).map((text) => `${hostportClaim}${text}`)
 
 export const hostportTaken = (claim: string): string =>
-  `"hostports" names ${JSON.stringify(claim.slice(claimPrefix.length))}, which another edge of this deployment serves: a hostport belongs to one edge.`
+  `"hostports" names ${JSON.stringify(claim.slice(hostportClaim.length))}, which another edge of this deployment serves: a hostport belongs to one edge.`
+
+export const hostportOverlaps = (claim: string): string =>
+  `"hostports" names ${JSON.stringify(claim.slice(hostportClaim.length))}, which overlaps with names of another account: it is at or below a wildcard or reserved domain of that account, or is a wildcard above names that it has already.`

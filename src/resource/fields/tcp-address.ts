@@ -2,6 +2,8 @@
  * Reserved addresses: `<n>.tcp.<region>.<domain>:<port>`. They are drawn at random, and a claim makes each unique in the
  * deployment. Only the account that reserved an address can serve it.
  */
+
+import { isUnder } from '../../core/address/host-name.js'
 import { randomFraction } from '../../core/clock.js'
 import { badRequest, conflict, shown } from '../../core/errors.js'
 import type { Lookups, Row } from '../define.js'
@@ -51,10 +53,6 @@ export function checkReserved(edge: Edge, previous: Edge | undefined, lookups: L
 }
 
 const hostOf = (hostport: string): string => hostport.slice(0, hostport.lastIndexOf(':'))
-
-/** Is the name the domain, or below it? */
-export const isUnder = (domain: string, name: string): boolean =>
-  name === domain || name.endsWith(`.${domain}`)
 
 function isReserved(hostport: string, lookups: Lookups): boolean {
   for (const address of lookups.all('reserved_addr')) if (address['addr'] === hostport) return true

@@ -1,10 +1,10 @@
 /** Reserved addresses: how they are drawn, and who may serve and delete them. */
 import t from 'tap'
+import { isUnder } from '../../../src/core/address/host-name.js'
 import {
   checkReserved,
   checkUnserved,
   drawTcpAddress,
-  isUnder,
   regions,
   tcpAddressSpace,
 } from '../../../src/resource/fields/tcp-address.js'

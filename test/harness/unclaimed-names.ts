@@ -1,0 +1,18 @@
+/** Names from before overlapping ones were refused. */
+import { now } from '../../src/core/clock.js'
+import { resourceOf } from '../../src/resource/registry.js'
+import type { StoreParts } from '../../src/roles/store-parts.js'
+import { cli } from '../../src/write/accounts.js'
+
+/** Creates a resource with names that are not looked at; resolves with its id. */
+export async function createUnclaimed(
+  { store, writes }: Pick<StoreParts, 'store' | 'writes'>,
+  accountId: string,
+  kind: 'tcp_edge' | 'https_edge' | 'domain',
+  values: Readonly<Record<string, unknown>>,
+): Promise<string> {
+  const caller = { accountId, accountName: 'before', principal: cli, address: undefined }
+  const plan = await writes.create(caller, resourceOf(kind), values, now())
+  const { row } = await store.commit(accountId, cli, (...planned) => ({ ...plan(...planned), claims: [] }))
+  return row.id
+}
