@@ -6,6 +6,7 @@ export const limits = '$JS.API.INFO'
 export const info = (stream: string): string => `$JS.API.STREAM.INFO.${stream}`
 export const purge = (stream: string): string => `$JS.API.STREAM.PURGE.${stream}`
 export const removeMessage = (stream: string): string => `$JS.API.STREAM.MSG.DELETE.${stream}`
+export const removeStream = (stream: string): string => `$JS.API.STREAM.DELETE.${stream}`
 /** Reads the message after a sequence, from any replica of the stream. */
 export const nextMessage = (stream: string): string => `$JS.API.DIRECT.GET.${stream}`
 /** Reads a message from the stream's leader. */

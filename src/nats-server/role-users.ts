@@ -32,11 +32,13 @@ import {
   operatorSubjects,
   ownConsumersSubject,
   pipelinesSubject,
+  probeStream,
   publishedRecordsSubject,
   removedLettersSubject,
   replaysBucket,
   resentRecordsSubject,
   statusSubjects,
+  storeProbeSubject,
   usageSubject,
   watchedDeliveriesSubject,
   watchedRowsSubject,
@@ -65,12 +67,21 @@ import {
   readBucket,
   readMessage,
   removeMessage,
+  removeStream,
   writeBucket,
 } from './jetstream-calls.js'
 import type { NatsUser } from './nats-access.js'
 
 /** The books: the ledger, and its snapshots, which allow purging it. */
 const keepBooks = [...follow(ledgerStream), purge(ledgerStream), ...writeBucket(booksBucket)]
+
+/** Stores probes, in a stream that the role makes again if it is out of service. */
+const probe = (name: string): string[] => [
+  ...makeStream(probeStream),
+  removeStream(probeStream),
+  removeMessage(probeStream),
+  storeProbeSubject(name),
+]
 
 /** Removes the packs that wait for a deleted destination. */
 const dropBacklog = (deliveries: readonly string[]): string[] =>
@@ -161,7 +172,9 @@ const api = ({ partitions, traffic, records, deliveries, packs }: Names): NatsUs
       ...records.flatMap((stream) => [readMessage(stream), nextMessage(stream)]),
       readMessage(deadLetterStream),
       nextMessage(deadLetterStream),
-      removeMessage(deadLetterStream),
+      // Removing a message that was never stored shows whether a stream is in service.
+      ...traffic.map(removeMessage),
+      ...probe('api'),
       removedLettersSubject('*'),
       ...[resentRecordsSubject, publishedRecordsSubject].flatMap((subject) => mapped(subject, partitions)),
       ...(partitions.length === 1 ? [] : mapped(probeSubject('*'), partitions)),
@@ -214,7 +227,8 @@ const pipeline = ({ partitions, traffic, records, deliveries, packs }: Names): N
       // `decide` notes the uses of API keys over HTTP, and of tunnel credentials.
       info(streamOf(keyUseBucket)),
       `$KV.${keyUseBucket}.>`,
-      ...deliveries.map(removeMessage),
+      ...[...deliveries, ledgerStream].map(removeMessage),
+      ...probe('pipeline'),
       ledgerSubject,
       ...packs,
       ...partitions.map((partition) => sharedSubject(partition, '*')),
@@ -241,6 +255,8 @@ const deliver = ({ partitions, traffic, deliveries, packs }: Names): NatsUser =>
       ...deliveries.flatMap((stream) => consume(stream, '*')),
       ...keepBooks,
       ...dropBacklog(deliveries),
+      ...[...deliveries, ledgerStream].map(removeMessage),
+      ...probe('deliver'),
       ledgerSubject,
       // A pack that its destination can't take now is moved to the destination's own consumer.
       ...packs,

@@ -38,6 +38,7 @@ import { NearServers } from './near-servers.js'
 import { answerRequests, type OnMessage, type Reply, type Subscription, subscribe } from './responder.js'
 import { callTimeoutMs, isStreamMissing, type Patience, retried, undefinedIf, withRoom } from './retry.js'
 import { removeMessages } from './server-2-9.js'
+import { Storing } from './storing.js'
 import type { StoredStream } from './stream-replay.js'
 import { ageLimit, changeableConfig, newStreamIdentity, type StreamOptions, streamConfig } from './streams.js'
 
@@ -58,6 +59,7 @@ export class Nats {
   /** Answers to messages that consumers delivered. */
   readonly acknowledgements: Acknowledgements
   readonly confirmed: ConfirmedPublisher
+  readonly storing: Storing
   readonly #manager: JetStreamManager
   readonly #jetstream: JetStreamClient
   readonly #near: NearServers
@@ -73,6 +75,7 @@ export class Nats {
     this.#connection = connection
     this.acknowledgements = new Acknowledgements(connection)
     this.confirmed = new ConfirmedPublisher(connection)
+    this.storing = new Storing(connection, manager, options.replicas)
     this.#manager = manager
     this.#jetstream = jetstream(connection, { timeout: callTimeoutMs })
     this.#near = new NearServers(connection, this.#jetstream, options, async (stream) => {
@@ -117,7 +120,8 @@ export class Nats {
     const { storedBy, ...others } = options
     const client = () =>
       storedBy === undefined ? this.#jetstream : this.#near.toLeaderOf(storedBy).jetstream
-    return publishStored(client, subject, data, { ...others, retrying: this.#publishRetried })
+    const publish = (noted: Patience) => publishStored(client, subject, data, { ...others, ...noted })
+    return this.storing.noted(subject, { ...options, retrying: this.#publishRetried }, publish)
   }
 
   /**
@@ -129,7 +133,9 @@ export class Nats {
     data: Uint8Array | string,
     options: PublishAfterOptions,
   ): Promise<number | undefined> {
-    return publishAfter(this.#jetstream, subject, data, { ...options, retrying: this.#publishRetried })
+    const publish = (noted: Patience) =>
+      publishAfter(this.#jetstream, subject, data, { ...options, ...noted })
+    return this.storing.noted(subject, { ...options, retrying: this.#publishRetried }, publish)
   }
 
   /** Publishes without an acknowledgement: lost if no process listens. */
@@ -177,7 +183,7 @@ export class Nats {
   }
 
   /** How many streams the account has, also those of other programs. */
-  readonly streamCount = async (): Promise<number> => (await this.#manager.getAccountInfo()).streams
+  readonly streamCount = async (): Promise<number> => (await this.storing.account()).streams
 
   streamInfo(name: string): Promise<StreamInfo | undefined> {
     return undefinedIf(isStreamMissing, () => this.#manager.streams.info(name))

@@ -25,7 +25,8 @@ const noPeers = 10005
 /** Errors of a deletion; the second has several causes, which its text distinguishes. */
 const sequenceNotFound = 10043
 const deletionFailed = 10057
-const storageFull = new Set([10023, 10047, 10077])
+/** The second is a limit of the account that was lowered, the last one the limit of a stream. */
+const storageFull = new Set([10023, 10002, 10047, 10077])
 /**
  * The status of errors that pass: a server starts, or has no leader. Those of them that do not: a server that is not in a cluster, or
  * is in one, can't do what it is asked for, and the sequence is another one than was expected.
@@ -116,10 +117,12 @@ const isClosed = (error: unknown): boolean =>
 const isPeerAway = (error: unknown): boolean =>
   apiCode(error) === noPeers && /peer offline/.test(messageOf(error))
 
+/** Does the server start, or has it no leader? */
+export const isUnavailable = (error: JetStreamApiError): boolean =>
+  error.status === unavailableStatus && !lasting.has(error.code)
+
 const isApiTransient = (error: JetStreamApiError): boolean =>
-  (error.status === unavailableStatus && !lasting.has(error.code)) ||
-  temporary.has(error.code) ||
-  isPeerAway(error)
+  isUnavailable(error) || temporary.has(error.code) || isPeerAway(error)
 
 /** Will the error pass? The server is unreachable, elects a leader or answers late. */
 function isTransient(error: unknown): boolean {

@@ -21,12 +21,15 @@ import { type OpsServerOptions, openOpsServer } from './ops-server.js'
 import type { RoleContext } from './role-context.js'
 import { StreamWatch, type StreamWatchOptions } from './stream-watch.js'
 import { parentAnswerMs, type Supervisor } from './supervisor.js'
+import { WriteWatch, type Written } from './write-watch.js'
 
 /** The parts that a role needs to do its work. */
 interface Needs extends Omit<StreamWatchOptions, 'occurrences'> {
   readonly view: View
   /** If given, its metrics include the deployment's books. */
   readonly books?: BooksKeeper | undefined
+  /** What it writes; undefined if it only reads. */
+  readonly written?: Written
   /** Further parts that don't work. */
   readonly failing?: () => Failing
   /** Processes that this role runs for itself. */
@@ -43,7 +46,7 @@ export class Readiness {
   readonly #release: ReleaseStack
   #waitsFor = (): string => 'NATS'
   #measured: readonly Measured[] = []
-  #parts: (Needs & { readonly watch: StreamWatch }) | undefined
+  #parts: (Needs & { readonly watch: StreamWatch; readonly writes: WriteWatch }) | undefined
 
   /** `release` closes everything that is opened to watch the role's parts. */
   constructor(context: RoleContext, parent: Parent | undefined, release: ReleaseStack) {
@@ -71,20 +74,23 @@ export class Readiness {
   async started(needs: Needs): Promise<void> {
     const { occurrences } = this.#context
     const watch = this.#release.own(new StreamWatch({ ...needs, occurrences }))
+    const writes = this.#release.own(new WriteWatch({ ...needs, occurrences }))
     this.waitsFor('JetStream')
     await watch.first()
-    this.#parts = { ...needs, watch }
+    await writes.look()
+    this.#parts = { ...needs, watch, writes }
     this.measures(watch)
   }
 
   /** Parts of this process that don't work. */
   async own(): Promise<Failing> {
     if (this.#parts === undefined) return { start: `The role is starting: it waits for ${this.#waitsFor()}.` }
-    const { watch, view, failing, below } = this.#parts
+    const { watch, writes, view, failing, below } = this.#parts
     const [processes, streams] = await Promise.all([below?.failing(), watch.failing()])
     return {
       ...failing?.(),
       ...processes,
+      ...writes.failing,
       ...streams,
       ...(view.isUsable ? {} : { configuration: `The configuration is not complete yet: ${view.lack}.` }),
     }

@@ -30,7 +30,7 @@ import { neededStreams, reservedBytes, restoreStreams } from '../wire/streams.js
 import { announceApi, makeFirstAccount } from './announce.js'
 import { ingressUrl } from './local-nats.js'
 import { forkTrial, type Program } from './programs.js'
-import { openGeography } from './role-parts.js'
+import { openGeography, writtenBy } from './role-parts.js'
 import type { StoreParts } from './store-parts.js'
 import type { WayIn } from './way-in.js'
 
@@ -124,7 +124,9 @@ async function declareReady(
   const alsoMade = (): readonly string[] => [decisionLogStream, ...nats.restorableBuckets.map(streamOf)]
   const failing = (): Failing => ({ ...behind.failing, ...(store.refusal && { store: store.refusal }) })
   const streams = (): readonly string[] => neededStreams(partitions.all).api
-  await readiness.started({ nats, streams, view: store.view, books, makeStreams, alsoMade, failing })
+  const written = writtenBy(settings, 'api', partitions)
+  const needs = { nats, streams, written, view: store.view, books, makeStreams, alsoMade, failing }
+  await readiness.started(needs)
 }
 
 async function openKeeper({ occurrences }: RoleContext, nats: Nats, bytesMax: number, release: ReleaseStack) {

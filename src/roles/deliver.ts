@@ -20,7 +20,7 @@ import { bucketNames } from '../wire/names.js'
 import { openPartitions } from '../wire/partitions-in-use.js'
 import { neededStreams, whenStream } from '../wire/streams.js'
 import { Watched } from '../wire/watched.js'
-import { connect, openLedger } from './role-parts.js'
+import { connect, openLedger, writtenBy } from './role-parts.js'
 
 export async function openDeliver(context: RoleContext, { parent, release }: Frame): Promise<Role> {
   const { settings, occurrences } = context
@@ -67,6 +67,7 @@ export async function openDeliver(context: RoleContext, { parent, release }: Fra
   update()
   release.own(answerQuestions(nats, deliverer))
   const streams = (): readonly string[] => neededStreams(partitions.all).deliver
-  await readiness.started({ nats, streams, view, books })
+  const written = writtenBy(settings, 'deliver', partitions)
+  await readiness.started({ nats, streams, written, view, books })
   return roleOf(readiness)
 }

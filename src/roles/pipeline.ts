@@ -28,7 +28,7 @@ import { openPartitions } from '../wire/partitions-in-use.js'
 import { neededStreams, whenStream } from '../wire/streams.js'
 import { Watched } from '../wire/watched.js'
 import { forkQuarantine, type Program, startDecider } from './programs.js'
-import { connect, openGeography, openLedger } from './role-parts.js'
+import { connect, openGeography, openLedger, writtenBy } from './role-parts.js'
 
 export async function openPipeline(
   context: RoleContext,
@@ -94,6 +94,7 @@ export async function openPipeline(
   await readiness.started({
     nats,
     streams: () => neededStreams(partitions.all).pipeline,
+    written: writtenBy(settings, 'pipeline', partitions),
     view,
     books,
     below: decider,

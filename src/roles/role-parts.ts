@@ -4,7 +4,11 @@ import { LedgerWriter } from '../books/ledger.js'
 import { messageOf } from '../core/errors.js'
 import { type Nats, openNats } from '../nats/nats.js'
 import type { RoleContext } from '../process/role-context.js'
+import type { Settings } from '../process/settings.js'
+import type { Written } from '../process/write-watch.js'
 import { type GeoDatabases, openGeo } from '../record/geo.js'
+import type { PartitionSet } from '../wire/partitions.js'
+import { writtenStreams } from '../wire/streams.js'
 import { isLocalNats } from './local-nats.js'
 
 /** With the servers and the inbox prefix of the settings. */
@@ -17,6 +21,17 @@ export const connect = ({ settings, occurrences }: RoleContext, role: string): P
   const name = `weir ${role}`
   return openNats({ servers, replicas, inboxPrefix, name, isVersionReported, damagedDir, occurrences })
 }
+
+/** What a role writes, for its readiness. */
+export const writtenBy = (
+  settings: Settings,
+  role: 'api' | 'pipeline' | 'deliver',
+  { all }: Pick<PartitionSet, 'all'>,
+): Written => ({
+  role,
+  streams: () => writtenStreams(all)[role],
+  isServerLocal: isLocalNats(settings, role),
+})
 
 export const openLedger = ({ occurrences }: RoleContext, nats: Nats): LedgerWriter =>
   new LedgerWriter(nats, (error) => occurrences.ledgerUnwritten({ reason: messageOf(error) }))

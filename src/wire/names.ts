@@ -83,6 +83,12 @@ export const failureRowsSubject = 'weir.log.failures'
 /** Header of such a message: the number of rows. */
 export const rowsHeader = 'Weir-Rows'
 
+// --- probes ---
+
+/** Each role stores a message here if nothing else shows that NATS stores (`process/write-watch.ts`). No one reads them. */
+export const probeStream = 'WEIR_PROBE'
+export const storeProbeSubject = (role: string): string => `weir.probe.${role}`
+
 // --- those who watch ---
 
 /** The API names the accounts and destinations that someone watches (`watched.ts`), every two seconds. */

@@ -9,6 +9,7 @@ import { streamOf } from '../nats/bucket-stream.js'
 import type { Nats } from '../nats/nats.js'
 import type { StreamOptions } from '../nats/streams.js'
 import {
+  apiBuckets,
   auditInStream,
   auditInSubjects,
   auditStream,
@@ -23,7 +24,9 @@ import {
   ledgerStream,
   ledgerSubject,
   operatorSubjects,
+  probeStream,
   replaysBucket,
+  storeProbeSubject,
 } from './names.js'
 import {
   deliverySubjectsOf,
@@ -167,6 +170,17 @@ export async function whenStream(nats: Nats, name: string): Promise<void> {
   }
 }
 
+/** Holds the last probe of each role. It has nothing to lose: a role that finds it out of service makes it again. */
+export const probeStreamOptions: StreamOptions = {
+  name: probeStream,
+  subjects: [storeProbeSubject('*')],
+  retention: 'limits',
+  bytesMax: mebibyte,
+  ageMaxMs: minuteMs,
+  duplicateWindowMs: minuteMs,
+  discard: 'old',
+}
+
 const configuration = streamOf(bucketNames.config)
 
 export const neededByDecide = [configuration]
@@ -193,5 +207,26 @@ export const neededStreams = (partitions: readonly Partition[]) => ({
     streamOf(bucketNames.secrets),
     ...partitions.map(({ deliveriesStream }) => deliveriesStream),
     ...[deadLetterStream, ledgerStream],
+  ],
+})
+
+/**
+ * The streams that each role writes, other than `WEIR_PROBE`: it is ready only while none of them is out of service. Not the dead
+ * letters of pipelines and deliverers, which may not ask about them: a letter that is not stored shows it.
+ */
+export const writtenStreams = (partitions: readonly Partition[]) => ({
+  api: [
+    ...trafficStreams(partitions),
+    ...[...Object.values(bucketNames), booksBucket, replaysBucket, ...apiBuckets].map(streamOf),
+  ],
+  pipeline: [
+    ...streamsOf(partitions),
+    ...[auditStream, auditInStream, ledgerStream],
+    ...[booksBucket, replaysBucket, behindBucket].map(streamOf),
+  ],
+  deliver: [
+    ...partitions.map(({ deliveriesStream }) => deliveriesStream),
+    ledgerStream,
+    streamOf(booksBucket),
   ],
 })

@@ -1,12 +1,18 @@
 /** A file system of a few megabytes, for tests that fill it. */
 import { spawnSync } from 'node:child_process'
+import { closeSync, openSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
 import { tempDir } from './temp-dir.js'
 
 interface SmallDisk {
   readonly dir: string
   /** Gives it another size. */
   resize(size: string): void
+  /** Leaves no byte of it. */
+  fill(): void
 }
+
+const fillBytes = Buffer.alloc(64 * 1024)
 
 function run(program: string, ...args: string[]): string | undefined {
   const { status, stderr, error } = spawnSync(program, args, { encoding: 'utf8' })
@@ -28,5 +34,15 @@ export function mountSmallDisk(
     const fault = run('mount', '-o', `remount,size=${to}`, dir)
     if (fault !== undefined) throw new Error(fault)
   }
-  return { dir, resize }
+  const fill = (): void => {
+    const file = openSync(join(dir, 'filling'), 'w')
+    try {
+      for (;;) writeSync(file, fillBytes)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
+    } finally {
+      closeSync(file)
+    }
+  }
+  return { dir, resize, fill }
 }

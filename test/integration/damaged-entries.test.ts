@@ -7,7 +7,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
 import t, { type Test } from 'tap'
-import { auditInStream, deadLetterStream } from '../../src/wire/names.js'
+import { auditInStream, deadLetterStream, probeStream } from '../../src/wire/names.js'
 import { all, statusOf as answerOf } from '../harness/caller.js'
 import { isReady } from '../harness/pages.js'
 import { killAll } from '../harness/tree.js'
@@ -43,7 +43,8 @@ async function ask(subject: string, question: object = {}): Promise<Record<strin
 
 async function streamNames(): Promise<string[]> {
   const { streams } = (await ask('STREAM.NAMES')) as unknown as { streams: string[] }
-  return streams
+  // No one reads probes.
+  return streams.filter((stream) => stream !== probeStream)
 }
 
 interface Message {

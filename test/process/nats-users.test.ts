@@ -50,6 +50,7 @@ type Call =
   | 'ask for the consumer'
   | 'ask for consumers'
   | 'drop consumers'
+  | 'drop'
   | 'never'
 
 const consumerCalls = (stream: string, consumer: string): string[] => [
@@ -80,8 +81,8 @@ const callsOn = (stream: string): Record<Call, string[]> => ({
   'ask for the consumer': [`$JS.API.CONSUMER.INFO.${stream}.${durable(stream)}`],
   'ask for consumers': [durable(stream), 'other'].map((name) => `$JS.API.CONSUMER.INFO.${stream}.${name}`),
   'drop consumers': [durable(stream), 'other'].map((name) => `$JS.API.CONSUMER.DELETE.${stream}.${name}`),
+  drop: [`$JS.API.STREAM.DELETE.${stream}`],
   never: [
-    `$JS.API.STREAM.DELETE.${stream}`,
     `$JS.API.STREAM.SNAPSHOT.${stream}`,
     `$JS.API.STREAM.RESTORE.${stream}`,
     `$JS.API.STREAM.LEADER.STEPDOWN.${stream}`,
@@ -122,6 +123,7 @@ const streams = [
   'WEIR_AUDIT',
   'WEIR_AUDIT_IN',
   'WEIR_BOOKS',
+  'WEIR_PROBE',
   'KV_weir_config',
   'KV_weir_secrets',
   'KV_weir_heads',
@@ -162,6 +164,9 @@ const subjects = [
   'weir.live.decisions',
   'weir.live.deliveries',
   'weir.live.consumers',
+  'weir.probe.api',
+  'weir.probe.pipeline',
+  'weir.probe.deliver',
   'events.ac_1.traffic',
   ...streams.flatMap((stream) => (stream.startsWith('KV_') ? [`$KV.${stream.slice(3)}.key`] : [])),
 ]
@@ -183,7 +188,8 @@ interface Needs {
 
 const kept: readonly Call[] = ['info', 'make', 'purge', 'get', 'remove', 'read along']
 const books: Needs['calls'] = {
-  WEIR_BOOKS: ['info', 'purge', 'read along'],
+  WEIR_BOOKS: ['info', 'purge', 'remove', 'read along'],
+  WEIR_PROBE: ['info', 'make', 'remove', 'drop'],
   KV_weir_books: ['info', 'get', 'remove', 'read along'],
 }
 const looked = Object.fromEntries(
@@ -197,17 +203,18 @@ const input: readonly Call[] = ['info', 'get', 'consume', 'remove']
 const needs: Readonly<Record<string, Needs>> = {
   api: {
     calls: {
-      ...Object.fromEntries(Object.keys(looked).map((stream) => [stream, ['info', 'make']])),
-      WEIR_RECORDS: ['info', 'make', 'get', 'direct', 'ask for the consumer'],
+      ...Object.fromEntries(Object.keys(looked).map((stream) => [stream, ['info', 'make', 'remove']])),
+      WEIR_PROBE: books["WEIR_PROBE"]!,
+      WEIR_RECORDS: ['info', 'make', 'get', 'direct', 'remove', 'ask for the consumer'],
       WEIR_DEADLETTER: ['info', 'make', 'get', 'direct', 'remove'],
-      WEIR_AUDIT: ['info', 'make', 'get'],
-      WEIR_DELIVERIES: ['info', 'make', 'direct', 'ask for consumers'],
+      WEIR_AUDIT: ['info', 'make', 'get', 'remove'],
+      WEIR_DELIVERIES: ['info', 'make', 'direct', 'remove', 'ask for consumers'],
       KV_weir_config: kept,
       KV_weir_secrets: kept,
       KV_weir_heads: kept,
       KV_weir_claims: kept,
       KV_weir_idempotency: kept,
-      WEIR_BOOKS: ['info', 'make', 'purge', 'read along'],
+      WEIR_BOOKS: ['info', 'make', 'purge', 'remove', 'read along'],
       KV_weir_books: ['info', 'make', 'get', 'remove', 'read along'],
       KV_weir_replays: ['info', 'make', 'get', 'remove', 'read along'],
       KV_weir_behind: ['info', 'make', 'get', 'read along'],
@@ -229,6 +236,7 @@ const needs: Readonly<Record<string, Needs>> = {
       'weir.status.states',
       'weir.api.usage',
       'weir.live.watched',
+      'weir.probe.api',
       'events.ac_1.traffic',
       ...subjects.filter((subject) => subject.startsWith('$KV.') && subject !== '$KV.weir_behind.key'),
       ...replies,
@@ -272,6 +280,7 @@ const needs: Readonly<Record<string, Needs>> = {
       '$KV.weir_replays.key',
       '$KV.weir_behind.key',
       '$KV.weir_key_use.key',
+      'weir.probe.pipeline',
       ...replies,
     ],
     hear: [
@@ -286,7 +295,7 @@ const needs: Readonly<Record<string, Needs>> = {
     calls: {
       ...looked,
       ...books,
-      WEIR_DELIVERIES: ['info', 'direct', 'purge', 'consume any'],
+      WEIR_DELIVERIES: ['info', 'direct', 'purge', 'remove', 'consume any'],
       KV_weir_config: ['info', 'get', 'read along'],
       KV_weir_secrets: ['info', 'get', 'read along'],
     },
@@ -300,6 +309,7 @@ const needs: Readonly<Record<string, Needs>> = {
       'weir.live.deliveries',
       'events.ac_1.traffic',
       '$KV.weir_books.key',
+      'weir.probe.deliver',
       ...replies,
     ],
     hear: [

@@ -134,6 +134,28 @@ const nats = {
     'weir_nats_streams_unmade_total',
     'Attempts to make lost streams and buckets again that failed.',
   ),
+  writesFailed: error(
+    'This process cannot write what its role is for; its readiness says so. It goes on by itself when that is mended.',
+    'weir_write_failures_total',
+    'Times that a process found that it could not write what its role is for, by what was lacking.',
+    ['reason'],
+  ),
+  writesRecovered: info(
+    'This process can write again.',
+    'weir_write_recoveries_total',
+    'Times that a process found that it could write again.',
+    ['reason'],
+  ),
+  writesFailing: gauge(
+    'weir_write_failing',
+    'Processes that cannot write what their role is for, by what is lacking: a stream that is out of service (stream), NATS (nats), room of its account (account), open files (descriptors).',
+    ['reason'],
+  ),
+  probesForbidden: warn(
+    'This user of NATS may not write the probe of its role, or ask whether a stream is in service; `weir nats-config` prints the permissions of this version. Until then readiness knows less.',
+    'weir_probes_forbidden_total',
+    'Streams about which a process may not ask whether NATS stores in them.',
+  ),
   natsDisconnected: warn(
     'The connection to NATS is lost; reconnecting.',
     'weir_nats_disconnects_total',

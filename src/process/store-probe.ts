@@ -1,0 +1,104 @@
+/**
+ * Stores a message in NATS that no one reads, to find out whether NATS stores. Its stream holds nothing worth keeping, so a role makes it
+ * again if it is missing, or out of service after an error of the disk.
+ */
+import { monotonicMs, sleep } from '../core/clock.js'
+import { messageOf } from '../core/errors.js'
+import { payloadHeadroomBytes } from '../core/limits.js'
+import type { Nats } from '../nats/nats.js'
+import { isStorageFull } from '../nats/retry.js'
+import { isForbidden } from '../nats/storing.js'
+import { storeProbeSubject } from '../wire/names.js'
+import { probeStreamOptions } from '../wire/streams.js'
+
+interface StoreProbeOptions {
+  readonly nats: Pick<Nats, 'payloadBytesMax' | 'publish' | 'streamInfo' | 'storing'>
+  readonly role: string
+  /** Why the stream takes no change. */
+  readonly faultOf: (stream: string) => Promise<string | undefined>
+  readonly forbidden: (stream: string, error: unknown) => void
+}
+
+const { name, bytesMax } = probeStreamOptions
+/** As large as a record, and as a page of a file. */
+const probeBytes = 4096
+/**
+ * What must be stored after the stream was out of service: its removal made room for more probes, also on a full disk. It holds the
+ * probes of a minute, on twice their bytes of the disk.
+ */
+const proofBytes = bytesMax - bytesMax / 16
+/** A single late answer is no fault. */
+const triesMax = 2
+const againMs = 500
+/** As long as the disk is full, a stream that is made again is soon as the one before. */
+const remakeEveryMs = 10_000
+
+export class StoreProbe {
+  readonly #options: StoreProbeOptions
+  #remadeMs = Number.NEGATIVE_INFINITY
+  #isForbidden = false
+
+  constructor(options: StoreProbeOptions) {
+    this.#options = options
+  }
+
+  /** Why the probe is not stored. */
+  async refusal(): Promise<string | undefined> {
+    let refusal: string | undefined
+    for (let tries = 1; tries <= triesMax && !this.#isForbidden; tries += 1) {
+      if (tries > 1) await sleep(againMs)
+      try {
+        await this.#store(probeBytes)
+        return undefined
+      } catch (error) {
+        if (isStorageFull(error)) return messageOf(error)
+        refusal = await this.#mended(error)
+        if (refusal === undefined) return undefined
+      }
+    }
+    return refusal
+  }
+
+  async #store(bytes: number): Promise<void> {
+    await this.#options.nats.publish(storeProbeSubject(this.#options.role), Buffer.alloc(bytes, ' '), {
+      triesMax: 1,
+    })
+  }
+
+  /** Why a probe was not stored, after an attempt to mend its stream; undefined if NATS stores now. */
+  async #mended(error: unknown): Promise<string | undefined> {
+    try {
+      if (isForbidden(error)) throw error
+      const { nats, faultOf } = this.#options
+      if ((await nats.streamInfo(name)) === undefined) {
+        await nats.storing.make(probeStreamOptions)
+        return messageOf(error)
+      }
+      const fault = await faultOf(name)
+      if (fault === undefined) return messageOf(error)
+      return (await this.#isMadeAgain()) ? undefined : fault
+    } catch (failure) {
+      if (!isForbidden(failure)) return messageOf(failure)
+      this.#isForbidden = true
+      this.#options.forbidden(name, failure)
+      return undefined
+    }
+  }
+
+  /** Makes the stream again; false if the disk has no room yet. */
+  async #isMadeAgain(): Promise<boolean> {
+    if (monotonicMs() - this.#remadeMs < remakeEveryMs) return false
+    this.#remadeMs = monotonicMs()
+    const { nats } = this.#options
+    await nats.storing.remake(probeStreamOptions)
+    const messageBytes = Math.min(nats.payloadBytesMax - payloadHeadroomBytes, proofBytes / 4)
+    try {
+      for (let left = proofBytes; left > 0; left -= messageBytes)
+        await this.#store(Math.min(left, messageBytes))
+    } catch {
+      return false
+    }
+    await nats.storing.remake(probeStreamOptions)
+    return true
+  }
+}

@@ -1,0 +1,103 @@
+/**
+ * Weir on a nats-server of its operator that cannot store because its disk is full. Readiness names the stream and the server, and all
+ * goes on when the operator has mended it.
+ */
+import t, { type Test } from 'tap'
+import { openNats } from '../../src/nats/nats.js'
+import { total } from '../harness/metrics.js'
+import { OwnNats } from '../harness/own-nats.js'
+import { isReady, metricsOf, type Ready, readyOf } from '../harness/pages.js'
+import { mountSmallDisk } from '../harness/small-disk.js'
+import { tempDir } from '../harness/temp-dir.js'
+import { startWeir, until } from '../harness/weir.js'
+import { record, token } from './deployment.js'
+
+t.setTimeout(600_000)
+
+const reservedEnough = { WEIR_BOOTSTRAP_TOKEN: token, WEIR_STORAGE_MAX: '64MiB', WEIR_PIPELINES: '1' }
+
+async function open(t: Test, natsDir: string, settings = '') {
+  const nats = new OwnNats(natsDir, [], settings)
+  await nats.start()
+  t.teardown(() => nats.kill())
+  const weir = await startWeir(tempDir(t), { ...reservedEnough, NATS_URL: nats.url })
+  t.teardown(() => weir.stop())
+  const node = await openNats({ servers: [nats.url], name: 'node', replicas: 1 })
+  t.teardown(() => node.close())
+  const wide = record('run', 0).replace('{', `{"note":"${'x'.repeat(60_000)}",`)
+  const message = Array.from({ length: 8 }, () => wide).join('\n')
+  let acknowledged = 0
+  const publish = async (): Promise<void> => {
+    await node.publish('weir.records.eu.node-1', message, { triesMax: 1 })
+    acknowledged += 1
+  }
+  const fill = async (): Promise<void> => {
+    for (;;) await publish()
+  }
+  let last: Ready | undefined
+  const untilReady = () => until('all roles are ready', () => isReady(weir.url))
+  const untilNamed = (what: string, part: string, says: RegExp) =>
+    until(what, async () => {
+      last = await readyOf(weir.url)
+      return last.status === 503 && says.test(last.failing[part] ?? '')
+    }).catch((error: Error) => {
+      throw new Error(`${error.message} ${JSON.stringify(last)} ${weir.process.output().slice(-2_000)}`)
+    })
+  const untilStored = () =>
+    until('a record is stored', () =>
+      publish().then(
+        () => true,
+        () => false,
+      ),
+    )
+  const untilWritten = () =>
+    until('a change is made', () =>
+      weir.api.ipPolicy.create({}).then(
+        () => true,
+        () => false,
+      ),
+    )
+  const failing = async (reason: string): Promise<number> =>
+    total(await metricsOf(weir.url), 'weir_write_failing', `reason="${reason}"`)
+  const nothingLost = async (t: Test) => {
+    const { messages } = (await node.streamInfo('WEIR_RECORDS'))!.state
+    t.ok(messages >= acknowledged, `${messages} of ${acknowledged} acknowledged messages are there`)
+  }
+  return { nats, weir, fill, untilReady, untilNamed, untilStored, untilWritten, failing, nothingLost }
+}
+
+const outOfService = (fault: string) =>
+  new RegExp(
+    `nats-server at 127.0.0.1:\\d+ has taken the stream out of service .*${fault}.*restart this server`,
+  )
+
+t.test('a disk that is full while records come', async (t) => {
+  const disk = mountSmallDisk(t, '24m')
+  if (typeof disk === 'string') return void t.pass(disk, { skip: disk })
+  const { nats, weir, fill, ...on } = await open(t, disk.dir)
+  await t.rejects(fill(), 'no more records are acknowledged')
+  await on.untilNamed('the stream is named', 'WEIR_RECORDS', outOfService('no space left'))
+  t.ok((await on.failing('stream')) >= 1)
+  t.match(weir.process.output(), /cannot write what its role is for.*WEIR_RECORDS/s)
+  disk.resize('256m')
+  await on.untilNamed('room alone does not mend it', 'WEIR_RECORDS', outOfService('no space left'))
+  await nats.stop()
+  await nats.start()
+  await on.untilReady()
+  await on.untilStored()
+  await on.untilWritten()
+  await on.nothingLost(t)
+  t.equal(await on.failing('stream'), 0)
+})
+
+t.test('a disk that is full without traffic', async (t) => {
+  const disk = mountSmallDisk(t, '24m')
+  if (typeof disk === 'string') return void t.pass(disk, { skip: disk })
+  const on = await open(t, disk.dir)
+  disk.fill()
+  await on.untilNamed('a probe shows it', 'nats-store', /stores nothing \(.*no space left/)
+  disk.resize('256m')
+  await on.untilReady()
+  await on.untilStored()
+  await on.untilWritten()
+})
