@@ -247,6 +247,7 @@ const streams = [
   'WEIR_AUDIT',
   'WEIR_AUDIT_IN',
   'WEIR_BOOKS',
+  'WEIR_PROBE',
   'WEIR_DECISIONS',
 ]
 

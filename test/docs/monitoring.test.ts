@@ -131,6 +131,7 @@ const unwatched: Readonly<Record<string, readonly string[]>> = {
     'weir_nats_server_starts_total',
     'weir_nats_server_stops_total',
     'weir_nats_reconnects_total',
+    'weir_write_recoveries_total',
     'weir_resource_changes_total',
     'weir_projection_repairs_total',
     'weir_replays_total',

@@ -204,7 +204,7 @@ const needs: Readonly<Record<string, Needs>> = {
   api: {
     calls: {
       ...Object.fromEntries(Object.keys(looked).map((stream) => [stream, ['info', 'make', 'remove']])),
-      WEIR_PROBE: books["WEIR_PROBE"]!,
+      WEIR_PROBE: books['WEIR_PROBE']!,
       WEIR_RECORDS: ['info', 'make', 'get', 'direct', 'remove', 'ask for the consumer'],
       WEIR_DEADLETTER: ['info', 'make', 'get', 'direct', 'remove'],
       WEIR_AUDIT: ['info', 'make', 'get', 'remove'],
