@@ -91,13 +91,8 @@ export async function openPipeline(
   release.own(await openReplayWork(replaying))
   const decider = parent === undefined ? release.own(startDecider(context, program)) : undefined
   await decider?.ready
-  await readiness.started({
-    nats,
-    streams: () => neededStreams(partitions.all).pipeline,
-    written: writtenBy(settings, 'pipeline', partitions),
-    view,
-    books,
-    below: decider,
-  })
+  const streams = (): readonly string[] => neededStreams(partitions.all).pipeline
+  const written = writtenBy(settings, 'pipeline', partitions)
+  await readiness.started({ nats, streams, written, view, books, below: decider })
   return roleOf(readiness)
 }
