@@ -8,6 +8,7 @@
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { badRequest, hideSecrets, shown, WeirError } from '../core/errors.js'
+import { requestBodyBytesMax, requestValuesMax } from '../core/limits.js'
 import { parseJsonBody } from './body/json-body.js'
 import type { AtOnce } from './bounds/at-once.js'
 import { admitAtOnce, boundWork, largeBodyBytes, slicesOf } from './bounds/bounded-work.js'
@@ -125,13 +126,17 @@ export const contentCodings = (request: FastifyRequest): string[] =>
     .map((each) => each.trim())
     .filter((each) => each !== '' && each.toLowerCase() !== 'identity')
 
+/** Its lists have bounds of their own, and small bodies of such a route are parsed as a whole, too. */
+const takesLongLists = ({ routeOptions }: FastifyRequest): boolean =>
+  (routeOptions.bodyLimit ?? 0) > requestBodyBytesMax
+
 /** Accepts JSON, and empty bodies of any type. GET bodies are parsed, too, so that their content can be refused. */
 export function acceptBodies(app: FastifyInstance): void {
   app.addHttpMethod('GET', { hasBody: true, overrideExisting: true })
   app.removeAllContentTypeParsers()
   const parse = async (request: FastifyRequest, body: Buffer): Promise<unknown> =>
     body.length <= largeBodyBytes || request.work === undefined
-      ? parseJsonBody(body)
+      ? parseJsonBody(body, takesLongLists(request) ? Number.POSITIVE_INFINITY : requestValuesMax)
       : request.work.run(() => parseLargeBody(body, slicesOf(request)))
   app.addContentTypeParser(['application/json', '*'], { parseAs: 'buffer' }, parse)
 }

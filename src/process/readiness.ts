@@ -8,7 +8,7 @@
 
 import type { BooksKeeper } from '../books/keeper.js'
 import { booksMetrics } from '../books/metrics.js'
-import { within } from '../core/clock.js'
+import { sleep, within } from '../core/clock.js'
 import { StartFault } from '../core/errors.js'
 import { type ListeningServer, listenFault } from '../core/http-listen.js'
 import { version } from '../core/package.js'
@@ -40,13 +40,23 @@ interface Measured {
   measured(): Promise<void>
 }
 
+interface Watched extends Needs {
+  readonly watch: StreamWatch
+  readonly writes: WriteWatch
+  /** Whether the role can write is known then, or it takes long. */
+  readonly firstLook: Promise<unknown>
+}
+
+/** A server that answers at all says sooner what it stores; who asks whether the role is ready does not wait much longer. */
+const firstLookMs = 500
+
 export class Readiness {
   readonly #context: RoleContext
   readonly #parent: Parent | undefined
   readonly #release: ReleaseStack
   #waitsFor = (): string => 'NATS'
   #measured: readonly Measured[] = []
-  #parts: (Needs & { readonly watch: StreamWatch; readonly writes: WriteWatch }) | undefined
+  #parts: Watched | undefined
 
   /** `release` closes everything that is opened to watch the role's parts. */
   constructor(context: RoleContext, parent: Parent | undefined, release: ReleaseStack) {
@@ -77,15 +87,16 @@ export class Readiness {
     const writes = this.#release.own(new WriteWatch({ ...needs, occurrences }))
     this.waitsFor('JetStream')
     await watch.first()
-    await writes.look()
-    this.#parts = { ...needs, watch, writes }
+    const firstLook = Promise.race([writes.look(), sleep(firstLookMs)])
+    this.#parts = { ...needs, watch, writes, firstLook }
     this.measures(watch)
   }
 
   /** Parts of this process that don't work. */
   async own(): Promise<Failing> {
     if (this.#parts === undefined) return { start: `The role is starting: it waits for ${this.#waitsFor()}.` }
-    const { watch, writes, view, failing, below } = this.#parts
+    const { watch, writes, firstLook, view, failing, below } = this.#parts
+    await firstLook
     const [processes, streams] = await Promise.all([below?.failing(), watch.failing()])
     return {
       ...failing?.(),

@@ -70,10 +70,8 @@ export class StoreProbe {
     try {
       if (isForbidden(error)) throw error
       const { nats, faultOf } = this.#options
-      if ((await nats.streamInfo(name)) === undefined) {
-        await nats.storing.make(probeStreamOptions)
-        return messageOf(error)
-      }
+      if ((await nats.streamInfo(name)) === undefined)
+        return (await this.#hasRoomForStream()) ? messageOf(error) : undefined
       const fault = await faultOf(name)
       if (fault === undefined) return messageOf(error)
       return (await this.#isMadeAgain()) ? undefined : fault
@@ -82,6 +80,17 @@ export class StoreProbe {
       this.#isForbidden = true
       this.#options.forbidden(name, failure)
       return undefined
+    }
+  }
+
+  /** The server may have promised all of its storage to other streams, which says nothing of whether it stores in these. */
+  async #hasRoomForStream(): Promise<boolean> {
+    try {
+      await this.#options.nats.storing.make(probeStreamOptions)
+      return true
+    } catch (error) {
+      if (isStorageFull(error)) return false
+      throw error
     }
   }
 

@@ -7,6 +7,7 @@ import { natsAccess } from '../nats-server/nats-users.js'
 import { natsUserOf, roleInboxPrefix } from '../nats-server/role-users.js'
 import { localNatsServer, localNatsServerEnvironment, type Settings } from '../process/settings.js'
 import { partitionBytesMin, partitionsAmong } from '../wire/partitions.js'
+import { probeStreamOptions } from '../wire/streams.js'
 
 export function openLocalNats({ nats, data }: Settings, occurrences: Occurrences): Promise<NatsServer> {
   const { streamsOf } = natsAccess()
@@ -18,7 +19,7 @@ export function openLocalNats({ nats, data }: Settings, occurrences: Occurrences
     port: nats.localPort,
     storageMaxBytes: nats.storageMaxBytes,
     syncsAlways: nats.sync === 'always',
-    ...(existing > 1 && { moreBytes: 2 * existing * partitionBytesMin }),
+    moreBytes: probeStreamOptions.bytesMax + (existing > 1 ? 2 * existing * partitionBytesMin : 0),
     access: natsAccess(nats.partitions, existing),
     occurrences,
   })

@@ -728,23 +728,11 @@ t.test(
     const dir = tempDir(t)
     const lua = recipe('haproxy', 'haproxy lua', { 'http://127.0.0.1:8081': weir, 'weir_…': 'weir_decide' })
     writeFileSync(join(dir, 'weir.lua'), lua)
-    writeFileSync(
-      join(dir, 'haproxy.cfg'),
-      `global
-lua-load weir.lua
-defaults
-mode http
-timeout client 30s
-timeout server 30s
-timeout connect 5s
-frontend web
-bind 127.0.0.1:${port}
-${recipe('haproxy', 'haproxy asks')}
-default_backend app
-backend app
-server app 127.0.0.1:${(app.address() as AddressInfo).port}
-`,
-    )
+    const config = recipe('haproxy', 'haproxy asks', {
+      ...{ '/etc/haproxy/weir.lua': 'weir.lua', 'bind :80': `bind 127.0.0.1:${port}` },
+      '127.0.0.1:3000': `127.0.0.1:${(app.address() as AddressInfo).port}`,
+    })
+    writeFileSync(join(dir, 'haproxy.cfg'), config)
     const child = spawn(haproxy, ['-db', '-f', 'haproxy.cfg'], { cwd: dir })
     t.teardown(() => child.kill())
     const ask = (...lines: string[]) => sendRaw(port, ['GET / HTTP/1.1', ...lines].join('\r\n'))

@@ -200,6 +200,8 @@ t.test('domains', async (t) => {
     t.throws(() => check(attached, undefined, lookups), /names no domain/)
     t.doesNotThrow(() => check(attached, attached, lookups), 'one that is attached already stays')
     const apex = await me.domain.create({ domain: 'RSA.example', certificate_id: certificate })
+    // It keeps all names below it from other accounts.
+    t.teardown(() => me.domain.delete(apex.id))
     t.strictSame(apex.certificate, ref)
   })
 

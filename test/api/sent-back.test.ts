@@ -26,7 +26,13 @@ const rest: Readonly<Record<string, Body>> = {
   https_edge_route: { match: '/all' },
   tunnel_group_backend: { labels: { app: 'web', zone: '' } },
   ip_restriction: { enforced: false, type: 'agent' },
-  domain: { domain: '*.rsa.example', region: 'eu' },
+  // A wildcard keeps all names below it from the accounts of other tests.
+  domain: {
+    domain: '*.sent-back.example',
+    region: 'eu',
+    certificate_id: null,
+    certificate_management_policy: {},
+  },
   ssh_certificate_authority: { private_key_type: 'ecdsa', elliptic_curve: 'P-256', key_size: 256 },
   ssh_host_certificate: {
     principals: ['a.example'],

@@ -18,7 +18,11 @@ export interface ProxySetup {
   readonly edgeId: string
   /** More of the proxy's configuration, such as of its log. */
   readonly more?: string
+  /** The names that it serves; without, any. */
+  readonly names?: 'those of the recipe'
 }
+
+const appAddress = '127.0.0.1:3000'
 
 export interface AskingProxy {
   readonly name: string
@@ -44,13 +48,15 @@ function spawnIn(dir: string, program: string, args: readonly string[]): ChildPr
 export const nginx: AskingProxy = {
   name: 'nginx',
   program: programAt('/usr/sbin/nginx'),
-  start(program, { dir, port, weir, app, key, more = 'access_log off;' }) {
+  start(program, { dir, port, weir, app, key, names, more = 'access_log off;' }) {
     const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
     for (const each of temporary) mkdirSync(join(dir, each), { recursive: true })
-    const asks = recipe('nginx', 'nginx closed', {
-      ...{ '127.0.0.1:8081': weir, 'http://app': `http://${app}`, 'weir_…': key },
+    const asks = recipe('nginx', 'nginx closed', { '127.0.0.1:8081': weir, 'weir_…': key })
+    writeFileSync(join(dir, 'weir.conf'), asks)
+    const server = recipe('nginx', 'nginx server', {
+      ...{ [appAddress]: app, 'listen 80;': `listen 127.0.0.1:${port}; keepalive_requests 10000;` },
+      ...{ '/etc/nginx/weir.conf': 'weir.conf', ...(names ? {} : { 'server_name www.example.com;': '' }) },
     })
-    const server = `server { listen 127.0.0.1:${port}; keepalive_requests 10000; ${asks} }`
     const paths = temporary.map((each) => `${each}_temp_path ${each};`).join(' ')
     const head = 'daemon off; master_process off; pid pid; error_log error.log;\nevents {}\n'
     writeFileSync(join(dir, 'nginx.conf'), `${head}http { ${paths}\n${more}\n${server} }\n`)
@@ -64,21 +70,10 @@ export const haproxy: AskingProxy = {
   start(program, { dir, port, weir, app, key, more = '' }) {
     const lua = recipe('haproxy', 'haproxy lua', { '127.0.0.1:8081': weir, 'weir_…': key })
     writeFileSync(join(dir, 'weir.lua'), lua)
-    const config = `global
-lua-load weir.lua
-defaults
-mode http
-timeout client 30s
-timeout server 30s
-timeout connect 5s
-frontend web
-bind 127.0.0.1:${port}
-${more}
-${recipe('haproxy', 'haproxy asks')}
-default_backend app
-backend app
-server app ${app}
-`
+    const config = recipe('haproxy', 'haproxy asks', {
+      ...{ '/etc/haproxy/weir.lua': 'weir.lua', [appAddress]: app },
+      'bind :80': `bind 127.0.0.1:${port}\n${more}`,
+    })
     writeFileSync(join(dir, 'haproxy.cfg'), config)
     return spawnIn(dir, program, ['-db', '-f', 'haproxy.cfg'])
   },
@@ -87,58 +82,27 @@ server app ${app}
 export const caddy: AskingProxy = {
   name: 'Caddy',
   program: programAt('/usr/bin/caddy'),
-  start(program, { dir, port, weir, app, key, more = '' }) {
+  start(program, { dir, port, weir, app, key, names, more = '' }) {
     const site = recipe('caddy', 'caddy', {
-      ...{ 'www.example.com {': `http://:${port} {\n${more}`, '127.0.0.1:8081': weir, 'weir_…': key },
-      ...{ 'app:8080': app, '{host}:443': `{host}:${port}` },
+      'http://www.example.com {': `http://${names ? 'www.example.com' : ''}:${port} {\n${more}`,
+      ...{ '127.0.0.1:8081': weir, 'weir_…': key, [appAddress]: app, '{host}:80': `{host}:${port}` },
     })
     writeFileSync(join(dir, 'Caddyfile'), `{\nadmin off\nauto_https off\n}\n${site}`)
     return spawnIn(dir, program, ['run', '--config', 'Caddyfile', '--adapter', 'caddyfile'])
   },
 }
 
-const indented = (text: string, spaces: number): string =>
-  text
-    .trimEnd()
-    .split('\n')
-    .map((line) => ' '.repeat(spaces) + line)
-    .join('\n')
-
-const envoyCluster = (name: string, address: string): string => {
-  const [host, port] = address.split(':')
-  return `  - name: ${name}
-    type: STATIC
-    load_assignment:
-      cluster_name: ${name}
-      endpoints: [{ lb_endpoints: [{ endpoint: { address: { socket_address: { address: ${host}, port_value: ${port} } } } }] }]
-`
-}
-
 const envoy: AskingProxy = {
   name: 'Envoy',
   program: programAt(...inPath('envoy')),
-  start(program, { dir, port, weir, app, key }) {
-    const asks = recipe('envoy', 'envoy asks', { '127.0.0.1:8081': weir, 'weir_…': key })
-    const config = `static_resources:
-  listeners:
-  - address: { socket_address: { address: 127.0.0.1, port_value: ${port} } }
-    filter_chains:
-    - filters:
-      - name: envoy.filters.network.http_connection_manager
-        typed_config:
-          "@type": type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager
-          stat_prefix: web
-          upgrade_configs: [{ upgrade_type: websocket }]
-${indented(recipe('envoy', 'envoy manager'), 10)}
-          route_config:
-            virtual_hosts: [{ name: app, domains: ["*"], request_headers_to_remove: [x-forwarded-host], routes: [{ match: { prefix: "" }, route: { cluster: app } }] }]
-          http_filters:
-          -
-${indented(asks, 12)}
-          - name: envoy.filters.http.router
-            typed_config: { "@type": type.googleapis.com/envoy.extensions.filters.http.router.v3.Router }
-  clusters:
-${envoyCluster('weir', weir)}${envoyCluster('app', app)}`
+  start(program, { dir, port, weir, app, key, names }) {
+    const portOf = (address: string): string => `address: 127.0.0.1, port_value: ${address.split(':')[1]} `
+    const config = recipe('envoy', 'envoy asks', {
+      ...{ 'http://127.0.0.1:8081': `http://${weir}`, 'weir_…': key },
+      ...{ 'address: 0.0.0.0, port_value: 80 ': portOf(`127.0.0.1:${port}`) },
+      ...{ [portOf('127.0.0.1:8081')]: portOf(weir), [portOf(appAddress)]: portOf(app) },
+      ...(names ? {} : { 'domains: ["www.example.com"]': 'domains: ["*"]' }),
+    })
     writeFileSync(join(dir, 'envoy.yaml'), config)
     const args = ['-c', 'envoy.yaml', '--concurrency', '1', '--disable-hot-restart', '-l', 'warning']
     return spawnIn(dir, program, args)
@@ -148,20 +112,18 @@ ${envoyCluster('weir', weir)}${envoyCluster('app', app)}`
 const traefik: AskingProxy = {
   name: 'Traefik',
   program: programAt(...inPath('traefik')),
-  start(program, { dir, port, weir, app, key, edgeId }) {
+  start(program, { dir, port, weir, app, key, edgeId, names }) {
     const asks = recipe('traefik', 'traefik asks', {
-      ...{ '127.0.0.1:8081': weir, 'weir_…': key, 'edghts_…': edgeId },
-      'Host(`www.example.com`)': 'PathPrefix(`/`)',
+      ...{ '127.0.0.1:8081': weir, 'weir_…': key, 'edghts_…': edgeId, [appAddress]: app },
+      ...(names ? {} : { 'Host(`www.example.com`)': 'PathPrefix(`/`)' }),
     })
-    const service = `  services:\n    app: { loadBalancer: { servers: [{ url: "http://${app}" }] } }\n`
-    writeFileSync(join(dir, 'dynamic.yml'), `${asks.trimEnd()}\n${service}`)
-    writeFileSync(
-      join(dir, 'traefik.yml'),
-      `global: { checkNewVersion: false, sendAnonymousUsage: false }
-entryPoints: { web: { address: "127.0.0.1:${port}" } }
-providers: { file: { filename: dynamic.yml, watch: false } }
-`,
-    )
+    writeFileSync(join(dir, 'weir.yml'), asks)
+    const main = recipe('traefik', 'traefik', {
+      ...{ '":80"': `"127.0.0.1:${port}"`, '/etc/traefik/weir.yml': 'weir.yml' },
+    })
+    // Tests reach nothing but this machine.
+    const silent = 'global: { checkNewVersion: false, sendAnonymousUsage: false }\n'
+    writeFileSync(join(dir, 'traefik.yml'), `${silent}${main}`)
     return spawnIn(dir, program, ['--configFile=traefik.yml'])
   },
 }
