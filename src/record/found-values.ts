@@ -20,5 +20,5 @@ export class FoundValues {
   }
 }
 
-/** Of nearly every request: what it shows is all. */
+/** Nearly every request shows all of its values. */
 export const noOthers = new FoundValues()

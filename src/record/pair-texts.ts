@@ -53,7 +53,7 @@ function endOf(text: string, separator: string, start: number): number {
   return end === -1 ? text.length : end
 }
 
-/** Of more, each would be compared with too many. */
+/** With more pairs, each would be compared with too many others. */
 const plainPairsMax = 30
 
 function isPlainName(name: string): boolean {

@@ -37,7 +37,7 @@ export class PolicyContext {
   #readings: TargetReadings | undefined | null = null
   /** In a reading of the target: its path. */
   #path: string | undefined
-  /** Of names with several values: which are read. */
+  /** Which of several values a name has in the present reading. */
   #chosen: Chosen | undefined
 
   constructor(record: TrafficRecord, edgeId: string | undefined, lookup: GeoLookup) {

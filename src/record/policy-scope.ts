@@ -24,7 +24,7 @@ const map = (read: (context: PolicyContext, key: string) => unknown, about: stri
   read: (context, key = '') => read(context, key),
   about,
 })
-/** Of a map whose keys differ by the case of their letters. */
+/** A map whose keys differ by the case of their letters. */
 const mapWithCase = (...declared: Parameters<typeof map>): DeclaredName => ({
   ...map(...declared),
   hasCase: true,

@@ -95,7 +95,7 @@ export function choicesIn<C extends { readonly values: RequestValues }>(
   return found === undefined ? noChoices : [...found.values()]
 }
 
-/** Of a name that the policies of an edge and of its route use. */
+/** The choices of a name that the policies of an edge and of its route both use. */
 const joined = ({ slot, others, tooMany }: Choices, more: readonly Choice[], values: FoundValues) => {
   const known = new Set(others.map(({ value }) => value))
   return {

@@ -6,38 +6,12 @@ import fc from 'fast-check'
 import t from 'tap'
 import { followFile } from '../../src/ingest/followed-file.js'
 import type { Position } from '../../src/ingest/log-file.js'
+import { reading } from '../harness/followed-reading.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { until } from '../harness/weir.js'
 
 /** Files that are written after it are newer: the clock of a file system may stand still for some milliseconds. */
 const tick = () => sleep(15)
-
-/** Reads until it is stopped; the position is that after the last line. */
-function reading(path: string, from?: Position, fromEnd = false) {
-  const stop = new AbortController()
-  const lines: string[] = []
-  const notes: string[] = []
-  let last = from
-  const options = {
-    ...{ from, fromEnd, signal: stop.signal, lingerMs: 400 },
-    note: (text: string) => void notes.push(text),
-    begins: (at: Position) => {
-      last = at
-    },
-  }
-  const ended = (async () => {
-    for await (const line of followFile(path, options)) {
-      lines.push(line.text)
-      last = line.position()
-    }
-  })()
-  const end = async (): Promise<Position | undefined> => {
-    stop.abort()
-    await ended
-    return last
-  }
-  return { lines, notes, end }
-}
 
 t.test('lines as they are written, also across a rename', async (t) => {
   const path = join(tempDir(t), 'access.log')

@@ -12,39 +12,11 @@ import {
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
-import { followFile } from '../../src/ingest/followed-file.js'
-import type { Position } from '../../src/ingest/log-file.js'
+import { reading } from '../harness/followed-reading.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { until } from '../harness/weir.js'
 
 const program = '/usr/sbin/logrotate'
-
-/** Reads until it is stopped; the position is that after the last line. */
-function reading(path: string, from?: Position) {
-  const stop = new AbortController()
-  const lines: string[] = []
-  const notes: string[] = []
-  let last = from
-  const options = {
-    ...{ from, fromEnd: false, signal: stop.signal, lingerMs: 200 },
-    note: (text: string) => void notes.push(text),
-    begins: (at: Position) => {
-      last = at
-    },
-  }
-  const ended = (async () => {
-    for await (const line of followFile(path, options)) {
-      lines.push(line.text)
-      last = line.position()
-    }
-  })()
-  const end = async (): Promise<Position | undefined> => {
-    stop.abort()
-    await ended
-    return last
-  }
-  return { lines, notes, end }
-}
 
 /** Each line is of a time of its own, as in a log. */
 const line = (n: number): string => `2026-11-25T10:00:00 line ${n}\n`

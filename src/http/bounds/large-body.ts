@@ -46,6 +46,8 @@ function* piecesOf(body: Buffer, bytesTarget: number): Generator<Piece | undefin
   let keys = 0
   let depth = 0
   let inString = false
+  /** How many pieces of the present list were cut; undefined outside of lists. */
+  let cuts: number | undefined
   /** Objects, lists, members and elements outside of lists, and in the present element of one. */
   let valuesOutside = 0
   let valuesInElement = 0
@@ -54,8 +56,6 @@ function* piecesOf(body: Buffer, bytesTarget: number): Generator<Piece | undefin
     else valuesInElement += 1
     if (Math.max(valuesOutside, valuesInElement) > requestValuesMax) throw tooManyValues(requestValuesMax)
   }
-  /** How many pieces of the present list were cut; undefined outside of lists. */
-  let cuts: number | undefined
   const cut = (to: number, place?: Piece['place']): Piece => {
     if (to - from > requestBodyBytesMax) throw tooLarge()
     const piece = { from, to, keys, ...(place === undefined ? {} : { place }) }

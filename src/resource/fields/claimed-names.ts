@@ -45,7 +45,7 @@ export function namesOfClaim(claim: string, tcpDomain: string): ClaimedNames | u
   return names === undefined || isUnder(tcpDomain, names.domain) ? undefined : names
 }
 
-/** Of a reserved domain. */
+/** The names that a reserved domain claims. */
 export const namesOfDomain = (domain: string): ClaimedNames => ({
   ...withoutWildcard(domain),
   below: true,

@@ -1,0 +1,30 @@
+/** A log that is followed, as `weir publish --file` does. */
+import { followFile } from '../../src/ingest/followed-file.js'
+import type { Position } from '../../src/ingest/log-file.js'
+
+/** Reads until it is stopped; the position is that after the last line. */
+export function reading(path: string, from?: Position, fromEnd = false) {
+  const stop = new AbortController()
+  const lines: string[] = []
+  const notes: string[] = []
+  let last = from
+  const options = {
+    ...{ from, fromEnd, signal: stop.signal, lingerMs: 400 },
+    note: (text: string) => void notes.push(text),
+    begins: (at: Position) => {
+      last = at
+    },
+  }
+  const ended = (async () => {
+    for await (const line of followFile(path, options)) {
+      lines.push(line.text)
+      last = line.position()
+    }
+  })()
+  const end = async (): Promise<Position | undefined> => {
+    stop.abort()
+    await ended
+    return last
+  }
+  return { lines, notes, end }
+}
