@@ -9,6 +9,7 @@ import t, { type Test } from 'tap'
 import { eachOf } from '../../src/core/concurrency.js'
 import { freePort } from '../../src/nats-server/nats-probe.js'
 import { type AskingProxy, caddy, haproxy, nginx, type ProxySetup } from '../harness/asking-proxies.js'
+import { untilInUse } from '../harness/in-use.js'
 import { total } from '../harness/metrics.js'
 import { metricsOf } from '../harness/pages.js'
 import { run } from '../harness/processes.js'
@@ -180,6 +181,7 @@ for (const { proxy, log, publish: publishing } of logged) {
         () => false,
       )
     })
+    await untilInUse(weir, 'https_edge', edge.id)
     await until('the first record', async () => {
       if (publish.child.exitCode !== null) throw new Error(publish.output())
       return (await counted(weir)).evaluated > evaluatedBefore
