@@ -1,7 +1,7 @@
 /** The decision with its explanation, and how the tests of the file end. */
 import { number } from '../console/data/texts/format.js'
 import { Chain } from '../console/parts/chain.js'
-import { Decider, Readings, Shadow } from '../console/parts/decider.js'
+import { Decider, Readings, Shadow, Unserved } from '../console/parts/decider.js'
 import { DecisionWord, StateWord } from '../console/parts/words.js'
 import { decisionInWords } from '../core/text/part-in-words.js'
 import { connectionOf } from './asked-connection.js'
@@ -25,12 +25,7 @@ export function Answer() {
           </p>
           {decision.explanation && <Readings explanation={decision.explanation} />}
           {decision.explanation && <Shadow explanation={decision.explanation} />}
-          {!decision.served && (
-            <p class="warning-line">
-              No edge of the file serves this endpoint. A proxy that asks about it over HTTP is refused,
-              unless it asks with unserved=allow.
-            </p>
-          )}
+          <Unserved decision={decision} of="file" />
           {decision.warnings.map((warning) => (
             <p key={warning} class="warning-line">
               {warning}

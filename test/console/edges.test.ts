@@ -1,4 +1,4 @@
-/** The list of edges: what was decided at each, however many there are. */
+/** The list of edges: what was decided at each, however many there are. And their forms. */
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { until } from '../harness/weir.js'
@@ -67,4 +67,58 @@ t.test('edges in the console', inBrowser(), async (t) => {
     )
     t.strictSame(visitor.complaints, [])
   })
+
+  await t.test(
+    'an HTTPS edge is made, and changed, to refuse targets that servers read differently',
+    async (t) => {
+      const me = await newAccount()
+      const host = `strict-${randomBytes(4).toString('hex')}.example.com`
+      const visitor = await openSignedIn(t, me.token)
+      const { page } = visitor
+      const choice = page.getByLabel('Ambiguous targets', { exact: true })
+      const fact = page.locator('dl.facts dt', { hasText: 'Ambiguous targets' })
+      const save = async (name: string): Promise<void> => {
+        await page.getByRole('button', { name, exact: true }).click()
+        await page.getByRole('dialog').waitFor({ state: 'detached' })
+        await visitor.settled()
+      }
+      await visitor.see('console/edges?new=https')
+      await visitor.edit()
+      await page.getByText('whose path servers read differently').waitFor()
+      t.equal(await choice.inputValue(), 'judge', 'the default')
+      await page.getByLabel('Hostports').fill(`${host}:443`)
+      await choice.selectOption('refuse')
+      await save('Create')
+      t.equal(
+        await fact.locator('+ dd').textContent(),
+        'refused: requests whose path servers read differently',
+      )
+      const id = /edghts_\w+/.exec(page.url())![0]
+      t.match(await me.api.httpsEdge.get(id), { hostports: [`${host}:443`], ambiguous_targets: 'refuse' })
+
+      const edit = () => page.getByRole('button', { name: 'Edit', exact: true }).first().click()
+      await edit()
+      t.equal(await choice.inputValue(), 'refuse')
+      await choice.selectOption('judge')
+      await save('Save')
+      t.equal((await me.api.httpsEdge.get(id)).ambiguous_targets, 'judge')
+      t.equal(await fact.count(), 0)
+
+      const plain = await me.api.httpsEdge.create({ hostports: [`plain-${host}:443`] })
+      await visitor.see(`console/edges/${plain.id}?edit=edge`)
+      await page.getByLabel('Description').fill('another text')
+      await save('Save')
+      const { description, ambiguous_targets } = await me.api.httpsEdge.get(plain.id)
+      t.strictSame(
+        [description, ambiguous_targets],
+        ['another text', undefined],
+        'an edit of something else leaves it',
+      )
+      const tcp = await me.api.tcpEdge.create({ hostports: [`${host}:22`] })
+      await visitor.see(`console/edges/${tcp.id}?edit=edge`)
+      await page.getByLabel('Hostports').waitFor()
+      t.equal(await choice.count(), 0, 'TCP has no targets')
+      t.strictSame(visitor.complaints, [])
+    },
+  )
 })

@@ -104,6 +104,13 @@ const denied = [
     '/a%c0%afadmin/../admin',
   ],
   ...['/private;x/y', '/private//x', '/pri%0avate/', 'http:\\\\x\\admin', '/admin#', '/admin%3fx'],
+  ...[
+    '/x/../admin/..',
+    '/x/../admin/...',
+    '/pu%2562lic/../admin/..',
+    '/%61/../private/%20%2e%20',
+    '/x/..%2fadmin/..',
+  ],
 ]
 const allowed = [
   '/',

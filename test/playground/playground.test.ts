@@ -217,6 +217,32 @@ tests:
   t.strictSame(visitor.complaints, [])
 })
 
+t.test('a name that no edge serves, and a target that servers read differently', inBrowser(), async (t) => {
+  const visitor = await openPlayground(t)
+  const { page } = visitor
+  const proxyIsRefused = page.getByText('A proxy that asks about it over HTTP is refused')
+  await writePolicies(
+    visitor,
+    `https_edges:
+  - hostports: ['www.example.com:443']
+    ambiguous_targets: refuse
+`,
+  )
+  await field(visitor, 'May it make').selectOption('http_request')
+  await field(visitor, 'Path').fill('/a//b')
+  await field(visitor, 'Endpoint').fill('other.example.com:443')
+  await says(visitor, /allow Nothing said no\./)
+  t.match(await decision(visitor).textContent(), 'No edge of the file serves this name')
+  await proxyIsRefused.waitFor()
+  await field(visitor, 'Endpoint').fill('www.example.com:443')
+  await says(visitor, /deny by the traffic policy “ambiguous target” of/)
+  await says(visitor, /Servers read the path in \d ways, and the edge refuses such requests/)
+  t.equal(await proxyIsRefused.count(), 0)
+  await field(visitor, 'Path').fill('/a/b')
+  await says(visitor, /allow Nothing said no\./)
+  t.strictSame(visitor.complaints, [])
+})
+
 t.test('lists of the file, in rules and in expressions', inBrowser(), async (t) => {
   const visitor = await openPlayground(t)
   await writePolicies(

@@ -1,5 +1,5 @@
 /** What said no, in a sentence. */
-import type { Explanation as Explained } from '../../shape/decision.js'
+import type { Decision, Explanation as Explained } from '../../shape/decision.js'
 import { RuleLink, Source } from './chain.js'
 import { Name } from './name.js'
 import { StateWord } from './words.js'
@@ -19,6 +19,21 @@ export const Readings = ({ explanation: { target, values } }: { readonly explana
     {values && <p class="quiet">{values.reason}</p>}
   </>
 )
+
+interface UnservedProps {
+  readonly decision: Decision
+  /** Whose edges were looked at. */
+  readonly of: 'account' | 'file'
+}
+
+/** Records about a name without an edge pass, but proxies that ask about it are refused: an "allow" alone would mislead. */
+export const Unserved = ({ decision: { served, decision }, of }: UnservedProps) =>
+  served || decision !== 'allow' ? null : (
+    <p class="warning-line">
+      No edge of the {of} serves this name, so no policy of an edge was asked. A proxy that asks about it over
+      HTTP is refused, unless its question has unserved=allow or the account allows such names.
+    </p>
+  )
 
 export function Decider({ explanation }: { readonly explanation: Explained }) {
   const { type, id, name, ip_policy_id, rule_id, cidr } = explanation.decided_by

@@ -6,7 +6,7 @@ import { useAnswer } from '../data/asking/api.js'
 import { whyOf } from '../data/decisions/why.js'
 import { countryName, number } from '../data/texts/format.js'
 import { Added, Author, Chain } from './chain.js'
-import { Decider, Readings, Shadow } from './decider.js'
+import { Decider, Readings, Shadow, Unserved } from './decider.js'
 import { Drawer } from './drawer.js'
 import { type Fact, Facts } from './facts.js'
 import { Link } from './link.js'
@@ -15,7 +15,7 @@ import { Time } from './time.js'
 import { DecisionWord } from './words.js'
 
 export function Explanation({ decision }: { readonly decision: Decision }) {
-  const { explanation, revision, warnings } = decision
+  const { explanation, served, revision, warnings } = decision
   return (
     <div class="stack">
       <p class="verdict">
@@ -24,6 +24,7 @@ export function Explanation({ decision }: { readonly decision: Decision }) {
       </p>
       {explanation !== undefined && <Readings explanation={explanation} />}
       {explanation !== undefined && <Shadow explanation={explanation} />}
+      <Unserved decision={decision} of="account" />
       {warnings.map((warning) => (
         <p key={warning} class="warning-line">
           {warning}
@@ -34,7 +35,11 @@ export function Explanation({ decision }: { readonly decision: Decision }) {
         {explanation !== undefined && (
           <>
             <dt>Served as</dt>
-            <dd>{explanation.hostport ?? <span class="quiet">the edge that it names, or none</span>}</dd>
+            <dd>
+              {explanation.hostport ?? (
+                <span class="quiet">{served ? 'the edge that it names' : 'no edge serves it'}</span>
+              )}
+            </dd>
           </>
         )}
         <dt>Configuration</dt>

@@ -133,6 +133,7 @@ const cleaning: readonly Step[] = [
   replacing('without a host', /^\/\/+[^/]*/, ''),
   replacing('slashes merged', /\/\/+/g, '/'),
   replacing('"." segments removed', /(?<=\/)\.(?:\/|$)/g, ''),
+  { does: 'final dots and spaces cut', apply: withoutFinal },
   { does: 'dot segments removed', apply: (path) => withoutDots(path, plainDots) },
   { does: 'encoded dot segments removed', apply: (path) => withoutDots(path, anyDots) },
   {
@@ -193,11 +194,14 @@ const anyDots = /^(\.|%2e)(\.|%2e)?$/i
 /** As Windows does. Dot segments stay. */
 function withoutFinalDots(path: string): string {
   if (!/[. ](?:\/|$)/.test(path)) return path
-  return path.replace(/[^/]+/g, (segment) => {
-    let end = segment.length
-    while (end > 0 && (segment[end - 1] === '.' || segment[end - 1] === ' ')) end -= 1
-    return end === 0 ? segment : segment.slice(0, end)
-  })
+  return path.replace(/[^/]+/g, (segment) => withoutFinal(segment) || segment)
+}
+
+/** Of a path as Caddy does, whose matchers see `/x/../admin/..` as `/admin/`: a final dot segment goes before it removes any. */
+function withoutFinal(text: string): string {
+  let end = text.length
+  while (end > 0 && (text[end - 1] === '.' || text[end - 1] === ' ')) end -= 1
+  return text.slice(0, end)
 }
 
 const decodedButSlashes = (path: string): string => decoded(path, /(?:%(?!2f)[\da-f]{2})+/gi)

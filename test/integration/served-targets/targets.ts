@@ -140,6 +140,10 @@ const after = [
   ],
 ]
 
+/** Segments whose number and order matter: one server removes some before others. */
+const dots = ['.', '..', '..', '..;', '%2e%2e', '.%2e', '. .', '...', '.. ', '']
+const names = ['private', 'admin', 'public', 'zz', 'x', 'secret', 'pu%2562lic', '%61', 'a%25', 'a b']
+
 const hex = (code: number, upper: boolean): string => {
   const digits = code.toString(16).padStart(2, '0')
   return `%${upper ? digits.toUpperCase() : digits}`
@@ -158,10 +162,17 @@ export function* hostileTargets(seed: number, count: number): Generator<string> 
     (target) => capitalAt(target, below(target.length)),
     (target) => encodedAt(target, below(target.length), below(4)),
   ]
+  const composed = (): string => {
+    const segments = Array.from({ length: 2 + below(5) }, () => one(below(2) === 0 ? dots : names))
+    return segments.map((segment) => (below(8) === 0 ? one(separators) : '/') + segment).join('')
+  }
   for (let made = 0; made < count; made += 1) {
-    let target = one(bases)
-    for (let left = 1 + below(4); left > 0; left -= 1) target = changes[below(changes.length)]!(target)
-    yield target
+    const isComposed = made % 4 === 3
+    let target = isComposed ? composed() : one(bases)
+    for (let left = isComposed ? below(2) : 1 + below(4); left > 0; left -= 1)
+      target = changes[below(changes.length)]!(target)
+    // Spaces end a target.
+    yield target.replaceAll(' ', '%20')
   }
 }
 

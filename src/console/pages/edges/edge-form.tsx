@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals'
 import type { Client } from '../../../client/client.js'
 import { go, hrefTo, setParameters } from '../../data/location.js'
-import { type Edge, isHttps, type Route } from '../../data/resources/edges.js'
+import { type Edge, isHttps, isTcp, type Route, targetsOf } from '../../data/resources/edges.js'
 import { ChoiceField, LinesField, TextField } from '../../parts/forms/fields.js'
 import { FormDrawer } from '../../parts/forms/form-drawer.js'
 
@@ -15,9 +15,13 @@ const linesOf = (text: string): string[] =>
 export function NewEdge({ kind }: { readonly kind: 'tcp' | 'https' }) {
   const hostports = useSignal('')
   const description = useSignal('')
+  const targets = useSignal(targetsOf({}))
   const create = async (client: Client): Promise<void> => {
     const body = { hostports: linesOf(hostports.value), description: description.value }
-    const { id } = kind === 'tcp' ? await client.tcpEdge.create(body) : await client.httpsEdge.create(body)
+    const { id } =
+      kind === 'tcp'
+        ? await client.tcpEdge.create(body)
+        : await client.httpsEdge.create({ ...body, ambiguous_targets: targets.value })
     go(hrefTo(['edges', id]))
   }
   return (
@@ -32,13 +36,16 @@ export function NewEdge({ kind }: { readonly kind: 'tcp' | 'https' }) {
     >
       <Hostports value={hostports} isHttps={kind === 'https'} />
       <Description value={description} />
+      {kind === 'https' && <AmbiguousTargets value={targets} />}
     </FormDrawer>
   )
 }
 
-interface TextSignal {
-  value: string
+interface SignalOf<Value> {
+  value: Value
 }
+
+type TextSignal = SignalOf<string>
 
 const Hostports = ({ value, isHttps }: { readonly value: TextSignal; readonly isHttps: boolean }) => (
   <LinesField
@@ -61,6 +68,21 @@ const Description = ({ value }: { readonly value: TextSignal }) => (
   />
 )
 
+const AmbiguousTargets = ({ value }: { readonly value: SignalOf<ReturnType<typeof targetsOf>> }) => (
+  <ChoiceField
+    label="Ambiguous targets"
+    value={value.value}
+    choices={[
+      ['judge', 'judge every reading, the strictest decides'],
+      ['refuse', 'refuse the request'],
+    ]}
+    onChange={(chosen) => {
+      value.value = chosen === 'refuse' ? 'refuse' : 'judge'
+    }}
+    hint="Requests whose path servers read differently, such as /a%2f..%2fb or /a//b. Refuse them if the application behind needs no such paths."
+  />
+)
+
 interface EditProps<Shown> {
   readonly of: Shown
   readonly onClose: (isDone: boolean) => void
@@ -70,6 +92,8 @@ export function EditEdge({ of: edge, onClose }: EditProps<Edge>) {
   const hostports = useSignal(edge.hostports.join('\n'))
   const description = useSignal(edge.description ?? '')
   const metadata = useSignal(edge.metadata ?? '')
+  const targetsNow = isTcp(edge) ? undefined : targetsOf(edge)
+  const targets = useSignal(targetsNow ?? targetsOf({}))
   return (
     <FormDrawer
       title="Edit the edge"
@@ -81,15 +105,16 @@ export function EditEdge({ of: edge, onClose }: EditProps<Edge>) {
           description: description.value,
           metadata: metadata.value,
         }
-        return isHttps(edge.id)
-          ? client.httpsEdge.update(edge.id, body)
-          : client.tcpEdge.update(edge.id, body)
+        if (isTcp(edge)) return client.tcpEdge.update(edge.id, body)
+        const changed = targets.value === targetsNow ? {} : { ambiguous_targets: targets.value }
+        return client.httpsEdge.update(edge.id, { ...body, ...changed })
       }}
       onClose={onClose}
     >
       <Hostports value={hostports} isHttps={isHttps(edge.id)} />
       <Description value={description} />
       <Metadata value={metadata} />
+      {!isTcp(edge) && <AmbiguousTargets value={targets} />}
     </FormDrawer>
   )
 }

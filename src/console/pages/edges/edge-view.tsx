@@ -1,7 +1,7 @@
 /** One edge: where it is served, what was decided there, and by what. */
 import { act, useAnswer } from '../../data/asking/api.js'
 import { go, hrefTo, parameter, setParameters } from '../../data/location.js'
-import { type Edge, edgeOf, isHttps, isTcp } from '../../data/resources/edges.js'
+import { type Edge, edgeOf, isHttps, isTcp, targetsOf } from '../../data/resources/edges.js'
 import { EditButton } from '../../parts/button.js'
 import { ExpressionFailures } from '../../parts/expression-failures.js'
 import { Link } from '../../parts/link.js'
@@ -92,6 +92,12 @@ function Head({ edge }: { readonly edge: Edge }) {
         <dd>
           {isHttps(edge.id) ? 'HTTPS edge' : 'TCP edge'} <code>{edge.id}</code>
         </dd>
+        {!isTcp(edge) && targetsOf(edge) === 'refuse' && (
+          <>
+            <dt>Ambiguous targets</dt>
+            <dd>refused: requests whose path servers read differently</dd>
+          </>
+        )}
         <dt>Created</dt>
         <dd>
           <Time at={edge.created_at} isRelative /> ·{' '}
