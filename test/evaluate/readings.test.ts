@@ -110,6 +110,9 @@ const denied = [
     '/pu%2562lic/../admin/..',
     '/%61/../private/%20%2e%20',
     '/x/..%2fadmin/..',
+    '/admin;a/../../x',
+    '*admin',
+    'http://h%2fadmin',
   ],
 ]
 const allowed = [

@@ -40,13 +40,16 @@ export function splitUri(uri: string): Target {
   return { path: path.startsWith('/') ? path : `/${path}`, query: query ?? null }
 }
 
+/** Parsers of URLs also end the host at a backslash, or at any sign that no host has, and skip slashes before it. */
+const endOfHost =
+  /^[a-z][\w+.-]*:\/\/(?:\/+[^/#\\]*|(?:[^/#\\]*@)?[^/#@\\\t\n\r "%';<>^`{|}]*(?=[\\\t\n\r "%';<>^`{|}]))(.*)$/i
+
 /** The path of a URI or URL in all readings. */
 export function readingsOfUri(uri: string): Readings {
   const end = uri.indexOf('?')
   const target = end === -1 ? uri : uri.slice(0, end)
   const path = target.replace(origin, '')
-  // Parsers of URLs also end the host at a backslash, and skip slashes before it.
-  const { 1: afterHost } = /^[a-z][\w+.-]*:\/\/(?:[^/#\\]*(?=\\)|\/+[^/#\\]*)(.*)$/i.exec(target) ?? []
+  const { 1: afterHost } = endOfHost.exec(target) ?? []
   return readingsOf(path === '' ? '/' : path, afterHost)
 }
 

@@ -76,7 +76,7 @@ export const readingsOfPath = (path: string): Readings | undefined =>
 export function readingsOf(path: string, also?: string): Readings {
   const start = withAgreed(path)
   const found = new Map([[start, asSent]])
-  if (also !== undefined) found.set(withAgreed(also), 'after a host that ends at a backslash')
+  if (also !== undefined) found.set(withAgreed(also), 'after a host that ends before a sign')
   else if (!isDisputed(path)) return { all: readingsIn(found), tooMany: false }
   return expanded(found, steps, Math.max(1, Math.min(readingsMax, Math.floor(charsMax / start.length))))
 }
@@ -113,10 +113,16 @@ export const replacing = (does: string, pattern: RegExp, by: string): Step => ({
   apply: (text) => text.replace(pattern, by),
 })
 
+const withoutScheme = replacing('without its scheme', /^[a-z][\w+.-]*:/i, '')
+
 /** The URL parser of browsers and Node takes what follows two slashes for a host, a scheme away. */
 const asUrl: readonly Step[] = [
-  replacing('without its scheme', /^[a-z][\w+.-]*:/i, ''),
+  withoutScheme,
+  // By a proxy, and again by the server behind it.
+  withoutScheme,
   replacing('backslashes as slashes', /\\/g, '/'),
+  // Routers may skip the first sign without a look at it.
+  replacing('its first sign as a slash', /^[^/](?=.)/s, '/'),
   { does: 'with a slash before it', apply: (path) => (path.startsWith('/') ? path : `/${path}`) },
 ]
 
@@ -129,12 +135,16 @@ const cleaning: readonly Step[] = [
   replacing('control characters removed', new RegExp(control, 'g'), ''),
   replacing('cut at a control character', new RegExp(`${control.source}.*`, 's'), ''),
   replacing('cut at "?" or "#"', /[?#].*/s, ''),
+  replacing('cut at ";"', /;.*/s, ''),
   replacing('parameters cut', /;[^/]*/g, ''),
   replacing('without a host', /^\/\/+[^/]*/, ''),
   replacing('slashes merged', /\/\/+/g, '/'),
   replacing('"." segments removed', /(?<=\/)\.(?:\/|$)/g, ''),
-  { does: 'final dots and spaces cut', apply: withoutFinal },
+  { does: 'final spaces cut', apply: (path) => withoutFinal(path, ' ') },
+  { does: 'final dots and spaces cut', apply: (path) => withoutFinal(path, '. ') },
   { does: 'dot segments removed', apply: (path) => withoutDots(path, plainDots) },
+  // A segment "." is then one that ".." removes, as in HAProxy's path-strip-dotdot.
+  { does: 'only ".." segments removed', apply: (path) => withoutDots(path, parents) },
   { does: 'encoded dot segments removed', apply: (path) => withoutDots(path, anyDots) },
   {
     does: 'dot segments removed as from the name of a file',
@@ -188,19 +198,23 @@ function withoutDots(path: string, dots: RegExp, isFile = false): string {
   return `${isAbsolute ? '/' : ''}${kept.join('/')}`
 }
 
+const parents = /^(\.)(\.)$/
 const plainDots = /^(\.)(\.)?$/
 const anyDots = /^(\.|%2e)(\.|%2e)?$/i
 
 /** As Windows does. Dot segments stay. */
 function withoutFinalDots(path: string): string {
   if (!/[. ](?:\/|$)/.test(path)) return path
-  return path.replace(/[^/]+/g, (segment) => withoutFinal(segment) || segment)
+  return path.replace(/[^/]+/g, (segment) => withoutFinal(segment, '. ') || segment)
 }
 
-/** Of a path as Caddy does, whose matchers see `/x/../admin/..` as `/admin/`: a final dot segment goes before it removes any. */
-function withoutFinal(text: string): string {
+/**
+ * Of a path, Caddy's matchers cut both before they remove dot segments, so that `/x/../admin/..` is `/admin/`. Spaces alone
+ * get lost where a proxy writes a decoded path into the line of a request.
+ */
+function withoutFinal(text: string, signs: '. ' | ' '): string {
   let end = text.length
-  while (end > 0 && (text[end - 1] === '.' || text[end - 1] === ' ')) end -= 1
+  while (end > 0 && signs.includes(text[end - 1]!)) end -= 1
   return text.slice(0, end)
 }
 

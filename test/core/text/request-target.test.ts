@@ -49,7 +49,16 @@ t.test('what can be decoded is decoded as encoded', (t) => {
 t.test('the host of a URL ends where any parser ends it', (t) => {
   const paths = readingsOfUri('http://www.example\\x/private').all.map(({ path }) => path)
   t.ok(paths.includes('/private') && paths.includes('/x/private'))
-  t.ok(readingsOfUri('http:///www.example/private').all.some(({ path }) => path === '/private'))
+  const urls = [
+    ...['http:///h/private', 'http://h%2fprivate', 'http://h:80%5cprivate?x', 'http://a@h;private'],
+    ...['HTTP://a%2fb@h%2fprivate', "http://h'/../private", 'http://h\\private'],
+  ]
+  for (const url of urls)
+    t.ok(
+      readingsOfUri(url).all.some(({ path }) => path === '/private'),
+      url,
+    )
+  t.strictSame(readingsOfUri('http://a:b@www.example:80/x').all, [{ path: '/x', how: 'as sent' }])
   t.end()
 })
 

@@ -82,6 +82,21 @@ const cases: readonly { path: string; reads: readonly string[]; why: string }[] 
     reads: ['/private/%2e%2e/x', '/x'],
     why: 'only dots that are not encoded',
   },
+  {
+    path: '/x/../admin/..',
+    reads: ['/x/../admin/..', '/', '/admin/'],
+    why: 'Caddy cuts dots at the end before it removes dot segments',
+  },
+  { path: '/pu%2562lic/../admin/..', reads: ['/admin/'], why: 'the same behind what may be decoded twice' },
+  { path: '/secret/.%20', reads: ['/secret', '/secret/.'], why: 'a space at the end of a line gets lost' },
+  {
+    path: '/zz/%2e%2e/private/./../public/x',
+    reads: ['/private/public/x', '/public/x'],
+    why: 'HAProxy removes ".." with the "." before it',
+  },
+  { path: '/secret;/x', reads: ['/secret', '/secret/x'], why: 'Fastify takes what follows for the query' },
+  { path: '*secret', reads: ['/secret'], why: 'a router skips the first sign' },
+  { path: 'http:http:////h/admin/x', reads: ['/admin/x'], why: 'Caddy and Node each take a scheme away' },
 ]
 
 t.test('readings of a path', (t) => {

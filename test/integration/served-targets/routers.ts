@@ -31,6 +31,10 @@ const routers: Readonly<Record<string, Path>> = {
   'url.parse in small letters': (target) => attempt(() => parse(target).pathname?.toLowerCase() ?? null),
   decoded: (target) => attempt(() => decodeURIComponent(sentPath(target))),
   'decoded before the query': (target) => attempt(() => sentPath(decodeURIComponent(target))),
+  /** Express's server of files. */
+  'decoded url.parse': (target) => attempt(() => decodeURIComponent(parse(target).pathname ?? '')),
+  /** Fastify, whose router takes what follows a semicolon for the query, and skips the first sign. */
+  'cut at a semicolon': (target) => attempt(() => `/${sentPath(target).split(/[;#]/, 1)[0]!.slice(1)}`),
   /** Servers of files. */
   file: (target) => attempt(() => posix.normalize(decodeURIComponent(sentPath(target)))),
   'file of a url': (target) =>

@@ -84,6 +84,10 @@ const before = [
     '/public%2f..',
     '/public/%252e%252e',
     '%2f',
+    'http://h%2f',
+    'http://h;',
+    'http:http://',
+    '*',
   ],
 ]
 const within = [
@@ -137,6 +141,8 @@ const after = [
     '%3f',
     '%23/../public',
     '/..;/..;/public/x',
+    ';/x',
+    '/.%20',
   ],
 ]
 
