@@ -6,7 +6,7 @@ import { noChromium, openBrowser } from '../harness/browser.js'
 import { all } from '../harness/caller.js'
 
 /** For a busy machine: the page is a large script. */
-const patienceMs = 60_000
+const patienceMs = 120_000
 
 t.test('the reference in a browser', { skip: noChromium }, async (t) => {
   const store = await openTestStore(t)

@@ -269,7 +269,7 @@ t.test('drafts of two accounts', async (t) => {
   await t.test('NATS has lost the bucket: the results are gone, and the next trial is made', async (t) => {
     const { id } = await mine.tryRules(policy.id, [])
     await ended(mine, id)
-    await store.admin.request('$JS.API.STREAM.DELETE.KV_weir_trials', '', 5_000)
+    await store.admin.request('$JS.API.STREAM.DELETE.KV_weir_trials', '', 30_000)
     t.match(await ended(mine, (await mine.tryRules(policy.id, [])).id), { state: 'done' })
     t.match(await refused(404, mine.trial(id)), / does not exist or has expired/)
   })

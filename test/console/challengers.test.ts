@@ -1,8 +1,7 @@
 /** A draft of policies on its way: begun in the editor, compared with live traffic, explained, then promoted, or refused. */
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
-import { settle } from '../integration/deployment.js'
-import { inBrowser, newAccount, openSignedIn } from './visitor.js'
+import { inBrowser, newAccount, openSignedIn, untilAllInUse } from './visitor.js'
 
 t.test('challengers in the console', inBrowser(), async (t) => {
   const { api, token } = await newAccount()
@@ -44,7 +43,7 @@ t.test('challengers in the console', inBrowser(), async (t) => {
   await page.getByRole('heading', { name: 'fewer ports' }).waitFor()
   await page.getByText('it would be taken').waitFor()
   t.equal(await expressionNow(), 'conn.client_port == 1', 'a challenger changes nothing')
-  await settle()
+  await untilAllInUse()
   await publish('one')
   const live = page.getByRole('table', { name: 'Decisions that differ as they happen' })
   await live.locator('tbody tr').nth(1).waitFor()

@@ -2,8 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { until } from '../harness/weir.js'
-import { settle } from '../integration/deployment.js'
-import { inBrowser, newAccount, openSignedIn } from './visitor.js'
+import { inBrowser, newAccount, openSignedIn, untilAllInUse } from './visitor.js'
 
 /** More than the number of values that sums list by default, and than the 20 busiest. */
 const busyCount = 23
@@ -36,7 +35,7 @@ t.test('edges in the console', inBrowser(), async (t) => {
         },
       })),
     ).flat()
-    await settle()
+    await untilAllInUse()
     const { refused_count, ...said } = await me.api.publishRecords(records)
     if (refused_count > 0) throw new Error(JSON.stringify(said))
     await until('all are judged', async () => {

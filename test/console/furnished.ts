@@ -3,10 +3,10 @@ import { randomBytes } from 'node:crypto'
 import type { Client } from '../../src/client/client.js'
 import { certificateBody, fixturePem } from '../harness/certificates.js'
 import { until } from '../harness/weir.js'
-import { settle, stream, target } from '../integration/deployment.js'
+import { stream, target } from '../integration/deployment.js'
 import { openService } from '../integration/service.js'
 import { hostile, hostileTexts, likeVNode } from './hostile-texts.js'
-import { type Account, newAccount } from './visitor.js'
+import { type Account, newAccount, untilAllInUse } from './visitor.js'
 
 export interface Furnished extends Account {
   readonly edgeId: string
@@ -120,7 +120,7 @@ async function addChallenger(api: Client, edgeId: string): Promise<string> {
     metadata: hostile(10),
     draft: { edges: [{ id: edgeId, policies: { inbound } }] },
   })
-  await settle()
+  await untilAllInUse()
   return id
 }
 

@@ -2,8 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Locator } from 'playwright-core'
 import t, { type Test } from 'tap'
-import { settle } from '../integration/deployment.js'
-import { type Account, inBrowser, newAccount, openSignedIn, type Visitor } from './visitor.js'
+import { type Account, inBrowser, newAccount, openSignedIn, untilAllInUse, type Visitor } from './visitor.js'
 
 /** Checks of drafts that are not right yet, and writes that tests refuse. */
 const refused = /^400 (POST|PATCH|PUT) \/(policy_tests|edges)/
@@ -33,7 +32,7 @@ async function open(t: Test): Promise<Guarded> {
     },
     expect: { decision: 'allow' },
   })
-  await settle()
+  await untilAllInUse()
   const visitor = await openSignedIn(t, me.token, { expected: refused })
   return { me, visitor, host, edgeId, testId: test.id }
 }
@@ -57,7 +56,7 @@ t.test('policy tests', inBrowser(), async (t) => {
     await visitor.see('console/tests')
     await page.getByText('all 1 pass').waitFor()
     await me.api.tcpEdge.policies.put(edgeId, deny('true'), { skipTests: true })
-    await settle()
+    await untilAllInUse()
     await page.getByRole('button', { name: 'Run now' }).click()
     await page.getByText('1 fail').waitFor()
     const failing = row(visitor, 'home is let in')
@@ -146,7 +145,7 @@ t.test('policy tests', inBrowser(), async (t) => {
     const { inbound } = deny("conn.client_ip == '192.0.2.66'")
     const draftedDeny = { ...inbound[0]!, name: 'drafted', enforced: false }
     await me.api.tcpEdge.policies.put(edgeId, { inbound: [draftedDeny, ...inbound] })
-    await settle()
+    await untilAllInUse()
     await visitor.see(`console/explain?about=question&client=192.0.2.66&endpoint=${host}:22`)
     await visitor.edit()
     await page.getByRole('button', { name: 'Make a test of this decision' }).click()
@@ -189,7 +188,7 @@ t.test('policy tests', inBrowser(), async (t) => {
     const { me, visitor, host } = await open(t)
     const other = `unreached.${host}`
     const { id } = await me.api.tcpEdge.create({ hostports: [`${other}:22`], policies: deny('false') })
-    await settle()
+    await untilAllInUse()
     await visitor.see('console/tests?tab=coverage')
     await row(visitor, 'TCP edge').filter({ hasText: '1 of 2' }).waitFor()
     const link = row(visitor, `${other}:22`).getByRole('link')

@@ -3,9 +3,8 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { until } from '../harness/weir.js'
-import { settle } from '../integration/deployment.js'
 import { blockedClient, furnishedAccount } from './furnished.js'
-import { type Account, inBrowser, newAccount, openSignedIn, type Visitor } from './visitor.js'
+import { type Account, inBrowser, newAccount, openSignedIn, untilAllInUse, type Visitor } from './visitor.js'
 
 /** An account with an edge whose policy denies one port, and ten connections to it. */
 async function openEdge(t: Test, expected?: RegExp): Promise<{ me: Account; id: string; visitor: Visitor }> {
@@ -20,7 +19,7 @@ async function openEdge(t: Test, expected?: RegExp): Promise<{ me: Account; id: 
     type: 'tcp_connection' as const,
     conn: { client_ip: '198.51.100.7', client_port: 1_000 + index, server_name: host, server_port: 22 },
   }))
-  await settle()
+  await untilAllInUse()
   const { refused_count, ...said } = await me.api.publishRecords(records)
   if (refused_count > 0) throw new Error(JSON.stringify(said))
   await until('they are judged', async () => (await decisionsOf(me)) === records.length)

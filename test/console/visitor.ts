@@ -5,12 +5,13 @@ import root from 'tap'
 import { type Client, openClient } from '../../src/client/client.js'
 import { readRuntime, sendAdminCommand } from '../../src/process/running-service.js'
 import { noChromium, openBrowser } from '../harness/browser.js'
+import { untilInUse } from '../harness/in-use.js'
 import { until } from '../harness/weir.js'
 import { openService } from '../integration/service.js'
 import { watchForDialogs } from './hostile-texts.js'
 
 /** For a busy machine. */
-const patienceMs = 30_000
+const patienceMs = 120_000
 
 export interface Account {
   readonly id: string
@@ -47,6 +48,11 @@ export async function newAccount(name = `console-${randomBytes(3).toString('hex'
   const made = await admin({ command: 'account create', name, json: 'true' })
   const { account_id: id, token } = JSON.parse(made) as { account_id: string; token: string }
   return { id, token, api: openClient({ url: weir.url, token }) }
+}
+
+/** Resolves when records and questions are judged by all that the API has answered so far. */
+export async function untilAllInUse(): Promise<void> {
+  await untilInUse((await openService()).weir)
 }
 
 /** A link that signs in to an account, as `weir console` prints it. */

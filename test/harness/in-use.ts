@@ -1,18 +1,24 @@
-/** Until what was just saved decides. An answer of the API says that a change is kept; other processes read it a moment later. */
+/** Until all that was just saved decides. An answer of the API says that a change is kept; other processes read it a moment later. */
 import { readMetrics } from '../../src/demo/metrics-page.js'
-import { rowKey } from '../../src/view/keys.js'
+import type { Nats } from '../../src/nats/nats.js'
 import { bucketNames } from '../../src/wire/names.js'
 import { type RunningWeir, until } from './weir.js'
 
-/** Resolves when every pipeline and everything that answers `decide` uses this row; counts and answers stay as they are. */
-export async function untilInUse(
-  { url, nats }: Pick<RunningWeir, 'url' | 'nats'>,
-  kind: string,
-  id: string,
-): Promise<void> {
-  const bucket = (await (await nats()).findBucket(bucketNames.config))!
-  const { revision } = (await bucket.get(rowKey(kind, id)))!
-  await until(`${id} is in use`, async () => {
+const stream = `KV_${bucketNames.config}`
+/** Keys of the bucket that a configuration is compiled of. */
+const compiledKeys = ['row.>', 'rules.>']
+
+/** The revision with which a process has all that the API has answered so far. */
+export async function newestRevision(nats: Nats): Promise<number> {
+  const subjects = compiledKeys.map((keys) => `$KV.${bucketNames.config}.${keys}`)
+  const entries = await Promise.all(subjects.map((subject) => nats.lastMessage(stream, subject)))
+  return Math.max(...entries.map((entry) => entry?.sequence ?? 0))
+}
+
+/** Resolves when every pipeline and everything that answers `decide` uses all of it; counts and answers stay as they are. */
+export async function untilInUse({ url, nats }: Pick<RunningWeir, 'url' | 'nats'>): Promise<void> {
+  const revision = await newestRevision(await nats())
+  await until(`revision ${revision} is in use`, async () => {
     const metrics = await readMetrics(url)
     return Math.min(metrics.revisionOf('pipeline'), metrics.revisionOf('decide')) >= revision
   })

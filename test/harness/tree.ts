@@ -1,6 +1,7 @@
 /** Finds and ends the processes below a running Weir. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { until } from './weir.js'
 
 export interface TreeProcess {
   readonly pid: number
@@ -54,10 +55,19 @@ export function endNow(pid: number): void {
   }
 }
 
-/** Sends SIGKILL to the processes of this role below `pid`; returns how many there were. */
-export function killRole(pid: number, role: string): number {
-  const found = processesBelow(pid).filter((one) => one.role === role)
+const ofRole = (pid: number, role: string): TreeProcess[] =>
+  processesBelow(pid).filter((one) => one.role === role)
+
+/** Resolves when a process of this role runs below `pid`: one that was killed is started again soon. */
+export const untilRuns = (pid: number, role: string): Promise<void> =>
+  until(`${role} runs`, () => ofRole(pid, role).length > 0)
+
+/** Sends SIGKILL to the processes of this role below `pid`, as soon as there are any; resolves with how many have ended. */
+export async function killRole(pid: number, role: string): Promise<number> {
+  await untilRuns(pid, role)
+  const found = ofRole(pid, role)
   for (const one of found) endNow(one.pid)
+  await untilEnded(found)
   return found.length
 }
 
@@ -66,5 +76,9 @@ export async function killAll(pid: number): Promise<void> {
   const below = processesBelow(pid)
   endNow(pid)
   for (const one of below) endNow(one.pid)
-  while (below.some(isAlive)) await sleep(20)
+  await untilEnded(below)
+}
+
+async function untilEnded(processes: readonly TreeProcess[]): Promise<void> {
+  while (processes.some(isAlive)) await sleep(20)
 }

@@ -98,7 +98,7 @@ export async function startWeir(
 export async function until(
   what: string,
   holds: () => Promise<boolean> | boolean,
-  timeoutMs = 60_000,
+  timeoutMs = 120_000,
 ): Promise<void> {
   const begun = Date.now()
   while (!(await holds())) {

@@ -2,11 +2,12 @@
 import t from 'tap'
 import type { Nats } from '../../src/nats/nats.js'
 import { deadAuditsSubject, deadLetterStream } from '../../src/wire/names.js'
+import { untilInUse } from '../harness/in-use.js'
 import { total } from '../harness/metrics.js'
-import { metricsOf } from '../harness/pages.js'
-import { killRole } from '../harness/tree.js'
+import { isReady, metricsOf } from '../harness/pages.js'
+import { killRole, untilRuns } from '../harness/tree.js'
 import { until } from '../harness/weir.js'
-import { settle, stream, target } from './deployment.js'
+import { stream, target } from './deployment.js'
 import { openAccount } from './service.js'
 
 const kinesis = { service: 'kinesis', name: 'audits' } as const
@@ -26,7 +27,7 @@ t.test('audit events of other services', async (t) => {
   )
   const sources = [{ type: 'ip_policy_updated.v0' }, { type: 'certificate_authority_created.v0' }]
   await api.eventSubscription.create({ sources, destination_ids: [destination] })
-  await settle()
+  await untilInUse(weir)
   const nats: Nats = await weir.nats()
 
   const principal = { id: accountId, subject: 'default', source: 'API', credential: null }
@@ -76,8 +77,9 @@ t.test('audit events of other services', async (t) => {
 
   await t.test('killed processes cause no duplicates and keep the order per object', async (t) => {
     const kill = async (role: string): Promise<void> => {
-      t.ok(killRole(weir.process.pid, role) > 0, `${role} is killed`)
-      await settle()
+      t.ok((await killRole(weir.process.pid, role)) > 0, `${role} is killed`)
+      await untilRuns(weir.process.pid, role)
+      await until('all is ready again', () => isReady(weir.url))
     }
     // Before there are packs: those that a deliverer has when it is killed come after later ones.
     await kill('deliver')

@@ -3,9 +3,10 @@
  * with a role, and says what is wrong.
  */
 import t from 'tap'
+import { untilInUse } from '../harness/in-use.js'
 import { metricsOf } from '../harness/pages.js'
 import { until } from '../harness/weir.js'
-import { publish, settle, statusOf, stream, target } from './deployment.js'
+import { publish, statusOf, stream, target } from './deployment.js'
 import { openShared, ownKey } from './service.js'
 
 const waitMs = 120_000
@@ -25,7 +26,7 @@ t.test('ten minutes ahead, then ten minutes behind', async (t) => {
   })
   const source = { type: 'tcp_connection_closed.v0' }
   await api.eventSubscription.create({ sources: [source], destination_ids: [withRole.id] })
-  await settle()
+  await untilInUse(weir)
   const nats = await weir.nats()
   const arrived = async (name: string) => (await emulator.client.counts({ service: 'kinesis', name })).unique
   const isReported = (seconds: number) =>

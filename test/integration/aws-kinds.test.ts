@@ -1,9 +1,9 @@
 /** Events go to queues, buses and buckets at AWS: nothing is lost while these fail, and objects have each event once. */
 import t from 'tap'
+import { untilInUse } from '../harness/in-use.js'
 import { objectsIn, openS3, withoutMoto } from '../harness/moto.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { startEmulator, startWeir, until } from '../harness/weir.js'
-import { settle } from './deployment.js'
 
 const service = {
   sqs: { service: 'sqs', name: 'events.fifo' },
@@ -42,7 +42,7 @@ t.test('queues, buses and buckets', async (t) => {
   const fields = ['conn.client_ip', 'edge.id']
   const sources = [{ type: 'tcp_connection_closed.v0', fields }]
   await api.eventSubscription.create({ sources, destination_ids: ids })
-  await settle()
+  await untilInUse(weir)
   for (const each of Object.values(service)) {
     await emulator.client.addFault({
       service: each.service,

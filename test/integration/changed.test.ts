@@ -3,6 +3,7 @@ import t from 'tap'
 import { isStorageFull } from '../../src/nats/retry.js'
 import { inputConsumer } from '../../src/wire/names.js'
 import { deliveriesStream, deliverySubject, recordsStream } from '../harness/first-partition.js'
+import { untilInUse } from '../harness/in-use.js'
 import { isReady, readyOf } from '../harness/pages.js'
 import { killRole, processesBelow } from '../harness/tree.js'
 import { until } from '../harness/weir.js'
@@ -14,7 +15,6 @@ import {
   openDeployment,
   publish,
   record,
-  settle,
   untilArrived,
 } from './deployment.js'
 
@@ -103,7 +103,7 @@ t.test('streams recreated under running processes', async (t) => {
   }
   await publishAndWait('first')
   for (const stream of [recordsStream, deliveriesStream])
-    await nats.request(`$JS.API.STREAM.DELETE.${stream}`, '', 2_000)
+    await nats.request(`$JS.API.STREAM.DELETE.${stream}`, '', 30_000)
   await until('they are recreated', async () => {
     const infos = await Promise.all([recordsStream, deliveriesStream].map((name) => nats.streamInfo(name)))
     return infos.every((info) => info !== undefined)
@@ -122,7 +122,7 @@ t.test('recreated under a working pipeline: later records are processed', async 
     const position = await nats.consumerInfo(recordsStream, inputConsumer)
     return position!.delivered > position!.ackFloor
   })
-  await nats.request(`$JS.API.STREAM.DELETE.${recordsStream}`, '', 2_000)
+  await nats.request(`$JS.API.STREAM.DELETE.${recordsStream}`, '', 30_000)
   await until('it is recreated', async () => {
     const info = await nats.streamInfo(recordsStream)
     return info !== undefined && info.config.description !== before
@@ -147,7 +147,7 @@ t.test('a change takes effect within two seconds; traffic continues without the 
   const nats = await deployment.weir.nats()
   const all = { service: 'kinesis', name: 'all' } as const
   const decide = async (): Promise<string> => {
-    const answer = await nats.request('weir.decide', record('asked', 0), 2_000)
+    const answer = await nats.request('weir.decide', record('asked', 0), 30_000)
     return JSON.parse(Buffer.from(answer).toString()).decision
   }
   t.equal(await decide(), 'allow')
@@ -155,7 +155,7 @@ t.test('a change takes effect within two seconds; traffic continues without the 
   const { ip_restriction } = await api.tcpEdge.get(deployment.edgeId)
   const ip_policy_id = ip_restriction?.ip_policies[0]?.id ?? ''
   await api.ipPolicyRule.create({ ip_policy_id, cidr: '10.1.0.0/16', action: 'deny' })
-  await settle()
+  await untilInUse(deployment.weir)
   t.equal(await decide(), 'block')
   const { client } = deployment.emulator
   const eventsOfAll = async () => (await client.counts(all)).events
@@ -166,7 +166,7 @@ t.test('a change takes effect within two seconds; traffic continues without the 
   await until('the first are there', async () => (await eventsOfAll()) === allBefore + 100)
   for await (const { id, destinations } of api.eventSubscription.list())
     if (destinations[0]?.id === deployment.destinations.all) await api.eventSubscription.delete(id)
-  await settle()
+  await untilInUse(deployment.weir)
   await publish(nats, 'after', 100, 200)
   await until('they are processed', async () => (await filteredEvents()) === filteredBefore + 50)
   t.equal(await eventsOfAll(), allBefore + 100, 'a deleted subscription produces nothing')
@@ -174,7 +174,7 @@ t.test('a change takes effect within two seconds; traffic continues without the 
   const pipelines = () =>
     processesBelow(deployment.weir.process.pid).filter(({ role }) => role === 'pipeline')
   const before = pipelines()
-  t.equal(killRole(deployment.weir.process.pid, 'api'), 1)
+  t.equal(await killRole(deployment.weir.process.pid, 'api'), 1)
   await publish(nats, 'alone', 200, 300)
   await until('events go on', async () => (await filteredEvents()) === filteredBefore + 75)
   t.strictSame(pipelines(), before, 'the pipeline is the same process')

@@ -8,12 +8,13 @@ import { type Nats, openNats } from '../../src/nats/nats.js'
 import { retried } from '../../src/nats/retry.js'
 import { partitionsUpTo, streamsOf, subjectMappings } from '../../src/wire/partitions.js'
 import { startClickhouseFront } from '../harness/clickhouse-front.js'
+import { newestRevision } from '../harness/in-use.js'
 import { type NatsCluster, startNatsCluster } from '../harness/nats-cluster.js'
 import type { OwnNats } from '../harness/own-nats.js'
 import { type Running, run } from '../harness/processes.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { type RunningWeir, startEmulator, until } from '../harness/weir.js'
-import { configure, type Deployment, settle, token } from './deployment.js'
+import { configure, type Deployment, token } from './deployment.js'
 
 /** Lines of the configuration of each nats-server. */
 const settingsFor = (partitions: number): string => `mappings: ${JSON.stringify(subjectMappings(partitions))}`
@@ -27,6 +28,8 @@ export interface ClusterDeployment extends Deployment {
   readonly pipelines: Running[]
   readonly deliverers: Running[]
   start(role: Role): Running
+  /** Resolves when each pipeline uses all that the API has answered so far. */
+  untilInUse(): Promise<void>
   /** Changes the number of partitions as a user does: mappings, the API, other roles one after the other. */
   spreadOver(partitions: number): Promise<void>
 }
@@ -58,7 +61,8 @@ export async function openClusterDeployment(
     ...more,
   }
   const start = (role: Role): Running => {
-    const running = run('programs/main.js', [role], { ...env, WEIR_DATA_DIR: join(dir, role) })
+    const own = { WEIR_DATA_DIR: join(dir, role), WEIR_LOG_LEVEL: role === 'pipeline' ? 'info' : 'warn' }
+    const running = run('programs/main.js', [role], { ...env, ...own })
     t.teardown(() => running.kill())
     return running
   }
@@ -68,10 +72,13 @@ export async function openClusterDeployment(
   const { destinations, edgeId } = await configure(weir.api, emulator)
   const pipelines = [start('pipeline'), start('pipeline')]
   const deliverers = [start('deliver'), start('deliver')]
-  await settle()
   const parts = { emulator, weir, dataDir: dir, env, destinations, edgeId }
   const deployment: ClusterDeployment = {
     ...{ ...parts, cluster, nats, pipelines, deliverers, start },
+    untilInUse: async () => {
+      const newest = await newestRevision(nats)
+      await until(`revision ${newest} is in use`, () => pipelines.every((each) => revisionOf(each) >= newest))
+    },
     spreadOver: async (count) => {
       await cluster.reload(settingsFor(count))
       env['WEIR_PARTITIONS'] = String(count)
@@ -83,6 +90,13 @@ export async function openClusterDeployment(
   }
   return deployment
 }
+
+/** The revision of the configuration that a pipeline reported last. */
+const revisionOf = (pipeline: Running): number =>
+  Number(
+    [...pipeline.output().matchAll(/"revision":(\d+),"msg":"A new configuration is in use/g)].at(-1)?.[1] ??
+      0,
+  )
 
 async function restartAll(processes: Running[], start: () => Running): Promise<void> {
   for (const [index, process] of processes.entries()) {

@@ -5,6 +5,7 @@
 
 import { ApiError, type Client, type NewSource } from '../../src/client/client.js'
 import type { Nats } from '../../src/nats/nats.js'
+import { untilInUse } from '../harness/in-use.js'
 import { total } from '../harness/metrics.js'
 import { metricsOf } from '../harness/pages.js'
 import { tempDir } from '../harness/temp-dir.js'
@@ -53,12 +54,9 @@ export async function openDeployment(
     ...(await configure(weir.api, emulator)),
   }
   t.teardown(() => deployment.weir.stop())
-  await settle()
+  await untilInUse(weir)
   return deployment
 }
-
-/** A change takes effect within 2 s. */
-export const settle = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 2_000))
 
 export async function configure(
   weir: Client,

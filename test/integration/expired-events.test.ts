@@ -5,6 +5,7 @@
 import t, { type Test } from 'tap'
 import type { OperatorObjects } from '../../src/event/operator-event.js'
 import { deliveriesStream, deliverySubject } from '../harness/first-partition.js'
+import { untilInUse } from '../harness/in-use.js'
 import { total } from '../harness/metrics.js'
 import { metricsOf } from '../harness/pages.js'
 import { endNow, processesBelow } from '../harness/tree.js'
@@ -81,7 +82,8 @@ t.test('failing and paused by hand: announced, dropped once, counted by type', a
   for (const resource of ['all', 'kept'])
     await emulator.client.addFault({ effect: { type: 'access_denied' }, resource })
   await weir.api.pauseDestination(destinations.logs)
-  await new Promise((resolve) => setTimeout(resolve, 2_000))
+  await until('it is paused', async () => (await statusOf(deployment, 'logs')).state === 'paused')
+  await untilInUse(weir)
 
   const nats = await weir.nats()
   await publish(nats, 'old', 0, events)

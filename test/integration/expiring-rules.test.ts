@@ -14,7 +14,7 @@ const [banned, guest] = ['203.0.113.9', '198.51.100.7']
 const inSeconds = (seconds: number): string => isoSeconds(now() + 1000 * seconds)
 /** A change and an expiry take effect within 2 s; a busy machine gets some more. */
 const effectMs = 2_000
-const patienceMs = 20_000
+const patienceMs = 60_000
 
 interface Moment {
   readonly decision: string
@@ -40,7 +40,7 @@ class Traffic {
       const conn = { client_ip: this.#client, server_name: 'ssh.example.com', server_port: 22 }
       const line = JSON.stringify({ record_id: `${this.#client} ${n}`, type: 'tcp_connection', conn })
       await this.#nats.publish('weir.records.eu.node-1', line)
-      const answer = await this.#nats.request('weir.decide', line, 5_000)
+      const answer = await this.#nats.request('weir.decide', line, 30_000)
       const { decision } = JSON.parse(Buffer.from(answer).toString()) as { decision: string }
       this.moments.push({ decision, atMs: now() })
       await new Promise((resolve) => setTimeout(resolve, 50))

@@ -59,7 +59,7 @@ t.test('an expression without a result, and a filter', async (t) => {
   await t.test('a question about a connection counts, too', async (t) => {
     const asked = Buffer.from(JSON.stringify(record('question-1')))
     const nats = await weir.nats()
-    const answer = await nats.request(connectionSubject, asked, 5_000)
+    const answer = await nats.request(connectionSubject, asked, 30_000)
     t.match(JSON.parse(Buffer.from(answer).toString()), { decision: 'allow' })
     const countOf = async () => (await api.expressionFailures({ edgeId: edge.id })).expression_failures[0]
     await until('it is counted', async () => (await countOf())?.count === 4)
@@ -91,7 +91,7 @@ t.test('an expression without a result, and a filter', async (t) => {
     const nats = await weir.nats()
     const asked = Buffer.from(JSON.stringify({ ...sent, record_id: 'twins-2' }))
     await until('the edge is known', async () => {
-      const answer = await nats.request(connectionSubject, asked, 5_000)
+      const answer = await nats.request(connectionSubject, asked, 30_000)
       return JSON.parse(Buffer.from(answer).toString()).warnings.length === 3
     })
     t.equal((await api.publishRecords([sent])).refused_count, 0)

@@ -52,7 +52,7 @@ async function startAgain(
 /** How often messages of records were delivered to a pipeline, repeats included. */
 async function deliveriesOfRecords({ weir }: Deployment): Promise<number> {
   const nats = await weir.nats()
-  const answer = await nats.request(`$JS.API.CONSUMER.LIST.${recordsStream}`, '', 10_000)
+  const answer = await nats.request(`$JS.API.CONSUMER.LIST.${recordsStream}`, '', 30_000)
   const { consumers } = JSON.parse(Buffer.from(answer).toString())
   return consumers[0].delivered.consumer_seq
 }

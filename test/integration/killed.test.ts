@@ -29,7 +29,7 @@ t.test('two pipelines and two deliverers, killed one role after the other under 
     await nats.publish('weir.records.eu.node-1', 'x\n'.repeat(floodLines), { msgId: `flood.${n}` })
   for (const role of ['pipeline', 'deliver', 'nats-server', 'pipeline', 'deliver']) {
     await new Promise((resolve) => setTimeout(resolve, 700))
-    t.ok(killRole(deployment.weir.process.pid, role) > 0, `${role} is killed`)
+    t.ok((await killRole(deployment.weir.process.pid, role)) > 0, `${role} is killed`)
   }
   await publishing
   await untilArrived(deployment, expectedEvents(records))

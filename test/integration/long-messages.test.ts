@@ -3,6 +3,7 @@
  * are killed meanwhile. Nothing is lost, and the books balance.
  */
 import t from 'tap'
+import { untilInUse } from '../harness/in-use.js'
 import { killRole } from '../harness/tree.js'
 import {
   arrivedRecords,
@@ -30,7 +31,7 @@ t.test('long messages and short ones, while pipelines are killed', async (t) => 
     actions: [{ type: 'deny' as const }],
   }))
   await api.tcpEdge.policies.put(deployment.edgeId, { inbound: [...costly, ...inbound] })
-  await new Promise((resolve) => setTimeout(resolve, 2_000))
+  await untilInUse(deployment.weir)
   const nats = await deployment.weir.nats()
   const all = long.messages * long.records + single
   const publishing = Promise.all([
@@ -39,7 +40,7 @@ t.test('long messages and short ones, while pipelines are killed', async (t) => 
   ])
   for (let kill = 0; kill < 3; kill += 1) {
     await new Promise((resolve) => setTimeout(resolve, 700))
-    t.ok(killRole(process.pid, 'pipeline') > 0, 'a pipeline is killed')
+    t.ok((await killRole(process.pid, 'pipeline')) > 0, 'a pipeline is killed')
   }
   await publishing
   await untilArrived(deployment, expectedEvents(all))

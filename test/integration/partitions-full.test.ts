@@ -1,6 +1,7 @@
 /** A stream of one partition is full, of records or of packs: the other partitions go on, and nothing is lost. */
 import t from 'tap'
 import { deliverySubject, homeOf } from '../../src/wire/partitions.js'
+import { untilInUse } from '../harness/in-use.js'
 import { isReady, readyOf } from '../harness/pages.js'
 import { until } from '../harness/weir.js'
 import {
@@ -8,7 +9,6 @@ import {
   type Deployment,
   expectedEvents,
   openDeployment,
-  settle,
   statusOf,
   target,
   untilArrived,
@@ -37,7 +37,7 @@ async function withHomesApart(deployment: Deployment): Promise<Deployment> {
   for await (const subscription of eventSubscription.list())
     if (subscription.destinations[0]?.id === filtered)
       await eventSubscription.update(subscription.id, { destination_ids: [id] })
-  await settle()
+  await untilInUse(deployment.weir)
   return withHomesApart({ ...deployment, destinations: { ...deployment.destinations, filtered: id } })
 }
 

@@ -68,7 +68,7 @@ t.test('a pipeline, the nats-server and a deliverer are killed under load', asyn
   const stopPublishing = await keepPublishing()
   for (const role of ['pipeline', 'nats-server', 'deliver']) {
     await sleep(700)
-    t.ok(killRole(deployment.weir.process.pid, role) > 0, `${role} is killed`)
+    t.ok((await killRole(deployment.weir.process.pid, role)) > 0, `${role} is killed`)
   }
   await sleep(700)
   await stopPublishing()

@@ -181,7 +181,7 @@ for (const { proxy, log, publish: publishing } of logged) {
         () => false,
       )
     })
-    await untilInUse(weir, 'https_edge', edge.id)
+    await untilInUse(weir)
     await until('the first record', async () => {
       if (publish.child.exitCode !== null) throw new Error(publish.output())
       return (await counted(weir)).evaluated > evaluatedBefore

@@ -4,8 +4,9 @@ import { BatchLogRecordProcessor, LoggerProvider } from '@opentelemetry/sdk-logs
 import t from 'tap'
 import { openClient } from '../../src/client/client.js'
 import { all } from '../harness/caller.js'
+import { untilInUse } from '../harness/in-use.js'
 import { until } from '../harness/weir.js'
-import { settle, stream, target } from './deployment.js'
+import { stream, target } from './deployment.js'
 import { openAccount } from './service.js'
 
 t.test('records and logs that are published over the API become decisions and events', async (t) => {
@@ -30,7 +31,7 @@ t.test('records and logs that are published over the API become decisions and ev
     ],
     destination_ids: [destination.id],
   })
-  await settle()
+  await untilInUse(weir)
   const { token } = await api.apiKey.create({ rights: ['publish'] })
   const publisher = openClient({ url: weir.url, token: token ?? '' })
   const connection = (record_id: string, client_ip: string) =>

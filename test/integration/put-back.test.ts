@@ -3,6 +3,7 @@ import t from 'tap'
 import { ApiError } from '../../src/client/client.js'
 import type { Nats } from '../../src/nats/nats.js'
 import { deliveriesStream, recordsStream } from '../harness/first-partition.js'
+import { untilInUse } from '../harness/in-use.js'
 import { messagesOf, OwnNats } from '../harness/own-nats.js'
 import { isReady } from '../harness/pages.js'
 import { tempDir } from '../harness/temp-dir.js'
@@ -13,7 +14,6 @@ import {
   expectedEvents,
   openDeployment,
   publish,
-  settle,
   stream,
   target,
   untilArrived,
@@ -75,7 +75,7 @@ for (const { of, stream } of restoredStreams) {
     t.ok((await lastSequence(nats, stream)) < before, 'sequences begin again at lower ones')
     await publishAndWait(nats, 100)
     // A process that starts finds a consumer that is ahead of its stream, too.
-    for (const role of ['pipeline', 'deliver']) t.equal(killRole(deployment.weir.process.pid, role), 1)
+    for (const role of ['pipeline', 'deliver']) t.equal(await killRole(deployment.weir.process.pid, role), 1)
     await publishAndWait(nats, 50, 10)
     await checkBooks(t, deployment, records)
   })
@@ -97,7 +97,7 @@ t.test(
     const { id } = await api.eventDestination.create(made, { idempotencyKey: 'late-1' })
     const sources = [{ type: 'tcp_connection_closed.v0' }]
     await api.eventSubscription.create({ sources, destination_ids: [id] }, { idempotencyKey: 'late-2' })
-    await settle()
+    await untilInUse(deployment.weir)
     await publishAndWait(nats, 200)
 
     const roles = () => processesBelow(deployment.weir.process.pid)
@@ -124,7 +124,7 @@ t.test(
       60_000,
     )
     await until('a destination of today was kept', async () => (await arrivedSince(today)) === 100)
-    for (const role of ['pipeline', 'deliver']) t.equal(killRole(deployment.weir.process.pid, role), 1)
+    for (const role of ['pipeline', 'deliver']) t.equal(await killRole(deployment.weir.process.pid, role), 1)
     const afterwards = records
     await publishAndWait(nats, 100)
     let arrived = 0

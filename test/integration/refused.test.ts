@@ -3,6 +3,7 @@ import t, { type Test } from 'tap'
 import { readDeadRecords } from '../../src/demo/set-aside.js'
 import { deadEventsSubject, deadLetterStream, deadRecordsSubject } from '../../src/wire/names.js'
 import { recordsStream } from '../harness/first-partition.js'
+import { untilInUse } from '../harness/in-use.js'
 import { total } from '../harness/metrics.js'
 import { metricsOf } from '../harness/pages.js'
 import { until } from '../harness/weir.js'
@@ -14,7 +15,6 @@ import {
   expectedEvents,
   publish,
   record,
-  settle,
   statusOf,
   stream,
   target,
@@ -74,7 +74,7 @@ t.test(
     const { weir, emulator } = service
     const deployment = { ...service, ...(await configure(weir.api, emulator)) }
     t.teardown(() => weir.api.tcpEdge.delete(deployment.edgeId))
-    await settle()
+    await untilInUse(weir)
     const nats = await deployment.weir.nats()
     const sequences: number[] = []
     for (const [n, { bytes }] of badRecords.entries()) {
@@ -192,10 +192,11 @@ t.test('one destination that fails does not hold up the others', async (t) => {
   await until('the hanging one has a backlog', async () => (await status('filtered')).backlog.events === 25)
   for await (const { id } of api.eventSubscription.list()) await api.eventSubscription.delete(id)
   await api.eventDestination.delete(deployment.destinations.filtered)
-  await settle()
   await until('nothing is stored for the deleted one', async () => {
     const counts = await nats.subjectCounts('WEIR_DELIVERIES', '>')
     return Object.keys(counts).every((subject) => !subject.endsWith(deployment.destinations.filtered))
   })
-  t.equal((await counted('weir_events_dropped_total')) - before.dropped, 25)
+  const dropped = async () => (await counted('weir_events_dropped_total')) - before.dropped
+  await until('its events are in the books', async () => (await dropped()) >= 25)
+  t.equal(await dropped(), 25)
 })

@@ -2,11 +2,12 @@
 import t from 'tap'
 import { operatorEventJson } from '../../src/event/operator-event.js'
 import { announce } from '../../src/wire/operator-events.js'
+import { untilInUse } from '../harness/in-use.js'
 import { total } from '../harness/metrics.js'
 import { metricsOf } from '../harness/pages.js'
 import { run } from '../harness/processes.js'
 import { until } from '../harness/weir.js'
-import { expectedEvents, publish, settle, statusOf } from './deployment.js'
+import { expectedEvents, publish, statusOf } from './deployment.js'
 import { openShared } from './service.js'
 
 const count = process.argv.includes('--full') ? 10_000 : 3_000
@@ -71,7 +72,7 @@ t.test('refused events are sent again by reason, and delivered once', async (t) 
     const destination_ids = [deployment.destinations.filtered]
     const stateChanged = 'event_destination_state_changed.v0'
     await api.eventSubscription.create({ destination_ids, sources: [{ type: kind }, { type: stateChanged }] })
-    await settle()
+    await untilInUse(weir)
     const before = (await statusOf(deployment, 'filtered')).counts.delivered
     const at = Date.now()
     const time = new Date(at).toISOString()

@@ -7,10 +7,11 @@ import { once } from 'node:events'
 import root from 'tap'
 import { openClient } from '../../src/client/client.js'
 import { readRuntime, sendAdminCommand } from '../../src/process/running-service.js'
+import { untilInUse } from '../harness/in-use.js'
 import { run } from '../harness/processes.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { type Emulator, type RunningWeir, startEmulator, startWeir } from '../harness/weir.js'
-import { configure, type Deployment, settle } from './deployment.js'
+import { configure, type Deployment } from './deployment.js'
 
 // For all files of the process together.
 root.setTimeout(1_800_000)
@@ -81,7 +82,7 @@ export async function openShared(t: Test): Promise<Deployment> {
   const { emulator, weir } = service
   await emulator.client.clearFaults()
   const deployment = { ...service, ...(await configure(weir.api, emulator)) }
-  await settle()
+  await untilInUse(weir)
   return deployment
 }
 

@@ -6,7 +6,7 @@ import t from 'tap'
 import { homeOf } from '../../src/wire/partitions.js'
 import { until } from '../harness/weir.js'
 import { leaderOf, openClusterDeployment, untilWhole } from './cluster-deployment.js'
-import { settle, stream, target } from './deployment.js'
+import { stream, target } from './deployment.js'
 import { NodeTraffic } from './node-traffic.js'
 
 const partitions = 3
@@ -23,7 +23,12 @@ t.setTimeout(300_000)
 
 t.test('a server is killed, one destination fails, others are busy: nothing is lost', { skip }, async (t) => {
   const env = { WEIR_OWN_CONSUMERS_MAX: '0', WEIR_DECISION_LOG: 'off' }
-  const { weir, emulator, nats, cluster } = await openClusterDeployment(t, partitions, '64MiB', env)
+  const { weir, emulator, nats, cluster, untilInUse } = await openClusterDeployment(
+    t,
+    partitions,
+    '64MiB',
+    env,
+  )
   const names = Array.from({ length: sharing }, (_, n) => `shares-${n}`)
   const ids: string[] = []
   for (const [n, name] of names.entries()) {
@@ -33,7 +38,7 @@ t.test('a server is killed, one destination fails, others are busy: nothing is l
     await weir.api.eventSubscription.create({ sources, destination_ids: [id] })
     ids.push(id)
   }
-  await settle()
+  await untilInUse()
   await emulator.client.addFault({ effect: { type: 'access_denied' }, resource: names[0]! })
   const traffic = new NodeTraffic()
   const publishing = traffic.keepPublishing(nats, partitions)

@@ -5,6 +5,7 @@ import t from 'tap'
 import { ddlText } from '../../src/cli/ddl.js'
 import { eventSchemas } from '../../src/event/event-schemas.js'
 import { startClickhouseFront } from '../harness/clickhouse-front.js'
+import { untilInUse } from '../harness/in-use.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { until } from '../harness/weir.js'
 import { openAccount } from './service.js'
@@ -77,14 +78,15 @@ t.test('events are stored, also those of an outage and of a pause', async (t) =>
   const nats = await weir.nats()
   const publish = (...ids: string[]) => nats.publish('weir.records.eu.node-1', ids.map(record).join('\n'))
   const statusOf = (id: string) => api.deliveryStatus(id)
-  // A pipeline may not know the subscription yet: its records are judged, and make no event.
-  await until('a subscribed record arrives', async () => {
-    await publish(`try-${Date.now()}`)
+  await untilInUse(weir)
+  await publish('first')
+  await until('it arrives', async () => {
     return (await statusOf(table.id)).counts.delivered > 0 && (await statusOf(file.id)).counts.delivered > 0
   })
 
   await front.mode('fail')
   await api.pauseDestination(file.id)
+  await until('it is paused', async () => (await statusOf(file.id)).state === 'paused')
   await publish(...Array.from({ length: 50 }, (_, index) => `away-${index}`))
   await until('the events wait', async () => {
     const [failing, paused] = await Promise.all(destination_ids.map(statusOf))

@@ -5,6 +5,7 @@
 import t, { type Test } from 'tap'
 import type { OperatorObjects } from '../../src/event/operator-event.js'
 import { deliveriesStream, deliverySubject } from '../harness/first-partition.js'
+import { untilInUse } from '../harness/in-use.js'
 import { total } from '../harness/metrics.js'
 import { metricsOf } from '../harness/pages.js'
 import { killRole } from '../harness/tree.js'
@@ -69,7 +70,8 @@ t.test('purged, deleted and recreated: what is lost counts, and what waits does 
   for (const resource of ['all', 'filtered'])
     await emulator.client.addFault({ effect: { type: 'access_denied' }, resource })
   await api.pauseDestination(destinations.logs)
-  await new Promise((resolve) => setTimeout(resolve, 2_000))
+  await until('it is paused', async () => (await statusOf(deployment, 'logs')).state === 'paused')
+  await untilInUse(weir)
 
   const nats = await weir.nats()
   await publish(nats, 'lost', 0, count, 20)
@@ -87,7 +89,7 @@ t.test('purged, deleted and recreated: what is lost counts, and what waits does 
     await nats.purgeSubject(deliveriesStream, deliverySubject(destinations.all))
     await nats.purgeSubject(deliveriesStream, deliverySubject(destinations.logs))
     // A deliverer that probes has a pack in hand, and would still deliver it.
-    for (const role of ['api', 'pipeline', 'deliver']) killRole(weir.process.pid, role)
+    for (const role of ['api', 'pipeline', 'deliver']) await killRole(weir.process.pid, role)
     await untilLost(deployment, 'logs', expected.logs)
     await untilLost(deployment, 'all', all)
     const { dropped } = await statusOf(deployment, 'all')
@@ -130,7 +132,7 @@ t.test('purged, deleted and recreated: what is lost counts, and what waits does 
   await t.test('the stream is deleted, and made again', async (t) => {
     await publish(nats, 'deleted', 0, count, 20)
     await until('the log events wait', async () => (await waiting('logs')) === expected.logs, waitMs)
-    await nats.request(`$JS.API.STREAM.DELETE.${deliveriesStream}`, '', 5_000)
+    await nats.request(`$JS.API.STREAM.DELETE.${deliveriesStream}`, '', 30_000)
     await untilLost(deployment, 'logs', 2 * expected.logs)
     t.strictSame((await statusOf(deployment, 'logs')).dropped, [{ ...types[0], events: 2 * expected.logs }])
     await api.resumeDestination(destinations.logs)

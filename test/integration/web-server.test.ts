@@ -1,11 +1,11 @@
 /** Events go to web servers: nothing is lost while one fails, and `weir listen` shows them. */
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
+import { untilInUse } from '../harness/in-use.js'
 import { run } from '../harness/processes.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { openWebServer } from '../harness/web-server.js'
 import { startWeir, until } from '../harness/weir.js'
-import { settle } from './deployment.js'
 
 const requestTo = (path: string, id: string) =>
   ({
@@ -53,7 +53,7 @@ t.test('events arrive at web servers', async (t) => {
   const watching = listener()
   t.teardown(() => watching.stop())
   await watching.line(/"event_type":"test\.v0"/)
-  await settle()
+  await untilInUse(weir)
 
   const arrived: string[] = []
   let failures = 3

@@ -2,6 +2,7 @@
 import t from 'tap'
 import type { TracedRecord } from '../../src/shape/traced-record.js'
 import { all } from '../harness/caller.js'
+import { untilInUse } from '../harness/in-use.js'
 import { total } from '../harness/metrics.js'
 import { metricsOf } from '../harness/pages.js'
 import { run } from '../harness/processes.js'
@@ -74,7 +75,7 @@ t.test('records from NATS arrive as events at each destination', async (t) => {
     ],
     destination_ids: [destination.id],
   })
-  await new Promise((resolve) => setTimeout(resolve, 2_000))
+  await untilInUse(weir)
   const audited = await api.ipPolicy.create({ description: 'audited' })
   const nats = await weir.nats()
   const record = (id: string, client_ip: string): string =>
@@ -95,14 +96,14 @@ t.test('records from NATS arrive as events at each destination', async (t) => {
     'weir.records.eu.node-1',
     [record('r1', '203.0.113.9'), record('r2', '198.51.100.1'), 'not json', ...requests].join('\n'),
   )
-  const answers = await Promise.all(requests.map((each) => nats.request('weir.decide', each, 2_000)))
+  const answers = await Promise.all(requests.map((each) => nats.request('weir.decide', each, 30_000)))
   t.match(
     answers.map((bytes) => JSON.parse(Buffer.from(bytes).toString())),
     [{ decision: 'deny', policy: 'a key' }, { decision: 'allow' }],
     'requests are judged by their headers',
   )
   const question = JSON.stringify({ ...JSON.parse(record('r3', '198.51.100.1')), explain: true })
-  const decision = JSON.parse(Buffer.from(await nats.request('weir.decide', question, 2_000)).toString())
+  const decision = JSON.parse(Buffer.from(await nats.request('weir.decide', question, 30_000)).toString())
   t.match(decision, { decision: 'block', ip_policy: { decision: 'block', policy_ids: [policy.id] } })
   t.match(decision.warnings, [/WEIR_DECIDE_EXPLAIN is off/])
   t.equal(decision.explanation, undefined, 'an ingress node reads no rules')

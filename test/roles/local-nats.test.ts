@@ -56,7 +56,7 @@ for (const { name, before, deleted, partitions, left } of [
     const dataDir = tempDir(t)
     await withServer(dataDir, before, 'admin', async (nats) => {
       await ensureStreams(nats, { ...bounds, partitions: before })
-      for (const stream of deleted) await nats.request(`$JS.API.STREAM.DELETE.${stream}`, '', 2_000)
+      for (const stream of deleted) await nats.request(`$JS.API.STREAM.DELETE.${stream}`, '', 30_000)
     })
     await withServer(dataDir, partitions, 'api', async (nats) => {
       await ensureStreams(nats, { ...bounds, partitions })

@@ -21,7 +21,7 @@ const infoOf = async (bucket: string) => (await nats.streamInfo(streamOf(bucket)
 async function changeLimits(bucket: string): Promise<void> {
   const { config } = await infoOf(bucket)
   const changed = JSON.stringify({ ...config, max_bytes: config.max_bytes + mebibyte })
-  const answer = await nats.request(`$JS.API.STREAM.UPDATE.${config.name}`, changed, 5_000)
+  const answer = await nats.request(`$JS.API.STREAM.UPDATE.${config.name}`, changed, 30_000)
   const { error } = JSON.parse(Buffer.from(answer).toString())
   if (error !== undefined) throw new Error(error.description)
 }
@@ -35,7 +35,7 @@ async function restart(): Promise<void> {
 }
 
 const deleteBucket = (bucket: string): Promise<unknown> =>
-  nats.request(`$JS.API.STREAM.DELETE.${streamOf(bucket)}`, '', 5_000)
+  nats.request(`$JS.API.STREAM.DELETE.${streamOf(bucket)}`, '', 30_000)
 
 t.test('a follower continues in a bucket with new limits, and reads a recreated one again', async (t) => {
   const bucket = await nats.openBucket('followed', mebibyte)

@@ -162,7 +162,7 @@ t.test('an API starts although its streams of records are full', async (t) => {
 const subjectsIn = async (nats: Nats, name: string) => (await nats.streamInfo(name))?.config.subjects
 
 const deleteStreams = async (nats: Nats, names: readonly string[]): Promise<void> => {
-  for (const name of names) await nats.request(`$JS.API.STREAM.DELETE.${name}`, '', 2_000)
+  for (const name of names) await nats.request(`$JS.API.STREAM.DELETE.${name}`, '', 30_000)
 }
 
 const alone = ['weir.records.>']

@@ -11,10 +11,10 @@ import { processMessage } from '../../../src/pipeline/process-record.js'
 import { buildTrafficView, type TrafficView } from '../../../src/produce/compiled-configuration.js'
 import { PackWriter } from '../../../src/wire/pack.js'
 import { deny, noGeo, noYield, TestConfiguration } from '../../evaluate/configuration.js'
+import { untilInUse } from '../../harness/in-use.js'
 import { tempDir } from '../../harness/temp-dir.js'
 import { processesBelow } from '../../harness/tree.js'
 import type { RunningWeir } from '../../harness/weir.js'
-import { settle } from '../../integration/deployment.js'
 import { type BenchRow, type Measure, median } from '../bench.js'
 import { residentOf } from '../memory-meter.js'
 import { createEstate, msUntilSeen, startTimed } from '../systems/estate.js'
@@ -131,7 +131,7 @@ const measureDeployed = (turns: number): Promise<Deployed> =>
       weir = started.weir
       readyMs.push(started.readyMs)
     }
-    await settle()
+    await untilInUse(weir)
     const residentBytes = residentBytesOf(weir)
     const nats = await weir.nats()
     const waits: number[] = []

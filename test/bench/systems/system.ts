@@ -6,12 +6,13 @@ import { type Client, openClient } from '../../../src/client/client.js'
 import type { Keep } from '../../../src/emulator/wire.js'
 import { type Nats, openNats } from '../../../src/nats/nats.js'
 import { homeOf, partitionsUpTo } from '../../../src/wire/partitions.js'
+import { untilInUse } from '../../harness/in-use.js'
 import { OwnNats } from '../../harness/own-nats.js'
 import { run } from '../../harness/processes.js'
 import { tempDir } from '../../harness/temp-dir.js'
 import { processesBelow, type TreeProcess } from '../../harness/tree.js'
 import { type Emulator, type Serve, startEmulator, startWeir } from '../../harness/weir.js'
-import { settle, token } from '../../integration/deployment.js'
+import { token } from '../../integration/deployment.js'
 import { serverPort, usualServer } from './traffic.js'
 
 export interface Closers {
@@ -109,7 +110,7 @@ export async function openWeir(closers: Closers, options: WeirOptions = {}): Pro
   const weir = await startWeir(dataDir, env, '', options.serve)
   closers.teardown(() => weir.stop())
   const edgeId = await configure(weir.api, sink, options)
-  await settle()
+  await untilInUse(weir)
   const servers = (options.servers ?? []).map(({ pid }, n) => ({ pid, role: `nats-server ${n}` }))
   const processes = (): readonly TreeProcess[] => [...processesBelow(weir.process.pid), ...servers]
   return {
