@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { all } from '../harness/caller.js'
+import { until } from '../harness/weir.js'
 import { openService } from '../integration/service.js'
 import { inBrowser, newAccount, openSignedIn } from './visitor.js'
 
@@ -86,6 +87,9 @@ t.test('lists, bouncers and findings in the console', inBrowser(), async (t) => 
       refresh_seconds: 7_200,
       shrink_guard: 0.3,
     })
+    // A new list is fetched at once, and no list is fetched twice at the same time.
+    const isFetched = async () => (await api.ipList.get(String(list?.id))).source_status?.error != null
+    await until('its first fetch failed', isFetched)
     await page.getByRole('button', { name: 'Fetch now' }).click()
     await page.locator('.notice.bad', { hasText: 'The fetch failed' }).waitFor()
     await page.getByRole('region', { name: 'Source' }).getByText('the last fetch failed').waitFor()

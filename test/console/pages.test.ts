@@ -1,6 +1,7 @@
 /**
  * Every page of the menu, and what can be opened on it, against a running service: with hostile texts in everything, and
- * with an account that has nothing. In both themes and both widths, axe-core finds nothing serious.
+ * with an account that has nothing. In both themes and both widths, axe-core finds nothing serious: with `--full` on each page,
+ * otherwise on pages of the menu, and of two others that follow each other, one wide and light, the other narrow and dark.
  */
 import t, { type Test } from 'tap'
 import { until } from '../harness/weir.js'
@@ -8,6 +9,13 @@ import { type Furnished, furnishedAccount } from './furnished.js'
 import { hostileIn, hostileTexts, hostileTextsOn } from './hostile-texts.js'
 import { type Look, looks, overflowOf, violationsOf, wholeLooks } from './looks.js'
 import { inBrowser, newAccount, openSignedIn, type Visitor } from './visitor.js'
+
+const isFull = process.argv.includes('--full')
+/** How pages of the menu are looked at. */
+const menuLooks = isFull ? looks : wholeLooks
+/** How the page of this number is looked at, of those that differ from pages of the menu by little. */
+const looksAt = (index: number): readonly Look[] =>
+  isFull ? wholeLooks : [wholeLooks[index % wholeLooks.length]!]
 
 /** The paths that the menu leads to. */
 async function menuOf(visitor: Visitor): Promise<string[]> {
@@ -111,11 +119,12 @@ t.test('pages', inBrowser(), async (t) => {
   t.ok(menu.length > 4)
   const seen = new Set<string>()
   const checkAll =
-    (paths: readonly string[], shown: readonly Look[], by: 'see' | 'follow') => async (t: Test) => {
+    (paths: readonly string[], looksOf: (index: number) => readonly Look[], by: 'see' | 'follow') =>
+    async (t: Test) => {
       const visitor = await openSignedIn(t, all.token)
       await visitor.see('')
-      for (const path of paths) {
-        await check(t, visitor, path, shown, () => visitor[by](path))
+      for (const [index, path] of paths.entries()) {
+        await check(t, visitor, path, looksOf(index), () => visitor[by](path))
         for (const text of await hostileTextsOn(visitor.page)) seen.add(text)
       }
     }
@@ -123,8 +132,12 @@ t.test('pages', inBrowser(), async (t) => {
   t.jobs = 2
   const rest = openedIn(all, menu)
   await Promise.all([
-    t.test('of the menu, with hostile texts in everything', { buffered: true }, checkAll(menu, looks, 'see')),
-    t.test('what is opened on them', { buffered: true }, checkAll(rest, wholeLooks, 'follow')),
+    t.test(
+      'of the menu, with hostile texts in everything',
+      { buffered: true },
+      checkAll(menu, () => menuLooks, 'see'),
+    ),
+    t.test('what is opened on them', { buffered: true }, checkAll(rest, looksAt, 'follow')),
     t.test('drawers with hostile texts, of which nothing comes', { buffered: true }, async (t) => {
       const visitor = await openSignedIn(t, all.token)
       for (const [path, text] of drawers) {
@@ -137,7 +150,8 @@ t.test('pages', inBrowser(), async (t) => {
     t.test('of an account that has nothing, one after the other', { buffered: true }, async (t) => {
       const visitor = await openSignedIn(t, (await newAccount()).token)
       await visitor.see('')
-      for (const path of menu) await check(t, visitor, path, wholeLooks, () => choose(visitor, path))
+      for (const [index, path] of menu.entries())
+        await check(t, visitor, path, looksAt(index), () => choose(visitor, path))
     }),
     t.test(
       'an expression without a result leads to its edge, and to the record',
