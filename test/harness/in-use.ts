@@ -1,6 +1,6 @@
 /** Until all that was just saved decides. An answer of the API says that a change is kept; other processes read it a moment later. */
 import { readMetrics } from '../../src/demo/metrics-page.js'
-import type { Nats } from '../../src/nats/nats.js'
+import { type Nats, openNats } from '../../src/nats/nats.js'
 import { bucketNames } from '../../src/wire/names.js'
 import { type RunningWeir, until } from './weir.js'
 
@@ -16,8 +16,11 @@ export async function newestRevision(nats: Nats): Promise<number> {
 }
 
 /** Resolves when every pipeline and everything that answers `decide` uses all of it; counts and answers stay as they are. */
-export async function untilInUse({ url, nats }: Pick<RunningWeir, 'url' | 'nats'>): Promise<void> {
-  const revision = await newestRevision(await nats())
+export async function untilInUse({ url, adminUrl }: Pick<RunningWeir, 'url' | 'adminUrl'>): Promise<void> {
+  // Its own connection: one of a Weir that is killed later would keep the process of the test from ending.
+  const nats = await openNats({ servers: adminUrl.split(','), name: 'test', replicas: 1 })
+  const revision = await newestRevision(nats)
+  await nats.close()
   await until(`revision ${revision} is in use`, async () => {
     const metrics = await readMetrics(url)
     return Math.min(metrics.revisionOf('pipeline'), metrics.revisionOf('decide')) >= revision
