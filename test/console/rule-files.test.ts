@@ -8,6 +8,7 @@ import {
   ruleDifference,
   rulesInText,
 } from '../../src/console/data/resources/rule-files.js'
+import { cpuMsOf } from '../harness/cpu.js'
 
 const listId = 'ipl_01KAFZR7DA0T4CH30SW7DJ5M3B'
 const nowMs = Date.parse('2026-11-20T10:00:00Z')
@@ -106,19 +107,20 @@ t.test('a quote too many swallows nothing', (t) => {
     { length: 20_000 },
     (_, index) => `10.${index >> 8}.${index & 255}.0/24,deny,listed`,
   )
-  const begun = performance.now()
-  for (const [first, faults] of [
-    ['192.0.2.0/24,deny,5" disk', 0],
-    ['192.0.2.0/24,deny,"5 disk', 1],
-  ] as const) {
-    const read = rulesInText([first, ...rows].join('\n'), 'deny', nowMs)
-    t.equal(read.faults.length, faults, first)
-    t.equal(read.rules.length, rows.length + 1 - faults, 'every other line is a rule')
+  const readAll = (): void => {
+    for (const [first, faults] of [
+      ['192.0.2.0/24,deny,5" disk', 0],
+      ['192.0.2.0/24,deny,"5 disk', 1],
+    ] as const) {
+      const read = rulesInText([first, ...rows].join('\n'), 'deny', nowMs)
+      t.equal(read.faults.length, faults, first)
+      t.equal(read.rules.length, rows.length + 1 - faults, 'every other line is a rule')
+    }
+    const open = rulesInText(rows.map((row) => `${row.slice(0, -6)}"x`).join('\n'), 'deny', nowMs)
+    t.equal(open.rules.length, 0)
+    t.equal(open.faults.length, rows.length, 'each line is named')
   }
-  const open = rulesInText(rows.map((row) => `${row.slice(0, -6)}"x`).join('\n'), 'deny', nowMs)
-  t.equal(open.rules.length, 0)
-  t.equal(open.faults.length, rows.length, 'each line is named')
-  t.ok(performance.now() - begun < 3_000, 'without keeping the browser busy')
+  t.ok(cpuMsOf(readAll) < 5_000, 'without keeping the browser busy')
   t.end()
 })
 

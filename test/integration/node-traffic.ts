@@ -14,7 +14,7 @@ const region = 'eu'
 export const nodes = 64
 const names: readonly string[] = Array.from({ length: nodes }, (_, number) => `node-${number}`)
 export const perMessage = 5
-const pauseMs = 5
+const pauseMs = 15
 /** Longer than a server is away. */
 const patient: Patience = { patienceMs: 300_000 }
 
