@@ -4,8 +4,11 @@
  */
 import { type Attribute, Attributes, type LogRecord, type OtlpLog } from './log-records.js'
 
-/** A text, or a number that JavaScript may not hold. */
-const textOrNumber = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
+/**
+ * A text, or a number that JavaScript may not hold. A text without an end is one, too: otherwise each quote in it would be tried as
+ * the beginning of another one, and a body of 2 MiB would take hours.
+ */
+const textOrNumber = /"(?:[^"\\]|\\.)*"?|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
 /** So many digits are exact in a double. */
 const exactDigits = 15
 /** Digits of an exponent: no number of 64 bits has more. */
