@@ -274,6 +274,11 @@ check('traefik', [
     refused(/two beginnings/),
   ],
   [
+    'text, thousands of beginnings in a query',
+    traefikText({ request: `GET /?${' [10/Oct/2026:x] "A B'.repeat(12_000)} HTTP/2.0` }),
+    refused(/two beginnings/),
+  ],
+  [
     'text, a list that is no address',
     traefikText({ who: '203.0.113.9, unknown - -' }),
     refused(/The client is "203.0.113.9, unknown"/),

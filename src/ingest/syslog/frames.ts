@@ -49,11 +49,11 @@ export class SyslogFrames {
   }
 
   #line(): string | undefined {
-    const lineEnd = this.#bytes.indexOf(lineFeed)
-    const nulAt = this.#bytes.subarray(0, lineEnd === -1 ? undefined : lineEnd).indexOf(nul)
-    const end = nulAt === -1 ? lineEnd : nulAt
-    if (end === -1) return undefined
-    return this.#take(0, end, end + 1)
+    const bytes = this.#bytes
+    // Not one search for each: the one that is not there would be looked for behind every message.
+    let end = 0
+    while (end < bytes.length && bytes[end] !== lineFeed && bytes[end] !== nul) end += 1
+    return end === bytes.length ? undefined : this.#take(0, end, end + 1)
   }
 
   #counted(length: number, countBytes: number): string | undefined {
