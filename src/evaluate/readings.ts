@@ -94,15 +94,12 @@ function pathsOf(
   context: PolicyContext,
 ): readonly Reading[] | undefined {
   const { readings, path } = context
-  if (readings === undefined && !(path && mayHaveCapitals.test(path))) return undefined
+  if (readings === undefined && !(path && path !== path.toLowerCase())) return undefined
   if (!policySet.httpsEdgeOf(endpoint)?.isInSmallLetters) return readings?.all
   const all = readings?.all ?? [{ path: path!, how: 'as sent' }]
   const small = all.map(({ path, how }) => ({ path: path.toLowerCase(), how: `${how}, in small letters` }))
   return [...all, ...small.filter(({ path }, index) => path !== all[index]!.path)]
 }
-
-// biome-ignore lint/suspicious/noControlCharactersInRegex: the range of ASCII.
-const mayHaveCapitals = /[A-Z]|[^\x00-\x7f]/
 
 /** Where a request is in any reading of its target; other records are where they are. */
 export const endpointsOf = (policySet: Decisive, endpoint: Endpoint, context: PolicyContext): Endpoint[] => [

@@ -55,6 +55,7 @@ export function readingsOfUri(uri: string): Readings {
 
 /** Does the URI name this path, and do all servers read it so? For most it is seen without another text. */
 export function namesPath(uri: string, path: string): boolean {
-  if (!uri.startsWith(path) || isDisputed(path)) return false
-  return uri.length === path.length || uri[path.length] === '?'
+  if (uri.length === path.length) return uri === path && !isDisputed(path)
+  // `startsWith` takes three times as long.
+  return uri[path.length] === '?' && uri.slice(0, path.length) === path && !isDisputed(path)
 }

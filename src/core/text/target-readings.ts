@@ -34,21 +34,28 @@ const unpaired = /%(?![\da-f]{2})/i
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are looked for.
 const disputed = /[\\;#?\x00-\x1f\x7f\ufffd]|\/\/|[. ](?:\/|$)|^[^/]|%[\da-fu]/i
 
-const [slash, dot, space] = [0x2f, 0x2e, 0x20]
-const marks = new Set([...'\\;#?%\x7f'].map((mark) => mark.charCodeAt(0)))
-const isMark = Uint8Array.from({ length: 128 }, (_, code) => Number(code < space || marks.has(code)))
+/** What a sign is for `isPlain`. */
+const [letter, slash, dotOrSpace, mark] = [0, 1, 2, 3]
+const slashCode = 0x2f
+const marks = new Set('\\;#?%\x7f')
+const kinds = Uint8Array.from({ length: 128 }, (_, code) => {
+  const sign = String.fromCharCode(code)
+  if (sign === '/') return slash
+  if (sign === '.' || sign === ' ') return dotOrSpace
+  return sign < ' ' || marks.has(sign) ? mark : letter
+})
 
-/** Most paths: every request's is looked at, and this takes a fifth of the time of a regular expression. */
+/** Most paths: every request's is looked at, in one pass that makes no other text. */
 function isPlain(path: string): boolean {
-  if (path.charCodeAt(0) !== slash) return false
+  if (path.charCodeAt(0) !== slashCode) return false
+  let before = letter
   for (let index = 0; index < path.length; index += 1) {
     const code = path.charCodeAt(index)
-    if (code > 127 || isMark[code] === 1) return false
-    if (code !== slash && code !== dot && code !== space) continue
-    const next = path.charCodeAt(index + 1)
-    if (next === slash || (code !== slash && index + 1 === path.length)) return false
+    const kind = code > 127 ? mark : kinds[code]!
+    if (kind === mark || (kind === slash && before !== letter)) return false
+    before = kind
   }
-  return true
+  return before !== dotOrSpace
 }
 
 const decodedIfValid = (run: string): string => {
