@@ -139,7 +139,7 @@ async function requests(mark: string): Promise<Asked[]> {
 async function restored(mark: string): Promise<Asked> {
   const { id } = await me.ipPolicy.create({ description: `${mark} rules` })
   await me.replaceRules(id, rulesOf('198.51.100.0/24'))
-  const [before] = await all(me.changes({ limit: 1 } as never))
+  const before = await newestChange()
   await me.replaceRules(id, rulesOf('203.0.113.0/24'))
   const path = `/ip_policies/${id}/rules/restore?version=${before!.version}`
   const headers = { 'Idempotency-Key': `${mark} restored` }
@@ -148,6 +148,12 @@ async function restored(mark: string): Promise<Asked> {
     ask: (client) => sent(client, 'POST', path, headers),
     isThere: async () => (await all(me.rules(id))).some((rule) => rule.cidr === '198.51.100.0/24'),
   }
+}
+
+/** The iterator reads all pages if it is not left, here one for each change. */
+async function newestChange(): Promise<{ readonly version: number } | undefined> {
+  for await (const change of me.changes({ limit: 1 } as never)) return change
+  return undefined
 }
 
 /** Entries that need several changes. */
