@@ -6,7 +6,7 @@ import { type Format, type Given, recordOfLine } from '../ingest/format.js'
 import { LineSplitter, lineBytesMax, type RawLine } from '../ingest/line-splitter.js'
 import { LogEnvelopes } from '../ingest/log-envelope.js'
 import { FileReader, markOf } from '../ingest/log-file.js'
-import { columnOf, excerpt, Refusals } from './refusals.js'
+import { columnOf, Doubts, excerpt, Refusals } from './refusals.js'
 
 const shownMax = 3
 /** Lines that are read of a sample. */
@@ -28,14 +28,15 @@ interface Made {
   /** The first line that is refused for each reason. */
   readonly marks: string[]
   readonly refusals: Refusals
-  nameless: number
+  readonly doubts: Doubts
   isCut: boolean
 }
 
 /** Resolves with the exit code: 1 if a line can't be read, or there is none. */
 export async function checkSample(sample: Sample): Promise<number> {
   const made: Made = {
-    ...{ read: 0, records: 0, examples: [], marks: [], refusals: new Refusals(), nameless: 0, isCut: false },
+    ...{ read: 0, records: 0, examples: [], marks: [], isCut: false },
+    ...{ refusals: new Refusals(), doubts: new Doubts() },
   }
   const envelopes = new LogEnvelopes<Numbered>()
   let number = 0
@@ -84,7 +85,7 @@ function readLine({ format, given }: Sample, { text, isTooLong, number }: Number
   made.read += 1
   const record = isTooLong
     ? ({ ok: false, problem: { msg: `It has more than ${lineBytesMax} bytes.` } } as const)
-    : recordOfLine(format, text, given, `line-${number}`)
+    : recordOfLine(format, text, given, `line-${number}`, (doubt) => made.doubts.add(doubt, number))
   if (!record.ok) {
     if (made.refusals.add(text, number, record.problem))
       made.marks.push(
@@ -95,19 +96,17 @@ function readLine({ format, given }: Sample, { text, isTooLong, number }: Number
     return
   }
   made.records += 1
-  const value = JSON.parse(record.value) as { edge_id?: string; conn?: { server_name?: string } }
-  if (!value.edge_id && !value.conn?.server_name) made.nameless += 1
-  if (made.examples.length < shownMax) made.examples.push({ line: number, record: value })
+  if (made.examples.length < shownMax) made.examples.push({ line: number, record: JSON.parse(record.value) })
 }
 
 const excerptOf = (text: string, column: number | undefined): readonly string[] =>
   column === undefined ? [`  ${text.slice(0, 100).replaceAll(/\p{Cc}/gu, '.')}`] : excerpt(text, column)
 
 function print({ format, isJson }: Sample, made: Made): void {
-  const { read, records, examples, refusals, marks, nameless, isCut } = made
+  const { read, records, examples, refusals, marks, doubts, isCut } = made
   if (isJson) {
     const counts = { format: format.name, read, records, refused: read - records, reasons: refusals.all }
-    process.stdout.write(`${JSON.stringify({ ...counts, examples })}\n`)
+    process.stdout.write(`${JSON.stringify({ ...counts, doubts: doubts.all, examples })}\n`)
     return
   }
   const say = (text: string): void => void process.stdout.write(`${forTerminal(text)}\n`)
@@ -119,10 +118,6 @@ function print({ format, isJson }: Sample, made: Made): void {
   say(
     `${format.name}: ${read} lines${isCut ? ' (the rest is not looked at)' : ''}, ${records} become records, ${read - records} are refused.`,
   )
-  for (const sentence of refusals.sentences) say(`  ${sentence}`)
-  if (nameless > 0)
-    say(
-      `${nameless} records name no server and no edge, so no edge serves them: give --server-name or --edge.`,
-    )
+  for (const sentence of [...refusals.sentences, ...doubts.sentences]) say(`  ${sentence}`)
   say('Nothing was sent.')
 }

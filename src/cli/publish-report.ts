@@ -3,7 +3,7 @@ import { type FileHandle, open } from 'node:fs/promises'
 import { every, monotonicMs } from '../core/clock.js'
 import { type Problem, StartFault } from '../core/errors.js'
 import { forTerminal } from '../core/text/terminal.js'
-import { columnOf, excerpt, Refusals } from './refusals.js'
+import { columnOf, Doubts, excerpt, Refusals } from './refusals.js'
 
 export async function rejectsFile(path: string | undefined): Promise<FileHandle | undefined> {
   if (path === undefined) return undefined
@@ -36,6 +36,7 @@ export class Report {
   #last: (() => void) | undefined
 
   readonly #refusals = new Refusals()
+  readonly #doubts = new Doubts()
   /** The format of the lines. */
   readonly #format: string
 
@@ -54,6 +55,11 @@ export class Report {
     else if (this.#example === undefined) this.#example = shown
     else this.#unshown += 1
     await this.#rejects?.appendFile(`${line}\n`)
+  }
+
+  /** About the record of the line that was read last. */
+  doubt(sentence: string): void {
+    if (this.#doubts.add(sentence, this.read)) this.note(`Line ${this.read}: ${sentence}`)
   }
 
   #show(lines: readonly string[]): void {
@@ -77,8 +83,9 @@ export class Report {
   json(): string {
     const lost = this.#lost === 0 ? {} : { lost: this.#lost }
     const reasons = this.refused === 0 ? {} : { reasons: this.#refusals.all }
+    const doubts = this.#doubts.all.length === 0 ? {} : { doubts: this.#doubts.all }
     const counts = { format: this.#format, read: this.read, stored: this.stored, refused: this.refused }
-    return JSON.stringify({ ...counts, ...reasons, ...lost })
+    return JSON.stringify({ ...counts, ...reasons, ...doubts, ...lost })
   }
 
   /** Records of these lines are not stored yet. */
@@ -92,7 +99,8 @@ export class Report {
     const lost = this.#lost === 0 ? '' : `, ${this.#lost} lost over UDP`
     const left = isAllStored ? '' : `, ${this.#left} not stored: NATS does not store them`
     this.note(`${this.read} lines: ${this.stored} records stored, ${this.refused} refused${lost}${left}.`)
-    for (const sentence of this.#refusals.sentences) this.note(`${this.#format}: ${sentence}`)
+    for (const sentence of [...this.#refusals.sentences, ...this.#doubts.sentences])
+      this.note(`${this.#format}: ${sentence}`)
     const isKept = this.refused === 0 || this.#rejects !== undefined
     return isAllStored && isKept && this.#lost === 0 ? 0 : 1
   }

@@ -103,9 +103,9 @@ async function* syslogLines(address: string, signal: AbortSignal, report: Report
   onAbort(signal, () => server.close())
   const run = newId('')
   let count = 0
-  for await (const text of server.lines()) {
+  for await (const message of server.lines()) {
     count += 1
-    if (text.trim() !== '') yield { text, name: `${run} ${count}` }
+    if (message.text.trim() !== '') yield { ...message, name: `${run} ${count}` }
   }
 }
 

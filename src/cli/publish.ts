@@ -60,13 +60,14 @@ export async function publish(settings: Settings, options: PublishOptions): Prom
       report.read += 1
       const record = source.isTooLong
         ? ({ ok: false, problem: { msg: `It has more than ${lineBytesMax} bytes.` } } as const)
-        : recordOfLine(format, source.text, given, hash128(source.name, source.text))
+        : recordOfLine(format, source.text, given, hash128(source.name, source.text), (doubt) =>
+            report.doubt(doubt),
+          )
       const stored = (): void => {
         if (record.ok) report.stored += 1
         source.done?.()
       }
       if (record.ok) {
-        if (report.read === 1 && hasNoEdge(record.value)) report.note(noEdge)
         await Promise.race([publisher.add(record.value, stored), stopped])
       } else {
         await report.refuse(source.text, record.problem)
@@ -81,14 +82,6 @@ export async function publish(settings: Settings, options: PublishOptions): Prom
   } finally {
     await closed(nats, report)
   }
-}
-
-const noEdge =
-  'The first record names no server and no edge, so no edge serves it: give --server-name or --edge if the log does not say it.'
-
-function hasNoEdge(record: string): boolean {
-  const { edge_id, conn } = JSON.parse(record) as { edge_id?: string; conn?: { server_name?: string } }
-  return !edge_id && !conn?.server_name
 }
 
 /** Is all stored? After a stop, this does not wait for a NATS that is away. */

@@ -1,4 +1,4 @@
-/** Lines that can't be read: counted by reason, the first of each with its place. */
+/** Lines that can't be read, and records that may be wrong: counted by reason, the first of each with its place. */
 import type { Problem } from '../core/errors.js'
 
 /** Reasons that are counted separately; a file of another kind has one in each line. */
@@ -68,6 +68,41 @@ export class Refusals {
       const first = first_line === 0 ? '' : `, ${lines === 1 ? '' : 'the first is '}${place}`
       return `${lines} ${lines === 1 ? 'line' : 'lines'}${first}: ${reason}`
     })
+  }
+}
+
+interface Doubt {
+  readonly doubt: string
+  records: number
+  readonly first_line: number
+}
+
+/** What may be wrong with records, or missing in them, although their lines can be read. */
+export class Doubts {
+  readonly #bySentence = new Map<string, Doubt>()
+
+  /** Is this the first record of which it is said? */
+  add(sentence: string, line: number): boolean {
+    const known = this.#bySentence.get(sentence)
+    if (known !== undefined) known.records += 1
+    else if (this.#bySentence.size < reasonsMax) {
+      this.#bySentence.set(sentence, { doubt: sentence, records: 1, first_line: line })
+      return true
+    }
+    return false
+  }
+
+  /** The most frequent first. */
+  get all(): readonly Doubt[] {
+    return [...this.#bySentence.values()].toSorted((a, b) => b.records - a.records)
+  }
+
+  get sentences(): readonly string[] {
+    return this.all.map(({ doubt, records, first_line }) =>
+      records === 1
+        ? `1 record, of line ${first_line}: ${doubt}`
+        : `${records} records, the first of line ${first_line}: ${doubt}`,
+    )
   }
 }
 

@@ -46,6 +46,8 @@ export interface Logged {
   readonly end?: Time
   readonly bytes_in?: Value
   readonly bytes_out?: Value
+  /** What may be wrong with it, as a sentence, although it can be read. */
+  readonly doubt?: string | undefined
 }
 
 /**
@@ -87,8 +89,17 @@ export interface Given {
   readonly caddyDuration?: DurationUnit
 }
 
-/** The record of a line, as JSON. The problem is a sentence that names the member and its value. */
-export function recordOfLine(format: Format, line: string, given: Given, id: string): Result<string> {
+/**
+ * The record of a line, as JSON. The problem is a sentence that names the member and its value. `doubt` gets a sentence for what may be wrong with a
+ * record, or missing in it.
+ */
+export function recordOfLine(
+  format: Format,
+  line: string,
+  given: Given,
+  id: string,
+  doubt: (sentence: string) => void = () => {},
+): Result<string> {
   const logged = format.read(line, given)
   if (!logged.ok) return logged
   const record = format.isRecord
@@ -99,9 +110,21 @@ export function recordOfLine(format: Format, line: string, given: Given, id: str
   if (complaint !== undefined) return placed(complaint, line, valueNamed(complaint, record.value))
   const text = JSON.stringify(record.value)
   const bytes = Buffer.byteLength(text)
-  return bytes <= recordBytesMax
-    ? ok(text)
-    : problem(`The record has ${bytes} bytes; at most ${recordBytesMax} are allowed.`)
+  if (bytes > recordBytesMax)
+    return problem(`The record has ${bytes} bytes; at most ${recordBytesMax} are allowed.`)
+  for (const sentence of doubtsAbout(record.value, logged.value)) doubt(sentence)
+  return ok(text)
+}
+
+function* doubtsAbout(record: object, { doubt }: Logged): Generator<string> {
+  const { edge_id, conn } = record as {
+    edge_id?: unknown
+    conn?: { server_name?: unknown; start_ts?: unknown }
+  }
+  if (!edge_id && !conn?.server_name)
+    yield 'It names no server and no edge, so no edge serves it: give --server-name or --edge.'
+  if (doubt !== undefined) yield doubt
+  else if (!conn?.start_ts) yield 'It does not say when it began.'
 }
 
 /** With the column of the value that is wrong, if the line has it as it is. */

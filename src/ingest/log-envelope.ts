@@ -1,6 +1,6 @@
 /**
- * What programs between a proxy and its log file put around a line: Kubernetes' container runtimes (CRI), Docker's `json-file` driver, and
- * daemons of syslog. Runtimes cut long lines into parts, which are put together here.
+ * What programs between a proxy and its log file put around a line: Kubernetes' container runtimes (CRI), Docker's `json-file` driver,
+ * `journalctl -o json`, daemons of syslog, and what `docker compose logs` and `kubectl logs` show before a line. Runtimes cut long lines into parts, which are put together here.
  */
 import { lineBytesMax, type RawLine } from './line-splitter.js'
 import { syslogText } from './syslog/message.js'
@@ -11,6 +11,27 @@ const criForm =
 
 /** `{"log":"text\n","stream":"stdout","time":"…"}`: without `\n`, the line goes on (Moby: daemon/logger/jsonfilelog). */
 const dockerStart = '{"log":"'
+
+/** `web-1  | text`, and `[pod/web-1/nginx] text` (`kubectl logs --prefix`). */
+const shownBefore = /^(?:[\w.-]+ +\| |\[pod\/[^\]\s]+\] )/
+
+/** What `journalctl -o json` has in each line. Within a text of JSON, there would be a backslash before such quotes. */
+const journalMembers = ['"MESSAGE":', '"__REALTIME_TIMESTAMP":'] as const
+
+/** The message of an entry of the journal: a text, or a list of bytes if it is not all text. Other lines stay as they are. */
+function journalText(line: string): string {
+  if (!line.startsWith('{') || !journalMembers.every((member) => line.includes(member))) return line
+  try {
+    const { MESSAGE: message } = JSON.parse(line) as Record<string, unknown>
+    if (Array.isArray(message)) return Buffer.from(message as number[]).toString()
+    return typeof message === 'string' ? message : line
+  } catch {
+    // The format says what is wrong with it.
+    return line
+  }
+}
+
+const textIn = (line: string): string => syslogText(journalText(line.replace(shownBefore, '')))
 
 interface Part {
   /** Parts of the same stream belong together. */
@@ -69,7 +90,7 @@ export class LogEnvelopes<L extends RawLine> {
     }
     // One that is too long has no end to look at.
     const part = line.isTooLong ? undefined : partOf(line.text)
-    if (part === undefined) yield line.isTooLong ? line : { ...line, text: syslogText(line.text) }
+    if (part === undefined) yield line.isTooLong ? line : { ...line, text: textIn(line.text) }
     else yield* this.#add(part, line)
   }
 

@@ -1,6 +1,6 @@
 /** Times in logs. */
 import { isTimestamp } from '../core/timestamp.js'
-import { textOf } from './values.js'
+import { type Fields, textOf } from './values.js'
 
 /** Milliseconds since 1970, or a text as RFC 3339 writes it. Another text is kept, so that the refusal of its record shows it. */
 export type Time = number | string | undefined
@@ -47,3 +47,14 @@ export function logTime(text: string): Time {
   // A second 60 has no Date.
   return Number.isNaN(ms) ? text : ms
 }
+
+/** A doubt about a record without a time. The line may have one under another name than `name`. */
+export function withoutTime(fields: Fields, name: string): string {
+  const other = fields.names.find((each) => isTimeText(String(fields.get(each) ?? '')))
+  return `It does not say when it began: ${
+    other === undefined ? `log it as "${name}"` : `the time in "${other}" must be named "${name}"`
+  }.`
+}
+
+const isTimeText = (text: string): boolean =>
+  isTimestamp(text) || logTime(text) !== text || /^\d{10}(?:\.\d+)?$/.test(text)

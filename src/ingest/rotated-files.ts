@@ -4,8 +4,11 @@ import { basename, dirname, extname, join } from 'node:path'
 import { messageOf } from '../core/errors.js'
 import { isGzip, markOf, type Position, positionIn } from './log-file.js'
 
-/** What rotation puts behind a name, or before its extension: a number or a date. */
-const rotation = /^[.-][\w.:-]*\d[\w.:-]*$/
+/**
+ * What rotation puts behind a name, or before its extension: a number or a date, which alone needs no separator. Newer versions of Caddy say
+ * why they rotated. Other words are those of other logs, such as `access-api2.log`.
+ */
+const rotation = /^(?:[._-]|(?=\d{6}))\d[\dTWZ.:_+-]*(?:-(?:size|time|manual))?$/
 /** What can't be read here. */
 const otherwiseCompressed = /\.(?:bz2|xz|zst|Z|lz4)$/
 const gzipEnd = /\.gz$/
@@ -129,8 +132,9 @@ async function opened(
   return parts
 }
 
-/** The newest of these that the position is of. */
+/** The file that the position is of: of several that begin alike, the one with its number, else the newest. */
 async function indexOf(files: readonly Rotated[], from: Position): Promise<number> {
+  let newest = -1
   for (let at = files.length - 1; at >= 0; at -= 1) {
     const file = await open(files[at]!.path, 'r').catch(() => undefined)
     if (file === undefined) continue
@@ -139,10 +143,12 @@ async function indexOf(files: readonly Rotated[], from: Position): Promise<numbe
       const { head, inode } = positionIn(mark, from.offset)
       // How long a compressed file is inside is known when it was read.
       const isLongEnough = mark.isGzip || (await file.stat()).size >= from.offset
-      if (isLongEnough && head === from.head && (from.offset > 0 || inode === from.inode)) return at
+      if (!isLongEnough || head !== from.head) continue
+      if (inode === from.inode) return at
+      if (from.offset > 0 && newest === -1) newest = at
     } finally {
       await file.close()
     }
   }
-  return -1
+  return newest
 }

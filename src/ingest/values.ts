@@ -91,6 +91,10 @@ export class Fields {
     return new Fields(isObject ? (value as Readonly<Record<string, unknown>>) : {})
   }
 
+  get names(): readonly string[] {
+    return Object.keys(this.#members)
+  }
+
   /** A number, also written as text; undefined if it is none. */
   number(...names: readonly string[]): number | undefined {
     const value = Number(this.get(...names) ?? Number.NaN)

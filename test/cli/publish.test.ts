@@ -155,12 +155,12 @@ t.test('a sample is read, and nothing is sent', async (t) => {
   t.match(shown.output, /Line 7:\n {2}203\.0\.113\.7 - - \[40\/Oct.*\n {19}\^/)
   t.match(
     shown.output,
-    /5 records name no server and no edge.*give --server-name or --edge\.\nNothing was sent\./,
+    /\n {2}5 records, the first of line 1: It names no server and no edge.*give --server-name or --edge\.\nNothing was sent\./,
   )
   t.match(await check('--json', '--server-name', 'a.example'), {
     code: 0,
     output:
-      /^\{"format":"combined","read":2,"records":2,"refused":0,"reasons":\[\],"examples":\[\{"line":1,"record":\{/,
+      /^\{"format":"combined","read":2,"records":2,"refused":0,"reasons":\[\],"doubts":\[\],"examples":\[\{"line":1,"record":\{/,
   })
   t.match(await check(join(dir, 'none')), { code: 1, output: /none can't be read/ })
 })
@@ -222,7 +222,7 @@ t.test('what a person must know while nothing happens', async (t) => {
   await absent.stop()
   const nameless = start()
   nameless.child.stdin!.write(lineOf(0))
-  await nameless.line(/names no server and no edge, so no edge serves it/)
+  await nameless.line(/Line 1: It names no server and no edge, so no edge serves it/)
   await until('it is stored', async () => (await stored(nats)).length === 1)
   server.freeze()
   nameless.child.stdin!.write(lineOf(1))

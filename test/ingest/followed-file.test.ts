@@ -86,6 +86,12 @@ t.test('names that rotation makes are known, and no others', async (t) => {
     'access.log.2.bz2': 'no',
     'access_log.1': 'no',
     'accessory-1.log.1': 'no',
+    // Logs of other hosts.
+    'access-api2.log': 'no',
+    'access.log-ssl1': 'no',
+    'access-2026-11-25T10-30-00.000-size.log': 'two, too',
+    'access.log_20261126': 'and so',
+    'access.log20261127': 'and more',
     'access.log': 'three',
   })) {
     await tick()
@@ -94,7 +100,24 @@ t.test('names that rotation makes are known, and no others', async (t) => {
   const second = reading(path, position)
   await until('the rest', () => second.lines.includes('three'))
   await second.end()
-  t.strictSame(second.lines, ['two', 'three'])
+  t.strictSame(second.lines, ['two', 'two, too', 'and so', 'and more', 'three'])
+})
+
+t.test('files that begin alike are told apart by their numbers', async (t) => {
+  const path = join(tempDir(t), 'access.log')
+  writeFileSync(path, 'banner\none\n')
+  const first = reading(path)
+  await until('it', () => first.lines.length === 2)
+  const position = await first.end()
+  appendFileSync(path, 'two\n')
+  await tick()
+  renameSync(path, `${path}.1`)
+  await tick()
+  writeFileSync(path, 'banner\none\nthree\n')
+  const second = reading(path, position)
+  await until('the last line', () => second.lines.includes('three'))
+  await second.end()
+  t.strictSame(second.lines, ['two', 'banner', 'one', 'three'])
 })
 
 t.test('from the end, but only without a position', async (t) => {

@@ -260,6 +260,7 @@ t.test('a line takes time in proportion to its length', async (t) => {
     ['haproxy', `1.2.3.4:1 [x] f b/s 0/0/0/0/0 200 1 S=${' ---- 1/1/1/1/1 0/0 "'.repeat(size / 25)}`],
     ['combined', `203.0.113.7 - - [x] "GET /${' '.repeat(size)}" 200 1`],
     ['combined', `${'a, '.repeat(size / 3)}`],
+    ['traefik', `203.0.113.7 - - ${'[10/Oct/2026:13:55:36 +0000] "a '.repeat(size / 32)}`],
     ['nginx', JSON.stringify({ ssl_client_s_dn: '\\'.repeat(60_000) })],
     ['nginx', JSON.stringify({ ssl_client_s_dn: `CN${' '.repeat(60_000)}` })],
     ['nginx', JSON.stringify({ ssl_client_s_dn: '/a'.repeat(30_000) })],

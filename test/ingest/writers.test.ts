@@ -544,6 +544,37 @@ t.test('each format has the pages of its writers', async (t) => {
     if (isRecord === undefined && !['traefik', 'envoy'].includes(name)) t.ok((writers ?? []).length > 0, name)
 })
 
+t.test('what may be wrong with a record is said', async (t) => {
+  const said = (name: string, line: string, given: Given = { serverName: 'a.example' }) => {
+    const doubts: string[] = []
+    const format = formats.find((each) => each.name === name)!
+    const made = recordOfLine(format, line, given, 'r-1', (doubt) => void doubts.push(doubt))
+    return made.ok ? doubts : made.problem
+  }
+  const line = (more: object) =>
+    JSON.stringify({ remote_addr: '192.0.2.1', request: 'GET / HTTP/1.1', status: 200, ...more })
+  for (const time of [
+    '2026-11-25T10:00:00+00:00',
+    '25/Nov/2026:10:00:00 +0000',
+    '1795600800.123',
+    1795600800,
+  ])
+    t.match(said('nginx', line({ time })), [/the time in "time" must be named "time_iso8601"/], String(time))
+  t.match(said('nginx', line({ time: '0.005' })), [/log it as "time_iso8601"/])
+  t.strictSame(said('nginx', line({ time_iso8601: '2026-11-25T10:00:00+00:00' })), [])
+  const envoy = { method: 'GET', path: '/', protocol: 'HTTP/2', downstream_remote_address: '192.0.2.1:5' }
+  t.match(said('envoy', JSON.stringify({ ...envoy, time: '2026-11-25T10:00:00.000Z' })), [
+    /the time in "time" must be named "start_time"/,
+  ])
+  for (const duration of [1, 45, 99, 500, '7'])
+    t.match(said('caddy', caddy({ duration })), [/give --caddy-duration/], `${duration}`)
+  for (const duration of [0, 0.045, 1.5, '45ms'])
+    t.strictSame(said('caddy', caddy({ duration })), [], `${duration}`)
+  t.strictSame(said('caddy', caddy({ duration: 45 }), { serverName: 'a', caddyDuration: 'ms' }), [])
+  const nothing = said('ndjson', '{"type":"tcp_connection","conn":{"client_ip":"192.0.2.1"}}', {})
+  t.match(nothing, [/names no server and no edge/, /does not say when it began/])
+})
+
 t.test('Caddy: a whole number is in the unit that is given', async (t) => {
   const format = formats.find(({ name }) => name === 'caddy')!
   const cases = [

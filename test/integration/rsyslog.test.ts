@@ -76,7 +76,7 @@ t.test(
         const port = await server.open()
         const got: string[] = []
         void (async () => {
-          for await (const text of server.lines()) got.push(text)
+          for await (const { text } of server.lines()) got.push(text)
         })()
         t.teardown(() => server.close())
         const action = `action(type="omfwd" target="127.0.0.1" port="${port}" ${parameters} template="${template}")`

@@ -150,7 +150,6 @@ export function registerOtlp(
 async function logsOf(request: FastifyRequest): Promise<readonly OtlpLog[]> {
   const type = typeOf(request)
   const body = await rawBody(request, decompressedBytesMax[type])
-  if (type === json) checkValueCount(body)
   const value = type === protobuf ? undefined : exactValue(body)
   try {
     return value === undefined ? (await messages()).logsIn(body, recordLinesMax) : logsInJson(value)
@@ -159,24 +158,18 @@ async function logsOf(request: FastifyRequest): Promise<readonly OtlpLog[]> {
   }
 }
 
-const [brace, bracket] = [0x7b, 0x5b]
-
-/** Counted before they are objects. Signs in texts count, too: there are few. Throws a `WeirError`. */
-function checkValueCount(body: Buffer): void {
-  let count = 0
-  for (const byte of body) if (byte === brace || byte === bracket) count += 1
-  if (count > otlpJsonValuesMax)
-    throw new WeirError(
-      'ERR_BODY_TOO_LARGE',
-      `The body has ${count} objects and lists: at most ${otlpJsonValuesMax} are allowed.`,
-    )
-}
-
 /** Unlike bodies of other requests, what is ignored may have repeated keys, or anything in its texts. Throws a `WeirError`. */
 function exactValue(body: Buffer): unknown {
   const text = decoded(body)
   if (text.trim() === '') return {}
-  if (outlineOf(text).isTooDeep) throw tooDeep()
+  // Before they are objects.
+  const { isTooDeep, containers } = outlineOf(text)
+  if (isTooDeep) throw tooDeep()
+  if (containers > otlpJsonValuesMax)
+    throw new WeirError(
+      'ERR_BODY_TOO_LARGE',
+      `The body has ${containers} objects and lists: at most ${otlpJsonValuesMax} are allowed.`,
+    )
   try {
     return JSON.parse(withExactIntegers(text))
   } catch {

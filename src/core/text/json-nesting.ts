@@ -6,6 +6,8 @@ interface JsonOutline {
   readonly isTooDeep: boolean
   /** Keys of all objects together, including repeated ones. Complete only for valid JSON that is not too deep. */
   readonly keys: number
+  /** Objects and lists. Complete like `keys`. */
+  readonly containers: number
   /** Objects, lists, and the members and elements that follow another. Complete like `keys`. */
   readonly values: number
 }
@@ -13,8 +15,13 @@ interface JsonOutline {
 export function outlineOf(text: string): JsonOutline {
   let depth = 0
   let keys = 0
-  let values = 0
+  let containers = 0
+  let commas = 0
   let inString = false
+  const outline = (isTooDeep: boolean): JsonOutline => ({
+    ...{ isTooDeep, keys, containers },
+    values: containers + commas,
+  })
   for (let index = 0; index < text.length; index += 1) {
     const char = text.charCodeAt(index)
     if (inString) {
@@ -22,14 +29,14 @@ export function outlineOf(text: string): JsonOutline {
       else if (char === 0x22) inString = false
     } else if (char === 0x22) inString = true
     else if (char === 0x3a) keys += 1
-    else if (char === 0x2c) values += 1
+    else if (char === 0x2c) commas += 1
     else if (char === 0x7b || char === 0x5b) {
-      values += 1
+      containers += 1
       depth += 1
-      if (depth > jsonNestingMax) return { isTooDeep: true, keys, values }
+      if (depth > jsonNestingMax) return outline(true)
     } else if (char === 0x7d || char === 0x5d) depth -= 1
   }
-  return { isTooDeep: false, keys, values }
+  return outline(false)
 }
 
 export const isNestedTooDeep = (text: string): boolean => outlineOf(text).isTooDeep

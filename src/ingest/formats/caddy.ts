@@ -3,7 +3,7 @@ import { isTimestamp } from '../../core/timestamp.js'
 import type { DurationUnit } from '../duration-unit.js'
 import type { Format, Logged, Writer } from '../format.js'
 import { logTime, startOf, type Time } from '../log-time.js'
-import { type Fields, jsonLine, textOf } from '../values.js'
+import { type Fields, jsonLine, textOf, type Value } from '../values.js'
 
 const writer: Writer = {
   program: 'Caddy',
@@ -12,7 +12,7 @@ const writer: Writer = {
   client:
     '`client_ip` (from 2.7 on) is the peer, or whom `trusted_proxies` of the server found in `X-Forwarded-For`: the first address, which clients may make up, or with `trusted_proxies_strict`, the last one that is not trusted. Before 2.7 there is only `remote_ip`, and before 2.5 `remote_addr`: the peer. `remote_port` belongs to the peer, so it counts only if that is the client.',
   times:
-    '`ts` is when the request ended, in any `time_format` that Caddy names; less `duration`, that is the start. Times without a zone (`wall`, `wall_milli`, `wall_nano`) are UTC, so they are wrong with `time_local`. Another layout is refused. A `duration` is a text of Go, or a number, which does not say its `duration_format`: one with a fraction is in seconds, the default. With `ms` (from 2.8 on) or `nano`, numbers are whole: give `--caddy-duration ms` or `nano` to `weir publish`. Without it, a whole number below 100 is taken for seconds, another one for nanoseconds, so that milliseconds are misread.',
+    '`ts` is when the request ended, in any `time_format` that Caddy names; less `duration`, that is the start. Times without a zone (`wall`, `wall_milli`, `wall_nano`) are UTC, so they are wrong with `time_local`. Another layout is refused. A `duration` is a text of Go, or a number, which does not say its `duration_format`: one with a fraction is in seconds, the default. With `ms` (from 2.8 on) or `nano`, numbers are whole: give `--caddy-duration ms` or `nano` to `weir publish`. Without it, a whole number below 100 is taken for seconds, another one for nanoseconds, so that milliseconds are misread, and `weir publish` says how many lines this may concern.',
   lost: 'Ports of the server. `Authorization` and cookies. Of a cipher suite there is only the number, which is left out. Lines of other loggers than `http.log.access` are refused: they speak of the same request once more.',
   sources: [
     'https://caddyserver.com/docs/caddyfile/directives/log',
@@ -44,7 +44,9 @@ export const caddy: Format = {
     if (!/^http\.log\.access(?:\.|$)/.test(textOf(entry.get('logger')) ?? accessLogger))
       return problem('It is a line of another logger, not of the access log.')
     const start = startIn(entry, given?.caddyDuration)
-    return start.ok ? ok(requestOf(entry, request, start.value)) : start
+    if (!start.ok) return start
+    const doubt = isUnitUnknown(entry.get('duration'), given?.caddyDuration) ? unknownUnit : undefined
+    return ok({ ...requestOf(entry, request, start.value), doubt })
   },
 }
 
@@ -108,6 +110,13 @@ function endOf(time: ReturnType<Fields['get']>): Result<Time> {
  * request takes minutes to the nanosecond.
  */
 const nanosMin = 100
+
+/** A duration in seconds, the default, is hardly ever a whole number. */
+const isUnitUnknown = (duration: Value, unit: DurationUnit | undefined): boolean =>
+  unit === undefined && /^[1-9]\d*$/.test(textOf(duration) ?? '')
+
+const unknownUnit =
+  'Its duration is a whole number, which may be seconds, milliseconds or nanoseconds, so its start may be wrong: give --caddy-duration.'
 
 /** Seconds in one of them. */
 const unitSeconds: Readonly<Record<DurationUnit, number>> = { seconds: 1, ms: 1e-3, nano: 1e-9 }

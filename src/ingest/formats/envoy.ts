@@ -2,6 +2,7 @@ import { ok, problem, type Result } from '../../core/errors.js'
 import type { Format, Logged, Writer } from '../format.js'
 import { lastForwarded, withoutPortZero } from '../forwarded.js'
 import { LineForm } from '../line-form.js'
+import { withoutTime } from '../log-time.js'
 import { commonNameIn, type Fields, jsonLine, textOf, type Value } from '../values.js'
 
 const writer: Writer = {
@@ -130,6 +131,7 @@ function loggedBy(fields: Fields): Logged {
   const [method, protocol] = [fields.get('method', ':method'), fields.get('protocol')]
   const status = fields.get('response_code')
   const common = {
+    doubt: start === undefined ? withoutTime(fields, 'start_time') : undefined,
     record_id: fields.get('x-request-id', 'request_id', 'x_request_id'),
     client: clientIn(fields),
     server: fields.get('downstream_local_address'),

@@ -3,7 +3,7 @@ import { splitHost } from '../../core/text/request-target.js'
 import { jsonOfBytes } from '../escapes.js'
 import type { Format, Logged, Writer } from '../format.js'
 import { lastForwarded } from '../forwarded.js'
-import { logTime, startOf, type Time } from '../log-time.js'
+import { logTime, startOf, type Time, withoutTime } from '../log-time.js'
 import { requestParts, targetOf } from '../request-line.js'
 import { commonNameIn, type Fields, jsonLine, textOf, type Value } from '../values.js'
 import { combined } from './combined.js'
@@ -67,6 +67,7 @@ function loggedBy(fields: Fields): Logged {
     client_cn: commonNameIn(fields.get('ssl_client_s_dn', 'ssl_client_s_dn_legacy')),
     username: fields.get('remote_user'),
     ...{ bytes_in: fields.get('bytes_received'), bytes_out: fields.get('bytes_sent') },
+    doubt: end === undefined ? withoutTime(fields, 'time_iso8601') : undefined,
   }
 }
 

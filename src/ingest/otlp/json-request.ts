@@ -70,9 +70,11 @@ const attributesIn = (owner: unknown): Attributes => new Attributes(attributesOf
 
 function recordIn(log: unknown): LogRecord {
   const members = membersOf(log)
+  const timeUnixNano = nanosIn(members, 'timeUnixNano')
   return {
-    timeUnixNano: nanosIn(members, 'timeUnixNano'),
-    observedTimeUnixNano: nanosIn(members, 'observedTimeUnixNano'),
+    timeUnixNano,
+    // It counts only if the other one is not known.
+    observedTimeUnixNano: timeUnixNano === 0n ? nanosIn(members, 'observedTimeUnixNano') : 0n,
     attributes: attributesOf(members),
     sent: log,
   }
@@ -101,13 +103,17 @@ function attributesOf(members: Members): readonly Attribute[] {
 
 const scalars = ['stringValue', 'intValue', 'boolValue', 'doubleValue'] as const
 
+/** A number may be a text, and have a fraction of zero or an exponent. */
+const scalarText = (name: (typeof scalars)[number], scalar: string | number | boolean): string =>
+  (name === 'intValue' || name === 'doubleValue' ? integerOf(String(scalar)) : undefined) ?? String(scalar)
+
 /** A value of another form is none. */
 function valueIn(value: unknown): NonNullable<Attribute['value']> {
   const members = membersOf(value)
   for (const name of scalars) {
     const scalar = member(members, name)
     if (typeof scalar === 'string' || typeof scalar === 'number' || typeof scalar === 'boolean')
-      return { value: { case: 'stringValue', value: String(scalar) } }
+      return { value: { case: 'stringValue', value: scalarText(name, scalar) } }
   }
   const { values } = membersOf(member(members, 'arrayValue'))
   if (Array.isArray(values)) return { value: { case: 'arrayValue', value: { values: values.map(valueIn) } } }

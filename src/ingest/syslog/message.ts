@@ -11,20 +11,30 @@ const rfc5424 =
 const priority = String.raw`<\d{1,3}>`
 /** `Nov 20 10:00:00`, with a year as network devices write it, or with fractions of a second. */
 const oldTime = String.raw`[A-Z][a-z]{2} [ \d]\d (?:\d{4} )?\d\d:\d\d:\d\d(?:\.\d+)?`
-const newTime = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)`
-/** JSON, or Envoy's text: neither a host nor a tag can be before it by mistake. rsyslog has a second space for a tag that is missing. */
-const bracket = String.raw`(?= ?(?:\{|\[\d{4}-))`
+/** Older versions of journalctl (`-o short-iso`) write no colon in a zone. */
+const newTime = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)`
+const time = `(?:${oldTime}|${newTime})`
+/** `-o short-full`, `short-unix` and `short-monotonic` of journalctl. */
+const journalTime = String.raw`(?:[A-Z][a-z]{2} \d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? \S+|\d{9,10}\.\d{6}|\[ *\d+\.\d{6}\])`
+/**
+ * How a text begins before which neither a host nor a tag can stand by mistake: JSON, Envoy's text, HAProxy's, or CLF with a host. rsyslog has
+ * a second space for a tag that is missing. What may be a host before CLF belongs to it.
+ */
+const begins = String.raw`(?= ?(?:\{|\[\d{4}-|[^\s"{}[\]]+:(?:\d+|-) \[\d\d/|[\w.:-]+ [\da-fA-F.:]+ \S+ [^"]*?\[\d\d/))`
 /**
  * `haproxy[12]: `; an address with a port is none. Forwarding a message of RFC 5424, rsyslog leaves out the colon, which is a tag only behind a
- * host and before a bracket if it has no number, either.
+ * host and before such a text if it has no number, either.
  */
-const tag = String.raw`[\w./@+-]+(?:\[[^\]\s]*\]:?|:)(?: |$|${bracket})`
-const bareTag = String.raw`[\w./@+-]+ ${bracket}`
-const host = String.raw`(?!${tag})[\w.:-]+ (?=${tag}|${bareTag}|${bracket})`
+const tag = String.raw`[\w./@+-]+(?:\[[^\]\s]*\]:?|:)(?: |$|${begins})`
+const bareTag = String.raw`[\w./@+-]+ ${begins}`
+const host = String.raw`(?!${tag})[\w.:-]+ (?=${tag}|${bareTag}|${begins})`
 
-/** `<134>Nov 20 10:00:00 host haproxy[12]: text`. In a file, without the priority, nothing else may be missing before JSON. */
+/**
+ * `<134>Nov 20 10:00:00 host haproxy[12]: text`. Without the priority, as in a file, the time comes first: no proxy begins its own lines with
+ * such a time.
+ */
 const rfc3164 = new RegExp(
-  String.raw`^(?:${priority}(?:(?:${oldTime}|${newTime}) )?(?:${host})?|(?:${oldTime}|${newTime}) ${host})(?:${tag}|${bareTag})?(?<text>[\s\S]*)$`,
+  String.raw`^(?:${priority}(?:${time} )?(?:${host})?|${time} (?:${host})?|${journalTime} ${host})(?:${tag}|${bareTag})?(?<text>[\s\S]*)$`,
 )
 
 /** What JSON in syslog may begin with (https://github.com/rsyslog/liblognorm, mmjsonparse). */

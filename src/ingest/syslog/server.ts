@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
 import { every } from '../../core/clock.js'
 import { messageOf, StartFault } from '../../core/errors.js'
-import { SyslogFrames, withoutEnd } from './frames.js'
+import { type SyslogFrame, SyslogFrames, withoutEnd } from './frames.js'
 import { syslogText } from './message.js'
 
 interface SyslogOptions {
@@ -29,7 +29,7 @@ export class SyslogServer {
   readonly #tcp: Server
   readonly #udp: UdpSocket
   readonly #sockets = new Set<Socket>()
-  readonly #waiting: string[] = []
+  readonly #waiting: SyslogFrame[] = []
   #waitingChars = 0
   readonly #timer = every(tellEveryMs, () => this.#tellLost())
   #lost = 0
@@ -75,12 +75,12 @@ export class SyslogServer {
   }
 
   /** The texts of the messages, until it is closed. */
-  async *lines(): AsyncGenerator<string> {
+  async *lines(): AsyncGenerator<SyslogFrame> {
     for (;;) {
-      const text = this.#waiting.shift()
-      if (text !== undefined) {
-        this.#waitingChars -= text.length
-        yield text
+      const message = this.#waiting.shift()
+      if (message !== undefined) {
+        this.#waitingChars -= message.text.length
+        yield message
         if (!this.#isFull) for (const go of this.#roomAgain.splice(0)) go()
         continue
       }
@@ -105,7 +105,7 @@ export class SyslogServer {
 
   #datagram(bytes: Buffer): void {
     if (this.#isFull) this.#lost += 1
-    else this.#add(withoutEnd(bytes.toString()))
+    else this.#add({ text: withoutEnd(bytes.toString()), isTooLong: false })
   }
 
   #tellLost(): void {
@@ -113,9 +113,10 @@ export class SyslogServer {
     this.#lost = 0
   }
 
-  #add(message: string): void {
-    const text = syslogText(message)
-    this.#waiting.push(text)
+  #add({ text: message, isTooLong }: SyslogFrame): void {
+    // One that is too long is refused as it is.
+    const text = isTooLong ? message : syslogText(message)
+    this.#waiting.push({ text, isTooLong })
     this.#waitingChars += text.length
     this.#wake()
   }
@@ -130,7 +131,7 @@ export class SyslogServer {
         if (this.#isFull) await new Promise<void>((resolve) => void this.#roomAgain.push(resolve))
       }
       const rest = frames.rest()
-      if (rest !== '') this.#add(rest)
+      if (rest !== undefined) this.#add(rest)
     } catch (error) {
       if (!this.#isClosed) this.#options.note(`A connection of syslog was closed: ${messageOf(error)}.`)
     } finally {

@@ -16,20 +16,22 @@ const framings: Readonly<Record<string, (message: string) => string>> = {
 /** A priority, or none, as programs that are no syslog send it: addresses, times, JSON. */
 const message = fc.oneof(
   fc.stringMatching(/^<1>[a-z \u00e4]{0,40}$/),
-  fc.constantFrom('203.0.113.7 - - [x] "GET"', '1764064800.250 x', '{"a": 1}', '7', '2026-11-25T10 x'),
+  fc.constantFrom('203.0.113.7 - - [x] "GET"', '1764064800.250 x', '{"a": 1}', '77', '2026-11-25T10 x'),
+  // The version of RFC 5424 is no length.
+  fc.constantFrom('1 2026-11-25T10:00:00Z host app - - - x', '1 - - - - - -'),
 )
 
 const cutAt = (bytes: Buffer, cuts: readonly number[]): string[] => {
   const frames = new SyslogFrames()
   const seen: string[] = []
   let left = bytes
-  for (const cut of cuts) {
-    seen.push(...frames.push(left.subarray(0, cut)))
+  for (const cut of [...cuts, bytes.length]) {
+    for (const { text, isTooLong } of frames.push(left.subarray(0, cut)))
+      seen.push(isTooLong ? `too long: ${text.slice(0, 4)}` : text)
     left = left.subarray(cut)
   }
-  seen.push(...frames.push(left))
-  const rest = frames.rest()
-  return rest === '' ? seen : [...seen, rest]
+  const { text } = frames.rest() ?? {}
+  return text === undefined ? seen : [...seen, text]
 }
 
 t.test('ends without messages take no longer than messages', async (t) => {
@@ -50,12 +52,23 @@ t.test('a stream of messages is cut, however they are framed, and wherever its c
   t.strictSame(cutAt(Buffer.from('50 <1>cut by the end of the connection'), []), [
     '<1>cut by the end of the connection',
   ])
-  t.equal(new SyslogFrames().rest(), '')
+  t.equal(new SyslogFrames().rest(), undefined)
 })
 
-t.test('a message has a bound', async (t) => {
+t.test('a message has a bound, and those behind it are read', async (t) => {
   const zeros = `${'\0'.repeat(250_000)}x`
-  t.strictSame([...new SyslogFrames().push(Buffer.from(`250001 ${zeros}`))], [zeros], 'at once')
+  t.strictSame(
+    [...new SyslogFrames().push(Buffer.from(`250001 ${zeros}`))],
+    [{ text: zeros, isTooLong: false }],
+  )
+  const long = `<1>${'1'.repeat(300_000)}`
+  for (const cuts of [[], [1, 3, 270_000], [262_144, 30_000], [290_000, 10_000, 5]])
+    for (const [name, frame] of Object.entries(framings))
+      t.strictSame(
+        cutAt(Buffer.from(`<1>before\n${frame(long)}9 <1>behind`), cuts),
+        ['<1>before', 'too long: <1>1', '<1>behind'],
+        `${name}, ${cuts}`,
+      )
+  t.match(new SyslogFrames().rest(), undefined)
   t.throws(() => [...new SyslogFrames().push(Buffer.from('999999999 x'))], /length that is none/)
-  t.throws(() => [...new SyslogFrames().push(Buffer.from(`<${'1'.repeat(300_000)}`))], /too long/)
 })

@@ -37,10 +37,23 @@ t.test('JSON and other texts with spaces and colons stay whole, with a tag and w
     'Nov 25 10:00:00 web docker/proxy[12]: ',
     'Nov 25 10:00:00 web ',
     '2026-11-25T10:00:00.123456+01:00 web nginx[12]: ',
+    // journalctl: short-iso (older and newer), short-full, short-unix, short-monotonic.
+    '2026-11-25T10:00:00+0100 web nginx[12]: ',
+    '2026-11-25T10:00:00,123456+01:00 web nginx[12]: ',
+    'Wed 2026-11-25 10:00:00 CET web nginx[12]: ',
+    '1795600800.123456 web nginx[12]: ',
+    '[ 5012.123456] web nginx[12]: ',
+    // HAProxy: iso, short, timed, and a tag without a host in a file.
+    '2026-11-25T10:00:00+01:00 ',
+    '<134>2026-11-25T10:00:00+01:00 ',
+    'Nov 25 10:00:00 haproxy[12]: ',
+    'Nov 25 10:00:00 ',
     '1 2026-11-25T10:00:00Z web nginx - - - ',
   ]
+  const clf = 'www.example.com 192.0.2.1 - - [10/Oct/2026:13:55:36 +0000] "GET / HTTP/1.1" 200 1'
+  const haproxy = '203.0.113.7:33317 [06/Feb/2026:12:14:14.655] http-in static/srv1 10/0/30/69/109 200 2750'
   for (const head of heads)
-    for (const text of [json, envoy])
+    for (const text of [json, envoy, haproxy, clf])
       t.equal(syslogText(`${head}${text}`), text, `${head}${text.slice(0, 3)}`)
 })
 
