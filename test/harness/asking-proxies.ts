@@ -18,6 +18,8 @@ export interface ProxySetup {
   readonly edgeId: string
   /** More of the proxy's configuration, such as of its log. */
   readonly more?: string
+  /** It takes HTTP/2 without TLS. */
+  readonly http2?: boolean
   /** The names that it serves; without, any. */
   readonly names?: 'those of the recipe'
 }
@@ -48,13 +50,16 @@ function spawnIn(dir: string, program: string, args: readonly string[]): ChildPr
 export const nginx: AskingProxy = {
   name: 'nginx',
   program: programAt('/usr/sbin/nginx'),
-  start(program, { dir, port, weir, app, key, names, more = 'access_log off;' }) {
+  start(program, { dir, port, weir, app, key, names, http2, more = 'access_log off;' }) {
     const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
     for (const each of temporary) mkdirSync(join(dir, each), { recursive: true })
     const asks = recipe('nginx', 'nginx closed', { '127.0.0.1:8081': weir, 'weir_…': key })
     writeFileSync(join(dir, 'weir.conf'), asks)
     const server = recipe('nginx', 'nginx server', {
-      ...{ [appAddress]: app, 'listen 80;': `listen 127.0.0.1:${port}; keepalive_requests 10000;` },
+      ...{
+        [appAddress]: app,
+        'listen 80;': `listen 127.0.0.1:${port}${http2 ? ' http2' : ''}; keepalive_requests 10000;`,
+      },
       ...{ '/etc/nginx/weir.conf': 'weir.conf', ...(names ? {} : { 'server_name www.example.com;': '' }) },
     })
     const paths = temporary.map((each) => `${each}_temp_path ${each};`).join(' ')
@@ -67,12 +72,12 @@ export const nginx: AskingProxy = {
 export const haproxy: AskingProxy = {
   name: 'HAProxy',
   program: programAt('/usr/sbin/haproxy'),
-  start(program, { dir, port, weir, app, key, more = '' }) {
+  start(program, { dir, port, weir, app, key, http2, more = '' }) {
     const lua = recipe('haproxy', 'haproxy lua', { '127.0.0.1:8081': weir, 'weir_…': key })
     writeFileSync(join(dir, 'weir.lua'), lua)
     const config = recipe('haproxy', 'haproxy asks', {
       ...{ '/etc/haproxy/weir.lua': 'weir.lua', [appAddress]: app },
-      'bind :80': `bind 127.0.0.1:${port}\n${more}`,
+      'bind :80': `bind 127.0.0.1:${port}${http2 ? ' proto h2' : ''}\n${more}`,
     })
     writeFileSync(join(dir, 'haproxy.cfg'), config)
     return spawnIn(dir, program, ['-db', '-f', 'haproxy.cfg'])
@@ -82,12 +87,15 @@ export const haproxy: AskingProxy = {
 export const caddy: AskingProxy = {
   name: 'Caddy',
   program: programAt('/usr/bin/caddy'),
-  start(program, { dir, port, weir, app, key, names, more = '' }) {
+  start(program, { dir, port, weir, app, key, names, http2, more = '' }) {
     const site = recipe('caddy', 'caddy', {
       'http://www.example.com {': `http://${names ? 'www.example.com' : ''}:${port} {\n${more}`,
       ...{ '127.0.0.1:8081': weir, 'weir_…': key, [appAddress]: app, '{host}:80': `{host}:${port}` },
     })
-    writeFileSync(join(dir, 'Caddyfile'), `{\nadmin off\nauto_https off\n}\n${site}`)
+    writeFileSync(
+      join(dir, 'Caddyfile'),
+      `{\nadmin off\nauto_https off\n${http2 ? 'servers {\nprotocols h1 h2c\n}\n' : ''}}\n${site}`,
+    )
     return spawnIn(dir, program, ['run', '--config', 'Caddyfile', '--adapter', 'caddyfile'])
   },
 }

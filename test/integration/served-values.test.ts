@@ -3,14 +3,11 @@
  * `admin`, Weir had said no, whichever of several values it takes. The proxies are set up as `docs/recipes` says; requests are sent as bytes.
  */
 import { readFileSync } from 'node:fs'
-import t from 'tap'
-import { decideRecord } from '../../src/evaluate/decide.js'
-import { buildPolicySet, type PolicySet } from '../../src/evaluate/policy-set.js'
-import type { RequestRecord } from '../../src/record/traffic-record.js'
-import { deny, noGeo, noYield, TestConfiguration } from '../evaluate/configuration.js'
+import t, { type Test } from 'tap'
 import { askingProxies } from '../harness/asking-proxies.js'
-import { type Taken, takenFrom } from './served-values/applications.js'
-import { openProxy } from './served-values/open.js'
+import { http2 } from './served-values/http2.js'
+import { openProxy, type Seen } from './served-values/open.js'
+import { policyCount, type ServedRequests, servedWith, withPolicy } from './served-values/policies.js'
 import { hostileRequests } from './served-values/requests.js'
 import { cellOf, rows } from './served-values/rows.js'
 import { usualRequests } from './served-values/usual.js'
@@ -21,50 +18,6 @@ const timeoutMs = 1_800_000
 t.setTimeout(timeoutMs)
 const requestsPerProxy = Number(process.env['REQUESTS'] ?? (isFull ? 20_000 : 300))
 const seed = Number(process.env['SEED'] ?? 49)
-
-// --- Weir ---
-
-/** Proxies that name no port are asked about that of HTTP. */
-const hostportsAt = (port: number): string[] =>
-  ['public.example', 'private.example'].flatMap((host) => [`${host}:80`, `${host}:${port}`])
-
-const withPolicy = (port: number, expression?: string): Promise<PolicySet> =>
-  buildPolicySet(
-    new TestConfiguration('ac_1').httpsEdge('edghts_1', hostportsAt(port), 'ac_1', {
-      enabled: true,
-      inbound: expression === undefined ? [] : [{ name: 'no', expressions: [expression], actions: [deny] }],
-      outbound: [],
-    }),
-    undefined,
-    noYield,
-  )
-
-/** What a policy denies, and which applications serve it. */
-const policies: readonly {
-  readonly about: keyof Taken
-  readonly denied: string
-  readonly expression: string
-}[] = [
-  { about: 'role', denied: 'admin', expression: "http.request.headers['x-role'] == 'admin'" },
-  { about: 'cookie', denied: 'admin', expression: "http.request.cookies['role'] == 'admin'" },
-  {
-    ...{ about: 'cookie', denied: 'admin' },
-    expression: "http.request.headers['cookie'].matches('(^|; )role=admin(;|$)')",
-  },
-  { about: 'parameter', denied: 'admin', expression: "http.request.url.parameters['role'] == 'admin'" },
-  {
-    ...{ about: 'parameter', denied: 'admin' },
-    expression: "http.request.url.query.matches('(^|&)[+]*role=admin(&|$)')",
-  },
-  { about: 'method', denied: 'DELETE', expression: "http.request.method == 'delete'" },
-  { about: 'host', denied: 'private.example', expression: "conn.server_name == 'private.example'" },
-  { about: 'host', denied: 'private.example', expression: "http.request.url.host == 'private.example'" },
-]
-
-function isDenied(set: PolicySet, record: RequestRecord): boolean {
-  const decided = decideRecord(set, noGeo, { record, explain: false }, 'ac_1')
-  return !decided.ok || decided.value.judgement.decision !== 'allow'
-}
 
 // --- the table ---
 
@@ -93,6 +46,26 @@ t.test('the table has each of these requests', (t) => {
   t.end()
 })
 
+async function sendUsual(t: Test, port: number, see: (request: string) => Promise<Seen>): Promise<void> {
+  for (const [name, lines] of Object.entries(usualRequests)) {
+    const [line = '', ...more] = lines
+    const seen = await see([line, `Host: public.example:${port}`, ...more, '', ''].join('\r\n'))
+    t.ok(seen.asked && seen.served, `${name} is served: ${seen.status}`)
+  }
+}
+
+async function sendHostile(port: number, see: (request: string) => Promise<Seen>): Promise<ServedRequests> {
+  const served = await servedWith(port)
+  for (const request of hostileRequests(seed, requestsPerProxy, port)) served.add(request, await see(request))
+  return served
+}
+
+function checkServed(t: Test, { counts, passed }: ServedRequests): void {
+  t.ok(counts.wanted > requestsPerProxy / 10, 'applications took values that are denied')
+  t.ok(counts.denied < counts.served * policyCount, 'and not all requests are denied')
+  t.strictSame(passed.slice(0, 10), [], `${passed.length} requests passed`)
+}
+
 for (const proxy of askingProxies) {
   const skip = proxy.program === undefined ? `${proxy.name} is not installed` : false
   t.test(`${proxy.name} asks about what it serves`, { skip, timeout: timeoutMs }, async (t) => {
@@ -102,36 +75,19 @@ for (const proxy of askingProxies) {
       t.equal(cell.replaceAll(`:${port}`, ''), table.get(row.what)?.get(proxy.name), row.what)
     }
 
-    for (const [name, lines] of Object.entries(usualRequests)) {
-      const [line = '', ...more] = lines
-      const seen = await see([line, `Host: public.example:${port}`, ...more, '', ''].join('\r\n'))
-      t.ok(seen.asked && seen.served, `${name} is served: ${seen.status}`)
-    }
+    await sendUsual(t, port, see)
 
-    const sets = await Promise.all(policies.map(({ expression }) => withPolicy(port, expression)))
-    const passed: string[] = []
-    const counts = { served: 0, denied: 0, wanted: 0 }
-    for (const request of hostileRequests(seed, requestsPerProxy, port)) {
-      const { asked, served } = await see(request)
-      if (served === undefined) continue
-      counts.served += 1
-      if (asked === undefined) {
-        passed.push(`served without a question: ${JSON.stringify(request)}`)
-        continue
-      }
-      const taken = takenFrom(served)
-      for (const [index, { about, denied, expression }] of policies.entries()) {
-        const isRefused = isDenied(sets[index]!, asked)
-        if (isRefused) counts.denied += 1
-        if (!taken[about].has(denied)) continue
-        counts.wanted += 1
-        if (!isRefused)
-          passed.push(`${expression}: ${JSON.stringify(request)} served as ${JSON.stringify(served)}`)
-      }
-    }
-    t.comment(`${proxy.name}: ${JSON.stringify(counts)} of ${requestsPerProxy}`)
-    t.ok(counts.wanted > requestsPerProxy / 10, 'applications took values that are denied')
-    t.ok(counts.denied < counts.served * policies.length, 'and not all requests are denied')
-    t.strictSame(passed.slice(0, 10), [], `${passed.length} requests passed`)
+    const served = await sendHostile(port, see)
+    t.comment(`${proxy.name}: ${JSON.stringify(served.counts)} of ${requestsPerProxy}`)
+    checkServed(t, served)
+  })
+
+  t.test(`${proxy.name} asks about what it serves over HTTP/2`, { skip, timeout: timeoutMs }, async (t) => {
+    const { port, see } = await openProxy(t, proxy, withPolicy, http2)
+    await sendUsual(t, port, see)
+
+    const served = await sendHostile(port, see)
+    t.comment(`${proxy.name}: ${JSON.stringify(served.counts)} of ${requestsPerProxy}`)
+    checkServed(t, served)
   })
 }

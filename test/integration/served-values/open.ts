@@ -92,6 +92,15 @@ async function openWeir(t: Test, policySet: PolicySet) {
   return { address: new URL(opened!.url).host, asked }
 }
 
+/** How requests reach the proxy; the same requests, written as for HTTP/1. */
+export interface Wire {
+  readonly http2: boolean
+  /** Resolves with the status of the answer, if there is one. */
+  readonly send: (port: number, request: string) => Promise<number | undefined>
+}
+
+const http1: Wire = { http2: false, send: statusOf }
+
 async function statusOf(port: number, request: string): Promise<number | undefined> {
   const socket = connect({ port, host: '127.0.0.1' })
   socket.write(Buffer.from(request, 'latin1'))
@@ -113,13 +122,14 @@ export async function openProxy(
   t: Test,
   proxy: AskingProxy,
   policySet: (port: number) => Promise<PolicySet>,
+  { http2, send }: Wire = http1,
 ): Promise<Opened> {
   const port = await freePort()
   const app = await openApplication(t)
   const weir = await openWeir(t, await policySet(port))
   const dir = tempDir(t)
   const child = proxy.start(proxy.program!, {
-    ...{ dir, port, key, weir: weir.address, app: app.address, edgeId: 'edghts_1' },
+    ...{ dir, port, key, weir: weir.address, app: app.address, edgeId: 'edghts_1', http2 },
   })
   let said = ''
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (text) => (said += String(text)))
@@ -129,7 +139,7 @@ export async function openProxy(
   })
   const see = async (request: string): Promise<Seen> => {
     const before = [weir.asked.length, app.served.length] as const
-    const status = await statusOf(port, request)
+    const status = await send(port, request)
     const asked = weir.asked[before[0]] as RequestRecord | undefined
     return { status, asked, served: app.served[before[1]] }
   }
