@@ -190,6 +190,7 @@ const isStream = (url: string): boolean => new URL(url).pathname.endsWith('/live
 
 interface Test {
   teardown(close: () => unknown): void
+  passing(): boolean
 }
 
 /** A browser without cookies, at the console. */
@@ -204,10 +205,15 @@ export async function openVisitor(
     // The certificate of a proxy that a test puts in front.
     ignoreHTTPSErrors: true,
   })
-  t.teardown(() => context.close())
   context.setDefaultTimeout(patienceMs)
   await context.addInitScript(watchForDialogs)
   const page = await context.newPage()
+  t.teardown(async () => {
+    // What a page says in place of what the test waited for is the reason.
+    if (!t.passing())
+      process.stderr.write(`${page.url()}\n${await page.evaluate('document.body.innerText')}\n`)
+    await context.close()
+  })
   return new Visitor(context, page, at ?? (await consoleUrl()), expected)
 }
 

@@ -27,8 +27,8 @@ t.setTimeout(1_800_000)
 const isFull = process.argv.includes('--full')
 const stops = isFull ? 30 : 0
 const recordsPerMessage = 10
-/** Some thousands of records a second. */
-const publishPauseMs = 2
+/** Some hundreds of records a second, or a thousand. */
+const publishPauseMs = 10
 /** Time under load, a little longer for each stop, so that stops meet packs of every age. */
 const loadMsMin = 500
 const loadMsStep = 37
