@@ -14,12 +14,26 @@ const setTypes: readonly unknown[] = ['ipv4_addr', 'ipv6_addr']
 /** What does not say which addresses an element has, and for how long. */
 const elementDetails = ['val', 'comment', 'counter', 'limit', 'quota', 'last', 'ct count']
 
-/** The elements of all sets; chains, rules and the like have none. */
+/** What `nft -j` takes, but does not list: their elements would be missing. */
+const commands = ['add', 'create', 'insert', 'replace', 'delete', 'destroy', 'flush', 'element']
+
+/** The elements of all sets; chains, rules and the like have none. Without a set, it is no list: an empty set is listed, too. */
 export function* nftEntries(objects: readonly unknown[], nowMs: number): Generator<FoundEntry> {
+  if (
+    !objects.some((object) => isObject(object) && ['set', 'map', ...commands].some((name) => name in object))
+  )
+    yield { place: 'nftables', cidr: null, wrong: 'It has no set: what "nft -j list set" writes is read.' }
   for (const [index, object] of objects.entries()) {
     if (!isObject(object)) continue
     const place = `nftables[${index}]`
     const { set, map } = object
+    const command = commands.find((each) => each in object)
+    if (command !== undefined)
+      yield {
+        place: `${place}.${command}`,
+        cidr: null,
+        wrong: 'It is a command: what "nft -j list set" writes is read.',
+      }
     if (map !== undefined)
       yield { place: `${place}.map`, cidr: null, wrong: 'It is a map: elements of sets are read.' }
     if (isObject(set)) yield* setEntries(set, `${place}.set`, nowMs)

@@ -74,6 +74,16 @@ t.test('what can not be read is refused with its place', async (t) => {
     [elementOf({ timeout: '1h' }), /The timeout "1h" is no number of seconds/],
     [elementOf({ expires: -1 }), /The expires -1 is no number/],
     [elementOf({ wormhole: 1 }), /"wormhole" of nft is not known/],
+    [{ nftables: [] }, /^"nftables": It has no set/],
+    [{ nftables: [{ metainfo: {} }, { table: { name: 't' } }] }, /^"nftables": It has no set/],
+    [
+      { nftables: [{ element: { name: 'a', elem: ['192.0.2.1'] } }] },
+      /^"nftables\[0\]\.element": It is a command/,
+    ],
+    [
+      { nftables: [{ add: { set: { name: 'a', elem: ['192.0.2.1'] } } }] },
+      /^"nftables\[0\]\.add": It is a command/,
+    ],
     [{ nftables: [{ map: { name: 'm', elem: [['1.2.3.4', 'drop']] } }] }, /It is a map/],
   ]
   for (const [value, fault] of cases) t.match(read(value).fault, fault, JSON.stringify(value).slice(0, 60))
