@@ -14,7 +14,9 @@ import type { IdleGeneration } from '../view/view-state.js'
 import { openBuckets } from './buckets.js'
 import { isTableMissing } from './clickhouse/clickhouse.js'
 import { hasQuorum, insistently, readDeployment } from './clickhouse/migrate.js'
+import { type WriteFault, WriteProbe } from './clickhouse/write-probe.js'
 import { ForeignRows } from './foreign-rows.js'
+import { Queue } from './queues.js'
 import { Reconciler, type ReconcilerParts } from './reconciler.js'
 
 /** Rules staged but not committed within this time were left by a dead process. */
@@ -28,7 +30,7 @@ interface UpkeepParts extends Omit<ReconcilerParts, 'makeBuckets'> {
 
 /** The interval, tries and timeout of the ClickHouse check: a ClickHouse that hangs is noticed within 4 s. */
 const healthCheckMs = 1_000
-/** The embedded engine can't be away while this process runs; only its tables can be damaged. */
+/** The embedded engine can't be away while this process runs; but its tables can be damaged, and its disk full. */
 const embeddedCheckMs = 5_000
 const healthTriesMax = 2
 const healthTimeoutMs = 1_500
@@ -41,8 +43,11 @@ export class Upkeep {
   readonly #reconciler: Reconciler
   readonly #foreignRows: ForeignRows
   readonly #timers: Timer[] = []
-  /** The reason why ClickHouse can't be written to. */
-  #clickhouseRefusal: string | undefined
+  readonly #probe: WriteProbe
+  /** Why ClickHouse can't be written to. */
+  #clickhouseFault: WriteFault | undefined
+  readonly #looks = new Queue()
+  #nextLook: Promise<void> | undefined
   #stopListening = (): void => {}
   #repaired: Promise<void> = Promise.resolve()
   #isClosed = false
@@ -52,11 +57,18 @@ export class Upkeep {
     const makeBuckets = () => openBuckets(parts.nats, parts.bucketBytesMax)
     this.#reconciler = new Reconciler({ ...parts, makeBuckets })
     this.#foreignRows = new ForeignRows(parts)
+    this.#probe = new WriteProbe(parts.clickhouse)
   }
 
   /** The reason why ClickHouse and the buckets must stay unchanged: one is away, or their contents are in doubt. */
   get contradiction(): string | undefined {
-    return this.#clickhouseRefusal ?? this.#reconciler.refusal
+    return this.#clickhouseFault?.reason ?? this.#reconciler.refusal
+  }
+
+  /** The same as `refusal`, for operators: with the words of ClickHouse. */
+  get problem(): string | undefined {
+    const { reason, text } = this.#clickhouseFault ?? {}
+    return text === undefined ? this.refusal : `${reason} ${text}`
   }
 
   /** The reason why nothing may be written now; undefined if writes are allowed. */
@@ -100,15 +112,28 @@ export class Upkeep {
     return this.#reconciler.adoptClickhouse()
   }
 
-  /** Does ClickHouse answer, and is it the same database? After an outage its contents are compared again. */
-  async checkClickhouse(): Promise<void> {
-    const before = this.#clickhouseRefusal
+  /**
+   * Can ClickHouse be written to, and is it the same database? After an outage its contents are compared again. Callers share a
+   * look that begins after all of them asked.
+   */
+  checkClickhouse(): Promise<void> {
+    this.#nextLook ??= this.#looks.inTurn(() => {
+      this.#nextLook = undefined
+      return this.#lookAtClickhouse()
+    })
+    return this.#nextLook
+  }
+
+  async #lookAtClickhouse(): Promise<void> {
+    const { occurrences } = this.#parts
+    const before = this.#clickhouseFault
     const found = await this.#findClickhouse()
+    this.#clickhouseFault = found
+    occurrences.writesFailing({ reason: 'clickhouse' }, found === undefined ? 0 : 1)
     if (found !== undefined) {
-      if (before === undefined) this.#parts.occurrences.storeUnavailable({ at: now(), reason: found })
-      this.#clickhouseRefusal = found
+      if (before?.reason !== found.reason) occurrences.storeUnavailable({ at: now(), ...found })
     } else if (before !== undefined) {
-      this.#clickhouseRefusal = undefined
+      occurrences.writesRecovered({ reason: 'clickhouse', part: 'store' })
       await this.#compareAgain('ClickHouse')
     }
   }
@@ -122,25 +147,26 @@ export class Upkeep {
     await this.#checkBuckets()
   }
 
-  async #findClickhouse(): Promise<string | undefined> {
+  async #findClickhouse(): Promise<WriteFault | undefined> {
     try {
       const { clickhouse, deployment } = this.#parts
       // An overloaded machine may answer late once, but hardly ever twice.
       const { id } = await insistently(() => readDeployment(clickhouse, healthTimeoutMs), healthTriesMax, 0)
-      if (id !== deployment.id) return 'ClickHouse holds another deployment than before; nothing was written.'
+      if (id !== deployment.id)
+        return { reason: 'ClickHouse holds another deployment than before; nothing was written.' }
       return (await hasQuorum(clickhouse, healthTimeoutMs))
-        ? undefined
-        : 'Too few servers of the ClickHouse cluster are up; nothing was written.'
+        ? await this.#probe.fault()
+        : { reason: 'Too few servers of the ClickHouse cluster are up; nothing was written.' }
     } catch (error) {
       return isTableMissing(error)
-        ? 'The tables in ClickHouse are missing; nothing was written.'
-        : 'ClickHouse does not answer; nothing was written.'
+        ? { reason: 'The tables in ClickHouse are missing; nothing was written.' }
+        : { reason: 'ClickHouse does not answer; nothing was written.' }
     }
   }
 
   /** Refills a bucket that was recreated or restored under a running process. */
   async #checkBuckets(): Promise<void> {
-    if (this.#clickhouseRefusal !== undefined) return
+    if (this.#clickhouseFault !== undefined) return
     await this.#reported(() => this.#reconciler.check())
   }
 

@@ -107,9 +107,15 @@ t.test('NATS and ClickHouse stopped or frozen', async (t) => {
   await untilAll(roles, 200, 120_000)
 
   const api = roles.filter(({ name }) => name === 'api')
-  for (const mode of ['hang', 'fail'] as const) {
-    await clickhouse.mode(mode)
-    await untilNoticed(t, api, `ClickHouse: ${mode}`, /ClickHouse does not answer/)
+  const faults = {
+    hang: /ClickHouse does not answer/,
+    fail: /ClickHouse does not answer/,
+    full: /ClickHouse stores nothing, because its disk is full/,
+    unconfirmed: /ClickHouse stores nothing/,
+  }
+  for (const [mode, why] of Object.entries(faults)) {
+    await clickhouse.mode(mode as keyof typeof faults)
+    await untilNoticed(t, api, `ClickHouse: ${mode}`, why)
     await clickhouse.mode('ok')
     await untilAll(api, 200, 60_000)
   }

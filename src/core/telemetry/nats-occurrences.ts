@@ -79,7 +79,7 @@ export const nats = {
   ),
   writesFailing: gauge(
     'weir_write_failing',
-    'Processes that cannot write what their role is for, by what is lacking: a stream that is out of service (stream), NATS (nats), room of its account (account), open files (descriptors).',
+    'Processes that cannot write what their role is for, by what is lacking: a stream that is out of service (stream), NATS (nats), room of its account (account), open files (descriptors), ClickHouse (clickhouse).',
     ['reason'],
   ),
   probesForbidden: warn(

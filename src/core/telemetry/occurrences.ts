@@ -109,9 +109,9 @@ const evaluation = {
 
 const store = {
   storeUnavailable: boundedError(
-    'ClickHouse does not answer; writes are refused until it does.',
+    'ClickHouse cannot be written to; writes are refused until it can.',
     'weir_store_failures_total',
-    'Statements that failed because ClickHouse was unavailable.',
+    'Times that ClickHouse was found to take no writes, by this process.',
   ),
   configurationReread: warn(
     'The configuration bucket was recreated or restored; it is read again from its start.',

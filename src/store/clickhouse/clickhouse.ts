@@ -11,7 +11,7 @@ import {
   type DataFormat,
   parseError,
 } from '@clickhouse/client'
-import { sleep, within, yieldTurn } from '../../core/clock.js'
+import { monotonicMs, sleep, within } from '../../core/clock.js'
 import { badRequest } from '../../core/errors.js'
 import { newId } from '../../core/ids.js'
 import { ReleasedBuffers } from '../../core/released-buffers.js'
@@ -24,6 +24,7 @@ import {
   shardInsertSettings,
 } from './cluster.js'
 import { BlocksInFile, BlocksInMemory, type CollectedBlocks } from './collected-blocks.js'
+import { inTexts } from './row-texts.js'
 
 interface ClickhouseOptions {
   /** `http(s)://user:pass@host:8123/db`; undefined for the embedded ClickHouse. */
@@ -47,8 +48,6 @@ const rowTimeoutMs = 1
 const peopleTimeoutMs = 120_000
 /** Until a statement is tried again that other servers of the cluster were not ready for. */
 const replicaPauseMs = 100
-/** Rows turned into text without a pause, which takes some milliseconds. */
-const rowsPerText = 500
 
 /** The embedded engine would colour tables; answers must hold no terminal control sequences. */
 const plainTables = { output_format_pretty_color: 0 } as const
@@ -90,6 +89,7 @@ export class Clickhouse {
   /** The directory of files that the embedded engine reads; undefined for a server. */
   readonly #incoming: string | undefined
   readonly #released = new ReleasedBuffers()
+  #storedMs = Number.NEGATIVE_INFINITY
   /** Undefined for one server, or the embedded one. */
   readonly cluster: Cluster | undefined
 
@@ -104,6 +104,11 @@ export class Clickhouse {
 
   get isEmbedded(): boolean {
     return this.#incoming !== undefined
+  }
+
+  /** Did `insert` store rows so short ago, and has none failed since? */
+  hasStored(withinMs: number): boolean {
+    return monotonicMs() - this.#storedMs < withinMs
   }
 
   /**
@@ -141,10 +146,15 @@ export class Clickhouse {
    * synced to disk if the table's settings ask for it; on a cluster, by most servers. A repeated insert has the same `token`:
    * a cluster then stores the rows once.
    */
-  async insert(table: string, rows: Iterable<object>, token?: string): Promise<void> {
+  async insert(
+    table: string,
+    rows: Iterable<object>,
+    token?: string,
+    leastTimeoutMs = writeTimeoutMs,
+  ): Promise<void> {
     const { columns, texts, count } = await inTexts(rows)
     if (count === 0) return
-    const timeoutMs = writeTimeoutMs + count * rowTimeoutMs
+    const timeoutMs = leastTimeoutMs + count * rowTimeoutMs
     const write = async (abort_signal: AbortSignal): Promise<void> => {
       const { stream } = await this.#client.exec({
         query: `INSERT INTO ${table} (${columns.join(', ')}) FORMAT JSONCompactEachRow`,
@@ -158,7 +168,13 @@ export class Clickhouse {
       })
       await finished(stream.resume())
     }
-    await timed(timeoutMs, (signal) => whenReplicasAreReady(signal, () => write(signal)))
+    try {
+      await timed(timeoutMs, (signal) => whenReplicasAreReady(signal, () => write(signal)))
+      this.#storedMs = monotonicMs()
+    } catch (error) {
+      this.#storedMs = Number.NEGATIVE_INFINITY
+      throw error
+    }
   }
 
   /** For an insert of blocks that arrive one by one; the caller drops them in the end. */
@@ -253,25 +269,6 @@ async function whenReplicasAreReady<T>(signal: AbortSignal, call: () => Promise<
 /** `UNSATISFIED_QUORUM_FOR_PREVIOUS_WRITE`, `REPLICA_IS_NOT_IN_QUORUM`. */
 const isReplicaNotReady = (error: unknown): boolean =>
   error instanceof ClickHouseError && ['286', '289'].includes(error.code)
-
-/** Rows as JSONCompactEachRow, with pauses, so that very many do not block the event loop. */
-async function inTexts(rows: Iterable<object>) {
-  const texts: string[] = []
-  let columns: readonly string[] = []
-  let count = 0
-  let text = ''
-  for (const row of rows) {
-    if (count === 0) columns = Object.keys(row)
-    text += `${JSON.stringify(Object.values(row))}\n`
-    count += 1
-    if (count % rowsPerText !== 0) continue
-    texts.push(text)
-    text = ''
-    await yieldTurn()
-  }
-  if (text !== '') texts.push(text)
-  return { columns, texts, count }
-}
 
 /** Did ClickHouse refuse the statement, rather than being away? Then a second try is useless. */
 export const isRefusedByClickhouse = (error: unknown): boolean => error instanceof ClickHouseError

@@ -15,6 +15,7 @@ import type { AnyResource } from '../../resource/define.js'
 import type { Clickhouse } from './clickhouse.js'
 import { type Cluster, completeEngine, targetOn } from './cluster.js'
 import { addColumnSql, columnsOf, createTableSql, createViewsSql, tableOf } from './tables.js'
+import { createProbeTableSql, probeTable } from './write-probe.js'
 
 /** The identity of a database. */
 export interface Deployment {
@@ -68,6 +69,7 @@ export const ddlOfResources = (
   cluster: Cluster | undefined,
 ): readonly string[] => [
   stepsTableSql(cluster),
+  createProbeTableSql(cluster),
   ...(cluster === undefined ? [] : [deploymentTableSql(cluster)]),
   ...resources.flatMap((resource) => [
     createTableSql(resource, cluster),
@@ -143,6 +145,7 @@ async function claimDeployment(
 
 async function shapeTables(clickhouse: Clickhouse, resources: readonly AnyResource[]): Promise<void> {
   const found = await columnsByTable(clickhouse)
+  if (!found.has(probeTable)) await clickhouse.command(createProbeTableSql(clickhouse.cluster))
   for (const resource of resources) {
     const known = found.get(tableOf(resource.kind))
     if (known === undefined) await clickhouse.command(createTableSql(resource, clickhouse.cluster))

@@ -1,0 +1,62 @@
+/**
+ * Stores a row that no one reads, to find out whether ClickHouse stores: reads go on when its disk is full. Merges leave one row of
+ * the table.
+ */
+import { ClickHouseError } from '@clickhouse/client'
+import { messageOf } from '../../core/errors.js'
+import type { Clickhouse } from './clickhouse.js'
+import { type Cluster, completeEngine, targetOn } from './cluster.js'
+
+export const probeTable = 'write_probe'
+
+/** Replaced parts are worth nothing here, so they leave soon. */
+export const createProbeTableSql = (cluster?: Cluster): string =>
+  `CREATE TABLE IF NOT EXISTS ${targetOn(cluster, probeTable)} (role String, written_at DateTime64(3, 'UTC') DEFAULT now64(3))
+ENGINE = ${completeEngine(cluster, 'ReplacingMergeTree')} ORDER BY role SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, old_parts_lifetime = 10`
+
+/** An insert since just before the last look shows as much as a probe. */
+const provenMs = 4_000
+
+const causes: readonly (readonly [pattern: RegExp, cause: string])[] = [
+  [/not enough space|no space left|errno: 28\b/i, 'its disk is full'],
+  [/read-?only/i, 'it can only read'],
+  [/too many open files|errno: 2[34]\b/i, 'it can open no more files'],
+]
+
+export interface WriteFault {
+  /** For all: a sentence without details of the deployment. */
+  readonly reason: string
+  /** What ClickHouse says, for operators. */
+  readonly text?: string | undefined
+}
+
+const textMax = 300
+/** Long enough that an overloaded machine does not look like a disk that hangs. */
+const insertTimeoutMs = 5_000
+
+export class WriteProbe {
+  readonly #clickhouse: Pick<Clickhouse, 'hasStored' | 'insert'>
+
+  constructor(clickhouse: Pick<Clickhouse, 'hasStored' | 'insert'>) {
+    this.#clickhouse = clickhouse
+  }
+
+  /** Why nothing can be stored; undefined if something was, just now. */
+  async fault(): Promise<WriteFault | undefined> {
+    if (this.#clickhouse.hasStored(provenMs)) return undefined
+    try {
+      await this.#clickhouse.insert(probeTable, [{ role: 'api' }], undefined, insertTimeoutMs)
+      return undefined
+    } catch (error) {
+      return faultOf(error)
+    }
+  }
+}
+
+export function faultOf(error: unknown): WriteFault {
+  const text = messageOf(error).slice(0, textMax)
+  const type = error instanceof ClickHouseError ? (error.type ?? error.code) : undefined
+  const cause = causes.find(([pattern]) => pattern.test(`${type} ${text}`))?.[1]
+  const known = cause ?? (type === undefined ? 'it does not confirm an insert' : `it answers ${type}`)
+  return { reason: `ClickHouse stores nothing, because ${known}; nothing was written.`, text }
+}
