@@ -142,7 +142,7 @@ const shared = [
   { packages: /^@nats-io\//, files: /^src\/nats\/[a-z0-9-]*\.ts$/ },
   {
     packages: /^@clickhouse\/client$/,
-    files: /^src\/(store\/clickhouse\/clickhouse|deliver\/clickhouse\/table-client)\.ts$/,
+    files: /^src\/(store\/clickhouse\/(clickhouse|errors)|deliver\/clickhouse\/table-client)\.ts$/,
   },
 ]
 

@@ -75,11 +75,12 @@ import type { NatsUser } from './nats-access.js'
 /** The books: the ledger, and its snapshots, which allow purging it. */
 const keepBooks = [...follow(ledgerStream), purge(ledgerStream), ...writeBucket(booksBucket)]
 
-/** Stores probes, in a stream that the role makes again if it is out of service. */
+/** Stores and reads probes, in a stream that the role makes again if it is out of service. */
 const probe = (name: string): string[] => [
   ...makeStream(probeStream),
   removeStream(probeStream),
   removeMessage(probeStream),
+  readMessage(probeStream),
   storeProbeSubject(name),
 ]
 

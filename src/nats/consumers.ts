@@ -112,8 +112,8 @@ export class Consumers {
    * A current server puts such a consumer back by itself when it starts, unless the stream has replicas. It then looks
    * like any other, but its next sequences were those of other messages before: `lastDone` shows that.
    */
-  async open(options: ConsumerOptions): Promise<OpenedConsumer> {
-    await this.#makeConsumer(options)
+  async open(options: ConsumerOptions, failed?: (error: unknown) => void): Promise<OpenedConsumer> {
+    await this.#makeConsumer(options, failed)
     const state = await this.#consumerState(options)
     if (state.isAhead && !(await this.#isMistaken(options, state))) await this.#remakeConsumer(options, state)
     await this.#beginRunIfPutBack(options, state)
@@ -166,7 +166,11 @@ export class Consumers {
     return !(await this.#consumerState(options)).isAhead
   }
 
-  async #makeConsumer(options: ConsumerOptions, from?: { sequence: number; since: string }): Promise<void> {
+  async #makeConsumer(
+    options: ConsumerOptions,
+    failed?: (error: unknown) => void,
+    from?: { sequence: number; since: string },
+  ): Promise<void> {
     const config = {
       durable_name: options.name,
       ack_policy: AckPolicy.Explicit,
@@ -181,7 +185,7 @@ export class Consumers {
       ...(from !== undefined && { description: from.since }),
       ...(first !== undefined && { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: first }),
     }
-    await retried(async () => {
+    const make = async (): Promise<void> => {
       try {
         const known = (await this.#manager.consumers.info(options.stream, options.name)).config
         const { ack_wait, max_ack_pending, inactive_threshold } = config
@@ -195,7 +199,8 @@ export class Consumers {
         if (!isConsumerMissing(error) || isStreamMissing(error)) throw error
         await this.#manager.consumers.add(options.stream, { ...config, ...start })
       }
-    })
+    }
+    await retried(make, { failed })
   }
 
   async #consumerState({ stream, name }: ConsumerOptions): Promise<ConsumerState> {
@@ -220,7 +225,7 @@ export class Consumers {
     const since = options.lastDone === undefined ? `${state.identity} ${sequence}` : state.since
     const from = { sequence, since }
     await this.delete(options.stream, options.name)
-    await this.#makeConsumer(options, state.isWorkQueue ? undefined : from)
+    await this.#makeConsumer(options, undefined, state.isWorkQueue ? undefined : from)
   }
 
   /** Each message of a subject from `sequence` on, in order, until closed. Nothing is acknowledged. */

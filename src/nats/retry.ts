@@ -9,6 +9,7 @@ import { JetStreamApiError } from '@nats-io/jetstream'
 import { errors } from '@nats-io/nats-core'
 import { monotonicMs, sleep } from '../core/clock.js'
 import { messageOf, StartFault, unavailable } from '../core/errors.js'
+import { remedyFor } from './remedies.js'
 
 /** A call without an answer in this time is retried: a healthy server answers in milliseconds. */
 export const callTimeoutMs = 1_000
@@ -95,17 +96,22 @@ export const isRefusal = (error: unknown): boolean =>
 
 const mebibyte = 1024 * 1024
 
-/** Creates a stream. Throws a `StartFault` if NATS has no room for it: that does not pass by itself. */
+/** Creates a stream. Throws a `StartFault` if a limit of NATS is in the way: that does not pass by itself. */
 export async function withRoom<T>(stream: string, bytesMax: number, create: () => Promise<T>): Promise<T> {
   try {
     return await create()
   } catch (error) {
-    if (!isStorageFull(error)) throw error
     const size = `${Math.ceil(bytesMax / mebibyte)} MiB`
-    throw new StartFault(
-      `NATS has no room for ${stream} (${size}). With a NATS of your own, raise its storage (max_file_store, and that of the account); without, raise WEIR_STORAGE_MAX.`,
-      { cause: error },
-    )
+    if (isStorageFull(error))
+      throw new StartFault(
+        `NATS has no room for ${stream} (${size}). With a NATS of your own, raise its storage (max_file_store, and that of the account); without, raise WEIR_STORAGE_MAX.`,
+        { cause: error },
+      )
+    const remedy = remedyFor(error)
+    if (remedy === undefined) throw error
+    throw new StartFault(`NATS does not make ${stream} (${size}): ${messageOf(error)}. ${remedy}`, {
+      cause: error,
+    })
   }
 }
 

@@ -9,6 +9,7 @@ import { type JetStreamAccountStats, JetStreamApiError, type JetStreamManager } 
 import { errors, type NatsConnection } from '@nats-io/nats-core'
 import { monotonicMs } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
+import { RepeatedFailures } from './failures.js'
 import {
   isMessageMissing,
   isOtherStream,
@@ -28,25 +29,13 @@ export const isForbidden = (error: unknown): boolean =>
   error instanceof errors.PermissionViolationError ||
   (error instanceof Error && error.cause !== undefined && isForbidden(error.cause))
 
-interface Failures {
-  readonly sinceMs: number
-  readonly lastMs: number
-  readonly count: number
-  readonly message: string
-}
-
-/** Failures that no one repeated for so long say nothing of now. */
-const forgottenMs = 30_000
-/** A single late answer is no fault. */
-const lateMs = 3_000
-
 /** Whether NATS stores, as one connection sees it. */
 export class Storing {
   readonly #connection: NatsConnection
   readonly #manager: JetStreamManager
   readonly #replicas: number
   /** By the head of the subject: those of a destination's packs are as many as destinations. */
-  readonly #failures = new Map<string, Failures>()
+  readonly #failures = new RepeatedFailures()
   #storedMs = Number.NEGATIVE_INFINITY
 
   constructor(connection: NatsConnection, manager: JetStreamManager, replicas: number) {
@@ -63,16 +52,13 @@ export class Storing {
     }
     const stored = await publish({ ...patience, failed })
     this.#storedMs = monotonicMs()
-    if (this.#failures.size > 0) this.#failures.delete(headOf(subject))
+    this.#failures.succeeded(headOf(subject))
     return stored
   }
 
   #failed(head: string, error: unknown): void {
     // The stream is there, and has another message than was expected.
-    if (isWrongRevision(error) || isOtherStream(error)) return
-    const lastMs = monotonicMs()
-    const { sinceMs = lastMs, count = 0 } = this.#failures.get(head) ?? {}
-    this.#failures.set(head, { sinceMs, lastMs, count: count + 1, message: messageOf(error) })
+    if (!isWrongRevision(error) && !isOtherStream(error)) this.#failures.failed(head, error)
   }
 
   /** Was anything stored so short ago? */
@@ -80,14 +66,9 @@ export class Storing {
     return monotonicMs() - this.#storedMs < withinMs
   }
 
-  /** Heads of subjects on which nothing is stored now, each with the last error. */
+  /** Heads of subjects on which nothing is stored now, each with the last error and what to do. */
   get failing(): ReadonlyMap<string, string> {
-    const nowMs = monotonicMs()
-    const found = [...this.#failures].filter(
-      ([, { sinceMs, lastMs, count }]) =>
-        nowMs - lastMs < forgottenMs && (count > 1 || nowMs - sinceMs >= lateMs),
-    )
-    return new Map(found.map(([head, { message }]) => [head, message]))
+    return this.#failures.current
   }
 
   /** Why the stream takes no change, in the words of the server; undefined if it takes some. Only for streams without replicas. */

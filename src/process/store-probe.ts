@@ -1,10 +1,10 @@
 /**
- * Stores a message in NATS that no one reads, to find out whether NATS stores. Its stream holds nothing worth keeping, so a role makes it
+ * Stores a message in NATS and reads it back, to find out whether NATS stores. No one else reads it. Its stream holds nothing worth keeping, so a role makes it
  * again if it is missing, or out of service after an error of the disk.
  */
 import { monotonicMs, sleep } from '../core/clock.js'
-import { messageOf } from '../core/errors.js'
 import { payloadHeadroomBytes } from '../core/limits.js'
+import { failureText } from '../nats/failures.js'
 import type { Nats } from '../nats/nats.js'
 import { isStorageFull } from '../nats/retry.js'
 import { isForbidden } from '../nats/storing.js'
@@ -12,7 +12,7 @@ import { storeProbeSubject } from '../wire/names.js'
 import { probeStreamOptions } from '../wire/streams.js'
 
 interface StoreProbeOptions {
-  readonly nats: Pick<Nats, 'payloadBytesMax' | 'publish' | 'streamInfo' | 'storing'>
+  readonly nats: Pick<Nats, 'messageAt' | 'payloadBytesMax' | 'publish' | 'streamInfo' | 'storing'>
   readonly role: string
   /** Why the stream takes no change. */
   readonly faultOf: (stream: string) => Promise<string | undefined>
@@ -37,21 +37,22 @@ export class StoreProbe {
   readonly #options: StoreProbeOptions
   #remadeMs = Number.NEGATIVE_INFINITY
   #isForbidden = false
+  #isReadingForbidden = false
 
   constructor(options: StoreProbeOptions) {
     this.#options = options
   }
 
-  /** Why the probe is not stored. */
+  /** Why the probe is not stored, or can't be read. */
   async refusal(): Promise<string | undefined> {
     let refusal: string | undefined
     for (let tries = 1; tries <= triesMax && !this.#isForbidden; tries += 1) {
       if (tries > 1) await sleep(againMs)
       try {
-        await this.#store(probeBytes)
+        await this.#read(await this.#store(probeBytes))
         return undefined
       } catch (error) {
-        if (isStorageFull(error)) return messageOf(error)
+        if (isStorageFull(error)) return failureText(error)
         refusal = await this.#mended(error)
         if (refusal === undefined) return undefined
       }
@@ -59,10 +60,24 @@ export class StoreProbe {
     return refusal
   }
 
-  async #store(bytes: number): Promise<void> {
-    await this.#options.nats.publish(storeProbeSubject(this.#options.role), Buffer.alloc(bytes, ' '), {
-      triesMax: 1,
-    })
+  async #store(bytes: number): Promise<number> {
+    const { nats, role } = this.#options
+    const probe = Buffer.alloc(bytes, ' ')
+    const { sequence } = await nats.publish(storeProbeSubject(role), probe, { triesMax: 1 })
+    return sequence
+  }
+
+  /** Permissions of an earlier version allow no reading: that says nothing of the server. */
+  async #read(sequence: number): Promise<void> {
+    if (this.#isReadingForbidden) return
+    try {
+      const found = await this.#options.nats.messageAt(name, sequence)
+      if (found === undefined) throw new Error('what it confirmed to have stored cannot be read')
+    } catch (error) {
+      if (!isForbidden(error)) throw error
+      this.#isReadingForbidden = true
+      this.#options.forbidden(name, error)
+    }
   }
 
   /** Why a probe was not stored, after an attempt to mend its stream; undefined if NATS stores now. */
@@ -71,12 +86,12 @@ export class StoreProbe {
       if (isForbidden(error)) throw error
       const { nats, faultOf } = this.#options
       if ((await nats.streamInfo(name)) === undefined)
-        return (await this.#hasRoomForStream()) ? messageOf(error) : undefined
+        return (await this.#hasRoomForStream()) ? failureText(error) : undefined
       const fault = await faultOf(name)
-      if (fault === undefined) return messageOf(error)
-      return (await this.#isMadeAgain()) ? undefined : fault
+      if (fault === undefined) return failureText(error)
+      return (await this.#isMadeAgain()) ? undefined : `${fault}.`
     } catch (failure) {
-      if (!isForbidden(failure)) return messageOf(failure)
+      if (!isForbidden(failure)) return failureText(failure)
       this.#isForbidden = true
       this.#options.forbidden(name, failure)
       return undefined

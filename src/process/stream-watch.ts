@@ -9,6 +9,7 @@ import { every, monotonicMs, now, type Timer, within } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import type { Failing } from '../core/telemetry/health.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
+import { failureText } from '../nats/failures.js'
 import type { Nats } from '../nats/nats.js'
 import { quorumProblem } from '../nats/streams.js'
 import { Inquiry } from './inquiry.js'
@@ -42,6 +43,8 @@ export class StreamWatch {
   /** How many streams the account had when none was missing, and how many looks in a row found that. */
   #complete: { readonly count: number; readonly atMs: number; readonly looks: number } | undefined
   #making: Promise<void> | undefined
+  /** Why missing streams could not be made again, the last time. */
+  #unmade: string | undefined
 
   constructor(options: StreamWatchOptions) {
     this.#options = options
@@ -89,7 +92,13 @@ export class StreamWatch {
   /** Streams that refuse publishes, each with the reason as a sentence. */
   async failing(): Promise<Failing> {
     const { lost } = await this.#inquiry.now()
-    return lost === undefined ? this.#failing : { ...this.#failing, nats: `Nothing can be stored: ${lost}.` }
+    const unmade = this.#unmade === undefined ? '' : ` It can't be made again: ${this.#unmade}`
+    const found = Object.entries(this.#failing).map(([name, problem]) => [
+      name,
+      problem === missing ? `${problem}${unmade}` : problem,
+    ])
+    const failing = Object.fromEntries(found) as Failing
+    return lost === undefined ? failing : { ...failing, nats: `Nothing can be stored: ${lost}.` }
   }
 
   /** Brings the metrics of the streams up to date, if they answer. */
@@ -133,8 +142,14 @@ export class StreamWatch {
   /** Not awaited: the streams are checked meanwhile. */
   #make(): void {
     const { makeStreams, occurrences } = this.#options
+    const made = () => {
+      this.#unmade = undefined
+    }
     this.#making ??= makeStreams?.()
-      .catch((error: unknown) => occurrences.streamsUnmade({ reason: messageOf(error) }))
+      .then(made, (error: unknown) => {
+        this.#unmade = failureText(error)
+        occurrences.streamsUnmade({ reason: messageOf(error) })
+      })
       .finally(() => {
         this.#making = undefined
       })

@@ -1,6 +1,7 @@
 /**
- * Looks every five seconds whether a role could write what it is for: what NATS stores, within the limits of its account, and
- * whether the process can open files and connections. It writes a probe if no traffic shows that NATS stores.
+ * Looks every five seconds whether a role could do what it is for: what NATS stores, within the limits of its account, whether
+ * consumers can be opened, and whether the process can open files and connections. It writes and reads a probe if no traffic shows
+ * that NATS stores.
  */
 import { closeSync, openSync } from 'node:fs'
 import { devNull } from 'node:os'
@@ -17,12 +18,21 @@ import { StoreProbe } from './store-probe.js'
 export interface Written {
   readonly role: string
   readonly streams: () => readonly string[]
-  /** Does `weir serve` run the nats-server, and restart it? */
+  /** Does `weir serve` run the nats-server, look at its health, and restart it? */
   readonly isServerLocal: boolean
 }
 
 interface WriteWatchOptions {
-  readonly nats: Pick<Nats, 'isConnected' | 'payloadBytesMax' | 'publish' | 'streamInfo' | 'storing'>
+  readonly nats: Pick<
+    Nats,
+    | 'failingConsumers'
+    | 'isConnected'
+    | 'messageAt'
+    | 'payloadBytesMax'
+    | 'publish'
+    | 'streamInfo'
+    | 'storing'
+  >
   /** Undefined for a role that only reads. */
   readonly written?: Written | undefined
   readonly occurrences: Pick<
@@ -32,7 +42,7 @@ interface WriteWatchOptions {
 }
 
 /** The label of the metric. */
-const reasons = ['stream', 'nats', 'account', 'descriptors'] as const
+const reasons = ['stream', 'nats', 'consumers', 'account', 'descriptors'] as const
 interface Problem {
   readonly reason: (typeof reasons)[number]
   readonly text: string
@@ -91,7 +101,8 @@ export class WriteWatch {
         this.#refusal(),
         this.#lackOfAccount(),
       ])
-      for (const [part, problem] of [...streams, ...stored, ...account]) found.set(part, problem)
+      for (const [part, problem] of [...this.#unreadable(), ...streams, ...stored, ...account])
+        found.set(part, problem)
     }
     if (!this.#isClosed) this.#report(found)
   }
@@ -111,8 +122,24 @@ export class WriteWatch {
       if (!found.has(part)) occurrences.writesRecovered({ reason, part })
   }
 
-  /** A server that does not answer says nothing about them; readiness finds out otherwise. */
-  async #streamsOutOfService({ streams }: Written): Promise<[string, Problem][]> {
+  /** Streams with consumers that can't be opened: there may be one for each destination. */
+  #unreadable(): [string, Problem][] {
+    const { failingConsumers, storing } = this.#options.nats
+    const found = new Map<string, Problem>()
+    for (const { stream, name, reason } of failingConsumers) {
+      const part = `consumers of ${stream}`
+      const text = `The nats-server at ${storing.server} does not open consumers of the stream, such as ${name}, so it is not read: ${reason}`
+      if (!found.has(part)) found.set(part, { reason: 'consumers', text })
+    }
+    return [...found]
+  }
+
+  /**
+   * A server that does not answer says nothing about them; readiness finds out otherwise. The health of the local one shows all of
+   * them at once.
+   */
+  async #streamsOutOfService({ streams, isServerLocal }: Written): Promise<[string, Problem][]> {
+    if (isServerLocal) return []
     const found = await Promise.all(
       streams().map(async (stream): Promise<[string, Problem][]> => {
         const fault = await this.#faultOf(stream).catch(() => undefined)
@@ -123,11 +150,7 @@ export class WriteWatch {
   }
 
   #outOfService(fault: string): string {
-    const { written, nats } = this.#options
-    const remedy = written?.isServerLocal
-      ? 'Mend that: the server is restarted then.'
-      : 'Mend that, then restart this server: until then it stores nothing in this stream. What it acknowledged is kept.'
-    return `The nats-server at ${nats.storing.server} has taken the stream out of service (${fault}). ${remedy}`
+    return `The nats-server at ${this.#options.nats.storing.server} has taken the stream out of service (${fault}). Mend that, then restart this server: until then it stores nothing in this stream. What it acknowledged is kept.`
   }
 
   /**
@@ -166,12 +189,15 @@ export class WriteWatch {
       .filter(([head]) => !unneeded.includes(head))
       .map(([head, message]): [string, Problem] => [
         `${head}.>`,
-        { reason: 'nats', text: `Nothing is stored on subjects of ${head}: ${message}.` },
+        {
+          reason: 'nats',
+          text: `The nats-server at ${storing.server} stores nothing on subjects of ${head}: ${message}`,
+        },
       ])
     if (storing.hasStored(trafficWithinMs)) return failing
     const refusal = await this.#probe?.refusal()
     if (refusal === undefined) return failing
-    const text = `The nats-server at ${storing.server} stores nothing (${refusal}).`
+    const text = `The nats-server at ${storing.server} stores nothing: ${refusal}`
     return [...failing, ['nats-store', { reason: 'nats', text }]]
   }
 

@@ -122,7 +122,7 @@ async function declareReady(
     await books.restoreSnapshots()
   }
   const alsoMade = (): readonly string[] => [decisionLogStream, ...nats.restorableBuckets.map(streamOf)]
-  const failing = (): Failing => ({ ...behind.failing, ...(store.problem && { store: store.problem }) })
+  const failing = (): Failing => ({ ...behind.failing, ...(store.refusal && { store: store.refusal }) })
   const streams = (): readonly string[] => neededStreams(partitions.all).api
   const written = writtenBy(settings, 'api', partitions)
   const needs = { nats, streams, written, view: store.view, books, makeStreams, alsoMade, failing }

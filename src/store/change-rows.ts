@@ -7,7 +7,8 @@ import type { Row } from '../resource/define.js'
 import { resourceOf } from '../resource/registry.js'
 import { ruleKind } from '../view/keys.js'
 import { type Change, changedBy, policiesOfRules, removedBelow } from './change.js'
-import { type Clickhouse, isRefusedByClickhouse } from './clickhouse/clickhouse.js'
+import type { Clickhouse } from './clickhouse/clickhouse.js'
+import { isRefusedByClickhouse } from './clickhouse/errors.js'
 import { decodeRow, rowColumnsOf, rowEncoder, tableOf } from './clickhouse/tables.js'
 
 /** A row whose audit event the change does not hold: its new version, or the last one if it was deleted. */

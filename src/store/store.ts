@@ -139,11 +139,6 @@ export class Store {
     return this.#upkeep.refusal
   }
 
-  /** The same for operators. */
-  get problem(): string | undefined {
-    return this.#upkeep.problem
-  }
-
   /** Resolves when the accounts that were not served at once are repaired. */
   get repaired(): Promise<void> {
     return this.#upkeep.repaired

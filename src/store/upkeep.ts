@@ -12,7 +12,7 @@ import type { Nats } from '../nats/nats.js'
 import type { View } from '../view/view.js'
 import type { IdleGeneration } from '../view/view-state.js'
 import { openBuckets } from './buckets.js'
-import { isTableMissing } from './clickhouse/clickhouse.js'
+import { isTableMissing } from './clickhouse/errors.js'
 import { hasQuorum, insistently, readDeployment } from './clickhouse/migrate.js'
 import { type WriteFault, WriteProbe } from './clickhouse/write-probe.js'
 import { ForeignRows } from './foreign-rows.js'
@@ -63,12 +63,6 @@ export class Upkeep {
   /** The reason why ClickHouse and the buckets must stay unchanged: one is away, or their contents are in doubt. */
   get contradiction(): string | undefined {
     return this.#clickhouseFault?.reason ?? this.#reconciler.refusal
-  }
-
-  /** The same as `refusal`, for operators: with the words of ClickHouse. */
-  get problem(): string | undefined {
-    const { reason, text } = this.#clickhouseFault ?? {}
-    return text === undefined ? this.refusal : `${reason} ${text}`
   }
 
   /** The reason why nothing may be written now; undefined if writes are allowed. */

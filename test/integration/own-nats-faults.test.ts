@@ -95,7 +95,7 @@ t.test('a disk that is full without traffic', async (t) => {
   if (typeof disk === 'string') return void t.pass(disk, { skip: disk })
   const on = await open(t, disk.dir)
   disk.fill()
-  await on.untilNamed('a probe shows it', 'nats-store', /stores nothing \(.*no space left/)
+  await on.untilNamed('a probe shows it', 'nats-store', /stores nothing: .*no space left/)
   disk.resize('256m')
   await on.untilReady()
   await on.untilStored()

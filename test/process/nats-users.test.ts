@@ -189,7 +189,7 @@ interface Needs {
 const kept: readonly Call[] = ['info', 'make', 'purge', 'get', 'remove', 'read along']
 const books: Needs['calls'] = {
   WEIR_BOOKS: ['info', 'purge', 'remove', 'read along'],
-  WEIR_PROBE: ['info', 'make', 'remove', 'drop'],
+  WEIR_PROBE: ['info', 'make', 'get', 'remove', 'drop'],
   KV_weir_books: ['info', 'get', 'remove', 'read along'],
 }
 const looked = Object.fromEntries(

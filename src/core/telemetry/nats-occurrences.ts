@@ -79,11 +79,11 @@ export const nats = {
   ),
   writesFailing: gauge(
     'weir_write_failing',
-    'Processes that cannot write what their role is for, by what is lacking: a stream that is out of service (stream), NATS (nats), room of its account (account), open files (descriptors), ClickHouse (clickhouse).',
+    'Processes that cannot write what their role is for, by what is lacking: a stream that is out of service (stream), NATS (nats), a consumer (consumers), room of its account (account), open files (descriptors), ClickHouse (clickhouse).',
     ['reason'],
   ),
   probesForbidden: warn(
-    'This user of NATS may not write the probe of its role, or ask whether a stream is in service; `weir nats-config` prints the permissions of this version. Until then readiness knows less.',
+    'This user of NATS may not write or read the probe of its role, or ask whether a stream is in service; `weir nats-config` prints the permissions of this version. Until then readiness knows less.',
     'weir_probes_forbidden_total',
     'Streams about which a process may not ask whether NATS stores in them.',
   ),

@@ -5,13 +5,12 @@ import { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import {
   type ClickHouseClient,
-  ClickHouseError,
   ClickHouseLogLevel,
   createClient,
   type DataFormat,
   parseError,
 } from '@clickhouse/client'
-import { monotonicMs, sleep, within } from '../../core/clock.js'
+import { monotonicMs, sleep, within, yieldTurn } from '../../core/clock.js'
 import { badRequest } from '../../core/errors.js'
 import { newId } from '../../core/ids.js'
 import { ReleasedBuffers } from '../../core/released-buffers.js'
@@ -24,7 +23,7 @@ import {
   shardInsertSettings,
 } from './cluster.js'
 import { BlocksInFile, BlocksInMemory, type CollectedBlocks } from './collected-blocks.js'
-import { inTexts } from './row-texts.js'
+import { isReplicaNotReady } from './errors.js'
 
 interface ClickhouseOptions {
   /** `http(s)://user:pass@host:8123/db`; undefined for the embedded ClickHouse. */
@@ -48,6 +47,8 @@ const rowTimeoutMs = 1
 const peopleTimeoutMs = 120_000
 /** Until a statement is tried again that other servers of the cluster were not ready for. */
 const replicaPauseMs = 100
+/** Rows turned into text without a pause, which takes some milliseconds. */
+const rowsPerText = 500
 
 /** The embedded engine would colour tables; answers must hold no terminal control sequences. */
 const plainTables = { output_format_pretty_color: 0 } as const
@@ -266,21 +267,21 @@ async function whenReplicasAreReady<T>(signal: AbortSignal, call: () => Promise<
   }
 }
 
-/** `UNSATISFIED_QUORUM_FOR_PREVIOUS_WRITE`, `REPLICA_IS_NOT_IN_QUORUM`. */
-const isReplicaNotReady = (error: unknown): boolean =>
-  error instanceof ClickHouseError && ['286', '289'].includes(error.code)
-
-/** Did ClickHouse refuse the statement, rather than being away? Then a second try is useless. */
-export const isRefusedByClickhouse = (error: unknown): boolean => error instanceof ClickHouseError
-
-/** Did the statement reach its `max_execution_time`? */
-export const isTimeExceeded = (error: unknown): boolean =>
-  error instanceof ClickHouseError && error.code === '159'
-
-/** Did the statement reach its `max_rows_to_group_by`? */
-export const isGroupsExceeded = (error: unknown): boolean =>
-  error instanceof ClickHouseError && error.code === '158'
-
-/** Are the tables or the whole database missing? */
-export const isTableMissing = (error: unknown): boolean =>
-  error instanceof ClickHouseError && (error.code === '60' || error.code === '81')
+/** Rows as JSONCompactEachRow, with pauses, so that very many do not block the event loop. */
+async function inTexts(rows: Iterable<object>) {
+  const texts: string[] = []
+  let columns: readonly string[] = []
+  let count = 0
+  let text = ''
+  for (const row of rows) {
+    if (count === 0) columns = Object.keys(row)
+    text += `${JSON.stringify(Object.values(row))}\n`
+    count += 1
+    if (count % rowsPerText !== 0) continue
+    texts.push(text)
+    text = ''
+    await yieldTurn()
+  }
+  if (text !== '') texts.push(text)
+  return { columns, texts, count }
+}

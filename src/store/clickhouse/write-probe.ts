@@ -2,10 +2,10 @@
  * Stores a row that no one reads, to find out whether ClickHouse stores: reads go on when its disk is full. Merges leave one row of
  * the table.
  */
-import { ClickHouseError } from '@clickhouse/client'
 import { messageOf } from '../../core/errors.js'
 import type { Clickhouse } from './clickhouse.js'
 import { type Cluster, completeEngine, targetOn } from './cluster.js'
+import { errorTypeOf } from './errors.js'
 
 export const probeTable = 'write_probe'
 
@@ -55,7 +55,7 @@ export class WriteProbe {
 
 export function faultOf(error: unknown): WriteFault {
   const text = messageOf(error).slice(0, textMax)
-  const type = error instanceof ClickHouseError ? (error.type ?? error.code) : undefined
+  const type = errorTypeOf(error)
   const cause = causes.find(([pattern]) => pattern.test(`${type} ${text}`))?.[1]
   const known = cause ?? (type === undefined ? 'it does not confirm an insert' : `it answers ${type}`)
   return { reason: `ClickHouse stores nothing, because ${known}; nothing was written.`, text }

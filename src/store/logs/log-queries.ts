@@ -2,8 +2,9 @@
 import { monotonicMs } from '../../core/clock.js'
 import { Turns } from '../../core/concurrency.js'
 import { badRequest, unavailable, WeirError } from '../../core/errors.js'
-import { type Clickhouse, isTimeExceeded } from '../clickhouse/clickhouse.js'
+import type { Clickhouse } from '../clickhouse/clickhouse.js'
 import { shardReadSettings } from '../clickhouse/cluster.js'
+import { isTimeExceeded } from '../clickhouse/errors.js'
 
 /** Searches of the log run concurrently; each may keep the disk and the cores busy for seconds. */
 const logSearchesAtOnceMax = 2

@@ -8,12 +8,8 @@ import { anyResource } from '../../../src/resource/define.js'
 import { eventDestination } from '../../../src/resource/event-destination.js'
 import { ipPolicy } from '../../../src/resource/ip-policy.js'
 import { resources } from '../../../src/resource/registry.js'
-import {
-  isRefusedByClickhouse,
-  isTableMissing,
-  openClickhouse,
-  type TextFormat,
-} from '../../../src/store/clickhouse/clickhouse.js'
+import { openClickhouse, type TextFormat } from '../../../src/store/clickhouse/clickhouse.js'
+import { isRefusedByClickhouse, isTableMissing } from '../../../src/store/clickhouse/errors.js'
 import { migrate } from '../../../src/store/clickhouse/migrate.js'
 import { decodeRow, rowEncoder, tableOf } from '../../../src/store/clickhouse/tables.js'
 import { tempDir } from '../../harness/temp-dir.js'
