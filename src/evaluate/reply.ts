@@ -124,8 +124,7 @@ export function checkAgent(
   if (warning !== undefined) warned(warning)
   if (decision === 'block') return blocked(`The agent restriction of ${account_id} blocks ${client_ip}.`, id)
   if (!permits(acl, bind)) return blocked(`The acl of ${id} does not allow to bind ${bind}.`, id)
-  const parsed = parseBindTarget(bind)
-  if (parsed.ok && agents.isNamedByAnother(account_id, namesOfTarget(parsed.value)))
+  if (namesIn(bind).some((names) => agents.isNamedByAnother(account_id, names)))
     return blocked(`${bind} overlaps with names of another account.`, id)
   const reason = [`The acl of ${id} allows to bind ${bind}.`, ...(warning === undefined ? [] : [warning.msg])]
   return { decision: 'allow', reason: reason.join(' '), credential_id: id }
@@ -136,6 +135,22 @@ const blocked = (reason: string, credentialId: string | null): AgentDecision => 
   reason,
   credential_id: credentialId,
 })
+
+/**
+ * The names that a target is about. One in another form than Weir reads, such as `shop.example.:443` or a URL, may be one for the
+ * program that asks: all names in it count, on any port.
+ */
+function namesIn(bind: string): ClaimedNames[] {
+  const parsed = parseBindTarget(bind)
+  if (parsed.ok) return [namesOfTarget(parsed.value)]
+  const words = bind
+    .split(/[^\p{L}\p{N}._-]+/u)
+    .map((word) => word.replace(/^\.+/, '').replace(/(?<!\.)\.+$/, ''))
+  return words.flatMap((word) => {
+    const name = parseBindTarget(word)
+    return name.ok ? [{ domain: name.value, below: bind.includes('*'), port: '*' }] : []
+  })
+}
 
 /** Without a port, on any port. */
 function namesOfTarget(target: string): ClaimedNames {

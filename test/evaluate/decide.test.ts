@@ -314,6 +314,10 @@ t.test('agents', async (t) => {
       'one.example:22',
       'x.app.example:8443',
       '1.tcp.eu.weir.example:20000',
+      'pay.shop.example.:443',
+      ' pay.shop.example:0443',
+      'https://one.example/',
+      '*.shop.example.',
     ]
     for (const bind of owned) {
       t.ok(isAllowed('ac_1', bind) || bind === '*.example', `its own ${bind}`)
