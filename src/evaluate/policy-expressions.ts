@@ -50,9 +50,17 @@ const texts = /'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"/g
 
 const literalsIn = (expression: string): readonly string[] => expression.match(texts) ?? []
 
+/** In patterns, and of bytes: `\\S`, `%2F`. */
+const escapes = /\\+[A-Za-z]|%[\dA-Fa-f]{2}/g
+
+const hasCapitals = (text: string): boolean => {
+  const plain = text.replace(escapes, '')
+  return plain !== plain.toLowerCase()
+}
+
 /** Has an expression about paths a text with capital letters? */
 export const namesCapitals = (expression: string): boolean =>
-  expression.includes('url.path') && literalsIn(expression).some((text) => text !== text.toLowerCase())
+  expression.includes('url.path') && literalsIn(expression).some(hasCapitals)
 
 /** Before an expression is parsed again: most have none of these names. */
 const mayBeSeveral = /headers|cookies|parameters|query|user_agent|method/

@@ -155,21 +155,18 @@ const inNames = (separator: string, does: string, change: (name: string) => stri
 /** `a[]` and `a[0]` are values of `a` in PHP, Rails and Express. */
 const withoutBrackets = (name: string): string => name.replace(/(?<=.)(?:\[|%5b).*/is, '')
 
-/** PHP has no dots and spaces in names, and no spaces before them. */
-const asInPhp = (name: string): string =>
-  name
-    .replace(/^(?:\+|%20| )+/, '')
-    .replace(/%00.*/s, '')
-    .replace(/\.|\+|%20| |%2e/gi, '_')
+/** PHP has no dots, spaces and brackets without an end in names, and no spaces before them. */
+function asInPhp(name: string): string {
+  const start = name.replace(/^(?:\+|%20| )+/, '').replace(/%00.*/s, '')
+  return start.replace(/\]|%5d/i.test(start) ? /\.|\+|%20| |%2e/gi : /\.|\+|%20| |%2e|\[|%5b/gi, '_')
+}
 
 /** A name as the server sees it that is least strict about names. */
-export const looseName = (name: string): string =>
-  name
-    .trimStart()
-    .replace(/\0.*/s, '')
-    .replace(/(?<=.)\[.*/s, '')
-    .replace(/[. ]/g, '_')
-    .toLowerCase()
+export function looseName(name: string): string {
+  const start = name.trimStart().replace(/\0.*/s, '')
+  const whole = start.includes(']') ? start.replace(/(?<=.)\[.*/s, '') : start
+  return whole.replace(/[. []/g, '_').toLowerCase()
+}
 
 /** The first, or the last, of each name, where it stands. */
 const selecting = (separator: string): Step[] => [

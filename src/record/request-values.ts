@@ -69,10 +69,6 @@ export class RequestValues {
     return [...new Set([query ?? '', sent, sent.replace(/#.*/s, '')])].filter((text) => text !== '')
   }
 
-  get userAgent(): string | undefined {
-    return this.#request.user_agent ?? undefined
-  }
-
   /** May its query have a parameter with this word in its name, however that is encoded? */
   mayName(word: string): boolean {
     const { query, raw } = this.#request.url ?? {}

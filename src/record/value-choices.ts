@@ -198,12 +198,14 @@ function addPairs(found: FoundValues, pairs: readonly Pair[], name: string, how?
 
 // --- methods ---
 
-const overridingHeader = /^x[-_](?:http[-_])?method(?:[-_]override)?$/i
+/** With any sign between the words: programs behind CGI see `HTTP_X_HTTP_METHOD_OVERRIDE`. */
+const overridingHeader = /^x[^a-z\d](?:http[^a-z\d])?method(?:[^a-z\d]override)?$/i
 
 function methodsIn(values: RequestValues): FoundValues {
   const asked = [
     ...values.headers.matching(overridingHeader),
-    ...(values.mayName('_method') ? parameterValuesIn(values, '_method').all.keys() : []),
+    // PHP takes other signs for the first one: `.method`.
+    ...(values.mayName('method') ? parameterValuesIn(values, '_method').all.keys() : []),
   ]
   if (asked.length === 0) return noOthers
   const found = new FoundValues()

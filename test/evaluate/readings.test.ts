@@ -180,6 +180,14 @@ t.test('some servers ignore the case of letters', async (t) => {
     'where paths are written with capital letters, they count',
   )
   t.equal(decided(set, '/api/x').answer.decision, 'deny')
+  const escaped = new TestConfiguration('ac_1').httpsEdge(
+    'edghts_1',
+    ['www.example:443'],
+    'ac_1',
+    module(denying('pattern', "http.request.url.path.matches('^/admin/\\\\S')")),
+  )
+  const pattern = await buildPolicySet(escaped, undefined, noYield)
+  t.equal(decided(pattern, '/Admin/x').answer.decision, 'deny', 'an escape is no capital letter')
 })
 
 t.test('what a target must begin with', (t) => {
