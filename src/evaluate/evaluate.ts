@@ -5,7 +5,7 @@
  */
 import type { Reading } from '../core/text/target-readings.js'
 import type { Decision, Direction } from '../event/define.js'
-import { StepBudget } from '../expr/run.js'
+import type { StepBudget } from '../expr/run.js'
 import type { IpDecision, PolicyContext } from '../record/policy-context.js'
 import type { Choice } from '../record/value-choices.js'
 import type { Endpoint } from './edges.js'
@@ -84,9 +84,9 @@ export function evaluate(
   if (isReadAlike(policySet, endpoint, context))
     return evaluateOne(policySet, endpoint, context, budget, phase, trace)
   const readings = readingsOfRequest(policySet, endpoint, context)
-  for (const { at, within, target, values } of readings.judged) {
-    // Each reading has the steps of a record, so that none can use up those of another.
-    const { decision } = evaluateOne(policySet, at, within, new StepBudget(), 'opening')
+  for (const reading of readings.judged) {
+    const { at, within, target, values } = reading
+    const { decision } = evaluateOne(policySet, at, within, reading.budget, 'opening')
     if (decision === 'allow') continue
     return { ...evaluateOne(policySet, at, within, budget, phase, trace), reading: target, values }
   }

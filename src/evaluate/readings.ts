@@ -3,6 +3,7 @@
  * Most requests have one reading, which is found out by a look at what the policies of the edge name.
  */
 import type { Reading } from '../core/text/target-readings.js'
+import { exprStepsMax, StepBudget } from '../expr/run.js'
 import type { AddressLists, PolicyContext } from '../record/policy-context.js'
 import type { RequestRecord } from '../record/traffic-record.js'
 import { type Choice, type Choices, choicesIn, type SeveralName } from '../record/value-choices.js'
@@ -22,6 +23,8 @@ export interface Decisive extends Restrictions {
 
 /** Readings of a request that are judged at most, of all paths and values. */
 const readingsMax = 512
+/** Steps of expressions for all of them: as many as ten records may have. Usual policies take a few hundred for each. */
+const stepsMax = 10 * exprStepsMax
 
 /** A reading of a request, and where it is in it. */
 interface RequestReading {
@@ -30,6 +33,8 @@ interface RequestReading {
   /** Undefined for the path that the record shows. */
   readonly target: Reading | undefined
   readonly values: readonly Choice[]
+  /** Each reading has the steps of a record, so that none can use up those of another. */
+  readonly budget: StepBudget
 }
 
 interface RequestReadings {
@@ -53,18 +58,22 @@ export function readingsOfRequest(
   let tooManyAt: Endpoint | undefined
   function* judged(): Generator<RequestReading> {
     let left = readingsMax
+    let steps = 0
     for (const { at, within, target } of targetsOf(policySet, endpoint, context)) {
-      yield { at, within, target, values: nothing }
+      yield { at, within, target, values: nothing, budget: new StepBudget() }
       const choices = valueChoices(at, context)
       if (choices.some(({ tooMany }) => tooMany)) tooManyAt = at
       for (const values of combinations(choices)) {
         left -= 1
-        if (left < 0) {
+        if (left < 0 || steps >= stepsMax) {
           tooManyAt = at
           return
         }
         const chosen = new Map(values.map(({ slot, choice }) => [slot, choice]))
-        yield { at, within: within.withValues(chosen), target, values: values.map(({ choice }) => choice) }
+        const budget = new StepBudget()
+        const choices = values.map(({ choice }) => choice)
+        yield { at, within: within.withValues(chosen), target, values: choices, budget }
+        steps += budget.spent
       }
     }
   }
@@ -73,7 +82,7 @@ export function readingsOfRequest(
 
 // --- paths ---
 
-type Target = Omit<RequestReading, 'values'>
+type Target = Omit<RequestReading, 'values' | 'budget'>
 
 function* targetsOf(policySet: Decisive, endpoint: Endpoint, context: PolicyContext): Generator<Target> {
   yield { at: endpoint, within: context, target: undefined }

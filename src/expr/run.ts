@@ -23,7 +23,7 @@ export type Operation<C> = (
 export type Instruction<C> = readonly [Operation<C>, ...unknown[]]
 
 /** Steps for all expressions of one record, about 50 ns each: 5 ms, and 100 ms with the worst patterns. */
-const exprStepsMax = 100_000
+export const exprStepsMax = 100_000
 
 /**
  * An expression failed for this record: `double("abc")`, a text too long, the budget spent. An expected error: the

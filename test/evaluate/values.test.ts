@@ -222,6 +222,12 @@ const cases: Record<string, Case> = {
     denied: ['ids%5B%5D=1&path=x', 'ids%5B%5D=1&ids%5B%5D=2&path=%2Fa'].map(query),
     allowed: [query('ids%5B%5D=1&path=%2Fa+b')],
   },
+  'a bracket without an end, as PHP reads it': {
+    policy:
+      "http.request.url.parameters['user_role'] == 'admin' || http.request.url.query.contains('user_role=admin')",
+    denied: ['user[role=admin', 'user%5Brole=admin', 'user.role=admin'].map(query),
+    allowed: ['user[role]=admin', 'user[role=user'].map(query),
+  },
   'methods that a request asks for': {
     policy: "http.request.method == 'delete'",
     denied: [
@@ -234,6 +240,8 @@ const cases: Record<string, Case> = {
       { method: 'POST', uri: '/?_method=DELETE' },
       { method: 'POST', uri: '/?a=1#&%5fmethod=DELETE' },
       { method: 'POST', uri: '/?_method=put&_method=DELET%45' },
+      { method: 'POST', uri: '/?.method=DELETE' },
+      { method: 'POST', headers: { 'X.HTTP.Method.Override': ['DELETE'] } },
     ],
     allowed: [
       {
@@ -349,6 +357,15 @@ t.test('more values than are judged', async (t) => {
     'too many values',
     'of a long text fewer readings are judged',
   )
+})
+
+t.test('readings of a request have a bound of steps for all of them', async (t) => {
+  const costly =
+    "http.request.headers['x-a'].matches('(a|b)*c$') || http.request.headers['x-a'].matches('(b|a)*d$')"
+  const set = await withPolicies(...Array.from({ length: 20 }, () => denying(costly)))
+  const valuesOf = (count: number) => Array.from({ length: count }, (_, at) => `${at}`.padStart(200, 'ab'))
+  t.equal(decided(set, { headers: { 'x-a': valuesOf(3) } }).answer.decision, 'allow')
+  t.equal(decided(set, { headers: { 'x-a': valuesOf(290) } }).answer.policy, 'too many values')
 })
 
 t.test('long values take no longer than they are long', async (t) => {
