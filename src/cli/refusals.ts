@@ -106,7 +106,7 @@ export class Doubts {
   }
 }
 
-/** The part of the line around a column, and a mark below it; undefined without a column. */
+/** The part of the line around a column, and a mark below it; empty without a column. */
 export function excerpt(line: string, column: number | undefined): readonly string[] {
   if (column === undefined) return []
   const start = Math.max(0, column - 1 - excerptChars / 2)

@@ -91,9 +91,9 @@ const withoutUnserved = (verdict: Verdict): Verdict =>
   verdict.decision === 'allow' ? { ...verdict, decision: 'deny' } : verdict
 
 function unservedWarnings({ endpoint, decidedBy }: Judgement): readonly string[] {
-  if (endpoint === nowhere) return ['No edge serves this name and no account is known; nothing applies.']
-  if (decidedBy.type !== 'unserved') return []
-  return [
-    'No edge of the account serves this name: add it to the hostports of an edge, or ask with unserved=allow.',
-  ]
+  if (decidedBy.type === 'unserved')
+    return [
+      'No edge of the account serves this name: add it to the hostports of an edge, or ask with unserved=allow.',
+    ]
+  return endpoint === nowhere ? ['No edge serves this name and no account is known; nothing applies.'] : []
 }

@@ -80,18 +80,24 @@ export class Judgement implements ShownDecision {
     this.#shadow = this.#shadowBy(trace)
   }
 
-  /** A question about a name that no edge serves is denied, whatever is enforced. */
   #shadowBy(trace?: EvaluationTrace): ShadowDecision | null {
     const shadow = shadowOf(this.#policySet, this.#shownAt, this.#context, trace)
+    return shadow && this.#ifServed(shadow)
+  }
+
+  /** A question about a name that no edge serves is denied, whatever is enforced or drafted. */
+  #ifServed<Made extends ShadowDecision>(made: Made): Made {
     const { decision, decidedBy } = this
-    return shadow?.decision === 'allow' && decidedBy.type === 'unserved' ? { decision, decidedBy } : shadow
+    return made.decision === 'allow' && decidedBy.type === 'unserved'
+      ? { ...made, decision, decidedBy }
+      : made
   }
 
   /** What the draft of a challenger decides about the record. */
   by(challenger: Challenger): ChallengerDecision {
     // Events and the log ask for it; a record has one challenger.
     if (this.#challenged?.id !== challenger.row.id)
-      this.#challenged = challenger.decide(this.#shownAt, this.#context, this)
+      this.#challenged = this.#ifServed(challenger.decide(this.#shownAt, this.#context, this))
     return this.#challenged
   }
 
