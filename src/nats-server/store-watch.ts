@@ -74,7 +74,8 @@ export class StoreWatch {
     const fault = await this.#faultOfServer()
     if (this.#isClosed) return
     this.#fault = fault
-    this.#lack = fault === undefined ? lackOf(dir) : (lackOf(dir) ?? unwritable(dir))
+    // A restart needs to be worth it, so a whole file must fit then.
+    this.#lack = lackOf(dir) ?? unwritable(dir, fault === undefined ? 1 : roomBytesMin / 4)
     const { problem } = this
     occurrences.natsStoresFailing({}, problem === undefined ? 0 : 1)
     if (problem !== undefined && before === undefined) occurrences.natsStoreFailed({ reason: problem })
@@ -111,26 +112,33 @@ export class StoreWatch {
   }
 }
 
+/** A directory that is missing, such as for as long as its disk is not mounted, is no room. */
 function lackOf(dir: string): string | undefined {
-  const { bavail, bsize } = statfsSync(dir)
-  return bavail * bsize >= roomBytesMin ? undefined : `The disk of ${dir} is full.`
+  try {
+    const { bavail, bsize } = statfsSync(dir)
+    return bavail * bsize >= roomBytesMin ? undefined : `The disk of ${dir} is full.`
+  } catch (error) {
+    return unwritableText(dir, error)
+  }
 }
 
 /** Why a file can't be written there, by trying. */
-function unwritable(dir: string): string | undefined {
+function unwritable(dir: string, bytes: number): string | undefined {
   const path = join(dir, '.room')
   try {
     const file = openSync(path, 'w', 0o600)
     try {
-      writeSync(file, Buffer.alloc(roomBytesMin / 4))
-      fsyncSync(file)
+      writeSync(file, Buffer.alloc(bytes))
+      if (bytes > 1) fsyncSync(file)
     } finally {
       closeSync(file)
+      rmSync(path, { force: true })
     }
     return undefined
   } catch (error) {
-    return `Nothing can be written in ${dir} (${messageOf(error)}).`
-  } finally {
-    rmSync(path, { force: true })
+    return unwritableText(dir, error)
   }
 }
+
+const unwritableText = (dir: string, error: unknown): string =>
+  `Nothing can be written in ${dir} (${messageOf(error)}).`
