@@ -48,7 +48,9 @@ export class StoreWatch {
   #nats: Promise<Nats> | undefined
   /** What the server says of its streams, and what the disk lacks. */
   #fault: string | undefined
-  #lack: string | undefined
+  #lack: Lack | undefined
+  /** Since the last restart, nothing could be written in the directory, of which the server itself may know nothing. */
+  #unwritable: string | undefined
   #restartedMs = Number.NEGATIVE_INFINITY
   #pauseMs = restartAfterMs
   #isClosed = false
@@ -61,11 +63,13 @@ export class StoreWatch {
   /** Why nothing can be stored, and what becomes of it; undefined if all is well. */
   get problem(): string | undefined {
     const { dir } = this.#options
+    const lack = this.#lack?.text
     if (this.#fault !== undefined)
       return `The local nats-server has taken a stream out of service (${this.#fault}). ${
-        this.#lack === undefined ? 'It is being restarted.' : `${this.#lack} Make room: it is restarted then.`
+        lack === undefined ? 'It is being restarted.' : `${lack} Make room: it is restarted then.`
       }`
-    return this.#lack && `${this.#lack} The local nats-server stores in ${dir}.`
+    if (lack !== undefined) return `${lack} The local nats-server stores in ${dir}.`
+    return this.#unwritable && `${this.#unwritable} That is over: the local nats-server is being restarted.`
   }
 
   async #look(): Promise<void> {
@@ -75,19 +79,22 @@ export class StoreWatch {
     if (this.#isClosed) return
     this.#fault = fault
     // A restart needs to be worth it, so a whole file must fit then.
-    this.#lack = lackOf(dir) ?? unwritable(dir, fault === undefined ? 1 : roomBytesMin / 4)
+    this.#lack = lackOf(dir, fault === undefined ? 1 : roomBytesMin / 4)
+    if (this.#lack?.isUnwritable) this.#unwritable = this.#lack.text
     const { problem } = this
     occurrences.natsStoresFailing({}, problem === undefined ? 0 : 1)
     if (problem !== undefined && before === undefined) occurrences.natsStoreFailed({ reason: problem })
-    if (fault === undefined) this.#pauseMs = restartAfterMs
-    else if (this.#lack === undefined) await this.#restart(fault)
+    const reason = fault ?? this.#unwritable
+    if (reason === undefined) this.#pauseMs = restartAfterMs
+    else if (this.#lack === undefined) await this.#restart(reason)
   }
 
-  async #restart(fault: string): Promise<void> {
+  async #restart(reason: string): Promise<void> {
     if (monotonicMs() - this.#restartedMs < this.#pauseMs) return
     if (Number.isFinite(this.#restartedMs)) this.#pauseMs = Math.min(this.#pauseMs * 2, restartAfterMaxMs)
     this.#restartedMs = monotonicMs()
-    this.#options.occurrences.natsStoreRestarted({ reason: fault })
+    this.#unwritable = undefined
+    this.#options.occurrences.natsStoreRestarted({ reason })
     await this.#options.restart()
   }
 
@@ -112,33 +119,32 @@ export class StoreWatch {
   }
 }
 
-/** A directory that is missing, such as for as long as its disk is not mounted, is no room. */
-function lackOf(dir: string): string | undefined {
+interface Lack {
+  /** A sentence. */
+  readonly text: string
+  /** Nothing can be written, for another reason than too little room. */
+  readonly isUnwritable: boolean
+}
+
+/** Why the directory can't hold so many bytes more, by trying. One that is missing, as while its disk is not mounted, holds none. */
+function lackOf(dir: string, bytes: number): Lack | undefined {
   try {
     const { bavail, bsize } = statfsSync(dir)
-    return bavail * bsize >= roomBytesMin ? undefined : `The disk of ${dir} is full.`
-  } catch (error) {
-    return unwritableText(dir, error)
-  }
-}
-
-/** Why a file can't be written there, by trying. */
-function unwritable(dir: string, bytes: number): string | undefined {
-  const path = join(dir, '.room')
-  try {
-    const file = openSync(path, 'w', 0o600)
-    try {
-      writeSync(file, Buffer.alloc(bytes))
-      if (bytes > 1) fsyncSync(file)
-    } finally {
-      closeSync(file)
-      rmSync(path, { force: true })
-    }
+    if (bavail * bsize < roomBytesMin) return { text: `The disk of ${dir} is full.`, isUnwritable: false }
+    write(join(dir, '.room'), bytes)
     return undefined
   } catch (error) {
-    return unwritableText(dir, error)
+    return { text: `Nothing can be written in ${dir} (${messageOf(error)}).`, isUnwritable: true }
   }
 }
 
-const unwritableText = (dir: string, error: unknown): string =>
-  `Nothing can be written in ${dir} (${messageOf(error)}).`
+function write(path: string, bytes: number): void {
+  const file = openSync(path, 'w', 0o600)
+  try {
+    writeSync(file, Buffer.alloc(bytes))
+    if (bytes > 1) fsyncSync(file)
+  } finally {
+    closeSync(file)
+    rmSync(path, { force: true })
+  }
+}

@@ -33,7 +33,7 @@ export const nats = {
     'Times that the local nats-server could not store because of its disk.',
   ),
   natsStoreRestarted: warn(
-    'The disk is well again: the local nats-server is restarted, because it has taken a stream out of service.',
+    'The disk is well again: the local nats-server is restarted, because it may have taken streams out of service.',
     'weir_nats_store_restarts_total',
     'Restarts of the local nats-server after a fault of its disk.',
   ),
