@@ -34,6 +34,9 @@ export async function openQuarantine(context: RoleContext): Promise<void> {
   })
 }
 
+/** Longer than others wait: a busy machine gives a trial what is left. */
+const reachWithinMs = 60_000
+
 /** Evaluates one draft over recorded traffic. Only an API starts it, as its child. */
 export async function openTrial(context: RoleContext): Promise<void> {
   const run: RunTrial = async ({ accountId, version, sinceMs, untilMs }, draft, progressed) => {
@@ -42,7 +45,7 @@ export async function openTrial(context: RoleContext): Promise<void> {
     const geo = await openGeography(context, { warns: false })
     const view = release.own(await openView(nats, context.occurrences))
     await view.usable
-    await view.reached(accountId, version)
+    await view.reached(accountId, version, reachWithinMs)
     const { eventKinds } = context
     const opened = await openExaminer({ accountId, draft, source: view.state, geo, eventKinds })
     const partitions = release.own(await openPartitions(nats, context.settings.nats.partitions))

@@ -33,9 +33,12 @@ export type RunTrial = (
   progressed: (progress: TrialProgress) => void,
 ) => Promise<TrialReport>
 
-/** Resolves when the parent has the report, ends or disconnects. Records that are processed go first. */
+/**
+ * Resolves when the parent has the report, ends or disconnects. Records that are processed go first, but someone waits for the
+ * trial: the lowest priority (nice 19) would get less than a hundredth of a core that others keep busy, this one a tenth.
+ */
 export async function serveTrial(run: RunTrial): Promise<void> {
-  setPriority(constants.priority.PRIORITY_LOW)
+  setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
   const rules: IpRule[] = []
   const tell = (message: FromTrial): void => {
     process.send?.(message, () => {})

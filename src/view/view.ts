@@ -159,19 +159,20 @@ export class View {
 
   /**
    * Resolves when the configuration in use has this version of the account, and all that was written before it. If the
-   * next change has already overwritten a key, the key's entry comes after the version, so that is awaited, too.
+   * next change has already overwritten a key, the key's entry comes after the version, so that is awaited, too. Rejects if either
+   * takes longer than `withinMs`.
    */
-  async reached(accountId: string, version: number): Promise<void> {
-    await this.#until((state) => state.versionOf(accountId) >= version)
+  async reached(accountId: string, version: number, withinMs = reachTimeoutMs): Promise<void> {
+    await this.#until((state) => state.versionOf(accountId) >= version, withinMs)
     if (this.#pending === 0) return
     const { lastRevision } = await this.#bucket.position()
-    await this.#until((state) => state.revision >= lastRevision)
+    await this.#until((state) => state.revision >= lastRevision, withinMs)
   }
 
-  async #until(isMet: (state: ViewState) => boolean): Promise<void> {
+  async #until(isMet: (state: ViewState) => boolean, withinMs: number): Promise<void> {
     if (isMet(this.#state)) return
     await new Promise<void>((resolve, reject) => {
-      const timer = after(reachTimeoutMs, () => {
+      const timer = after(withinMs, () => {
         this.#waiters.delete(waiter)
         reject(unavailable('Timed out waiting for the configuration: NATS is slow or away.'))
       })
