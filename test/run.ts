@@ -25,8 +25,8 @@ import { compiled } from './harness/processes.js'
  * that share a process, the last one's would be that of all.
  */
 const timeoutSeconds = 900
-/** Three times the cores of the smallest machine: most of a test is waiting. More only take turns on the cores. */
-const filesAtATime = 6
+/** More than twice the cores of the smallest machine: most of a test is waiting. More only take turns on the cores. */
+const filesAtATime = 5
 /** MiB for new objects from the start, which V8 then collects more rarely: some percent of the CPU of a test of the API. */
 const nodeOptions = ['--min-semi-space-size=16']
 /**

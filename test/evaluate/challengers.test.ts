@@ -3,6 +3,7 @@ import t from 'tap'
 import { Slices } from '../../src/core/slices.js'
 import type { Challengers } from '../../src/evaluate/challenger.js'
 import { buildChallengers } from '../../src/evaluate/challenger-build.js'
+import { decideRecord } from '../../src/evaluate/decide.js'
 import { evaluate } from '../../src/evaluate/evaluate.js'
 import { Judgement } from '../../src/evaluate/judgement.js'
 import { buildPolicySet, type PolicySet } from '../../src/evaluate/policy-set.js'
@@ -129,4 +130,22 @@ t.test('a challenger that ended a day ago is not compiled any more', async (t) =
   const day = 24 * 3600
   t.ok((await built.after(3600 + day - 1)).find('ac_1', startMs + 1000))
   t.equal((await built.after(3600 + day)).find('ac_1', startMs + 1000), undefined)
+})
+
+t.test('a draft lets no name in that no edge serves', async (t) => {
+  const built = new Built({ edges: [], ip_policies: [] })
+  await built.after(0)
+  const record: TrafficRecord = {
+    ...{ record_id: 'r', type: 'tcp_connection', account_id: 'ac_1' },
+    conn: { client_ip: '203.0.113.9', server_name: 'other.example.com', server_port: 22 },
+  }
+  for (const unserved of ['deny', 'allow'] as const) {
+    const decided = decideRecord(built.policySet!, noGeo, { record, explain: false }, 'ac_1', { unserved })
+    if (!decided.ok) throw new Error(decided.problem.msg)
+    const { judgement } = decided.value
+    t.equal(judgement.decision, unserved)
+    const drafted = judgement.by(built.challengers!.find('ac_1', startMs + 1000)!)
+    t.equal(drafted.decision, unserved)
+    t.strictSame(drafted.decidedBy, judgement.decidedBy)
+  }
 })
