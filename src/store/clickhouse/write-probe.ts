@@ -5,7 +5,7 @@
 import { messageOf } from '../../core/errors.js'
 import type { Clickhouse } from './clickhouse.js'
 import { type Cluster, completeEngine, targetOn } from './cluster.js'
-import { errorTypeOf } from './errors.js'
+import { errorTypeOf, isRefusedByClickhouse } from './errors.js'
 
 export const probeTable = 'write_probe'
 
@@ -31,8 +31,9 @@ export interface WriteFault {
 }
 
 const textMax = 300
-/** Long enough that an overloaded machine does not look like a disk that hangs. */
 const insertTimeoutMs = 5_000
+/** An overloaded machine may answer late once, but hardly ever twice. What ClickHouse refuses, it refuses again. */
+const triesMax = 2
 
 export class WriteProbe {
   readonly #clickhouse: Pick<Clickhouse, 'hasStored' | 'insert'>
@@ -44,11 +45,13 @@ export class WriteProbe {
   /** Why nothing can be stored; undefined if something was, just now. */
   async fault(): Promise<WriteFault | undefined> {
     if (this.#clickhouse.hasStored(provenMs)) return undefined
-    try {
-      await this.#clickhouse.insert(probeTable, [{ role: 'api' }], undefined, insertTimeoutMs)
-      return undefined
-    } catch (error) {
-      return faultOf(error)
+    for (let tries = 1; ; tries += 1) {
+      try {
+        await this.#clickhouse.insert(probeTable, [{ role: 'api' }], undefined, insertTimeoutMs)
+        return undefined
+      } catch (error) {
+        if (isRefusedByClickhouse(error) || tries === triesMax) return faultOf(error)
+      }
     }
   }
 }

@@ -75,5 +75,20 @@ t.test('an insert that was stored just now shows as much as a probe', async (t) 
   t.equal(await new WriteProbe(clickhouse(true)).fault(), undefined)
   t.equal(probes, 0)
   t.ok(await new WriteProbe(clickhouse(false)).fault())
-  t.equal(probes, 1)
+  t.equal(probes, 2)
+})
+
+t.test('an answer that is late once shows nothing, a refusal at once', async (t) => {
+  const failing = (errors: Error[]) => ({
+    hasStored: () => false,
+    insert: async () => {
+      const error = errors.shift()
+      if (error !== undefined) throw error
+    },
+  })
+  const late = new Error('ClickHouse did not answer within 5 s.')
+  t.equal(await new WriteProbe(failing([late])).fault(), undefined)
+  t.match(await new WriteProbe(failing([late, late])).fault(), { reason: /does not confirm/ })
+  const full = answered('243', 'NOT_ENOUGH_SPACE', 'not enough space')
+  t.match(await new WriteProbe(failing([full])).fault(), { reason: /disk is full/ })
 })
