@@ -158,9 +158,8 @@ export class View {
   }
 
   /**
-   * Resolves when the configuration in use has this version of the account, and all that was written before it. If the
-   * next change has already overwritten a key, the key's entry comes after the version, so that is awaited, too. Rejects if either
-   * takes longer than `withinMs`.
+   * Resolves when the configuration in use has this version of the account, and all that was written before it; rejects if that takes
+   * long. If the next change has already overwritten a key, the key's entry comes after the version, so that is awaited, too.
    */
   async reached(accountId: string, version: number, withinMs = reachTimeoutMs): Promise<void> {
     await this.#until((state) => state.versionOf(accountId) >= version, withinMs)
