@@ -46,8 +46,10 @@ function reasonOf({ decision, policy, reading }: Verdict, count: number): string
     return `Some servers ignore the case of letters. As ${shown(reading.path)} the path is refused.`
   if (reading !== undefined)
     return `Servers read the path in ${some}. As ${shown(reading.path)} (${reading.how}) it is refused.`
-  const isPathRefused = decision !== 'allow' && policy?.label !== tooManyValues
-  return `Servers read the path in ${some}. ${isPathRefused ? 'The path that is shown is refused.' : decision === 'allow' ? 'All are allowed.' : 'Another reason decides.'}`
+  const start = `Servers read the path in ${some}.`
+  if (decision === 'allow') return `${start} All are allowed.`
+  if (policy?.label === tooManyValues) return `${start} Another reason decides.`
+  return `${start} The path that is shown is refused.`
 }
 
 // --- values ---

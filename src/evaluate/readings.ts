@@ -71,8 +71,8 @@ export function readingsOfRequest(
         }
         const chosen = new Map(values.map(({ slot, choice }) => [slot, choice]))
         const budget = new StepBudget()
-        const choices = values.map(({ choice }) => choice)
-        yield { at, within: within.withValues(chosen), target, values: choices, budget }
+        const taken = values.map(({ choice }) => choice)
+        yield { at, within: within.withValues(chosen), target, values: taken, budget }
         steps += budget.spent
       }
     }

@@ -142,6 +142,7 @@ function write(path: string, bytes: number): void {
   const file = openSync(path, 'w', 0o600)
   try {
     writeSync(file, Buffer.alloc(bytes))
+    // One byte is written at each look, which must not wait for a slow disk.
     if (bytes > 1) fsyncSync(file)
   } finally {
     closeSync(file)

@@ -283,6 +283,8 @@ t.test('POST /v1/logs', async (t) => {
       t.match(answer.text.slice(0, 3), `\x08${String.fromCharCode(code)}\x12`, name)
       t.match(answer.text, says, name)
     }
+    const braces = `{"resourceLogs":[],"note":"${'{['.repeat(100_000)}"}`
+    t.equal((await send(me, braces, json)).status, 200, 'signs in a text are no objects and lists')
     const stranger = await send(api.stranger(), request([]))
     t.match(stranger, { status: 401, body: { code: 16, message: /is not valid/ } })
   })

@@ -125,6 +125,13 @@ export const record = (run: string, n: number): string =>
     },
   })
 
+/** A message of so many records with 480 kB, to fill a disk with. */
+export const wideRecords = 8
+export function wideMessage(): string {
+  const wide = record('run', 0).replace('{', `{"note":"${'x'.repeat(60_000)}",`)
+  return Array.from({ length: wideRecords }, () => wide).join('\n')
+}
+
 /** How many of the records 0 … count - 1 each destination gets. */
 export function expectedEvents(count: number): Record<DestinationName, number> {
   const numbers = Array.from({ length: count }, (_, n) => n)

@@ -11,7 +11,7 @@ import { isReady, metricsOf, type Ready, readyOf } from '../harness/pages.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { processesBelow } from '../harness/tree.js'
 import { startWeir, until } from '../harness/weir.js'
-import { record, token } from './deployment.js'
+import { token, wideMessage, wideRecords } from './deployment.js'
 
 const hasPrlimit = spawnSync('prlimit', ['--version']).status === 0
 const skip = hasPrlimit ? false : 'there is no prlimit to take descriptors away'
@@ -63,8 +63,7 @@ t.test('the nats-server', { skip: skipLong }, async (t) => {
   const { weir, pidOf, untilNamed } = await open(t)
   const node = await openNats({ servers: [weir.natsUrl], name: 'node', replicas: 1 })
   t.teardown(() => node.close())
-  const wide = record('run', 0).replace('{', `{"note":"${'x'.repeat(60_000)}",`)
-  const message = Array.from({ length: 8 }, () => wide).join('\n')
+  const message = wideMessage()
   let acknowledged = 0
   const publish = async (): Promise<void> => {
     await node.publish('weir.records.eu.node-1', message, { triesMax: 1 })
@@ -91,5 +90,5 @@ t.test('the nats-server', { skip: skipLong }, async (t) => {
     ),
   )
   const evaluated = async () => total(await metricsOf(weir.url), 'weir_records_evaluated_total')
-  await until('nothing is lost', async () => (await evaluated()) >= acknowledged * 8)
+  await until('nothing is lost', async () => (await evaluated()) >= acknowledged * wideRecords)
 })

@@ -1,7 +1,7 @@
 /** `weir serve` while the disk of its ClickHouse is full, and afterwards: the API says that it takes no writes. */
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { ApiError } from '../../src/client/client.js'
 import { newest } from '../harness/caller.js'
 import { total } from '../harness/metrics.js'
@@ -15,18 +15,26 @@ t.setTimeout(600_000)
 
 const refused = /ClickHouse stores nothing, because its disk is full; nothing was written/
 
-t.test('full without any traffic, then with room again', async (t) => {
+/** With its ClickHouse on a small disk; a reason instead, if this user may mount none. */
+async function open(t: Test) {
   const dataDir = tempDir(t)
   const dir = join(dataDir, 'clickhouse')
   mkdirSync(dir)
   const disk = mountSmallDisk(t, '128m', dir)
-  if (typeof disk === 'string') return void t.pass(disk, { skip: disk })
+  if (typeof disk === 'string') return disk
   const weir = await startWeir(dataDir, { WEIR_BOOTSTRAP_TOKEN: token })
   t.teardown(() => weir.stop())
+  return { weir, fill: () => disk.fill(), makeRoom: () => rmSync(join(dir, 'filling')) }
+}
+
+t.test('full without any traffic, then with room again', async (t) => {
+  const opened = await open(t)
+  if (typeof opened === 'string') return void t.pass(opened, { skip: opened })
+  const { weir, fill, makeRoom } = opened
   const before = await weir.api.ipPolicy.create({ description: 'before' })
   const nats = await weir.nats()
 
-  disk.fill()
+  fill()
   let last: Ready | undefined
   const isNamed = async (): Promise<boolean> => {
     last = await readyOf(weir.url)
@@ -49,7 +57,7 @@ t.test('full without any traffic, then with room again', async (t) => {
   await nats.publish('weir.records.eu.node-1', record('run', 0))
   t.pass('records are stored')
 
-  rmSync(join(dir, 'filling'))
+  makeRoom()
   await until('all roles are ready', () => isReady(weir.url), 30_000)
   const after = await weir.api.ipPolicy.create({ description: 'after' })
   t.equal((await newest(weir.api.ipPolicy.list())).id, after.id, 'writes are taken')
@@ -57,13 +65,9 @@ t.test('full without any traffic, then with room again', async (t) => {
 })
 
 t.test('full while many write: each answer is true of its own change', async (t) => {
-  const dataDir = tempDir(t)
-  const dir = join(dataDir, 'clickhouse')
-  mkdirSync(dir)
-  const disk = mountSmallDisk(t, '128m', dir)
-  if (typeof disk === 'string') return void t.pass(disk, { skip: disk })
-  const weir = await startWeir(dataDir, { WEIR_BOOTSTRAP_TOKEN: token })
-  t.teardown(() => weir.stop())
+  const opened = await open(t)
+  if (typeof opened === 'string') return void t.pass(opened, { skip: opened })
+  const { weir, fill, makeRoom } = opened
   const outcomes = new Map<string, string>()
   const write = async (description: string): Promise<boolean> => {
     try {
@@ -81,9 +85,9 @@ t.test('full while many write: each answer is true of its own change', async (t)
   }
   const writers = Promise.all([1, 2, 3].map(writer))
   await until('writes are made', () => outcomes.size > 10)
-  disk.fill()
+  fill()
   await writers
-  rmSync(join(dir, 'filling'))
+  makeRoom()
   await until('all roles are ready', () => isReady(weir.url), 30_000)
   await weir.api.ipPolicy.create({ description: 'last' })
   const found = new Set<string | null>()

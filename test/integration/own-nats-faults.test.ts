@@ -10,7 +10,7 @@ import { isReady, metricsOf, type Ready, readyOf } from '../harness/pages.js'
 import { mountSmallDisk } from '../harness/small-disk.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { startWeir, until } from '../harness/weir.js'
-import { record, token } from './deployment.js'
+import { token, wideMessage } from './deployment.js'
 
 t.setTimeout(600_000)
 
@@ -24,8 +24,7 @@ async function open(t: Test, natsDir: string, settings = '') {
   t.teardown(() => weir.stop())
   const node = await openNats({ servers: [nats.url], name: 'node', replicas: 1 })
   t.teardown(() => node.close())
-  const wide = record('run', 0).replace('{', `{"note":"${'x'.repeat(60_000)}",`)
-  const message = Array.from({ length: 8 }, () => wide).join('\n')
+  const message = wideMessage()
   let acknowledged = 0
   const publish = async (): Promise<void> => {
     await node.publish('weir.records.eu.node-1', message, { triesMax: 1 })

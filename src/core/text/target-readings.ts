@@ -216,8 +216,8 @@ function withoutFinalDots(path: string): string {
 }
 
 /**
- * Of a path, Caddy's matchers cut both before they remove dot segments, so that `/x/../admin/..` is `/admin/`. Spaces alone
- * get lost where a proxy writes a decoded path into the line of a request.
+ * Caddy's matchers cut both at the end of a path before they remove dot segments, so that `/x/../admin/..` is `/admin/`. Spaces
+ * alone get lost where a proxy writes a decoded path into the line of a request.
  */
 function withoutFinal(text: string, signs: '. ' | ' '): string {
   let end = text.length
