@@ -7,7 +7,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { openNats } from '../../src/nats/nats.js'
 import { total } from '../harness/metrics.js'
-import { isReady, metricsOf, type Ready, readyOf } from '../harness/pages.js'
+import { isReady, metricsOf, untilNamed } from '../harness/pages.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { processesBelow } from '../harness/tree.js'
 import { startWeir, until } from '../harness/weir.js'
@@ -37,22 +37,14 @@ async function open(t: Test) {
   t.teardown(() => weir.stop())
   const pidOf = (wanted: string): number =>
     processesBelow(weir.process.pid).find(({ role }) => role === wanted)!.pid
-  let last: Ready | undefined
-  const untilNamed = (part: string, says: RegExp) =>
-    until(`${part} is named`, async () => {
-      last = await readyOf(weir.url)
-      return last.status === 503 && says.test(last.failing[part] ?? '')
-    }).catch((error: Error) => {
-      throw new Error(`${error.message} ${JSON.stringify(last)} ${weir.process.output().slice(-2_000)}`)
-    })
-  return { weir, pidOf, untilNamed }
+  return { weir, pidOf }
 }
 
 t.test('a role', { skip }, async (t) => {
-  const { weir, pidOf, untilNamed } = await open(t)
+  const { weir, pidOf } = await open(t)
   for (const role of ['pipeline', 'deliver']) {
     const giveBack = exhaust(pidOf(role))
-    await untilNamed(`${role}.process`, /can open no more files or connections .*ulimit -n/)
+    await untilNamed(weir, `${role}.process`, /can open no more files or connections .*ulimit -n/)
     t.ok(total(await metricsOf(weir.url), 'weir_write_failing', 'reason="descriptors"') >= 1, role)
     giveBack()
     await until('all roles are ready', () => isReady(weir.url))
@@ -60,7 +52,7 @@ t.test('a role', { skip }, async (t) => {
 })
 
 t.test('the nats-server', { skip: skipLong }, async (t) => {
-  const { weir, pidOf, untilNamed } = await open(t)
+  const { weir, pidOf } = await open(t)
   const node = await openNats({ servers: [weir.natsUrl], name: 'node', replicas: 1 })
   t.teardown(() => node.close())
   const message = wideMessage()
@@ -74,7 +66,7 @@ t.test('the nats-server', { skip: skipLong }, async (t) => {
   await t.rejects(async () => {
     for (;;) await publish()
   }, 'nothing more is acknowledged')
-  await untilNamed('nats-server', /too many open files/)
+  await untilNamed(weir, 'nats-server', /too many open files/)
   await until('a record is stored', () =>
     publish().then(
       () => true,

@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { ApiError } from '../../src/client/client.js'
 import { newest } from '../harness/caller.js'
 import { total } from '../harness/metrics.js'
-import { isReady, metricsOf, type Ready, readyOf } from '../harness/pages.js'
+import { isReady, metricsOf, untilNamed } from '../harness/pages.js'
 import { mountSmallDisk } from '../harness/small-disk.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { startWeir, until } from '../harness/weir.js'
@@ -35,14 +35,7 @@ t.test('full without any traffic, then with room again', async (t) => {
   const nats = await weir.nats()
 
   fill()
-  let last: Ready | undefined
-  const isNamed = async (): Promise<boolean> => {
-    last = await readyOf(weir.url)
-    return last.status === 503 && refused.test(last.failing['store'] ?? '')
-  }
-  await until('readiness says why', isNamed).catch((error: Error) => {
-    throw new Error(`${error.message} ${JSON.stringify(last)} ${weir.process.output().slice(-2_000)}`)
-  })
+  await untilNamed(weir, 'store', refused)
   const failing = async () => total(await metricsOf(weir.url), 'weir_write_failing', 'reason="clickhouse"')
   t.equal(await failing(), 1)
   t.match(weir.process.output(), /(not enough space|no space left).*ClickHouse cannot be written to/i)

@@ -6,7 +6,7 @@ import t, { type Test } from 'tap'
 import { openNats } from '../../src/nats/nats.js'
 import { total } from '../harness/metrics.js'
 import { OwnNats } from '../harness/own-nats.js'
-import { isReady, metricsOf, type Ready, readyOf } from '../harness/pages.js'
+import { isReady, metricsOf, untilNamed } from '../harness/pages.js'
 import { mountSmallDisk } from '../harness/small-disk.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { startWeir, until } from '../harness/weir.js'
@@ -33,15 +33,7 @@ async function open(t: Test, natsDir: string, settings = '') {
   const fill = async (): Promise<void> => {
     for (;;) await publish()
   }
-  let last: Ready | undefined
   const untilReady = () => until('all roles are ready', () => isReady(weir.url))
-  const untilNamed = (what: string, part: string, says: RegExp) =>
-    until(what, async () => {
-      last = await readyOf(weir.url)
-      return last.status === 503 && says.test(last.failing[part] ?? '')
-    }).catch((error: Error) => {
-      throw new Error(`${error.message} ${JSON.stringify(last)} ${weir.process.output().slice(-2_000)}`)
-    })
   const untilStored = () =>
     until('a record is stored', () =>
       publish().then(
@@ -62,7 +54,7 @@ async function open(t: Test, natsDir: string, settings = '') {
     const { messages } = (await node.streamInfo('WEIR_RECORDS'))!.state
     t.ok(messages >= acknowledged, `${messages} of ${acknowledged} acknowledged messages are there`)
   }
-  return { nats, weir, fill, untilReady, untilNamed, untilStored, untilWritten, failing, nothingLost }
+  return { nats, weir, fill, untilReady, untilStored, untilWritten, failing, nothingLost }
 }
 
 const outOfService = (fault: string) =>
@@ -75,11 +67,11 @@ t.test('a disk that is full while records come', async (t) => {
   if (typeof disk === 'string') return void t.pass(disk, { skip: disk })
   const { nats, weir, fill, ...on } = await open(t, disk.dir)
   await t.rejects(fill(), 'no more records are acknowledged')
-  await on.untilNamed('the stream is named', 'WEIR_RECORDS', outOfService('no space left'))
+  await untilNamed(weir, 'WEIR_RECORDS', outOfService('no space left'))
   await until('the metric says so', async () => (await on.failing('stream')) >= 1)
   t.match(weir.process.output(), /cannot write what its role is for.*WEIR_RECORDS/s)
   disk.resize('256m')
-  await on.untilNamed('room alone does not mend it', 'WEIR_RECORDS', outOfService('no space left'))
+  await untilNamed(weir, 'WEIR_RECORDS', outOfService('no space left'))
   await nats.stop()
   await nats.start()
   await on.untilReady()
@@ -92,9 +84,9 @@ t.test('a disk that is full while records come', async (t) => {
 t.test('a disk that is full without traffic', async (t) => {
   const disk = mountSmallDisk(t, '24m')
   if (typeof disk === 'string') return void t.pass(disk, { skip: disk })
-  const on = await open(t, disk.dir)
+  const { weir, ...on } = await open(t, disk.dir)
   disk.fill()
-  await on.untilNamed('a probe shows it', 'nats-store', /stores nothing: .*no space left/)
+  await untilNamed(weir, 'nats-store', /stores nothing: .*no space left/)
   disk.resize('256m')
   await on.untilReady()
   await on.untilStored()
