@@ -194,12 +194,16 @@ export function entryOrFault(
   return { cidr: cidr.value, comment: commentOf(comment), expiresAt: seconds * 1000 }
 }
 
-/** Wider ranges with bits behind their prefix are slips: `198.51.100.0/2` has lost a digit, and is a quarter of all addresses. */
+/**
+ * Wider ranges with bits behind their prefix are slips: `198.51.100.0/2` has lost a digit, and is a quarter of all addresses. So is a prefix that
+ * was meant for IPv4: `::ffff:203.0.113.0/24`.
+ */
 const slipPrefix = { ipv4: 8, ipv6: 16 }
 
 function whySlip(range: unknown, cidr: string): string | undefined {
+  const isDotted = cidr.includes(':') && String(range).includes('.')
   const widest = cidr.includes(':') ? slipPrefix.ipv6 : slipPrefix.ipv4
-  if (Number(cidr.slice(cidr.indexOf('/') + 1)) >= widest) return undefined
+  if (Number(cidr.slice(cidr.indexOf('/') + 1)) >= widest && !isDotted) return undefined
   const exact = parseCidr(range, { hostBits: 'refuse' })
   return exact.ok ? undefined : exact.problem.msg
 }
