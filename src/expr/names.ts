@@ -25,7 +25,7 @@ export const listReadsOf = <C>(tree: Tree<C>, { lists }: Scope<C>): EntryTree<C>
   [...partsIn(tree)].filter((part) => part.kind === 'entry').filter(({ map }) => map === lists)
 
 /** The tree and all parts of it. */
-function* partsIn<C>(tree: Tree<C>): Generator<Tree<C>> {
+export function* partsIn<C>(tree: Tree<C>): Generator<Tree<C>> {
   const rest = [tree]
   for (let next = rest.pop(); next !== undefined; next = rest.pop()) {
     yield next
@@ -59,7 +59,8 @@ function nameOf<C>(read: UsedName<C>['read'], { names }: Scope<C>): string {
 
 const isTree = <C>(part: Tree<C> | undefined): part is Tree<C> => part !== undefined
 
-function partsOf<C>(tree: Tree<C>): readonly Tree<C>[] {
+/** Those that it directly consists of. */
+export function partsOf<C>(tree: Tree<C>): readonly Tree<C>[] {
   switch (tree.kind) {
     case 'constant':
     case 'name':
