@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import { freePort } from '../../../src/nats-server/nats-probe.js'
 import { nginx } from '../../harness/asking-proxies.js'
-import { nginxFile } from '../../harness/nginx-file.js'
+import { configuredNginx } from '../../harness/nginx-file.js'
 import { optionalProgram } from '../../harness/optional-program.js'
 import { tempDir } from '../../harness/temp-dir.js'
 import { until } from '../../harness/weir.js'
@@ -35,12 +35,10 @@ export async function openPhp(t: Test): Promise<(bytes: string) => Promise<SeenB
   const dir = tempDir(t)
   const [port, phpPort] = [await freePort(), await freePort()]
   writeFileSync(join(dir, 'seen.php'), script)
-  writeFileSync(
-    join(dir, 'nginx.conf'),
-    nginxFile(
-      dir,
-      // Names with an underscore and other signs are passed on, as other servers do.
-      `access_log off;
+  const args = configuredNginx(
+    dir,
+    // Names with an underscore and other signs are passed on, as other servers do.
+    `access_log off;
 server {
 listen 127.0.0.1:${port}; keepalive_timeout 0; chunked_transfer_encoding off;
 underscores_in_headers on; ignore_invalid_headers off;
@@ -50,14 +48,13 @@ fastcgi_param SCRIPT_FILENAME "${join(dir, 'seen.php')}";
 fastcgi_pass 127.0.0.1:${phpPort};
 }
 }`,
-    ),
   )
   // By itself it ends after 500 requests.
   const env = { ...process.env, PHP_FCGI_MAX_REQUESTS: '0' }
   const started = [
     // Without a file of settings: those of PHP itself.
     spawn(phpProgram!, ['-n', '-b', `127.0.0.1:${phpPort}`], { cwd: dir, env }),
-    spawn(nginx.program!, ['-p', dir, '-c', 'nginx.conf', '-e', 'error.log'], { cwd: dir }),
+    spawn(nginx.program!, args, { cwd: dir }),
   ]
   let said = ''
   for (const child of started) {
