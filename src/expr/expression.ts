@@ -8,9 +8,8 @@
  */
 import { fail, ok, type Result, shown } from '../core/errors.js'
 import { checkNames } from './check.js'
-import { comparedTexts } from './compared.js'
 import { compileInstruction, compileShape, compileTree } from './compile.js'
-import { listReadsOf, namesOf, type UsedName } from './names.js'
+import { comparedTexts, listReadsOf, namesOf, type UsedName } from './names.js'
 import { parseExpression } from './parse.js'
 import { type MarkedProblem, Refusal, withMark } from './problem.js'
 import { type Requirement, requirementOf } from './requirement.js'

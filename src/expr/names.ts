@@ -1,4 +1,4 @@
-/** The names that an expression uses. */
+/** The names that an expression uses, and the texts that it compares them with. */
 import { inList, type Scope, type ScopeName } from './scope.js'
 import type { EntryTree, Tree } from './tree.js'
 
@@ -24,8 +24,33 @@ export function namesOf<C>(tree: Tree<C>, scope: Scope<C>): UsedName<C>[] {
 export const listReadsOf = <C>(tree: Tree<C>, { lists }: Scope<C>): EntryTree<C>[] =>
   [...partsIn(tree)].filter((part) => part.kind === 'entry').filter(({ map }) => map === lists)
 
+// --- what a name is compared with ---
+
+/** All texts of the comparisons that have the name. Of `a == 'x' && b == 'y'`, only `x` is compared with `a`. */
+export function comparedTexts<C>(tree: Tree<C>, { names }: Scope<C>, name: string): string[] {
+  const read = names.get(name)?.read
+  return [...comparisonsIn(tree)].flatMap((comparison) => {
+    const parts = [...partsIn(comparison)]
+    if (!parts.some((part) => part.kind === 'name' && part.read === read)) return []
+    return parts.flatMap((part) =>
+      part.kind === 'constant' && typeof part.value === 'string' ? [part.value] : [],
+    )
+  })
+}
+
+/** The parts that `&&`, `||`, `!` and `?` connect. */
+function* comparisonsIn<C>(tree: Tree<C>): Generator<Tree<C>> {
+  const rest = [tree]
+  for (let next = rest.pop(); next !== undefined; next = rest.pop()) {
+    if (next.kind === 'logic' || next.kind === 'not' || next.kind === 'choice') rest.push(...partsOf(next))
+    else yield next
+  }
+}
+
+// --- parts of a tree ---
+
 /** The tree and all parts of it. */
-export function* partsIn<C>(tree: Tree<C>): Generator<Tree<C>> {
+function* partsIn<C>(tree: Tree<C>): Generator<Tree<C>> {
   const rest = [tree]
   for (let next = rest.pop(); next !== undefined; next = rest.pop()) {
     yield next
@@ -59,8 +84,7 @@ function nameOf<C>(read: UsedName<C>['read'], { names }: Scope<C>): string {
 
 const isTree = <C>(part: Tree<C> | undefined): part is Tree<C> => part !== undefined
 
-/** Those that it directly consists of. */
-export function partsOf<C>(tree: Tree<C>): readonly Tree<C>[] {
+function partsOf<C>(tree: Tree<C>): readonly Tree<C>[] {
   switch (tree.kind) {
     case 'constant':
     case 'name':
