@@ -55,7 +55,7 @@ function isDenied(set: PolicySet, record: RequestRecord): boolean {
 }
 
 /** Counts what was served and denied, and keeps requests that a policy should have denied. */
-export class ServedRequests<About extends string> {
+class ServedRequests<About extends string> {
   readonly counts = { served: 0, denied: 0, wanted: 0 }
   readonly passed: string[] = []
   readonly #policies: readonly (DeniedValue<About> & { readonly set: PolicySet })[]
