@@ -4,7 +4,7 @@
  * file by its first bytes wherever it was moved, copied to or compressed, so nothing is missing after a restart.
  */
 import { type FileHandle, open, stat } from 'node:fs/promises'
-import { now, sleep } from '../core/clock.js'
+import { monotonicMs, now, sleep } from '../core/clock.js'
 import { messageOf, StartFault } from '../core/errors.js'
 import { FileReader, type FollowedLine, markOf, type Position, positionIn } from './log-file.js'
 import { filesSince, type Part } from './rotated-files.js'
@@ -134,9 +134,16 @@ async function* rest(
         note(`${path} is damaged, and lines in it are missing: ${messageOf(error)}.`)
       }
     } else {
+      // One that was left long ago is not lingered at. A clock that was set makes a file look older or newer than it is.
+      const { mtimeMs } = await file.stat()
+      const silentMs = Math.min(Math.max(0, now() - mtimeMs), lingerMs)
+      let sinceMs = monotonicMs() - silentMs
       for (;;) {
-        yield* reader.lines(signal)
-        if (signal.aborted || now() - (await file.stat()).mtimeMs > lingerMs) break
+        for await (const line of reader.lines(signal)) {
+          sinceMs = monotonicMs()
+          yield line
+        }
+        if (signal.aborted || monotonicMs() - sinceMs > lingerMs) break
         await sleep(lookEveryMs, signal)
       }
     }

@@ -8,7 +8,7 @@
  * A trial is cancelled by writing that state. Its API notices at its next report, and ends the process.
  */
 import { jsonOf } from '../core/bytes.js'
-import { every, isoMillis, monotonicMs, now, type Timer } from '../core/clock.js'
+import { every, isoMillis, monotonicMs, now, sleep, type Timer } from '../core/clock.js'
 import { messageOf, WeirError } from '../core/errors.js'
 import { newId } from '../core/ids.js'
 import { trialProgressMs } from '../core/limits.js'
@@ -25,8 +25,10 @@ import { trialsBucket } from '../wire/names.js'
 const trialsAtOnceMax = 3
 /** A trial that was not written for so long, as this process has seen it, has lost its process … */
 const trialSilentMs = 12_000
-/** … or for so long by the clock, for what has not been seen before; clocks of machines differ by less. */
+/** One that this process has not seen before, and that its clock says is so old, is looked at again: the clock may be wrong. */
 const trialOldMs = 60_000
+/** A trial that runs is written by then. */
+const lookAgainMs = 3 * trialProgressMs
 /** Running trials whose last write is remembered: there is one per account. */
 const seenMax = 1_000
 /** Results are kept for this long. */
@@ -146,7 +148,16 @@ export class Trials {
 
   /** Undefined if the account has no such trial, or it has expired. */
   async get(accountId: string, id: string): Promise<StoredTrial | undefined> {
-    return this.#shown(await this.#options.jobs.get(accountId, id))
+    const found = await this.#options.jobs.get(accountId, id)
+    if (found === undefined || !this.#seemsLost(found)) return this.#shown(found)
+    await sleep(lookAgainMs)
+    const again = await this.#options.jobs.get(accountId, id)
+    if (again?.writtenMs === found.writtenMs) this.#note(found, Number.NEGATIVE_INFINITY)
+    return this.#shown(again)
+  }
+
+  #seemsLost({ id, state, writtenMs }: HeldTrial): boolean {
+    return state === 'running' && !this.#seen.has(id) && now() - writtenMs >= trialOldMs
   }
 
   #shown(found: HeldTrial | undefined): StoredTrial | undefined {
@@ -158,12 +169,16 @@ export class Trials {
     this.#seen.delete(id)
     if (state !== 'running') return false
     const atMs = seen?.writtenMs === writtenMs ? seen.atMs : monotonicMs()
+    this.#note({ id, writtenMs }, atMs)
+    return monotonicMs() - atMs >= trialSilentMs
+  }
+
+  #note({ id, writtenMs }: Pick<HeldTrial, 'id' | 'writtenMs'>, atMs: number): void {
     this.#seen.set(id, { writtenMs, atMs })
     for (const oldest of this.#seen.keys()) {
       if (this.#seen.size <= seenMax) break
       this.#seen.delete(oldest)
     }
-    return monotonicMs() - atMs >= trialSilentMs || now() - writtenMs >= trialOldMs
   }
 
   /** Resolves with the trial: one that had ended is unchanged. */

@@ -1,5 +1,5 @@
 /** The sources of audit events: the API, and other services. */
-import { now } from '../core/clock.js'
+import { isRecent } from '../core/clock.js'
 import { messageOf, problem, type Result, shown, unavailable } from '../core/errors.js'
 import { isObject } from '../core/json-object.js'
 import { type AuditInEvent, readAuditIn } from '../event/audit-in.js'
@@ -96,9 +96,11 @@ async function readEvent(
 /** Waits for an account that may have been created just before its first event. */
 async function isKnown(view: View, accountId: string, storedAtMs: number): Promise<boolean> {
   const isThere = (): boolean => view.state.rows.get('account')?.has(accountId) === true
-  if (!isThere() && now() - storedAtMs < accountPropagationMs) {
+  if (!isThere()) {
+    // The clock may be wrong, so at least what is in NATS by now is read.
+    const read = isRecent(storedAtMs, accountPropagationMs) ? view.reached(accountId, 1) : view.caughtUp()
     // A timeout is not a failure: the account may not exist.
-    await view.reached(accountId, 1).catch(() => undefined)
+    await read.catch(() => undefined)
   }
   if (!view.isUsable) throw unavailable('The configuration is not complete yet.')
   return isThere()

@@ -2,7 +2,7 @@
  * Replays: recorded traffic is processed again for one destination, because someone asked for it. All pipelines follow
  * the bucket of replays, do each one together (`replay-run.ts`), and write how far it is.
  */
-import { monotonicMs, now, sleep } from '../core/clock.js'
+import { monotonicMs, sleep } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import { BucketFollower } from '../nats/bucket-follower.js'
 import { waitForBucket } from '../nats/bucket-stream.js'
@@ -175,9 +175,9 @@ class RunningReplay {
       if (position === undefined) return false
       positions.set(partition, position)
     }
-    // The API that set its end may have had a clock that was ahead.
-    const mayBeOpen = monotonicMs() - this.#seenMs < 2 * replaySeamMs
-    const written = await jobs.change(account_id, id, (running) => progressed(running, positions, mayBeOpen))
+    // Not by `open_until`: the clock of the API that wrote it may be another one, and this one may be set.
+    const isOpen = monotonicMs() - this.#seenMs < replaySeamMs
+    const written = await jobs.change(account_id, id, (running) => progressed(running, positions, isOpen))
     if (written?.state === 'running') return false
     if (written !== undefined)
       occurrences.replayEnded({ replay: id, state: written.state, reason: written.error })
@@ -221,7 +221,7 @@ interface Position {
 function progressed(
   running: StoredReplay,
   positions: ReadonlyMap<number, Position>,
-  mayBeOpen: boolean,
+  isOpen: boolean,
 ): StoredReplay {
   const parts = replayedParts(running).map((part) => ({ part, position: positions.get(part.partition)! }))
   if (parts.some(({ part, position }) => part.stream !== position.identity))
@@ -233,7 +233,6 @@ function progressed(
     return isDone ? endedJob(moved, { state: 'done' }) : moved
   }
   if (parts.some(({ position }) => position.consumer === undefined)) return running
-  const isOpen = mayBeOpen && now() < Date.parse(open_until)
   return withParts(isOpen ? running : closed, parts.map(openPart))
 }
 

@@ -2,37 +2,43 @@
 import { jsonOf } from '../core/bytes.js'
 import { isObject } from '../core/json-object.js'
 import type { BucketEntry } from '../nats/bucket.js'
-import { metaKey, rulesOf, type SecretsEntry } from './keys.js'
+import { metaKey, ruleKind, rulesOf, type SecretsEntry } from './keys.js'
+import { isRowOf } from './row-forms.js'
 
-type Check = (value: Readonly<Record<string, unknown>>, id: string) => boolean
+type Check = (value: Readonly<Record<string, unknown>>, kind: string, id: string) => boolean
 
-const isRow = (row: unknown): boolean =>
-  isObject(row) && typeof row['id'] === 'string' && typeof row['account_id'] === 'string'
+const isCount = (value: unknown): boolean => Number.isSafeInteger(value)
 
 const checks: Readonly<Record<string, Check>> = {
   [metaKey]: ({ deployment_id, key_fingerprint }) =>
     typeof deployment_id === 'string' && typeof key_fingerprint === 'string',
   state: ({ version, stored, counts }) =>
-    typeof version === 'number' && typeof stored === 'number' && isObject(counts),
-  row: (row, id) => isRow(row) && row['id'] === id,
+    isCount(version) && isCount(stored) && isObject(counts) && Object.values(counts).every(isCount),
+  row: (row, kind, id) => isRowOf(kind, row) && row['id'] === id,
   rules: ({ account_id, rules }) =>
-    typeof account_id === 'string' && Array.isArray(rules) && rules.every(isRow),
+    typeof account_id === 'string' && Array.isArray(rules) && rules.every((rule) => isRowOf(ruleKind, rule)),
 }
 
 /** The value of an entry; undefined for a deletion, and of a key that no view reads. Throws if it is damaged. */
 export function checkedValue({ key, value }: BucketEntry): unknown {
-  const [space = '', , id = ''] = key.split('.')
+  const [space = '', kind = '', id = ''] = key.split('.')
   const check = Object.hasOwn(checks, space) ? checks[space] : undefined
   if (value === undefined || check === undefined) return undefined
   const read = jsonOf(value)
-  if (isObject(read) && check(read, id)) return read
+  if (isObject(read) && check(read, kind, id)) return read
   throw new Error('The value has not the form of its key.')
 }
 
 /** Throws if the entry is damaged. */
 export function secretsIn(value: Uint8Array): SecretsEntry {
   const read = jsonOf<SecretsEntry>(value)
-  if (isObject(read) && typeof read.version === 'number' && isObject(read.sealed)) return read
+  if (
+    isObject(read) &&
+    typeof read.version === 'number' &&
+    isObject(read.sealed) &&
+    Object.values(read.sealed).every((each) => typeof each === 'string')
+  )
+    return read
   throw new Error('The value is no entry of sealed values.')
 }
 

@@ -1,11 +1,9 @@
 /**
  * Start here: a process's view of the configuration, which is the configuration bucket followed in memory. A view only
  * reads; it must never know the store, or ClickHouse.
- *
  * A view becomes usable when it holds everything that the bucket says it should hold. Once usable it stays so: if the
  * bucket is recreated or restored under a running process, the last good state stays in use, and a fresh one is read
  * next to it until that is complete, too, and not older. A missing entry never counts as an empty configuration.
- *
  * The view of an API that starts may be usable before it is complete: without the accounts that the API is repairing.
  */
 import { after, every, type Timer } from '../core/clock.js'
@@ -157,13 +155,15 @@ export class View {
     this.#listeners.add(listener)
   }
 
-  /**
-   * Resolves when the configuration in use has this version of the account, and all that was written before it; rejects if that takes
-   * long. If the next change has already overwritten a key, the key's entry comes after the version, so that is awaited, too.
-   */
+  // Resolves when the configuration in use has this version of the account, and all that was written before it; rejects if that takes
+  // long. A key that the next change has overwritten already comes after the version, so that is awaited, too.
   async reached(accountId: string, version: number, withinMs = reachTimeoutMs): Promise<void> {
     await this.#until((state) => state.versionOf(accountId) >= version, withinMs)
-    if (this.#pending === 0) return
+    if (this.#pending > 0) await this.caughtUp(withinMs)
+  }
+
+  /** What is in the bucket now is in the view. */
+  async caughtUp(withinMs = reachTimeoutMs): Promise<void> {
     const { lastRevision } = await this.#bucket.position()
     await this.#until((state) => state.revision >= lastRevision, withinMs)
   }

@@ -28,7 +28,10 @@ export interface StoredReplay extends ReplayedPart {
   readonly types_left_out?: readonly string[]
   /** Its events only: it was created with a start in the past. */
   readonly subscription_id?: string
-  /** Until then the replay has no end: records that come in are replayed, too. RFC 3339. */
+  /**
+   * Set while the replay has no end: records that come in are replayed, too. RFC 3339, as the clock of the API has it; a pipeline ends
+   * it when it has known the replay for `replaySeamMs`.
+   */
   readonly open_until?: string
   readonly state: 'running' | 'done' | 'cancelled' | 'failed'
   readonly created_at: string

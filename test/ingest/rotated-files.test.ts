@@ -5,6 +5,7 @@ import {
   chmodSync,
   existsSync,
   readdirSync,
+  renameSync,
   rmSync,
   utimesSync,
   writeFileSync,
@@ -141,4 +142,21 @@ t.test('files that cannot be read are named', async (t) => {
     /2\.xz is compressed in a form that is not read here/,
     /3\.gz is damaged/,
   ])
+})
+
+t.test('a clock that was set back: a rotated file of a later time is left like any other', async (t) => {
+  const path = join(tempDir(t), 'access.log')
+  writeFileSync(path, line(0))
+  const first = reading(path)
+  await until('the first line', () => first.lines.length === 1)
+  const position = await first.end()
+  appendFileSync(path, line(1))
+  renameSync(path, `${path}.1`)
+  const laterS = Date.now() / 1_000 + 2 * 3_600
+  utimesSync(`${path}.1`, laterS, laterS)
+  writeFileSync(path, line(2))
+  const second = reading(path, position)
+  await until('the line of the new file', () => second.lines.length === 2)
+  await second.end()
+  t.strictSame(second.lines, linesOf(1, 3))
 })

@@ -13,6 +13,7 @@ export const policyRow = (id: string, generation?: string): Row =>
 export const ruleRow = (id: string, policyId: string, version = 1): Row => ({
   ...rowOf(id, version),
   ip_policy_id: policyId,
+  action: 'deny',
 })
 
 export const tcpEdgeRow = (id: string, hostports: readonly string[]): Row => ({

@@ -14,6 +14,16 @@ const rowOf = (id: string, more: object = {}): Row => ({
   account_id: accountId,
   version: 1,
   created_at: 0,
+  // What rows of the kinds of this file must have.
+  ...{
+    action: 'deny',
+    hostports: [],
+    target: {},
+    edge_id: 'edghts_1',
+    ip_policy_id: 'ipp_1',
+    match: '/',
+    match_type: 'path_prefix',
+  },
   ...more,
 })
 const policy = (generation: string): Row => rowOf('ipp_1', { rules_generation: generation })
