@@ -25,10 +25,15 @@ import type { TrafficRecord } from '../record/traffic-record.js'
 import { Counts, type CountVector } from './counts.js'
 import type { Buffers } from './packs.js'
 
-/** Lines processed before yielding to the event loop: about a millisecond. */
-const linesPerTurn = 64
-/** Lines of a section, after which other messages may be processed. */
-const linesPerSection = 4 * linesPerTurn
+interface Extent {
+  readonly lines: number
+  readonly bytes: number
+}
+
+/** Processed before yielding to the event loop: about a millisecond for usual records, and for the most expensive bytes some twenty. */
+const turn: Extent = { lines: 64, bytes: 64 * 1024 }
+/** After a section, other messages may be processed. */
+const section: Extent = { lines: 4 * turn.lines, bytes: 4 * turn.bytes }
 
 /** A message as JetStream stored it. */
 interface StoredMessage {
@@ -90,7 +95,7 @@ export const processMessage = (message: StoredMessage, context: WalkContext): Me
   withoutPauses(walkMessage(message, context))
 
 /**
- * Processes a message; pauses after every 64 lines, so that the caller can yield to the event loop. Yields whether a section has
+ * Processes a message; pauses after every turn, so that the caller can yield to the event loop. Yields whether a section has
  * ended. Sections are those of the message as it was sent: its parts in packs must be the same whenever it is processed.
  */
 export function* walkMessage(
@@ -100,17 +105,17 @@ export function* walkMessage(
   const walk = new MessageWalk(storedAtMs, context)
   const lines = parseMessage(bytes)
   for (let start = 0, end = 0; start < lines.length; start = end) {
-    const turn = numberOf(lines[start]!, linesPerTurn)
-    for (end = start + 1; end < lines.length && numberOf(lines[end]!, linesPerTurn) === turn; ) end += 1
-    if (start > 0)
-      yield numberOf(lines[start - 1]!, linesPerSection) !== numberOf(lines[start]!, linesPerSection)
+    for (end = start + 1; end < lines.length && isTogether(lines[end - 1]!, lines[end]!, turn); ) end += 1
+    if (start > 0) yield !isTogether(lines[start - 1]!, lines[start]!, section)
     walk.addAll(lines.slice(start, end))
   }
   return walk.result()
 }
 
-/** The number of the turn or section that a line is in, each of so many lines. */
-const numberOf = ({ number }: Line, lines: number): number => Math.floor((number - 1) / lines)
+/** Are two lines in the same turn or section? That depends on their places alone. */
+const isTogether = (one: Line, other: Line, { lines, bytes }: Extent): boolean =>
+  Math.floor((one.number - 1) / lines) === Math.floor((other.number - 1) / lines) &&
+  Math.floor(one.start / bytes) === Math.floor(other.start / bytes)
 
 /** A message that holds no record that could be read: one that is bad, and has all of its bytes. */
 export function refusedMessage(data: Uint8Array, reason: string): MessageResult {

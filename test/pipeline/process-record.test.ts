@@ -580,15 +580,42 @@ t.test('sections are those of the message as it was sent, whichever lines are bl
   const blanked = lines.map((line, index) => ([0, 255, 300].includes(index) ? ' '.repeat(line.length) : line))
   for (const sent of [lines, blanked]) {
     const bytes = Buffer.from(sent.join('\n'))
-    const buffers = new Packs()
-    const walk = walkMessage({ bytes, storedAtMs }, { view: await view(), geo: noGeo, buffers })
-    const ends: number[] = []
-    let turns = 1
-    for (let step = walk.next(); !step.done; step = walk.next(), turns += 1)
-      if (step.value) ends.push(turns * 64)
-    t.strictSame(ends, [256, 512])
+    const { sections } = await endsOf(bytes)
+    t.strictSame(sections, [sent === lines ? 256 : 255, 512])
   }
 })
+
+t.test('few long records are a turn and a section, too', async (t) => {
+  const long = (n: number) => JSON.stringify({ ...tcp(`r${n}`), unknown: 'x'.repeat(40 * 1024) })
+  const lines = Array.from({ length: 20 }, (_, n) => long(n))
+  const { turns, sections } = await endsOf(Buffer.from(lines.join('\n')))
+  t.same([turns.length, sections.length], [11, 2], 'a turn for 64 KiB, a section for 256')
+  t.ok(
+    sections.every((line) => turns.includes(line)),
+    'sections end with turns',
+  )
+  const blanked = lines.map((line, index) => (sections.includes(index) ? ' '.repeat(line.length) : line))
+  const again = await endsOf(Buffer.from(blanked.join('\n')))
+  t.strictSame(again.sections, sections, 'whichever lines are blank')
+})
+
+/** After which lines a walk paused. */
+async function endsOf(bytes: Buffer) {
+  let last = 0
+  const judged = (_: unknown, line: number): void => {
+    last = line
+  }
+  const walk = walkMessage(
+    { bytes, storedAtMs },
+    { view: await view(), geo: noGeo, buffers: new Packs(), judged },
+  )
+  const [turns, sections]: [number[], number[]] = [[], []]
+  for (let step = walk.next(); !step.done; step = walk.next()) {
+    turns.push(last)
+    if (step.value) sections.push(last)
+  }
+  return { turns, sections }
+}
 
 t.test('the next view has a changed configuration', async (t) => {
   const configuration = configured()
