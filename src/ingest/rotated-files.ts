@@ -25,6 +25,8 @@ function isRotated(name: string, other: string): boolean {
 
 interface Rotated {
   readonly path: string
+  /** The file that it is a name of. */
+  readonly id: string
   readonly modifiedMs: number
 }
 
@@ -48,7 +50,10 @@ function inOrder(files: readonly Rotated[]): Rotated[] {
   return files.toSorted((a, b) => dates.get(a.path)!.localeCompare(dates.get(b.path)!) || byTime(a, b))
 }
 
-/** The rotated files, the oldest first, and the current one last. */
+/**
+ * The rotated files, the oldest first, and the current one last. That may be a link to a file with a date (cronolog, `rotatelogs -L`), which is
+ * then not read under that name as well.
+ */
 async function rotated(path: string): Promise<Rotated[]> {
   const [dir, name] = [dirname(path), basename(path)]
   const names = await readdir(dir)
@@ -58,13 +63,13 @@ async function rotated(path: string): Promise<Rotated[]> {
   )
   const found = await Promise.all([...others.map((other) => stateOf(join(dir, other))), stateOf(path)])
   const current = found.pop()
-  const sorted = inOrder(found.filter((each) => each !== undefined))
+  const sorted = inOrder(found.filter((each) => each !== undefined).filter(({ id }) => id !== current?.id))
   return current === undefined ? sorted : [...sorted, current]
 }
 
 async function stateOf(path: string): Promise<Rotated | undefined> {
   const state = await stat(path).catch(() => undefined)
-  return state?.isFile() ? { path, modifiedMs: state.mtimeMs } : undefined
+  return state?.isFile() ? { path, id: `${state.dev}:${state.ino}`, modifiedMs: state.mtimeMs } : undefined
 }
 
 export interface Part {

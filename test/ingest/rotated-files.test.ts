@@ -4,9 +4,11 @@ import {
   appendFileSync,
   chmodSync,
   existsSync,
+  linkSync,
   readdirSync,
   renameSync,
   rmSync,
+  symlinkSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs'
@@ -91,6 +93,37 @@ for (const [name, way] of Object.entries(ways))
     await third.end()
     t.strictSame(third.lines, linesOf(written() - 1, written()), 'nothing is repeated')
   })
+
+t.test('a link to a file with a date: no line is read under both names', async (t) => {
+  for (const link of [symlinkSync, linkSync]) {
+    const dir = tempDir(t)
+    const path = join(dir, 'access.log')
+    let count = 0
+    const write = (name: string): void => appendFileSync(join(dir, name), line(count++))
+    const links = (name: string): void => {
+      rmSync(path, { force: true })
+      link(join(dir, name), path)
+    }
+    write('access-20261126.log')
+    links('access-20261126.log')
+    const first = reading(path)
+    await until('the first line', () => first.lines.length === 1)
+    const position = await first.end()
+    write('access-20261126.log')
+    write('access-20261127.log')
+    links('access-20261127.log')
+    const second = reading(path, position)
+    await until('what was written meanwhile', () => second.lines.length >= 2)
+    write('access-20261127.log')
+    write('access-20261128.log')
+    links('access-20261128.log')
+    await until('the third file', () => second.lines.includes(line(4).trimEnd()))
+    write('access.log')
+    await until('the last line', () => second.lines.includes(line(5).trimEnd()))
+    await second.end()
+    t.strictSame(second.lines, linesOf(1, 6), link.name)
+  }
+})
 
 t.test('the file of the position was deleted: all that is newer is read, and nothing older', async (t) => {
   for (const names of [
