@@ -269,6 +269,14 @@ t.test('POST /v1/logs', async (t) => {
         `{"resourceLogs":[${'{},'.repeat(150_000)}{}]}`,
         json,
       ],
+      [
+        'many unknown fields, which are read no further than it takes to refuse them',
+        400,
+        3,
+        /more than 524288 bytes/,
+        Buffer.concat([Buffer.alloc(600_000, Buffer.from([0x78, 1])), Buffer.from('no field')]),
+        protobuf,
+      ],
       ['large resources', 400, 3, /more than 524288 bytes/, largeResource(), protobuf],
     ]
     for (const [name, status, code, says, body, headers] of cases) {

@@ -68,9 +68,7 @@ interface LogsRequest<R> {
 
 /** Throws an error if it is no such message, or would take much memory; `logsMax`: log records, or scopes, or resources. */
 export function logsIn(body: Buffer, logsMax: number): readonly OtlpLog[] {
-  const bytesOfLogs = measured(body, [1, 2, 2], logsMax)
-  if (body.length - bytesOfLogs > otlpOuterBytesMax)
-    throw new Error(`its resources and scopes have more than ${otlpOuterBytesMax} bytes`)
+  checkOuter(body, [1, 2, 2], logsMax, { left: otlpOuterBytesMax })
   const request = fromBinary(outerRequestSchema, body) as Message & LogsRequest<Uint8Array>
   return logsOf(request, (bytes) => {
     if (bytes.length > otlpLogBytesMax) throw new Error(`it has more than ${otlpLogBytesMax} bytes`)
@@ -79,23 +77,31 @@ export function logsIn(body: Buffer, logsMax: number): readonly OtlpLog[] {
   })
 }
 
-/** The bytes of all messages at the end of a path of fields. Throws an error if there are too many. */
-function measured(message: Uint8Array, [field, ...inner]: readonly number[], countMax: number): number {
+/**
+ * Throws an error if there are too many messages on a path of fields, or too many bytes around those at its end. It ends where that
+ * is clear: a field takes two bytes.
+ */
+function checkOuter(
+  message: Uint8Array,
+  [field, ...inner]: readonly number[],
+  countMax: number,
+  room: { left: number },
+): void {
   const reader = new BinaryReader(message)
   let count = 0
-  let bytes = 0
   while (reader.pos < reader.len) {
+    const start = reader.pos
     const [number, type] = reader.tag()
-    if (number !== field || type !== WireType.LengthDelimited) {
-      reader.skip(type, number)
-      continue
-    }
+    let part: Uint8Array | undefined
+    if (number === field && type === WireType.LengthDelimited) part = reader.bytes()
+    else reader.skip(type, number)
+    room.left -= reader.pos - start - (part?.length ?? 0)
+    if (room.left < 0) throw new Error(`its resources and scopes have more than ${otlpOuterBytesMax} bytes`)
+    if (part === undefined) continue
     count += 1
     if (count > countMax) throw new Error(`it has more than ${countMax} messages in one`)
-    const part = reader.bytes()
-    bytes += inner.length === 0 ? part.length : measured(part, inner, countMax)
+    if (inner.length > 0) checkOuter(part, inner, countMax, room)
   }
-  return bytes
 }
 
 /** What may be in messages by the number of its field: attributes, which are pairs, and their values. */
