@@ -86,8 +86,9 @@ export class TestConfiguration implements ConfigurationSource {
     hostports: string[] = [],
     account_id = 'ac_1',
     policies: DeclaredRow<'https_edge'>['policies'] = null,
+    ambiguous_targets: DeclaredRow<'https_edge'>['ambiguous_targets'] = null,
   ): this {
-    return this.#put('https_edge', id, { account_id, hostports, policies })
+    return this.#put('https_edge', id, { account_id, hostports, policies, ambiguous_targets })
   }
 
   route(id: string, route: Given<'https_edge_route'>): this {

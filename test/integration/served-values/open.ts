@@ -3,9 +3,11 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import type { Test } from 'tap'
 import { openDecisionPort } from '../../../src/decide/decision-port.js'
+import type { Judgement } from '../../../src/evaluate/judgement.js'
 import type { PolicySet } from '../../../src/evaluate/policy-set.js'
+import type { DecidedBy } from '../../../src/event/define.js'
 import { freePort } from '../../../src/nats-server/nats-probe.js'
-import type { RequestRecord, TrafficRecord } from '../../../src/record/traffic-record.js'
+import type { RequestRecord } from '../../../src/record/traffic-record.js'
 import { noGeo } from '../../evaluate/configuration.js'
 import type { AskingProxy } from '../../harness/asking-proxies.js'
 import { tempDir } from '../../harness/temp-dir.js'
@@ -30,6 +32,7 @@ export interface Seen {
   readonly status: number | undefined
   /** Undefined if Weir was not asked, or refused the question. */
   readonly asked: RequestRecord | undefined
+  readonly decidedBy: DecidedBy | undefined
   readonly served: Served | undefined
 }
 
@@ -73,7 +76,7 @@ function servedIn(text: string): Served {
 const key = 'weir_key'
 
 async function openWeir(t: Test, policySet: PolicySet) {
-  const asked: TrafficRecord[] = []
+  const asked: Judgement[] = []
   const opened = await openDecisionPort('127.0.0.1', 0, {
     policySet: () => policySet,
     geo: noGeo,
@@ -86,8 +89,8 @@ async function openWeir(t: Test, policySet: PolicySet) {
       decisionTimed: () => {},
       requestFailed: () => {},
     },
-    noted: ({ record }) => {
-      asked.push(record)
+    noted: (judgement) => {
+      asked.push(judgement)
     },
   })
   t.teardown(() => opened!.close())
@@ -142,8 +145,9 @@ export async function openProxy(
   const see = async (request: string): Promise<Seen> => {
     const before = [weir.asked.length, app.served.length] as const
     const status = await send(port, request)
-    const asked = weir.asked[before[0]] as RequestRecord | undefined
-    return { status, asked, served: app.served[before[1]] }
+    const judgement = weir.asked[before[0]]
+    const asked = judgement?.record as RequestRecord | undefined
+    return { status, asked, decidedBy: judgement?.decidedBy, served: app.served[before[1]] }
   }
   await until(`${proxy.name} serves`, async () => {
     if (child.exitCode !== null) throw new Error(said)

@@ -11,6 +11,14 @@ import type { Seen } from './open.js'
 const hostportsAt = (port: number): string[] =>
   ['public.example', 'private.example'].flatMap((host) => [`${host}:80`, `${host}:${port}`])
 
+/** An edge that refuses targets which servers read differently. */
+export const withRefusal = (port: number): Promise<PolicySet> =>
+  buildPolicySet(
+    new TestConfiguration('ac_1').httpsEdge('edghts_1', hostportsAt(port), 'ac_1', null, 'refuse'),
+    undefined,
+    noYield,
+  )
+
 export const withPolicy = (port: number, expression?: string): Promise<PolicySet> =>
   buildPolicySet(
     new TestConfiguration('ac_1').httpsEdge('edghts_1', hostportsAt(port), 'ac_1', {
@@ -49,7 +57,8 @@ export const policies: readonly DeniedValue<keyof Taken>[] = [
   { about: 'host', denied: 'private.example', expression: "http.request.url.host == 'private.example'" },
 ]
 
-function isDenied(set: PolicySet, record: RequestRecord): boolean {
+/** Does Weir refuse it, by a policy or because it is no request? */
+export function isDenied(set: PolicySet, record: RequestRecord): boolean {
   const decided = decideRecord(set, noGeo, { record, explain: false }, 'ac_1')
   return !decided.ok || decided.value.judgement.decision !== 'allow'
 }
