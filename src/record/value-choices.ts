@@ -201,11 +201,16 @@ function addPairs(found: FoundValues, pairs: readonly Pair[], name: string, how?
 /** With any sign between the words: programs behind CGI see `HTTP_X_HTTP_METHOD_OVERRIDE`. */
 const overridingHeader = /^x[^a-z\d](?:http[^a-z\d])?method(?:[^a-z\d]override)?$/i
 
+/** The second one is of ASP.NET and Firebase. */
+const overridingParameters = ['_method', 'x-http-method-override']
+
 function methodsIn(values: RequestValues): FoundValues {
   const asked = [
     ...values.headers.matching(overridingHeader),
     // PHP takes other signs for the first one: `.method`.
-    ...(values.mayName('method') ? parameterValuesIn(values, '_method').all.keys() : []),
+    ...(values.mayName('method')
+      ? overridingParameters.flatMap((name) => [...parameterValuesIn(values, name).all.keys()])
+      : []),
   ]
   if (asked.length === 0) return noOthers
   const found = new FoundValues()

@@ -241,13 +241,15 @@ const cases: Record<string, Case> = {
       { method: 'POST', uri: '/?a=1#&%5fmethod=DELETE' },
       { method: 'POST', uri: '/?_method=put&_method=DELET%45' },
       { method: 'POST', uri: '/?.method=DELETE' },
+      { method: 'POST', uri: '/?X-HTTP-Method-Override=DELETE' },
+      { method: 'POST', uri: '/?x-http-%6dethod-override=put&x-http-method-override=delete' },
       { method: 'POST', headers: { 'X.HTTP.Method.Override': ['DELETE'] } },
     ],
     allowed: [
       {
         method: 'POST',
         headers: { 'X-HTTP-Method-Override': ['PUT'] },
-        uri: '/?_method=patch&method=delete',
+        uri: '/?_method=patch&method=delete&X-HTTP-Method-Override=PUT',
       },
       {},
     ],
@@ -494,7 +496,7 @@ t.test('a request that has each name once is judged once', async (t) => {
         },
       }
       const names = parameters.map(([name]) => name)
-      if (names.includes('q') || names.includes('_method')) return
+      if (names.includes('q') || names.some((name) => /method/i.test(name))) return
       t.strictSame(decided(set, asked).judgement.otherValues, [])
     }),
   )
