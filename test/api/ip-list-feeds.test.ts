@@ -171,6 +171,12 @@ t.test('IP lists with a source', { timeout: 120_000 }, async (t) => {
         says: /is a web page/,
       },
       {
+        name: 'the same behind the mark of UTF-8',
+        answer: text('\ufeff<!DOCTYPE html>\n<title>Sign in</title>', { 'content-type': 'text/plain' }),
+        code: 'invalid',
+        says: /is a web page/,
+      },
+      {
         name: 'a cut line',
         answer: text(`${lines(100)}198.51.100.0/2`),
         code: 'invalid',
@@ -350,6 +356,20 @@ t.test('IP lists with a source', { timeout: 120_000 }, async (t) => {
     t.match(await me.listEntries.refresh(id), { outcome: 'changed', ip_list: { entries: 2 } })
     const half = me.ipList.update(id, { source: { ...smaller, grow_guard: 0.5 } })
     t.match(await refused(400, half), /grow_guard.*0 or at least 1 is allowed/)
+  })
+
+  t.test('a list may begin with another family, but not with most of it', async (t) => {
+    const me = await api.account()
+    const { id, answer } = await fed(me, lines(10))
+    await me.listEntries.refresh(id)
+    answer(`${lines(10)}2000::/3\n`)
+    t.match(await me.listEntries.refresh(id), { outcome: 'failed', error: { code: 'grown' } })
+    answer(`${lines(10)}2001:db8::/32\n`)
+    t.match(await me.listEntries.refresh(id), { outcome: 'changed', ip_list: { entries: 11 } })
+    const other = await fed(me, '2001:db8::/32\n2001:db9::/32\n')
+    await me.listEntries.refresh(other.id)
+    other.answer('2001:db8::/32\n2001:db9::/32\n64.0.0.0/2\n')
+    t.match(await me.listEntries.refresh(other.id), { outcome: 'failed', error: { code: 'grown' } })
   })
 
   t.test('304 says nothing of a list that Weir has nothing of', async (t) => {

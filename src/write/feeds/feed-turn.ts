@@ -167,7 +167,8 @@ export class FeedTurns {
 /** The same text is refused whenever it is read. */
 class UnreadableList extends FeedFault {}
 
-const pageForm = /^\s*<(?:!doctype|!--|html|head|body|\?xml)/i
+/** Behind the mark of UTF-8, too. */
+const pageForm = /^(?:\xef\xbb\xbf)?\s*<(?:!doctype|!--|html|head|body|\?xml)/i
 const pageBeginBytes = 256
 
 async function readList(bytes: Buffer, format: ListFormat, slices: Slices): Promise<PackedList> {
@@ -227,16 +228,25 @@ const families = [
   ['ipv6', 'IPv6'],
 ] as const
 
-/** A list that has nothing of a family yet may begin with any number, but not with all there are. */
+/** A list with entries of the other family alone begins with no more of all addresses: a /4, or what has lost a digit. */
+const newFamilyShare = 1 / 16
+
+/** A list that has nothing yet may begin with any number, but not with all there are. */
 function checkGrowth({ source }: FedList, before: Covered, after: Covered): void {
   const { grow_guard = growGuardDefault } = source
   if (grow_guard === 0) return
+  const hasOthers = before.ipv4 + before.ipv6 > 0
   for (const [family, name] of families) {
     const covers = `The list covers ${inDigits(after[family])} ${name} addresses`
     if (after[family] >= everyAddress[family])
       throw new FeedFault(
         'grown',
         `${covers}, as many as there are. If that is right, set "grow_guard" to 0.`,
+      )
+    if (before[family] === 0 && hasOthers && after[family] > everyAddress[family] * newFamilyShare)
+      throw new FeedFault(
+        'grown',
+        `${covers} and none before, which is more than a sixteenth of all there are. If that is right, set "grow_guard" to 0.`,
       )
     if (before[family] > 0 && after[family] > before[family] * grow_guard)
       throw new FeedFault(
