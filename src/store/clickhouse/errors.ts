@@ -1,8 +1,12 @@
 /** The meaning of ClickHouse's errors. */
 import { ClickHouseError } from '@clickhouse/client'
 
+/** An error whose text has a byte 0, as in a damaged block, is cut there: the client does not recognize it without its type. */
+const cutError = /^Code: \d+\. DB::Exception: /
+
 /** Did ClickHouse refuse the statement, rather than being away? Then a second try is useless. */
-export const isRefusedByClickhouse = (error: unknown): boolean => error instanceof ClickHouseError
+export const isRefusedByClickhouse = (error: unknown): boolean =>
+  error instanceof ClickHouseError || (error instanceof Error && cutError.test(error.message))
 
 /** Did the statement reach its `max_execution_time`? */
 export const isTimeExceeded = (error: unknown): boolean =>
