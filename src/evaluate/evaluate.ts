@@ -96,8 +96,14 @@ export function evaluate(
   return { ...shown, decision: 'deny', policy }
 }
 
-/** In one reading. */
-const evaluateOne: typeof evaluate = (policySet, endpoint, context, budget, phase, trace) => {
+function evaluateOne(
+  policySet: Decisive,
+  endpoint: Endpoint,
+  context: PolicyContext,
+  budget: StepBudget,
+  phase: Phase,
+  trace?: EvaluationTrace,
+): Verdict {
   const warnings: Warning[] = []
   const ipPolicy = decideIpPolicy(policySet, endpoint, context, warnings, trace)
   context.ipDecision = ipPolicy?.decision

@@ -13,28 +13,30 @@
  * clients are configured with it.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { monotonicMs, randomToken, sleep } from '../core/clock.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import { VersionReports } from '../nats/server-versions.js'
 import { end, endLeftover } from './ending.js'
-import {
-  readPort,
-  readServerRecord,
-  readText,
-  removeServerRecord,
-  writePort,
-  writeServerRecord,
-} from './files.js'
+import { readPort, readServerRecord, removeServerRecord, writePort, writeServerRecord } from './files.js'
 import { natsServerMissing } from './find-nats-server.mjs'
 import { accountsConfig, moveStore, type NatsAccess, passwordOf, writeUserUrls } from './nats-access.js'
 import { expectSyncAlways, freePort, isPortFree, readGreeting } from './nats-probe.js'
-import { ServerStderr } from './nats-stderr.js'
+import { failureReport, ServerStderr } from './nats-stderr.js'
 import { processStart } from './process-start.mjs'
+import {
+  configPath,
+  logPath,
+  type ServerStorage,
+  serverName,
+  storePath,
+  writeConfig,
+} from './server-config.js'
+import { StorePlace } from './store-disk.js'
 import { StoreWatch, systemAccount, systemAccountOf } from './store-watch.js'
 
-interface NatsServerOptions {
+interface NatsServerOptions extends ServerStorage {
   /** The program's path; if undefined, opening fails with instructions to get one. */
   readonly executable: string | undefined
   /** Default: that of this process. */
@@ -42,22 +44,11 @@ interface NatsServerOptions {
   readonly dataDir: string
   /** 0: the port of the last start, or any free one. */
   readonly port: number
-  /** The limit of each stream: the server's total must hold several. */
-  readonly storageMaxBytes: number
-  /** Room for streams that have a lower limit, but may not share in that of others. Default: none. */
-  readonly moreBytes?: number
-  /** Sync every write to the disk before it is acknowledged; default: every two minutes. */
-  readonly syncsAlways?: boolean
   /** Only these users may connect. */
   readonly access: NatsAccess
   readonly occurrences: Occurrences
 }
 
-/** Capacity of the store in full streams; it also covers the small streams and buckets. */
-const streamsOfFullSizeMax = 10
-/** After this long, a slow client is disconnected. Long, because a busy machine must not look like a dead client. */
-const writeDeadline = '60s'
-const logFileBytesMax = 16 * 1024 * 1024
 const probeDelayMs = 25
 const restartDelayMs = 100
 const restartDelayMaxMs = 5_000
@@ -82,7 +73,7 @@ export async function openNatsServer(options: NatsServerOptions): Promise<NatsSe
   mkdirSync(dir, { recursive: true, mode: 0o700 })
   const leftover = readServerRecord(dir)
   if (leftover !== undefined) await endLeftover(leftover, options.occurrences)
-  moveStore(join(dir, 'store'), options.access.streamsOf)
+  moveStore(storePath(dir), options.access.streamsOf)
   const server = new NatsServer(options.executable, dir, options)
   await server.open(readPort(dir) ?? leftover?.port)
   return server
@@ -103,11 +94,15 @@ export class NatsServer {
   readonly #systemPassword = randomToken(24)
   #store: StoreWatch | undefined
   #isRestarting = false
+  readonly #place: StorePlace
+  /** Why it is not started again. */
+  #obstacle: string | undefined
 
   constructor(executable: string, dir: string, options: NatsServerOptions) {
     this.#executable = executable
     this.#dir = dir
     this.#options = options
+    this.#place = new StorePlace(dir, storePath(dir))
     this.#versions = new VersionReports(options.occurrences)
     const users = Object.values(options.access.accounts).flatMap((account) => account.users)
     this.#passwords = new Map(users.map(({ name }) => [name, passwordOf(dir, name)]))
@@ -131,18 +126,20 @@ export class NatsServer {
   async open(previousPort: number | undefined): Promise<void> {
     for (let tries = 1; ; tries += 1) {
       this.#port = await this.#choosePort(previousPort)
+      this.#configure()
       const ended = this.#spawn()
       if (await this.#answers()) {
         writePort(this.#dir, this.#port)
         writeUserUrls(this.#dir, new Map([...this.#passwords.keys()].map((user) => [user, this.urlOf(user)])))
         if (previousPort !== undefined && previousPort !== this.#port)
           this.#options.occurrences.natsServerMoved({ port: this.#port, port_before: previousPort })
+        this.#place.note()
         this.#supervision = this.#supervise(ended)
         this.#watchStore()
         return
       }
       await ended
-      const { reason, output } = this.#failureReport()
+      const { reason, output } = failureReport(logPath(this.#dir), this.#stderr)
       if (tries === firstStartsMax)
         throw new Error(`The local nats-server does not start: ${reason} (See ${output.join(', ')}.)`)
     }
@@ -150,13 +147,14 @@ export class NatsServer {
 
   /** Why nothing can be stored; undefined if all is well. */
   get problem(): string | undefined {
-    return this.#store?.problem
+    return this.#obstacle ?? this.#store?.problem
   }
 
   #watchStore(): void {
     this.#store = new StoreWatch({
       ...{ port: this.#port, password: this.#systemPassword },
-      dir: join(this.#dir, 'store'),
+      dir: storePath(this.#dir),
+      serverPid: () => (this.#up ? this.#child?.pid : undefined),
       occurrences: this.#options.occurrences,
       restart: () => {
         this.#isRestarting = true
@@ -199,30 +197,67 @@ export class NatsServer {
       if (this.#closing.signal.aborted) return
       if (this.#isRestarting) this.#isRestarting = false
       else if (how === cleanExit) occurrences.natsServerStopped({ port: this.#port })
-      else if (wasUp) occurrences.natsServerEnded({ how, port: this.#port, ...this.#failureReport() })
-      else occurrences.natsServerUnstartable({ how, port: this.#port, ...this.#failureReport() })
+      else if (wasUp)
+        occurrences.natsServerEnded({
+          how,
+          port: this.#port,
+          ...failureReport(logPath(this.#dir), this.#stderr),
+        })
+      else
+        occurrences.natsServerUnstartable({
+          how,
+          port: this.#port,
+          ...failureReport(logPath(this.#dir), this.#stderr),
+        })
       if (monotonicMs() - startedMs > wellAfterMs) delayMs = restartDelayMs
       await sleep(delayMs, this.#closing.signal)
+      await this.#untilStartable()
       if (this.#closing.signal.aborted) return
       startedMs = monotonicMs()
       ended = this.#spawn()
       wasUp = await this.#answers()
+      if (!wasUp) continue
+      this.#place.note()
+      this.#store?.serverStarted()
     }
+  }
+
+  /** Resolves when its store is there and its files can be written. */
+  async #untilStartable(): Promise<void> {
+    const { signal } = this.#closing
+    while (!signal.aborted) {
+      const obstacle = await this.#place.obstacle(() => this.#configure())
+      if (obstacle !== undefined && this.#obstacle === undefined)
+        this.#options.occurrences.natsServerWaits({ reason: obstacle })
+      this.#obstacle =
+        obstacle && `The local nats-server does not run. ${obstacle} Mend that: it is started then.`
+      if (obstacle === undefined) return
+      await sleep(restartDelayMaxMs, signal)
+    }
+  }
+
+  #configure(): void {
+    const accounts = accountsConfig(this.#options.access.accounts, (user) => this.#passwords.get(user)!)
+    const all = { ...accounts, [systemAccount]: systemAccountOf(this.#systemPassword) }
+    writeConfig(this.#dir, this.#port, this.#options, all)
   }
 
   /** Starts the process; the promise resolves with how it ended. */
   #spawn(): Promise<string> {
-    const { access } = this.#options
-    const accounts = accountsConfig(access.accounts, (user) => this.#passwords.get(user)!)
-    const all = { ...accounts, [systemAccount]: systemAccountOf(this.#systemPassword) }
-    writeConfig(this.#dir, this.#port, this.#options, all)
     const args = ['-c', withWatcher, 'sh', this.#executable, '-c', configPath(this.#dir)]
     const { environment: env } = this.#options
     const child = spawn('/bin/sh', args, { stdio: ['pipe', 'ignore', 'pipe'], detached: true, env })
     const stderr = new ServerStderr(join(this.#dir, 'server.stderr'), child.stderr)
     this.#child = child
     this.#stderr = stderr
-    if (child.pid !== undefined) writeServerRecord(this.#dir, { pid: child.pid, port: this.#port })
+    if (child.pid !== undefined) {
+      try {
+        writeServerRecord(this.#dir, { pid: child.pid, port: this.#port })
+      } catch {
+        // No later start would find it. The next attempt waits until its files can be written.
+        child.kill('SIGKILL')
+      }
+    }
     child.stdin.on('error', () => {})
     return new Promise((resolve) => {
       const onEnd = (how: string) => {
@@ -251,49 +286,4 @@ export class NatsServer {
     }
     return false
   }
-
-  /** The reason of the last server's end, if it reported one, and the files with details. */
-  #failureReport(): { reason: string; output: string[] } {
-    const log = logPath(this.#dir)
-    if (this.#stderr?.reason !== undefined)
-      return { reason: this.#stderr.reason, output: [log, this.#stderr.path] }
-    const lines = (readText(log) ?? '').trim().split('\n')
-    return { reason: lines.findLast((line) => line.includes('[FTL]')) ?? lines.at(-1) ?? '', output: [log] }
-  }
 }
-
-// --- the files of the server ---
-
-const configPath = (dir: string): string => join(dir, 'server.conf')
-const logPath = (dir: string): string => join(dir, 'server.log')
-
-/**
- * Passwords are in this file, so that they are never on a command line. The server also reads JSON. The name is unique
- * for each start, to distinguish the server from any other on its port.
- */
-function writeConfig(
-  dir: string,
-  port: number,
-  { storageMaxBytes, moreBytes = 0, syncsAlways }: NatsServerOptions,
-  accounts: object,
-): void {
-  const config = {
-    server_name: `weir-${randomToken(9)}`,
-    host: '127.0.0.1',
-    port,
-    max_payload: 1024 * 1024,
-    write_deadline: writeDeadline,
-    log_file: logPath(dir),
-    logfile_size_limit: logFileBytesMax,
-    jetstream: {
-      store_dir: join(dir, 'store'),
-      max_file_store: storageMaxBytes * streamsOfFullSizeMax + moreBytes,
-      ...(syncsAlways && { sync_interval: 'always' }),
-    },
-    system_account: systemAccount,
-    accounts,
-  }
-  writeFileSync(configPath(dir), `${JSON.stringify(config, null, 2)}\n`, { mode: 0o600 })
-}
-
-const serverName = (dir: string): unknown => JSON.parse(readText(configPath(dir)) ?? '{}').server_name

@@ -6,6 +6,7 @@
 import { appendFileSync, writeFileSync } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { sleep } from '../core/clock.js'
+import { readText } from './files.js'
 
 /** The size limit of the file. A crash reports the reason first; the stacks after it may be cut off. */
 export const stderrBytesMax = 64 * 1024
@@ -55,4 +56,14 @@ export class ServerStderr {
       // A full disk may be why the server ended: the reason in memory is reported anyway.
     }
   }
+}
+
+/** The reason of the last server's end, if it reported one, and the files with details. */
+export function failureReport(
+  log: string,
+  stderr: ServerStderr | undefined,
+): { readonly reason: string; readonly output: string[] } {
+  if (stderr?.reason !== undefined) return { reason: stderr.reason, output: [log, stderr.path] }
+  const lines = (readText(log) ?? '').trim().split('\n')
+  return { reason: lines.findLast((line) => line.includes('[FTL]')) ?? lines.at(-1) ?? '', output: [log] }
 }

@@ -5,18 +5,14 @@
  * it until the server starts again, also when the disk is well, and publishers get no answer. Only its health shows it: information
  * about the stream is given as ever.
  */
-import { closeSync, fsyncSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs'
-import { join } from 'node:path'
 import { jsonOf } from '../core/bytes.js'
 import { every, monotonicMs, type Timer } from '../core/clock.js'
-import { messageOf } from '../core/errors.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import { type Nats, openNats } from '../nats/nats.js'
+import { type Lack, lackOf, roomBytesMin } from './store-disk.js'
 
 const lookEveryMs = 5_000
 const answerWithinMs = 2_000
-/** With less, the next message or block may not fit. */
-const roomBytesMin = 4 * 1024 * 1024
 /** From one restart to the next; doubled after each that did not help. */
 const restartAfterMs = 5_000
 const restartAfterMaxMs = 160_000
@@ -38,6 +34,8 @@ interface StoreWatchOptions {
   readonly password: string
   /** Where the server stores. */
   readonly dir: string
+  /** Of the server, if it runs. */
+  readonly serverPid: () => number | undefined
   readonly restart: () => Promise<void>
   readonly occurrences: Pick<Occurrences, 'natsStoreFailed' | 'natsStoreRestarted' | 'natsStoresFailing'>
 }
@@ -62,14 +60,35 @@ export class StoreWatch {
 
   /** Why nothing can be stored, and what becomes of it; undefined if all is well. */
   get problem(): string | undefined {
-    const { dir } = this.#options
-    const lack = this.#lack?.text
-    if (this.#fault !== undefined)
-      return `The local nats-server has taken a stream out of service (${this.#fault}). ${
-        lack === undefined ? 'It is being restarted.' : `${lack} Make room: it is restarted then.`
-      }`
-    if (lack !== undefined) return `${lack} The local nats-server stores in ${dir}.`
-    return this.#unwritable && `${this.#unwritable} That is over: the local nats-server is being restarted.`
+    const fault = this.#fault && `The local nats-server has taken a stream out of service (${this.#fault}).`
+    const lack = this.#lack
+    if (lack === undefined) {
+      const past = fault ?? (this.#unwritable && `${this.#unwritable} That is over.`)
+      return past && `${past} The local nats-server is being restarted.`
+    }
+    return `${fault ?? 'The local nats-server cannot store.'} ${lack.text} ${this.#remedyOf(lack)}`
+  }
+
+  /** A disk can't be unmounted while a program has files of it open. */
+  #remedyOf({ isUnwritable }: Lack): string {
+    if (!isUnwritable) return this.#fault === undefined ? 'Make room.' : 'Make room: it is restarted then.'
+    const pid = this.#options.serverPid()
+    const unmounting =
+      pid === undefined
+        ? ''
+        : ` If its disk must be unmounted for that, end this process first (${pid}): Weir starts it again when files can be written.`
+    return `Mend that: it is restarted then.${unmounting}`
+  }
+
+  /** By another than this watch: what was wrong before is over. */
+  serverStarted(): void {
+    this.#unwritable = undefined
+    this.#fault = undefined
+    this.#measure()
+  }
+
+  #measure(): void {
+    this.#options.occurrences.natsStoresFailing({}, this.problem === undefined ? 0 : 1)
   }
 
   async #look(): Promise<void> {
@@ -79,14 +98,15 @@ export class StoreWatch {
     if (this.#isClosed) return
     this.#fault = fault
     // A restart needs to be worth it, so a whole file must fit then.
-    this.#lack = lackOf(dir, fault === undefined ? 1 : roomBytesMin / 4)
+    this.#lack = await lackOf(dir, fault === undefined ? 1 : roomBytesMin / 4)
+    if (this.#isClosed) return
     if (this.#lack?.isUnwritable) this.#unwritable = this.#lack.text
     const { problem } = this
-    occurrences.natsStoresFailing({}, problem === undefined ? 0 : 1)
+    this.#measure()
     if (problem !== undefined && before === undefined) occurrences.natsStoreFailed({ reason: problem })
     const reason = fault ?? this.#unwritable
     if (reason === undefined) this.#pauseMs = restartAfterMs
-    else if (this.#lack === undefined) await this.#restart(reason)
+    else if (this.#lack === undefined && this.#options.serverPid() !== undefined) await this.#restart(reason)
   }
 
   async #restart(reason: string): Promise<void> {
@@ -116,36 +136,5 @@ export class StoreWatch {
     this.#isClosed = true
     this.#timer.stop()
     await (await this.#nats)?.close()
-  }
-}
-
-interface Lack {
-  /** A sentence. */
-  readonly text: string
-  /** Nothing can be written, for another reason than too little room. */
-  readonly isUnwritable: boolean
-}
-
-/** Why the directory can't hold so many bytes more, by trying. One that is missing, as while its disk is not mounted, holds none. */
-function lackOf(dir: string, bytes: number): Lack | undefined {
-  try {
-    const { bavail, bsize } = statfsSync(dir)
-    if (bavail * bsize < roomBytesMin) return { text: `The disk of ${dir} is full.`, isUnwritable: false }
-    write(join(dir, '.room'), bytes)
-    return undefined
-  } catch (error) {
-    return { text: `Nothing can be written in ${dir} (${messageOf(error)}).`, isUnwritable: true }
-  }
-}
-
-function write(path: string, bytes: number): void {
-  const file = openSync(path, 'w', 0o600)
-  try {
-    writeSync(file, Buffer.alloc(bytes))
-    // One byte is written at each look, which must not wait for a slow disk.
-    if (bytes > 1) fsyncSync(file)
-  } finally {
-    closeSync(file)
-    rmSync(path, { force: true })
   }
 }

@@ -18,20 +18,6 @@ export interface AddressLists {
   categoriesOf(address: Address): readonly string[]
 }
 
-/** The categories of the client, for all decisions about a record: those of the lists that were asked last. */
-interface KnownCategories {
-  lists: AddressLists | undefined
-  found: readonly string[]
-}
-
-const nothingKnown = (): KnownCategories => ({ lists: undefined, found: [] })
-
-/** `written`: the path before it was put into small letters. */
-interface PathRead {
-  readonly path: string
-  readonly written?: string
-}
-
 /** The source of the values of an expression: one record, and the decisions about it so far. */
 export class PolicyContext {
   readonly record: TrafficRecord
@@ -44,15 +30,13 @@ export class PolicyContext {
   readonly #lookup: GeoLookup
   #client: Address | undefined
   #geo: Geo | undefined
-  #categories: KnownCategories | undefined
+  #categories: readonly string[] | undefined
   #values: RequestValues | undefined
   #answered: HeaderLines | undefined
   /** Null until they are asked for. */
   #readings: TargetReadings | undefined | null = null
-  /** The reading of the path; undefined for what the record shows. */
-  #reading: PathRead | undefined
-  /** While an expression is evaluated to which the case of letters counts. */
-  readsAsWritten = false
+  /** In a reading of the target: its path. */
+  #path: string | undefined
   /** Which of several values a name has in the present reading. */
   #chosen: Chosen | undefined
 
@@ -67,24 +51,22 @@ export class PolicyContext {
   again(): PolicyContext {
     const other = new PolicyContext(this.record, this.edgeId, { lookup: () => this.geo })
     other.#client = this.client
-    this.#categories ??= nothingKnown()
-    other.#categories = this.#categories
     other.#values = this.values
     other.#readings = this.readings
     return other
   }
 
   /** For a decision about the same record in another reading of its target. */
-  withPath(reading: PathRead): PolicyContext {
+  withPath(path: string): PolicyContext {
     const other = this.again()
-    other.#reading = reading
+    other.#path = path
     return other
   }
 
   /** In the same reading of the target, with other values of names that have several. */
   withValues(chosen: Chosen): PolicyContext {
     const other = this.again()
-    other.#reading = this.#reading
+    other.#path = this.#path
     other.#chosen = chosen
     return other
   }
@@ -98,8 +80,7 @@ export class PolicyContext {
 
   /** The path of a request. */
   get path(): string | null | undefined {
-    const { path, written = path } = this.#reading ?? {}
-    return (this.readsAsWritten ? written : path) ?? this.request.http?.request?.url?.path
+    return this.#path ?? this.request.http?.request?.url?.path
   }
 
   /** The address of the client, parsed on first use. */
@@ -116,14 +97,8 @@ export class PolicyContext {
 
   /** Asked for on first use, like `geo`. */
   get categories(): readonly string[] {
-    this.#categories ??= nothingKnown()
-    const { lists } = this
-    const known = this.#categories
-    if (known.lists !== lists) {
-      known.lists = lists
-      known.found = lists?.categoriesOf(this.client) ?? []
-    }
-    return known.found
+    this.#categories ??= this.lists?.categoriesOf(this.client) ?? []
+    return this.#categories
   }
 
   /** For names that only requests have. */

@@ -1,7 +1,7 @@
 /** A file system of a few megabytes, for tests that fill it. */
-import { spawnSync } from 'node:child_process'
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
+import { faultOf, mustRun, unmount } from './mounting.js'
 import { tempDir } from './temp-dir.js'
 
 interface SmallDisk {
@@ -14,11 +14,6 @@ interface SmallDisk {
 
 const fillBytes = Buffer.alloc(64 * 1024)
 
-function run(program: string, ...args: string[]): string | undefined {
-  const { status, stderr, error } = spawnSync(program, args, { encoding: 'utf8' })
-  return status === 0 ? undefined : (error?.message ?? stderr)
-}
-
 /** On `dir`, which exists. It is unmounted after everything that was opened later is closed; a reason instead, if this user may mount nothing. */
 export function mountSmallDisk(
   t: { teardown(close: () => unknown): unknown },
@@ -26,14 +21,10 @@ export function mountSmallDisk(
   dir = tempDir(t),
 ): SmallDisk | string {
   if (process.platform !== 'linux') return 'it mounts a tmpfs, which is only on Linux'
-  const refusal = run('mount', '-t', 'tmpfs', '-o', `size=${size}`, 'weir-test', dir)
-  if (refusal !== undefined) return `a tmpfs cannot be mounted here: ${refusal.trim()}`
-  // A program that just ended may still hold it.
-  t.teardown(() => run('umount', dir) === undefined || run('umount', '-l', dir))
-  const resize = (to: string): void => {
-    const fault = run('mount', '-o', `remount,size=${to}`, dir)
-    if (fault !== undefined) throw new Error(fault)
-  }
+  const refusal = faultOf('mount', '-t', 'tmpfs', '-o', `size=${size}`, 'weir-test', dir)
+  if (refusal !== undefined) return `a tmpfs cannot be mounted here: ${refusal}`
+  t.teardown(() => unmount(dir))
+  const resize = (to: string): void => mustRun('mount', '-o', `remount,size=${to}`, dir)
   const fill = (): void => {
     const file = openSync(join(dir, 'filling'), 'w')
     try {

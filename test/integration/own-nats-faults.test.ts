@@ -1,12 +1,13 @@
 /**
- * Weir on a nats-server of its operator that cannot store because its disk is full. Readiness names the stream and the server, and all
+ * Weir on a nats-server of its operator that cannot store because its disk is full or read-only. Readiness names the stream and the server, and all
  * goes on when the operator has mended it.
  */
 import t, { type Test } from 'tap'
 import { openNats } from '../../src/nats/nats.js'
 import { total } from '../harness/metrics.js'
 import { OwnNats } from '../harness/own-nats.js'
-import { isReady, metricsOf, untilNamed } from '../harness/pages.js'
+import { isReady, metricsOf, readyOf, untilNamed } from '../harness/pages.js'
+import { mountFailingDisk } from '../harness/read-only-disk.js'
 import { mountSmallDisk } from '../harness/small-disk.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { startWeir, until } from '../harness/weir.js'
@@ -33,7 +34,10 @@ async function open(t: Test, natsDir: string, settings = '') {
   const fill = async (): Promise<void> => {
     for (;;) await publish()
   }
-  const untilReady = () => until('all roles are ready', () => isReady(weir.url))
+  const untilReady = () =>
+    until('all roles are ready', () => isReady(weir.url), 60_000).catch(async (error: Error) => {
+      throw new Error(`${error.message} ${JSON.stringify(await readyOf(weir.url))}`)
+    })
   const untilStored = () =>
     until('a record is stored', () =>
       publish().then(
@@ -54,7 +58,7 @@ async function open(t: Test, natsDir: string, settings = '') {
     const { messages } = (await node.streamInfo('WEIR_RECORDS'))!.state
     t.ok(messages >= acknowledged, `${messages} of ${acknowledged} acknowledged messages are there`)
   }
-  return { nats, weir, fill, untilReady, untilStored, untilWritten, failing, nothingLost }
+  return { nats, weir, publish, fill, untilReady, untilStored, untilWritten, failing, nothingLost }
 }
 
 const outOfService = (fault: string) =>
@@ -69,7 +73,7 @@ t.test('a disk that is full while records come', async (t) => {
   await t.rejects(fill(), 'no more records are acknowledged')
   await untilNamed(weir, 'WEIR_RECORDS', outOfService('no space left'))
   await until('the metric says so', async () => (await on.failing('stream')) >= 1)
-  t.match(weir.process.output(), /cannot write what its role is for.*WEIR_RECORDS/s)
+  t.match(weir.process.output(), /"part":"WEIR_RECORDS".*cannot write what its role is for/)
   disk.resize('256m')
   await untilNamed(weir, 'WEIR_RECORDS', outOfService('no space left'))
   await nats.stop()
@@ -91,4 +95,25 @@ t.test('a disk that is full without traffic', async (t) => {
   await on.untilReady()
   await on.untilStored()
   await on.untilWritten()
+})
+
+t.test('a disk that becomes read-only', async (t) => {
+  const disk = mountFailingDisk(t, 1024 ** 3)
+  if (typeof disk === 'string') return void t.pass(disk, { skip: disk })
+  const { nats, weir, publish, ...on } = await open(t, disk.dir)
+  await publish()
+  disk.fail()
+  await untilNamed(weir, 'nats-store', /nats-server at 127\.0\.0\.1:\d+ stores nothing: /)
+  await t.rejects(publish(), 'no record is acknowledged')
+  await untilNamed(weir, 'WEIR_RECORDS', outOfService('read-only'))
+  await until('the metric says so', async () => (await on.failing('stream')) >= 1)
+  await t.rejects(weir.api.ipPolicy.create({}), { message: /NATS did not answer/ })
+  await nats.stop()
+  disk.mend()
+  await nats.start()
+  await on.untilReady()
+  await on.untilStored()
+  await on.untilWritten()
+  await on.nothingLost(t)
+  await until('the metric says so', async () => (await on.failing('stream')) === 0)
 })

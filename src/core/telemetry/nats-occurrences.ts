@@ -27,8 +27,13 @@ export const nats = {
     'weir_nats_server_failed_starts_total',
     'Starts of the local nats-server that failed.',
   ),
+  natsServerWaits: error(
+    'The local nats-server has ended and cannot be started again now; that is tried every five seconds.',
+    'weir_nats_server_waits_total',
+    'Times that the local nats-server could not be started again because its files could not be written, or its disk was not mounted.',
+  ),
   natsStoreFailed: error(
-    'The local nats-server cannot store. Make room on its disk; it is restarted then.',
+    'The local nats-server cannot store; the reason says what to do. It is restarted when its disk is well again.',
     'weir_nats_store_failures_total',
     'Times that the local nats-server could not store because of its disk.',
   ),

@@ -17,9 +17,11 @@ ENGINE = ${completeEngine(cluster, 'ReplacingMergeTree')} ORDER BY role SETTINGS
 /** An insert since just before the last look shows as much as a probe. */
 const provenMs = 4_000
 
+const readOnly = 'it can only read'
+
 const causes: readonly (readonly [pattern: RegExp, cause: string])[] = [
   [/not enough space|no space left|errno: 28\b/i, 'its disk is full'],
-  [/read-?only/i, 'it can only read'],
+  [/read-?only/i, readOnly],
   [/too many open files|errno: 2[34]\b/i, 'it can open no more files'],
 ]
 
@@ -28,17 +30,21 @@ export interface WriteFault {
   readonly reason: string
   /** What ClickHouse says, for operators. */
   readonly text?: string | undefined
+  /** What they must know before they mend it. */
+  readonly advice?: string | undefined
 }
 
+const unmountingAdvice =
+  'It goes on by itself when files can be written again. The embedded ClickHouse has some open: stop Weir before its disk is unmounted.'
 const textMax = 300
 const insertTimeoutMs = 5_000
 /** An overloaded machine may answer late once, but hardly ever twice. What ClickHouse refuses, it refuses again. */
 const triesMax = 2
 
 export class WriteProbe {
-  readonly #clickhouse: Pick<Clickhouse, 'hasStored' | 'insert'>
+  readonly #clickhouse: Pick<Clickhouse, 'hasStored' | 'insert' | 'isEmbedded'>
 
-  constructor(clickhouse: Pick<Clickhouse, 'hasStored' | 'insert'>) {
+  constructor(clickhouse: Pick<Clickhouse, 'hasStored' | 'insert' | 'isEmbedded'>) {
     this.#clickhouse = clickhouse
   }
 
@@ -50,16 +56,18 @@ export class WriteProbe {
         await this.#clickhouse.insert(probeTable, [{ role: 'api' }], undefined, insertTimeoutMs)
         return undefined
       } catch (error) {
-        if (isRefusedByClickhouse(error) || tries === triesMax) return faultOf(error)
+        if (isRefusedByClickhouse(error) || tries === triesMax)
+          return faultOf(error, this.#clickhouse.isEmbedded)
       }
     }
   }
 }
 
-export function faultOf(error: unknown): WriteFault {
+export function faultOf(error: unknown, isEmbedded: boolean): WriteFault {
   const text = messageOf(error).slice(0, textMax)
   const type = errorTypeOf(error)
   const cause = causes.find(([pattern]) => pattern.test(`${type} ${text}`))?.[1]
   const known = cause ?? (type === undefined ? 'it does not confirm an insert' : `it answers ${type}`)
-  return { reason: `ClickHouse stores nothing, because ${known}; nothing was written.`, text }
+  const advice = isEmbedded && cause === readOnly ? unmountingAdvice : undefined
+  return { reason: `ClickHouse stores nothing, because ${known}; nothing was written.`, text, advice }
 }

@@ -57,15 +57,26 @@ const cases = [
 ]
 for (const { name, error, want } of cases)
   t.test(name, async (t) => {
-    const { reason, text } = faultOf(error)
+    const { reason, text } = faultOf(error, false)
     t.match(reason, want)
     t.notMatch(reason, '/x', 'clients see no paths')
     t.ok(error.message.startsWith(text!), 'operators see the whole')
   })
 
+t.test('only of the embedded one, files are open in the directory that can only be read', async (t) => {
+  const error = new Error('filesystem error: in create_directories: Read-only file system ["/x"]')
+  t.match(faultOf(error, true), {
+    reason: /it can only read/,
+    advice: /stop Weir before its disk is unmounted/,
+  })
+  t.equal(faultOf(error, false).advice, undefined)
+  t.equal(faultOf(new Error('No space left on device'), true).advice, undefined)
+})
+
 t.test('an insert that was stored just now shows as much as a probe', async (t) => {
   let probes = 0
   const clickhouse = (isProven: boolean) => ({
+    isEmbedded: false,
     hasStored: () => isProven,
     insert: async () => {
       probes += 1
@@ -80,6 +91,7 @@ t.test('an insert that was stored just now shows as much as a probe', async (t) 
 
 t.test('an answer that is late once shows nothing, a refusal at once', async (t) => {
   const failing = (errors: Error[]) => ({
+    isEmbedded: false,
     hasStored: () => false,
     insert: async () => {
       const error = errors.shift()
