@@ -12,6 +12,8 @@ const othersMin = 2
 type Shape = readonly number[]
 
 const parts: readonly string[] = ['prefix', 'digit of the prefix', 'comment', 'column', 'word']
+/** Of these, the ones that end with the range. */
+const rangeParts = 2
 
 export class LineShapes {
   #least: Shape | undefined
@@ -22,7 +24,8 @@ export class LineShapes {
     const shape = shapeOf(line)
     const least = this.#least
     if (!hasEnd && least !== undefined && this.#lines >= othersMin) {
-      const lost = shape.findIndex((count, index) => count < least[index]!)
+      const first = isRangeWhole(line) ? rangeParts : 0
+      const lost = shape.findIndex((count, index) => index >= first && count < least[index]!)
       if (lost !== -1)
         return `${shown(line, 80)} is the last line, has no end, and lacks a ${parts[lost]} that all others have: the list was cut.`
     }
@@ -33,6 +36,12 @@ export class LineShapes {
 }
 
 const range = /(\d{1,3}(?:\.\d{1,3}){3}|[\da-f]*:[\da-f:.]*)(?:\/(\d+))?/i
+/** Something follows it. */
+function isRangeWhole(line: string): boolean {
+  const match = range.exec(line)
+  return match !== null && match.index + match[0].length < line.length
+}
+
 const many = Number.MAX_SAFE_INTEGER
 
 function shapeOf(line: string): Shape {

@@ -351,6 +351,10 @@ const ofFeeds: readonly { name: string; given: string | object; format?: ListFor
   },
   { name: 'the same in IPv6', given: '2001:db8::/3\n', why: /Line 1: .* has bits set after its prefix/ },
   { name: 'a wide one that is exact', given: '224.0.0.0/3\n0.0.0.0/8\n2000::/3\n' },
+  {
+    name: 'an address alone that is whole, because a comment follows',
+    given: '192.0.2.0/24\n198.51.100.0/24\n203.0.113.9 # x',
+  },
   { name: 'bits behind a narrow prefix', given: '198.51.100.7/24\n10.1.2.3/8\n2001:db8::1/32\n' },
   {
     name: 'cut in the prefix',
