@@ -149,6 +149,8 @@ const unwatched: Readonly<Record<string, readonly string[]>> = {
   'a client that disconnects': ['weir_api_aborted_requests_total'],
   'the log lines of what another metric counts': [
     'weir_nats_server_outdated_reports_total',
+    // `weir_nats_store_failing` says so, or `weir_nats_disconnects_total`.
+    'weir_nats_server_waits_total',
     'weir_policy_failure_reports_total',
     'weir_restriction_warning_reports_total',
     'weir_unserved_reports_total',
