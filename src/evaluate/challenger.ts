@@ -18,7 +18,7 @@ import type { ListUnion } from './list-unions.js'
 import type { Parts } from './parts.js'
 import type { PolicySet } from './policy-set.js'
 import type { ListRule, RestrictionType } from './policy-source.js'
-import { type Decisive, endpointsOf } from './readings.js'
+import { type Decisive, endpointsOf, type PathReading } from './readings.js'
 import type { Judging } from './shadow.js'
 
 export type ChallengerRow = DeclaredRow<'challenger'>
@@ -79,8 +79,8 @@ export class Challenger implements Judging {
     return this.#compiled.live.httpsEdgeOf(endpoint)
   }
 
-  endpointAt(endpoint: Endpoint, record: RequestRecord, path: string): Endpoint {
-    return this.endpoint(this.#compiled.live.endpointAt(endpoint, record, path))
+  endpointAt(endpoint: Endpoint, record: RequestRecord, reading: PathReading): Endpoint {
+    return this.endpoint(this.#compiled.live.endpointAt(endpoint, record, reading))
   }
 
   /** An endpoint of the live configuration, with the draft. */

@@ -127,7 +127,6 @@ export class HttpsEdge {
   /** Prefixes without their last slash: they match whole segments. */
   readonly #byPrefix = new Map<string, Route>()
   #prefixCharsMax = 0
-  #isInSmallLetters: boolean | undefined
 
   /** `previous`: the edge in the previous view, whose compiled policies are used again if the row is the same. */
   constructor(row: DeclaredRow<'https_edge'>, previous: HttpsEdge | undefined) {
@@ -146,7 +145,6 @@ export class HttpsEdge {
     const { policies } = this.unrouted
     const route = { ...rest, endpoint: policies === undefined ? endpoint : { ...endpoint, policies } }
     this.#byId.set(route.id, route)
-    this.#isInSmallLetters = undefined
     if (route.matchType === 'exact_path') {
       this.#byPath.set(route.match, route)
       return
@@ -168,30 +166,31 @@ export class HttpsEdge {
     return ok(this.endpointAt(record.http?.request?.url?.path))
   }
 
-  /** The endpoint of requests for this path. */
-  endpointAt(path: string | null | undefined): Endpoint {
-    const route = path ? (this.#byPath.get(path) ?? this.#longestPrefix(path)) : undefined
+  /**
+   * The endpoint of requests for this path. `written`: the same path before it was put into small letters. A route with capital letters is
+   * found by what is written.
+   */
+  endpointAt(path: string | null | undefined, written?: string): Endpoint {
+    const route = path ? this.#routeAt(path, written) : undefined
     return route?.endpoint ?? this.unrouted
   }
 
-  /** Do its routes, and the policies that look at paths, name no capital letter? */
-  get isInSmallLetters(): boolean {
-    this.#isInSmallLetters ??= [...this.#byId.values()].every(
-      ({ match, endpoint: { route } }) => match === match.toLowerCase() && !route?.policies?.namesCapitals,
-    )
-    return this.#isInSmallLetters && !this.unrouted.policies?.namesCapitals
+  #routeAt(path: string, written: string | undefined): Route | undefined {
+    const named = (written && this.#byPath.get(written)) || this.#byPath.get(path)
+    return named ?? this.#longestPrefix(path, written)
   }
 
   get hasRoutes(): boolean {
     return this.#byId.size > 0
   }
 
-  #longestPrefix(path: string): Route | undefined {
+  #longestPrefix(path: string, written: string | undefined): Route | undefined {
     if (this.#byPrefix.size === 0) return undefined
     // A path may be long; nothing longer than the longest prefix can match.
     let end = path.length <= this.#prefixCharsMax ? path.length : path.lastIndexOf('/', this.#prefixCharsMax)
     for (; end >= 0; end = end === 0 ? -1 : path.lastIndexOf('/', end - 1)) {
-      const route = this.#byPrefix.get(path.slice(0, end))
+      const route =
+        (written && this.#byPrefix.get(written.slice(0, end))) || this.#byPrefix.get(path.slice(0, end))
       if (route !== undefined) return route
     }
     return undefined

@@ -96,14 +96,8 @@ export function evaluate(
   return { ...shown, decision: 'deny', policy }
 }
 
-function evaluateOne(
-  policySet: Decisive,
-  endpoint: Endpoint,
-  context: PolicyContext,
-  budget: StepBudget,
-  phase: Phase,
-  trace?: EvaluationTrace,
-): Verdict {
+/** In one reading. */
+const evaluateOne: typeof evaluate = (policySet, endpoint, context, budget, phase, trace) => {
   const warnings: Warning[] = []
   const ipPolicy = decideIpPolicy(policySet, endpoint, context, warnings, trace)
   context.ipDecision = ipPolicy?.decision

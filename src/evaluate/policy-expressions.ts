@@ -1,5 +1,5 @@
 /** The expressions of traffic policies: compiled, and what they name, as far as decisions depend on how requests may be read. */
-import { compileToInstruction, namesIn } from '../expr/expression.js'
+import { compileToInstruction, namesIn, textsComparedWith } from '../expr/expression.js'
 import type { UsedName } from '../expr/names.js'
 import { ExpressionFailure, type Instruction, type Operation } from '../expr/run.js'
 import type { Scope } from '../expr/scope.js'
@@ -37,7 +37,18 @@ export function compileProgram(policies: readonly PolicyRow[], scope: Scope<Poli
 /** An expression that compiled when it was saved and no longer does fails for each record, and is counted there. */
 function instructionOf(text: string, scope: Scope<PolicyContext>): Instruction<PolicyContext> {
   const compiled = compileToInstruction(text, scope)
-  return compiled.ok ? compiled.value : [failWith, compiled.problem.msg]
+  if (!compiled.ok) return [failWith, compiled.problem.msg]
+  return pathUse(text, scope) === 'as written' ? [readAsWritten, ...compiled.value] : compiled.value
+}
+
+/** Its letters count to the expression behind it. */
+const readAsWritten: Operation<PolicyContext> = (context, budget, program, at) => {
+  context.readsAsWritten = true
+  try {
+    return (program[at + 1] as Operation<PolicyContext>)(context, budget, program, at + 1)
+  } finally {
+    context.readsAsWritten = false
+  }
 }
 
 const failWith: Operation<PolicyContext> = (_context, _budget, program, at) => {
@@ -58,9 +69,27 @@ const hasCapitals = (text: string): boolean => {
   return plain !== plain.toLowerCase()
 }
 
-/** Has an expression about paths a text with capital letters? */
-export const namesCapitals = (expression: string): boolean =>
-  expression.includes('url.path') && literalsIn(expression).some(hasCapitals)
+/**
+ * How an expression looks at the path of a request; undefined if it does not. One that compares it with a text that has capital
+ * letters is about a server to which these count: `!http.request.url.path.startsWith('/API/')` would else deny all of them. The other
+ * expressions of an edge are not concerned, because a path that is refused in small letters must not pass by what another policy says.
+ */
+function pathUse(
+  expression: string,
+  scope: Scope<PolicyContext>,
+): 'as written' | 'in any letters' | undefined {
+  if (!expression.includes('path')) return undefined
+  const texts = textsComparedWith('http.request.url.path', expression, scope)
+  return texts && (texts.some(hasCapitals) ? 'as written' : 'in any letters')
+}
+
+const denies = ({ actions }: PolicyRow): boolean => actions.some(({ type }) => type === 'deny')
+
+/** May a path in other letters be denied by them? */
+export const ignoreCase = (policies: readonly PolicyRow[], scope: Scope<PolicyContext>): boolean =>
+  policies
+    .filter(denies)
+    .some(({ expressions }) => expressions.some((text) => pathUse(text, scope) === 'in any letters'))
 
 /** Before an expression is parsed again: most have none of these names. */
 const mayBeSeveral = /headers|cookies|parameters|query|user_agent|method/
@@ -73,7 +102,7 @@ export function severalNamesIn(
   scope: Scope<PolicyContext>,
 ): readonly SeveralName<PolicyContext>[] {
   const expressions = policies
-    .filter(({ actions }) => actions.some(({ type }) => type === 'deny'))
+    .filter(denies)
     .flatMap((policy) => policy.expressions)
     .filter((text) => mayBeSeveral.test(text))
   if (expressions.length === 0) return none

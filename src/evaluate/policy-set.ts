@@ -30,6 +30,7 @@ import { type AccountRestrictions, buildRestrictions, type Restriction } from '.
 import { buildListUnions, type ListUnion, type ListUnions } from './list-unions.js'
 import { indexed, type Parts } from './parts.js'
 import type { ConfigurationSource, ListRule, RestrictionType } from './policy-source.js'
+import type { PathReading } from './readings.js'
 import { accountsWithShadow, type Shadowed } from './shadow.js'
 
 interface Contents extends BuiltEdges {
@@ -129,8 +130,8 @@ export class PolicySet implements Shadowed {
   }
 
   /** Where a request is if its path is this one. */
-  endpointAt(endpoint: Endpoint, { route_id }: RequestRecord, path: string): Endpoint {
-    return route_id ? endpoint : (this.httpsEdgeOf(endpoint)?.endpointAt(path) ?? endpoint)
+  endpointAt(endpoint: Endpoint, { route_id }: RequestRecord, { path, written }: PathReading): Endpoint {
+    return route_id ? endpoint : (this.httpsEdgeOf(endpoint)?.endpointAt(path, written) ?? endpoint)
   }
 
   #accountOfEdge(edgeId: string): string | undefined {

@@ -2,7 +2,7 @@
  * The readings of a request: of its target, and of names of which it has several values. A request is refused if one of them is.
  * Most requests have one reading, which is found out by a look at what the policies of the edge name.
  */
-import type { Reading } from '../core/text/target-readings.js'
+import { asSent, inSmallLetters, type Reading } from '../core/text/target-readings.js'
 import { exprStepsMax, StepBudget } from '../expr/run.js'
 import type { AddressLists, PolicyContext } from '../record/policy-context.js'
 import type { RequestRecord } from '../record/traffic-record.js'
@@ -17,8 +17,13 @@ export interface Decisive extends Restrictions {
   listsOf(accountId: string | undefined): AddressLists | undefined
   /** Undefined for endpoints of other records than requests. */
   httpsEdgeOf(endpoint: Endpoint): HttpsEdge | undefined
-  /** Where a request is if its path is this one. */
-  endpointAt(endpoint: Endpoint, record: RequestRecord, path: string): Endpoint
+  /** Where a request is in this reading of its path. */
+  endpointAt(endpoint: Endpoint, record: RequestRecord, reading: PathReading): Endpoint
+}
+
+export interface PathReading extends Reading {
+  /** In one of small letters: the same path as it is written. Both are of the same length. */
+  readonly written?: string
 }
 
 /** Readings of a request that are judged at most, of all paths and values. */
@@ -31,7 +36,7 @@ interface RequestReading {
   readonly at: Endpoint
   readonly within: PolicyContext
   /** Undefined for the path that the record shows. */
-  readonly target: Reading | undefined
+  readonly target: PathReading | undefined
   readonly values: readonly Choice[]
   /** Each reading has the steps of a record, so that none can use up those of another. */
   readonly budget: StepBudget
@@ -88,33 +93,41 @@ function* targetsOf(policySet: Decisive, endpoint: Endpoint, context: PolicyCont
   yield { at: endpoint, within: context, target: undefined }
   for (const target of pathsOf(policySet, endpoint, context) ?? nothing) {
     if (target.path === context.path) continue
-    const at = policySet.endpointAt(endpoint, context.request, target.path)
-    yield { at, within: context.withPath(target.path), target }
+    const at = policySet.endpointAt(endpoint, context.request, target)
+    yield { at, within: context.withPath(target), target }
   }
 }
 
 /**
  * What is judged next to the path that the record shows; undefined for most records. Some servers ignore the case of letters: a
- * path with capital ones is also judged in small letters, where that is how the edge writes all paths.
+ * path with capital ones is also judged in small letters, except by routes and expressions that have capital ones themselves.
  */
 function pathsOf(
   policySet: Decisive,
   endpoint: Endpoint,
   context: PolicyContext,
-): readonly Reading[] | undefined {
+): readonly PathReading[] | undefined {
   const { readings, path } = context
-  if (readings === undefined && !(path && path !== path.toLowerCase())) return undefined
-  if (!policySet.httpsEdgeOf(endpoint)?.isInSmallLetters) return readings?.all
-  const all = readings?.all ?? [{ path: path!, how: 'as sent' }]
-  const small = all.map(({ path, how }) => ({ path: path.toLowerCase(), how: `${how}, in small letters` }))
-  return [...all, ...small.filter(({ path }, index) => path !== all[index]!.path)]
+  if (readings === undefined && !(path && path !== inSmallLetters(path))) return undefined
+  if (!ignoresCase(policySet, endpoint)) return readings?.all
+  const all: readonly Reading[] = readings?.all ?? [{ path: path!, how: asSent }]
+  const small = all.map(({ path, how }) => ({
+    path: inSmallLetters(path),
+    how: `${how}, in small letters`,
+    written: path,
+  }))
+  return [...all, ...small.filter(({ path, written }) => path !== written)]
 }
+
+/** Does a path in small letters lead elsewhere, or can it be denied? */
+const ignoresCase = (policySet: Decisive, endpoint: Endpoint): boolean =>
+  endpoint.policies?.ignoreCase === true || policySet.httpsEdgeOf(endpoint)?.hasRoutes === true
 
 /** Where a request is in any reading of its target; other records are where they are. */
 export const endpointsOf = (policySet: Decisive, endpoint: Endpoint, context: PolicyContext): Endpoint[] => [
   endpoint,
-  ...(pathsOf(policySet, endpoint, context) ?? []).map(({ path }) =>
-    policySet.endpointAt(endpoint, context.request, path),
+  ...(pathsOf(policySet, endpoint, context) ?? []).map((reading) =>
+    policySet.endpointAt(endpoint, context.request, reading),
   ),
 ]
 

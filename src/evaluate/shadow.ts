@@ -15,7 +15,7 @@ import type { IpPolicy } from './ip-policy.js'
 import type { AccountRestrictions, Restriction, Restrictions } from './ip-restriction.js'
 import type { ListUnion } from './list-unions.js'
 import type { ConfigurationSource, ListRule, RestrictionType } from './policy-source.js'
-import { type Decisive, endpointsOf } from './readings.js'
+import { type Decisive, endpointsOf, type PathReading } from './readings.js'
 import type { TrafficPolicies } from './traffic-policy.js'
 
 /** A configuration that knows whether an account has anything that is not enforced. */
@@ -89,8 +89,8 @@ class AsEnforced implements Decisive {
     return this.#live.httpsEdgeOf(endpoint)
   }
 
-  endpointAt(endpoint: Endpoint, record: RequestRecord, path: string): Endpoint {
-    return withAllPolicies(this.#live.endpointAt(endpoint, record, path))
+  endpointAt(endpoint: Endpoint, record: RequestRecord, reading: PathReading): Endpoint {
+    return withAllPolicies(this.#live.endpointAt(endpoint, record, reading))
   }
 
   restriction(accountId: string, type: RestrictionType): Restriction | undefined {

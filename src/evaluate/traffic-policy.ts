@@ -7,7 +7,7 @@ import { ExpressionFailure, type Operation, type StepBudget } from '../expr/run.
 import type { PolicyContext } from '../record/policy-context.js'
 import type { SeveralName } from '../record/value-choices.js'
 import { type PolicyKind, policyScopesOf } from '../resource/fields/traffic-policy-check.js'
-import { compileProgram, namesCapitals, type Program, severalNamesIn } from './policy-expressions.js'
+import { compileProgram, ignoreCase, type Program, severalNamesIn } from './policy-expressions.js'
 import { isEnforced, type PoliciesModule, type PolicyRow } from './policy-source.js'
 
 /** A log action, ready to be an event. */
@@ -43,7 +43,7 @@ export class TrafficPolicies {
   readonly #module: PoliciesModule
   #inbound: Program | undefined
   #outbound: Program | undefined
-  #namesCapitals: boolean | undefined
+  #ignoreCase: boolean | undefined
   #severalNames: readonly SeveralName<PolicyContext>[] | undefined
   #described: Readonly<Record<Direction, readonly TrafficPolicy[]>> | undefined
   /** All policies of the module, as if they were enforced; undefined if they are. */
@@ -74,10 +74,10 @@ export class TrafficPolicies {
     return this.#severalNames
   }
 
-  /** Has an expression about paths a text with capital letters? */
-  get namesCapitals(): boolean {
-    this.#namesCapitals ??= this.#module.inbound.some(({ expressions }) => expressions.some(namesCapitals))
-    return this.#namesCapitals
+  /** May a path in other letters be denied by them? */
+  get ignoreCase(): boolean {
+    this.#ignoreCase ??= ignoreCase(this.#all('inbound'), policyScopesOf[this.#kind].inbound)
+    return this.#ignoreCase
   }
 
   #compiled(direction: Direction): Program {

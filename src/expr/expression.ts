@@ -9,7 +9,7 @@
 import { fail, ok, type Result, shown } from '../core/errors.js'
 import { checkNames } from './check.js'
 import { compileInstruction, compileShape, compileTree } from './compile.js'
-import { listReadsOf, namesOf, type UsedName } from './names.js'
+import { comparedTexts, listReadsOf, namesOf, type UsedName } from './names.js'
 import { parseExpression } from './parse.js'
 import { type MarkedProblem, Refusal, withMark } from './problem.js'
 import { type Requirement, requirementOf } from './requirement.js'
@@ -53,6 +53,18 @@ export const compileClosures = <C>(
 export function namesIn<C>(text: unknown, scope: Scope<C>): readonly UsedName<C>[] {
   const found = compileWith(text, scope, (tree) => namesOf(tree, scope))
   return found.ok ? found.value : []
+}
+
+/** The texts that an expression compares a name with; undefined if it does not use the name, or is refused. */
+export function textsComparedWith<C>(
+  name: string,
+  text: unknown,
+  scope: Scope<C>,
+): readonly string[] | undefined {
+  const found = compileWith(text, scope, (tree) =>
+    namesOf(tree, scope).some((used) => used.name === name) ? comparedTexts(tree, scope, name) : undefined,
+  )
+  return found.ok ? found.value : undefined
 }
 
 /** A list that an expression asks about. */

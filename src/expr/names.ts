@@ -1,4 +1,4 @@
-/** The names that an expression uses. */
+/** The names that an expression uses, and the texts that it compares them with. */
 import { inList, type Scope, type ScopeName } from './scope.js'
 import type { EntryTree, Tree } from './tree.js'
 
@@ -23,6 +23,31 @@ export function namesOf<C>(tree: Tree<C>, scope: Scope<C>): UsedName<C>[] {
 /** The reads of lists, as often as they are written. */
 export const listReadsOf = <C>(tree: Tree<C>, { lists }: Scope<C>): EntryTree<C>[] =>
   [...partsIn(tree)].filter((part) => part.kind === 'entry').filter(({ map }) => map === lists)
+
+// --- what a name is compared with ---
+
+/** All texts of the comparisons that have the name. Of `a == 'x' && b == 'y'`, only `x` is compared with `a`. */
+export function comparedTexts<C>(tree: Tree<C>, { names }: Scope<C>, name: string): string[] {
+  const read = names.get(name)?.read
+  return [...comparisonsIn(tree)].flatMap((comparison) => {
+    const parts = [...partsIn(comparison)]
+    if (!parts.some((part) => part.kind === 'name' && part.read === read)) return []
+    return parts.flatMap((part) =>
+      part.kind === 'constant' && typeof part.value === 'string' ? [part.value] : [],
+    )
+  })
+}
+
+/** The parts that `&&`, `||`, `!` and `?` connect. */
+function* comparisonsIn<C>(tree: Tree<C>): Generator<Tree<C>> {
+  const rest = [tree]
+  for (let next = rest.pop(); next !== undefined; next = rest.pop()) {
+    if (next.kind === 'logic' || next.kind === 'not' || next.kind === 'choice') rest.push(...partsOf(next))
+    else yield next
+  }
+}
+
+// --- parts of a tree ---
 
 /** The tree and all parts of it. */
 function* partsIn<C>(tree: Tree<C>): Generator<Tree<C>> {

@@ -129,9 +129,16 @@ function* doubtsAbout(record: object, { doubt }: Logged): Generator<string> {
 
 /** With the column of the value that is wrong, if the line has it as it is. */
 function placed(msg: string, line: string, value: unknown): Result<never> {
-  const index = typeof value === 'string' && value !== '' ? line.indexOf(value) : -1
+  const index = typeof value === 'number' ? line.search(numberForm(value)) : textIndex(line, value)
   return fail(index === -1 ? { msg } : { msg, column: index + 1 })
 }
+
+const textIndex = (line: string, value: unknown): number =>
+  typeof value === 'string' && value !== '' ? line.indexOf(value) : -1
+
+/** As a whole, not as a part of another one. */
+const numberForm = (value: number): RegExp =>
+  new RegExp(String.raw`(?<![\w.-])${String(value).replaceAll(/[.+]/g, '\\$&')}(?![\w.-])`)
 
 /** The value that a complaint is about: it begins with the path of the member in quotes. */
 const valueNamed = (complaint: string, record: object): unknown =>
@@ -211,7 +218,7 @@ const requestOf = (logged: Logged, url: Url): object => ({
       body_length: numberOf(logged.request_bytes),
       url: { ...url, host: url.host === '' ? undefined : url.host, raw: textOf(logged.uri) },
     },
-    response: { status_code: numberOf(logged.status), body_length: numberOf(logged.response_bytes) },
+    response: { status_code: statusOf(logged.status), body_length: numberOf(logged.response_bytes) },
   },
   tls: {
     version: textOf(logged.tls_version),
@@ -220,6 +227,12 @@ const requestOf = (logged: Logged, url: Url): object => ({
   },
   basic_auth: { username: textOf(logged.username) },
 })
+
+/** nginx, Caddy and HAProxy write 0 or -1 if nothing was answered. */
+function statusOf(value: Value): number | undefined {
+  const status = numberOf(value)
+  return typeof status === 'number' && status <= 0 ? undefined : status
+}
 
 const trafficOf = ({ end, bytes_in, bytes_out }: Logged): object => ({
   end_ts: timeOf(end),

@@ -6,6 +6,8 @@ interface Part {
   readonly what: string
   /** A regular expression. Names of its groups are those of the result. */
   readonly form: string
+  /** The form without what must follow it, if it looks further: for the place where another line differs. */
+  readonly alone?: string
 }
 
 type Groups = Readonly<Record<string, string | undefined>>
@@ -36,7 +38,7 @@ export class LineForm {
         new RegExp(
           `^${this.#parts
             .slice(0, index + 1)
-            .map(({ form }) => form)
+            .map(({ form, alone = form }) => alone)
             .join('')}`,
           's',
         ),

@@ -15,19 +15,27 @@ const dockerStart = '{"log":"'
 /** `web-1  | text`, and `[pod/web-1/nginx] text` (`kubectl logs --prefix`). */
 const shownBefore = /^(?:[\w.-]+ +\| |\[pod\/[^\]\s]+\] )/
 
-/** What `journalctl -o json` has in each line. Within a text of JSON, there would be a backslash before such quotes. */
-const journalMembers = ['"MESSAGE":', '"__REALTIME_TIMESTAMP":'] as const
+/**
+ * What `journalctl -o json` has in each line; older versions put a space before the colon. Within a text of JSON, there would be a backslash
+ * before such quotes.
+ */
+const journalMembers = [/"MESSAGE" ?:/, /"__REALTIME_TIMESTAMP" ?:/] as const
+
+/** What `-o json-seq` (RFC 7464) and `-o json-sse` put before each entry. */
+const journalMarks = ['\u001e', 'data: ']
 
 /** The message of an entry of the journal: a text, or a list of bytes if it is not all text. Other lines stay as they are. */
-function journalText(line: string): string {
-  if (!line.startsWith('{') || !journalMembers.every((member) => line.includes(member))) return line
+function journalText(raw: string): string {
+  const mark = journalMarks.find((each) => raw.startsWith(`${each}{`)) ?? ''
+  const line = raw.slice(mark.length)
+  if (!line.startsWith('{') || !journalMembers.every((member) => member.test(line))) return raw
   try {
     const { MESSAGE: message } = JSON.parse(line) as Record<string, unknown>
     if (Array.isArray(message)) return Buffer.from(message as number[]).toString()
-    return typeof message === 'string' ? message : line
+    return typeof message === 'string' ? message : raw
   } catch {
     // The format says what is wrong with it.
-    return line
+    return raw
   }
 }
 

@@ -18,6 +18,20 @@ export interface AddressLists {
   categoriesOf(address: Address): readonly string[]
 }
 
+/** The categories of the client, for all decisions about a record: those of the lists that were asked last. */
+interface KnownCategories {
+  lists: AddressLists | undefined
+  found: readonly string[]
+}
+
+const nothingKnown = (): KnownCategories => ({ lists: undefined, found: [] })
+
+/** `written`: the path before it was put into small letters. */
+interface PathRead {
+  readonly path: string
+  readonly written?: string
+}
+
 /** The source of the values of an expression: one record, and the decisions about it so far. */
 export class PolicyContext {
   readonly record: TrafficRecord
@@ -30,13 +44,15 @@ export class PolicyContext {
   readonly #lookup: GeoLookup
   #client: Address | undefined
   #geo: Geo | undefined
-  #categories: readonly string[] | undefined
+  #categories: KnownCategories | undefined
   #values: RequestValues | undefined
   #answered: HeaderLines | undefined
   /** Null until they are asked for. */
   #readings: TargetReadings | undefined | null = null
-  /** In a reading of the target: its path. */
-  #path: string | undefined
+  /** The reading of the path; undefined for what the record shows. */
+  #reading: PathRead | undefined
+  /** While an expression is evaluated to which the case of letters counts. */
+  readsAsWritten = false
   /** Which of several values a name has in the present reading. */
   #chosen: Chosen | undefined
 
@@ -51,22 +67,24 @@ export class PolicyContext {
   again(): PolicyContext {
     const other = new PolicyContext(this.record, this.edgeId, { lookup: () => this.geo })
     other.#client = this.client
+    this.#categories ??= nothingKnown()
+    other.#categories = this.#categories
     other.#values = this.values
     other.#readings = this.readings
     return other
   }
 
   /** For a decision about the same record in another reading of its target. */
-  withPath(path: string): PolicyContext {
+  withPath(reading: PathRead): PolicyContext {
     const other = this.again()
-    other.#path = path
+    other.#reading = reading
     return other
   }
 
   /** In the same reading of the target, with other values of names that have several. */
   withValues(chosen: Chosen): PolicyContext {
     const other = this.again()
-    other.#path = this.#path
+    other.#reading = this.#reading
     other.#chosen = chosen
     return other
   }
@@ -80,7 +98,8 @@ export class PolicyContext {
 
   /** The path of a request. */
   get path(): string | null | undefined {
-    return this.#path ?? this.request.http?.request?.url?.path
+    const { path, written = path } = this.#reading ?? {}
+    return (this.readsAsWritten ? written : path) ?? this.request.http?.request?.url?.path
   }
 
   /** The address of the client, parsed on first use. */
@@ -97,8 +116,14 @@ export class PolicyContext {
 
   /** Asked for on first use, like `geo`. */
   get categories(): readonly string[] {
-    this.#categories ??= this.lists?.categoriesOf(this.client) ?? []
-    return this.#categories
+    this.#categories ??= nothingKnown()
+    const { lists } = this
+    const known = this.#categories
+    if (known.lists !== lists) {
+      known.lists = lists
+      known.found = lists?.categoriesOf(this.client) ?? []
+    }
+    return known.found
   }
 
   /** For names that only requests have. */

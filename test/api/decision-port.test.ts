@@ -1,6 +1,6 @@
 /** Decisions over HTTP for proxies: equal to those over NATS, for trusted proxies only, and behind a real nginx. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, request as httpRequest } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { join } from 'node:path'
@@ -16,6 +16,7 @@ import { freePort } from '../../src/nats-server/nats-probe.js'
 import { parseDecisionRequest } from '../../src/record/record.js'
 import type { Row } from '../../src/resource/define.js'
 import { deny, log, noGeo, noYield, TestConfiguration } from '../evaluate/configuration.js'
+import { configuredNginx } from '../harness/nginx-file.js'
 import { recipe } from '../harness/recipe.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { until } from '../harness/weir.js'
@@ -628,19 +629,8 @@ async function startNginx(t: Test, { dir, port, open, weir, app, key }: Nginx): 
   const locations = open
     ? `${closed.replace(/\}\s*$/, `${recipe('nginx', 'nginx open')}}`)}\n${recipe('nginx', 'nginx open, in the server')}`
     : closed
-  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
-  for (const each of ['', ...temporary]) mkdirSync(join(dir, each), { recursive: true })
-  writeFileSync(
-    join(dir, 'nginx.conf'),
-    `daemon off; master_process off; pid pid; error_log error.log;
-events {}
-http {
-  access_log off;
-  ${temporary.map((each) => `${each}_temp_path ${each};`).join(' ')}
-  server { listen 127.0.0.1:${port}; ${filled(locations)} }
-}`,
-  )
-  const child = spawn(nginx, ['-p', dir, '-c', 'nginx.conf', '-e', 'error.log'])
+  const http = `access_log off;\nserver { listen 127.0.0.1:${port}; ${filled(locations)} }`
+  const child = spawn(nginx, configuredNginx(dir, http))
   t.teardown(() => child.kill())
   await until('nginx listens', async () => {
     if (child.exitCode !== null) throw new Error(readFileSync(join(dir, 'error.log'), 'utf8'))

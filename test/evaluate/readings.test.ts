@@ -9,6 +9,7 @@ import { buildPolicySet, type PolicySet } from '../../src/evaluate/policy-set.js
 import type { PolicyRow } from '../../src/evaluate/policy-source.js'
 import { runPolicyTest } from '../../src/evaluate/policy-test.js'
 import { parseDecisionRequest } from '../../src/record/record.js'
+import type { RequestRecord } from '../../src/record/traffic-record.js'
 import { deny, log, noGeo, noYield, TestConfiguration } from './configuration.js'
 
 const denying = (name: string, ...expressions: string[]): PolicyRow => ({
@@ -158,7 +159,7 @@ t.test('whether the record has the target, the path or both', (t) => {
   t.end()
 })
 
-t.test('some servers ignore the case of letters', async (t) => {
+t.test('some servers ignore the case of letters', (t) => {
   for (const uri of ['/ADMIN', '/Admin/x', '/x%2f..%2fAdmin', '/PRIVATE/'])
     t.equal(decisionOf(uri), 'deny', uri)
   for (const uri of ['/Public', '/AdMiNs', '/A//b']) t.equal(decisionOf(uri), 'allow', uri)
@@ -167,27 +168,102 @@ t.test('some servers ignore the case of letters', async (t) => {
     reason: 'Some servers ignore the case of letters. As "/admin" the path is refused.',
   })
   t.notOk(decided(policySet, '/Public').answer.explanation!.target, 'and that is not ambiguous')
-  const written = new TestConfiguration('ac_1').httpsEdge(
+  for (const uri of ['/adm\u0130n/x', '/adm%C4%B0n', '/pr\u0130vate/'])
+    t.equal(decisionOf(uri), 'deny', `${uri}, as Go puts it into small letters`)
+  t.end()
+})
+
+/** With the headers of a browser. */
+function decisionAt(set: PolicySet, uri: string): string {
+  const given = asked(uri)
+  const { record } = given as { record: RequestRecord }
+  const request = {
+    ...record.http!.request!,
+    user_agent: 'Mozilla/5.0',
+    headers: { 'User-Agent': ['Mozilla/5.0'] },
+  }
+  const result = decideRecord(set, noGeo, { ...given, record: { ...record, http: { request } } })
+  return result.ok ? result.value.judgement.decision : result.problem.msg
+}
+
+/** An edge that denies by these expressions, each in a policy of its own. */
+const edgeWith = (...expressions: string[]) =>
+  new TestConfiguration('ac_1').httpsEdge(
     'edghts_1',
     ['www.example:443'],
     'ac_1',
-    module(denying('other', "!http.request.url.path.startsWith('/API/')")),
+    module(...expressions.map((expression, index) => denying(`no ${index}`, expression))),
   )
-  const set = await buildPolicySet(written, undefined, noYield)
-  t.equal(
-    decided(set, '/API/x').answer.decision,
-    'allow',
-    'where paths are written with capital letters, they count',
-  )
-  t.equal(decided(set, '/api/x').answer.decision, 'deny')
-  const escaped = new TestConfiguration('ac_1').httpsEdge(
-    'edghts_1',
-    ['www.example:443'],
-    'ac_1',
-    module(denying('pattern', "http.request.url.path.matches('^/admin/\\\\S')")),
-  )
-  const pattern = await buildPolicySet(escaped, undefined, noYield)
-  t.equal(decided(pattern, '/Admin/x').answer.decision, 'deny', 'an escape is no capital letter')
+
+t.test('capital letters of an expression count for it alone', async (t) => {
+  const path = 'http.request.url.path'
+  const cases: readonly {
+    readonly name: string
+    readonly expressions: readonly string[]
+    readonly denied: readonly string[]
+    readonly allowed: readonly string[]
+  }[] = [
+    {
+      name: 'what paths must begin with',
+      expressions: [`!${path}.startsWith('/API/')`],
+      denied: ['/api/x', '/x'],
+      allowed: ['/API/x'],
+    },
+    {
+      name: 'another policy names a capital letter',
+      expressions: [`${path}.startsWith('/Setup')`, `${path}.startsWith('/admin')`],
+      denied: ['/ADMIN/x', '/Admin', '/Setup', '/x%2f..%2fADMIN'],
+      allowed: ['/setup', '/SETUP', '/Public'],
+    },
+    {
+      name: 'and one before it lets other letters in',
+      expressions: [`${path}.startsWith('/admin')`, `!(${path}.startsWith('/API/') || ${path} == '/ADMIN')`],
+      denied: ['/ADMIN', '/admin', '/Api/x'],
+      allowed: ['/API/x'],
+    },
+    {
+      name: 'a text that is compared with something else',
+      expressions: [`${path}.startsWith('/admin') && http.request.user_agent.contains('Mozilla')`],
+      denied: ['/ADMIN'],
+      allowed: ['/PUBLIC'],
+    },
+    {
+      name: 'an escape of a pattern',
+      expressions: [`${path}.matches('^/admin/\\\\S')`],
+      denied: ['/Admin/x'],
+      allowed: ['/Admin/'],
+    },
+    {
+      name: 'the key of a header',
+      expressions: [`${path} == '/admin' && http.request.headers['User-Agent'] != ''`],
+      denied: ['/Admin'],
+      allowed: ['/Admins'],
+    },
+  ]
+  for (const { name, expressions, denied: denies, allowed } of cases) {
+    const set = await buildPolicySet(edgeWith(...expressions), undefined, noYield)
+    for (const uri of denies) t.equal(decisionAt(set, uri), 'deny', `${name}: ${uri}`)
+    for (const uri of allowed) t.equal(decisionAt(set, uri), 'allow', `${name}: ${uri}`)
+  }
+})
+
+t.test('capital letters of a route count for it alone', async (t) => {
+  const configuration = edgeWith("http.request.url.path == '/health/secret'")
+  const add = (match: string, match_type: 'path_prefix' | 'exact_path', expression: string) =>
+    configuration.route(`edghtsrt_${match}`, {
+      ...{ edge_id: 'edghts_1', match_type, match },
+      policies: module(denying('no', expression)),
+    })
+  add('/', 'path_prefix', 'true')
+  add('/API', 'path_prefix', "http.request.url.path.contains('secret')")
+  add('/Exact', 'exact_path', 'false')
+  add('/open', 'path_prefix', 'false')
+  add('/open/admin', 'path_prefix', 'true')
+  const set = await buildPolicySet(configuration, undefined, noYield)
+  for (const uri of ['/API/x', '/API/X', '/Exact', '/OPEN', '/open/Adm'])
+    t.equal(decisionAt(set, uri), uri === '/OPEN' ? 'deny' : 'allow', uri)
+  for (const uri of ['/api/x', '/Api', '/API/SECRET', '/exact', '/EXACT', '/open/ADMIN', '/Open/Admin/x'])
+    t.equal(decisionAt(set, uri), 'deny', uri)
 })
 
 t.test('what a target must begin with', (t) => {
@@ -320,6 +396,39 @@ t.test('policy tests, shadows and challengers read the same way', async (t) => {
   t.match(judgement.by(challenger), { decision: 'deny', decidedBy: { name: 'drafted' } }, 'a challenger')
   const explained = explainChallenged(challenger, judgement.record, judgement.endpoint, noGeo)
   t.equal(explained.explanation?.target?.refused?.path, '/admin')
+})
+
+t.test('letters are read by the policies of a shadow or a draft, and not by those in force', async (t) => {
+  const path = 'http.request.url.path'
+  const small = module(denying('small', `${path}.startsWith('/admin')`))
+  const configuration = edgeWith(`${path}.startsWith('/Setup')`)
+  const enforced = module(denying('live', `${path}.startsWith('/Setup')`), {
+    ...small.inbound[0]!,
+    enforced: false,
+  } as PolicyRow)
+  configuration.httpsEdge('edghts_shadow', ['shadow.example:443'], 'ac_1', enforced)
+  configuration.challenger('chl_1', {
+    created_at: 0,
+    ends_at: '9999-01-01T00:00:00Z',
+    draft: {
+      edges: [{ id: 'edghts_1', ip_restriction: null, policies: small }],
+      ...{ routes: [], ip_policies: [], ip_restrictions: [] },
+    },
+    based_on: [],
+  })
+  const set = await buildPolicySet(configuration, undefined, noYield)
+  const { shadow, decision } = decided(set, '/ADMIN/x', 'shadow.example').judgement
+  t.match([decision, shadow], ['allow', { decision: 'deny', decidedBy: { name: 'small' } }])
+  const challengers = await buildChallengers(
+    configuration,
+    set,
+    undefined,
+    new Slices({ letOthers: noYield }),
+    0,
+  )
+  const { judgement } = decided(set, '/ADMIN/x')
+  t.equal(judgement.decision, 'allow')
+  t.match(judgement.by(challengers.find('ac_1', 1)!), { decision: 'deny', decidedBy: { name: 'small' } })
 })
 
 t.test('a target without what servers disagree about costs nothing more, whatever its query', (t) => {

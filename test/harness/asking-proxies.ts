@@ -1,8 +1,9 @@
 /** Proxies that ask Weir before they serve, as `docs/recipes` sets them up. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
+import { configuredNginx } from './nginx-file.js'
 import { recipe } from './recipe.js'
 
 /** What a proxy is set up with. */
@@ -51,8 +52,6 @@ export const nginx: AskingProxy = {
   name: 'nginx',
   program: programAt('/usr/sbin/nginx'),
   start(program, { dir, port, weir, app, key, names, http2, more = 'access_log off;' }) {
-    const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
-    for (const each of temporary) mkdirSync(join(dir, each), { recursive: true })
     const asks = recipe('nginx', 'nginx closed', { '127.0.0.1:8081': weir, 'weir_…': key })
     writeFileSync(join(dir, 'weir.conf'), asks)
     const server = recipe('nginx', 'nginx server', {
@@ -62,10 +61,7 @@ export const nginx: AskingProxy = {
       },
       ...{ '/etc/nginx/weir.conf': 'weir.conf', ...(names ? {} : { 'server_name www.example.com;': '' }) },
     })
-    const paths = temporary.map((each) => `${each}_temp_path ${each};`).join(' ')
-    const head = 'daemon off; master_process off; pid pid; error_log error.log;\nevents {}\n'
-    writeFileSync(join(dir, 'nginx.conf'), `${head}http { ${paths}\n${more}\n${server} }\n`)
-    return spawnIn(dir, program, ['-p', dir, '-c', 'nginx.conf', '-e', 'error.log'])
+    return spawnIn(dir, program, configuredNginx(dir, `${more}\n${server}`))
   },
 }
 
@@ -110,6 +106,10 @@ const envoy: AskingProxy = {
       ...{ 'address: 0.0.0.0, port_value: 80 ': portOf(`127.0.0.1:${port}`) },
       ...{ [portOf('127.0.0.1:8081')]: portOf(weir), [portOf(appAddress)]: portOf(app) },
       ...(names ? {} : { 'domains: ["www.example.com"]': 'domains: ["*"]' }),
+      // Else it keeps each connection on which it refused a request for a second.
+      ...{
+        'use_remote_address: true': 'delayed_close_timeout: 0.01s\n                use_remote_address: true',
+      },
     })
     writeFileSync(join(dir, 'envoy.yaml'), config)
     const args = ['-c', 'envoy.yaml', '--concurrency', '1', '--disable-hot-restart', '-l', 'warning']

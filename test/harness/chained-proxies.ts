@@ -6,6 +6,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { distinctPorts, type Entrance, type LogProgram, logPrograms, spawned } from './log-programs.js'
 import { envoyFiles, envoyHttp, meshLogPrograms, startEnvoy } from './mesh-log-programs.js'
+import { configuredNginx } from './nginx-file.js'
 
 /** In the order that a request passes them. The last one logs. */
 export type Chain = readonly ChainedName[]
@@ -30,8 +31,6 @@ interface Chained {
 }
 
 const nginx: Starting = (dir, hops) => {
-  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
-  for (const each of temporary) mkdirSync(join(dir, each), { recursive: true })
   const server = ({ port, next, before }: Hop): string => `server {
 listen 127.0.0.1:${port};
 ${
@@ -41,19 +40,13 @@ access_log ${port}.log combined; access_log ${port}-json.log json; location / { 
     : `location / { proxy_pass http://127.0.0.1:${next}; proxy_http_version 1.1; proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for; }`
 }
 }`
-  writeFileSync(
-    join(dir, 'nginx.conf'),
-    `daemon off; master_process off; pid pid; error_log error.log;
-events {}
-http {
-access_log off;
-${temporary.map((each) => `${each}_temp_path ${each};`).join(' ')}
+  const args = configuredNginx(
+    dir,
+    `access_log off;
 log_format json escape=json '{"remote_addr":"$remote_addr","remote_port":"$remote_port","realip_remote_addr":"$realip_remote_addr","proxy_add_x_forwarded_for":"$proxy_add_x_forwarded_for","request":"$request","status":"$status"}';
-${hops.map(server).join('\n')}
-}
-`,
+${hops.map(server).join('\n')}`,
   )
-  return spawned(dir, logPrograms.nginx.program, ['-p', dir, '-c', 'nginx.conf', '-e', 'error.log'])
+  return spawned(dir, logPrograms.nginx.program, args)
 }
 
 const apache: Starting = (dir, hops) => {

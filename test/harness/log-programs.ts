@@ -10,6 +10,7 @@ import type { Test } from 'tap'
 import { LineSplitter } from '../../src/ingest/line-splitter.js'
 import { freePort } from '../../src/nats-server/nats-probe.js'
 import { fixturePem } from './certificates.js'
+import { configuredNginx } from './nginx-file.js'
 import { tempDir } from './temp-dir.js'
 import { until } from './weir.js'
 
@@ -84,26 +85,18 @@ const nginx: LogProgram = {
   program: '/usr/sbin/nginx',
   logsRefused: true,
   start(dir, [peer, forwarded, proxied]) {
-    const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
-    for (const each of temporary) mkdirSync(join(dir, each), { recursive: true })
     const server = (port: number | undefined, more: string, options = ''): string =>
       `server { listen 127.0.0.1:${port}${options}; ${more} location / { return 200 x; } }`
-    writeFileSync(
-      join(dir, 'nginx.conf'),
-      `daemon off; master_process off; pid pid; error_log error.log;
-events {}
-http {
-${temporary.map((each) => `${each}_temp_path ${each};`).join(' ')}
-large_client_header_buffers 4 64k;
+    const args = configuredNginx(
+      dir,
+      `large_client_header_buffers 4 64k;
 log_format json escape=json '${nginxJson}';
 log_format plain '${nginxJson}';
 ${server(peer, 'access_log combined.log combined; access_log json.log json; access_log plain.log plain;')}
 ${server(forwarded, 'set_real_ip_from 127.0.0.0/8; real_ip_header X-Forwarded-For; real_ip_recursive on; access_log forwarded.log combined; access_log forwarded-json.log json;')}
-${server(proxied, 'access_log proxied.log json;', ' proxy_protocol')}
-}
-`,
+${server(proxied, 'access_log proxied.log json;', ' proxy_protocol')}`,
     )
-    return spawned(dir, this.program, ['-p', dir, '-c', 'nginx.conf', '-e', 'error.log'])
+    return spawned(dir, this.program, args)
   },
   entrances: ([peer = 0, forwarded = 0, proxied = 0]) => [
     {

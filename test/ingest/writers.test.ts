@@ -310,7 +310,9 @@ check('haproxy', [
       counts: '2/2/0/-1/0 0/0',
       line: '<BADREQ>',
     }),
-    { http: { request: { method: undefined, url: { raw: undefined } }, response: { status_code: -1 } } },
+    {
+      http: { request: { method: undefined, url: { raw: undefined } }, response: { status_code: undefined } },
+    },
   ],
   ['another server was tried', httplog({ counts: '1/1/1/1/+3 0/0' }), url({ raw: '/' })],
   ['cookies and states', httplog({ cookies: 'SRV=a SRV=b', state: 'SDVN' }), url({ raw: '/' })],

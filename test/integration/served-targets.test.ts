@@ -146,9 +146,9 @@ async function opened(t: Test, server: TargetServer): Promise<{ site: Site; port
   const place: Place = { dir, root: writeFiles(dir), app: `127.0.0.1:${(app.address() as AddressInfo).port}` }
   const sites: { site: Site; port: number }[] = []
   for (const site of server.sites(place)) sites.push({ site, port: await freePort() })
-  const file = server.file(place, sites.map(({ site, port }) => site.text(port)).join('\n'))
+  const args = server.args(place, sites.map(({ site, port }) => site.text(port)).join('\n'))
   const env = { ...process.env, HOME: dir, XDG_DATA_HOME: dir, XDG_CONFIG_HOME: dir }
-  const child = spawn(server.program, server.args(file), { cwd: dir, env })
+  const child = spawn(server.program, args, { cwd: dir, env })
   let said = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (said += String(text)))
   t.teardown(async () => {

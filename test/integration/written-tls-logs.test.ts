@@ -1,7 +1,7 @@
 /** What only shows with TLS, connections, cookies or accounts: the logs of HAProxy, nginx and Caddy become what was sent. */
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type RequestOptions } from 'node:http'
 import { request as requestTls } from 'node:https'
 import { type AddressInfo, connect } from 'node:net'
@@ -11,6 +11,7 @@ import { recordOfLine } from '../../src/ingest/format.js'
 import { formats } from '../../src/ingest/formats.js'
 import { fixturePem } from '../harness/certificates.js'
 import { type LogProgram, logPrograms, spawned, startProgram, whyNot } from '../harness/log-programs.js'
+import { configuredNginx } from '../harness/nginx-file.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { until } from '../harness/weir.js'
 
@@ -62,29 +63,21 @@ const ask = (options: RequestOptions & { cert?: Buffer; key?: string; servername
 const nginxWithTls: LogProgram = {
   ...logPrograms.nginx,
   start(dir, [port]) {
-    const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
-    for (const each of temporary) mkdirSync(join(dir, each), { recursive: true })
     writeFileSync(join(dir, 'certificate.pem'), fixturePem('rsa'))
     writeFileSync(join(dir, 'key.pem'), fixturePem('rsa.key'))
     const common = '"remote_addr":"$remote_addr","request":"$request","ssl_protocol":"$ssl_protocol"'
-    writeFileSync(
-      join(dir, 'nginx.conf'),
-      `daemon off; master_process off; pid pid; error_log error.log;
-events {}
-http {
-${temporary.map((each) => `${each}_temp_path ${each};`).join(' ')}
-log_format json escape=json '{${common},"ssl_client_s_dn":"$ssl_client_s_dn"}';
+    const args = configuredNginx(
+      dir,
+      `log_format json escape=json '{${common},"ssl_client_s_dn":"$ssl_client_s_dn"}';
 log_format plain '{${common},"ssl_client_s_dn":"$ssl_client_s_dn"}';
 log_format legacy escape=json '{${common},"ssl_client_s_dn_legacy":"$ssl_client_s_dn_legacy"}';
 server {
 listen 127.0.0.1:${port} ssl; ssl_certificate certificate.pem; ssl_certificate_key key.pem; ssl_verify_client optional_no_ca;
 access_log json.log json; access_log plain.log plain; access_log legacy.log legacy;
 location / { return 200 x; }
-}
-}
-`,
+}`,
     )
-    return spawned(dir, this.program, ['-p', dir, '-c', 'nginx.conf', '-e', 'error.log'])
+    return spawned(dir, this.program, args)
   },
   entrances: ([port = 0]) => [
     {

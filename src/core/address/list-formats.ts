@@ -9,6 +9,7 @@ import { ipListLinesMax } from '../limits.js'
 import { withoutCsvMarks } from '../text/csv.js'
 import { parseTimestamp } from '../timestamp.js'
 import { parseCidr } from './cidr.js'
+import { parseAddress } from './ip.js'
 import { LineShapes } from './line-shapes.js'
 import { canonicalRange, commentOf, type ListEntry, linesIn } from './list-entry.js'
 import { ipsetReader, isIpsetLine } from './list-ipset.js'
@@ -194,12 +195,17 @@ export function entryOrFault(
   return { cidr: cidr.value, comment: commentOf(comment), expiresAt: seconds * 1000 }
 }
 
-/** Wider ranges with bits behind their prefix are slips: `198.51.100.0/2` has lost a digit, and is a quarter of all addresses. */
+/**
+ * Wider ranges with bits behind their prefix are slips: `198.51.100.0/2` has lost a digit, and is a quarter of all addresses. So is a prefix that
+ * was meant for IPv4: `::ffff:203.0.113.0/24`.
+ */
 const slipPrefix = { ipv4: 8, ipv6: 16 }
 
 function whySlip(range: unknown, cidr: string): string | undefined {
-  const widest = cidr.includes(':') ? slipPrefix.ipv6 : slipPrefix.ipv4
-  if (Number(cidr.slice(cidr.indexOf('/') + 1)) >= widest) return undefined
+  const isOfIpv6 = cidr.includes(':')
+  const isMeantForIpv4 = isOfIpv6 && parseAddress(String(range).split('/')[0]?.trim()).family === 4
+  const widest = isOfIpv6 ? slipPrefix.ipv6 : slipPrefix.ipv4
+  if (Number(cidr.slice(cidr.indexOf('/') + 1)) >= widest && !isMeantForIpv4) return undefined
   const exact = parseCidr(range, { hostBits: 'refuse' })
   return exact.ok ? undefined : exact.problem.msg
 }

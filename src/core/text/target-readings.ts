@@ -103,6 +103,13 @@ export function expanded(found: Map<string, string>, steps: readonly Step[], max
 
 export const asSent = 'as sent'
 
+/**
+ * As long as the text. Two letters have small ones in ASCII to servers, though not to JavaScript: for `İ`, Go writes `i`, and `ſ` is an `s`
+ * to file systems that ignore the case.
+ */
+export const inSmallLetters = (text: string): string =>
+  text.replaceAll('\u0130', 'i').replaceAll('\u017f', 's').toLowerCase()
+
 const readingsIn = (found: ReadonlyMap<string, string>): Reading[] =>
   [...found].map(([path, how]) => ({ path, how }))
 

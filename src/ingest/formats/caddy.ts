@@ -41,8 +41,9 @@ export const caddy: Format = {
     const request = entry.within('request')
     if (request.get('method', 'uri') === undefined)
       return problem('It is not a line of the access log: it has no request.')
-    if (!/^http\.log\.access(?:\.|$)/.test(textOf(entry.get('logger')) ?? accessLogger))
-      return problem('It is a line of another logger, not of the access log.')
+    const logger = textOf(entry.get('logger')) ?? accessLogger
+    if (!/^http\.log\.access(?:\.|$)/.test(logger))
+      return problem(`The logger is ${shown(logger)}: it is a line of another logger, not of the access log.`)
     const start = startIn(entry, given?.caddyDuration)
     if (!start.ok) return start
     const doubt = isUnitUnknown(entry.get('duration'), given?.caddyDuration) ? unknownUnit : undefined

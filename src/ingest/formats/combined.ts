@@ -1,10 +1,11 @@
-import { ok, problem, type Result } from '../../core/errors.js'
+import { fail, ok, type Result } from '../../core/errors.js'
 import { withoutBackslashes } from '../escapes.js'
-import type { Format, Logged, Writer } from '../format.js'
+import type { Format, Given, Logged, Writer } from '../format.js'
+import { hostIn, isBareAddress } from '../host-form.js'
 import { LineForm } from '../line-form.js'
 import { logTime } from '../log-time.js'
 import { requestParts } from '../request-line.js'
-import { splitAddress } from '../values.js'
+import { splitAddress, textOf } from '../values.js'
 
 const writer: Writer = {
   program: 'Apache httpd',
@@ -13,7 +14,7 @@ const writer: Writer = {
   nothing:
     '`-`; `""` for an empty user name; `-` for a status that is not known, and for a body (`%b`) of no bytes, which is read as 0.',
   client:
-    '`%h` and `%a` are the peer, or whom mod_remoteip found: with `RemoteIPInternalProxy` or `RemoteIPTrustedProxy`, the last address of `RemoteIPHeader` that is none of these. With `HostnameLookups On`, `%h` is a name, and the line is refused. `%v:%p` and `%v` are the server name as configured, not as asked.',
+    '`%h` and `%a` are the peer, or whom mod_remoteip found: with `RemoteIPInternalProxy` or `RemoteIPTrustedProxy`, the last address of `RemoteIPHeader` that is none of these. With `HostnameLookups On`, `%h` is a name, and the line is refused. `%v:%p` and `%v` are the server name as configured, not as asked. Of two addresses, or a list and an address (`%{X-Forwarded-For}i %h`), the last one is the client.',
   times: '`%t` is when the request was received, in seconds, with its zone.',
   lost: "The host that was asked for, scheme and port of the client, unless added before it. Debian's `combined` has `%O`, which counts headers, too. A user name `-`. A request line that Apache refuses is logged as far as it was read.",
   sources: [
@@ -31,6 +32,7 @@ const form = new LineForm('a line of the Common or Combined Log Format', [
   {
     what: 'a time in brackets behind client and user',
     form: String.raw`(?<who>.*?) \[(?<time>[^\][]+)\](?= ")`,
+    alone: String.raw`.*? \[[^\][]+\]`,
   },
   { what: 'the request in quotes', form: ` ${quoted('request')}` },
   { what: 'a status', form: String.raw` (?<status>\d{3}|-)` },
@@ -46,11 +48,11 @@ export const combined: Format = {
   about:
     'the Common or Combined Log Format of Apache and nginx, also with a host before it; --server-name if it has none',
   writers: [writer],
-  read(line) {
+  read(line, given) {
     const read = form.read(line)
     if (!read.ok) return read
     const { who = '', time = '', request, status, bytes, agent } = read.value
-    const said = whoIn(who)
+    const said = whoIn(who, given)
     if (!said.ok) return said
     return ok({
       ...said.value,
@@ -67,24 +69,40 @@ export const combined: Format = {
 /** `203.0.113.9, 198.51.100.7` in place of an address, as a proxy was sent it: all but the last one. */
 const othersInList = /^([^\s,]+ )?(?:[^\s,]+, ?)+/
 
+/** ingress-nginx before 0.24: `192.0.2.1 - [192.0.2.1] - alice`. */
+const ingressForm = /^(?<client>\S+) - \[[^\][]*\] - (?<user>.*)$/
+
+type Who = Pick<Logged, 'host' | 'client' | 'username' | 'doubt'>
+
 /**
  * `client identity user`, or a host before it, with or without its port. No program has an address for an identity, so a
- * second word that is one is the client.
+ * second word that is one is the client; before it may also be what other proxies said (`%{X-Forwarded-For}i`), which is no host.
  */
-function whoIn(text: string): Result<Pick<Logged, 'host' | 'client' | 'username'>> {
-  const words = text.replace(othersInList, '$1').split(' ')
-  const hasHost = splitAddress(words[1]) !== undefined
-  const host = hasHost ? words.shift() : undefined
+function whoIn(text: string, given: Given | undefined): Result<Who> {
+  const ingress = ingressForm.exec(text)?.groups
+  if (ingress !== undefined) return ok({ client: ingress['client'], username: userIn(ingress['user'] ?? '') })
+  const [others, host = ''] = othersInList.exec(text) ?? ['']
+  const words = `${host}${text.slice(others.length)}`.split(' ')
+  const [first = ''] = splitAddress(words[1]) === undefined ? [] : words.splice(0, 1)
   const [client, identity, ...user] = words
   if (identity === undefined || user.length === 0)
-    return problem(
-      'It is not a line of the Common or Combined Log Format: client, identity and user are missing.',
-    )
-  return ok({ host: hostIn(host), client, username: userIn(user.join(' ')) })
+    return fail({
+      msg: 'It is not a line of the Common or Combined Log Format: client, identity and user are missing.',
+      column: text.length + 1,
+    })
+  if (textOf(client) === undefined)
+    return fail({ msg: 'It has no address of a client.', column: text.length - words.join(' ').length + 1 })
+  const isList = others !== '' && host === ''
+  return ok({
+    host: isList ? undefined : hostIn(first, given),
+    client,
+    username: userIn(user.join(' ')),
+    doubt: !isList && isBareAddress(first) ? twoAddresses : undefined,
+  })
 }
 
-/** nginx has this name for a server that takes any. */
-const hostIn = (host: string | undefined): string | undefined => (host === '_' ? undefined : host)
+const twoAddresses =
+  'It begins with two addresses: the second one is taken for the client, the first one for the host, unless --server-name is given.'
 
 /** Apache writes `""` for an empty name, and a quote of a client with a backslash. */
 const userIn = (user: string): string | undefined => (user === '""' ? undefined : withoutBackslashes(user))

@@ -1,4 +1,4 @@
-import { ok, problem, type Result } from '../../core/errors.js'
+import { fail, ok, problem, type Result } from '../../core/errors.js'
 import type { Format, Logged, Writer } from '../format.js'
 import { lastForwarded, withoutPortZero } from '../forwarded.js'
 import { LineForm } from '../line-form.js'
@@ -34,10 +34,10 @@ const form = new LineForm("a line of Envoy's default format, nor Istio's", [
     form: String.raw`"(?<method>\S+) (?<uri>\S+) (?<protocol>\S+)" `,
   },
   { what: 'a status', form: String.raw`(?<status>\d+) ` },
-  // Flags; Istio has reasons behind them, the last one in quotes.
+  // Flags; Istio has reasons behind them, the last one in quotes, and before 1.9 two in quotes.
   {
     what: 'bytes received, bytes sent, and a duration',
-    form: String.raw`[^"\s]+ (?:[^"]*"[^"]*" )?(?:[^"]*? )?(?<received>\d+) (?<sent>\d+) (?<duration>\d+|-) [^"\s]+ `,
+    form: String.raw`[^"\s]+ (?:[^"]*"[^"]*" ){0,2}(?:[^"]*? )?(?<received>\d+) (?<sent>\d+) (?<duration>\d+|-) [^"\s]+ `,
   },
   {
     what: 'x-forwarded-for, user agent, request id, authority and upstream host in quotes',
@@ -80,9 +80,11 @@ function textLine(line: string): Result<Logged> {
   } = read.value
   const seen = added.exec(rest)?.groups ?? {}
   const client = seen['client'] === undefined ? forwardedIn(texts) : ok(withoutPortZero(seen['client']))
-  if (!client.ok) return client
+  // Behind the quote.
+  const column = line.indexOf(texts, line.indexOf(`${received} ${sent}`)) + 1
+  if (!client.ok) return fail({ ...client.problem, column })
   const common = { client: client.value, server: seen['server'], record_id: id, start: timeOf(start) }
-  if (client.value === undefined) return problem(noClient(method, protocol))
+  if (client.value === undefined) return fail({ msg: noClient(method, protocol), column })
   if (isConnection({ method, protocol, status }))
     return ok({ ...common, ...connection(start, duration, received, sent), host: textOf(seen['name']) })
   return ok({
@@ -153,7 +155,7 @@ function loggedBy(fields: Fields): Logged {
 }
 
 const clientIn = (fields: Fields): Value =>
-  withoutPortZero(fields.get('downstream_remote_address')) ??
+  withoutPortZero(fields.get('downstream_remote_address', 'downstream_remote_address_without_port')) ??
   lastForwarded(fields.get('x-forwarded-for', 'x_forwarded_for')) ??
   fields.get('downstream_direct_remote_address')
 

@@ -1,6 +1,7 @@
 import { ok, type Result } from '../../core/errors.js'
 import { withoutHashes } from '../escapes.js'
-import type { Format, Logged, Writer } from '../format.js'
+import type { Format, Given, Logged, Writer } from '../format.js'
+import { hostIn } from '../host-form.js'
 import { LineForm } from '../line-form.js'
 import { logTime } from '../log-time.js'
 import { requestParts, targetOf } from '../request-line.js'
@@ -16,7 +17,7 @@ const writer: Writer = {
     '`%ci` is the peer, or whom the PROXY protocol names (`accept-proxy`), or `http-request set-src`: `set-src hdr_ip(x-forwarded-for,-1)` behind one trusted proxy, `-2` behind two. The port stays that of the proxy then, if both addresses are of one family, and no line says so: add `http-request set-src-port int(0)`. `option forwardfor` changes nothing of it. Connections by a UNIX socket have `unix` and are refused.',
   times:
     'Local time without a zone, in milliseconds: when the first byte of the request came (`%tr`), or when the connection was accepted (`%t`). `Tt` later, a connection ended. `+` before times and bytes: `option logasap` wrote the line early, so the connection goes on, and these are what was known then.',
-  lost: 'The name that was asked for, unless it is the first captured header; the zone; `req_len` of the request (1,023 bytes, `tune.http.logurilen`), `len` of a captured header and of the line (`log … len`): what is beyond is cut. Bytes of an answer include its headers. The reason of a refused request, and its target. Which captured header is which. With `log stdout`, a line that another thread would have to wait for (`DroppedLogs` of `show info`).',
+  lost: 'The name that was asked for, unless it is the first captured header (with `--server-name`, an address without a port there is not taken for one, but for `X-Forwarded-For`); the zone; `req_len` of the request (1,023 bytes, `tune.http.logurilen`), `len` of a captured header and of the line (`log … len`): what is beyond is cut. Bytes of an answer include its headers. The reason of a refused request, and its target. Which captured header is which. With `log stdout`, a line that another thread would have to wait for (`DroppedLogs` of `show info`).',
   sources: [
     'https://docs.haproxy.org/2.6/configuration.html#8.2 (8.2.2 to 8.2.4, 8.4 to 8.8)',
     'fd.c of HAProxy (fd_write_frag_line), log.c (default_http_log_format, default_https_log_format, default_tcp_log_format, init_log: hdr_encode_map, url_encode_map)',
@@ -87,23 +88,20 @@ const isConnection = new RegExp(`^${head.map(({ form }) => form).join('')} ${tim
 /** What `option httpslog` adds: `0/0000000000000000/0/0/0 www.example.com/TLSv1.3/TLS_AES_256_GCM_SHA384`. */
 const tls = /^ \S+ (?<sni>.*)\/(?<version>TLSv[\d.]+|SSLv\d|-)\/(?<cipher>[\w-]+)$/s
 
-/** The first header that is captured of a request is taken for the host, if it may be one. */
-const hostForm = /^(?=.*[\p{L}.:])(?:[\p{L}\p{N}_.-]+|\[[\da-f:.]+\])(?::\d+)?$/iu
-
 /** `option httplog`, `option httpslog` and `option tcplog`. */
 export const haproxy: Format = {
   name: 'haproxy',
   about:
     'option httplog, httpslog or tcplog, also with the head of syslog; --server-name if no name is logged',
   writers: [writer],
-  read(written) {
+  read(written, given) {
     const line = asWritten(written)
     const isTcp = isConnection.test(line)
     const read = isTcp ? tcp.read(line) : httpLine(line)
     if (!read.ok) return read
     const { client, port, time = '' } = read.value
     const common = { client, client_port: port === '0' ? undefined : port, start: logTime(time) }
-    return ok((isTcp ? connectionOf : requestOf)(common, read.value))
+    return ok(isTcp ? connectionOf(common, read.value) : requestOf(common, read.value, given))
   },
 }
 
@@ -129,6 +127,7 @@ function connectionOf(common: Logged, { total, bytes }: Groups): Logged {
 function requestOf(
   common: Logged,
   { frontend = '', status, bytes, captured, request, rest }: Groups,
+  given: Given | undefined,
 ): Logged {
   const { method, uri } = requestParts(withoutHashes(request ?? ''))
   const { sni, version, cipher } = tls.exec(rest ?? '')?.groups ?? {}
@@ -136,17 +135,20 @@ function requestOf(
   const scheme = frontend.endsWith('~') ? 'https' : 'http'
   return {
     ...{ ...common, scheme, status, response_bytes: bytes, method, uri },
-    host: hostOf(targetOf({ method, uri })?.host, withoutHashes(captured ?? ''), textOf(sni)),
+    host: hostOf(targetOf({ method, uri })?.host, hostIn(withoutHashes(captured ?? ''), given), textOf(sni)),
     ...{ tls_version: version, tls_cipher: cipher },
   }
 }
 
 /**
- * The name in the target of HTTP/2 and of a whole URL is the one that was asked for; then comes the captured header, if it is
+ * The name in the target of HTTP/2 and of a whole URL is the one that was asked for; then comes the first captured header, if it is
  * surely a name. That of TLS may be another one, since connections are used for several names. Undefined if there is none.
  */
-function hostOf(asked: string | undefined, captured: string, sni: string | undefined): string | undefined {
-  const header = hostForm.test(captured) ? captured : undefined
+function hostOf(
+  asked: string | undefined,
+  header: string | undefined,
+  sni: string | undefined,
+): string | undefined {
   const isName = header !== undefined && /[.:]/.test(header)
   return textOf(asked) ?? (isName ? header : (sni ?? header))
 }

@@ -1,4 +1,4 @@
-import { ok } from '../../core/errors.js'
+import { ok, problem } from '../../core/errors.js'
 import { splitHost } from '../../core/text/request-target.js'
 import { jsonOfBytes } from '../escapes.js'
 import type { Format, Logged, Writer } from '../format.js'
@@ -13,7 +13,7 @@ const writer: Writer = {
   escapes:
     'By default (`combined`): `"`, `\\`, bytes below 32 and from 127 on as `\\xC3`, in every variable. `escape=json`: as JSON demands, other bytes as they came. Lines in the form of JSON are read with both. With `escape=none`, a client can write what it likes into the line: do not use it.',
   nothing:
-    '`-` by default, empty with `escape=json`: for a header that was not sent, a variable without a value, an empty user name. `$host` is then `$server_name`, which may be empty, `_`, a wildcard or a regular expression: these are no name that a client asked for.',
+    '`-` by default, empty with `escape=json`: for a header that was not sent, a variable without a value, an empty user name. A status `000`: nothing was answered. `$host` is then `$server_name`, which may be empty, `_`, a wildcard or a regular expression: these are no name that a client asked for.',
   client:
     "`$remote_addr` is the peer, or whom the realip module found: with `set_real_ip_from` and `real_ip_header`, one trusted proxy's client; behind several, `real_ip_recursive on` takes the last address that is not trusted. `$realip_remote_addr` stays the peer. Where a listener takes the PROXY protocol and realip did not replace the address, it is `$proxy_protocol_addr`. Of `$proxy_add_x_forwarded_for`, the last entry is `$remote_addr`. A port is taken with the address that it belongs to.",
   times:
@@ -38,10 +38,13 @@ export const nginx: Format = {
   about:
     "JSON with the names of nginx's variables, of http or stream servers (docs/recipes/nginx.md); or combined",
   writers: [writer],
-  read(line) {
-    if (!line.startsWith('{')) return combined.read(line)
+  read(line, given) {
+    if (!line.startsWith('{')) return combined.read(line, given)
     const fields = jsonLine(jsonOfBytes(line))
-    return fields.ok ? ok(loggedBy(fields.value)) : fields
+    if (!fields.ok) return fields
+    return fields.value.get('protocol') === 'UDP'
+      ? problem('The protocol is "UDP", and records are of connections and requests.')
+      : ok(loggedBy(fields.value))
   },
 }
 

@@ -1,4 +1,4 @@
-import { ok, problem, type Result } from '../../core/errors.js'
+import { fail, ok, type Result } from '../../core/errors.js'
 import type { Format, Logged, Writer } from '../format.js'
 import { lastForwarded } from '../forwarded.js'
 import { LineForm } from '../line-form.js'
@@ -61,13 +61,21 @@ export const traefik: Format = {
 
 function textLine(line: string): Result<Logged> {
   // Looked at first: the form would be tried at each beginning, and a client can send thousands.
-  if ((line.match(beginning)?.length ?? 0) > 1)
-    return problem('It has two beginnings, one of them sent by the client: log JSON.')
+  const [, second] = line.matchAll(beginning)
+  if (second !== undefined)
+    return fail({
+      msg: 'It has two beginnings, one of them sent by the client: log JSON.',
+      column: second.index + 1,
+    })
   const read = form.read(line)
   if (!read.ok) return read
   const { who = '', time = '', method, uri, status, bytes, agent } = read.value
   const end = who.indexOf(' - ')
-  if (end === -1) return problem("It is not a line of Traefik's default format: client and user are missing.")
+  if (end === -1)
+    return fail({
+      msg: "It is not a line of Traefik's default format: client and user are missing.",
+      column: who.length + 1,
+    })
   const [client, username] = [who.slice(0, end), who.slice(end + 3)]
   return ok({
     client: lastForwarded(client) ?? client,

@@ -350,6 +350,12 @@ const ofFeeds: readonly { name: string; given: string | object; format?: ListFor
     why: /Line 2: .*write 192.0.0.0\/2/,
   },
   { name: 'the same in IPv6', given: '2001:db8::/3\n', why: /Line 1: .* has bits set after its prefix/ },
+  {
+    name: 'a prefix of IPv4 behind IPv6',
+    given: '::ffff:203.0.113.0/24\n',
+    why: /Line 1: .* has bits set after its prefix/,
+  },
+  { name: 'IPv4 in IPv6', given: '::ffff:203.0.113.0/120\n::1\n0.0.0.9/24\n' },
   { name: 'a wide one that is exact', given: '224.0.0.0/3\n0.0.0.0/8\n2000::/3\n' },
   {
     name: 'an address alone that is whole, because a comment follows',

@@ -1,6 +1,7 @@
 /** Servers with public and private content, each behind what their users write to tell one from the other. */
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { configuredNginx } from '../../harness/nginx-file.js'
 
 /** A configuration of a server, on a port of its own. */
 export interface Site {
@@ -15,9 +16,8 @@ export interface TargetServer {
   readonly name: string
   readonly program: string
   readonly sites: (place: Place) => readonly Site[]
-  /** The file with the configuration of all sites. */
-  readonly file: (place: Place, sites: string) => string
-  readonly args: (file: string) => readonly string[]
+  /** Writes the configuration of all sites; returns the arguments. */
+  readonly args: (place: Place, sites: string) => readonly string[]
 }
 
 export interface Place {
@@ -84,21 +84,7 @@ export const nginx: TargetServer = {
       `merge_slashes off; location / { proxy_pass http://${app}; }`,
     ),
   ],
-  file: ({ dir }, sites) => {
-    const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
-    for (const each of temporary) mkdirSync(join(dir, each), { recursive: true })
-    const paths = temporary.map((each) => `${each}_temp_path ${each};`).join(' ')
-    const file = join(dir, 'nginx.conf')
-    writeFileSync(
-      file,
-      `daemon off; master_process off; pid nginx.pid; error_log error.log crit;
-events { worker_connections 1024; }
-http { ${paths} access_log off; ${sites} }
-`,
-    )
-    return file
-  },
-  args: (file) => ['-p', join(file, '..'), '-c', file, '-e', 'error.log'],
+  args: ({ dir }, sites) => configuredNginx(dir, `error_log error.log crit; access_log off;\n${sites}`),
 }
 
 // --- HAProxy ---
@@ -163,7 +149,7 @@ export const haproxy: TargetServer = {
         .join('\n')}\n${haproxyPrivate}`,
     ),
   ],
-  file: ({ dir, app }, sites) => {
+  args: ({ dir, app }, sites) => {
     const file = join(dir, 'haproxy.cfg')
     writeFileSync(
       file,
@@ -179,9 +165,8 @@ backend app
 server app ${app}
 `,
     )
-    return file
+    return ['-db', '-f', file]
   },
-  args: (file) => ['-db', '-f', file],
 }
 
 // --- Apache ---
@@ -242,7 +227,7 @@ DocumentRoot "${root}"`,
       ),
     ]
   },
-  file: ({ dir, root }, sites) => {
+  args: ({ dir, root }, sites) => {
     const file = join(dir, 'apache.conf')
     const loads = modules.map((name) => `LoadModule ${name}_module ${moduleDir}/mod_${name}.so`)
     writeFileSync(
@@ -263,9 +248,8 @@ Require all granted
 ${sites}
 `,
     )
-    return file
+    return ['-D', 'FOREGROUND', '-f', file]
   },
-  args: (file) => ['-D', 'FOREGROUND', '-f', file],
 }
 
 // --- Caddy ---
@@ -313,12 +297,11 @@ export const caddy: TargetServer = {
     inCaddy('a proxy', 'listed', `reverse_proxy ${app}`),
     inCaddy('a proxy, all but public', 'all but public', `reverse_proxy ${app}`),
   ],
-  file: ({ dir }, sites) => {
+  args: ({ dir }, sites) => {
     const file = join(dir, 'Caddyfile')
     writeFileSync(file, `{\nadmin off\nauto_https off\n}\n${sites}`)
-    return file
+    return ['run', '--config', file, '--adapter', 'caddyfile']
   },
-  args: (file) => ['run', '--config', file, '--adapter', 'caddyfile'],
 }
 
 export const isInstalled = ({ program }: TargetServer): boolean => existsSync(program)

@@ -193,7 +193,12 @@ const replacedAt = (text: string, place: number, by: string): string =>
 const insertedAt = (text: string, place: number, what: string): string =>
   text.slice(0, place) + what + text.slice(place)
 
-const capitalAt = (text: string, place: number): string => replacedAt(text, place, text[place]!.toUpperCase())
+/** Or a letter that has the same small one to some servers. */
+function capitalAt(text: string, place: number): string {
+  const letter = text[place]!
+  const alike = text.length % 2 === 0 ? { i: '%C4%B0', s: '%C5%BF', k: '%e2%84%aa' }[letter] : undefined
+  return replacedAt(text, place, alike ?? letter.toUpperCase())
+}
 
 /** In small or capital digits, or a second time. */
 function encodedAt(text: string, place: number, how: number): string {

@@ -18,6 +18,8 @@ export interface Served {
   readonly method: string
   readonly target: string
   readonly headers: readonly Header[]
+  /** All of it, characters are bytes. */
+  readonly bytes: string
 }
 
 interface Header {
@@ -68,7 +70,7 @@ function servedIn(text: string): Served {
     const end = field.indexOf(':')
     return { name: field.slice(0, end), value: field.slice(end + 1).trim() }
   })
-  return { method, target, headers }
+  return { method, target, headers, bytes: text }
 }
 
 const key = 'weir_key'

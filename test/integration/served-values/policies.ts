@@ -1,9 +1,10 @@
 /** What a policy denies, and whether Weir denies a request by it. */
+import type { Test } from 'tap'
 import { decideRecord } from '../../../src/evaluate/decide.js'
 import { buildPolicySet, type PolicySet } from '../../../src/evaluate/policy-set.js'
 import type { RequestRecord } from '../../../src/record/traffic-record.js'
 import { deny, noGeo, noYield, TestConfiguration } from '../../evaluate/configuration.js'
-import { type Taken, takenFrom } from './applications.js'
+import type { Taken } from './applications.js'
 import type { Seen } from './open.js'
 
 /** Proxies that name no port are asked about that of HTTP. */
@@ -29,12 +30,17 @@ export const withPolicy = (port: number, expression?: string): Promise<PolicySet
     noYield,
   )
 
-/** What a policy denies, and which applications serve it. */
-const policies: readonly {
-  readonly about: keyof Taken
+/** A policy that denies requests of which an application takes a value. */
+export interface DeniedValue<About extends string> {
+  readonly about: About
   readonly denied: string
   readonly expression: string
-}[] = [
+}
+
+/** Every value that some application may take for a name. */
+export type TakenValues<About extends string> = Readonly<Record<About, ReadonlySet<string>>>
+
+export const policies: readonly DeniedValue<keyof Taken>[] = [
   { about: 'role', denied: 'admin', expression: "http.request.headers['x-role'] == 'admin'" },
   { about: 'cookie', denied: 'admin', expression: "http.request.cookies['role'] == 'admin'" },
   {
@@ -58,25 +64,25 @@ export function isDenied(set: PolicySet, record: RequestRecord): boolean {
 }
 
 /** Counts what was served and denied, and keeps requests that a policy should have denied. */
-export class ServedRequests {
+class ServedRequests<About extends string> {
   readonly counts = { served: 0, denied: 0, wanted: 0 }
   readonly passed: string[] = []
-  readonly #sets: readonly PolicySet[]
+  readonly #policies: readonly (DeniedValue<About> & { readonly set: PolicySet })[]
 
-  constructor(sets: readonly PolicySet[]) {
-    this.#sets = sets
+  constructor(policies: readonly (DeniedValue<About> & { readonly set: PolicySet })[]) {
+    this.#policies = policies
   }
 
-  add(request: string, { asked, served }: Seen): void {
-    if (served === undefined) return
+  /** `taken`: what applications make of what was served. */
+  add(request: string, { asked, served }: Seen, taken: TakenValues<About> | undefined): void {
+    if (served === undefined || taken === undefined) return
     this.counts.served += 1
     if (asked === undefined) {
       this.passed.push(`served without a question: ${JSON.stringify(request)}`)
       return
     }
-    const taken = takenFrom(served)
-    for (const [index, { about, denied, expression }] of policies.entries()) {
-      const isRefused = isDenied(this.#sets[index]!, asked)
+    for (const { about, denied, expression, set } of this.#policies) {
+      const isRefused = isDenied(set, asked)
       if (isRefused) this.counts.denied += 1
       if (!taken[about].has(denied)) continue
       this.counts.wanted += 1
@@ -84,9 +90,22 @@ export class ServedRequests {
         this.passed.push(`${expression}: ${JSON.stringify(request)} served as ${JSON.stringify(served)}`)
     }
   }
+
+  /** Enough requests tried to be taken for what is denied, none passed, and not all were denied. */
+  check(t: Test, wantedMin: number): void {
+    const { counts, passed } = this
+    t.ok(counts.wanted > wantedMin, 'applications took values that are denied')
+    t.ok(counts.denied < counts.served * this.#policies.length, 'and not all requests are denied')
+    t.strictSame(passed.slice(0, 10), [], `${passed.length} requests passed`)
+  }
 }
 
-export const servedWith = async (port: number): Promise<ServedRequests> =>
-  new ServedRequests(await Promise.all(policies.map(({ expression }) => withPolicy(port, expression))))
-
-export const policyCount = policies.length
+export const servedWith = async <About extends string>(
+  port: number,
+  policies: readonly DeniedValue<About>[],
+): Promise<ServedRequests<About>> =>
+  new ServedRequests(
+    await Promise.all(
+      policies.map(async (policy) => ({ ...policy, set: await withPolicy(port, policy.expression) })),
+    ),
+  )
