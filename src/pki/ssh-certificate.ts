@@ -10,14 +10,14 @@
 import { type KeyObject, sign } from 'node:crypto'
 import { promisify } from 'node:util'
 import { type SshPublicKey, sshCurveNames, sshCurves, sshPublicKeyOf } from './ssh-public-key.js'
-import { mpint, string, uint32, uint64 } from './ssh-wire.js'
+import { mpint, readStrings, SshReader, string, uint32, uint64 } from './ssh-wire.js'
 
 export interface SshCertificate {
   readonly type: 'user' | 'host'
   readonly key: SshPublicKey
   /** Servers log this when the certificate is used. */
   readonly keyId: string
-  /** Host or user names it is valid for. OpenSSH 10.3 and later refuse a certificate without any. */
+  /** Host or user names it is valid for. OpenSSH 10.3 and later refuse a certificate without any, earlier ones that of a user. */
   readonly principals: readonly string[]
   /** Seconds since the epoch; `validBefore` is exclusive. */
   readonly validAfter: number
@@ -63,6 +63,27 @@ export async function signSshCertificate(
   const blob = Buffer.concat([signed, string(await signature(signed, authority))])
   return `${algorithm} ${blob.toString('base64')}`
 }
+
+/** The names in the signed bytes of a certificate; undefined if they can't be read. */
+export function signedPrincipals(certificate: string): readonly string[] | undefined {
+  const [algorithm = '', encoded = ''] = certificate.split(' ')
+  const parts = [...keyParts].find(([prefix]) => algorithm.startsWith(prefix))?.[1]
+  if (parts === undefined) return undefined
+  const reader = new SshReader(Buffer.from(encoded, 'base64'))
+  // The algorithm, the nonce and the parts of the key; then its serial number and type; then the id.
+  for (let skipped = 0; skipped < 2 + parts; skipped += 1) reader.string()
+  reader.skip(uint64(serial).length + uint32(types.host).length)
+  reader.string()
+  const names = reader.string()
+  return names === undefined ? undefined : readStrings(names)?.map(String)
+}
+
+/** How many strings a public key has after the name of its algorithm. */
+const keyParts: ReadonlyMap<string, number> = new Map([
+  ['ssh-ed25519', 1],
+  ['ecdsa-sha2-', 2],
+  ['ssh-rsa', 2],
+])
 
 /** The bytes of the key after the name of the algorithm. */
 const partsOf = ({ algorithm, blob }: SshPublicKey): Buffer => blob.subarray(string(algorithm).length)

@@ -38,3 +38,24 @@ export function readStrings(bytes: Buffer): Buffer[] | undefined {
   }
   return strings
 }
+
+/** Reads data of different types, one after the other; past the end, undefined. */
+export class SshReader {
+  #offset = 0
+  readonly #bytes: Buffer
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes
+  }
+
+  string(): Buffer | undefined {
+    const start = this.#offset + 4
+    const length = start > this.#bytes.length ? Infinity : this.#bytes.readUInt32BE(this.#offset)
+    this.#offset = start + length
+    return this.#offset > this.#bytes.length ? undefined : this.#bytes.subarray(start, this.#offset)
+  }
+
+  skip(bytes: number): void {
+    this.#offset += bytes
+  }
+}

@@ -42,6 +42,7 @@ export const declared = {
     bootstrapToken: optional('WEIR_BOOTSTRAP_TOKEN', form.accessToken),
     versionHeaders: required('WEIR_VERSION_HEADERS', form.headerNames),
     tcpDomain: required('WEIR_TCP_DOMAIN', form.domain),
+    sshAnyHost: required('WEIR_SSH_ANY_HOST', form.oneOf('empty', 'star')),
     rateLimitPerMinute: required('WEIR_RATE_LIMIT', form.integer(0, 1_000_000_000)),
     recordsPerMinute: required('WEIR_RECORD_RATE_LIMIT', form.integer(0, 1_000_000_000)),
     trustedProxies: optional('WEIR_TRUST_PROXY', form.cidrs),

@@ -224,7 +224,12 @@ export interface DeriveTools {
   answerOnce(fields: Record<string, unknown>): void
 }
 
+/** As `WEIR_SSH_ANY_HOST` has it. */
+export type SshAnyHost = 'empty' | 'star'
+
 export interface PrepareTools extends DeriveTools {
+  /** The names in a host certificate for every host: none, or a pattern. */
+  readonly sshAnyHost: SshAnyHost
   /** Unseals a secret of a resource that the draft refers to; for immediate use, never to be stored. */
   unsealed(secret: SealedSecret): Promise<string>
   /** Runs CPU-heavy work: few at a time in this process, across all accounts. */

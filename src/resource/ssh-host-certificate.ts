@@ -2,6 +2,8 @@ import { defineResource } from './define.js'
 import {
   hostPrincipals,
   issueCertificate,
+  refusedBy,
+  refusedByField,
   sshCertificateExample,
   sshCertificateFields,
 } from './fields/ssh-certificate-fields.js'
@@ -19,12 +21,16 @@ export const sshHostCertificate = defineResource({
   example: {
     ...sshCertificateExample,
     principals: ['ssh.example.com'],
+    refused_by: null,
   },
   audit: 'ssh_host_certificate',
-  fields: sshCertificateFields(hostPrincipals),
+  fields: { ...sshCertificateFields(hostPrincipals), refused_by: refusedByField },
   /** No options are defined for host certificates. */
-  prepare: async (draft, tools) => ({
-    ...draft,
-    ...(await issueCertificate(draft, { type: 'host', seconds, criticalOptions: {}, extensions: {} }, tools)),
-  }),
+  async prepare(draft, tools) {
+    const traits = { type: 'host', seconds, criticalOptions: {}, extensions: {} } as const
+    const issued = await issueCertificate(draft, traits, tools)
+    return { ...draft, ...issued, refused_by: refusedBy(issued.certificate) }
+  },
+  // Certificates may have been stored without it.
+  embed: ({ certificate }) => ({ refused_by: refusedBy(certificate) }),
 })

@@ -4,7 +4,7 @@ import { now } from '../core/clock.js'
 import type { ReleaseStack } from '../core/release.js'
 import { Sealer } from '../core/seal.js'
 import { ReachableNetworks } from '../deliver/private-networks.js'
-import { sourceProblems } from '../event/check-source.js'
+import { sourceProblems as problemsOf } from '../event/check-source.js'
 import { type KeyUses, openKeyUses } from '../http/caller/key-uses.js'
 import { BaseLinks, Presenter } from '../http/present.js'
 import type { Nats } from '../nats/nats.js'
@@ -118,9 +118,8 @@ export async function openStoreParts(
     verify: (write) => verify(write, { policies, policyTests, keyUses }),
   })
   release.own(store)
-  const tcpAddresses = tcpAddressSpace(settings.api.tcpDomain)
-  const problemsOf = (source: unknown) => sourceProblems(source as never, eventKinds)
-  const writes = new Writes({ presenter, sealer, store, tcpAddresses, sourceProblems: problemsOf })
+  const sourceProblems = (source: unknown) => problemsOf(source as never, eventKinds)
+  const writes = new Writes({ presenter, sealer, store, sourceProblems, ...madeWith(settings) })
   const listEntries = new IpListEntries({ store, writes })
   return {
     store,
@@ -141,6 +140,12 @@ export async function openStoreParts(
     loss,
   }
 }
+
+/** The settings that change what writes make. */
+const madeWith = ({ api: { tcpDomain, sshAnyHost } }: Settings) => ({
+  tcpAddresses: tcpAddressSpace(tcpDomain),
+  sshAnyHost,
+})
 
 /** What is checked of every write before it is committed. */
 async function verify(

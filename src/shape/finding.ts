@@ -21,6 +21,7 @@ export const findingKinds = [
   'subscription_silent',
   'key_unused',
   'list_stale',
+  'certificate_refused',
   'name_overlaps',
 ] as const
 

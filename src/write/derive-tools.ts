@@ -4,7 +4,7 @@ import type { Turns } from '../core/concurrency.js'
 import { unavailable } from '../core/errors.js'
 import { hashToken } from '../core/ids.js'
 import type { Sealer } from '../core/seal.js'
-import type { DeriveTools, PrepareTools } from '../resource/define.js'
+import type { DeriveTools, PrepareTools, SshAnyHost } from '../resource/define.js'
 import { drawTcpAddress, type TcpAddressSpace } from '../resource/fields/tcp-address.js'
 import type { Store } from '../store/store.js'
 
@@ -13,6 +13,7 @@ export const newToken = (): string => `weir_${randomToken(32)}`
 export interface DeriveParts {
   readonly sealer: Sealer
   readonly tcpAddresses: TcpAddressSpace
+  readonly sshAnyHost: SshAnyHost
 }
 
 /** `once` receives the fields that only the first answer shows. */
@@ -36,11 +37,12 @@ export const deriveTools = (
 /** Secrets are read from the store, because a view can lag behind the resource that was just found there. */
 export const prepareTools = (
   tools: DeriveTools,
-  sealer: Sealer,
+  { sealer, sshAnyHost }: Pick<DeriveParts, 'sealer' | 'sshAnyHost'>,
   store: Pick<Store, 'sealedValue'>,
   turns: Turns,
 ): PrepareTools => ({
   ...tools,
+  sshAnyHost,
   inTurn: (work) => turns.take(work),
   unsealed: async ({ kind, id, field, belongsTo }) => {
     const sealed = await store.sealedValue(kind, id, field)

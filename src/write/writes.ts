@@ -179,9 +179,9 @@ export class Writes {
     tools: DeriveTools,
   ): Promise<Row> {
     if (resource.prepare === undefined) return draft
-    const { sealer, store } = this.#tools
+    const { store } = this.#tools
     this.#checkReferences(resource, values, await store.settled(caller.accountId), caller)
-    return resource.prepare(draft as never, prepareTools(tools, sealer, store, this.#turns))
+    return resource.prepare(draft as never, prepareTools(tools, this.#tools, store, this.#turns))
   }
 
   /** The changes that store a row. */

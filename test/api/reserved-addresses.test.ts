@@ -115,6 +115,7 @@ t.test('reserved addresses', async (t) => {
     const writes = new Writes({
       ...parts,
       tcpAddresses,
+      sshAnyHost: 'empty',
       sourceProblems: (source) => sourceProblems(source as never),
     })
     return store.api({ context: { ...parts, writes } })

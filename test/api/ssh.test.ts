@@ -1,6 +1,9 @@
 /** SSH authorities, certificates and credentials through the API; ssh-keygen checks the signatures. */
 import t from 'tap'
-import { readStrings } from '../../src/pki/ssh-wire.js'
+import { sourceProblems } from '../../src/event/check-source.js'
+import { signedPrincipals } from '../../src/pki/ssh-certificate.js'
+import { tcpAddressSpace } from '../../src/resource/fields/tcp-address.js'
+import { Writes } from '../../src/write/writes.js'
 import { base, openTestStore } from '../harness/api.js'
 import { all, newest, notFound, refused } from '../harness/caller.js'
 import {
@@ -50,21 +53,6 @@ const isFull = process.argv.includes('--full')
 const secondsBetween = ({ valid_after, valid_until }: { valid_after: string; valid_until: string }): number =>
   (Date.parse(valid_until) - Date.parse(valid_after)) / 1000
 
-/** The names in the signed bytes: behind the algorithm, nonce, ed25519 key, serial, type and key id. */
-function signedPrincipals(certificate: string): string[] {
-  const blob = Buffer.from(certificate.split(' ')[1]!, 'base64')
-  let at = 0
-  const next = (): Buffer => {
-    const start = at + 4
-    at = start + blob.readUInt32BE(at)
-    return blob.subarray(start, at)
-  }
-  for (let part = 0; part < 3; part += 1) next()
-  at += 12
-  next()
-  return (readStrings(next()) ?? []).map(String)
-}
-
 t.test('SSH', { skip: withoutSshKeygen }, async (t) => {
   const dir = tempDir(t)
   const store = await openTestStore(t)
@@ -99,6 +87,7 @@ t.test('SSH', { skip: withoutSshKeygen }, async (t) => {
             public_key: key.publicKey,
             key_type: key.type,
             ssh_certificate_authority_id: id,
+            principals: ['a.example', '192.0.2.1', '*.example.com'],
             valid_after: '2026-01-02T02:04:05Z',
             valid_until: '2030-01-02T03:04:05Z',
           })
@@ -113,7 +102,7 @@ t.test('SSH', { skip: withoutSshKeygen }, async (t) => {
               serial: '0',
               validAfter: made.valid_after,
               validBefore: made.valid_until,
-              principals: made.principals,
+              principals: signedPrincipals(made.certificate),
               criticalOptions: [],
               extensions: kind === 'host' ? [] : ['permit-pty', 'permit-user-rc'],
             },
@@ -131,8 +120,13 @@ t.test('SSH', { skip: withoutSshKeygen }, async (t) => {
       principals: null,
     })
     t.strictSame(host.principals, [])
-    t.strictSame(shownCertificate(host.certificate).principals, ['*'])
-    t.strictSame(signedPrincipals(host.certificate), ['*'], 'OpenSSH 10.3 refuses an empty list')
+    t.strictSame(
+      shownCertificate(host.certificate).principals,
+      [],
+      'valid for every host before OpenSSH 10.3',
+    )
+    t.match(host.refused_by, /^OpenSSH from 10\.3 on, for every host/)
+    t.equal((await me.sshHostCertificate.get(host.id)).refused_by, host.refused_by)
     t.equal(host.valid_after, host.created_at)
     t.equal(secondsBetween(host), 365 * day)
     const user = await me.sshUserCertificate.create({
@@ -144,14 +138,14 @@ t.test('SSH', { skip: withoutSshKeygen }, async (t) => {
     t.equal(secondsBetween(user), day)
     t.strictSame(user.extensions, { 'permit-pty': '', 'permit-user-rc': '' })
     t.strictSame(user.critical_options, {})
-    t.strictSame(signedPrincipals(user.certificate), ['me'])
+    t.strictSame(shownCertificate(user.certificate).principals, ['me'])
     t.notOk('extensions' in host)
   })
 
   t.test('certificates have exactly these fields, in a list too', async (t) => {
     const body = { ssh_certificate_authority_id, public_key: publicKey, principals: ['me'] }
     for (const [path, more] of [
-      [hosts, []],
+      [hosts, ['refused_by']],
       [users, ['critical_options', 'extensions']],
     ] as const) {
       const certificates = me.at(path)
@@ -231,6 +225,53 @@ t.test('SSH', { skip: withoutSshKeygen }, async (t) => {
       t.strictSame(await me.at(users).update(made.id, { extensions: {} }), made, 'and change nothing later')
     },
   )
+
+  t.test('certificates of hosts say which clients refuse them', async (t) => {
+    const body = { ssh_certificate_authority_id, public_key: publicKey }
+    const certificate = (principals: string[], from = me) =>
+      from.sshHostCertificate.create({ ...body, principals })
+    t.equal((await certificate(['a.example', '2001:db8::1'])).refused_by, null)
+    const pattern = await certificate(['*'])
+    t.strictSame(shownCertificate(pattern.certificate).principals, ['*'])
+    t.equal(
+      pattern.refused_by,
+      'OpenSSH before 10.3, for hosts that only "*" would match, because it takes that for a name.',
+    )
+    t.match(
+      (await certificate(['a.example', '*.b.example', 'c?'])).refused_by,
+      /only "\*\.b\.example", "c\?" would/,
+    )
+    const many = await certificate(Array.from({ length: 9 }, (_, index) => `*.${index}.example`))
+    t.match(many.refused_by, /"\*\.2\.example", 6 more would match/)
+  })
+
+  t.test('WEIR_SSH_ANY_HOST sets what is signed if no host is named', async (t) => {
+    const { parts } = store
+    const writes = new Writes({
+      ...parts,
+      tcpAddresses: tcpAddressSpace('weir.localhost'),
+      sshAnyHost: 'star',
+      sourceProblems: (source) => sourceProblems(source as never),
+    })
+    const account = await (await store.api({ context: { ...parts, writes } })).account('star')
+    const { id } = await account.sshCertificateAuthority.create({})
+    const body = { ssh_certificate_authority_id: id, public_key: publicKey }
+    const made = await account.sshHostCertificate.create(body)
+    t.strictSame(made.principals, [])
+    t.strictSame(shownCertificate(made.certificate).principals, ['*'])
+    t.match(made.refused_by, /^OpenSSH before 10\.3/)
+    const past = { valid_after: '2000-01-01T00:00:00Z', valid_until: '2000-01-01T00:00:01Z' }
+    await account.sshHostCertificate.create({ ...body, ...past })
+    await account.sshHostCertificate.create({ ...body, principals: ['a.example'] })
+    const { findings } = await account.findings()
+    const found = findings.filter(({ kind }) => kind === 'certificate_refused')
+    t.strictSame(
+      found.map(({ severity, about }) => [severity, about.id]),
+      [['notice', made.id]],
+      'not one that is over',
+    )
+    t.match(found[0]?.sentence, /OpenSSH before 10\.3/)
+  })
 
   t.test("certificates are never signed twice alike, and don't change", async (t) => {
     const body = { ssh_certificate_authority_id, public_key: publicKey }

@@ -31,9 +31,9 @@ interface Of {
 const over = { valid_after: '2020-01-01T00:00:00Z', valid_until: '2021-01-01T00:00:00Z' }
 const host = 'host.example'
 
-/** A client honours `*` in certificates of hosts from OpenSSH 10.3 on, and refuses an empty list since then. */
+/** A client honours patterns in certificates of hosts from OpenSSH 10.3 on, and refuses an empty list since then. */
 const [, major = 0, minor = 0] = (/OpenSSH_(\d+)\.(\d+)/.exec(sshVersion()) ?? []).map(Number)
-const knowsWildcards = major > 10 || (major === 10 && minor >= 3)
+const knowsPatterns = major > 10 || (major === 10 && minor >= 3)
 
 t.test('sshd', { skip: withoutSshd }, async (t) => {
   const dir = tempDir(t)
@@ -72,7 +72,7 @@ t.test('sshd', { skip: withoutSshd }, async (t) => {
       userKey: userKey.file,
       userCertificate: await signed(userKey, of.user),
     }
-    return { server, call, signed }
+    return { server, call, signed, hostCertificate }
   }
 
   const stranger = await weir.sshCertificateAuthority.create({})
@@ -118,13 +118,22 @@ t.test('sshd', { skip: withoutSshd }, async (t) => {
     })
   }
 
-  t.test(`a host certificate for all hosts: ${knowsWildcards ? 'accepted' : 'refused'}`, async (t) => {
-    const { server, call } = await called({}, keys[0], { host: { principals: [] } })
-    const { code, errors } = await ssh(dir, call)
-    if (knowsWildcards) t.equal(code, 0, errors)
-    else t.match(errors, /not a listed principal/)
-    await server.close()
-  })
+  for (const principals of [[], ['*'], ['*.example'], ['hos?.example', 'a.example']]) {
+    const isAccepted = principals.length > 0 ? knowsPatterns : !knowsPatterns
+    const names = `[${principals.join(', ')}]`
+    t.test(`a host certificate for ${names}: ${isAccepted ? 'accepted' : 'refused'}`, async (t) => {
+      const { server, call, hostCertificate } = await called({}, keys[0], { host: { principals } })
+      const { code, errors } = await ssh(dir, call)
+      if (isAccepted) t.equal(code, 0, errors)
+      else t.match(errors, /principal/)
+      t.match(
+        hostCertificate.refused_by,
+        isAccepted === knowsPatterns ? /^OpenSSH before/ : /^OpenSSH from/,
+        'says so',
+      )
+      await server.close()
+    })
+  }
 
   const refused = [
     {

@@ -26,6 +26,7 @@ import {
   type LastUse,
   type ListStatus,
   openEdges,
+  refusedCertificates,
   silentSubscriptions,
   staleLists,
   unusedKeys,
@@ -66,6 +67,7 @@ export async function findingsOf(
   await silentSubscriptions(search, parts.sourceCounts)
   await unusedKeys(search, parts.lastUse)
   await staleLists(search, parts.listStatus)
+  await refusedCertificates(search)
   await overlappingNames(search, parts.tcpDomain)
   await whileLogAnswers(parts, found, 'rule_never_matched', async () => {
     const { coverage } = await testedParts(state, accountId, policySet, parts.geo, slices)

@@ -1,4 +1,4 @@
-/** What no one uses: IP policies, keys, credentials, bouncers and subscriptions; edges that let everyone in, and lists that get old. */
+/** What no one uses: IP policies, keys, credentials, bouncers and subscriptions; edges that let everyone in, lists that get old, and certificates that clients refuse. */
 import { isoSeconds } from '../../core/clock.js'
 import { rowsOf } from '../../http/present.js'
 import { apiKey, isExpired } from '../../resource/api-key.js'
@@ -6,6 +6,8 @@ import { bouncer } from '../../resource/bouncers/bouncer.js'
 import type { Row } from '../../resource/define.js'
 import { eventSubscription, type Source } from '../../resource/event-subscription.js'
 import type { FeedStatus } from '../../resource/fields/ip-list-source.js'
+import { refusedBy } from '../../resource/fields/ssh-certificate-fields.js'
+import { sshHostCertificate } from '../../resource/ssh-host-certificate.js'
 import { tunnelCredential } from '../../resource/tunnel-credential.js'
 import type { SourceCounts } from '../../shape/subscription-counts.js'
 import { policyKind, ruleKind } from '../../view/keys.js'
@@ -142,6 +144,22 @@ export async function staleLists(search: Search, statusOf: ListStatus): Promise<
       about: found.placeOf(listKind, row),
       sentence: `${last} without a fault, and its entries are as old as that${why}`,
       evidence: { since: fetched_at, until: isoSeconds(nowMs) },
+    }))
+  }
+}
+
+export async function refusedCertificates(search: Search): Promise<void> {
+  const { state, accountId, nowMs, slices, found } = search
+  for (const row of [...rowsOf(state, accountId, sshHostCertificate.kind)]) {
+    if (slices.isDue()) await slices.pause()
+    if (Date.parse(String(row['valid_until'])) <= nowMs) continue
+    found.lookedAt('certificate_refused')
+    const refusal = refusedBy(String(row['certificate']))
+    if (refusal === null) continue
+    found.add('certificate_refused', () => ({
+      severity: 'notice',
+      about: found.placeOf(sshHostCertificate.kind, row),
+      sentence: `Some SSH clients refuse this host certificate: ${refusal} A certificate that names its hosts suits all.`,
     }))
   }
 }

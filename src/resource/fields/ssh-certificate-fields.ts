@@ -5,12 +5,17 @@ import { isoSeconds } from '../../core/clock.js'
 import { badRequest } from '../../core/errors.js'
 import { principalsPerCertificateMax } from '../../core/limits.js'
 import { boundedBytes, ruled, Type } from '../../core/schema.js'
-import { type SshCertificate, signSshCertificate, sshNonceBytes } from '../../pki/ssh-certificate.js'
+import {
+  type SshCertificate,
+  signedPrincipals,
+  signSshCertificate,
+  sshNonceBytes,
+} from '../../pki/ssh-certificate.js'
 import { checkedSshPublicKey } from '../../pki/ssh-public-key.js'
 import type { PrepareTools, RowOf } from '../define.js'
 import { exampleId, exampleSshKey } from '../examples.js'
 import { authorityKey, sshCertificateAuthority } from '../ssh-certificate-authority.js'
-import { asIs, assigned, defaulted, described, required, writable } from './fields.js'
+import { asIs, assigned, defaulted, derived, described, required, writable } from './fields.js'
 import { idSchema } from './id-schema.js'
 import { reference } from './reference-fields.js'
 import { sshKeyTypeField, sshPublicKeyField } from './ssh-key-fields.js'
@@ -29,7 +34,7 @@ const principal = ruled(boundedBytes(principalBytesMax), (text) => {
 const hosts = Type.Array(principal, {
   maxItems: principalsPerCertificateMax,
   description:
-    'Names and addresses of hosts. Without any, the certificate names `*`, which is valid for every host.',
+    'Names and addresses of hosts, or patterns with `*` and `?`. None: every host. `refused_by` says which clients refuse it.',
 })
 
 const users = Type.Array(principal, {
@@ -41,8 +46,8 @@ const users = Type.Array(principal, {
 export const hostPrincipals = defaulted(hosts, [], { atCreation: true })
 export const userPrincipals = required(users, { atCreation: true })
 
-/** Signed if no host is named: clients from OpenSSH 10.3 on refuse an empty list and take this pattern; earlier ones refuse the pattern. */
-const everyHost = '*'
+/** No certificate for every host suits every client: see `refusedBy`. An operator chooses what is signed if none is named. */
+const everyHost = { empty: [], star: ['*'] } as const
 
 const time = {
   ...writable(timestamp, { atCreation: true, unset: 'never' }),
@@ -106,7 +111,7 @@ export async function issueCertificate(
   const { account_id, ssh_certificate_authority_id: authorityId } = draft
   const authority = createPrivateKey(await tools.unsealed(authorityKey({ account_id, id: authorityId })))
   const { id: keyId, principals: named } = draft
-  const principals = traits.type === 'host' && named.length === 0 ? [everyHost] : named
+  const principals = traits.type === 'host' && named.length === 0 ? everyHost[tools.sshAnyHost] : named
   const certificate = await signSshCertificate(
     { ...traits, key, keyId, principals, validAfter, validBefore },
     authority,
@@ -118,6 +123,33 @@ export async function issueCertificate(
     valid_until: isoSeconds(validBefore * 1000),
     certificate,
   }
+}
+
+/** Clients that refuse a host certificate of the account for some or all of its hosts. */
+export const refusedByField = derived(
+  Type.String({
+    description: 'Clients that refuse the certificate, for which hosts and why; null if none is known.',
+  }),
+  { unset: 'null' },
+)
+
+const patternsShownMax = 3
+
+/**
+ * Until OpenSSH 10.3, an empty list was valid for every host, and a pattern was compared like a name. Since then an
+ * empty list is refused, and patterns are matched. Read from what was signed, because the default may have changed.
+ */
+export function refusedBy(certificate: string): string | null {
+  const signed = signedPrincipals(certificate)
+  if (signed === undefined) return null
+  if (signed.length === 0) return 'OpenSSH from 10.3 on, for every host, because it names none.'
+  const patterns = signed.filter((name) => /[*?]/.test(name))
+  if (patterns.length === 0) return null
+  const some = patterns.slice(0, patternsShownMax).map((pattern) => JSON.stringify(pattern))
+  const more = patterns.length - some.length
+  const all = more > 0 ? [...some, `${more} more`] : some
+  const only = all.length === 1 ? 'it takes that' : 'it takes these'
+  return `OpenSSH before 10.3, for hosts that only ${all.join(', ')} would match, because ${only} for a name.`
 }
 
 /** By default valid from now on; the default duration counts from the start, or from now if the start is in the past. */

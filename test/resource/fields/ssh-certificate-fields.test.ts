@@ -25,7 +25,7 @@ const issued = (valid_after: string | null, valid_until: string | null) =>
       valid_until,
     } as never,
     { type: 'user', seconds: 3600, criticalOptions: {}, extensions: {} },
-    { ...tools, unsealed: async () => privateKey, inTurn: (work) => work() },
+    { ...tools, sshAnyHost: 'empty', unsealed: async () => privateKey, inTurn: (work) => work() },
   )
 
 t.test('validity', async (t) => {

@@ -122,6 +122,7 @@ function Facts({ kind, entry, traffic }: UsedEntry) {
   const { ssh_certificate_authority_id: authority } = entry
   const others = [
     ['For', namesOf(entry)],
+    ['Refused by', entry.refused_by],
     ['Issued by', entry.issuer_common_name],
     ['Serial number', entry.serial_number],
     ['Key', entry.key_type ?? entry.private_key_type],

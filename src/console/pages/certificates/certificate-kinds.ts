@@ -19,6 +19,8 @@ export interface Certified {
     readonly ips: readonly string[]
   }
   readonly principals?: readonly string[]
+  /** Of an SSH host certificate: clients that refuse it. */
+  readonly refused_by?: string | null
   readonly acl?: readonly string[]
   readonly public_key?: string
   readonly certificate?: string
@@ -146,7 +148,7 @@ export const certificateKinds: readonly CertificateKind[] = [
         name: 'principals',
         label: 'Hosts',
         as: 'list',
-        hint: 'A name or address in each line. None: every host.',
+        hint: 'A name or address in each line, which suits all clients. None: every host. Before OpenSSH 10.3 clients take no patterns such as “*”, from 10.3 on no empty list.',
       },
       validUntil('a year from now'),
     ],

@@ -74,10 +74,11 @@ async function add(
   like: Certified | undefined,
   { domains, ...body }: Readonly<Record<string, unknown>>,
 ): Promise<void> {
-  const { id } = await kind
+  const { id, refused_by: refusal } = await kind
     .operations(api)
     .create({ ...body, ...(like?.metadata && { metadata: like.metadata }) })
-  notify({ kind: 'good', text: `The ${kindTitle(kind.kind)} was added.` })
+  const refused = refusal ? ` Some clients refuse it: ${refusal}` : ''
+  notify({ kind: 'good', text: `The ${kindTitle(kind.kind)} was added.${refused}` })
   if (domains === 'move' && like !== undefined)
     await act(movedText, (client) => moveDomains(client, like.id, id))
 }
