@@ -2,6 +2,7 @@
  * Fields about the decision on a record, the part that decided, and the place of its client. Sources select them; none is sent
  * by default.
  */
+import { oneOf } from '../expr/domain.js'
 import { policyNames } from '../record/policy-names.js'
 import type { ConnectionRecord } from '../record/traffic-record.js'
 import {
@@ -29,6 +30,8 @@ const named = (name: string) => {
 }
 
 type Fields<S = unknown> = Readonly<Record<string, DeclaredField<S>>>
+
+const decisions = oneOf('allow', 'block', 'deny')
 
 const clientFields: Fields = {
   'conn.as_org': text((_, { geo }) => geo.as_org, named('conn.as_org')),
@@ -86,10 +89,10 @@ export const verdictFields = <S>(
     (subject: S, decided) => verdictIn(subject, decided)?.decidedBy.type,
     selected(`What would stop the connection or request, as in \`decided_by.type\`, ${condition}`),
   ),
-  [`${name}.decision`]: text(
-    (subject: S, decided) => verdictIn(subject, decided)?.decision,
-    selected(`What would be decided, as in \`decision\`, ${condition}`),
-  ),
+  [`${name}.decision`]: text((subject: S, decided) => verdictIn(subject, decided)?.decision, {
+    ...selected(`What would be decided, as in \`decision\`, ${condition}`),
+    domain: decisions,
+  }),
 })
 
 /** Every kind that is made from a record has these. */
@@ -122,10 +125,10 @@ export const decisionFields: Fields = {
       'What stopped the connection or request: a `restriction` of the account, an `ip_restriction` module, a `traffic_policy`, or `none`.',
     ),
   ),
-  decision: text(
-    (_, { decision }) => decision,
-    selected('`allow`; `block` by IP policies; `deny` by a traffic policy.'),
-  ),
+  decision: text((_, { decision }) => decision, {
+    ...selected('`allow`; `block` by IP policies; `deny` by a traffic policy.'),
+    domain: decisions,
+  }),
   ...placeFields,
   ...verdictFields('shadow', (_, { shadow }) => shadow, ifAllWere),
   warnings: texts(

@@ -5,6 +5,7 @@
  */
 import type { JsonBytes } from '../core/text/json-bytes.js'
 import { writeUtcMicros } from '../core/timestamp.js'
+import { type Domain, wholeNumbers } from '../expr/domain.js'
 import { defineScope, type Scope, type ScopeName, type Spelling } from '../expr/scope.js'
 import type { Geo } from '../record/geo-entry.js'
 import type { IpDecision } from '../record/policy-context.js'
@@ -17,6 +18,7 @@ import {
   recordTypes,
   type TrafficRecord,
 } from '../record/traffic-record.js'
+import { domainOf } from '../record/value-domains.js'
 
 /** The subject of a traffic policy: a connection that asks to be let in, or one that has ended. */
 export type Direction = 'inbound' | 'outbound'
@@ -113,6 +115,8 @@ export interface Field<R> extends FieldText {
   readonly compareAs?: (text: string) => string
   /** The spelling of values that filters compare it with. */
   readonly spelling?: Spelling
+  /** The values that it can have; by default, those of the name. */
+  readonly domain?: Domain
 }
 
 interface FieldOptions extends Partial<FieldText> {
@@ -120,6 +124,7 @@ interface FieldOptions extends Partial<FieldText> {
   readonly optIn?: boolean
   readonly compareAs?: (text: string) => string
   readonly spelling?: Spelling
+  readonly domain?: Domain
 }
 
 /** A field whose description may be that of the record. */
@@ -247,7 +252,7 @@ function filterScopeOf<R>(fields: Readonly<Record<string, Field<R>>>): Scope<Fil
   const reason = `is not filterable; filters may use ${allowed.join(', ')}`
   const aliases = Object.entries(nameAliases).filter(([, name]) => allowed.includes(name))
   return defineScope<FilterInput<R>>({
-    names: Object.fromEntries(filterable.map(([name, field]) => [name, scopeNameOf(field)])),
+    names: Object.fromEntries(filterable.map(([name, field]) => [name, scopeNameOf(name, field)])),
     aliases: Object.fromEntries([
       ...aliases.flatMap(([alias, name]) => [
         [alias, name],
@@ -276,9 +281,14 @@ const nameTypes: Readonly<Record<FieldType, ScopeName<never>['type']>> = {
   map: 'any',
 }
 
-function scopeNameOf<R>(field: Field<R>): ScopeName<FilterInput<R>> {
-  const { read, compareAs, spelling } = field
-  const named = { type: nameTypes[field.type], ...(spelling === undefined ? {} : { spelling }) }
+const ofFieldTypes: Partial<Record<FieldType, Domain>> = {
+  int32: wholeNumbers(-(2 ** 31), 2 ** 31 - 1),
+  int64: wholeNumbers(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER),
+}
+
+function scopeNameOf<R>(name: string, field: Field<R>): ScopeName<FilterInput<R>> {
+  const { read, compareAs, spelling, domain = domainOf(name) ?? ofFieldTypes[field.type] } = field
+  const named = { type: nameTypes[field.type], domain, ...(spelling === undefined ? {} : { spelling }) }
   if (compareAs === undefined) return { ...named, read: ({ subject, decided }) => read(subject, decided) }
   const readCompared = ({ subject, decided }: FilterInput<R>): unknown => {
     const value = read(subject, decided)

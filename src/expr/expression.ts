@@ -16,7 +16,7 @@ import { type Requirement, requirementOf } from './requirement.js'
 import type { Instruction, Run, StepBudget } from './run.js'
 import type { Scope } from './scope.js'
 import { isCondition, type Tree } from './tree.js'
-import { type Truth, truthOfTree } from './truth.js'
+import { type Truth, type TruthWork, truthOfTree } from './truth.js'
 
 export interface CompiledExpression<C> {
   /** As it was written. */
@@ -86,8 +86,8 @@ export function listsIn<C>(text: unknown, scope: Scope<C>): readonly UsedList[] 
 }
 
 /** Whether it is the same for every record; undefined if it depends on the record, or is refused. */
-export function truthOf<C>(text: unknown, scope: Scope<C>): Truth | undefined {
-  const found = compileWith(text, scope, (tree) => truthOfTree(tree, scope))
+export function truthOf<C>(text: unknown, scope: Scope<C>, work?: TruthWork): Truth | undefined {
+  const found = compileWith(text, scope, (tree) => truthOfTree(tree, scope, work))
   return found.ok ? found.value : undefined
 }
 

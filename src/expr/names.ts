@@ -50,7 +50,7 @@ function* comparisonsIn<C>(tree: Tree<C>): Generator<Tree<C>> {
 // --- parts of a tree ---
 
 /** The tree and all parts of it. */
-function* partsIn<C>(tree: Tree<C>): Generator<Tree<C>> {
+export function* partsIn<C>(tree: Tree<C>): Generator<Tree<C>> {
   const rest = [tree]
   for (let next = rest.pop(); next !== undefined; next = rest.pop()) {
     yield next
@@ -84,7 +84,8 @@ function nameOf<C>(read: UsedName<C>['read'], { names }: Scope<C>): string {
 
 const isTree = <C>(part: Tree<C> | undefined): part is Tree<C> => part !== undefined
 
-function partsOf<C>(tree: Tree<C>): readonly Tree<C>[] {
+/** The parts that it is made of, without theirs. */
+export function partsOf<C>(tree: Tree<C>): readonly Tree<C>[] {
   switch (tree.kind) {
     case 'constant':
     case 'name':

@@ -1,4 +1,5 @@
 import { nearestNames } from '../core/text/nearest.js'
+import type { Domain } from './domain.js'
 import type { DescribedFunction } from './functions.js'
 
 /**
@@ -20,6 +21,8 @@ export interface ScopeName<C> {
   readonly type: NameType
   /** Set if several spellings mean the same and the values have one of them. */
   readonly spelling?: Spelling
+  /** The values that it can have; undefined if its type says all that is known. */
+  readonly domain?: Domain | undefined
   /** A map whose keys are read as they are written. */
   readonly hasCase?: boolean
   /** Reads the value from the context, of a map the one under the key; null and undefined mean no value. Never throws. */

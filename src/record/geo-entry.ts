@@ -24,15 +24,15 @@ export function geoOf(entry: unknown): Geo {
   const text = (...path: string[]) => nonEmpty(memberAt(entry, path))
   const number = (...path: string[]) => finite(memberAt(entry, path))
   return withoutAbsent({
-    country_code: text('country', 'iso_code') ?? text('country_code'),
+    country_code: codeOf(text('country', 'iso_code') ?? text('country_code')),
     country: text('country', 'names', 'en') ?? text('country_name'),
     city: text('city', 'names', 'en') ?? text('city'),
     subdivision: text('subdivisions', '0', 'names', 'en') ?? text('state1'),
-    continent_code: text('continent', 'code') ?? text('continent_code'),
-    latitude: number('location', 'latitude') ?? number('latitude'),
-    longitude: number('location', 'longitude') ?? number('longitude'),
-    radius: number('location', 'accuracy_radius'),
-    asn: number('autonomous_system_number') ?? number('traits', 'autonomous_system_number'),
+    continent_code: codeOf(text('continent', 'code') ?? text('continent_code')),
+    latitude: within('latitude', number('location', 'latitude') ?? number('latitude')),
+    longitude: within('longitude', number('location', 'longitude') ?? number('longitude')),
+    radius: within('radius', number('location', 'accuracy_radius')),
+    asn: within('asn', number('autonomous_system_number') ?? number('traits', 'autonomous_system_number')),
     as_org: text('autonomous_system_organization') ?? text('traits', 'autonomous_system_organization'),
   })
 }
@@ -54,6 +54,28 @@ function finite(value: unknown): number | undefined {
   if (typeof value !== 'number' && (typeof value !== 'string' || value === '')) return undefined
   const number = Number(value)
   return Number.isFinite(number) ? number : undefined
+}
+
+/** Codes of countries and continents. */
+export const isGeoCode = (text: string): boolean => /^[A-Z][A-Z\d]$/.test(text)
+
+function codeOf(text: string | undefined): string | undefined {
+  const code = text?.toUpperCase()
+  return code !== undefined && isGeoCode(code) ? code : undefined
+}
+
+export const geoRanges = {
+  latitude: { min: -90, max: 90 },
+  longitude: { min: -180, max: 180 },
+  /** Half of the way around the earth. */
+  radius: { min: 0, max: 20_040 },
+  asn: { min: 0, max: 2 ** 32 - 1 },
+}
+
+/** A number that can't be one is not known. */
+function within(member: keyof typeof geoRanges, value: number | undefined): number | undefined {
+  const { min, max } = geoRanges[member]
+  return value !== undefined && value >= min && value <= max ? value : undefined
 }
 
 const withoutAbsent = (members: { [Name in keyof Geo]: Geo[Name] | undefined }): Geo =>

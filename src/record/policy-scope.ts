@@ -1,10 +1,12 @@
 /** What an expression of a traffic policy reads, and the names it may use: the same when an edge is saved and when it is evaluated. */
-import { utcMicros } from '../core/timestamp.js'
+import { isTimestamp, utcMicros } from '../core/timestamp.js'
+import { textsLike } from '../expr/domain.js'
 import { defineScope, type Scope, type ScopeLists, type ScopeName } from '../expr/scope.js'
 import type { PolicyContext } from './policy-context.js'
 import type { FieldText } from './record-fields.js'
 import { addressSpelling, categorySpelling, methodSpelling, serverHost, serverSpelling } from './spelling.js'
 import { type RecordType, recordTypes } from './traffic-record.js'
+import { domainOf } from './value-domains.js'
 
 type Read = ScopeName<PolicyContext>['read']
 
@@ -167,9 +169,20 @@ const lists: ScopeLists<PolicyContext> = {
 
 export type PolicyScopes = Readonly<Record<'inbound' | 'outbound', Scope<PolicyContext>>>
 
+/** Times of records are spelled alike. */
+const spelledTime = textsLike((text) => isTimestamp(text) && utcMicros(text) === text)
+
+const withDomains = (names: DeclaredNames): DeclaredNames =>
+  Object.fromEntries(
+    Object.entries(names).map(([name, declared]) => [
+      name,
+      { ...declared, domain: name.endsWith('_ts') ? spelledTime : domainOf(name) },
+    ]),
+  )
+
 function scopesOf(type: RecordType): PolicyScopes {
-  const inbound = { ...inboundNames, ...namesByType[type].inbound }
-  const outbound = { ...namesByType[type].outbound, ...outboundNames }
+  const inbound = withDomains({ ...inboundNames, ...namesByType[type].inbound })
+  const outbound = withDomains({ ...namesByType[type].outbound, ...outboundNames })
   const others = recordTypes.filter((other) => other !== type).map((other) => namesByType[other])
   const unavailable = Object.assign(
     {},

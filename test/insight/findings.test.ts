@@ -102,6 +102,28 @@ t.test('expressions that are constant, and policies behind one that denies every
   t.match(of('policy_unreachable'), [{ evidence: { by: { place: 'policies.inbound[3]' } } }])
 })
 
+t.test('a policy whose expressions are all true denies everything', async (t) => {
+  const configuration = new Configuration()
+  const policies = inbound(
+    deny('conn.server_port == 1 || true', 'conn.server_port == 1'),
+    deny('double(conn.server_name) == 1 || true'),
+    deny('conn.server_port == 1 || true'),
+    deny("conn.geo.country_code == 'de'"),
+  )
+  configuration.put('tcp_edge', 'edgtcp_1', edge('a.example:22', { policies }))
+  const { of, places } = await found(configuration)
+  t.match(
+    of('expression_constant').map(({ severity, sentence }) => `${severity}: ${sentence}`),
+    [
+      'notice: This expression of the traffic policy policies.inbound[0] is true for every record: it has no effect.',
+      'attention: This expression of the traffic policy policies.inbound[1] is true for every record for which it has a result.',
+      'attention: This expression is true for every record, so the traffic policy policies.inbound[2] denies everything.',
+      'attention: This expression is true for no record: the traffic policy policies.inbound[3] never applies.',
+    ],
+  )
+  t.strictSame(places('policy_unreachable'), ['edgtcp_1 policies.inbound[3]'])
+})
+
 t.test('edges that let everyone in', async (t) => {
   const configuration = new Configuration()
   const module = { enabled: true, ip_policy_ids: ['ipp_1'] }
@@ -121,6 +143,7 @@ t.test('edges that let everyone in', async (t) => {
   configuration.put('https_edge', 'edghts_routed', edge('e.example:443'))
   configuration.put('https_edge_route', 'edghtsrt_1', {
     edge_id: 'edghts_routed',
+    match_type: 'path_prefix',
     match: '/',
     ip_restriction: module,
     policies: null,

@@ -18,6 +18,8 @@ const policyOwners = ['tcp_edge', 'https_edge', 'https_edge_route'] as const sat
 const directions = ['inbound', 'outbound'] as const
 
 const expressionsMax = 200_000
+/** Parts of expressions that are judged: some seconds. */
+const workMax = 20_000_000
 /** The truth of so many texts is remembered: most edges have the policies of others. */
 const rememberedMax = 10_000
 /** A larger draft is left out. */
@@ -31,16 +33,21 @@ export function policiesOf(row: Row): PoliciesModule | undefined {
 
 class Truths {
   readonly #known = new Map<unknown, Map<string, Truth | undefined>>()
-  asked = 0
+  readonly #work = { left: workMax }
+  #asked = 0
+
+  get isSpent(): boolean {
+    return this.#asked > expressionsMax || this.#work.left <= 0
+  }
 
   of<C>(text: string, scope: Scope<C>): Truth | undefined {
-    this.asked += 1
+    this.#asked += 1
     let ofScope = this.#known.get(scope)
     if (ofScope === undefined || ofScope.size >= rememberedMax) {
       ofScope = new Map()
       this.#known.set(scope, ofScope)
     }
-    if (!ofScope.has(text)) ofScope.set(text, truthOf(text, scope))
+    if (!ofScope.has(text)) ofScope.set(text, truthOf(text, scope, this.#work))
     return ofScope.get(text)
   }
 }
@@ -54,8 +61,8 @@ export async function expressionFindings(
   for (const kind of policyOwners) {
     for (const row of [...rowsOf(state, accountId, kind)]) {
       if (slices.isDue()) await slices.pause()
-      if (truths.asked > expressionsMax) {
-        const reason = `Only ${expressionsMax} expressions are looked at; the account has more.`
+      if (truths.isSpent) {
+        const reason = `Only ${expressionsMax} expressions are looked at, or fewer if many are long; the account has more.`
         found.unknown('expression_constant', reason)
         found.unknown('policy_unreachable', reason)
         return
@@ -81,17 +88,21 @@ function ofModule(search: Search, truths: Truths, kind: PolicyKind, row: Row, mo
         search.found.lookedAt('expression_constant')
         const truth = truths.of(text, policyScopesOf[kind][direction] as Scope<unknown>)
         if (truth === undefined) continue
+        const deniesAll =
+          direction === 'inbound' && alwaysDenies(policy, policyScopesOf[kind].inbound, truths)
         const without = () =>
-          truth === 'always'
+          truth === 'always' && !deniesAll
             ? withPolicy(module, direction, index, {
                 ...policy,
                 expressions: policy.expressions.filter((_, other) => other !== at),
               })
             : withPolicy(module, direction, index, undefined)
         search.found.add('expression_constant', () => ({
-          severity: truth === 'always' ? 'notice' : 'attention',
+          severity: truth === 'always' && !deniesAll ? 'notice' : 'attention',
           about: search.found.placeOf(kind, row, `${place}.expressions[${at}]`),
-          sentence: sentenceOf(truth, `traffic policy ${place}`),
+          sentence: deniesAll
+            ? `This expression is true for every record, so the traffic policy ${place} denies everything.`
+            : sentenceOf(truth, `traffic policy ${place}`),
           evidence: { expression: text },
           draft: draftOf(search, kind, row, without()),
         }))
@@ -103,9 +114,14 @@ function ofModule(search: Search, truths: Truths, kind: PolicyKind, row: Row, mo
 const sentenceOf = (truth: Truth, of: string): string =>
   ({
     always: `This expression of the ${of} is true for every record: it has no effect.`,
+    unless_fails: `This expression of the ${of} is true for every record for which it has a result.`,
     never: `This expression is true for no record: the ${of} never applies.`,
     fails: `This expression has a result for no record: the ${of} never applies.`,
   })[truth]
+
+const alwaysDenies = <C>({ actions, expressions }: PolicyRow, scope: Scope<C>, truths: Truths): boolean =>
+  actions.some(({ type }) => type === 'deny') &&
+  expressions.every((text) => truths.of(text, scope) === 'always')
 
 /** After a policy that denies everything, no other one runs. */
 function unreachable(
@@ -118,12 +134,7 @@ function unreachable(
   const { found } = search
   found.lookedAt('policy_unreachable', module.inbound.length)
   const scope = policyScopesOf[kind].inbound as Scope<unknown>
-  const last = module.inbound.findIndex(
-    (policy) =>
-      isEnforced(policy) &&
-      policy.actions.some(({ type }) => type === 'deny') &&
-      policy.expressions.every((text) => truths.of(text, scope) === 'always'),
-  )
+  const last = module.inbound.findIndex((policy) => isEnforced(policy) && alwaysDenies(policy, scope, truths))
   const next = module.inbound.findIndex((policy, index) => index > last && isEnforced(policy))
   if (last < 0 || next < 0) return
   found.add('policy_unreachable', () => ({
@@ -154,6 +165,13 @@ function draftOf({ found }: Search, kind: string, row: Row, module: PoliciesModu
   return { method: 'POST', uri, body: { ...module } }
 }
 
+const filterSentences: Readonly<Record<Truth, (isTrue: string) => string>> = {
+  always: (isTrue) => `${isTrue} for every record: it keeps nothing back.`,
+  unless_fails: (isTrue) => `${isTrue} for every record for which it has a result.`,
+  never: (isTrue) => `${isTrue} for no record: it lets no event through.`,
+  fails: (isTrue) => `${isTrue} for no record, because it has a result for none: it lets no event through.`,
+}
+
 function ofFilter(
   { found }: Search,
   truths: Truths,
@@ -169,10 +187,7 @@ function ofFilter(
   found.add('expression_constant', () => ({
     severity: truth === 'always' ? 'notice' : 'attention',
     about: found.placeOf(eventSubscription.kind, row, `sources[type=${type}].filter`),
-    sentence:
-      truth === 'always'
-        ? `The filter of the source ${type} is true for every record: it keeps nothing back.`
-        : `The filter of the source ${type} is true for no record: it lets no event through.`,
+    sentence: filterSentences[truth](`The filter of the source ${type} is true`),
     evidence: { expression: filter },
   }))
 }
