@@ -21,8 +21,8 @@ import {
   listBucket,
   watchBucket,
 } from './bucket-watch.js'
-
 import type { DamagedEntries } from './damaged-entries.js'
+import type { UnopenedConsumers } from './failures.js'
 import {
   callTimeoutMs,
   isStorageFull,
@@ -51,6 +51,7 @@ interface BucketHost {
   removeMessages(stream: string, sequences: Iterable<number>, patience?: Patience): Promise<void>
   onReconnect(listener: () => void): () => void
   readonly damaged: Pick<DamagedEntries, 'report' | 'found'>
+  readonly unopened: Pick<UnopenedConsumers, 'noted'>
 }
 
 /** The position of a bucket's stream. Another `identity` means that it was recreated. */
@@ -295,7 +296,9 @@ export class Bucket {
     const { keys, lastRevision } = await this.#look()
     const isCurrent = keys === 0 || lastRevision < from
     const start = () => watchBucket(this.#jetstream, this.name, { watcher, isCurrent, from })
-    const watch = await retried(start, this.#patience)
+    const watch = await this.#host.unopened.noted(streamOf(this.name), 'one of a watcher', (failed) =>
+      retried(start, { ...this.#patience, failed }),
+    )
     if (isCurrent) watcher.current()
     return watch
   }

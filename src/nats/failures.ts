@@ -51,6 +51,30 @@ export class RepeatedFailures {
   }
 }
 
+interface FailingConsumer {
+  readonly stream: string
+  readonly name: string
+  /** The last error and what to do. */
+  readonly reason: string
+}
+
+/** Consumers of streams and of buckets that can't be opened. */
+export class UnopenedConsumers {
+  readonly #failures = new RepeatedFailures()
+
+  /** The result of opening a consumer. `name` may be that of a kind of consumers which have no names. */
+  noted<T>(stream: string, name: string, open: (failed: (error: unknown) => void) => Promise<T>): Promise<T> {
+    return this.#failures.noted(`${stream} ${name}`, open)
+  }
+
+  get current(): readonly FailingConsumer[] {
+    return [...this.#failures.current].map(([what, reason]) => {
+      const [, stream = '', name = ''] = /^(\S+) (.*)$/.exec(what) ?? []
+      return { stream, name, reason }
+    })
+  }
+}
+
 /** An error as the end of a sentence, and the next one: what to do about it. */
 export function failureText(error: unknown): string {
   const remedy = remedyFor(error)

@@ -24,7 +24,7 @@ import {
   type OpenedConsumer,
 } from './consumers.js'
 import { DamagedEntries } from './damaged-entries.js'
-import { RepeatedFailures } from './failures.js'
+import { UnopenedConsumers } from './failures.js'
 import {
   Acknowledgements,
   gatherAnswers,
@@ -46,10 +46,6 @@ import { ageLimit, changeableConfig, newStreamIdentity, type StreamOptions, stre
 /** Closing waits this long for buffered messages to be sent. */
 const drainTimeoutMs = 2_000
 
-interface FailingConsumer extends Pick<ConsumerOptions, 'stream' | 'name'> {
-  readonly reason: string
-}
-
 /** Connects; waits as long as it takes. */
 export async function openNats(options: NatsOptions): Promise<Nats> {
   const connection = await connect(connectionOptions(options))
@@ -69,8 +65,8 @@ export class Nats {
   readonly #jetstream: JetStreamClient
   readonly #near: NearServers
   readonly #consumers: Consumers
-  /** By stream and name. */
-  readonly #unopened = new RepeatedFailures()
+  /** Those that can't be opened now. */
+  readonly unopened = new UnopenedConsumers()
   readonly #buckets: BucketMaker
   readonly #replicas: number
   readonly #occurrences: NatsOptions['occurrences']
@@ -248,15 +244,7 @@ export class Nats {
   /** A durable pull consumer, created if it is missing; recreated if it is ahead of its stream. */
   openConsumer(options: ConsumerOptions): Promise<OpenedConsumer> {
     const { stream, name } = options
-    return this.#unopened.noted(`${stream} ${name}`, (failed) => this.#consumers.open(options, failed))
-  }
-
-  /** Those that can't be opened now, each with the last error and what to do. */
-  get failingConsumers(): readonly FailingConsumer[] {
-    return [...this.#unopened.current].map(([what, reason]) => {
-      const [stream = '', name = ''] = what.split(' ')
-      return { stream, name, reason }
-    })
+    return this.unopened.noted(stream, name, (failed) => this.#consumers.open(options, failed))
   }
 
   consumerInfo(stream: string, name: string): Promise<ConsumerPosition | undefined> {

@@ -25,13 +25,13 @@ export interface Written {
 interface WriteWatchOptions {
   readonly nats: Pick<
     Nats,
-    | 'failingConsumers'
     | 'isConnected'
     | 'messageAt'
     | 'payloadBytesMax'
     | 'publish'
     | 'streamInfo'
     | 'storing'
+    | 'unopened'
   >
   /** Undefined for a role that only reads. */
   readonly written?: Written | undefined
@@ -95,16 +95,17 @@ export class WriteWatch {
     const descriptors = lackOfDescriptors()
     if (descriptors !== undefined) found.set('process', { reason: 'descriptors', text: descriptors })
     // Without a connection, readiness says so, and nothing else is known.
-    if (written !== undefined && nats.isConnected) {
-      const [streams, stored, account] = await Promise.all([
-        this.#streamsOutOfService(written),
-        this.#refusal(),
-        this.#lackOfAccount(),
-      ])
-      for (const [part, problem] of [...this.#unreadable(), ...streams, ...stored, ...account])
+    if (nats.isConnected) {
+      for (const [part, problem] of [...this.#unreadable(), ...(await this.#unwritable(written))])
         found.set(part, problem)
     }
     if (!this.#isClosed) this.#report(found)
+  }
+
+  async #unwritable(written: Written | undefined): Promise<[string, Problem][]> {
+    if (written === undefined) return []
+    const found = [this.#streamsOutOfService(written), this.#refusal(), this.#lackOfAccount()]
+    return (await Promise.all(found)).flat()
   }
 
   #report(found: Problems): void {
@@ -124,9 +125,9 @@ export class WriteWatch {
 
   /** Streams with consumers that can't be opened: there may be one for each destination. */
   #unreadable(): [string, Problem][] {
-    const { failingConsumers, storing } = this.#options.nats
+    const { unopened, storing } = this.#options.nats
     const found = new Map<string, Problem>()
-    for (const { stream, name, reason } of failingConsumers) {
+    for (const { stream, name, reason } of unopened.current) {
       const part = `consumers of ${stream}`
       const text = `The nats-server at ${storing.server} does not open consumers of the stream, such as ${name}, so it is not read: ${reason}`
       if (!found.has(part)) found.set(part, { reason: 'consumers', text })

@@ -56,7 +56,7 @@ async function open(t: Test) {
       throw new Error(`${error.message} ${JSON.stringify(last)} ${weir.process.output().slice(-2_000)}`)
     })
   }
-  return { nats, manager, untilReady, untilNamed }
+  return { api: weir.api, nats, manager, untilReady, untilNamed }
 }
 
 /** Calls until the account takes no more; resolves with how many it took. */
@@ -83,6 +83,24 @@ t.test('consumers', async (t) => {
   await on.untilNamed(
     `consumers of ${stream}`,
     /nats-server at 127\.0\.0\.1:\d+ .*such as pipeline.*maximum consumers limit reached\. Raise max_consumers of the account/,
+  )
+  await nats.reload(accountWith({}))
+  await on.untilReady()
+})
+
+t.test('watchers of a bucket', async (t) => {
+  const { api, nats, manager, ...on } = await open(t)
+  const stream = 'KV_weir_config'
+  const [watching, ...others] = await manager.consumers.list(stream).next()
+  await nats.reload(accountWith({ max_consumers: others.length + 1 }))
+  const other = () => manager.consumers.add(stream, { durable_name: 'other', ack_policy: 'explicit' })
+  await t.rejects(other(), { message: /maximum consumers limit/ })
+  await Promise.all([manager.consumers.delete(stream, watching!.name), takenAtOnce(other)])
+  // Its watcher misses a change. That of the API would have to show it: a write is then answered otherwise.
+  await Promise.allSettled([api.ipPolicy.create({})])
+  await on.untilNamed(
+    `consumers of ${stream}`,
+    /such as one of a watcher, .*maximum consumers limit reached\. Raise max_consumers of the account/,
   )
   await nats.reload(accountWith({}))
   await on.untilReady()
