@@ -238,8 +238,9 @@ export interface StoredMessage {
 /** The message that `get` finds; undefined if there is none. */
 export async function storedMessage(
   get: () => Promise<StoredMsg | null>,
+  patience: Patience = {},
 ): Promise<StoredMessage | undefined> {
-  const message = await retried(() => undefinedIf(isMessageMissing, get))
+  const message = await retried(() => undefinedIf(isMessageMissing, get), patience)
   if (!message) return undefined
   return {
     subject: message.subject,

@@ -223,8 +223,8 @@ export class Nats {
   }
 
   /** The message with this sequence, read from the stream's leader; undefined if it was removed or never stored. */
-  messageAt(stream: string, sequence: number): Promise<StoredMessage | undefined> {
-    return storedMessage(() => this.#manager.streams.getMessage(stream, { seq: sequence }))
+  messageAt(stream: string, sequence: number, patience?: Patience): Promise<StoredMessage | undefined> {
+    return storedMessage(() => this.#manager.streams.getMessage(stream, { seq: sequence }), patience)
   }
 
   /** The messages of a stream, for `replay` and `replayBackward`: reading needs no consumer. */

@@ -71,7 +71,7 @@ export class StoreProbe {
   async #read(sequence: number): Promise<void> {
     if (this.#isReadingForbidden) return
     try {
-      const found = await this.#options.nats.messageAt(name, sequence)
+      const found = await this.#options.nats.messageAt(name, sequence, { triesMax: 1 })
       if (found === undefined) throw new Error('what it confirmed to have stored cannot be read')
     } catch (error) {
       if (!isForbidden(error)) throw error

@@ -25,13 +25,7 @@ export interface Written {
 interface WriteWatchOptions {
   readonly nats: Pick<
     Nats,
-    | 'isConnected'
-    | 'messageAt'
-    | 'payloadBytesMax'
-    | 'publish'
-    | 'streamInfo'
-    | 'storing'
-    | 'unopened'
+    'isConnected' | 'messageAt' | 'payloadBytesMax' | 'publish' | 'streamInfo' | 'storing' | 'unopened'
   >
   /** Undefined for a role that only reads. */
   readonly written?: Written | undefined
