@@ -1,8 +1,6 @@
 /** A failure that is repeated and may pass by itself: it is reported only if it lasts. */
 import { monotonicMs } from './clock.js'
-
-/** A start of NATS or of another role on a busy machine takes less. */
-const lastingAfterMs = 10_000
+import { lastingAfterMs } from './lasting.js'
 
 export class LastingFailure {
   readonly #report: (error: unknown) => void

@@ -3,7 +3,7 @@
  * report is returned with its time. Only after some seconds of silence is the state "no deliverer answers".
  */
 import { jsonOf } from '../core/bytes.js'
-import { isoMillis, monotonicMs, now, timeOfDay } from '../core/clock.js'
+import { after, isoMillis, monotonicMs, now, sleep, type Timer, timeOfDay } from '../core/clock.js'
 import type { LaneReport, LaneState, LaneStatus, StateReport } from '../deliver/health.js'
 import { unansweredCause } from '../shape/delivery-status.js'
 import { type LastOutcomes, laterOutcomes, type Usage } from '../wire/delivery-attempts.js'
@@ -46,6 +46,9 @@ export interface StatesSettings {
 
 const settingsDefault: StatesSettings = { answerWaitMs: 300, freshMs: 2_000, silenceMs: 10_000 }
 
+const lookOnMs = 1_000
+const wantedForMs = 10 * 60_000
+
 /** Destinations whose last report is kept. */
 const rememberedMax = 10_000
 
@@ -55,6 +58,9 @@ export class DeliveryStates {
   readonly #heard = new Map<string, Heard>()
   /** Time of the first request since the last reply of any deliverer. */
   #silentSinceMs: number | undefined
+  /** Looks on while they are silent, so that a silence never has just two looks. */
+  #lookingOn: Timer | undefined
+  #wantedMs = 0
 
   constructor(gather: Gather, settings: Partial<StatesSettings> = {}) {
     this.#gather = gather
@@ -113,9 +119,13 @@ export class DeliveryStates {
       const heard = this.#heard.get(id)
       if (heard !== undefined && heard.atMs >= askedMs) return heard
       if (monotonicMs() - (this.#silentSinceMs ?? monotonicMs()) >= silenceMs) return undefined
-      if (!isListened) return heard
-      // A recent report is good enough; an older one is worth another round, none at all is worth many.
-      const patienceMs = heard === undefined ? silenceMs : askedMs - heard.atMs < freshMs ? 0 : freshMs
+      const ageMs = heard === undefined ? silenceMs : askedMs - heard.atMs
+      if (!isListened) {
+        if (heard === undefined || ageMs < silenceMs) return heard
+        await sleep(answerWaitMs)
+      }
+      // A recent report is good enough; an older one is worth another round, an old one or none at all is worth many.
+      const patienceMs = ageMs < freshMs ? 0 : ageMs < silenceMs ? freshMs : silenceMs
       if (monotonicMs() - askedMs >= patienceMs) return heard
     }
   }
@@ -124,11 +134,31 @@ export class DeliveryStates {
   async #ask(id: string, waitMs: number): Promise<boolean> {
     const askedMs = monotonicMs()
     const answers = await this.#gather(statusSubject, id, waitMs)
-    if (answers === undefined || answers.length === 0) this.#silentSinceMs ??= askedMs
-    else this.#silentSinceMs = undefined
+    this.#wantedMs = askedMs
+    this.#noteSilence(answers, askedMs)
     const lanes = lanesIn(answers)
     if (lanes.length > 0) this.#remember(id, heardNow(lanes))
     return answers !== undefined
+  }
+
+  #noteSilence(answers: readonly Uint8Array[] | undefined, askedMs: number): void {
+    if (answers !== undefined && answers.length > 0) {
+      this.#silentSinceMs = undefined
+      return
+    }
+    this.#silentSinceMs ??= askedMs
+    this.#lookingOn ??= after(lookOnMs, () => void this.#lookOn())
+  }
+
+  /** If no one wants to know any more, the silence is forgotten: the next request begins another one. */
+  async #lookOn(): Promise<void> {
+    const askedMs = monotonicMs()
+    const answers = await this.#gather(statesSubject, '[]', this.#settings.answerWaitMs).catch(
+      () => undefined,
+    )
+    this.#lookingOn = undefined
+    if (askedMs - this.#wantedMs < wantedForMs) this.#noteSilence(answers, askedMs)
+    else this.#silentSinceMs = undefined
   }
 
   #remember(id: string, heard: Heard): void {

@@ -2,7 +2,7 @@
 import { isoMillis } from '../core/clock.js'
 import { pausedByHand } from '../deliver/health.js'
 import { eventDestination } from '../resource/event-destination.js'
-import { type DestinationStatus, unansweredCause } from '../shape/delivery-status.js'
+import { type DestinationStatus, isSilent, unansweredCause } from '../shape/delivery-status.js'
 import { type Attention, severities } from '../shape/overview.js'
 import type { Loss } from './destination-operations.js'
 
@@ -53,7 +53,7 @@ export function destinationAttention(
   lossesOf: (destinationId: string) => readonly Loss[],
   at: At,
 ): Attention[] {
-  const silent = statuses.filter(({ status }) => status.cause === unansweredCause)
+  const silent = statuses.filter(({ status }) => isSilent(status, at.nowMs))
   const found = statuses.flatMap((shown) => [
     ...stateFinding(shown, at),
     ...behindFinding(shown, at),

@@ -3,19 +3,15 @@
  * happened. This file: a test event, a check, and the delivery status over all processes.
  */
 import type { Books } from '../books/books.js'
-import type { DestinationCounts } from '../books/destination-totals.js'
 import { type DropReason, dropReasons, sumOf } from '../books/dropped.js'
 import type { BooksKeeper } from '../books/keeper.js'
 import { jsonOf } from '../core/bytes.js'
-import { isoMillis, now, sleep } from '../core/clock.js'
-import { eachOf } from '../core/concurrency.js'
+import { now, sleep } from '../core/clock.js'
 import { fail, type Result } from '../core/errors.js'
 import { newId } from '../core/ids.js'
 import type { Sealer } from '../core/seal.js'
 import type { DestinationConfig, Fault, Finding } from '../deliver/destination.js'
-import { oldestPack, warningMs } from '../deliver/expiry.js'
 import type { LaneStatus } from '../deliver/health.js'
-import { kindNamed } from '../deliver/kinds.js'
 import {
   checkDestination,
   type DestinationAccess,
@@ -23,30 +19,26 @@ import {
   type TestEvent,
 } from '../deliver/test-event.js'
 import { testEventJson } from '../event/event-schemas.js'
-import type { StoredMessage } from '../nats/messages.js'
 import type { Nats } from '../nats/nats.js'
 import type { Row } from '../resource/define.js'
-import { chosenTarget } from '../resource/destination-target.js'
-import { keepsRecords } from '../resource/event-destination.js'
 import type { BacklogHistory } from '../shape/backlog-history.js'
-import { billingOf } from '../shape/billing.js'
 import {
   adviceFor,
   type DeliveryStatus,
   type DestinationCheck,
   type DestinationStatus,
-  unfoundAdvice,
 } from '../shape/delivery-status.js'
 import type { SourceCounts } from '../shape/subscription-counts.js'
 import { destinationConfig } from '../view/destinations.js'
 import type { SecretsView } from '../view/secrets-view.js'
 import { attemptsMax, type DeliveryAttempt } from '../wire/delivery-attempts.js'
 import { attemptsSubject } from '../wire/names.js'
-import { destinationIn } from '../wire/pack-message.js'
 import type { PartitionSet } from '../wire/partitions.js'
 import type { BacklogHistory as Backlogs } from './backlog-history.js'
 import type { BehindDestinations } from './behind-destinations.js'
 import { DeliveryStates, severityOf } from './delivery-states.js'
+import { statusesOf, statusOf } from './destination-status.js'
+import type { UnfoundBacklogs } from './unfound-backlogs.js'
 
 export interface DestinationOperations {
   /** Sends an event of the type `test.v0`; the reason if the destination did not accept it in time. */
@@ -91,6 +83,7 @@ interface DestinationOperationsDeps {
   readonly access: DestinationAccess
   readonly behind: Pick<BehindDestinations, 'of'>
   readonly backlogs: Pick<Backlogs, 'of'>
+  readonly unfound: Pick<UnfoundBacklogs, 'has'>
   readonly retentionMs: number
 }
 
@@ -127,19 +120,9 @@ export function destinationOperations(deps: DestinationOperationsDeps): Destinat
 
     backlog: ({ id }) => deps.backlogs.of(id, deps.books.books.destination(id).backlog),
 
-    status: (row) => statusOf(deps, states, row, deps.books.books.destination(row.id)),
+    status: (row) => statusOf({ ...deps, states }, row),
 
-    async statuses(rows) {
-      const ids = rows.map(({ id }) => id)
-      const heardSinceMs = await states.hear(ids)
-      const counts = deps.books.books.destinations(ids)
-      const found = new Map<string, DestinationStatus>()
-      await eachOf(rows, statusesAtOnce, async (row) => {
-        const status = await statusOf(deps, states, row, counts.get(row.id)!, heardSinceMs)
-        found.set(row.id, { destination_id: row.id, description: status.description, status })
-      })
-      return ids.map((id) => found.get(id)!)
-    },
+    statuses: (rows) => statusesOf({ ...deps, states }, rows),
 
     async worst(rows, max) {
       if (rows.length <= max) return [...rows]
@@ -156,41 +139,6 @@ export function destinationOperations(deps: DestinationOperationsDeps): Destinat
     sourceCounts: (id) => sourceCountsOf(deps.books.books, id),
 
     losses: (row) => lossesOf(deps.books.books, row.id),
-  }
-}
-
-/** Reads of the oldest packs at the same time. */
-const statusesAtOnce = 8
-
-/** `heardSinceMs`: reports from then on need no question. */
-async function statusOf(
-  deps: DestinationOperationsDeps,
-  states: DeliveryStates,
-  row: Row,
-  { backlog: events, ...counts }: DestinationCounts,
-  heardSinceMs?: number,
-): Promise<DeliveryStatus> {
-  const { books } = deps.books
-  const { kind, packing } = chosenTarget(row['target'] as never)
-  const [{ usages, ...state }, oldest, behind] = await Promise.all([
-    states.of(row.id, books.lastOutcomes(row.id), heardSinceMs),
-    oldestPack(deps.nats, deps.partitions, row.id),
-    deps.behind.of(row.id),
-  ])
-  const backlog = { events, ...timesOf(events === 0 ? undefined : oldest, row, deps.retentionMs) }
-  return {
-    kind,
-    description: descriptionOf(row),
-    ...state,
-    advice: joined(
-      adviceFor(state.cause, row, behind, ifNear(backlog.expires_at, deps.retentionMs), state.last_error),
-      events > 0 && oldest === undefined && !hasOpenPack(books, row.id) ? unfoundAdvice(events) : null,
-    ),
-    backlog,
-    dropped: droppedOf(books, row.id),
-    behind,
-    counts,
-    billing: billingOf(kindNamed(kind), packing, usages),
   }
 }
 
@@ -233,11 +181,6 @@ function shownCheck(found: Result<Finding, Fault>, row: Row): DestinationCheck {
   }
 }
 
-const droppedOf = (books: Books, id: string): DeliveryStatus['dropped'] =>
-  dropReasons.flatMap((reason) =>
-    Object.entries(books.dropped(id, reason).kinds).map(([type, events]) => ({ type, reason, events })),
-  )
-
 /** The secret comes from another bucket than the row. */
 const notYet: Fault = {
   class: 'transient',
@@ -250,25 +193,6 @@ function testEventFor({ account_id, id }: Row): TestEvent {
   const timestampMs = now()
   return { partitionKey: eventId, timestampMs, json: testEventJson(eventId, timestampMs, account_id, id) }
 }
-
-const joined = (...texts: readonly (string | null)[]): string | null =>
-  texts.filter((text) => text !== null).join(' ') || null
-
-const descriptionOf = (row: Row): string | null => (row['description'] as string | undefined) ?? null
-
-const hasOpenPack = ({ openPacks }: Books, id: string): boolean =>
-  [...openPacks.keys()].some((pack) => destinationIn(pack) === id)
-
-/** The times at which the oldest pack was stored and will be dropped. */
-function timesOf(oldest: StoredMessage | undefined, row: Row, retentionMs: number) {
-  if (oldest === undefined) return { oldest_at: null, expires_at: null }
-  const expires_at = keepsRecords(row) ? null : isoMillis(oldest.storedAtMs + retentionMs)
-  return { oldest_at: isoMillis(oldest.storedAtMs), expires_at }
-}
-
-/** A time that is not further away than that of the warning. */
-const ifNear = (expiresAt: string | null, retentionMs: number): string | null =>
-  expiresAt !== null && Date.parse(expiresAt) - now() < warningMs(retentionMs) ? expiresAt : null
 
 const secretLooks = 40
 const secretLookMs = 50

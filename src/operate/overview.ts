@@ -12,6 +12,7 @@ import { queryText } from '../http/lists/query-values.js'
 import { rowsOf } from '../http/present.js'
 import type { Links } from '../resource/define.js'
 import { eventDestination } from '../resource/event-destination.js'
+import { type DeliveryStatus, isSilent, unansweredCause } from '../shape/delivery-status.js'
 import type { Attention, OverviewAnswer, OverviewPart } from '../shape/overview.js'
 import type { FailedPlaces, FailureReader } from '../store/logs/failure-reader.js'
 import type { LogReader, UnservedNames } from '../store/logs/log-reader.js'
@@ -25,6 +26,7 @@ import { expiringResources } from './expiring-resources.js'
 import { failingExpressions } from './failing-expressions.js'
 import { failingLists, type ListStatuses } from './failing-lists.js'
 import { KeptAnswers } from './kept-answers.js'
+import { type LetterTally, letterFinding } from './letter-attention.js'
 import type { Lag, RecordsLag } from './records-lag.js'
 
 interface OverviewSources {
@@ -62,9 +64,17 @@ interface Part {
   readonly attention: readonly Attention[]
 }
 
-interface DestinationsPart extends Part, Pick<OverviewAnswer, 'destinations' | 'destinations_left_out'> {}
+interface DestinationsPart extends Part, Pick<OverviewAnswer, 'destinations' | 'destinations_left_out'> {
+  /** No deliverer has answered for some of them yet: nothing is known of these. */
+  readonly unheard: number
+}
 
-const noDestinations: DestinationsPart = { attention: [], destinations: [], destinations_left_out: 0 }
+const noDestinations: DestinationsPart = {
+  attention: [],
+  destinations: [],
+  destinations_left_out: 0,
+  unheard: 0,
+}
 
 export class Overview {
   readonly #sources: OverviewSources
@@ -107,6 +117,7 @@ export class Overview {
       part('failing_expressions', this.#failures.of(accountId)),
       part('records_lag', this.#sources.lag.now()),
     ])
+    if (destinations.unheard > 0) unknown.push({ part: 'destinations', reason: unheardReason })
     const found = worstFirst([
       ...destinations.attention,
       ...(letters?.attention ?? []),
@@ -142,10 +153,8 @@ export class Overview {
     const statuses = await destinations.statuses(worst)
     const byId = new Map(worst.map((row) => [row.id, row]))
     const lossesOf = (id: string) => destinations.losses(byId.get(id)!)
-    const found = destinationAttention(statuses, lossesOf, {
-      nowMs: now(),
-      warningMs: warningMs(retentionMs),
-    })
+    const nowMs = now()
+    const found = destinationAttention(statuses, lossesOf, { nowMs, warningMs: warningMs(retentionMs) })
     const severityOf = new Map<string, number>()
     for (const [place, { ids }] of worstFirst(found).entries())
       for (const id of ids) getOrMake(severityOf, id, () => place)
@@ -158,6 +167,7 @@ export class Overview {
           placeOf(one) - placeOf(other) || other.status.backlog.events - one.status.backlog.events,
       ),
       destinations_left_out: rows.length - worst.length,
+      unheard: statuses.filter(({ status }) => isUnheard(status, nowMs)).length,
     }
   }
 
@@ -213,37 +223,10 @@ export class Overview {
   }
 }
 
-interface LetterTally {
-  count: number
-  firstMs: number
-  readonly lastMs: number
-}
+const unheardReason = 'No deliverer has answered for some of them yet.'
 
-const letterNouns: Readonly<Record<DeadLetterType, string>> = {
-  record: 'record',
-  event: 'event',
-  audit: 'audit event',
-}
-
-function letterFinding(
-  type: DeadLetterType,
-  { count, firstMs, lastMs }: LetterTally,
-  { uri, isWhole }: { readonly uri: string; readonly isWhole: boolean },
-): Attention {
-  const latest = isoMillis(lastMs)
-  const number = `${isWhole ? '' : 'At least '}${counted(count, letterNouns[type])}`
-  const verb = count === 1 ? 'was' : 'were'
-  return attention({
-    type: 'dead_letters',
-    severity: 'attention',
-    sentence: `${number} ${verb} set aside as ${count === 1 && isWhole ? 'a dead letter' : 'dead letters, the last'} at ${clockText(latest, now())}.`,
-    count,
-    since: isoMillis(firstMs),
-    latest,
-    kind: type,
-    uri,
-  })
-}
+const isUnheard = (status: DeliveryStatus, nowMs: number): boolean =>
+  status.cause === unansweredCause && !isSilent(status, nowMs)
 
 function lagFinding(lag: Lag | undefined, nowMs: number): Attention[] {
   if (lag?.oldestAtMs === undefined || nowMs - lag.oldestAtMs < lagMs) return []

@@ -67,6 +67,7 @@ export async function openApi(
   const lag = release.own(new RecordsLag(nats, partitions, occurrences))
   const behind = await openBehind(context, parts, release)
   const backlogs = await openBacklogs(books, release)
+  const unfound = await openUnfound(books, release)
   const access = destinationAccess(settings, { clock: openAwsClock(occurrences), cluster: nats.confirmed })
   const wayIn = await openWayIn(context, parts, release)
   const live = new Live({ nats, occurrences, ownerOf: ownersIn(store.view) })
@@ -74,7 +75,16 @@ export async function openApi(
   const app = await buildApi({
     context: parts,
     view: store.view,
-    destinations: destinationOperations({ ...jobs, books, secrets, sealer, access, behind, backlogs }),
+    destinations: destinationOperations({
+      ...jobs,
+      books,
+      secrets,
+      sealer,
+      access,
+      behind,
+      backlogs,
+      unfound,
+    }),
     geo,
     live,
     lag,
@@ -170,4 +180,9 @@ async function openCommands(
     adminUrl: admin.url,
     adminToken: admin.token,
   })
+}
+
+async function openUnfound(keeper: BooksKeeper, release: ReleaseStack) {
+  const { UnfoundBacklogs } = await import('../operate/unfound-backlogs.js')
+  return release.own(new UnfoundBacklogs(() => keeper.books))
 }

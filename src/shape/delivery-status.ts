@@ -1,5 +1,6 @@
 /** Delivery status of an event destination; not part of the stored resource. */
 import { dropReasons } from '../books/dropped.js'
+import { lastingAfterMs } from '../core/lasting.js'
 import { objectOf, orNull, type Static, Type } from '../core/schema.js'
 import { isClockRefusal } from '../deliver/aws/aws-clock.js'
 import type { FaultClass } from '../deliver/destination.js'
@@ -13,6 +14,12 @@ import { billingExample, billingSchema } from './billing.js'
 
 /** No deliverer says anything about the destination. */
 export const unansweredCause = 'no deliverer answers'
+
+/** Has no deliverer answered for so long that it is no restart? */
+export const isSilent = ({ cause, since }: Pick<DeliveryStatus, 'cause' | 'since'>, nowMs: number): boolean =>
+  cause === unansweredCause && since !== null && nowMs - Date.parse(since) >= lastingAfterMs
+
+export const unheardAdvice = 'No deliverer has answered for this destination yet: one may be starting.'
 
 const { probeMinMs, probeMaxMs } = laneSettings
 const triesAgain = `Weir tries again every ${probeMinMs / 1000} to ${probeMaxMs / 1000} s and continues by itself; POST …/resume tries at once.`

@@ -4,7 +4,7 @@ import type { FaultClass } from '../deliver/destination.js'
 import { type LaneStatus, pausedByHand } from '../deliver/health.js'
 import type { Row } from '../resource/define.js'
 import type { DestinationPause } from '../resource/event-destination.js'
-import { adviceFor, unansweredCause } from './delivery-status.js'
+import { adviceFor } from './delivery-status.js'
 
 export const resumptionSchema = objectOf(
   {
@@ -29,6 +29,10 @@ export const resumptionExample = {
 
 export type Resumption = Static<typeof resumptionSchema>
 
+/** One question proves no more. */
+const unanswered =
+  'No deliverer answered in time, so it was not tried now; its status shows whether that lasts.'
+
 /** `pausedAt`: the beginning of the pause by hand that has ended. `before`: the answers of deliverers when they began to try. */
 export function resumptionOf(
   destination: Row,
@@ -44,7 +48,7 @@ export function resumptionOf(
       msg: `It was paused by hand at ${pause.at}; its events are sent from now on.`,
     }
   const notByHand = 'It was not paused by hand.'
-  if (before === undefined) return { ...none, msg: `${notByHand} ${adviceFor(unansweredCause, destination)}` }
+  if (before === undefined) return { ...none, msg: `${notByHand} ${unanswered}` }
   const { state, cause, since, last_error } = before
   const found = { ...none, state, cause }
   if (cause === pausedByHand)

@@ -33,6 +33,7 @@ async function withAws(store: TestStore, emulator: Emulator): Promise<TestApi> {
       sealer,
       access: destinationAccess(settings, { clock: new AwsClock() }),
       behind: { of: async () => null },
+      unfound: { has: () => false },
       backlogs: store.release.own(new BacklogHistory(() => new Map())),
     }),
   })
@@ -215,7 +216,7 @@ t.test('event destinations', async (t) => {
     const ends = { delivered: 0, dead_lettered: 0, dropped: 0, retried: 0 }
     t.strictSame(status.counts, { produced: 0, filtered: 0, ...ends })
     t.match(status, { state: 'paused', last_success_at: null, last_error: null })
-    t.match(status.advice, /^No process delivers/)
+    t.match(status.advice, /^No deliverer has answered for this destination yet/)
     t.equal(status.billing, null)
     t.match(await refused(503, me.deliveryAttempts(id)), /No deliverer answers/)
     const other = await api.account()

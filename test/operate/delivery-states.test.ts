@@ -4,6 +4,7 @@ import type { LaneReport, LaneStatus } from '../../src/deliver/health.js'
 import { DeliveryStates, type StatesSettings } from '../../src/operate/delivery-states.js'
 import { noOutcomes } from '../../src/wire/delivery-attempts.js'
 import { statusesSubject, statusSubject } from '../../src/wire/names.js'
+import { until } from '../harness/weir.js'
 
 const lane = (state: LaneStatus['state']): LaneStatus => ({
   state,
@@ -129,3 +130,34 @@ t.test('the destinations in trouble, with the worst of their states', async (t) 
     t.equal(await states.troubled(), undefined, 'no deliverer')
   }
 })
+
+t.test(
+  'a silence is looked at until it ends, though no one asks: an answer between two questions ends it',
+  async (t) => {
+    const { deliverers, ask } = openStates({ freshMs: 0, silenceMs: 1_500 })
+    deliverers.answers = [lane('healthy')]
+    await ask()
+    deliverers.answers = []
+    const silent = await ask()
+    t.equal(silent.state, 'healthy')
+    const askedBefore = deliverers.asks
+    deliverers.answers = [lane('healthy')]
+    await until('it was looked at', () => deliverers.asks > askedBefore)
+    deliverers.answers = []
+    t.equal((await ask()).state, 'healthy', 'a new silence begins')
+  },
+)
+
+t.test(
+  'a report from long ago is no state of now: with no answer, it is asked for until the silence is long',
+  async (t) => {
+    for (const none of [[], undefined]) {
+      const { deliverers, ask } = openStates({ freshMs: 0, silenceMs: 30, answerWaitMs: 5 })
+      deliverers.answers = [lane('healthy')]
+      await ask()
+      await new Promise((resolve) => setTimeout(resolve, 40))
+      deliverers.answers = none
+      t.match(await ask(), { state: 'paused', cause: 'no deliverer answers', as_of: String })
+    }
+  },
+)

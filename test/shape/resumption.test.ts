@@ -41,7 +41,7 @@ t.test('the sentence and what was done', (t) => {
       want: {
         was_paused_by_hand: false,
         tried_now: false,
-        msg: /^It was not paused by hand\. No process delivers/,
+        msg: /^It was not paused by hand\. No deliverer answered in time/,
       },
     },
     {

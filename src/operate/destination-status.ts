@@ -1,0 +1,127 @@
+/** The delivery status of destinations, over all processes. */
+import type { Books } from '../books/books.js'
+import type { DestinationCounts } from '../books/destination-totals.js'
+import { dropReasons } from '../books/dropped.js'
+import type { BooksKeeper } from '../books/keeper.js'
+import { isoMillis, now } from '../core/clock.js'
+import { eachOf } from '../core/concurrency.js'
+import { oldestPack, warningMs } from '../deliver/expiry.js'
+import { kindNamed } from '../deliver/kinds.js'
+import type { StoredMessage } from '../nats/messages.js'
+import type { Nats } from '../nats/nats.js'
+import type { Row } from '../resource/define.js'
+import { chosenTarget } from '../resource/destination-target.js'
+import { keepsRecords } from '../resource/event-destination.js'
+import { billingOf } from '../shape/billing.js'
+import {
+  adviceFor,
+  type DeliveryStatus,
+  type DestinationStatus,
+  isSilent,
+  unansweredCause,
+  unfoundAdvice,
+  unheardAdvice,
+} from '../shape/delivery-status.js'
+import type { PartitionSet } from '../wire/partitions.js'
+import type { BehindDestinations } from './behind-destinations.js'
+import type { DeliveryStates } from './delivery-states.js'
+import type { UnfoundBacklogs } from './unfound-backlogs.js'
+
+interface StatusDeps {
+  readonly nats: Nats
+  readonly partitions: Pick<PartitionSet, 'all'>
+  readonly books: BooksKeeper
+  readonly behind: Pick<BehindDestinations, 'of'>
+  readonly unfound: Pick<UnfoundBacklogs, 'has'>
+  readonly states: DeliveryStates
+  readonly retentionMs: number
+}
+
+/** Reads of the oldest packs at the same time. */
+const statusesAtOnce = 8
+
+/** In the order of the rows. */
+export async function statusesOf(deps: StatusDeps, rows: readonly Row[]): Promise<DestinationStatus[]> {
+  const heardSinceMs = await deps.states.hear(rows.map(({ id }) => id))
+  const seen = new Map<Row, Seen>()
+  await eachOf(rows, statusesAtOnce, async (row) => {
+    seen.set(row, await seenOf(deps, row, heardSinceMs))
+  })
+  const counts = deps.books.books.destinations(rows.map(({ id }) => id))
+  return rows.map((row) => {
+    const status = statusIn(deps, row, seen.get(row)!, counts.get(row.id)!)
+    return { destination_id: row.id, description: status.description, status }
+  })
+}
+
+export async function statusOf(deps: StatusDeps, row: Row): Promise<DeliveryStatus> {
+  const seen = await seenOf(deps, row)
+  return statusIn(deps, row, seen, deps.books.books.destination(row.id))
+}
+
+/** Everything that must be waited for. */
+type Seen = Awaited<ReturnType<typeof seenOf>>
+
+/** `heardSinceMs`: reports from then on need no question. */
+async function seenOf(
+  { nats, partitions, books, behind, states }: StatusDeps,
+  { id }: Row,
+  heardSinceMs?: number,
+) {
+  const [state, oldest, isBehind] = await Promise.all([
+    states.of(id, books.books.lastOutcomes(id), heardSinceMs),
+    oldestPack(nats, partitions, id),
+    behind.of(id),
+  ])
+  return { state, oldest, behind: isBehind }
+}
+
+/**
+ * The counts are read last, all at the same time: events that were delivered while the stream was read are no backlog any more.
+ */
+function statusIn(
+  { books: { books }, unfound, retentionMs }: StatusDeps,
+  row: Row,
+  { state: { usages, ...state }, oldest, behind }: Seen,
+  destinationCounts: DestinationCounts,
+): DeliveryStatus {
+  const { backlog: events, ...counts } = destinationCounts
+  const { kind, packing } = chosenTarget(row['target'] as never)
+  const backlog = { events, ...timesOf(events === 0 ? undefined : oldest, row, retentionMs) }
+  const isUnfound = oldest === undefined && unfound.has(row.id, destinationCounts)
+  return {
+    kind,
+    description: (row['description'] as string | undefined) ?? null,
+    ...state,
+    advice: joined(
+      state.cause === unansweredCause && !isSilent(state, now())
+        ? unheardAdvice
+        : adviceFor(state.cause, row, behind, ifNear(backlog.expires_at, retentionMs), state.last_error),
+      isUnfound ? unfoundAdvice(events) : null,
+    ),
+    backlog,
+    dropped: droppedOf(books, row.id),
+    behind,
+    counts,
+    billing: billingOf(kindNamed(kind), packing, usages),
+  }
+}
+
+const droppedOf = (books: Books, id: string): DeliveryStatus['dropped'] =>
+  dropReasons.flatMap((reason) =>
+    Object.entries(books.dropped(id, reason).kinds).map(([type, events]) => ({ type, reason, events })),
+  )
+
+const joined = (...texts: readonly (string | null)[]): string | null =>
+  texts.filter((text) => text !== null).join(' ') || null
+
+/** The times at which the oldest pack was stored and will be dropped. */
+function timesOf(oldest: StoredMessage | undefined, row: Row, retentionMs: number) {
+  if (oldest === undefined) return { oldest_at: null, expires_at: null }
+  const expires_at = keepsRecords(row) ? null : isoMillis(oldest.storedAtMs + retentionMs)
+  return { oldest_at: isoMillis(oldest.storedAtMs), expires_at }
+}
+
+/** A time that is not further away than that of the warning. */
+const ifNear = (expiresAt: string | null, retentionMs: number): string | null =>
+  expiresAt !== null && Date.parse(expiresAt) - now() < warningMs(retentionMs) ? expiresAt : null
