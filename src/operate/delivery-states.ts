@@ -5,7 +5,7 @@
 import { jsonOf } from '../core/bytes.js'
 import { after, isoMillis, monotonicMs, now, sleep, type Timer, timeOfDay } from '../core/clock.js'
 import type { LaneReport, LaneState, LaneStatus, StateReport } from '../deliver/health.js'
-import { unansweredCause } from '../shape/delivery-status.js'
+import { unansweredCause } from '../shape/delivery/delivery-advice.js'
 import { type LastOutcomes, laterOutcomes, type Usage } from '../wire/delivery-attempts.js'
 import { probeSubject, statesSubject, statusesSubject, statusSubject } from '../wire/names.js'
 
@@ -126,7 +126,7 @@ export class DeliveryStates {
       }
       // A recent report is good enough; an older one is worth another round, an old one or none at all is worth many.
       const patienceMs = ageMs < freshMs ? 0 : ageMs < silenceMs ? freshMs : silenceMs
-      if (monotonicMs() - askedMs >= patienceMs) return heard
+      if (monotonicMs() - askedMs >= patienceMs) return ageMs < silenceMs ? heard : undefined
     }
   }
 

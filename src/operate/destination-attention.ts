@@ -2,7 +2,8 @@
 import { isoMillis } from '../core/clock.js'
 import { pausedByHand } from '../deliver/health.js'
 import { eventDestination } from '../resource/event-destination.js'
-import { type DestinationStatus, isSilent, unansweredCause } from '../shape/delivery-status.js'
+import { isSilent, unansweredCause } from '../shape/delivery/delivery-advice.js'
+import type { DestinationStatus } from '../shape/delivery-status.js'
 import { type Attention, severities } from '../shape/overview.js'
 import type { Loss } from './destination-operations.js'
 

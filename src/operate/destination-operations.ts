@@ -22,12 +22,8 @@ import { testEventJson } from '../event/event-schemas.js'
 import type { Nats } from '../nats/nats.js'
 import type { Row } from '../resource/define.js'
 import type { BacklogHistory } from '../shape/backlog-history.js'
-import {
-  adviceFor,
-  type DeliveryStatus,
-  type DestinationCheck,
-  type DestinationStatus,
-} from '../shape/delivery-status.js'
+import { adviceFor } from '../shape/delivery/delivery-advice.js'
+import type { DeliveryStatus, DestinationCheck, DestinationStatus } from '../shape/delivery-status.js'
 import type { SourceCounts } from '../shape/subscription-counts.js'
 import { destinationConfig } from '../view/destinations.js'
 import type { SecretsView } from '../view/secrets-view.js'

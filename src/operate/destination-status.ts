@@ -15,13 +15,12 @@ import { keepsRecords } from '../resource/event-destination.js'
 import { billingOf } from '../shape/billing.js'
 import {
   adviceFor,
-  type DeliveryStatus,
-  type DestinationStatus,
   isSilent,
   unansweredCause,
   unfoundAdvice,
   unheardAdvice,
-} from '../shape/delivery-status.js'
+} from '../shape/delivery/delivery-advice.js'
+import type { DeliveryStatus, DestinationStatus } from '../shape/delivery-status.js'
 import type { PartitionSet } from '../wire/partitions.js'
 import type { BehindDestinations } from './behind-destinations.js'
 import type { DeliveryStates } from './delivery-states.js'

@@ -1,11 +1,40 @@
 /** What needs a hand at dead letters: one finding for each type. */
 import { isoMillis, now } from '../core/clock.js'
+import { getOrMake } from '../core/maps.js'
+import { queryText } from '../http/lists/query-values.js'
+import type { Links } from '../resource/define.js'
 import type { Attention } from '../shape/overview.js'
 import type { DeadLetterType } from '../wire/dead-letter.js'
+import { deadLettersPath } from './dead-letter-queries.js'
+import { type DeadLetters, sightOf } from './dead-letters.js'
 import { attention, clockText, counted } from './destination-attention.js'
 
+/** For letters of all accounts, which the search looks at. */
+const bounds = { bytesMax: 16 * 1024 * 1024, msMax: 1_000 }
+
+interface Sources {
+  readonly letters: Pick<DeadLetters, 'search'>
+  readonly links: Pick<Links, 'uri'>
+}
+
+/** Counts the letters of an account by their type, as far as the bounds allow. */
+export async function lettersAttention({ letters, links }: Sources, accountId: string): Promise<Attention[]> {
+  const tallies = new Map<DeadLetterType, LetterTally>()
+  const add = ({ type, storedAtMs }: { readonly type: DeadLetterType; readonly storedAtMs: number }) => {
+    const tally = getOrMake(tallies, type, () => ({ count: 0, firstMs: 0, lastMs: storedAtMs }))
+    tally.count += 1
+    tally.firstMs = storedAtMs
+    return false
+  }
+  const end = await letters.search(sightOf(accountId), {}, add, bounds)
+  return [...tallies].map(([type, tally]) => {
+    const uri = links.uri(`${deadLettersPath}?${queryText({ type })}`)
+    return letterFinding(type, tally, { uri, isWhole: end === undefined })
+  })
+}
+
 /** Dead letters of one type. */
-export interface LetterTally {
+interface LetterTally {
   count: number
   firstMs: number
   readonly lastMs: number
@@ -17,7 +46,7 @@ const letterNouns: Readonly<Record<DeadLetterType, string>> = {
   audit: 'audit event',
 }
 
-export function letterFinding(
+function letterFinding(
   type: DeadLetterType,
   { count, firstMs, lastMs }: LetterTally,
   { uri, isWhole }: { readonly uri: string; readonly isWhole: boolean },

@@ -8,25 +8,23 @@ import { messageOf, WeirError } from '../core/errors.js'
 import { getOrMake } from '../core/maps.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import { warningMs } from '../deliver/expiry.js'
-import { queryText } from '../http/lists/query-values.js'
 import { rowsOf } from '../http/present.js'
 import type { Links } from '../resource/define.js'
 import { eventDestination } from '../resource/event-destination.js'
-import { type DeliveryStatus, isSilent, unansweredCause } from '../shape/delivery-status.js'
+import { isSilent, unansweredCause } from '../shape/delivery/delivery-advice.js'
+import type { DeliveryStatus } from '../shape/delivery-status.js'
 import type { Attention, OverviewAnswer, OverviewPart } from '../shape/overview.js'
 import type { FailedPlaces, FailureReader } from '../store/logs/failure-reader.js'
 import type { LogReader, UnservedNames } from '../store/logs/log-reader.js'
 import type { ViewState } from '../view/view-state.js'
-import type { DeadLetterType } from '../wire/dead-letter.js'
-import { deadLettersPath } from './dead-letter-queries.js'
-import { type DeadLetters, sightOf } from './dead-letters.js'
+import type { DeadLetters } from './dead-letters.js'
 import { attention, clockText, counted, destinationAttention, worstFirst } from './destination-attention.js'
 import type { DestinationOperations } from './destination-operations.js'
 import { expiringResources } from './expiring-resources.js'
 import { failingExpressions } from './failing-expressions.js'
 import { failingLists, type ListStatuses } from './failing-lists.js'
 import { KeptAnswers } from './kept-answers.js'
-import { type LetterTally, letterFinding } from './letter-attention.js'
+import { lettersAttention } from './letter-attention.js'
 import type { Lag, RecordsLag } from './records-lag.js'
 
 interface OverviewSources {
@@ -51,8 +49,6 @@ const failuresCounted = 100
 const dayMs = 24 * 60 * 60_000
 /** Records wait for less in the ordinary course. */
 const lagMs = 30_000
-/** For letters of all accounts, which the search looks at. */
-const letterBounds = { bytesMax: 16 * 1024 * 1024, msMax: 1_000 }
 
 const answerWaitMs = 10_000
 /** A first screen waits for these. Expensive parts are read less often. */
@@ -172,21 +168,7 @@ export class Overview {
   }
 
   async #lettersOf(accountId: string): Promise<Part> {
-    const { letters, links } = this.#sources
-    const tallies = new Map<DeadLetterType, LetterTally>()
-    const add = ({ type, storedAtMs }: { readonly type: DeadLetterType; readonly storedAtMs: number }) => {
-      const tally = getOrMake(tallies, type, () => ({ count: 0, firstMs: 0, lastMs: storedAtMs }))
-      tally.count += 1
-      tally.firstMs = storedAtMs
-      return false
-    }
-    const end = await letters.search(sightOf(accountId), {}, add, letterBounds)
-    return {
-      attention: [...tallies].map(([type, tally]) => {
-        const uri = links.uri(`${deadLettersPath}?${queryText({ type })}`)
-        return letterFinding(type, tally, { uri, isWhole: end === undefined })
-      }),
-    }
+    return { attention: await lettersAttention(this.#sources, accountId) }
   }
 
   async #endingOf(accountId: string): Promise<Part> {

@@ -9,7 +9,7 @@
 import { every, isoMillis, monotonicMs, now, sleep, type Timer } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import { newId } from '../core/ids.js'
-import { LastingFailure } from '../core/lasting-failure.js'
+import { LastingFailure } from '../core/lasting.js'
 import { waitForBucket } from '../nats/bucket-stream.js'
 import type { TrafficView } from '../produce/compiled-configuration.js'
 import { viewWithout } from '../produce/replayed-sources.js'

@@ -13,7 +13,7 @@
 import type { LedgerWriter } from '../books/ledger.js'
 import { every, monotonicMs, now, type Timer } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
-import { LastingFailure } from '../core/lasting-failure.js'
+import { LastingFailure } from '../core/lasting.js'
 import { removalStopShare } from '../core/limits.js'
 import { getOrMake } from '../core/maps.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'

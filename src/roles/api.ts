@@ -66,8 +66,7 @@ export async function openApi(
   const books = await openKeeper(context, nats, bucketBytesMax, release)
   const lag = release.own(new RecordsLag(nats, partitions, occurrences))
   const behind = await openBehind(context, parts, release)
-  const backlogs = await openBacklogs(books, release)
-  const unfound = await openUnfound(books, release)
+  const watched = await openBacklogs(books, release)
   const access = destinationAccess(settings, { clock: openAwsClock(occurrences), cluster: nats.confirmed })
   const wayIn = await openWayIn(context, parts, release)
   const live = new Live({ nats, occurrences, ownerOf: ownersIn(store.view) })
@@ -75,16 +74,7 @@ export async function openApi(
   const app = await buildApi({
     context: parts,
     view: store.view,
-    destinations: destinationOperations({
-      ...jobs,
-      books,
-      secrets,
-      sealer,
-      access,
-      behind,
-      backlogs,
-      unfound,
-    }),
+    destinations: destinationOperations({ ...jobs, ...watched, books, secrets, sealer, access, behind }),
     geo,
     live,
     lag,
@@ -146,7 +136,11 @@ async function openKeeper({ occurrences }: RoleContext, nats: Nats, bytesMax: nu
 
 async function openBacklogs(keeper: BooksKeeper, release: ReleaseStack) {
   const { BacklogHistory } = await import('../operate/backlog-history.js')
-  return release.own(new BacklogHistory(() => keeper.books.destinations()))
+  const { UnfoundBacklogs } = await import('../operate/unfound-backlogs.js')
+  return {
+    backlogs: release.own(new BacklogHistory(() => keeper.books.destinations())),
+    unfound: release.own(new UnfoundBacklogs(() => keeper.books)),
+  }
 }
 
 async function openSecrets(nats: Nats, bytesMax: number, release: ReleaseStack): Promise<SecretsView> {
@@ -180,9 +174,4 @@ async function openCommands(
     adminUrl: admin.url,
     adminToken: admin.token,
   })
-}
-
-async function openUnfound(keeper: BooksKeeper, release: ReleaseStack) {
-  const { UnfoundBacklogs } = await import('../operate/unfound-backlogs.js')
-  return release.own(new UnfoundBacklogs(() => keeper.books))
 }

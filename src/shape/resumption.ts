@@ -4,7 +4,7 @@ import type { FaultClass } from '../deliver/destination.js'
 import { type LaneStatus, pausedByHand } from '../deliver/health.js'
 import type { Row } from '../resource/define.js'
 import type { DestinationPause } from '../resource/event-destination.js'
-import { adviceFor } from './delivery-status.js'
+import { adviceFor } from './delivery/delivery-advice.js'
 
 export const resumptionSchema = objectOf(
   {

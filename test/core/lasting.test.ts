@@ -1,5 +1,5 @@
 import t from 'tap'
-import { LastingConditions } from '../../src/core/lasting.js'
+import { LastingConditions, LastingFailure } from '../../src/core/lasting.js'
 
 t.test('a condition lasts if each look of 10 s found the same', (t) => {
   let nowMs = 0
@@ -19,4 +19,28 @@ t.test('a condition lasts if each look of 10 s found the same', (t) => {
   t.notOk(look(35_000), 'it is over')
   t.notOk(look(40_000, '1'), 'one that comes again begins again')
   t.end()
+})
+
+const fails = () => Promise.reject(new Error('away'))
+const works = async () => 'done'
+
+t.test('a failure is reported once it has lasted', async (t) => {
+  let nowMs = 1_000
+  const reported: unknown[] = []
+  const failure = new LastingFailure(
+    (error) => reported.push(error),
+    () => nowMs,
+  )
+  const at = async (ms: number, work: () => Promise<unknown>): Promise<number> => {
+    nowMs = ms
+    await failure.watch(work)
+    return reported.length
+  }
+  t.equal(await at(1_000, fails), 0)
+  t.equal(await at(10_900, fails), 0, 'it may pass')
+  t.equal(await at(11_000, fails), 1)
+  t.equal(await at(12_000, fails), 2, 'and each one after it')
+  t.equal(await failure.watch(works), 'done')
+  t.equal(await at(30_000, fails), 2, 'after a success it begins again')
+  t.equal(await at(40_000, fails), 3)
 })

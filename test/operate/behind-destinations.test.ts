@@ -4,7 +4,7 @@ import { createLogger } from '../../src/core/telemetry/log.js'
 import { createRegistry } from '../../src/core/telemetry/metrics.js'
 import { createOccurrences } from '../../src/core/telemetry/occurrences.js'
 import { BehindDestinations, leavesAtMs } from '../../src/operate/behind-destinations.js'
-import { adviceFor } from '../../src/shape/delivery-status.js'
+import { adviceFor } from '../../src/shape/delivery/delivery-advice.js'
 import { onePartition } from '../../src/wire/partitions.js'
 
 const hourMs = 60 * 60_000

@@ -2,7 +2,8 @@
 import t from 'tap'
 import { destinationAttention, worstFirst } from '../../src/operate/destination-attention.js'
 import type { Loss } from '../../src/operate/destination-operations.js'
-import { type DeliveryStatus, unansweredCause } from '../../src/shape/delivery-status.js'
+import { unansweredCause } from '../../src/shape/delivery/delivery-advice.js'
+import type { DeliveryStatus } from '../../src/shape/delivery-status.js'
 import type { Attention } from '../../src/shape/overview.js'
 import { idleStatus } from '../harness/idle-status.js'
 

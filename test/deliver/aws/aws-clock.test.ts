@@ -5,7 +5,7 @@ import { AwsClock, isClockRefusal } from '../../../src/deliver/aws/aws-clock.js'
 import type { DestinationAuth } from '../../../src/deliver/destination.js'
 import { openSender } from '../../../src/deliver/kinds.js'
 import { checkDestination, type DestinationAccess, sendTestEvent } from '../../../src/deliver/test-event.js'
-import { adviceFor } from '../../../src/shape/delivery-status.js'
+import { adviceFor } from '../../../src/shape/delivery/delivery-advice.js'
 import { type AwsWorld, keyAuth, kindNames, openAwsWorld, roleAuth } from '../aws-world.js'
 import { someEvents } from '../events.js'
 
