@@ -3,10 +3,11 @@
  * of autonomous systems. Prints something only if it takes long, changes nothing if nothing is missing, and may run several
  * times at once.
  *
- *     node config/prepare.mjs [--no-nats-server] [--modules | --tests]
+ *     node config/prepare.mjs [--no-nats-server] [--modules | --tests] [--types]
  *
  * `--modules` also compiles every source and test to a module of its own in `dist/src` and `dist/test`, as benchmarks
- * and the generated documents need it; `--tests` also prepares the test runner and bundles the test files.
+ * and the generated documents need it; `--tests` also prepares the test runner and bundles the test files. `--types` writes the types
+ * of the package's entry points, as `npm pack` ships them.
  */
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -48,6 +49,8 @@ const path = {
   bundled: join(root, 'dist', 'programs', '.bundled'),
   console: join(root, 'dist', 'console'),
   evaluate: join(root, 'dist', 'evaluate'),
+  types: join(root, 'dist', 'types'),
+  typesWritten: join(root, 'dist', 'types', '.written'),
   playground: join(root, 'dist', 'playground'),
   asnPackage: join(root, 'node_modules', '@ip-location-db', 'asn'),
   asnBuilder: join(root, 'config', 'asn-database.mjs'),
@@ -68,15 +71,16 @@ const say = (line) => stderr.write(`weir: ${line}\n`)
 class PrepareError extends Error {}
 
 /**
- * @param {{ natsServer: boolean, modules?: boolean, tests?: boolean }} wanted
+ * @param {{ natsServer: boolean, modules?: boolean, tests?: boolean, types?: boolean }} wanted
  */
-export async function prepare({ natsServer, tests = false, modules = tests }) {
+export async function prepare({ natsServer, tests = false, modules = tests, types = false }) {
   const isReady = () =>
     isInstalled() &&
     isBundled() &&
     isAsnBuilt() &&
     (!modules || isCompiled()) &&
-    (!tests || (isTapBuilt() && areTestsBundled()))
+    (!tests || (isTapBuilt() && areTestsBundled())) &&
+    (!types || areTypesWritten())
   if (!isReady()) {
     await alone(async () => {
       if (!isInstalled()) install()
@@ -85,6 +89,7 @@ export async function prepare({ natsServer, tests = false, modules = tests }) {
       if (modules && !isCompiled()) await compile()
       if (tests && !isTapBuilt()) buildTap()
       if (tests && !areTestsBundled()) await buildTests()
+      if (types && !areTypesWritten()) await writeTypes()
     })
   }
   if (natsServer) provideNatsServer()
@@ -251,6 +256,19 @@ async function buildTests() {
   writeFileSync(path.testsBundled, signature)
 }
 
+const typesSignature = () =>
+  signatureOf([...sourcesBelow('src'), 'config/declarations.mjs', 'config/type-writer.mjs', 'tsconfig.json'])
+
+const areTypesWritten = () => readText(path.typesWritten) === typesSignature()
+
+async function writeTypes() {
+  const signature = typesSignature()
+  say('Writing the types …')
+  const { writeDeclarations } = await import('./declarations.mjs')
+  writeDeclarations(root, path.types)
+  writeFileSync(path.typesWritten, signature)
+}
+
 /** @param {string} dir */
 const sourcesBelow = (dir) =>
   [...filesBelow(dir, '.ts'), ...filesBelow(dir, '.mjs')].filter((name) => !name.endsWith('.d.ts'))
@@ -359,5 +377,6 @@ if (argv[1] !== undefined && import.meta.url === pathToFileURL(resolve(argv[1]))
     natsServer: !argv.includes('--no-nats-server') && !env.NATS_URL,
     modules: argv.includes('--modules') || argv.includes('--tests'),
     tests: argv.includes('--tests'),
+    types: argv.includes('--types'),
   })
 }

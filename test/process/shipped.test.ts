@@ -115,7 +115,11 @@ t.test('the package is ours, and the command is weir', (t) => {
   t.match(packageJson.name, /^@[a-z-]+\/weir$/)
   t.equal(packageJson.private, true, 'it is not published by accident')
   t.strictSame(Object.keys(packageJson.bin), ['weir'])
-  t.equal(packageJson.scripts['prepack'], 'node config/prepare.mjs --no-nats-server', 'it is built first')
+  t.equal(
+    packageJson.scripts['prepack'],
+    'node config/prepare.mjs --no-nats-server --types',
+    'it is built first',
+  )
   t.end()
 })
 

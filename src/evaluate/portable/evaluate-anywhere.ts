@@ -16,6 +16,7 @@ import { readConfiguration } from './relations.js'
 
 /** What `compile` makes: for `decide` and `explain`, as often as needed. */
 class Compiled {
+  /** @internal */
   readonly policySet: PolicySet
 
   constructor(policySet: PolicySet) {
