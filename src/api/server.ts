@@ -276,11 +276,11 @@ function registerResources(app: FastifyInstance, options: WholeOptions): void {
   registerExpressionFailures(app, context, options.failures)
   registerFindings(app, context, options)
   registerLastTraffic(app, context, options.traffic)
-  const { presenter, statuses } = context
+  const { presenter, statuses, policies } = context
   const { retentionMs } = trials
   const stateOf = () => readable(context)
   const { links } = presenter
-  const overview = new Overview({ ...options, stateOf, letters, links, statuses, retentionMs })
+  const overview = new Overview({ ...options, stateOf, letters, links, statuses, policies, retentionMs })
   registerOverview(app, context, overview)
   registerTrials(app, context, trials)
 }

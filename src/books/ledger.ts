@@ -59,6 +59,8 @@ export interface InputCounts extends Readonly<Record<RecordType, number>> {
   readonly deny: number
   /** Evaluated records that no edge serves; missing in entries from before this count was introduced. */
   readonly unserved?: number
+  /** Those of them that belong to no account; missing like that. */
+  readonly unowned?: number
   /** Audit events of other services, and how many of them are bad; missing if a message holds none. */
   readonly audits?: number
   readonly audits_bad?: number
@@ -265,6 +267,7 @@ export const noRecords: Readonly<RecordTotals> = {
   block: 0,
   deny: 0,
   unserved: 0,
+  unowned: 0,
   audits: 0,
   audits_bad: 0,
 }

@@ -65,6 +65,11 @@ export function booksMetrics(books: Books, targetOf: TargetOf): string {
     counter('weir_records_evaluated_total', 'Records that were evaluated.', evaluated),
     counter('weir_decisions_total', 'Decisions about evaluated records.', decisions),
     counter('weir_records_unserved_total', 'Evaluated records that no edge serves.', one(records.unserved)),
+    counter(
+      'weir_records_unowned_total',
+      'Those of them that name no account, of several: no account sees them.',
+      one(records.unowned),
+    ),
     counter('weir_audits_in_total', 'Audit events received from other services.', one(records.audits)),
     counter(
       'weir_audits_bad_total',

@@ -16,6 +16,7 @@ export function addPublishCommand(program: Command, settings: () => Settings): v
     .option('--server-port <port>', 'the port that clients connected to, whatever the log says')
     .option('--caddy-duration <format>', "Caddy's duration_format, if it is not the default: ms or nano")
     .option('--edge <id>', 'all lines are of this edge')
+    .option('--account <id>', 'whose the lines are, if the deployment has several accounts')
     .option('--node <name>', 'the name of this node in NATS; default: that of the machine')
     .option('--json', 'the counts as JSON, at the end')
     .option(

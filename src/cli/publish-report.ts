@@ -3,6 +3,7 @@ import { type FileHandle, open } from 'node:fs/promises'
 import { every, monotonicMs } from '../core/clock.js'
 import { type Problem, StartFault } from '../core/errors.js'
 import { forTerminal } from '../core/text/terminal.js'
+import { sentencesOf, type Unserved } from '../ingest/published-names.js'
 import { columnOf, Doubts, excerpt, Refusals } from './refusals.js'
 
 export async function rejectsFile(path: string | undefined): Promise<FileHandle | undefined> {
@@ -34,6 +35,9 @@ export class Report {
   #example: readonly string[] | undefined
   #unshown = 0
   #last: (() => void) | undefined
+
+  /** Names that no edge serves; undefined if that is not known. */
+  unserved: Unserved | undefined
 
   readonly #refusals = new Refusals()
   readonly #doubts = new Doubts()
@@ -85,7 +89,8 @@ export class Report {
     const reasons = this.refused === 0 ? {} : { reasons: this.#refusals.all }
     const doubts = this.#doubts.all.length === 0 ? {} : { doubts: this.#doubts.all }
     const counts = { format: this.#format, read: this.read, stored: this.stored, refused: this.refused }
-    return JSON.stringify({ ...counts, ...reasons, ...doubts, ...lost })
+    const unserved = this.unserved === undefined ? {} : { unserved: this.unserved }
+    return JSON.stringify({ ...counts, ...reasons, ...doubts, ...lost, ...unserved })
   }
 
   /** Records of these lines are not stored yet. */
@@ -101,6 +106,7 @@ export class Report {
     this.note(`${this.read} lines: ${this.stored} records stored, ${this.refused} refused${lost}${left}.`)
     for (const sentence of [...this.#refusals.sentences, ...this.#doubts.sentences])
       this.note(`${this.#format}: ${sentence}`)
+    if (this.unserved !== undefined) for (const sentence of sentencesOf(this.unserved)) this.note(sentence)
     const isKept = this.refused === 0 || this.#rejects !== undefined
     return isAllStored && isKept && this.#lost === 0 ? 0 : 1
   }

@@ -23,6 +23,7 @@ export interface PublishOptions {
   readonly serverPort?: string
   readonly caddyDuration?: string
   readonly edge?: string
+  readonly account?: string
   readonly node?: string
   readonly rejects?: string
   readonly json?: true

@@ -9,6 +9,7 @@ import { durationUnits } from '../ingest/duration-unit.js'
 import { type Format, type Given, recordOfLine } from '../ingest/format.js'
 import { formats } from '../ingest/formats.js'
 import { lineBytesMax } from '../ingest/line-splitter.js'
+import { PublishedNames } from '../ingest/published-names.js'
 import { RecordPublisher } from '../ingest/record-publisher.js'
 import { type Nats, openNats } from '../nats/nats.js'
 import { stopSignal } from '../process/child.js'
@@ -19,6 +20,8 @@ import { checkSample } from './publish-check.js'
 import { Report, rejectsFile } from './publish-report.js'
 import { type PublishOptions, sourcesOf } from './publish-sources.js'
 
+/** Whether an edge serves a name is known within this time, or not at all. */
+const askMs = 2_000
 /** A stop waits this long for NATS. */
 const stopMs = 10_000
 /** Then a person should know what is waited for. */
@@ -55,13 +58,23 @@ export async function publish(settings: Settings, options: PublishOptions): Prom
     },
     messageBytesMax: nats.payloadBytesMax - payloadHeadroomBytes,
   })
+  const names = new PublishedNames({
+    ask: (subject, question) => nats.request(subject, question, askMs),
+    accountId: options.account,
+    report,
+  })
   try {
     for await (const source of sourcesOf(options, settings, node, stop.signal, report)) {
       report.read += 1
       const record = source.isTooLong
         ? ({ ok: false, problem: { msg: `It has more than ${lineBytesMax} bytes.` } } as const)
-        : recordOfLine(format, source.text, given, hash128(source.name, source.text), (doubt) =>
-            report.doubt(doubt),
+        : recordOfLine(
+            format,
+            source.text,
+            given,
+            hash128(source.name, source.text),
+            (doubt) => report.doubt(doubt),
+            names.add,
           )
       const stored = (): void => {
         if (record.ok) report.stored += 1
@@ -77,9 +90,11 @@ export async function publish(settings: Settings, options: PublishOptions): Prom
       if (stop.signal.aborted) break
     }
     const isAllStored = await flushed(publisher, stop.signal)
+    if (isAllStored) await names.end()
     if (options.json) process.stdout.write(`${report.json()}\n`)
     return report.end(isAllStored)
   } finally {
+    names.close()
     await closed(nats, report)
   }
 }
@@ -110,9 +125,10 @@ function formatNamed(name: string): Format {
   return format
 }
 
+const accountForm = /^ac_[0-9A-Z]{26}$/
 const edgeForm = /^edg(tcp|hts)_[0-9A-Z]{26}$/
 
-function givenBy({ serverName, serverPort, edge, caddyDuration }: PublishOptions): Given {
+function givenBy({ serverName, serverPort, edge, account, caddyDuration }: PublishOptions): Given {
   const port = serverPort === undefined ? undefined : Number(serverPort)
   if (port !== undefined && !(Number.isInteger(port) && port >= 1 && port <= 65_535))
     throw new StartFault(`--server-port is "${serverPort}"; it must be a port from 1 to 65535.`)
@@ -120,6 +136,8 @@ function givenBy({ serverName, serverPort, edge, caddyDuration }: PublishOptions
     throw new StartFault(`--server-name is "${serverName}"; it must be a name or an address, without a port.`)
   if (edge !== undefined && !edgeForm.test(edge))
     throw new StartFault(`--edge is "${edge}"; it must be the id of an edge: edghts_… or edgtcp_….`)
+  if (account !== undefined && !accountForm.test(account))
+    throw new StartFault(`--account is "${account}"; it must be the id of an account: ac_….`)
   const unit = durationUnits.find((each) => each === caddyDuration)
   if (caddyDuration !== undefined && unit === undefined)
     throw new StartFault(
@@ -129,6 +147,7 @@ function givenBy({ serverName, serverPort, edge, caddyDuration }: PublishOptions
     ...(serverName === undefined ? {} : { serverName }),
     ...(port === undefined ? {} : { serverPort: port }),
     ...(edge === undefined ? {} : { edgeId: edge }),
+    ...(account === undefined ? {} : { accountId: account }),
     ...(unit === undefined ? {} : { caddyDuration: unit }),
   }
 }

@@ -104,8 +104,10 @@ export const pictureOf = (
   recent: RecentDecisions,
   destinations: readonly DestinationNow[],
   nowMs: number,
+  unserved: readonly string[] = [],
 ): readonly string[] => [
   `${recent.rate.toFixed(1)} decisions per second; ${ageOf(recent.newestMs, nowMs)}`,
+  ...unserved,
   ...rateRows('decision', recent.rates('byDecision')),
   ...rateRows('endpoint and edge', recent.rates('byEdge')),
   ...rateRows('stopped by', recent.rates('byDecider')),
@@ -123,6 +125,7 @@ export const pictureData = (
   recent: RecentDecisions,
   destinations: readonly DestinationNow[],
   nowMs: number,
+  unserved: readonly string[] = [],
 ): object => ({
   at: isoMillis(nowMs),
   newest_record_at: recent.newestMs === undefined ? null : isoMillis(recent.newestMs),
@@ -130,6 +133,7 @@ export const pictureData = (
   decisions: Object.fromEntries(recent.rates('byDecision')),
   edges: Object.fromEntries(recent.rates('byEdge')),
   stopped_by: Object.fromEntries(recent.rates('byDecider')),
+  unserved,
   destinations,
 })
 
@@ -142,6 +146,12 @@ async function destinationsNow(client: Client): Promise<DestinationNow[]> {
   }))
 }
 
+/** Sentences about records that no edge serves. */
+async function unservedNow(client: Client): Promise<string[]> {
+  const { attention } = await client.overview()
+  return attention.flatMap(({ type, sentence }) => (type === 'unserved_names' ? [sentence] : []))
+}
+
 const clearScreen = '\u001b[H\u001b[2J'
 
 type TopOptions = Pick<TapOptions, 'filter' | 'edge' | 'json'>
@@ -152,13 +162,19 @@ export async function top(settings: Settings, { filter, edge, json }: TopOptions
   void stopSignal().then(() => stop.abort())
   const recent = new RecentDecisions()
   const show = async (): Promise<void> => {
-    const destinations = await destinationsNow(client).catch((error: unknown) => {
+    const missing = (error: unknown): never[] => {
       process.stderr.write(`weir: ${forTerminal(messageOf(error))}\n`)
       return []
-    })
+    }
+    const [destinations, unserved] = await Promise.all([
+      destinationsNow(client).catch(missing),
+      unservedNow(client).catch(missing),
+    ])
     if (json)
-      return void process.stdout.write(`${JSON.stringify(pictureData(recent, destinations, now()))}\n`)
-    const picture = pictureOf(recent, destinations, now()).map(forTerminal).join('\n')
+      return void process.stdout.write(
+        `${JSON.stringify(pictureData(recent, destinations, now(), unserved))}\n`,
+      )
+    const picture = pictureOf(recent, destinations, now(), unserved).map(forTerminal).join('\n')
     process.stdout.write(process.stdout.isTTY ? `${clearScreen}${picture}\n` : `${picture}\n\n`)
   }
   const timer = every(lookEveryMs, show)

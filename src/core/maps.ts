@@ -11,3 +11,9 @@ export function getOrMake<K, V>(map: Mapping<K, V>, key: K, make: () => V): V {
   map.set(key, made)
   return made
 }
+
+/** The key of a map that has no other. */
+export function soleKey<K>(map: ReadonlyMap<K, unknown> | undefined): K | undefined {
+  const [first, second] = map?.keys() ?? []
+  return second === undefined ? first : undefined
+}

@@ -41,6 +41,10 @@ export class PlannedConfiguration implements ConfigurationSource {
       if (put.kind === kind) yield { ...put.row, version: plannedVersion } as unknown as DeclaredRow<Kind>
   }
 
+  soleAccountId() {
+    return this.#source.soleAccountId?.()
+  }
+
   listText(chunkId: string) {
     const put = this.#write.puts.find(({ kind, row }) => kind === listChunkKind && row.id === chunkId)
     return put === undefined

@@ -43,6 +43,8 @@ interface Contents extends BuiltEdges {
   readonly lists: SharedLists
   readonly byHostport: EdgesByHostport
   readonly accounts: ReadonlyMap<string, AccountEndpoint>
+  /** Of records that no edge serves and that name no account: the deployment's account, if there is no other. */
+  readonly ofNobody: Endpoint
   readonly restrictions: ReadonlyMap<string, AccountRestrictions>
   /** Accounts that have anything that is not enforced. */
   readonly shadowed: ReadonlySet<string>
@@ -102,8 +104,9 @@ export class PolicySet implements Shadowed {
   }
 
   /**
-   * The endpoint of the record: by `edge_id`, else by `server_name:server_port`, else to its account alone, else
-   * nowhere. If the record says whose it is, only the edges of this account are looked at. The problem makes it a bad record.
+   * The endpoint of the record: by `edge_id`, else by `server_name:server_port`, else its account alone, else the
+   * deployment's account if there is no other, else nowhere. If the record says whose it is, only the edges of this account
+   * are looked at. The problem makes it a bad record.
    */
   findEdge(record: TrafficRecord): Result<Endpoint, EdgeProblem> {
     const { account_id } = record
@@ -121,7 +124,7 @@ export class PolicySet implements Shadowed {
       return fail({ msg: `"account_id" is ${shown(account_id)}, which is not your account.`, unknown: true })
     if (edge_id && this.#accountOfEdge(edge_id) !== accountId) return noSuchEdge(edge_id)
     const found = this.#find(record, accountId)
-    return found.ok ? ok(found.value ?? this.#accountOf(account_id)) : found
+    return found.ok ? ok(found.value ?? this.#accountOf(accountId)) : found
   }
 
   /** The edge of a request that was found to be at this endpoint. */
@@ -149,7 +152,8 @@ export class PolicySet implements Shadowed {
   }
 
   #accountOf(accountId: string | null | undefined): Endpoint {
-    return (accountId ? this.contents.accounts.get(accountId) : undefined) ?? nowhere
+    const { accounts, ofNobody } = this.contents
+    return accountId ? (accounts.get(accountId) ?? nowhere) : ofNobody
   }
 
   /** The kind of edge that serves each type of record. */
@@ -248,7 +252,8 @@ export async function buildPolicySet(
   const edges = { ...tcp, ...https, byHostport }
   const isNeeded = credentials.size > 0 && accounts.size > 1
   const named = isNeeded ? await buildNamedByAccounts(source, slices) : undefined
-  const ofAccounts = { accounts, restrictions, credentials, named }
+  const ofNobody = accounts.get(source.soleAccountId?.() ?? '') ?? nowhere
+  const ofAccounts = { accounts, ofNobody, restrictions, credentials, named }
   const compiled = { revision, ...inPolicies, expiresMs, ipLists, listUnions, lists, ...edges, ...ofAccounts }
   const shadowed = await accountsWithShadow(source, compiled, slices)
   return new PolicySet({ ...compiled, shadowed })

@@ -32,6 +32,8 @@ interface IpRules {
  */
 export interface ConfigurationSource {
   readonly revision: number
+  /** The account of the deployment, if there is no other: records that name no account and that no edge serves are its own. */
+  soleAccountId?(): string | undefined
   rowsOf<Kind extends KindName>(kind: Kind): Iterable<DeclaredRow<Kind>>
   /** The rules of one policy; undefined if there is no such policy. */
   rules(ipPolicyId: string): IpRules | undefined

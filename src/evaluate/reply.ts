@@ -3,6 +3,7 @@
  * Bytes in, bytes out; the same evaluator as in the pipeline, and no events.
  */
 import { canonicalAddress, isPeerAddress } from '../core/address/ip.js'
+import { bufferOf } from '../core/bytes.js'
 import { wrong } from '../core/errors.js'
 import { hashToken } from '../core/ids.js'
 import { hostportCharsMax } from '../core/limits.js'
@@ -15,10 +16,29 @@ import { decideRecord, type Refusal, refusal } from './decide.js'
 import { checkRestriction, type Restrictions, type Warning } from './ip-restriction.js'
 import type { Judgement } from './judgement.js'
 import type { PolicySet } from './policy-set.js'
+import type { ConfigurationSource } from './policy-source.js'
+import { isServedQuestion, parseServedQuestion, servedNames } from './unserved.js'
 
 const reply = (body: object): Uint8Array => Buffer.from(JSON.stringify(body))
 
 const refused = ({ code, msg }: Refusal): Uint8Array => reply({ error_code: code, msg })
+
+/** The reply to a request on `weir.decide` about names: which of them an edge serves; undefined if it is about something else. */
+export function replyAboutNames(
+  policySet: PolicySet,
+  source: ConfigurationSource,
+  bytes: Uint8Array,
+): Uint8Array | undefined {
+  if (!mayAskNames(bytes)) return undefined
+  const json = parseJson(bytes)
+  if (!json.ok || !isServedQuestion(json.value)) return undefined
+  const parsed = parseServedQuestion(json.value)
+  if (!parsed.ok) return refused(refusal('ERR_INVALID_REQUEST', parsed.problem))
+  return reply(servedNames(policySet, source, parsed.value))
+}
+
+/** Questions about connections, which come often, are not parsed twice. */
+const mayAskNames = (bytes: Uint8Array): boolean => bufferOf(bytes).includes('"served_names"')
 
 /**
  * The reply to a request on `weir.decide`: a record, optionally with `explain`. `noted` is called with the judgement. If

@@ -86,12 +86,13 @@ export interface Given {
   readonly serverName?: string
   readonly serverPort?: number
   readonly edgeId?: string
+  readonly accountId?: string
   readonly caddyDuration?: DurationUnit
 }
 
 /**
  * The record of a line, as JSON. The problem is a sentence that names the member and its value. `doubt` gets a sentence for what may be wrong with a
- * record, or missing in it.
+ * record, or missing in it; `made` gets the record.
  */
 export function recordOfLine(
   format: Format,
@@ -99,6 +100,7 @@ export function recordOfLine(
   given: Given,
   id: string,
   doubt: (sentence: string) => void = () => {},
+  made: (record: object) => void = () => {},
 ): Result<string> {
   const logged = format.read(line, given)
   if (!logged.ok) return logged
@@ -113,6 +115,7 @@ export function recordOfLine(
   if (bytes > recordBytesMax)
     return problem(`The record has ${bytes} bytes; at most ${recordBytesMax} are allowed.`)
   for (const sentence of doubtsAbout(record.value, logged.value)) doubt(sentence)
+  made(record.value)
   return ok(text)
 }
 
@@ -153,11 +156,12 @@ const valueNamed = (complaint: string, record: object): unknown =>
 /** A record with what is missing in it. */
 function completed(record: Readonly<Record<string, unknown>>, given: Given, id: string): object {
   const { conn } = record
-  const { serverName, serverPort, edgeId } = given
+  const { serverName, serverPort, edgeId, accountId } = given
   const named = { server_name: serverName, server_port: serverPort, ...withoutNull(conn) }
   return {
     record_id: id,
     ...(edgeId === undefined ? {} : { edge_id: edgeId }),
+    ...(accountId === undefined ? {} : { account_id: accountId }),
     ...withoutNull(record),
     ...(typeof conn === 'object' && conn !== null ? { conn: named } : {}),
   }
@@ -181,6 +185,7 @@ export function recordOf(logged: Logged, given: Given, id: string): Result<objec
   const record = {
     record_id: requestIdOf(logged.record_id) ?? id,
     type: logged.type ?? 'http_request',
+    account_id: given.accountId,
     edge_id: given.edgeId,
     conn: {
       client_ip: client.address,

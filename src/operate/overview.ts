@@ -15,8 +15,11 @@ import { isSilent, unansweredCause } from '../shape/delivery/delivery-advice.js'
 import type { DeliveryStatus } from '../shape/delivery-status.js'
 import type { Attention, OverviewAnswer, OverviewPart } from '../shape/overview.js'
 import type { FailedPlaces, FailureReader } from '../store/logs/failure-reader.js'
-import type { LogReader, UnservedNames } from '../store/logs/log-reader.js'
+import type { LogReader } from '../store/logs/log-reader.js'
+import type { UnservedNames } from '../store/logs/unserved-names.js'
 import type { ViewState } from '../view/view-state.js'
+import { noAccount } from '../wire/decision-rows.js'
+import type { AccountPolicies } from '../write/account-policies.js'
 import type { DeadLetters } from './dead-letters.js'
 import { attention, clockText, counted, destinationAttention, worstFirst } from './destination-attention.js'
 import type { DestinationOperations } from './destination-operations.js'
@@ -26,6 +29,7 @@ import { failingLists, type ListStatuses } from './failing-lists.js'
 import { KeptAnswers } from './kept-answers.js'
 import { lettersAttention } from './letter-attention.js'
 import type { Lag, RecordsLag } from './records-lag.js'
+import { namesFinding, namesRead, unownedFinding } from './unserved-names.js'
 
 interface OverviewSources {
   /** Throws while the view is not usable. */
@@ -37,13 +41,13 @@ interface OverviewSources {
   readonly lag: Pick<RecordsLag, 'now'>
   readonly links: Pick<Links, 'uri'>
   readonly statuses: ListStatuses
+  readonly policies: Pick<AccountPolicies, 'of'>
   readonly retentionMs: number
   readonly occurrences: Pick<Occurrences, 'overviewPartUnread'>
 }
 
 const destinationsShown = 50
 const attentionShown = 100
-const namesShown = 20
 /** An account with more has a longer list to look at. */
 const failuresCounted = 100
 const dayMs = 24 * 60 * 60_000
@@ -109,7 +113,7 @@ export class Overview {
       part('destinations', this.#destinations.of(accountId)),
       part('dead_letters', this.#letters.of(accountId)),
       part('certificates', this.#certificates.of(accountId)),
-      part('unserved_names', this.#names.of(accountId)),
+      part('unserved_names', this.#namesFinding(accountId)),
       part('failing_expressions', this.#failures.of(accountId)),
       part('records_lag', this.#sources.lag.now()),
     ])
@@ -119,7 +123,7 @@ export class Overview {
       ...(letters?.attention ?? []),
       ...(certificates?.attention ?? []),
       ...lagFinding(lag, now()),
-      ...namesFinding(names),
+      ...(names ?? []),
       ...(failures === undefined ? [] : this.#failuresFinding(failures)),
       ...failingLists(this.#sources.stateOf(), accountId, this.#sources.statuses, now()),
       ...this.#logFinding(),
@@ -178,8 +182,15 @@ export class Overview {
   async #namesOf(accountId: string): Promise<UnservedNames> {
     const { log } = this.#sources
     // Without a row for every record, the finding about the log says that they are not counted.
-    if (log.mode !== 'all') return { names: [], namesLeftOut: 0, records: 0 }
-    return log.unservedNames(accountId, now() - dayMs, namesShown)
+    if (log.mode !== 'all') return { names: [], namesCount: 0, records: 0, recordsOfAll: 0 }
+    return log.unservedNames(accountId, now() - dayMs, namesRead)
+  }
+
+  /** A name that an edge serves by now is left out at once, although its records are in the log. */
+  async #namesFinding(accountId: string): Promise<Attention[]> {
+    const { stateOf, policies } = this.#sources
+    const [own, unowned] = await Promise.all([this.#names.of(accountId), this.#names.of(noAccount)])
+    return [...(await namesFinding(own, stateOf(), accountId, policies)), ...unownedFinding(unowned)]
   }
 
   async #failuresOf(accountId: string): Promise<Pick<FailedPlaces, 'places'>> {
@@ -222,16 +233,6 @@ const shownLag = ({ messages, oldestAtMs }: Lag): OverviewAnswer['records_lag'] 
   messages,
   oldest_at: oldestAtMs === undefined ? null : isoMillis(oldestAtMs),
 })
-
-function namesFinding(found: UnservedNames | undefined): Attention[] {
-  if (found === undefined || found.records === 0) return []
-  const { names, records, namesLeftOut } = found
-  const total = names.length + namesLeftOut
-  const sentence = `No edge served ${counted(records, 'record')} of the last 24 hours, for ${counted(total, 'name')}; most were for ${names[0]!.name || 'no name'}.`
-  return [
-    attention({ type: 'unserved_names', severity: 'notice', sentence, count: records, names: [...names] }),
-  ]
-}
 
 /** The sentence is that of the worst finding. */
 function summaryOf(

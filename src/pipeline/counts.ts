@@ -11,7 +11,7 @@ import type { TrafficPolicy } from '../evaluate/traffic-policy.js'
 import type { Decision } from '../event/define.js'
 import type { Production } from '../produce/produce.js'
 import type { CompiledSource } from '../produce/source-list.js'
-import { type RecordType, recordTypes } from '../record/traffic-record.js'
+import { type RecordType, recordTypes, type TrafficRecord } from '../record/traffic-record.js'
 
 export type CountVector = ReturnType<Counts['vector']>
 
@@ -85,6 +85,7 @@ export class Counts {
   readonly #warnings = new Tally<string>()
   readonly #shadows = new Tally<`${Decision} ${Decision}`>()
   readonly #unserved = new Tally<string>()
+  #unowned = 0
   #bad = 0
 
   addBad(): void {
@@ -92,7 +93,7 @@ export class Counts {
   }
 
   add({ record, endpoint, verdict, shadow }: Judgement, production: Production): void {
-    if (endpoint.edgeId === undefined) this.#unserved.add(endpointName(record))
+    if (endpoint.edgeId === undefined) this.#addUnserved(record, endpoint)
     this.#evaluated[record.type] += 1
     this.#decisions[verdict.decision] += 1
     for (const { sources } of production.lists) this.#asked.add(sources)
@@ -103,6 +104,11 @@ export class Counts {
       this.#policyFailures.add(policy, lastFailure(record, endpoint, expression, msg))
     for (const { restrictionId } of verdict.warnings) this.#warnings.add(restrictionId)
     if (shadow !== null) this.#shadows.add(`${verdict.decision} ${shadow.decision}`)
+  }
+
+  #addUnserved(record: TrafficRecord, { accountId }: Endpoint): void {
+    this.#unserved.add(endpointName(record))
+    if (accountId === undefined) this.#unowned += 1
   }
 
   #tallies(): SourceTally[] {
@@ -122,6 +128,8 @@ export class Counts {
       decisions: this.#decisions as Readonly<Record<Verdict['decision'], number>>,
       /** Evaluated records that no edge serves, by the endpoint they name. */
       unserved: this.#unserved.map((endpoint, count) => ({ endpoint, count })),
+      /** Those of them that belong to no account. */
+      unowned: this.#unowned,
       /** Sources that produced events, and how many of them. */
       sources: this.#tallies(),
       /** Each source of a list produced an event or filtered one as often. There may be thousands. */
@@ -168,6 +176,7 @@ export const areSame = (one: CountVector, other: CountVector): boolean =>
   one.decisions.block === other.decisions.block &&
   one.decisions.deny === other.decisions.deny &&
   one.unserved.length + other.unserved.length === 0 &&
+  one.unowned === other.unowned &&
   one.sources.length === other.sources.length &&
   one.sources.every((tally, index) => tally.every((part, at) => part === other.sources[index]![at])) &&
   one.asked.length === other.asked.length &&

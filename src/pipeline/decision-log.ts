@@ -10,6 +10,7 @@ import {
   DecisionRows,
   type LoggedVerdict,
   loggedPathCharsMax,
+  noAccount,
   type RecordRow,
 } from '../wire/decision-rows.js'
 import { isLogged, type LogMode, LogPublisher, RowBatch } from '../wire/log-publisher.js'
@@ -48,10 +49,9 @@ export class DecisionLog {
     this.#logged = new LogPublisher({ ...options, rows: new DecisionRows(), subject: decisionRowsSubject })
   }
 
-  /** A record without an account has no row. */
+  /** The rows of records that belong to no account have none: operators see them. */
   add(judgement: Judgement, place: RecordPlace, challengers?: Pick<Challengers, 'find'>): void {
-    const { accountId } = judgement.endpoint
-    if (accountId === undefined) return
+    const { accountId = noAccount } = judgement.endpoint
     const { mode, watched } = this.#options
     if (mode === 'off' && !watched.has(accountId)) return
     const challenger = challengers?.find(accountId, place.storedAtMs)

@@ -109,6 +109,7 @@ const unservedEndpointsListed = 5
 export class UnservedReports {
   readonly #occurrences: Occurrences
   #records = 0
+  #unowned = 0
   #endpoints = new TopCounts(unservedEndpointsMax)
   #minute: Timer | undefined
 
@@ -116,7 +117,8 @@ export class UnservedReports {
     this.#occurrences = occurrences
   }
 
-  add({ unserved }: Pick<CountVector, 'unserved'>): void {
+  add({ unserved, unowned }: Pick<CountVector, 'unserved' | 'unowned'>): void {
+    this.#unowned += unowned
     for (const { endpoint, count } of unserved) {
       this.#records += count
       this.#endpoints.add(endpoint, count)
@@ -130,8 +132,9 @@ export class UnservedReports {
     const most_frequent = this.#endpoints
       .top(unservedEndpointsListed)
       .map(({ text, count }) => ({ endpoint: text, records: count }))
-    this.#occurrences.recordsUnserved({ records: this.#records, most_frequent })
+    this.#occurrences.recordsUnserved({ records: this.#records, of_no_account: this.#unowned, most_frequent })
     this.#records = 0
+    this.#unowned = 0
     this.#endpoints = new TopCounts(unservedEndpointsMax)
     this.#minute = after(reportEveryMs, () => this.#report())
   }

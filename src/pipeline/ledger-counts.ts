@@ -52,10 +52,19 @@ export class LedgerCounts {
       }
     const sources = this.#talliesOf(vector)
     if (this.#kind !== undefined) return this.#shared({ counts: { sources, asked, ...noRecords }, lists })
-    const { records, bad, evaluated, decisions } = vector
+    const { records, bad, evaluated, decisions, unowned } = vector
     const unserved = vector.unserved.reduce((sum, { count }) => sum + count, 0)
     // Spreads come last: V8 adds members that follow one slowly, one by one (Node 20).
-    const counts: InputCounts = { records, bad, unserved, sources, asked, ...evaluated, ...decisions }
+    const counts: InputCounts = {
+      records,
+      bad,
+      unserved,
+      unowned,
+      sources,
+      asked,
+      ...evaluated,
+      ...decisions,
+    }
     return this.#shared({ counts, lists })
   }
 

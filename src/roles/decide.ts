@@ -1,7 +1,7 @@
 /** The role `decide`: `weir.decide` and `weir.decide.agent`, and decisions over HTTP for proxies. */
 import { monotonicMs } from '../core/clock.js'
 import { openDecisionPort } from '../decide/decision-port.js'
-import { type AgentWatch, decide, decideAgent } from '../evaluate/reply.js'
+import { type AgentWatch, decide, decideAgent, replyAboutNames } from '../evaluate/reply.js'
 import { requestsEndMs } from '../http/bounds/connection-limits.js'
 import { keyFinder } from '../http/caller/caller.js'
 import { KeyUses } from '../http/caller/key-uses.js'
@@ -28,6 +28,8 @@ export async function openDecide(context: RoleContext, { parent, release }: Fram
   const policySet = () => configuration.current.policySet
   const answers = release.own(new Answers({ nats, mode: settings.decisionLog.rows, occurrences }))
   const decided = (request: Uint8Array): Uint8Array => {
+    const aboutNames = replyAboutNames(policySet(), view.state, request)
+    if (aboutNames !== undefined) return aboutNames
     const startedMs = monotonicMs()
     const answer = decide(policySet(), geo, request, answers.noted, settings.decide.explain === 'on')
     occurrences.decisionTimed({ over: 'nats' }, (monotonicMs() - startedMs) / 1000)

@@ -1,5 +1,6 @@
 /** The state of an account at a glance: whether all is well, its destinations, and what needs a hand. */
 import { objectOf, oneOf, orNull, type Static, Type } from '../core/schema.js'
+import { recordTypes } from '../record/traffic-record.js'
 import { exampleId } from '../resource/examples.js'
 import { destinationStatusExample, destinationStatusSchema } from './delivery-status.js'
 
@@ -28,6 +29,19 @@ const attentionTypes = [
 /** From the worst. */
 export const severities = ['failing', 'attention', 'notice'] as const
 
+const unservedNameSchema = objectOf({
+  name: Type.String({ description: 'As hostports write it.' }),
+  count: Type.Integer({ minimum: 0, description: 'Records.' }),
+  type: oneOf(recordTypes, 'Which kind of edge would serve it.'),
+  server_name: orNull(Type.String(), { description: 'As the records have it; null if they have none.' }),
+  server_port: orNull(Type.Integer()),
+  nearest: orNull(Type.String(), {
+    description:
+      'The hostport of an edge of the account that is most like it, such as the same name on another port.',
+  }),
+  nearest_edge_id: orNull(Type.String(), { description: 'The edge that serves this.' }),
+})
+
 const attentionSchema = objectOf(
   {
     type: oneOf(attentionTypes),
@@ -47,8 +61,8 @@ const attentionSchema = objectOf(
       description: 'The kind of the resources that `ids` names; of dead letters, their type.',
     }),
     ids: Type.Array(Type.String(), { description: 'The resources that it is about: the first ones.' }),
-    names: Type.Array(objectOf({ name: Type.String(), count: Type.Integer({ minimum: 0 }) }), {
-      description: 'The names that no edge served, those with the most records first.',
+    names: Type.Array(unservedNameSchema, {
+      description: 'The names that no edge serves, those with the most records first.',
     }),
     uri: orNull(Type.String({ format: 'uri' }), { description: 'The list behind it, if there is one.' }),
     scope: oneOf(['account', 'deployment'], 'deployment: it is about all accounts together.'),

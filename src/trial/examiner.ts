@@ -56,6 +56,10 @@ class AccountConfiguration implements ConfigurationSource {
     return this.#source.rules(ipPolicyId)
   }
 
+  soleAccountId() {
+    return this.#source.soleAccountId?.()
+  }
+
   listText(chunkId: string) {
     return this.#source.listText?.(chunkId)
   }

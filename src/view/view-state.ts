@@ -1,5 +1,5 @@
 /** The contents of a configuration bucket in memory, applied entry by entry. */
-import { getOrMake } from '../core/maps.js'
+import { getOrMake, soleKey } from '../core/maps.js'
 import type { BucketEntry } from '../nats/bucket.js'
 import { apiKey } from '../resource/api-key.js'
 import type { Row } from '../resource/define.js'
@@ -51,6 +51,7 @@ export class ViewState {
   readonly #rules = new Map<string, PolicyRules>()
   readonly #kinds: ReadonlySet<string> | undefined
   #stamp = 0
+  readonly soleAccountId = () => soleKey(this.rows.get('account'))
   readonly listText = (chunkId: string) => readerOfChunk(this, chunkId)
   meta: Meta | undefined
   revision = 0

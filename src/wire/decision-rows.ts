@@ -32,6 +32,9 @@ export const sourceNumbers = { record: 0, asked: 1 }
 /** A longer path of a request is cut: the log is no archive of requests. */
 export const loggedPathCharsMax = 300
 
+/** The account of rows about records that belong to none: no edge serves them, and they name no account of several. */
+export const noAccount = ''
+
 /** Texts are empty and numbers 0 if there is no value. */
 const recordColumns = {
   accountId: word('account_id'),

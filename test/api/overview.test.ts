@@ -7,6 +7,7 @@ import { openTestStore } from '../harness/api.js'
 import { certificateBody } from '../harness/certificates.js'
 import { decisionRow, rowBytes } from '../harness/decision-rows.js'
 import { idleDestinations, idleStatus } from '../harness/idle-status.js'
+import { until } from '../harness/weir.js'
 
 const hourMs = 60 * 60_000
 const bounds = { retentionMs: 50 * 365 * 24 * hourMs, bytesMax: 2 ** 30 }
@@ -65,8 +66,10 @@ t.test('overviews of two accounts', async (t) => {
     ]),
     rowBytes([decisionRow({ ...unserved(me.accountId, 'asked.example', 5), source: 'asked' })]),
     rowBytes([unserved(other.accountId, 'other.example', 7)]),
+    rowBytes([unserved('', 'secret.example', 8), unserved('', 'secret.example', 9)]),
   ])
 
+  const near = await me.tcpEdge.create({ hostports: ['x.example:443', 'b.example:22'] })
   const mine = await me.overview()
   t.equal(mine.state, 'failing')
   t.match(
@@ -88,12 +91,20 @@ t.test('overviews of two accounts', async (t) => {
   t.ok(key.id)
   t.match(found('unserved_names'), [
     {
-      severity: 'notice',
+      severity: 'attention',
       count: 3,
+      sentence:
+        '3 records in the last 24 hours: no edge serves b.example:443 (2), a.example:443 (1); your edges: b.example:22, x.example:443.',
       names: [
-        { name: 'b.example:443', count: 2 },
-        { name: 'a.example:443', count: 1 },
+        { name: 'b.example:443', count: 2, nearest: 'b.example:22', nearest_edge_id: near.id },
+        { name: 'a.example:443', count: 1, nearest: 'x.example:443', nearest_edge_id: near.id },
       ],
+    },
+    {
+      scope: 'deployment',
+      count: 2,
+      names: [],
+      sentence: /^2 records of this deployment in the last 24 hours name no account/,
     },
   ])
   t.match(found('records_lag'), [
@@ -108,8 +119,15 @@ t.test('overviews of two accounts', async (t) => {
     [
       ['records_lag', []],
       ['unserved_names', ['other.example:443']],
+      ['unserved_names', []],
     ],
   )
+  t.notMatch(JSON.stringify([mine, theirs]), 'secret.example', 'the names of no account are the operators')
+  await me.tcpEdge.update(near.id, { hostports: ['b.example:443'] })
+  await until('a name that an edge serves by now is left out', async () => {
+    const [own] = (await me.overview()).attention.filter(({ type }) => type === 'unserved_names')
+    return own?.count === 1
+  })
   t.notMatch(JSON.stringify(theirs), me.accountId)
   for (const id of [healthy.id, broken.id]) t.notMatch(JSON.stringify(theirs), id)
   t.equal((await me.raw.send('GET', '/overview?x=1')).status, 400)

@@ -49,6 +49,7 @@ t.test('rates are those of the last ten seconds, and samples count for what they
       decisions: { allow: 300, deny: 100 },
       edges: { 'a.example:22  edgtcp_1': 300, 'b.example:22  edgtcp_1': 100 },
       stopped_by: { 'traffic_policy not from X edgtcp_1': 100 },
+      unserved: [],
       destinations,
     },
     'as JSON',
@@ -74,4 +75,6 @@ t.test('rates are those of the last ten seconds, and samples count for what they
 
 t.test('before the first record there is nothing to show', async (t) => {
   t.strictSame(pictureOf(new RecentDecisions(), [], 0), ['0.0 decisions per second; no record yet'])
+  const sentence = '2 records in the last 24 hours: no edge serves a:80; your edges: a:443.'
+  t.ok(pictureOf(new RecentDecisions(), [], 0, [sentence]).includes(sentence))
 })

@@ -51,6 +51,26 @@ t.test('names that no edge serves, in the console', inBrowser(), async (t) => {
     t.match(await page.getByRole('region', { name: 'Now', exact: true }).textContent(), /the same as then/)
   })
 
+  await t.test('the overview says so, and leads to the edge that serves it', async (t) => {
+    const near = await me.api.httpsEdge.create({ hostports: [`${host}:8443`] })
+    const item = page.locator('section[aria-labelledby=attention] li').filter({ hasText: 'no edge serves' })
+    await until('the overview knows the names', async () => {
+      await visitor.see('')
+      await page.getByRole('heading', { name: 'Needs a hand' }).waitFor()
+      return /1 record in the last 24 hours/.test((await item.first().textContent()) ?? '')
+    })
+    t.match(await item.first().textContent(), `no edge serves ${host}:443; your edges: ${host}:8443.`)
+    await page.getByRole('link', { name: `serve it with the edge of ${host}:8443` }).click()
+    await page.getByLabel('Hostports').waitFor()
+    t.match(page.url(), `/console/edges/${near.id}?`)
+    t.equal(await page.getByLabel('Hostports').inputValue(), `${host}:8443\n${host}:443`)
+    await visitor.see('')
+    await page.getByRole('link', { name: 'make an edge for it' }).click()
+    await page.getByRole('dialog', { name: 'New HTTPS edge' }).waitFor()
+    t.equal(await page.getByLabel('Hostports').inputValue(), `${host}:443`)
+    await me.api.httpsEdge.delete(near.id)
+  })
+
   await t.test('what a proxy was answered is found again, with the reason', async (t) => {
     const { weir } = await openService()
     const [, decisions = ''] = await weir.process.line(/^decisions: (\S+)$/)

@@ -45,7 +45,7 @@ function configured(sources: Sources, rules: readonly string[]): TestConfigurati
     inbound: [{ name, expressions: [expression], actions: [deny] }],
     outbound: [],
   })
-  return new TestConfiguration('ac_1')
+  const configuration = new TestConfiguration('ac_1')
     .ipPolicy('ipp_1', '0.0.0.0/0', '::/0', ...rules)
     .tcpEdge('edgtcp_1', {
       hostports: ['ssh.eu.demo.example:22', 'ssh.us.demo.example:22', 'db.ap.demo.example:5432'],
@@ -63,6 +63,7 @@ function configured(sources: Sources, rules: readonly string[]): TestConfigurati
       policies('no admin', "http.request.url.path == '/admin'"),
     )
     .subscription('esb_1', { sources })
+  return Object.assign(configuration, { soleAccountId: () => 'ac_1' })
 }
 
 function factOf({ record, geo, decision, decidedBy, revision }: Judgement, at: number): Fact {

@@ -95,7 +95,7 @@ async function logged(
   return { log, batches, headers, lost, rows: () => rowsIn(batches), watchedRows: () => rowsIn(emitted) }
 }
 
-t.test('every record of an account has a row, with what decided', async (t) => {
+t.test('every record has a row, with what decided', async (t) => {
   const { log, rows, headers, lost } = await logged('all', lines)
   await log.close()
   const known = { at: storedAtMs, partition: 3, revision: configuration.revision }
@@ -105,10 +105,18 @@ t.test('every record of an account has a row, with what decided', async (t) => {
   t.strictSame(rows(), [
     { ...common, recordId: 'let in', line: 1 },
     { ...common, recordId: 'blocked', line: 2, clientIp: '203.0.113.9', ...blocked },
+    {
+      ...common,
+      accountId: '',
+      recordId: 'of no account',
+      line: 3,
+      edgeId: '',
+      serverName: 'nobody.example',
+    },
     { ...common, recordId: 'denied', line: 5, ...denied },
     { ...common, recordId: 'of an account', line: 6, edgeId: '', serverName: 'nobody.example' },
   ])
-  t.strictSame(headers, [{ 'Weir-Rows': '4' }])
+  t.strictSame(headers, [{ 'Weir-Rows': '5' }])
   t.strictSame(lost, [])
 })
 
@@ -168,7 +176,12 @@ t.test('what the log does not take is published for those who watch the account'
   const ids = (rows: readonly { recordId: string }[]) => rows.map(({ recordId }) => recordId)
   const everything = ['let in', 'blocked', 'denied', 'of an account']
   const cases = [
-    { mode: 'all', watched: ['ac_1'], logged: everything, emitted: [] },
+    {
+      mode: 'all',
+      watched: ['ac_1'],
+      logged: ['let in', 'blocked', 'of no account', 'denied', 'of an account'],
+      emitted: [],
+    },
     {
       mode: 'blocked',
       watched: ['ac_1'],
@@ -200,7 +213,7 @@ t.test('rows are published without a stop, too, and full batches at once', async
   const few = await logged('all', lines)
   t.equal(few.batches.length, 0)
   while (few.batches.length === 0) await sleep(20)
-  t.equal(few.rows().length, 4)
+  t.equal(few.rows().length, 5)
   await few.log.close()
   const many = await logged(
     'all',
@@ -220,7 +233,7 @@ t.test('what NATS refuses, or takes too slowly, is counted as lost', async (t) =
     throw new Error('maximum bytes exceeded')
   })
   await refused.log.close()
-  t.strictSame(refused.lost, [4])
+  t.strictSame(refused.lost, [5])
   let answer = (): void => {}
   const answered = new Promise<void>((resolve) => {
     answer = resolve

@@ -21,6 +21,7 @@ const vectors: fc.Arbitrary<CountVector> = fc.record({
   evaluated: fc.record({ tcp_connection: few, http_request: few }),
   decisions: fc.record({ allow: few, block: few, deny: few }),
   unserved: fc.array(fc.record({ endpoint: fc.constant('a:1'), count: few }), { maxLength: 1 }),
+  unowned: few,
   sources: tallies as fc.Arbitrary<SourceTally[]>,
   asked: fc.array(fc.record({ sources: fc.constantFrom(...lists), times: few }), { maxLength: 2 }),
   policyFailures: fc.constant([]),

@@ -183,6 +183,7 @@ t.test('from a message to packs', async (t) => {
     evaluated: { tcp_connection: 3, http_request: 1 },
     decisions: { allow: 3, block: 1, deny: 0 },
     unserved: [{ endpoint: 'no server_name or server_port', count: 1 }],
+    unowned: 0,
     sources: [
       ['esb_all', closed, 'ed_1', 3, 0],
       ['esb_all', closed, 'ed_2', 3, 0],
@@ -443,6 +444,14 @@ t.test('special cases', async (t) => {
       name: 'no account known',
       configuration: new TestConfiguration('ac_1').subscription('esb_1', subscription),
       events: 0,
+      bad: 0,
+    },
+    {
+      name: 'no account named, and there is one',
+      configuration: Object.assign(new TestConfiguration('ac_1').subscription('esb_1', subscription), {
+        soleAccountId: () => 'ac_1',
+      }),
+      events: 1,
       bad: 0,
     },
     {

@@ -26,11 +26,11 @@ function setUp(t: Test) {
   }
 }
 
-const unserved = (endpoint: string, count: number) => ({ unserved: [{ endpoint, count }] })
+const unserved = (endpoint: string, count: number) => ({ unserved: [{ endpoint, count }], unowned: count })
 
 t.test('the first at once, those of a minute together, the most frequent first', async (t) => {
   const { reports, reported, pass } = setUp(t)
-  reports.add({ unserved: [] })
+  reports.add({ unserved: [], unowned: 0 })
   t.strictSame(reported(), [], 'nothing if every record is served')
   reports.add(unserved('a:22', 3))
   t.strictSame(reported(), [{ records: 3, most_frequent: [{ endpoint: 'a:22', records: 3 }] }])

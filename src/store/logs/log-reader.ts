@@ -24,6 +24,7 @@ import { type Selection, selectionSql } from './log-selection.js'
 import { conditionSql, type LogCondition, selected } from './log-sql.js'
 import { countsTable, decisionSums, decisionsTable } from './log-tables.js'
 import { clientsInNetworks, countRows, type RowCounts } from './row-counts.js'
+import { readUnservedNames, type UnservedNames } from './unserved-names.js'
 
 /** Entries are sorted by time and, within a millisecond, by their place in the stream of records. */
 export type LogPosition = Pick<DecisionRow, 'at' | 'sequence' | 'line' | 'partition'>
@@ -75,20 +76,6 @@ export interface RuleUse {
   /** The last minute in which it blocked anything: milliseconds since the epoch. */
   readonly lastMs: number
 }
-
-/** Endpoints of records that no edge served. */
-export interface UnservedNames {
-  /** Those with the most records first. */
-  readonly names: readonly { readonly name: string; readonly count: number }[]
-  readonly namesLeftOut: number
-  /** The records of all names. */
-  readonly records: number
-}
-
-const unservedSql = `SELECT name, count, count() OVER () AS names, sum(count) OVER () AS records FROM (
-SELECT concat(toString(server_name), ':', toString(server_port)) AS name, sum(weight) AS count FROM ${decisionsTable}
-PREWHERE account_id = {account:String} AND edge_id = '' WHERE time >= ${timeOf('since')} AND source = 'record'
-GROUP BY server_name, server_port) ORDER BY count DESC, name LIMIT {limit:UInt32}`
 
 /** The number of decisions by each rule of IP policies, from the sums of the decision log. */
 const ruleUsesSql = `SELECT value AS ruleId, sumIf(block, dimension = 'rule') AS blocked,
@@ -185,15 +172,8 @@ export class LogReader {
   }
 
   /** Names and ports of records since then that no edge served. Needs the rows of all decisions. */
-  async unservedNames(accountId: string, sinceMs: number, namesMax: number): Promise<UnservedNames> {
-    const params = { account: accountId, since: sinceMs, limit: namesMax }
-    const found = await this.#queries.rows<UnservedRow>(unservedSql, params)
-    const { names = 0, records = 0 } = found[0] ?? {}
-    return {
-      names: found.map(({ name, count }) => ({ name, count })),
-      namesLeftOut: names - found.length,
-      records,
-    }
+  unservedNames(accountId: string, sinceMs: number, namesMax: number): Promise<UnservedNames> {
+    return this.#queries.search((read) => readUnservedNames(read, { accountId, sinceMs, namesMax }))
   }
 
   /** Sums by interval, oldest first, and how many values have too few records to be listed. */
@@ -237,13 +217,6 @@ export class LogReader {
     }
     return readSums<CountRow>(this.#queries, table, query)
   }
-}
-
-interface UnservedRow {
-  readonly name: string
-  readonly count: number
-  readonly names: number
-  readonly records: number
 }
 
 const decided = ['allow', 'block', 'deny']

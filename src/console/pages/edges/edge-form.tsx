@@ -1,7 +1,7 @@
 /** Forms of edges and routes: what they are served at. */
 import { useSignal } from '@preact/signals'
 import type { Client } from '../../../client/client.js'
-import { go, hrefTo, setParameters } from '../../data/location.js'
+import { go, hrefTo, parameter, setParameters } from '../../data/location.js'
 import { type Edge, isHttps, isTcp, type Route, targetsOf } from '../../data/resources/edges.js'
 import { ChoiceField, LinesField, TextField } from '../../parts/forms/fields.js'
 import { FormDrawer } from '../../parts/forms/form-drawer.js'
@@ -13,7 +13,7 @@ const linesOf = (text: string): string[] =>
     .filter((line) => line !== '')
 
 export function NewEdge({ kind }: { readonly kind: 'tcp' | 'https' }) {
-  const hostports = useSignal('')
+  const hostports = useSignal(parameter('hostport'))
   const description = useSignal('')
   const targets = useSignal(targetsOf({}))
   const create = async (client: Client): Promise<void> => {
@@ -31,7 +31,7 @@ export function NewEdge({ kind }: { readonly kind: 'tcp' | 'https' }) {
       done="The edge was created."
       work={create}
       onClose={(isDone) => {
-        if (!isDone) setParameters({ new: '' })
+        if (!isDone) setParameters({ new: '', hostport: '' })
       }}
     >
       <Hostports value={hostports} isHttps={kind === 'https'} />
@@ -89,7 +89,7 @@ interface EditProps<Shown> {
 }
 
 export function EditEdge({ of: edge, onClose }: EditProps<Edge>) {
-  const hostports = useSignal(edge.hostports.join('\n'))
+  const hostports = useSignal([...edge.hostports, parameter('hostport')].filter(Boolean).join('\n'))
   const description = useSignal(edge.description ?? '')
   const metadata = useSignal(edge.metadata ?? '')
   const targetsNow = isTcp(edge) ? undefined : targetsOf(edge)

@@ -22,7 +22,7 @@ const editedNow = (): { readonly what: string; readonly routeId: string | undefi
 export function EdgeView({ id }: { readonly id: string }) {
   const edge = useAnswer([id], (client) => edgeOf(client, id))
   const closed = (isDone: boolean): void => {
-    setParameters({ edit: '', trial: '' })
+    setParameters({ edit: '', trial: '', hostport: '' })
     if (isDone) edge.again()
   }
   return (

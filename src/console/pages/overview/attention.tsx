@@ -1,5 +1,6 @@
 /** Whether all is well, in one sentence; and what needs a hand, with a link to where it can be done. */
 import type { Attention, OverviewAnswer } from '../../../shape/overview.js'
+import { may } from '../../data/access/session.js'
 import { useAnswer } from '../../data/asking/api.js'
 import type { Parameters } from '../../data/location.js'
 import { number } from '../../data/texts/format.js'
@@ -85,19 +86,48 @@ function Sentence({ about }: { readonly about: Attention }) {
 
 const Names = ({ about }: { readonly about: Attention }) => (
   <ul class="indented">
-    {about.names.map(({ name, count }) => (
-      <li key={name}>
-        <Link
-          to={['search']}
-          with={{ filter: `server_name == ${quoted(name)} && edge_id == null`, since: '24h' }}
-        >
-          {name}
+    {about.names.map((each) => (
+      <li key={each.name}>
+        <Link to={['search']} with={{ filter: `${filterOf(each)} && edge_id == null`, since: '24h' }}>
+          {each.name}
         </Link>{' '}
-        <span class="quiet">{number(count)}</span>
+        <span class="quiet">{number(each.count)}</span> {may('write') && <ServeIt name={each} />}
       </li>
     ))}
   </ul>
 )
+
+type UnservedName = Attention['names'][number]
+
+const filterOf = ({ server_name, server_port }: UnservedName): string =>
+  [
+    `server_name == ${server_name === null ? 'null' : quoted(server_name)}`,
+    `server_port == ${server_port ?? 'null'}`,
+  ].join(' && ')
+
+/** A hostport has a name and a port. */
+function ServeIt({ name: { name, type, server_name, server_port, nearest, nearest_edge_id } }: ServeItProps) {
+  if (server_name === null || server_port === null) return null
+  return (
+    <span class="quiet">
+      {nearest !== null && nearest_edge_id !== null && (
+        <>
+          <Link to={['edges', nearest_edge_id]} with={{ edit: 'edge', hostport: name }}>
+            serve it with the edge of {nearest}
+          </Link>
+          {' · '}
+        </>
+      )}
+      <Link to={['edges']} with={{ new: type === 'http_request' ? 'https' : 'tcp', hostport: name }}>
+        make an edge for it
+      </Link>
+    </span>
+  )
+}
+
+interface ServeItProps {
+  readonly name: UnservedName
+}
 
 /** As a text of an expression. */
 const quoted = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
@@ -108,7 +138,7 @@ interface Place {
 }
 
 /** The page that shows it. */
-function placeOf({ type, ids, kind }: Attention): Place | undefined {
+function placeOf({ type, ids, kind, scope }: Attention): Place | undefined {
   switch (type) {
     case 'dead_letters':
       return { to: ['dead-letters'], with: { type: kind ?? undefined } }
@@ -117,7 +147,9 @@ function placeOf({ type, ids, kind }: Attention): Place | undefined {
     case 'keys_expiring':
       return { to: ['keys'] }
     case 'unserved_names':
-      return { to: ['search'], with: { filter: 'edge_id == null', since: '24h' } }
+      return scope === 'deployment'
+        ? undefined
+        : { to: ['search'], with: { filter: 'edge_id == null', since: '24h' } }
     case 'policies_failing':
       return placeIn('edges', ids)
     case 'filters_failing':
