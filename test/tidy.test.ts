@@ -212,6 +212,7 @@ const smallFiles: Readonly<Record<string, string>> = {
   'src/pipeline/recent-work.ts': 'a measure of its own, next to the fetching that it guides',
   'src/playground/example.ts': 'the build takes its place',
   'src/write/row-values.ts': 'the plans of writes are as long as a file may be',
+  'src/write/state-lookups.ts': 'the plans of writes are as long as a file may be',
 }
 
 const fileLinesMax = 300

@@ -12,7 +12,9 @@ import { conflictOf, describe, routePath, shownBy } from '../http/openapi/openap
 import { idempotencyHeaders, writeParameters } from '../http/openapi/write-parameters.js'
 import { withAnswer, writeHandler, writeParameterNames } from '../http/write-handlers.js'
 import { type AnyResource, allOperations, type Row } from '../resource/define.js'
-import { resourceSchema } from '../resource/shown-schema.js'
+import type { KindName } from '../resource/registry.js'
+import { childKindsOf, resourceSchema } from '../resource/shown-schema.js'
+import type { ViewState } from '../view/view-state.js'
 import { knownId } from './change-routes.js'
 import type { WriteContext } from './write-context.js'
 
@@ -20,6 +22,12 @@ export const restoreQuery = Type.Object({
   version: Type.Integer({ minimum: 1, description: 'The version to go back to, as the changes list it.' }),
   ...writeParameters.query.properties,
 })
+
+/** A resource below the path of another. */
+interface Below {
+  readonly resource: AnyResource
+  readonly row: Row
+}
 
 /** Kinds that can be updated can be restored. */
 export function registerRestore(app: FastifyInstance, context: WriteContext, resource: AnyResource): void {
@@ -30,7 +38,7 @@ export function registerRestore(app: FastifyInstance, context: WriteContext, res
     summary: `Restore ${article(resource.title)}`,
     description: resource.deletionRevokes
       ? 'Puts its fields back as they were. A deleted one stays deleted, because its token was revoked.'
-      : 'Puts its fields back as they were, also if it was deleted. Resources below its path are restored on their own, and so are the rules of an IP policy: `POST /ip_policies/{id}/rules/restore`.',
+      : 'Puts its fields back as they were, also if it was deleted: then what it had below its path, such as the routes of an HTTPS edge, comes back with it. The rules of an IP policy are restored on their own: `POST /ip_policies/{id}/rules/restore`.',
     tag: pluralOf(resource.title),
     path,
     success: [200, shownBy(resourceSchema(resource), shownExample(resource))],
@@ -41,10 +49,15 @@ export function registerRestore(app: FastifyInstance, context: WriteContext, res
   const restore = writeHandler(
     context,
     async (request) => {
-      const plan = context.writes.restore(request.caller, resource, await pastRow(context, request, resource))
+      const past = await pastRow(context, request, resource)
+      const below = await pastRowsBelow(context, request, resource, past)
+      const plan = context.writes.restore(request.caller, resource, past, { below })
       return withAnswer(plan, ({ row }, state) => ({
         status: 200,
-        body: context.presenter.show(resource, row, state),
+        body: {
+          ...context.presenter.show(resource, row, state),
+          ...shownBelow(context, resource, row, state, below),
+        },
       }))
     },
     { parameters: ['version'] },
@@ -85,4 +98,40 @@ export async function pastRow(
   throw badRequest(
     `${name} was deleted by version ${past.row.version}, so there is nothing to restore at version ${version}: choose one before the deletion.`,
   )
+}
+
+/** The state of a plan is that before it: of a resource that was deleted, it does not have what comes back with it. */
+function shownBelow(
+  { presenter }: WriteContext,
+  resource: AnyResource,
+  { id }: Row,
+  state: ViewState,
+  below: readonly Below[],
+): Record<string, unknown> {
+  if (state.rows.get(resource.kind)?.has(id)) return {}
+  return Object.fromEntries(
+    childKindsOf(resource).map((child) => [
+      child.listName,
+      below.filter((each) => each.resource === child).map(({ row }) => presenter.show(child, row, state)),
+    ]),
+  )
+}
+
+/** What the resource had below its path at the version in the query. */
+async function pastRowsBelow(
+  { store }: WriteContext,
+  request: FastifyRequest,
+  resource: AnyResource,
+  { id }: Row,
+): Promise<Below[]> {
+  const { accountId } = request.caller
+  const version = versionAsked(request)
+  const found: Below[] = []
+  for (const child of childKindsOf(resource)) {
+    const rows = await store.pastRows.at(accountId, version, child.kind as KindName, child.parent!.field, [
+      id,
+    ])
+    found.push(...rows.map((row) => ({ resource: child, row })))
+  }
+  return found
 }

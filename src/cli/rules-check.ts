@@ -32,12 +32,16 @@ const leftOut = (count: number, what: string): string[] =>
 
 const quoted = (text: string | null): string => (text === null ? '' : ` "${text}"`)
 
+const listText = (id: string, name: string | null): string =>
+  name === null ? id : `the list${quoted(name)} (${id})`
+
 function ruleLines(rule: CheckedRule): string[] {
   const {
     action,
     enforced,
     cidr,
     list_id,
+    list_name,
     rule_id,
     description,
     expires_at,
@@ -46,14 +50,14 @@ function ruleLines(rule: CheckedRule): string[] {
     added,
   } = rule
   const until = expires_at === null ? '' : `, until ${expires_at}`
-  const line = `  ${action.padEnd(5)}  ${cidr}${list_id === null ? '' : ` of ${list_id}`}  ${rule_id}${quoted(description)} of ${ip_policy_id}${quoted(ip_policy_description)}${until}${enforced ? '' : ', not enforced'}`
+  const line = `  ${action.padEnd(5)}  ${cidr}${list_id === null ? '' : ` of ${listText(list_id, list_name)}`}  ${rule_id}${quoted(description)} of ${ip_policy_id}${quoted(ip_policy_description)}${until}${enforced ? '' : ', not enforced'}`
   if (added === null) return [line]
   return [line, `         added ${added.at} by ${added.by ?? 'someone'}${quoted(added.by_description)}`]
 }
 
 function useLine(use: CheckedUse): string {
-  const { kind, id, decision, applies, hostports, match, type, rule_id, list_id } = use
+  const { kind, id, decision, applies, hostports, match, type, rule_id, list_id, list_name } = use
   const place = [type, ...hostports, match].filter((part) => part !== null).join(' ')
-  const why = rule_id ?? list_id ?? 'no rule contains it'
+  const why = rule_id ?? (list_id === null ? 'no rule contains it' : listText(list_id, list_name))
   return `  ${decision.padEnd(5)}  ${kind} ${id}${place === '' ? '' : ` (${place})`}: ${why}${applies ? '' : '; it does not apply now'}`
 }

@@ -131,8 +131,12 @@ const leftOut = ({ removes_left_out: more }: Trial): string[] =>
   more === 0 ? [] : [`and ${number(more)} more`]
 
 function decisionLines(decisions: TrialDecisions): string[] {
-  const { records, changed, matrix, examples } = decisions
-  const lines = [`${number(changed)} of ${number(records)} records would be decided differently.`]
+  const { records, concerned, changed, matrix, examples } = decisions
+  const whose =
+    concerned === null || concerned === records ? '' : ` of the edge or route, of ${number(records)} in all,`
+  const lines = [
+    `${number(changed)} of ${number(concerned ?? records)} records${whose} would be decided differently.`,
+  ]
   lines.push(
     ...columns(matrix.map(({ before, after, records: count }) => [`${before} → ${after}`, number(count)])),
   )

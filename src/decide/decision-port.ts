@@ -26,7 +26,6 @@ import { connectionLimits } from '../http/bounds/connection-limits.js'
 import { RateWindows } from '../http/bounds/rate-windows.js'
 import {
   callerAddress,
-  expiredKey,
   invalidKey,
   type KeyFinder,
   loginSource,
@@ -141,8 +140,7 @@ class DecisionPort {
         `The header "Weir-Key: <API key>" or "Authorization: Bearer <API key>" is needed.`,
       )
     const [key] = this.#options.keysOf(token)
-    if (key === undefined) throw this.#loginFailed(peer, invalidKey())
-    if (isExpired(key, now())) throw this.#loginFailed(peer, expiredKey(key))
+    if (key === undefined || isExpired(key, now())) throw this.#loginFailed(peer, invalidKey())
     this.#options.keyUses.note(key.id, peer)
     checkKeyRight(keyRightsOf(key), rightFor('POST', decidePath))
     return key.account_id

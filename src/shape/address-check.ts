@@ -16,6 +16,9 @@ const checkedRule = objectOf(
       description: 'Of a rule with a list: the range of the entry that contains the address.',
     }),
     list_id: orNull(Type.String(), { description: 'The list of the rule; null if it has a range.' }),
+    list_name: orNull(Type.String(), {
+      description: 'What the list is called: its description, else its name.',
+    }),
     action,
     enforced: Type.Boolean({ description: 'If not, it decides nothing.' }),
     description: orNull(Type.String()),
@@ -40,6 +43,9 @@ const checkedUse = objectOf(
     }),
     list_id: orNull(Type.String(), {
       description: 'An IP list of a bouncer that bans the address, if no rule does; else null.',
+    }),
+    list_name: orNull(Type.String(), {
+      description: 'What this list is called: its description, else its name.',
     }),
   },
   {
@@ -71,6 +77,7 @@ export const addressCheckSchema = objectOf(
             rule_id: ruleId,
             cidr: '203.0.113.66/32',
             list_id: null,
+            list_name: null,
             action: 'deny',
             enforced: true,
             description: 'scanner',
@@ -85,7 +92,9 @@ export const addressCheckSchema = objectOf(
           },
         ],
         rules_left_out: 0,
-        uses: [{ ...ipPolicyUsesExample, decision: 'block', rule_id: ruleId, list_id: null }],
+        uses: [
+          { ...ipPolicyUsesExample, decision: 'block', rule_id: ruleId, list_id: null, list_name: null },
+        ],
         uses_left_out: 0,
       },
     ],

@@ -86,6 +86,10 @@ const nameSchema = objectOf(
 export const decisionsSchema = objectOf(
   {
     records: count,
+    concerned: orNull(Type.Integer({ minimum: 0 }), {
+      description:
+        'Those of the edge or route whose policies are drafted; null if the draft is of anything else.',
+    }),
     changed: Type.Integer({ minimum: 0, description: 'Records that would be decided differently.' }),
     matrix: Type.Array(objectOf({ before: decisionWord, after: decisionWord, records: count }), {
       description: 'Every pair of decisions that occurs, also of unchanged ones.',
@@ -188,6 +192,7 @@ export const trialExample = {
   error: null,
   decisions: {
     records: 7514,
+    concerned: 7514,
     changed: 310,
     matrix: [
       { before: 'allow', after: 'allow', records: 7204 },

@@ -87,6 +87,7 @@ export class DecisionTrial implements Examiner {
   readonly #budget = new StepBudget()
   readonly #names: NamesOfDraft
   readonly #matrix = emptyMatrix()
+  #concerned = 0
   readonly #clients = new Frequent()
   readonly #countries = new Frequent()
   readonly #edges = new Frequent()
@@ -113,7 +114,10 @@ export class DecisionTrial implements Examiner {
     this.#before.count(before)
     this.#after.count(after)
     const { ownerId, counts } = this.#names
-    if (endpoint.edgeId === ownerId || endpoint.route?.id === ownerId) counts.add(context)
+    if (ownerId !== undefined && (endpoint.edgeId === ownerId || endpoint.route?.id === ownerId)) {
+      this.#concerned += 1
+      counts.add(context)
+    }
     this.#matrix[before.decision][after.decision] += 1
     this.#overTime.add(storedAtMs, before.decision, after.decision)
     if (before.decision === after.decision) return
@@ -163,6 +167,7 @@ export class DecisionTrial implements Examiner {
     return {
       decisions: {
         records: sum(pairs),
+        concerned: this.#names.ownerId === undefined ? null : this.#concerned,
         changed: sum(pairs.filter(({ before, after }) => before !== after)),
         matrix: pairs.filter(({ records }) => records > 0),
         clients: this.#clients.listed(),

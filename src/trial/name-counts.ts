@@ -3,6 +3,10 @@ import type { UsedName } from '../expr/names.js'
 import { missingNote } from '../record/geo-entry.js'
 import type { TrialName } from '../shape/trial.js'
 
+/** A list of nothing is no value either: no condition about what it holds is met. */
+const isEmpty = (value: unknown): boolean =>
+  value === undefined || value === null || (Array.isArray(value) && value.length === 0)
+
 export class NameCounts<C> {
   readonly #missing: ReadonlySet<string>
   readonly #names: readonly { readonly used: UsedName<C>; withValue: number }[]
@@ -19,7 +23,7 @@ export class NameCounts<C> {
     this.#records += 1
     for (const name of this.#names) {
       const value = name.used.read(context)
-      if (value !== undefined && value !== null) name.withValue += 1
+      if (!isEmpty(value)) name.withValue += 1
     }
   }
 

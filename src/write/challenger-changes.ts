@@ -97,7 +97,8 @@ function restrictionPlan(
     throw badRequest(
       `"${place}.id" names ${id}, a restriction of the type ${shown(before['type'])}: only those of the type "endpoints" decide about records.`,
     )
-  if (before === undefined) return writes.restore(caller, resource, drafted!, (path) => `${place}.${path}`)
+  if (before === undefined)
+    return writes.restore(caller, resource, drafted!, { nameInBody: (path) => `${place}.${path}` })
   return writes.update(
     caller,
     resource,

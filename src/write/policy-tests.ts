@@ -4,6 +4,7 @@
  * The check is a part of the write: it sees the state that the write was planned with, in the account's turn, and the
  * commit fails if another process was first. So two writes at once can't break together what each keeps alone.
  */
+import { isDeepStrictEqual } from 'node:util'
 import { yieldTurn } from '../core/clock.js'
 import { WeirError } from '../core/errors.js'
 import { Slices } from '../core/slices.js'
@@ -12,6 +13,7 @@ import type { PolicySet } from '../evaluate/policy-set.js'
 import { explainPolicyTest, runPolicyTest, type TestOutcome } from '../evaluate/policy-test.js'
 import { rowsOf } from '../http/present.js'
 import type { GeoLookup } from '../record/geo.js'
+import type { Row } from '../resource/define.js'
 import { policyTest } from '../resource/policy-test.js'
 import type { DeclaredRow } from '../resource/registry.js'
 import type { Explanation } from '../shape/decision.js'
@@ -106,10 +108,22 @@ function* testsIn(state: ViewState, accountId: string): Iterable<DeclaredRow<'po
   for (const row of rowsOf(state, accountId, policyTest.kind)) yield row as DeclaredRow<'policy_test'>
 }
 
+/** What an IP policy decides is in its rules, and what a resource is called decides nothing. */
+function mayDecide({ kind, row }: VerifiedWrite['puts'][number], state: ViewState): boolean {
+  if (!decidingKinds.has(kind) || kind === policyKind) return false
+  const before = state.rows.get(kind)?.get(row.id)
+  return before === undefined || !isDeepStrictEqual(decidingPart(before), decidingPart(row))
+}
+
+const decidingPart = ({ description: _, metadata: __, version: ___, ...row }: Row) => row
+
 /** A write of tests alone concerns these tests only: another one that fails must not keep anyone from mending it. */
 function testsAfter({ accountId, state, puts, removals, rules }: VerifiedWrite): PolicyTest[] {
   const written = puts.filter(({ kind }) => kind === policyTest.kind).map(({ row }) => row)
-  const decides = rules !== undefined || [...puts, ...removals].some(({ kind }) => decidingKinds.has(kind))
+  const decides =
+    rules !== undefined ||
+    puts.some((put) => mayDecide(put, state)) ||
+    removals.some(({ kind }) => decidingKinds.has(kind))
   if (!decides) return written as unknown as PolicyTest[]
   const changed = new Set([...puts, ...removals].map(({ row }) => row.id))
   const others = [...testsIn(state, accountId)].filter(({ id }) => !changed.has(id))

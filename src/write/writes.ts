@@ -10,20 +10,19 @@ import { asInResource, type NameInBody, referencesIn, rowOf } from '../http/body
 import type { Caller } from '../http/caller/caller.js'
 import { checkNewKey } from '../http/caller/key-rights.js'
 import { lockoutGuard } from '../http/caller/lockout-guard.js'
-import { accountRightsOf } from '../http/caller/rights.js'
-import { type Presenter, rowsOf } from '../http/present.js'
+import type { Presenter } from '../http/present.js'
 import { apiKey } from '../resource/api-key.js'
 import type { AnyResource, DeriveTools, Lookups, Row } from '../resource/define.js'
 import type { AuditEvent, Put, Removal } from '../store/change.js'
 import { claimsOf, countRules, type Draft, type Plan, releaseOf, unchanged } from '../store/plan.js'
 import type { Store } from '../store/store.js'
-import { policyBansOf } from '../view/deny-rules.js'
 import { policyKind } from '../view/keys.js'
 import type { ViewState } from '../view/view-state.js'
 import { eventPrincipal } from './bulk-audits.js'
 import { type DeriveParts, deriveTools, prepareTools } from './derive-tools.js'
 import { familyOf, newClaims, redraws, refuseWhileNamed } from './row-relations.js'
 import { newRow, notRestored, same, type Values } from './row-values.js'
+import { stateLookups } from './state-lookups.js'
 
 /** Key pairs generated at once: an RSA key keeps a core busy for seconds, and file writes share its thread pool. */
 const keyPairsAtOnceMax = 2
@@ -41,6 +40,14 @@ export interface WriteResult {
   readonly row: Row
   /** Fields that only the first answer shows, such as a new key's token. */
   readonly once: Record<string, unknown>
+}
+
+interface Restoration {
+  readonly nameInBody?: NameInBody
+  /** Resources below its path. */
+  readonly below?: readonly { readonly resource: AnyResource; readonly row: Row }[]
+  /** What it is below of, if that is restored with it. */
+  readonly parent?: Row
 }
 
 export class Writes {
@@ -108,24 +115,38 @@ export class Writes {
 
   /**
    * Puts a row of the past back: over the present one or, if that was deleted, under its old id. Its derived values are
-   * those of then, so they fit its other ones.
+   * those of then, so they fit its other ones. What was deleted with it comes back with it (`below`).
    */
   restore(
     caller: Caller,
     resource: AnyResource,
     past: Row,
-    nameInBody: NameInBody = asInResource,
+    { nameInBody = asInResource, below = [], parent }: Restoration = {},
   ): Plan<WriteResult> {
     return (state, version, at) => {
       const found = state.rows.get(resource.kind)?.get(past.id)
       const present = found?.account_id === caller.accountId ? found : undefined
       if (present === undefined) refuseRevoked(resource, past.id)
-      this.#checkReferences(resource, past, state, caller, { nameInBody, ...(present && { present }) })
+      this.#checkReferences(resource, past, state, caller, {
+        nameInBody,
+        ...(present && { present }),
+        ...(parent && { parent }),
+      })
       const row: Row = { ...present, ...past, ...notRestored(resource, present), version }
       if (present !== undefined && same(resource, present, row))
         return unchanged({ resource, row: present, once: {} })
       resource.check?.(row as never, present as never, this.#lookups(state, caller))
-      return this.#replaced(caller, resource, present, row, state, at)
+      const restored = this.#replaced(caller, resource, present, row, state, at)
+      if (present !== undefined) return restored
+      const others = below.map((each) => {
+        const plan = this.restore(caller, each.resource, each.row, { parent: row })
+        return plan(state, version, at)
+      })
+      return {
+        ...restored,
+        puts: [restored, ...others].flatMap(({ puts }) => puts),
+        audits: [restored, ...others].flatMap(({ audits }) => audits),
+      }
     }
   }
 
@@ -229,7 +250,7 @@ export class Writes {
 
   #lookups(state: ViewState, { accountId }: Caller, nameInBody = asInResource): Lookups {
     const { sourceProblems } = this.#tools
-    return { ...lookupsOf(state, accountId), nameInBody, sourceProblems, tcpDomain: this.tcpDomain }
+    return { ...stateLookups(state, accountId), nameInBody, sourceProblems, tcpDomain: this.tcpDomain }
   }
 
   #shown(resource: AnyResource, row: Row, state: ViewState): Values {
@@ -242,12 +263,16 @@ export class Writes {
     values: Values,
     state: ViewState,
     caller: Caller,
-    { nameInBody = asInResource, present }: { nameInBody?: NameInBody; present?: Row } = {},
+    {
+      nameInBody = asInResource,
+      present,
+      parent,
+    }: { nameInBody?: NameInBody; present?: Row; parent?: Row } = {},
   ): void {
     const faults = new EntryFaults()
     for (const { path, field, kind, id } of referencesIn(resource.fields, values)) {
       const row = state.rows.get(kind)?.get(id)
-      if (row?.account_id === caller.accountId) continue
+      if (row?.account_id === caller.accountId || id === parent?.id) continue
       if (present !== undefined && isNamed(resource, present, field, id)) continue
       const place = nameInBody(path)
       faults.add(place, notFound(`"${place}" names ${JSON.stringify(id)}, which does not exist.`))
@@ -261,22 +286,6 @@ const isNamed = ({ fields }: AnyResource, row: Row, field: string, id: string): 
 
 const derivedOf = (resource: AnyResource, draft: Row, previous: Row | undefined, tools: DeriveTools): Row =>
   resource.derive?.(draft as never, previous as never, tools) ?? draft
-
-type StateLookups = Omit<Lookups, 'nameInBody' | 'sourceProblems' | 'tcpDomain'>
-
-const lookupsOf = (state: ViewState, accountId: string): StateLookups => ({
-  get: (kind, id) => {
-    const row = state.rows.get(kind)?.get(id)
-    return row?.account_id === accountId ? row : undefined
-  },
-  all: (kind) => rowsOf(state, accountId, kind),
-  ofAllAccounts: (kind) => state.rows.get(kind)?.values() ?? [],
-  children: (kind, parentId) => rowsOf(state, parentId, kind),
-  rules: (policyId) => state.rules(policyId)?.rules ?? [],
-  countRules: (policyId) => countRules(state, policyId),
-  bansOf: (policyId) => policyBansOf(state, policyId),
-  hasRight: (right) => accountRightsOf(state, accountId).includes(right),
-})
 
 function refuseRevoked({ title, deletionRevokes }: AnyResource, id: string): void {
   if (!deletionRevokes) return

@@ -69,7 +69,11 @@ t.test('an address is checked against all policies', async (t) => {
   t.match(useOf(bouncer.id), { decision: 'block', rule_id: ban.id, applies: true })
   t.match(useOf(lax.id), { decision: 'allow', rule_id: null }, 'no rule lets in at a bouncer')
   for (const { id } of [byList, byListAlone])
-    t.match(useOf(id), { decision: 'block', rule_id: null, list_id: listId }, 'an entry of its own list')
+    t.match(
+      useOf(id),
+      { decision: 'block', rule_id: null, list_id: listId, list_name: /./ },
+      'an entry of its own list',
+    )
   t.equal(useOf(bouncer.id)?.list_id, null)
   t.equal(check.uses.at(-1)?.decision, 'allow', 'those that block come first')
 

@@ -158,6 +158,8 @@ t.test('policy tests', async (t) => {
       { error_code: 'ERR_POLICY_TEST' },
       'it still fails',
     )
+    const empty = await me.ipPolicy.create({ description: 'decides nothing' })
+    await me.ipPolicy.update(empty.id, { description: 'nor does its name' })
     await me.ipPolicyRule.create({ ...body, cidr: '203.0.113.0/24' })
     t.match(await me.runPolicyTests(), { passed: 1, failed: 0 }, 'mended')
     t.match((await all(me.changes()))[0], { tests_skipped: false })

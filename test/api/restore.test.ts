@@ -86,6 +86,43 @@ t.test('restoring', async (t) => {
     t.equal(held.status, 400, 'its hostport is held again')
   })
 
+  t.test('an HTTPS edge comes back with the routes that it had', async (t) => {
+    const me = await api.account()
+    const edge = await me.httpsEdge.create({ hostports: ['routed-back.example:443'] })
+    const routes = me.httpsEdgeRoute.under(edge.id)
+    const first = await routes.create({ match_type: 'path_prefix', match: '/a' })
+    const second = await routes.create({ match_type: 'path_prefix', match: '/b' })
+    const [, version] = await versionsOf(me, `/edges/https/${edge.id}/routes/${second.id}`).then(
+      (own) => [undefined, own[0]!] as const,
+    )
+    await routes.delete(first.id)
+    const later = (await versionsOf(me, `/edges/https/${edge.id}/routes/${first.id}`))[0]!
+    await me.httpsEdge.delete(edge.id)
+    const whole = { ...edge, routes: [second] }
+    const audits = await api.auditsOf(me.accountId, async () => {
+      t.strictSame(await me.httpsEdge.restore(edge.id, later, { validateOnly: true }), whole, 'as a try says')
+      t.strictSame(
+        await me.httpsEdge.restore(edge.id, later),
+        whole,
+        'without the one that was deleted before',
+      )
+    })
+    t.strictSame(
+      audits.map(({ event_type }) => event_type),
+      ['https_edge_created.v0', 'https_edge_route_created.v0'],
+    )
+    await me.httpsEdge.delete(edge.id)
+    const { routes: both } = await me.httpsEdge.restore(edge.id, version)
+    t.strictSame(both.map(({ match }) => match).sort(), ['/a', '/b'])
+    t.strictSame((await me.httpsEdge.get(edge.id)).routes.length, 2)
+    await routes.delete(second.id)
+    t.strictSame(
+      (await me.httpsEdge.restore(edge.id, version)).routes.length,
+      1,
+      'of an edge that is there, the routes stay as they are',
+    )
+  })
+
   t.test('a deleted rule, and its policy', async (t) => {
     const me = await api.account()
     const policy = await me.ipPolicy.create({ description: 'the office' })

@@ -34,7 +34,8 @@ async function reload(visitor: Visitor): Promise<void> {
 const button = ({ page }: Visitor, name: string): Locator => page.getByRole('button', { name, exact: true })
 
 /** The part of the page that says that someone else has saved. */
-const conflictIn = ({ page }: Visitor): Locator => page.getByRole('alert').filter({ hasText: 'Someone else' })
+const conflictIn = ({ page }: Visitor): Locator =>
+  page.getByRole('alert').filter({ hasText: 'There was another save' })
 
 t.test('drafts in the console', inBrowser(), async (t) => {
   await t.test('of a new destination: all but its secrets, which are to be typed again', async (t) => {
@@ -131,7 +132,7 @@ t.test('drafts in the console', inBrowser(), async (t) => {
     await conflictIn(visitor).waitFor()
     t.equal(await description.inputValue(), 'mine', 'the conflict outlives a reload, too')
     t.ok(await button(visitor, 'Save').isDisabled())
-    await button(visitor, 'Keep this draft, and compare it with theirs').click()
+    await button(visitor, 'Keep this draft, and compare it with what was saved').click()
     await conflictIn(visitor).waitFor({ state: 'detached' })
     await page.locator('.difference .removed', { hasText: 'theirs' }).waitFor()
     await button(visitor, 'Save').click()
@@ -188,7 +189,7 @@ t.test('drafts in the console', inBrowser(), async (t) => {
     await conflictIn(visitor).waitFor()
     t.equal(await page.getByRole('combobox', { name: 'Filter' }).inputValue(), 'conn.server_port == 8')
     t.match(await conflictIn(visitor).textContent(), /description[\s\S]*- new here[\s\S]*\+ theirs/)
-    await button(visitor, 'Take theirs, drop this draft').click()
+    await button(visitor, 'Take what was saved, drop this draft').click()
     await conflictIn(visitor).waitFor({ state: 'detached' })
     // The field takes the text on after it is drawn.
     const filter = page.getByRole('combobox', { name: 'Filter' })

@@ -116,6 +116,7 @@ t.test('a drafted traffic policy: what changes, who is concerned, and why', asyn
   const decisions = 'decisions' in result ? result.decisions : undefined
   t.match(decisions, {
     records: 5,
+    concerned: 4,
     changed: 2,
     matrix: [
       { before: 'allow', after: 'allow', records: 2 },
@@ -193,6 +194,12 @@ t.test('a draft about names without a value says so', async (t) => {
     },
   }
   t.match((await decisionsOf(edgeWith(outbound))).names, [{ name: 'conn.bytes_in', records: 4 }])
+  const categories = edgeWith(policies([{ expressions: ["'proxy' in conn.ip.categories"], actions: [deny] }]))
+  t.match(
+    (await decisionsOf(categories)).names,
+    [{ name: 'conn.ip.categories', records: 4, with_value: 0 }],
+    'an empty list is no value',
+  )
   t.strictSame((await decisionsOf({ rows: [] })).names, [], 'a draft without expressions')
 })
 

@@ -24,6 +24,7 @@ import type { AnyResource, Row } from '../../resource/define.js'
 import { ipList } from '../../resource/ip-list.js'
 import { ipPolicy } from '../../resource/ip-policy.js'
 import { type AddressCheck, addressCheckSchema, type CheckedUse } from '../../shape/address-check.js'
+import type { ViewState } from '../../view/view-state.js'
 import type { WriteContext } from '../write-context.js'
 import { rowsOfUsers, useOf } from './ip-policy-uses.js'
 
@@ -71,6 +72,7 @@ export function registerIpPolicyCheck(app: FastifyInstance, context: WriteContex
         rule_id: rule.id,
         cidr: rule.cidr ?? policies.ipList(rule.list_id ?? '')?.rangeOf(address.parsed) ?? '',
         list_id: rule.list_id ?? null,
+        list_name: listNameIn(state, rule.list_id),
         action: rule.action,
         enforced: isEnforced(rule),
         description: textOf(rule.description),
@@ -83,6 +85,12 @@ export function registerIpPolicyCheck(app: FastifyInstance, context: WriteContex
     }
     return sendJson(reply, check)
   })
+}
+
+/** What a list is called by those who made it. */
+function listNameIn(state: ViewState, id: string | null | undefined): string | null {
+  const list = id == null ? undefined : state.rows.get(ipList.kind)?.get(id)
+  return textOf(list?.['description']) ?? textOf(list?.['name'])
 }
 
 const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null)
@@ -130,7 +138,11 @@ async function usesFor(
     const verdict = verdictAt(resource, policies, named, address)
     const { decision } = verdict
     if (byDecision[decision].length === usesListedMax) continue
-    byDecision[decision].push({ ...useOf(context, resource, row, named.field), ...verdict })
+    byDecision[decision].push({
+      ...useOf(context, resource, row, named.field),
+      ...verdict,
+      list_name: listNameIn(readable(context), verdict.list_id),
+    })
   }
   const uses = [...byDecision.block, ...byDecision.allow].slice(0, usesListedMax)
   return { uses, usesLeftOut: count - uses.length }

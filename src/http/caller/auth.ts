@@ -16,15 +16,7 @@ import type { KnownKeys } from '../../store/known-keys.js'
 import type { View } from '../../view/view.js'
 import type { Usage } from '../bounds/usage.js'
 import { headerLines, onlyHeader } from '../headers.js'
-import {
-  type Caller,
-  callerAddress,
-  expiredKey,
-  invalidKey,
-  keyFinder,
-  loginSource,
-  unauthenticated,
-} from './caller.js'
+import { type Caller, callerAddress, invalidKey, keyFinder, loginSource, unauthenticated } from './caller.js'
 import { checkConsoleRequest, sessionTokenOf } from './console-request.js'
 import type { KeyUses } from './key-uses.js'
 import { checkWayIn, isLetIn } from './lockout.js'
@@ -228,7 +220,7 @@ export class Auth {
         'This API key is not known yet, because accounts are being brought up to date from ClickHouse. Try again in a few seconds.',
       )
     }
-    throw this.#loginFailed(address, key === undefined ? invalidKey() : expiredKey(key))
+    throw this.#loginFailed(address, invalidKey())
   }
 
   /** Counts a failed login; returns its reason, or that there were too many. */

@@ -5,7 +5,7 @@ import { canonicalAddress, formatAddress, isPeerAddress, parseAddress } from '..
 import { WeirError } from '../../core/errors.js'
 import { hashToken } from '../../core/ids.js'
 import { getOrMake } from '../../core/maps.js'
-import { expiryOf, type KeyRight } from '../../resource/api-key.js'
+import type { KeyRight } from '../../resource/api-key.js'
 import type { Row } from '../../resource/define.js'
 import type { Principal } from '../../store/change.js'
 import type { View } from '../../view/view.js'
@@ -36,12 +36,8 @@ interface CallerSession {
 
 export const unauthenticated = (message: string): WeirError => new WeirError('ERR_UNAUTHENTICATED', message)
 
-/** No key has this token, or the key was deleted. */
+/** No key has this token, or the key was deleted or has expired: a token that is not valid says nothing about any key. */
 export const invalidKey = (): WeirError => unauthenticated('The API key is not valid.')
-
-/** Only a caller with the key's token learns this. */
-export const expiredKey = (key: Row): WeirError =>
-  unauthenticated(`The API key ${key.id} expired at ${expiryOf(key)}: use another one.`)
 
 /**
  * Refuses the plan if the caller's key is missing from the state that it is made against. Checking when the request

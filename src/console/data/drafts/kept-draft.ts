@@ -33,7 +33,7 @@ export interface KeptDraft<Draft> {
   readonly draft: Draft
   readonly base: Draft
   readonly isChanged: boolean
-  /** Someone else has saved since the draft began. */
+  /** Something else was saved since the draft began, by whomever. */
   readonly isConflict: boolean
   /** Places whose values a reload has dropped, and that are not typed again. */
   readonly missing: readonly string[]
@@ -57,11 +57,14 @@ export function useKeptDraft<Draft>(kind: DraftKind<Draft>): KeptDraft<Draft> {
   const isSame = (one: Draft, other: Draft): boolean => textOf(one) === textOf(other)
   const changes = ({ base, draft, toType = [] }: StoredDraft<Draft>): boolean =>
     !isSame(draft, base) || toType.length > 0
-  // A draft that changes nothing gives way to what someone else has saved. Else it stays: what was typed may be spelled otherwise.
-  const held =
-    stored.value !== undefined && (changes(stored.value) || isSame(stored.value.base, present))
-      ? stored.value
-      : undefined
+  // A draft that changes nothing gives way to what was saved since, and so does one that is what was saved: it was promoted, or
+  // saved in another tab. Else it stays: what was typed may be spelled otherwise.
+  const stays = (kept: StoredDraft<Draft>): boolean =>
+    isSame(kept.base, present) || (changes(kept) && !isDone(kept))
+  const isDone = ({ base, draft, toType = [] }: StoredDraft<Draft>): boolean =>
+    !isSame(base, present) && isSame(draft, present) && toType.length === 0
+  const held = stored.value !== undefined && stays(stored.value) ? stored.value : undefined
+  if (stored.value !== undefined && isDone(stored.value)) sessionStorage.removeItem(keyOf(id))
   const { base, draft, toType = [] } = held ?? { base: present, draft: present }
   const typed = (of: Draft) => storable?.(of) ?? { draft: of, leftOut: [] }
   const missingIn = (of: Draft): readonly string[] => {
@@ -146,7 +149,7 @@ export async function saveDraft<Draft>(
 ): Promise<boolean> {
   const isDone = await act(done, async (client) => {
     if (kept.differsFromBase(await latest(client)))
-      throw new Error('Nothing was saved: someone else has saved since this draft began')
+      throw new Error('Nothing was saved: there was another save since this draft began')
     await work(client)
   })
   if (isDone) kept.forget()

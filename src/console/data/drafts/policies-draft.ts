@@ -122,9 +122,9 @@ export function faultsIn(error: unknown): Faults {
 
 const isPlace = (text: string): boolean => /^(inbound|outbound)\[\d+\]/.test(text)
 
-/** The sentence without the place, which is where it is shown. */
+/** The sentence without the place, which is where it is shown. It may begin with a name, which stays as it was typed. */
 const sentence = (place: string, text: string): string =>
-  text.replace(`"${place}" is not a valid expression: `, '').replace(/^(\S)/, (first) => first.toUpperCase())
+  text.replace(`"${place}" is not a valid expression: `, '')
 
 /** Those of faults that are at a place, or below it. */
 export const faultsBelow = (faults: Faults, place: string): readonly (readonly [string, string])[] =>

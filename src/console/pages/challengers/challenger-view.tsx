@@ -98,7 +98,7 @@ function Head({ challenger, again }: HeadProps) {
         entries={[
           ['State', <ChallengerState key="state" challenger={challenger} />],
           ['Id', <code key="id">{id}</code>],
-          ['Progress', <Progress key="progress" id={id} />],
+          ['Progress', <Progress key="progress" id={id} isCounted={false} />],
           ['Began', <Time key="began" at={created_at} isRelative />],
           ...(promoted_at === null
             ? []
@@ -139,7 +139,7 @@ function Promotion({ challenger: { id } }: { readonly challenger: Challenger }) 
         {(refused) =>
           refused === null ? (
             <p>
-              <StateWord tone="good" text="it would be taken" /> All policy tests pass, and what it was
+              <StateWord tone="good" text="it would be taken" /> No policy test would fail, and what it was
               drafted from has not changed.
             </p>
           ) : (

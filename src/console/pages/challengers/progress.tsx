@@ -7,7 +7,13 @@ const lookEveryMs = 10_000
 /** The log is some seconds behind in any case. */
 const behindFromSeconds = 10
 
-export function Progress({ id }: { readonly id: string }) {
+interface ProgressProps {
+  readonly id: string
+  /** Not next to the difference, which has the same counts, and was read at another moment. */
+  readonly isCounted?: boolean
+}
+
+export function Progress({ id, isCounted = true }: ProgressProps) {
   const { data, error } = useAnswer([id], (client) => client.challengers.progress(id), {
     everyMs: lookEveryMs,
   })
@@ -16,8 +22,10 @@ export function Progress({ id }: { readonly id: string }) {
   const { records, changed, seconds_left, behind_seconds } = data
   return (
     <>
-      {number(records)} records compared, {number(changed)} differ
-      {seconds_left > 0 && <span class="quiet">, {duration(seconds_left * 1000)} left</span>}{' '}
+      {isCounted && `${number(records)} records compared, ${number(changed)} differ`}
+      {isCounted && seconds_left > 0 && <span class="quiet">, </span>}
+      {seconds_left > 0 && <span class="quiet">{duration(seconds_left * 1000)} left</span>}
+      {!isCounted && seconds_left <= 0 && 'complete'}{' '}
       {behind_seconds !== null && behind_seconds > behindFromSeconds && (
         <StateWord tone="warning" text={`${duration(behind_seconds * 1000)} behind`} />
       )}

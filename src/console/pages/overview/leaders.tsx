@@ -1,4 +1,4 @@
-/** What there is most of: countries, rules that block, edges. */
+/** What there is most of: countries, rules and policies that stop, edges. */
 import type { StatsOptions } from '../../../client/client.js'
 import type { Stats } from '../../../shape/stats.js'
 import { useAnswer } from '../../data/asking/api.js'
@@ -14,19 +14,26 @@ type Point = Stats['counts'][number]
 
 interface LeadersProps {
   readonly title: string
-  readonly by: Dimension
   readonly range: string
   readonly count: (point: Point) => number
+  readonly of: readonly Counted[]
+  /** What to say if there are none. */
+  readonly none?: string
+}
+
+interface Counted {
+  readonly by: Dimension
   readonly labelOf: (value: string) => Ranked['label']
   /** The search for what is counted. */
   readonly searchOf: (value: string) => Readonly<Record<string, string>>
 }
 
 /** The values with the highest counts of a range. */
-function Leading({ title, by, range, count, labelOf, searchOf }: LeadersProps) {
+function Leading({ title, range, count, of, none = 'Nothing in this time.' }: LeadersProps) {
   const answer = useAnswer(
-    [by, range],
-    (api) => api.stats({ by, since: range, interval: 'day', values: listed }),
+    [of.map(({ by }) => by).join(), range],
+    (api) =>
+      Promise.all(of.map(({ by }) => api.stats({ by, since: range, interval: 'day', values: listed }))),
     {
       everyMs: 60_000,
     },
@@ -35,21 +42,13 @@ function Leading({ title, by, range, count, labelOf, searchOf }: LeadersProps) {
     <section class="panel stack">
       <h2>{title}</h2>
       <Answered answer={answer}>
-        {(stats) => {
-          const entries = ranked(stats, count).map(
-            ([key, sum]): Ranked => ({
-              key,
-              count: sum,
-              label: labelOf(key),
-              counted: (
-                <Link to={['search']} with={{ ...searchOf(key), since: range }}>
-                  {number(sum)}
-                </Link>
-              ),
-            }),
-          )
+        {(all) => {
+          const entries = all
+            .flatMap((stats, index) => ranked(stats, count).map(entryOf(of[index]!, range)))
+            .sort((one, other) => other.count - one.count)
+            .slice(0, listed)
           return entries.length === 0 ? (
-            <p class="quiet">Nothing in this time.</p>
+            <p class="quiet">{none}</p>
           ) : (
             <Ranking label={title} entries={entries} />
           )
@@ -58,6 +57,19 @@ function Leading({ title, by, range, count, labelOf, searchOf }: LeadersProps) {
     </section>
   )
 }
+
+const entryOf =
+  ({ by, labelOf, searchOf }: Counted, range: string) =>
+  ([value, sum]: [value: string, sum: number]): Ranked => ({
+    key: `${by} ${value}`,
+    count: sum,
+    label: labelOf(value),
+    counted: (
+      <Link to={['search']} with={{ ...searchOf(value), since: range }}>
+        {number(sum)}
+      </Link>
+    ),
+  })
 
 /** Each value with its sum over the range, the highest first. */
 function ranked({ counts }: Stats, count: LeadersProps['count']): [value: string, sum: number][] {
@@ -74,27 +86,25 @@ export const Leaders = ({ range }: { readonly range: string }) => (
   <div class="thirds">
     <Leading
       title="Countries"
-      by="country"
       range={range}
       count={all}
-      labelOf={countryName}
-      searchOf={(country) => ({ country })}
+      of={[{ by: 'country', labelOf: countryName, searchOf: (country) => ({ country }) }]}
     />
     <Leading
-      title="Rules that block"
-      by="rule"
+      title="Rules and policies that stop"
       range={range}
       count={stopped}
-      labelOf={(id) => <Name id={id} />}
-      searchOf={(rule_id) => ({ rule_id })}
+      of={[
+        { by: 'rule', labelOf: (id) => <Name id={id} />, searchOf: (rule_id) => ({ rule_id }) },
+        { by: 'policy', labelOf: (policy) => policy, searchOf: (policy) => ({ policy }) },
+      ]}
+      none="No rule and no traffic policy in this time."
     />
     <Leading
       title="Edges"
-      by="edge"
       range={range}
       count={all}
-      labelOf={(id) => <Name id={id} />}
-      searchOf={(edge_id) => ({ edge_id })}
+      of={[{ by: 'edge', labelOf: (id) => <Name id={id} />, searchOf: (edge_id) => ({ edge_id }) }]}
     />
   </div>
 )

@@ -17,16 +17,14 @@ interface RankingProps {
   readonly total?: number
 }
 
-export function Ranking({
-  label,
-  entries,
-  total = entries.reduce((sum, { count }) => sum + count, 0),
-}: RankingProps) {
+export function Ranking({ label, entries, total }: RankingProps) {
+  const whole = total ?? entries.reduce((sum, { count }) => sum + count, 0)
+  const of = `${number(whole)}${total === undefined ? ' listed here' : ''}`
   const most = Math.max(1, ...entries.map(({ count }) => count))
   return (
     <ol class="ranking" aria-label={label}>
       {entries.map((entry) => (
-        <li key={entry.key} title={percent(entry.count, total)}>
+        <li key={entry.key} title={`${number(entry.count)} of ${of}, ${percent(entry.count, whole)}`}>
           <span class="ranked">{entry.label}</span>
           <span class="number">{entry.counted ?? number(entry.count)}</span>
           <span class="bar" aria-hidden="true">

@@ -36,18 +36,18 @@ interface ConflictProps {
   readonly what: string
   /** The id of what was saved. */
   readonly id: string
-  /** What they have changed. */
+  /** What was changed. */
   readonly children: ComponentChildren
 }
 
-/** Someone else has saved since the draft began. */
+/** Something else was saved since the draft began: by another person, in another tab, or by a promotion. */
 export const DraftConflict = ({ kept, what, id, children }: ConflictProps) => (
   <div class="failure" role="alert">
-    <p>Someone else has saved {what} since this draft began:</p>
+    <p>There was another save of {what} since this draft began:</p>
     {children}
     <div class="row">
-      <Button onClick={kept.forget}>Take theirs, drop this draft</Button>
-      <Button onClick={kept.keepMine}>Keep this draft, and compare it with theirs</Button>
+      <Button onClick={kept.forget}>Take what was saved, drop this draft</Button>
+      <Button onClick={kept.keepMine}>Keep this draft, and compare it with what was saved</Button>
       <Link to={['changes']} with={{ id }}>
         Who was it?
       </Link>

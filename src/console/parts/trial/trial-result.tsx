@@ -47,7 +47,11 @@ export function TrialResult({ trial: { decisions } }: { readonly trial: Trial })
   )
 }
 
-function Summary({ decisions: { records, changed, ...others } }: { readonly decisions: TrialDecisions }) {
+function Summary({
+  decisions: { records, concerned, changed, ...others },
+}: {
+  readonly decisions: TrialDecisions
+}) {
   if (records === 0)
     return <p class="verdict">There is no recorded traffic in this time: nothing could be tried.</p>
   const pairs = [
@@ -59,8 +63,14 @@ function Summary({ decisions: { records, changed, ...others } }: { readonly deci
   return (
     <div>
       <p class="verdict">
-        <strong>{number(changed)}</strong> of {number(records)} records ({percent(changed, records)}) would be
-        decided differently.
+        <strong>{number(changed)}</strong>{' '}
+        {concerned === null
+          ? `of ${number(records)} records (${percent(changed, records)})`
+          : `of the ${number(concerned)} records of what is drafted (${percent(changed, concerned)})`}{' '}
+        would be decided differently.
+        {concerned !== null && concerned < records && (
+          <span class="quiet"> The account had {number(records)} records in this time.</span>
+        )}
       </p>
       {different.map(([name, { before, after }]) => (
         <p key={name}>

@@ -1,0 +1,23 @@
+/** What checks of a resource look up in the state that a write is planned with. */
+import { accountRightsOf } from '../http/caller/rights.js'
+import { rowsOf } from '../http/present.js'
+import type { Lookups } from '../resource/define.js'
+import { countRules } from '../store/plan.js'
+import { policyBansOf } from '../view/deny-rules.js'
+import type { ViewState } from '../view/view-state.js'
+
+type StateLookups = Omit<Lookups, 'nameInBody' | 'sourceProblems' | 'tcpDomain'>
+
+export const stateLookups = (state: ViewState, accountId: string): StateLookups => ({
+  get: (kind, id) => {
+    const row = state.rows.get(kind)?.get(id)
+    return row?.account_id === accountId ? row : undefined
+  },
+  all: (kind) => rowsOf(state, accountId, kind),
+  ofAllAccounts: (kind) => state.rows.get(kind)?.values() ?? [],
+  children: (kind, parentId) => rowsOf(state, parentId, kind),
+  rules: (policyId) => state.rules(policyId)?.rules ?? [],
+  countRules: (policyId) => countRules(state, policyId),
+  bansOf: (policyId) => policyBansOf(state, policyId),
+  hasRight: (right) => accountRightsOf(state, accountId).includes(right),
+})
