@@ -106,7 +106,7 @@ function* partsIn(
   const owners: [Row, string | null][] = []
   for (const kind of ['tcp_edge', 'https_edge'] as const)
     for (const row of rows(kind)) {
-      const [name = null] = row['hostports'] as readonly string[]
+      const [name = null] = (row['hostports'] ?? []) as readonly string[]
       owners.push([row, name])
       yield { kind, id: row.id, key: row.id, name, traffic: traffic?.edges.has(row.id) }
     }

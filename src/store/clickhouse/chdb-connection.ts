@@ -6,7 +6,6 @@
  * one process that owns the directory, because the engine crashes in other threads.
  */
 import { Readable } from 'node:stream'
-import { formatQueryParams } from '@clickhouse/client-common'
 import { type ChdbResult, Session } from 'chdb'
 import { newId } from '../../core/ids.js'
 import { endAtOnce } from '../../core/telemetry/last-resort.js'
@@ -41,6 +40,26 @@ function settingLiteral(value: unknown): string {
   return literal(String(value))
 }
 
+const escapes: Readonly<Record<string, string>> = {
+  '\t': '\\t',
+  '\n': '\\n',
+  '\r': '\\r',
+  "'": "\\'",
+  '\\': '\\\\',
+}
+
+/** A parameter in the form of TabSeparated, which ClickHouse reads it in; in an array as in SQL. */
+export function parameterText(value: unknown, isElement = false): string {
+  if (value === null || value === undefined) return isElement ? 'NULL' : '\\N'
+  if (typeof value === 'number' || typeof value === 'bigint') return String(value)
+  if (typeof value === 'boolean') return isElement ? String(value) : value ? '1' : '0'
+  if (Array.isArray(value)) return `[${value.map((each) => parameterText(each, true)).join(',')}]`
+  if (typeof value !== 'string')
+    throw new Error('A query parameter is a text, a number, a boolean or an array of these.')
+  const text = value.replaceAll(/[\t\n\r'\\]/g, (character) => escapes[character]!)
+  return isElement ? `'${text}'` : text
+}
+
 /** Settings and parameters as statements in front of the query. */
 function preamble({ clickhouse_settings = {}, query_params = {} }: Statement): string {
   let text = ''
@@ -51,7 +70,7 @@ function preamble({ clickhouse_settings = {}, query_params = {} }: Statement): s
   }
   for (const [name, value] of Object.entries(query_params)) {
     if (!identifier.test(name)) throw new Error(`"${name}" is not a valid name of a query parameter.`)
-    text += `SET param_${name} = ${literal(formatQueryParams({ value }))}; `
+    text += `SET param_${name} = ${literal(parameterText(value))}; `
   }
   return text
 }
