@@ -17,13 +17,16 @@ import { addRecordCommands } from './cli/record-commands.js'
 import type { ReplayOptions } from './cli/replay-command.js'
 import type { TapOptions } from './cli/tap.js'
 import { version } from './core/package.js'
+import { showSources } from './core/telemetry/stack-traces.js'
 import { errorText, forTerminal } from './core/text/terminal.js'
-import { type Frame, guard, type Role, runRole, stopSignal } from './process/child.js'
-import { createRoleContext, type RoleContext } from './process/role-context.js'
+import type { Frame, Role } from './process/child.js'
+import type { RoleContext } from './process/role-context.js'
 import { type ChildRole, secretsOf } from './process/role-secrets.js'
 import { type AdminCommand, readRuntime, sendAdminCommand } from './process/running-service.js'
 import { loadSettings, type Settings } from './process/settings.js'
 import type { Program } from './roles/programs.js'
+
+showSources()
 
 const mainModule = fileURLToPath(import.meta.url)
 
@@ -64,6 +67,14 @@ function settingsOfRole(name: ChildRole): Settings {
 /** Processes that a role starts for one purpose. Like roles, loaded where they run: `serve` and other commands start quickly. */
 const children = () => import('./roles/children.js')
 
+/** The frame of a process, and the logger and metrics in it: commands of an operator need neither. */
+const processes = () => import('./process/child.js')
+
+async function contextOf(name: ChildRole | 'serve'): Promise<RoleContext> {
+  const { createRoleContext } = await import('./process/role-context.js')
+  return createRoleContext(name === 'serve' ? settings() : settingsOfRole(name), name)
+}
+
 /** A command that runs one role in this process. */
 function roleCommand(
   name: ChildRole,
@@ -73,8 +84,9 @@ function roleCommand(
   program
     .command(name)
     .description(description)
-    .action(() => {
-      const context = createRoleContext(settingsOfRole(name), name)
+    .action(async () => {
+      const { runRole } = await processes()
+      const context = await contextOf(name)
       return runRole({ ...context, open: (frame) => open(context, frame) })
     })
 }
@@ -86,7 +98,7 @@ program
   )
   .action(async () => {
     const { serve } = await import('./roles/serve.js')
-    await serve(createRoleContext(settings(), 'serve'), thisProgram)
+    await serve(await contextOf('serve'), thisProgram)
   })
 
 roleCommand('api', 'the management API', async (...run) =>
@@ -107,16 +119,16 @@ program
   .description('started by a pipeline: tries records that may crash the process')
   .action(async () => {
     // A record that never finishes would keep the process alive after its parent has ended.
-    await guard(true)
-    await (await children()).openQuarantine(createRoleContext(settingsOfRole('quarantine'), 'quarantine'))
+    await (await processes()).guard(true)
+    await (await children()).openQuarantine(await contextOf('quarantine'))
   })
 
 program
   .command('trial', { hidden: true })
   .description('started by the API: evaluates a draft over recorded traffic')
   .action(async () => {
-    await guard(true)
-    await (await children()).openTrial(createRoleContext(settingsOfRole('trial'), 'trial'))
+    await (await processes()).guard(true)
+    await (await children()).openTrial(await contextOf('trial'))
   })
 
 // --- commands of an operator ---
@@ -266,6 +278,7 @@ program
   .option('--verbose', 'show every table and every check')
   .action(async (options: { once?: boolean; records?: string; verbose?: boolean }) => {
     const { runDemo } = await import('./demo/demo.js')
+    const { stopSignal } = await processes()
     const exitCode = await runDemo({
       ...options,
       module: mainModule,

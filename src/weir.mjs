@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /** The command `weir`. A clone is made ready first; an image and an installed package hold the built programs. */
 import { existsSync } from 'node:fs'
-import { argv, env, exit, setSourceMapsEnabled, stderr, versions } from 'node:process'
+import { argv, env, exit, stderr, versions } from 'node:process'
 
 const [major = 0, minor = 0] = versions.node.split('.').map(Number)
 if (major < 20 || (major === 20 && minor < 19)) {
@@ -16,6 +16,5 @@ if (isClone) {
   const { prepareOrExit } = await import('../config/prepare.mjs')
   await prepareOrExit({ natsServer: runsNatsServer })
 }
-setSourceMapsEnabled(true)
 const main = new URL('../dist/programs/main.js', import.meta.url)
 await import(main.href)

@@ -31,7 +31,23 @@ export function clientOf({ client: { url, key }, data }: Settings): Client {
   if (found === undefined)
     throw new StartFault(`No service runs on ${data.dir}: set WEIR_DATA_DIR, or WEIR_API_URL to its address.`)
   if (key === undefined) throw new StartFault('Set WEIR_API_KEY to the token of an API key.')
-  return openClient({ url: found, token: key, warned: warnOnce() })
+  return openClient({ url: found, token: key, warned: warnOnce(), fetch: fetchOrSay })
+}
+
+/** What `fetch` says of a request without an answer is two words, which name neither the place nor the reason. */
+async function fetchOrSay(...[url, init]: Parameters<typeof fetch>): Promise<Response> {
+  try {
+    return await fetch(url, init)
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    const { origin } = new URL(String(url))
+    const { cause } = error as { readonly cause?: Error & { readonly code?: string } }
+    const why = cause?.code ?? cause?.message ?? error.message
+    throw new StartFault(
+      `${origin} does not answer (${why}): start Weir there (npm start, or weir serve), or set WEIR_API_URL to where it runs.`,
+      { cause: error },
+    )
+  }
 }
 
 /** Each warning once, apart from what the command prints. */

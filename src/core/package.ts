@@ -32,7 +32,7 @@ export const programFile = (name: keyof typeof modules): string =>
   basename(here) === 'core' ? join(here, modules[name]) : packageFile('dist', 'programs', `${name}.js`)
 
 /**
- * The options of Node for a process that Weir forks: stack traces name the lines of the sources if they do so here.
- * Reading the source maps costs about a sixth of a role's start.
+ * The options of Node for a process that Weir forks: as here. Without them, `showSources` reads the source maps that an error
+ * needs, instead of all at the start.
  */
 export const forkOptions = (): string[] => (process.sourceMapsEnabled ? ['--enable-source-maps'] : [])

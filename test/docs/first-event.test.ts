@@ -20,7 +20,7 @@ const shellFor =
       ['weir_…', weir.token],
       ['http://127.0.0.1:8080', weir.url],
       ['data/nats', join(dir, 'nats').replaceAll(' ', '\\ ')],
-      ['npx --no weir', `node ${compiled('programs/main.js').replaceAll(' ', '\\ ')}`],
+      ['node src/weir.mjs', `node ${compiled('programs/main.js').replaceAll(' ', '\\ ')}`],
       ...others,
     ] as const
     const adapted = here.reduce((text, [from, to]) => text.replaceAll(from, to), script)
@@ -45,7 +45,7 @@ async function openListener(t: Test, weir: RunningWeir) {
 /** The page Live, by the link that the command of the front page prints. */
 async function openLive(t: Test, shell: (script: string) => Promise<string>): Promise<Page> {
   const [, command = ''] =
-    prose(sectionOf(pageOf('README.md'), 'Your first event')).match(/`(.* weir console)`/) ?? []
+    prose(sectionOf(pageOf('README.md'), 'Your first event')).match(/`(.* console)`/) ?? []
   const [link = ''] = (await shell(command)).match(/http:\S+/) ?? []
   const browser = await openBrowser()
   t.teardown(() => browser.close())
@@ -62,7 +62,7 @@ t.test('the front page: a log goes in, and events come out on the screen', async
     'Your first event',
   )
   t.match(start, /^WEIR_HTTP_PRIVATE_NETWORKS=127\.0\.0\.0\/8 npm start/)
-  t.match(listen, /^npx --no weir listen --create$/m)
+  t.match(listen, /^node src\/weir\.mjs listen --create$/m)
   const dir = tempDir(t)
   const weir = await startWeir(dir, { WEIR_HTTP_PRIVATE_NETWORKS: '127.0.0.0/8' })
   t.teardown(() => weir.stop())
