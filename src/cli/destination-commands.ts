@@ -1,7 +1,9 @@
 /** `weir destination`: shows the state of delivery, checks whether delivery would work, pauses and resumes it; `weir listen`. */
+
 import type { Command } from 'commander'
 import type { Client } from '../client/client.js'
 import { forTerminal } from '../core/text/terminal.js'
+import { sentenceForTerminal } from '../core/text/times.js'
 import { kindNamed } from '../deliver/kinds.js'
 import type { Settings } from '../process/settings.js'
 import type { DeliveryStatus, DestinationCheck, DestinationStatus } from '../shape/delivery-status.js'
@@ -150,7 +152,7 @@ export function checkText(
     ...proved,
     ...not_proved.map((sentence) => `Not proved: ${sentence}`),
     ...(error === null ? [] : [`${error.code}: ${error.msg}`]),
-    ...(advice === null ? [] : [advice]),
+    ...(advice === null ? [] : [sentenceForTerminal(advice)]),
   ]
   return [`${id}  ${result}`, ...lines.map((line) => `  ${line}`)].join('\n')
 }
@@ -186,7 +188,7 @@ export function statusText({ id, target, description }: Shown, status: DeliveryS
   const lines = [
     targetText(target),
     since === null ? undefined : `since ${since}`,
-    advice,
+    advice === null ? undefined : sentenceForTerminal(advice),
     rate ? `${rate} events/s accepted` : undefined,
     backlogText(backlog),
     behind === null ? undefined : `behind since ${behind.since}, ${behind.messages} messages of records wait`,

@@ -1,5 +1,7 @@
 /** Shows findings, in words; the exit code is 1 if there are any that need attention. */
+
 import { forTerminal } from '../core/text/terminal.js'
+import { sentenceForTerminal } from '../core/text/times.js'
 import type { Settings } from '../process/settings.js'
 import type { Finding, Findings } from '../shape/finding.js'
 import { clientOf } from './tap.js'
@@ -38,7 +40,7 @@ function linesOf({ kind, severity, about, sentence, evidence: { by, used_by } }:
   ]
   return [
     `${severity.padEnd(9)}  ${kind}  ${placeText(about)}`,
-    ...[sentence, ...because].map((line) => `           ${line}`),
+    ...[sentenceForTerminal(sentence), ...because].map((line) => `           ${line}`),
   ]
 }
 

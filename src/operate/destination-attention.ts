@@ -1,5 +1,5 @@
 /** What needs a hand at destinations: those that fail, lag or are paused, and events that are lost or soon will be. */
-import { isoMillis } from '../core/clock.js'
+import { isoMillis, isoSeconds } from '../core/clock.js'
 import { pausedByHand } from '../deliver/health.js'
 import { eventDestination } from '../resource/event-destination.js'
 import { isSilent, unansweredCause } from '../shape/delivery/delivery-advice.js'
@@ -33,11 +33,8 @@ const severityOrder = (one: Attention, other: Attention): number =>
 /** The worst first; those of one severity stay in their order. */
 export const worstFirst = (found: readonly Attention[]): Attention[] => found.toSorted(severityOrder)
 
-/** `10:02` for a time of the last twenty hours, else with the date. In UTC. */
-export function clockText(iso: string, nowMs: number): string {
-  const isNear = Math.abs(nowMs - Date.parse(iso)) < 20 * hourMs
-  return isNear ? iso.slice(11, 16) : `${iso.slice(0, 10)} ${iso.slice(11, 16)}`
-}
+/** A time in a sentence, as `core/text/times.ts` finds it there. */
+export const timeText = (iso: string): string => isoSeconds(Date.parse(iso))
 
 export const counted = (count: number, noun: string, plural = `${noun}s`): string =>
   `${count} ${count === 1 ? noun : plural}`
@@ -56,8 +53,8 @@ export function destinationAttention(
 ): Attention[] {
   const silent = statuses.filter(({ status }) => isSilent(status, at.nowMs))
   const found = statuses.flatMap((shown) => [
-    ...stateFinding(shown, at),
-    ...behindFinding(shown, at),
+    ...stateFinding(shown),
+    ...behindFinding(shown),
     ...expiryFinding(shown, at),
     ...lossesOf(shown.destination_id).flatMap((loss) => lossFinding(shown, loss, at)),
   ])
@@ -88,10 +85,10 @@ const doing: Readonly<Record<string, string>> = {
   poison: 'refuses the contents of its events',
 }
 
-function stateFinding(shown: DestinationStatus, { nowMs }: At): Attention[] {
+function stateFinding(shown: DestinationStatus): Attention[] {
   const { state, cause, since, last_error, backlog } = shown.status
   if (cause === null || cause === unansweredCause) return []
-  const began = since === null ? '' : ` since ${clockText(since, nowMs)}`
+  const began = since === null ? '' : ` since ${timeText(since)}`
   const about = { ...ofDestination(shown), count: backlog.events, since, latest: last_error?.at ?? null }
   if (cause === pausedByHand) {
     const sentence = `${nameOf(shown)} is paused by hand${began}; ${waiting(backlog.events)}.`
@@ -107,12 +104,12 @@ function stateFinding(shown: DestinationStatus, { nowMs }: At): Attention[] {
   return [attention({ type, severity, sentence: ended(sentence), ...about })]
 }
 
-function behindFinding(shown: DestinationStatus, { nowMs }: At): Attention[] {
+function behindFinding(shown: DestinationStatus): Attention[] {
   const { behind } = shown.status
   if (behind === null) return []
   const { since, messages, missed, expires_at } = behind
   const lost = missed === 0 ? '' : ` It has lost the events of ${counted(missed, 'message')} of records.`
-  const sentence = `${nameOf(shown)} is behind since ${clockText(since, nowMs)}: ${counted(messages, 'message')} of records wait for it.${lost}`
+  const sentence = `${nameOf(shown)} is behind since ${timeText(since)}: ${counted(messages, 'message')} of records wait for it.${lost}`
   const severity = missed === 0 ? 'attention' : 'failing'
   const about = { ...ofDestination(shown), count: messages, since, until: expires_at }
   return [attention({ type: 'destination_behind', severity, sentence, ...about })]
@@ -123,7 +120,7 @@ function expiryFinding(shown: DestinationStatus, { nowMs, warningMs }: At): Atte
   const { expires_at, oldest_at, events } = backlog
   // A destination that accepts events works through its backlog.
   if (expires_at === null || cause === null || Date.parse(expires_at) - nowMs > warningMs) return []
-  const sentence = `The oldest events of ${nameOf(shown, 'destination')} are dropped from ${clockText(expires_at, nowMs)} on, because of their age; ${waiting(events)}.`
+  const sentence = `The oldest events of ${nameOf(shown, 'destination')} are dropped from ${timeText(expires_at)} on, because of their age; ${waiting(events)}.`
   const about = { ...ofDestination(shown), count: events, since: oldest_at, until: expires_at }
   return [attention({ type: 'events_expiring', severity: 'failing', sentence, ...about })]
 }
@@ -134,7 +131,7 @@ function lossFinding(shown: DestinationStatus, loss: Loss, { nowMs }: At): Atten
   const latest = isoMillis(endedAtMs)
   const why =
     reason === 'age' ? 'were dropped because of their age' : 'vanished from the stream of deliveries'
-  const sentence = `${counted(events, 'event')} of ${nameOf(shown, 'destination')} ${why}, the last at ${clockText(latest, nowMs)}.`
+  const sentence = `${counted(events, 'event')} of ${nameOf(shown, 'destination')} ${why}, the last at ${timeText(latest)}.`
   const severity = nowMs - endedAtMs < hourMs ? 'failing' : 'attention'
   const about = { ...ofDestination(shown), count: events, since: isoMillis(beganAtMs), latest }
   return [attention({ type: 'events_dropped', severity, sentence, ...about })]

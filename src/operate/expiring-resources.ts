@@ -6,7 +6,7 @@ import type { Row } from '../resource/define.js'
 import { resourceOf } from '../resource/registry.js'
 import type { Attention } from '../shape/overview.js'
 import type { ViewState } from '../view/view-state.js'
-import { attention, clockText, counted } from './destination-attention.js'
+import { attention, counted, timeText } from './destination-attention.js'
 
 /** The members that hold the beginning and the end; without the first, the row's creation is the beginning. */
 const endings = {
@@ -95,8 +95,8 @@ function findingOf(
   const until = isoMillis(ending[0]!.endMs)
   const sentence =
     ending.length === 1
-      ? `The ${title} ${ending[0]!.row.id} ${ended === 1 ? 'ended' : 'ends'} at ${clockText(until, nowMs)}.`
-      : `${counted(ending.length, title, pluralOf(title))} ${verbFor(ending.length, ended)}, the first at ${clockText(until, nowMs)}.`
+      ? `The ${title} ${ending[0]!.row.id} ${ended === 1 ? 'ended' : 'ends'} at ${timeText(until)}.`
+      : `${counted(ending.length, title, pluralOf(title))} ${verbFor(ending.length, ended)}, the first at ${timeText(until)}.`
   return attention({
     type: kind === 'api_key' ? 'keys_expiring' : 'certificates_expiring',
     severity: severityFor(kind, ending, state, accountId, nowMs),

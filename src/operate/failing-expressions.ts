@@ -6,7 +6,7 @@ import type { Links } from '../resource/define.js'
 import type { Attention } from '../shape/overview.js'
 import type { FailedPlace, FailedPlaces } from '../store/logs/failure-reader.js'
 import type { ViewState } from '../view/view-state.js'
-import { attention, clockText, counted } from './destination-attention.js'
+import { attention, counted, timeText } from './destination-attention.js'
 
 export const expressionFailuresPath = '/expression_failures'
 
@@ -53,7 +53,7 @@ function findingOf(
   const lastMs = Math.max(...places.map((each) => each.lastMs))
   const latest = isoMillis(lastMs)
   const name = worst.policy === '' ? '' : ` Most were of ${shown(worst.policy)}.`
-  const sentence = `Expressions of ${counted(places.length, noun, plural)} had no result for records of the last 24 hours, ${counted(records, 'time')}, the last at ${clockText(latest, nowMs)}; no such ${what} applied to them.${name}`
+  const sentence = `Expressions of ${counted(places.length, noun, plural)} had no result for records of the last 24 hours, ${counted(records, 'time')}, the last at ${timeText(latest)}; no such ${what} applied to them.${name}`
   return [
     attention({
       type,

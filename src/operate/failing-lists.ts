@@ -6,7 +6,7 @@ import type { FeedStatus } from '../resource/fields/ip-list-source.js'
 import { ipList } from '../resource/ip-list.js'
 import type { Attention } from '../shape/overview.js'
 import type { ViewState } from '../view/view-state.js'
-import { attention, clockText, counted } from './destination-attention.js'
+import { attention, counted, timeText } from './destination-attention.js'
 
 /** How the fetches of a list went; null if it has no source. */
 export interface ListStatuses {
@@ -40,7 +40,7 @@ export function failingLists(
     attention({
       type: 'lists_failing',
       severity: stale.length > 0 ? 'attention' : 'notice',
-      sentence: `${sentenceOf(shown)}${since === null ? '' : ` since ${clockText(since, nowMs)}`}${whyOf(shown[0]!)}`,
+      sentence: `${sentenceOf(shown)}${since === null ? '' : ` since ${timeText(since)}`}${whyOf(shown[0]!)}`,
       count: failing.length,
       since,
       kind: ipList.kind,

@@ -1,5 +1,5 @@
 /** What needs a hand at dead letters: one finding for each type. */
-import { isoMillis, now } from '../core/clock.js'
+import { isoMillis } from '../core/clock.js'
 import { getOrMake } from '../core/maps.js'
 import { queryText } from '../http/lists/query-values.js'
 import type { Links } from '../resource/define.js'
@@ -7,7 +7,7 @@ import type { Attention } from '../shape/overview.js'
 import type { DeadLetterType } from '../wire/dead-letter.js'
 import { deadLettersPath } from './dead-letter-queries.js'
 import { type DeadLetters, sightOf } from './dead-letters.js'
-import { attention, clockText, counted } from './destination-attention.js'
+import { attention, counted, timeText } from './destination-attention.js'
 
 /** For letters of all accounts, which the search looks at. */
 const bounds = { bytesMax: 16 * 1024 * 1024, msMax: 1_000 }
@@ -57,7 +57,7 @@ function letterFinding(
   return attention({
     type: 'dead_letters',
     severity: 'attention',
-    sentence: `${number} ${verb} set aside as ${count === 1 && isWhole ? 'a dead letter' : 'dead letters, the last'} at ${clockText(latest, now())}.`,
+    sentence: `${number} ${verb} set aside as ${count === 1 && isWhole ? 'a dead letter' : 'dead letters, the last'} at ${timeText(latest)}.`,
     count,
     since: isoMillis(firstMs),
     latest,

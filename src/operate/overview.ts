@@ -21,7 +21,7 @@ import type { ViewState } from '../view/view-state.js'
 import { noAccount } from '../wire/decision-rows.js'
 import type { AccountPolicies } from '../write/account-policies.js'
 import type { DeadLetters } from './dead-letters.js'
-import { attention, clockText, counted, destinationAttention, worstFirst } from './destination-attention.js'
+import { attention, counted, destinationAttention, timeText, worstFirst } from './destination-attention.js'
 import type { DestinationOperations } from './destination-operations.js'
 import { expiringResources } from './expiring-resources.js'
 import { failingExpressions } from './failing-expressions.js'
@@ -224,7 +224,7 @@ const isUnheard = (status: DeliveryStatus, nowMs: number): boolean =>
 function lagFinding(lag: Lag | undefined, nowMs: number): Attention[] {
   if (lag?.oldestAtMs === undefined || nowMs - lag.oldestAtMs < lagMs) return []
   const since = isoMillis(lag.oldestAtMs)
-  const sentence = `Records of this deployment wait since ${clockText(since, nowMs)}: ${counted(lag.messages, 'message')} of all accounts, not only of yours.`
+  const sentence = `Records of this deployment wait since ${timeText(since)}: ${counted(lag.messages, 'message')} of all accounts, not only of yours.`
   const about = { count: lag.messages, since, scope: 'deployment' } as const
   return [attention({ type: 'records_lag', severity: 'attention', sentence, ...about })]
 }

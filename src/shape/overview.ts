@@ -85,7 +85,7 @@ export type OverviewPart = (typeof overviewParts)[number]
 const overviewExample = {
   state: 'failing',
   sentence:
-    'Destination "the audit trail" refuses every request since 10:02: ResourceNotFoundException: Stream events not found.',
+    'Destination "the audit trail" refuses every request since 2026-11-20T10:02:00Z: ResourceNotFoundException: Stream events not found.',
   as_of: '2026-11-20T10:04:00.000Z',
   destinations: [destinationStatusExample],
   destinations_left_out: 0,
@@ -94,7 +94,7 @@ const overviewExample = {
       type: 'destination_failing',
       severity: 'failing',
       sentence:
-        'Destination "the audit trail" refuses every request since 10:02: ResourceNotFoundException: Stream events not found.',
+        'Destination "the audit trail" refuses every request since 2026-11-20T10:02:00Z: ResourceNotFoundException: Stream events not found.',
       count: 1200,
       since: '2026-11-20T10:02:00.000Z',
       latest: '2026-11-20T10:03:58.000Z',

@@ -38,7 +38,7 @@ const cases: Case[] = [
       {
         ...failing,
         sentence:
-          'Destination "the audit trail" refuses every request since 10:02: ResourceNotFoundException: Stream events not found.',
+          'Destination "the audit trail" refuses every request since 2026-11-20T10:02:10Z: ResourceNotFoundException: Stream events not found.',
         since,
         latest: since,
         ids: ['ed_1'],
@@ -57,7 +57,7 @@ const cases: Case[] = [
     want: [
       {
         ...failing,
-        sentence: /fails or does not answer in time since 2026-11-19 08:00: \w+: no answer\.$/ as never,
+        sentence: /fails or does not answer in time since 2026-11-19T08:00:00Z: \w+: no answer\.$/ as never,
       },
     ],
   },
@@ -73,7 +73,8 @@ const cases: Case[] = [
       {
         type: 'destination_paused',
         severity: 'attention',
-        sentence: 'Destination "the audit trail" is paused by hand since 10:02; 3 events wait.',
+        sentence:
+          'Destination "the audit trail" is paused by hand since 2026-11-20T10:02:10Z; 3 events wait.',
       },
     ],
   },

@@ -10,7 +10,9 @@ const time = (days: number): string => new Date(nowMs + days * dayMs).toISOStrin
 
 let revision = 0
 function put(state: ViewState, kind: string, row: Partial<Row> & { id: string }): void {
-  const value = Buffer.from(JSON.stringify({ account_id: 'ac_1', created_at: nowMs - 365 * dayMs, ...row }))
+  const value = Buffer.from(
+    JSON.stringify({ account_id: 'ac_1', version: 1, created_at: nowMs - 365 * dayMs, ...row }),
+  )
   revision += 1
   state.apply({ key: `row.${kind}.${row.id}`, value, revision } as never)
 }
@@ -48,9 +50,9 @@ t.test('what ends within 30 days, and what ended within a week', async (t) => {
   t.equal(found.length, 3, 'a short-lived certificate ends on purpose')
   t.match(
     found[0]!.sentence,
-    /^2 TLS certificates end within 30 days or have ended, the first at 2026-11-19 10:00\.$/,
+    /^2 TLS certificates end within 30 days or have ended, the first at 2026-11-19T10:00:00Z\.$/,
   )
-  t.match(found[2]!.sentence, /^The API key ak_1 ends at 2026-12-10 10:00\.$/)
+  t.match(found[2]!.sentence, /^The API key ak_1 ends at 2026-12-10T10:00:00Z\.$/)
   t.strictSame(
     (await expiringResources(() => state, 'ac_2', nowMs)).map(({ ids }) => ids),
     [['cert_5']],

@@ -25,7 +25,9 @@ function found(statuses: Readonly<Record<string, FeedStatus | null>>) {
   let revision = 0
   for (const id of Object.keys(statuses)) {
     const account_id = id.endsWith('_other') ? 'ac_2' : 'ac_1'
-    const value = Buffer.from(JSON.stringify({ id, account_id, name: id.slice(4), chunks: [] }))
+    const value = Buffer.from(
+      JSON.stringify({ id, account_id, version: 1, created_at: 0, name: id.slice(4), chunks: [] }),
+    )
     revision += 1
     state.apply({ key: `row.ip_list.${id}`, value, revision } as never)
   }
@@ -45,7 +47,7 @@ t.test('one that failed just now is worth knowing', async (t) => {
     {
       type: 'lists_failing',
       severity: 'notice',
-      sentence: `The IP list "b" can't be fetched from its source since 09:30: No answer arrived in time.`,
+      sentence: `The IP list "b" can't be fetched from its source since 2026-11-20T09:30:00Z: No answer arrived in time.`,
       count: 1,
       since: '2026-11-20T09:30:00.000Z',
       kind: 'ip_list',
@@ -63,7 +65,7 @@ t.test('those that are stale come first, and someone should act', async (t) => {
   t.match(found(statuses), [
     {
       severity: 'attention',
-      sentence: /^3 IP lists, such as "\w+", can't be fetched from their sources since 2026-11-18 08:00/,
+      sentence: /^3 IP lists, such as "\w+", can't be fetched from their sources since 2026-11-18T08:00:00Z/,
       count: 3,
     },
   ])

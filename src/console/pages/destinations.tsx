@@ -8,6 +8,7 @@ import { bytes, number, shortNumber } from '../data/texts/format.js'
 import { byTrouble, DestinationState } from '../parts/destination-state.js'
 import { Link } from '../parts/link.js'
 import type { PageProps } from '../parts/page-props.js'
+import { Sentence } from '../parts/sentence.js'
 import { Answered, Empty } from '../parts/states.js'
 import { type Column, Table } from '../parts/tables/table.js'
 import { Time } from '../parts/time.js'
@@ -62,7 +63,7 @@ const Cause = ({ status: { cause, advice, since } }: { readonly status: Destinat
           {cause}, since <Time at={since} isRelative />.{' '}
         </>
       )}
-      {advice}
+      {advice !== null && <Sentence text={advice} />}
     </>
   )
 

@@ -7,6 +7,7 @@ import { number } from '../data/texts/format.js'
 import { Button } from '../parts/button.js'
 import { Choices, choiceIn } from '../parts/forms/choices.js'
 import { ChoiceField } from '../parts/forms/fields.js'
+import { Sentence } from '../parts/sentence.js'
 import { Answered, Empty } from '../parts/states.js'
 import { type Column, Table } from '../parts/tables/table.js'
 import { Time } from '../parts/time.js'
@@ -26,7 +27,7 @@ const columns: readonly Column<Finding>[] = [
       <StateWord tone={severity === 'attention' ? 'warning' : 'quiet'} text={severity} />
     ),
   },
-  { title: 'What', cell: ({ sentence }) => sentence, isWide: true },
+  { title: 'What', cell: ({ sentence }) => <Sentence text={sentence} />, isWide: true },
   { title: 'Where', cell: ({ about }) => <Place place={about} />, isExtra: true },
 ]
 

@@ -117,8 +117,8 @@ export async function unusedKeys(search: Search, lastUse: LastUse): Promise<void
         about: found.placeOf(kind, row),
         sentence:
           usedMs === undefined
-            ? `No use is known since it was made ${days} days ago, on ${isoSeconds(sinceMs).slice(0, 10)}.`
-            : `It was used last ${days} days ago, on ${isoSeconds(sinceMs).slice(0, 10)}.`,
+            ? `No use is known since it was made ${days} days ago, at ${isoSeconds(sinceMs)}.`
+            : `It was used last ${days} days ago, at ${isoSeconds(sinceMs)}.`,
         evidence: { since: isoSeconds(sinceMs), until: isoSeconds(nowMs), matched: 0 },
       }))
     }

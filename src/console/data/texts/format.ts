@@ -1,5 +1,7 @@
 /** Numbers, sizes and times as people read them. */
 
+import { withTimes } from '../../../core/text/times.js'
+
 const grouped = new Intl.NumberFormat()
 const short = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 })
 const precise = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 })
@@ -66,6 +68,10 @@ export function localTime(at: Date, nowMs: number): string {
   const isToday = at.toDateString() === new Date(nowMs).toDateString()
   return (isToday ? clockTime : dayAndTime).format(at)
 }
+
+/** A sentence of the server, whose times are in UTC, with local times. */
+export const withLocalTimes = (sentence: string, nowMs: number): string =>
+  withTimes(sentence, (atMs) => localTime(new Date(atMs), nowMs))
 
 const regions = new Intl.DisplayNames(undefined, { type: 'region' })
 

@@ -7,6 +7,7 @@ import { go, hrefTo, setParameters } from '../../data/location.js'
 import { number } from '../../data/texts/format.js'
 import { Button, EditButton } from '../../parts/button.js'
 import { Drawer } from '../../parts/drawer.js'
+import { Sentence } from '../../parts/sentence.js'
 import { StateWord, type Tone } from '../../parts/words.js'
 import type { Destination } from './target.js'
 
@@ -102,7 +103,11 @@ function CheckDrawer({ check, onClose }: { readonly check: DestinationCheck; rea
           <span class="mono">{check.error.code}</span> {check.error.msg}
         </p>
       )}
-      {check.advice !== null && <p>{check.advice}</p>}
+      {check.advice !== null && (
+        <p>
+          <Sentence text={check.advice} />
+        </p>
+      )}
       <Sentences title="Proved" texts={check.proved} />
       <Sentences title="Not proved" texts={check.not_proved} />
       <div class="row">

@@ -4,6 +4,7 @@ import { bytes, number, shortNumber } from '../../data/texts/format.js'
 import { DestinationState } from '../../parts/destination-state.js'
 import { type Fact, Facts } from '../../parts/facts.js'
 import { Link } from '../../parts/link.js'
+import { Sentence } from '../../parts/sentence.js'
 import { Time } from '../../parts/time.js'
 
 interface StatePanelProps {
@@ -16,7 +17,11 @@ export function StatePanel({ id, status }: StatePanelProps) {
     <div class="split">
       <section class="panel stack" aria-label="State">
         <h2>State</h2>
-        {status.advice !== null && <p>{status.advice}</p>}
+        {status.advice !== null && (
+          <p>
+            <Sentence text={status.advice} />
+          </p>
+        )}
         <Facts entries={stateFacts(status)} />
         {status.counts.dead_lettered > 0 && (
           <Link to={['dead-letters']} with={{ type: 'event', destination: id }}>

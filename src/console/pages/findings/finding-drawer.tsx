@@ -11,6 +11,7 @@ import { Drawer } from '../../parts/drawer.js'
 import { type Fact, Facts } from '../../parts/facts.js'
 import { Link } from '../../parts/link.js'
 import { Name } from '../../parts/name.js'
+import { Sentence } from '../../parts/sentence.js'
 import { Time } from '../../parts/time.js'
 import { StateWord } from '../../parts/words.js'
 
@@ -38,7 +39,8 @@ export function FindingDrawer({ finding, onClose, onDone }: FindingDrawerProps) 
   return (
     <Drawer title="Finding" onClose={onClose}>
       <p class="verdict">
-        <StateWord tone={severity === 'attention' ? 'warning' : 'quiet'} text={severity} /> {sentence}
+        <StateWord tone={severity === 'attention' ? 'warning' : 'quiet'} text={severity} />{' '}
+        <Sentence text={sentence} />
       </p>
       <Facts entries={[['Where', <Place key="about" place={about} />], ...evidenceOf(finding)]} />
       <p>

@@ -2,8 +2,9 @@
 import type { Attention, OverviewAnswer } from '../../../shape/overview.js'
 import { may } from '../../data/access/session.js'
 import { useAnswer } from '../../data/asking/api.js'
+import { now } from '../../data/clock.js'
 import type { Parameters } from '../../data/location.js'
-import { number } from '../../data/texts/format.js'
+import { number, withLocalTimes } from '../../data/texts/format.js'
 import { Link } from '../../parts/link.js'
 import { Time } from '../../parts/time.js'
 import { StateWord, type Tone } from '../../parts/words.js'
@@ -21,7 +22,7 @@ const tones: Readonly<Record<Attention['severity'], Tone>> = {
 
 export const StateBar = ({ overview }: { readonly overview: OverviewAnswer }) => (
   <div class={`state-bar ${barTones[overview.state]}`} role="status">
-    <StateWord tone={barTones[overview.state]} text={overview.sentence} />
+    <StateWord tone={barTones[overview.state]} text={withLocalTimes(overview.sentence, now())} />
     {overview.unknown.map(({ part, reason }) => (
       <p key={part} class="quiet">
         {part.replaceAll('_', ' ')}: not known. {reason}
@@ -76,10 +77,11 @@ function FindingsLine() {
 
 function Sentence({ about }: { readonly about: Attention }) {
   const place = placeOf(about)
-  if (place === undefined) return <>{about.sentence}</>
+  const sentence = withLocalTimes(about.sentence, now())
+  if (place === undefined) return <>{sentence}</>
   return (
     <Link to={place.to} {...(place.with && { with: place.with })}>
-      {about.sentence}
+      {sentence}
     </Link>
   )
 }
