@@ -268,6 +268,8 @@ export interface DestinationKind<
   readonly packing?: Target
   /** The units in which AWS bills records, the most usual first; none if records are not billed. */
   readonly billing?: readonly BillingUnit[]
+  /** What to do about a fault of a class, for a person, in the words of the service; a general sentence for the others. */
+  readonly advice?: Partial<Readonly<Record<FaultClass, string>>>
   /** Does the service get the line break after an event's JSON? */
   readonly keepsLineBreak: boolean
   open(config: DestinationConfig, deps: SenderDeps): Sender

@@ -268,6 +268,14 @@ export const http = defineDestinationKind({
   options,
   limits,
   requestBytes: { max: 10 * mebibyte, default: mebibyte },
+  advice: {
+    throttle:
+      'The server answers that it gets too many requests (429, or 503 with Retry-After). Weir waits as long as it asks and sends at the rate that it accepts. If the backlog grows, raise the limit of the server, or let a filter keep events back.',
+    credentials:
+      'The server refuses the credentials (401, or 407 of a proxy). Look at last_error, and send a valid token, password or header with PATCH.',
+    configuration:
+      'The server refuses every request. Look at last_error: the path of the URL, what the token may do, and the form of the body (body, content_type) are the usual causes.',
+  },
   keepsLineBreak: false,
   open: (config, deps) => new HttpSender(config, deps),
 })

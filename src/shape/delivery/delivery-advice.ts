@@ -3,9 +3,11 @@ import { lastingAfterMs } from '../../core/lasting.js'
 import { isClockRefusal } from '../../deliver/aws/aws-clock.js'
 import type { FaultClass } from '../../deliver/destination.js'
 import { pausedByHand } from '../../deliver/health.js'
+import { kindNamed } from '../../deliver/kinds.js'
 import { laneSettings } from '../../deliver/lane/lane-settings.js'
 import { privateNetworkCode } from '../../deliver/private-networks.js'
 import type { Row } from '../../resource/define.js'
+import { chosenTarget } from '../../resource/destination-target.js'
 import { type DestinationPause, keepsRecords } from '../../resource/event-destination.js'
 import type { BehindStatus, DeliveryStatus } from '../delivery-status.js'
 
@@ -19,7 +21,7 @@ export const isSilent = ({ cause, since }: Pick<DeliveryStatus, 'cause' | 'since
 export const unheardAdvice = 'No deliverer has answered for this destination yet: one may be starting.'
 
 const { probeMinMs, probeMaxMs } = laneSettings
-const triesAgain = `Weir tries again every ${probeMinMs / 1000} to ${probeMaxMs / 1000} s and continues by itself; POST …/resume tries at once.`
+const triesAgain = `Weir tries again every ${probeMinMs / 1000} to ${probeMaxMs / 1000} s and continues by itself; a resume tries at once.`
 
 /** For the person who reads a status. */
 const adviceOf: Readonly<Record<FaultClass | typeof unansweredCause, string>> = {
@@ -46,7 +48,7 @@ export function adviceFor(
   expiresAt: string | null = null,
   error: NamedError | null = null,
 ): string | null {
-  const known = cause === pausedByHand ? pauseAdvice(destination) : adviceOfCause(cause, error)
+  const known = cause === pausedByHand ? pauseAdvice(destination) : adviceOfCause(cause, error, destination)
   const expiry = cause === null ? null : expiresAt && expiryAdvice(expiresAt)
   const about = [known, behind && behindAdvice(behind, cause === null, destination), expiry]
   const advice = about.filter((text) => text)
@@ -85,10 +87,27 @@ const ownReasons: ReadonlySet<string> = new Set([
 
 const ownAdvice = `Weir can't deliver to the target as it is: last_error says what must be changed, in the target or by the operator of Weir. ${triesAgain}`
 
-function adviceOfCause(cause: string | null, error: NamedError | null): string | undefined {
+/** Kinds that are not at AWS have no roles, shards or clocks that matter. */
+const elsewhere: Partial<Readonly<Record<FaultClass, string>>> = {
+  throttle:
+    'The service accepts less than there is. Weir sends at the rate that it accepts, and loses nothing. If the backlog grows, raise the limit of the service, or let a filter keep events back.',
+  credentials: 'The service refuses the credentials. Look at last_error, and send valid ones with PATCH.',
+  configuration:
+    'The service refuses every request. Look at last_error, at the address of the target, and at what its credentials may do there.',
+}
+
+function adviceOfCause(cause: string | null, error: NamedError | null, { target }: Row): string | undefined {
   if (cause === 'configuration' && ownReasons.has(error?.code ?? '')) return ownAdvice
   if (cause === 'credentials' && error !== null && isClockRefusal(error.code, error.msg)) return clockAdvice
-  return adviceOf[cause as keyof typeof adviceOf]
+  const fault = cause as FaultClass
+  const kind = target === undefined ? undefined : kindNamed(chosenTarget(target as never).kind)
+  const ofKind = kind?.advice?.[fault] ?? (kind?.auth === 'none' ? elsewhere[fault] : undefined)
+  const waits = fault === 'credentials' || fault === 'configuration'
+  return ofKind === undefined
+    ? adviceOf[cause as keyof typeof adviceOf]
+    : waits
+      ? `${ofKind} ${triesAgain}`
+      : ofKind
 }
 
 function behindAdvice(
