@@ -124,8 +124,12 @@ export const explanationLines = ({
 ]
 
 /** How the request was read, if servers disagree. */
-export const readingLines = ({ target, values }: Pick<Explanation, 'target' | 'values'>): string[] =>
-  [target, values].flatMap((readings) => (readings === undefined ? [] : [readings.reason]))
+export const readingLines = ({ target, values }: Pick<Explanation, 'target' | 'values'>): string[] => [
+  ...(target === undefined ? [] : [target.reason]),
+  ...(target?.readings ?? []).map(({ path, how }) => `  read as ${JSON.stringify(path)}: ${how}`),
+  ...(values === undefined ? [] : [values.reason]),
+  ...(values?.others ?? []).map(({ name, value, how }) => `  ${name} = ${JSON.stringify(value)}: ${how}`),
+]
 
 type DecidedBy = Explanation['decided_by']
 
@@ -178,7 +182,9 @@ export const policyLines = ({
   expressions,
 }: ExplainedPolicy): string[] => [
   `${direction} policy ${policy}: ${applied ? 'applied' : 'did not apply'}. ${reason}`,
-  ...expressions.map(
-    ({ expression, value, failure }) => `  ${expression} = ${failure ?? JSON.stringify(value)}`,
-  ),
+  ...expressions.flatMap(({ expression, value, failure, decisive, names }) => [
+    `  ${expression} = ${failure ?? JSON.stringify(value)}`,
+    ...(decisive === null ? [] : [`    decided by ${decisive}`]),
+    ...names.map(({ name, value: seen }) => `    ${name} = ${JSON.stringify(seen)}`),
+  ]),
 ]

@@ -1,19 +1,24 @@
 /** Traffic policies in an explanation: what was evaluated, with the values of expressions, and why the others were not. */
 import { shown } from '../core/errors.js'
 import type { ShadowDecision } from '../event/define.js'
+import { withoutSecrets } from '../record/secret-values.js'
 import type { RecordType } from '../record/traffic-record.js'
 import type { ExplainedPolicy, Explanation } from '../shape/decision.js'
 import type { Endpoint } from './edges.js'
 import type { EvaluationTrace, IpPolicyGroup, Verdict } from './evaluate.js'
+import type { Seen } from './policy-expressions.js'
 import type { TrafficPolicy } from './traffic-policy.js'
 
 /** A value in the explanation of a decision. */
 const explainedValueCharsMax = 256
+/** All names and values of expressions in one explanation, as JSON. */
+const explainedSeenCharsMax = 128 * 1024
 
 /** Collects the traffic policies that are evaluated. */
 export class PoliciesTrace implements EvaluationTrace {
   readonly evaluated = new Map<TrafficPolicy, ExplainedPolicy>()
   #last: ExplainedPolicy | undefined
+  #seenCharsLeft = explainedSeenCharsMax
 
   ipPolicies(_group: IpPolicyGroup): void {}
 
@@ -32,16 +37,37 @@ export class PoliciesTrace implements EvaluationTrace {
     this.evaluated.set(policy, this.#last)
   }
 
-  expression(text: string, value: unknown): void {
+  expression(text: string, value: unknown, seen: () => Seen): void {
     const policy = this.#last!
-    policy.expressions.push({ expression: text, value: shownValue(value) })
+    const { names, hasSecrets, ...looked } = this.#shownSeen(seen())
+    // The value of an expression that is no condition may be a secret that it read.
+    const isPlain = typeof value === 'boolean' || !hasSecrets
+    policy.expressions.push({ expression: text, value: isPlain ? shownValue(value) : '…', names, ...looked })
     if (!value) policy.reason = `${notApplied(policy)} ${shown(text)} is not true.`
   }
 
-  failure(text: string, msg: string): void {
+  failure(text: string, msg: string, seen: () => Seen): void {
     const policy = this.#last!
-    policy.expressions.push({ expression: text, value: null, failure: msg })
+    const { hasSecrets, ...looked } = this.#shownSeen(seen())
+    const failure = hasSecrets ? 'It failed by a value that is not shown.' : msg
+    policy.expressions.push({ expression: text, value: null, failure, ...looked })
     policy.reason = `${notApplied(policy)} ${shown(text)} has no result.`
+  }
+
+  /** The reply must fit a NATS message: names that come when there is no room are left out, and counted. */
+  #shownSeen({ decisive, names }: Seen) {
+    const shownNames: ExplainedPolicy['expressions'][number]['names'] = []
+    for (const { name, value } of names) {
+      const entry = { name, value: shownValue(withoutSecrets(name, value) ?? null) }
+      this.#seenCharsLeft -= JSON.stringify(entry).length
+      if (this.#seenCharsLeft >= 0) shownNames.push(entry)
+    }
+    return {
+      decisive,
+      names: shownNames,
+      names_left_out: names.length - shownNames.length,
+      hasSecrets: names.some(({ name, value }) => withoutSecrets(name, value) !== value),
+    }
   }
 
   applied(): void {

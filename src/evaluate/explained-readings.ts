@@ -1,6 +1,7 @@
 /** Explains how a request was read: its target, and names of which it has several values. */
 import { shown } from '../core/errors.js'
 import type { Reading } from '../core/text/target-readings.js'
+import { withoutSecrets } from '../record/secret-values.js'
 import type { Choice } from '../record/value-choices.js'
 import type { Explanation } from '../shape/decision.js'
 import type { Verdict } from './evaluate.js'
@@ -58,9 +59,12 @@ function reasonOf({ decision, policy, reading }: Verdict, count: number): string
 const valuesShownMax = 50
 const valueCharsMax = 256
 
+const shownText = (name: string, value: string | undefined): string | undefined =>
+  withoutSecrets(name, value) as string | undefined
+
 const shownValue = ({ name, value, how }: Choice) => ({
   name,
-  value: value?.slice(0, valueCharsMax) ?? null,
+  value: shownText(name, value)?.slice(0, valueCharsMax) ?? null,
   how,
 })
 
@@ -85,7 +89,7 @@ function reasonOfValues({ decision, policy, values }: Verdict, others: readonly 
   const names = [...new Set(others.map(({ name }) => name))].join(', ')
   if (values.length > 0) {
     const refused = values
-      .map(({ name, value, how }) => `${name} as ${shown(value ?? null)} (${how})`)
+      .map(({ name, value, how }) => `${name} as ${shown(shownText(name, value) ?? null)} (${how})`)
       .join(' and ')
     return `Servers may take other values than the first. With ${refused} the request is refused.`
   }

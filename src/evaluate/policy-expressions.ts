@@ -1,7 +1,8 @@
 /** The expressions of traffic policies: compiled, and what they name, as far as decisions depend on how requests may be read. */
-import { compileToInstruction, namesIn, textsComparedWith } from '../expr/expression.js'
+import { decisivePart } from '../expr/decisive.js'
+import { compileClosures, compileToInstruction, namesIn, textsComparedWith } from '../expr/expression.js'
 import type { UsedName } from '../expr/names.js'
-import { ExpressionFailure, type Instruction, type Operation } from '../expr/run.js'
+import { ExpressionFailure, type Instruction, type Operation, StepBudget } from '../expr/run.js'
 import type { Scope } from '../expr/scope.js'
 import type { PolicyContext } from '../record/policy-context.js'
 import { type SeveralName, severalNameOf } from '../record/value-choices.js'
@@ -114,4 +115,42 @@ export function severalNamesIn(
       literals.set(name.name, [...(literals.get(name.name) ?? []), ...literalsIn(text)])
     }
   return [...used.values()].flatMap((name) => severalNameOf(name, literals.get(name.name)!) ?? [])
+}
+
+// --- what an expression saw ---
+
+/** What an expression read of a record, and which part of it settled whether it is true. */
+export interface Seen {
+  /** Null if it takes the whole expression, or if it has no result. */
+  readonly decisive: string | null
+  readonly names: readonly { readonly name: string; readonly value: unknown }[]
+}
+
+/** For explanations: evaluates parts of it again. `isTrue`: the whole; undefined if it has no result. */
+export function seenBy(
+  text: string,
+  scope: Scope<PolicyContext>,
+  context: PolicyContext,
+  isTrue: boolean | undefined,
+): Seen {
+  context.readsAsWritten = pathUse(text, scope) === 'as written'
+  try {
+    const names = namesIn(text, scope).map(({ name, read }) => ({ name, value: read(context) }))
+    if (isTrue === undefined) return { decisive: null, names }
+    const decisive = decisivePart(text, (part) => truthIn(part, scope, context))
+    return { decisive: decisive === text ? null : decisive, names }
+  } finally {
+    context.readsAsWritten = false
+  }
+}
+
+function truthIn(part: string, scope: Scope<PolicyContext>, context: PolicyContext): boolean | undefined {
+  const compiled = compileClosures(part, scope)
+  if (!compiled.ok) return undefined
+  try {
+    return compiled.value.isTrue(context, new StepBudget())
+  } catch (error) {
+    if (error instanceof ExpressionFailure) return undefined
+    throw error
+  }
 }

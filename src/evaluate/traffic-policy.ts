@@ -7,7 +7,14 @@ import { ExpressionFailure, type Operation, type StepBudget } from '../expr/run.
 import type { PolicyContext } from '../record/policy-context.js'
 import type { SeveralName } from '../record/value-choices.js'
 import { type PolicyKind, policyScopesOf } from '../resource/fields/traffic-policy-check.js'
-import { compileProgram, ignoreCase, type Program, severalNamesIn } from './policy-expressions.js'
+import {
+  compileProgram,
+  ignoreCase,
+  type Program,
+  type Seen,
+  seenBy,
+  severalNamesIn,
+} from './policy-expressions.js'
 import { isEnforced, type PoliciesModule, type PolicyRow } from './policy-source.js'
 
 /** A log action, ready to be an event. */
@@ -78,6 +85,11 @@ export class TrafficPolicies {
   get ignoreCase(): boolean {
     this.#ignoreCase ??= ignoreCase(this.#all('inbound'), policyScopesOf[this.#kind].inbound)
     return this.#ignoreCase
+  }
+
+  /** What one of its expressions looked at, for explanations. */
+  seen(direction: Direction, text: string, context: PolicyContext, isTrue: boolean | undefined): Seen {
+    return seenBy(text, policyScopesOf[this.#kind][direction], context, isTrue)
   }
 
   #compiled(direction: Direction): Program {
@@ -214,8 +226,9 @@ export interface PolicyRun {
 /** Records every policy and expression that is evaluated. */
 export interface PolicyTrace {
   policy(policy: TrafficPolicy): void
-  expression(text: string, value: unknown): void
-  failure(text: string, msg: string): void
+  /** `seen`: what the expression looked at. */
+  expression(text: string, value: unknown, seen: () => Seen): void
+  failure(text: string, msg: string, seen: () => Seen): void
   applied(): void
 }
 
@@ -239,14 +252,20 @@ export function runPolicies(
       for (at += 1; value && at < end; at = program[at] as number) {
         const operation = program[at + 1] as Operation<PolicyContext>
         value = operation(context, budget, program, at + 1)
-        trace?.expression(policies.list(direction)[index]!.expressions[tried]!, value)
+        if (trace !== undefined) {
+          const text = policies.list(direction)[index]!.expressions[tried]!
+          const isTrue = Boolean(value)
+          trace.expression(text, value, () => policies.seen(direction, text, context, isTrue))
+        }
         tried += 1
       }
     } catch (error) {
       if (!(error instanceof ExpressionFailure)) throw error
       const policy = policies.list(direction)[index]!
       const expression = policy.expressions[tried]!
-      trace?.failure(expression, error.message)
+      trace?.failure(expression, error.message, () =>
+        policies.seen(direction, expression, context, undefined),
+      )
       failures.push({ policy, expression, msg: error.message })
       value = false
     }

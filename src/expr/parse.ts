@@ -74,6 +74,9 @@ export function parseExpression(text: unknown): JexlNode {
   return parseTokens(methodsToTransforms(tokens))
 }
 
+/** The tokens of an expression, or of a part of one; throws a `Refusal` for what has none. */
+export const tokensOf = (text: string): readonly Token[] => readTokens(text)
+
 function readTokens(text: string): Token[] {
   let tokens: ReturnType<typeof lexer.tokenize>
   try {

@@ -5,6 +5,7 @@
 import { objectOf, oneOf, orNull, type Static, Type } from '../core/schema.js'
 import { exampleId } from '../resource/examples.js'
 import { additionSchema, lastChange } from './change-schema.js'
+import { targetSchema, valuesSchema } from './explanation/readings.js'
 
 export const decisionWord = oneOf(
   ['allow', 'block', 'deny'],
@@ -83,6 +84,14 @@ const explainedPolicy = objectOf(
         expression: Type.String(),
         value: Type.Unknown({ description: 'Null if there is none; the beginning of a long one.' }),
         failure: Type.Optional(Type.String({ description: 'Why there is no value.' })),
+        decisive: orNull(Type.String(), {
+          description: 'The part that alone made it true or false; null if it took the whole expression.',
+        }),
+        names: Type.Array(objectOf({ name: Type.String(), value: Type.Unknown() }), {
+          description:
+            'What it read, as it was judged: null if there is no value, the beginning of a long one. Secrets, such as `Authorization`, session cookies and tokens in a query, are cut.',
+        }),
+        names_left_out: Type.Integer({ minimum: 0, description: 'Names for which there was no room.' }),
       }),
     ),
     actions: Type.Array(Type.String()),
@@ -123,53 +132,6 @@ export const decidedBySchema = objectOf(
 const shadowSchema = objectOf(
   { decision: decisionWord, decided_by: decidedBySchema, reason },
   { title: 'ExplainedShadow' },
-)
-
-const readingSchema = objectOf(
-  {
-    path: Type.String({ description: 'At most 256 characters of it.' }),
-    how: Type.String({
-      description: 'What was done to the path that was sent, such as `decoded, dot segments removed`.',
-    }),
-  },
-  { title: 'Reading' },
-)
-
-const targetSchema = objectOf(
-  {
-    readings: Type.Array(readingSchema, {
-      description: 'Every reading that was judged, the path as sent first.',
-    }),
-    refused: orNull(readingSchema, {
-      description:
-        'The reading that decided; null if all are allowed, or the path that the request shows decided.',
-    }),
-    reason,
-  },
-  { title: 'ExplainedTarget', description: 'Of a request whose path servers read differently.' },
-)
-
-const valueSchema = objectOf(
-  {
-    name: Type.String({ description: "As expressions write it, such as `http.request.headers['x-role']`." }),
-    value: orNull(Type.String(), { description: 'At most 256 characters of it; null if it is absent.' }),
-    how: Type.String({ description: 'What makes it one, such as `the last of 2`.' }),
-  },
-  { title: 'OtherValue' },
-)
-
-const valuesSchema = objectOf(
-  {
-    others: Type.Array(valueSchema, {
-      description: 'Values that servers may take in place of those that the request shows, at most 50.',
-    }),
-    refused: Type.Array(valueSchema, {
-      description:
-        'Those with which the request was refused; empty if all are allowed, or those that it shows decided.',
-    }),
-    reason,
-  },
-  { title: 'ExplainedValues', description: 'Of a request with several values of names that policies use.' },
 )
 
 export const explanationSchema = objectOf(

@@ -126,7 +126,19 @@ t.test('decisions over the API', async (t) => {
     t.match(explanation.ip_policies, [{ decision: 'allow', reason: /^The allow rule ipr_\w+ contains/ }])
     t.match(explanation.policies, [
       { policy: 'odd', applied: false, reason: /has no result\.$/, expressions: [{ value: null }] },
-      { policy: 'high ports', applied: true, reason: 'All its expressions are true, so it denies.' },
+      {
+        policy: 'high ports',
+        applied: true,
+        reason: 'All its expressions are true, so it denies.',
+        expressions: [
+          {
+            value: true,
+            decisive: null,
+            names: [{ name: 'conn.client_port', value: 60_001 }],
+            names_left_out: 0,
+          },
+        ],
+      },
     ])
     t.equal(explanation.policies.length, 2)
     t.match(explanation.policies_not_reached, [

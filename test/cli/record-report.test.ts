@@ -90,14 +90,24 @@ t.test('a record that a traffic policy denied, with the reasons of all policies'
         ...policy,
         policy: 'office',
         reason: 'It does not apply: "conn.asn == 1" is not true.',
-        expressions: [{ expression: 'conn.asn == 1', value: false }],
+        expressions: [
+          { expression: 'conn.asn == 1', value: false, decisive: null, names: [], names_left_out: 0 },
+        ],
       },
       {
         ...policy,
         policy: 'no Germany',
         applied: true,
         reason: 'All its expressions are true, so it denies.',
-        expressions: [{ expression: "conn.geo.country_code == 'DE'", value: true }],
+        expressions: [
+          {
+            expression: "conn.geo.country_code == 'DE'",
+            value: true,
+            decisive: null,
+            names: [],
+            names_left_out: 0,
+          },
+        ],
       },
     ],
     policies_not_reached: [],

@@ -60,8 +60,21 @@ const blocked: Decision = {
         applied: false,
         reason: 'It does not apply.',
         expressions: [
-          { expression: 'conn.server_port == 80', value: false },
-          { expression: 'conn.geo.country_code == "DE"', value: null, failure: 'There is no country.' },
+          {
+            expression: 'conn.server_port == 80 && conn.asn == 1',
+            value: false,
+            decisive: 'conn.server_port == 80',
+            names: [{ name: 'conn.server_port', value: 22 }],
+            names_left_out: 0,
+          },
+          {
+            expression: 'conn.geo.country_code == "DE"',
+            value: null,
+            failure: 'There is no country.',
+            decisive: null,
+            names: [],
+            names_left_out: 0,
+          },
         ],
         actions: ['deny'],
       },
@@ -105,7 +118,9 @@ ip_restriction of edgtcp_1: block. The deny rule ipr_1 contains the address.
   lost  allow  203.0.113.0/24  ipr_2: A deny rule wins.
   and 98 more rules that do not match
 inbound policy office: did not apply. It does not apply.
-  conn.server_port == 80 = false
+  conn.server_port == 80 && conn.asn == 1 = false
+    decided by conn.server_port == 80
+    conn.server_port = 22
   conn.geo.country_code == "DE" = There is no country.
 outbound policy outbound[0]: not evaluated. It was blocked.
 Warning: The restriction "x" would have blocked it.`

@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises'
 import t from 'tap'
 import { openClient } from '../../src/client/client.js'
 import { meaningOf } from '../../src/console/data/decisions/question.js'
+import { untilInUse } from '../harness/in-use.js'
 import { until } from '../harness/weir.js'
 import { openService } from '../integration/service.js'
 import { blockedClient, furnishedAccount } from './furnished.js'
@@ -47,6 +48,47 @@ const rows = ({ page }: Visitor) => page.locator('table[aria-label^="Decisions"]
 /** Some requests of the client were for a name that no edge serves, and so for no rule. */
 const blocked = (visitor: Visitor) => rows(visitor).filter({ hasText: 'block' }).first()
 const verdict = ({ page }: Visitor) => page.locator('.verdict').first()
+
+t.test('what an expression saw, in a drawer that has a URL', inBrowser(), async (t) => {
+  const me = await newAccount()
+  const host = `saw-${randomBytes(4).toString('hex')}.example.com`
+  const expression = "http.request.user_agent.startsWith('sqlmap') || http.request.headers['x-token'] == 'no'"
+  const inbound = [{ name: 'no scanners', expressions: [expression], actions: [{ type: 'deny' as const }] }]
+  await me.api.httpsEdge.create({ hostports: [`${host}:443`], policies: { inbound, outbound: [] } } as never)
+  const { weir } = await openService()
+  await untilInUse(weir)
+  const conn = { client_ip: '203.0.113.5', server_name: host, server_port: 443 }
+  const headers = { 'x-token': ['very-secret-token'] }
+  const request = { method: 'GET', user_agent: 'sqlmap/1.7', headers, url: { path: '/' } }
+  await me.api.publishRecords([
+    { record_id: `saw-${host}`, type: 'http_request', conn, http: { request } } as never,
+  ])
+  const decided = async () => {
+    for await (const entry of me.api.decisions({})) return entry
+    return undefined
+  }
+  await until('it is in the log', async () => (await decided()) !== undefined)
+  t.equal((await decided())!.decision, 'deny')
+  const visitor = await openSignedIn(t, me.token)
+  const { page } = visitor
+  const drawer = page.getByRole('dialog')
+  for (const at of ['console/search', 'console/live']) {
+    await visitor.see(at)
+    await page.locator('tbody tr').first().click()
+    await drawer.getByText('http.request.user_agent = "sqlmap/1.7"').waitFor()
+    const text = (await drawer.textContent()) ?? ''
+    t.match(text, "decided by http.request.user_agent.startsWith('sqlmap')", at)
+    t.match(text, 'http.request.headers[\'x-token\'] = "… (17 characters)"', at)
+    t.notMatch(text, 'very-secret-token', at)
+    const { url } = { url: page.url() }
+    t.match(url, /[?&]open=/, at)
+    await page.goBack()
+    await drawer.waitFor({ state: 'detached' })
+    await page.goto(url)
+    await drawer.getByText('http.request.user_agent = "sqlmap/1.7"').waitFor()
+  }
+  t.strictSame(visitor.complaints, [])
+})
 
 t.test('search and explain', inBrowser(), async (t) => {
   const all = await furnishedAccount()

@@ -56,6 +56,10 @@ export function setParameters(changes: Parameters, { replace = true } = {}): voi
   go(url.href, { replace })
 }
 
+/** Opens an entry over the list that has it: the browser's "back" closes it. Another entry takes the place of an open one. */
+export const openEntry = (id: string): void =>
+  setParameters({ open: id }, { replace: parameter('open') !== '' })
+
 /** The code of a sign-in link. It is taken out of the address, which may be copied or stay in the history. */
 export function takeSignInCode(): string | undefined {
   const code = /^#sign-in=([\w-]+)$/.exec(location.hash)?.[1]

@@ -4,7 +4,7 @@ import type { ComponentChildren } from 'preact'
 import type { Client } from '../../client/client.js'
 import type { Change } from '../../shape/change-schema.js'
 import { firstOf, type Page, useAnswer } from '../data/asking/api.js'
-import { parameter, setParameters } from '../data/location.js'
+import { openEntry, parameter, setParameters } from '../data/location.js'
 import { kindOfId, kinds, kindTitle, operationsOf } from '../data/resources/resource-kinds.js'
 import { nameOf } from '../data/resources/resource-names.js'
 import { Button } from '../parts/button.js'
@@ -214,7 +214,7 @@ function Listed({ page: { entries, hasMore }, isLoading, onMore }: ListedProps) 
         columns={columnsOf(entries)}
         keyOf={keyOfChange}
         opened={opened}
-        onOpen={(each) => setParameters({ open: keyOfChange(each) })}
+        onOpen={(each) => openEntry(keyOfChange(each))}
         empty={
           <Empty>
             <p>Nothing was changed that these filters show.</p>

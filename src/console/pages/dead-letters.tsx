@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals'
 import type { DeadLetter, DeadLetterGroups } from '../../shape/dead-letter.js'
 import { api, firstOf, useAnswer, useStream } from '../data/asking/api.js'
 import { sleep } from '../data/clock.js'
-import { parameter, setParameters } from '../data/location.js'
+import { openEntry, parameter, setParameters } from '../data/location.js'
 import { bytes, number } from '../data/texts/format.js'
 import { Choices } from '../parts/forms/choices.js'
 import { Name } from '../parts/name.js'
@@ -58,7 +58,7 @@ export function DeadLetters() {
                 columns={columns}
                 keyOf={({ id }) => id}
                 opened={opened}
-                onOpen={({ id }) => setParameters({ open: id })}
+                onOpen={({ id }) => openEntry(id)}
               />
               {hasMore && (
                 <div class="row">

@@ -4,15 +4,15 @@ import type { WatchOptions } from '../../client/client.js'
 import type { LoggedDecision } from '../../shape/logged-decision.js'
 import { api, useStream } from '../data/asking/api.js'
 import { LiveRows } from '../data/asking/live-rows.js'
-import { parameter, setParameters } from '../data/location.js'
+import { openEntry, parameter, setParameters } from '../data/location.js'
 import { copyText } from '../data/texts/clipboard.js'
 import { bytes, number, percent } from '../data/texts/format.js'
 import { shellArgument } from '../data/texts/shell.js'
 import { Button } from '../parts/button.js'
 import { FilterInput, isFilterFault } from '../parts/editor/filter-input.js'
-import { WhyDrawer } from '../parts/explanation.js'
 import { useKeys } from '../parts/keyboard.js'
 import { Name } from '../parts/name.js'
+import { OpenedWhy } from '../parts/opened-why.js'
 import { Command, Empty, Failure } from '../parts/states.js'
 import { decisionColumns, extra } from '../parts/tables/decision-cells.js'
 import { type Column, Table } from '../parts/tables/table.js'
@@ -86,11 +86,11 @@ export function Live() {
           columns={columns}
           keyOf={({ id }) => id}
           opened={opened}
-          onOpen={({ id }) => setParameters({ open: id })}
+          onOpen={({ id }) => openEntry(id)}
           empty={<Quiet isFiltered={filter !== '' || edge !== ''} />}
         />
       </section>
-      {entry && <WhyDrawer entry={entry} onClose={() => setParameters({ open: '' })} />}
+      <OpenedWhy id={opened} known={entry} />
     </div>
   )
 }

@@ -1,15 +1,14 @@
 /** Decisions of the past: what was decided, and by which rule. */
 import type { LoggedDecision } from '../../shape/logged-decision.js'
-import { type Answer, useAnswer } from '../data/asking/api.js'
+import type { Answer } from '../data/asking/api.js'
 import { type Listed, useMore } from '../data/asking/more.js'
 import { vocabularyOf } from '../data/asking/vocabulary.js'
 import { meaningOf } from '../data/decisions/question.js'
 import { optionsOf, type Selection, selectionNow } from '../data/decisions/selection.js'
 import { go, hrefTo, parameter, setParameters } from '../data/location.js'
-import { Drawer } from '../parts/drawer.js'
 import { FilterInput } from '../parts/editor/filter-input.js'
-import { WhyDrawer } from '../parts/explanation.js'
-import { Answered, Empty } from '../parts/states.js'
+import { OpenedWhy } from '../parts/opened-why.js'
+import { Answered } from '../parts/states.js'
 import { Breakdown, Histogram } from './search/breakdown.js'
 import { Export } from './search/export.js'
 import { Narrowing } from './search/narrowing.js'
@@ -79,32 +78,5 @@ function Opened({ listed }: { readonly listed: Answer<Listed<LoggedDecision>>['d
   const id = parameter('open')
   const found = listed?.entries.find((entry) => entry.id === id)
   if (id === '' || listed === undefined) return null
-  return found === undefined ? <Fetched key={id} id={id} /> : <Why entry={found} />
+  return <OpenedWhy id={id} known={found} />
 }
-
-function Fetched({ id }: { readonly id: string }) {
-  const answer = useAnswer([id], async (client) => {
-    const at = Number(id.split('-')[0])
-    const [since, until] = [at, at + 1].map((ms) => new Date(ms).toISOString())
-    for await (const entry of client.decisions({ since: since!, until: until! }))
-      if (entry.id === id) return entry
-    return null
-  })
-  return (
-    <Answered answer={answer}>
-      {(entry) =>
-        entry === null ? (
-          <Drawer title="Why?" onClose={() => setParameters({ open: '' })}>
-            <Empty>The log has no decision {id} of this account; it may have been removed for its age.</Empty>
-          </Drawer>
-        ) : (
-          <Why entry={entry} />
-        )
-      }
-    </Answered>
-  )
-}
-
-const Why = ({ entry }: { readonly entry: LoggedDecision }) => (
-  <WhyDrawer entry={entry} onClose={() => setParameters({ open: '' })} />
-)

@@ -193,7 +193,7 @@ function Policy({ policy }: { readonly policy: ExplainedPolicy }) {
       </p>
       <p>{reason}</p>
       <ul class="chain-rules" aria-label="Its expressions">
-        {expressions.map(({ expression, value, failure }, index) => (
+        {expressions.map(({ expression, value, failure, decisive, names, names_left_out }, index) => (
           <li key={`${index} ${expression}`}>
             <code>{expression}</code>{' '}
             {failure === undefined ? (
@@ -201,6 +201,23 @@ function Policy({ policy }: { readonly policy: ExplainedPolicy }) {
             ) : (
               <span class="fault">no result: {textOf(failure)}</span>
             )}
+            {decisive !== null && (
+              <p>
+                decided by <code>{decisive}</code>
+              </p>
+            )}
+            {names.length > 0 && (
+              <ul class="indented" aria-label="What it saw">
+                {names.map((each) => (
+                  <li key={each.name}>
+                    <code>
+                      {each.name} = {JSON.stringify(each.value)}
+                    </code>
+                  </li>
+                ))}
+              </ul>
+            )}
+            {names_left_out > 0 && <p class="quiet">{number(names_left_out)} more names are not listed.</p>}
           </li>
         ))}
       </ul>

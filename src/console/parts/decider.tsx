@@ -16,7 +16,28 @@ export const Shadow = ({ explanation: { shadow } }: { readonly explanation: Expl
 export const Readings = ({ explanation: { target, values } }: { readonly explanation: Explained }) => (
   <>
     {target && <p class="quiet">{target.reason}</p>}
+    {target && (
+      <ul class="indented" aria-label="How the path was read">
+        {target.readings.map(({ path, how }) => (
+          <li key={`${path} ${how}`}>
+            <code>{path}</code> <span class="quiet">{how}</span>
+          </li>
+        ))}
+      </ul>
+    )}
     {values && <p class="quiet">{values.reason}</p>}
+    {values && (
+      <ul class="indented" aria-label="Values that servers may take">
+        {values.others.map(({ name, value, how }) => (
+          <li key={`${name} ${value} ${how}`}>
+            <code>
+              {name} = {JSON.stringify(value)}
+            </code>{' '}
+            <span class="quiet">{how}</span>
+          </li>
+        ))}
+      </ul>
+    )}
   </>
 )
 

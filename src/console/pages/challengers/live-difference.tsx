@@ -6,7 +6,7 @@ import type { ChallengerDifference } from '../../../shape/challenger-difference.
 import type { LoggedDecision } from '../../../shape/logged-decision.js'
 import { api, useAnswer, useStream } from '../../data/asking/api.js'
 import { LiveRows } from '../../data/asking/live-rows.js'
-import { parameter, setParameters } from '../../data/location.js'
+import { openEntry, parameter, setParameters } from '../../data/location.js'
 import { number, percent } from '../../data/texts/format.js'
 import { Name } from '../../parts/name.js'
 import { Answered, Empty, Failure } from '../../parts/states.js'
@@ -156,7 +156,7 @@ export function LiveDifferences({ id }: { readonly id: string }) {
         columns={differenceColumns}
         keyOf={(row) => row.id}
         opened={opened}
-        onOpen={(row) => setParameters({ open: row.id })}
+        onOpen={(row) => openEntry(row.id)}
         empty={<Empty>No decision has differed since this page was opened.</Empty>}
       />
       {entry && <DifferenceDrawer entry={entry} onClose={() => setParameters({ open: '' })} />}

@@ -1,9 +1,9 @@
 /** What was stopped last. A click says why. */
-import { useSignal } from '@preact/signals'
 import type { LoggedDecision } from '../../../shape/logged-decision.js'
 import { firstOf, useAnswer } from '../../data/asking/api.js'
-import { WhyDrawer } from '../../parts/explanation.js'
+import { openEntry, parameter } from '../../data/location.js'
 import { Link } from '../../parts/link.js'
+import { OpenedWhy } from '../../parts/opened-why.js'
 import { Answered, Empty } from '../../parts/states.js'
 import { ClientCell, decisionColumns, extra, wide } from '../../parts/tables/decision-cells.js'
 import { type Column, Table } from '../../parts/tables/table.js'
@@ -28,7 +28,7 @@ const columns: readonly Column<LoggedDecision>[] = [
 ]
 
 export function StoppedPanel({ range }: { readonly range: string }) {
-  const opened = useSignal<LoggedDecision | undefined>(undefined)
+  const opened = parameter('open')
   const answer = useAnswer(
     [range],
     (api) => firstOf(api.decisions({ decision: 'block,deny', since: range, limit: stoppedMax }), stoppedMax),
@@ -51,22 +51,13 @@ export function StoppedPanel({ range }: { readonly range: string }) {
             rows={entries}
             columns={columns}
             keyOf={({ id }) => id}
-            opened={opened.value?.id}
-            onOpen={(entry) => {
-              opened.value = entry
-            }}
+            opened={opened}
+            onOpen={({ id }) => openEntry(id)}
             empty={<Empty>Nothing was stopped in this time.</Empty>}
           />
         )}
       </Answered>
-      {opened.value && (
-        <WhyDrawer
-          entry={opened.value}
-          onClose={() => {
-            opened.value = undefined
-          }}
-        />
-      )}
+      <OpenedWhy id={opened} known={answer.data?.entries.find(({ id }) => id === opened)} />
     </section>
   )
 }

@@ -2,7 +2,7 @@
 import type { LoggedDecision } from '../../../shape/logged-decision.js'
 import type { Listed } from '../../data/asking/more.js'
 import { defaultSince, selectingNames, sinceEver } from '../../data/decisions/selection.js'
-import { parameter, setParameters } from '../../data/location.js'
+import { openEntry, parameter, setParameters } from '../../data/location.js'
 import { bytes, number } from '../../data/texts/format.js'
 import { Button } from '../../parts/button.js'
 import { Command, Empty } from '../../parts/states.js'
@@ -51,7 +51,7 @@ export function Results({ listed: { entries, hasMore }, isLoading, more }: Resul
         columns={columns}
         keyOf={({ id }) => id}
         opened={parameter('open')}
-        onOpen={({ id }) => setParameters({ open: id })}
+        onOpen={({ id }) => openEntry(id)}
         empty={<Nothing />}
       />
       {entries.length > 0 && (
