@@ -260,7 +260,7 @@ t.test('event destinations', async (t) => {
         resumed: {
           was_paused_by_hand: false,
           tried_now: false,
-          msg: /^It was not paused by hand\. No process/,
+          msg: /^It was not paused by hand\. No deliverer answered in time/,
         },
       },
       'nothing to resume',
