@@ -228,7 +228,7 @@ t.test('drafts in the console', inBrowser(), async (t) => {
     await field.waitFor()
     t.equal(await field.textContent(), 'conn.client_port == 2')
     t.match(await conflictIn(visitor).textContent(), 'inbound: “a port” is changed')
-    await button(visitor, 'Keep this draft, and compare it with theirs').click()
+    await button(visitor, 'Keep this draft, and compare it with what was saved').click()
     await button(visitor, 'Save').click()
     await page.getByText('The traffic policies were saved.').waitFor()
     t.match((await me.api.tcpEdge.get(id)).policies?.inbound, [{ expressions: ['conn.client_port == 2'] }])
