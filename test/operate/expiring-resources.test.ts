@@ -8,10 +8,22 @@ const nowMs = Date.parse('2026-11-20T10:00:00Z')
 const dayMs = 24 * 60 * 60_000
 const time = (days: number): string => new Date(nowMs + days * dayMs).toISOString()
 
+/** What clients must set, by kind. */
+const set: Readonly<Record<string, object>> = {
+  tls_certificate: { certificate_pem: 'PEM' },
+  ssh_user_certificate: { public_key: 'key', ssh_certificate_authority_id: 'sshca_1', principals: ['alice'] },
+  ssh_host_certificate: { public_key: 'key', ssh_certificate_authority_id: 'sshca_1' },
+  domain: { domain: 'www.example.com' },
+}
+
 let revision = 0
 function put(state: ViewState, kind: string, row: Partial<Row> & { id: string }): void {
   const value = Buffer.from(
-    JSON.stringify({ account_id: 'ac_1', version: 1, created_at: nowMs - 365 * dayMs, ...row }),
+    JSON.stringify({
+      ...{ account_id: 'ac_1', version: 1, created_at: nowMs - 365 * dayMs },
+      ...set[kind],
+      ...row,
+    }),
   )
   revision += 1
   state.apply({ key: `row.${kind}.${row.id}`, value, revision } as never)
