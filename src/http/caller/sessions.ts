@@ -67,6 +67,8 @@ export class Sessions {
   readonly #options: SessionsOptions
   readonly #bounds: SessionBounds
   readonly #known = new Map<string, Session>()
+  /** Hashes of sessions that ended here, until the bucket's entries say so, too: one that was stored before may still arrive. */
+  readonly #ended = new Set<string>()
   /** Hashes of sessions that are being stored here: they count when they are. */
   readonly #beginning = new Set<string>()
   readonly #reading = new Map<string, Promise<Session | undefined>>()
@@ -99,6 +101,7 @@ export class Sessions {
       current: () => {
         for (const hash of before) this.#known.delete(hash)
         before.clear()
+        this.#ended.clear()
         whenRead()
       },
     }
@@ -128,7 +131,7 @@ export class Sessions {
     this.#known.set(hash, session)
     // Chosen and forgotten in one turn: of several that begin at the same time, each ends others.
     const excess = this.#excess(session)
-    for (const old of excess) this.#known.delete(old.hash)
+    for (const old of excess) this.#forget(old.hash)
     for (const old of excess) await this.#remove(bucket, old)
     return { token, session }
   }
@@ -194,9 +197,15 @@ export class Sessions {
 
   /** Here at once; in other processes when they read the mark. */
   async #remove(bucket: Bucket, { hash }: Session): Promise<void> {
-    this.#known.delete(hash)
+    this.#forget(hash)
     const entry = await bucket.get(hash)
-    if (entry?.value !== undefined) await bucket.remove(hash, entry.revision)
+    if (entry?.value === undefined) this.#ended.delete(hash)
+    else await bucket.remove(hash, entry.revision)
+  }
+
+  #forget(hash: string): void {
+    this.#known.delete(hash)
+    this.#ended.add(hash)
   }
 
   /** Forgets sessions that are over, and removes those of deleted keys. */
@@ -217,8 +226,10 @@ export class Sessions {
     const { key } = entry
     if (entry.value === undefined) {
       this.#known.delete(key)
+      this.#ended.delete(key)
       return
     }
+    if (this.#ended.has(key)) return
     const session = this.#opened(entry, bucket)
     if (session !== undefined && session.expiresMs > now()) this.#known.set(key, session)
   }
