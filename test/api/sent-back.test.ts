@@ -128,28 +128,30 @@ t.test('answers of GET sent back', async (t) => {
   }
 
   t.test('a reference to a deleted policy may be sent back with other changes', async (t) => {
-    const { id: gone } = await me.ipPolicy.create({})
-    const { id: kept } = await me.ipPolicy.create({})
-    const edge = await me.tcpEdge.create({ ip_restriction: { ip_policy_ids: [gone, kept] } })
-    const edges = me.at('/edges/tcp')
+    // Without the policy test of the other account, which an enforced restriction would fail.
+    const own: Caller = await api.account()
+    const { id: gone } = await own.ipPolicy.create({})
+    const { id: kept } = await own.ipPolicy.create({})
+    const edge = await own.tcpEdge.create({ ip_restriction: { ip_policy_ids: [gone, kept] } })
+    const edges = own.at('/edges/tcp')
     const untyped = edges.module('ip_restriction')
-    const restriction = await me.ipRestriction.create({ type: 'endpoints', ip_policy_ids: [gone] })
-    await me.ipPolicy.delete(gone)
-    const module = await me.tcpEdge.ip_restriction.get(edge.id)
+    const restriction = await own.ipRestriction.create({ type: 'endpoints', ip_policy_ids: [gone] })
+    await own.ipPolicy.delete(gone)
+    const module = await own.tcpEdge.ip_restriction.get(edge.id)
     t.strictSame(await untyped.put(edge.id, module), module)
-    t.strictSame(await edges.update(edge.id, await me.tcpEdge.get(edge.id)), edge)
+    t.strictSame(await edges.update(edge.id, await own.tcpEdge.get(edge.id)), edge)
     const off = { enabled: false, ip_policy_ids: [kept, gone] }
-    const changed = await me.tcpEdge.ip_restriction.put(edge.id, off)
+    const changed = await own.tcpEdge.ip_restriction.put(edge.id, off)
     t.strictSame(
       [changed.enabled, changed.ip_policies[1]?.id],
       [false, gone],
       'the present reference stays allowed',
     )
     const enforced = { ...restriction, enforced: true }
-    t.strictSame(await me.ipRestriction.update(restriction.id, enforced), enforced)
-    await me.tcpEdge.ip_restriction.put(edge.id, { ip_policy_ids: [kept] })
+    t.strictSame(await own.ipRestriction.update(restriction.id, enforced), enforced)
+    await own.tcpEdge.ip_restriction.put(edge.id, { ip_policy_ids: [kept] })
     t.match(await refused(404, untyped.put(edge.id, module)), `names "${gone}"`)
-    const { id: other } = await me.tcpEdge.create({})
+    const { id: other } = await own.tcpEdge.create({})
     t.match(await refused(404, untyped.put(other, module)), `names "${gone}"`)
   })
 

@@ -60,7 +60,7 @@ t.test('challengers in the console', inBrowser(), async (t) => {
   await drawer.getByRole('region', { name: 'Now' }).getByText('did not apply').waitFor()
   await page.keyboard.press('Escape')
   await page.getByRole('button', { name: 'Try on recorded traffic' }).click()
-  await page.getByRole('region', { name: 'On the past' }).getByText('2 of 4 records').waitFor()
+  await page.getByRole('region', { name: 'On the past' }).getByText('2 of the 4 records').waitFor()
 
   await page.getByRole('button', { name: 'Promote' }).click()
   await page.getByRole('dialog', { name: 'Are you sure?' }).getByRole('button', { name: 'Promote' }).click()

@@ -87,7 +87,7 @@ t.test('rules in the console', inBrowser(), async (t) => {
     t.ok(await save.isDisabled())
     await write('conn.client_port >= 1005')
     await page.getByRole('button', { name: 'Try on recorded traffic' }).click()
-    await page.getByText('5 of 10 records').waitFor()
+    await page.getByText('5 of the 10 records of what is drafted').waitFor()
     t.equal(await expressionOf(me, id), 'conn.client_port == 1', 'nothing was saved yet')
     await save.click()
     await page.getByText('The traffic policies were saved.').waitFor()

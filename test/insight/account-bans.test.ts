@@ -35,7 +35,10 @@ function opened(
   const take = (key: string, value: object) =>
     state.apply({ key, revision: ++revision, value: Buffer.from(JSON.stringify(value)) })
   const takeRules = (policyId: string, rules: readonly object[]) =>
-    take(rulesKey(policyId, '0', 0), { account_id, rules })
+    take(rulesKey(policyId, '0', 0), {
+      account_id,
+      rules: rules.map((rule) => ({ ip_policy_id: policyId, ...rule })),
+    })
   const own = lists.map(({ id }) => id)
   const bouncer = rowOf('bnc_1', 1, { ip_policy_ids: Object.keys(policies), ip_list_ids: own })
   take(rowKey('bouncer', bouncer.id), bouncer)
