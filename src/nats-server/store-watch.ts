@@ -123,8 +123,12 @@ export class StoreWatch {
     try {
       const { port, password } = this.#options
       const url = `nats://${systemUser}:${password}@127.0.0.1:${port}`
-      this.#nats ??= openNats({ servers: [url], name: 'weir serve', replicas: 1 })
-      const answer = await (await this.#nats).request(healthSubject, '', answerWithinMs)
+      this.#nats ??= openNats({ servers: [url], name: 'weir serve', replicas: 1, isUpNow: true })
+      const nats = await this.#nats.catch((error: unknown) => {
+        this.#nats = undefined
+        throw error
+      })
+      const answer = await nats.request(healthSubject, '', answerWithinMs)
       const { data } = jsonOf<{ readonly data?: { readonly error?: string } }>(answer)
       return data?.error !== undefined && storeFault.test(data.error) ? data.error : undefined
     } catch {
@@ -135,6 +139,7 @@ export class StoreWatch {
   async close(): Promise<void> {
     this.#isClosed = true
     this.#timer.stop()
-    await (await this.#nats)?.close()
+    const nats = await this.#nats?.catch(() => undefined)
+    await nats?.close()
   }
 }

@@ -23,6 +23,8 @@ export interface NatsOptions {
   readonly replicas: number
   /** Prefix of reply inboxes, if the server's permissions confine a user to its own prefix. */
   readonly inboxPrefix?: string
+  /** Fail if no server answers now, instead of waiting for one. */
+  readonly isUpNow?: boolean
   /** Another process reports a version of the server that is outdated. */
   readonly isVersionReported?: boolean
   /** The directory for entries that can't be read; without it they are not kept. */
@@ -47,7 +49,7 @@ export function connectionOptions(options: NatsOptions): NodeConnectionOptions {
     reconnectJitter: 100,
     pingInterval: 10_000,
     maxPingOut: 2,
-    waitOnFirstConnect: true,
+    waitOnFirstConnect: options.isUpNow !== true,
     // Capturing a stack trace for each request, in case it fails, takes longer than the request.
     noAsyncTraces: true,
   }

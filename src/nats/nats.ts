@@ -46,7 +46,7 @@ import { ageLimit, changeableConfig, newStreamIdentity, type StreamOptions, stre
 /** Closing waits this long for buffered messages to be sent. */
 const drainTimeoutMs = 2_000
 
-/** Connects; waits as long as it takes. */
+/** Connects; waits as long as it takes, unless a server must be up. */
 export async function openNats(options: NatsOptions): Promise<Nats> {
   const connection = await connect(connectionOptions(options))
   const manager = await retried(() =>
