@@ -89,7 +89,10 @@ t.test('challengers in the console', inBrowser(), async (t) => {
   await page.getByText('1 added, 0 changed, 0 removed').waitFor()
   const tryIt = async () => {
     await page.getByRole('button', { name: 'Try on recorded traffic' }).click()
-    await page.getByRole('region', { name: 'On the past' }).getByText(/of (the )?\d+ records/).waitFor()
+    await page
+      .getByRole('region', { name: 'On the past' })
+      .getByText(/of (the )?\d+ records/)
+      .waitFor()
   }
   await tryIt()
 
