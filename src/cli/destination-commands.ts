@@ -1,5 +1,4 @@
 /** `weir destination`: shows the state of delivery, checks whether delivery would work, pauses and resumes it; `weir listen`. */
-
 import type { Command } from 'commander'
 import type { Client } from '../client/client.js'
 import { forTerminal } from '../core/text/terminal.js'

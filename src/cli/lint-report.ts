@@ -1,5 +1,4 @@
 /** Shows findings, in words; the exit code is 1 if there are any that need attention. */
-
 import { forTerminal } from '../core/text/terminal.js'
 import { sentenceForTerminal } from '../core/text/times.js'
 import type { Settings } from '../process/settings.js'

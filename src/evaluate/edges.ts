@@ -4,7 +4,7 @@ import { fail, ok, type Problem, type Result, shown } from '../core/errors.js'
 import { internalized } from '../core/internalized.js'
 import { compiledOnceMax } from '../core/limits.js'
 import { getOrMake } from '../core/maps.js'
-import { serverHost } from '../record/spelling.js'
+import { hostOf } from '../record/spelling.js'
 import type { RequestRecord, TrafficRecord } from '../record/traffic-record.js'
 import type { AccountRight } from '../resource/define.js'
 import type { PolicyKind } from '../resource/fields/traffic-policy-check.js'
@@ -198,12 +198,6 @@ export class HttpsEdge {
 }
 
 const withoutLastSlash = (prefix: string): string => (prefix.endsWith('/') ? prefix.slice(0, -1) : prefix)
-
-/** As hostports write it: IPv6 in brackets. */
-export function hostOf(serverName: string): string {
-  const host = serverHost(serverName)
-  return host.includes(':') ? `[${host}]` : host
-}
 
 /** `host:port` as hostports are stored; undefined if the record lacks one of them. */
 export function hostportOf({ conn }: TrafficRecord): string | undefined {

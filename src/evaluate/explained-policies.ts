@@ -57,17 +57,15 @@ export class PoliciesTrace implements EvaluationTrace {
   /** The reply must fit a NATS message: names that come when there is no room are left out, and counted. */
   #shownSeen({ decisive, names }: Seen) {
     const shownNames: ExplainedPolicy['expressions'][number]['names'] = []
+    let hasSecrets = false
     for (const { name, value } of names) {
-      const entry = { name, value: shownValue(withoutSecrets(name, value) ?? null) }
+      const plain = withoutSecrets(name, value)
+      hasSecrets ||= plain !== value
+      const entry = { name, value: shownValue(plain ?? null) }
       this.#seenCharsLeft -= JSON.stringify(entry).length
       if (this.#seenCharsLeft >= 0) shownNames.push(entry)
     }
-    return {
-      decisive,
-      names: shownNames,
-      names_left_out: names.length - shownNames.length,
-      hasSecrets: names.some(({ name, value }) => withoutSecrets(name, value) !== value),
-    }
+    return { decisive, names: shownNames, names_left_out: names.length - shownNames.length, hasSecrets }
   }
 
   applied(): void {

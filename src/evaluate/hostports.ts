@@ -1,8 +1,9 @@
 /** Edges by the hostports that they serve, exactly or by a wildcard. */
 import { hostCharsMax } from '../core/address/host-name.js'
 import { StringIndex } from '../core/string-index.js'
+import { hostOf } from '../record/spelling.js'
 import type { TrafficRecord } from '../record/traffic-record.js'
-import { type Endpoint, type HttpsEdge, hostOf, hostportOf } from './edges.js'
+import { type Endpoint, type HttpsEdge, hostportOf } from './edges.js'
 
 /** The edge that serves a port of a host, and those that serve the host's other ports. */
 interface ServedPort<T> {

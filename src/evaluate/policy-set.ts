@@ -43,7 +43,7 @@ interface Contents extends BuiltEdges {
   readonly lists: SharedLists
   readonly byHostport: EdgesByHostport
   readonly accounts: ReadonlyMap<string, AccountEndpoint>
-  /** Of records that no edge serves and that name no account: the deployment's account, if there is no other. */
+  /** For records that no edge serves and that name no account: the deployment's account, if there is no other. */
   readonly ofNobody: Endpoint
   readonly restrictions: ReadonlyMap<string, AccountRestrictions>
   /** Accounts that have anything that is not enforced. */

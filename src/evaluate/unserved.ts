@@ -1,6 +1,8 @@
 /** Names that no edge serves: what questions over HTTP say about them, and which of some names these are. */
 import { nearestHostports } from '../core/address/nearest-hostports.js'
-import { badRequest, problem, type Result, shown } from '../core/errors.js'
+import { badRequest, ok, problem, type Result, shown } from '../core/errors.js'
+import { isObject } from '../core/json-object.js'
+import { hostOf } from '../record/spelling.js'
 import { recordTypeOf, type TrafficRecord } from '../record/traffic-record.js'
 import {
   type AskedName,
@@ -31,7 +33,7 @@ const hostportsShown = 3
 
 /** Is a request on `weir.decide` such a question? */
 export const isServedQuestion = (request: unknown): request is { readonly served_names: unknown } =>
-  typeof request === 'object' && request !== null && 'served_names' in request
+  isObject(request) && 'served_names' in request
 
 export function parseServedQuestion(request: object): Result<ServedQuestion> {
   const { account_id, served_names } = request as Readonly<Record<string, unknown>>
@@ -41,12 +43,12 @@ export function parseServedQuestion(request: object): Result<ServedQuestion> {
     return problem(
       `"served_names" must be a list of at most ${namesAskedMax} objects with type, server_name and server_port.`,
     )
-  return { ok: true, value: { account_id, served_names } }
+  return ok({ account_id, served_names })
 }
 
 function isName(name: unknown): name is AskedName {
-  if (typeof name !== 'object' || name === null) return false
-  const { type, server_name, server_port } = name as Readonly<Record<string, unknown>>
+  if (!isObject(name)) return false
+  const { type, server_name, server_port } = name
   return recordTypeOf(type) !== undefined && typeof server_name === 'string' && Number.isInteger(server_port)
 }
 
@@ -63,8 +65,10 @@ export function servedNames(
   const accountId = policySet.contents.accounts.get(account_id ?? source.soleAccountId?.() ?? '')?.accountId
   const first = served_names[endpoints.findIndex((endpoint) => endpoint?.edgeId === undefined)]
   const hostports = accountId === undefined ? [] : hostportsOf(source, accountId)
-  const name = `${first?.server_name.toLowerCase()}:${first?.server_port}`
-  const edges = nearestHostports(name, hostports, hostportsShown)
+  const edges =
+    first === undefined
+      ? []
+      : nearestHostports(`${hostOf(first.server_name)}:${first.server_port}`, hostports, hostportsShown)
   return {
     served: endpoints.map((endpoint) => endpoint?.edgeId !== undefined),
     account_id: accountId ?? null,

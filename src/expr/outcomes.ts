@@ -7,7 +7,7 @@ export const isTrue = 1
 export const isFalse = 2
 export const fails = 4
 
-/** Of a part that is not known to be anything. */
+/** A part of which nothing is known can come to any. */
 export const anyOutcome: Outcomes = isTrue | isFalse | fails
 
 /** How parts of an expression are connected; `L` is a part that connects nothing. */

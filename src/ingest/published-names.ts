@@ -2,11 +2,10 @@
  * The names of the records that `weir publish` makes, and which of them no edge serves: nothing of an edge applies to these
  * records, so a person should know while the log is still at hand.
  */
-
 import { jsonOf } from '../core/bytes.js'
 import { every, type Timer } from '../core/clock.js'
 import { getOrMake } from '../core/maps.js'
-import { serverHost } from '../record/spelling.js'
+import { hostOf } from '../record/spelling.js'
 import { connectionSubject } from '../wire/names.js'
 import {
   type AskedName,
@@ -133,15 +132,11 @@ function answerIn(bytes: Uint8Array): ServedAnswer | undefined {
   return Array.isArray(answer.served) ? (answer as ServedAnswer) : undefined
 }
 
-/** As hostports write it. */
-function hostOf(name: string): string {
-  const host = serverHost(name)
-  return host.includes(':') ? `[${host}]` : host
-}
-
-const nameOf = ({ server_name, server_port }: AskedName): string => {
-  const port = server_port === 0 ? 'no port' : server_port
-  return server_name === '' ? `no name, port ${port}` : `${hostOf(server_name)}:${port}`
+/** As hostports are written. */
+function nameOf({ server_name, server_port }: AskedName): string {
+  const host = server_name === '' ? 'no name' : hostOf(server_name)
+  if (server_port === 0) return `${host} without a port`
+  return server_name === '' ? `${host}, port ${server_port}` : `${host}:${server_port}`
 }
 
 export function sentencesOf({

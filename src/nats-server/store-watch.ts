@@ -34,7 +34,7 @@ interface StoreWatchOptions {
   readonly password: string
   /** Where the server stores. */
   readonly dir: string
-  /** Of the server, if it runs. */
+  /** The process of the server, if it runs. */
   readonly serverPid: () => number | undefined
   readonly restart: () => Promise<void>
   readonly occurrences: Pick<Occurrences, 'natsStoreFailed' | 'natsStoreRestarted' | 'natsStoresFailing'>

@@ -13,13 +13,7 @@ import type { Row } from '../resource/define.js'
 import { chosenTarget } from '../resource/destination-target.js'
 import { keepsRecords } from '../resource/event-destination.js'
 import { billingOf } from '../shape/billing.js'
-import {
-  adviceFor,
-  isSilent,
-  unansweredCause,
-  unfoundAdvice,
-  unheardAdvice,
-} from '../shape/delivery/delivery-advice.js'
+import { adviceFor, isUnheard, unfoundAdvice, unheardAdvice } from '../shape/delivery/delivery-advice.js'
 import type { DeliveryStatus, DestinationStatus } from '../shape/delivery-status.js'
 import type { PartitionSet } from '../wire/partitions.js'
 import type { BehindDestinations } from './behind-destinations.js'
@@ -93,7 +87,7 @@ function statusIn(
     description: (row['description'] as string | undefined) ?? null,
     ...state,
     advice: joined(
-      state.cause === unansweredCause && !isSilent(state, now())
+      isUnheard(state, now())
         ? unheardAdvice
         : adviceFor(state.cause, row, behind, ifNear(backlog.expires_at, retentionMs), state.last_error),
       isUnfound ? unfoundAdvice(events) : null,

@@ -11,8 +11,7 @@ import { warningMs } from '../deliver/expiry.js'
 import { rowsOf } from '../http/present.js'
 import type { Links } from '../resource/define.js'
 import { eventDestination } from '../resource/event-destination.js'
-import { isSilent, unansweredCause } from '../shape/delivery/delivery-advice.js'
-import type { DeliveryStatus } from '../shape/delivery-status.js'
+import { isUnheard } from '../shape/delivery/delivery-advice.js'
 import type { Attention, OverviewAnswer, OverviewPart } from '../shape/overview.js'
 import type { FailedPlaces, FailureReader } from '../store/logs/failure-reader.js'
 import type { LogReader } from '../store/logs/log-reader.js'
@@ -217,9 +216,6 @@ export class Overview {
 }
 
 const unheardReason = 'No deliverer has answered for some of them yet.'
-
-const isUnheard = (status: DeliveryStatus, nowMs: number): boolean =>
-  status.cause === unansweredCause && !isSilent(status, nowMs)
 
 function lagFinding(lag: Lag | undefined, nowMs: number): Attention[] {
   if (lag?.oldestAtMs === undefined || nowMs - lag.oldestAtMs < lagMs) return []

@@ -1,9 +1,9 @@
 /** What needs a hand about records that no edge served: their names, the edges that there are, and what is nearest. */
 import { nearestHostports } from '../core/address/nearest-hostports.js'
 import { shown } from '../core/errors.js'
-import { hostOf } from '../evaluate/edges.js'
 import type { PolicySet } from '../evaluate/policy-set.js'
 import { rowsOf } from '../http/present.js'
+import { hostOf } from '../record/spelling.js'
 import type { RecordType, TrafficRecord } from '../record/traffic-record.js'
 import type { Attention } from '../shape/overview.js'
 import type { UnservedName, UnservedNames } from '../store/logs/unserved-names.js'

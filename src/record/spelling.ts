@@ -40,6 +40,12 @@ export function serverHost(name: string): string {
   return canonicalAddress(address).toLowerCase()
 }
 
+/** The host of a server name as hostports write it: IPv6 in brackets. */
+export function hostOf(serverName: string): string {
+  const host = serverHost(serverName)
+  return host.includes(':') ? `[${host}]` : host
+}
+
 /** Most names: ASCII, and no IPv6 address. */
 const isPlain = /^[^:\u0080-\uffff]*$/
 

@@ -20,7 +20,7 @@ const ofFieldType: Partial<Record<RecordFieldType, Domain>> = {
 const code = textsLike(isGeoCode)
 const rangeOf = ({ min, max }: { min: number; max: number }): Domain => numbers(min, max)
 
-/** Of names that are no fields of a record. */
+/** Names that are no fields of a record. */
 const others: Readonly<Record<string, Domain>> = {
   'conn.geo.country_code': code,
   'conn.geo.continent_code': code,

@@ -5,6 +5,7 @@
  * account is always in the middle of a change, so each account must have been whole only once since everything was
  * read; from then on it follows the changes like any view in use.
  */
+import type { Occurrences } from '../core/telemetry/occurrences.js'
 import { accountOfStateKey, isEpoch, metaKey, stateKey } from './keys.js'
 import type { ViewState } from './view-state.js'
 
@@ -98,4 +99,28 @@ export function faultsIn(state: ViewState): ReadonlyMap<string, string> {
   add(metaKey, faultOfMeta(state))
   for (const accountId of state.accounts.keys()) add(stateKey(accountId), lackOfAccount(state, accountId))
   return faults
+}
+
+/** A configuration that stays incomplete is reported at the second look, and then at every sixth. */
+const looksLeftOut = 5
+
+/** Reports what a configuration lacks for longer. */
+export class LackReports {
+  readonly #occurrences: Pick<Occurrences, 'configurationIncomplete'>
+  /** Since the last report; undefined if nothing is missing. */
+  #looks: number | undefined
+
+  constructor(occurrences: Pick<Occurrences, 'configurationIncomplete'>) {
+    this.#occurrences = occurrences
+  }
+
+  /** To be called at each look. `lack`: what is missing, if anything is. */
+  look(lack: string | undefined): void {
+    if (lack === undefined) this.#looks = undefined
+    else if (this.#looks === undefined) this.#looks = looksLeftOut
+    else if (++this.#looks > looksLeftOut) {
+      this.#looks = 0
+      this.#occurrences.configurationIncomplete({ reason: lack })
+    }
+  }
 }

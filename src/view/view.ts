@@ -1,9 +1,11 @@
 /**
  * Start here: a process's view of the configuration, which is the configuration bucket followed in memory. A view only
  * reads; it must never know the store, or ClickHouse.
+ *
  * A view becomes usable when it holds everything that the bucket says it should hold. Once usable it stays so: if the
  * bucket is recreated or restored under a running process, the last good state stays in use, and a fresh one is read
  * next to it until that is complete, too, and not older. A missing entry never counts as an empty configuration.
+ *
  * The view of an API that starts may be usable before it is complete: without the accounts that the API is repairing.
  */
 import { after, every, type Timer } from '../core/clock.js'
@@ -17,14 +19,12 @@ import { waitForBucket } from '../nats/bucket-stream.js'
 import type { Nats } from '../nats/nats.js'
 import type { KindName } from '../resource/registry.js'
 import { bucketNames } from '../wire/names.js'
-import { Completeness } from './completeness.js'
+import { Completeness, LackReports } from './completeness.js'
 import { epochOf } from './keys.js'
 import { ViewState } from './view-state.js'
 
 const reachTimeoutMs = 5_000
-/** A configuration that is still not complete after one to two of these times is reported, and then at every sixth. */
-const reportMs = 5_000
-const reportsLeftOut = 5
+const lookEveryMs = 5_000
 
 type ChangeListener = (kind: string) => void
 
@@ -37,7 +37,6 @@ export class View {
   readonly #bucket: Bucket
   readonly #kinds: ReadonlySet<KindName> | undefined
   readonly #follower: BucketFollower
-  readonly #occurrences: Occurrences
   readonly #listeners = new Set<ChangeListener>()
   readonly #waiters = new Set<Waiter>()
   #state: ViewState
@@ -47,8 +46,7 @@ export class View {
   #isWhole = false
   #withheld: ReadonlySet<string> = new Set()
   #reporting: Timer | undefined
-  /** Looks since the last report of a missing part; undefined if nothing is missing. */
-  #looks: number | undefined
+  readonly #lacks: LackReports
   /** Entries that were still to come when the last entry of the configuration in use was sent. */
   #pending = 0
   readonly #whenUsable = deferred()
@@ -57,13 +55,13 @@ export class View {
   /** `kinds`: the only ones whose rows it holds, for a role that needs few; reading the others takes time. */
   constructor(bucket: Bucket, occurrences: Occurrences, kinds?: readonly KindName[]) {
     this.#bucket = bucket
+    this.#lacks = new LackReports(occurrences)
     this.#kinds = kinds && new Set(kinds)
     // Not everyone who has a view waits for it.
     this.#whenUsable.promise.catch(() => {})
     this.#state = new ViewState(this.#kinds)
     this.#latest = this.#state
     this.#completeness = new Completeness(this.#state)
-    this.#occurrences = occurrences
     this.#follower = new BucketFollower(bucket, {
       begin: () => this.#begin(),
       reread: ({ identity, lastRevision }) =>
@@ -74,7 +72,7 @@ export class View {
 
   /** Starts to follow; resolves at once, usable or not. */
   open(): Promise<void> {
-    this.#reporting = every(reportMs, () => this.#reportLack())
+    this.#reporting = every(lookEveryMs, () => this.#lacks.look(this.lack))
     return this.#follower.open()
   }
 
@@ -124,16 +122,6 @@ export class View {
     )
   }
 
-  #reportLack(): void {
-    const reason = this.lack
-    if (reason === undefined) this.#looks = undefined
-    else if (this.#looks === undefined) this.#looks = reportsLeftOut
-    else if (++this.#looks > reportsLeftOut) {
-      this.#looks = 0
-      this.#occurrences.configurationIncomplete({ reason })
-    }
-  }
-
   /** Resolves when there is a complete configuration. Rejects with a `StartFault` if a later version of Weir wrote it. */
   get usable(): Promise<void> {
     return this.#whenUsable.promise
@@ -155,14 +143,16 @@ export class View {
     this.#listeners.add(listener)
   }
 
-  // Resolves when the configuration in use has this version of the account, and all that was written before it; rejects if that takes
-  // long. A key that the next change has overwritten already comes after the version, so that is awaited, too.
+  /**
+   * Resolves when the configuration in use has this version of the account, and all that was written before it; rejects if that takes
+   * long. If the next change has already overwritten a key, the key's entry comes after the version, so that is awaited, too.
+   */
   async reached(accountId: string, version: number, withinMs = reachTimeoutMs): Promise<void> {
     await this.#until((state) => state.versionOf(accountId) >= version, withinMs)
     if (this.#pending > 0) await this.caughtUp(withinMs)
   }
 
-  /** What is in the bucket now is in the view. */
+  /** Resolves when what is in the bucket now is in the configuration in use; rejects if that takes long. */
   async caughtUp(withinMs = reachTimeoutMs): Promise<void> {
     const { lastRevision } = await this.#bucket.position()
     await this.#until((state) => state.revision >= lastRevision, withinMs)

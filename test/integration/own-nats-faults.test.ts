@@ -52,13 +52,18 @@ async function open(t: Test, natsDir: string, settings = '') {
         () => false,
       ),
     )
+  const untilWell = async (): Promise<void> => {
+    await untilReady()
+    await untilStored()
+    await untilWritten()
+  }
   const failing = async (reason: string): Promise<number> =>
     total(await metricsOf(weir.url), 'weir_write_failing', `reason="${reason}"`)
   const nothingLost = async (t: Test) => {
     const { messages } = (await node.streamInfo('WEIR_RECORDS'))!.state
     t.ok(messages >= acknowledged, `${messages} of ${acknowledged} acknowledged messages are there`)
   }
-  return { nats, weir, publish, fill, untilReady, untilStored, untilWritten, failing, nothingLost }
+  return { nats, weir, publish, fill, untilWell, failing, nothingLost }
 }
 
 const outOfService = (fault: string) =>
@@ -78,9 +83,7 @@ t.test('a disk that is full while records come', async (t) => {
   await untilNamed(weir, 'WEIR_RECORDS', outOfService('no space left'))
   await nats.stop()
   await nats.start()
-  await on.untilReady()
-  await on.untilStored()
-  await on.untilWritten()
+  await on.untilWell()
   await on.nothingLost(t)
   await until('the metric says so', async () => (await on.failing('stream')) === 0)
 })
@@ -92,9 +95,7 @@ t.test('a disk that is full without traffic', async (t) => {
   disk.fill()
   await untilNamed(weir, 'nats-store', /stores nothing: .*no space left/)
   disk.resize('256m')
-  await on.untilReady()
-  await on.untilStored()
-  await on.untilWritten()
+  await on.untilWell()
 })
 
 t.test('a disk that becomes read-only', async (t) => {
@@ -111,9 +112,7 @@ t.test('a disk that becomes read-only', async (t) => {
   await nats.stop()
   disk.mend()
   await nats.start()
-  await on.untilReady()
-  await on.untilStored()
-  await on.untilWritten()
+  await on.untilWell()
   await on.nothingLost(t)
   await until('the metric says so', async () => (await on.failing('stream')) === 0)
 })

@@ -12,7 +12,7 @@ const othersMin = 2
 type Shape = readonly number[]
 
 const parts: readonly string[] = ['prefix', 'digit of the prefix', 'comment', 'column', 'word']
-/** Of these, the ones that end with the range. */
+/** So many of them, the first ones, are within the range. */
 const rangeParts = 2
 
 export class LineShapes {

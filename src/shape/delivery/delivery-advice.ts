@@ -18,6 +18,10 @@ export const unansweredCause = 'no deliverer answers'
 export const isSilent = ({ cause, since }: Pick<DeliveryStatus, 'cause' | 'since'>, nowMs: number): boolean =>
   cause === unansweredCause && since !== null && nowMs - Date.parse(since) >= lastingAfterMs
 
+/** Has none answered, but not for long? */
+export const isUnheard = (status: Pick<DeliveryStatus, 'cause' | 'since'>, nowMs: number): boolean =>
+  status.cause === unansweredCause && !isSilent(status, nowMs)
+
 export const unheardAdvice = 'No deliverer has answered for this destination yet: one may be starting.'
 
 const { probeMinMs, probeMaxMs } = laneSettings
@@ -102,12 +106,8 @@ function adviceOfCause(cause: string | null, error: NamedError | null, { target 
   const fault = cause as FaultClass
   const kind = target === undefined ? undefined : kindNamed(chosenTarget(target as never).kind)
   const ofKind = kind?.advice?.[fault] ?? (kind?.auth === 'none' ? elsewhere[fault] : undefined)
-  const waits = fault === 'credentials' || fault === 'configuration'
-  return ofKind === undefined
-    ? adviceOf[cause as keyof typeof adviceOf]
-    : waits
-      ? `${ofKind} ${triesAgain}`
-      : ofKind
+  if (ofKind === undefined) return adviceOf[cause as keyof typeof adviceOf]
+  return fault === 'credentials' || fault === 'configuration' ? `${ofKind} ${triesAgain}` : ofKind
 }
 
 function behindAdvice(

@@ -23,14 +23,16 @@ export interface UnservedName {
   readonly count: number
 }
 
-/** Names that are told apart: a client may send a new one with each request. Those that come often are among the first. */
+/** Names that are counted one by one: a client may send a new one with each request. Those that come often are among the first. */
 const namesToldApart = 100_000
 
-const unservedSql = `SELECT toString(type) AS type, toString(server_name) AS serverName, server_port AS serverPort,
-sum(weight) AS count, count() OVER () AS names FROM ${decisionsTable}
+const unservedSql = `SELECT *, count() OVER () AS names FROM (
+SELECT toString(type) AS type, toString(server_name) AS serverName, server_port AS serverPort, sum(weight) AS count
+FROM ${decisionsTable}
 PREWHERE account_id = {account:String} AND edge_id = '' WHERE time >= ${timeOf('since')} AND source = 'record'
-GROUP BY type, server_name, server_port ORDER BY count DESC, serverName, serverPort LIMIT {limit:UInt32}
-SETTINGS max_rows_to_group_by = ${namesToldApart}, group_by_overflow_mode = 'any'`
+GROUP BY type, server_name, server_port
+SETTINGS max_rows_to_group_by = ${namesToldApart}, group_by_overflow_mode = 'any'
+) ORDER BY count DESC, serverName, serverPort LIMIT {limit:UInt32}`
 
 const servedSql = `SELECT sumIf(allow + block + deny, value = '') AS records, sum(allow + block + deny) AS recordsOfAll
 FROM ${countsTable} WHERE account_id = {account:String} AND dimension = 'edge'

@@ -19,7 +19,7 @@ export interface Certified {
     readonly ips: readonly string[]
   }
   readonly principals?: readonly string[]
-  /** Of an SSH host certificate: clients that refuse it. */
+  /** Clients that refuse an SSH host certificate. */
   readonly refused_by?: string | null
   readonly acl?: readonly string[]
   readonly public_key?: string
