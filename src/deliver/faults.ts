@@ -63,6 +63,10 @@ export function connectionFault(error: unknown): Fault {
   return fault('transient', 'ConnectionLost', code === '' ? message : `${code}: ${message}`)
 }
 
+/** Did a service answer, as far as the fault shows? The codes are those of this file and of lanes. */
+export const isAnswer = ({ code }: Fault): boolean =>
+  ![timeoutCode, unknownHostCode, 'Aborted', 'ConnectionLost', 'Paused', 'Defect'].includes(code)
+
 /** An event that no request can hold. */
 export const tooLarge: Fault = {
   class: 'poison',

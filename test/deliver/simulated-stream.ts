@@ -5,6 +5,7 @@
 import { mock } from 'node:test'
 import type { Sender, SendOutcome } from '../../src/deliver/destination.js'
 import { Lane } from '../../src/deliver/lane/lane.js'
+import type { PackedEvent } from '../../src/wire/packed-event.js'
 import { someEvents } from './events.js'
 import { config, fault, roomForAll } from './fake-lane.js'
 
@@ -16,6 +17,14 @@ export interface Stream {
   readonly recordsPerSecond?: number
   /** Counts per second of the clock, instead of a bucket that fills up steadily. */
   readonly isByTheSecond?: boolean
+  /** A request is accepted or refused as a whole: it needs capacity for all of its records … */
+  readonly isWhole?: boolean
+  /** … or for itself, however many records it holds. */
+  readonly requestsPerSecond?: number
+  /** What the service saves up at most, in seconds of its capacity. Default: 1. */
+  readonly savedSeconds?: number
+  /** When refused requests may come again, as the service says. */
+  readonly retryAfterMs?: number
   /** Never answers. */
   readonly isHole?: boolean
   readonly latencyMs?: number
@@ -36,6 +45,9 @@ export interface Run {
   /** Times from production to acceptance of events, ascending. */
   readonly latenciesMs: readonly number[]
   readonly underWayMax: readonly number[]
+  /** Requests accepted and refused in each second. */
+  readonly acceptedRequestsPerSecond: readonly number[]
+  readonly refusedRequestsPerSecond: readonly number[]
 }
 
 const packEveryMs = 350
@@ -45,7 +57,7 @@ const tickMs = 5
 const timeoutMs = 15_000
 
 export async function simulate({ eventsPerSecond, seconds, streamAt }: Load): Promise<Run> {
-  const dice = seeded(7)
+  const [dice, wholeDice] = [seeded(7), seeded(13)]
   const random = mock.method(Math, 'random', dice)
   mock.timers.enable({ apis: ['setTimeout', 'Date'], now: 1_000_000 })
   const passed = mock.method(performance, 'now', () => Date.now())
@@ -56,6 +68,8 @@ export async function simulate({ eventsPerSecond, seconds, streamAt }: Load): Pr
     acceptedPerSecond: zeros(),
     triedPerSecond: zeros(),
     underWayMax: zeros(),
+    acceptedRequestsPerSecond: zeros(),
+    refusedRequestsPerSecond: zeros(),
     latenciesMs: [] as number[],
   }
   const capacity = new Capacity()
@@ -78,13 +92,22 @@ export async function simulate({ eventsPerSecond, seconds, streamAt }: Load): Pr
           () => {
             underWay -= 1
             if (isHole) return resolve({ outcome: 'failed', fault: fault('transient', 'Timeout' as never) })
+            const accept = (event: PackedEvent): void => {
+              run.acceptedPerSecond[second()]! += 1
+              run.latenciesMs.push(Date.now() - event.timestampMs)
+            }
+            if (isWhole(stream)) {
+              const needed = stream.requestsPerSecond === undefined ? events.length : 1
+              const isAccepted = wholeDice() >= failingShare && capacity.take(stream, needed)
+              const counts = isAccepted ? run.acceptedRequestsPerSecond : run.refusedRequestsPerSecond
+              counts[second()]! += 1
+              if (isAccepted) for (const event of events) accept(event)
+              return resolve(isAccepted ? { outcome: 'accepted' } : refusal(failingCode, stream))
+            }
             const retry: number[] = []
             for (const [index, event] of events.entries()) {
-              if (dice() < failingShare || !capacity.take(stream)) retry.push(index)
-              else {
-                run.acceptedPerSecond[second()]! += 1
-                run.latenciesMs.push(Date.now() - event.timestampMs)
-              }
+              if (dice() < failingShare || !capacity.take(stream, 1)) retry.push(index)
+              else accept(event)
             }
             if (retry.length === 0) return resolve({ outcome: 'accepted' })
             resolve({ outcome: 'partial', retry, rejected: [], reason: fault(failingCode) })
@@ -127,21 +150,31 @@ export async function simulate({ eventsPerSecond, seconds, streamAt }: Load): Pr
   return run
 }
 
+const isWhole = (stream: Stream): boolean => stream.isWhole ?? stream.requestsPerSecond !== undefined
+
+const refusal = (failingCode: 'throttle' | 'transient', { retryAfterMs }: Stream): SendOutcome => ({
+  outcome: 'failed',
+  fault: { ...fault(failingCode), ...(retryAfterMs !== undefined && { retryAfterMs }) },
+})
+
 /** What a stream can accept now. */
 class Capacity {
   #tokens = Number.NaN
   #atMs = 0
 
-  take({ recordsPerSecond, isByTheSecond = false }: Stream): boolean {
-    if (recordsPerSecond === undefined) return true
+  take(stream: Stream, needed: number): boolean {
+    const { isByTheSecond = false, savedSeconds = 1 } = stream
+    const perSecond = stream.requestsPerSecond ?? stream.recordsPerSecond
+    if (perSecond === undefined) return true
+    const most = Math.max(1, perSecond * savedSeconds)
     const nowMs = Date.now()
     const isNewSecond = Math.floor(nowMs / 1000) !== Math.floor(this.#atMs / 1000)
-    if (Number.isNaN(this.#tokens) || (isByTheSecond && isNewSecond)) this.#tokens = recordsPerSecond
-    if (!isByTheSecond) this.#tokens += ((nowMs - this.#atMs) * recordsPerSecond) / 1000
-    this.#tokens = Math.min(this.#tokens, recordsPerSecond)
+    if (Number.isNaN(this.#tokens) || (isByTheSecond && isNewSecond)) this.#tokens = most
+    if (!isByTheSecond) this.#tokens += ((nowMs - this.#atMs) * perSecond) / 1000
+    this.#tokens = Math.min(this.#tokens, most)
     this.#atMs = nowMs
-    if (this.#tokens < 1) return false
-    this.#tokens -= 1
+    if (this.#tokens < needed) return false
+    this.#tokens -= needed
     return true
   }
 }

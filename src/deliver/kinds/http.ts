@@ -270,7 +270,7 @@ export const http = defineDestinationKind({
   requestBytes: { max: 10 * mebibyte, default: mebibyte },
   advice: {
     throttle:
-      'The server answers that it gets too many requests (429, or 503 with Retry-After). Weir waits as long as it asks and sends at the rate that it accepts. If the backlog grows, raise the limit of the server, or let a filter keep events back.',
+      'The server answers that it gets too many requests (429). Weir waits as long as it asks (Retry-After) and sends as many requests, as full, as it accepts. If the backlog grows, raise the limit of the server, or let a filter keep events back.',
     credentials:
       'The server refuses the credentials (401, or 407 of a proxy). Look at last_error, and send a valid token, password or header with PATCH.',
     configuration:

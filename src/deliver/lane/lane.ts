@@ -42,7 +42,7 @@ import { Retries } from './backoff.js'
 import { Batcher, RequestSize } from './batcher.js'
 import { HeldPacks } from './held-packs.js'
 import { type LaneDeps, type LaneSettings, laneSettings, refusalsInARowMax } from './lane-settings.js'
-import { acceptedOf, throttledIn } from './outcomes.js'
+import { acceptedOf } from './outcomes.js'
 import { Pace } from './pace.js'
 import { findRefused, isPassing, type PassingFault } from './refused-request.js'
 import { UnderWay } from './under-way.js'
@@ -236,12 +236,12 @@ export class Lane {
 
   async #request(batch: readonly Item[]): Promise<SendOutcome> {
     const events = batch.map((item) => item.begin())
-    this.#pace.sent(batch.length)
+    const sent = this.#pace.sent(batch.length)
     const beganMs = now()
     const outcome = await this.#outcomeOf(events)
     this.#log((log) => log.requested(batch, outcome, beganMs))
     for (const item of batch) item.end()
-    this.#pace.rate.answered(batch.length, throttledIn(outcome, batch.length))
+    this.#pace.answered(sent, outcome)
     return outcome
   }
 

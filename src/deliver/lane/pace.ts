@@ -1,11 +1,15 @@
 /**
- * The pace of a lane: requests at once, events per second, the wait before the next request, and whether the lane
- * only probes. Its times are monotonic: a clock that is set must neither stop a destination nor hurry it.
+ * The pace of a lane: requests at once, events and requests per second, events per request, the wait before the next
+ * request, and whether the lane only probes. Its times are monotonic: a clock that is set must neither stop a destination nor hurry it.
  */
 import { monotonicMs, randomFraction } from '../../core/clock.js'
-import type { BatchLimits } from '../destination.js'
+import type { BatchLimits, SendOutcome } from '../destination.js'
+import { isAnswer } from '../faults.js'
 import { type Backoff, backoffMs, ceilingMs } from './backoff.js'
-import { Rate } from './rate.js'
+import { throttledIn } from './outcomes.js'
+import { eventBounds, Rate, requestBounds } from './rate.js'
+import { isPassing } from './refused-request.js'
+import { RefusedSize } from './refused-size.js'
 
 export interface PaceSettings {
   /** Requests under way at once. */
@@ -15,6 +19,14 @@ export interface PaceSettings {
   readonly probeMaxMs: number
 }
 
+/** A request under way. */
+interface SentRequest {
+  readonly events: number
+  readonly isProbe: boolean
+  /** Sent alone, after a wait: if it is refused all the same, it may be too large. */
+  readonly isAlone: boolean
+}
+
 /** After failures, the number of requests at once grows by one per this time. */
 const climbMs = 1_000
 const holdMs = 200
@@ -22,7 +34,9 @@ const holdMs = 200
 const retryAfterMaxMs = 10 * 60_000
 
 export class Pace {
-  readonly rate = new Rate()
+  readonly #events = new Rate(eventBounds)
+  readonly #requests = new Rate(requestBounds)
+  readonly #size = new RefusedSize()
   readonly #settings: PaceSettings
   #concurrency: number
   #climbedMs = Number.NEGATIVE_INFINITY
@@ -33,6 +47,8 @@ export class Pace {
   #askedMs = 0
   /** The next wait is left out. */
   #isHurried = false
+  /** Was the last request that failed refused, for a time, and maybe for the number of its events? */
+  #mayBeTooMany = false
   #lastSentMs = Number.NEGATIVE_INFINITY
   #probing = false
   #halted = false
@@ -64,7 +80,7 @@ export class Pace {
 
   /** Time until the next request may be sent. */
   waitMs(): number {
-    const rateGateMs = this.#probing ? 0 : this.rate.gateMs
+    const rateGateMs = this.#probing ? 0 : Math.max(this.#events.gateMs, this.#requests.gateMs)
     return Math.max(0, Math.ceil(Math.max(this.#gateMs, this.#askedMs, rateGateMs) - monotonicMs()))
   }
 
@@ -72,14 +88,31 @@ export class Pace {
   limits(limits: BatchLimits): BatchLimits {
     // A service that takes events in bulk counts requests: smaller ones would be as many, with less in each.
     if (limits.wholePacks || limits.lingerMs !== undefined) return limits
-    const eventsMax = this.#probing ? 1 : Math.min(limits.eventsMax, this.rate.eventsMax)
-    return { ...limits, eventsMax }
+    const eventsMax = Math.min(limits.eventsMax, this.#events.eventsMax, this.#size.eventsMax)
+    return { ...limits, eventsMax: this.#probing ? 1 : eventsMax }
   }
 
-  /** A request with so many events begins. */
-  sent(events: number): void {
+  /** A request with so many events begins; the result is for `answered`. */
+  sent(events: number): SentRequest {
     this.#lastSentMs = monotonicMs()
-    this.rate.sent(events)
+    this.#events.sent(events)
+    this.#requests.sent(1)
+    return { events, isProbe: this.#probing, isAlone: this.#failuresInARow > 0 && !this.#probing }
+  }
+
+  /** A service that refuses a whole request may count requests or events: only trying shows which. */
+  answered({ events, isProbe, isAlone }: SentRequest, outcome: SendOutcome): void {
+    const throttled = throttledIn(outcome, events)
+    const isThrottled = outcome.outcome === 'failed' && throttled > 0
+    this.#requests.answered(1, isThrottled ? 1 : 0)
+    if (!isThrottled) this.#events.answered(events, throttled)
+    if (outcome.outcome === 'failed') {
+      const { fault } = outcome
+      this.#mayBeTooMany = isPassing(fault) && isAnswer(fault)
+      // A smaller request is another question: its backoff begins at the beginning.
+      if (this.#mayBeTooMany && isAlone && this.#size.refused(events)) this.#failuresInARow = 1
+    } else if (isProbe && this.#mayBeTooMany) this.#size.startSmall()
+    else this.#size.accepted(events)
   }
 
   /** A request was accepted. */
@@ -113,7 +146,7 @@ export class Pace {
 
   /** All of a request was throttled. A short wait is enough if others are accepted; false if they are not. */
   hold(): boolean {
-    if (this.#probing || !this.rate.isFlowing) return false
+    if (this.#probing || !this.#events.isFlowing) return false
     this.#gateMs = monotonicMs() + holdMs * randomFraction()
     return true
   }
@@ -156,7 +189,9 @@ export class Pace {
   reset(): void {
     this.#askedMs = 0
     this.flow()
-    this.rate.reset()
+    this.#events.reset()
+    this.#requests.reset()
+    this.#size.reset()
     this.#concurrency = this.#settings.concurrencyMax
   }
 }

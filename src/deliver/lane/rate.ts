@@ -1,5 +1,7 @@
 /**
- * The number of events per second that a lane may try. There is no limit until the service throttles some.
+ * The number of events, or of requests, per second that a lane may try. There is no limit until the service throttles
+ * some. A service that answers for each event is asked for fewer events; one that refuses a request as a whole, for
+ * fewer requests. The following says "events" for both.
  *
  * Events are throttled for one of two reasons, which need opposite reactions. Either the stream is at its limit: then
  * fewer tries deliver as much. Or a share of them fails at any rate (one hot shard among many, bursts of another
@@ -18,11 +20,19 @@ import { monotonicMs } from '../../core/clock.js'
 /** Services count per second, but their seconds do not start with ours. */
 const roundMs = 2_000
 const flowingMs = 1_000
-/** Fewer events prove nothing about shares … */
-const eventsMin = 50
-/** … and if they take this long to arrive, there is no load worth limiting. */
-const roundMsMax = 5_000
-const ratePerSecondMin = 10
+
+interface RateBounds {
+  /** Fewer tries prove nothing about shares … */
+  readonly triesMin: number
+  /** … and if they take this long, the tries are few for another reason than this rate. */
+  readonly roundMsMax: number
+  readonly perSecondMin: number
+}
+
+export const eventBounds: RateBounds = { triesMin: 50, roundMsMax: 5_000, perSecondMin: 10 }
+export const requestBounds: RateBounds = { triesMin: 8, roundMsMax: 10_000, perSecondMin: 1 }
+/** The longest that one request keeps others waiting: the rate may be wrong, and is looked at when one is answered. */
+const gateMsMax = 5_000
 /** A share has not fallen if this much of the expected difference remains … */
 const unchangedFrom = 0.75
 /** … and a smaller difference proves nothing. */
@@ -47,6 +57,7 @@ interface Trial {
 }
 
 export class Rate {
+  readonly #bounds: RateBounds
   /** Events per second. */
   #rate = Number.POSITIVE_INFINITY
   #growth = growthMin
@@ -60,6 +71,10 @@ export class Rate {
   #startMs = monotonicMs()
   #tried = 0
   #throttled = 0
+
+  constructor(bounds: RateBounds) {
+    this.#bounds = bounds
+  }
 
   /** Did the service accept anything within the last second? */
   get isFlowing(): boolean {
@@ -79,7 +94,8 @@ export class Rate {
   /** A request is sent: the next one waits for the time that these events take at the rate. */
   sent(events: number): void {
     if (this.#rate === Number.POSITIVE_INFINITY) return
-    this.#gateMs = Math.max(this.#gateMs, monotonicMs()) + (events / this.#rate) * 1000
+    const costMs = Math.min(gateMsMax, (events / this.#rate) * 1000)
+    this.#gateMs = Math.max(this.#gateMs, monotonicMs()) + costMs
   }
 
   /** A request was answered. */
@@ -89,8 +105,9 @@ export class Rate {
     this.#throttled += throttled
     const elapsedMs = monotonicMs() - this.#startMs
     if (elapsedMs < roundMs) return
-    if (this.#tried >= eventsMin) this.#endRound(elapsedMs)
-    else if (elapsedMs < roundMsMax) return
+    if (this.#tried >= this.#bounds.triesMin) this.#endRound(elapsedMs)
+    else if (elapsedMs < this.#bounds.roundMsMax) return
+    else if (this.#throttled < this.#tried) this.#endScarceRound(elapsedMs)
     this.#startMs = monotonicMs()
     this.#tried = 0
     this.#throttled = 0
@@ -109,6 +126,12 @@ export class Rate {
     if (this.#trial !== undefined) this.#judge(this.#trial, tried, share)
     else if (share > this.#ambient + this.#margin()) this.#reduce(tried, taken, share)
     else this.#goOn(tried, taken, share)
+  }
+
+  /** Something holds the tries below the rate, such as the waits that the service asks for: the rate need not. */
+  #endScarceRound(elapsedMs: number): void {
+    this.#trial = undefined
+    this.#grow((this.#tried / elapsedMs) * 1000)
   }
 
   /** How much chance may add to a share; smaller differences are ignored. */
@@ -158,7 +181,7 @@ export class Rate {
   }
 
   #limit(rate: number): void {
-    this.#rate = Math.max(ratePerSecondMin, rate)
+    this.#rate = Math.max(this.#bounds.perSecondMin, rate)
     this.#gateMs = Math.min(this.#gateMs, monotonicMs() + roundMs)
   }
 

@@ -193,8 +193,9 @@ t.test('a bulk service that is throttled gets fewer requests, not smaller ones',
   })
   const pace = new Pace({ concurrencyMax: 1, probeMinMs: 1, probeMaxMs: 1 })
   const limits = { eventsMax: 10_000, requestBytesMax: 1e9, eventBytesMax: 1e9, sizeOf: () => 1 }
+  const retry = Array.from({ length: 9_000 }, (_, index) => index)
   mock.timers.tick(2_100)
-  pace.rate.answered(10_000, 9_000)
+  pace.answered(pace.sent(10_000), { outcome: 'partial', retry, rejected: [], reason: fault('throttle') })
   t.ok(pace.limits(limits).eventsMax < 10_000)
   t.equal(pace.limits({ ...limits, wholePacks: true }).eventsMax, 10_000)
 })
