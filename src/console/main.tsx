@@ -3,32 +3,36 @@
  * others can't use. `data/` asks the API and knows where the console is, `parts/` are shown on several pages, `pages/` has
  * a file for each page, and `pages.ts` lists them.
  */
-import { signal } from '@preact/signals'
+import { computed, signal } from '@preact/signals'
 import { type ComponentType, render } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { session } from './data/access/session.js'
 import { findSession, signIn } from './data/access/sign-in.js'
 import { errorText } from './data/asking/api.js'
+import { useQuestion, useShown } from './data/asking/questions.js'
 import { path, takeSignInCode } from './data/location.js'
 import { pages } from './pages.js'
 import type { PageProps } from './parts/page-props.js'
 import { Shell } from './parts/shell.js'
 import { SignIn } from './parts/sign-in.js'
-import { Empty, Failure } from './parts/states.js'
+import { Empty, Failure, Waits } from './parts/states.js'
 
-const startFault = signal('')
+const startFault = signal<unknown>(undefined)
 const loaded = signal<ReadonlyMap<string, ComponentType<PageProps>>>(new Map())
 const loadFault = signal<unknown>(undefined)
 
 /** Who is here? A link that signs in comes first. */
 async function start(): Promise<void> {
   const code = takeSignInCode()
+  startFault.value = undefined
   try {
     if (code === undefined) await findSession()
     else await signIn({ code })
   } catch (error) {
-    startFault.value = errorText(error)
-    if (code !== undefined) await findSession().catch(() => {})
+    startFault.value = error
+    if (code === undefined) return
+    // The key may be used in place of the link.
+    await findSession().catch(() => {})
     session.value ??= null
   }
 }
@@ -45,7 +49,19 @@ async function loadPage(name: string): Promise<void> {
   }
 }
 
+/** The code of the page, as the frame sees it. */
+const pageCode = {
+  isWaiting: computed(() => {
+    const [name = ''] = path.value
+    return loadFault.value === undefined && !loaded.value.has(name) && pages.some(({ path }) => path === name)
+  }),
+  error: loadFault,
+  again: () => location.reload(),
+}
+
 function Page() {
+  useQuestion(pageCode)
+  useShown({ question: pageCode })
   const [name = '', ...rest] = path.value
   const page = pages.find(({ path }) => path === name)
   useEffect(() => {
@@ -53,19 +69,28 @@ function Page() {
     void loadPage(name)
   }, [name, page])
   if (page === undefined) return <Empty>There is no page “{name}”. The menu lists all pages.</Empty>
-  if (loadFault.value !== undefined)
-    return <Failure error={loadFault.value} again={() => location.reload()} />
+  if (loadFault.value !== undefined) return <Failure error={loadFault.value} again={pageCode.again} />
   const Component = loaded.value.get(name)
-  return Component === undefined ? (
-    <div class="waits" role="status" aria-label="Loading" />
-  ) : (
-    <Component rest={rest} />
-  )
+  return Component === undefined ? <Waits /> : <Component rest={rest} />
 }
 
 function App() {
-  if (session.value === undefined) return <div class="waits" role="status" aria-label="Loading" />
-  if (session.value === null) return <SignIn fault={startFault.value} />
+  if (startFault.value !== undefined && session.value === undefined)
+    return (
+      <main class="alone">
+        <Failure error={startFault.value} again={() => void start()} />
+      </main>
+    )
+  if (session.value === undefined)
+    return (
+      <main class="alone" aria-busy="true">
+        <p class="page-waits" role="status">
+          <span>Loading…</span>
+        </p>
+      </main>
+    )
+  if (session.value === null)
+    return <SignIn fault={startFault.value === undefined ? '' : errorText(startFault.value)} />
   return (
     <Shell>
       <Page />

@@ -5,9 +5,10 @@
  */
 import t, { type Test } from 'tap'
 import { until } from '../harness/weir.js'
-import { type Furnished, furnishedAccount } from './furnished.js'
+import { furnishedAccount } from './furnished.js'
 import { hostileIn, hostileTexts, hostileTextsOn } from './hostile-texts.js'
 import { type Look, looks, overflowOf, violationsOf, wholeLooks } from './looks.js'
+import { menuOf, openedIn } from './views.js'
 import { inBrowser, newAccount, openSignedIn, type Visitor } from './visitor.js'
 
 const isFull = process.argv.includes('--full')
@@ -16,55 +17,6 @@ const menuLooks = isFull ? looks : wholeLooks
 /** How the page of this number is looked at, of those that differ from pages of the menu by little. */
 const looksAt = (index: number): readonly Look[] =>
   isFull ? wholeLooks : [wholeLooks[index % wholeLooks.length]!]
-
-/** The paths that the menu leads to. */
-async function menuOf(visitor: Visitor): Promise<string[]> {
-  await visitor.see('')
-  const hrefs: string[] = await visitor.page.evaluate(
-    `[...document.querySelectorAll('nav a')].map((each) => each.getAttribute('href'))`,
-  )
-  return hrefs.map((href) => href.replace(/^\//, ''))
-}
-
-/** What can be opened, as long as its page is in the menu. */
-function openedIn(all: Furnished, menu: readonly string[]): string[] {
-  const views = [
-    `console/changes?id=${all.policyId}`,
-    `console/changes?id=${all.edgeId}`,
-    `console/keys/${all.keyId}`,
-    'console/keys?tab=tunnel',
-    `console/certificates/${all.certificateId}`,
-    'console/certificates?tab=ssh_user_certificate',
-    'console/domains?tab=addresses',
-    'console/tests?tab=coverage',
-    'console/tests/new',
-    `console/edges/${all.edgeId}`,
-    `console/edges/${all.httpsEdgeId}`,
-    `console/edges/${all.edgeId}/policies`,
-    `console/edges/${all.edgeId}/policies?view=json`,
-    `console/ip-policies/${all.policyId}`,
-    'console/ip-policies?covers=192.0.2.1',
-    `console/ip-lists/${all.listId}`,
-    `console/ip-lists/${all.listId}/entries`,
-    'console/ip-lists?new=list',
-    `console/bouncers/${all.bouncerId}`,
-    `console/challengers/${all.challengerId}`,
-    `console/destinations/${all.destinationId}`,
-    `console/destinations/${all.destinationId}?tab=attempts`,
-    `console/destinations/${all.destinationId}?tab=target`,
-    `console/destinations/${all.destinationId}?tab=replays&open=replay`,
-    `console/destinations/${all.destinationId}?open=edit`,
-    'console/destinations/new',
-    `console/subscriptions/${all.subscriptionId}`,
-    `console/subscriptions/${all.subscriptionId}/edit`,
-    'console/dead-letters?type=record',
-    'console/search?by=server_name',
-    'console/search?by=policy',
-    `console/explain?about=question&client=203.0.113.97&endpoint=${all.hostport}`,
-    `console/explain/${all.recordId}`,
-  ]
-  return views.filter((view) => menu.includes(view.split(/[/?]/, 2).join('/')))
-}
 
 /** Pages whose first entry opens in a drawer, and what the drawer then has. */
 const drawers = [

@@ -83,13 +83,14 @@ export class Visitor {
   readonly context: BrowserContext
   /** What the browser complained about, and requests to elsewhere. */
   readonly complaints: string[] = []
-  readonly #origin: string
+  /** The address of the console. */
+  readonly origin: string
   readonly #underWay = new Set<Request>()
 
   constructor(context: BrowserContext, page: Page, origin: string, expected: RegExp | undefined) {
     this.context = context
     this.page = page
-    this.#origin = origin
+    this.origin = origin
     const complain = (text: string): void => void this.complaints.push(`${text} (at ${page.url()})`)
     page.on('console', (message) => {
       // Answers with an error are looked at one by one, below.
@@ -121,13 +122,13 @@ export class Visitor {
   async see(path: string): Promise<void> {
     // A request that ended with the page before is not reported.
     this.#underWay.clear()
-    await this.page.goto(new URL(path, this.#origin).href)
+    await this.page.goto(new URL(path, this.origin).href)
     await this.settled()
   }
 
   /** The same without a new document, as links of the page do it: in half of the time. Other tests begin with such paths. */
   async follow(path: string): Promise<void> {
-    const { href } = new URL(path, this.#origin)
+    const { href } = new URL(path, this.origin)
     await this.page.evaluate(
       `history.pushState(null, '', '${href}'); dispatchEvent(new PopStateEvent('popstate'))`,
     )
@@ -144,7 +145,8 @@ export class Visitor {
     const begun = Date.now()
     for (let quietMs = 0; quietMs < quietNeededMs; quietMs += lookEveryMs) {
       await page.waitForTimeout(lookEveryMs)
-      if (this.#underWay.size > 0 || (await page.locator('.waits').count()) > 0) quietMs = -lookEveryMs
+      if (this.#underWay.size > 0 || (await page.locator('.waits, main[aria-busy="true"]').count()) > 0)
+        quietMs = -lookEveryMs
       if (Date.now() - begun < patienceMs) continue
       const waiting = [...this.#underWay].map((request) => request.url())
       throw new Error(`${page.url()} still waits: ${waiting.join(', ')} ${this.complaints.join('\n')}`)
@@ -168,7 +170,7 @@ export class Visitor {
   }
 
   #askForSession(token: string): Promise<APIResponse> {
-    return this.context.request.post(new URL('console/session', this.#origin).href, {
+    return this.context.request.post(new URL('console/session', this.origin).href, {
       data: { token },
       headers: { 'weir-console': '1' },
     })

@@ -2,8 +2,8 @@
 import { useMemo } from 'preact/hooks'
 import type { WatchOptions } from '../../client/client.js'
 import type { LoggedDecision } from '../../shape/logged-decision.js'
-import { api, useStream } from '../data/asking/api.js'
-import { LiveRows } from '../data/asking/live-rows.js'
+import { api } from '../data/asking/api.js'
+import { LiveRows, useLive } from '../data/asking/live-rows.js'
 import { openEntry, parameter, setParameters } from '../data/location.js'
 import { copyText } from '../data/texts/clipboard.js'
 import { bytes, number, percent } from '../data/texts/format.js'
@@ -13,7 +13,7 @@ import { FilterInput, isFilterFault } from '../parts/editor/filter-input.js'
 import { useKeys } from '../parts/keyboard.js'
 import { Name } from '../parts/name.js'
 import { OpenedWhy } from '../parts/opened-why.js'
-import { Command, Empty, Failure } from '../parts/states.js'
+import { Command, Empty, Failure, NoRows } from '../parts/states.js'
 import { decisionColumns, extra } from '../parts/tables/decision-cells.js'
 import { type Column, Table } from '../parts/tables/table.js'
 
@@ -36,7 +36,7 @@ const decisions = (filter: string, edge: string) => ({
 export function Live() {
   const live = useMemo(() => new LiveRows<LoggedDecision>(({ id }) => id), [])
   const [filter, edge, opened] = [parameter('filter'), parameter('edge'), parameter('open')]
-  useStream([filter, edge], (stop) => live.run(decisions(filter, edge), stop))
+  useLive(live, [filter, edge], decisions(filter, edge))
   const pause = (): void => {
     live.isPaused.value = !live.isPaused.value
   }
@@ -69,7 +69,7 @@ export function Live() {
         </p>
       )}
       {live.error.value !== undefined && !isFilterFault(live.error.value) && (
-        <Failure error={live.error.value} />
+        <Failure error={live.error.value} again={() => live.again()} />
       )}
       <section
         aria-label="Decisions"
@@ -87,7 +87,11 @@ export function Live() {
           keyOf={({ id }) => id}
           opened={opened}
           onOpen={({ id }) => openEntry(id)}
-          empty={<Quiet isFiltered={filter !== '' || edge !== ''} />}
+          empty={
+            <NoRows live={live}>
+              <Quiet isFiltered={filter !== '' || edge !== ''} />
+            </NoRows>
+          }
         />
       </section>
       <OpenedWhy id={opened} known={entry} />

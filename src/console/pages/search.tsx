@@ -1,7 +1,7 @@
 /** Decisions of the past: what was decided, and by which rule. */
 import type { LoggedDecision } from '../../shape/logged-decision.js'
-import type { Answer } from '../data/asking/api.js'
 import { type Listed, useMore } from '../data/asking/more.js'
+import type { Answer } from '../data/asking/questions.js'
 import { vocabularyOf } from '../data/asking/vocabulary.js'
 import { meaningOf } from '../data/decisions/question.js'
 import { optionsOf, type Selection, selectionNow } from '../data/decisions/selection.js'
@@ -32,7 +32,7 @@ export function Search() {
       <Breakdown selection={selection} />
       <Answered answer={answer}>
         {(listed) => (
-          <div class="stack" aria-busy={answer.isOld}>
+          <div class="stack" aria-busy={answer.isWaiting}>
             <Results listed={listed} isLoading={answer.isLoading} more={answer.more} />
           </div>
         )}

@@ -2,6 +2,7 @@
 import { ApiError } from '../../client/api-error.js'
 import type { ExpressionFailure, ExpressionFailures as Failures } from '../../shape/expression-failure.js'
 import { errorText, useAnswer } from '../data/asking/api.js'
+import { useShown } from '../data/asking/questions.js'
 import { number } from '../data/texts/format.js'
 import { Link } from './link.js'
 import { Name } from './name.js'
@@ -24,6 +25,7 @@ export function ExpressionFailures(of: FailuresProps) {
     (client) => client.expressionFailures({ ...of, since: '24h' }),
     { everyMs: askEveryMs },
   )
+  useShown(answer)
   const { data, error, again } = answer
   if (error instanceof ApiError && error.error_code === 'ERR_LOG_OFF')
     return <p class="quiet">{errorText(error)}</p>

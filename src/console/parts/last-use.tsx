@@ -1,9 +1,11 @@
 /** When something was used last: a key, or a name that traffic goes to. */
 import type { Client, TrafficKind } from '../../client/client.js'
 import type { LastTraffic } from '../../shape/last-traffic.js'
-import { useAnswer } from '../data/asking/api.js'
+import { errorText, useAnswer } from '../data/asking/api.js'
+import { useShown } from '../data/asking/questions.js'
 import { number } from '../data/texts/format.js'
 import type { Fact } from './facts.js'
+import { WaitsInLine } from './states.js'
 import type { Column } from './tables/table.js'
 import { Time } from './time.js'
 
@@ -55,12 +57,15 @@ export interface TrafficAnswer {
   /** Undefined until it is here. */
   readonly known: TrafficKnown | undefined
   readonly error: Error | undefined
+  again(): void
 }
 
 /** The last traffic of the first `count` entries, newest first. It comes from a log that may be off or slow, so no list waits for it. */
 export function useLastTraffic(kind: TrafficKind | undefined, count: number): TrafficAnswer {
-  const { data, error } = useAnswer([kind, count], (client) => knownOf(client, kind, count))
-  return { known: data, error }
+  const answer = useAnswer([kind, count], (client) => knownOf(client, kind, count))
+  useShown(answer)
+  const { data: known, error, again } = answer
+  return { known, error, again }
 }
 
 const pageMax = 100
@@ -94,7 +99,7 @@ interface LastTrafficProps {
 
 export function LastTrafficOf({ traffic: { known, error }, id }: LastTrafficProps) {
   if (error !== undefined) return <span class="quiet">not known</span>
-  if (known === undefined) return <span class="quiet">…</span>
+  if (known === undefined) return <WaitsInLine />
   const at = known.at.get(id)
   if (at != null) return <Time at={at} isRelative />
   // An entry that was made in the meantime is not among them.
@@ -109,10 +114,32 @@ export function LastTrafficOf({ traffic: { known, error }, id }: LastTrafficProp
   )
 }
 
+/** The same where it stands alone, without the note below a list. */
+export const LastTrafficFact = ({ traffic, id }: LastTrafficProps) => (
+  <>
+    <LastTrafficOf traffic={traffic} id={id} />{' '}
+    {traffic.error !== undefined && <TryAgain traffic={traffic} />}
+  </>
+)
+
+const TryAgain = ({ traffic: { error, again } }: Pick<LastTrafficProps, 'traffic'>) => (
+  <span class="quiet">
+    {errorText(error)}{' '}
+    <button type="button" class="as-link" onClick={again}>
+      Try again
+    </button>
+  </span>
+)
+
 /** What is not known, and why. */
-export function TrafficNote({ traffic: { known, error } }: Pick<LastTrafficProps, 'traffic'>) {
+export function TrafficNote({ traffic }: Pick<LastTrafficProps, 'traffic'>) {
+  const { known, error } = traffic
   if (error !== undefined)
-    return <p class="quiet">When traffic last went here is not known: the log was not read.</p>
+    return (
+      <p class="quiet">
+        When traffic last went here is not known: <TryAgain traffic={traffic} />
+      </p>
+    )
   if (known?.log === 'off')
     return (
       <p class="quiet">

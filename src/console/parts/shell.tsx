@@ -4,6 +4,7 @@ import type { ComponentChildren } from 'preact'
 import { session, toggleEditing } from '../data/access/session.js'
 import { signOut } from '../data/access/sign-in.js'
 import { warnings } from '../data/asking/api.js'
+import { isPageWaiting } from '../data/asking/questions.js'
 import { go, hrefTo, path } from '../data/location.js'
 import { type PageEntry, pageGroups, pages } from '../pages.js'
 import { Drawer } from './drawer.js'
@@ -11,6 +12,7 @@ import { EditSwitch } from './edit-switch.js'
 import { setJumps, useKeys } from './keyboard.js'
 import { Link } from './link.js'
 import { Notices } from './notices.js'
+import { PageState } from './states.js'
 
 const isHelpOpen = signal(false)
 
@@ -38,7 +40,8 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
       </a>
       <Bar isMenuOpen={isMenuOpen} />
       <Menu isOpen={isMenuOpen} />
-      <main id="content" tabIndex={-1}>
+      <main id="content" tabIndex={-1} aria-busy={isPageWaiting.value}>
+        <PageState />
         {warnings.value.map((warning) => (
           <p key={warning} class="warning-line" role="status">
             {warning}{' '}

@@ -1,6 +1,9 @@
 /** What a view shows when it has nothing to show: it waits, it failed, it is empty. */
 import type { ComponentChildren } from 'preact'
-import { type Answer, errorDetails, errorText } from '../data/asking/api.js'
+import { ApiError } from '../../client/api-error.js'
+import { errorDetails, errorText } from '../data/asking/api.js'
+import type { LiveRows } from '../data/asking/live-rows.js'
+import { type Asked, isPageWaiting, unshownFailures, useShown } from '../data/asking/questions.js'
 import { failedTestsIn } from '../data/drafts/test-runs.js'
 import { FailedTests } from './failed-tests.js'
 
@@ -34,19 +37,93 @@ export const Empty = ({ children }: { readonly children: ComponentChildren }) =>
 /** A command to copy. */
 export const Command = ({ text }: { readonly text: string }) => <code class="command">{text}</code>
 
+/** In the place of what is not here yet. The frame of the page says it to those who can't see it. */
+export const Waits = () => (
+  <div class="waits">
+    <span>Loading…</span>
+  </div>
+)
+
+/** The same in a line or a cell. */
+export const WaitsInLine = () => (
+  <span class="waits-in-line" title="Loading">
+    …
+  </span>
+)
+
 interface AnsweredProps<Data> {
-  readonly answer: Answer<Data> & { again(): void }
+  readonly answer: Asked<Data>
   readonly children: (data: Data) => ComponentChildren
 }
 
 /** Shows an answer once it is here; while it is asked for again, the last one stays. */
 export function Answered<Data>({ answer, children }: AnsweredProps<Data>) {
   const { data, error, again } = answer
+  useShown(answer)
   return (
     <>
       {error !== undefined && <Failure error={error} again={again} />}
-      {data === undefined && error === undefined && <div class="waits" role="status" aria-label="Loading" />}
+      {data === undefined && error === undefined && <Waits />}
       {data !== undefined && children(data)}
     </>
   )
 }
+
+/** The same within a line: a failure is a few words. */
+export function AnsweredInLine<Data>({ answer, children }: AnsweredProps<Data>) {
+  const { data, error, again } = answer
+  useShown(answer)
+  if (data !== undefined) return <>{children(data)}</>
+  if (error === undefined) return <WaitsInLine />
+  return (
+    <span class="quiet">
+      not known: {errorText(error)}{' '}
+      <button type="button" class="as-link" onClick={again}>
+        Try again
+      </button>
+    </span>
+  )
+}
+
+interface NoRowsProps {
+  readonly live: Pick<LiveRows<never>, 'isWaiting' | 'error'>
+  /** What it means that there are none. */
+  readonly children: ComponentChildren
+}
+
+/** In place of a table of what happens that has no rows: they are not read yet, can't be, or there are none. */
+export const NoRows = ({ live, children }: NoRowsProps) =>
+  live.isWaiting.value ? <Waits /> : live.error.value === undefined ? <div>{children}</div> : null
+
+/** What the frame of a page says: that something is still loading, and what failed if no part of the page says so. */
+export function PageState() {
+  const failures = unshownFailures.value
+  const isLogOff = failures.some(({ error }) => isOfNoLog(error.value))
+  const failing = failures.filter(({ error }) => !isOfNoLog(error.value))
+  const texts = [...new Set(failing.map(({ error }) => errorText(error.value)))]
+  const again = (): void => {
+    for (const { again } of failing) again()
+  }
+  return (
+    <>
+      <p class="page-waits" role="status">
+        {isPageWaiting.value && <span>Loading…</span>}
+      </p>
+      {isLogOff && <p class="quiet">Numbers are missing here: this deployment keeps no log of decisions.</p>}
+      {failing.length > 0 && (
+        <div class="failure" role="alert">
+          <p>A part of this page was not loaded.</p>
+          {texts.map((text) => (
+            <p key={text}>{text}</p>
+          ))}
+          <button type="button" onClick={again}>
+            Try again
+          </button>
+        </div>
+      )}
+    </>
+  )
+}
+
+/** It does not fail: there is none. */
+const isOfNoLog = (error: unknown): boolean => error instanceof ApiError && error.error_code === 'ERR_LOG_OFF'

@@ -7,6 +7,7 @@ import { every } from '../clock.js'
 import { expectationOf, failedTestsIn, nameOfTest, outcomeOf } from '../drafts/test-runs.js'
 import { root } from '../location.js'
 import { notify } from '../notices.js'
+import { AnsweredQuestion, type Asked, useQuestion } from './questions.js'
 
 /** Warnings of answers: something can't be complete, or never applies. */
 export const warnings = signal<readonly string[]>([])
@@ -32,13 +33,6 @@ export const api: Client = openClient({
   },
 })
 
-/** An answer of the API, as far as it is here. While it is asked for again, the last one stays. */
-export interface Answer<Data> {
-  readonly data: Data | undefined
-  readonly error: Error | undefined
-  readonly isLoading: boolean
-}
-
 interface AskOptions {
   /** Asks again after so long, while the page is visible. */
   readonly everyMs?: number
@@ -52,33 +46,19 @@ export function useAnswer<Data>(
   keys: readonly unknown[],
   ask: (client: Client) => Promise<Data>,
   { everyMs }: AskOptions = {},
-): Answer<Data> & { again(): void } {
+): Asked<Data> {
   const askNow = useRef(ask)
   askNow.current = ask
-  const asked = useMemo(() => asking((client) => askNow.current(client)), [])
-  useEffect(() => asked.again(), keys)
+  const read = (): Promise<Data> => askNow.current(api)
+  const question = useMemo(() => new AnsweredQuestion<Data>((mine) => void mine.ask(read)), [])
+  useQuestion(question)
+  useEffect(() => void question.ask(read, { isOther: true }), keys)
   useEffect(() => {
     if (everyMs === undefined) return
-    const timer = every(everyMs, () => asked.again())
+    const timer = every(everyMs, question.again)
     return () => timer.stop()
-  }, [everyMs, asked])
-  return { ...asked.answer.value, again: asked.again }
-}
-
-function asking<Data>(ask: (client: Client) => Promise<Data>) {
-  const answer = signal<Answer<Data>>({ data: undefined, error: undefined, isLoading: true })
-  let asked = 0
-  const again = async (): Promise<void> => {
-    asked += 1
-    const mine = asked
-    answer.value = { ...answer.peek(), isLoading: true }
-    const next = await ask(api).then(
-      (data) => ({ data, error: undefined, isLoading: false }),
-      (error: Error) => ({ data: answer.peek().data, error, isLoading: false }),
-    )
-    if (mine === asked) answer.value = next
-  }
-  return { answer, again: () => void again() }
+  }, [everyMs, question])
+  return { ...question.answer.value, again: question.again, question }
 }
 
 /** Does something that changes the account. Says how it went, `done` of its result; true if it went well. */

@@ -5,7 +5,8 @@
 import { signal } from '@preact/signals'
 import type { WatchOptions, WatchRate } from '../../../client/client.js'
 import { every, sleep } from '../clock.js'
-import { firstOf } from './api.js'
+import { firstOf, useStream } from './api.js'
+import { type Question, useQuestion, useShown } from './questions.js'
 
 const rowsMax = 200
 /** Entries of the past, to begin with. */
@@ -22,11 +23,15 @@ interface Source<Row> {
   readonly past?: (limit: number) => AsyncIterable<Row>
 }
 
-export class LiveRows<Row> {
+export class LiveRows<Row> implements Question {
   /** Newest first. */
   readonly rows = signal<readonly Row[]>([])
   readonly rate = signal<WatchRate>({ seen: 0, sent: 0, lost: 0 })
   readonly error = signal<unknown>(undefined)
+  /** Neither the past nor the stream has answered yet. */
+  readonly isWaiting = signal(true)
+  /** How often reading was begun by someone. */
+  readonly tries = signal(0)
   /** How many wait while the table is held. */
   readonly waiting = signal(0)
   readonly isPaused = signal(false)
@@ -47,10 +52,15 @@ export class LiveRows<Row> {
     return this.#opened !== undefined && this.#idOf(this.#opened) === id ? this.#opened : undefined
   }
 
+  again(): void {
+    this.tries.value += 1
+  }
+
   /** Until the signal; a stream that ends is opened again. */
   async run(source: Source<Row>, stop: AbortSignal): Promise<void> {
     this.rows.value = []
     this.#new = []
+    this.isWaiting.value = true
     const shown = every(showEveryMs, () => this.#show())
     try {
       await this.#begin(source, stop)
@@ -68,7 +78,9 @@ export class LiveRows<Row> {
     if (past === undefined) return
     // If there is no past, or the filter is wrong, the stream says so.
     const found = await firstOf(past(pastRows), pastRows).catch(() => undefined)
-    if (found !== undefined && !stop.aborted) this.rows.value = found.entries
+    if (found === undefined || stop.aborted) return
+    this.rows.value = found.entries
+    this.isWaiting.value = false
   }
 
   /** True if asking again would give the same refusal. */
@@ -76,6 +88,7 @@ export class LiveRows<Row> {
     try {
       const rate = (given: WatchRate): void => {
         this.error.value = undefined
+        this.isWaiting.value = false
         this.rate.value = given
       }
       for await (const row of watch({ signal: stop, rate })) {
@@ -85,6 +98,7 @@ export class LiveRows<Row> {
     } catch (error) {
       if (stop.aborted) return true
       this.error.value = error
+      this.isWaiting.value = false
       return isRefusal(error)
     }
     return false
@@ -99,6 +113,13 @@ export class LiveRows<Row> {
     this.rows.value = [...added, ...this.rows.value].slice(0, rowsMax)
     this.#new = []
   }
+}
+
+/** Reads a source while the component is there; it shows failures. Begins again whenever `keys` change, and by `again` of the rows. */
+export function useLive<Row>(live: LiveRows<Row>, keys: readonly unknown[], source: Source<Row>): void {
+  useQuestion(live)
+  useShown({ question: live })
+  useStream([live, live.tries.value, ...keys], (stop) => live.run(source, stop))
 }
 
 /** Such as a filter that is wrong. */

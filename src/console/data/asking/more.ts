@@ -1,8 +1,8 @@
 /** Long lists: the first entries, and more of them on demand. */
-import { useSignal } from '@preact/signals'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
 import type { Client } from '../../../client/client.js'
-import { type Answer, api } from './api.js'
+import { api } from './api.js'
+import { AnsweredQuestion, type Asked, useQuestion } from './questions.js'
 
 export interface Listed<Entry> {
   readonly entries: readonly Entry[]
@@ -14,36 +14,31 @@ export function useMore<Entry>(
   keys: readonly unknown[],
   list: (client: Client) => AsyncIterable<Entry>,
   step: number,
-): Answer<Listed<Entry>> & { readonly isOld: boolean; again(): void; more(): Promise<void> } {
-  const answer = useSignal<Answer<Listed<Entry>>>({ data: undefined, error: undefined, isLoading: true })
-  /** The entries answer an earlier question. */
-  const isOld = useSignal(false)
+): Asked<Listed<Entry>> & { more(): Promise<void> } {
+  const listNow = useRef(list)
+  listNow.current = list
   const reading = useRef<Reading<Entry> | undefined>(undefined)
-  const advance = async (mine: Reading<Entry>): Promise<void> => {
-    answer.value = { ...answer.peek(), isLoading: true }
-    const next = await mine.read(step).then(
-      (data) => ({ data, error: undefined, isLoading: false }),
-      (error: Error) => ({ data: answer.peek().data, error, isLoading: false }),
-    )
-    if (reading.current !== mine) return
-    isOld.value = false
-    answer.value = next
-  }
-  const again = (): void => {
-    reading.current = new Reading(list(api))
-    isOld.value = true
-    void advance(reading.current)
+  const question = useMemo(() => new AnsweredQuestion<Listed<Entry>>(begin), [])
+  useQuestion(question)
+  function begin(mine: AnsweredQuestion<Listed<Entry>>): void {
+    const begun = new Reading(listNow.current(api))
+    reading.current = begun
+    void mine.ask(() => begun.read(step), { isOther: true })
   }
   useEffect(() => {
-    again()
-    return () => {
-      reading.current = undefined
-    }
+    begin(question)
+    return () => question.drop()
   }, keys)
   const more = async (): Promise<void> => {
-    if (reading.current !== undefined) await advance(reading.current)
+    const before = reading.current
+    if (before === undefined) return
+    // A list that failed can't be read on: it is read again, as far.
+    const going = before.hasFailed ? new Reading(listNow.current(api)) : before
+    const count = before.hasFailed ? before.count + step : step
+    reading.current = going
+    await question.ask(() => going.read(count))
   }
-  return { ...answer.value, isOld: isOld.value, again, more }
+  return { ...question.answer.value, again: question.again, question, more }
 }
 
 class Reading<Entry> {
@@ -51,12 +46,31 @@ class Reading<Entry> {
   readonly #entries: Entry[] = []
   /** Read already, to know that there is more. */
   #next: Entry | undefined
+  #hasFailed = false
 
   constructor(list: AsyncIterable<Entry>) {
     this.#iterator = list[Symbol.asyncIterator]()
   }
 
+  get hasFailed(): boolean {
+    return this.#hasFailed
+  }
+
+  /** How many entries are known. */
+  get count(): number {
+    return this.#entries.length
+  }
+
   async read(count: number): Promise<Listed<Entry>> {
+    try {
+      return await this.#read(count)
+    } catch (error) {
+      this.#hasFailed = true
+      throw error
+    }
+  }
+
+  async #read(count: number): Promise<Listed<Entry>> {
     const wanted = this.#entries.length + count
     if (this.#next !== undefined) this.#entries.push(this.#next)
     this.#next = undefined

@@ -5,10 +5,10 @@ import { copyText } from '../../data/texts/clipboard.js'
 import { Button, EditButton } from '../../parts/button.js'
 import { Drawer } from '../../parts/drawer.js'
 import { ExpiryWord } from '../../parts/expiry-word.js'
-import { LastTrafficOf, type TrafficAnswer } from '../../parts/last-use.js'
+import { LastTrafficFact, type TrafficAnswer } from '../../parts/last-use.js'
 import { HistoryLink, Link } from '../../parts/link.js'
 import { Name } from '../../parts/name.js'
-import { Answered } from '../../parts/states.js'
+import { Answered, AnsweredInLine } from '../../parts/states.js'
 import { Time } from '../../parts/time.js'
 import {
   type CertificateKind,
@@ -100,20 +100,25 @@ function LastUse({ kind: { lastUse }, entry, traffic }: UsedEntry) {
   if (lastUse !== 'traffic') return <span class="quiet">{lastUse.unknown}</span>
   return (
     <>
-      traffic of its domains: <LastTrafficOf traffic={traffic} id={entry.id} />
+      traffic of its domains: <LastTrafficFact traffic={traffic} id={entry.id} />
     </>
   )
 }
 
 function LastSigned({ id }: { readonly id: string }) {
-  const { data, error } = useAnswer([id], async (client) => ({ at: await lastSigned(client, id) }))
-  if (error !== undefined) return <span class="quiet">not known: {error.message}</span>
-  if (data === undefined) return <span class="quiet">…</span>
-  if (data.at === undefined) return <span class="quiet">it signed no certificate that still exists</span>
+  const answer = useAnswer([id], async (client) => ({ at: await lastSigned(client, id) }))
   return (
-    <>
-      signed <Time at={data.at} isRelative />
-    </>
+    <AnsweredInLine answer={answer}>
+      {({ at }) =>
+        at === undefined ? (
+          <span class="quiet">it signed no certificate that still exists</span>
+        ) : (
+          <>
+            signed <Time at={at} isRelative />
+          </>
+        )
+      }
+    </AnsweredInLine>
   )
 }
 

@@ -4,12 +4,12 @@ import { useMemo } from 'preact/hooks'
 import type { Resource } from '../../../client/kinds.js'
 import type { ChallengerDifference } from '../../../shape/challenger-difference.js'
 import type { LoggedDecision } from '../../../shape/logged-decision.js'
-import { api, useAnswer, useStream } from '../../data/asking/api.js'
-import { LiveRows } from '../../data/asking/live-rows.js'
+import { api, useAnswer } from '../../data/asking/api.js'
+import { LiveRows, useLive } from '../../data/asking/live-rows.js'
 import { openEntry, parameter, setParameters } from '../../data/location.js'
 import { number, percent } from '../../data/texts/format.js'
 import { Name } from '../../parts/name.js'
-import { Answered, Empty, Failure } from '../../parts/states.js'
+import { Answered, Empty, Failure, NoRows } from '../../parts/states.js'
 import { type Column, Table } from '../../parts/tables/table.js'
 import { Time } from '../../parts/time.js'
 import { Directions, Frequent } from '../../parts/trial/trial-lists.js'
@@ -132,7 +132,7 @@ const Decided = ({ decision, by: { type, id, policy, rule_id } }: DecidedProps) 
 /** Decisions that differ, as they happen. */
 export function LiveDifferences({ id }: { readonly id: string }) {
   const live = useMemo(() => new LiveRows<LoggedDecision>((row) => row.id), [id])
-  useStream([id], (stop) => live.run({ watch: (options) => api.challengers.watch(id, options) }, stop))
+  useLive(live, [], { watch: (options) => api.challengers.watch(id, options) })
   const opened = parameter('open')
   const entry = opened === '' ? undefined : live.known(opened)
   const waiting = live.waiting.value
@@ -148,7 +148,7 @@ export function LiveDifferences({ id }: { readonly id: string }) {
       }}
     >
       <h2 id="live">As they happen</h2>
-      {live.error.value !== undefined && <Failure error={live.error.value} />}
+      {live.error.value !== undefined && <Failure error={live.error.value} again={() => live.again()} />}
       {waiting > 0 && <p class="quiet">{number(waiting)} new, held while you point here</p>}
       <Table
         label="Decisions that differ as they happen, newest first"
@@ -157,7 +157,11 @@ export function LiveDifferences({ id }: { readonly id: string }) {
         keyOf={(row) => row.id}
         opened={opened}
         onOpen={(row) => openEntry(row.id)}
-        empty={<Empty>No decision has differed since this page was opened.</Empty>}
+        empty={
+          <NoRows live={live}>
+            <Empty>No decision has differed since this page was opened.</Empty>
+          </NoRows>
+        }
       />
       {entry && <DifferenceDrawer entry={entry} onClose={() => setParameters({ open: '' })} />}
     </section>

@@ -1,6 +1,8 @@
 /** How far the comparison of a challenger is. */
+import type { Client } from '../../../client/client.js'
 import { useAnswer } from '../../data/asking/api.js'
 import { duration, number } from '../../data/texts/format.js'
+import { AnsweredInLine } from '../../parts/states.js'
 import { StateWord } from '../../parts/words.js'
 
 const lookEveryMs = 10_000
@@ -14,12 +16,20 @@ interface ProgressProps {
 }
 
 export function Progress({ id, isCounted = true }: ProgressProps) {
-  const { data, error } = useAnswer([id], (client) => client.challengers.progress(id), {
-    everyMs: lookEveryMs,
-  })
-  if (error !== undefined) return <span class="quiet">not known: the log was not read</span>
-  if (data === undefined) return <span class="quiet">…</span>
-  const { records, changed, seconds_left, behind_seconds } = data
+  const answer = useAnswer([id], (client) => client.challengers.progress(id), { everyMs: lookEveryMs })
+  return (
+    <AnsweredInLine answer={answer}>
+      {(progress) => <Counts progress={progress} isCounted={isCounted} />}
+    </AnsweredInLine>
+  )
+}
+
+interface CountsProps {
+  readonly progress: Awaited<ReturnType<Client['challengers']['progress']>>
+  readonly isCounted: boolean
+}
+
+function Counts({ progress: { records, changed, seconds_left, behind_seconds }, isCounted }: CountsProps) {
   return (
     <>
       {isCounted && `${number(records)} records compared, ${number(changed)} differ`}

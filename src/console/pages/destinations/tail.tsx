@@ -2,16 +2,16 @@
 import { useMemo } from 'preact/hooks'
 import type { WatchOptions } from '../../../client/client.js'
 import type { LiveDelivery } from '../../../shape/live.js'
-import { api, useStream } from '../../data/asking/api.js'
-import { LiveRows } from '../../data/asking/live-rows.js'
+import { api } from '../../data/asking/api.js'
+import { LiveRows, useLive } from '../../data/asking/live-rows.js'
 import { parameter, setParameters } from '../../data/location.js'
 import { number } from '../../data/texts/format.js'
 import { Button } from '../../parts/button.js'
 import { CopyText } from '../../parts/copy.js'
 import { Drawer } from '../../parts/drawer.js'
-import { FilterInput } from '../../parts/editor/filter-input.js'
+import { FilterInput, isFilterFault } from '../../parts/editor/filter-input.js'
 import { Facts } from '../../parts/facts.js'
-import { Empty, Failure } from '../../parts/states.js'
+import { Empty, Failure, NoRows } from '../../parts/states.js'
 import { type Column, Table } from '../../parts/tables/table.js'
 import { Time } from '../../parts/time.js'
 import { StateWord } from '../../parts/words.js'
@@ -53,10 +53,8 @@ const objectText = (event: unknown): string =>
 export function Tail({ id }: { readonly id: string }) {
   const live = useMemo(() => new LiveRows<LiveDelivery>(keyOf), [])
   const filter = parameter('filter')
-  useStream([id, filter], (stop) => {
-    const watch = (options: WatchOptions) =>
-      api.watchDeliveries(id, { filter: filter || undefined, ...options })
-    return live.run({ watch }, stop)
+  useLive(live, [id, filter], {
+    watch: (options: WatchOptions) => api.watchDeliveries(id, { filter: filter || undefined, ...options }),
   })
   const opened = live.known(parameter('event'))
   const { seen, sent } = live.rate.value
@@ -87,7 +85,9 @@ export function Tail({ id }: { readonly id: string }) {
         error={live.error.value}
         onApply={(text) => setParameters({ filter: text })}
       />
-      {live.error.value !== undefined && <Failure error={live.error.value} />}
+      {live.error.value !== undefined && !isFilterFault(live.error.value) && (
+        <Failure error={live.error.value} again={() => live.again()} />
+      )}
       <section class="live-tail" aria-label="Events" onMouseEnter={hold(true)} onMouseLeave={hold(false)}>
         <Table
           label="Events as they are sent, newest first"
@@ -97,9 +97,11 @@ export function Tail({ id }: { readonly id: string }) {
           opened={parameter('event')}
           onOpen={(delivery) => setParameters({ event: keyOf(delivery) })}
           empty={
-            <Empty>
-              <p>Nothing was sent since this view was opened. A test event is, at once.</p>
-            </Empty>
+            <NoRows live={live}>
+              <Empty>
+                <p>Nothing was sent since this view was opened. A test event is, at once.</p>
+              </Empty>
+            </NoRows>
           }
         />
       </section>

@@ -3,7 +3,7 @@ import { useAnswer } from '../../data/asking/api.js'
 import { CopyText } from '../../parts/copy.js'
 import { Facts } from '../../parts/facts.js'
 import { Name } from '../../parts/name.js'
-import { Failure } from '../../parts/states.js'
+import { Answered } from '../../parts/states.js'
 import { Time } from '../../parts/time.js'
 import { type Destination, ddlCommand, targetOf } from './target.js'
 
@@ -61,24 +61,28 @@ const PausedBy = ({ pause }: { readonly pause: NonNullable<Destination['paused']
 )
 
 function Rights({ id }: { readonly id: string }) {
-  const { data, error } = useAnswer([id], (api) => api.iamPolicy(id))
-  if (error !== undefined) return <Failure error={error} />
-  if (data === undefined) return null
+  const answer = useAnswer([id], (api) => api.iamPolicy(id))
   return (
     <section class="panel stack" aria-label="Rights at AWS">
       <h2>Rights at AWS</h2>
-      <CopyText what="the IAM policy" text={JSON.stringify(data.policy, null, 2)} />
-      {data.trust_policy !== null && (
-        <>
-          <h3>Trust policy of the role</h3>
-          <CopyText what="the trust policy" text={JSON.stringify(data.trust_policy, null, 2)} />
-        </>
-      )}
-      {data.notes.map((note) => (
-        <p key={note} class="quiet">
-          {note}
-        </p>
-      ))}
+      <Answered answer={answer}>
+        {({ policy, trust_policy, notes }) => (
+          <>
+            <CopyText what="the IAM policy" text={JSON.stringify(policy, null, 2)} />
+            {trust_policy !== null && (
+              <>
+                <h3>Trust policy of the role</h3>
+                <CopyText what="the trust policy" text={JSON.stringify(trust_policy, null, 2)} />
+              </>
+            )}
+            {notes.map((note) => (
+              <p key={note} class="quiet">
+                {note}
+              </p>
+            ))}
+          </>
+        )}
+      </Answered>
     </section>
   )
 }

@@ -7,7 +7,13 @@ import { copyText } from '../../data/texts/clipboard.js'
 import { Button, EditButton } from '../../parts/button.js'
 import { Drawer } from '../../parts/drawer.js'
 import { type FormField, ResourceForm } from '../../parts/forms/resource-form.js'
-import { LastTrafficOf, type TrafficAnswer, TrafficNote, useLastTraffic } from '../../parts/last-use.js'
+import {
+  LastTrafficFact,
+  LastTrafficOf,
+  type TrafficAnswer,
+  TrafficNote,
+  useLastTraffic,
+} from '../../parts/last-use.js'
 import { HistoryLink } from '../../parts/link.js'
 import { Answered, Empty } from '../../parts/states.js'
 import { OpenedTable } from '../../parts/tables/opened-table.js'
@@ -113,7 +119,7 @@ function AddressDrawer({ address, traffic, again }: AddressDrawerProps) {
         <dd>{region}</dd>
         <dt>Last traffic</dt>
         <dd>
-          <LastTrafficOf traffic={traffic} id={id} />
+          <LastTrafficFact traffic={traffic} id={id} />
         </dd>
         <dt>Reserved</dt>
         <dd>

@@ -9,7 +9,13 @@ import { copyText } from '../../data/texts/clipboard.js'
 import { Button, EditButton } from '../../parts/button.js'
 import { Drawer } from '../../parts/drawer.js'
 import { type FormField, ResourceForm } from '../../parts/forms/resource-form.js'
-import { LastTrafficOf, type TrafficAnswer, TrafficNote, useLastTraffic } from '../../parts/last-use.js'
+import {
+  LastTrafficFact,
+  LastTrafficOf,
+  type TrafficAnswer,
+  TrafficNote,
+  useLastTraffic,
+} from '../../parts/last-use.js'
 import { HistoryLink } from '../../parts/link.js'
 import { Answered, Empty } from '../../parts/states.js'
 import { type Column, Table } from '../../parts/tables/table.js'
@@ -189,7 +195,7 @@ function DomainDrawer({ entry, certificates, traffic, again }: DomainDrawerProps
         </dd>
         <dt>Last traffic</dt>
         <dd>
-          <LastTrafficOf traffic={traffic} id={domain.id} />
+          <LastTrafficFact traffic={traffic} id={domain.id} />
         </dd>
         <dt>Reserved</dt>
         <dd>

@@ -23,12 +23,12 @@ const lookEveryMs = 30_000
 /** Undefined `ids`: they are not known yet. */
 export function useEdgeCounts(ids: readonly string[] | undefined): {
   readonly counts: CountsOfEdges
-  readonly error: Error | undefined
+  readonly isWaiting: boolean
 } {
-  const { data, error } = useAnswer([ids?.join()], (client) => countsOf(client, ids ?? []), {
+  const { data, isWaiting } = useAnswer([ids?.join()], (client) => countsOf(client, ids ?? []), {
     everyMs: lookEveryMs,
   })
-  return { counts: data ?? new Map(), error }
+  return { counts: data ?? new Map(), isWaiting }
 }
 
 async function countsOf(client: Client, ids: readonly string[]): Promise<CountsOfEdges> {

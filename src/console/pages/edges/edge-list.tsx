@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { Client } from '../../../client/client.js'
-import { errorText, firstOf, useAnswer } from '../../data/asking/api.js'
+import { firstOf, useAnswer } from '../../data/asking/api.js'
 import { after } from '../../data/clock.js'
 import { go, hrefTo, parameter, setParameters } from '../../data/location.js'
 import { type Edge, type EdgePage, edgeFilter, isHttps, isTcp } from '../../data/resources/edges.js'
@@ -10,7 +10,7 @@ import { number } from '../../data/texts/format.js'
 import { EditButton } from '../../parts/button.js'
 import { Choices, choiceIn } from '../../parts/forms/choices.js'
 import { Link } from '../../parts/link.js'
-import { Answered, Command, Empty } from '../../parts/states.js'
+import { Answered, Command, Empty, WaitsInLine } from '../../parts/states.js'
 import { type Column, Table } from '../../parts/tables/table.js'
 import { type CountsOfEdges, useEdgeCounts } from './edge-counts.js'
 import { NewEdge } from './edge-form.js'
@@ -21,6 +21,8 @@ const kinds = [
   ['https', 'HTTPS'],
 ] as const
 
+type Decision = 'allow' | 'block' | 'deny'
+
 const pageLength = 50
 const searchAfterMs = 300
 
@@ -29,7 +31,7 @@ export function EdgeList() {
   const kind = choiceIn('kind', kinds)
   const count = useSignal(pageLength)
   const edges = useAnswer([text, kind, count.value], (client) => edgesOf(client, text, kind, count.value))
-  const { counts, error } = useEdgeCounts(edges.data?.entries.map(({ id }) => id))
+  const { counts, isWaiting } = useEdgeCounts(edges.data?.entries.map(({ id }) => id))
   return (
     <div class="stack">
       <div class="row apart">
@@ -49,12 +51,11 @@ export function EdgeList() {
             <Table
               label="Edges"
               rows={busiestFirst(entries, counts)}
-              columns={columnsOf(counts)}
+              columns={columnsOf(counts, isWaiting)}
               keyOf={({ id }) => id}
               onOpen={({ id }) => go(hrefTo(['edges', id]))}
               empty={<NoEdges isSearch={text !== ''} />}
             />
-            {error !== undefined && <p class="quiet">What was decided is not known: {errorText(error)}</p>}
             {hasMore && (
               <button
                 type="button"
@@ -97,12 +98,12 @@ function totalAt(counts: CountsOfEdges, id: string): number {
 const busiestFirst = (edges: readonly Edge[], counts: CountsOfEdges): readonly Edge[] =>
   edges.toSorted((a, b) => totalAt(counts, b.id) - totalAt(counts, a.id))
 
-/** Not known, because the log is off or was not read yet. */
-const Unknown = () => <span class="quiet">–</span>
+/** Not known: not read yet, or it could not be; the frame of the page says why. */
+const Unknown = ({ isWaiting }: { readonly isWaiting: boolean }) =>
+  isWaiting ? <WaitsInLine /> : <span class="quiet">–</span>
 
-const countAt = (counts: CountsOfEdges, id: string, decision: 'allow' | 'block' | 'deny') => {
-  const value = counts.get(id)?.[decision]
-  if (value === undefined) return <Unknown />
+const countAt = (value: number | undefined, id: string, decision: Decision, isWaiting: boolean) => {
+  if (value === undefined) return <Unknown isWaiting={isWaiting} />
   if (value === 0) return <span class="quiet">0</span>
   return (
     <Link to={['search']} with={{ edge_id: id, decision, since: '24h' }} class={`word ${decision}`}>
@@ -111,28 +112,39 @@ const countAt = (counts: CountsOfEdges, id: string, decision: 'allow' | 'block' 
   )
 }
 
-const noResultAt = (counts: CountsOfEdges, id: string) => {
-  const value = counts.get(id)?.noResult
-  if (value === undefined) return <Unknown />
+const noResultAt = (value: number | undefined, isWaiting: boolean) => {
+  if (value === undefined) return <Unknown isWaiting={isWaiting} />
   return value === 0 ? <span class="quiet">0</span> : <span class="word warning">{number(value)}</span>
 }
 
-const columnsOf = (counts: CountsOfEdges): readonly Column<Edge>[] => [
-  {
-    title: 'Hostports',
-    isWide: true,
-    cell: ({ id, hostports }) => (
-      <Link to={['edges', id]}>{hostports.length === 0 ? 'no hostport' : hostportsText(hostports)}</Link>
-    ),
-  },
-  { title: 'Kind', isExtra: true, cell: ({ id }) => (isHttps(id) ? 'HTTPS' : 'TCP') },
-  { title: 'Description', isExtra: true, cell: ({ description }) => description ?? '' },
-  { title: 'Rules', isExtra: true, cell: rulesText },
-  { title: 'Allow, 24 h', isNumber: true, cell: ({ id }) => countAt(counts, id, 'allow') },
-  { title: 'Block', isNumber: true, cell: ({ id }) => countAt(counts, id, 'block') },
-  { title: 'Deny', isNumber: true, cell: ({ id }) => countAt(counts, id, 'deny') },
-  { title: 'No result', isNumber: true, isExtra: true, cell: ({ id }) => noResultAt(counts, id) },
-]
+const columnsOf = (counts: CountsOfEdges, isWaiting: boolean): readonly Column<Edge>[] => {
+  const countOf = (title: string, decision: Decision): Column<Edge> => ({
+    title,
+    isNumber: true,
+    cell: ({ id }) => countAt(counts.get(id)?.[decision], id, decision, isWaiting),
+  })
+  return [
+    {
+      title: 'Hostports',
+      isWide: true,
+      cell: ({ id, hostports }) => (
+        <Link to={['edges', id]}>{hostports.length === 0 ? 'no hostport' : hostportsText(hostports)}</Link>
+      ),
+    },
+    { title: 'Kind', isExtra: true, cell: ({ id }) => (isHttps(id) ? 'HTTPS' : 'TCP') },
+    { title: 'Description', isExtra: true, cell: ({ description }) => description ?? '' },
+    { title: 'Rules', isExtra: true, cell: rulesText },
+    countOf('Allow, 24 h', 'allow'),
+    countOf('Block', 'block'),
+    countOf('Deny', 'deny'),
+    {
+      title: 'No result',
+      isNumber: true,
+      isExtra: true,
+      cell: ({ id }) => noResultAt(counts.get(id)?.noResult, isWaiting),
+    },
+  ]
+}
 
 const shownHostports = 3
 

@@ -1,6 +1,7 @@
 /** What was changed last, and by whom. */
 import type { Change } from '../../../shape/change-schema.js'
-import type { Answer, Page } from '../../data/asking/api.js'
+import type { Page } from '../../data/asking/api.js'
+import type { Asked } from '../../data/asking/questions.js'
 import { Link } from '../../parts/link.js'
 import { Name } from '../../parts/name.js'
 import { Answered } from '../../parts/states.js'
@@ -9,7 +10,7 @@ import { Time } from '../../parts/time.js'
 const listed = 6
 
 interface ChangesPanelProps {
-  readonly answer: Answer<Page<Change>> & { again(): void }
+  readonly answer: Asked<Page<Change>>
 }
 
 export const ChangesPanel = ({ answer }: ChangesPanelProps) => (

@@ -1,6 +1,7 @@
 /** How many decisions a search selects: over time, and by country, rule, client. What is chosen there narrows the search. */
 import type { Stats } from '../../../shape/stats.js'
-import { errorText, useAnswer } from '../../data/asking/api.js'
+import { useAnswer } from '../../data/asking/api.js'
+import { useShown } from '../../data/asking/questions.js'
 import { rangeOf, type Selection, sumsFor } from '../../data/decisions/selection.js'
 import { setParameters } from '../../data/location.js'
 import { nameOf } from '../../data/resources/resource-names.js'
@@ -9,7 +10,7 @@ import { DecisionsChart } from '../../parts/charts/decisions-chart.js'
 import { Ranking } from '../../parts/charts/ranking.js'
 import { Countries } from '../../parts/charts/world-map.js'
 import { Choices, choiceIn } from '../../parts/forms/choices.js'
-import { Answered } from '../../parts/states.js'
+import { Answered, Failure, Waits } from '../../parts/states.js'
 
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
@@ -33,8 +34,14 @@ export function Histogram({ selection }: { readonly selection: Selection }) {
   const { sinceMs, untilMs } = rangeOf(selection)
   const [, interval, stepMs] = zoomFor(untilMs - sinceMs)
   const answer = useAnswer([JSON.stringify(selection)], (client) => sumsFor(client, selection, { interval }))
-  if (answer.error !== undefined) return <p class="quiet">There is no histogram: {errorText(answer.error)}</p>
-  if (answer.data === undefined) return <div class="chart-room" />
+  useShown(answer)
+  if (answer.error !== undefined) return <Failure error={answer.error} again={answer.again} />
+  if (answer.data === undefined)
+    return (
+      <div class="chart-room">
+        <Waits />
+      </div>
+    )
   return (
     <DecisionsChart
       label="Decisions over time"

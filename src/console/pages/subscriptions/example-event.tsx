@@ -22,7 +22,8 @@ export function ExampleEvent({ destinations, types }: ExampleProps) {
   const newer = useSignal<LiveDelivery | undefined>(undefined)
   const error = useSignal<unknown>(undefined)
   const filter = `event_type in ${JSON.stringify(types)}`
-  useStream([destination.value, filter], async (stop) => {
+  const tries = useSignal(0)
+  useStream([destination.value, filter, tries.value], async (stop) => {
     while (!stop.aborted) {
       try {
         const options = { filter, signal: stop, rate: () => (error.value = undefined) }
@@ -63,7 +64,7 @@ export function ExampleEvent({ destinations, types }: ExampleProps) {
           }}
         />
       )}
-      {error.value !== undefined && <Failure error={error.value} />}
+      {error.value !== undefined && <Failure error={error.value} again={() => (tries.value += 1)} />}
       {shown.value === undefined ? (
         <p class="quiet">It waits for the next event of these types that is sent to the destination.</p>
       ) : (

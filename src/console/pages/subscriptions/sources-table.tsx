@@ -2,9 +2,10 @@
 import type { Source } from '../../../client/client.js'
 import type { SubscriptionCounts } from '../../../shape/subscription-counts.js'
 import { useAnswer } from '../../data/asking/api.js'
+import { useShown } from '../../data/asking/questions.js'
 import { number, percent } from '../../data/texts/format.js'
 import { Name } from '../../parts/name.js'
-import { Failure } from '../../parts/states.js'
+import { Failure, WaitsInLine } from '../../parts/states.js'
 import { type Column, Table } from '../../parts/tables/table.js'
 
 type Count = SubscriptionCounts['counts'][number]
@@ -14,6 +15,7 @@ interface SourceRow {
   readonly source: Source
   /** For one destination; undefined if it has had no record yet. */
   readonly count: Count | undefined
+  readonly isWaiting: boolean
 }
 
 const askEveryMs = 10_000
@@ -24,15 +26,23 @@ interface SourcesTableProps {
 }
 
 export function SourcesTable({ id, sources }: SourcesTableProps) {
-  const { data, error } = useAnswer([id], (api) => api.subscriptionCounts(id), { everyMs: askEveryMs })
+  const answer = useAnswer([id], (api) => api.subscriptionCounts(id), { everyMs: askEveryMs })
+  useShown(answer)
+  const { data, error, again } = answer
+  const isWaiting = data === undefined && error === undefined
   const rows = sources.flatMap((source): SourceRow[] => {
     const counts = data?.counts.filter(({ type }) => type === source.type) ?? []
-    if (counts.length === 0) return [{ key: source.type, source, count: undefined }]
-    return counts.map((count) => ({ key: `${source.type} ${count.destination_id}`, source, count }))
+    if (counts.length === 0) return [{ key: source.type, source, count: undefined, isWaiting }]
+    return counts.map((count) => ({
+      key: `${source.type} ${count.destination_id}`,
+      source,
+      count,
+      isWaiting,
+    }))
   })
   return (
     <>
-      {error !== undefined && <Failure error={error} />}
+      {error !== undefined && <Failure error={error} again={again} />}
       <Table
         label="Sources, with totals for each destination"
         rows={rows}
@@ -44,6 +54,12 @@ export function SourcesTable({ id, sources }: SourcesTableProps) {
   )
 }
 
+/** What is not counted is not zero. */
+const numberOf =
+  (text: (count: Count) => string) =>
+  ({ count, isWaiting }: SourceRow) =>
+    count ? text(count) : isWaiting ? <WaitsInLine /> : <>–</>
+
 const columns: readonly Column<SourceRow>[] = [
   { title: 'Events', cell: ({ source: { type } }) => type },
   {
@@ -51,16 +67,15 @@ const columns: readonly Column<SourceRow>[] = [
     cell: ({ count }) => (count === undefined ? '' : <Name id={count.destination_id} />),
     isExtra: true,
   },
-  { title: 'Produced', cell: ({ count }) => (count ? number(count.produced) : '–'), isNumber: true },
+  { title: 'Produced', cell: numberOf(({ produced }) => number(produced)), isNumber: true },
   {
     title: 'Kept back',
-    cell: ({ count }) =>
-      count ? `${number(count.kept_back)} (${percent(count.kept_back, count.looked_at)})` : '–',
+    cell: numberOf(({ kept_back, looked_at }) => `${number(kept_back)} (${percent(kept_back, looked_at)})`),
     isNumber: true,
   },
   {
     title: 'Records asked about',
-    cell: ({ count }) => (count ? number(count.looked_at) : '–'),
+    cell: numberOf(({ looked_at }) => number(looked_at)),
     isNumber: true,
     isExtra: true,
   },

@@ -4,7 +4,7 @@ import { useEffect } from 'preact/hooks'
 import { parameter, setParameters } from '../../data/location.js'
 import { countryName, number } from '../../data/texts/format.js'
 import type { World } from '../../data/world.js'
-import { Failure } from '../states.js'
+import { Failure, Waits } from '../states.js'
 import { Ranking } from './ranking.js'
 
 interface CountryCount {
@@ -68,7 +68,12 @@ function WorldMap({ counts, onChoose }: CountriesProps) {
     if (loaded.value === undefined) void load()
   }, [])
   if (fault.value !== undefined) return <Failure error={fault.value} again={() => void load()} />
-  if (loaded.value === undefined) return <div class="map-room" role="status" aria-label="Loading" />
+  if (loaded.value === undefined)
+    return (
+      <div class="map-room">
+        <Waits />
+      </div>
+    )
   const { width, height, outlines } = loaded.value
   const countOf = new Map(counts.map(({ code, count }) => [code, count]))
   const most = Math.max(1, ...countOf.values())

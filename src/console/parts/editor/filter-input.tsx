@@ -75,7 +75,10 @@ export function FilterInput(props: FilterInputProps) {
       )}
       {vocabularyFault.value !== '' && (
         <p class="quiet">
-          Names can't be completed: {vocabularyFault.value} (about {about})
+          Names can't be completed: {vocabularyFault.value} (about {about}){' '}
+          <button type="button" class="as-link" onClick={needVocabulary}>
+            Try again
+          </button>
         </p>
       )}
       {fault && <Fault id={`${id}-fault`} filter={value} error={fault} />}

@@ -8,7 +8,8 @@ import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
 import type { Client } from '../../../client/client.js'
 import type { Trial } from '../../../shape/trial.js'
-import { type Answer, api, useAnswer } from '../../data/asking/api.js'
+import { api, useAnswer } from '../../data/asking/api.js'
+import type { Asked } from '../../data/asking/questions.js'
 import { parameter, setParameters } from '../../data/location.js'
 import { bytes, number } from '../../data/texts/format.js'
 import { Button } from '../button.js'
@@ -81,7 +82,7 @@ export function TrialRun({ begin, draft, blocked, children }: TrialRunProps) {
 }
 
 /** Asks until the trial has ended. */
-function useTrial(id: string): Answer<Trial | undefined> & { again(): void } {
+function useTrial(id: string): Asked<Trial | undefined> {
   const isRunning = useSignal(false)
   const ask = async (client: Client) => (id === '' ? undefined : client.trial(id))
   const answer = useAnswer([id], ask, isRunning.value ? { everyMs: pollEveryMs } : {})
