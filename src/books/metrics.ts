@@ -6,6 +6,14 @@ import { dropReasons } from './dropped.js'
 /** The kind of target of a configured destination; undefined if there is no such destination. */
 type TargetOf = (destinationId: string) => string | undefined
 
+/** What begins at 0, because an increase is seen only from a value that was there before. */
+export interface Begun {
+  /** Kinds of targets. */
+  readonly targets: readonly string[]
+  /** What is subscribed, and for which kind of target. */
+  readonly sources: Iterable<{ readonly kind: string; readonly target: string }>
+}
+
 /** The kind shown for events of a crashed attempt whose source was removed before the next attempt. */
 const reconfigured = 'reconfigured'
 
@@ -29,7 +37,7 @@ class Sums {
   }
 }
 
-export function booksMetrics(books: Books, targetOf: TargetOf): string {
+export function booksMetrics(books: Books, targetOf: TargetOf, begun: Begun): string {
   const { records } = books
   const target = (id: string): string => targetOf(id) ?? books.targetOf(id) ?? unknown
   const evaluated = new Sums()
@@ -39,14 +47,16 @@ export function booksMetrics(books: Books, targetOf: TargetOf): string {
   const produced = new Sums()
   const filtered = new Sums()
   const lost = { age: new Sums(), vanished: new Sums() }
+  const bySource = [produced, filtered, ...Object.values(lost)]
+  for (const { kind, target } of begun.sources) for (const sums of bySource) sums.add({ kind, target }, 0)
   for (const source of books.sources) {
     const labels = { kind: source.kind, target: target(source.destination) }
     produced.add(labels, source.produced)
     filtered.add(labels, source.filtered)
-    // An increase is seen only from a value that was there before.
     for (const sums of Object.values(lost)) sums.add(labels, 0)
   }
   const ends = { delivered: new Sums(), dead_lettered: new Sums(), dropped: new Sums(), backlog: new Sums() }
+  for (const sums of Object.values(ends)) for (const target of begun.targets) sums.add({ target }, 0)
   for (const [id, counts] of books.destinations()) {
     for (const reason of dropReasons)
       for (const [kind, count] of Object.entries(books.dropped(id, reason).kinds))

@@ -57,6 +57,8 @@ export class Deliverer {
   /** The last status of destinations whose runs were closed. */
   readonly #resting = new Map<string, LaneStatus>()
   readonly #dropped = new Set<string>()
+  /** Deleted destinations whose runs end, and whose backlogs are being dropped. */
+  readonly #dropping = new Map<string, Promise<void>>()
   readonly #history: RequestHistory
   readonly #sharing: Sharing
   readonly #own: OwnConsumers
@@ -114,22 +116,25 @@ export class Deliverer {
     return shared
   }
 
-  #inTurn(work: () => Promise<void>): Promise<void> {
-    this.#updating = this.#updating.then(work)
+  #inTurn(work: () => Promise<void> | void): Promise<void> {
+    const { occurrences } = this.#deps
+    this.#updating = this.#updating
+      .then(work)
+      .catch((error: unknown) => occurrences.deliveryFaulted({ reason: messageOf(error) }))
     return this.#updating
   }
 
   /** Adapts the runs to the existing destinations; `deletedIds` are those known to be deleted. */
   update(configs: readonly DestinationConfig[], deletedIds: readonly string[]): Promise<void> {
     return this.#inTurn(async () => {
-      await this.#update(configs, deletedIds)
+      this.#update(configs, deletedIds)
       const isFirst = !this.#isConfigured
       this.#isConfigured = true
       if (isFirst) await this.#look()
     })
   }
 
-  async #update(configs: readonly DestinationConfig[], deletedIds: readonly string[]): Promise<void> {
+  #update(configs: readonly DestinationConfig[], deletedIds: readonly string[]): void {
     for (const config of configs) {
       if (this.#configs.get(config.id) === config) continue
       this.#configs.set(config.id, config)
@@ -137,7 +142,7 @@ export class Deliverer {
       // The status of one that is paused is its run's.
       if (config.pausedAt !== undefined) this.#run(config.id)
     }
-    await Promise.all(deletedIds.map((id) => this.#dropped.has(id) || this.#drop(id)))
+    for (const id of deletedIds) this.#dropAside(id)
     if (this.#isShared) return
     for (const id of this.#configs.keys()) this.#run(id)?.sources.open(this.#deps.partitions.homeOf(id))
   }
@@ -207,6 +212,15 @@ export class Deliverer {
         .catch((error) => occurrences.deliveryFaulted({ destination_id: id, reason: messageOf(error) }))
   }
 
+  /** No other destination waits for the end of one that was deleted: its last requests may take long. */
+  #dropAside(id: string): void {
+    if (this.#dropped.has(id) || this.#dropping.has(id)) return
+    this.#dropping.set(
+      id,
+      this.#drop(id).finally(() => this.#dropping.delete(id)),
+    )
+  }
+
   /** A deleted destination's backlog is dropped, and counted. */
   async #drop(id: string): Promise<void> {
     const run = this.#runs.get(id)
@@ -214,10 +228,10 @@ export class Deliverer {
     this.#configs.delete(id)
     this.#runs.delete(id)
     this.#resting.delete(id)
-    await run?.close()
-    this.#history.forget(id)
     const { ledger, occurrences } = this.#deps
     try {
+      await run?.close()
+      this.#history.forget(id)
       // The books need its kind. One that shared a consumer may not have entered it.
       if (config !== undefined)
         await ledger.write([{ type: 'destination', destination: id, target: config.kind }])
@@ -279,6 +293,7 @@ export class Deliverer {
     for (const timer of this.#timers) timer.stop()
     this.#own.close()
     await this.#updating
+    await Promise.all(this.#dropping.values())
     await Promise.all([...this.#shared].map((shared) => shared.stop()))
     await Promise.all([...this.#runs.values()].map((run) => run.close()))
     await Promise.all([...this.#shared].map((shared) => shared.close()))

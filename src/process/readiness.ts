@@ -15,6 +15,8 @@ import { version } from '../core/package.js'
 import type { ReleaseStack } from '../core/release.js'
 import type { Failing } from '../core/telemetry/health.js'
 import { type MetricsSnapshot, metricsSnapshot, metricsText } from '../core/telemetry/metrics.js'
+import { destinationKinds } from '../deliver/kinds.js'
+import type { DeclaredRow } from '../resource/registry.js'
 import type { View } from '../view/view.js'
 import type { Parent, Role } from './child.js'
 import { type OpsServerOptions, openOpsServer } from './ops-server.js'
@@ -149,11 +151,25 @@ export class Readiness {
   }
 }
 
-const deploymentMetrics = (books: BooksKeeper, view: View): string =>
-  booksMetrics(books.books, (id) => {
-    const row = view.state.rows.get('event_destination')?.get(id)
+function deploymentMetrics(books: BooksKeeper, { state }: View): string {
+  const targetOf = (id: string): string | undefined => {
+    const row = state.rows.get('event_destination')?.get(id)
     return row === undefined ? undefined : Object.keys(row['target'] as object)[0]
-  })
+  }
+  const targets = destinationKinds.map(({ name }) => name)
+  return booksMetrics(books.books, targetOf, { targets, sources: subscribed(state, targetOf) })
+}
+
+function* subscribed(
+  { rows }: View['state'],
+  targetOf: (destinationId: string) => string | undefined,
+): Generator<{ readonly kind: string; readonly target: string }> {
+  for (const row of rows.get('event_subscription')?.values() ?? []) {
+    const { sources, destination_ids } = row as unknown as DeclaredRow<'event_subscription'>
+    const targets = new Set(destination_ids.flatMap((id) => targetOf(id) ?? []))
+    for (const { type: kind } of sources) for (const target of targets) yield { kind, target }
+  }
+}
 
 /** Opens the server that reports a role's health. The API answers on it, too, once it is built. */
 export async function openRoleServer(

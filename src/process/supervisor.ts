@@ -120,6 +120,8 @@ class Child {
     this.#spec = spec
     this.#occurrences = occurrences
     this.#supervisor = supervisor
+    for (const begin of [occurrences.childEnded, occurrences.childStopForced, occurrences.childUnready])
+      begin({ role: spec.name }, 0)
   }
 
   get name(): string {

@@ -8,6 +8,7 @@ import { devNull } from 'node:os'
 import { every, monotonicMs, type Timer } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import type { Failing } from '../core/telemetry/health.js'
+import { writeFaults } from '../core/telemetry/nats-occurrences.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import type { Nats } from '../nats/nats.js'
 import { headOf, isForbidden } from '../nats/storing.js'
@@ -35,8 +36,8 @@ interface WriteWatchOptions {
   >
 }
 
-/** The label of the metric. */
-const reasons = ['stream', 'nats', 'consumers', 'account', 'descriptors'] as const
+/** ClickHouse is the store's own matter. */
+const reasons = writeFaults.filter((reason) => reason !== 'clickhouse')
 interface Problem {
   readonly reason: (typeof reasons)[number]
   readonly text: string

@@ -20,10 +20,12 @@ import { bucketNames } from '../wire/names.js'
 import { openPartitions } from '../wire/partitions-in-use.js'
 import { neededStreams, whenStream } from '../wire/streams.js'
 import { Watched } from '../wire/watched.js'
+import { beginDeliverCounters } from './begun-counters.js'
 import { connect, openLedger, writtenBy } from './role-parts.js'
 
 export async function openDeliver(context: RoleContext, { parent, release }: Frame): Promise<Role> {
   const { settings, occurrences } = context
+  beginDeliverCounters(occurrences)
   const readiness = await openReadiness(context, parent, release)
   const nats = release.own(await connect(context, 'deliver'))
   readiness.waitsFor(firstApiStart)

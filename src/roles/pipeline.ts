@@ -27,6 +27,7 @@ import { streamsOf } from '../wire/partitions.js'
 import { openPartitions } from '../wire/partitions-in-use.js'
 import { neededStreams, whenStream } from '../wire/streams.js'
 import { Watched } from '../wire/watched.js'
+import { beginPipelineCounters } from './begun-counters.js'
 import { forkQuarantine, type Program, startDecider } from './programs.js'
 import { connect, openGeography, openLedger, writtenBy } from './role-parts.js'
 
@@ -47,6 +48,7 @@ export async function openPipeline(
   const configuration = release.own(new Configuration(view, occurrences, eventKinds, 'pipeline'))
   await configuration.open()
   const partitions = await openPartitions(nats, settings.nats.partitions)
+  beginPipelineCounters(occurrences, eventKinds, partitions)
   const inputs = [auditStream, auditInStream, ...streamsOf(partitions.all)]
   for (const stream of inputs) await whenStream(nats, stream)
   const ledger = release.own(openLedger(context, nats))

@@ -72,7 +72,7 @@ const attentionSchema = objectOf(
 
 export type Attention = Static<typeof attentionSchema>
 
-const overviewParts = [
+export const overviewParts = [
   'destinations',
   'dead_letters',
   'certificates',

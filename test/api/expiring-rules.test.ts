@@ -73,7 +73,7 @@ t.test('rules that expire', { timeout: 300_000 }, async (t) => {
       ip_restriction: { ip_policy_ids: [id] },
     })
     await me.ipPolicyRule.create({ ip_policy_id: id, cidr: '0.0.0.0/0', action: 'allow' })
-    const expires_at = inSeconds(3)
+    const expires_at = inSeconds(6)
     const rule = await me.ipPolicyRule.create({
       ip_policy_id: id,
       cidr: '203.0.113.9/32',
@@ -141,7 +141,7 @@ t.test('rules that expire', { timeout: 300_000 }, async (t) => {
   t.test('a rule that got more time stays', async (t) => {
     const me = await api.account()
     const ip_policy_id = await policyOf(me)
-    const first = inSeconds(2)
+    const first = inSeconds(5)
     const rule = { ip_policy_id, action: 'deny' as const, expires_at: first }
     const { id } = await me.ipPolicyRule.create({ ...rule, cidr: '192.0.2.1/32' })
     const other = await me.ipPolicyRule.create({ ...rule, cidr: '192.0.2.2/32' })
@@ -156,13 +156,18 @@ t.test('rules that expire', { timeout: 300_000 }, async (t) => {
   t.test('very many of a policy are deleted as one change', async (t) => {
     const me = await api.account()
     const id = await policyOf(me)
-    const expires_at = inSeconds(4)
-    const rules = Array.from({ length: 1_500 }, (_, index) => ({
-      cidr: `10.0.${index >> 8}.${index & 255}/32`,
-      action: 'deny' as const,
-      expires_at: index % 3 === 0 ? null : expires_at,
-    }))
-    await me.replaceRules(id, rules)
+    const writeUntil = async (expires_at: string): Promise<string> => {
+      const rules = Array.from({ length: 1_500 }, (_, index) => ({
+        cidr: `10.0.${index >> 8}.${index & 255}/32`,
+        action: 'deny' as const,
+        expires_at: index % 3 === 0 ? null : expires_at,
+      }))
+      await me.replaceRules(id, rules)
+      return expires_at
+    }
+    let expires_at = await writeUntil(inSeconds(4))
+    // A busy machine may have needed all of that.
+    if (now() > Date.parse(expires_at) - 1_000) expires_at = await writeUntil(inSeconds(30))
     const { changes: before } = await me.raw.get(`/ip_policies/${id}/changes`)
     await passed(expires_at)
     const audits = await api.auditsOf(me.accountId, () => open().look())
@@ -186,7 +191,7 @@ t.test('rules that expire', { timeout: 300_000 }, async (t) => {
       ip_restriction: { ip_policy_ids: [id] },
     })
     await me.ipPolicyRule.create({ ip_policy_id: id, cidr: '0.0.0.0/0', action: 'allow' })
-    const expires_at = inSeconds(3)
+    const expires_at = inSeconds(6)
     const rule = { ip_policy_id: id, cidr: '203.0.113.9/32', action: 'deny' as const, expires_at }
     const { id: ruleId } = await me.ipPolicyRule.create(rule)
     const conn = { client_ip: '203.0.113.9', server_name: 'expiring-tests.example', server_port: 22 }

@@ -159,6 +159,8 @@ const schedule = fc.tuple(
 
 const schedules = process.argv.includes('--full') ? 1_500 : 300
 
+const nothing = { targets: [], sources: [] }
+
 t.test('crashes: every message and every event counts once', async (t) => {
   const yieldOf = (sequence: number): Yield => ({ ed_a: sequence % 3, ed_b: sequence % 2 === 0 ? 2 : 0 })
   const expected = Array.from({ length: messagesMax }, (_, at) => yieldOf(at + 1))
@@ -320,7 +322,7 @@ t.test(
       t.match(known.destination('ed_a'), { produced: 5, delivered: 4, dead_lettered: 1, backlog: 0 })
     }
     t.match(
-      booksMetrics(books, () => 'kinesis'),
+      booksMetrics(books, () => 'kinesis', nothing),
       /^weir_events_produced_total\{kind="resent",target="kinesis"\} 5$/m,
     )
   },
@@ -341,16 +343,16 @@ t.test('a deleted destination: the counters of its kind never decrease', async (
   const told: LedgerEntry = { type: 'destination', destination: 'ed_a', target: 'firehose' }
   const books = booksOf([told, input(1, 'a'), input(2, 'a')])
   const targets = (metrics: string) => new Set(metrics.match(/target="\w+"/g))
-  t.strictSame(targets(booksMetrics(books, () => 'firehose')), new Set(['target="firehose"']))
+  t.strictSame(targets(booksMetrics(books, () => 'firehose', nothing)), new Set(['target="firehose"']))
   books.add({ type: 'dropped', destination: 'ed_a' })
   const kept = new Books(JSON.parse(JSON.stringify(books.snapshot())))
   for (const known of [books, kept]) {
-    const metrics = booksMetrics(known, () => undefined)
+    const metrics = booksMetrics(known, () => undefined, nothing)
     t.strictSame(targets(metrics), new Set(['target="firehose"']))
     t.match(metrics, /^weir_events_produced_total\{kind="log.v0",target="firehose"\} 4$/m)
     t.match(metrics, /^weir_events_dropped_total\{target="firehose"\} 4$/m)
   }
-  const nobodyTold = booksMetrics(booksOf([input(1, 'a')]), () => undefined)
+  const nobodyTold = booksMetrics(booksOf([input(1, 'a')]), () => undefined, nothing)
   t.match(nobodyTold, /^weir_events_produced_total\{kind="log.v0",target="unknown"\} 2$/m)
 })
 
@@ -420,7 +422,7 @@ t.test('a pack that vanished counts once, by kind, unless it was delivered befor
       episode: { beganAt: 1_000, first: 1, last: 13 },
     })
     t.match(
-      booksMetrics(known, () => 'kinesis'),
+      booksMetrics(known, () => 'kinesis', nothing),
       /^weir_events_vanished_total\{kind="log.v0",target="kinesis"\} 4$/m,
     )
     t.strictSame([...known.openPacks.keys()], ['ed_a.4'])
@@ -468,7 +470,7 @@ t.test('dropped events count once, by kind, and only those that the pack counts'
   for (const known of [books, kept]) {
     t.match(known.destination('ed_a'), { produced: 6, delivered: 3, dropped: 3, backlog: 0 })
     t.strictSame(known.dropped('ed_a', 'age').kinds, { 'log.v0': 2, 'tcp_connection_closed.v0': 1 })
-    const metrics = booksMetrics(known, () => 'kinesis')
+    const metrics = booksMetrics(known, () => 'kinesis', nothing)
     t.match(metrics, /^weir_events_expired_total\{kind="log.v0",target="kinesis"\} 2$/m)
     t.match(metrics, /^weir_events_dropped_total\{target="kinesis"\} 3$/m)
   }

@@ -60,7 +60,8 @@ const expressions = [
 async function ownMetrics(): Promise<readonly string[]> {
   const registry = createRegistry()
   createOccurrences({ logger: createLogger('test', 'silent'), registry })
-  const text = (await metricsText(registry)) + booksMetrics(new Books(), () => undefined)
+  const text =
+    (await metricsText(registry)) + booksMetrics(new Books(), () => undefined, { targets: [], sources: [] })
   return [...text.matchAll(/^# TYPE (\S+) (\w+)/gm)].flatMap(([, name = '', type]) =>
     type === 'histogram' ? ['bucket', 'sum', 'count'].map((series) => `${name}_${series}`) : [name],
   )

@@ -96,14 +96,15 @@ export async function startWeir(
  * conditions cost as much to look at as what they wait for.
  */
 export async function until(
-  what: string,
+  what: string | (() => string),
   holds: () => Promise<boolean> | boolean,
   timeoutMs = 120_000,
 ): Promise<void> {
   const begun = Date.now()
   while (!(await holds())) {
     const waitedMs = Date.now() - begun
-    if (waitedMs > timeoutMs) throw new Error(`This did not happen in time: ${what}.`)
+    if (waitedMs > timeoutMs)
+      throw new Error(`This did not happen in time: ${typeof what === 'string' ? what : what()}.`)
     await sleep(Math.min(Math.max(waitedMs / 10, 50), 500))
   }
 }

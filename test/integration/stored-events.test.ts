@@ -80,9 +80,17 @@ t.test('events are stored, also those of an outage and of a pause', async (t) =>
   const statusOf = (id: string) => api.deliveryStatus(id)
   await untilInUse(weir)
   await publish('first')
-  await until('it arrives', async () => {
-    return (await statusOf(table.id)).counts.delivered > 0 && (await statusOf(file.id)).counts.delivered > 0
-  })
+  for (const id of destination_ids) {
+    let last: unknown
+    await until(
+      () => `it arrives (last: ${JSON.stringify(last)})`,
+      async () => {
+        const status = await statusOf(id)
+        last = status
+        return status.counts.delivered > 0
+      },
+    )
+  }
 
   await front.mode('fail')
   await api.pauseDestination(file.id)

@@ -16,6 +16,7 @@ export const api = {
     'weir_connections_refused_total',
     'Connections over HTTP that were closed at once: there were too many in all, or from their address.',
     ['because'],
+    { because: ['all', 'address'] },
   ),
   requestRefusedAtOnce: count(
     'weir_api_refused_at_once_total',
@@ -64,7 +65,9 @@ export const api = {
     'weir_api_usage_refusals_total',
     'Times that NATS refused the exchange of counts between API processes.',
   ),
-  replayEnded: info('A replay has ended.', 'weir_replays_total', 'Replays that have ended.', ['state']),
+  replayEnded: info('A replay has ended.', 'weir_replays_total', 'Replays that have ended.', ['state'], {
+    state: ['done', 'cancelled', 'failed'],
+  }),
   replayInterrupted: warn(
     'A replay is interrupted; it is retried.',
     'weir_replay_interruptions_total',
@@ -111,11 +114,20 @@ export const api = {
     'weir_ip_list_fetches_unsaved_total',
     'Times that the state of an IP list with a source could not be read or written.',
   ),
-  trialEnded: info('A trial has ended.', 'weir_trials_total', 'Trials of drafts that have ended.', ['state']),
+  trialEnded: info(
+    'A trial has ended.',
+    'weir_trials_total',
+    'Trials of drafts that have ended.',
+    ['state'],
+    {
+      state: ['done', 'failed', 'cancelled'],
+    },
+  ),
   recordsPublished: count(
     'weir_api_records_total',
     'Records and log records that were sent to the management API: stored, or refused because they are wrong.',
     ['result'],
+    { result: ['stored', 'refused'] },
   ),
   requestServed: count('weir_api_requests_total', 'Requests to the management API.', ['method', 'status']),
 }

@@ -7,11 +7,8 @@ import heapSize from 'prom-client/lib/metrics/heapSizeAndUsed.js'
 import heapSpaces from 'prom-client/lib/metrics/heapSpacesSizeAndUsed.js'
 import memory from 'prom-client/lib/metrics/osMemoryHeap.js'
 import processorTime from 'prom-client/lib/metrics/processCpuTotal.js'
-import handles from 'prom-client/lib/metrics/processHandles.js'
 import filesMax from 'prom-client/lib/metrics/processMaxFileDescriptors.js'
 import openFiles from 'prom-client/lib/metrics/processOpenFileDescriptors.js'
-import requests from 'prom-client/lib/metrics/processRequests.js'
-import activeResources from 'prom-client/lib/metrics/processResources.js'
 import startTime from 'prom-client/lib/metrics/processStartTime.js'
 import nodeInfo from 'prom-client/lib/metrics/version.js'
 import { every, monotonicMs } from '../clock.js'
@@ -26,7 +23,8 @@ export const metricsContentType = Registry.PROMETHEUS_CONTENT_TYPE
 
 /**
  * The metrics of `collectDefaultMetrics`, except for the event loop's lag: to measure that, it wakes the process 100 times a
- * second, which was most of the work of an idle Weir.
+ * second, which was most of the work of an idle Weir. And except for three about handles, requests and resources: each has
+ * a gauge that ends in `_total`, as only counters may.
  */
 const ofEveryProcess = [
   processorTime,
@@ -34,9 +32,6 @@ const ofEveryProcess = [
   memory,
   openFiles,
   filesMax,
-  activeResources,
-  handles,
-  requests,
   heapSize,
   heapSpaces,
   nodeInfo,
@@ -47,9 +42,23 @@ const ofEveryProcess = [
 export function createRegistry(): Registry {
   const registry = new Registry()
   for (const add of ofEveryProcess) add(registry, {})
+  addActiveResources(registry)
   addEventLoopLag(registry)
   registry.registerMetric(buildInfo())
   return registry
+}
+
+function addActiveResources(registry: Registry): void {
+  const gauge = new Gauge({
+    name: 'nodejs_active_resources',
+    help: 'Resources that keep the event loop alive: sockets, timers, requests to the system, by their type.',
+    labelNames: ['type'],
+    registers: [registry],
+    collect() {
+      gauge.reset()
+      for (const type of process.getActiveResourcesInfo()) gauge.inc({ type })
+    },
+  })
 }
 
 const lagEveryMs = 1_000
@@ -110,7 +119,6 @@ export function counterOf(
   const known = registry.getSingleMetric(name)
   if (known instanceof Counter) return known
   const counter = new Counter({ name, help, labelNames: [...labels], registers: [registry] })
-  if (labels.length === 0) counter.inc(0)
   return counter
 }
 

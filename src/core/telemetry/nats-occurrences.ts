@@ -1,6 +1,9 @@
 /** Occurrences of nats-server, and of what a process writes: part of the table of `occurrences.ts`. */
 import { boundedError, count, error, gauge, info, warn } from './occurrence.js'
 
+/** What a process lacks that cannot write what its role is for. */
+export const writeFaults = ['stream', 'nats', 'consumers', 'account', 'descriptors', 'clickhouse'] as const
+
 export const nats = {
   natsServerStarted: info(
     'The local nats-server is running.',
@@ -75,12 +78,14 @@ export const nats = {
     'weir_write_failures_total',
     'Times that a process found that it could not write what its role is for, by what was lacking.',
     ['reason'],
+    { reason: writeFaults },
   ),
   writesRecovered: info(
     'This process can write again.',
     'weir_write_recoveries_total',
     'Times that a process found that it could write again.',
     ['reason'],
+    { reason: writeFaults },
   ),
   writesFailing: gauge(
     'weir_write_failing',
@@ -118,5 +123,6 @@ export const nats = {
     'weir_nats_retries_total',
     'Publishes and calls of key-value buckets that were retried.',
     ['call'],
+    { call: ['publish', 'bucket'] },
   ),
 }

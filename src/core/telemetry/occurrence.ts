@@ -15,6 +15,13 @@ type LogLevel = 'info' | 'warn' | 'error'
 
 type SilentKind = 'count' | 'gauge' | 'levels' | 'timing'
 
+/**
+ * Values of labels that are known: the counter begins at 0 for each of them, because an increase is seen only from a value
+ * that was there before. What is known elsewhere begins where it is known: by a call with 0, which logs nothing.
+ */
+type Known<Label extends string> = Readonly<Partial<Record<Label, readonly string[]>>>
+type AnyKnown = Readonly<Record<string, readonly string[] | undefined>>
+
 interface Spec<Label extends string, Kind extends LogLevel | SilentKind> {
   readonly kind: Kind
   /** The log line; empty for a plain counter or gauge. */
@@ -22,6 +29,8 @@ interface Spec<Label extends string, Kind extends LogLevel | SilentKind> {
   readonly metric: string
   readonly help: string
   readonly labels: readonly Label[]
+  /** Values of labels that a counter has from the start. */
+  readonly known: AnyKnown
   /** How the values of several processes with equal labels become one. */
   readonly combine: Combine
   /** Upper bounds of a histogram's buckets, in seconds. */
@@ -37,7 +46,8 @@ const logged =
     metric: string,
     help: string,
     labels: readonly Label[] = [],
-  ): Spec<Label, Kind> => ({ kind, msg, metric, help, labels, combine: 'sum', isBounded })
+    known?: Known<NoInfer<Label>>,
+  ): Spec<Label, Kind> => ({ kind, msg, metric, help, labels, known: known ?? {}, combine: 'sum', isBounded })
 
 const silent =
   <Kind extends SilentKind>(kind: Kind) =>
@@ -46,7 +56,10 @@ const silent =
     help: string,
     labels: readonly Label[] = [],
     combine: Combine = 'sum',
-  ): Spec<Label, Kind> => ({ kind, msg: '', metric, help, labels, combine })
+  ): Spec<Label, Kind> => ({ kind, msg: '', metric, help, labels, known: {}, combine })
+
+/** Values of labels of several counters. */
+export const decisions: readonly string[] = ['allow', 'block', 'deny']
 
 export const info = logged('info')
 export const warn = logged('warn')
@@ -58,7 +71,12 @@ export const error = logged('error')
 export const boundedInfo = logged('info', true)
 export const boundedWarn = logged('warn', true)
 export const boundedError = logged('error', true)
-export const count = silent('count')
+export const count = <const Label extends string = never>(
+  metric: string,
+  help: string,
+  labels: readonly Label[] = [],
+  known?: Known<NoInfer<Label>>,
+): Spec<Label, 'count'> => ({ ...silent('count')(metric, help, labels), known: known ?? {} })
 export const gauge = silent('gauge')
 export const levels = silent('levels')
 /** A histogram of durations. */
@@ -109,11 +127,21 @@ function bind(spec: AnySpec, { logger, registry }: OccurrencesOptions) {
     return (fields: Fields<string>, seconds: number) => histogram.observe(labelsOf(fields), seconds)
   }
   const counter = counterOf(registry, spec.metric, spec.help, spec.labels)
+  if (spec.labels.every((label) => spec.known[label] !== undefined))
+    for (const labels of everyOf(spec.known)) counter.inc(labels, 0)
   const log = spec.kind === 'count' ? undefined : lineWriter(logger, spec.kind, spec)
   return (fields: Fields<string>, by = 1) => {
     counter.inc(labelsOf(fields), by)
-    log?.(fields)
+    if (by > 0) log?.(fields)
   }
+}
+
+/** Every combination of these values. */
+function everyOf(known: AnyKnown): readonly Readonly<Record<string, string>>[] {
+  let found: readonly Readonly<Record<string, string>>[] = [{}]
+  for (const [label, values = []] of Object.entries(known))
+    found = found.flatMap((each) => values.map((value) => ({ ...each, [label]: value })))
+  return found
 }
 
 const linesPerMinuteMax = 60

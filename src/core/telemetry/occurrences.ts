@@ -21,6 +21,7 @@ import {
   boundedWarn,
   type Calls,
   count,
+  decisions,
   error,
   gauge,
   info,
@@ -65,11 +66,15 @@ const processes = {
     'weir_node_warnings_total',
     'Warnings of Node, by their name.',
     ['name'],
+    { name: ['Warning', 'DeprecationWarning', 'ExperimentalWarning', 'MaxListenersExceededWarning'] },
   ),
   childrenRunning: gauge('weir_processes', 'Processes of this instance that are running.', ['role']),
 }
 
 // --- records and evaluation ---
+
+/** Records are evaluated, and requests for decisions are. */
+const askedBy = ['record', 'decision']
 
 const evaluation = {
   recordsBad: boundedWarn(
@@ -81,6 +86,7 @@ const evaluation = {
     'weir_policy_expression_failures_total',
     'Expressions of traffic policies that had no result, for a record or a request for a decision.',
     ['asked_by'],
+    { asked_by: askedBy },
   ),
   policyFailing: warn(
     'Expressions of a traffic policy have no result for some records; the policy does not apply to those.',
@@ -92,11 +98,13 @@ const evaluation = {
     'weir_restriction_warnings_total',
     'Records and requests for decisions that an unenforced restriction would have blocked.',
     ['asked_by'],
+    { asked_by: askedBy },
   ),
   shadowDecided: count(
     'weir_shadow_decisions_total',
     'Records and requests for decisions to which something applied that is not enforced, by what was decided and what would have been (shadow).',
     ['asked_by', 'decision', 'shadow'],
+    { asked_by: askedBy, decision: decisions, shadow: decisions },
   ),
   restrictionWarning: warn(
     'An unenforced restriction would have blocked a record or a request for a decision.',

@@ -1,5 +1,5 @@
 /** Occurrences of processing records and delivering events: part of the table of `occurrences.ts`. */
-import { boundedError, boundedWarn, count, error, info, levels, warn } from './occurrence.js'
+import { boundedError, boundedWarn, count, decisions, error, info, levels, warn } from './occurrence.js'
 
 // --- pipeline ---
 
@@ -120,11 +120,13 @@ export const pipeline = {
     'weir_decisions_asked_total',
     'Decisions that ingress nodes and proxies asked for, by what was decided.',
     ['decision'],
+    { decision: decisions },
   ),
   agentAsked: count(
     'weir_agent_checks_total',
     'Questions of tunnel servers about an agent, by what was decided.',
     ['decision'],
+    { decision: decisions },
   ),
   decisionRowsLost: warn(
     'Rows of the decision log were lost: NATS did not take them. No event is affected.',

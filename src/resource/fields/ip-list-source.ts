@@ -215,7 +215,7 @@ export const isStale = ({ refresh_seconds }: IpListSource, lastGoodMs: number, n
 
 // --- how it went ---
 
-const feedErrorCodes = [
+export const feedErrorCodes = [
   'unreachable',
   'timeout',
   'private_network',
