@@ -1,5 +1,6 @@
 /** What `docs/proxies.md` and the recipes say, pasted: from nothing to the first request that a proxy refuses. */
 import { execFile } from 'node:child_process'
+import { get } from 'node:http'
 import { connect } from 'node:net'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
@@ -65,6 +66,14 @@ const answers = (port: number): Promise<boolean> =>
     socket.once('error', () => resolve(false)).once('connect', () => socket.destroy())
   })
 
+const statusOf = (port: number): Promise<number | undefined> =>
+  new Promise((resolve, reject) => {
+    get({ port, host: '127.0.0.1', headers: { host: 'www.example.com' }, agent: false }, (response) => {
+      response.resume()
+      resolve(response.statusCode)
+    }).once('error', reject)
+  })
+
 type Asked = Awaited<ReturnType<typeof setUp>>
 
 async function refuses(t: Test, proxy: AskingProxy, port: number, asked: Asked): Promise<void> {
@@ -74,6 +83,8 @@ async function refuses(t: Test, proxy: AskingProxy, port: number, asked: Asked):
   })
   t.teardown(() => child.kill())
   await until(`${proxy.name} listens`, () => answers(port))
+  // Traefik listens before it has read what it serves.
+  await until(`${proxy.name} serves the name`, async () => (await statusOf(port)) !== 404)
   // Its application ends with the shell.
   const [page, admin, other] = (
     await pasted(`trap 'kill %1' EXIT\n${tryIt}`, [
