@@ -7,7 +7,7 @@ import { dropReasons } from './dropped.js'
 type TargetOf = (destinationId: string) => string | undefined
 
 /** What begins at 0, because an increase is seen only from a value that was there before. */
-export interface Begun {
+interface Begun {
   /** Kinds of targets. */
   readonly targets: readonly string[]
   /** What is subscribed, and for which kind of target. */
@@ -40,12 +40,10 @@ class Sums {
 export function booksMetrics(books: Books, targetOf: TargetOf, begun: Begun): string {
   const { records } = books
   const target = (id: string): string => targetOf(id) ?? books.targetOf(id) ?? unknown
-  const evaluated = new Sums()
+  const [evaluated, decisions] = [new Sums(), new Sums()]
   for (const type of recordTypes) evaluated.add({ type }, records[type])
-  const decisions = new Sums()
   for (const decision of ['allow', 'block', 'deny'] as const) decisions.add({ decision }, records[decision])
-  const produced = new Sums()
-  const filtered = new Sums()
+  const [produced, filtered] = [new Sums(), new Sums()]
   const lost = { age: new Sums(), vanished: new Sums() }
   const bySource = [produced, filtered, ...Object.values(lost)]
   for (const { kind, target } of begun.sources) for (const sums of bySource) sums.add({ kind, target }, 0)

@@ -3,7 +3,7 @@ import type { LedgerWriter } from '../books/ledger.js'
 import type { Nats } from '../nats/nats.js'
 import { deliverySubject, type Partition, type PartitionSet, packPlaces } from '../wire/partitions.js'
 
-interface BacklogDeps {
+export interface BacklogDeps {
   readonly nats: Pick<Nats, 'nextMessage' | 'consumerInfo' | 'deleteConsumer' | 'purgeSubject'>
   readonly ledger: Pick<LedgerWriter, 'write'>
   readonly partitions: Pick<PartitionSet, 'all'>

@@ -12,8 +12,8 @@ import { type OwnConsumerNotice, Sharing } from '../wire/own-consumers.js'
 import { destinationIn } from '../wire/pack-message.js'
 import type { Partition } from '../wire/partitions.js'
 import type { Partitions } from '../wire/partitions-in-use.js'
-import { dropBacklog } from './backlog.js'
 import { ByteBudget } from './byte-budget.js'
+import { DeletedDestinations } from './deleted-destinations.js'
 import type { DestinationConfig } from './destination.js'
 import { DestinationRun, type DestinationRunDeps } from './destination-run.js'
 import { healthySince, type LaneReport, type LaneStatus, pausedByHand, type StateReport } from './health.js'
@@ -56,9 +56,7 @@ export class Deliverer {
   readonly #runs = new Map<string, DestinationRun>()
   /** The last status of destinations whose runs were closed. */
   readonly #resting = new Map<string, LaneStatus>()
-  readonly #dropped = new Set<string>()
-  /** Deleted destinations whose runs end, and whose backlogs are being dropped. */
-  readonly #dropping = new Map<string, Promise<void>>()
+  readonly #deleted: DeletedDestinations
   readonly #history: RequestHistory
   readonly #sharing: Sharing
   readonly #own: OwnConsumers
@@ -74,6 +72,7 @@ export class Deliverer {
 
   constructor(deps: DelivererDeps) {
     const { nats, partitions, ledger, occurrences, metricsDestinationsMax, deliveryLog: log } = deps
+    this.#deleted = new DeletedDestinations(deps)
     this.#history = new RequestHistory({ log, occurrences })
     this.#sharing = new Sharing(deps.ownConsumersMax, false)
     const budget = new ByteBudget(packsInFlightBytesMax)
@@ -142,7 +141,7 @@ export class Deliverer {
       // The status of one that is paused is its run's.
       if (config.pausedAt !== undefined) this.#run(config.id)
     }
-    for (const id of deletedIds) this.#dropAside(id)
+    for (const id of deletedIds) this.#delete(id)
     if (this.#isShared) return
     for (const id of this.#configs.keys()) this.#run(id)?.sources.open(this.#deps.partitions.homeOf(id))
   }
@@ -166,7 +165,7 @@ export class Deliverer {
   readonly #offer = (id: string, source: PackSource, message: PulledMessage): Offered => {
     const run = this.#run(id)
     // The backlog of a deleted one is dropped; its packs here are the rest of it.
-    if (run === undefined) return this.#dropped.has(id) ? 'dropped' : 'unknown'
+    if (run === undefined) return this.#deleted.has(id) ? 'dropped' : 'unknown'
     return run.takeShared(source, message) ? 'took' : 'moved'
   }
 
@@ -212,34 +211,17 @@ export class Deliverer {
         .catch((error) => occurrences.deliveryFaulted({ destination_id: id, reason: messageOf(error) }))
   }
 
-  /** No other destination waits for the end of one that was deleted: its last requests may take long. */
-  #dropAside(id: string): void {
-    if (this.#dropped.has(id) || this.#dropping.has(id)) return
-    this.#dropping.set(
-      id,
-      this.#drop(id).finally(() => this.#dropping.delete(id)),
-    )
-  }
-
-  /** A deleted destination's backlog is dropped, and counted. */
-  async #drop(id: string): Promise<void> {
-    const run = this.#runs.get(id)
+  /** A deleted destination's run ends; what it is given from then on is dropped. */
+  #delete(id: string): void {
     const config = this.#configs.get(id)
+    const run = this.#runs.get(id)
     this.#configs.delete(id)
     this.#runs.delete(id)
     this.#resting.delete(id)
-    const { ledger, occurrences } = this.#deps
-    try {
+    this.#deleted.drop(id, config?.kind, async () => {
       await run?.close()
       this.#history.forget(id)
-      // The books need its kind. One that shared a consumer may not have entered it.
-      if (config !== undefined)
-        await ledger.write([{ type: 'destination', destination: id, target: config.kind }])
-      if (await dropBacklog(this.#deps, id)) occurrences.backlogDropped({ destination_id: id })
-      this.#dropped.add(id)
-    } catch (error) {
-      occurrences.deliveryFaulted({ destination_id: id, reason: messageOf(error) })
-    }
+    })
   }
 
   // --- what it says of them ---
@@ -293,7 +275,7 @@ export class Deliverer {
     for (const timer of this.#timers) timer.stop()
     this.#own.close()
     await this.#updating
-    await Promise.all(this.#dropping.values())
+    await this.#deleted.settled()
     await Promise.all([...this.#shared].map((shared) => shared.stop()))
     await Promise.all([...this.#runs.values()].map((run) => run.close()))
     await Promise.all([...this.#shared].map((shared) => shared.close()))

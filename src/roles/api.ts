@@ -55,13 +55,11 @@ export async function openApi(
   const { openTrials } = await import('../insight/trials.js')
   const { ownersIn } = await import('../insight/dead-letter-owner.js')
   const { openBehind, openOperatorWatches } = await import('./operator-watches.js')
-  const { beginApiCounters } = await import('./begun-api-counters.js')
   const { openWayIn } = await import('./way-in.js')
   const { openLogWriter, openStoreParts } = await import('./store-parts.js')
   const given = { baseUrl: () => baseUrl ?? listening.url, geo }
   const parts = await openStoreParts(context, given, release, readiness.waitsFor)
   const { store, nats, partitions, sealer, log, deliveries, failures, traffic } = parts
-  beginApiCounters(occurrences, partitions)
   await checkMapping(nats, partitions.count)
   const bucketBytesMax = reservedBytes(settings.nats.storageMaxBytes)
   const secrets = await openSecrets(nats, bucketBytesMax, release)

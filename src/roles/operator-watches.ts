@@ -20,6 +20,7 @@ import type { ViewState } from '../view/view-state.js'
 import { BehindEntries } from '../wire/behind.js'
 import { behindBucket } from '../wire/names.js'
 import { ExpiredRules } from '../write/expired-rules.js'
+import { beginApiCounters } from './begun-api-counters.js'
 import type { StoreParts } from './store-parts.js'
 
 /** Parts of IP lists that no list names are deleted this often. */
@@ -61,6 +62,7 @@ export function openOperatorWatches(
 ): void {
   readiness.measures(lag)
   const { settings, occurrences, eventKinds } = context
+  beginApiCounters(occurrences, partitions)
   const { retentionMs } = settings.nats
   const ages = release.own(openAges(context))
   const { view } = store
