@@ -27,6 +27,7 @@ const table = {
   ERR_HEADERS_TOO_LARGE: 431,
   ERR_INTERNAL: 500,
   ERR_UNAVAILABLE: 503,
+  ERR_TIME_LIMIT: 504,
 } as const
 
 export type ErrorCode = keyof typeof table
@@ -94,6 +95,13 @@ export const notFound = (message: string): WeirError => new WeirError('ERR_NOT_F
 export class TooManyAtOnce extends WeirError {
   constructor(message: string, retryAfterSeconds: number) {
     super('ERR_UNAVAILABLE', message, { retryAfterSeconds })
+  }
+}
+
+/** Reading the logs took longer than one request may: nothing is wrong with the request or with Weir. */
+export class TimeLimitPassed extends WeirError {
+  constructor(message: string, retryAfterSeconds: number) {
+    super('ERR_TIME_LIMIT', message, { retryAfterSeconds })
   }
 }
 

@@ -1,6 +1,14 @@
 /** Renders errors as clients see them. */
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import { ClientGone, type ErrorCode, errorCodes, statusOf, TooManyAtOnce, WeirError } from '../core/errors.js'
+import {
+  ClientGone,
+  type ErrorCode,
+  errorCodes,
+  statusOf,
+  TimeLimitPassed,
+  TooManyAtOnce,
+  WeirError,
+} from '../core/errors.js'
 import { mapOf, objectOf, Type } from '../core/schema.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 
@@ -95,7 +103,7 @@ export function reportFault(
   { id, routeOptions }: FastifyRequest,
 ): void {
   // A refusal because of a bound is counted by the code that refuses, and is no fault.
-  if (error.status < 500 || error instanceof TooManyAtOnce) return
+  if (error.status < 500 || error instanceof TooManyAtOnce || error instanceof TimeLimitPassed) return
   const fields = { operation_id: id, path: routeOptions.url ?? '', err: error.cause ?? error }
   if (error.code === 'ERR_INTERNAL') occurrences.requestFailed(fields)
   else occurrences.requestUnavailable(fields)

@@ -9,6 +9,7 @@ import type {
   ComparedDeciders,
   ComparedPair,
   ComparedPairs,
+  ComparedPart,
   ComparedRows,
   ComparedValue,
 } from '../store/logs/challenger-rows.js'
@@ -31,6 +32,7 @@ export function challengerDifference(
     first_at: firstMs === 0 ? null : isoMillis(firstMs),
     last_at: lastMs === 0 ? null : isoMillis(lastMs),
     ...countsOf(pairs),
+    missing: rows.missing.flatMap((part) => membersOf[part]),
     matrix: pairs
       .map(({ before, after, records }) => ({ before, after, records: Number(records) }))
       .toSorted((one, other) => pairKey(one).localeCompare(pairKey(other))),
@@ -64,6 +66,16 @@ export function challengerProgress(
     last_at: lastMs === 0 ? null : isoMillis(lastMs),
     behind_seconds: behindMs === undefined ? null : behindMs / 1000,
   }
+}
+
+/** What is not read is missing under the names of the answer. */
+const membersOf: Readonly<Record<ComparedPart, readonly ChallengerDifference['missing'][number][]>> = {
+  deciders: ['deciders'],
+  examples: ['examples'],
+  overTime: ['over_time'],
+  clients: ['clients'],
+  edges: ['edges', 'edge_changes'],
+  countries: ['countries', 'country_changes'],
 }
 
 const sum = (of: readonly ComparedPair[]): number =>

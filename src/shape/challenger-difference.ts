@@ -22,6 +22,7 @@ const challengerDifferenceExample = {
   last_at: '2026-11-20T09:59:59.750Z',
   records: tried.records,
   changed: 310,
+  missing: [],
   matrix: tried.matrix,
   clients: tried.clients,
   countries: tried.countries,
@@ -55,6 +56,22 @@ export const challengerDifferenceSchema = objectOf(
     last_at: orNull(time, { description: 'When the last of them was stored.' }),
     records,
     changed,
+    missing: Type.Array(
+      oneOf([
+        'deciders',
+        'examples',
+        'over_time',
+        'clients',
+        'edges',
+        'edge_changes',
+        'countries',
+        'country_changes',
+      ]),
+      {
+        description:
+          'Members that were not read, because reading took longer than one request may: they are empty. Ask for a shorter time, or again when the machine is less busy.',
+      },
+    ),
     matrix,
     clients,
     countries,

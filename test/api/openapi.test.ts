@@ -174,7 +174,7 @@ t.test('the OpenAPI document', async (t) => {
       checks.equal(named.map((each) => each.name).toSorted(), inPath.toSorted(), name)
       const [first, ...others] = Object.keys(operation.responses)
       const ofBodies = operation.requestBody === undefined ? [] : ['413', '415']
-      const refusals = ['400', '401', '403', '404', ...ofBodies, '429', '431', '500', '503']
+      const refusals = ['400', '401', '403', '404', ...ofBodies, '429', '431', '500', '503', '504']
       // A write that can also be tried is accepted then. No one may be signed in. A draft may be outdated, a name kept by
       // another account.
       const mayConflict =

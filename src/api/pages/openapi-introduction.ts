@@ -38,6 +38,8 @@ const meanings: Record<ErrorCode, string> = {
   ERR_HEADERS_TOO_LARGE: 'The headers are too large.',
   ERR_INTERNAL: 'Internal error; search the log for the operation id.',
   ERR_UNAVAILABLE: 'The store or NATS is unavailable or busy; `Retry-After` says when to retry.',
+  ERR_TIME_LIMIT:
+    'Reading the logs took longer than one request may: ask for a shorter time with `since` and `until`, or again later.',
 }
 
 const errorTable = [

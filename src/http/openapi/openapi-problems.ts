@@ -43,6 +43,12 @@ const problems: Readonly<Record<string, Problem>> = {
       'The store is unavailable, or too many requests of this kind, or with a large body, are being served; nothing is wrong with the request.',
     mayRetry: true,
   },
+  504: {
+    name: 'TimeLimitPassed',
+    description:
+      'Reading the logs took longer than one request may: ask for a shorter time, or again when the machine is less busy.',
+    mayRetry: true,
+  },
 }
 
 const problemsOfBodies: Readonly<Record<string, Problem>> = {

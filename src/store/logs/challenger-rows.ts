@@ -1,6 +1,6 @@
 /** Reads from the decision log the decisions of a challenger next to those of the configuration in force. Each record counts once. */
 import { type DecisionRow, decisionColumns } from '../../wire/decision-rows.js'
-import { type ReadRows, timeOf } from './log-queries.js'
+import { inTime, type ReadRows, timeOf } from './log-queries.js'
 import { selected } from './log-sql.js'
 import { decisionsTable } from './log-tables.js'
 
@@ -25,6 +25,11 @@ export interface ComparedValue extends ComparedPair {
   readonly value: string
 }
 
+interface ComparedInterval extends ComparedPair {
+  /** Its number since the epoch. */
+  readonly interval: number
+}
+
 /** What decided: live, and by the draft. */
 export interface ComparedDeciders extends ComparedPair {
   readonly before_type: string
@@ -45,10 +50,15 @@ export interface ComparedPairs {
   readonly lastMs: number
 }
 
+/** What is read after the pairs, the most useful first: what there is no time for is missing. */
+export type ComparedPart = 'deciders' | 'examples' | 'overTime' | 'clients' | 'edges' | 'countries'
+
 export interface ComparedRows extends ComparedPairs {
+  /** They took too long, and are empty. */
+  readonly missing: readonly ComparedPart[]
   readonly intervalSeconds: number
   /** By the number of the interval since the epoch. */
-  readonly overTime: readonly (ComparedPair & { readonly interval: number })[]
+  readonly overTime: readonly ComparedInterval[]
   readonly edges: readonly ComparedValue[]
   readonly countries: readonly ComparedValue[]
   readonly clients: readonly ComparedValue[]
@@ -118,17 +128,28 @@ export async function readCompared(
   const params = paramsOf(query)
   const { pairs, firstMs, lastMs } = await readPairs(read, query)
   const intervalSeconds = secondsFor(firstMs, lastMs)
-  const values = (column: string) => read<ComparedValue>(valuesSql(column), params)
+  const missing: ComparedPart[] = []
+  // Without records there is nothing to read; after the time is over, nothing more is read.
+  const part = async <T>(name: ComparedPart, answer: () => Promise<T[]>): Promise<T[]> => {
+    if (pairs.length === 0) return []
+    const rows = missing.length > 0 ? undefined : await inTime(answer)
+    if (rows === undefined) missing.push(name)
+    return rows ?? []
+  }
+  const values = (name: ComparedPart, column: string) =>
+    part(name, () => read<ComparedValue>(valuesSql(column), params))
+  const length = intervalSeconds * 1000
   return {
     pairs,
     firstMs,
     lastMs,
+    missing,
     intervalSeconds,
-    overTime: await read(overTimeSql, { ...params, length: intervalSeconds * 1000 }),
-    edges: await values('toString(edge_id)'),
-    countries: await values('toString(country)'),
-    clients: await values('toString(client_ip)'),
-    deciders: await read(decidersSql, params),
-    examples: await readExamples(read, query),
+    deciders: await part('deciders', () => read<ComparedDeciders>(decidersSql, params)),
+    examples: await part('examples', () => readExamples(read, query)),
+    overTime: await part('overTime', () => read<ComparedInterval>(overTimeSql, { ...params, length })),
+    clients: await values('clients', 'toString(client_ip)'),
+    edges: await values('edges', 'toString(edge_id)'),
+    countries: await values('countries', 'toString(country)'),
   }
 }

@@ -1,7 +1,7 @@
 /** Statements that read the decision log: bounded in time, and few at once. */
 import { monotonicMs } from '../../core/clock.js'
 import { Turns } from '../../core/concurrency.js'
-import { badRequest, unavailable, WeirError } from '../../core/errors.js'
+import { TimeLimitPassed, unavailable, WeirError } from '../../core/errors.js'
 import type { Clickhouse } from '../clickhouse/clickhouse.js'
 import { shardReadSettings } from '../clickhouse/cluster.js'
 import { isTimeExceeded } from '../clickhouse/errors.js'
@@ -72,6 +72,19 @@ export class LogQueries {
 }
 
 const tooLong = (timeoutMs: number) =>
-  badRequest(`The search took longer than ${timeoutMs / 1000} s: narrow it with "since" and "until".`)
+  new TimeLimitPassed(
+    `The search took longer than ${timeoutMs / 1000} s: ask for a shorter time if the request takes "since" and "until", or again when this machine is less busy.`,
+    Math.ceil(timeoutMs / 1000),
+  )
+
+/** A statement of a search whose answer may be missing: undefined if the time of the search is over. */
+export async function inTime<T>(answer: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer()
+  } catch (error) {
+    if (isTimeExceeded(error)) return undefined
+    throw error
+  }
+}
 
 export const timeOf = (parameter: string): string => `fromUnixTimestamp64Milli({${parameter}:Int64}, 'UTC')`

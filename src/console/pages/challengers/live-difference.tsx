@@ -39,7 +39,7 @@ export function LiveDifference({
 
 function Difference({ difference }: { readonly difference: ChallengerDifference }) {
   const opened = useSignal<LoggedDecision | undefined>(undefined)
-  const { records, changed, first_at, last_at, deciders, examples } = difference
+  const { records, changed, missing, first_at, last_at, deciders, examples } = difference
   if (records === 0)
     return <p class="verdict">No record was compared yet. What arrives is shown here some seconds later.</p>
   return (
@@ -55,8 +55,9 @@ function Difference({ difference }: { readonly difference: ChallengerDifference 
           </p>
         )}
       </div>
+      {missing.length > 0 && <p class="warning-line">{missingText(missing)}</p>}
       <Directions matrix={difference.matrix} />
-      <TrialPicture overTime={difference.over_time} />
+      {!missing.includes('over_time') && <TrialPicture overTime={difference.over_time} />}
       {changed > 0 && <Frequent decisions={difference} />}
       {deciders.length > 0 && (
         <>
@@ -95,6 +96,20 @@ function Difference({ difference }: { readonly difference: ChallengerDifference 
     </div>
   )
 }
+
+const partTexts: Readonly<Record<ChallengerDifference['missing'][number], string>> = {
+  deciders: 'what decides',
+  examples: 'examples',
+  over_time: 'the course over time',
+  clients: 'clients',
+  edges: 'edges',
+  edge_changes: 'edges',
+  countries: 'countries',
+  country_changes: 'countries',
+}
+
+const missingText = (missing: ChallengerDifference['missing']): string =>
+  `There was no time to read ${[...new Set(missing.map((part) => partTexts[part]))].join(', ')}: this page shows the rest. It reads them when it is opened again and the machine is less busy.`
 
 type Deciders = ChallengerDifference['deciders'][number]
 
