@@ -27,6 +27,7 @@ COPY --from=build /weir/node_modules node_modules
 COPY --from=build /weir/dist/programs dist/programs
 COPY --from=build /weir/dist/console dist/console
 COPY --from=build /weir/dist/playground dist/playground
+COPY --from=build /weir/dist/reference dist/reference
 COPY --from=build /weir/dist/geo dist/geo
 # The command alone: what it starts is built.
 COPY src/weir.mjs src/weir.mjs

@@ -1,5 +1,5 @@
 /**
- * Builds the console: `dist/console/index.html` and its assets, whose names have a hash of their content. The page refers to
+ * Builds the console, and pages like it: `dist/console/index.html` and its assets, whose names have a hash of their content. The page refers to
  * them below `{{root}}`, which the server replaces by the way back to `/`, because a proxy may serve Weir below a path.
  */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -43,7 +43,17 @@ export async function bundleConsole(root, directory) {
 }
 
 /**
- * Writes the page whose sources are in the room `name`.
+ * Writes the API reference to `directory`; throws an error that names the place of each fault.
+ *
+ * @param {string} root of the package
+ * @param {string} directory
+ */
+export async function bundleReference(root, directory) {
+  await bundlePage(root, directory, 'reference', [forBrowsers(root)], 'docs')
+}
+
+/**
+ * Writes the page whose sources are in the room `name`. `served`: the path that it is served at.
  *
  * @param {string} root of the package
  * @param {string} directory
@@ -51,7 +61,7 @@ export async function bundleConsole(root, directory) {
  * @param {import('esbuild').Plugin[]} plugins
  * @returns {Promise<import('esbuild').Metafile>}
  */
-export async function bundlePage(root, directory, name, plugins) {
+export async function bundlePage(root, directory, name, plugins, served = name) {
   const { build } = await import('esbuild')
   rmSync(directory, { recursive: true, force: true })
   mkdirSync(directory, { recursive: true })
@@ -81,8 +91,8 @@ export async function bundlePage(root, directory, name, plugins) {
   const built = (source) =>
     basename(Object.entries(metafile.outputs).find(([, { entryPoint }]) => entryPoint === source)?.[0] ?? '')
   const page = readFileSync(join(root, `src/${name}/index.html`), 'utf8')
-    .replace('main.tsx', `{{root}}${name}/assets/${built(main)}`)
-    .replace('style.css', `{{root}}${name}/assets/${built('src/console/style.css')}`)
+    .replace('main.tsx', `{{root}}${served}/assets/${built(main)}`)
+    .replace('style.css', `{{root}}${served}/assets/${built('src/console/style.css')}`)
   writeFileSync(join(directory, 'index.html'), page)
   return metafile
 }

@@ -16,7 +16,7 @@ const programs = {
 }
 
 /** They load native code, threads or files by paths of their own. */
-const unbundled = ['chdb', 'pino', 'pino-pretty', '@scalar/fastify-api-reference', '@platformatic/kafka']
+const unbundled = ['chdb', 'pino', 'pino-pretty', '@platformatic/kafka']
 
 /** A source map without a mapping. */
 const emptyMap = Buffer.from('{"version":3,"sources":[""],"mappings":"A"}').toString('base64')

@@ -33,7 +33,7 @@ import {
 import { tryLock } from '../src/process/file-lock.mjs'
 import { buildAsnDatabase } from './asn-database.mjs'
 import { buildModules, bundlePrograms, bundleTests } from './bundle.mjs'
-import { bundleConsole } from './bundle-console.mjs'
+import { bundleConsole, bundleReference } from './bundle-console.mjs'
 import { bundleEvaluate } from './bundle-evaluate.mjs'
 import { bundlePlayground } from './bundle-playground.mjs'
 import { fetchNatsServer, renewNatsServer } from './fetch-nats-server.mjs'
@@ -52,6 +52,7 @@ const path = {
   types: join(root, 'dist', 'types'),
   typesWritten: join(root, 'dist', 'types', '.written'),
   playground: join(root, 'dist', 'playground'),
+  reference: join(root, 'dist', 'reference'),
   asnPackage: join(root, 'node_modules', '@ip-location-db', 'asn'),
   asnBuilder: join(root, 'config', 'asn-database.mjs'),
   asnDatabase: join(root, 'dist', 'geo', 'asn.mmdb'),
@@ -172,6 +173,7 @@ async function buildPrograms() {
   await building(bundleConsole(root, path.console))
   await building(bundleEvaluate(root, path.evaluate))
   await building(bundlePlayground(root, path.playground))
+  await building(bundleReference(root, path.reference))
   writeFileSync(path.bundled, signature)
 }
 
@@ -227,7 +229,7 @@ async function building(built) {
 
 const modulesSignature = () => signatureOf([...moduleSources(), 'config/bundle.mjs', 'tsconfig.json'])
 
-const pages = [join('src', 'console'), join('src', 'playground')]
+const pages = ['console', 'playground', 'reference'].map((room) => join('src', room))
 
 const moduleSources = () => [
   ...sourcesBelow('src').filter((name) => !pages.some((page) => name.startsWith(page))),

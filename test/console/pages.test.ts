@@ -90,6 +90,11 @@ t.test('pages', inBrowser(), async (t) => {
       checkAll(menu, () => menuLooks, 'see'),
     ),
     t.test('what is opened on them', { buffered: true }, checkAll(rest, looksAt, 'follow')),
+    t.test('the API reference', { buffered: true }, async (t) => {
+      const visitor = await openSignedIn(t, all.token)
+      for (const [index, path] of ['docs', 'docs#tag/ip-policies', 'docs#schema/IpPolicy'].entries())
+        await check(t, visitor, path, looksAt(index), () => visitor.see(path))
+    }),
     t.test('drawers with hostile texts, of which nothing comes', { buffered: true }, async (t) => {
       const visitor = await openSignedIn(t, all.token)
       for (const [path, text] of drawers) {

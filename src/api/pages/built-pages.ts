@@ -1,11 +1,12 @@
 /**
- * Pages that `config/` builds, and their files, all from memory: the web console, one page for `/` and every path below `/console`, and
- * the playground at `/playground`. Of each there is `index.html`, and `assets/<name>-<hash>.<ext>`.
+ * Pages that `config/` builds, and their files, all from memory: the web console, one page for `/` and every path below `/console`,
+ * the playground at `/playground`, and the API reference at `/docs`. Of each there is `index.html`, and `assets/<name>-<hash>.<ext>`.
  *
  * A proxy may serve Weir below a path, so the page refers to everything relative to the root of Weir:
  * `src="{{root}}console/assets/console-ABCD1234.js"`. Each answer has the way up from its own path in that place, such as
  * `../../`.
  */
+import { readFileSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { dirname, extname, join } from 'node:path'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -167,6 +168,30 @@ export async function registerConsole(
     return page(request, reply)
   })
   app.get('/console/assets/:name', hidden, asset)
+}
+
+/** The API reference. It reads the API's document, and sends the requests that someone tries to where it came from. */
+export async function registerReference(
+  app: FastifyInstance,
+  directory = dirname(packageFile('dist', 'reference', 'index.html')),
+): Promise<void> {
+  const { page, asset } = await openBuiltPage(directory, {
+    connectSrc: ["'self'"],
+    formAction: ["'none'"],
+  })
+  app.get('/docs', hidden, page)
+  app.get('/docs/', hidden, page)
+  app.get('/docs/assets/:name', hidden, asset)
+}
+
+/** Browsers request the icon with every page. */
+const iconCaching = 'public, max-age=86400'
+
+export function registerIcon(app: FastifyInstance): void {
+  const icon = readFileSync(packageFile('dist', 'programs', 'favicon.ico'))
+  app.get('/favicon.ico', hidden, (_request, reply) =>
+    reply.header('Cache-Control', iconCaching).type(types['.ico']!).send(icon),
+  )
 }
 
 /** It asks no one: what is typed there can't leave it. */

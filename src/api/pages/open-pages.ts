@@ -13,9 +13,8 @@ import { admitOpenPage } from '../../http/bounds/bounded-work.js'
 import { Components } from '../../http/openapi/openapi-components.js'
 import { decisionNames } from '../../insight/decision-names.js'
 import { recordSchemas } from '../../record/record-schemas.js'
-import { registerConsole, registerPlayground } from './built-pages.js'
+import { registerConsole, registerIcon, registerPlayground, registerReference } from './built-pages.js'
 import { finishDocument, type OpenapiOptions, openapiHead } from './openapi-document.js'
-import { registerReference } from './reference-page.js'
 import { type FileForm, jsonForm, servedOnce } from './served-file.js'
 
 const schemaForm: FileForm = { ...jsonForm, type: 'application/schema+json' }
@@ -51,6 +50,7 @@ export async function registerOpenPages(
     servedOnce(jsonForm, () => JSON.stringify(document())),
   )
   registerFields(app, eventKinds, missing)
+  registerIcon(app)
   await registerReference(app)
   await registerConsole(app)
   await registerPlayground(app)

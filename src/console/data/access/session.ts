@@ -14,9 +14,6 @@ const accountKey = 'weir-account'
 /** Why there is no session any more, for the page that asks for a key. */
 export const signedOutBecause = signal(takeReason())
 
-/** Every write needs it: a form of another site can't send it. */
-export const consoleHeaders = { 'weir-console': '1' }
-
 const editKey = 'weir-edit'
 const isSwitchedOn = signal(sessionStorage.getItem(editKey) === 'on')
 

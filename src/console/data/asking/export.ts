@@ -1,6 +1,6 @@
 /** Decisions as a file: the API sends all pages in one answer. */
 import { ApiError } from '../../../client/api-error.js'
-import { consoleHeaders } from '../access/session.js'
+import { consoleHeaders } from '../access/headers.js'
 import { after } from '../clock.js'
 import { root } from '../location.js'
 
