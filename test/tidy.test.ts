@@ -207,6 +207,7 @@ const smallFiles: Readonly<Record<string, string>> = {
   'src/api/ip-lists/ip-list-refresh.ts': 'a route of its own; its importer lists the routes of all rooms',
   'src/cli/junit.ts': 'a format of its own; its importer runs tests and shows them',
   'src/client/session.ts': 'its importer, the list of all operations, is as long as a file may be',
+  'src/client/targets.ts': 'its importer, the list of all operations, is as long as a file may be',
   'src/deliver/aws/credentials-age.ts':
     'a state machine of its own; the lane, the longest file, only asks it',
   'src/deliver/lane/hand-pause.ts': 'a state machine of its own; the run of a destination only asks it',

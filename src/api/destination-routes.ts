@@ -11,7 +11,7 @@ import { describe, listSchema, pageQuery, routePath, shownBy } from '../http/ope
 import { idempotencyHeaders } from '../http/openapi/write-parameters.js'
 import { actionHandler } from '../http/write-handlers.js'
 import type { DestinationOperations } from '../operate/destination-operations.js'
-import { iamPolicyOf } from '../operate/iam-policy.js'
+import { iamPolicyOf } from '../operate/targets/iam-policy.js'
 import { anyResource, type Row } from '../resource/define.js'
 import { eventDestination } from '../resource/event-destination.js'
 import { exampleId } from '../resource/examples.js'
@@ -27,6 +27,7 @@ import {
 import { iamPolicySchema } from '../shape/iam-policy.js'
 import type { DeliveryAttempt } from '../wire/delivery-attempts.js'
 import { registerPauses } from './pause-routes.js'
+import { registerTargets } from './target-routes.js'
 import type { WriteContext } from './write-context.js'
 
 const destination = anyResource(eventDestination)
@@ -66,6 +67,7 @@ export function registerDestinationOperations(
   })
   app.post(`${single}/send_test_event`, testing, sendTestEvent)
 
+  registerTargets(app, operations)
   registerPauses(app, context, operations)
   registerCheck(app, context, operations)
   registerAttempts(app, context, operations)

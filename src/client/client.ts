@@ -72,6 +72,7 @@ import type { Changes, Kinds, NewResource, Resource } from './kinds.js'
 import { ListEntriesClient } from './list-entries.js'
 import { type RulesOptions, restoredRules, rulesOf, type UsedRule } from './rules.js'
 import { SessionClient } from './session.js'
+import { TargetClient } from './targets.js'
 
 export { ApiError } from './api-error.js'
 export type { TryOptions } from './collection.js'
@@ -281,6 +282,8 @@ const clientsOf = (http: Http) => ({
   listEntries: new ListEntriesClient(http),
   /** Sessions of the web console: for a client without a token. */
   session: new SessionClient(http),
+  /** Targets of destinations before these are created. */
+  targets: new TargetClient(http),
 })
 
 const actionOf = (options: CreateOptions) => ({

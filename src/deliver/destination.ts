@@ -14,6 +14,7 @@ import type { AwsClock } from './aws/aws-clock.js'
 import type { Packing, PackingTarget, ServiceRecord } from './aws/packing.js'
 import type { AwsRights } from './aws/rights.js'
 import type { SharedBodies } from './aws/shared-bodies.js'
+import type { KindForm, Words } from './forms/kind-form.js'
 import type { ReachableNetworks } from './private-networks.js'
 import type { TargetOptions } from './target-options.js'
 
@@ -270,6 +271,8 @@ export interface DestinationKind<
   readonly billing?: readonly BillingUnit[]
   /** What to do about a fault of a class, for a person, in the words of the service; a general sentence for the others. */
   readonly advice?: Partial<Readonly<Record<FaultClass, string>>>
+  /** What people read who set one up: the words of its members, and its tiles in the gallery. Default: title and names. */
+  readonly setup?: { readonly words: Words; readonly forms: readonly KindForm[] }
   /** Does the service get the line break after an event's JSON? */
   readonly keepsLineBreak: boolean
   open(config: DestinationConfig, deps: SenderDeps): Sender

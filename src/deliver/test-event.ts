@@ -6,7 +6,7 @@ import type { PackedEvent } from '../wire/packed-event.js'
 import { checkRole, requestTimeoutMsDefault } from './aws/aws.js'
 import type { AwsClock } from './aws/aws-clock.js'
 import type { SharedBodies } from './aws/shared-bodies.js'
-import type { DestinationConfig, EventPublisher, Fault, Finding, Sender } from './destination.js'
+import type { DestinationConfig, EventPublisher, Fault, Finding, Receipt, Sender } from './destination.js'
 import { type DeliverySettings, openSender } from './kinds.js'
 import { faultIn } from './lane/outcomes.js'
 import { ReachableNetworks } from './private-networks.js'
@@ -66,10 +66,11 @@ export const sendTestEvent = (
   event: TestEvent,
   timeoutMs: number,
   access: DestinationAccess,
-): Promise<Result<undefined, Fault>> =>
+): Promise<Result<Receipt, Fault>> =>
   withSender(config, timeoutMs, access, async (sender, signal) => {
-    const fault = faultIn(await sender.send([packedTestEvent(event)], signal))
-    return fault === undefined ? ok(undefined) : fail(fault)
+    const outcome = await sender.send([packedTestEvent(event)], signal)
+    const fault = faultIn(outcome)
+    return fault === undefined ? ok(outcome as Receipt) : fail(fault)
   })
 
 const nothingAsked: Finding = {

@@ -6,23 +6,18 @@ import type { Books } from '../books/books.js'
 import { type DropReason, dropReasons, sumOf } from '../books/dropped.js'
 import type { BooksKeeper } from '../books/keeper.js'
 import { jsonOf } from '../core/bytes.js'
-import { now, sleep } from '../core/clock.js'
+import { sleep } from '../core/clock.js'
 import { fail, type Result } from '../core/errors.js'
-import { newId } from '../core/ids.js'
 import type { Sealer } from '../core/seal.js'
 import type { DestinationConfig, Fault, Finding } from '../deliver/destination.js'
 import type { LaneStatus } from '../deliver/health.js'
-import {
-  checkDestination,
-  type DestinationAccess,
-  sendTestEvent,
-  type TestEvent,
-} from '../deliver/test-event.js'
-import { testEventJson } from '../event/event-schemas.js'
+import { checkDestination, type DestinationAccess, sendTestEvent } from '../deliver/test-event.js'
 import type { Nats } from '../nats/nats.js'
 import type { Row } from '../resource/define.js'
+import type { Target } from '../resource/destination-target.js'
 import type { BacklogHistory } from '../shape/backlog-history.js'
 import { adviceFor } from '../shape/delivery/delivery-advice.js'
+import type { TargetTest } from '../shape/delivery/target-test.js'
 import type { DeliveryStatus, DestinationCheck, DestinationStatus } from '../shape/delivery-status.js'
 import type { SourceCounts } from '../shape/subscription-counts.js'
 import { destinationConfig } from '../view/destinations.js'
@@ -34,11 +29,14 @@ import type { BacklogHistory as Backlogs } from './backlog-history.js'
 import type { BehindDestinations } from './behind-destinations.js'
 import { DeliveryStates, severityOf } from './delivery-states.js'
 import { statusesOf, statusOf } from './destination-status.js'
+import { testEventFor, testedTarget } from './targets/target-test.js'
 import type { UnfoundBacklogs } from './unfound-backlogs.js'
 
 export interface DestinationOperations {
   /** Sends an event of the type `test.v0`; the reason if the destination did not accept it in time. */
   sendTestEvent(row: Row): Promise<{ eventId: string } | { refusal: string }>
+  /** Sends one to a target that is not stored. */
+  testTarget(accountId: string, target: Target): Promise<TargetTest>
   /** Finds out whether the destination could be delivered to, without writing to it; if so, tries now. */
   check(row: Row): Promise<DestinationCheck>
   /** Tries to deliver now, unless it is paused by hand; the state before, undefined if no deliverer answers. */
@@ -99,6 +97,9 @@ export function destinationOperations(deps: DestinationOperationsDeps): Destinat
         refusal: `The destination did not accept the test event: ${sent.problem.code}: ${sent.problem.msg}`,
       }
     },
+
+    testTarget: (accountId, target) =>
+      testedTarget(accountId, target, { access: deps.access, timeoutMs: answerWithinMs }),
 
     async check(row) {
       const config = await configWhenAvailable(row, deps)
@@ -182,12 +183,6 @@ const notYet: Fault = {
   class: 'transient',
   code: 'NotAvailable',
   msg: 'The credentials of the destination are not available yet.',
-}
-
-function testEventFor({ account_id, id }: Row): TestEvent {
-  const eventId = newId('ev_')
-  const timestampMs = now()
-  return { partitionKey: eventId, timestampMs, json: testEventJson(eventId, timestampMs, account_id, id) }
 }
 
 const secretLooks = 40

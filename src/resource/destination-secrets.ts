@@ -37,9 +37,17 @@ export function sealedSecretOf(
   previous: (SecretRow & { readonly target: Target }) | undefined,
   tools: DeriveTools,
 ): Partial<SealedSecret> {
-  const before = previous && chosenTarget(previous.target)
-  const given = chosen.auth === undefined ? optionSecret(chosen, before) : keySecret(chosen, before)
+  const given = secretGiven(chosen, previous && chosenTarget(previous.target))
   return sealedOf(given, secretBelongsTo(row), previous?.secret_digest, tools)
+}
+
+const secretGiven = (chosen: ChosenTarget, before: ChosenTarget | undefined): GivenSecret =>
+  chosen.auth === undefined ? optionSecret(chosen, before) : keySecret(chosen, before)
+
+/** A target that is not stored, for delivery: all of its secrets must be given. Throws if it could not be created. */
+export function givenTarget(chosen: ChosenTarget): ReturnType<typeof unsealedTarget> {
+  checkTarget(chosen)
+  return unsealedTarget(chosen, secretGiven(chosen, undefined))
 }
 
 /** The secret access key for AWS; undefined if a role is assumed. */

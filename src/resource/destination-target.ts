@@ -46,6 +46,16 @@ const memberOf = (
     { description: about, ...(options !== undefined && { title: name }) },
   )
 
+/** The words and tiles of a kind, for forms that are made from the API's document. */
+const setupOf = ({ name, title, about, setup }: DestinationKind) => ({
+  'x-setup': {
+    words: setup?.words ?? {},
+    forms: setup?.forms.map(({ steps: _, ...form }) => form) ?? [
+      { id: name, name: title, purpose: about, needs: '', mark: '' },
+    ],
+  },
+})
+
 type OptionsOf<K extends DeclaredKind> =
   NonNullable<K['options']> extends TargetOptions<infer S> ? (S extends TSchema ? Static<S> : object) : object
 
@@ -69,7 +79,7 @@ export const target = Type.Unsafe<Partial<Targets<GivenAuth>>>(
     Object.fromEntries(
       destinationKinds.map((kind) => [
         kind.name,
-        optional(memberOf(kind, givenForms, `${titleOf(kind)}Input`)),
+        optional({ ...memberOf(kind, givenForms, `${titleOf(kind)}Input`), ...setupOf(kind) }),
       ]),
     ),
     { title: 'DestinationTargetInput', description: 'Exactly one of them.' },

@@ -17,6 +17,8 @@ import { Checks } from '../harness/checks.js'
 import { resolved } from '../harness/openapi.js'
 
 /** Needs no API key. */
+/** Questions about targets that are not stored. */
+const ofTargets = /^\/event_destinations\/(setup|send_test_event)$/
 const session = '/console/session'
 
 t.test('the OpenAPI document', async (t) => {
@@ -281,7 +283,11 @@ t.test('the OpenAPI document', async (t) => {
       const isAction = /\/(send_test_event|replay|refresh)$|^\/(replays|dead_letters)\//.test(path)
       const isIngest = method === 'post' && (path === '/records' || path === '/v1/logs')
       const isQuestion =
-        path === '/decide' || isIngest || /\/(try|check|run)$/.test(path) || path.startsWith('/tries/')
+        path === '/decide' ||
+        isIngest ||
+        ofTargets.test(path) ||
+        /\/(try|check|run)$/.test(path) ||
+        path.startsWith('/tries/')
       checks.equal(
         takes(operation, 'header'),
         [...(method === 'post' && !isQuestion ? ['Idempotency-Key'] : []), 'Service-Version'],
@@ -314,7 +320,8 @@ const promotion = '/challengers/{id}/promote'
 
 const bodied = (method: string, path: string): boolean =>
   ['post', 'patch', 'put'].includes(method) &&
-  !/\/(send_test_event|check|restore|pause|resume|promote|discard|refresh)$/.test(path)
+  (ofTargets.test(path) ||
+    !/\/(send_test_event|check|restore|pause|resume|promote|discard|refresh)$/.test(path))
 
 interface Parameter {
   readonly name: string

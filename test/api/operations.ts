@@ -55,6 +55,7 @@ const otherBodies: Readonly<Record<string, Body>> = {
   'post /event_subscriptions/{subscription_id}/sources': { type: 'log.v0' },
   'patch /event_subscriptions/{subscription_id}/sources/{type}': { filter: null },
   'post /ip_restrictions/{id}/try': { enforced: false },
+  'post /event_destinations/setup': { target: { http: {} } },
   'post /event_destinations/{id}/replay': { from: '1h' },
   'post /dead_letters/{id}/resend': { record: { type: 'tcp_connection' } },
   'put /ip_lists/{id}/entries': { entries: [{ cidr: '198.51.100.0/24', comment: 'a guest' }] },

@@ -136,34 +136,6 @@ t.test('delivery in the console', inBrowser(), async (t) => {
     t.strictSame(visitor.complaints, [])
   })
 
-  await t.test('a destination is created by a form that says what is wrong at its place', async (t) => {
-    const { me, visitor } = await openAccount(t, /^400 POST \/event_destinations/)
-    const { page } = visitor
-    await visitor.see('console/destinations/new')
-    await visitor.edit()
-    await page.getByLabel('Kind of target').selectOption('http')
-    await page.getByLabel('url', { exact: true }).fill('ftp://logs.example.com')
-    const field = page.locator('.field', { has: page.getByLabel('url', { exact: true }) })
-    await field.locator('.fault').waitFor()
-    const create = page.getByRole('button', { name: 'Create' })
-    t.ok(await create.isDisabled())
-    await page.getByLabel('url', { exact: true }).fill('https://logs.example.com/in')
-    await field.locator('.fault').waitFor({ state: 'detached' })
-    await page.getByLabel('kind of auth').selectOption('bearer')
-    await page.getByLabel(/^token/).fill('a-secret-of-the-test')
-    await page.getByLabel(/^headers/).fill('x-team: network')
-    await create.click()
-    await page.getByText('The destination is created.').waitFor()
-    const shown = (await page.getByRole('heading', { level: 1 }).textContent()) ?? ''
-    const { target } = await me.api.eventDestination.get(shown)
-    t.match(target.http, {
-      url: 'https://logs.example.com/in',
-      auth: { bearer: { token: null } },
-      headers: { 'x-team': 'network' },
-    })
-    t.strictSame(visitor.complaints, [])
-  })
-
   await t.test('a subscription is tried on recorded traffic before it is saved', async (t) => {
     const { me, visitor } = await openAccount(t, /^400 POST \/event_subscriptions/)
     const { page } = visitor

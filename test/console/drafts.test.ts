@@ -42,7 +42,7 @@ t.test('drafts in the console', inBrowser(), async (t) => {
     const { me, visitor } = await open(t)
     const { page } = visitor
     await visitor.see('console/destinations/new')
-    await visitor.edit()
+    await page.getByRole('link', { name: /^Web server/ }).click()
     const secrets = [
       'a-token-of-the-test',
       'a-header-of-the-test',
@@ -53,17 +53,17 @@ t.test('drafts in the console', inBrowser(), async (t) => {
       const stored = await storageOf(visitor)
       for (const secret of secrets) t.notOk(stored.includes(secret), `${secret} is not stored: ${when}`)
     }
-    await page.getByLabel('Description').fill('of a draft')
-    await page.getByLabel('Kind of target').selectOption('http')
-    await page.getByLabel('url', { exact: true }).fill(`https://${secrets[3]}:x@logs.example.com/in`)
+    await page.getByLabel(/^Name/).fill('of a draft')
+    await page.getByLabel('Address (URL)').fill(`https://${secrets[3]}:x@logs.example.com/in`)
     await keepsNoSecret('in a URL')
-    await page.getByLabel('url', { exact: true }).fill('https://logs.example.com/in')
-    await page.getByLabel('kind of auth').selectOption('bearer')
-    await page.getByLabel(/^token/).fill(secrets[0]!)
-    await page.getByLabel(/^secret_headers/).fill(`x-team: ${secrets[1]}`)
-    await page.getByLabel(/^headers/).fill('x-plain: network')
+    await page.getByLabel('Address (URL)').fill('https://logs.example.com/in')
+    await page.getByLabel('How Weir signs in').selectOption('bearer')
+    await page.getByLabel(/^Token/).fill(secrets[0]!)
+    await page.getByLabel(/^Headers with secrets/).fill(`x-team: ${secrets[1]}`)
+    await page.getByText('More options').click()
+    await page.getByLabel(/^Further headers/).fill('x-plain: network')
     await keepsNoSecret('in their fields')
-    await page.getByLabel('As JSON').check()
+    await page.getByLabel('Write the target as JSON').check()
     const editor = page.locator('.cm-content')
     await editor.waitFor()
     const json = JSON.parse((await editor.textContent()) ?? '')
@@ -74,32 +74,35 @@ t.test('drafts in the console', inBrowser(), async (t) => {
     await keepsNoSecret('as JSON, also in a member with a wrong name')
 
     await reload(visitor)
-    t.equal(await page.getByLabel('Description').inputValue(), 'of a draft')
-    t.equal(await page.getByLabel('Kind of target').inputValue(), 'http')
-    t.equal(await page.getByLabel('url', { exact: true }).inputValue(), 'https://logs.example.com/in')
-    t.equal(await page.getByLabel('kind of auth').inputValue(), 'bearer')
-    t.equal(await page.getByLabel(/^headers/).inputValue(), 'x-plain: network')
-    t.equal(await page.getByLabel(/^token/).inputValue(), '')
-    t.equal(await page.getByLabel(/^secret_headers/).inputValue(), 'x-team: ', 'its name is kept')
+    t.equal(await page.getByLabel(/^Name/).inputValue(), 'of a draft')
+    t.equal(await page.getByLabel('Address (URL)').inputValue(), 'https://logs.example.com/in')
+    t.equal(await page.getByLabel('How Weir signs in').inputValue(), 'bearer')
+    t.equal(await page.getByLabel(/^Further headers/).inputValue(), 'x-plain: network')
+    t.equal(await page.getByLabel(/^Token/).inputValue(), '')
+    t.equal(await page.getByLabel(/^Headers with secrets/).inputValue(), 'x-team: ', 'its name is kept')
     const missing = page.getByRole('status').filter({ hasText: 'Type these again' })
     t.strictSame(await missing.locator('li').allInnerTexts(), [
       'target.http.auth.bearer.token',
       'target.http.secret_headers',
       'target.http.tokn',
     ])
-    await page.getByLabel(/^token/).fill(secrets[0]!)
+    await page.getByLabel(/^Token/).fill(secrets[0]!)
     await missing.getByText('bearer').waitFor({ state: 'detached' })
-    await page.getByLabel(/^secret_headers/).fill(`x-team: ${secrets[1]}`)
+    await page.getByLabel(/^Headers with secrets/).fill(`x-team: ${secrets[1]}`)
     await missing.getByText('secret_headers').waitFor({ state: 'detached' })
     await page.locator('.field .fault').waitFor({ state: 'detached' })
-    t.ok(await button(visitor, 'Create').isDisabled(), 'not before one knows what is missing')
+    t.ok(
+      await button(visitor, 'Create, and choose events').isDisabled(),
+      'not before one knows what is missing',
+    )
     await keepsNoSecret('typed again')
     await button(visitor, 'Go on without them').click()
     await missing.waitFor({ state: 'detached' })
-    await button(visitor, 'Create').click()
+    await button(visitor, 'Create, and choose events').click()
     await page.getByText('The destination is created.').waitFor()
     t.equal(await draftsIn(visitor), 0, 'what is saved is no draft any more')
-    const id = new URL(page.url()).pathname.split('/').at(-1) ?? ''
+    await page.waitForURL(/[?&]id=ed_/)
+    const id = new URL(page.url()).searchParams.get('id') ?? ''
     t.match((await me.api.eventDestination.get(id)).target.http, {
       url: 'https://logs.example.com/in',
       auth: { bearer: { token: null } },
@@ -115,7 +118,7 @@ t.test('drafts in the console', inBrowser(), async (t) => {
     const id = await addDestination(me)
     await visitor.see(`console/destinations/${id}?open=edit`)
     await visitor.edit()
-    const description = page.getByLabel('Description')
+    const description = page.getByLabel(/^Name/)
     await description.fill('mine')
     await page.locator('.difference .added', { hasText: 'mine' }).waitFor()
     await reload(visitor)
@@ -153,7 +156,7 @@ t.test('drafts in the console', inBrowser(), async (t) => {
     await visitor.see(`console/destinations/${id}?open=edit`)
     await visitor.edit()
     const secret = 'the-second-token'
-    await page.getByLabel(/^token/).fill(secret)
+    await page.getByLabel(/^Token/).fill(secret)
     await page.locator('.difference .added', { hasText: '(typed)' }).waitFor()
     t.notOk((await page.locator('body').textContent())?.includes(secret))
     t.notOk((await storageOf(visitor)).includes(secret))
@@ -240,16 +243,20 @@ t.test('drafts in the console', inBrowser(), async (t) => {
     const [first, second] = [await newAccount(), await newAccount()]
     const visitor = await openSignedIn(t, first.token, { expected: /^(400|401) / })
     const { page } = visitor
-    for (const kind of ['destinations', 'subscriptions']) {
-      await visitor.see(`console/${kind}/new`)
-      await page.getByLabel('Description').fill('of the first account')
+    const forms = [
+      ['destinations/new?form=http', /^Name/],
+      ['subscriptions/new', 'Description'],
+    ] as const
+    for (const [path, label] of forms) {
+      await visitor.see(`console/${path}`)
+      await page.getByLabel(label).fill('of the first account')
     }
     t.equal(await draftsIn(visitor), 2)
     // The session becomes another's without a word to the page, as by another tab.
     await visitor.signIn(second.token)
-    for (const kind of ['destinations', 'subscriptions']) {
-      await visitor.see(`console/${kind}/new`)
-      t.equal(await page.getByLabel('Description').inputValue(), '', kind)
+    for (const [path, label] of forms) {
+      await visitor.see(`console/${path}`)
+      t.equal(await page.getByLabel(label).inputValue(), '', path)
     }
     t.equal(await draftsIn(visitor), 0)
     await page.getByLabel('Description').fill('of the second account')

@@ -6,6 +6,10 @@ import { maskedTarget, storableTarget } from '../../src/console/pages/destinatio
 const member = (name: string, more: Partial<Member> = {}): Member => ({
   name,
   form: 'text',
+  label: 'A member',
+  choiceWords: {},
+  unset: '',
+  isRare: false,
   isRequired: false,
   isSecret: false,
   about: '',

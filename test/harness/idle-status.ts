@@ -32,6 +32,15 @@ export const passedCheck: DestinationCheck = {
 /** Destinations that no event was sent to, and that are not asked. */
 export const idleDestinations: DestinationOperations = {
   sendTestEvent: async () => ({ refusal: 'There are no destinations in this test.' }),
+  testTarget: async () => ({
+    result: 'accepted',
+    event: {},
+    took_ms: 1,
+    request_id: null,
+    receipt: null,
+    error: null,
+    advice: null,
+  }),
   check: async () => passedCheck,
   status: async () => idleStatus,
   statuses: async (rows) =>

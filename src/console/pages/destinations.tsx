@@ -12,7 +12,7 @@ import { Sentence } from '../parts/sentence.js'
 import { Answered, Empty } from '../parts/states.js'
 import { type Column, Table } from '../parts/tables/table.js'
 import { Time } from '../parts/time.js'
-import { NewDestination } from './destinations/edit.js'
+import { NewDestination } from './destinations/new/flow.js'
 import { OneDestination } from './destinations/one.js'
 
 export function Destinations({ rest: [id] }: PageProps) {
@@ -83,7 +83,7 @@ function All() {
       <div class="row apart">
         <h1>Destinations</h1>
         {may('write') && (
-          <Link class="button" to={['destinations', 'new']}>
+          <Link class="button main" to={['destinations', 'new']}>
             New destination
           </Link>
         )}

@@ -31,6 +31,7 @@ import {
 } from '../destination.js'
 import { eventTypeIn } from '../event-type.js'
 import { fault } from '../faults.js'
+import { clickhouseForm, clickhouseWords } from '../forms/server-forms.js'
 import { faultOfError } from '../http/http-faults.js'
 import { optional, secretText, targetOptions } from '../target-options.js'
 
@@ -251,6 +252,7 @@ export const clickhouse = defineDestinationKind({
   },
   auth: 'none',
   options,
+  setup: { words: clickhouseWords, forms: [clickhouseForm] },
   limits,
   requestBytes: { max: 64 * mebibyte, default: 8 * mebibyte },
   keepsLineBreak: true,

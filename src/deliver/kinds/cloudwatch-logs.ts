@@ -24,6 +24,7 @@ import {
   type SenderDeps,
   type SendOutcome,
 } from '../destination.js'
+import { cloudwatchLogsForm, cloudwatchLogsWords } from '../forms/aws-forms.js'
 
 // --- address ---
 
@@ -214,6 +215,7 @@ export const cloudwatchLogs = defineDestinationKind({
       address: `${arn.replace(/:\*$/, '')}:*`,
     }),
   endpointSetting: 'AWS_ENDPOINT_URL_CLOUDWATCH_LOGS',
+  setup: { words: cloudwatchLogsWords, forms: [cloudwatchLogsForm] },
   limits,
   requestBytes: { max: 1_048_576, default: 1_048_576 },
   billing,

@@ -27,6 +27,7 @@ import {
   type SendOutcome,
 } from '../destination.js'
 import { eventTypeIn } from '../event-type.js'
+import { eventbridgeForm, eventbridgeWords } from '../forms/aws-forms.js'
 import { outcomeOfEach } from '../lane/outcomes.js'
 
 // --- address ---
@@ -155,6 +156,7 @@ export const eventbridge = defineDestinationKind({
   auth: 'aws',
   rights: rightsOn(['events:PutEvents'], ['events:DescribeEventBus']),
   endpointSetting: 'AWS_ENDPOINT_URL_EVENTBRIDGE',
+  setup: { words: eventbridgeWords, forms: [eventbridgeForm] },
   limits,
   requestBytes: { max: entriesBytesMax, default: entriesBytesMax },
   billing,

@@ -31,6 +31,7 @@ import { openSpace, type SharedSpace } from '../file/account-space.js'
 import { EventFile } from '../file/event-file.js'
 import { notADirectory, notAFile } from '../file/file-fault.js'
 import { isRotatedName, type Rotation } from '../file/rotated-files.js'
+import { fileForm, fileWords } from '../forms/server-forms.js'
 import { optional, targetOptions } from '../target-options.js'
 
 // --- address ---
@@ -255,6 +256,7 @@ export const file = defineDestinationKind({
   options,
   directorySetting,
   spaceSetting,
+  setup: { words: fileWords, forms: [fileForm] },
   limits,
   requestBytes: { max: 16 * mebibyte, default: 4 * mebibyte },
   keepsLineBreak: true,

@@ -24,6 +24,7 @@ import {
   type SenderDeps,
   type SendOutcome,
 } from '../destination.js'
+import { firehoseForm, firehoseWords } from '../forms/aws-forms.js'
 import { outcomeOfRecords } from '../lane/outcomes.js'
 
 // --- address ---
@@ -137,6 +138,7 @@ export const firehose = defineDestinationKind({
   auth: 'aws',
   rights: rightsOn(['firehose:PutRecordBatch'], ['firehose:DescribeDeliveryStream']),
   endpointSetting: 'AWS_ENDPOINT_URL_FIREHOSE',
+  setup: { words: firehoseWords, forms: [firehoseForm] },
   limits,
   requestBytes: { max: 4 * mebibyte, default: 4 * mebibyte },
   packing,

@@ -19,6 +19,7 @@ import {
   type SenderDeps,
   type SendOutcome,
 } from '../destination.js'
+import { httpForms, httpWords } from '../forms/http-forms.js'
 import { type BodyFormat, bodyFormatNames, bodyFormats } from '../http/body-formats.js'
 import { type Hide, hiding, withHiddenHead } from '../http/hidden-secrets.js'
 import { type HttpAnswer, HttpClient, type HttpQuestion } from '../http/http-client.js'
@@ -266,6 +267,7 @@ export const http = defineDestinationKind({
   address,
   auth: 'none',
   options,
+  setup: { words: httpWords, forms: httpForms },
   limits,
   requestBytes: { max: 10 * mebibyte, default: mebibyte },
   advice: {

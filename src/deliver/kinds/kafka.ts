@@ -20,6 +20,7 @@ import {
   type SendOutcome,
 } from '../destination.js'
 import { fault } from '../faults.js'
+import { kafkaForm, kafkaWords } from '../forms/server-forms.js'
 import { KafkaCluster } from '../kafka/cluster.js'
 import { faultOf } from '../kafka/kafka-faults.js'
 import { KafkaProducer, type Message } from '../kafka/producer.js'
@@ -211,6 +212,7 @@ export const kafka = defineDestinationKind({
   address: { field: 'topic', pattern: topicForm.source, example: 'traffic', check: checkTopic },
   auth: 'none',
   options,
+  setup: { words: kafkaWords, forms: [kafkaForm] },
   limits,
   requestBytes: { max: 16 * mebibyte, default: 900 * 1024 },
   keepsLineBreak: false,

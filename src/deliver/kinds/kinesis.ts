@@ -25,6 +25,7 @@ import {
   type SenderDeps,
   type SendOutcome,
 } from '../destination.js'
+import { kinesisForm, kinesisWords } from '../forms/aws-forms.js'
 import { outcomeOfRecords } from '../lane/outcomes.js'
 
 // --- address ---
@@ -184,6 +185,7 @@ export const kinesis = defineDestinationKind({
   auth: 'aws',
   rights: rightsOn(['kinesis:PutRecords', 'kinesis:DescribeStreamSummary'], [], ['kms:GenerateDataKey']),
   endpointSetting: 'AWS_ENDPOINT_URL_KINESIS',
+  setup: { words: kinesisWords, forms: [kinesisForm] },
   limits,
   requestBytes: { max: 10 * mebibyte, default: 5 * mebibyte },
   packing,

@@ -25,6 +25,7 @@ import {
   type SendOutcome,
 } from '../destination.js'
 import { connectionFault, fault } from '../faults.js'
+import { natsForm, natsWords } from '../forms/server-forms.js'
 import { outcomeOfEach } from '../lane/outcomes.js'
 import { type NatsServer, parseNatsServer, serverList, tlsOption } from '../servers.js'
 import { optional, secretText, targetOptions } from '../target-options.js'
@@ -284,14 +285,10 @@ export const nats = defineDestinationKind({
   title: 'NATS subject',
   about:
     'A message per event, with the ids of the destination and the event as Nats-Msg-Id. Without servers, on the NATS of Weir, below `events.<account id>`.',
-  address: {
-    field: 'subject',
-    pattern: subjectForm.source,
-    example: 'traffic.closed',
-    check: checkSubject,
-  },
+  address: { field: 'subject', pattern: subjectForm.source, example: 'traffic.closed', check: checkSubject },
   auth: 'none',
   options,
+  setup: { words: natsWords, forms: [natsForm] },
   limits,
   requestBytes: { max: 8 * mebibyte, default: mebibyte },
   keepsLineBreak: false,

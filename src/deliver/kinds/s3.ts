@@ -30,6 +30,7 @@ import {
   type SendOutcome,
 } from '../destination.js'
 import { fault } from '../faults.js'
+import { s3Form, s3Words } from '../forms/aws-forms.js'
 import { outcomeOfGroups } from '../lane/outcomes.js'
 import {
   brokenPattern,
@@ -277,6 +278,7 @@ export const s3 = defineDestinationKind({
   rights,
   options,
   endpointSetting: 'AWS_ENDPOINT_URL_S3',
+  setup: { words: s3Words, forms: [s3Form] },
   limits,
   requestBytes: { max: 32 * mebibyte, default: 32 * mebibyte },
   keepsLineBreak: true,

@@ -23,6 +23,7 @@ import {
   type SenderDeps,
   type SendOutcome,
 } from '../destination.js'
+import { sqsForm, sqsWords } from '../forms/aws-forms.js'
 import { outcomeOfEach } from '../lane/outcomes.js'
 
 // --- address ---
@@ -175,6 +176,7 @@ export const sqs = defineDestinationKind({
   auth: 'aws',
   rights: rightsOn(['sqs:SendMessage'], ['sqs:GetQueueAttributes'], ['kms:GenerateDataKey', 'kms:Decrypt']),
   endpointSetting: 'AWS_ENDPOINT_URL_SQS',
+  setup: { words: sqsWords, forms: [sqsForm] },
   limits,
   requestBytes: { max: 1_048_576, default: 1_048_576 },
   keepsLineBreak: false,

@@ -78,7 +78,7 @@ interface NamedError {
 const clockAdvice = `The service refuses requests because of the time at which they were signed: the clock of this machine is wrong. Look at last_error, which names the difference if it is known, and set the clock (with NTP). The credentials need no change. ${triesAgain}`
 
 /** Reasons of Weir itself, which the service has not been asked for. */
-const ownReasons: ReadonlySet<string> = new Set([
+export const ownReasons: ReadonlySet<string> = new Set([
   privateNetworkCode,
   'ExternalIdNotRequired',
   'FilesNotAllowed',

@@ -29,9 +29,17 @@ export function may(right: Right): boolean {
 export const isEditing = computed(() => isSwitchedOn.value && may('write'))
 
 export function toggleEditing(): void {
-  if (!may('write')) return
-  isSwitchedOn.value = !isSwitchedOn.value
-  sessionStorage.setItem(editKey, isSwitchedOn.value ? 'on' : 'off')
+  if (may('write')) switchEditing(!isSwitchedOn.value)
+}
+
+/** For those who have said that they want to create something. */
+export function startEditing(): void {
+  if (may('write')) switchEditing(true)
+}
+
+function switchEditing(isOn: boolean): void {
+  isSwitchedOn.value = isOn
+  sessionStorage.setItem(editKey, isOn ? 'on' : 'off')
 }
 
 /**

@@ -1,4 +1,5 @@
 /** The API's own document: what may be written, and what each member means. Asked for once. */
+import type { KindWords } from '../../../shape/delivery/target-words.js'
 import { root } from '../location.js'
 
 export interface Schema {
@@ -15,6 +16,8 @@ export interface Schema {
   readonly minimum?: number
   readonly maximum?: number
   readonly 'x-secret'?: boolean
+  /** Of the target of a destination: its words and tiles. */
+  readonly 'x-setup'?: KindWords
 }
 
 type Schemas = Readonly<Record<string, Schema>>

@@ -1,9 +1,10 @@
 /** A destination as it is written. */
 import type { Client } from '../../../client/client.js'
 import type { ChangedField } from '../../../shape/change-schema.js'
+import type { TargetTile } from '../../../shape/delivery/target-words.js'
 import { changedFields } from '../../data/drafts/differences.js'
 import { type Destination, targetOf } from './target.js'
-import { emptyTarget, type Member, type Value } from './target-members.js'
+import { emptyTarget, type Member, type TargetKind, type Value } from './target-members.js'
 import { maskedTarget, storableTarget } from './target-secrets.js'
 
 export interface Draft {
@@ -19,10 +20,11 @@ export const bodyOf = ({ description, kind, target, blocks }: Draft): Body =>
   // The schema of the target is known at run time only; the API checks it.
   ({ description, target: { [kind]: target }, on_expiry: blocks ? 'block' : 'drop' }) as Body
 
-export const emptyDraft = (kind: Member): Draft => ({
+/** What a tile begins with. */
+export const emptyDraft = (kind: TargetKind, tile: TargetTile): Draft => ({
   description: '',
   kind: kind.name,
-  target: emptyTarget(kind),
+  target: { ...emptyTarget(kind), ...tile.begin },
   blocks: false,
 })
 

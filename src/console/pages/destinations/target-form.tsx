@@ -14,20 +14,41 @@ interface MembersProps {
   readonly faults: ReadonlyMap<string, string>
 }
 
-export const Members = ({ members, value, onChange, place, faults }: MembersProps) => (
-  <>
-    {members.map((member) => (
-      <MemberField
-        key={member.name}
-        member={member}
-        value={value[member.name]}
-        place={`${place}.${member.name}`}
-        faults={faults}
-        onChange={(next) => onChange(withMember(value, member.name, next))}
-      />
-    ))}
-  </>
-)
+/** Those that most targets leave out stand behind a line to open. */
+export function Members({ members, value, onChange, place, faults }: MembersProps) {
+  const isOpen = useSignal(false)
+  const isSet = ({ name }: Member): boolean =>
+    (value[name] ?? null) !== null || faults.has(`${place}.${name}`)
+  const usual = members.filter((member) => !member.isRare)
+  const rare = members.filter((member) => member.isRare)
+  const field = (member: Member) => (
+    <MemberField
+      key={member.name}
+      member={member}
+      value={value[member.name]}
+      place={`${place}.${member.name}`}
+      faults={faults}
+      onChange={(next) => onChange(withMember(value, member.name, next))}
+    />
+  )
+  return (
+    <>
+      {usual.map(field)}
+      {rare.length > 0 && (
+        <details
+          class="more"
+          open={isOpen.value || rare.some(isSet)}
+          onToggle={(event) => {
+            isOpen.value = event.currentTarget.open
+          }}
+        >
+          <summary>More options</summary>
+          <div class="stack">{rare.map(field)}</div>
+        </details>
+      )}
+    </>
+  )
+}
 
 /** Undefined: the member is left out. */
 function withMember(value: Value, name: string, next: unknown): Value {
@@ -46,7 +67,8 @@ interface MemberProps {
 function MemberField(props: MemberProps) {
   const { member, value, onChange, place, faults } = props
   const field = {
-    label: `${member.name}${member.isRequired ? '' : ' (optional)'}`,
+    label: member.label,
+    isOptional: !member.isRequired,
     hint: member.about === '' ? undefined : member.about,
     fault: faults.get(place),
   }
@@ -54,8 +76,22 @@ function MemberField(props: MemberProps) {
   if (member.form === 'object') return <ObjectMember {...props} />
   if (member.form === 'one of') return <OneOfMember {...props} />
   if (member.isSecret && member.form !== 'map') return <SecretMember {...props} field={field} />
+  const inWords = Object.keys(member.choiceWords)
   switch (member.form) {
     case 'switch':
+      if (inWords.length > 0)
+        return (
+          <ChoiceField
+            {...field}
+            isOptional={false}
+            value={textIn(value)}
+            choices={[
+              ['', member.unset],
+              ...inWords.map((each) => [each, member.choiceWords[each]!] as const),
+            ]}
+            onChange={(next) => onChange(next === '' ? undefined : next === 'true')}
+          />
+        )
       return (
         <SwitchField {...field} value={value === true} onChange={(next) => onChange(next || undefined)} />
       )
@@ -63,10 +99,11 @@ function MemberField(props: MemberProps) {
       return (
         <ChoiceField
           {...field}
+          isOptional={false}
           value={textIn(value)}
           choices={[
-            ...(member.isRequired ? [] : [['', 'default'] as const]),
-            ...member.choices.map((each) => [each, each] as const),
+            ...(member.isRequired ? [] : [['', member.unset] as const]),
+            ...member.choices.map((each) => [each, member.choiceWords[each] ?? each] as const),
           ]}
           onChange={text}
         />
@@ -77,7 +114,7 @@ function MemberField(props: MemberProps) {
       return (
         <LinesField
           {...field}
-          hint={`${member.about} One in a line.`.trim()}
+          hint={`${member.about} One on each line.`.trim()}
           rows={3}
           value={Array.isArray(value) ? value.join('\n') : ''}
           onChange={(lines) => onChange(lines === '' && !member.isRequired ? undefined : lines.split('\n'))}
@@ -103,6 +140,7 @@ function readNumber(text: string, onChange: (value: unknown) => void): void {
 interface FieldTexts {
   readonly field: {
     readonly label: string
+    readonly isOptional: boolean
     readonly hint: string | undefined
     readonly fault: string | undefined
   }
@@ -123,11 +161,10 @@ const SecretMember = ({ member, value, onChange, field }: MemberProps & FieldTex
 function ObjectMember({ member, value, onChange, place, faults }: MemberProps) {
   const isSet = typeof value === 'object' && value !== null
   return (
-    <fieldset class="members">
-      <legend>{member.name}</legend>
+    <div class="stack">
       {!member.isRequired && (
         <SwitchField
-          label={`with ${member.name}`}
+          label={member.label}
           hint={member.about === '' ? undefined : member.about}
           value={isSet}
           onChange={(next) => onChange(next ? emptyOf(member) : undefined)}
@@ -138,16 +175,18 @@ function ObjectMember({ member, value, onChange, place, faults }: MemberProps) {
           {faults.get(place)}
         </p>
       )}
-      {isSet && (
-        <Members
-          members={member.members}
-          value={value as Value}
-          onChange={onChange}
-          place={place}
-          faults={faults}
-        />
+      {isSet && member.members.length > 0 && (
+        <div class="stack inner">
+          <Members
+            members={member.members}
+            value={value as Value}
+            onChange={onChange}
+            place={place}
+            faults={faults}
+          />
+        </div>
       )}
-    </fieldset>
+    </div>
   )
 }
 
@@ -160,29 +199,30 @@ function OneOfMember({ member, value, onChange, place, faults }: MemberProps) {
     onChange(next === undefined ? undefined : { [name]: emptyOf(next) })
   }
   return (
-    <fieldset class="members">
-      <legend>{member.name}</legend>
+    <div class="stack">
       <ChoiceField
-        label={`kind of ${member.name}`}
+        label={member.label}
         hint={member.about === '' ? undefined : member.about}
         fault={faults.get(place)}
         value={chosen?.name ?? ''}
         choices={[
-          ...(member.isRequired && chosen ? [] : [['', 'none'] as const]),
-          ...member.members.map(({ name }) => [name, name] as const),
+          ...(member.isRequired && chosen ? [] : [['', 'not at all'] as const]),
+          ...member.members.map(({ name, label }) => [name, label] as const),
         ]}
         onChange={choose}
       />
       {chosen && (
-        <Members
-          members={chosen.members}
-          value={given[chosen.name] as Value}
-          onChange={(next) => onChange({ [chosen.name]: next })}
-          place={`${place}.${chosen.name}`}
-          faults={faults}
-        />
+        <div class="stack inner">
+          <Members
+            members={chosen.members}
+            value={given[chosen.name] as Value}
+            onChange={(next) => onChange({ [chosen.name]: next })}
+            place={`${place}.${chosen.name}`}
+            faults={faults}
+          />
+        </div>
       )}
-    </fieldset>
+    </div>
   )
 }
 
@@ -192,7 +232,7 @@ function MapMember({ value, onChange, field }: MemberProps & FieldTexts) {
   return (
     <LinesField
       {...field}
-      hint={`${field.hint ?? ''} One in a line, such as “name: value”.`.trim()}
+      hint={`${field.hint ?? ''} One on each line, such as “name: value”.`.trim()}
       rows={3}
       value={text.value}
       onChange={(lines) => {

@@ -1,9 +1,12 @@
 /** Members of a target as a form knows them, and values to begin with. */
+import type { TargetTile } from '../../../shape/delivery/target-words.js'
 
 export type Value = Readonly<Record<string, unknown>>
 
 export interface Member {
   readonly name: string
+  /** As people call it. */
+  readonly label: string
   readonly form: 'text' | 'lines' | 'number' | 'switch' | 'choice' | 'map' | 'list' | 'one of' | 'object'
   readonly isRequired: boolean
   /** Stored encrypted and never shown; of a map, its values. */
@@ -11,8 +14,20 @@ export interface Member {
   readonly about: string
   readonly example: string
   readonly choices: readonly string[]
+  /** Words for these. */
+  readonly choiceWords: Readonly<Record<string, string>>
+  /** What a choice says if nothing is chosen. */
+  readonly unset: string
+  /** Most targets leave it out. */
+  readonly isRare: boolean
   /** The members of an object. */
   readonly members: readonly Member[]
+}
+
+/** A kind of target. */
+export interface TargetKind extends Member {
+  /** In the gallery. */
+  readonly tiles: readonly TargetTile[]
 }
 
 /** The least that a target of the kind needs, to be filled in. */

@@ -1,39 +1,67 @@
 /** The kinds of targets and their members, read from the API's own document: a kind that is added there is offered here. */
+
+import type { TargetWords } from '../../../shape/delivery/target-words.js'
 import { apiSchemas, type Schema } from '../../data/asking/api-document.js'
-import type { Member } from './target-members.js'
+import type { Member, TargetKind } from './target-members.js'
 
 /** Texts that may be so long have lines. */
 const lineMax = 8_192
 
 /** Every kind of target as a member of `target`. */
-export async function targetKinds(): Promise<readonly Member[]> {
+export async function targetKinds(): Promise<readonly TargetKind[]> {
   const schemas = await apiSchemas()
   const resolved = (schema: Schema): Schema => {
     const set = schema.anyOf?.find(({ type }) => type !== 'null') ?? schema
     if (set.$ref === undefined) return set
     return schemas[set.$ref.split('/').at(-1) ?? ''] ?? {}
   }
-  const valuesOf = ({ additionalProperties }: Schema): Schema =>
-    typeof additionalProperties === 'object' ? resolved(additionalProperties) : {}
-  const membersOf = ({ properties = {}, required = [] }: Schema): readonly Member[] =>
-    Object.entries(properties).map(([name, schema]) =>
-      memberOf(name, resolved(schema), required.includes(name)),
+  const { properties = {} } = schemas['DestinationTargetInput'] ?? {}
+  return Object.entries(properties).map(([name, schema]) => {
+    const found = resolved(schema)
+    const { words = {}, forms = [] } = found['x-setup'] ?? {}
+    return { ...memberOf(name, found, { resolved, words, path: '', isRequired: false }), tiles: forms }
+  })
+}
+
+interface Reading {
+  readonly resolved: (schema: Schema) => Schema
+  readonly words: TargetWords
+  /** Of the member, such as `auth.bearer`; empty: the target itself. */
+  readonly path: string
+  readonly isRequired: boolean
+}
+
+function memberOf(name: string, schema: Schema, reading: Reading): Member {
+  const { words, path, isRequired, resolved } = reading
+  const { label = name, help, choices = {}, unset = 'default', isRare = false } = words[path] ?? {}
+  const { properties = {}, required = [], additionalProperties } = schema
+  const pathOf = (each: string): string => (path === '' ? each : `${path}.${each}`)
+  const order = Object.keys(words)
+  const members = Object.entries(properties)
+    .toSorted(([one], [other]) => order.indexOf(pathOf(one)) - order.indexOf(pathOf(other)))
+    .map(([each, inner]) =>
+      memberOf(each, resolved(inner), {
+        ...reading,
+        path: pathOf(each),
+        isRequired: required.includes(each),
+      }),
     )
-  const memberOf = (name: string, schema: Schema, isRequired: boolean): Member => {
-    const members = membersOf(schema)
-    const about = schema.description ?? ''
-    return {
-      name,
-      form: formOf(schema, members, about),
-      isRequired,
-      isSecret: isSecret(schema) || about.includes('never shown') || isSecret(valuesOf(schema)),
-      about: rangeText(about, schema),
-      example: String(schema.examples?.[0] ?? ''),
-      choices: schema.enum ?? [],
-      members,
-    }
+  const about = schema.description ?? ''
+  const values = typeof additionalProperties === 'object' ? resolved(additionalProperties) : {}
+  return {
+    name,
+    label,
+    form: formOf(schema, members, about),
+    isRequired,
+    isSecret: isSecret(schema) || about.includes('never shown') || isSecret(values),
+    about: rangeText(help ?? about, schema),
+    example: String(schema.examples?.[0] ?? ''),
+    choices: schema.enum ?? [],
+    choiceWords: choices,
+    unset,
+    isRare,
+    members,
   }
-  return membersOf(schemas['DestinationTargetInput'] ?? {})
 }
 
 const isSecret = (schema: Schema): boolean => schema['x-secret'] === true

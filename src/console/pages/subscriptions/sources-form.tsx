@@ -22,6 +22,10 @@ export function SourcesForm({ sources, onChange, error }: SourcesProps) {
   const schemas = useAnswer([], apiSchemas)
   const kinds = schemas.data?.['EventKind']?.enum ?? []
   const traffic = reference.data?.events ?? []
+  const textOf = (kind: string): string => {
+    const about = traffic.find((each) => each.kind === kind)?.about
+    return about === undefined ? kind : `${about.replace(/\.$/, '')} – ${kind}`
+  }
   const unused = kinds.find((kind) => !sources.some(({ type }) => type === kind))
   return (
     <section class="stack" aria-label="Sources">
@@ -31,7 +35,9 @@ export function SourcesForm({ sources, onChange, error }: SourcesProps) {
           key={index}
           source={source}
           place={`sources[${index}]`}
-          kinds={kinds.includes(source.type) ? kinds : [source.type, ...kinds]}
+          kinds={(kinds.includes(source.type) ? kinds : [source.type, ...kinds]).map(
+            (kind) => [kind, textOf(kind)] as const,
+          )}
           fields={traffic.find(({ kind }) => kind === source.type)?.fields}
           faults={faults}
           mark={marks.find(({ place }) => place === `sources[${index}].filter`)}
@@ -61,7 +67,7 @@ type Mark = Pick<ApiError['places'][number], 'offset' | 'length'>
 interface SourceProps {
   readonly source: DraftSource
   readonly place: string
-  readonly kinds: readonly string[]
+  readonly kinds: readonly (readonly [kind: string, text: string])[]
   /** Undefined: the kind has neither fields to select nor a filter. */
   readonly fields: readonly Field[] | undefined
   /** What the API said, by the place in the body. */
@@ -93,7 +99,7 @@ function SourceFields(props: SourceProps) {
         <ChoiceField
           label="Events"
           value={source.type}
-          choices={kinds.map((kind) => [kind, kind] as const)}
+          choices={kinds}
           fault={faults.get(`${place}.type`) ?? faults.get(place)}
           onChange={(type) => onChange({ type, filter: '' })}
         />

@@ -10,19 +10,25 @@ interface FieldProps<Value> {
   readonly hint?: string | undefined
   readonly fault?: string | undefined
   readonly isDisabled?: boolean
+  /** May be left out, which is said next to the label. */
+  readonly isOptional?: boolean | undefined
 }
 
 interface FrameProps {
   readonly id: string
   readonly label: string
+  readonly isOptional?: boolean | undefined
   readonly hint?: string | undefined
   readonly fault?: string | undefined
   readonly children: ComponentChildren
 }
 
-const Frame = ({ id, label, hint, fault, children }: FrameProps) => (
+const Frame = ({ id, label, isOptional = false, hint, fault, children }: FrameProps) => (
   <div class="field">
-    <label for={id}>{label}</label>
+    <label for={id}>
+      {label}
+      {isOptional && <span class="optional"> optional</span>}
+    </label>
     {children}
     {hint !== undefined && <p class="quiet">{hint}</p>}
     {fault !== undefined && (
@@ -46,12 +52,13 @@ export function TextField({
   hint,
   fault,
   isDisabled,
+  isOptional,
   placeholder,
   suggestions,
 }: TextFieldProps) {
   const id = useId()
   return (
-    <Frame id={id} label={label} hint={hint} fault={fault}>
+    <Frame {...{ id, label, isOptional, hint, fault }}>
       <input
         id={id}
         type="text"
@@ -83,11 +90,12 @@ export function LinesField({
   hint,
   fault,
   isDisabled,
+  isOptional,
   rows = 4,
 }: FieldProps<string> & { readonly rows?: number }) {
   const id = useId()
   return (
-    <Frame id={id} label={label} hint={hint} fault={fault}>
+    <Frame {...{ id, label, isOptional, hint, fault }}>
       <textarea
         id={id}
         rows={rows}
@@ -109,13 +117,12 @@ interface SecretFieldProps extends Omit<FieldProps<string>, 'isDisabled'> {
 
 /** A field for a secret: what is stored is never shown, and stays unless another is typed. */
 export function SecretField(props: SecretFieldProps) {
-  const { label, value, onChange, hint, fault, isStored, hasLines = false } = props
+  const { label, value, onChange, hint, fault, isStored, isOptional, hasLines = false } = props
   const id = useId()
   const hints = [isStored && 'One is stored, and stays if this is empty.', hint].filter(Boolean).join(' ')
-  if (hasLines)
-    return <LinesField label={label} value={value} onChange={onChange} hint={hints} fault={fault} />
+  if (hasLines) return <LinesField {...{ label, value, onChange, isOptional, fault }} hint={hints} />
   return (
-    <Frame id={id} label={label} hint={hints || undefined} fault={fault}>
+    <Frame {...{ id, label, isOptional, fault }} hint={hints || undefined}>
       <input
         id={id}
         type="password"
@@ -133,10 +140,19 @@ interface ChoiceFieldProps extends FieldProps<string> {
   readonly choices: readonly (readonly [value: string, text: string])[]
 }
 
-export function ChoiceField({ label, value, onChange, hint, fault, isDisabled, choices }: ChoiceFieldProps) {
+export function ChoiceField({
+  label,
+  value,
+  onChange,
+  hint,
+  fault,
+  isDisabled,
+  isOptional,
+  choices,
+}: ChoiceFieldProps) {
   const id = useId()
   return (
-    <Frame id={id} label={label} hint={hint} fault={fault}>
+    <Frame {...{ id, label, isOptional, hint, fault }}>
       <select
         id={id}
         value={value}

@@ -27,6 +27,8 @@ interface TrialRunProps {
   readonly draft: string
   /** Why it can't be tried now. */
   readonly blocked?: string | undefined
+  /** The first trial begins by itself. */
+  readonly isBegunAtOnce?: boolean
   /** The result, if it is not about decisions. */
   readonly children?: (trial: Trial) => ComponentChildren
 }
@@ -41,7 +43,7 @@ const pollEveryMs = 600
 
 const triedKey = (id: string): string => `weir-tried ${id}`
 
-export function TrialRun({ begin, draft, blocked, children }: TrialRunProps) {
+export function TrialRun({ begin, draft, blocked, isBegunAtOnce = false, children }: TrialRunProps) {
   const id = parameter('trial')
   const fault = useSignal<unknown>(undefined)
   const trial = useTrial(id)
@@ -56,6 +58,9 @@ export function TrialRun({ begin, draft, blocked, children }: TrialRunProps) {
       fault.value = error
     }
   }
+  useEffect(() => {
+    if (isBegunAtOnce && id === '') void start()
+  }, [])
   return (
     <section class="stack" aria-label="Try it">
       <div class="row">

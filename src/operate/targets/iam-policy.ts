@@ -1,9 +1,9 @@
 /** The rights that a destination needs at AWS, as documents to copy. */
-import { badRequest } from '../core/errors.js'
-import { destinationKinds, kindNamed } from '../deliver/kinds.js'
-import type { Row } from '../resource/define.js'
-import { chosenTarget } from '../resource/destination-target.js'
-import { type IamPolicy, principalNote, weirPrincipal } from '../shape/iam-policy.js'
+import { badRequest } from '../../core/errors.js'
+import { destinationKinds, kindNamed } from '../../deliver/kinds.js'
+import type { Row } from '../../resource/define.js'
+import { chosenTarget } from '../../resource/destination-target.js'
+import { type IamPolicy, principalNote, weirPrincipal } from '../../shape/iam-policy.js'
 
 const version = '2012-10-17'
 
@@ -26,9 +26,13 @@ export function iamPolicyOf({ id, account_id, target }: Row): IamPolicy {
 }
 
 /** https://docs.aws.amazon.com/IAM/latest/UserGuide/confused-deputy.html */
-const trustOf = (accountId: string) => ({
+export const trustOf = (accountId: string) => ({
   Effect: 'Allow' as const,
   Principal: { AWS: weirPrincipal },
   Action: 'sts:AssumeRole' as const,
   Condition: { StringEquals: { 'sts:ExternalId': accountId } },
 })
+
+/** A policy as the AWS console takes it. */
+export const iamDocument = (statements: readonly object[]): string =>
+  JSON.stringify({ Version: version, Statement: statements }, null, 2)
