@@ -10,10 +10,14 @@ import {
   routeResources,
   ruleResources,
   sourceParameter,
+  wordIn,
 } from '../http/lists/query-values.js'
 import { type Use, usesIn } from '../http/missing-values.js'
+import { ownTimeAheadMinutes, ownTimeYears } from '../record/own-time.js'
 import { deciderWords, decisionWords, sourceWords } from '../shape/logged-decision.js'
 import type { Selection } from '../store/logs/log-selection.js'
+import { type RowTime, rowTimes } from '../store/logs/row-times.js'
+import type { DecisionRow } from '../wire/decision-rows.js'
 
 export type Query = Readonly<Record<string, string | undefined>>
 
@@ -45,6 +49,26 @@ const valueParameters: Readonly<Record<string, ValueParameter>> = {
 }
 
 export const selectingParameters: readonly string[] = ['client', ...Object.keys(valueParameters)]
+
+/** By which times a request searches or counts. */
+export const timeParameter = Type.Optional(
+  Type.Enum([...rowTimes], {
+    description: `The times that \`since\`, \`until\` and the order go by. \`stored\`: when records were stored, or questions answered. \`own\`: when connections and requests began, as records say, up to ${ownTimeYears} years before they were stored and ${ownTimeAheadMinutes} minutes after; others count at the time when they were stored. Default: \`stored\`, with \`source=history\` \`own\`.`,
+  }),
+)
+
+/** Loaded records of the past are looked for at their own times unless the request says otherwise. */
+export function rowTimeIn({ time, source }: Query): RowTime {
+  if (time !== undefined) return wordIn('time', time, rowTimes)
+  return source === 'history' ? 'own' : 'stored'
+}
+
+/** The sources that sums are of: with records of now, those of the past by their own times, because only these are in their place. */
+export function countedSources(query: Query): readonly DecisionRow['source'][] {
+  const given = textsIn('source', query['source'])
+  if (given !== undefined) return given as DecisionRow['source'][]
+  return rowTimeIn(query) === 'own' ? ['record', 'history'] : ['record']
+}
 
 const words = (description: string) => Type.Optional(Type.String({ description }))
 

@@ -15,15 +15,18 @@ import { compileDecisionFilter } from '../insight/decision-filter.js'
 import { decisionIdOf, shownDecision, shownDecisions } from '../insight/shown-decision.js'
 import { loggedDecisionExample, loggedDecisionSchema } from '../shape/logged-decision.js'
 import type { DecisionsQuery, LogPosition, LogReader, PageQuery } from '../store/logs/log-reader.js'
+import type { RowTime } from '../store/logs/row-times.js'
 import { decisionsTag } from './decide-routes.js'
 import { exportOf, exportTypes, formatFor, type ReadPage } from './decision-export.js'
 import {
   checkSelectedIds,
   type Query,
+  rowTimeIn,
   selectingParameters,
   selectingSchema,
   selectingUses,
   selectionIn,
+  timeParameter,
 } from './decision-parameters.js'
 
 /** Decisions in one answer as NDJSON or CSV. */
@@ -33,7 +36,7 @@ const exportMsMax = 60_000
 
 const path = '/decisions'
 
-const parameters = ['limit', 'before_id', 'since', 'until', 'filter', ...selectingParameters]
+const parameters = ['limit', 'before_id', 'since', 'until', 'time', 'filter', ...selectingParameters]
 
 const querySchema = Type.Object({
   limit: Type.Optional(
@@ -45,6 +48,7 @@ const querySchema = Type.Object({
   ),
   before_id: Type.Optional(Type.String({ description: 'Decisions older than this one.' })),
   ...timeParameters,
+  time: timeParameter,
   filter: filterParameter,
   ...selectingSchema,
 })
@@ -58,7 +62,7 @@ const pageSchema = shownBy(listSchema('decisions', loggedDecisionSchema, 'Logged
 export function registerLoggedDecisions(
   app: FastifyInstance,
   context: ApiContext,
-  log: Pick<LogReader, 'page' | 'mode'>,
+  log: Pick<LogReader, 'page' | 'ownTimeAt' | 'mode'>,
   occurrences: Occurrences,
 ): void {
   const answers = new StreamedAnswers(app, exportMsMax)
@@ -81,7 +85,7 @@ export function registerLoggedDecisions(
     const format = formatFor(request)
     const limit = limitOf(query['limit'], format && decisionsExportedMax)
     const { names, ...search } = searchOf(query['filter'])
-    const asked = { ...askedFor(request, query), ...search }
+    const asked = { ...(await askedFor(request, query, log)), ...search }
     await checkSelectedIds(context, asked.accountId, query)
     const uses = [...selectingUses(query), ...usesIn('filter', names)]
     const isCut = log.mode === 'blocked' && asked.values['decision']?.includes('allow') !== false
@@ -96,7 +100,8 @@ export function registerLoggedDecisions(
     const uri = context.presenter.links.uri(path)
     const { next: last } = found
     const next =
-      last && queryText({ ...withFixedTimes(query), limit: String(limit), before_id: decisionIdOf(last) })
+      last &&
+      queryText({ ...withFixedTimes(query), limit: String(limit), before_id: placeIn(asked.time, last) })
     return sendJson(reply, {
       decisions,
       uri,
@@ -114,22 +119,49 @@ function searchOf(
   return { ...others, matches: (row) => matches(shownDecision(row)) }
 }
 
-function askedFor(request: FastifyRequest, query: Query): Omit<DecisionsQuery, 'limit'> {
+async function askedFor(
+  request: FastifyRequest,
+  query: Query,
+  log: Pick<LogReader, 'ownTimeAt'>,
+): Promise<Omit<DecisionsQuery, 'limit'> & { readonly time: RowTime }> {
+  const { accountId } = request.caller
+  const time = rowTimeIn(query)
+  const before = positionOf(query['before_id'])
   return {
-    accountId: request.caller.accountId,
+    accountId,
+    time,
     ...selectionIn(query),
     sinceMs: timeOf('since', query['since']),
     untilMs: timeOf('until', query['until']),
-    before: positionOf(query['before_id']),
+    before: before && time === 'own' ? await withOwnTime(log, accountId, before) : before,
   }
 }
 
+/** A place in a list by own times. An address of a next page has its own time, the id of a decision has not. */
+async function withOwnTime(
+  log: Pick<LogReader, 'ownTimeAt'>,
+  accountId: string,
+  before: LogPosition,
+): Promise<LogPosition> {
+  const ownAt = before.ownAt ?? (await log.ownTimeAt(accountId, before))
+  if (ownAt === undefined)
+    throw badRequest('The query parameter "before_id" names a decision that is not in the log.')
+  return { ...before, ownAt }
+}
+
+/** The `before_id` of a next page. */
+const placeIn = (time: RowTime, row: LogPosition): string =>
+  time === 'own' ? `${row.at}-${row.sequence}-${row.line}-${row.partition}-${row.ownAt}` : decisionIdOf(row)
+
 function positionOf(text: string | undefined): LogPosition | undefined {
   if (text === undefined) return undefined
-  const [, at, sequence, line, partition = 0] =
-    /^(\d{1,15})-(\d{1,15})-(\d{1,9})(?:-(\d{1,2}))?$/.exec(text) ?? []
+  const [, at, sequence, line, partition = 0, own] =
+    /^(\d{1,15})-(\d{1,15})-(\d{1,9})(?:-(\d{1,2})(?:-(\d{1,15}))?)?$/.exec(text) ?? []
   if (line !== undefined)
-    return { at: Number(at), sequence: Number(sequence), line: Number(line), partition: Number(partition) }
+    return {
+      ...{ at: Number(at), sequence: Number(sequence), line: Number(line), partition: Number(partition) },
+      ...(own !== undefined && { ownAt: Number(own) }),
+    }
   throw badRequest(
     `The query parameter "before_id" is ${shown(text)}: the "id" of a decision in this list is needed.`,
   )

@@ -103,6 +103,8 @@ export interface ApiOptions extends OpenapiOptions {
     | 'page'
     | 'counts'
     | 'filteredCounts'
+    | 'outsideTimes'
+    | 'ownTimeAt'
     | 'clientsInNetworks'
     | 'ruleUses'
     | 'reached'

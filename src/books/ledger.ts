@@ -54,6 +54,8 @@ export interface InputEntry {
 export interface InputCounts extends Readonly<Record<RecordType, number>> {
   readonly records: number
   readonly bad: number
+  /** Records of the past, which are not evaluated; missing in entries from before this count was introduced. */
+  readonly history?: number
   readonly allow: number
   readonly block: number
   readonly deny: number
@@ -262,6 +264,7 @@ export type RecordTotals = Record<Exclude<keyof InputCounts, 'sources' | 'asked'
 export const noRecords: Readonly<RecordTotals> = {
   records: 0,
   bad: 0,
+  history: 0,
   ...(Object.fromEntries(recordTypes.map((type) => [type, 0])) as Record<RecordType, number>),
   allow: 0,
   block: 0,

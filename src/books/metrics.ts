@@ -70,6 +70,11 @@ export function booksMetrics(books: Books, targetOf: TargetOf, begun: Begun): st
   return [
     counter('weir_records_in_total', 'Records received.', one(records.records)),
     counter('weir_records_bad_total', 'Records that went to the dead letters.', one(records.bad)),
+    counter(
+      'weir_records_history_total',
+      'Records of the past, which are only logged: not among those that were evaluated.',
+      one(records.history),
+    ),
     counter('weir_records_evaluated_total', 'Records that were evaluated.', evaluated),
     counter('weir_decisions_total', 'Decisions about evaluated records.', decisions),
     counter('weir_records_unserved_total', 'Evaluated records that no edge serves.', one(records.unserved)),

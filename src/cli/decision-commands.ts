@@ -12,7 +12,14 @@ export function addDecisionCommands(program: Command, settings: () => Settings):
     .option('--edge <id>', 'only at this edge')
     .option('--rule <id>', 'only what this deny rule blocked, ipr_…')
     .option('--decision <words>', 'allow, block or deny; several with commas')
-    .option('--source <word>', 'record: about records. asked: asked for by ingress nodes and proxies')
+    .option(
+      '--source <word>',
+      'record: about records. asked: asked for by ingress nodes and proxies. history: loaded records of the past',
+    )
+    .option(
+      '--time <which>',
+      'stored, or own: the times that records say go for --since, --until and the order',
+    )
   withFilter(command, 'only these, such as "conn.geo.country_code == \'DE\'"')
     .option('--since <time>', 'a length of time such as 90s, 1h or 7d, or a time', '24h')
     .option('--until <time>', 'the same; default: now')

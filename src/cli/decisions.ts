@@ -1,5 +1,6 @@
 /** Decisions of the log in the terminal, newest first, and why; and the rules of an IP policy with their uses. */
 import type { Client } from '../client/client.js'
+import type { RowTime } from '../client/decisions.js'
 import type { UsedRule } from '../client/rules.js'
 import { StartFault } from '../core/errors.js'
 import { forTerminal } from '../core/text/terminal.js'
@@ -14,6 +15,7 @@ export interface DecisionsCommand {
   readonly rule?: string
   readonly decision?: string
   readonly source?: string
+  readonly time?: string
   readonly filter?: string
   readonly since: string
   readonly until?: string
@@ -27,7 +29,7 @@ const pageMax = 100
 
 export async function showDecisions(
   client: Pick<Client, 'decisions' | 'record'>,
-  { edge, rule, limit, why, json, format: named, ...found }: DecisionsCommand,
+  { edge, rule, limit, why, json, format: named, time, ...found }: DecisionsCommand,
   print: (line: string) => void,
 ): Promise<void> {
   if (why && named !== undefined)
@@ -37,19 +39,34 @@ export async function showDecisions(
     ...found,
     ...(edge === undefined ? {} : { edgeId: edge }),
     ...(rule === undefined ? {} : { ruleId: rule }),
+    ...(time === undefined ? {} : { time: rowTimeOf(time) }),
     limit: Math.min(max, pageMax),
   }
   const formatName = named ?? (json ? 'ndjson' : undefined)
   const format = formatName === undefined ? undefined : formatOf(formatName)
   if (!why) for (const line of format?.head ?? []) print(line)
+  const isByOwn = time === 'own' || (time === undefined && found.source === 'history')
   let shown = 0
   for await (const decision of client.decisions(query)) {
     if (why) return explain(client, decision, json === true, print)
-    print(format?.line(decision) ?? forTerminal(`${decision.at.slice(0, 10)} ${decisionText(decision)}`))
+    print(format?.line(decision) ?? forTerminal(lineOf(decision, isByOwn)))
     shown += 1
     if (shown >= max) return
   }
   if (shown === 0 && format === undefined) print('No such decision is in the log.')
+}
+
+/** Begins with the time that the list goes by, and ends with the other one. */
+function lineOf(decision: LoggedDecision, isByOwn: boolean): string {
+  const { at, own_at } = decision
+  const [first, other] = isByOwn && own_at ? [own_at, `stored ${at}`] : [at, own_at ? `began ${own_at}` : '']
+  return `${first.slice(0, 10)} ${decisionText({ ...decision, at: first })}  ${other}`.trimEnd()
+}
+
+/** Throws for another word. */
+export function rowTimeOf(text: string): RowTime {
+  if (text === 'stored' || text === 'own') return text
+  throw new StartFault(`--time is "${text}", but must be stored or own.`)
 }
 
 async function explain(

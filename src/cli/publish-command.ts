@@ -11,6 +11,12 @@ export function addPublishCommand(program: Command, settings: () => Settings): v
     .option('--file <file>', 'follow this file, across rotations, instead of standard input')
     .option('--position <file>', 'where to keep how far --file was read; default: in the data directory')
     .option('--from-end', 'without a position yet: only what is written to --file from now on')
+    .option('--until-end', 'read --file to its end, and stop when all of it is stored')
+    .option(
+      '--history',
+      'records of the past: they are logged by their own times, without events, and count as no traffic of now',
+    )
+    .option('--deliver', 'with --history: send the events of these records all the same')
     .option('--syslog <address>', 'take syslog over UDP and TCP instead, such as on 127.0.0.1:5140')
     .option('--server-name <name>', 'the name that clients asked for, if the log has none')
     .option('--server-port <port>', 'the port that clients connected to, whatever the log says')

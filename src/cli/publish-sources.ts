@@ -18,6 +18,9 @@ export interface PublishOptions {
   readonly file?: string
   readonly position?: string
   readonly fromEnd?: true
+  readonly untilEnd?: true
+  readonly history?: true
+  readonly deliver?: true
   readonly syslog?: string
   readonly serverName?: string
   readonly serverPort?: string
@@ -53,8 +56,8 @@ export function sourcesOf(
   if (file !== undefined && syslog !== undefined)
     throw new StartFault('--file and --syslog are two sources: give one of them.')
   if (file !== undefined) return fileLines(resolve(file), options, settings, node, signal, report)
-  if (options.position !== undefined || options.fromEnd)
-    throw new StartFault('--position and --from-end belong to --file.')
+  if (options.position !== undefined || options.fromEnd || options.untilEnd)
+    throw new StartFault('--position, --from-end and --until-end belong to --file.')
   return syslog === undefined ? inputLines(signal) : syslogLines(syslog, signal, report)
 }
 
@@ -122,6 +125,9 @@ async function* fileLines(
   const saved = options.position ?? join(dir, `${basename(path)}-${hash128(path).slice(0, 8)}.json`)
   if (options.position === undefined) mkdirSync(dir, { recursive: true, mode: 0o700 })
   let reached: (() => Position) | undefined
+  const doneAt = (line: FollowedLine) => (): void => {
+    reached = line.position
+  }
   const write = (position: Position): void => writeWhole(saved, `${JSON.stringify(position)}\n`)
   const save = (): void => {
     if (reached !== undefined) write(reached())
@@ -130,20 +136,26 @@ async function* fileLines(
   const timer = every(savedEveryMs, save)
   try {
     const from = readPosition(saved)
-    if (!existsSync(path)) report.note(`${path} does not exist yet: it is waited for.`)
+    const { fromEnd = false, untilEnd = false } = options
+    if (!existsSync(path)) {
+      if (untilEnd) throw new StartFault(`${path} does not exist.`)
+      report.note(`${path} does not exist yet: it is waited for.`)
+    }
     const note = (text: string): void => report.note(text)
-    const how = { from, fromEnd: options.fromEnd ?? false, begins: write, signal, note }
+    const how = { from, fromEnd, untilEnd, begins: write, signal, note }
     const envelopes = new LogEnvelopes<FollowedLine>()
+    const named = (line: FollowedLine) => ({ ...line, name: `${node} ${path} ${line.offset}` })
+    let last: FollowedLine | undefined
     for await (const line of followFile(path, how)) {
-      const done = (): void => {
-        reached = line.position
-      }
+      last = line
       for (const inside of envelopes.open(line)) {
         // The position stays before a line that has only begun.
-        const last = envelopes.isWaiting ? {} : { done }
-        if (inside.text.trim() !== '') yield { ...inside, ...last, name: `${node} ${path} ${inside.offset}` }
+        const isLast = !envelopes.isWaiting
+        if (inside.text.trim() !== '') yield { ...named(inside), ...(isLast && { done: doneAt(line) }) }
       }
     }
+    if (signal.aborted || last === undefined) return
+    for (const inside of envelopes.rest()) yield { ...named(inside), done: doneAt(last) }
   } finally {
     timer.stop()
     report.atEnd(save)

@@ -16,6 +16,7 @@ import { stopSignal } from '../process/child.js'
 import { readRuntime } from '../process/running-service.js'
 import type { Settings } from '../process/settings.js'
 import { encodedRecords } from '../record/record-encoding.js'
+import { type History, historyHeader } from '../wire/names.js'
 import { checkSample } from './publish-check.js'
 import { Report, rejectsFile } from './publish-report.js'
 import { type PublishOptions, sourcesOf } from './publish-sources.js'
@@ -35,6 +36,7 @@ export async function publish(settings: Settings, options: PublishOptions): Prom
   }
   const format = formatNamed(options.format)
   const given = givenBy(options)
+  const history = historyFor(options)
   const { check } = options
   if (check !== undefined)
     return checkSample({ format, given, path: check === true ? '-' : check, isJson: options.json ?? false })
@@ -54,7 +56,10 @@ export async function publish(settings: Settings, options: PublishOptions): Prom
   const publisher = new RecordPublisher({
     publish: (message, msgId) => {
       const { data, headers } = encodedRecords(message)
-      return nats.publish(`weir.records.publish.${node}`, data, { msgId, ...(headers && { headers }) })
+      const sent = { ...headers, ...(history && { [historyHeader]: history }) }
+      // The same lines may have been published as those of now.
+      const id = history === undefined ? msgId : `${history} ${msgId}`
+      return nats.publish(`weir.records.publish.${node}`, data, { msgId: id, headers: sent })
     },
     messageBytesMax: nats.payloadBytesMax - payloadHeadroomBytes,
   })
@@ -123,6 +128,12 @@ function formatNamed(name: string): Format {
   if (format === undefined)
     throw new StartFault(`There is no format "${name}": ${formats.map((each) => each.name).join(', ')}.`)
   return format
+}
+
+function historyFor({ history, deliver }: PublishOptions): History | undefined {
+  if (history) return deliver ? 'deliver' : 'log'
+  if (deliver) throw new StartFault('--deliver belongs to --history: other records are delivered anyway.')
+  return undefined
 }
 
 const accountForm = /^ac_[0-9A-Z]{26}$/

@@ -195,7 +195,7 @@ export function decisionText(line: LoggedDecision): string {
     requestText(line),
     partText(decided_by),
     shadowText(line),
-    line.source === 'asked' ? `asked${others}` : '',
+    line.source === 'asked' ? `asked${others}` : line.source === 'history' ? 'history' : '',
   ]
     .filter(Boolean)
     .join('  ')

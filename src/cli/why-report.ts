@@ -89,8 +89,10 @@ function explainedText(
 }
 
 /** Distinguishes a question from the record that was published later. */
-export function headOf(recordId: string, { source, at, weight }: LoggedDecision): string {
-  if (source === 'record') return `Record ${recordId}, stored ${at}`
+export function headOf(recordId: string, { source, at, own_at, weight }: LoggedDecision): string {
+  const began = own_at ? `, began ${own_at}` : ''
+  if (source === 'record') return `Record ${recordId}${began}, stored ${at}`
+  if (source === 'history') return `Record ${recordId} of the past${began}, loaded ${at}`
   const others = weight === 1 ? '' : `, for ${weight} questions`
   return `Question ${recordId}, asked ${at}${others}`
 }

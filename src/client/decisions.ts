@@ -4,6 +4,9 @@ import type { Stats } from '../shape/stats.js'
 import type { TracedRecord } from '../shape/traced-record.js'
 import type { Http, Request } from './http.js'
 
+/** By which time decisions are searched and counted. */
+export type RowTime = 'stored' | 'own'
+
 export interface DecisionsOptions {
   /** An expression over the members of a decision. */
   readonly filter?: string
@@ -23,8 +26,10 @@ export interface DecisionsOptions {
   readonly recordId?: string
   /** The deny rule that blocked. */
   readonly ruleId?: string
-  /** `record` or `asked`; both by default. */
+  /** `record`, `asked` or `history`, several with commas; all by default. */
   readonly source?: string
+  /** The times that `since`, `until` and the order go by: `stored`, or the `own` times of records. */
+  readonly time?: RowTime
   /** Decisions at this time (RFC 3339) or later; or a length of time before now, such as `24h`. */
   readonly since?: string
   /** Decisions before this time; like `since`. */
@@ -113,7 +118,9 @@ export interface StatsOptions
   readonly since?: string
   readonly until?: string
   /** The decisions that `allow`, `block` and `deny` count: those about records by default. */
-  readonly source?: LoggedDecision['source']
+  readonly source?: string
+  /** The times that are counted by: when records were `stored`, or their `own` times. */
+  readonly time?: RowTime
   /** The number of values of `by` to list: 1 to 20, by edge to 100, by country to 250. */
   readonly values?: number
 }

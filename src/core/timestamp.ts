@@ -95,6 +95,39 @@ function secondsOf(text: string): number {
   )
 }
 
+/**
+ * Milliseconds since the epoch; further digits are cut. `text` must be a valid timestamp. By hand, because each record in the log
+ * has one: `Date.parse` takes ten times as long.
+ */
+export function millisOf(text: string): number {
+  const century = pairAt(text, 0)
+  // `Date.UTC` takes the first hundred years for others.
+  const seconds = century > 0 && isPlainUtc(text) ? plainSeconds(text, century) : secondsOf(text)
+  return seconds * 1000 + millisIn(text)
+}
+
+const plainSeconds = (text: string, century: number): number =>
+  Date.UTC(
+    century * 100 + pairAt(text, 2),
+    pairAt(text, 5) - 1,
+    pairAt(text, 8),
+    pairAt(text, 11),
+    pairAt(text, 14),
+    pairAt(text, 17),
+  ) / 1000
+
+/** The first three digits of the fraction. */
+function millisIn(text: string): number {
+  if (text.charCodeAt(secondEnd) !== dot) return 0
+  let millis = 0
+  for (let index = fractionStart, scale = 100; scale >= 1; index += 1, scale /= 10) {
+    const digit = text.charCodeAt(index) - zero
+    if (!isDigit(digit)) break
+    millis += digit * scale
+  }
+  return millis
+}
+
 const isLeapSecond = (text: string): boolean => text.charCodeAt(17) === sixDigit
 
 const isUtc = (text: string): boolean => {

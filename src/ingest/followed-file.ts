@@ -6,13 +6,15 @@
 import { type FileHandle, open, stat } from 'node:fs/promises'
 import { monotonicMs, now, sleep } from '../core/clock.js'
 import { messageOf, StartFault } from '../core/errors.js'
-import { FileReader, type FollowedLine, markOf, type Position, positionIn } from './log-file.js'
+import { FileReader, type FollowedLine, isGzip, markOf, type Position, positionIn } from './log-file.js'
 import { filesSince, type Part } from './rotated-files.js'
 
 interface FollowOptions {
   readonly from: Position | undefined
   /** Without a position: begin at the end of the file instead of its beginning. */
   readonly fromEnd: boolean
+  /** End when the file that has the name is read to its end. */
+  readonly untilEnd?: boolean
   readonly signal: AbortSignal
   /** Where reading begins, without a position. */
   readonly begins: (at: Position) => void
@@ -24,7 +26,7 @@ interface FollowOptions {
 
 const lookEveryMs = 200
 
-/** Ends when the signal is aborted. */
+/** Ends when the signal is aborted, or at the end of the file if that is asked for. */
 export async function* followFile(path: string, options: FollowOptions): AsyncGenerator<FollowedLine> {
   const { signal, note } = options
   let from = options.from
@@ -35,12 +37,16 @@ export async function* followFile(path: string, options: FollowOptions): AsyncGe
     if (isFirst && isFirstGone)
       note('The file that was read last is no longer there: what was written to it since is missing.')
     const last = parts.at(-1)
-    const isCurrent = last !== undefined && !last.isGzip
+    const isCurrent = last !== undefined && (options.untilEnd ? last.path === path : !last.isGzip)
     for (const part of isCurrent ? parts.slice(0, -1) : parts) from = yield* rest(part, options)
     // There may be more than were opened at once.
     if (!isCurrent && parts.length > 1) continue
     const current = isCurrent ? last : await newFile(path, options, options.from === undefined && isFirst)
     if (current === undefined) return
+    if (options.untilEnd) {
+      yield* rest(current, { ...options, lingerMs: 0 })
+      return
+    }
     from = yield* followed(path, current, options)
   }
 }
@@ -48,7 +54,7 @@ export async function* followFile(path: string, options: FollowOptions): AsyncGe
 /** The file of this name, once it is there, from its beginning; or, at the very first, from its end if that is asked for. */
 async function newFile(
   path: string,
-  { signal, fromEnd, begins }: FollowOptions,
+  { signal, fromEnd, untilEnd, begins }: FollowOptions,
   isVeryFirst: boolean,
 ): Promise<Part | undefined> {
   const file = await opened(path, signal)
@@ -56,7 +62,7 @@ async function newFile(
   const offset = fromEnd && isVeryFirst ? (await file.stat()).size : 0
   // Later, lines of the file before may not be stored yet.
   if (isVeryFirst) begins(positionIn(await markOf(file), offset))
-  return { path, file, offset, isGzip: false }
+  return { path, file, offset, isGzip: untilEnd === true && (await isGzip(file)) }
 }
 
 /** The file, once it is there. */

@@ -3,10 +3,13 @@
  * proxy's log; it says what the line says (`Logged`), and this file makes a record of it. What a log does not say, such as
  * the name that all its requests were for, is **given** by whoever runs the command.
  */
+import { now } from '../core/clock.js'
 import { fail, ok, problem, type Result, shown } from '../core/errors.js'
 import { recordBytesMax, recordIdCharsMax } from '../core/limits.js'
 import { portOfScheme, splitHost } from '../core/text/request-target.js'
 import { complaintAboutRecord } from '../record/check.js'
+import { outsideOf, ownTimeOf, ownTimeYears } from '../record/own-time.js'
+import type { TrafficRecord } from '../record/traffic-record.js'
 import type { DurationUnit } from './duration-unit.js'
 import { type Time, timeOf } from './log-time.js'
 import { targetOf, type Url } from './request-line.js'
@@ -120,14 +123,16 @@ export function recordOfLine(
 }
 
 function* doubtsAbout(record: object, { doubt }: Logged): Generator<string> {
-  const { edge_id, conn } = record as {
-    edge_id?: unknown
-    conn?: { server_name?: unknown; start_ts?: unknown }
-  }
+  const { edge_id, conn } = record as { edge_id?: unknown; conn?: { server_name?: unknown } }
   if (!edge_id && !conn?.server_name)
     yield 'It names no server and no edge, so no edge serves it: give --server-name or --edge.'
+  const ownMs = ownTimeOf(record as TrafficRecord)
+  const outside = ownMs === undefined ? undefined : outsideOf(ownMs, now())
+  if (outside === 'past')
+    yield `It began more than ${ownTimeYears} years ago: it counts at the time when it is stored.`
+  if (outside === 'ahead') yield 'It begins in the future: it counts at the time when it is stored.'
   if (doubt !== undefined) yield doubt
-  else if (!conn?.start_ts) yield 'It does not say when it began.'
+  else if (ownMs === undefined) yield 'It does not say when it began.'
 }
 
 /** With the column of the value that is wrong, if the line has it as it is. */

@@ -1,7 +1,7 @@
 /** A file of a log as it is read: lines, positions, and what a file is recognized by. Compressed ones are read as what is in them. */
 import { createHash } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
-import { pipeline, type Readable } from 'node:stream'
+import { pipeline, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { LineSplitter, type RawLine } from './line-splitter.js'
 
@@ -64,9 +64,21 @@ async function headOf(file: FileHandle, zipped: boolean): Promise<Buffer> {
 }
 
 function inflated(file: FileHandle): Readable {
-  const source = file.createReadStream({ start: 0, autoClose: false, highWaterMark: chunkBytes })
+  // A stream of the file itself would close it when an iteration ends early.
+  const source = Readable.from(chunksOf(file))
+  // A read that ends after the iteration, and after the file was closed, fails, and no one waits for it.
+  source.on('error', () => {})
   // Its errors are those of the iteration.
   return pipeline(source, createGunzip(), () => {})
+}
+
+async function* chunksOf(file: FileHandle): AsyncGenerator<Buffer> {
+  for (let at = 0; ; ) {
+    const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(chunkBytes), 0, chunkBytes, at)
+    if (bytesRead === 0) return
+    at += bytesRead
+    yield buffer.subarray(0, bytesRead)
+  }
 }
 
 export const positionIn = ({ head, inode, modifiedMs }: Mark, offset: number): Position => ({

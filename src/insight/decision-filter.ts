@@ -228,6 +228,7 @@ function verdictMembers(name: 'shadow' | 'challenger', own: readonly (keyof Deci
 const singleMembers: Readonly<Record<string, readonly (keyof DecisionRow)[]>> = {
   id: ['at', 'sequence', 'line'],
   at: ['at'],
+  own_at: ['at', 'ownAt', 'ownTime'],
   sequence: ['sequence'],
   line: ['line'],
 }
@@ -265,6 +266,7 @@ const rowMembers: Readonly<Record<string, readonly (keyof DecisionRow)[]>> = {
   method: ['method'],
   path: ['path'],
   status_code: ['status'],
+  own_at_refused: ['ownTime'],
 }
 
 /**

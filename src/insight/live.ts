@@ -140,8 +140,9 @@ function* decisionsIn(
   data: Uint8Array,
   isWatched: (accountId: string) => boolean,
 ): Generator<OfferedLine<LoggedDecision>> {
+  // Records of the past that are loaded are no news.
   for (const row of readDecisionRows(data, isWatched))
-    yield { key: row.accountId, line: shownDecision(row), weight: row.weight }
+    if (row.source !== 'history') yield { key: row.accountId, line: shownDecision(row), weight: row.weight }
 }
 
 function* deliveriesIn(

@@ -45,6 +45,9 @@ type Rest = Omit<PublishedRecord, 'decision'>
 
 const nothing: Rest = { record: null, explained: null, events: null, filtered: [], missing: null }
 
+/** Of a record of the past that was only logged. */
+const noEvents: Pick<Production, 'events' | 'filtered'> = { events: [], filtered: [] }
+
 const incomplete =
   'The question had values that the log does not have, such as the port of the client or headers, and with them it was decided otherwise.'
 
@@ -77,8 +80,8 @@ export class RecordTracer {
 
   /** Undefined if the log has no decision of this account about such a record. */
   async trace(state: ViewState, accountId: string, recordId: string): Promise<TracedRecord | undefined> {
-    const published = await this.#rowsOf(accountId, recordId, 'record')
-    const questions = await this.#rowsOf(accountId, recordId, 'asked')
+    const published = await this.#rowsOf(accountId, recordId, ['record', 'history'])
+    const questions = await this.#rowsOf(accountId, recordId, ['asked'])
     if (published.length + questions.length === 0) return undefined
     const publications: PublishedRecord[] = []
     for (const row of published.slice(0, publicationsTracedMax))
@@ -96,10 +99,14 @@ export class RecordTracer {
   }
 
   /** Without repeats; at least one more than are shown if there are more. */
-  async #rowsOf(accountId: string, recordId: string, source: DecisionRow['source']): Promise<DecisionRow[]> {
+  async #rowsOf(
+    accountId: string,
+    recordId: string,
+    source: readonly DecisionRow['source'][],
+  ): Promise<DecisionRow[]> {
     const rows = await this.#options.log.decisions({
       accountId,
-      values: { record_id: [recordId], source: [source] },
+      values: { record_id: [recordId], source },
       limit: 2 * publicationsTracedMax + 1,
     })
     return [...new Map(rows.map((row) => [shownDecision(row).id, row])).values()]
@@ -133,7 +140,8 @@ export class RecordTracer {
       const asked = { record: stored.record, explain: true }
       const moment = { revision: row.revision, phase: 'closed', atMs: row.at, unserved: 'allow' } as const
       const decided = await this.#options.decider.decide(state, row.accountId, asked, moment)
-      const { events, filtered } = await this.#production(state, row, decided)
+      const { events, filtered } =
+        stored.history === 'log' ? noEvents : await this.#production(state, row, decided)
       return {
         record,
         explained: decided.answer as Rest['explained'],

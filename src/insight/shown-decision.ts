@@ -10,9 +10,17 @@ import type { DecisionRow } from '../wire/decision-rows.js'
 export const decisionIdOf = ({ at, sequence, line, partition }: LogPosition): string =>
   `${at}-${sequence}-${line}${partition === 0 ? '' : `-${partition}`}`
 
+/** Null if the row has none. */
+function ownTimeIn({ at, ownAt, ownTime }: DecisionRow): string | null {
+  const isNone = ownTime === 'implied' ? ownAt === 0 || ownAt === at : ownTime !== 'same'
+  return isNone ? null : isoMillis(ownAt)
+}
+
 export const shownDecision = (row: DecisionRow): LoggedDecision => ({
   id: decisionIdOf(row),
   at: isoMillis(row.at),
+  own_at: ownTimeIn(row),
+  own_at_refused: row.ownTime === 'ahead' || row.ownTime === 'past' ? row.ownTime : null,
   record_id: row.recordId,
   type: row.type,
   edge_id: row.edgeId || null,

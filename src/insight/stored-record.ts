@@ -7,6 +7,7 @@ import { parseMessage, parseRecord } from '../record/record.js'
 import { recordBytes } from '../record/record-encoding.js'
 import type { TrafficRecord } from '../record/traffic-record.js'
 import type { DecisionRow } from '../wire/decision-rows.js'
+import { type History, historyOf } from '../wire/names.js'
 import { partitionNumbered } from '../wire/partitions.js'
 
 const readTimeoutMs = 3_000
@@ -17,6 +18,8 @@ export const recordGone =
 interface StoredRecord {
   readonly record: TrafficRecord
   readonly line: Buffer
+  /** Set if it is a record of the past. */
+  readonly history: History | undefined
 }
 
 /** Undefined if it is not stored. After the stream was recreated, another message may have this sequence. */
@@ -41,5 +44,5 @@ async function recordIn(
   const bytes = decoded.ok && parseMessage(decoded.value).find(({ number }) => number === line)?.bytes
   const parsed = bytes ? parseRecord(bytes) : undefined
   if (!parsed?.ok || parsed.value.record_id !== recordId) return undefined
-  return { record: parsed.value, line: bytes as Buffer }
+  return { record: parsed.value, line: bytes as Buffer, history: historyOf(message.headers) }
 }

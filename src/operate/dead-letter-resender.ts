@@ -13,7 +13,7 @@ import { packBytesTarget } from '../core/limits.js'
 import { getOrMake } from '../core/maps.js'
 import type { Nats } from '../nats/nats.js'
 import { eventHead } from '../wire/event-template.js'
-import { auditInSubjectHead, encodingHeader, resentRecordsSubject } from '../wire/names.js'
+import { auditInSubjectHead, encodingHeader, historyHeader, resentRecordsSubject } from '../wire/names.js'
 import { PackWriter } from '../wire/pack.js'
 import { addToSegments, formatSegments, type Segment } from '../wire/pack-message.js'
 import type { PartitionSet } from '../wire/partitions.js'
@@ -90,7 +90,10 @@ export class DeadLetterResender {
   async #publish({ id, type, origin }: Letter, data: Uint8Array): Promise<void> {
     const subject = type === 'record' ? resentRecordsSubject : origin.subject!
     const msgId = hashBytes128(data, id)
-    const headers = origin.encoding === null ? {} : { [encodingHeader]: origin.encoding }
+    const headers = {
+      ...(origin.encoding !== null && { [encodingHeader]: origin.encoding }),
+      ...(origin.history !== null && { [historyHeader]: origin.history }),
+    }
     await this.#options.nats.publish(subject, data, { msgId, headers, ...patience })
   }
 

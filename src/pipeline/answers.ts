@@ -7,7 +7,7 @@ import type { Judgement } from '../evaluate/judgement.js'
 import type { AgentWatch } from '../evaluate/reply.js'
 import type { Decision } from '../event/define.js'
 import type { Nats } from '../nats/nats.js'
-import { AskedRows } from '../wire/decision-rows.js'
+import { SourcedRows } from '../wire/decision-rows.js'
 import { isLogged, type LogMode, LogPublisher, RowBatch } from '../wire/log-publisher.js'
 import { decisionRowsSubject, watchedRowsSubject } from '../wire/names.js'
 import { Watched } from '../wire/watched.js'
@@ -50,8 +50,8 @@ interface Sampled {
 export class AskedLog {
   readonly #options: AskedLogOptions
   readonly #samplers: Readonly<Record<Decision, Sampler<Judgement>>>
-  readonly #logged: LogPublisher<AskedRows>
-  readonly #watched: RowBatch<AskedRows>
+  readonly #logged: LogPublisher<SourcedRows>
+  readonly #watched: RowBatch<SourcedRows>
   #number = Math.floor(randomFraction() * firstNumberMax)
   /** Decisions that no counter has yet. */
   #asked = noneAsked()
@@ -68,8 +68,14 @@ export class AskedLog {
       })
     const { allow, block, deny } = askedRowsPerSecondMax
     this.#samplers = { allow: sampler(allow), block: sampler(block), deny: sampler(deny) }
-    this.#logged = new LogPublisher({ ...options, rows: new AskedRows(), subject: decisionRowsSubject })
-    this.#watched = new RowBatch(new AskedRows(), (data) => options.nats.emit(watchedRowsSubject, data))
+    this.#logged = new LogPublisher({
+      ...options,
+      rows: new SourcedRows('asked'),
+      subject: decisionRowsSubject,
+    })
+    this.#watched = new RowBatch(new SourcedRows('asked'), (data) =>
+      options.nats.emit(watchedRowsSubject, data),
+    )
   }
 
   /** Counts a decision. A question that no account is known for has no row. */
@@ -82,7 +88,7 @@ export class AskedLog {
     this.#samplers[decision].add(accountId, judgement)
   }
 
-  #batchFor(accountId: string, { decision }: Judgement): RowBatch<AskedRows> | undefined {
+  #batchFor(accountId: string, { decision }: Judgement): RowBatch<SourcedRows> | undefined {
     const { mode, watched } = this.#options
     if (isLogged(mode, decision !== 'allow')) return this.#logged.batch
     return watched.has(accountId) ? this.#watched : undefined

@@ -87,6 +87,7 @@ export class Counts {
   readonly #unserved = new Tally<string>()
   #unowned = 0
   #bad = 0
+  #history = 0
 
   addBad(): void {
     this.#bad += 1
@@ -96,14 +97,24 @@ export class Counts {
     if (endpoint.edgeId === undefined) this.#addUnserved(record, endpoint)
     this.#evaluated[record.type] += 1
     this.#decisions[verdict.decision] += 1
-    for (const { sources } of production.lists) this.#asked.add(sources)
-    for (const { source } of production.events) this.#produced.add(source)
+    this.#addProduction(production)
     for (const { source, msg } of production.failed)
       this.#filterFailures.add(source, lastFailure(record, endpoint, '', msg))
     for (const { policy, expression, msg } of verdict.failures)
       this.#policyFailures.add(policy, lastFailure(record, endpoint, expression, msg))
     for (const { restrictionId } of verdict.warnings) this.#warnings.add(restrictionId)
     if (shadow !== null) this.#shadows.add(`${verdict.decision} ${shadow.decision}`)
+  }
+
+  /** A record of the past: nothing of it is news. */
+  addHistory(production: Production): void {
+    this.#history += 1
+    this.#addProduction(production)
+  }
+
+  #addProduction({ lists, events }: Production): void {
+    for (const { sources } of lists) this.#asked.add(sources)
+    for (const { source } of events) this.#produced.add(source)
   }
 
   #addUnserved(record: TrafficRecord, { accountId }: Endpoint): void {
@@ -119,10 +130,11 @@ export class Counts {
     return tallies
   }
 
-  /** `records` = `bad` + all of `evaluated`. */
+  /** `records` = `bad` + `history` + all of `evaluated`. */
   vector() {
     return {
-      records: this.#bad + recordTypes.reduce((sum, type) => sum + this.#evaluated[type], 0),
+      history: this.#history,
+      records: this.#bad + this.#history + recordTypes.reduce((sum, type) => sum + this.#evaluated[type], 0),
       bad: this.#bad,
       evaluated: this.#evaluated as Readonly<Record<RecordType, number>>,
       decisions: this.#decisions as Readonly<Record<Verdict['decision'], number>>,
@@ -171,6 +183,7 @@ export const lastFailure = (
 export const areSame = (one: CountVector, other: CountVector): boolean =>
   one.records === other.records &&
   one.bad === other.bad &&
+  one.history === other.history &&
   recordTypes.every((type) => one.evaluated[type] === other.evaluated[type]) &&
   one.decisions.allow === other.decisions.allow &&
   one.decisions.block === other.decisions.block &&

@@ -8,7 +8,13 @@ import { payloadHeadroomBytes } from '../core/limits.js'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import type { Nats } from '../nats/nats.js'
 import { compressedLetter, deadLetter } from '../wire/dead-letter.js'
-import { deadLetterHeaders, deadRecordsSubject, encodingHeader } from '../wire/names.js'
+import {
+  deadLetterHeaders,
+  deadRecordsSubject,
+  encodingHeader,
+  type History,
+  historyHeader,
+} from '../wire/names.js'
 import { sharedDeadLetter } from '../wire/shared-dead-letters.js'
 import type { InputMessage } from './packs.js'
 import type { BadRecord } from './process-record.js'
@@ -20,6 +26,13 @@ interface DeadRecordsOptions {
   readonly stream: string
   /** Aborted when a stop takes too long. */
   readonly gaveUp: AbortSignal
+}
+
+/** How a message was sent. */
+interface SentAs {
+  /** Empty: as it is. */
+  readonly encoding: string
+  readonly history: History | undefined
 }
 
 /** So few of a message are stored alone, where everyone can read them. */
@@ -45,11 +58,11 @@ export class DeadRecords {
     this.#options = options
   }
 
-  /** Stores records of a message, each once however often the message is processed. `encoding`: as the message was sent. */
-  store(records: readonly BadRecord[], message: InputMessage, encoding: string): Promise<void> {
+  /** Stores records of a message, each once however often the message is processed. */
+  store(records: readonly BadRecord[], message: InputMessage, sent: SentAs): Promise<void> {
     const bytes = records.reduce((sum, { byteLength }) => sum + byteLength + recordBytes, 0)
     this.#waitingBytes += bytes
-    const storing = this.#store(records, message, encoding).finally(() => {
+    const storing = this.#store(records, message, sent).finally(() => {
       this.#waitingBytes -= bytes
       this.#storing.delete(settled)
     })
@@ -71,7 +84,7 @@ export class DeadRecords {
   async #store(
     records: readonly BadRecord[],
     { sequence, since }: InputMessage,
-    encoding: string,
+    { encoding, history }: SentAs,
   ): Promise<void> {
     const { nats, stream, occurrences, gaveUp } = this.#options
     const isWhole = records[0]?.isMessage === true
@@ -79,6 +92,7 @@ export class DeadRecords {
       [deadLetterHeaders.stream]: stream,
       [deadLetterHeaders.sequence]: String(sequence),
       ...(isWhole && encoding !== '' && { [encodingHeader]: encoding }),
+      ...(history !== undefined && { [historyHeader]: history }),
     }
     const windowBytes = Math.min(
       windowBytesMax,

@@ -4,6 +4,7 @@ import type { Challengers } from '../evaluate/challenger.js'
 import type { Judgement } from '../evaluate/judgement.js'
 import type { ChallengerDecision, DecidedBy } from '../event/define.js'
 import type { Nats } from '../nats/nats.js'
+import { outsideOf, ownTimeOf } from '../record/own-time.js'
 import { normalizeMethod } from '../record/spelling.js'
 import type { TrafficRecord } from '../record/traffic-record.js'
 import {
@@ -12,6 +13,7 @@ import {
   loggedPathCharsMax,
   noAccount,
   type RecordRow,
+  SourcedRows,
 } from '../wire/decision-rows.js'
 import { isLogged, type LogMode, LogPublisher, RowBatch } from '../wire/log-publisher.js'
 import { decisionRowsSubject, watchedRowsSubject } from '../wire/names.js'
@@ -26,6 +28,8 @@ interface RecordPlace {
   readonly sequence: number
   /** From 1. */
   readonly line: number
+  /** Is it a record of the past? */
+  readonly isHistory?: boolean
 }
 
 export interface DecisionLogOptions {
@@ -40,6 +44,7 @@ export interface DecisionLogOptions {
 export class DecisionLog {
   readonly #options: DecisionLogOptions
   readonly #logged: LogPublisher<DecisionRows>
+  readonly #history: LogPublisher<SourcedRows>
   readonly #watched = new RowBatch(new DecisionRows(), (data) =>
     this.#options.nats.emit(watchedRowsSubject, data),
   )
@@ -47,12 +52,18 @@ export class DecisionLog {
   constructor(options: DecisionLogOptions) {
     this.#options = options
     this.#logged = new LogPublisher({ ...options, rows: new DecisionRows(), subject: decisionRowsSubject })
+    const past = new SourcedRows('history')
+    this.#history = new LogPublisher({ ...options, rows: past, subject: decisionRowsSubject })
   }
 
   /** The rows of records that belong to no account have none: operators see them. */
   add(judgement: Judgement, place: RecordPlace, challengers?: Pick<Challengers, 'find'>): void {
     const { accountId = noAccount } = judgement.endpoint
     const { mode, watched } = this.#options
+    if (place.isHistory) {
+      this.#addPast(accountId, judgement, place)
+      return
+    }
     if (mode === 'off' && !watched.has(accountId)) return
     const challenger = challengers?.find(accountId, place.storedAtMs)
     const challenged = challenger && judgement.by(challenger)
@@ -61,6 +72,13 @@ export class DecisionLog {
     if (batch === undefined) return
     batch.collected.add(rowOf(accountId, judgement, place, challenged), judgement.client)
     batch.added()
+  }
+
+  /** No one who watches wants it, and no challenger is compared with it. */
+  #addPast(accountId: string, judgement: Judgement, place: RecordPlace): void {
+    if (!isLogged(this.#options.mode, judgement.decision !== 'allow')) return
+    this.#history.batch.collected.add(rowOf(accountId, judgement, place), judgement.client)
+    this.#history.batch.added()
   }
 
   /** `isAllowed`: by the configuration in force and by a challenger, if one is compared. */
@@ -73,7 +91,7 @@ export class DecisionLog {
   /** Publishes what is left; waits for batches under way. */
   async close(): Promise<void> {
     this.#watched.publish()
-    await this.#logged.close()
+    await Promise.all([this.#logged.close(), this.#history.close()])
   }
 }
 
@@ -85,6 +103,8 @@ export function rowOf(
 ): RecordRow {
   const { record, decision, decidedBy, endpoint, geo, shadow } = judgement
   const { bytesIn, bytesOut, method, path, status } = ofType(record)
+  const ownMs = ownTimeOf(record)
+  const outside = ownMs === undefined ? undefined : outsideOf(ownMs, storedAtMs)
   // Each record has a row: its values are set one by one, because a spread takes several times as long.
   return {
     accountId,
@@ -117,6 +137,8 @@ export function rowOf(
     path,
     status,
     partition,
+    ownAt: ownMs === undefined || outside !== undefined ? storedAtMs : ownMs,
+    ownTime: outside ?? (ownMs === storedAtMs ? 'same' : 'implied'),
   }
 }
 

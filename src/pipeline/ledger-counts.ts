@@ -52,12 +52,13 @@ export class LedgerCounts {
       }
     const sources = this.#talliesOf(vector)
     if (this.#kind !== undefined) return this.#shared({ counts: { sources, asked, ...noRecords }, lists })
-    const { records, bad, evaluated, decisions, unowned } = vector
+    const { records, bad, history, evaluated, decisions, unowned } = vector
     const unserved = vector.unserved.reduce((sum, { count }) => sum + count, 0)
     // Spreads come last: V8 adds members that follow one slowly, one by one (Node 20).
     const counts: InputCounts = {
       records,
       bad,
+      history,
       unserved,
       unowned,
       sources,

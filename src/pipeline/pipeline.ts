@@ -20,7 +20,7 @@ import type { Nats } from '../nats/nats.js'
 import type { Configuration } from '../produce/compiled-configuration.js'
 import type { GeoLookup } from '../record/geo.js'
 import { encodingOf, recordBytes } from '../record/record-encoding.js'
-import { publishedRecordsSubject, revisionHeader } from '../wire/names.js'
+import { historyOf, publishedRecordsSubject, revisionHeader } from '../wire/names.js'
 import { type Partition, type PartitionSet, publishedSubject } from '../wire/partitions.js'
 import type { BusyDestinations } from './busy-destinations.js'
 import type { CatchUps } from './catch-ups.js'
@@ -173,7 +173,8 @@ export class Pipeline {
     if (bad.length + culprits.length === 0) return result
     const dead =
       culprits.length === 0 ? bad : [...bad, ...culprits].sort((one, other) => one.line - other.line)
-    const parked = { ...result, alsoStored: this.#deadRecords.store(dead, input, encodingOf(message)) }
+    const sent = { encoding: encodingOf(message), history: historyOf(message.headers) }
+    const parked = { ...result, alsoStored: this.#deadRecords.store(dead, input, sent) }
     return this.#deadRecords.isFull ? this.#deadRecords.room().then(() => parked) : parked
   }
 
@@ -192,10 +193,11 @@ export class Pipeline {
 
   #walk(
     all: Uint8Array,
-    { storedAtMs }: PulledMessage,
+    { storedAtMs, headers }: PulledMessage,
     culprits: readonly BadRecord[],
     input: InputMessage,
   ): Soon<MessageResult> {
+    const history = historyOf(headers)
     const bytes = withoutLines(all, culprits)
     const { partition, configuration, geo, decisionLog, catchUps } = this.#deps
     const { packs } = this.#intake
@@ -204,10 +206,10 @@ export class Pipeline {
     const judged = (judgement: Judgement, line: number) =>
       decisionLog.add(
         judgement,
-        { storedAtMs, partition: partition.number, sequence, line },
+        { storedAtMs, partition: partition.number, sequence, line, isHistory: history !== undefined },
         view.challengers,
       )
-    const walk = walkMessage({ bytes, storedAtMs }, { view, geo, buffers: packs, judged })
+    const walk = walkMessage({ bytes, storedAtMs }, { view, geo, buffers: packs, judged, history })
     packs.begin(input)
     return bytes.length > atOnceBytesMax ? this.#walkInTurns(walk, input) : this.#walkAtOnce(walk)
   }

@@ -22,6 +22,7 @@ import type { GeoLookup } from '../record/geo.js'
 import { PolicyContext } from '../record/policy-context.js'
 import { Line, parseLine, parseMessage } from '../record/record.js'
 import type { TrafficRecord } from '../record/traffic-record.js'
+import type { History } from '../wire/names.js'
 import { Counts, type CountVector } from './counts.js'
 import type { Buffers } from './packs.js'
 
@@ -47,6 +48,8 @@ interface WalkContext {
   readonly view: TrafficView
   readonly geo: GeoLookup
   readonly buffers: Buffers
+  /** Set if the records are of the past. */
+  readonly history?: History | undefined
   /** Called with each decision and the line of its record. */
   readonly judged?: ((judgement: Judgement, line: number) => void) | undefined
 }
@@ -208,21 +211,24 @@ class MessageWalk {
   }
 
   #process({ record, endpoint }: Found, line: Line): Result<void> {
-    const { view, geo, buffers, judged } = this.#context
+    const { view, geo, buffers, judged, history } = this.#context
     const { accountId, edgeId } = endpoint
     this.#budget.reset()
     const policyContext = new PolicyContext(record, edgeId, geo)
     const verdict = evaluate(view.policySet, endpoint, policyContext, this.#budget, 'closed')
 
-    const sources = accountId === undefined ? undefined : view.subscriptions.byAccount.get(accountId)
+    const hasEvents = accountId !== undefined && history !== 'log'
+    const sources = hasEvents ? view.subscriptions.byAccount.get(accountId) : undefined
     const judgement = new Judgement(record, endpoint, policyContext, verdict, view.policySet)
-    const challenger = sources && view.challengers.find(accountId!, this.#storedAtMs)
+    const isNow = history === undefined
+    const challenger = sources && isNow ? view.challengers.find(accountId!, this.#storedAtMs) : undefined
     const production = produce(sources, judgement, this.#budget, challenger)
     for (const event of production.events) {
       for (const destinationId of event.source.destinationIds)
         buffers.packOf(destinationId).appendParts(event, this.#storedAtMs)
     }
-    this.#counts.add(judgement, production)
+    if (isNow) this.#counts.add(judgement, production)
+    else this.#counts.addHistory(production)
     judged?.(judgement, line.number)
     return done
   }

@@ -20,7 +20,7 @@ import type { Configuration, TrafficView } from '../produce/compiled-configurati
 import { replayedView } from '../produce/replayed-sources.js'
 import type { GeoLookup } from '../record/geo.js'
 import { recordBytes } from '../record/record-encoding.js'
-import { replayConsumer } from '../wire/names.js'
+import { historyOf, replayConsumer } from '../wire/names.js'
 import type { Partition, PartitionSet } from '../wire/partitions.js'
 import type { BusyDestinations } from './busy-destinations.js'
 import type { CountVector } from './counts.js'
@@ -127,7 +127,8 @@ export class ReplayRun {
     packs.begin(input)
     try {
       if (decoded?.ok !== true) return undefined
-      const context = { view: this.#viewNow(), geo: this.#deps.geo, buffers: packs }
+      const history = historyOf(message.headers)
+      const context = { view: this.#viewNow(), geo: this.#deps.geo, buffers: packs, history }
       const walk = walkMessage({ bytes: decoded.value, storedAtMs: message.storedAtMs }, context)
       for (let step = walk.next(); ; step = walk.next()) {
         // A record that is bad, or has no result, was reported when it came.

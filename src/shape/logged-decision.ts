@@ -1,5 +1,6 @@
 /** A decision of the log, as the API shows it. */
 import { objectOf, oneOf, orNull, type Static, Type } from '../core/schema.js'
+import { ownTimeAheadMinutes, ownTimeYears } from '../record/own-time.js'
 import { exampleId } from '../resource/examples.js'
 import {
   deciderNumbers,
@@ -56,6 +57,9 @@ export const loggedDecisionExample = {
   method: null,
   path: null,
   status_code: null,
+  // Columns of CSV are in this order: later ones come last.
+  own_at: '2026-11-20T09:59:58.000Z',
+  own_at_refused: null,
 }
 
 const decidedBy = objectOf({
@@ -78,6 +82,13 @@ export const loggedDecisionSchema = objectOf(
     at: Type.String({
       description:
         'When the record was stored, or the question answered: RFC 3339 in UTC, with milliseconds.',
+    }),
+    own_at: orNull(Type.String(), {
+      description:
+        'When the connection or request began, as the record says (`conn.start_ts`, else `conn.end_ts`); null if it says none, or one that does not count.',
+    }),
+    own_at_refused: orNull(oneOf(['ahead', 'past']), {
+      description: `Why a time that the record says does not count: it is more than ${ownTimeAheadMinutes} minutes after the record was stored, or more than ${ownTimeYears} years before. By own times, the decision is then found at \`at\`.`,
     }),
     record_id: Type.String({
       description: 'Of a question that came without one, an id that the log gave it: `dq_…`.',
@@ -115,7 +126,7 @@ export const loggedDecisionSchema = objectOf(
     line: orNull(Type.Integer({ minimum: 0 }), { description: 'Its line in the message, from 1.' }),
     source: oneOf(
       sourceWords,
-      'record: about a record, after the fact. asked: an ingress node or a proxy asked before it let the client in.',
+      'record: about a record, after the fact. asked: an ingress node or a proxy asked before it let the client in. history: about a record of the past that was loaded, by the configuration in force when it was.',
     ),
     weight: Type.Integer({
       minimum: 1,

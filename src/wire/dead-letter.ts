@@ -7,6 +7,7 @@ import {
   deadLetterHeaders,
   deadRecordsSubject,
   encodingHeader,
+  historyHeader,
 } from './names.js'
 
 /** The first 1 KiB of a server's answer, and a sentence around it. */
@@ -80,6 +81,8 @@ export interface DeadLetterOrigin {
   readonly accountId: string | null
   /** How the bytes are encoded that a message of records had as a whole; null if they are not. */
   readonly encoding: string | null
+  /** What is made of a record of the past, as its message said; null if it is one of now. */
+  readonly history: string | null
   /** Before it was truncated; null if it was not. */
   readonly originalSize: number | null
 }
@@ -97,6 +100,7 @@ export function originIn(headerOf: (name: string) => string): DeadLetterOrigin {
     eventId: text(deadLetterHeaders.eventId),
     accountId: text(deadLetterHeaders.account),
     encoding: text(encodingHeader),
+    history: text(historyHeader),
     originalSize: count(deadLetterHeaders.originalSize),
   }
 }

@@ -26,8 +26,13 @@ export const deciderNumbers = {
   traffic_policy: 3,
   unserved: 4,
 }
-/** The subject of a decision: a record, or a question before the connection was let in. */
-export const sourceNumbers = { record: 0, asked: 1 }
+/** The subject of a decision: a record, a question before the connection was let in, or a record of the past that was loaded. */
+export const sourceNumbers = { record: 0, asked: 1, history: 2 }
+/**
+ * Why `own_time` is the time when a record was stored: it says none (`implied`), exactly that one, or one that is too far ahead or
+ * past. Of other rows, nothing is written.
+ */
+export const ownTimeNumbers = { implied: 0, same: 1, ahead: 2, past: 3 }
 
 /** A longer path of a request is cut: the log is no archive of requests. */
 export const loggedPathCharsMax = 300
@@ -73,6 +78,8 @@ const recordColumns = {
   status: optional(word('status'), ''),
   /** The partition of the stream of records that `sequence` is in. */
   partition: optional(uint('partition', 8, 'packed'), 0),
+  /** When it began, as the record says, within the bounds of `record/own-time.ts`; else the same as `at`. 0: the block does not say. */
+  ownAt: optional(time('own_time'), 0, 'time'),
 }
 
 /** Rows about records do not have them. */
@@ -102,6 +109,9 @@ const shadowColumns = verdictColumns('shadow')
 /** What the draft of a challenger decides. */
 const challengerColumns = { id: optional(word('challenger_id'), ''), ...verdictColumns('challenger') }
 
+/** Few rows have another word than the first. */
+const ownColumns = { ownTime: optional(oneOf('own_time_word', ownTimeNumbers), 'implied') }
+
 export const decisionColumns = {
   ...recordColumns,
   ...askedColumns,
@@ -116,6 +126,7 @@ export const decisionColumns = {
   challengerDecidedById: challengerColumns.decidedById,
   challengerPolicy: challengerColumns.policy,
   challengerRuleId: challengerColumns.ruleId,
+  ...ownColumns,
 }
 
 export type DecisionRow = RowOf<typeof decisionColumns>
@@ -124,6 +135,7 @@ export type DecisionRow = RowOf<typeof decisionColumns>
 export type RecordRow = Omit<RowOf<typeof recordColumns>, 'clientIp'> & {
   readonly shadow: LoggedVerdict | undefined
   readonly challenger?: (LoggedVerdict & { readonly id: string }) | undefined
+  readonly ownTime: keyof typeof ownTimeNumbers
 }
 
 /** Collects rows about records. */
@@ -131,6 +143,7 @@ export class DecisionRows extends BlockWriter {
   readonly #columns = this.open(recordColumns)
   readonly #shadow = this.openRare(shadowColumns)
   readonly #challenger = this.openRare(challengerColumns)
+  readonly #own = this.openRare(ownColumns)
 
   /** Each record has a row, and a loop over the columns takes twice the time. */
   add(row: RecordRow, client: Address): void {
@@ -160,18 +173,26 @@ export class DecisionRows extends BlockWriter {
     columns.path.add(row.path)
     columns.status.add(row.status)
     columns.partition.add(row.partition)
+    columns.ownAt.add(row.ownAt)
     if (row.shadow !== undefined) this.#shadow.add(this.rows, row.shadow)
     if (row.challenger !== undefined) this.#challenger.add(this.rows, row.challenger)
+    if (row.ownTime !== 'implied') this.#own.add(this.rows, row)
     this.endRow()
   }
 }
 
-/** Collects rows about questions, which have two columns more: rows about records need not pay for them. */
-export class AskedRows extends DecisionRows {
+/** Collects rows about questions, or about records of the past, which have two columns more: other rows need not pay for them. */
+export class SourcedRows extends DecisionRows {
   readonly #columns = this.open(askedColumns)
+  readonly #source: 'asked' | 'history'
+
+  constructor(source: 'asked' | 'history') {
+    super()
+    this.#source = source
+  }
 
   override add(row: RecordRow, client: Address, weight = 1): void {
-    this.#columns.source.add('asked')
+    this.#columns.source.add(this.#source)
     this.#columns.weight.add(weight)
     super.add(row, client)
   }

@@ -14,6 +14,20 @@ export const publishedRecordsSubject = 'weir.records.api.published'
 /** The revision of the configuration that the API accepted them with: a pipeline that has an older one waits for it. */
 export const revisionHeader = 'Weir-Revision'
 
+/**
+ * Of a message with records of the past, which are logged by their own times: what is made of them besides (`weir publish
+ * --history`).
+ */
+export const historyHeader = 'Weir-History'
+/** `log`: nothing; `deliver`: events, for every subscription that asks for them. */
+export type History = 'log' | 'deliver'
+/** Undefined: the records are of now. A word of a later version delivers nothing. */
+export function historyOf(headers: { get(name: string): string } | undefined): History | undefined {
+  const word = headers?.get(historyHeader)
+  if (!word) return undefined
+  return word === 'deliver' ? 'deliver' : 'log'
+}
+
 /** Audit events of the API, which publishes them; pipelines read. */
 export const auditStream = 'WEIR_AUDIT'
 export const auditSubject = (accountId: string): string => `weir.events.audit.${accountId}`

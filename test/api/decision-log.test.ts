@@ -99,6 +99,8 @@ t.test('the log of two accounts', async (t) => {
         method: null,
         path: null,
         status_code: null,
+        own_at: null,
+        own_at_refused: null,
       },
     ])
     t.match((await mine.raw.get('/decisions?record_id=r5')).decisions, [
@@ -173,8 +175,8 @@ t.test('the log of two accounts', async (t) => {
     t.match(csv.headers, { 'content-type': 'text/csv; charset=utf-8', vary: 'Accept' })
     t.equal(
       csv.text,
-      'id,at,record_id,type,edge_id,route_id,server_name,server_port,client_ip,country,asn,decision,decided_by.type,decided_by.id,decided_by.policy,decided_by.rule_id,shadow.decision,shadow.decided_by.type,shadow.decided_by.id,shadow.decided_by.policy,shadow.decided_by.rule_id,challenger.id,challenger.decision,challenger.decided_by.type,challenger.decided_by.id,challenger.decided_by.policy,challenger.decided_by.rule_id,revision,bytes_in,bytes_out,sequence,line,source,weight,method,path,status_code\r\n' +
-        `${day + 4 * hourMs}-4-1,2026-11-20T04:00:00.000Z,r4,tcp_connection,edgtcp_01KAJ5T2Q8XN4RB6TZ5CDEFGHJ,,ssh.example,22,198.51.100.200,FR,64500,deny,traffic_policy,edgtcp_1,"a, ""b"" & c",,,,,,,,,,,,,7,5,1099511627776,4,1,record,1,,,\r\n`,
+      'id,at,record_id,type,edge_id,route_id,server_name,server_port,client_ip,country,asn,decision,decided_by.type,decided_by.id,decided_by.policy,decided_by.rule_id,shadow.decision,shadow.decided_by.type,shadow.decided_by.id,shadow.decided_by.policy,shadow.decided_by.rule_id,challenger.id,challenger.decision,challenger.decided_by.type,challenger.decided_by.id,challenger.decided_by.policy,challenger.decided_by.rule_id,revision,bytes_in,bytes_out,sequence,line,source,weight,method,path,status_code,own_at,own_at_refused\r\n' +
+        `${day + 4 * hourMs}-4-1,2026-11-20T04:00:00.000Z,r4,tcp_connection,edgtcp_01KAJ5T2Q8XN4RB6TZ5CDEFGHJ,,ssh.example,22,198.51.100.200,FR,64500,deny,traffic_policy,edgtcp_1,"a, ""b"" & c",,,,,,,,,,,,,7,5,1099511627776,4,1,record,1,,,,,\r\n`,
     )
     const idsIn = ({ text }: { text: string }) =>
       text
@@ -357,7 +359,7 @@ t.test('the log of two accounts', async (t) => {
     })
     t.match(await asker.raw.send('GET', '/decisions?source=else'), {
       status: 400,
-      body: { msg: /"source" names "else": record, asked are allowed/ },
+      body: { msg: /"source" names "else": record, asked, history are allowed/ },
     })
 
     const range = { since: '2026-11-20T00:00:00Z', until: '2026-11-21T00:00:00Z', interval: 'day' } as const
@@ -378,7 +380,7 @@ t.test('the log of two accounts', async (t) => {
     t.strictSame(await sums({ by: 'rule', source: 'asked', values: 1 }), [[null, 40, 0, 40]])
     t.match(await asker.raw.send('GET', '/stats?source=both'), {
       status: 400,
-      body: { msg: /"source" is "both"/ },
+      body: { msg: /"source" names "both"/ },
     })
 
     const [never, allowed] = [await rule('192.0.2.0/24'), await rule('10.0.0.0/8', 'allow')]

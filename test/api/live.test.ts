@@ -166,6 +166,8 @@ t.test('watching decisions and deliveries', async (t) => {
       method: null,
       path: null,
       status_code: null,
+      own_at: null,
+      own_at_refused: null,
     })
     for (const each of [all, stopped, edge, foreign]) each.stop()
     await Promise.all([all, stopped, edge, foreign].map(({ ended }) => ended))

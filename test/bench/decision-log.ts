@@ -91,7 +91,7 @@ const counts = (dimension: string, intervalMs: number, back = hours) => {
   return reader.counts({
     accountId,
     dimension,
-    source: 'record' as const,
+    sources: ['record'] as const,
     intervalMs,
     valuesMax: 20,
     sinceMs: untilMs - back * hourMs,

@@ -45,8 +45,12 @@ t.test('a line for each decision', async (t) => {
     limit: '2',
   })
   const expected =
-    '2026-11-20 10:00:00.250  block  203.0.113.66     DE AS64500  ssh.example.com:22  ip_restriction edgtcp_1 ipr_1  asked (20 alike)'
+    '2026-11-20 10:00:00.250  block  203.0.113.66     DE AS64500  ssh.example.com:22  ip_restriction edgtcp_1 ipr_1  asked (20 alike)  began 2026-11-20T09:59:58.000Z'
   t.strictSame(lines, [expected, expected])
+  const own = await shown({ time: 'own', limit: '1' })
+  t.match(own.lines[0], /^2026-11-20 09:59:58\.000 .* {2}stored 2026-11-20T10:00:00\.250Z$/)
+  t.match(own.asked, [{ time: 'own' }])
+  await t.rejects(shown({ time: 'mine' }), /--time is "mine", but must be stored or own/)
   t.strictSame(asked, [
     { since: '24h', client: '203.0.113.66', edgeId: 'edgtcp_1', ruleId: 'ipr_1', limit: 2 },
   ])
@@ -78,7 +82,7 @@ t.test('lines of CSV, with a header', async (t) => {
   const { lines } = await shown({ format: 'csv' }, 1)
   t.match(lines, [
     /^id,at,record_id,.*,decided_by\.rule_id,/,
-    /^1795168800250-77-3,2026-.*,ipr_1,.*,asked,20,,,$/,
+    /^1795168800250-77-3,2026-.*,ipr_1,.*,asked,20,,,,2026-.*Z,$/,
   ])
   t.equal((await shown({ format: 'csv' }, 0)).lines.length, 1, 'also if there is none')
   t.strictSame((await shown({ format: 'ndjson' })).lines, (await shown({ json: true })).lines)

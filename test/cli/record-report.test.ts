@@ -41,7 +41,7 @@ const traced = (...publications: PublishedRecord[]): TracedRecord => ({
   asked_left_out: false,
 })
 
-const head = `Record r1, stored 2026-11-20T10:00:00.250Z
+const head = `Record r1, began 2026-11-20T09:59:58.000Z, stored 2026-11-20T10:00:00.250Z
   203.0.113.66 (DE) to ssh.example.com:22, served by edgtcp_1
   block, decided by ip_restriction edgtcp_1 ipr_1`
 

@@ -154,7 +154,8 @@ t.test('a record that was published twice, once too long ago, and asked about be
   } as const
   const by = { ...loggedDecisionExample.decided_by, type: 'ip_restriction' } as const
   const publication = { decision: { ...decision, decided_by: by }, record: null, events: null, filtered: [] }
-  const head = 'Record r1, stored 2026-11-20T10:00:00.250Z: 203.0.113.66 to ssh.example.com:22'
+  const head =
+    'Record r1, began 2026-11-20T09:59:58.000Z, stored 2026-11-20T10:00:00.250Z: 203.0.113.66 to ssh.example.com:22'
   const asked =
     'Question r1, asked 2026-11-20T10:00:00.250Z, for 20 questions: 203.0.113.66 to ssh.example.com:22'
   const publications = [

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { JsonBytes } from '../../src/core/text/json-bytes.js'
-import { isTimestamp, parseTimestamp, utcMicros, writeUtcMicros } from '../../src/core/timestamp.js'
+import { isTimestamp, millisOf, parseTimestamp, utcMicros, writeUtcMicros } from '../../src/core/timestamp.js'
 
 function writtenMicros(text: string): string {
   const out = new JsonBytes()
@@ -23,6 +23,23 @@ t.test('times in every spelling of RFC 3339', async (t) => {
     ['9999-12-31T23:59:59Z', 253_402_300_799],
   ]
   for (const [text, seconds] of cases) t.equal(parseTimestamp(text), seconds, text)
+})
+
+t.test('milliseconds of any spelling are those of the whole second and of its first digits', async (t) => {
+  const fraction = fc.option(fc.stringMatching(/^\d{1,9}$/), { nil: '' })
+  const zone = fc.constantFrom('Z', 'z', '+05:30', '-08:00')
+  const date = fc.date({
+    min: new Date('0000-01-02T00:00:00Z'),
+    max: new Date('9999-12-30T00:00:00Z'),
+    noInvalidDate: true,
+  })
+  fc.assert(
+    fc.property(date, fraction, zone, (at, digits, end) => {
+      const text = `${at.toISOString().slice(0, 19)}${digits === '' ? '' : `.${digits}`}${end}`
+      t.equal(millisOf(text), parseTimestamp(text)! * 1000 + Number(digits.slice(0, 3).padEnd(3, '0')), text)
+    }),
+  )
+  t.equal(millisOf('1990-12-31T23:59:60.5Z'), 662_688_000_500, 'a leap second is the next one')
 })
 
 t.test('what is no time', async (t) => {

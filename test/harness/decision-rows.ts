@@ -1,7 +1,7 @@
 /** Rows of the decision log, as pipelines and deliverers publish them. */
 import { parseAddress } from '../../src/core/address/ip.js'
 import type { Nats } from '../../src/nats/nats.js'
-import { AskedRows, type DecisionRow, DecisionRows, type RecordRow } from '../../src/wire/decision-rows.js'
+import { type DecisionRow, DecisionRows, type RecordRow, SourcedRows } from '../../src/wire/decision-rows.js'
 import { type DeliveryRow, DeliveryRows } from '../../src/wire/delivery-rows.js'
 import { type FailureRow, FailureRows } from '../../src/wire/failure-rows.js'
 import { decisionRowsSubject, rowsHeader } from '../../src/wire/names.js'
@@ -33,6 +33,7 @@ export const decisionRow = (values: Partial<DecisionRow> = {}): DecisionRow => (
   path: '',
   status: '',
   partition: 0,
+  ownAt: values.at ?? Date.now(),
   source: 'record',
   weight: 1,
   shadowDecision: 'none',
@@ -46,6 +47,7 @@ export const decisionRow = (values: Partial<DecisionRow> = {}): DecisionRow => (
   challengerDecidedById: '',
   challengerPolicy: '',
   challengerRuleId: '',
+  ownTime: 'implied',
   ...values,
 })
 
@@ -75,9 +77,10 @@ export const writtenRow = (row: DecisionRow): RecordRow => ({
         },
 })
 
-/** One block: rows of records, or of questions. */
+/** One block: rows of records, of questions, or of records of the past. */
 export function rowBytes(rows: readonly DecisionRow[]): Uint8Array {
-  const collected = rows.some(({ source }) => source === 'asked') ? new AskedRows() : new DecisionRows()
+  const source = rows[0]?.source ?? 'record'
+  const collected = source === 'record' ? new DecisionRows() : new SourcedRows(source)
   for (const row of rows) collected.add(writtenRow(row), parseAddress(row.clientIp), row.weight)
   return collected.take()
 }

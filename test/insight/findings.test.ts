@@ -399,9 +399,15 @@ t.test('expressions that failed for every record', async (t) => {
     failures: { mode: 'all', places: async () => ({ places, placesLeftOut: 0 }) },
     log: {
       ...logSince(10),
-      counts: async ({ source }) => ({
+      counts: async ({ sources }) => ({
         counts: [
-          { ...noCounts, at: 0, value: 'edgtcp_1', allow: source === 'record' ? 250 : 50, block: 1_000 },
+          {
+            ...noCounts,
+            at: 0,
+            value: 'edgtcp_1',
+            allow: sources.includes('record') ? 250 : 50,
+            block: 1_000,
+          },
         ],
         valuesLeftOut: 0,
       }),

@@ -67,6 +67,7 @@ async function logged(
   records: readonly string[],
   publish: () => Promise<void> = async () => {},
   watched = new Set<string>(),
+  isHistory = false,
 ) {
   const batches: Uint8Array[] = []
   const headers: unknown[] = []
@@ -88,7 +89,7 @@ async function logged(
   })
   const view = await buildTrafficView(configuration, undefined, noYield)
   const judged = (...[judgement, line]: [Parameters<DecisionLog['add']>[0], number]) =>
-    log.add(judgement, { storedAtMs, partition: 3, sequence: 77, line })
+    log.add(judgement, { storedAtMs, partition: 3, sequence: 77, line, isHistory })
   const buffers = { packOf: () => new PackWriter() }
   processMessage({ bytes: Buffer.from(records.join('\n')), storedAtMs }, { view, geo, buffers, judged })
   const rowsIn = (taken: readonly Uint8Array[]) => taken.flatMap((bytes) => [...readDecisionRows(bytes)])
@@ -118,6 +119,57 @@ t.test('every record has a row, with what decided', async (t) => {
   ])
   t.strictSame(headers, [{ 'Weir-Rows': '5' }])
   t.strictSame(lost, [])
+})
+
+t.test('a row has the own time of its record, if that can be right', async (t) => {
+  const minuteMs = 60_000
+  const at = (ms: number) => ({ start_ts: new Date(storedAtMs + ms).toISOString() })
+  const year = 365.25 * 24 * 60 * minuteMs
+  const { log, rows } = await logged('all', [
+    record('began before', at(-1_500)),
+    record('ended before', { end_ts: '2026-11-20T11:00:00.2+01:00' }),
+    record('does not say'),
+    record('began when it was stored', at(0)),
+    record('a clock that is ahead', at(5 * minuteMs)),
+    record('ahead', at(5 * minuteMs + 1)),
+    record('of long ago', at(-5 * year)),
+    record('past', at(-5 * year - 1)),
+    record('of the year 0', { start_ts: '0000-01-01T00:00:00Z' }),
+  ])
+  await log.close()
+  t.strictSame(
+    rows().map(({ ownAt, ownTime }) => [ownAt - storedAtMs, ownTime]),
+    [
+      [-1_500, 'implied'],
+      [-50, 'implied'],
+      [0, 'implied'],
+      [0, 'same'],
+      [5 * minuteMs, 'implied'],
+      [0, 'ahead'],
+      [-5 * year, 'implied'],
+      [0, 'past'],
+      [0, 'past'],
+    ],
+  )
+})
+
+t.test('records of the past are logged apart, and shown to no one who watches', async (t) => {
+  for (const mode of ['all', 'blocked', 'off'] as const) {
+    const { log, rows, watchedRows } = await logged(mode, lines, async () => {}, new Set(['ac_1']), true)
+    await log.close()
+    const wanted = {
+      all: ['let in', 'blocked', 'of no account', 'denied', 'of an account'],
+      blocked: ['blocked', 'denied'],
+      off: [],
+    }
+    t.strictSame(
+      rows().map(({ recordId }) => recordId),
+      wanted[mode],
+      mode,
+    )
+    t.ok(rows().every(({ source, weight }) => source === 'history' && weight === 1))
+    t.strictSame(watchedRows(), [])
+  }
 })
 
 t.test('a row has the shadow of the decision', async (t) => {

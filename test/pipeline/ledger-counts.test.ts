@@ -18,6 +18,7 @@ const tallies = fc.array(
 const vectors: fc.Arbitrary<CountVector> = fc.record({
   records: few,
   bad: few,
+  history: few,
   evaluated: fc.record({ tcp_connection: few, http_request: few }),
   decisions: fc.record({ allow: few, block: few, deny: few }),
   unserved: fc.array(fc.record({ endpoint: fc.constant('a:1'), count: few }), { maxLength: 1 }),

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { processMessage, walkMessage } from '../../src/pipeline/process-record.js'
 import { buildTrafficView, type TrafficView } from '../../src/produce/compiled-configuration.js'
+import type { History } from '../../src/wire/names.js'
 import { PackWriter, readPack } from '../../src/wire/pack.js'
 import { deny, log, noGeo, noYield, TestConfiguration } from '../evaluate/configuration.js'
 
@@ -31,12 +32,19 @@ interface Event {
 
 const storedAtMs = Date.parse('2026-11-20T10:00:00.250Z')
 
-function run(view: TrafficView, records: readonly unknown[]) {
+function run(view: TrafficView, records: readonly unknown[], history?: History) {
   const packs = new Packs()
   const bytes = Buffer.from(
     records.map((record) => (typeof record === 'string' ? record : JSON.stringify(record))).join('\n'),
   )
-  const result = processMessage({ bytes, storedAtMs }, { view, geo: noGeo, buffers: packs })
+  const judged: string[] = []
+  const result = processMessage(
+    { bytes, storedAtMs },
+    {
+      ...{ view, geo: noGeo, buffers: packs, history },
+      judged: ({ record }) => void judged.push(record.record_id),
+    },
+  )
   const texts = packs.take()
   const events = Object.fromEntries(
     Object.entries(texts).map(([id, text]) => [
@@ -44,7 +52,7 @@ function run(view: TrafficView, records: readonly unknown[]) {
       readPack(Buffer.from(text)).events.map(({ data }) => JSON.parse(data.toString()) as Event),
     ]),
   )
-  return { result, texts, events }
+  return { result, texts, events, judged }
 }
 
 const tcp = (record_id: string, conn: object = {}, more: object = {}) => ({
@@ -178,6 +186,7 @@ t.test('from a message to packs', async (t) => {
     ],
   )
   t.same(counts, {
+    history: 0,
     records: 6,
     bad: 2,
     evaluated: { tcp_connection: 3, http_request: 1 },
@@ -211,6 +220,24 @@ t.test('from a message to packs', async (t) => {
     warnings: [],
     shadows: [],
   })
+})
+
+t.test('records of the past are counted as such, and make events if they are to be delivered', async (t) => {
+  const current = await view()
+  const records = [tcp('r1'), tcp('r2', { server_name: 'nobody.example' }), 'no record']
+  const quiet = run(current, records, 'log')
+  const none = {
+    ...{ unserved: [], policyFailures: [], warnings: [], shadows: [] },
+    ...{ decisions: { allow: 0, block: 0, deny: 0 }, evaluated: { tcp_connection: 0, http_request: 0 } },
+  }
+  const counts = { records: 3, bad: 1, history: 2, ...none }
+  t.match(quiet.result.counts, { ...counts, sources: [], asked: [] })
+  t.strictSame(quiet.events, {})
+  t.strictSame(quiet.judged, ['r1', 'r2'], 'their rows are logged')
+  const delivered = run(current, records, 'deliver')
+  t.match(delivered.result.counts, counts)
+  t.strictSame(delivered.events, run(current, records).events, 'the same events')
+  t.strictSame(delivered.result.counts.sources, run(current, records).result.counts.sources)
 })
 
 t.test('events have the shadow of the decision, and filters ask for it', async (t) => {

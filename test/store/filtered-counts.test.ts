@@ -39,7 +39,13 @@ SELECT '${accountId}', ${time}, toString(number), 'tcp_connection', 'edgtcp_1', 
     )
   await insert('ac_1', timeSql, rowCount)
   const log = new LogReader(clickhouse, 'all', 60_000)
-  const query = { accountId: 'ac_1', source: 'record', intervalMs: hourMs, valuesMax: 2, ...range } as const
+  const query = {
+    accountId: 'ac_1',
+    sources: ['record' as const],
+    intervalMs: hourMs,
+    valuesMax: 2,
+    ...range,
+  } as const
   /** 11.0.0.0 and 65,535 more, without those of 11.0.0.0/24. */
   const filter = "inCidrRange(conn.client_ip, '11.0.0.0/16') && !inCidrRange(conn.client_ip, '11.0.0.0/24')"
 

@@ -7,6 +7,7 @@ import { openClickhouse } from '../../src/store/clickhouse/clickhouse.js'
 import { dropOldestRows } from '../../src/store/logs/log-space.js'
 import { shapeLogTables } from '../../src/store/logs/log-tables.js'
 import { LogWriter } from '../../src/store/logs/log-writer.js'
+import { quarterProjections } from '../../src/store/logs/quarter-sums.js'
 import { decisionLogStream, decisionRowsSubject, deliveryRowsSubject } from '../../src/wire/names.js'
 import { openTestStore } from '../harness/api.js'
 import { startClickhouseFront } from '../harness/clickhouse-front.js'
@@ -105,6 +106,7 @@ t.test('rows of decisions', async (t) => {
       path: '',
       status: '',
       partition: 0,
+      own_time: new Date(at).toISOString().replace('T', ' ').replace('Z', ''),
       source: 'record',
       weight: 1,
       shadow_decision: 'none',
@@ -118,6 +120,7 @@ t.test('rows of decisions', async (t) => {
       challenger_decided_by_id: '',
       challenger_policy: '',
       challenger_rule_id: '',
+      own_time_word: 'implied',
     })
     t.match(others, [
       { decision: 'block', decided_by: 'ip_restriction', client_ip: '2001:db8::1', rule_id: 'ipr_1' },
@@ -198,11 +201,24 @@ FROM decision_counts WHERE account_id = {account:String} AND dimension != 'rule'
   await t.test('questions and records of one insert, in tables of an earlier version', async (t) => {
     const { clickhouse } = parts
     // As an earlier version left them.
+    const projections = (change: string, part: 'sql' | 'name') =>
+      clickhouse.command(
+        `ALTER TABLE decisions ${quarterProjections.map((each) => `${change} PROJECTION ${each[part]}`).join(', ')}`,
+      )
+    await projections('DROP', 'name')
+    const source = "source Enum8('record' = 0, 'asked' = 1) DEFAULT 'record'"
+    await clickhouse.command(`ALTER TABLE decisions MODIFY COLUMN ${source}`)
+    await projections('ADD', 'sql')
+    await shapeLogTables(clickhouse, bounds)
+    // As a still earlier one left them.
     await clickhouse.command('DROP TABLE decision_counts_feed')
     await clickhouse.command(
       'ALTER TABLE decisions DROP PROJECTION quarters_by_asn, DROP PROJECTION quarters_by_server_name',
     )
-    await clickhouse.command('ALTER TABLE decisions DROP COLUMN source, DROP COLUMN weight')
+    await clickhouse.command('ALTER TABLE decisions DROP INDEX by_own_time')
+    await clickhouse.command(
+      'ALTER TABLE decisions DROP COLUMN source, DROP COLUMN weight, DROP COLUMN own_time, DROP COLUMN own_time_word',
+    )
     const fewer = "Enum8('none' = 0, 'restriction' = 1, 'ip_restriction' = 2, 'traffic_policy' = 3)"
     for (const column of ['decided_by', 'shadow_decided_by', 'challenger_decided_by'])
       await clickhouse.command(`ALTER TABLE decisions MODIFY COLUMN ${column} ${fewer}`)
@@ -232,6 +248,7 @@ ORDER BY (account_id, dimension, minute, value) TTL minute + toIntervalSecond(69
       rowBytes([record('first')]),
       rowBytes([question]),
       rowBytes([{ ...record('last'), decidedBy: 'unserved' }]),
+      rowBytes([{ ...record('loaded'), source: 'history', ownAt: at - 365 * 24 * hourMs }]),
     ])
     t.strictSame(
       await clickhouse.rows(
@@ -242,14 +259,16 @@ ORDER BY (account_id, dimension, minute, value) TTL minute + toIntervalSecond(69
     )
     t.strictSame(
       await clickhouse.rows(
-        "SELECT record_id, source, weight FROM decisions WHERE account_id = 'ac_asked' ORDER BY record_id",
+        "SELECT record_id, source, weight, own_time = time AS same FROM decisions WHERE account_id = 'ac_asked' ORDER BY record_id",
       ),
       [
-        { record_id: 'first', source: 'record', weight: 1 },
-        { record_id: 'last', source: 'record', weight: 1 },
-        { record_id: 'of an earlier version', source: 'record', weight: 1 },
-        { record_id: 'question', source: 'asked', weight: 9 },
+        { record_id: 'first', source: 'record', weight: 1, same: 1 },
+        { record_id: 'last', source: 'record', weight: 1, same: 1 },
+        { record_id: 'loaded', source: 'history', weight: 1, same: 0 },
+        { record_id: 'of an earlier version', source: 'record', weight: 1, same: 1 },
+        { record_id: 'question', source: 'asked', weight: 9, same: 1 },
       ],
+      'rows of an earlier version have the time at which they were stored',
     )
     t.strictSame(
       await clickhouse.rows(`SELECT dimension, value, sum(block) AS block FROM decision_counts

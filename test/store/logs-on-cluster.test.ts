@@ -81,7 +81,7 @@ async function fill(into: Clickhouse): Promise<void> {
 const query = (dimension: string, more: Partial<CountsQuery> = {}): CountsQuery => ({
   accountId: 'ac_1',
   dimension,
-  source: 'record',
+  sources: ['record'],
   intervalMs: 60_000,
   sinceMs: begin - hourMs,
   untilMs: begin + 7 * hourMs,
@@ -93,7 +93,7 @@ const countsQueries = [
   ...['none', 'edge', 'country', 'asn', 'server_name', 'client_ip', 'shadow_decision'].map((each) =>
     query(each),
   ),
-  query('none', { source: 'asked' }),
+  query('none', { sources: ['asked'] }),
   query('asn', { intervalMs: hourMs }),
   query('server_name', { intervalMs: hourMs, selection: { values: { decision: ['block'] } } }),
   query('client_ip', { selection: { values: {}, clients: ['198.51.100.0', '198.51.100.255'] } }),

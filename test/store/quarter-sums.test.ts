@@ -88,7 +88,7 @@ const isChosen =
 
 /** The number of values that are not listed, and the sums of the others: [at, value, allow, block, deny, bytes, bytes, asked]. */
 function plainCounts(stored: readonly DecisionRow[], query: CountsQuery, chosen: Chosen) {
-  const { accountId, dimension, sinceMs, untilMs, intervalMs, valuesMax, source } = query
+  const { accountId, dimension, sinceMs, untilMs, intervalMs, valuesMax, sources } = query
   const shownOf = shownBy[dimension]!
   const found = stored
     .filter((row) => row.accountId === accountId && row.at >= sinceMs && row.at < untilMs)
@@ -110,7 +110,7 @@ function plainCounts(stored: readonly DecisionRow[], query: CountsQuery, chosen:
       sum[index] = Number(sum[index]) + amount
     }
     if (row.source === 'asked') add(7, row.weight)
-    if (row.source !== source) continue
+    if (!sources.includes(row.source)) continue
     add(2 + ['allow', 'block', 'deny'].indexOf(row.decision), row.weight)
     add(5, row.bytesIn)
     add(6, row.bytesOut)
@@ -143,7 +143,7 @@ const minute = fc.oneof(
 const asked = fc.record({
   accountId: fc.constantFrom(...accounts),
   dimension: fc.constantFrom('none', 'asn', 'server_name', 'client_ip'),
-  source: fc.constantFrom('record' as const, 'asked' as const),
+  sources: fc.constantFrom(['record' as const], ['asked' as const]),
   intervalMs: fc.constantFrom(...[1, 10, 15, 30, 60, 360, 1_440].map((each) => each * minuteMs)),
   range: fc.uniqueArray(minute, { minLength: 2, maxLength: 2 }).map((both) => both.toSorted((a, b) => a - b)),
   valuesMax: fc.integer({ min: 1, max: 10 }),
@@ -195,7 +195,7 @@ t.test('sums over time are those of the rows', async (t) => {
           {
             accountId: 'ac_mixed',
             dimension,
-            source: 'record',
+            sources: ['record'],
             intervalMs: hourMs,
             sinceMs: begin + from * minuteMs,
             untilMs: begin + 32 * hourMs,
@@ -253,7 +253,7 @@ t.test('sums over time are those of the rows', async (t) => {
       await log.counts({
         accountId: 'ac_mixed',
         dimension,
-        source: 'record',
+        sources: ['record'],
         intervalMs,
         sinceMs: begin + beginMinute * minuteMs,
         untilMs: begin + 6 * hourMs,

@@ -79,11 +79,11 @@ t.test('sums of rows', async (t) => {
       for (const valuesMax of [2, 20])
         await t.test(`${name}, ${valuesMax} values of ${dimension}`, async (t) => {
           const [sinceMs, untilMs] = [begin + from, begin + to]
-          const source = 'record'
+          const sources = ['record'] as const
           const query = {
             accountId: 'ac_1',
             dimension,
-            source,
+            sources,
             intervalMs,
             sinceMs,
             untilMs,

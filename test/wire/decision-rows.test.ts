@@ -4,13 +4,14 @@ import t from 'tap'
 import { canonicalAddress, parseAddress } from '../../src/core/address/ip.js'
 import { BlockWriter, decisionBatchBytes, decisionBatchRows } from '../../src/wire/blocks/block-writer.js'
 import {
-  AskedRows,
   type DecisionRow,
   DecisionRows,
   deciderNumbers,
   decisionColumns,
   decisionNumbers,
+  ownTimeNumbers,
   readDecisionRows,
+  SourcedRows,
   sourceNumbers,
   typeNumbers,
   verdictNumbers,
@@ -67,6 +68,8 @@ const row: fc.Arbitrary<DecisionRow> = fc
     challengerDecidedById: text,
     challengerPolicy: text,
     challengerRuleId: text,
+    ownAt: fc.maxSafeNat(),
+    ownTime: wordOf(ownTimeNumbers),
   })
   .map((each) => ({
     ...each,
@@ -91,7 +94,8 @@ const noShadow = {
 } as const
 
 const written = (rows: readonly DecisionRow[]) => {
-  const collected = rows[0]?.source === 'asked' ? new AskedRows() : new DecisionRows()
+  const source = rows[0]?.source ?? 'record'
+  const collected = source === 'record' ? new DecisionRows() : new SourcedRows(source)
   for (const each of rows) collected.add(writtenRow(each), parseAddress(each.clientIp), each.weight)
   return collected
 }
@@ -125,6 +129,7 @@ const plain = {
   weight: 1,
   shadowDecision: 'none',
   ...noShadow,
+  ownTime: 'implied',
 } as const
 
 t.test('columns of a shadow are only in blocks that have one', async (t) => {
@@ -191,6 +196,8 @@ t.test('blocks of an earlier version have no requests', async (t) => {
     challengerDecidedById,
     challengerPolicy,
     challengerRuleId,
+    ownAt,
+    ownTime,
     ...columns
   } = decisionColumns
   class EarlierRows extends BlockWriter {

@@ -12,20 +12,24 @@ import { describe, filterParameter } from '../../http/openapi/openapi.js'
 import { compileCountFilter } from '../../insight/decision-filter.js'
 import { checkDestination } from '../../operate/dead-letter-queries.js'
 import type { GeoLookup } from '../../record/geo.js'
-import { sourceWords } from '../../shape/logged-decision.js'
+import { ownTimeAheadMinutes, ownTimeYears } from '../../record/own-time.js'
 import { dimensions, statsSchema } from '../../shape/stats.js'
 import type { Counts, CountsQuery } from '../../store/logs/count-query.js'
 import type { DeliveryReader } from '../../store/logs/delivery-reader.js'
 import type { LogReader } from '../../store/logs/log-reader.js'
+import type { RowTime } from '../../store/logs/row-times.js'
 import { decisionsTag } from '../decide-routes.js'
 import {
   checkSelectedIds,
+  countedSources,
   edgesMax,
   type Query,
+  rowTimeIn,
   selectingParameters,
   selectingSchema,
   selectingUses,
   selectionIn,
+  timeParameter,
 } from '../decision-parameters.js'
 
 /** Intervals in one answer. */
@@ -55,6 +59,7 @@ const parameters = [
   'interval',
   'since',
   'until',
+  'time',
   'values',
   'filter',
   'destination_id',
@@ -69,6 +74,7 @@ const querySchema = Type.Object({
     Type.String({ default: 'minute', description: `In UTC: ${intervalForms}.`, examples: ['hour'] }),
   ),
   ...timeParameters,
+  time: timeParameter,
   filter: filterParameter,
   ...selectingSchema,
   destination_id: Type.Optional(
@@ -84,7 +90,7 @@ const querySchema = Type.Object({
   ),
 })
 
-type Log = Pick<LogReader, 'counts' | 'filteredCounts' | 'clientsInNetworks' | 'mode'>
+type Log = Pick<LogReader, 'counts' | 'filteredCounts' | 'clientsInNetworks' | 'outsideTimes' | 'mode'>
 type Deliveries = Pick<DeliveryReader, 'counts' | 'isComplete'>
 
 interface Answering {
@@ -115,8 +121,10 @@ export function registerStats(
     const interval = query['interval'] ?? 'minute'
     const intervalMs = intervalOf(interval)
     const valuesMax = valuesOf(query['values'], valuesMaxOf[by] ?? statsValuesMax)
+    const time = rowTimeIn(query)
     const asked = {
       accountId: request.caller.accountId,
+      time,
       intervalMs,
       valuesMax,
       ...rangeOf(intervalMs, valuesMax, timeOf('since', query['since']), timeOf('until', query['until'])),
@@ -165,7 +173,7 @@ function deliveryCounts(
   query: Query,
   warn: Warn,
 ) {
-  const given = ['filter', ...selectingParameters].find((name) => query[name] !== undefined)
+  const given = ['filter', 'time', ...selectingParameters].find((name) => query[name] !== undefined)
   if (given !== undefined)
     throw badRequest(
       `"${given}" is about decisions: with "by=destination", which counts deliveries, leave it out.`,
@@ -176,12 +184,12 @@ function deliveryCounts(
 
 async function decisionCounts(
   log: Log,
-  asked: Omit<CountsQuery, 'source'>,
-  { filter: text, source: word, ...selecting }: Query,
+  asked: Omit<CountsQuery, 'sources'>,
+  { filter: text, ...given }: Query,
   warn: Warn,
 ): Promise<Counts> {
-  const source = wordIn('source', word ?? 'record', sourceWords)
-  const query = { ...asked, source, selection: selectionIn(selecting) }
+  const { source: _, ...selecting } = given
+  const query = { ...asked, sources: countedSources(given), selection: selectionIn(selecting) }
   const { dimension } = asked
   const filter = text === undefined ? undefined : compileCountFilter(text, dimension !== 'none')
   const uses = [
@@ -189,15 +197,32 @@ async function decisionCounts(
     ...selectingUses(selecting),
     ...usesIn('filter', filter?.names ?? []),
   ]
-  const gaps = log.mode === 'blocked' ? [onlyBlocked] : []
+  const gaps = [
+    ...(log.mode === 'blocked' ? [onlyBlocked] : []),
+    ...(asked.time === 'own' ? await outsideNote(log, asked) : []),
+  ]
   const counts = await (filter === undefined ? log.counts(query) : log.filteredCounts(query, filter))
   const beginMs = 'rowsBeginMs' in counts ? counts.rowsBeginMs : undefined
-  warn(uses, beginMs === undefined ? gaps : [...gaps, rowsBeginAt(beginMs)])
+  warn(uses, beginMs === undefined ? gaps : [...gaps, rowsBeginAt(beginMs, asked.time)])
   return counts
 }
 
-const rowsBeginAt = (ms: number): string =>
-  `Rows of the log are counted for this request, with a "filter" for example, and they begin at ${isoSeconds(ms)}: nothing before is counted. Sums of the time before are there without it.`
+/** Decisions that are counted at another time than they say. */
+async function outsideNote(
+  log: Pick<Log, 'outsideTimes'>,
+  range: Parameters<Log['outsideTimes']>[0],
+): Promise<string[]> {
+  const records = await log.outsideTimes(range)
+  if (records === 0) return []
+  return [
+    `${records} records of this range say a time of more than ${ownTimeYears} years before they were stored, or more than ${ownTimeAheadMinutes} minutes after: they are counted when they were stored.`,
+  ]
+}
+
+const rowsBeginAt = (ms: number, time: RowTime | undefined): string =>
+  time === 'own'
+    ? `Own times are counted from the rows of the log, which begin at ${isoSeconds(ms)}: what was stored before is not counted.`
+    : `Rows of the log are counted for this request, with a "filter" for example, and they begin at ${isoSeconds(ms)}: nothing before is counted. Sums of the time before are there without it.`
 
 /** The names of the autonomous systems, by their numbers: the geo database knows those of addresses. */
 async function networkNames(

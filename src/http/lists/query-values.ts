@@ -88,7 +88,7 @@ export const timeParameters = {
 export const sourceParameter = Type.Optional(
   Type.String({
     description:
-      '`record`: decisions about records. `asked`: those that ingress nodes and proxies asked for. A list has both by default. Sums are of records by default, because one connection may be asked about and published.',
+      '`record`: decisions about records. `asked`: those that ingress nodes and proxies asked for. `history`: about records of the past that were loaded. Several are separated by commas. A list has all by default. Sums are of records by default, because one connection may be asked about and published; with `time=own`, of those of the past, too.',
   }),
 )
 

@@ -31,7 +31,13 @@ interface LoggedSpan {
 /** The time of which the log has all of the account's decisions; undefined if there are none. */
 async function loggedSpan(log: Counting, accountId: string, nowMs: number): Promise<LoggedSpan | undefined> {
   const sinceMs = nowMs - findingDays * dayMs
-  const sums = { accountId, dimension: 'none', source: 'record' as const, intervalMs: hourMs, valuesMax: 1 }
+  const sums = {
+    accountId,
+    dimension: 'none',
+    sources: ['record'] as const,
+    intervalMs: hourMs,
+    valuesMax: 1,
+  }
   const { counts } = await log.counts({ ...sums, sinceMs, untilMs: nowMs })
   const [first] = counts
   if (first === undefined) return undefined
@@ -158,7 +164,7 @@ async function decidedAt(
       ...range,
       accountId,
       dimension: 'edge',
-      source,
+      sources: [source],
       intervalMs: dayMs,
       valuesMax: edgeIds.length,
       selection: { values: { edge_id: edgeIds } },

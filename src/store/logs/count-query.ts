@@ -2,13 +2,16 @@
 import type { DecisionRow } from '../../wire/decision-rows.js'
 import type { LogQueries } from './log-queries.js'
 import type { Selection } from './log-selection.js'
+import type { RowTime } from './row-times.js'
 
 export interface CountsQuery {
   readonly accountId: string
   /** `none`: all together. */
   readonly dimension: string
   /** Decisions about these are counted as `allow`, `block` and `deny`. */
-  readonly source: DecisionRow['source']
+  readonly sources: readonly DecisionRow['source'][]
+  /** Default: when rows were stored. */
+  readonly time?: RowTime | undefined
   /** A number of minutes. */
   readonly intervalMs: number
   readonly sinceMs: number
@@ -35,8 +38,9 @@ const summedColumns: Readonly<Record<string, string>> = {
 }
 const summedDimensions = ['none', ...Object.values(summedColumns)]
 
-/** Undefined if only rows answer the query: sums know one dimension each. */
-export function summedPart({ dimension, selection }: CountsQuery): SummedPart | undefined {
+/** Undefined if only rows answer the query: sums know one dimension each, records or questions, and when these were stored. */
+export function summedPart({ dimension, selection, sources, time }: CountsQuery): SummedPart | undefined {
+  if (time === 'own' || sources.length > 1 || sources.includes('history')) return undefined
   if (!summedDimensions.includes(dimension)) return undefined
   const chosen = Object.entries(selection?.values ?? {})
   if (selection?.clients !== undefined || chosen.length > 1) return undefined

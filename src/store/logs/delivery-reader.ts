@@ -17,7 +17,7 @@ interface EventsQuery {
   readonly eventIds: readonly string[]
 }
 
-interface DeliveryCountsQuery extends Omit<CountsQuery, 'dimension' | 'source'> {
+interface DeliveryCountsQuery extends Omit<CountsQuery, 'dimension' | 'sources'> {
   /** Only this one. */
   readonly destinationId?: string | undefined
 }

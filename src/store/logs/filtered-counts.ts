@@ -9,11 +9,12 @@ import { getOrMake } from '../../core/maps.js'
 import { type DecisionRow, decisionColumns } from '../../wire/decision-rows.js'
 import { isGroupsExceeded } from '../clickhouse/errors.js'
 import type { CountRow, Counts, CountsQuery } from './count-query.js'
-import { type ReadRows, timeOf } from './log-queries.js'
+import type { ReadRows } from './log-queries.js'
 import { selectionSql } from './log-selection.js'
 import { conditionSql, type LogCondition, selected } from './log-sql.js'
 import { decisionsTable } from './log-tables.js'
-import { type RowCounts, rowsBegin, valueSql } from './row-counts.js'
+import { isSeen, type RowCounts, rowsBegin, seenSources, valueSql } from './row-counts.js'
+import { sinceSql, timeColumn, untilSql } from './row-times.js'
 
 export interface CountFilter {
   /** The members of a row that it reads. */
@@ -52,7 +53,7 @@ export async function countFilteredRows(
   for await (const groups of groupsIn(read, query, filter))
     for (const [index, group] of groups.entries()) {
       if (index % groupsBeforePause === groupsBeforePause - 1) await yieldTurn()
-      if (filter.matches(group)) add(points, group, query.source)
+      if (filter.matches(group)) add(points, group, query.sources)
     }
   return { ...ranked([...points.values()], query.valuesMax), rowsBeginMs: await rowsBegin(read, query) }
 }
@@ -85,23 +86,24 @@ async function readGroups(
   query: CountsQuery,
   { reads, condition }: CountFilter,
 ): Promise<Group[] | undefined> {
-  const { accountId, dimension, intervalMs, sinceMs, untilMs } = query
+  const { accountId, dimension, intervalMs, sinceMs, untilMs, time = 'stored' } = query
   const params: Record<string, unknown> = {
     account: accountId,
     since: sinceMs,
     until: untilMs,
     seconds: intervalMs / 1000,
     limit: groupsMax + 1,
+    seen: seenSources(query),
   }
   const keys = [...new Set([...reads, 'source', 'decision'] as const)]
   const required = condition === undefined ? '' : ` AND ${conditionSql(condition, params)}`
   const { narrow, exact } = selectionSql(query.selection ?? { values: {} }, params)
   const selection = [...narrow, ...exact].map((each) => ` AND ${each}`).join('')
   const sql = `SELECT * FROM (
-SELECT intDiv(toUnixTimestamp(time), {seconds:UInt32}) * {seconds:UInt32} * 1000 AS bucket,
+SELECT intDiv(toUnixTimestamp(${timeColumn(time)}), {seconds:UInt32}) * {seconds:UInt32} * 1000 AS bucket,
 ${valueSql(dimension)} AS counted, ${selected(decisionColumns, keys)}, sum(weight) AS sumOfDecisions,
 sum(${decisionsTable}.bytes_in) AS sumOfBytesIn, sum(${decisionsTable}.bytes_out) AS sumOfBytesOut
-FROM ${decisionsTable} WHERE account_id = {account:String} AND time >= ${timeOf('since')} AND time < ${timeOf('until')}${selection}${required}
+FROM ${decisionsTable} WHERE account_id = {account:String} AND ${[...sinceSql(time), untilSql(time), isSeen].join(' AND ')}${selection}${required}
 GROUP BY bucket, counted, ${keys.join(', ')}
 SETTINGS max_rows_to_group_by = ${groupsMax}, group_by_overflow_mode = 'throw') LIMIT {limit:UInt32}`
   try {
@@ -114,11 +116,15 @@ SETTINGS max_rows_to_group_by = ${groupsMax}, group_by_overflow_mode = 'throw') 
   }
 }
 
-function add(points: Map<string, MutableCount>, group: Group, source: DecisionRow['source']): void {
+function add(
+  points: Map<string, MutableCount>,
+  group: Group,
+  sources: readonly DecisionRow['source'][],
+): void {
   const { bucket, counted, decision, sumOfDecisions } = group
   const point = getOrMake(points, `${bucket} ${counted}`, () => emptyPoint(bucket, counted))
   if (group.source === 'asked') point.asked += sumOfDecisions
-  if (group.source !== source) return
+  if (!sources.includes(group.source)) return
   point[decision] += sumOfDecisions
   point.bytes_in += group.sumOfBytesIn
   point.bytes_out += group.sumOfBytesOut

@@ -24,13 +24,19 @@ import { type Selection, selectionSql } from './log-selection.js'
 import { conditionSql, type LogCondition, selected } from './log-sql.js'
 import { countsTable, decisionSums, decisionsTable } from './log-tables.js'
 import { clientsInNetworks, countRows, type RowCounts } from './row-counts.js'
+import { beforeSql, newestFirst, type RowTime, sinceSql, untilSql } from './row-times.js'
 import { readUnservedNames, type UnservedNames } from './unserved-names.js'
 
 /** Entries are sorted by time and, within a millisecond, by their place in the stream of records. */
-export type LogPosition = Pick<DecisionRow, 'at' | 'sequence' | 'line' | 'partition'>
+export type LogPosition = Pick<DecisionRow, 'at' | 'sequence' | 'line' | 'partition'> & {
+  /** In a list by own times. */
+  readonly ownAt?: number
+}
 
 export interface DecisionsQuery extends Selection {
   readonly accountId: string
+  /** Default: when rows were stored. */
+  readonly time?: RowTime | undefined
   readonly sinceMs?: number | undefined
   readonly untilMs?: number | undefined
   /** Only entries that come after this one in the list. */
@@ -90,6 +96,14 @@ WHERE account_id = {account:String} AND dimension IN ('edge', 'asked_edge', 'pol
 AND minute >= toStartOfMinute(toDateTime({since:UInt32}, 'UTC')) AND value != '' AND allow + block + deny > 0
 GROUP BY dimension, value LIMIT 500000`
 
+const ownTimeSql = `SELECT toUnixTimestamp64Milli(own_time) AS own FROM ${decisionsTable}
+WHERE account_id = {account:String} AND time = ${timeOf('at')} AND sequence = {sequence:UInt64} AND line = {line:UInt32}
+AND partition = {partition:UInt8} LIMIT 1`
+
+const outsideSql = `SELECT sum(weight) AS records FROM ${decisionsTable}
+PREWHERE account_id = {account:String} AND own_time_word IN ('ahead', 'past')
+WHERE ${[...sinceSql('stored'), untilSql('stored')].join(' AND ')}`
+
 export class LogReader {
   readonly #queries: LogQueries
   /** The decisions that have rows. */
@@ -143,6 +157,24 @@ export class LogReader {
     return { rows, next: before }
   }
 
+  /** The own time of a row of this place; undefined if it is not in the log. */
+  async ownTimeAt(
+    accountId: string,
+    { at, sequence, line, partition }: LogPosition,
+  ): Promise<number | undefined> {
+    const [found] = await this.#queries.rows<{ own: number }>(ownTimeSql, {
+      ...{ account: accountId, at, sequence, line, partition },
+    })
+    return found?.own
+  }
+
+  /** How many decisions of a range say a time of their own that does not count, because it is too far ahead or past. */
+  async outsideTimes(query: Pick<CountsQuery, 'accountId' | 'sinceMs' | 'untilMs'>): Promise<number> {
+    const { accountId: account, sinceMs: since, untilMs: until } = query
+    const [found] = await this.#queries.rows<{ records: number }>(outsideSql, { account, since, until })
+    return found?.records ?? 0
+  }
+
   /** Sums of the rows for which a filter is true. */
   filteredCounts(query: CountsQuery, filter: CountFilter): Promise<RowCounts> {
     return this.#queries.search((read) => countFilteredRows(read, query, filter))
@@ -186,7 +218,7 @@ export class LogReader {
 
   /** For each of these autonomous systems, the address of a client in it. */
   clientsInNetworks(
-    query: Pick<CountsQuery, 'accountId' | 'sinceMs' | 'untilMs'>,
+    query: Pick<CountsQuery, 'accountId' | 'time' | 'sinceMs' | 'untilMs'>,
     networks: readonly number[],
   ): Promise<ReadonlyMap<number, string>> {
     return this.#queries.search((read) => clientsInNetworks(read, query, networks))
@@ -202,7 +234,7 @@ export class LogReader {
       params: {
         ...(chosen !== undefined && { chosen }),
         account: query.accountId,
-        counted: query.source === 'asked' ? ofQuestions : ofRecords,
+        counted: query.sources.includes('asked') ? ofQuestions : ofRecords,
         asked: ofQuestions,
         dimensions: [ofRecords, ofQuestions],
       },
@@ -223,33 +255,30 @@ const decided = ['allow', 'block', 'deny']
 
 /** The rows of one window. */
 function windowStatement(query: DecisionsQuery & Window) {
-  const { accountId, sinceMs, untilMs, before, limit } = query
+  const { accountId, sinceMs, untilMs, before, limit, time = 'stored' } = query
   const params: Record<string, unknown> = { account: accountId, limit, since: sinceMs, until: untilMs }
   const { narrow, exact } = selectionSql(query, params)
   const filter = ['account_id = {account:String}', ...narrow]
   // These are checked in the rows that the filter found; ClickHouse finds granules by them, too.
-  const rest = [`time >= ${timeOf('since')}`, ...exact]
+  const rest = [...sinceSql(time), ...exact]
   if (query.condition !== undefined) rest.push(conditionSql(query.condition, params))
-  if (untilMs !== undefined) rest.push(`time < ${timeOf('until')}`)
+  if (untilMs !== undefined) rest.push(untilSql(time))
   if (before !== undefined) {
-    const { at, sequence, line, partition } = before
-    // Only this condition helps ClickHouse to find granules.
-    rest.push(`time <= ${timeOf('at')}`)
-    rest.push(
-      `(time, sequence, line, partition) < (${timeOf('at')}, {sequence:UInt64}, {line:UInt32}, {partition:UInt8})`,
-    )
-    Object.assign(params, { at, sequence, line, partition })
+    const { at, sequence, line, partition, ownAt = at } = before
+    rest.push(...beforeSql(time))
+    Object.assign(params, { at, sequence, line, partition, own: ownAt })
   }
   const sql = `SELECT ${columns} FROM ${decisionsTable}
 PREWHERE ${filter.join(' AND ')} WHERE ${rest.join(' AND ')}
-ORDER BY time DESC, sequence DESC, line DESC, partition DESC LIMIT {limit:UInt32}`
+ORDER BY ${newestFirst(time)} LIMIT {limit:UInt32}`
   return { sql, params }
 }
 
 /** Adjoining windows of the searched time, newest first. */
-function* windowsOf({ sinceMs = 0, untilMs, before }: DecisionsQuery): Generator<Window> {
+function* windowsOf({ sinceMs = 0, untilMs, before, time }: DecisionsQuery): Generator<Window> {
   let endMs = untilMs
-  let startMs = Math.min(untilMs ?? now(), before?.at ?? now())
+  const beforeMs = time === 'own' ? (before?.ownAt ?? before?.at) : before?.at
+  let startMs = Math.min(untilMs ?? now(), beforeMs ?? now())
   for (const lengthMs of windowsMs) {
     startMs -= lengthMs
     if (startMs <= sinceMs) break

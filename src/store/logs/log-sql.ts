@@ -12,7 +12,7 @@ export function selected<Columns extends RowColumns>(
 ): string {
   const expressions = members.map((member) => {
     const { name, type } = columns[member]!
-    const value = type === timeType ? `toUnixTimestamp64Milli(${name})` : name
+    const value = type.startsWith(timeType) ? `toUnixTimestamp64Milli(${name})` : name
     return value === member ? member : `${value} AS ${member}`
   })
   return expressions.join(', ')

@@ -19,6 +19,9 @@ export function areSummed(columns: ReadonlySet<string>): boolean {
   return own.length === 1 && summedColumns.includes(own[0]!)
 }
 
+/** Do all sums have this column? */
+export const isSummedBy = (column: string): boolean => keys.includes(column)
+
 const quarterOf = (time: string): string => `toStartOfFifteenMinutes(${time})`
 
 export interface Projection {

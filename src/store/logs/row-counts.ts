@@ -9,6 +9,7 @@ import { selectionSql } from './log-selection.js'
 import { partitionMs } from './log-table.js'
 import { clientKeyOf, countsTable, decisionsTable } from './log-tables.js'
 import { areSummed, quarterMs, quartersSql } from './quarter-sums.js'
+import { sinceSql, timeColumn, untilSql } from './row-times.js'
 
 export interface RowCounts extends Counts {
   /** Milliseconds since the epoch: sums reach further back than rows, which begin here; undefined if rows are as old as the range. */
@@ -35,9 +36,9 @@ export function valueSql(dimension: string): string {
 }
 
 const sumOf = (decision: string): string =>
-  `sumIf(weight, decision = '${decision}' AND source = {counted:String}) AS ${decision}`
+  `sumIf(weight, decision = '${decision}' AND source IN {counted:Array(String)}) AS ${decision}`
 const bytesOf = (column: string): string =>
-  `sumIf(${decisionsTable}.${column}, source = {counted:String}) AS ${column}`
+  `sumIf(${decisionsTable}.${column}, source IN {counted:Array(String)}) AS ${column}`
 
 const sums = [
   ...['allow', 'block', 'deny'].map(sumOf),
@@ -46,15 +47,16 @@ const sums = [
 ].join(', ')
 
 export async function countRows(read: ReadRows, query: CountsQuery): Promise<RowCounts> {
-  const { dimension, source, intervalMs } = query
+  const { dimension, sources, intervalMs, time = 'stored' } = query
+  const at = timeColumn(time)
   const most = valueColumns[dimension] === undefined ? [] : await valuesWithMost(read, query)
   const { column, value, isListed, listed } = listing(dimension, most)
-  const { sql, params } = spannedRows(query, ['time', ...column, ...summed], isListed)
+  const { sql, params } = spannedRows(query, [at, ...column, ...summed], isListed)
   const counts = await read<CountRow>(
-    `SELECT intDiv(toUnixTimestamp(time), {seconds:UInt32}) * {seconds:UInt32} * 1000 AS at,
+    `SELECT intDiv(toUnixTimestamp(${at}), {seconds:UInt32}) * {seconds:UInt32} * 1000 AS at,
 ${value} AS value, ${sums} FROM (${sql}) AS ${decisionsTable}
 GROUP BY ${['at', ...column].join(', ')} ORDER BY at, allow + block + deny + asked DESC, value`,
-    { ...params, ...listed, counted: source, seconds: intervalMs / 1000 },
+    { ...params, ...listed, counted: sources, seconds: intervalMs / 1000 },
   )
   const valuesLeftOut = most.length === 0 ? 0 : most[0]!.total - most.length
   return { counts, valuesLeftOut, rowsBeginMs: await rowsBegin(read, query) }
@@ -90,6 +92,11 @@ function listing(dimension: string, most: readonly RankedValue[]): Listing {
 
 const listTypes: Readonly<Record<string, string>> = { asn: 'UInt32', client_ip: 'IPv6' }
 
+/** Rows of the past count for nothing unless they are asked for. Questions are always counted, apart. */
+export const isSeen = 'source IN {seen:Array(String)}'
+export const seenSources = ({ sources }: Pick<CountsQuery, 'sources'>): readonly string[] =>
+  sources.includes('history') ? [...new Set([...sources, 'asked'])] : ['record', 'asked']
+
 /** The columns from which sums are made. */
 const summed = ['weight', 'decision', 'source', 'bytes_in', 'bytes_out']
 
@@ -99,12 +106,16 @@ const summed = ['weight', 'decision', 'source', 'bytes_in', 'bytes_out']
  * these stand in place of the rows between both ends.
  */
 function spannedRows(query: CountsQuery, columns: readonly string[], more: readonly string[]) {
-  const { accountId, sinceMs, untilMs } = query
-  const params: Record<string, unknown> = { account: accountId, since: sinceMs, until: untilMs }
+  const { accountId, sinceMs, untilMs, time = 'stored' } = query
+  const params: Record<string, unknown> = {
+    ...{ account: accountId, since: sinceMs, until: untilMs },
+    seen: seenSources(query),
+  }
   const { narrow, exact } = selectionSql(query.selection ?? { values: {} }, params)
-  const found = ['account_id = {account:String}', ...narrow, ...more]
+  const found = ['account_id = {account:String}', isSeen, ...narrow, ...more]
   const within = (...times: string[]): string =>
     `SELECT ${columns.join(', ')} FROM ${decisionsTable} PREWHERE ${found.join(' AND ')} WHERE ${[...times, ...exact].join(' AND ')}`
+  if (time === 'own') return { sql: within(...sinceSql(time), untilSql(time)), params }
   const [since, until] = [`time >= ${timeOf('since')}`, `time < ${timeOf('until')}`]
   const hasSums = isSummed(query, columns)
   const wholeMs = hasSums ? quarterMs : partitionMs
@@ -180,14 +191,19 @@ const isIpv4 = (client: string): boolean => client.startsWith('::ffff:') && clie
 /** For each of these autonomous systems, the address of a client in it. */
 export async function clientsInNetworks(
   read: ReadRows,
-  { accountId, sinceMs, untilMs }: Pick<CountsQuery, 'accountId' | 'sinceMs' | 'untilMs'>,
+  {
+    accountId,
+    sinceMs,
+    untilMs,
+    time = 'stored',
+  }: Pick<CountsQuery, 'accountId' | 'time' | 'sinceMs' | 'untilMs'>,
   networks: readonly number[],
 ): Promise<ReadonlyMap<number, string>> {
   if (networks.length === 0) return new Map()
   const found = await read<{ network: number; client: string }>(
     `SELECT asn AS network, toString(client_ip) AS client FROM ${decisionsTable}
 PREWHERE account_id = {account:String} AND asn IN {networks:Array(UInt32)}
-WHERE time >= ${timeOf('since')} AND time < ${timeOf('until')} LIMIT 1 BY network LIMIT {limit:UInt32}`,
+WHERE ${[...sinceSql(time), untilSql(time)].join(' AND ')} LIMIT 1 BY network LIMIT {limit:UInt32}`,
     { account: accountId, networks, since: sinceMs, until: untilMs, limit: networks.length },
   )
   return new Map(found.map(({ network, client }) => [network, client]))

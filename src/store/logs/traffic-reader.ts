@@ -17,7 +17,7 @@ const wildcard = `concat('*', substring(host, position(host, '.')))`
 const lastTrafficSql = `SELECT name, toUnixTimestamp64Milli(max(last)) AS lastMs FROM (
 SELECT ${host} AS host, server_port, max(time) AS last FROM ${decisionsTable}
 PREWHERE account_id = {account:String}
-WHERE time >= ${timeOf('since')} AND time < ${timeOf('until')} AND server_name != ''
+WHERE time >= ${timeOf('since')} AND time < ${timeOf('until')} AND server_name != '' AND source != 'history'
 AND (host IN {hosts:Array(String)} OR ${wildcard} IN {hosts:Array(String)})
 GROUP BY host, server_port)
 ARRAY JOIN [host, ${wildcard}, concat(host, ':', toString(server_port))] AS name

@@ -147,17 +147,15 @@ export const hashes = <Name extends string>(name: Name): RowColumn<readonly numb
   empty: [],
 })
 
-/** A column that some blocks and tables lack. */
+/** A column that some blocks and tables lack. `inTables`: what a table has instead, as an expression, if it is not `absent`. */
 export const optional = <Value extends string | number, Name extends string>(
   column: RowColumn<Value, Name>,
   absent: Value,
+  inTables = typeof absent === 'string' ? `'${absent}'` : String(absent),
 ): RowColumn<Value, Name> => ({
   ...column,
   // Texts are empty by ClickHouse's own default.
-  type:
-    absent === ''
-      ? column.type
-      : `${column.type} DEFAULT ${typeof absent === 'string' ? `'${absent}'` : absent}`,
+  type: absent === '' ? column.type : `${column.type} DEFAULT ${inTables}`,
   empty: absent,
   absent,
 })

@@ -75,7 +75,7 @@ async function timeOf(ask: () => Promise<unknown>): Promise<number> {
 
 async function measured(log: LogReader): Promise<ReadonlyMap<string, number>> {
   const untilMs = Math.ceil(now() / dayMs) * dayMs
-  const query = { accountId: filledAccount, source: 'record', valuesMax: 10, untilMs } as const
+  const query = { accountId: filledAccount, sources: ['record'], valuesMax: 10, untilMs } as const
   const times = new Map<string, number>()
   for (const dimension of dimensions.filter((each) => each !== 'destination')) {
     const ofZooms: number[] = []
