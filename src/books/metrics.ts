@@ -70,11 +70,7 @@ export function booksMetrics(books: Books, targetOf: TargetOf, begun: Begun): st
   return [
     counter('weir_records_in_total', 'Records received.', one(records.records)),
     counter('weir_records_bad_total', 'Records that went to the dead letters.', one(records.bad)),
-    counter(
-      'weir_records_history_total',
-      'Records of the past, which are only logged: not among those that were evaluated.',
-      one(records.history),
-    ),
+    counter('weir_records_history_total', 'Records of the past.', one(records.history)),
     counter('weir_records_evaluated_total', 'Records that were evaluated.', evaluated),
     counter('weir_decisions_total', 'Decisions about evaluated records.', decisions),
     counter('weir_records_unserved_total', 'Evaluated records that no edge serves.', one(records.unserved)),
@@ -84,11 +80,7 @@ export function booksMetrics(books: Books, targetOf: TargetOf, begun: Begun): st
       one(records.unowned),
     ),
     counter('weir_audits_in_total', 'Audit events received from other services.', one(records.audits)),
-    counter(
-      'weir_audits_bad_total',
-      'Audit events of other services that went to the dead letters.',
-      one(records.audits_bad),
-    ),
+    counter('weir_audits_bad_total', 'Those of them that went to the dead letters.', one(records.audits_bad)),
     counter('weir_events_produced_total', 'Events produced for destinations.', produced),
     counter('weir_events_filtered_total', 'Events that filters of subscriptions dropped.', filtered),
     counter('weir_events_delivered_total', 'Events that destinations accepted.', ends.delivered),

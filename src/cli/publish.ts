@@ -16,7 +16,6 @@ import { stopSignal } from '../process/child.js'
 import { readRuntime } from '../process/running-service.js'
 import type { Settings } from '../process/settings.js'
 import { encodedRecords } from '../record/record-encoding.js'
-import { type History, historyHeader } from '../wire/names.js'
 import { checkSample } from './publish-check.js'
 import { Report, rejectsFile } from './publish-report.js'
 import { type PublishOptions, sourcesOf } from './publish-sources.js'
@@ -53,16 +52,7 @@ export async function publish(settings: Settings, options: PublishOptions): Prom
     // Its connection would be tried for ever.
     process.exit(1)
   }
-  const publisher = new RecordPublisher({
-    publish: (message, msgId) => {
-      const { data, headers } = encodedRecords(message)
-      const sent = { ...headers, ...(history && { [historyHeader]: history }) }
-      // The same lines may have been published as those of now.
-      const id = history === undefined ? msgId : `${history} ${msgId}`
-      return nats.publish(`weir.records.publish.${node}`, data, { msgId: id, headers: sent })
-    },
-    messageBytesMax: nats.payloadBytesMax - payloadHeadroomBytes,
-  })
+  const publisher = publisherOn(nats, node, history)
   const names = new PublishedNames({
     ask: (subject, question) => nats.request(subject, question, askMs),
     accountId: options.account,
@@ -130,7 +120,18 @@ function formatNamed(name: string): Format {
   return format
 }
 
-function historyFor({ history, deliver }: PublishOptions): History | undefined {
+const publisherOn = (nats: Nats, node: string, history: 'log' | 'deliver' | undefined): RecordPublisher =>
+  new RecordPublisher({
+    publish: (message, id) => {
+      const { data, headers } = encodedRecords(message, history)
+      // The same lines may have been published as those of now.
+      const msgId = history === undefined ? id : `${history} ${id}`
+      return nats.publish(`weir.records.publish.${node}`, data, { msgId, ...(headers && { headers }) })
+    },
+    messageBytesMax: nats.payloadBytesMax - payloadHeadroomBytes,
+  })
+
+function historyFor({ history, deliver }: PublishOptions): 'log' | 'deliver' | undefined {
   if (history) return deliver ? 'deliver' : 'log'
   if (deliver) throw new StartFault('--deliver belongs to --history: other records are delivered anyway.')
   return undefined

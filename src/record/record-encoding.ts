@@ -10,7 +10,7 @@ import { bufferOf } from '../core/bytes.js'
 import { onceReady, type Soon } from '../core/concurrency.js'
 import { ok, problem, type Result, shown } from '../core/errors.js'
 import { inflatedBytesMax, recordLinesMax } from '../core/limits.js'
-import { encodingHeader } from '../wire/names.js'
+import { encodingHeader, type History, historyHeader } from '../wire/names.js'
 
 /** Most messages inflate to less than this, or to so many times their bytes, and then at once. */
 const atOnceBytesMax = 256 * 1024
@@ -129,11 +129,15 @@ const encodedBytesMin = 512
 /** Three times as fast as the default, for a tenth more bytes. */
 const level = 1
 
-/** A message of records as it is published, compressed where that is worth it. */
-export function encodedRecords(records: Uint8Array | string): {
+/** A message of records as it is published, compressed where that is worth it. `history`: the records are of the past. */
+export function encodedRecords(
+  records: Uint8Array | string,
+  history?: History,
+): {
   readonly data: Uint8Array | string
   readonly headers?: Readonly<Record<string, string>>
 } {
-  if (records.length < encodedBytesMin) return { data: records }
-  return { data: gzipSync(records, { level }), headers: { [encodingHeader]: 'gzip' } }
+  const past = history && { [historyHeader]: history }
+  if (records.length < encodedBytesMin) return { data: records, ...(past && { headers: past }) }
+  return { data: gzipSync(records, { level }), headers: { ...past, [encodingHeader]: 'gzip' } }
 }
