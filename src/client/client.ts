@@ -56,7 +56,9 @@ import { DeadLetterClient } from './dead-letters.js'
 import {
   type DecideOptions,
   type DecisionsOptions,
+  type DecisionsPage,
   type DeliveryStatsOptions,
+  decisionPages,
   type ExpressionFailuresOptions,
   linesOf,
   loggedDecisions,
@@ -151,6 +153,7 @@ export interface Client extends Kinds, ReturnType<typeof clientsOf> {
   changes(options?: ChangesOptions): AsyncGenerator<Change, void, undefined>
   /** The decisions of the log, newest first. */
   decisions(options?: DecisionsOptions): AsyncGenerator<LoggedDecision, void, undefined>
+  decisionPages(options?: DecisionsOptions): AsyncGenerator<DecisionsPage, void, undefined>
   /** A record by its id, or by the id of an event that it made: its decision, its events, what became of them. */
   record(id: string): Promise<TracedRecord>
   /** Sums of decisions by minute, hour or day. */
@@ -250,6 +253,7 @@ export function openClient(options: HttpOptions): Client {
     policyTestCoverage: async () => http.send('GET', '/policy_tests/coverage'),
     changes: (options = {}) => changesAt(http, '/changes', options),
     decisions: (options = {}) => loggedDecisions(http, options),
+    decisionPages: (options = {}) => decisionPages(http, options),
     record: (id) => tracedRecord(http, id),
     ...clientsOf(http),
     stats: async (options = {}) => http.send('GET', '/stats', { query: selectingQuery(options) }),

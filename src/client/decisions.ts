@@ -69,19 +69,39 @@ export const selectingQuery = ({
   rule_id: ruleId,
 })
 
+/** Says how far a search has come. A page may have few decisions or none, and be followed by another one: each is searched for some seconds at most. */
+export interface DecisionsPage {
+  readonly decisions: readonly LoggedDecision[]
+  /** Down to this time all are known: RFC 3339. Null: there are no more. */
+  readonly reached_at: string | null
+}
+
 /** Pages are fetched as they are needed. */
+export async function* decisionPages(
+  http: Http,
+  options: DecisionsOptions,
+): AsyncGenerator<DecisionsPage, void, undefined> {
+  for (let query = selectingQuery(options); ; ) {
+    const { decisions, next_page_uri } = await http.send<Page>('GET', '/decisions', { query })
+    if (next_page_uri === null) {
+      yield { decisions, reached_at: null }
+      return
+    }
+    // The URI may have a base that this client can't reach, so only its query is used.
+    query = Object.fromEntries(new URL(next_page_uri).searchParams)
+    yield { decisions, reached_at: timeOfId(String(query['before_id'])) }
+  }
+}
+
 export async function* loggedDecisions(
   http: Http,
   options: DecisionsOptions,
 ): AsyncGenerator<LoggedDecision, void, undefined> {
-  for (let query = selectingQuery(options); ; ) {
-    const page: Page = await http.send<Page>('GET', '/decisions', { query })
-    yield* page.decisions
-    if (page.next_page_uri === null) return
-    // The URI may have a base that this client can't reach, so only its query is used.
-    query = Object.fromEntries(new URL(page.next_page_uri).searchParams)
-  }
+  for await (const { decisions } of decisionPages(http, options)) yield* decisions
 }
+
+/** The id of a decision begins with its time in milliseconds. */
+const timeOfId = (id: string): string => new Date(Number(id.split('-')[0])).toISOString()
 
 export interface WatchOptions {
   /** An expression over the members of a decision, `decision != 'allow'`, or of a delivery. */

@@ -283,3 +283,48 @@ t.test('search and explain', inBrowser(), async (t) => {
     t.strictSame(visitor.complaints, [])
   })
 })
+
+/** How long the API searches for a page of a filter that finds little, or a part of it. */
+const slowPageMs = 1_600
+
+t.test(
+  'a search that finds little says how far it came, and goes on when told to',
+  inBrowser(),
+  async (t) => {
+    const all = await furnishedAccount()
+    const { value: decision } = await all.api.decisions({ limit: 1 }).next()
+    const visitor = await openSignedIn(t, all.token)
+    const { page } = visitor
+    const asked: string[] = []
+    const reachedMs = Date.parse('2026-01-02T03:04:05Z')
+    await page.route(/\/decisions\?/, async (route) => {
+      const { searchParams, origin } = new URL(route.request().url())
+      asked.push(searchParams.get('before_id') ?? '')
+      const isFirst = searchParams.get('before_id') === null
+      if (isFirst) await new Promise((resolve) => setTimeout(resolve, slowPageMs))
+      await route.fulfill({
+        json: {
+          decisions: isFirst ? [] : [decision],
+          uri: `${origin}/decisions`,
+          next_page_uri: isFirst ? `${origin}/decisions?before_id=${reachedMs}-1-1` : null,
+        },
+      })
+    })
+    await visitor.see("console/search?filter=path=='/rare'")
+    const cut = page
+      .getByRole('status')
+      .filter({ hasText: 'None found so far: looked through everything back to' })
+    await cut.waitFor()
+    t.equal(await cut.locator('time').getAttribute('datetime'), '2026-01-02T03:04:05.000Z')
+    t.strictSame(asked, [''], 'it does not go on by itself')
+    t.equal(
+      await page.getByText('No decision of this time matches.').count(),
+      0,
+      'nor says what it does not know',
+    )
+    await cut.getByRole('button', { name: 'Go on' }).click()
+    await page.getByText('All 1.').waitFor()
+    t.equal(await rows(visitor).count(), 1)
+    t.strictSame(asked, ['', `${reachedMs}-1-1`])
+  },
+)

@@ -1,8 +1,9 @@
 /** Decisions of the past: what was decided, and by which rule. */
 import type { LoggedDecision } from '../../shape/logged-decision.js'
-import { type Listed, useMore } from '../data/asking/more.js'
+import { type Listed, useSteps } from '../data/asking/more.js'
 import type { Answer } from '../data/asking/questions.js'
 import { vocabularyOf } from '../data/asking/vocabulary.js'
+import { DecisionSearch } from '../data/decisions/decision-search.js'
 import { meaningOf } from '../data/decisions/question.js'
 import { optionsOf, type Selection, selectionNow } from '../data/decisions/selection.js'
 import { go, hrefTo, parameter, setParameters } from '../data/location.js'
@@ -19,7 +20,11 @@ const rowsStep = 50
 export function Search() {
   const selection = selectionNow()
   const key = JSON.stringify(selection)
-  const answer = useMore([key], (client) => client.decisions(optionsOf(selection)), rowsStep)
+  const answer = useSteps(
+    [key],
+    (client) => new DecisionSearch(client.decisionPages(optionsOf(selection))),
+    rowsStep,
+  )
   return (
     <div class="stack">
       <div class="row apart">
@@ -33,7 +38,7 @@ export function Search() {
       <Answered answer={answer}>
         {(listed) => (
           <div class="stack" aria-busy={answer.isWaiting}>
-            <Results listed={listed} isLoading={answer.isLoading} more={answer.more} />
+            <Results found={listed} isLoading={answer.isLoading} more={answer.more} />
           </div>
         )}
       </Answered>

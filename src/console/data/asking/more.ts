@@ -9,19 +9,28 @@ export interface Listed<Entry> {
   readonly hasMore: boolean
 }
 
-/** Entries of a list in steps; asked again whenever `keys` change, and by `again`. An answer that is late is dropped. */
-export function useMore<Entry>(
+/** Something long that is read in steps. */
+export interface Steps<Data> {
+  /** Reads so many more; all that is known. */
+  read(count: number): Promise<Data>
+  /** How many entries are known. */
+  readonly count: number
+  readonly hasFailed: boolean
+}
+
+/** What is read in steps; begun again whenever `keys` change, and by `again`. An answer that is late is dropped. */
+export function useSteps<Data>(
   keys: readonly unknown[],
-  list: (client: Client) => AsyncIterable<Entry>,
+  open: (client: Client) => Steps<Data>,
   step: number,
-): Asked<Listed<Entry>> & { more(): Promise<void> } {
-  const listNow = useRef(list)
-  listNow.current = list
-  const reading = useRef<Reading<Entry> | undefined>(undefined)
-  const question = useMemo(() => new AnsweredQuestion<Listed<Entry>>(begin), [])
+): Asked<Data> & { more(): Promise<void> } {
+  const openNow = useRef(open)
+  openNow.current = open
+  const reading = useRef<Steps<Data> | undefined>(undefined)
+  const question = useMemo(() => new AnsweredQuestion<Data>(begin), [])
   useQuestion(question)
-  function begin(mine: AnsweredQuestion<Listed<Entry>>): void {
-    const begun = new Reading(listNow.current(api))
+  function begin(mine: AnsweredQuestion<Data>): void {
+    const begun = openNow.current(api)
     reading.current = begun
     void mine.ask(() => begun.read(step), { isOther: true })
   }
@@ -32,8 +41,8 @@ export function useMore<Entry>(
   const more = async (): Promise<void> => {
     const before = reading.current
     if (before === undefined) return
-    // A list that failed can't be read on: it is read again, as far.
-    const going = before.hasFailed ? new Reading(listNow.current(api)) : before
+    // What failed can't be read on: it is read again, as far.
+    const going = before.hasFailed ? openNow.current(api) : before
     const count = before.hasFailed ? before.count + step : step
     reading.current = going
     await question.ask(() => going.read(count))
@@ -41,7 +50,15 @@ export function useMore<Entry>(
   return { ...question.answer.value, again: question.again, question, more }
 }
 
-class Reading<Entry> {
+/** Entries of a list in steps. */
+export const useMore = <Entry>(
+  keys: readonly unknown[],
+  list: (client: Client) => AsyncIterable<Entry>,
+  step: number,
+): Asked<Listed<Entry>> & { more(): Promise<void> } =>
+  useSteps(keys, (client) => new Reading(list(client)), step)
+
+class Reading<Entry> implements Steps<Listed<Entry>> {
   readonly #iterator: AsyncIterator<Entry>
   readonly #entries: Entry[] = []
   /** Read already, to know that there is more. */

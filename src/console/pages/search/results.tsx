@@ -1,6 +1,6 @@
 /** The decisions that a search found, newest first. */
 import type { LoggedDecision } from '../../../shape/logged-decision.js'
-import type { Listed } from '../../data/asking/more.js'
+import type { FoundDecisions } from '../../data/decisions/decision-search.js'
 import { defaultSince, selectingNames, sinceEver } from '../../data/decisions/selection.js'
 import { openEntry, parameter, setParameters } from '../../data/location.js'
 import { bytes, number } from '../../data/texts/format.js'
@@ -8,6 +8,7 @@ import { Button } from '../../parts/button.js'
 import { Command, Empty } from '../../parts/states.js'
 import { DecisionCell, decisionColumns, extra } from '../../parts/tables/decision-cells.js'
 import { type Column, Table } from '../../parts/tables/table.js'
+import { Time } from '../../parts/time.js'
 import { StateWord } from '../../parts/words.js'
 
 const { time, client, from, endpoint, request, decidedBy } = decisionColumns
@@ -37,12 +38,12 @@ const columns: readonly Column<LoggedDecision>[] = [
 const rowsMax = 1_000
 
 interface ResultsProps {
-  readonly listed: Listed<LoggedDecision>
+  readonly found: FoundDecisions
   readonly isLoading: boolean
   readonly more: () => Promise<void>
 }
 
-export function Results({ listed: { entries, hasMore }, isLoading, more }: ResultsProps) {
+export function Results({ found: { entries, hasMore, reachedAt }, isLoading, more }: ResultsProps) {
   return (
     <>
       <Table
@@ -52,9 +53,10 @@ export function Results({ listed: { entries, hasMore }, isLoading, more }: Resul
         keyOf={({ id }) => id}
         opened={parameter('open')}
         onOpen={({ id }) => openEntry(id)}
-        empty={<Nothing />}
+        empty={reachedAt === undefined ? <Nothing /> : null}
       />
-      {entries.length > 0 && (
+      {reachedAt !== undefined && <Cut count={entries.length} at={reachedAt} more={more} />}
+      {reachedAt === undefined && entries.length > 0 && (
         <div class="row">
           <span class="quiet">
             {hasMore ? `The newest ${number(entries.length)} are listed.` : `All ${number(entries.length)}.`}
@@ -72,6 +74,30 @@ export function Results({ listed: { entries, hasMore }, isLoading, more }: Resul
     </>
   )
 }
+
+interface CutProps {
+  readonly count: number
+  readonly at: string
+  readonly more: () => Promise<void>
+}
+
+/** The search has taken its time: what it has found, how far it came, how it goes on. */
+const Cut = ({ count, at, more }: CutProps) => (
+  <div class="row" role="status">
+    <span>
+      {count === 0 ? 'None found' : `${number(count)} found`} so far: looked through everything back to{' '}
+      <Time at={at} />.
+    </span>
+    {count < rowsMax && (
+      <Button kind="main" onClick={more}>
+        Go on
+      </Button>
+    )}
+    <span class="quiet">
+      A shorter time, or a client, an edge or a decision to choose above, makes it faster.
+    </span>
+  </div>
+)
 
 /** What to do if nothing was found. */
 function Nothing() {
