@@ -10,6 +10,7 @@ import { describeOperation, routePath } from '../http/openapi/openapi.js'
 import { pathOf } from '../http/present.js'
 import { type CreationHooks, withAnswer, writeHandler } from '../http/write-handlers.js'
 import { type AnyResource, allOperations, type Operation } from '../resource/define.js'
+import { childKindsOf } from '../resource/shown-schema.js'
 import type { WriteAnswer } from '../store/answers.js'
 import type { Plan } from '../store/plan.js'
 import type { ViewState } from '../view/view-state.js'
@@ -61,16 +62,29 @@ const create = (context: WriteContext, resource: AnyResource, creation: Creation
     const { caller } = request
     const plan = await (creation.plan?.(caller, values, now()) ??
       context.writes.create(caller, resource, values, now()))
-    return withAnswer(plan, (written, state) => ({
-      status: 201,
-      location: context.presenter.links.uri(pathOf(resource, written.row)),
-      ...shownOf(context, written, state),
-    }))
+    return withAnswer(plan, (written, state) => {
+      const path = pathOf(resource, written.row)
+      const warnings = leftOut(resource, body, path)
+      return {
+        status: 201,
+        location: context.presenter.links.uri(path),
+        ...(warnings.length > 0 && { warnings }),
+        ...shownOf(context, written, state),
+      }
+    })
   }
   const written = (request: FastifyRequest, { body }: WriteAnswer) =>
     body === undefined ? undefined : creation.after?.(request.caller.accountId, body)
   return writeHandler(context, planFor, { written })
 }
+
+/** Resources below the path of one that was copied: they are created one by one. */
+const leftOut = (resource: AnyResource, body: Readonly<Record<string, unknown>>, path: string): string[] =>
+  childKindsOf(resource).flatMap(({ listName }) => {
+    const list = body[listName]
+    if (!Array.isArray(list) || list.length === 0) return []
+    return [`"${listName}" was left out: create each of the ${list.length} by POST ${path}/${listName}.`]
+  })
 
 const get =
   (context: WriteContext, resource: AnyResource): Handler =>

@@ -172,11 +172,16 @@ function members(value: unknown, name = ''): string[] {
 type Target = NonNullable<Parameters<Client['eventDestination']['create']>[0]>['target']
 
 const description = 'weir listen'
-/** Fields in addition to those that every event has. */
-const shownFields = ['decision', 'decided_by.type', 'decided_by.name', 'edge.id']
+/** Fields in addition to those that every event has: what the questions of docs/analysing.md need. */
+const shownFields = [
+  'decision',
+  ...['decided_by.type', 'decided_by.id', 'decided_by.name', 'decided_by.rule_id'],
+  ...['conn.asn', 'conn.as_org', 'conn.geo.country_code'],
+  ...['configuration_revision', 'edge.id', 'route.id', 'record_id'],
+]
 
 /** A source for each kind of traffic event. */
-const sources = () =>
+export const sources = () =>
   trafficEvents.map(({ name, fields }) => ({
     type: name,
     fields: [...fields]

@@ -66,7 +66,11 @@ const withWarnings =
   (state, version, at) => {
     const draft = plan(state, version, at)
     const warnings = missingValues.warnings(draft.puts)
-    return warnings.length === 0 ? draft : { ...draft, result: { ...draft.result, warnings } }
+    if (warnings.length === 0) return draft
+    return {
+      ...draft,
+      result: { ...draft.result, warnings: [...(draft.result.warnings ?? []), ...warnings] },
+    }
   }
 
 /** The plan, with the rows that it would store as its result. */

@@ -9,7 +9,7 @@ import { compileCheck } from '../core/schema-check.js'
 import type { Slices } from '../core/slices.js'
 import { isEnforced } from '../evaluate/policy-source.js'
 import { checkNames, createValues, rowOf } from '../http/body/input.js'
-import { refuseChanged } from '../http/body/sent-back.js'
+import { refuseChanged, withIds } from '../http/body/sent-back.js'
 import type { Caller } from '../http/caller/caller.js'
 import { lockoutGuard } from '../http/caller/lockout-guard.js'
 import type { Presenter } from '../http/present.js'
@@ -109,7 +109,7 @@ export async function wantedRules(
   requestedAt: number,
   slices: Slices,
 ): Promise<SentRules> {
-  checkNames(body, ['rules'], 'list of IP policy rules')
+  checkWholeList(body)
   const list = body['rules']
   if (list === undefined) throw badRequest('"rules" is required for a list of IP policy rules.')
   const wrong = checkList(list, 'rules')
@@ -139,12 +139,25 @@ export async function wantedRules(
   return { lasting, expired }
 }
 
+/** The answer of GET may be sent back, but not one page of several: the other rules would be deleted. */
+function checkWholeList(given: Record<string, unknown>): void {
+  const { uri: _, counts_since: __, next_page_uri = null, ...body } = given
+  checkNames(body, ['rules'], 'list of IP policy rules')
+  if (next_page_uri !== null)
+    throw badRequest(
+      '"next_page_uri" is not null, so "rules" is one page of several: send all rules, because PUT replaces the whole.',
+    )
+}
+
 function sentRule(entry: unknown, name: string): SentRule {
   const wrong = checkEntry(entry, name)
   if (wrong !== undefined) throw badRequest(wrong)
   const members = Object.entries(entry as Record<string, unknown>)
   const isRepeated = ([member]: [string, unknown]): boolean => Object.hasOwn(shownOnly, member)
-  const own = Object.fromEntries(members.filter((member) => !isRepeated(member) && member[0] !== 'counts'))
+  // A rule that is about a list is shown with `list` instead of `list_id`.
+  const isOwn = (member: [string, unknown]): boolean =>
+    member[0] === 'list' || !(isRepeated(member) || member[0] === 'counts')
+  const own = withIds(ruleFields, Object.fromEntries(members.filter(isOwn)), `${name}.`)
   return {
     rule: createValues(entryResource, own, `${name}.`) as unknown as WantedRule,
     repeated: members.some(isRepeated) ? Object.fromEntries(members.filter(isRepeated)) : undefined,

@@ -66,6 +66,35 @@ const rest: Readonly<Record<string, Body>> = {
   reserved_addr: { region: 'eu', endpoint_configuration_id: 'ec_01M7Y46P1SGDTCFAVEJ96D4PD7' },
 }
 
+/** Kinds of which a second one like the first is refused: the first is deleted before. */
+const isUnique = (kind: string): boolean =>
+  [
+    'tcp_edge',
+    'https_edge',
+    'https_edge_route',
+    'ip_policy_rule',
+    'ip_restriction',
+    'ip_list',
+    'domain',
+    'challenger',
+    'tls_certificate',
+    'certificate_authority',
+    'ssh_credential',
+  ].includes(kind)
+
+/** Another name for the fullest form. */
+const again: Readonly<Record<string, Body>> = {
+  tcp_edge: { hostports: ['again.example:22'] },
+  https_edge: { hostports: ['again.example:443'] },
+  domain: { domain: '*.sent-back-again.example' },
+}
+
+/** Secrets, which no answer shows. */
+const notShown = ({ private_key_pem, target }: Body): Body => ({
+  ...(private_key_pem !== undefined && { private_key_pem }),
+  ...(target !== undefined && { target }),
+})
+
 t.test('answers of GET sent back', async (t) => {
   const store = await openTestStore(t)
   const api = await store.api()
@@ -126,6 +155,56 @@ t.test('answers of GET sent back', async (t) => {
       }
     })
   }
+
+  t.test(
+    'an answer is taken as the body of a new resource, in its emptiest and its fullest form',
+    async (t) => {
+      const mine: Caller = await api.account()
+      const copies = new Estate(mine, 'sent-back-as-new')
+      await runAdminCommand(store.parts, {
+        command: 'account grant',
+        account: mine.accountId,
+        right: 'abuse_reports',
+      })
+      for (const resource of servedResources) {
+        const { kind, operations: allowed = allOperations } = resource
+        if (!allowed.includes('create') || !allowed.includes('get')) continue
+        const operations = mine.at(await copies.collection(resource))
+        const body = await copies.body(kind)
+        for (const [form, sent] of [
+          ['as it is', body],
+          ['with all', { ...body, ...(kind !== 'abuse_report' && described), ...rest[kind], ...again[kind] }],
+        ] as const) {
+          const made: Body = await operations.create(sent)
+          const shown: Body = await operations.get(made['id'] as string)
+          // What must be the account's only one makes room; what is a secret, or is not shown, is given again.
+          if (operations.delete !== undefined && allowed.includes('delete') && isUnique(kind))
+            await operations.delete(made['id'] as string)
+          const copy = await operations.create({ ...shown, ...notShown(sent) })
+          t.not(copy['id'], shown['id'], `${kind} ${form}`)
+          t.not(copy['uri'], shown['uri'], `${kind} ${form}`)
+          if (isUnique(kind)) await operations.delete(copy['id'] as string)
+        }
+      }
+      const policy = await mine.ipPolicy.create({})
+      t.match(
+        await refused(400, mine.at('/ip_policies').create({ ...policy, uri: 5 })),
+        /"uri" is 5, but is set by Weir alone/,
+      )
+      t.match(
+        await refused(400, mine.at('/ip_policies').create({ created_at: policy.created_at })),
+        /has no field "created_at"/,
+        'what is no answer has no read-only members',
+      )
+      const edge = await mine.httpsEdge.create({ hostports: [] })
+      await mine.httpsEdgeRoute.under(edge.id).create({ match_type: 'exact_path', match: '/' })
+      const { routes } = await mine.httpsEdge.get(edge.id)
+      const { body, headers } = await mine.raw.send('POST', '/edges/https', { body: { ...edge, routes } })
+      t.match(body, { routes: [] })
+      t.match(headers['weir-warning'], /"routes" was left out.*POST \/edges\/https\/edghts_\w+\/routes/)
+      t.match(await refused(400, mine.at('/ip_policies').create({ ide: 'x' })), /has no field "ide"/)
+    },
+  )
 
   t.test('a reference to a deleted policy may be sent back with other changes', async (t) => {
     // Without the policy test of the other account, which an enforced restriction would fail.

@@ -47,6 +47,20 @@ t.test('there are twelve questions, each with a query for DuckDB and one for Cli
   t.end()
 })
 
+t.test('the events of weir listen --create have what the questions need', async (t) => {
+  const { sources: listened } = await import('../../src/cli/listen.js')
+  for (const { type, fields } of sources as { type: string; fields: string[] }[]) {
+    const found = listened().find((source) => source.type === type)
+    t.strictSame(
+      fields.filter((field) => !found?.fields.includes(field)),
+      [],
+      type,
+    )
+    t.equal(found && checkSource(found), undefined, 'the API takes it')
+  }
+  t.match(sectionOf(page, 'Get the events').text, /weir listen --create --json/)
+})
+
 const traffic = eventSchemas().filter(({ kind }) => /^(tcp|http)_/.test(kind))
 /** The records are of a fixed time. */
 const retentionMs = 20 * 365 * 24 * 3_600_000

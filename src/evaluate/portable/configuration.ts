@@ -26,6 +26,7 @@ import {
   ignored,
   isMap,
   listOf,
+  numberOr,
   objectOf,
   oneOf,
   optional,
@@ -48,7 +49,8 @@ const id = optional(
   null,
 )
 
-const shownOnly = { uri: ignored, created_at: ignored, metadata: ignored, account_id: ignored }
+/** Members that every resource is shown with. */
+export const shownOnly = { uri: ignored, created_at: ignored, metadata: ignored, account_id: ignored }
 const description = optional(text(nameCharsMax), '')
 const enabled = optional(flag, true)
 
@@ -121,6 +123,7 @@ const rule = objectOf({
   list_id: optional(text(idCharsMax), null),
   /** As rules are shown. */
   list: optional(nameOrShown, null),
+  counts: ignored,
   action: oneOf('allow', 'deny'),
   expires_at: optional(text(64, timestampFault), null),
   enforced: optional(flag, true),
@@ -151,7 +154,11 @@ const ipList = objectOf({
   description,
   name: listName(64),
   category: optional(listName(100), null),
-  entries: optional(listOf(listEntry, ipListEntriesMax), []),
+  /** As lists are shown, their number: allowed if nothing asks for them. */
+  entries: optional(numberOr(listOf(listEntry, ipListEntriesMax)), []),
+  source: ignored,
+  source_status: ignored,
+  updated_at: ignored,
 })
 
 /** Other members are not allowed. */
@@ -200,10 +207,13 @@ const configurationMembers = {
   ),
 }
 
-/** Members other than these and `tests`, which are read elsewhere, are not allowed. */
-export const readMembers = objectOf({ ...configurationMembers, tests: ignored })
+/** As the answer of a list is shown; tests, under either name, are read elsewhere. */
+const otherMembers = { uri: ignored, next_page_uri: ignored, tests: ignored, policy_tests: ignored }
 
-export type Configuration = Omit<NonNullable<ReturnType<typeof readMembers>>, 'tests'>
+/** Other members are not allowed. */
+export const readMembers = objectOf({ ...configurationMembers, ...otherMembers })
+
+export type Configuration = Omit<NonNullable<ReturnType<typeof readMembers>>, keyof typeof otherMembers>
 
 /** Ids of policies that a module or a restriction names. */
 export const policyIdsOf = ({ ip_policy_ids, ip_policies }: NamesPolicies): readonly string[] =>

@@ -99,7 +99,7 @@ class GivenConfiguration implements ConfigurationSource {
   /** A list is one part, which is called like the list. */
   listText(id: string) {
     const list = this.#lists.get(id)
-    return list && (() => list.entries.map(lineOfEntry).join('\n'))
+    return list && (() => entriesOf(list).map(lineOfEntry).join('\n'))
   }
 
   rules(ipPolicyId: string) {
@@ -121,11 +121,11 @@ const routesOf = (edge: Configuration['https_edges'][number], place: string) =>
     policies: policiesOf(route.policies),
   }))
 
-const lineOfEntry = ({
-  cidr,
-  comment,
-  expires_at,
-}: Configuration['ip_lists'][number]['entries'][number]): string =>
+/** A list that is given with the number of its entries is one that nothing asks for. */
+const entriesOf = ({ entries }: Configuration['ip_lists'][number]) =>
+  typeof entries === 'number' ? [] : entries
+
+const lineOfEntry = ({ cidr, comment, expires_at }: ReturnType<typeof entriesOf>[number]): string =>
   lineOf({
     cidr: valueOr(canonicalRange(cidr), cidr),
     comment: commentOf(comment),

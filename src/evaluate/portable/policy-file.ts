@@ -5,7 +5,7 @@ import { policyTestsPerAccountMax } from '../../core/limits.js'
 import { readYaml, type TextFault } from '../../core/text/yaml.js'
 import { completeExpectation, type Expectation } from '../../resource/fields/expectation.js'
 import { type GivenRecord, wrongGiven } from '../../resource/fields/given-record.js'
-import { type Configuration, faultsOf } from './configuration.js'
+import { type Configuration, faultsOf, shownOnly } from './configuration.js'
 import { anyMap, isMap as isObject, listOf, objectOf, oneOf, optional, type Read, text } from './reading.js'
 import { readConfiguration } from './relations.js'
 
@@ -61,10 +61,26 @@ const expect: Read<Expectation> = (value, place, faults) => {
   return found && completeExpectation(found)
 }
 
-const readTests = optional(
-  listOf(objectOf({ name: text(nameCharsMax), given, expect }), policyTestsPerAccountMax),
-  [],
-)
+/** As a file calls them, or as the API shows them. */
+const shownTest = objectOf({
+  ...shownOnly,
+  id: nullableText,
+  name: nullableText,
+  description: nullableText,
+  given,
+  expect,
+})
+
+const test: Read<FileTest> = (value, place, faults) => {
+  const read = shownTest(value, place, faults)
+  if (read === undefined) return undefined
+  const name = read.name ?? (read.description || read.id)
+  if (name !== null) return { name, given: read.given, expect: read.expect }
+  faults.add(place, badRequest(`"${place}" needs a "name".`))
+  return undefined
+}
+
+const readTests = optional(listOf(test, policyTestsPerAccountMax), [])
 
 /** Reads a file; every fault has its line and column. */
 export function readPolicyFile(source: string): PolicyFileResult {
@@ -79,7 +95,9 @@ export function readPolicyFile(source: string): PolicyFileResult {
     if (!(error instanceof WeirError)) throw error
     for (const fault of faultsOf(error)) faults.add(fault.place, fault.error)
   }
-  const tests = isObject(value) ? readTests(value['tests'], 'tests', faults) : undefined
+  const tests = isObject(value)
+    ? (['tests', 'policy_tests'] as const).flatMap((name) => readTests(value[name], name, faults) ?? [])
+    : undefined
   const { error } = faults
   if (error === undefined) return { ok: true, file: { configuration: configuration!, tests: tests! } }
   return {

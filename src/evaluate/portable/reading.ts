@@ -82,6 +82,12 @@ export const anyMap = when(isMap, 'an object')
 /** A member that the API shows and no decision depends on: any value. */
 export const ignored: Read<null> = () => null
 
+/** A count, or another value. */
+export const numberOr =
+  <T>(read: Read<T>): Read<number | T> =>
+  (value, place, faults) =>
+    typeof value === 'number' && Number.isInteger(value) && value >= 0 ? value : read(value, place, faults)
+
 type Members = Readonly<Record<string, Read<unknown>>>
 type ReadOf<M extends Members> = {
   readonly [Name in keyof M]: NonNullable<M[Name]> extends Read<infer T> ? T : never

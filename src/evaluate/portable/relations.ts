@@ -2,7 +2,11 @@
 import { EntryFaults } from '../../core/entry-faults.js'
 import { shown, WeirError } from '../../core/errors.js'
 import { nearestNames } from '../../core/text/nearest.js'
-import { checkTrafficPolicies, type PolicyKind } from '../../resource/fields/traffic-policy-check.js'
+import {
+  checkTrafficPolicies,
+  type PolicyKind,
+  placeOfList,
+} from '../../resource/fields/traffic-policy-check.js'
 import {
   type Configuration,
   canonicalCidr,
@@ -58,6 +62,7 @@ function checkRelations(configuration: Configuration, faults: EntryFaults): void
     }
   }
   checkLists(ip_lists, faults)
+  checkCountedLists(configuration, faults)
   checkRules(ip_policies, new Set(ip_lists.map(({ id, name }) => id ?? name)), faults)
   const types = new Unique(faults, 'type of restriction')
   for (const [index, given] of ip_restrictions.entries()) {
@@ -75,6 +80,43 @@ function checkLists(lists: Configuration['ip_lists'], faults: EntryFaults): void
     ids.add(id ?? name, `ip_lists[${index}].id`)
     names.add(name, `ip_lists[${index}].name`)
   }
+}
+
+/** A list as the API shows it has the number of its entries: that is enough unless a decision depends on them. */
+function checkCountedLists({ ip_lists, ip_policies, ...edges }: Configuration, faults: EntryFaults): void {
+  for (const [index, list] of ip_lists.entries()) {
+    const { id, name, category, entries } = list
+    if (typeof entries !== 'number' || entries === 0) continue
+    const hasRule = ip_policies.some(({ rules }) => rules.some((rule) => listIdOf(rule) === (id ?? name)))
+    if (!hasRule && !isAskedFor(edges, name, category)) continue
+    const place = `ip_lists[${index}].entries`
+    const path = `GET /ip_lists/${id ?? '{id}'}/entries`
+    addFault(
+      faults,
+      place,
+      `"${place}" is ${entries}, the number of entries, but decisions depend on them: give the list that ${path} shows.`,
+    )
+  }
+}
+
+/** May an expression ask for the list, by its name or its category? */
+function isAskedFor(
+  { tcp_edges, https_edges }: Pick<Configuration, 'tcp_edges' | 'https_edges'>,
+  name: string,
+  category: string | null,
+): boolean {
+  const modules = [
+    ...tcp_edges.map(({ policies }) => ['tcp_edge', policies] as const),
+    ...https_edges.map(({ policies }) => ['https_edge', policies] as const),
+    ...https_edges.flatMap(({ routes }) =>
+      routes.map(({ policies }) => ['https_edge_route', policies] as const),
+    ),
+  ]
+  return modules.some(
+    ([kind, module]) =>
+      placeOfList(kind, module, name) !== undefined ||
+      (category !== null && JSON.stringify(module).includes('categories')),
+  )
 }
 
 function checkRules(

@@ -7,7 +7,7 @@ import type { AnyResource, Fields, Row } from '../../resource/define.js'
 import type { ViewState } from '../../view/view-state.js'
 import { isEmptyOf, isNothing, withoutForeign, withoutNothing } from './empty-values.js'
 import { checkOf, schemaRefusal } from './schema-faults.js'
-import { type AnyField, changedMembers, refuseReadOnly, withIds } from './sent-back.js'
+import { type AnyField, changedMembers, refuseReadOnly, withIds, withoutReadOnly } from './sent-back.js'
 
 type Values = Record<string, unknown>
 
@@ -72,7 +72,7 @@ const completed = ({ complete }: AnyField, value: unknown): unknown =>
 /** All fields of a new resource, with defaults for those that the body omits. `prefix`: precedes names in messages. */
 export function createValues(resource: AnyResource, body: Values, prefix = ''): Values {
   const fields = fieldsOf(resource)
-  const known = withoutForeign(resource.kind, body)
+  const known = withoutReadOnly(resource, withoutForeign(resource.kind, body), prefix)
   checkNames(
     known,
     fields.map(([name]) => name),

@@ -7,6 +7,7 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import { badRequest, shown, valueAt } from '../../core/errors.js'
+import type { TSchema } from '../../core/schema.js'
 import type { AnyResource, Field, Fields } from '../../resource/define.js'
 import { resourceSchema } from '../../resource/shown-schema.js'
 import { checkOf, schemaRefusal } from './schema-faults.js'
@@ -29,6 +30,30 @@ export function refuseReadOnly(resource: AnyResource, name: string, value: unkno
   throw badRequest(`${valueAt(name, value)}, but can't be changed: it is ${shown(present[name] ?? null)}.`)
 }
 
+/** Every answer has them. */
+const headOfAnswer = ['id', 'uri', 'created_at']
+
+/**
+ * The body of a new resource without the read-only members of an answer of GET: a copy gets its own. A body without the head of
+ * an answer is none, so its read-only members stay, and are refused. Throws for a value that GET never shows.
+ */
+export function withoutReadOnly(resource: AnyResource, body: Values, prefix = ''): Values {
+  if (!headOfAnswer.every((name) => Object.hasOwn(body, name))) return body
+  const { properties = {} } = resourceSchema(resource) as { properties?: Readonly<Record<string, TSchema>> }
+  const fields: Fields = resource.fields
+  const isReadOnly = (name: string): boolean =>
+    Object.hasOwn(properties, name) && (fields[name] === undefined || fields[name].setBy === 'weir')
+  const members = Object.entries(withIds(fields, body, prefix))
+  for (const [name, value] of members) {
+    if (!isReadOnly(name) || value === null) continue
+    if (checkOf(properties[name]!)(value, name) !== undefined)
+      throw badRequest(
+        `${valueAt(`${prefix}${name}`, value)}, but is set by Weir alone: omit it, or send what GET shows.`,
+      )
+  }
+  return Object.fromEntries(members.filter(([name]) => !isReadOnly(name)))
+}
+
 /** Throws for a member with another value than GET shows. `prefix`: precedes names in messages. */
 export function refuseChanged(members: Values, present: Values, prefix: string): void {
   for (const [name, value] of Object.entries(changedMembers(members, present)))
@@ -46,19 +71,20 @@ export function withIds(fields: Fields, body: Values, prefix = ''): Values {
         : [[field.shown.name, [name, field.shownRefs] as const] as const],
     ),
   )
-  const sent: Record<string, unknown> = {}
+  // An assignment to "__proto__" would make no member, so it would be taken instead of refused.
+  const sent = new Map<string, unknown>()
   for (const [name, value] of Object.entries(body)) {
     const [idName, schema] = byShownName.get(name) ?? [name, undefined]
     const given = schema === undefined ? value : idsOf(schema, `${prefix}${name}`, value)
-    if (Object.hasOwn(sent, idName) && !isDeepStrictEqual(sent[idName], given)) {
+    if (sent.has(idName) && !isDeepStrictEqual(sent.get(idName), given)) {
       const names = [...byShownName].find(([, [id]]) => id === idName)?.[0]
       throw badRequest(
         `"${prefix}${names}" and "${prefix}${idName}" name different resources: send only one of them.`,
       )
     }
-    sent[idName] = given
+    sent.set(idName, given)
   }
-  return sent
+  return Object.fromEntries(sent)
 }
 
 type Ref = { readonly id: string }
