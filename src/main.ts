@@ -205,6 +205,10 @@ for (const [what, argument, description] of triedDrafts) {
     .description(description)
     .requiredOption('--file <file>', 'the draft as JSON; - is standard input')
     .option('--since <time>', 'which traffic: a length of time such as 90s, 2h or 1d, or a time', '1h')
+    .option(
+      '--time <which>',
+      'stored, or own: --since goes by the times that records say, also those of the past',
+    )
     .option('--json', 'the whole trial as JSON')
     .action(async (...given: unknown[]) => {
       const { tryDraft } = await import('./cli/try.js')

@@ -18,7 +18,14 @@ import { ipPolicy } from '../resource/ip-policy.js'
 import { ruleCountsSchema } from '../shape/ip-policy-rules.js'
 import { trialSchema } from '../shape/trial.js'
 import { planRules, rulesBodySchema, wantedRules } from '../write/rule-replacement.js'
-import { answerTrial, openJob, rangeSince, testsWith, tryParameter } from './trial-routes.js'
+import {
+  answerTrial,
+  openJob,
+  rangeSince,
+  testsWith,
+  trialTimeParameter,
+  tryParameter,
+} from './trial-routes.js'
 import type { WriteContext } from './write-context.js'
 
 export function registerRules(app: FastifyInstance, context: WriteContext, trials: Trials): void {
@@ -31,11 +38,12 @@ export function registerRules(app: FastifyInstance, context: WriteContext, trial
     success: [200, ruleCountsSchema],
     accepted: trialSchema,
     body: rulesBodySchema,
-    query: Type.Object({ ...writeParameters.query.properties, try: tryParameter }),
+    query: Type.Object({ ...writeParameters.query.properties, try: tryParameter, time: trialTimeParameter }),
   })
   app.put(path, { ...described, bodyLimit: rulesBodyBytesMax }, async (request, reply) => {
-    const validateOnly = isValidateOnly(request, ['try'])
-    const { try: since } = queryOf(request, [...writeParameterNames, 'try'])
+    const validateOnly = isValidateOnly(request, ['try', 'time'])
+    const { try: since, time } = queryOf(request, [...writeParameterNames, 'try', 'time'])
+    if (time !== undefined && since === undefined) throw badRequest('"time" belongs to "try".')
     const { caller } = request
     const principal = principalOf(request)
     const { store, presenter } = context
@@ -50,7 +58,7 @@ export function registerRules(app: FastifyInstance, context: WriteContext, trial
       const { rules } = await plan(state, 0)
       const removes = await removedRules(state, id, rules, slices)
       const job = {
-        ...openJob(context, caller, rangeSince('try', since, trials.retentionMs)),
+        ...openJob(context, caller, rangeSince('try', since, time, trials.retentionMs)),
         rows: [],
         policyId: id,
       }

@@ -10,7 +10,7 @@ import { pastTimeForms } from '../core/units.js'
 import { article, asInPart, createValues, moduleValue, updateValues } from '../http/body/input.js'
 import { type Caller, whileKeyLasts } from '../http/caller/caller.js'
 import { type ApiContext, queryOf, readable, requestBody, rowAt, sendJson } from '../http/context.js'
-import { pastTime } from '../http/lists/query-values.js'
+import { pastTime, wordIn } from '../http/lists/query-values.js'
 import { changesExample, createExample, moduleExample } from '../http/openapi/examples.js'
 import {
   createSchema,
@@ -28,6 +28,7 @@ import { eventSubscription } from '../resource/event-subscription.js'
 import { ipRestriction } from '../resource/ip-restriction.js'
 import { resources } from '../resource/registry.js'
 import { type Trial, trialSchema } from '../shape/trial.js'
+import { rowTimes } from '../store/logs/row-times.js'
 import type { Plan } from '../store/plan.js'
 import type { VerifiedWrite } from '../store/verify.js'
 import type { TrialJob } from '../trial/trial-child.js'
@@ -48,20 +49,36 @@ const sinceParameter = Type.Optional(
   }),
 )
 
+export const trialTimeParameter = Type.Optional(
+  Type.Enum([...rowTimes], {
+    default: 'stored',
+    description:
+      '`stored`: records that were stored since then. `own`: those that began since then, as they say; also records of the past that were loaded, as long as records are kept.',
+  }),
+)
+
 export const tryParameter = Type.Optional(
   Type.String({
     description: `Stores nothing and answers with a trial: what the rules would have done to recorded traffic since then. ${pastTimeForms[0]!.toUpperCase()}${pastTimeForms.slice(1)}.`,
   }),
 )
 
-type Range = Pick<TrialJob, 'sinceMs' | 'untilMs'>
+type Range = Pick<TrialJob, 'sinceMs' | 'untilMs' | 'isByOwnTime'>
 
 /** The time from the value of a query parameter until now. */
-export function rangeSince(name: string, text: string | undefined, retentionMs: number): Range {
+export function rangeSince(
+  name: string,
+  text: string | undefined,
+  time: string | undefined,
+  retentionMs: number,
+): Range {
   const untilMs = now()
-  if (text === undefined) return { sinceMs: untilMs - Math.min(trialSinceMsDefault, retentionMs), untilMs }
-  const sinceMs = pastTime(`The query parameter "${name}"`, text, { nowMs: untilMs, retentionMs })
-  return { sinceMs, untilMs }
+  const isByOwnTime = wordIn('time', time ?? 'stored', rowTimes) === 'own'
+  const range = { untilMs, isByOwnTime }
+  if (text === undefined) return { sinceMs: untilMs - Math.min(trialSinceMsDefault, retentionMs), ...range }
+  // Own times are older than the messages that have them.
+  const bounds = { nowMs: untilMs, retentionMs: isByOwnTime ? Number.POSITIVE_INFINITY : retentionMs }
+  return { sinceMs: pastTime(`The query parameter "${name}"`, text, bounds), ...range }
 }
 
 /** The job without its draft. The account's configuration is at least the one that the draft was checked against. */
@@ -129,7 +146,7 @@ export function registerTrials(app: FastifyInstance, context: WriteContext, tria
     operation: { operationId: string; summary: string; body: TSchema },
     draftIn: DraftIn,
   ) => {
-    const query = Type.Object({ since: sinceParameter })
+    const query = Type.Object({ since: sinceParameter, time: trialTimeParameter })
     const described = describe({
       ...operation,
       atOnce: 'draft',
@@ -139,7 +156,8 @@ export function registerTrials(app: FastifyInstance, context: WriteContext, tria
       query,
     })
     app.post(path, described, async (request, reply) => {
-      const range = rangeSince('since', queryOf(request, ['since']).since, trials.retentionMs)
+      const { since, time } = queryOf(request, ['since', 'time'])
+      const range = rangeSince('since', since, time, trials.retentionMs)
       const { draftOf, plan } = await draftIn(request)
       const { caller } = request
       const planned = whileKeyLasts(caller, withRows(plan))

@@ -64,7 +64,7 @@ function lineOf(decision: LoggedDecision, isByOwn: boolean): string {
 }
 
 /** Throws for another word. */
-function rowTimeOf(text: string): RowTime {
+export function rowTimeOf(text: string): RowTime {
   if (text === 'stored' || text === 'own') return text
   throw new StartFault(`--time is "${text}", but must be stored or own.`)
 }

@@ -7,11 +7,13 @@ import { forTerminal } from '../core/text/terminal.js'
 import { stopSignal } from '../process/child.js'
 import type { Settings } from '../process/settings.js'
 import type { Trial, TrialDecisions, TrialEvents, TrialExample } from '../shape/trial.js'
+import { rowTimeOf } from './decisions.js'
 import { clientOf } from './tap.js'
 
 interface TryCommand {
   readonly file: string
   readonly since: string
+  readonly time?: string
   readonly json?: true
   /** The action of the rules of a plain list. */
   readonly action?: string
@@ -62,14 +64,17 @@ export async function tryDraft(
   settings: Settings,
   what: keyof typeof drafts,
   id: string,
-  { file, since, json, action }: TryCommand,
+  { file, since, time, json, action }: TryCommand,
 ): Promise<number> {
   const client = clientOf(settings)
   const draft = draftIn(file, action)
   const stop = new AbortController()
   void stopSignal().then(() => stop.abort())
   const begin: Begin = drafts[what]
-  const begun = await begin(client, id, draft, { since })
+  const begun = await begin(client, id, draft, {
+    since,
+    ...(time !== undefined && { time: rowTimeOf(time) }),
+  })
   const trial = await whenEnded(client, begun, stop.signal)
   if (trial.state === 'failed')
     process.stderr.write(`weir: The trial failed: ${forTerminal(trial.error ?? '')}\n`)

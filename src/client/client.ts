@@ -226,12 +226,12 @@ export function openClient(options: HttpOptions): Client {
     replaceRules: async (id, rules, options = {}) =>
       http.send('PUT', subpath(ipPolicy, id, 'rules'), { body: { rules }, query: writeQuery(options) }),
     restoreRules: async (id, ...past) => restoredRules(http, subpath(ipPolicy, id, 'rules/restore'), ...past),
-    tryRules: async (id, rules, { since = '1h' } = {}) =>
-      http.send('PUT', subpath(ipPolicy, id, 'rules'), { body: { rules }, query: { try: since } }),
-    tryRestriction: async (id, body, { since } = {}) =>
-      http.send('POST', subpath(ipRestriction, id, 'try'), { body, query: { since } }),
-    trySubscription: async (body, { since } = {}) =>
-      http.send('POST', `${eventSubscription.path}/try`, { body, query: { since } }),
+    tryRules: async (id, rules, { since = '1h', time } = {}) =>
+      http.send('PUT', subpath(ipPolicy, id, 'rules'), { body: { rules }, query: { try: since, time } }),
+    tryRestriction: async (id, body, { since, time } = {}) =>
+      http.send('POST', subpath(ipRestriction, id, 'try'), { body, query: { since, time } }),
+    trySubscription: async (body, { since, time } = {}) =>
+      http.send('POST', `${eventSubscription.path}/try`, { body, query: { since, time } }),
     trial: async (id) => http.send('GET', `/tries/${encodeURIComponent(id)}`),
     cancelTrial: async (id) => http.send('DELETE', `/tries/${encodeURIComponent(id)}`),
     replay: async (id, body, { idempotencyKey } = {}) =>

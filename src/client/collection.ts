@@ -20,6 +20,8 @@ export interface CreateOptions extends WriteOptions {
 export interface TryOptions {
   /** Which recorded traffic is read: a length of time such as `90s`, `30m` or `24h`, or a time in RFC 3339. Default: 1h. */
   readonly since?: string | undefined
+  /** `own`: by the own times of records, those of the past included. Default: as they were `stored`. */
+  readonly time?: 'stored' | 'own' | undefined
 }
 
 export interface ListOptions {
@@ -132,8 +134,8 @@ export class Module<Body, Shown> {
   }
 
   /** Begins a trial of this draft on recorded traffic. Nothing is changed. */
-  async try(id: string, draft: Body, { since }: TryOptions = {}): Promise<Trial> {
-    return this.#http.send('POST', `${this.#pathOf(id)}/try`, { body: draft, query: { since } })
+  async try(id: string, draft: Body, { since, time }: TryOptions = {}): Promise<Trial> {
+    return this.#http.send('POST', `${this.#pathOf(id)}/try`, { body: draft, query: { since, time } })
   }
 }
 

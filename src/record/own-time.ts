@@ -24,3 +24,9 @@ export function outsideOf(ownMs: number, storedMs: number): 'ahead' | 'past' | u
   if (ownMs > storedMs + ownTimeAheadMs) return 'ahead'
   return ownMs < storedMs - backMaxMs ? 'past' : undefined
 }
+
+/** The time at which a record that was stored then counts: its own, or when it was stored. */
+export function countedTimeOf(record: TrafficRecord, storedMs: number): number {
+  const ownMs = ownTimeOf(record)
+  return ownMs === undefined || outsideOf(ownMs, storedMs) !== undefined ? storedMs : ownMs
+}

@@ -6,6 +6,7 @@ import { processMessage } from '../pipeline/process-record.js'
 import { tryRecords } from '../pipeline/quarantine-child.js'
 import type { RoleContext } from '../process/role-context.js'
 import { Configuration } from '../produce/compiled-configuration.js'
+import { ownTimeAheadMs } from '../record/own-time.js'
 import { openExaminer } from '../trial/examiner.js'
 import { runTrial } from '../trial/trial.js'
 import { type RunTrial, serveTrial } from '../trial/trial-child.js'
@@ -39,7 +40,7 @@ const reachWithinMs = 60_000
 
 /** Evaluates one draft over recorded traffic. Only an API starts it, as its child. */
 export async function openTrial(context: RoleContext): Promise<void> {
-  const run: RunTrial = async ({ accountId, version, sinceMs, untilMs }, draft, progressed) => {
+  const run: RunTrial = async ({ accountId, version, sinceMs, untilMs, isByOwnTime }, draft, progressed) => {
     await using release = new ReleaseStack()
     const nats = release.own(await connect(context, 'trial'))
     const geo = await openGeography(context, { warns: false })
@@ -49,13 +50,16 @@ export async function openTrial(context: RoleContext): Promise<void> {
     const { eventKinds } = context
     const opened = await openExaminer({ accountId, draft, source: view.state, geo, eventKinds })
     const partitions = release.own(await openPartitions(nats, context.settings.nats.partitions))
+    // A record's own time may be somewhat later than when it was stored.
+    const fromMs = isByOwnTime ? sinceMs - ownTimeAheadMs : sinceMs
+    const ownSinceMs = isByOwnTime ? sinceMs : undefined
     const messages = inOrder(
       partitions.all.map(({ recordsStream }) =>
-        replay(nats.stored(recordsStream, recordsSubjects), sinceMs, trialMessagesAtOnce),
+        replay(nats.stored(recordsStream, recordsSubjects), fromMs, trialMessagesAtOnce),
       ),
     )
     // Awaited here, so that the connection stays open until then.
-    return await runTrial({ accountId, untilMs, ...opened, messages, progressed })
+    return await runTrial({ accountId, untilMs, ownSinceMs, ...opened, messages, progressed })
   }
   await serveTrial(run)
 }

@@ -12,6 +12,8 @@ export interface TrialJob {
   readonly version: number
   readonly sinceMs: number
   readonly untilMs: number
+  /** Do these times go by the own times of records? */
+  readonly isByOwnTime: boolean
   readonly rows: Draft['rows']
   /** The policy whose rules are drafted. */
   readonly policyId?: string

@@ -9,10 +9,12 @@ import { isoMillis, monotonicMs } from '../core/clock.js'
 import { trialProgressMs } from '../core/limits.js'
 import type { Endpoint } from '../evaluate/edges.js'
 import type { PolicySet } from '../evaluate/policy-set.js'
+import { countedTimeOf } from '../record/own-time.js'
 import { type Line, parseLine, parseMessage } from '../record/record.js'
 import { recordBytes } from '../record/record-encoding.js'
 import type { TrafficRecord } from '../record/traffic-record.js'
 import type { Trial, TrialDecisions, TrialEvents } from '../shape/trial.js'
+import { historyOf } from '../wire/names.js'
 
 /** A trial ends after this many records, bytes or milliseconds, other accounts' records included. */
 const trialRecordsMax = 50_000_000
@@ -55,6 +57,8 @@ interface RecordMessage {
 interface TrialOptions {
   readonly accountId: string
   readonly untilMs: number
+  /** Set: records of this time or later, by their own times, those of the past included. Else records of now, as they were stored. */
+  readonly ownSinceMs?: number | undefined
   /** Finds the edges of records. */
   readonly policySet: PolicySet
   readonly examiner: Examiner
@@ -79,6 +83,7 @@ export async function runTrial(options: TrialOptions): Promise<TrialReport> {
   let reportedMs = monotonicMs()
   for await (const message of messages) {
     if (message.storedAtMs > untilMs) break
+    if (options.ownSinceMs === undefined && historyOf(message.headers) !== undefined) continue
     const decoded = await recordBytes({ headers: undefined, ...message })
     reading.add(message.storedAtMs, decoded.ok ? decoded.value : new Uint8Array())
     if (reading.stoppedBy !== null) break
@@ -121,7 +126,9 @@ class Reading {
 
   /** From the first record that was read: earlier ones may be gone. */
   get readMs(): number {
-    const endMs = this.stoppedBy === null ? this.#options.untilMs : this.#lastMs
+    const { untilMs, ownSinceMs } = this.#options
+    if (ownSinceMs !== undefined) return untilMs - ownSinceMs
+    const endMs = this.stoppedBy === null ? untilMs : this.#lastMs
     return this.#firstMs === 0 ? 0 : endMs - this.#firstMs
   }
 
@@ -138,6 +145,14 @@ class Reading {
     this.#lastMs = storedAtMs
   }
 
+  /** Undefined if the record is not of the time that is tried. */
+  #timeOf(record: TrafficRecord, storedAtMs: number): number | undefined {
+    const { ownSinceMs, untilMs } = this.#options
+    if (ownSinceMs === undefined) return storedAtMs
+    const atMs = countedTimeOf(record, storedAtMs)
+    return atMs >= ownSinceMs && atMs < untilMs ? atMs : undefined
+  }
+
   /** True if the record is one of the account. A bad record belongs to no account. */
   #examine(line: Line, storedAtMs: number): boolean {
     const { policySet, accountId, examiner } = this.#options
@@ -146,7 +161,9 @@ class Reading {
       if (!parsed.ok) return false
       const found = policySet.findEdge(parsed.value)
       if (!found.ok || found.value.accountId !== accountId) return false
-      examiner.add({ record: parsed.value, endpoint: found.value }, storedAtMs)
+      const atMs = this.#timeOf(parsed.value, storedAtMs)
+      if (atMs === undefined) return false
+      examiner.add({ record: parsed.value, endpoint: found.value }, atMs)
       return true
     } catch {
       // The pipeline sets such a record aside, with the reason.

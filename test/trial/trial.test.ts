@@ -335,3 +335,36 @@ t.test('records that are stored after the request are left out', async (t) => {
   const { progress } = await runTrial({ ...range, ...opened, messages: late(), progressed: () => {} })
   t.equal(progress.records, 1)
 })
+
+t.test('records of the past are tried by their own times, and by no others', async (t) => {
+  const year = 365 * 24 * 60 * 60_000
+  const began = (record_id: string, ms: number) => {
+    const record = tcp(record_id, '198.51.100.7')
+    return { ...record, conn: { ...record.conn, start_ts: new Date(ms).toISOString() } }
+  }
+  async function* messages() {
+    const data = (...records: object[]) => Buffer.from(records.map((each) => JSON.stringify(each)).join('\n'))
+    yield {
+      data: data(began('now', sinceMs - 1_000), tcp('silent', '198.51.100.7')),
+      storedAtMs: sinceMs + 1_000,
+    }
+    const past = data(began('last year', sinceMs - year), began('before', sinceMs - year - 1))
+    yield { data: past, storedAtMs: sinceMs + 2_000, headers: { get: () => 'log' } }
+  }
+  const source = configured()
+  const recordsBy = async (ownSinceMs?: number) => {
+    const opened = await openExaminer({
+      accountId: 'ac_1',
+      draft: { rows: [] },
+      source,
+      geo,
+      eventKinds: [],
+    })
+    const range = { accountId: 'ac_1', untilMs, ownSinceMs }
+    return (await runTrial({ ...range, ...opened, messages: messages(), progressed: () => {} })).progress
+      .records
+  }
+  t.equal(await recordsBy(), 2, 'as they were stored: those of now')
+  t.equal(await recordsBy(sinceMs - year), 3)
+  t.equal(await recordsBy(sinceMs), 1, 'the one that does not say when it began')
+})
