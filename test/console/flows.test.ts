@@ -90,4 +90,49 @@ t.test('flows of the console', inBrowser(), async (t) => {
     await page.getByText(`"sts:ExternalId": "${me.id}"`).waitFor()
     t.strictSame(visitor.complaints, [])
   })
+
+  await t.test(
+    'what needs a hand: equal causes are one line, the worst first, the thing is the link',
+    async (t) => {
+      const me = await newAccount()
+      const made = await Promise.all(
+        ['one', 'two', 'three'].map((description) =>
+          me.api.eventDestination.create({ description, target: { http: { url: 'https://a.example.com' } } }),
+        ),
+      )
+      const visitor = await openSignedIn(t, me.token)
+      const { page } = visitor
+      const overview = await me.api.overview()
+      const entry = {
+        names: [],
+        count: 1,
+        since: null,
+        latest: null,
+        until: null,
+        kind: null,
+        scope: 'account',
+      }
+      const attention = [
+        { ...entry, type: 'keys_expiring', severity: 'attention', ids: [], sentence: 'A key ends soon.' },
+        ...made.map(({ id, description }) => ({
+          ...entry,
+          type: 'destination_failing',
+          severity: 'failing',
+          ids: [id],
+          sentence: `Destination "${description}" refuses every request.`,
+        })),
+      ]
+      await page.route('**/overview', (route) => route.fulfill({ json: { ...overview, attention } }))
+      await visitor.see('')
+      const lines = page.locator('section[aria-labelledby="attention"] > ul > li')
+      await lines.first().getByText('3 destinations fail').click()
+      t.equal(await lines.count(), 2, 'the three share a line')
+      t.match(await lines.nth(1).textContent(), /A key ends soon/, 'the worst is first')
+      const links = lines.first().getByRole('link')
+      await links.filter({ hasText: 'two' }).waitFor()
+      t.strictSame(await links.allTextContents(), ['one', 'two', 'three'])
+      t.equal(await lines.first().getByRole('button', { name: 'Try now' }).count(), 3)
+      t.strictSame(visitor.complaints, [])
+    },
+  )
 })

@@ -40,6 +40,27 @@ t.test('keys in the console', inBrowser(), async (t) => {
     t.strictSame(visitor.complaints, [])
   })
 
+  await t.test('its rights are picked one by one, next to the usual ones', async (t) => {
+    const me = await newAccount()
+    const visitor = await openSignedIn(t, me.token)
+    const { page } = visitor
+    await visitor.see('console/keys')
+    await visitor.edit()
+    await page.getByRole('button', { name: 'Create an API key' }).click()
+    const usual = page.getByLabel('Rights', { exact: true })
+    t.equal(await usual.inputValue(), 'read')
+    await page.locator('label[title=publish] input').check()
+    t.equal(await usual.inputValue(), '', 'chosen one by one')
+    await page.locator('label[title=read] input').uncheck()
+    await page.locator('label[title=decide] input').check()
+    t.equal(await usual.inputValue(), 'decide,publish', 'that is a usual one')
+    await page.locator('label[title=skip_tests] input').check()
+    await page.getByRole('button', { name: 'Create', exact: true }).click()
+    await page.getByRole('button', { name: 'I have it: close' }).click()
+    t.match(await all(me.api.apiKey.list()), [{ rights: ['skip_tests', 'decide', 'publish'] }, {}])
+    t.strictSame(visitor.complaints, [])
+  })
+
   await t.test('one is rotated: the new one can do the same, then the old one is deleted', async (t) => {
     const me = await newAccount()
     const fields = { description: 'of a proxy', rights: ['decide' as const], metadata: '{"team": "edge"}' }

@@ -183,4 +183,26 @@ t.test('lists, bouncers and findings in the console', inBrowser(), async (t) => 
     t.match((await api.tcpEdge.get(edge.id)).policies?.inbound, [{ name: 'never' }], 'nothing is saved yet')
     t.strictSame(visitor.complaints, [])
   })
+
+  await t.test(
+    'a list that is set by hand takes its entries at once, as they were read before',
+    async (t) => {
+      const me = await newAccount()
+      const visitor = await openSignedIn(t, me.token)
+      const { page } = visitor
+      await visitor.see('console/ip-lists?new=list')
+      await visitor.edit()
+      await page.getByLabel('Name', { exact: true }).fill('office')
+      await page.getByLabel(/^Entries/).fill('203.0.113.0/24 ; the office\nnonsense')
+      await page.getByText('1 entry is read').waitFor()
+      await page.locator('.fault', { hasText: 'nonsense' }).waitFor()
+      await page.getByLabel(/^Entries/).fill('203.0.113.0/24 ; the office\n198.51.100.7')
+      await page.getByText('2 entries are read').waitFor()
+      await page.getByRole('button', { name: 'Create' }).click()
+      await page.getByText('The IP list was created.').waitFor()
+      const [list] = await all(me.api.ipList.list())
+      t.match(list, { name: 'office', entries: 2 })
+      t.strictSame(visitor.complaints, [])
+    },
+  )
 })

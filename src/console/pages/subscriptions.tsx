@@ -75,7 +75,7 @@ function All() {
       <div class="row apart">
         <h1>Subscriptions</h1>
         {may('write') && (
-          <Link class="button" to={['subscriptions', 'new']}>
+          <Link class="button main" to={['subscriptions', 'new']}>
             New subscription
           </Link>
         )}

@@ -21,7 +21,7 @@ export function PolicyTests({ rest: [id] }: PageProps) {
       <div class="row apart">
         <h1>Policy tests</h1>
         {may('write') && (
-          <Link class="button" to={['tests', 'new']}>
+          <Link class="button main" to={['tests', 'new']}>
             New test
           </Link>
         )}

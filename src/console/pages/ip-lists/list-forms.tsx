@@ -3,7 +3,6 @@ import { type Signal, useSignal } from '@preact/signals'
 import type { NewResource, Resource } from '../../../client/kinds.js'
 import { listFormats } from '../../../core/address/list-formats.js'
 import { durationMs, durationText } from '../../../core/units.js'
-import { go, hrefTo } from '../../data/location.js'
 import { linesOfPairs, pairsInLines } from '../../data/texts/pairs.js'
 import { ChoiceField, LinesField, TextField } from '../../parts/forms/fields.js'
 import { FormDrawer } from '../../parts/forms/form-drawer.js'
@@ -20,7 +19,7 @@ const origins = [
 
 type Values = ReturnType<typeof useList>
 
-function useList(list?: List) {
+export function useList(list?: List) {
   const source = list === undefined ? null : sourceOf(list)
   return {
     name: useSignal(list?.name ?? ''),
@@ -37,7 +36,7 @@ function useList(list?: List) {
   }
 }
 
-function bodyOf({ name, category, description, ...values }: Values) {
+export function bodyOf({ name, category, description, ...values }: Values) {
   return {
     name: name.value.trim(),
     description: description.value,
@@ -90,34 +89,13 @@ function sourceBody({
   return source as NonNullable<NewResource<'ipList'>['source']>
 }
 
-const isComplete = ({ name, origin, ...source }: Values): boolean =>
+export const isComplete = ({ name, origin, ...source }: Values): boolean =>
   name.value.trim() !== '' &&
   (origin.value === 'hand' ||
     (source.address.value.trim() !== '' &&
       durationMs(source.refresh.value.trim()) !== undefined &&
       shareIn(source.shrinkGuard.value) !== undefined &&
       timesIn(source.growGuard.value) !== undefined))
-
-export function NewList({ onClose }: { readonly onClose: () => void }) {
-  const values = useList()
-  return (
-    <FormDrawer
-      title="New IP list"
-      submit="Create"
-      done="The IP list was created."
-      isDisabled={!isComplete(values)}
-      work={async (client) => {
-        const { id } = await client.ipList.create(bodyOf(values))
-        go(hrefTo(['ip-lists', id]))
-      }}
-      onClose={(isDone) => {
-        if (!isDone) onClose()
-      }}
-    >
-      <ListFields values={values} />
-    </FormDrawer>
-  )
-}
 
 interface ChangeListProps {
   readonly list: List
@@ -151,7 +129,7 @@ const setterOf = (value: Signal<string>) => (text: string) => {
   value.value = text
 }
 
-const ListFields = ({ values }: { readonly values: Values }) => (
+export const ListFields = ({ values }: { readonly values: Values }) => (
   <>
     <TextField
       label="Name"

@@ -8,8 +8,8 @@ import { Link } from '../../parts/link.js'
 import { Answered, Command, Empty } from '../../parts/states.js'
 import { type Column, Table } from '../../parts/tables/table.js'
 import { Time } from '../../parts/time.js'
-import { NewList } from './list-forms.js'
 import { SourceState } from './list-source.js'
+import { NewList } from './new-list.js'
 
 type List = Resource<'ipList'>
 

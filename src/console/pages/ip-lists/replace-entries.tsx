@@ -91,7 +91,7 @@ function Outcome({ present, text, chosen }: OutcomeProps) {
       const { updated_at } = await client.ipList.get(id)
       if (updated_at !== present.list.updated_at)
         throw new Error(
-          'Nothing was saved: someone else has changed the entries meanwhile. Load the page again',
+          'Nothing was saved: the list was saved meanwhile. Load the page again to see the difference with it',
         )
       await api.listEntries.replace(id, { text, format })
     })

@@ -179,7 +179,7 @@ function Outcome({ id, present, wanted, again, forget }: OutcomeProps) {
       const counts = await client.replaceRules(id, body, { validateOnly: true })
       if (!isSameCounts(counts, countsOf(difference))) {
         again()
-        throw new Error('Someone else has changed the rules meanwhile: look at the difference again')
+        throw new Error('The rules were changed meanwhile: look at the difference again')
       }
       await client.replaceRules(id, body)
     })

@@ -94,7 +94,15 @@ const formFields: readonly FormField[] = [
   {
     name: 'rights',
     label: 'Rights',
-    as: 'choice',
+    as: 'several',
+    parts: [
+      ['read', 'see everything, and try drafts'],
+      ['write', 'change everything except API keys'],
+      ['skip_tests', 'write although policy tests would fail'],
+      ['decide', 'ask for decisions'],
+      ['publish', 'send records'],
+      ['all', 'everything, API keys included'],
+    ],
     choices: [
       ['read', 'read: see everything'],
       ['read,write', 'write: change everything but API keys'],
@@ -139,7 +147,7 @@ const NewKey = ({ onClose, onDone }: NewKeyProps) => (
     send={async ({ rights, expires_at, ...body }) => {
       const key = await api.apiKey.create({
         ...body,
-        rights: String(rights).split(','),
+        rights: rights === undefined ? [] : String(rights).split(','),
         ...(expires_at !== undefined && { expires_at: inDays(Number(expires_at)) }),
       } as NewResource<'apiKey'>)
       onClose()

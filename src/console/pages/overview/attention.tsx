@@ -1,10 +1,13 @@
 /** Whether all is well, in one sentence; and what needs a hand, with a link to where it can be done. */
 import type { Attention, OverviewAnswer } from '../../../shape/overview.js'
+import type { Resumption } from '../../../shape/resumption.js'
 import { may } from '../../data/access/session.js'
-import { useAnswer } from '../../data/asking/api.js'
+import { act, useAnswer } from '../../data/asking/api.js'
 import { now } from '../../data/clock.js'
 import type { Parameters } from '../../data/location.js'
+import { nameOf } from '../../data/resources/resource-names.js'
 import { number, withLocalTimes } from '../../data/texts/format.js'
+import { EditButton } from '../../parts/button.js'
 import { Link } from '../../parts/link.js'
 import { Time } from '../../parts/time.js'
 import { StateWord, type Tone } from '../../parts/words.js'
@@ -41,15 +44,9 @@ export const AttentionPanel = ({ attention, leftOut }: AttentionPanelProps) => (
     <h2 id="attention">Needs a hand</h2>
     {attention.length === 0 && <p class="quiet">Nothing does.</p>}
     <ul class="stack">
-      {attention.map((each) => (
-        <li key={`${each.type} ${each.sentence}`}>
-          <StateWord tone={tones[each.severity]} text={each.severity} /> <Sentence about={each} />{' '}
-          {each.latest && (
-            <span class="quiet">
-              <Time at={each.latest} isRelative />
-            </span>
-          )}
-          {each.names.length > 0 && <Names about={each} />}
+      {groupsOf(attention).map((group) => (
+        <li key={`${group[0]!.type} ${group[0]!.sentence}`}>
+          {group.length === 1 ? <One about={group[0]!} /> : <Group members={group} />}
         </li>
       ))}
     </ul>
@@ -75,14 +72,89 @@ function FindingsLine() {
   )
 }
 
-function Sentence({ about }: { readonly about: Attention }) {
+const severities: readonly Attention['severity'][] = ['failing', 'attention', 'notice']
+
+/** Equal causes together, the worst first. */
+function groupsOf(attention: readonly Attention[]): Attention[][] {
+  const groups = new Map<string, Attention[]>()
+  for (const each of attention) {
+    const cause =
+      each.names.length > 0 || each.ids.length !== 1 ? each.sentence : `${each.severity} ${each.type}`
+    groups.set(cause, [...(groups.get(cause) ?? []), each])
+  }
+  const rank = ([first]: Attention[]): number => severities.indexOf(first!.severity)
+  return [...groups.values()].toSorted((one, other) => rank(one) - rank(other))
+}
+
+/** What several of the same type have in common. */
+const causes: Partial<Readonly<Record<Attention['type'], string>>> = {
+  destination_failing: 'destinations fail',
+  destination_throttled: 'destinations accept fewer events than there are',
+  destination_paused: 'destinations are paused',
+  destination_behind: 'destinations are behind',
+  events_expiring: 'destinations are about to lose events',
+  events_dropped: 'destinations have lost events',
+  policies_failing: 'edges or routes have expressions without a result',
+  filters_failing: 'subscriptions have filters without a result',
+  lists_failing: 'lists can’t be fetched',
+}
+
+const Group = ({ members }: { readonly members: readonly Attention[] }) => (
+  <details>
+    <summary>
+      <StateWord tone={tones[members[0]!.severity]} text={members[0]!.severity} />{' '}
+      <strong>
+        {number(members.length)}{' '}
+        {causes[members[0]!.type] ?? `times ${members[0]!.type.replaceAll('_', ' ')}`}
+      </strong>
+    </summary>
+    <ul class="indented stack">
+      {members.map((each) => (
+        <li key={each.sentence}>
+          <Subject about={each} />
+        </li>
+      ))}
+    </ul>
+  </details>
+)
+
+const One = ({ about }: { readonly about: Attention }) => (
+  <>
+    <StateWord tone={tones[about.severity]} text={about.severity} /> <Subject about={about} />
+    {about.names.length > 0 && <Names about={about} />}
+  </>
+)
+
+/** The sentence, the thing that it is about as a link, and what can be done at once. */
+function Subject({ about }: { readonly about: Attention }) {
   const place = placeOf(about)
-  const sentence = withLocalTimes(about.sentence, now())
-  if (place === undefined) return <>{sentence}</>
+  const [id] = about.ids
   return (
-    <Link to={place.to} {...(place.with && { with: place.with })}>
-      {sentence}
-    </Link>
+    <>
+      {withLocalTimes(about.sentence, now())}{' '}
+      {about.latest && (
+        <span class="quiet">
+          <Time at={about.latest} isRelative />
+        </span>
+      )}{' '}
+      {place !== undefined && (
+        <Link to={place.to} {...(place.with && { with: place.with })}>
+          {about.ids.length === 1 && id !== undefined && place.to.length === 2 ? nameOf(id).text : 'Show'}
+        </Link>
+      )}{' '}
+      {about.type === 'destination_failing' && id !== undefined && (
+        <EditButton
+          onClick={() =>
+            act(
+              ({ resumed }: { readonly resumed: Resumption }) => resumed.msg,
+              (client) => client.resumeDestination(id),
+            )
+          }
+        >
+          Try now
+        </EditButton>
+      )}
+    </>
   )
 }
 

@@ -11,7 +11,7 @@ import { DecisionWord } from '../../parts/words.js'
 
 const stoppedMax = 10
 
-const { time, endpoint, decidedBy } = decisionColumns
+const { time, endpoint, request, decidedBy } = decisionColumns
 
 const columns: readonly Column<LoggedDecision>[] = [
   time,
@@ -24,7 +24,7 @@ const columns: readonly Column<LoggedDecision>[] = [
       </>
     ),
   },
-  ...[extra(endpoint), wide(decidedBy)],
+  ...[extra(endpoint), request, wide(decidedBy)],
 ]
 
 export function StoppedPanel({ range }: { readonly range: string }) {

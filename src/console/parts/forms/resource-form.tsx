@@ -2,6 +2,7 @@
 import { useSignal } from '@preact/signals'
 import type { Right } from '../../data/access/session.js'
 import { errorText } from '../../data/asking/api.js'
+import { Boxes } from '../boxes.js'
 import { Button, EditButton } from '../button.js'
 import { Failure } from '../states.js'
 import { ChoiceField, LinesField, TextField } from './fields.js'
@@ -10,8 +11,12 @@ export interface FormField {
   /** As the API has it. */
   readonly name: string
   readonly label: string
-  /** `list`: an entry in each line. `lines`: a text of several lines. */
-  readonly as: 'text' | 'lines' | 'list' | 'choice'
+  /**
+   * `list`: an entry in each line. `lines`: a text of several lines. `several`: some of `parts`, joined by commas, with
+   * `choices` as usual selections.
+   */
+  readonly as: 'text' | 'lines' | 'list' | 'choice' | 'several'
+  readonly parts?: readonly (readonly [value: string, about: string])[]
   readonly hint?: string
   readonly placeholder?: string
   readonly choices?: readonly (readonly [value: string, text: string])[]
@@ -78,9 +83,41 @@ interface FieldProps {
 function Field({ field, value, fault, onChange }: FieldProps) {
   const common = { label: field.label, value, fault, onChange, hint: field.hint }
   if (field.as === 'choice') return <ChoiceField {...common} choices={field.choices ?? []} />
+  if (field.as === 'several') return <SeveralField {...{ field, value, fault, onChange }} />
   if (field.as === 'text')
     return <TextField {...common} {...(field.placeholder && { placeholder: field.placeholder })} />
   return <LinesField {...common} rows={field.as === 'list' ? 3 : 6} />
+}
+
+/** A usual selection, or parts that are ticked one by one. */
+function SeveralField({
+  field: { label, hint, choices = [], parts = [] },
+  value,
+  fault,
+  onChange,
+}: FieldProps) {
+  const isUsual = choices.some(([each]) => each === value)
+  const order = parts.map(([part]) => part)
+  return (
+    <>
+      <ChoiceField
+        label={label}
+        value={isUsual ? value : ''}
+        choices={isUsual ? choices : [...choices, ['', 'chosen one by one']]}
+        hint={hint}
+        onChange={onChange}
+      />
+      <Boxes
+        label={`${label}, one by one`}
+        entries={parts.map(([id, about]) => ({ id, text: id.replaceAll('_', ' '), about }))}
+        chosen={value.split(',').filter(Boolean)}
+        fault={fault}
+        onChange={(chosen) =>
+          onChange(chosen.toSorted((one, other) => order.indexOf(one) - order.indexOf(other)).join(','))
+        }
+      />
+    </>
+  )
 }
 
 const initialValues = (fields: readonly FormField[]): FormValues =>

@@ -2,6 +2,7 @@
 import type { TrialDecisions } from '../../../shape/trial.js'
 import { countryName, number } from '../../data/texts/format.js'
 import { Ranking } from '../charts/ranking.js'
+import { Link } from '../link.js'
 import { Name } from '../name.js'
 import { type Column, Table } from '../tables/table.js'
 import { DecisionWord } from '../words.js'
@@ -56,7 +57,14 @@ export function Frequent({ decisions: { clients, country_changes, edge_changes, 
           total={changed}
           entries={clients.slice(0, shownMax).map(({ value, records }) => ({
             key: value ?? '',
-            label: <span class="mono">{value ?? 'unknown'}</span>,
+            label:
+              value === null ? (
+                'unknown'
+              ) : (
+                <Link class="mono" to={['search']} with={{ client: value, since: '24h' }}>
+                  {value}
+                </Link>
+              ),
             count: records,
           }))}
         />
