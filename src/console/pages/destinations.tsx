@@ -53,7 +53,12 @@ const columns: readonly Column<DestinationStatus>[] = [
 const rateText = (rate: number | null | undefined): string =>
   rate === null || rate === undefined ? '–' : shortNumber(rate)
 
-const Cause = ({ status: { cause, advice, since } }: { readonly status: DestinationStatus['status'] }) =>
+interface CauseProps {
+  readonly status: DestinationStatus['status']
+}
+
+/** The last error tells destinations apart that have the same cause. */
+const Cause = ({ status: { cause, advice, since, last_error } }: CauseProps) =>
   cause === null && advice === null ? (
     <span class="quiet">–</span>
   ) : (
@@ -61,6 +66,13 @@ const Cause = ({ status: { cause, advice, since } }: { readonly status: Destinat
       {cause !== null && (
         <>
           {cause}, since <Time at={since} isRelative />.{' '}
+          {last_error !== null && (
+            <>
+              <span class="mono">
+                {last_error.code}: {last_error.msg}
+              </span>{' '}
+            </>
+          )}
         </>
       )}
       {advice !== null && <Sentence text={advice} />}
