@@ -1,9 +1,10 @@
 /** What a person sees of `weir publish`, and what is kept of refused lines. */
 import { type FileHandle, open } from 'node:fs/promises'
-import { every, monotonicMs } from '../core/clock.js'
+import { every, monotonicMs, type Timer } from '../core/clock.js'
 import { type Problem, StartFault } from '../core/errors.js'
 import { forTerminal } from '../core/text/terminal.js'
 import { sentencesOf, type Unserved } from '../ingest/published-names.js'
+import { type Place, Progress } from './publish-progress.js'
 import { columnOf, Doubts, excerpt, Refusals } from './refusals.js'
 
 export async function rejectsFile(path: string | undefined): Promise<FileHandle | undefined> {
@@ -16,7 +17,8 @@ export async function rejectsFile(path: string | undefined): Promise<FileHandle 
 }
 
 const clearLine = '\r\u001b[K'
-const tellEveryMs = 1_000
+/** `lineEveryMs`: into a file or a journal, as often as a person looks there. */
+const timesDefault = { tellEveryMs: 1_000, lineEveryMs: 60_000 }
 const stalledSecondsMax = 5
 
 /** Counts, and what went wrong: the first line for each reason is shown, then one a second, with the number of the others. */
@@ -30,8 +32,13 @@ export class Report {
   #stalledSeconds = 0
   readonly #rejects: FileHandle | undefined
   readonly #isTerminal = process.stderr.isTTY === true
-  readonly #timer = every(tellEveryMs, () => this.#tell())
-  readonly #begunMs = monotonicMs()
+  readonly #timer: Timer
+  readonly #lineEveryMs: number
+  readonly #progress = new Progress()
+  #lineMs = monotonicMs()
+  /** Lines that were read when progress was last told. */
+  #readBefore = 0
+  #place: () => Place | undefined = () => undefined
   #example: readonly string[] | undefined
   #unshown = 0
   #last: (() => void) | undefined
@@ -44,9 +51,11 @@ export class Report {
   /** The format of the lines. */
   readonly #format: string
 
-  constructor(format: string, rejects: FileHandle | undefined) {
+  constructor(format: string, rejects: FileHandle | undefined, { tellEveryMs, lineEveryMs } = timesDefault) {
     this.#format = format
     this.#rejects = rejects
+    this.#lineEveryMs = lineEveryMs
+    this.#timer = every(tellEveryMs, () => this.#tell())
   }
 
   /** Resolves when the line is kept, if refused lines are. The first line for each reason is shown with its place. */
@@ -79,6 +88,11 @@ export class Report {
     this.note(`${messages} messages over UDP were lost: records could not be stored in time.`)
   }
 
+  /** How far the source was read: asked for once a second. */
+  reads(place: () => Place | undefined): void {
+    this.#place = place
+  }
+
   /** To be done when all is stored. */
   atEnd(last: () => void): void {
     this.#last = last
@@ -100,7 +114,8 @@ export class Report {
 
   /** The exit code: 1 if lines are missing in NATS and nowhere kept. */
   end(isAllStored: boolean): number {
-    this.#tell()
+    this.#timer.stop()
+    this.#tellRefused()
     const lost = this.#lost === 0 ? '' : `, ${this.#lost} lost over UDP`
     const left = isAllStored ? '' : `, ${this.#left} not stored: NATS does not store them`
     this.note(`${this.read} lines: ${this.stored} records stored, ${this.refused} refused${lost}${left}.`)
@@ -118,17 +133,25 @@ export class Report {
   }
 
   #tell(): void {
+    this.#tellRefused()
+    this.#tellStalled()
+    const nowMs = monotonicMs()
+    const text = this.#progress.text(this, this.#place(), nowMs)
+    if (this.#isTerminal) process.stderr.write(`${clearLine}${text}`)
+    else if (nowMs - this.#lineMs >= this.#lineEveryMs && this.read !== this.#readBefore) {
+      this.#lineMs = nowMs
+      this.#readBefore = this.read
+      this.note(`${text}.`)
+    }
+  }
+
+  #tellRefused(): void {
     if (this.#example !== undefined) {
       const others = this.#unshown === 0 ? '' : ` (and ${this.#unshown} more)`
       this.note(`${this.#example[0]}${others}`)
     }
     this.#example = undefined
     this.#unshown = 0
-    this.#tellStalled()
-    if (!this.#isTerminal) return
-    const seconds = Math.max(1, (monotonicMs() - this.#begunMs) / 1000)
-    const rate = Math.round(this.stored / seconds)
-    process.stderr.write(`${clearLine}${this.stored} records stored, ${this.refused} refused, ${rate}/s`)
   }
 
   /** Says once that records wait: whoever looks at a pipe that stands still should know why. */

@@ -1,5 +1,5 @@
 /** Where `weir publish` reads lines: standard input, a file that is followed, or syslog. */
-import { existsSync, mkdirSync, statSync } from 'node:fs'
+import { existsSync, fstatSync, mkdirSync, statSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { every } from '../core/clock.js'
 import { StartFault } from '../core/errors.js'
@@ -58,7 +58,7 @@ export function sourcesOf(
   if (file !== undefined) return fileLines(resolve(file), options, settings, node, signal, report)
   if (options.position !== undefined || options.fromEnd || options.untilEnd)
     throw new StartFault('--position, --from-end and --until-end belong to --file.')
-  return syslog === undefined ? inputLines(signal) : syslogLines(syslog, signal, report)
+  return syslog === undefined ? inputLines(signal, report) : syslogLines(syslog, signal, report)
 }
 
 /** Also if it is aborted already. */
@@ -67,11 +67,20 @@ function onAbort(signal: AbortSignal, call: () => void): void {
   else signal.addEventListener('abort', call, { once: true })
 }
 
+/** Of a file that the shell opened. */
+function inputSize(): { readonly isFile: boolean; readonly size: number } {
+  const stats = fstatSync(0)
+  return { isFile: stats.isFile(), size: stats.size }
+}
+
 /** Standard input, until it ends. */
-async function* inputLines(signal: AbortSignal): AsyncGenerator<Source> {
+async function* inputLines(signal: AbortSignal, report: Report): AsyncGenerator<Source> {
   const run = newId('')
   let count = 0
   const splitter = new LineSplitter()
+  let offset = 0
+  const { size, isFile } = inputSize()
+  if (isFile) report.reads(() => ({ offset, size }))
   onAbort(signal, () => process.stdin.destroy())
   const envelopes = new LogEnvelopes<RawLine>()
   function* named(lines: Iterable<RawLine>): Generator<Source> {
@@ -81,8 +90,10 @@ async function* inputLines(signal: AbortSignal): AsyncGenerator<Source> {
     }
   }
   try {
-    for await (const chunk of process.stdin)
+    for await (const chunk of process.stdin) {
+      offset += (chunk as Buffer).length
       for (const line of splitter.push(chunk as Buffer)) yield* named(envelopes.open(line))
+    }
   } catch (error) {
     if (!signal.aborted) throw error
   }

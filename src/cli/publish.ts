@@ -76,7 +76,8 @@ export async function publish(settings: Settings, options: PublishOptions): Prom
         source.done?.()
       }
       if (record.ok) {
-        await Promise.race([publisher.add(record.value, stored), stopped])
+        const room = publisher.add(record.value, stored)
+        if (room !== undefined) await Promise.race([room, stopped])
       } else {
         await report.refuse(source.text, record.problem)
         publisher.after(stored)

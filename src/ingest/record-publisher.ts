@@ -31,10 +31,11 @@ export class RecordPublisher {
   }
 
   /**
-   * Resolves when there is room for more. `stored` is called once this record and all before it are stored. Rejects if
-   * something can't be stored.
+   * `stored` is called once this record and all before it are stored. If there is no room for more, the result resolves when
+   * there is; that is not for every record, because a promise costs as much as reading a line. Rejects or throws if something
+   * can't be stored.
    */
-  async add(record: string, stored: () => void): Promise<void> {
+  add(record: string, stored: () => void): Promise<void> | undefined {
     const bytes = Buffer.byteLength(record) + 1
     if (this.#bytes + bytes > this.#options.messageBytesMax) this.#send()
     this.#records.push(record)
@@ -42,6 +43,11 @@ export class RecordPublisher {
     this.#bytes += bytes
     if (this.#records.length === recordsPerMessage) this.#send()
     else this.#timer ??= after(waitMaxMs, () => this.#send())
+    this.#throwFailure()
+    return this.#underWay.size < messagesUnderWay ? undefined : this.#room()
+  }
+
+  async #room(): Promise<void> {
     while (this.#underWay.size >= messagesUnderWay) await Promise.race(this.#underWay)
     this.#throwFailure()
   }
