@@ -12,7 +12,7 @@ import { type FilterOptions, filtered, withFilter } from './cli/filter-option.js
 import { addLintCommand } from './cli/lint-command.js'
 import { addNatsConfigCommand } from './cli/nats-config-command.js'
 import { addPolicyTestCommand } from './cli/policy-test-command.js'
-import { addPublishCommand } from './cli/publish-command.js'
+import { addPublishCommand } from './cli/publish/publish-command.js'
 import { addRecordCommands } from './cli/record-commands.js'
 import type { ReplayOptions } from './cli/replay-command.js'
 import type { TapOptions } from './cli/tap.js'

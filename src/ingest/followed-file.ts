@@ -27,7 +27,10 @@ interface FollowOptions {
 const lookEveryMs = 200
 
 /** Ends when the signal is aborted, or at the end of the file if that is asked for. */
-export async function* followFile(path: string, options: FollowOptions): AsyncGenerator<FollowedLine> {
+export async function* followFile(
+  path: string,
+  options: FollowOptions,
+): AsyncGenerator<readonly FollowedLine[]> {
   const { signal, note } = options
   let from = options.from
   for (let isFirst = true; !signal.aborted; isFirst = false) {
@@ -91,7 +94,7 @@ async function* followed(
   path: string,
   { file, offset }: Part,
   { signal, note, lingerMs = lingerUsualMs }: FollowOptions,
-): AsyncGenerator<FollowedLine, Position | undefined> {
+): AsyncGenerator<readonly FollowedLine[], Position | undefined> {
   const reader = new FileReader(file, offset, await markOf(file))
   try {
     for (let silentMs = 0; !signal.aborted; ) {
@@ -101,13 +104,13 @@ async function* followed(
         return reader.position()
       }
       let isSilent = true
-      for await (const line of reader.lines(signal)) {
+      for await (const lines of reader.lines(signal)) {
         isSilent = false
-        yield line
+        yield lines
       }
       silentMs = isSilent ? silentMs + lookEveryMs : 0
       if (state === 'replaced' && silentMs > lingerMs) {
-        yield* reader.unfinished()
+        yield reader.unfinished()
         return reader.position()
       }
       await sleep(lookEveryMs, signal)
@@ -130,7 +133,7 @@ async function stateOf(path: string, reader: FileReader): Promise<'same' | 'trun
 async function* rest(
   { path, file, offset, isGzip }: Part,
   { signal, note, lingerMs = lingerUsualMs }: FollowOptions,
-): AsyncGenerator<FollowedLine, Position> {
+): AsyncGenerator<readonly FollowedLine[], Position> {
   const reader = new FileReader(file, offset, await markOf(file))
   try {
     if (isGzip) {
@@ -145,15 +148,15 @@ async function* rest(
       const silentMs = Math.min(Math.max(0, now() - mtimeMs), lingerMs)
       let sinceMs = monotonicMs() - silentMs
       for (;;) {
-        for await (const line of reader.lines(signal)) {
+        for await (const lines of reader.lines(signal)) {
           sinceMs = monotonicMs()
-          yield line
+          yield lines
         }
         if (signal.aborted || monotonicMs() - sinceMs > lingerMs) break
         await sleep(lookEveryMs, signal)
       }
     }
-    if (!signal.aborted) yield* reader.unfinished()
+    if (!signal.aborted) yield reader.unfinished()
     return reader.position()
   } finally {
     await reader.close()

@@ -12,6 +12,14 @@ export interface RawLine {
 export const lineBytesMax = 256 * 1024
 
 const lineFeed = 0x0a
+const carriageReturn = 0x0d
+
+/** Where the line break begins; the end if there is none. */
+function endOf(bytes: Buffer): number {
+  const { length } = bytes
+  if (bytes[length - 1] !== lineFeed) return length
+  return bytes[length - 2] === carriageReturn ? length - 2 : length - 1
+}
 
 export class LineSplitter {
   #parts: Buffer[] = []
@@ -42,9 +50,9 @@ export class LineSplitter {
   }
 
   #line(): RawLine {
-    const text = Buffer.concat(this.#parts)
-      .toString()
-      .replace(/\r?\n$/, '')
+    const [only] = this.#parts
+    const bytes = this.#parts.length === 1 ? only! : Buffer.concat(this.#parts)
+    const text = bytes.toString('utf8', 0, endOf(bytes))
     const line = { text, byteLength: this.#byteLength, isTooLong: this.#byteLength > this.#keptBytes }
     this.#parts = []
     this.#keptBytes = 0

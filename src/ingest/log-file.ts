@@ -104,32 +104,32 @@ export class FileReader {
     this.#lineStart = offset
   }
 
-  /** Those that are there now and have ended. */
-  async *lines(signal: AbortSignal): AsyncGenerator<FollowedLine> {
+  /** Those that are there now and have ended, in lists: each wait costs as much as a line. */
+  async *lines(signal: AbortSignal): AsyncGenerator<readonly FollowedLine[]> {
     while (!signal.aborted) {
       const { bytesRead } = await this.file.read(this.#chunk, 0, chunkBytes, this.readBytes)
       if (bytesRead === 0) return
       await this.#look()
       // Copied: the splitter keeps the beginning of a line.
-      yield* this.#lines(Buffer.from(this.#chunk.subarray(0, bytesRead)))
+      yield this.#lines(Buffer.from(this.#chunk.subarray(0, bytesRead)))
     }
   }
 
   /** Those of a compressed file, to its end. Throws if it is damaged. */
-  async *inflatedLines(signal: AbortSignal): AsyncGenerator<FollowedLine> {
+  async *inflatedLines(signal: AbortSignal): AsyncGenerator<readonly FollowedLine[]> {
     let left = this.readBytes
     for await (const chunk of inflated(this.file)) {
       if (signal.aborted) return
       const bytes = (chunk as Buffer).subarray(left)
       left = Math.max(0, left - (chunk as Buffer).length)
-      yield* this.#lines(bytes)
+      yield this.#lines(bytes)
     }
   }
 
   /** The last line of a file that gets no more bytes, if it has no line break. */
-  *unfinished(): Generator<FollowedLine> {
+  unfinished(): readonly FollowedLine[] {
     const line = this.#splitter.rest()
-    if (line !== undefined) yield this.#followed(line)
+    return line === undefined ? [] : [this.#followed(line)]
   }
 
   position(): Position {
@@ -146,9 +146,9 @@ export class FileReader {
     return this.file.close()
   }
 
-  *#lines(bytes: Buffer): Generator<FollowedLine> {
+  #lines(bytes: Buffer): readonly FollowedLine[] {
     this.readBytes += bytes.length
-    for (const line of this.#splitter.push(bytes)) yield this.#followed(line)
+    return Array.from(this.#splitter.push(bytes), (line) => this.#followed(line))
   }
 
   /** A head grows until it is whole. */

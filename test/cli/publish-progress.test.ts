@@ -1,6 +1,6 @@
 import t from 'tap'
-import { Progress } from '../../src/cli/publish-progress.js'
-import { Report } from '../../src/cli/publish-report.js'
+import { Progress } from '../../src/cli/publish/publish-progress.js'
+import { Report } from '../../src/cli/publish/publish-report.js'
 import { until } from '../harness/weir.js'
 
 t.test('the rate is that of the last seconds, and time is left by it', (t) => {

@@ -16,10 +16,11 @@ export function reading(path: string, from?: Position, fromEnd = false) {
     },
   }
   const ended = (async () => {
-    for await (const line of followFile(path, options)) {
-      lines.push(line.text)
-      last = line.position()
-    }
+    for await (const list of followFile(path, options))
+      for (const line of list) {
+        lines.push(line.text)
+        last = line.position()
+      }
   })()
   const end = async (): Promise<Position | undefined> => {
     stop.abort()

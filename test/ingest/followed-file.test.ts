@@ -58,15 +58,15 @@ t.test('rotated twice while no line is taken, nothing is missing', async (t) => 
   writeFileSync(path, 'one\n')
   const how = { from: undefined, fromEnd: false, signal: stop.signal, lingerMs: 200 }
   const lines = followFile(path, { ...how, note: t.fail, begins: () => {} })
-  t.match(await lines.next(), { value: { text: 'one' } })
+  t.match(await lines.next(), { value: [{ text: 'one' }] })
   for (const [at, text] of ['two', 'three'].entries()) {
     await tick()
     renameSync(path, `${path}.${at + 1}`)
     await tick()
     writeFileSync(path, `${text}\n`)
   }
-  t.match(await lines.next(), { value: { text: 'two' } })
-  t.match(await lines.next(), { value: { text: 'three' } })
+  t.match(await lines.next(), { value: [{ text: 'two' }] })
+  t.match(await lines.next(), { value: [{ text: 'three' }] })
   stop.abort()
   t.match(await lines.next(), { done: true })
 })

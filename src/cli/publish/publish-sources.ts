@@ -1,16 +1,17 @@
 /** Where `weir publish` reads lines: standard input, a file that is followed, or syslog. */
 import { existsSync, fstatSync, mkdirSync, statSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
-import { every } from '../core/clock.js'
-import { StartFault } from '../core/errors.js'
-import { hash128, newId } from '../core/ids.js'
-import { followFile } from '../ingest/followed-file.js'
-import { LineSplitter, type RawLine } from '../ingest/line-splitter.js'
-import { LogEnvelopes } from '../ingest/log-envelope.js'
-import type { FollowedLine, Position } from '../ingest/log-file.js'
-import { SyslogServer } from '../ingest/syslog/server.js'
-import { readIfPresent, writeWhole } from '../nats-server/files.js'
-import type { Settings } from '../process/settings.js'
+import { every } from '../../core/clock.js'
+import { StartFault } from '../../core/errors.js'
+import { hash128, newId } from '../../core/ids.js'
+import { followFile } from '../../ingest/followed-file.js'
+import { LineSplitter, type RawLine } from '../../ingest/line-splitter.js'
+import { LogEnvelopes } from '../../ingest/log-envelope.js'
+import type { FollowedLine, Position } from '../../ingest/log-file.js'
+import { SyslogServer } from '../../ingest/syslog/server.js'
+import { readIfPresent, writeWhole } from '../../nats-server/files.js'
+import type { Settings } from '../../process/settings.js'
+import type { Place } from './publish-progress.js'
 import type { Report } from './publish-report.js'
 
 export interface PublishOptions {
@@ -34,7 +35,7 @@ export interface PublishOptions {
 }
 
 /** A line, and where it came from. */
-interface Source {
+export interface Source {
   readonly text: string
   readonly isTooLong?: boolean
   /** Names the line: the same line has the same name after a restart. */
@@ -45,13 +46,14 @@ interface Source {
 
 const savedEveryMs = 500
 
+/** Lines come in lists, because each wait costs as much as a line: those of a chunk of bytes are one. */
 export function sourcesOf(
   options: PublishOptions,
   settings: Settings,
   node: string,
   signal: AbortSignal,
   report: Report,
-): AsyncIterable<Source> {
+): AsyncIterable<readonly Source[]> {
   const { file, syslog } = options
   if (file !== undefined && syslog !== undefined)
     throw new StartFault('--file and --syslog are two sources: give one of them.')
@@ -74,7 +76,7 @@ function inputSize(): { readonly isFile: boolean; readonly size: number } {
 }
 
 /** Standard input, until it ends. */
-async function* inputLines(signal: AbortSignal, report: Report): AsyncGenerator<Source> {
+async function* inputLines(signal: AbortSignal, report: Report): AsyncGenerator<readonly Source[]> {
   const run = newId('')
   let count = 0
   const splitter = new LineSplitter()
@@ -92,17 +94,23 @@ async function* inputLines(signal: AbortSignal, report: Report): AsyncGenerator<
   try {
     for await (const chunk of process.stdin) {
       offset += (chunk as Buffer).length
-      for (const line of splitter.push(chunk as Buffer)) yield* named(envelopes.open(line))
+      const lines: Source[] = []
+      for (const line of splitter.push(chunk as Buffer)) lines.push(...named(envelopes.open(line)))
+      yield lines
     }
   } catch (error) {
     if (!signal.aborted) throw error
   }
   const last = splitter.rest()
-  if (last !== undefined) yield* named(envelopes.open(last))
-  yield* named(envelopes.rest())
+  if (last !== undefined) yield [...named(envelopes.open(last))]
+  yield [...named(envelopes.rest())]
 }
 
-async function* syslogLines(address: string, signal: AbortSignal, report: Report): AsyncGenerator<Source> {
+async function* syslogLines(
+  address: string,
+  signal: AbortSignal,
+  report: Report,
+): AsyncGenerator<readonly Source[]> {
   const { 1: host, 2: port } = /^(?:\[?([^\]]*)\]?:)?(\d+)$/.exec(address) ?? []
   if (port === undefined || Number(port) > 65_535)
     throw new StartFault(
@@ -120,7 +128,7 @@ async function* syslogLines(address: string, signal: AbortSignal, report: Report
   let count = 0
   for await (const message of server.lines()) {
     count += 1
-    if (message.text.trim() !== '') yield { ...message, name: `${run} ${count}` }
+    if (message.text.trim() !== '') yield [{ ...message, name: `${run} ${count}` }]
   }
 }
 
@@ -131,7 +139,7 @@ async function* fileLines(
   node: string,
   signal: AbortSignal,
   report: Report,
-): AsyncGenerator<Source> {
+): AsyncGenerator<readonly Source[]> {
   const dir = join(data.dir, 'positions')
   const saved = options.position ?? join(dir, `${basename(path)}-${hash128(path).slice(0, 8)}.json`)
   if (options.position === undefined) mkdirSync(dir, { recursive: true, mode: 0o700 })
@@ -157,20 +165,34 @@ async function* fileLines(
     const envelopes = new LogEnvelopes<FollowedLine>()
     const named = (line: FollowedLine) => ({ ...line, name: `${node} ${path} ${line.offset}` })
     let last: FollowedLine | undefined
-    for await (const line of followFile(path, how)) {
-      last = line
-      for (const inside of envelopes.open(line)) {
-        // The position stays before a line that has only begun.
-        const isLast = !envelopes.isWaiting
-        if (inside.text.trim() !== '') yield { ...named(inside), ...(isLast && { done: doneAt(line) }) }
+    report.reads(() => last && placeIn(path, last.position()))
+    for await (const lines of followFile(path, how)) {
+      const sources: Source[] = []
+      for (const line of lines) {
+        last = line
+        for (const inside of envelopes.open(line)) {
+          // The position stays before a line that has only begun.
+          const isLast = !envelopes.isWaiting
+          if (inside.text.trim() !== '')
+            sources.push(isLast ? { ...named(inside), done: doneAt(line) } : named(inside))
+        }
       }
+      yield sources
     }
     if (signal.aborted || last === undefined) return
-    for (const inside of envelopes.rest()) yield { ...named(inside), done: doneAt(last) }
+    const done = doneAt(last)
+    yield [...envelopes.rest()].map((inside) => ({ ...named(inside), done }))
   } finally {
     timer.stop()
     report.atEnd(save)
   }
+}
+
+/** Nothing is known of a part of the log that has another name by now, or is compressed. */
+function placeIn(path: string, { inode, offset }: Position): Place | undefined {
+  const stats = statSync(path, { throwIfNoEntry: false })
+  if (stats?.ino !== inode || offset > stats.size) return undefined
+  return { offset, size: stats.size }
 }
 
 function readPosition(path: string): Position | undefined {

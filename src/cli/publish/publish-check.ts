@@ -1,11 +1,11 @@
 /** `weir publish --check`: reads a sample, and shows what would be published. Nothing is sent. */
 import { open } from 'node:fs/promises'
-import { messageOf, StartFault } from '../core/errors.js'
-import { forTerminal } from '../core/text/terminal.js'
-import { type Format, type Given, recordOfLine } from '../ingest/format.js'
-import { LineSplitter, lineBytesMax, type RawLine } from '../ingest/line-splitter.js'
-import { LogEnvelopes } from '../ingest/log-envelope.js'
-import { FileReader, markOf } from '../ingest/log-file.js'
+import { messageOf, StartFault } from '../../core/errors.js'
+import { forTerminal } from '../../core/text/terminal.js'
+import { type Format, type Given, recordOfLine } from '../../ingest/format.js'
+import { LineSplitter, lineBytesMax, type RawLine } from '../../ingest/line-splitter.js'
+import { LogEnvelopes } from '../../ingest/log-envelope.js'
+import { FileReader, markOf } from '../../ingest/log-file.js'
 import { columnOf, Doubts, excerpt, Refusals } from './refusals.js'
 
 const shownMax = 3
@@ -71,7 +71,8 @@ async function* linesOf(path: string): AsyncGenerator<RawLine> {
     const mark = await markOf(file)
     const reader = new FileReader(file, 0, mark)
     const { signal } = new AbortController()
-    yield* mark.isGzip ? reader.inflatedLines(signal) : reader.lines(signal)
+    const lists = mark.isGzip ? reader.inflatedLines(signal) : reader.lines(signal)
+    for await (const lines of lists) yield* lines
     yield* reader.unfinished()
   } catch (error) {
     throw error instanceof StartFault ? error : new StartFault(`${path} can't be read: ${messageOf(error)}.`)

@@ -1,6 +1,6 @@
 /** `weir publish`: its options. */
 import type { Command } from 'commander'
-import type { Settings } from '../process/settings.js'
+import type { Settings } from '../../process/settings.js'
 import type { PublishOptions } from './publish-sources.js'
 
 export function addPublishCommand(program: Command, settings: () => Settings): void {

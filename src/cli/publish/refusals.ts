@@ -1,5 +1,5 @@
 /** Lines that can't be read, and records that may be wrong: counted by reason, the first of each with its place. */
-import type { Problem } from '../core/errors.js'
+import type { Problem } from '../../core/errors.js'
 
 /** Reasons that are counted separately; a file of another kind has one in each line. */
 const reasonsMax = 20

@@ -1,9 +1,9 @@
 /** What a person sees of `weir publish`, and what is kept of refused lines. */
 import { type FileHandle, open } from 'node:fs/promises'
-import { every, monotonicMs, type Timer } from '../core/clock.js'
-import { type Problem, StartFault } from '../core/errors.js'
-import { forTerminal } from '../core/text/terminal.js'
-import { sentencesOf, type Unserved } from '../ingest/published-names.js'
+import { every, monotonicMs, type Timer } from '../../core/clock.js'
+import { type Problem, StartFault } from '../../core/errors.js'
+import { forTerminal } from '../../core/text/terminal.js'
+import { sentencesOf, type Unserved } from '../../ingest/published-names.js'
 import { type Place, Progress } from './publish-progress.js'
 import { columnOf, Doubts, excerpt, Refusals } from './refusals.js'
 

@@ -1,24 +1,24 @@
 /** `weir publish`: lines of a proxy's log, from standard input, a file or syslog, become records in NATS. */
 import { hostname } from 'node:os'
-import { parseHost } from '../core/address/host-name.js'
-import { after, sleep } from '../core/clock.js'
-import { StartFault } from '../core/errors.js'
-import { hash128 } from '../core/ids.js'
-import { payloadHeadroomBytes } from '../core/limits.js'
-import { durationUnits } from '../ingest/duration-unit.js'
-import { type Format, type Given, recordOfLine } from '../ingest/format.js'
-import { formats } from '../ingest/formats.js'
-import { lineBytesMax } from '../ingest/line-splitter.js'
-import { PublishedNames } from '../ingest/published-names.js'
-import { RecordPublisher } from '../ingest/record-publisher.js'
-import { type Nats, openNats } from '../nats/nats.js'
-import { stopSignal } from '../process/child.js'
-import { readRuntime } from '../process/running-service.js'
-import type { Settings } from '../process/settings.js'
-import { encodedRecords } from '../record/record-encoding.js'
+import { parseHost } from '../../core/address/host-name.js'
+import { after, sleep } from '../../core/clock.js'
+import { problem, type Result, StartFault } from '../../core/errors.js'
+import { hash128 } from '../../core/ids.js'
+import { payloadHeadroomBytes } from '../../core/limits.js'
+import { durationUnits } from '../../ingest/duration-unit.js'
+import { type Format, type Given, recordOfLine } from '../../ingest/format.js'
+import { formats } from '../../ingest/formats.js'
+import { lineBytesMax } from '../../ingest/line-splitter.js'
+import { PublishedNames } from '../../ingest/published-names.js'
+import { RecordPublisher } from '../../ingest/record-publisher.js'
+import { type Nats, openNats } from '../../nats/nats.js'
+import { stopSignal } from '../../process/child.js'
+import { readRuntime } from '../../process/running-service.js'
+import type { Settings } from '../../process/settings.js'
+import { encodedRecords } from '../../record/record-encoding.js'
 import { checkSample } from './publish-check.js'
 import { Report, rejectsFile } from './publish-report.js'
-import { type PublishOptions, sourcesOf } from './publish-sources.js'
+import { type PublishOptions, type Source, sourcesOf } from './publish-sources.js'
 
 /** Whether an edge serves a name is known within this time, or not at all. */
 const askMs = 2_000
@@ -59,28 +59,20 @@ export async function publish(settings: Settings, options: PublishOptions): Prom
     report,
   })
   try {
-    for await (const source of sourcesOf(options, settings, node, stop.signal, report)) {
-      report.read += 1
-      const record = source.isTooLong
-        ? ({ ok: false, problem: { msg: `It has more than ${lineBytesMax} bytes.` } } as const)
-        : recordOfLine(
-            format,
-            source.text,
-            given,
-            hash128(source.name, source.text),
-            (doubt) => report.doubt(doubt),
-            names.add,
-          )
-      const stored = (): void => {
-        if (record.ok) report.stored += 1
-        source.done?.()
-      }
-      if (record.ok) {
-        const room = publisher.add(record.value, stored)
+    const doubt = (sentence: string): void => report.doubt(sentence)
+    const taken = (source: Source): Promise<void> | undefined => {
+      const { text, name, isTooLong } = source
+      const record = isTooLong
+        ? tooLong
+        : recordOfLine(format, text, given, hash128(name, text), doubt, names.add)
+      return take(source, record, publisher, report)
+    }
+    for await (const sources of sourcesOf(options, settings, node, stop.signal, report)) {
+      for (const source of sources) {
+        report.read += 1
+        const room = taken(source)
         if (room !== undefined) await Promise.race([room, stopped])
-      } else {
-        await report.refuse(source.text, record.problem)
-        publisher.after(stored)
+        if (stop.signal.aborted) break
       }
       // What was read is still published, see `flushed`.
       if (stop.signal.aborted) break
@@ -93,6 +85,23 @@ export async function publish(settings: Settings, options: PublishOptions): Prom
     names.close()
     await closed(nats, report)
   }
+}
+
+const tooLong = problem(`It has more than ${lineBytesMax} bytes.`)
+
+/** If there is no room for more, the result resolves when there is. */
+function take(
+  { text, done }: Source,
+  record: Result<string>,
+  publisher: RecordPublisher,
+  report: Report,
+): Promise<void> | undefined {
+  if (record.ok)
+    return publisher.add(record.value, () => {
+      report.stored += 1
+      done?.()
+    })
+  return report.refuse(text, record.problem).then(() => publisher.after(() => done?.()))
 }
 
 /** Is all stored? After a stop, this does not wait for a NATS that is away. */
