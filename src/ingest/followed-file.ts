@@ -110,7 +110,7 @@ async function* followed(
       }
       silentMs = isSilent ? silentMs + lookEveryMs : 0
       if (state === 'replaced' && silentMs > lingerMs) {
-        yield reader.unfinished()
+        yield* reader.unfinished()
         return reader.position()
       }
       await sleep(lookEveryMs, signal)
@@ -156,7 +156,7 @@ async function* rest(
         await sleep(lookEveryMs, signal)
       }
     }
-    if (!signal.aborted) yield reader.unfinished()
+    if (!signal.aborted) yield* reader.unfinished()
     return reader.position()
   } finally {
     await reader.close()

@@ -111,7 +111,7 @@ export class FileReader {
       if (bytesRead === 0) return
       await this.#look()
       // Copied: the splitter keeps the beginning of a line.
-      yield this.#lines(Buffer.from(this.#chunk.subarray(0, bytesRead)))
+      yield* this.#lines(Buffer.from(this.#chunk.subarray(0, bytesRead)))
     }
   }
 
@@ -122,14 +122,14 @@ export class FileReader {
       if (signal.aborted) return
       const bytes = (chunk as Buffer).subarray(left)
       left = Math.max(0, left - (chunk as Buffer).length)
-      yield this.#lines(bytes)
+      yield* this.#lines(bytes)
     }
   }
 
   /** The last line of a file that gets no more bytes, if it has no line break. */
-  unfinished(): readonly FollowedLine[] {
+  *unfinished(): Generator<readonly FollowedLine[]> {
     const line = this.#splitter.rest()
-    return line === undefined ? [] : [this.#followed(line)]
+    if (line !== undefined) yield [this.#followed(line)]
   }
 
   position(): Position {
@@ -146,9 +146,10 @@ export class FileReader {
     return this.file.close()
   }
 
-  #lines(bytes: Buffer): readonly FollowedLine[] {
+  *#lines(bytes: Buffer): Generator<readonly FollowedLine[]> {
     this.readBytes += bytes.length
-    return Array.from(this.#splitter.push(bytes), (line) => this.#followed(line))
+    const lines = Array.from(this.#splitter.push(bytes), (line) => this.#followed(line))
+    if (lines.length > 0) yield lines
   }
 
   /** A head grows until it is whole. */

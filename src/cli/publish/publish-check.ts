@@ -73,7 +73,7 @@ async function* linesOf(path: string): AsyncGenerator<RawLine> {
     const { signal } = new AbortController()
     const lists = mark.isGzip ? reader.inflatedLines(signal) : reader.lines(signal)
     for await (const lines of lists) yield* lines
-    yield* reader.unfinished()
+    for (const lines of reader.unfinished()) yield* lines
   } catch (error) {
     throw error instanceof StartFault ? error : new StartFault(`${path} can't be read: ${messageOf(error)}.`)
   } finally {

@@ -1,7 +1,7 @@
 /** How far `weir publish` is: a line for a person who waits, made of what was counted in the last seconds. */
 
 /** What was counted so far. */
-export interface Counts {
+interface Counts {
   readonly stored: number
   readonly refused: number
 }
