@@ -79,10 +79,10 @@ export class Components {
 
 /**
  * A position in a list of one kind; a version of a resource, which has the name of the header with the API's; a time,
- * which trials also take as a length of time; a limit, which is higher where a list comes in one answer; the format of
+ * which trials also take as a length of time; whose times it is; a limit, which is higher where a list comes in one answer; the format of
  * a body, or of an answer.
  */
-const unshared = new Set(['before_id', 'version', 'since', 'limit', 'format', 'destination_id'])
+const unshared = new Set(['before_id', 'version', 'since', 'time', 'limit', 'format', 'destination_id'])
 
 /** The part of a schema that must be equal under one name. */
 const form = ({ description: _description, examples: _examples, ...rest }: Json): string =>
