@@ -2,7 +2,7 @@
  * Takes the pictures of the console for the documents: runs the demo, signs in by the link that it prints, and writes
  * `docs/images/console-<page>-<theme>.webp`. Needs Chromium, or its headless shell.
  *
- *     npm run screenshots
+ *     npm run pictures
  */
 import { spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
