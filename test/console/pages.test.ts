@@ -133,7 +133,13 @@ t.test('pages', inBrowser(), async (t) => {
         const visitor = await openSignedIn(t, token)
         const { page } = visitor
         await visitor.see('')
-        await page.getByRole('link', { name: 'Expressions of 1 traffic policy' }).click()
+        await page
+          .locator('section[aria-labelledby="attention"] > ul > li', {
+            hasText: 'Expressions of 1 traffic policy',
+          })
+          .getByRole('link')
+          .first()
+          .click()
         await page.waitForURL(`**/console/edges/${edge.id}`)
         const rows = page.getByRole('table', { name: 'Expressions without a result' }).locator('tbody tr')
         await rows.filter({ hasText: 'twice' }).filter({ hasText: expression }).waitFor()
