@@ -72,7 +72,7 @@ const groups: readonly { readonly files: RegExp; readonly processes: number }[] 
   // Those of a process share a service, see `integration/service.ts`. The last one ends it.
   {
     files:
-      /^integration\/(abuse-reports|agents|audit-in|aws-clock|bouncers|compressed|counters|expression-failures|fed-lists|frozen|(kafka|nats)-destination|nats-credentials|published-records|re(play|sent)|sql|stored-events|trial|whole-path|without-service)\./,
+      /^integration\/(abuse-reports|agents|audit-in|aws-clock|bouncers|compressed|counters|expression-failures|fed-lists|frozen|history|(kafka|nats)-destination|nats-credentials|published-records|re(play|sent)|sql|stored-events|trial|whole-path|without-service)\./,
     processes: 2,
   },
 ]

@@ -113,10 +113,16 @@ function toNumber(value: unknown, name: string): number {
   const number =
     typeof value === 'string' && value.length <= numberCharsMax && decimal.test(value) ? Number(value) : value
   if (typeof number === 'number' && !Number.isNaN(number)) return number
-  // A list may hold the same large value many times over, and would be as large as all of them as text.
-  throw new ExpressionFailure(
-    `${name} can't make a number of ${isObject(value) ? 'a list or an object' : shown(value, 40)}.`,
-  )
+  throw new ExpressionFailure(`${name} can't make a number of ${kindOf(value)}.`)
+}
+
+/**
+ * What a value is, in words: of a text only its length, because it may be a secret of a client (a header, a cookie), and a
+ * sentence about a failure is kept in logs and events. Explanations show values, and cut those of secrets.
+ */
+function kindOf(value: unknown): string {
+  if (typeof value === 'string') return `a text of ${value.length} characters`
+  return isObject(value) ? 'a list or an object' : shown(value)
 }
 
 const double: ExpressionFunction = {

@@ -278,7 +278,9 @@ function lineOf({ changed_at, account_id, version, verb, kind, id, ...change }: 
   const called = api_key_description === null ? '' : ` (${api_key_description})`
   const author = `${api_key_id ?? source}${called}`
   const names = fields.map(({ name }) => name)
+  const { by_promotion_of: promoted } = change
+  const cause = promoted === null || promoted === id ? [] : [`by the promotion of ${promoted}`]
   const counts = rules === null ? [] : [`rules +${rules.added} ~${rules.updated} -${rules.removed}`]
   const columns = [changed_at, account_id, `v${version}`, verb, kind, id, author, client_address ?? '-']
-  return [...columns, operation_id ?? '-', [...counts, ...names].join(', ')].join('  ').trimEnd()
+  return [...columns, operation_id ?? '-', [...counts, ...names, ...cause].join(', ')].join('  ').trimEnd()
 }

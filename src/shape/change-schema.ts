@@ -97,6 +97,7 @@ export const changeExample = {
   tests_skipped: false,
   fields: [{ name: 'ip_restriction.enabled', before: false, after: true, secret: false }],
   rules: null,
+  by_promotion_of: null,
 }
 
 export const changeSchema = objectOf(
@@ -105,6 +106,10 @@ export const changeSchema = objectOf(
     fields: Type.Array(changedField, { description: 'The fields that differ from the version before.' }),
     rules: orNull(changedRules, {
       description: 'If one write changed several rules of an IP policy, it is one change of the policy.',
+    }),
+    by_promotion_of: orNull(Type.String(), {
+      description:
+        'The challenger whose promotion made the change: it changes all that its draft names, and itself. Null for other changes.',
     }),
   },
   {

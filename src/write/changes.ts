@@ -157,10 +157,15 @@ function headOf(entry: HistoryEntry): ChangeHead {
   }
 }
 
-const changeOf = (entry: HistoryEntry, { before, after, rules }: HistoryDetail, links: Links): Change => ({
+const changeOf = (
+  entry: HistoryEntry,
+  { before, after, rules, promoted }: HistoryDetail,
+  links: Links,
+): Change => ({
   ...headOf(entry),
   fields: changedFields(resourceOf(entry.kind).fields, before, after, links),
   rules: rules ?? null,
+  by_promotion_of: promoted ?? null,
 })
 
 type Values = Readonly<Record<string, unknown>>

@@ -123,6 +123,10 @@ t.test('challengers', async (t) => {
       'ip_restriction create',
       'tcp_edge update',
     ])
+    t.ok(
+      changes.every(({ by_promotion_of }) => by_promotion_of === made.id),
+      'each names its cause',
+    )
     const events = (await api.audits(me.accountId)).slice(-8).map(({ event_type }) => event_type)
     t.strictSame(events.toSorted(), [
       'challenger_updated.v0',
@@ -134,6 +138,9 @@ t.test('challengers', async (t) => {
       'ip_restriction_created.v0',
       'tcp_edge_updated.v0',
     ])
+    await me.challenger.update(made.id, { description: 'in force since the office moved' })
+    t.match((await all(me.changes()))[0], { id: made.id, by_promotion_of: null }, 'and no other change does')
+    t.match((await all(me.tcpEdge.changes(tcp.id)))[0], { by_promotion_of: made.id }, 'seen alone, too')
     t.match(await refused(400, me.challengers.promote(made.id)), /was promoted at/)
     t.match(await refused(400, me.challengers.discard(made.id)), /was promoted at/)
   })

@@ -102,8 +102,12 @@ t.test('names without a value in this deployment', async (t) => {
       [caller, `/stats?by=edge&${filter('conn.asn == 1')}`, /^"filter" uses conn\.asn\./],
       [caller, '/decisions?country=DE', undefined],
       [caller, `/stats?by=country&${filter("country == 'DE'")}`, undefined],
-    ] as const)
-      t.match(await warningAt(asking, path), missing, path)
+    ] as const) {
+      const warning = await warningAt(asking, path)
+      if (missing !== undefined) t.match(warning, missing, path)
+      // Other tests of this store leave rows of another time, and a warning says where these begin.
+      else t.notMatch(String(warning), / uses conn\./, path)
+    }
   })
 
   await t.test('live', async (t) => {

@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises'
 import t from 'tap'
 import { openClient } from '../../src/client/client.js'
 import { meaningOf } from '../../src/console/data/decisions/question.js'
+import { historyHeader } from '../../src/wire/names.js'
 import { untilInUse } from '../harness/in-use.js'
 import { until } from '../harness/weir.js'
 import { openService } from '../integration/service.js'
@@ -87,6 +88,39 @@ t.test('what an expression saw, in a drawer that has a URL', inBrowser(), async 
     await page.goto(url)
     await drawer.getByText('http.request.user_agent = "sqlmap/1.7"').waitFor()
   }
+  t.strictSame(visitor.complaints, [])
+})
+
+t.test('records of the past are found by their own times', inBrowser(), async (t) => {
+  const me = await newAccount()
+  const host = `past-${randomBytes(4).toString('hex')}.example.com`
+  const edge = await me.api.tcpEdge.create({ hostports: [`${host}:22`] })
+  await untilInUse((await openService()).weir)
+  const beganMs = Date.now() - 3 * 60 * 60_000
+  const conn = { client_ip: '203.0.113.8', server_name: host, server_port: 22 }
+  const record = { record_id: host, type: 'tcp_connection', edge_id: edge.id, conn }
+  const start_ts = new Date(beganMs).toISOString()
+  const nats = await (await openService()).weir.nats()
+  await nats.publish('weir.records.eu.past', JSON.stringify({ ...record, conn: { ...conn, start_ts } }), {
+    headers: { [historyHeader]: 'log' },
+  })
+  await until('it is in the log', async () => {
+    for await (const _ of me.api.decisions({ source: 'history' })) return true
+    return false
+  })
+  const visitor = await openSignedIn(t, me.token)
+  const { page } = visitor
+  await visitor.see('console/search')
+  await page.getByText('No decision of this time matches.').waitFor()
+  await page.getByLabel('Source').selectOption({ label: 'the past, loaded' })
+  const row = page.locator('tbody tr').first()
+  await row.waitFor()
+  t.match(await row.textContent(), /the past/)
+  t.match(await page.locator('thead').first().textContent(), /Began/)
+  t.equal(Date.parse((await row.locator('time').first().getAttribute('datetime')) ?? ''), beganMs)
+  await page.getByLabel('Goes by').selectOption({ label: 'when stored' })
+  await page.locator('thead', { hasText: 'Time' }).first().waitFor()
+  t.ok(Date.parse((await row.locator('time').first().getAttribute('datetime')) ?? '') > beganMs + 60_000)
   t.strictSame(visitor.complaints, [])
 })
 

@@ -165,6 +165,7 @@ const unwatched: Readonly<Record<string, readonly string[]>> = {
   'the answer names the kind, and the log why': ['weir_findings_unread_total'],
   'the bouncer gets an error, which its program logs': ['weir_bouncers_too_large_total'],
   'the state of the destination shows it': ['weir_destination_pauses_by_hand_total'],
+  'someone loads a log of the past, and sees its counts': ['weir_records_history_total'],
   'decisions add up to it': ['weir_records_evaluated_total'],
   'a histogram needs its buckets alone for quantiles': [
     'weir_api_request_seconds_sum',

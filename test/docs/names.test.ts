@@ -77,10 +77,22 @@ t.test('commands of weir, and their options', (t) => {
   t.end()
 })
 
+const npxWeir = /\bnpx (?!--no )(?:-\S+ )*weir\b/
+
+t.test('nor does a command that the console or the command line shows', (t) => {
+  const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((file) =>
+    /\.tsx?$/.test(file),
+  )
+  t.ok(files.length > 500)
+  const shown = files.filter((file) => npxWeir.test(readFileSync(join('src', file), 'utf8')))
+  t.strictSame(shown, [])
+  t.end()
+})
+
 t.test('no document has npx fetch the public package weir, which is another program', (t) => {
   for (const page of pages)
     for (const line of page.text.split('\n'))
-      if (/\bnpx (?!--no )(?:-\S+ )*weir\b/.test(line)) t.match(line, '**Never run `npx weir`', page.file)
+      if (npxWeir.test(line)) t.match(line, '**Never run `npx weir`', page.file)
   t.end()
 })
 

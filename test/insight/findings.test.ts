@@ -353,7 +353,9 @@ t.test('a rule that a bouncer enforces may block more than the log shows', async
 
 t.test('a log that is young or off says nothing of rules, and the answer says so', async (t) => {
   for (const [log, why] of [
-    [logSince(6), /begins at 2026-11-14T11:00:00Z: 7 days are needed/],
+    [logSince(6), /begins in the hour from 2026-11-14T10:00:00Z on: 7 days are needed/],
+    // Of this very hour: no sentence speaks of a time to come.
+    [logSince(0), /begins in the hour from 2026-11-20T10:00:00Z on: 7 days are needed/],
     [parts.log, /The decision log is off/],
     [{ ...parts.log, mode: 'all' } as const, /has no decisions/],
   ] as const) {

@@ -157,43 +157,27 @@ const cut = (content: (change: Change) => ComponentChildren) => (change: Change)
 /** Who made a change, as people call it. */
 const authorOf = ({ by_description, by }: Change): string => by_description ?? by
 
-/** The challengers whose promotion made the changes of a version. */
-const promotionsIn = (changes: readonly Change[]): ReadonlyMap<number, string> =>
-  new Map(
-    changes
-      .filter(
-        ({ kind, fields }) => kind === 'challenger' && fields.some(({ name }) => name === 'promoted_at'),
-      )
-      .map(({ version, id }) => [version, id]),
-  )
+/** What was changed, and by which promotion. */
+const whatOf = ({ verb, kind, id, by_promotion_of }: Change) => (
+  <>
+    <span class="word">{by_promotion_of === id ? 'promoted' : verbs[verb]}</span> {kindTitle(kind)}
+    {by_promotion_of !== null && by_promotion_of !== id && (
+      <span class="quiet">
+        {' '}
+        by the promotion of <Name id={by_promotion_of} />
+      </span>
+    )}
+  </>
+)
 
-const columnsOf = (changes: readonly Change[]): readonly Column<Change>[] => {
-  const promotions = promotionsIn(changes)
-  return [
-    { title: 'When', cell: ({ changed_at }) => <Time at={changed_at} /> },
-    {
-      title: 'What',
-      cell: ({ verb, kind, id, version }) => {
-        const promoted = promotions.get(version)
-        return (
-          <>
-            <span class="word">{promoted === id ? 'promoted' : verbs[verb]}</span> {kindTitle(kind)}
-            {promoted !== undefined && promoted !== id && (
-              <span class="quiet">
-                {' '}
-                by the promotion of <Name id={promoted} />
-              </span>
-            )}
-          </>
-        )
-      },
-    },
-    { title: 'Resource', cell: cut(({ id }) => <Name id={id} />) },
-    { title: 'Fields', cell: (change) => changeSummary(change), isExtra: true, isWide: true },
-    { title: 'By', cell: cut(authorOf) },
-    { title: 'From', cell: cut(({ client_address, source }) => client_address ?? source), isExtra: true },
-  ]
-}
+const columns: readonly Column<Change>[] = [
+  { title: 'When', cell: ({ changed_at }) => <Time at={changed_at} /> },
+  { title: 'What', cell: whatOf },
+  { title: 'Resource', cell: cut(({ id }) => <Name id={id} />) },
+  { title: 'Fields', cell: (change) => changeSummary(change), isExtra: true, isWide: true },
+  { title: 'By', cell: cut(authorOf) },
+  { title: 'From', cell: cut(({ client_address, source }) => client_address ?? source), isExtra: true },
+]
 
 const keyOfChange = ({ version, id }: Change): string => `${version}.${id}`
 
@@ -211,7 +195,7 @@ function Listed({ page: { entries, hasMore }, isLoading, onMore }: ListedProps) 
       <Table
         label="Changes, newest first"
         rows={entries}
-        columns={columnsOf(entries)}
+        columns={columns}
         keyOf={keyOfChange}
         opened={opened}
         onOpen={(each) => openEntry(keyOfChange(each))}

@@ -7,13 +7,15 @@ import { go, hrefTo, parameter, setParameters } from '../data/location.js'
 import { bytes, number, shortNumber } from '../data/texts/format.js'
 import { byTrouble, DestinationState } from '../parts/destination-state.js'
 import { Link } from '../parts/link.js'
+import { onDemand } from '../parts/on-demand.js'
 import type { PageProps } from '../parts/page-props.js'
 import { Sentence } from '../parts/sentence.js'
 import { Answered, Empty } from '../parts/states.js'
 import { type Column, Table } from '../parts/tables/table.js'
 import { Time } from '../parts/time.js'
-import { NewDestination } from './destinations/new/flow.js'
 import { OneDestination } from './destinations/one.js'
+
+const NewDestination = onDemand(async () => (await import('./destinations/new/flow.js')).NewDestination)
 
 export function Destinations({ rest: [id] }: PageProps) {
   if (id === undefined) return <All />

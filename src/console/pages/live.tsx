@@ -124,7 +124,7 @@ const Quiet = ({ isFiltered }: { readonly isFiltered: boolean }) =>
   ) : (
     <Empty>
       <p>No record has arrived in the last day. Publish some:</p>
-      <Command text="npx weir publish access.log" />
+      <Command text="weir publish --format nginx --file /var/log/nginx/access.log" />
     </Empty>
   )
 
@@ -134,6 +134,6 @@ async function copyAsTap(filter: string, edge: string): Promise<void> {
     filter && `--filter ${shellArgument(filter)}`,
     edge && `--edge ${shellArgument(edge)}`,
   ].filter(Boolean)
-  const command = ['npx weir tap', ...options].join(' ')
+  const command = ['weir tap', ...options].join(' ')
   await copyText(command, command)
 }

@@ -38,7 +38,7 @@ export function Search() {
       <Answered answer={answer}>
         {(listed) => (
           <div class="stack" aria-busy={answer.isWaiting}>
-            <Results found={listed} isLoading={answer.isLoading} more={answer.more} />
+            <Results selection={selection} found={listed} isLoading={answer.isLoading} more={answer.more} />
           </div>
         )}
       </Answered>

@@ -90,7 +90,8 @@ export function EntryFacts({ entry }: { readonly entry: LoggedDecision }) {
     ...(entry.type === 'http_request'
       ? [['Request', [method?.toUpperCase(), path, status_code].filter(Boolean).join(' ') || '?'] as const]
       : []),
-    [entry.source === 'record' ? 'Stored' : 'Asked', <Time key="at" at={entry.at} />],
+    [entry.source === 'asked' ? 'Asked' : 'Stored', <Time key="at" at={entry.at} />],
+    ...(entry.own_at === null ? [] : [['Began', <Time key="began" at={entry.own_at} />] as const]),
     ['Record', <code key="record">{entry.record_id}</code>],
     ...(weight > 1 ? [['Stands for', `${number(weight)} questions`] as const] : []),
   ]

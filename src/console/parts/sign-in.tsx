@@ -50,7 +50,7 @@ export function SignIn({ fault = '' }: { readonly fault?: string }) {
       </form>
       <p class="quiet">
         On the machine that runs Weir, this prints a link that signs in without a key:{' '}
-        <Command text="npx weir console" />
+        <Command text="weir console" />
       </p>
       <p>
         <a href={`${root}docs`}>API reference</a>

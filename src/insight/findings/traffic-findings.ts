@@ -24,6 +24,9 @@ const placesMax = 200
 type Counting = Pick<LogReader, 'counts' | 'reached' | 'mode'>
 
 interface LoggedSpan {
+  /** The first hour that has decisions begins then; the log may begin anywhere within it. */
+  readonly firstMs: number
+  /** From then on, the log has all decisions: never later than now. */
   readonly sinceMs: number
   readonly records: number
 }
@@ -42,8 +45,9 @@ async function loggedSpan(log: Counting, accountId: string, nowMs: number): Prom
   const [first] = counts
   if (first === undefined) return undefined
   const records = counts.reduce((sum, { allow, block, deny }) => sum + allow + block + deny, 0)
-  // It may begin anywhere within its first hour; if that is the hour asked for, it may be older.
-  return { sinceMs: first.at <= sinceMs ? sinceMs : first.at + hourMs, records }
+  // If the first hour is the one asked for, the log may be older.
+  const wholeMs = first.at <= sinceMs ? sinceMs : Math.min(first.at + hourMs, nowMs)
+  return { firstMs: first.at, sinceMs: wholeMs, records }
 }
 
 /**
@@ -61,7 +65,8 @@ export async function neverMatched(
   if (log.mode === 'off') return found.unknown(kind, 'The decision log is off.')
   const span = await loggedSpan(log, accountId, nowMs)
   if (span === undefined || nowMs - span.sinceMs < loggedDaysMin * dayMs) {
-    const since = span === undefined ? 'has no decisions' : `begins at ${isoSeconds(span.sinceMs)}`
+    const since =
+      span === undefined ? 'has no decisions' : `begins in the hour from ${isoSeconds(span.firstMs)} on`
     return found.unknown(kind, `The decision log ${since}: ${loggedDaysMin} days are needed.`)
   }
   const reached = await log.reached(accountId, span.sinceMs)

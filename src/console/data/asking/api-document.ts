@@ -33,9 +33,15 @@ export function apiSchemas(): Promise<Schemas> {
   return asked
 }
 
+/** What the answer says, or its status if a proxy made it. */
+async function reasonOf(response: Response): Promise<string> {
+  const answer = (await response.json().catch(() => null)) as { readonly msg?: string } | null
+  return answer?.msg ?? `status ${response.status}.`
+}
+
 async function fetchSchemas(): Promise<Schemas> {
   const response = await fetch(`${root}openapi.json`)
-  if (!response.ok) throw new Error(`The API's document was not answered: status ${response.status}`)
+  if (!response.ok) throw new Error(`The API's document was not answered: ${await reasonOf(response)}`)
   const { components } = (await response.json()) as { readonly components: { readonly schemas: Schemas } }
   return components.schemas
 }

@@ -3,12 +3,16 @@
  * link to a search.
  */
 import type { Client, StatsOptions } from '../../../client/client.js'
-import type { DecisionsOptions } from '../../../client/decisions.js'
+import type { DecisionsOptions, RowTime } from '../../../client/decisions.js'
 import { timeIn } from '../../../core/units.js'
 import type { LoggedDecision } from '../../../shape/logged-decision.js'
 import type { Stats } from '../../../shape/stats.js'
 import { now } from '../clock.js'
 import { parameter } from '../location.js'
+
+/** Does a selection go by when records began? */
+export const isByOwnTime = ({ source, time }: Pick<Selection, 'source' | 'time'>): boolean =>
+  time === 'own' || (time === '' && source === 'history')
 
 /** Those that select, except for the time and the source. */
 export const selectingNames = [
@@ -32,6 +36,8 @@ export type Selection = Readonly<Record<SelectingName, string>> & {
   readonly since: string
   readonly until: string
   readonly source: LoggedDecision['source'] | 'any'
+  /** Empty: when decisions were stored, but of the past, when they began. */
+  readonly time: RowTime | ''
 }
 
 export const defaultSince = '24h'
@@ -43,11 +49,13 @@ export function selectionNow(): Selection {
   const given = Object.fromEntries(selectingNames.map((name) => [name, parameter(name)]))
   const since = parameter('since') || defaultSince
   const source = parameter('source')
+  const time = parameter('time')
   return {
     ...(given as Record<SelectingName, string>),
     since: since === sinceEver ? '' : since,
     until: parameter('until'),
-    source: source === 'asked' || source === 'any' ? source : 'record',
+    source: source === 'asked' || source === 'history' || source === 'any' ? source : 'record',
+    time: time === 'own' || time === 'stored' ? time : '',
   }
 }
 
@@ -82,7 +90,7 @@ export function rangeOf({ since, until }: Selection): { readonly sinceMs: number
   return { sinceMs: since === '' ? untilMs - everDays * dayMs : timeOf(since), untilMs }
 }
 
-/** Sums of what a search selects; of records and of questions, if it selects both. */
+/** Sums of what a search selects: of each source by itself, if it selects any. Records of the past have sums by own times only. */
 export async function sumsFor(
   client: Client,
   selection: Selection,
@@ -91,7 +99,8 @@ export async function sumsFor(
   const { source: _, ...selecting } = optionsOf(selection)
   const since = selection.since || new Date(rangeOf(selection).sinceMs).toISOString()
   const { source } = selection
-  const sources = source === 'any' ? (['record', 'asked'] as const) : [source]
+  const past = isByOwnTime(selection) ? (['history'] as const) : []
+  const sources = source === 'any' ? (['record', 'asked', ...past] as const) : [source]
   const [first, ...others] = await Promise.all(
     sources.map((each) => client.stats({ ...selecting, ...options, since, source: each })),
   )

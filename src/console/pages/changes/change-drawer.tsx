@@ -29,7 +29,8 @@ export function ChangeDrawer({ change, onClose }: { readonly change: Change; rea
 }
 
 function Facts({ change }: { readonly change: Change }) {
-  const { id, by, by_description, source, client_address, operation_id, changed_at, version } = change
+  const { id, by, by_description, by_promotion_of, source } = change
+  const { client_address, operation_id, changed_at, version } = change
   return (
     <dl class="facts">
       <dt>Resource</dt>
@@ -47,6 +48,14 @@ function Facts({ change }: { readonly change: Change }) {
           all changes
         </Link>
       </dd>
+      {by_promotion_of !== null && (
+        <>
+          <dt>Promotion of</dt>
+          <dd>
+            <Name id={by_promotion_of} />
+          </dd>
+        </>
+      )}
       <dt>From</dt>
       <dd>{client_address ?? source}</dd>
       {operation_id !== null && (

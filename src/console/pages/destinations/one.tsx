@@ -5,16 +5,18 @@ import { parameter, setParameters } from '../../data/location.js'
 import { DestinationState } from '../../parts/destination-state.js'
 import { Choices, choiceIn } from '../../parts/forms/choices.js'
 import { Link } from '../../parts/link.js'
+import { onDemand } from '../../parts/on-demand.js'
 import { Answered } from '../../parts/states.js'
 import { Actions } from './actions.js'
 import { Attempts } from './attempts.js'
 import { DeliveryChart } from './delivery-chart.js'
-import { EditDestination } from './edit.js'
 import { Replays } from './replays.js'
 import { StatePanel } from './state-panel.js'
 import { Tail } from './tail.js'
 import type { Destination } from './target.js'
 import { TargetPanel } from './target-panel.js'
+
+const EditDestination = onDemand(async () => (await import('./edit.js')).EditDestination)
 
 const askEveryMs = 3_000
 

@@ -15,6 +15,6 @@ export function ddlCommand(destination: Destination): string | undefined {
   const [kind, { database, table }] = targetOf(destination)
   const name = [database, table].filter(Boolean).join('.')
   const example = '--kind tcp_connection_closed.v0'
-  if (kind === 'clickhouse') return `npx weir ddl --dialect clickhouse ${example} --table ${name}`
-  return kind === 's3' ? `npx weir ddl --dialect athena ${example}` : undefined
+  if (kind === 'clickhouse') return `weir ddl --dialect clickhouse ${example} --table ${name}`
+  return kind === 's3' ? `weir ddl --dialect athena ${example}` : undefined
 }

@@ -28,7 +28,19 @@ const deciderChoices = [
 const sourceChoices = [
   ['', 'records'],
   ['asked', 'questions'],
-  ['any', 'both'],
+  ['history', 'the past, loaded'],
+  ['any', 'all'],
+] as const
+
+const timeChoices = [
+  ['', 'when stored'],
+  ['own', 'when it began'],
+] as const
+
+/** Records of the past go by their own times, unless another is chosen. */
+const timeChoicesOfPast = [
+  ['', 'when it began'],
+  ['stored', 'when stored'],
 ] as const
 
 export const Narrowing = ({ selection }: { readonly selection: Selection }) => (
@@ -38,6 +50,11 @@ export const Narrowing = ({ selection }: { readonly selection: Selection }) => (
       <Choice label="Decided by" name="decided_by" choices={deciderChoices} />
       <EdgeChoice />
       <Choice label="Source" name="source" choices={sourceChoices} />
+      <Choice
+        label="Goes by"
+        name="time"
+        choices={selection.source === 'history' ? timeChoicesOfPast : timeChoices}
+      />
       <Ranges selection={selection} />
     </div>
     <Chosen />

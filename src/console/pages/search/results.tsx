@@ -1,7 +1,13 @@
 /** The decisions that a search found, newest first. */
 import type { LoggedDecision } from '../../../shape/logged-decision.js'
 import type { FoundDecisions } from '../../data/decisions/decision-search.js'
-import { defaultSince, selectingNames, sinceEver } from '../../data/decisions/selection.js'
+import {
+  defaultSince,
+  isByOwnTime,
+  type Selection,
+  selectingNames,
+  sinceEver,
+} from '../../data/decisions/selection.js'
 import { openEntry, parameter, setParameters } from '../../data/location.js'
 import { bytes, number } from '../../data/texts/format.js'
 import { Button } from '../../parts/button.js'
@@ -13,17 +19,23 @@ import { StateWord } from '../../parts/words.js'
 
 const { time, client, from, endpoint, request, decidedBy } = decisionColumns
 
-const columns: readonly Column<LoggedDecision>[] = [
-  time,
+/** A decision without an own time counts at the time when it was stored. */
+const began: Column<LoggedDecision> = {
+  title: 'Began',
+  cell: ({ at, own_at }) => <Time at={own_at ?? at} />,
+}
+
+const columnsBy = (isByOwn: boolean): readonly Column<LoggedDecision>[] => [
+  isByOwn ? began : time,
   {
     title: 'Decision',
     cell: (entry) => (
       <>
         <DecisionCell entry={entry} />
-        {entry.source === 'asked' && (
+        {entry.source !== 'record' && (
           <>
             {' '}
-            <StateWord tone="quiet" text="asked" />
+            <StateWord tone="quiet" text={entry.source === 'asked' ? 'asked' : 'the past'} />
           </>
         )}
       </>
@@ -38,18 +50,20 @@ const columns: readonly Column<LoggedDecision>[] = [
 const rowsMax = 1_000
 
 interface ResultsProps {
+  readonly selection: Selection
   readonly found: FoundDecisions
   readonly isLoading: boolean
   readonly more: () => Promise<void>
 }
 
-export function Results({ found: { entries, hasMore, reachedAt }, isLoading, more }: ResultsProps) {
+export function Results({ selection, found, isLoading, more }: ResultsProps) {
+  const { entries, hasMore, reachedAt } = found
   return (
     <>
       <Table
         label="Decisions, newest first"
         rows={entries}
-        columns={columns}
+        columns={columnsBy(isByOwnTime(selection))}
         keyOf={({ id }) => id}
         opened={parameter('open')}
         onOpen={({ id }) => openEntry(id)}
@@ -123,7 +137,8 @@ function Nothing() {
       </div>
       {!isNarrow && (
         <p>
-          Publish records to see decisions: <Command text="npx weir publish access.log" />
+          Publish records to see decisions:{' '}
+          <Command text="weir publish --format nginx --file /var/log/nginx/access.log" />
         </p>
       )}
     </Empty>

@@ -10,13 +10,15 @@ import { sleep } from '../../../data/clock.js'
 import { hrefTo, parameter } from '../../../data/location.js'
 import { Steps, Tiles } from '../../../parts/flow/steps.js'
 import { Link } from '../../../parts/link.js'
+import { onDemand } from '../../../parts/on-demand.js'
 import { Answered } from '../../../parts/states.js'
 import { targetOf } from '../target.js'
 import type { TargetKind } from '../target-members.js'
 import { targetKinds } from '../target-schema.js'
-import { EventsStep } from './events-step.js'
 import { FirstEvent } from './first-event.js'
 import { TargetStep } from './target-step.js'
+
+const EventsStep = onDemand(async () => (await import('./events-step.js')).EventsStep)
 
 const stepNames = ['Kind', 'Where to', 'Which events', 'First event'] as const
 
