@@ -26,7 +26,7 @@ import { compiled } from './harness/processes.js'
  */
 const timeoutSeconds = 900
 /** More than twice the cores of the smallest machine: most of a test is waiting. More only take turns on the cores. */
-const filesAtATime = 8
+const filesAtATime = 6
 /** MiB for new objects from the start, which V8 then collects more rarely: some percent of the CPU of a test of the API. */
 const nodeOptions = ['--min-semi-space-size=16']
 /**
