@@ -19,6 +19,7 @@ import type { TapOptions } from './cli/tap.js'
 import { version } from './core/package.js'
 import { showSources } from './core/telemetry/stack-traces.js'
 import { errorText, forTerminal } from './core/text/terminal.js'
+import { sentenceForTerminal } from './core/text/times.js'
 import type { Frame, Role } from './process/child.js'
 import type { RoleContext } from './process/role-context.js'
 import { type ChildRole, secretsOf } from './process/role-secrets.js'
@@ -293,6 +294,6 @@ program
   })
 
 program.parseAsync().catch((error: unknown) => {
-  process.stderr.write(`${errorText(error)}\n`)
+  process.stderr.write(`${sentenceForTerminal(errorText(error))}\n`)
   process.exit(1)
 })

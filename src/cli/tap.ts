@@ -5,6 +5,7 @@
 import { type Client, openClient, type WatchRate } from '../client/client.js'
 import { StartFault } from '../core/errors.js'
 import { forTerminal } from '../core/text/terminal.js'
+import { sentenceForTerminal } from '../core/text/times.js'
 import { stopSignal } from '../process/child.js'
 import { readRuntime } from '../process/running-service.js'
 import type { Settings } from '../process/settings.js'
@@ -56,7 +57,7 @@ function warnOnce(): (warning: string) => void {
   return (warning) => {
     if (before.has(warning)) return
     before.add(warning)
-    process.stderr.write(`Warning: ${forTerminal(warning)}\n`)
+    process.stderr.write(`Warning: ${forTerminal(sentenceForTerminal(warning))}\n`)
   }
 }
 

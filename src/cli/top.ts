@@ -4,6 +4,7 @@ import { every, isoMillis, now } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import { getOrMake } from '../core/maps.js'
 import { forTerminal } from '../core/text/terminal.js'
+import { sentenceForTerminal } from '../core/text/times.js'
 import { stopSignal } from '../process/child.js'
 import type { Settings } from '../process/settings.js'
 import type { DeliveryStatus } from '../shape/delivery-status.js'
@@ -107,7 +108,7 @@ export const pictureOf = (
   unserved: readonly string[] = [],
 ): readonly string[] => [
   `${recent.rate.toFixed(1)} decisions per second; ${ageOf(recent.newestMs, nowMs)}`,
-  ...unserved,
+  ...unserved.map(sentenceForTerminal),
   ...rateRows('decision', recent.rates('byDecision')),
   ...rateRows('endpoint and edge', recent.rates('byEdge')),
   ...rateRows('stopped by', recent.rates('byDecider')),

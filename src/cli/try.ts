@@ -4,6 +4,7 @@ import type { Client, TryOptions } from '../client/client.js'
 import { sleep } from '../core/clock.js'
 import { messageOf, StartFault } from '../core/errors.js'
 import { forTerminal } from '../core/text/terminal.js'
+import { sentenceForTerminal } from '../core/text/times.js'
 import { stopSignal } from '../process/child.js'
 import type { Settings } from '../process/settings.js'
 import type { Trial, TrialDecisions, TrialEvents, TrialExample } from '../shape/trial.js'
@@ -77,7 +78,7 @@ export async function tryDraft(
   })
   const trial = await whenEnded(client, begun, stop.signal)
   if (trial.state === 'failed')
-    process.stderr.write(`weir: The trial failed: ${forTerminal(trial.error ?? '')}\n`)
+    process.stderr.write(`weir: The trial failed: ${forTerminal(sentenceForTerminal(trial.error ?? ''))}\n`)
   else if (trial.state === 'cancelled') process.stderr.write('weir: The trial was cancelled.\n')
   if (json) process.stdout.write(`${JSON.stringify(trial)}\n`)
   else if (trial.state === 'done') process.stdout.write(forTerminal(trialReport(trial)))

@@ -159,7 +159,9 @@ t.test('explanations', async (t) => {
       policy: 'inbound[0]',
       direction: 'inbound',
       applied: false,
-      expressions: [{ expression: 'int(conn.server_name) == 1', value: null, failure: /ssh.example/ }],
+      expressions: [
+        { expression: 'int(conn.server_name) == 1', value: null, failure: /a text of 11 characters/ },
+      ],
       actions: ['deny'],
     },
     {

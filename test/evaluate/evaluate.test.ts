@@ -343,7 +343,11 @@ t.test('a connection that IP policies block runs no traffic policy', async (t) =
 
 t.test('expressions without a result do not match and are reported', async (t) => {
   const cases = [
-    { name: 'a conversion that fails', expression: 'double(conn.server_name) > 3', says: 'abc' },
+    {
+      name: 'a conversion that fails',
+      expression: 'double(conn.server_name) > 3',
+      says: 'a text of 3 characters',
+    },
     { name: 'a text that does not compile any more', expression: 'conn.gone == 1', says: 'conn.gone' },
     {
       name: 'the budget of the record',

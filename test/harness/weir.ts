@@ -98,7 +98,7 @@ export async function startWeir(
 export async function until(
   what: string | (() => string),
   holds: () => Promise<boolean> | boolean,
-  timeoutMs = 120_000,
+  timeoutMs = 300_000,
 ): Promise<void> {
   const begun = Date.now()
   while (!(await holds())) {

@@ -1,4 +1,5 @@
 /** Reads what does not change any more about changes: their steps, rows, changed rules and the authors of these. */
+import { challenger } from '../../resource/challenger.js'
 import type { Row } from '../../resource/define.js'
 import { resourceOf } from '../../resource/registry.js'
 import { ruleKind } from '../../view/keys.js'
@@ -8,6 +9,7 @@ import {
   type Origin,
   originsSql,
   type Place,
+  promotionsSql,
   rowsStatement,
   ruleCountsSql,
   type StepRow,
@@ -70,6 +72,21 @@ export class FactReader {
       })
       return new Map(found.map(({ policy, version, ...counts }) => [stepOf(policy, version), counts]))
     })
+  }
+
+  /** The challengers whose promotions made these versions, by version. A promoted one may be described anew, or deleted, later. */
+  async promotions(accountId: string, versions: readonly number[]): Promise<ReadonlyMap<number, string>> {
+    const places = [...new Set(versions)].map((version) => ({ kind: challenger.kind, id: '', version }))
+    const found = await this.#facts.of('promotion', accountId, places, async (missing) => {
+      const rows = await this.#rows<{ id: string; promoted: number }>(promotionsSql, {
+        account: accountId,
+        versions: missing.map(({ version }) => version),
+      })
+      const ids = new Map(rows.map(({ id, promoted }) => [promoted, id]))
+      // That a version is of no promotion is a fact, too.
+      return new Map(missing.map(({ version }) => [stepOf('', version), ids.get(version) ?? '']))
+    })
+    return new Map(places.map(({ version }) => [version, found.get(stepOf('', version)) ?? '']))
   }
 
   /** Who changed rules together, by one of the rules of each change: all changes of one version have the same author. */

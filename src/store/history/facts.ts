@@ -4,8 +4,8 @@
  */
 import { type Place, stepOf } from './history-query.js'
 
-/** What a fact is about a place: the change itself, its row, its rules that changed, or the author of these. */
-type Subject = 'step' | 'row' | 'rules' | 'author'
+/** What a fact is about a place: the change itself, its row, its rules that changed, the author of these, or its cause. */
+type Subject = 'step' | 'row' | 'rules' | 'author' | 'promotion'
 
 /** Some thousands of changes, whose rows are mostly small. */
 const charactersMax = 8 * 1024 * 1024

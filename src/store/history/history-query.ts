@@ -3,6 +3,7 @@
  * statement counts a row once.
  */
 import { apiKey } from '../../resource/api-key.js'
+import { challenger } from '../../resource/challenger.js'
 import { policyKind, ruleKind } from '../../view/keys.js'
 import { tableOf } from '../clickhouse/tables.js'
 
@@ -168,6 +169,11 @@ WHERE account_id = {account:String} AND id IN {ids:Array(String)} AND version IN
   )
   return { sql, params: { account: accountId, ids: idsOf(places), versions } }
 }
+
+/** The versions, of these, that promoted a challenger: the first that says so. */
+export const promotionsSql = `SELECT id, min(version) AS promoted FROM ${tableOf(challenger.kind)}
+WHERE account_id = {account:String} AND promoted_at IS NOT NULL
+GROUP BY id HAVING promoted IN {versions:Array(UInt64)}`
 
 /** Counts the changed rules of policies: a rule is added if it did not exist just before. */
 export const ruleCountsSql = `SELECT policy, version, countIf(deleted) AS removed,

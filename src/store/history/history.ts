@@ -7,7 +7,6 @@
  */
 import { unavailable } from '../../core/errors.js'
 import { apiKey } from '../../resource/api-key.js'
-import { challenger } from '../../resource/challenger.js'
 import type { AnyResource, Row } from '../../resource/define.js'
 import { policyKind, ruleKind } from '../../view/keys.js'
 import type { View } from '../../view/view.js'
@@ -151,24 +150,16 @@ export class History {
       accountId,
       entries.filter(({ rules }) => rules > 0),
     )
-    const promotions = await this.#promotions(accountId, new Set(entries.map(({ version }) => version)))
+    const promotions = await this.#facts.promotions(
+      accountId,
+      entries.map(({ version }) => version),
+    )
     return entries.map(({ id, version, verb, previous }) => ({
-      promoted: promotions.get(version),
+      promoted: promotions.get(version) || undefined,
       before: previous === undefined ? undefined : rows.get(stepOf(id, previous)),
       after: verb === 'delete' ? undefined : rows.get(stepOf(id, version)),
       rules: counts.get(stepOf(id, version)),
     }))
-  }
-
-  /** The challengers whose promotions made these versions. A promoted one may be described anew, or deleted, later. */
-  async #promotions(accountId: string, versions: ReadonlySet<number>): Promise<ReadonlyMap<number, string>> {
-    const found = await this.#rows<{ id: string; promoted: string }>(
-      `SELECT id, toString(min(version)) AS promoted FROM ${tableOf(challenger.kind)}
-WHERE account_id = {account:String} AND promoted_at IS NOT NULL GROUP BY id
-HAVING min(version) IN {versions:Array(UInt64)}`,
-      { account: accountId, versions: [...versions] },
-    )
-    return new Map(found.map(({ id, promoted }) => [Number(promoted), id]))
   }
 
   /** Did the account ever have this resource? `fields`: values that it must have, such as its parent's id. */

@@ -4,10 +4,11 @@ import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { ApiError, type Client, openClient } from '../../../client/client.js'
 import { consoleHeaders } from '../access/headers.js'
 import { sessionEnded } from '../access/session.js'
-import { every } from '../clock.js'
+import { every, now } from '../clock.js'
 import { expectationOf, failedTestsIn, nameOfTest, outcomeOf } from '../drafts/test-runs.js'
 import { root } from '../location.js'
 import { notify } from '../notices.js'
+import { withLocalTimes } from '../texts/format.js'
 import { AnsweredQuestion, type Asked, useQuestion } from './questions.js'
 
 /** Warnings of answers: something can't be complete, or never applies. */
@@ -77,9 +78,11 @@ export async function act<Result>(
   }
 }
 
-/** What the API said. */
-export const errorText = (error: unknown): string =>
-  error instanceof ApiError ? error.msg : error instanceof Error ? `${error.message}.` : String(error)
+/** What the API said, with its times as local ones. */
+export function errorText(error: unknown): string {
+  if (error instanceof ApiError) return withLocalTimes(error.msg, now())
+  return error instanceof Error ? `${error.message}.` : String(error)
+}
 
 /** The places that the API named, and the id that finds the request in its log. */
 export function errorDetails(error: unknown): readonly string[] {
