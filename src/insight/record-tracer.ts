@@ -45,7 +45,7 @@ type Rest = Omit<PublishedRecord, 'decision'>
 
 const nothing: Rest = { record: null, explained: null, events: null, filtered: [], missing: null }
 
-/** Of a record of the past that was only logged. */
+/** What is made of a record of the past that was only logged. */
 const noEvents: Pick<Production, 'events' | 'filtered'> = { events: [], filtered: [] }
 
 const incomplete =

@@ -81,7 +81,7 @@ export interface Operation extends GivenOperation {
   readonly anchor: string
   /** In capital letters. */
   readonly method: string
-  /** Of an event: its kind. */
+  /** The kind of an event, or the path of a request. */
   readonly path: string
   readonly title: string
   readonly tag: string

@@ -6,6 +6,7 @@ import { useSignal } from '@preact/signals'
 import { render } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { CopyText } from '../console/parts/copy.js'
+import { MenuButton } from '../console/parts/menu-button.js'
 import { Notices } from '../console/parts/notices.js'
 import { nameIn, type Reference, type Schema, schemaAnchor, type Tag } from './document.js'
 import { Markdown } from './markdown.js'
@@ -25,17 +26,7 @@ function Page() {
         Skip to the content
       </button>
       <header class="bar">
-        <button
-          type="button"
-          class="menu-button"
-          aria-expanded={isMenuOpen.value}
-          aria-controls="menu"
-          onClick={() => {
-            isMenuOpen.value = !isMenuOpen.value
-          }}
-        >
-          Menu
-        </button>
+        <MenuButton isMenuOpen={isMenuOpen} />
         <a class="brand" href={root}>
           Weir
         </a>

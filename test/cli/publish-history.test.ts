@@ -2,56 +2,15 @@
 import { appendFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import t, { type Test } from 'tap'
-import type { Nats } from '../../src/nats/nats.js'
-import { recordBytes } from '../../src/record/record-encoding.js'
+import t from 'tap'
 import { historyOf } from '../../src/wire/names.js'
 import { recordsStream, recordsSubjects } from '../harness/first-partition.js'
-import { openStreams } from '../harness/own-streams.js'
-import { runWithInput } from '../harness/processes.js'
-import { tempDir } from '../harness/temp-dir.js'
-
-const lineOf = (n: number): string =>
-  `203.0.113.${n % 250} - - [25/Nov/2026:10:00:00 +0000] "GET /${n} HTTP/1.1" 200 19 "-" "-"\n`
-const linesOf = (from: number, count: number): string =>
-  Array.from({ length: count }, (_, at) => lineOf(from + at)).join('')
-
-interface Seen {
-  readonly record_id: string
-  readonly conn: { readonly server_name?: string }
-  readonly http: { readonly request: { readonly url: { readonly path: string } } }
-}
-
-/** All records of the stream, repeats included. */
-async function stored(nats: Nats): Promise<Seen[]> {
-  const records: Seen[] = []
-  for (let from = 1; ; ) {
-    const message = await nats.nextMessage(recordsStream, recordsSubjects, from)
-    if (message === undefined) return records
-    const decoded = await recordBytes(message)
-    if (!decoded.ok) throw new Error(decoded.problem.msg)
-    for (const line of Buffer.from(decoded.value).toString().split('\n'))
-      records.push(JSON.parse(line) as Seen)
-    from = message.sequence + 1
-  }
-}
-
-async function open(t: Test) {
-  const { nats, server } = await openStreams(t)
-  const dir = tempDir(t)
-  const start = (...args: string[]) => {
-    const env = { NATS_URL: server.url, WEIR_DATA_DIR: join(dir, 'data') }
-    const running = runWithInput('programs/main.js', ['publish', '--format', 'combined', ...args], env)
-    t.teardown(() => running.kill())
-    return running
-  }
-  return { nats, server, dir, start }
-}
+import { lineOf, linesOf, openPublishing, stored } from '../harness/published-log.js'
 
 t.test(
   'a file is read to its end, also a compressed one, and what was written since comes with the next run',
   async (t) => {
-    const { nats, dir, start } = await open(t)
+    const { nats, dir, start } = await openPublishing(t)
     const path = join(dir, 'access.log')
     const args = ['--node', 'n1', '--server-name', 'www.example.com', '--until-end', '--json']
     const countsOf = async (...more: string[]) => {
@@ -78,7 +37,7 @@ t.test(
 )
 
 t.test('records of the past say so, and are stored although the same lines came before', async (t) => {
-  const { nats, dir, start } = await open(t)
+  const { nats, dir, start } = await openPublishing(t)
   const path = join(dir, 'access.log')
   writeFileSync(path, linesOf(0, 100))
   const past = (at: string, ...more: string[]) => [

@@ -6,55 +6,15 @@ import { type AddressInfo, connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
-import t, { type Test } from 'tap'
-import type { Nats } from '../../src/nats/nats.js'
+import t from 'tap'
 import { freePort } from '../../src/nats-server/nats-probe.js'
-import { recordBytes } from '../../src/record/record-encoding.js'
-import { recordsStream, recordsSubjects } from '../harness/first-partition.js'
-import { openStreams } from '../harness/own-streams.js'
 import { compiled, runWithInput } from '../harness/processes.js'
+import { lineOf, linesOf, openPublishing, stored } from '../harness/published-log.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { until } from '../harness/weir.js'
 
-const lineOf = (n: number): string =>
-  `203.0.113.${n % 250} - - [25/Nov/2026:10:00:00 +0000] "GET /${n} HTTP/1.1" 200 19 "-" "-"\n`
-const linesOf = (from: number, count: number): string =>
-  Array.from({ length: count }, (_, at) => lineOf(from + at)).join('')
-
-interface Seen {
-  readonly record_id: string
-  readonly conn: { readonly server_name?: string }
-  readonly http: { readonly request: { readonly url: { readonly path: string } } }
-}
-
-/** All records of the stream, repeats included. */
-async function stored(nats: Nats): Promise<Seen[]> {
-  const records: Seen[] = []
-  for (let from = 1; ; ) {
-    const message = await nats.nextMessage(recordsStream, recordsSubjects, from)
-    if (message === undefined) return records
-    const decoded = await recordBytes(message)
-    if (!decoded.ok) throw new Error(decoded.problem.msg)
-    for (const line of Buffer.from(decoded.value).toString().split('\n'))
-      records.push(JSON.parse(line) as Seen)
-    from = message.sequence + 1
-  }
-}
-
-async function open(t: Test) {
-  const { nats, server } = await openStreams(t)
-  const dir = tempDir(t)
-  const start = (...args: string[]) => {
-    const env = { NATS_URL: server.url, WEIR_DATA_DIR: join(dir, 'data') }
-    const running = runWithInput('programs/main.js', ['publish', '--format', 'combined', ...args], env)
-    t.teardown(() => running.kill())
-    return running
-  }
-  return { nats, server, dir, start }
-}
-
 t.test('a file: killed again and again, and rotated', async (t) => {
-  const { nats, dir, start } = await open(t)
+  const { nats, dir, start } = await openPublishing(t)
   const path = join(dir, 'access.log')
   writeFileSync(path, '')
   const args = ['--file', path, '--node', 'n1', '--server-name', 'www.example.com']
@@ -89,7 +49,7 @@ t.test('a file: killed again and again, and rotated', async (t) => {
 })
 
 t.test("a container's log: stopped between the parts of a line", async (t) => {
-  const { nats, dir, start } = await open(t)
+  const { nats, dir, start } = await openPublishing(t)
   const path = join(dir, '0.log')
   const cri = (tag: string, text: string): string => `2026-11-25T10:00:00.123456789Z stdout ${tag} ${text}\n`
   const [first, last] = [lineOf(2).slice(0, 50), lineOf(2).slice(50).trimEnd()]
@@ -107,7 +67,7 @@ t.test("a container's log: stopped between the parts of a line", async (t) => {
 })
 
 t.test('standard input: refused lines are counted, shown and kept', async (t) => {
-  const { nats, server, dir, start } = await open(t)
+  const { nats, server, dir, start } = await openPublishing(t)
   const bad = ['bad line', `${'x'.repeat(300_000)}`]
   const rejects = join(dir, 'rejects')
   for (const kept of [true, false]) {
@@ -166,7 +126,7 @@ t.test('a sample is read, and nothing is sent', async (t) => {
 })
 
 t.test('a format is its declaration, and a place in the list', async (t) => {
-  const { nats, server, dir } = await open(t)
+  const { nats, server, dir } = await openPublishing(t)
   const env = {
     ...{ NATS_URL: server.url, WEIR_DATA_DIR: dir },
     NODE_OPTIONS: `--import=${pathToFileURL(compiled('test/cli/added-format.js')).href}`,
@@ -186,7 +146,7 @@ t.test('a format is its declaration, and a place in the list', async (t) => {
 })
 
 t.test('a stop while NATS is away ends in time, and says what is not stored', async (t) => {
-  const { nats, server, start } = await open(t)
+  const { nats, server, start } = await openPublishing(t)
   const running = start('--server-name', 'a.example')
   running.child.stdin!.write(lineOf(0))
   await until('it reads', async () => (await stored(nats)).length === 1)
@@ -216,7 +176,7 @@ t.test('a stop while NATS is away ends in time, and says what is not stored', as
 })
 
 t.test('what a person must know while nothing happens', async (t) => {
-  const { nats, server, dir, start } = await open(t)
+  const { nats, server, dir, start } = await openPublishing(t)
   const absent = start('--file', join(dir, 'later.log'))
   await absent.line(/later\.log does not exist yet: it is waited for/)
   await absent.stop()
@@ -238,7 +198,7 @@ t.test('what a person must know while nothing happens', async (t) => {
 })
 
 t.test('syslog over UDP that no one stores is counted as lost', async (t) => {
-  const { server, start } = await open(t)
+  const { server, start } = await openPublishing(t)
   const port = await freePort()
   const running = start('--syslog', String(port), '--server-name', 'a.example', '--json')
   await until('it listens', () => running.output().includes('Syslog is taken'))
@@ -258,7 +218,7 @@ t.test('syslog over UDP that no one stores is counted as lost', async (t) => {
 })
 
 t.test('syslog over TCP', async (t) => {
-  const { nats, start } = await open(t)
+  const { nats, start } = await openPublishing(t)
   const port = await freePort()
   const running = start('--syslog', String(port), '--server-name', 'a.example')
   await until('it listens', () => running.output().includes('Syslog is taken'))
@@ -273,7 +233,7 @@ t.test('syslog over TCP', async (t) => {
 })
 
 t.test('wrong options are named', async (t) => {
-  const { dir, start } = await open(t)
+  const { dir, start } = await openPublishing(t)
   writeFileSync(join(dir, 'position'), 'x')
   const wrong = [
     [['--format', 'apache'], /There is no format "apache": nginx, haproxy/],

@@ -69,7 +69,7 @@ function onAbort(signal: AbortSignal, call: () => void): void {
   else signal.addEventListener('abort', call, { once: true })
 }
 
-/** Of a file that the shell opened. */
+/** The size of standard input, if the shell opened a file for it. */
 function inputSize(): { readonly isFile: boolean; readonly size: number } {
   const stats = fstatSync(0)
   return { isFile: stats.isFile(), size: stats.size }

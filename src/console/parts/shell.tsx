@@ -11,6 +11,7 @@ import { Drawer } from './drawer.js'
 import { EditSwitch } from './edit-switch.js'
 import { setJumps, useKeys } from './keyboard.js'
 import { Link } from './link.js'
+import { MenuButton } from './menu-button.js'
 import { Notices } from './notices.js'
 import { PageState } from './states.js'
 
@@ -65,17 +66,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
 
 const Bar = ({ isMenuOpen }: { readonly isMenuOpen: Signal<boolean> }) => (
   <header class="bar">
-    <button
-      type="button"
-      class="menu-button"
-      aria-expanded={isMenuOpen.value}
-      aria-controls="menu"
-      onClick={() => {
-        isMenuOpen.value = !isMenuOpen.value
-      }}
-    >
-      Menu
-    </button>
+    <MenuButton isMenuOpen={isMenuOpen} />
     <Link to={[]} class="brand">
       Weir
     </Link>

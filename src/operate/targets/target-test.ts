@@ -19,7 +19,7 @@ export async function testedTarget(
   { access, timeoutMs }: { readonly access: DestinationAccess; readonly timeoutMs: number },
 ): Promise<TargetTest> {
   const chosen = chosenTarget(target)
-  // Of this test alone: it names the session of a role and the object of a bucket, and no destination gets it.
+  // This id belongs to the test alone: it names the session of a role and the object of a bucket, and no destination gets it.
   const id = newId(eventDestination.idPrefix)
   const { kind, address, packing } = chosen
   const config = { id, accountId, kind, address, packing, ...givenTarget(chosen) }

@@ -74,7 +74,7 @@ export class FactReader {
     })
   }
 
-  /** The challengers whose promotions made these versions, by version. A promoted one may be described anew, or deleted, later. */
+  /** The challengers whose promotions made these versions, by version. A promoted one may get another description, or be deleted, later. */
   async promotions(accountId: string, versions: readonly number[]): Promise<ReadonlyMap<number, string>> {
     const places = [...new Set(versions)].map((version) => ({ kind: challenger.kind, id: '', version }))
     const found = await this.#facts.of('promotion', accountId, places, async (missing) => {

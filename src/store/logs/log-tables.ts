@@ -222,7 +222,7 @@ async function addWords(
     // The declared type may have a default after it.
     return type.startsWith('Enum') && present !== undefined && !`${type} `.startsWith(`${present} `)
   })
-  // Of a column of theirs, ClickHouse changes nothing. Without them, parts that exist are read row by row until they expire.
+  // ClickHouse changes no column that a projection is sorted by. Without projections, parts that exist are read row by row until they expire.
   if (changed.some(({ name }) => isSummedBy(name)))
     for (const { name } of quarterProjections)
       await clickhouse.command(`${alterDecisions} DROP PROJECTION IF EXISTS ${name}`)

@@ -16,7 +16,7 @@ export interface Schema {
   readonly minimum?: number
   readonly maximum?: number
   readonly 'x-secret'?: boolean
-  /** Of the target of a destination: its words and tiles. */
+  /** The words and tiles of a destination's target. */
   readonly 'x-setup'?: KindWords
 }
 

@@ -26,7 +26,7 @@ export async function targetKinds(): Promise<readonly TargetKind[]> {
 interface Reading {
   readonly resolved: (schema: Schema) => Schema
   readonly words: TargetWords
-  /** Of the member, such as `auth.bearer`; empty: the target itself. */
+  /** The path of the member, such as `auth.bearer`; empty: the target itself. */
   readonly path: string
   readonly isRequired: boolean
 }
