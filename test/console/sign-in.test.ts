@@ -63,6 +63,8 @@ t.test('signing in', inBrowser(), async (t) => {
     )
     t.notMatch(kept, token.slice(5), 'no script can read the key afterwards, nor the cookie')
     t.match(kept, /,""\]$/)
+    // A name that is still being asked for is refused when the session has ended.
+    await visitor.settled()
     await page.getByRole('button', { name: 'Sign out' }).click()
     await page.getByText('You have signed out.').waitFor()
     await visitor.see('console/changes')
