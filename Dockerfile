@@ -12,6 +12,8 @@ RUN npm ci --include=dev --no-audit --no-fund
 COPY tsconfig.json ./
 COPY config config
 COPY fixtures fixtures
+# The console shows recipes of the documents.
+COPY docs/recipes docs/recipes
 COPY src src
 RUN node config/prepare.mjs --no-nats-server \
   && npm prune --omit=dev --no-audit --no-fund

@@ -1,7 +1,7 @@
 /**
  * Builds the database of autonomous systems that Weir brings along. The package `@ip-location-db/asn` has the ranges as CSV,
- * 65 MB of it; a MaxMind DB file of the same has a sixth of that, is read like every other GeoIP database, and is all that an
- * installation needs. The format: https://maxmind.github.io/MaxMind-DB/
+ * 65 MB of it; a MaxMind DB file of the same has a sixth of that, is read like every other GeoIP database, and is all that
+ * an installation needs. The format: https://maxmind.github.io/MaxMind-DB/
  */
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

@@ -1,10 +1,13 @@
 /**
- * Builds the console, and pages like it: `dist/console/index.html` and its assets, whose names have a hash of their content. The page refers to
- * them below `{{root}}`, which the server replaces by the way back to `/`, because a proxy may serve Weir below a path.
+ * Builds the console, and pages like it: `dist/console/index.html` and its assets, whose names have a hash of their content.
+ * The page refers to them below `{{root}}`, which the server replaces by the way back to `/`, because a proxy may serve Weir
+ * below a path.
  */
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { pageDrawings } from './drawings.mjs'
 import { importSource } from './import-source.mjs'
+import { recipesIn } from './recipes.mjs'
 import { worldShapes } from './world-shapes.mjs'
 
 /**
@@ -15,18 +18,26 @@ const forBrowsers = (root) => ({
   name: 'for-browsers',
   setup: ({ onLoad }) => {
     onLoad({ filter: /core\/clock\.ts$/ }, () => ({
-      contents: "export * from '../console/data/clock.js'",
-      resolveDir: join(root, 'src', 'core'),
+      contents: "export * from './console/data/clock.js'",
+      resolveDir: join(root, 'src', 'outside'),
       loader: 'ts',
     }))
     // It needs the declarations, and with them half of Weir.
     onLoad({ filter: /client\/kind-table\.ts$/ }, async () => ({
-      contents: `export const kindTable = ${JSON.stringify((await importSource(root, 'src/client/kind-table.ts')).kindTable)}`,
+      contents: `export const kindTable = ${JSON.stringify((await importSource(root, 'src/words/client/kind-table.ts')).kindTable)}`,
+      loader: 'js',
+    }))
+    onLoad({ filter: /console\/data\/drawings\.ts$/ }, () => ({
+      contents: `export const drawings = ${JSON.stringify(pageDrawings())}`,
       loader: 'js',
     }))
     onLoad({ filter: /console\/data\/world\.ts$/ }, async () => ({
       contents: `/*! Outlines of countries: Natural Earth, public domain. */
 export const world = ${JSON.stringify(await worldShapes())}`,
+      loader: 'js',
+    }))
+    onLoad({ filter: /console\/data\/recipes\.ts$/ }, () => ({
+      contents: `export const recipes = ${JSON.stringify(recipesIn(root))}`,
       loader: 'js',
     }))
   },
@@ -65,10 +76,12 @@ export async function bundlePage(root, directory, name, plugins, served = name) 
   const { build } = await import('esbuild')
   rmSync(directory, { recursive: true, force: true })
   mkdirSync(directory, { recursive: true })
-  const main = `src/${name}/main.tsx`
+  const main = `src/outside/${name}/main.tsx`
+  const ownStyle = `src/outside/${name}/style.css`
+  const style = existsSync(join(root, ownStyle)) ? ownStyle : 'src/outside/console/style.css'
   const { metafile } = await build({
     absWorkingDir: root,
-    entryPoints: { [name]: main, style: 'src/console/style.css' },
+    entryPoints: { [name]: main, style },
     outdir: join(directory, 'assets'),
     entryNames: '[name]-[hash]',
     chunkNames: '[name]-[hash]',
@@ -83,16 +96,16 @@ export async function bundlePage(root, directory, name, plugins, served = name) 
     jsx: 'automatic',
     jsxImportSource: 'preact',
     legalComments: 'eof',
-    tsconfig: 'src/console/tsconfig.json',
+    tsconfig: 'src/outside/console/tsconfig.json',
     plugins,
     logLevel: 'silent',
   })
   /** @param {string} source */
   const built = (source) =>
     basename(Object.entries(metafile.outputs).find(([, { entryPoint }]) => entryPoint === source)?.[0] ?? '')
-  const page = readFileSync(join(root, `src/${name}/index.html`), 'utf8')
+  const page = readFileSync(join(root, `src/outside/${name}/index.html`), 'utf8')
     .replace('main.tsx', `{{root}}${served}/assets/${built(main)}`)
-    .replace('style.css', `{{root}}${served}/assets/${built('src/console/style.css')}`)
+    .replace('style.css', `{{root}}${served}/assets/${built(style)}`)
   writeFileSync(join(directory, 'index.html'), page)
   return metafile
 }

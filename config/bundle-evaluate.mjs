@@ -4,7 +4,7 @@
  */
 import { mkdirSync, rmSync } from 'node:fs'
 
-/** What the evaluator needs of `src/core/clock.ts`, as everyone has it. */
+/** What the evaluator needs of `src/ground/core/clock.ts`, as everyone has it. */
 const clock = `export const now = () => Date.now()
 export const isoSeconds = (ms) => new Date(ms).toISOString().slice(0, 19) + 'Z'
 export const monotonicMs = () => performance.now()
@@ -47,7 +47,7 @@ export async function bundleEvaluate(root, directory) {
   mkdirSync(directory, { recursive: true })
   const { metafile } = await build({
     absWorkingDir: root,
-    entryPoints: { evaluate: 'src/evaluate/portable/evaluate-anywhere.ts' },
+    entryPoints: { evaluate: 'src/judging/evaluate/portable/evaluate-anywhere.ts' },
     outdir: directory,
     bundle: true,
     metafile: true,

@@ -6,13 +6,13 @@ import { rmSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** As in `src/core/package.ts`, which finds them while Weir runs; the icon is copied. */
+/** As in `src/ground/core/package.ts`, which finds them while Weir runs; the icon is copied. */
 const programs = {
   main: 'src/main.ts',
-  'last-resort-thread': 'src/core/telemetry/last-resort-thread.ts',
-  emulator: 'src/emulator/main.ts',
-  client: 'src/client/client.ts',
-  favicon: 'src/api/pages/favicon.ico',
+  'last-resort-thread': 'src/ground/core/telemetry/last-resort-thread.ts',
+  emulator: 'src/outside/emulator/main.ts',
+  client: 'src/words/client/client.ts',
+  favicon: 'src/management/api/pages/favicon.ico',
 }
 
 /** They load native code, threads or files by paths of their own. */

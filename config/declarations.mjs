@@ -9,8 +9,8 @@ import { TypeWriter } from './type-writer.mjs'
 
 /** Entry points of `exports` in package.json, and their sources. */
 const entryPoints = {
-  client: 'src/client/client.ts',
-  evaluate: 'src/evaluate/portable/evaluate-anywhere.ts',
+  client: 'src/words/client/client.ts',
+  evaluate: 'src/judging/evaluate/portable/evaluate-anywhere.ts',
 }
 
 /**

@@ -18,7 +18,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { natsServerCacheDir } from '../src/nats-server/find-nats-server.mjs'
+import { natsServerCacheDir } from '../src/delivery/nats-server/find-nats-server.mjs'
 import { currentSources } from './nats-server-sources.mjs'
 
 /** A server that is not current is replaced if that is possible; after a failure, not before this time. */

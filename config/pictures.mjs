@@ -60,6 +60,8 @@ try {
     for (const [name, path, pressed, text] of pages) {
       for (const theme of /** @type {const} */ (['light', 'dark'])) {
         await page.emulateMedia({ colorScheme: theme })
+        // Both begin alike: a draft would stay in the tab.
+        await page.evaluate('sessionStorage.clear()')
         await page.goto(new URL(path, link).href)
         for (const each of pressed) await page.locator(`main >> ${each}`).first().click()
         await page.getByText(text).first().waitFor()

@@ -5,9 +5,9 @@
  *
  *     node config/prepare.mjs [--no-nats-server] [--modules | --tests] [--types]
  *
- * `--modules` also compiles every source and test to a module of its own in `dist/src` and `dist/test`, as benchmarks
- * and the generated documents need it; `--tests` also prepares the test runner and bundles the test files. `--types` writes the types
- * of the package's entry points, as `npm pack` ships them.
+ * `--modules` also compiles every source and test to a module of its own in `dist/src` and `dist/test`, as benchmarks and
+ * the generated documents need it; `--tests` also prepares the test runner and bundles the test files. `--types` writes the
+ * types of the package's entry points, as `npm pack` ships them.
  */
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -29,8 +29,8 @@ import {
   findNatsServer,
   natsServerCacheDir,
   natsServerMissing,
-} from '../src/nats-server/find-nats-server.mjs'
-import { tryLock } from '../src/process/file-lock.mjs'
+} from '../src/delivery/nats-server/find-nats-server.mjs'
+import { tryLock } from '../src/management/process/file-lock.mjs'
 import { buildAsnDatabase } from './asn-database.mjs'
 import { buildModules, bundlePrograms, bundleTests } from './bundle.mjs'
 import { bundleConsole, bundleReference } from './bundle-console.mjs'
@@ -185,6 +185,9 @@ const bundleSignature = () =>
     ),
     'config/bundle.mjs',
     'config/bundle-console.mjs',
+    'config/drawings.mjs',
+    'config/recipes.mjs',
+    ...filesBelow('docs/recipes', '.md'),
     'config/bundle-evaluate.mjs',
     'config/bundle-playground.mjs',
     'tsconfig.json',
@@ -229,7 +232,7 @@ async function building(built) {
 
 const modulesSignature = () => signatureOf([...moduleSources(), 'config/bundle.mjs', 'tsconfig.json'])
 
-const pages = ['console', 'playground', 'reference'].map((room) => join('src', room))
+const pages = ['console', 'playground', 'reference'].map((room) => join('src', 'outside', room))
 
 const moduleSources = () => [
   ...sourcesBelow('src').filter((name) => !pages.some((page) => name.startsWith(page))),

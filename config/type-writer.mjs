@@ -53,7 +53,11 @@ export class TypeWriter {
       if (!file.isDeclarationFile) for (const statement of file.statements) this.#readAlias(statement)
   }
 
-  /** The compiler does not keep the name of a type that it computes from a schema. @param {import('typescript').Statement} statement */
+  /**
+   * The compiler does not keep the name of a type that it computes from a schema.
+   *
+   * @param {import('typescript').Statement} statement
+   */
   #readAlias(statement) {
     if (!ts.isTypeAliasDeclaration(statement) || statement.typeParameters !== undefined) return
     const symbol = this.#checker.getSymbolAtLocation(statement.name)

@@ -9,8 +9,8 @@ const size = { width: 960, height: 470 }
 const leftOut = new Set(['AQ'])
 
 /**
- * Outlines as paths of SVG by ISO 3166-1 alpha-2. What has no code there (Kosovo, Northern Cyprus, Somaliland) is drawn without
- * one.
+ * Outlines as paths of SVG by ISO 3166-1 alpha-2. What has no code there (Kosovo, Northern Cyprus, Somaliland) is drawn
+ * without one.
  *
  * @returns {Promise<{ width: number, height: number, outlines: [code: string, path: string][] }>}
  */

@@ -1,7 +1,7 @@
 /** `npm run docs`: writes the generated parts of the documents, which are marked by `<!-- generated: … -->`. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { fieldReference } from '../dist/src/event/field-reference.js'
-import { withTables } from '../dist/src/event/field-tables.js'
+import { fieldReference } from '../dist/src/words/event/field-reference.js'
+import { withTables } from '../dist/src/words/event/field-tables.js'
 import { performanceTables } from '../dist/test/bench/performance-tables.js'
 import { attributeTables } from '../dist/test/docs/attribute-table.js'
 import { boundsTables } from '../dist/test/docs/bounds-table.js'

@@ -1,30 +1,30 @@
-/** Start here: the command line. Roles run in this process; an operator's commands are sent to the process with the store. */
+/** Start here: the command line. Roles run in this process; an operator's commands go to the process with the store. */
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Command, Option } from 'commander'
-import { addAccountCommands } from './cli/account-commands.js'
-import { addConsoleCommand } from './cli/console-command.js'
-import { addDdlCommand } from './cli/ddl.js'
-import { addDeadCommands } from './cli/dead-commands.js'
-import { addDecisionCommands } from './cli/decision-commands.js'
-import { addDestinationCommands } from './cli/destination-commands.js'
-import { type FilterOptions, filtered, withFilter } from './cli/filter-option.js'
-import { addLintCommand } from './cli/lint-command.js'
-import { addNatsConfigCommand } from './cli/nats-config-command.js'
-import { addPolicyTestCommand } from './cli/policy-test-command.js'
-import { addPublishCommand } from './cli/publish/publish-command.js'
-import { addRecordCommands } from './cli/record-commands.js'
-import type { ReplayOptions } from './cli/replay-command.js'
-import type { TapOptions } from './cli/tap.js'
-import { version } from './core/package.js'
-import { showSources } from './core/telemetry/stack-traces.js'
-import { errorText, forTerminal } from './core/text/terminal.js'
-import { sentenceForTerminal } from './core/text/times.js'
-import type { Frame, Role } from './process/child.js'
-import type { RoleContext } from './process/role-context.js'
-import { type ChildRole, secretsOf } from './process/role-secrets.js'
-import { type AdminCommand, readRuntime, sendAdminCommand } from './process/running-service.js'
-import { loadSettings, type Settings } from './process/settings.js'
+import { version } from './ground/core/package.js'
+import { showSources } from './ground/core/telemetry/stack-traces.js'
+import { errorText, forTerminal } from './ground/core/text/terminal.js'
+import { sentenceForTerminal } from './ground/core/text/times.js'
+import type { Frame, Role } from './management/process/child.js'
+import type { RoleContext } from './management/process/role-context.js'
+import { type ChildRole, secretsOf } from './management/process/role-secrets.js'
+import { type AdminCommand, readRuntime, sendAdminCommand } from './management/process/running-service.js'
+import { loadSettings, type Settings } from './management/process/settings.js'
+import { addAccountCommands } from './outside/cli/account-commands.js'
+import { addConsoleCommand } from './outside/cli/console-command.js'
+import { addDdlCommand } from './outside/cli/ddl.js'
+import { addDeadCommands } from './outside/cli/dead-commands.js'
+import { addDecisionCommands } from './outside/cli/decision-commands.js'
+import { addDestinationCommands } from './outside/cli/destination-commands.js'
+import { type FilterOptions, filtered, withFilter } from './outside/cli/filter-option.js'
+import { addLintCommand } from './outside/cli/lint-command.js'
+import { addNatsConfigCommand } from './outside/cli/nats-config-command.js'
+import { addPolicyTestCommand } from './outside/cli/policy-test-command.js'
+import { addPublishCommand } from './outside/cli/publish/publish-command.js'
+import { addRecordCommands } from './outside/cli/record-commands.js'
+import type { ReplayOptions } from './outside/cli/replay-command.js'
+import type { TapOptions } from './outside/cli/tap.js'
 import type { Program } from './roles/programs.js'
 
 showSources()
@@ -65,14 +65,14 @@ function settingsOfRole(name: ChildRole): Settings {
 
 // --- roles ---
 
-/** Processes that a role starts for one purpose. Like roles, loaded where they run: `serve` and other commands start quickly. */
+/** Processes that a role starts for one purpose. Like roles, they are loaded where they run, so commands start quickly. */
 const children = () => import('./roles/children.js')
 
 /** The frame of a process, and the logger and metrics in it: commands of an operator need neither. */
-const processes = () => import('./process/child.js')
+const processes = () => import('./management/process/child.js')
 
 async function contextOf(name: ChildRole | 'serve'): Promise<RoleContext> {
-  const { createRoleContext } = await import('./process/role-context.js')
+  const { createRoleContext } = await import('./management/process/role-context.js')
   return createRoleContext(name === 'serve' ? settings() : settingsOfRole(name), name)
 }
 
@@ -171,22 +171,21 @@ withFilter(
   .option('--dead', 'records and events that are set aside, with the reason, instead')
   .option('--json', 'a line of JSON for each')
   .action(async (options: TapOptions & FilterOptions) => {
-    const { tap } = await import('./cli/tap.js')
+    const { tap } = await import('./outside/cli/tap.js')
     await tap(settings(), filtered(options))
   })
 
 withFilter(
   program
     .command('top')
-    .description(
-      'rates of decisions and the state of destinations, refreshed; needs an API key in WEIR_API_KEY',
-    ),
+    .description('rates of decisions and the state of destinations; needs an API key in WEIR_API_KEY'),
   'count only these',
 )
   .option('--edge <id>', 'count only those at this edge')
+  .option('--time <which>', 'own: what began more than a minute before is counted apart; default: stored')
   .option('--json', 'each picture as a line of JSON')
-  .action(async (options: FilterOptions & { edge?: string; json?: true }) => {
-    const { top } = await import('./cli/top.js')
+  .action(async (options: FilterOptions & { edge?: string; json?: true; time?: string }) => {
+    const { top } = await import('./outside/cli/top.js')
     await top(settings(), filtered(options))
   })
 
@@ -212,7 +211,7 @@ for (const [what, argument, description] of triedDrafts) {
     )
     .option('--json', 'the whole trial as JSON')
     .action(async (...given: unknown[]) => {
-      const { tryDraft } = await import('./cli/try.js')
+      const { tryDraft } = await import('./outside/cli/try.js')
       const options = given[argument === '' ? 0 : 1] as Parameters<typeof tryDraft>[3]
       process.exitCode = await tryDraft(settings(), what, argument === '' ? '' : String(given[0]), options)
     })
@@ -243,7 +242,7 @@ withFilter(
   )
   .option('--json', 'the replay as JSON, when it has ended')
   .action(async (destination: string, options: ReplayOptions & FilterOptions) => {
-    const { replayTo } = await import('./cli/replay-command.js')
+    const { replayTo } = await import('./outside/cli/replay-command.js')
     process.exitCode = await replayTo(settings(), destination, filtered(options))
   })
 
@@ -282,7 +281,7 @@ program
   .option('--records <file>', 'replay this file (.ndjson or .ndjson.gz)')
   .option('--verbose', 'show every table and every check')
   .action(async (options: { once?: boolean; records?: string; verbose?: boolean }) => {
-    const { runDemo } = await import('./demo/demo.js')
+    const { runDemo } = await import('./outside/demo/demo.js')
     const { stopSignal } = await processes()
     const exitCode = await runDemo({
       ...options,

@@ -21,17 +21,20 @@ import { otherNodes } from './harness/other-nodes.js'
 import { compiled } from './harness/processes.js'
 
 /**
- * For each file of a process: long enough for the slowest one on a busy machine. A file sets none for all of itself: of files
- * that share a process, the last one's would be that of all.
+ * For a process with one file, and twice that for one with many: long enough for the slowest on a busy machine, and short
+ * enough that one that hangs is named before whoever waits for the tests gives up. A file sets none for all of itself: of
+ * files that share a process, the last one's would be that of all.
  */
 const timeoutSeconds = 900
+/** For the last lines of a process that has ended. */
+const lastOutputMs = 10_000
 /** More than twice the cores of the smallest machine: most of a test is waiting. More only take turns on the cores. */
 const filesAtATime = 6
 /** MiB for new objects from the start, which V8 then collects more rarely: some percent of the CPU of a test of the API. */
 const nodeOptions = ['--min-semi-space-size=16']
 /**
- * Most code of a test is over before it pays to optimize it: a test of the API takes a sixth less CPU if V8 waits eight times
- * as long as usual. Later versions of Node have a cheaper compiler for such code, and other options.
+ * Most code of a test is over before it pays to optimize it: a test of the API takes a sixth less CPU if V8 waits eight
+ * times as long as usual. Later versions of Node have a cheaper compiler for such code, and other options.
  */
 const ownNodeOptions = versions.node.startsWith('20.') ? ['--interrupt-budget=1000000'] : []
 /** These take longest, or their rooms' files do. Begun first, none is left at the end for the others to wait for. */
@@ -41,8 +44,12 @@ const longest = [
   ...['deliver/', 'demo/', 'api/'],
 ]
 
+/** The path from its room on: rooms are known by their names, in whichever wing they are. */
+const inWing = (file: string): string =>
+  file.replace(/^(ground|delivery|words|judging|management|outside)\//, '')
+
 const rank = (file: string): number => {
-  const at = longest.findIndex((beginning) => file.startsWith(beginning))
+  const at = longest.findIndex((beginning) => inWing(file).startsWith(beginning))
   return at === -1 ? longest.length : at
 }
 
@@ -57,7 +64,7 @@ const groups: readonly { readonly files: RegExp; readonly processes: number }[] 
   { files: /^(client\/client|docs\/(examples|fields))\./, processes: 1 },
   {
     files:
-      /^((cli(?!\/publish\.)|core|evaluate|event|http(?!\/bounds\/memory-return\.)|insight|operate|pki|record|resource|roles|shape|view|wire|write)\/|console\/(completion|json-object|rule-files|shell)\.)/,
+      /^((access|cli(?!\/publish\.)|core|evaluate|event|exchange|http(?!\/bounds\/memory-return\.)|insight|operate|outgoing|pki|record|resource|roles|scheduled|shape|view|wire|write)\/|console\/(completion|json-object|rule-files|shell)\.)/,
     processes: 2,
   },
   { files: /^(deliver|emulator)\//, processes: 2 },
@@ -99,7 +106,7 @@ function temporaryDir(): string {
 const options = argv.slice(2).filter((each) => each.startsWith('-'))
 const wanted = argv.slice(2).filter((each) => !each.startsWith('-'))
 const isWanted = (file: string): boolean =>
-  wanted.length === 0 || wanted.some((path) => file.startsWith(path))
+  wanted.length === 0 || wanted.some((path) => file.startsWith(path) || inWing(file).startsWith(path))
 
 const files = readdirSync(compiled('tests'), { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.test.js') && isWanted(file))
@@ -107,9 +114,9 @@ const files = readdirSync(compiled('tests'), { recursive: true, encoding: 'utf8'
 
 /** What each process runs: one file, or its part of a group. */
 const processes = files.flatMap((file) => {
-  const group = groups.find(({ files }) => files.test(file))
+  const group = groups.find(({ files }) => files.test(inWing(file)))
   if (group === undefined) return [[file]]
-  const members = files.filter((each) => group.files.test(each))
+  const members = files.filter((each) => group.files.test(inWing(each)))
   const perProcess = Math.ceil(members.length / group.processes)
   const at = members.indexOf(file)
   return at % perProcess === 0 ? [members.slice(at, at + perProcess)] : []
@@ -138,7 +145,7 @@ const runAll = (
     // Without source maps, which every file would read: a failure is shown with its lines of the bundled file.
     const lazy = suffix === '' ? ownNodeOptions : []
     const args = ['-u', 'NODE_OPTIONS', 'node', ...nodeOptions, ...lazy, ...program, ...more]
-    const seconds = timeoutSeconds * files.length
+    const seconds = timeoutSeconds * Math.min(files.length, 2)
     void t.spawn('env', args, {
       name: `${paths.join(' ')}${suffix}`,
       buffered: true,
@@ -163,6 +170,12 @@ const others = isFull ? [...otherNodes(), ...(await otherNatsServers())] : []
 
 t.setTimeout(0)
 t.jobs = filesAtATime
+// `tap` waits until nobody holds the output of a test: a process that one left behind would keep it waiting for ever.
+t.on('spawn', (test) =>
+  test.on('process', (child) =>
+    child.once('exit', () => void setTimeout(() => child.stdout?.destroy(), lastOutputMs).unref()),
+  ),
+)
 t.plan(others.reduce((count, { program }) => count + ('dir' in program ? runs.length : 1), runs.length))
 const dir = env['TMPDIR'] ?? mkdtempSync(join(temporaryDir(), 'weir-tests-'))
 // Servers that tests start as root serve files as another user.

@@ -3,46 +3,80 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, normalize } from 'node:path'
 import t from 'tap'
 import ts from 'typescript'
-import { settingNames } from '../src/process/settings.js'
+import { settingNames } from '../src/management/process/settings.js'
 import { Checks } from './harness/checks.js'
 
-/** A file imports from its own room or one to its left; files beside the rooms are to the right of all. */
-const rooms = [
-  'core',
-  'expr',
-  'emulator',
-  'nats',
-  'pki',
-  'wire',
-  'record',
-  'ingest',
-  'books',
-  'nats-server',
-  'deliver',
-  'resource',
-  'event',
-  'view',
-  'shape',
-  'client',
-  'evaluate',
-  'store',
-  'http',
-  'produce',
-  'write',
-  'decide',
-  'process',
-  'pipeline',
-  'trial',
-  'insight',
-  'demo',
-  'cli',
-  'console',
-  'playground',
-  'reference',
-  'operate',
-  'api',
-  'roles',
-  '.',
+/** A file imports from its own wing or one above, and of its own wing from its room or one to the left. */
+const wings: Readonly<Record<string, readonly string[]>> = {
+  ground: ['core', 'expr', 'nats', 'pki'],
+  delivery: ['wire', 'record', 'outgoing', 'ingest', 'books', 'nats-server', 'deliver'],
+  words: ['resource', 'event', 'view', 'shape', 'client'],
+  judging: ['evaluate', 'produce', 'pipeline', 'trial'],
+  management: [
+    'store',
+    'exchange',
+    'access',
+    'write',
+    'scheduled',
+    'decide',
+    'process',
+    'insight',
+    'operate',
+    'http',
+    'api',
+  ],
+  outside: ['emulator', 'demo', 'cli', 'console', 'playground', 'reference'],
+}
+
+/** Beside the wings: the room where all meet, and the files next to it. */
+const besides = ['roles', '.']
+
+const rooms = [...Object.values(wings).flat(), ...besides]
+
+/** Folders of the console, in the same order: `kit` knows nothing of Weir. The files next to them come last. */
+const consoleFolders = ['data', 'kit', 'parts', 'pages', '']
+
+/** What `kit` may import of `data`: the browser's page and texts, but nothing that asks the API. */
+const knownToKit = /^src\/outside\/console\/(kit\/.*|data\/(texts\/)?[a-z-]+\.ts)$/
+
+/** Folders that import each other in a circle, and why they stay so. */
+const knots: readonly { readonly folders: readonly string[]; readonly why: string }[] = [
+  {
+    folders: [
+      'delivery/deliver',
+      ...['aws', 'clickhouse', 'http', 'kafka', 'kinds', 'lane', 's3'].map(
+        (each) => `delivery/deliver/${each}`,
+      ),
+    ],
+    why: 'what a kind is stands beside the list of kinds',
+  },
+  {
+    folders: ['delivery/ingest', 'delivery/ingest/formats', 'delivery/ingest/syslog'],
+    why: 'what a format is stands beside the list of formats',
+  },
+  {
+    folders: ['words/resource', 'words/resource/bouncers', 'words/resource/fields'],
+    why: 'what a declaration is stands beside the list of declarations',
+  },
+  {
+    folders: ['words/shape', 'words/shape/trial'],
+    why: 'answers that hold others are of two folders',
+  },
+  {
+    folders: ['management/store', 'management/store/claims', 'management/store/history'],
+    why: 'changes, which the store writes, are what claims and the history are made from',
+  },
+  {
+    folders: ['management/http', 'management/http/caller'],
+    why: 'the guard asks who calls, and both read headers',
+  },
+  {
+    folders: [
+      'management/api',
+      ...['challengers', 'ip-lists', 'ip-policies', 'log', 'pages'].map((each) => `management/api/${each}`),
+    ],
+    why: 'the server, which registers all routes, stands beside what routes share',
+  },
 ]
 
 interface Never {
@@ -52,7 +86,18 @@ interface Never {
 }
 
 /** The rooms that answer those who manage Weir, and those of the command line. */
-const management = ['http', 'write', 'insight', 'operate', 'api', 'cli', 'roles']
+const management = [
+  'exchange',
+  'access',
+  'write',
+  'scheduled',
+  'insight',
+  'operate',
+  'http',
+  'api',
+  'cli',
+  'roles',
+]
 
 /** The design, as imports that never happen, types included. */
 const never: readonly Never[] = [
@@ -67,7 +112,7 @@ const never: readonly Never[] = [
     why: 'traffic knows nothing of HTTP',
   },
   {
-    from: ['store', 'http', 'write', 'api'],
+    from: ['store', 'exchange', 'access', 'write', 'scheduled', 'http', 'api'],
     to: ['pipeline'],
     why: 'a change is announced by the bucket, not by calls',
   },
@@ -76,26 +121,32 @@ const never: readonly Never[] = [
     to: ['pipeline', 'store', 'insight', 'operate', 'api'],
     why: 'a process never knows what its role does',
   },
-  { from: ['insight', 'operate', 'write'], to: ['api'], why: 'answers are made without knowing who asks' },
+  {
+    from: ['exchange', 'access', 'write', 'scheduled', 'decide', 'process', 'insight', 'operate'],
+    to: ['http', 'api'],
+    why: 'answers are made without knowing how they are asked for',
+  },
   { from: ['books'], to: ['deliver'], why: 'counting is independent of how events are sent' },
-  { from: ['deliver'], to: ['resource'], why: 'delivery moves bytes and knows no resources' },
+  { from: ['deliver', 'outgoing'], to: ['resource'], why: 'delivery moves bytes and knows no resources' },
   { from: ['emulator'], to: ['deliver'], why: 'an emulator that shares code with its client proves nothing' },
 ]
 
 /** Packages that a room never knows. */
 const neverPackages: Readonly<Record<string, readonly string[]>> = {
-  fastify: ['write', 'insight', 'operate'],
+  fastify: ['exchange', 'access', 'write', 'scheduled', 'decide', 'process', 'insight', 'operate'],
 }
 
 /** Rooms that use a few others only. */
 const uses: Readonly<Record<string, readonly string[]>> = {
-  // `deliver`: the table of destination kinds, which loads little. `event`: `weir ddl` prints its declarations. `ingest`,
-  // `nats`: `weir publish` is an ingress node. `evaluate`, `record`: `weir test FILE` decides without a server.
+  // `deliver`: the table of destination kinds, which loads little. `outgoing`: `weir listen` forwards events. `event`: `weir
+  // ddl` prints its declarations. `ingest`, `nats`: `weir publish` is an ingress node. `evaluate`, `record`: `weir test FILE`
+  // decides without a server.
   cli: [
     'client',
     'process',
     'core',
     'deliver',
+    'outgoing',
     'event',
     'shape',
     'ingest',
@@ -124,7 +175,20 @@ const importedOnlyBy: Readonly<Record<string, readonly string[]>> = {
 
 /** What `main.ts` loads before it knows the command: `weir --version` and a role's start pay for it. */
 const loadedByEveryCommand = {
-  rooms: ['.', 'cli', 'core', 'wire', 'expr', 'record', 'deliver', 'event', 'nats', 'nats-server', 'process'],
+  rooms: [
+    '.',
+    'cli',
+    'core',
+    'wire',
+    'expr',
+    'record',
+    'outgoing',
+    'deliver',
+    'event',
+    'nats',
+    'nats-server',
+    'process',
+  ],
   // The members of targets are schemas, and settings derive from the kinds of targets.
   packages: ['commander', 'jsonc-parser', 'pino', 'pino-pretty', 'prom-client', 'typebox'],
 }
@@ -133,39 +197,43 @@ const loadedByEveryCommand = {
 const plainPackages = new Set(['typebox', 'fastify', 'jsonc-parser', 'preact', '@preact/signals'])
 
 /** What is bundled for browsers is needed to build, not to run. */
-const isBundled = (file: string): boolean => /^src\/(console|playground|reference)\//.test(file)
+const isBundled = (file: string): boolean => /^src\/outside\/(console|playground|reference)\//.test(file)
 
 /** A kind of destination is a client of ClickHouse, too. */
-const clickhouseKind = ['src/deliver/kinds/clickhouse.ts', 'src/deliver/clickhouse/table-client.ts']
+const clickhouseKind = [
+  'src/delivery/deliver/kinds/clickhouse.ts',
+  'src/delivery/deliver/clickhouse/table-client.ts',
+]
 
 /** Clients that several files know together: those of a subject that is too large for one. */
 const shared = [
-  { packages: /^@codemirror\//, files: /^src\/console\/parts\/editor\/[a-z-]*\.ts$/ },
+  { packages: /^@codemirror\//, files: /^src\/outside\/console\/parts\/editor\/[a-z-]*\.ts$/ },
   // Where it is used, and where a page loads it late.
-  { packages: /^re2js$/, files: /^src\/(expr\/regex|playground\/late-re2js)\.ts$/ },
-  { packages: /^@nats-io\//, files: /^src\/nats\/[a-z0-9-]*\.ts$/ },
+  { packages: /^re2js$/, files: /^src\/(ground\/expr\/regex|outside\/playground\/late-re2js)\.ts$/ },
+  { packages: /^@nats-io\//, files: /^src\/ground\/nats\/[a-z0-9-]*\.ts$/ },
   {
     packages: /^@clickhouse\/client$/,
-    files: /^src\/(store\/clickhouse\/(clickhouse|errors)|deliver\/clickhouse\/table-client)\.ts$/,
+    files:
+      /^src\/(management\/store\/clickhouse\/(clickhouse|errors)|delivery\/deliver\/clickhouse\/table-client)\.ts$/,
   },
 ]
 
 /** Programs of others import it: see `exports` of package.json. */
-const entryPoint = 'src/evaluate/portable/evaluate-anywhere.ts'
+const entryPoint = 'src/judging/evaluate/portable/evaluate-anywhere.ts'
 
 /** The build puts them in the place of others: see `config/bundle-playground.mjs`. */
 const replacements = [
-  'src/playground/late-re2js.ts',
-  'src/playground/plain-link.tsx',
-  'src/playground/plain-names.ts',
+  'src/outside/playground/late-re2js.ts',
+  'src/outside/playground/plain-link.tsx',
+  'src/outside/playground/plain-names.ts',
 ]
 
 /** The clocks of Node and of browsers. */
-const clocks = ['src/core/clock.ts', 'src/console/data/clock.ts']
+const clocks = ['src/ground/core/clock.ts', 'src/outside/console/data/clock.ts']
 
 /** The files that one thing is left to. */
 const alone = [
-  { what: 'process.env', pattern: /\bprocess\.env\b/, files: ['src/process/settings.ts'] },
+  { what: 'process.env', pattern: /\bprocess\.env\b/, files: ['src/management/process/settings.ts'] },
   {
     what: 'the time',
     pattern: /\bDate\.now\(|\bnew Date\(\)|\bperformance\.now\(/,
@@ -179,9 +247,9 @@ const alone = [
   {
     what: 'names of partitions',
     pattern: /['"](WEIR_(RECORDS|DELIVERIES)|weir\.deliveries)|`weir\.deliveries/,
-    files: ['src/wire/partitions.ts'],
+    files: ['src/delivery/wire/partitions.ts'],
   },
-  { what: 'chance', pattern: /\bMath\.random\(|\brandomUUID\(/, files: ['src/core/clock.ts'] },
+  { what: 'chance', pattern: /\bMath\.random\(|\brandomUUID\(/, files: ['src/ground/core/clock.ts'] },
 ]
 
 /** What runs before anything is compiled can't import the clock. */
@@ -195,34 +263,62 @@ const forbidden = [
 
 /** Files that list the files of their room: one file per kind, however small. */
 const catalogs = [
-  'src/ingest/formats.ts',
-  'src/deliver/kinds.ts',
-  'src/event/catalog.ts',
-  'src/resource/registry.ts',
+  'src/delivery/ingest/formats.ts',
+  'src/delivery/deliver/kinds.ts',
+  'src/words/event/catalog.ts',
+  'src/words/resource/registry.ts',
 ]
 
 const smallFileLines = 50
 /** Smaller files with one importer, of their own room, and why they are not part of it. */
 const smallFiles: Readonly<Record<string, string>> = {
-  'src/api/ip-lists/ip-list-refresh.ts': 'a route of its own; its importer lists the routes of all rooms',
-  'src/cli/junit.ts': 'a format of its own; its importer runs tests and shows them',
-  'src/client/session.ts': 'its importer, the list of all operations, is as long as a file may be',
-  'src/client/targets.ts': 'its importer, the list of all operations, is as long as a file may be',
-  'src/deliver/aws/credentials-age.ts':
+  'src/management/api/ip-lists/ip-list-preview.ts':
+    'a route of its own; its importer lists the routes of all rooms',
+  'src/management/api/ip-lists/ip-list-refresh.ts':
+    'a route of its own; its importer lists the routes of all rooms',
+  'src/outside/cli/junit.ts': 'a format of its own; its importer runs tests and shows them',
+  'src/words/client/session.ts': 'its importer, the list of all operations, is as long as a file may be',
+  'src/words/client/targets.ts': 'its importer, the list of all operations, is as long as a file may be',
+  'src/outside/console/data/drafts/yaml-expression.ts':
+    'its importer, the editor, is as long as a file may be',
+  'src/outside/console/data/recipes.ts': 'the build puts the text of the documents in its place',
+  'src/delivery/deliver/advice/file-advice.ts': 'sentences, beside those of the other kinds',
+  'src/delivery/deliver/aws/credentials-age.ts':
     'a state machine of its own; the lane, the longest file, only asks it',
-  'src/deliver/lane/hand-pause.ts': 'a state machine of its own; the run of a destination only asks it',
-  'src/deliver/malformed-packs.ts': 'its importer, the run of a destination, is as long as a file may be',
-  'src/nats-server/ending.ts': 'its importer, the life of the server, is as long as a file may be',
-  'src/nats/server-2-9.ts': 'the workaround for one version of nats-server, which goes as a whole',
-  'src/pipeline/recent-work.ts': 'a measure of its own, next to the fetching that it guides',
-  'src/playground/example.ts': 'the build takes its place',
-  'src/write/row-values.ts': 'the plans of writes are as long as a file may be',
-  'src/write/state-lookups.ts': 'the plans of writes are as long as a file may be',
+  'src/delivery/deliver/lane/hand-pause.ts':
+    'a state machine of its own; the run of a destination only asks it',
+  'src/delivery/deliver/malformed-packs.ts':
+    'its importer, the run of a destination, is as long as a file may be',
+  'src/delivery/nats-server/ending.ts': 'its importer, the life of the server, is as long as a file may be',
+  'src/ground/nats/message-headers.ts':
+    'what the library keeps to itself; its importer is as long as a file may be',
+  'src/ground/nats/server-2-9.ts': 'the workaround for one version of nats-server, which goes as a whole',
+  'src/judging/pipeline/recent-work.ts': 'a measure of its own, next to the fetching that it guides',
+  'src/outside/playground/example.ts': 'the build takes its place',
+  'src/management/operate/advice/billed-units.ts':
+    'what a service bills; its importer only puts a status together',
+  'src/management/store/logs/own-reached.ts':
+    'its importer, the reader of the log, is as long as a file may be',
+  'src/management/write/row-values.ts': 'the plans of writes are as long as a file may be',
+  'src/management/write/state-lookups.ts': 'the plans of writes are as long as a file may be',
 }
 
 const fileLinesMax = 300
-/** Longer, up to 400 lines, because a cut would split an idea. */
-const longFiles = ['src/deliver/lane/lane.ts', 'src/nats/bucket.ts', 'src/nats/nats.ts']
+/** Longer, up to 400 lines, and the idea that a cut would split. */
+const longFiles: Readonly<Record<string, string>> = {
+  'src/delivery/deliver/destination-run.ts': 'the states of a run, each next to what leads out of it',
+  'src/delivery/deliver/lane/lane.ts': 'the way of a batch, whose steps share the state of its requests',
+  'src/ground/nats/bucket.ts': 'one bucket: reads, writes and watches keep one promise',
+  'src/ground/nats/nats.ts': 'one connection, and what is opened on it',
+  'src/judging/pipeline/catch-ups.ts': 'the states of a destination that is behind, as drawn at its top',
+  'src/management/insight/decision-filter.ts': 'each condition of a filter beside the SQL that it becomes',
+  'src/management/insight/trials.ts': 'the states of a trial, each next to what leads out of it',
+  'src/management/scheduled/feeds/feed-turn.ts': 'one fetch, from the lock to the stored state',
+  'src/words/client/client.ts': 'the list of all operations',
+  'src/words/event/define.ts': 'the kinds of fields, beside what each may be declared with',
+  'src/words/resource/fields/ip-list-source.ts':
+    'one member of a resource: its schema, its checks, how it is shown',
+}
 const longFileLinesMax = 400
 const filesAtTopMax = 30
 const functionLinesMax = 70
@@ -359,9 +455,19 @@ function target(file: string, from: string): string {
   return existsSync(path) || !existsSync(`${path}x`) ? path : `${path}x`
 }
 
+const isWing = (name: string): boolean => Object.hasOwn(wings, name)
+
 const roomOf = (file: string): string => {
-  const [, room = '', ...rest] = file.split('/')
-  return rest.length === 0 ? '.' : room
+  const [, first = '', second = '', ...rest] = file.split('/')
+  if (isWing(first)) return rest.length === 0 ? '' : second
+  return second === '' ? '.' : first
+}
+
+const wingOf = (file: string): string | undefined => file.split('/').slice(1, 2).find(isWing)
+
+const dirOf = (room: string): string => {
+  const wing = Object.keys(wings).find((name) => wings[name]?.includes(room) === true)
+  return wing === undefined ? `src/${room}` : `src/${wing}/${room}`
 }
 
 const packageOf = (from: string): string =>
@@ -370,20 +476,41 @@ const packageOf = (from: string): string =>
     .slice(0, from.startsWith('@') ? 2 : 1)
     .join('/')
 
-t.test('every room has its place in the line', (t) => {
+t.test('every file is in a room, and every room in its wing', (t) => {
   const checks = new Checks()
-  for (const { file } of sources) checks.ok(rooms.includes(roomOf(file)), file)
+  for (const { file } of sources) {
+    const room = roomOf(file)
+    checks.ok(rooms.includes(room) && (room === '.' || file.startsWith(`${dirOf(room)}/`)), file)
+  }
   checks.report(t)
   t.end()
 })
 
 t.test('the order of rooms is that of the document', (t) => {
-  const [, drawn = ''] = /```\n(core expr [^`]+)```/.exec(readFileSync('docs/architecture.md', 'utf8')) ?? []
-  const order = drawn.trim().split(/\s+/)
-  t.strictSame(order, [...rooms.slice(0, -1), 'main.ts'])
+  const [, drawn = ''] = /```\n(ground [^`]+)```/.exec(readFileSync('docs/architecture.md', 'utf8')) ?? []
+  const lines = drawn.trim().split('\n')
+  t.strictSame(
+    lines.map((line) => line.trim().split(/\s+/)),
+    [...Object.entries(wings).map(([wing, rooms]) => [wing, ...rooms]), ['roles', 'main.ts']],
+  )
   const described = readFileSync('docs/architecture.md', 'utf8').matchAll(/^\| `([a-z-]+)` \| .* \| .* \|$/gm)
   const names = [...described].map(([, name]) => name)
   t.strictSame(names.filter((name) => rooms.includes(name ?? '')).toSorted(), rooms.slice(0, -1).toSorted())
+  t.end()
+})
+
+t.test('a wing imports only from those above', (t) => {
+  const checks = new Checks()
+  const order = [...Object.keys(wings), undefined]
+  for (const source of sources) {
+    for (const { from } of importsOf(source).filter((each) => each.from.startsWith('.'))) {
+      const imported = target(source.file, from)
+      if (!imported.startsWith('src/')) continue
+      const isAbove = order.indexOf(wingOf(imported)) <= order.indexOf(wingOf(source.file))
+      checks.ok(isAbove, `${source.file} imports ${imported}`)
+    }
+  }
+  checks.report(t)
   t.end()
 })
 
@@ -402,12 +529,80 @@ t.test('a file imports from its own room or one to its left', (t) => {
   t.end()
 })
 
+t.test('a folder of the console imports only from those to its left', (t) => {
+  const checks = new Checks()
+  const home = 'src/outside/console/'
+  const folderOf = (file: string): number => {
+    const [first = '', ...rest] = file.slice(home.length).split('/')
+    return consoleFolders.indexOf(rest.length === 0 ? '' : first)
+  }
+  for (const source of sources.filter(({ file }) => file.startsWith(home))) {
+    checks.ok(folderOf(source.file) >= 0, `${source.file} is in a folder that has a place`)
+    for (const { from } of importsOf(source).filter((each) => each.from.startsWith('.'))) {
+      const imported = target(source.file, from)
+      const isLeft = !imported.startsWith(home) || folderOf(imported) <= folderOf(source.file)
+      checks.ok(isLeft, `${source.file} imports ${imported}`)
+      const isOfKit = source.file.startsWith(`${home}kit/`)
+      checks.ok(!isOfKit || knownToKit.test(imported), `${source.file} knows ${imported}`)
+    }
+  }
+  checks.report(t)
+  t.end()
+})
+
+t.test('no folders import each other in a circle', (t) => {
+  const graph = new Map<string, Set<string>>()
+  for (const source of sources) {
+    const folder = dirname(source.file)
+    const imported = graph.get(folder) ?? new Set()
+    for (const { from } of importsOf(source).filter((each) => each.from.startsWith('.')))
+      imported.add(dirname(target(source.file, from)))
+    graph.set(folder, imported)
+  }
+  const reached = new Map([...graph.keys()].map((folder) => [folder, reachedFrom(folder, graph)]))
+  const isTied = (one: string, other: string): boolean =>
+    one !== other && reached.get(one)?.has(other) === true && reached.get(other)?.has(one) === true
+  const found = new Set(
+    [...graph.keys()].flatMap((folder) => {
+      const tied = [...graph.keys()].filter((other) => isTied(folder, other))
+      return tied.length === 0 ? [] : [[folder, ...tied].toSorted().join(' · ')]
+    }),
+  )
+  t.strictSame(
+    [...found].toSorted(),
+    knots
+      .map(({ folders }) =>
+        folders
+          .map((each) => `src/${each}`)
+          .toSorted()
+          .join(' · '),
+      )
+      .toSorted(),
+    'untie it, or list it with the reason',
+  )
+  t.end()
+})
+
+/** All that can be reached over one edge or several. */
+function reachedFrom(start: string, graph: ReadonlyMap<string, ReadonlySet<string>>): Set<string> {
+  const reached = new Set<string>()
+  const visit = (node: string): void => {
+    for (const next of graph.get(node) ?? []) {
+      if (reached.has(next)) continue
+      reached.add(next)
+      visit(next)
+    }
+  }
+  visit(start)
+  return reached
+}
+
 t.test('a room shows at most so many files at its top, and no name is in more than two rooms', (t) => {
   const roomsOf = new Map<string, Set<string>>()
   const atTop = new Map<string, number>()
   for (const { file } of sources) {
     const room = roomOf(file)
-    if (dirname(file) === `src/${room}`) atTop.set(room, (atTop.get(room) ?? 0) + 1)
+    if (dirname(file) === dirOf(room)) atTop.set(room, (atTop.get(room) ?? 0) + 1)
     roomsOf.set(basename(file), (roomsOf.get(basename(file)) ?? new Set()).add(room))
   }
   for (const [room, files] of atTop) t.ok(files <= filesAtTopMax, `${room}: ${files} files`)
@@ -519,8 +714,8 @@ t.test('a small file with one importer has a reason to be a file', (t) => {
     return text.split('\n').length <= smallFileLines && !onDemand.has(file) && !replacements.includes(file)
   })
   t.strictSame(
-    small.map(({ file }) => file),
-    Object.keys(smallFiles),
+    small.map(({ file }) => file).toSorted(),
+    Object.keys(smallFiles).toSorted(),
     'merge it into its importer, or list it with the reason',
   )
   t.end()
@@ -533,7 +728,7 @@ t.test('one file of each room says "Start here"', (t) => {
       .filter(({ text }) => /^\/\*\*\s+(\* )?Start here: /.test(text))
       .map(({ file }) => file)
     t.equal(chiefs.length, 1, `${room}: ${chiefs.join(', ')}`)
-    const namesake = `src/${room}/${room}.ts`
+    const namesake = `${dirOf(room)}/${room}.ts`
     if (existsSync(namesake)) t.strictSame(chiefs, [namesake], `${room}: the file with its name`)
   }
   t.end()
@@ -598,12 +793,47 @@ t.test('what is left to one file is done nowhere else', (t) => {
   t.end()
 })
 
+t.test('a file that a comment names exists', (t) => {
+  const checks = new Checks()
+  const form = /(?<![\w./@*$-])((?:[\w.-]+\/)*[\w.-]*\w\.(?:tsx?|mjs|md))\b(?![\w/(])/g
+  // Named from the top, from its room on, or by its name alone if it is in the same directory.
+  const bases = [
+    '',
+    ...['src', 'test'].flatMap((top) => [top, ...Object.keys(wings).map((wing) => join(top, wing))]),
+  ]
+  let named = 0
+  for (const { file, text } of [...sources, ...tests]) {
+    for (const [, name = ''] of commentsIn(text).matchAll(form)) {
+      named += 1
+      const isThere = [...bases, dirname(file)].some((base) => existsSync(join(base, name)))
+      checks.ok(isThere, `${file}: ${name}`)
+    }
+  }
+  t.ok(named > 100, `${named} of them`)
+  checks.report(t)
+  t.end()
+})
+
 t.test('nothing is left behind', (t) => {
   const checks = new Checks()
   for (const { file, text } of [...sources, ...tests].filter(({ file }) => file !== 'test/tidy.test.ts')) {
     for (const { what, pattern } of forbidden) checks.ok(!pattern.test(text), `${file}: ${what}`)
   }
   checks.report(t)
+  t.end()
+})
+
+t.test('members stand on lines of their own, not packed by a spread', (t) => {
+  const packed: string[] = []
+  for (const { file, tree } of [...sources, ...tests]) {
+    const visit = (node: ts.Node): void => {
+      const isPacked = ts.isSpreadAssignment(node) && ts.isObjectLiteralExpression(node.expression)
+      if (isPacked) packed.push(`${file}:${tree.getLineAndCharacterOfPosition(node.pos).line + 1}`)
+      ts.forEachChild(node, visit)
+    }
+    visit(tree)
+  }
+  t.strictSame(packed, [])
   t.end()
 })
 
@@ -632,8 +862,11 @@ t.test('names', (t) => {
 t.test('sizes', (t) => {
   const checks = new Checks()
   for (const { file, text, tree } of sources) {
-    const linesMax = longFiles.includes(file) ? longFileLinesMax : fileLinesMax
-    checks.ok(text.split('\n').length <= linesMax, `${file} has at most ${linesMax} lines`)
+    const isListed = Object.hasOwn(longFiles, file)
+    const linesMax = isListed ? longFileLinesMax : fileLinesMax
+    const lines = text.split('\n').length
+    checks.ok(lines <= linesMax, `${file} has at most ${linesMax} lines`)
+    if (isListed) checks.ok(lines > fileLinesMax, `${file} needs no reason any more`)
     for (const { name, lines } of functionsOf(tree)) {
       checks.ok(
         lines <= functionLinesMax,
@@ -685,7 +918,7 @@ t.test('what stands at the top', (t) => {
 
 t.test('everything that is said to happen is reported somewhere', (t) => {
   const tables = ['occurrences', 'api-occurrences', 'traffic-occurrences', 'measurements'].map(
-    (name) => `src/core/telemetry/${name}.ts`,
+    (name) => `src/ground/core/telemetry/${name}.ts`,
   )
   const declared = sources
     .filter(({ file }) => tables.includes(file))
@@ -724,6 +957,10 @@ t.test('every setting that is spoken of exists', (t) => {
 /** Good enough for sources that lint has seen: a comment begins a line or follows a space. */
 function withoutComments(text: string): string {
   return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/.*$/gm, '')
+}
+
+function commentsIn(text: string): string {
+  return (text.match(/\/\*[\s\S]*?\*\/|(?:^|\s)\/\/.*$/gm) ?? []).join('\n')
 }
 
 /** Functions with a body, and how many lines each takes, its own inner functions included. */

@@ -3,36 +3,34 @@
  * the command line sends them there over loopback, with the token from its data directory. Otherwise it opens the
  * store itself.
  */
-import { isDestinationIn } from '../api/destination-rows.js'
-import { now } from '../core/clock.js'
-import { badRequest, notFound, shown, unavailable } from '../core/errors.js'
-import { getOrMake } from '../core/maps.js'
-import { ReleaseStack } from '../core/release.js'
-import { insteadOf } from '../core/text/nearest.js'
-import { timeNamed } from '../http/lists/query-values.js'
-import { ownersIn } from '../insight/dead-letter-owner.js'
+
+import type { GeoLookup } from '../delivery/record/geo.js'
+import { now } from '../ground/core/clock.js'
+import { badRequest, notFound, shown, unavailable } from '../ground/core/errors.js'
+import { getOrMake } from '../ground/core/maps.js'
+import { insteadOf } from '../ground/core/nearest.js'
+import { ReleaseStack } from '../ground/core/release.js'
+import { isDestinationIn } from '../management/api/destination-rows.js'
+import { timeNamed } from '../management/exchange/query-values.js'
+import { ownersIn } from '../management/insight/dead-letter-owner.js'
 import {
   changeLetters,
   groupsOfLetters,
   pageOfLetters,
   resendLetter,
-} from '../operate/dead-letter-answers.js'
-import { letterCalled, shownLetter, wholeLetter } from '../operate/dead-letter-queries.js'
-import { DeadLetterResender } from '../operate/dead-letter-resender.js'
-import { DeadLetters, wholeSight } from '../operate/dead-letters.js'
-import type { Letter } from '../operate/letters-of-message.js'
-import { lockDataDir } from '../process/lock.js'
-import { repairedText } from '../process/readiness.js'
-import { createRoleContext } from '../process/role-context.js'
-import type { AdminCommand } from '../process/running-service.js'
-import type { Settings } from '../process/settings.js'
-import type { GeoLookup } from '../record/geo.js'
-import type { Links, Row } from '../resource/define.js'
-import { resources } from '../resource/registry.js'
-import type { Change } from '../shape/change-schema.js'
-import type { Clickhouse, TextFormat } from '../store/clickhouse/clickhouse.js'
-import type { History, HistoryEntry } from '../store/history/history.js'
-import { decideHostname, describeReport, listReports } from '../write/abuse-reports.js'
+} from '../management/operate/dead-letter-answers.js'
+import { letterCalled, shownLetter, wholeLetter } from '../management/operate/dead-letter-queries.js'
+import { DeadLetterResender } from '../management/operate/dead-letter-resender.js'
+import { DeadLetters, wholeSight } from '../management/operate/dead-letters.js'
+import type { Letter } from '../management/operate/letters-of-message.js'
+import { lockDataDir } from '../management/process/lock.js'
+import { repairedText } from '../management/process/readiness.js'
+import { createRoleContext } from '../management/process/role-context.js'
+import type { AdminCommand } from '../management/process/running-service.js'
+import type { Settings } from '../management/process/settings.js'
+import type { Clickhouse, TextFormat } from '../management/store/clickhouse/clickhouse.js'
+import type { History, HistoryEntry } from '../management/store/history/history.js'
+import { decideHostname, describeReport, listReports } from '../management/write/abuse-reports.js'
 import {
   cli,
   createAccount,
@@ -42,8 +40,11 @@ import {
   listKeys,
   type NewAccount,
   revokeRight,
-} from '../write/accounts.js'
-import { changesOf, findEntries } from '../write/changes.js'
+} from '../management/write/accounts.js'
+import { changesOf, findEntries } from '../management/write/changes.js'
+import type { Links, Row } from '../words/resource/define.js'
+import { resources } from '../words/resource/registry.js'
+import type { Change } from '../words/shape/change-schema.js'
 import { openLocalNats, withLocalNats } from './local-nats.js'
 import { openDatabase, openStoreParts, type StoreParts } from './store-parts.js'
 
@@ -156,7 +157,9 @@ async function answerOperator(
 ): Promise<string> {
   const letters = new DeadLetters({ nats, ownerOf: ownersIn(store.view) })
   const resender = new DeadLetterResender({
-    ...{ nats, partitions, isDestination: isDestinationIn(store.view) },
+    nats,
+    partitions,
+    isDestination: isDestinationIn(store.view),
   })
   const { links } = presenter
   const [, , id = '', verb] = path.split('/')

@@ -1,7 +1,7 @@
 /** The lines that a start prints for the person who starts Weir: addresses, and the first key. */
-import { messageOf } from '../core/errors.js'
-import type { RoleContext } from '../process/role-context.js'
-import { readRuntime, sendAdminCommand } from '../process/running-service.js'
+import { messageOf } from '../ground/core/errors.js'
+import type { RoleContext } from '../management/process/role-context.js'
+import { readRuntime, sendAdminCommand } from '../management/process/running-service.js'
 import type { StoreParts } from './store-parts.js'
 
 /** Prints where proxies ask for decisions. */
@@ -41,7 +41,7 @@ ${rule}
 
 /** An empty store gets its first account. Its token is printed this once. */
 export async function makeFirstAccount({ settings }: RoleContext, parts: StoreParts): Promise<void> {
-  const { bootstrapAccount } = await import('../write/accounts.js')
+  const { bootstrapAccount } = await import('../management/write/accounts.js')
   if (parts.loss !== undefined) process.stdout.write(`${parts.loss}\n`)
   const { bootstrapToken } = settings.api
   const made = await bootstrapAccount(parts.store, parts.writes, bootstrapToken)

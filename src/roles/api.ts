@@ -4,29 +4,29 @@
  * Large parts (the store, the HTTP server) are loaded after the port has opened, which then answers that the role
  * starts.
  */
-import { type BooksKeeper, openBooks } from '../books/keeper.js'
-import { unavailable } from '../core/errors.js'
-import type { ReleaseStack } from '../core/release.js'
-import type { Failing } from '../core/telemetry/health.js'
-import { openAwsClock } from '../deliver/aws/aws-clock.js'
-import { destinationAccess } from '../deliver/test-event.js'
-import { connectionLimits, requestsEndMs } from '../http/bounds/connection-limits.js'
-import { streamOf } from '../nats/bucket-stream.js'
-import type { Nats } from '../nats/nats.js'
-import type { Frame, Role } from '../process/child.js'
-import { openRoleServer, Readiness, roleOf } from '../process/readiness.js'
-import type { RoleContext } from '../process/role-context.js'
+import { type BooksKeeper, openBooks } from '../delivery/books/keeper.js'
+import { openAwsClock } from '../delivery/deliver/aws/aws-clock.js'
+import { destinationAccess } from '../delivery/deliver/test-event.js'
+import { checkMapping } from '../delivery/wire/mapping-check.js'
+import { abuseDecisionSubject, booksBucket, bucketNames, decisionLogStream } from '../delivery/wire/names.js'
+import { neededStreams, reservedBytes, restoreStreams } from '../delivery/wire/streams.js'
+import { unavailable } from '../ground/core/errors.js'
+import type { ReleaseStack } from '../ground/core/release.js'
+import type { Failing } from '../ground/core/telemetry/health.js'
+import { streamOf } from '../ground/nats/bucket-stream.js'
+import type { Nats } from '../ground/nats/nats.js'
+import { trialStarter } from '../judging/trial/trial-process.js'
+import { connectionLimits, requestsEndMs } from '../management/exchange/connection-limits.js'
+import type { Frame, Role } from '../management/process/child.js'
+import { openRoleServer, Readiness, roleOf } from '../management/process/readiness.js'
+import type { RoleContext } from '../management/process/role-context.js'
 import {
   type AdminCommand,
   openAdminServer,
   removeRuntime,
   writeRuntime,
-} from '../process/running-service.js'
-import { trialStarter } from '../trial/trial-process.js'
-import { SecretsView } from '../view/secrets-view.js'
-import { checkMapping } from '../wire/mapping-check.js'
-import { abuseDecisionSubject, booksBucket, bucketNames, decisionLogStream } from '../wire/names.js'
-import { neededStreams, reservedBytes, restoreStreams } from '../wire/streams.js'
+} from '../management/process/running-service.js'
+import { SecretsView } from '../words/view/secrets-view.js'
 import { announceApi, makeFirstAccount } from './announce.js'
 import { ingressUrl } from './local-nats.js'
 import { forkTrial, type Program } from './programs.js'
@@ -46,55 +46,55 @@ export async function openApi(
   const listening = await openRoleServer(context, readiness, { port, otherwise, http: connectionLimits })
   release.own(listening)
   // Loading blocks: once the store is open, its health is watched.
-  const { buildApi } = await import('../api/server.js')
-  const { destinationOperations } = await import('../operate/destination-operations.js')
+  const { buildApi } = await import('../management/api/server.js')
+  const { destinationOperations } = await import('../management/operate/destination-operations.js')
   const geo = await openGeography(context, { warns: true })
-  const { Live } = await import('../insight/live.js')
-  const { RecordsLag } = await import('../operate/records-lag.js')
-  const { openReplays } = await import('../operate/replays.js')
-  const { openTrials } = await import('../insight/trials.js')
-  const { ownersIn } = await import('../insight/dead-letter-owner.js')
+  const { Live } = await import('../management/insight/live.js')
+  const { RecordsLag } = await import('../management/operate/records-lag.js')
+  const { ownersIn } = await import('../management/insight/dead-letter-owner.js')
   const { openBehind, openOperatorWatches } = await import('./operator-watches.js')
   const { openWayIn } = await import('./way-in.js')
   const { openLogWriter, openStoreParts } = await import('./store-parts.js')
   const given = { baseUrl: () => baseUrl ?? listening.url, geo }
   const parts = await openStoreParts(context, given, release, readiness.waitsFor)
-  const { store, nats, partitions, sealer, log, deliveries, failures, traffic } = parts
+  const { store, nats, partitions, sealer } = parts
   await checkMapping(nats, partitions.count)
   const bucketBytesMax = reservedBytes(settings.nats.storageMaxBytes)
   const secrets = await openSecrets(nats, bucketBytesMax, release)
   const books = await openKeeper(context, nats, bucketBytesMax, release)
   const lag = release.own(new RecordsLag(nats, partitions, occurrences))
+  const live = new Live({ nats, occurrences, ownerOf: ownersIn(store.view) })
   const behind = await openBehind(context, parts, release)
   const watched = await openBacklogs(books, release)
   const access = destinationAccess(settings, { clock: openAwsClock(occurrences), cluster: nats.confirmed })
   const wayIn = await openWayIn(context, parts, release)
-  const live = new Live({ nats, occurrences, ownerOf: ownersIn(store.view) })
   const jobs = { nats, partitions, bucketBytesMax, retentionMs: settings.nats.retentionMs }
+  const destinations = destinationOperations({ ...jobs, ...watched, books, secrets, sealer, access, behind })
   const app = await buildApi({
     context: parts,
     view: store.view,
-    destinations: destinationOperations({ ...jobs, ...watched, books, secrets, sealer, access, behind }),
+    destinations,
     geo,
     live,
     lag,
-    ...{ log, deliveries, failures, traffic, nats, partitions },
-    replays: await openReplays(jobs),
-    trials: release.own(
-      await openTrials({ ...jobs, start: trialStarter(() => forkTrial(program, settings)), occurrences }),
-    ),
+    ...logsOf(parts),
+    nats,
+    partitions,
     occurrences,
     baseUrl,
-    versionHeaders: settings.api.versionHeaders,
     eventKinds,
+    ...(await openJobs(jobs, context, program, release)),
+    versionHeaders: settings.api.versionHeaders,
     ...wayIn,
     keyUses: parts.keyUses,
     trustedProxies: settings.api.trustedProxies ?? [],
+    // 0: whichever is free, which only the process that listens knows.
+    decidePort: settings.decide.port || undefined,
     listening,
   })
   release.add(() => Promise.all([listening.close(requestsEndMs), app.close()]))
   release.own(live)
-  openOperatorWatches(context, parts, { keeper: books, readiness, lag }, release)
+  openOperatorWatches(context, parts, { destinations, keeper: books, readiness, lag }, release)
   await openLogWriter(context, parts, release)
   await openCommands(context, parts, { ...wayIn, apiUrl: listening.url }, release)
   await makeFirstAccount(context, parts)
@@ -102,6 +102,34 @@ export async function openApi(
   // A supervisor prints the addresses itself, and need not ask for the health that the API reports.
   if (parent === undefined) await announceApi(listening.url, settings.data.dir)
   return { ...roleOf(readiness), failing: async () => ({}), addresses: { api: listening.url } }
+}
+
+const logsOf = ({ log, deliveries, failures, traffic }: StoreParts) => ({
+  log,
+  deliveries,
+  failures,
+  traffic,
+})
+
+interface JobOptions extends Pick<StoreParts, 'nats' | 'partitions'> {
+  readonly bucketBytesMax: number
+  readonly retentionMs: number
+}
+
+/** Replays, and trials of drafts. */
+async function openJobs(
+  options: JobOptions,
+  { settings, occurrences }: RoleContext,
+  program: Program,
+  release: ReleaseStack,
+) {
+  const { openReplays } = await import('../management/operate/replays.js')
+  const { openTrials } = await import('../management/insight/trials.js')
+  const start = trialStarter(() => forkTrial(program, settings))
+  return {
+    replays: await openReplays(options),
+    trials: release.own(await openTrials({ ...options, start, occurrences })),
+  }
 }
 
 interface ReadyParts {
@@ -135,8 +163,8 @@ async function openKeeper({ occurrences }: RoleContext, nats: Nats, bytesMax: nu
 }
 
 async function openBacklogs(keeper: BooksKeeper, release: ReleaseStack) {
-  const { BacklogHistory } = await import('../operate/backlog-history.js')
-  const { UnfoundBacklogs } = await import('../operate/unfound-backlogs.js')
+  const { BacklogHistory } = await import('../management/operate/backlog-history.js')
+  const { UnfoundBacklogs } = await import('../management/operate/unfound-backlogs.js')
   return {
     backlogs: release.own(new BacklogHistory(() => keeper.books.destinations())),
     unfound: release.own(new UnfoundBacklogs(() => keeper.books)),
@@ -156,7 +184,7 @@ async function openCommands(
   { apiUrl, signInCodes }: Pick<WayIn, 'signInCodes'> & { readonly apiUrl: string },
   release: ReleaseStack,
 ): Promise<void> {
-  const { answerDecision } = await import('../write/abuse-reports.js')
+  const { answerDecision } = await import('../management/write/abuse-reports.js')
   const { runAdminCommand } = await import('./admin.js')
   const { describeSignInLink } = await import('./way-in.js')
   const decided = (request: Uint8Array) => answerDecision(parts, request, occurrences)

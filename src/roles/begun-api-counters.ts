@@ -1,12 +1,5 @@
 /** Counters of the API that begin at 0 for the values that rooms declare, as in `begun-counters.ts`. */
-import type { Occurrences } from '../core/telemetry/occurrences.js'
-import { answeredStatuses } from '../http/answer-counter.js'
-import { boundsAtOnce } from '../http/bounds/at-once.js'
-import { feedErrorCodes } from '../resource/fields/ip-list-source.js'
-import { resources } from '../resource/registry.js'
-import { findingKinds } from '../shape/finding.js'
-import { overviewParts } from '../shape/overview.js'
-import type { WriteVerb } from '../store/change.js'
+
 import {
   apiBuckets,
   auditInStream,
@@ -18,8 +11,16 @@ import {
   decisionLogStream,
   ledgerStream,
   replaysBucket,
-} from '../wire/names.js'
-import type { PartitionSet } from '../wire/partitions.js'
+} from '../delivery/wire/names.js'
+import type { PartitionSet } from '../delivery/wire/partitions.js'
+import type { Occurrences } from '../ground/core/telemetry/occurrences.js'
+import { answeredStatuses } from '../management/http/answer-counter.js'
+import { boundsAtOnce } from '../management/http/bounds/at-once.js'
+import type { WriteVerb } from '../management/store/change.js'
+import { feedErrorCodes } from '../words/resource/fields/ip-list-source.js'
+import { resources } from '../words/resource/registry.js'
+import { findingKinds } from '../words/shape/finding.js'
+import { overviewParts } from '../words/shape/overview.js'
 
 const buckets = [...Object.values(bucketNames), ...apiBuckets, replaysBucket, behindBucket, booksBucket]
 const changeVerbs: readonly WriteVerb[] = ['create', 'update', 'delete']

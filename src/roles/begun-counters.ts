@@ -3,9 +3,10 @@
  * only from a value that was there before. A call with 0 logs nothing. Values that are no one's declaration stand in the
  * tables of `core/telemetry`.
  */
-import type { Occurrences } from '../core/telemetry/occurrences.js'
-import { destinationKinds } from '../deliver/kinds.js'
-import type { PartitionSet } from '../wire/partitions.js'
+
+import { destinationKinds } from '../delivery/deliver/kinds.js'
+import type { PartitionSet } from '../delivery/wire/partitions.js'
+import type { Occurrences } from '../ground/core/telemetry/occurrences.js'
 
 /** `kinds`: those of traffic events. */
 export function beginPipelineCounters(

@@ -1,13 +1,13 @@
 /** The nats-server that Weir runs if NATS_URL is not set, and how its processes and ingress nodes reach it. */
 import { join } from 'node:path'
-import type { Occurrences } from '../core/telemetry/occurrences.js'
-import { readUserUrl, storedStreams } from '../nats-server/nats-access.js'
-import { type NatsServer, openNatsServer } from '../nats-server/nats-server.js'
-import { natsAccess } from '../nats-server/nats-users.js'
-import { natsUserOf, roleInboxPrefix } from '../nats-server/role-users.js'
-import { localNatsServer, localNatsServerEnvironment, type Settings } from '../process/settings.js'
-import { partitionBytesMin, partitionsAmong } from '../wire/partitions.js'
-import { probeStreamOptions } from '../wire/streams.js'
+import { readUserUrl, storedStreams } from '../delivery/nats-server/nats-access.js'
+import { type NatsServer, openNatsServer } from '../delivery/nats-server/nats-server.js'
+import { natsAccess } from '../delivery/nats-server/nats-users.js'
+import { natsUserOf, roleInboxPrefix } from '../delivery/nats-server/role-users.js'
+import { partitionBytesMin, partitionsAmong } from '../delivery/wire/partitions.js'
+import { probeStreamOptions } from '../delivery/wire/streams.js'
+import type { Occurrences } from '../ground/core/telemetry/occurrences.js'
+import { localNatsServer, localNatsServerEnvironment, type Settings } from '../management/process/settings.js'
 
 export function openLocalNats({ nats, data }: Settings, occurrences: Occurrences): Promise<NatsServer> {
   const { streamsOf } = natsAccess()

@@ -1,25 +1,26 @@
 /** Watches of the API for operators, besides its own health: each shows in metrics, some also in events. */
 
-import type { BooksKeeper } from '../books/keeper.js'
-import { every, now } from '../core/clock.js'
-import type { ReleaseStack } from '../core/release.js'
-import type { Level } from '../core/telemetry/metrics.js'
-import { waitForBucket } from '../nats/bucket-stream.js'
-import { AgeLimits } from '../operate/age-limits.js'
-import { BehindDestinations } from '../operate/behind-destinations.js'
-import { DroppedEvents } from '../operate/dropped-events.js'
-import { ExpiringDeadLetters } from '../operate/expiring-dead-letters.js'
-import { ExpiringEvents } from '../operate/expiring-events.js'
-import type { RecordsLag } from '../operate/records-lag.js'
-import { StateChanges } from '../operate/state-changes.js'
-import { VanishedPacks } from '../operate/vanished-packs.js'
-import type { Readiness } from '../process/readiness.js'
-import { openAges, type RoleContext } from '../process/role-context.js'
-import { eventDestination, keepsRecords } from '../resource/event-destination.js'
-import type { ViewState } from '../view/view-state.js'
-import { BehindEntries } from '../wire/behind.js'
-import { behindBucket } from '../wire/names.js'
-import { ExpiredRules } from '../write/expired-rules.js'
+import type { BooksKeeper } from '../delivery/books/keeper.js'
+import { BehindEntries } from '../delivery/wire/behind.js'
+import { behindBucket } from '../delivery/wire/names.js'
+import { every, now } from '../ground/core/clock.js'
+import type { ReleaseStack } from '../ground/core/release.js'
+import type { Level } from '../ground/core/telemetry/metrics.js'
+import { waitForBucket } from '../ground/nats/bucket-stream.js'
+import { AgeLimits } from '../management/operate/age-limits.js'
+import { BehindDestinations } from '../management/operate/behind-destinations.js'
+import type { DestinationOperations } from '../management/operate/destination-operations.js'
+import { DroppedEvents } from '../management/operate/dropped-events.js'
+import { ExpiringDeadLetters } from '../management/operate/expiring-dead-letters.js'
+import { ExpiringEvents } from '../management/operate/expiring-events.js'
+import type { RecordsLag } from '../management/operate/records-lag.js'
+import { StateChanges } from '../management/operate/state-changes.js'
+import { VanishedPacks } from '../management/operate/vanished-packs.js'
+import type { Readiness } from '../management/process/readiness.js'
+import { openAges, type RoleContext } from '../management/process/role-context.js'
+import { ExpiredRules } from '../management/scheduled/expired-rules.js'
+import { eventDestination, keepsRecords } from '../words/resource/event-destination.js'
+import type { ViewState } from '../words/view/view-state.js'
 import { beginApiCounters } from './begun-api-counters.js'
 import type { StoreParts } from './store-parts.js'
 
@@ -49,6 +50,7 @@ export async function openBehind(
 }
 
 interface WatchedParts {
+  readonly destinations: Pick<DestinationOperations, 'statuses'>
   readonly keeper: BooksKeeper
   readonly readiness: Pick<Readiness, 'measures'>
   readonly lag: RecordsLag
@@ -57,7 +59,7 @@ interface WatchedParts {
 export function openOperatorWatches(
   context: RoleContext,
   { nats, partitions, store, writes, presenter, listEntries, feeds }: StoreParts,
-  { keeper, readiness, lag }: WatchedParts,
+  { destinations: operations, keeper, readiness, lag }: WatchedParts,
   release: ReleaseStack,
 ): void {
   readiness.measures(lag)
@@ -71,15 +73,25 @@ export function openOperatorWatches(
   const destinations = () => view.state.rows.get(eventDestination.kind)
   release.own(
     new ExpiringEvents({
-      ...{ nats, partitions, links, retentionMs, ages, occurrences },
+      nats,
+      partitions,
+      links,
+      retentionMs,
+      ages,
+      occurrences,
       destinationOf: (id) => destinations()?.get(id),
+      destinations: operations,
       backlogOf: (id) => keeper.books.destination(id).backlog,
       namedMax: settings.ops.metricsDestinationsMax,
     }),
   )
   release.own(
     new DroppedEvents({
-      ...{ nats, partitions, links, retentionMs, occurrences },
+      nats,
+      partitions,
+      links,
+      retentionMs,
+      occurrences,
       destinations: () => keeper.books.losing.flatMap((id) => destinations()?.get(id) ?? []),
       droppedOf: (id, reason) => keeper.books.dropped(id, reason),
       isTraffic: (kind) => eventKinds.some(({ name }) => name === kind),
@@ -87,12 +99,14 @@ export function openOperatorWatches(
   )
   release.own(
     new VanishedPacks({
-      ...{ nats, partitions, occurrences },
+      nats,
+      partitions,
+      occurrences,
       openPacks: () => keeper.books.openPacks,
       isDestination: (id) => destinations()?.has(id) ?? false,
     }),
   )
-  release.own(new StateChanges({ nats, view, links, occurrences }))
+  release.own(new StateChanges({ nats, view, destinations: operations, links, occurrences }))
   release.own(new ExpiredRules({ store, writes, occurrences, ages }))
   feeds.start()
   const sweeping = every(listSweepMs, () => (store.refusal === undefined ? listEntries.sweep() : undefined))

@@ -2,31 +2,31 @@
  * The role `pipeline`: records ▸ walk ▸ packs; audit events, Weir's own and those of other services ▸ packs. One that runs
  * on its own runs a `decide` for itself.
  */
-import { openBooks } from '../books/keeper.js'
-import { SettledInput } from '../books/reading.js'
-import { AuditPipeline } from '../pipeline/audit-pipeline.js'
-import { auditsOfApi } from '../pipeline/audit-sources.js'
-import { BusyDestinations } from '../pipeline/busy-destinations.js'
-import { openCatchUps } from '../pipeline/catch-ups.js'
-import { DecisionLog } from '../pipeline/decision-log.js'
-import { FailureLog } from '../pipeline/failure-log.js'
-import { Janitor } from '../pipeline/janitor.js'
-import { Pipeline } from '../pipeline/pipeline.js'
-import { PreferredPartitions } from '../pipeline/preferred-partitions.js'
-import { Quarantine, quarantineTimes } from '../pipeline/quarantine.js'
-import { openReplayWork } from '../pipeline/replay-work.js'
-import { Shares } from '../pipeline/shares.js'
-import type { Frame, Role } from '../process/child.js'
-import { firstApiStart, openReadiness, roleOf } from '../process/readiness.js'
-import type { RoleContext } from '../process/role-context.js'
-import { Configuration } from '../produce/compiled-configuration.js'
-import { destinationCount, destinationFinder } from '../view/destinations.js'
-import { openView } from '../view/view.js'
-import { auditInStream, auditStream } from '../wire/names.js'
-import { streamsOf } from '../wire/partitions.js'
-import { openPartitions } from '../wire/partitions-in-use.js'
-import { neededStreams, whenStream } from '../wire/streams.js'
-import { Watched } from '../wire/watched.js'
+import { openBooks } from '../delivery/books/keeper.js'
+import { SettledInput } from '../delivery/books/reading.js'
+import { auditInStream, auditStream } from '../delivery/wire/names.js'
+import { streamsOf } from '../delivery/wire/partitions.js'
+import { openPartitions } from '../delivery/wire/partitions-in-use.js'
+import { neededStreams, whenStream } from '../delivery/wire/streams.js'
+import { Watched } from '../delivery/wire/watched.js'
+import { AuditPipeline } from '../judging/pipeline/audit-pipeline.js'
+import { auditsOfApi } from '../judging/pipeline/audit-sources.js'
+import { BusyDestinations } from '../judging/pipeline/busy-destinations.js'
+import { openCatchUps } from '../judging/pipeline/catch-ups.js'
+import { DecisionLog } from '../judging/pipeline/decision-log.js'
+import { FailureLog } from '../judging/pipeline/failure-log.js'
+import { Janitor } from '../judging/pipeline/janitor.js'
+import { Pipeline } from '../judging/pipeline/pipeline.js'
+import { PreferredPartitions } from '../judging/pipeline/preferred-partitions.js'
+import { Quarantine, quarantineTimes } from '../judging/pipeline/quarantine.js'
+import { openReplayWork } from '../judging/pipeline/replay-work.js'
+import { Shares } from '../judging/pipeline/shares.js'
+import { Configuration } from '../judging/produce/compiled-configuration.js'
+import type { Frame, Role } from '../management/process/child.js'
+import { firstApiStart, openReadiness, roleOf } from '../management/process/readiness.js'
+import type { RoleContext } from '../management/process/role-context.js'
+import { destinationCount, destinationFinder } from '../words/view/destinations.js'
+import { openView } from '../words/view/view.js'
 import { beginPipelineCounters } from './begun-counters.js'
 import { forkQuarantine, type Program, startDecider } from './programs.js'
 import { connect, openGeography, openLedger, writtenBy } from './role-parts.js'
@@ -37,7 +37,7 @@ export async function openPipeline(
   program: Program,
 ): Promise<Role> {
   // Checks by schemas, which take long to load.
-  const { auditsOfServices } = await import('../pipeline/audit-sources.js')
+  const { auditsOfServices } = await import('../judging/pipeline/audit-sources.js')
   const { settings, occurrences, eventKinds } = context
   const geo = await openGeography(context, { warns: parent === undefined })
   const readiness = await openReadiness(context, parent, release)

@@ -1,11 +1,11 @@
 /** Processes that a role starts for itself: the same program with another role as its argument. */
 import { type ChildProcess, fork } from 'node:child_process'
-import { forkOptions } from '../core/package.js'
-import { roleInboxPrefix } from '../nats-server/role-users.js'
-import type { RoleContext } from '../process/role-context.js'
-import { type ChildRole, secretsOf } from '../process/role-secrets.js'
-import { childEnvironment, type Settings } from '../process/settings.js'
-import { type RoleSpec, Supervisor } from '../process/supervisor.js'
+import { roleInboxPrefix } from '../delivery/nats-server/role-users.js'
+import { forkOptions } from '../ground/core/package.js'
+import type { RoleContext } from '../management/process/role-context.js'
+import { type ChildRole, secretsOf } from '../management/process/role-secrets.js'
+import { childEnvironment, type Settings } from '../management/process/settings.js'
+import { type RoleSpec, Supervisor } from '../management/process/supervisor.js'
 
 export interface Program {
   /** The compiled command line. */
@@ -15,8 +15,8 @@ export interface Program {
 }
 
 /**
- * A role is ready within seconds, but with twenty other processes at each core it takes more than a minute. One that is ended
- * too early starts again, and makes the machine busier.
+ * A role is ready within seconds, but with twenty other processes at each core it takes more than a minute. One that is
+ * ended too early starts again, and makes the machine busier.
  */
 const readyTimeoutMs = 180_000
 /** Longer than a stopping role waits for NATS and for its requests to AWS. */
@@ -28,8 +28,13 @@ export const roleSpec = (
   name: ChildRole,
   env: RoleSpec['env'] = () => ({}),
 ): RoleSpec => ({
-  ...{ name, module, argv: argumentsOf(name), secrets: secretsOf[name], env },
-  ...{ readyTimeoutMs, stopTimeoutMs },
+  name,
+  module,
+  argv: argumentsOf(name),
+  secrets: secretsOf[name],
+  env,
+  readyTimeoutMs,
+  stopTimeoutMs,
 })
 
 /** The first process of a role has its name, the others a number: health, metrics and log tell them apart. */

@@ -1,14 +1,14 @@
-/** What several roles open: a connection to NATS, the ledger, the GeoIP databases. */
+/** Parts that several roles open: a connection to NATS, the ledger, the GeoIP databases. */
 import { join } from 'node:path'
-import { LedgerWriter } from '../books/ledger.js'
-import { messageOf } from '../core/errors.js'
-import { type Nats, openNats } from '../nats/nats.js'
-import type { RoleContext } from '../process/role-context.js'
-import type { Settings } from '../process/settings.js'
-import type { Written } from '../process/write-watch.js'
-import { type GeoDatabases, openGeo } from '../record/geo.js'
-import type { PartitionSet } from '../wire/partitions.js'
-import { writtenStreams } from '../wire/streams.js'
+import { LedgerWriter } from '../delivery/books/ledger.js'
+import { type GeoDatabases, openGeo } from '../delivery/record/geo.js'
+import type { PartitionSet } from '../delivery/wire/partitions.js'
+import { writtenStreams } from '../delivery/wire/streams.js'
+import { messageOf } from '../ground/core/errors.js'
+import { type Nats, openNats } from '../ground/nats/nats.js'
+import type { RoleContext } from '../management/process/role-context.js'
+import type { Settings } from '../management/process/settings.js'
+import type { Written } from '../management/process/write-watch.js'
 import { isLocalNats } from './local-nats.js'
 
 /** With the servers and the inbox prefix of the settings. */
@@ -22,7 +22,7 @@ export const connect = ({ settings, occurrences }: RoleContext, role: string): P
   return openNats({ servers, replicas, inboxPrefix, name, isVersionReported, damagedDir, occurrences })
 }
 
-/** What a role writes, for its readiness. */
+/** The streams that a role writes, for its readiness. */
 export const writtenBy = (
   settings: Settings,
   role: 'api' | 'pipeline' | 'deliver',

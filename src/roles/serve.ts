@@ -14,21 +14,26 @@
 import { existsSync } from 'node:fs'
 import type { RequestListener } from 'node:http'
 import { availableParallelism } from 'node:os'
-import { StartFault } from '../core/errors.js'
-import { listenFault, listenHttp } from '../core/http-listen.js'
-import { version } from '../core/package.js'
-import { ReleaseStack } from '../core/release.js'
-import { natsServerMissing } from '../nats-server/find-nats-server.mjs'
-import { isPortFree } from '../nats-server/nats-probe.js'
-import { natsUserOf } from '../nats-server/role-users.js'
-import { stopSignal } from '../process/child.js'
-import { lockDataDir } from '../process/lock.js'
-import type { RoleContext } from '../process/role-context.js'
-import type { ChildRole } from '../process/role-secrets.js'
-import { withoutCredentials } from '../process/setting-value.js'
-import { describeChanged, describeSettings, localNatsServer, type Settings } from '../process/settings.js'
-import { type RoleSpec, Supervisor } from '../process/supervisor.js'
-import { openGeo } from '../record/geo.js'
+import { natsServerMissing } from '../delivery/nats-server/find-nats-server.mjs'
+import { isPortFree } from '../delivery/nats-server/nats-probe.js'
+import { natsUserOf } from '../delivery/nats-server/role-users.js'
+import { openGeo } from '../delivery/record/geo.js'
+import { StartFault } from '../ground/core/errors.js'
+import { listenFault, listenHttp } from '../ground/core/http-listen.js'
+import { version } from '../ground/core/package.js'
+import { ReleaseStack } from '../ground/core/release.js'
+import { stopSignal } from '../management/process/child.js'
+import { lockDataDir } from '../management/process/lock.js'
+import type { RoleContext } from '../management/process/role-context.js'
+import type { ChildRole } from '../management/process/role-secrets.js'
+import { withoutCredentials } from '../management/process/setting-value.js'
+import {
+  describeChanged,
+  describeSettings,
+  localNatsServer,
+  type Settings,
+} from '../management/process/settings.js'
+import { type RoleSpec, Supervisor } from '../management/process/supervisor.js'
 import { announceApi, announceDecisions } from './announce.js'
 import { localNatsEnvironment, openLocalNats } from './local-nats.js'
 import { type Program, roleSpec, workerNames } from './programs.js'
@@ -60,9 +65,10 @@ const apiMalloc = {
  */
 const workerNodeOptions = ['--initial-old-space-size=128']
 /**
- * A pipeline has a message for some hundred milliseconds. With V8's default of 16 MiB for new objects, its buffer is an old one by
- * then, and V8 marks the whole heap when some ten MiB of these have gone: with 100,000 edges, every second, for more CPU than all
- * records took. With more for new objects few become old, and with half of the heap between two markings these are rare.
+ * A pipeline has a message for some hundred milliseconds. With V8's default of 16 MiB for new objects, its buffer is an old
+ * one by then, and V8 marks the whole heap when some ten MiB of these have gone: with 100,000 edges, every second, for more
+ * CPU than all records took. With more for new objects few become old, and with half of the heap between two markings these
+ * are rare.
  */
 const pipelineNodeOptions = [...workerNodeOptions, '--max-semi-space-size=64', '--heap-growing-percent=50']
 /**

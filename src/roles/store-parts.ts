@@ -1,43 +1,43 @@
 /** The store, which only the API and the command line use. The other roles start without loading it. */
 import { join } from 'node:path'
-import { now } from '../core/clock.js'
-import type { ReleaseStack } from '../core/release.js'
-import { Sealer } from '../core/seal.js'
-import { ReachableNetworks } from '../deliver/private-networks.js'
-import { sourceProblems as problemsOf } from '../event/check-source.js'
-import { type KeyUses, openKeyUses } from '../http/caller/key-uses.js'
-import { BaseLinks, Presenter } from '../http/present.js'
-import type { Nats } from '../nats/nats.js'
-import type { RoleContext } from '../process/role-context.js'
-import { secretKey } from '../process/secret-key.js'
-import type { Settings } from '../process/settings.js'
-import type { GeoLookup } from '../record/geo.js'
-import { apiKey } from '../resource/api-key.js'
-import { bouncer } from '../resource/bouncers/bouncer.js'
-import { withChallengerState } from '../resource/challenger.js'
-import { tcpAddressSpace } from '../resource/fields/tcp-address.js'
-import { resources } from '../resource/registry.js'
-import { tunnelCredential } from '../resource/tunnel-credential.js'
-import type { Clickhouse } from '../store/clickhouse/clickhouse.js'
-import type { DeliveryReader } from '../store/logs/delivery-reader.js'
-import type { FailureReader } from '../store/logs/failure-reader.js'
-import type { LogReader } from '../store/logs/log-reader.js'
-import type { LogBounds } from '../store/logs/log-table.js'
-import type { TrafficReader } from '../store/logs/traffic-reader.js'
-import type { Store } from '../store/store.js'
-import { hasAccounts } from '../store/stored-rows.js'
-import type { VerifiedWrite } from '../store/verify.js'
-import { openPartitions, type Partitions } from '../wire/partitions-in-use.js'
-import { reservedBytes, restoreStreams } from '../wire/streams.js'
-import { AccountPolicies } from '../write/account-policies.js'
-import { renderBulk } from '../write/bulk-audits.js'
-import { checkFeedLockout } from '../write/feeds/feed-lockout.js'
-import { openFeedStates } from '../write/feeds/feed-states.js'
-import { FeedStatuses } from '../write/feeds/feed-status.js'
-import { ListFeeds, type ListFeedsParts } from '../write/feeds/list-feeds.js'
-import { IpListEntries } from '../write/ip-list-entries.js'
-import { PolicyTests } from '../write/policy-tests.js'
-import { Writes } from '../write/writes.js'
+import { ReachableNetworks } from '../delivery/outgoing/private-networks.js'
+import type { GeoLookup } from '../delivery/record/geo.js'
+import { openPartitions, type Partitions } from '../delivery/wire/partitions-in-use.js'
+import { reservedBytes, restoreStreams } from '../delivery/wire/streams.js'
+import { now } from '../ground/core/clock.js'
+import type { ReleaseStack } from '../ground/core/release.js'
+import { Sealer } from '../ground/core/seal.js'
+import type { Nats } from '../ground/nats/nats.js'
+import { AccountPolicies } from '../management/access/account-policies.js'
+import { type KeyUses, openKeyUses } from '../management/access/key-uses.js'
+import { BaseLinks, Presenter } from '../management/exchange/present.js'
+import type { RoleContext } from '../management/process/role-context.js'
+import { secretKey } from '../management/process/secret-key.js'
+import type { Settings } from '../management/process/settings.js'
+import { checkFeedLockout } from '../management/scheduled/feeds/feed-lockout.js'
+import { openFeedStates } from '../management/scheduled/feeds/feed-states.js'
+import { FeedStatuses } from '../management/scheduled/feeds/feed-status.js'
+import { ListFeeds, type ListFeedsParts } from '../management/scheduled/feeds/list-feeds.js'
+import type { Clickhouse } from '../management/store/clickhouse/clickhouse.js'
+import type { DeliveryReader } from '../management/store/logs/delivery-reader.js'
+import type { FailureReader } from '../management/store/logs/failure-reader.js'
+import type { LogReader } from '../management/store/logs/log-reader.js'
+import type { LogBounds } from '../management/store/logs/log-table.js'
+import type { TrafficReader } from '../management/store/logs/traffic-reader.js'
+import type { Store } from '../management/store/store.js'
+import { hasAccounts } from '../management/store/stored-rows.js'
+import type { VerifiedWrite } from '../management/store/verify.js'
+import { renderBulk } from '../management/write/bulk-audits.js'
+import { IpListEntries } from '../management/write/ip-list-entries.js'
+import { PolicyTests } from '../management/write/policy-tests.js'
+import { Writes } from '../management/write/writes.js'
+import { sourceProblems as problemsOf } from '../words/event/check-source.js'
+import { apiKey } from '../words/resource/api-key.js'
+import { bouncer } from '../words/resource/bouncers/bouncer.js'
+import { withChallengerState } from '../words/resource/challenger.js'
+import { tcpAddressSpace } from '../words/resource/fields/tcp-address.js'
+import { resources } from '../words/resource/registry.js'
+import { tunnelCredential } from '../words/resource/tunnel-credential.js'
 import { connect } from './role-parts.js'
 
 export interface StoreParts {
@@ -67,7 +67,7 @@ export interface StoreParts {
 }
 
 export async function openDatabase({ clickhouse, data }: Settings): Promise<Clickhouse> {
-  const { openClickhouse } = await import('../store/clickhouse/clickhouse.js')
+  const { openClickhouse } = await import('../management/store/clickhouse/clickhouse.js')
   return openClickhouse({ ...clickhouse, directory: join(data.dir, 'clickhouse') })
 }
 
@@ -77,11 +77,7 @@ export async function openStoreParts(
   release: ReleaseStack,
   waitsFor?: (what: () => string) => void,
 ): Promise<StoreParts> {
-  const { openStore } = await import('../store/store.js')
-  const { LogReader } = await import('../store/logs/log-reader.js')
-  const { DeliveryReader } = await import('../store/logs/delivery-reader.js')
-  const { FailureReader } = await import('../store/logs/failure-reader.js')
-  const { TrafficReader } = await import('../store/logs/traffic-reader.js')
+  const { openStore } = await import('../management/store/store.js')
   const { settings, occurrences, eventKinds } = context
   const sealer = new Sealer(secretKey(settings.data))
   const clickhouse = release.own(await openDatabase(settings))
@@ -132,12 +128,25 @@ export async function openStoreParts(
     policyTests,
     keyUses,
     isKeyDeleted,
-    ...{ nats, partitions, sealer, clickhouse },
-    log: new LogReader(clickhouse, settings.decisionLog.rows),
-    deliveries: new DeliveryReader(clickhouse, settings.decisionLog.rows),
-    failures: new FailureReader(clickhouse, settings.decisionLog.rows),
-    traffic: new TrafficReader(clickhouse, settings.decisionLog.rows),
+    nats,
+    partitions,
+    sealer,
+    clickhouse,
+    ...(await openLogs(clickhouse, settings)),
     loss,
+  }
+}
+
+async function openLogs(clickhouse: Clickhouse, { decisionLog: { rows } }: Settings) {
+  const { LogReader } = await import('../management/store/logs/log-reader.js')
+  const { DeliveryReader } = await import('../management/store/logs/delivery-reader.js')
+  const { FailureReader } = await import('../management/store/logs/failure-reader.js')
+  const { TrafficReader } = await import('../management/store/logs/traffic-reader.js')
+  return {
+    log: new LogReader(clickhouse, rows),
+    deliveries: new DeliveryReader(clickhouse, rows),
+    failures: new FailureReader(clickhouse, rows),
+    traffic: new TrafficReader(clickhouse, rows),
   }
 }
 
@@ -147,7 +156,7 @@ const madeWith = ({ api: { tcpDomain, sshAnyHost } }: Settings) => ({
   sshAnyHost,
 })
 
-/** What is checked of every write before it is committed. */
+/** The check of every write before it is committed. */
 async function verify(
   write: VerifiedWrite,
   { policyTests, ...parts }: Pick<StoreParts, 'policies' | 'policyTests' | 'keyUses'>,
@@ -175,9 +184,9 @@ function logBounds({ decisionLog, nats }: Settings): LogBounds | undefined {
 
 /** The statements that make all tables and views of Weir itself. */
 export async function ownTables(settings: Settings): Promise<readonly string[]> {
-  const { clusterAt } = await import('../store/clickhouse/cluster.js')
-  const { ddlOfResources } = await import('../store/clickhouse/migrate.js')
-  const { ddlOfLogs } = await import('../store/logs/log-tables.js')
+  const { clusterAt } = await import('../management/store/clickhouse/cluster.js')
+  const { ddlOfResources } = await import('../management/store/clickhouse/migrate.js')
+  const { ddlOfLogs } = await import('../management/store/logs/log-tables.js')
   const { url, cluster: name } = settings.clickhouse
   const cluster = url === undefined || name === undefined ? undefined : clusterAt(url, name)
   const bounds = logBounds(settings)
@@ -192,6 +201,6 @@ export async function openLogWriter(
 ): Promise<void> {
   const bounds = logBounds(settings)
   if (bounds === undefined) return
-  const { LogWriter } = await import('../store/logs/log-writer.js')
+  const { LogWriter } = await import('../management/store/logs/log-writer.js')
   release.own(new LogWriter({ nats, clickhouse, bounds, occurrences })).open()
 }

@@ -1,13 +1,19 @@
 /** How callers get into the API: rates and failed logins, sessions of the web console, and links that sign in once. */
-import { isoSeconds, now } from '../core/clock.js'
-import { badRequest, notFound, shown } from '../core/errors.js'
-import type { ReleaseStack } from '../core/release.js'
-import { exchangeUsage, Usage } from '../http/bounds/usage.js'
-import { openSessions, type Sessions } from '../http/caller/sessions.js'
-import { codeLifetimeMs, firstAccountId, SignInCodes, signInKeys } from '../http/caller/sign-in-codes.js'
-import type { RoleContext } from '../process/role-context.js'
-import type { AdminCommand } from '../process/running-service.js'
-import { reservedBytes } from '../wire/streams.js'
+
+import { reservedBytes } from '../delivery/wire/streams.js'
+import { isoSeconds, now } from '../ground/core/clock.js'
+import { badRequest, notFound, shown } from '../ground/core/errors.js'
+import type { ReleaseStack } from '../ground/core/release.js'
+import { openSessions, type Sessions } from '../management/access/sessions.js'
+import {
+  codeLifetimeMs,
+  firstAccountId,
+  SignInCodes,
+  signInKeys,
+} from '../management/access/sign-in-codes.js'
+import { exchangeUsage, Usage } from '../management/access/usage.js'
+import type { RoleContext } from '../management/process/role-context.js'
+import type { AdminCommand } from '../management/process/running-service.js'
 import type { StoreParts } from './store-parts.js'
 
 export interface WayIn {

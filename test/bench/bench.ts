@@ -2,7 +2,7 @@
  * A small harness: contenders take turns in one process, so that whatever else the machine does meets all of them,
  * and the median of their turns counts. Only ratios mean something on another machine.
  */
-import { monotonicMs } from '../../src/core/clock.js'
+import { monotonicMs } from '../../src/ground/core/clock.js'
 
 /** Does a batch of work; the number of operations in it. */
 export type Contender = () => number | Promise<number>
@@ -26,8 +26,8 @@ export interface BenchTools {
   /** Another checkout, which is built: rows that can, measure against it. */
   readonly against?: string | undefined
   /**
-   * Lets the contenders take turns; the median of each, in nanoseconds per operation. `more`: so many times the turns, for bounds
-   * near 1, which the noise of a few turns exceeds.
+   * Lets the contenders take turns; the median of each, in nanoseconds per operation. `more`: so many times the turns, for
+   * bounds near 1, which the noise of a few turns exceeds.
    */
   compare<Name extends string>(
     contenders: Readonly<Record<Name, Contender>>,

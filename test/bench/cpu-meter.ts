@@ -1,6 +1,6 @@
 /** The CPU that a system of processes takes per record, over all its processes. Linux only, because it reads `/proc`. */
 import { readFileSync } from 'node:fs'
-import { monotonicMs, sleep } from '../../src/core/clock.js'
+import { monotonicMs, sleep } from '../../src/ground/core/clock.js'
 import type { TreeProcess } from '../harness/tree.js'
 
 const ticksPerSecond = 100
@@ -8,8 +8,8 @@ const ticksPerSecond = 100
 const settleMs = 2_000
 const idleMs = 5_000
 /**
- * What follows a long load (compilation by V8, merges) takes up to half a minute, and merges begin when they like. Nothing of it
- * is left when two windows in a row differ by less than this share.
+ * What follows a long load (compilation by V8, merges) takes up to half a minute, and merges begin when they like. Nothing
+ * of it is left when two windows in a row differ by less than this share.
  */
 const idleWindowsMax = 12
 const settledShare = 0.1

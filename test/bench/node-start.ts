@@ -1,6 +1,6 @@
 /** What other starts are compared with: 40 ms on a quiet machine of two cores. */
 import { execFileSync } from 'node:child_process'
-import { monotonicMs } from '../../src/core/clock.js'
+import { monotonicMs } from '../../src/ground/core/clock.js'
 
 const starts = 5
 

@@ -1,5 +1,5 @@
 /** The generated parts of `docs/performance.md`, from the recorded ratios. */
-import { table } from '../../src/event/markdown.js'
+import { table } from '../../src/words/event/markdown.js'
 import { isReached, type Measure } from './bench.js'
 import { planFor, type ServiceTimes } from './plan.js'
 import { type RecordedRow, readRecorded } from './recorded.js'

@@ -1,8 +1,8 @@
 /**
- * A model of a deployment that is larger than one machine, from service times: the CPU that a record takes of each process. It
- * has two assumptions, which the row `model` checks with 2 and 4 partitions. A record takes as much of each process however many
- * partitions there are; and a server of NATS does, of a partition that it leads, what the only leader does of one partition, and of
- * the others what a follower does.
+ * A model of a deployment that is larger than one machine, from service times: the CPU that a record takes of each process.
+ * It has two assumptions, which the row `model` checks with 2 and 4 partitions. A record takes as much of each process
+ * however many partitions there are; and a server of NATS does, of a partition that it leads, what the only leader does of
+ * one partition, and of the others what a follower does.
  */
 
 /** Nanoseconds of CPU per record, with one partition and three copies. */

@@ -1,6 +1,6 @@
 /** Scales what was set in seconds to the machine: the bounds are of one where `node -e 0` takes 40 ms. */
 import { spawnSync } from 'node:child_process'
-import { monotonicMs } from '../../src/core/clock.js'
+import { monotonicMs } from '../../src/ground/core/clock.js'
 
 export const nodeStartMs = 40
 

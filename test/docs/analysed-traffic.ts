@@ -1,13 +1,13 @@
 /** Recorded traffic, judged: the events and the rows of the decision log that it causes, and the decisions as facts. */
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import type { Judgement } from '../../src/evaluate/judgement.js'
-import { DecisionLog } from '../../src/pipeline/decision-log.js'
-import { processMessage } from '../../src/pipeline/process-record.js'
-import { buildTrafficView } from '../../src/produce/compiled-configuration.js'
-import { openGeo } from '../../src/record/geo.js'
-import { PackWriter, readPack } from '../../src/wire/pack.js'
-import { deny, noYield, TestConfiguration } from '../evaluate/configuration.js'
+import { openGeo } from '../../src/delivery/record/geo.js'
+import { PackWriter, readPack } from '../../src/delivery/wire/pack.js'
+import type { Judgement } from '../../src/judging/evaluate/judgement.js'
+import { DecisionLog } from '../../src/judging/pipeline/decision-log.js'
+import { processMessage } from '../../src/judging/pipeline/process-record.js'
+import { buildTrafficView } from '../../src/judging/produce/compiled-configuration.js'
+import { deny, noYield, TestConfiguration } from '../judging/evaluate/configuration.js'
 
 /** A decision, as far as questions are about it. Unknown texts are empty. */
 export interface Fact {

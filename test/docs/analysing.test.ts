@@ -3,11 +3,11 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
-import { checkSource } from '../../src/event/check-source.js'
-import { ddlOf, eventTables } from '../../src/event/event-ddl.js'
-import { eventSchemas } from '../../src/event/event-schemas.js'
-import { openClickhouse } from '../../src/store/clickhouse/clickhouse.js'
-import { shapeLogTables } from '../../src/store/logs/log-tables.js'
+import { openClickhouse } from '../../src/management/store/clickhouse/clickhouse.js'
+import { shapeLogTables } from '../../src/management/store/logs/log-tables.js'
+import { checkSource } from '../../src/words/event/check-source.js'
+import { ddlOf, eventTables } from '../../src/words/event/event-ddl.js'
+import { eventSchemas } from '../../src/words/event/event-schemas.js'
 import { openDuckdb } from '../harness/duckdb.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { judgedTraffic } from './analysed-traffic.js'
@@ -48,7 +48,7 @@ t.test('there are twelve questions, each with a query for DuckDB and one for Cli
 })
 
 t.test('the events of weir listen --create have what the questions need', async (t) => {
-  const { sources: listened } = await import('../../src/cli/listen.js')
+  const { sources: listened } = await import('../../src/outside/cli/listen.js')
   for (const { type, fields } of sources as { type: string; fields: string[] }[]) {
     const found = listened().find((source) => source.type === type)
     t.strictSame(

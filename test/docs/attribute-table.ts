@@ -1,6 +1,7 @@
 /** The table of attributes of OpenTelemetry in `docs/ingress.md`. */
-import { table } from '../../src/event/markdown.js'
-import { headerAttributes, mappedAttributes } from '../../src/ingest/otlp/log-records.js'
+
+import { headerAttributes, mappedAttributes } from '../../src/delivery/ingest/otlp/log-records.js'
+import { table } from '../../src/words/event/markdown.js'
 
 const code = (text: string): string => `\`${text}\``
 

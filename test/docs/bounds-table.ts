@@ -1,7 +1,8 @@
-/** The table of bounds in `docs/operating.md`, of the values in `core/limits.ts`. */
-import * as limits from '../../src/core/limits.js'
-import { table } from '../../src/event/markdown.js'
-import * as otlp from '../../src/ingest/otlp/otlp-bounds.js'
+/** The table of bounds in `docs/scale.md`, of the values in `core/limits.ts`. */
+
+import * as otlp from '../../src/delivery/ingest/otlp/otlp-bounds.js'
+import * as limits from '../../src/ground/core/limits.js'
+import { table } from '../../src/words/event/markdown.js'
 
 const bounds = { ...limits, ...otlp }
 

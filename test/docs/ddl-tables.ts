@@ -1,10 +1,10 @@
 /** The tables of `docs/analysing.md` about tables of events: types in each dialect, and one whole table. */
-import { trafficEvents } from '../../src/event/catalog.js'
-import type { FieldType } from '../../src/event/define.js'
-import { type Column, type Columns, columnsOf } from '../../src/event/event-columns.js'
-import { type Dialect, ddlOf, eventTables } from '../../src/event/event-ddl.js'
-import { eventSchemas } from '../../src/event/event-schemas.js'
-import { table } from '../../src/event/markdown.js'
+import { trafficEvents } from '../../src/words/event/catalog.js'
+import type { FieldType } from '../../src/words/event/define.js'
+import { type Column, type Columns, columnsOf } from '../../src/words/event/event-columns.js'
+import { type Dialect, ddlOf, eventTables } from '../../src/words/event/event-ddl.js'
+import { eventSchemas } from '../../src/words/event/event-schemas.js'
+import { table } from '../../src/words/event/markdown.js'
 
 const schemas = eventSchemas(trafficEvents)
 

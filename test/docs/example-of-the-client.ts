@@ -1,5 +1,5 @@
 /** The example of docs/api.md, so that its types are checked with all others. */
-import { openClient } from '../../src/client/client.js' // `ApiError` is there, too
+import { openClient } from '../../src/words/client/client.js' // `ApiError` is there, too
 
 const weir = openClient({ url: 'http://127.0.0.1:8080', token: 'weir_…' })
 

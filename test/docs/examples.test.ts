@@ -4,14 +4,14 @@ import { readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import t from 'tap'
 import ts from 'typescript'
-import { pluralOf } from '../../src/core/text/plural.js'
-import { readAuditIn } from '../../src/event/audit-in.js'
-import { checkSource } from '../../src/event/check-source.js'
-import { checkExpression } from '../../src/expr/expression.js'
-import { policyScopes } from '../../src/record/policy-scope.js'
-import { parseRecord } from '../../src/record/record.js'
-import { resources } from '../../src/resource/registry.js'
-import { shapeLogTables } from '../../src/store/logs/log-tables.js'
+import { policyScopes } from '../../src/delivery/record/policy-scope.js'
+import { parseRecord } from '../../src/delivery/record/record.js'
+import { pluralOf } from '../../src/ground/core/text/plural.js'
+import { checkExpression } from '../../src/ground/expr/expression.js'
+import { shapeLogTables } from '../../src/management/store/logs/log-tables.js'
+import { readAuditIn } from '../../src/words/event/audit-in.js'
+import { checkSource } from '../../src/words/event/check-source.js'
+import { resources } from '../../src/words/resource/registry.js'
 import { openTestStore } from '../harness/api.js'
 import { portOf } from '../harness/raw-connection.js'
 import { blocks, pageOf, pages, sectionOf } from './pages.js'
@@ -70,7 +70,7 @@ t.test('programs are JavaScript', (t) => {
 t.test('the example of the typed client is the one whose types are checked', (t) => {
   const [example = ''] = blocks(api, 'ts')
   const checked = readFileSync('test/docs/example-of-the-client.ts', 'utf8')
-  const withImport = example.replace('./dist/programs/client.js', '../../src/client/client.js')
+  const withImport = example.replace('./dist/programs/client.js', '../../src/words/client/client.js')
   t.equal(checked.slice(checked.indexOf('import ')).trim(), withImport.trim())
   t.end()
 })

@@ -1,26 +1,26 @@
 /** The field reference: declarations, documents, `GET /fields` and `GET /schemas/…` say the same. */
 import t from 'tap'
 import { Compile } from 'typebox/compile'
-import * as limits from '../../src/core/limits.js'
-import { mapOf, objectOf, oneOf, Type } from '../../src/core/schema.js'
-import { optional, secretText, targetOptions } from '../../src/deliver/target-options.js'
-import { trafficEvents } from '../../src/event/catalog.js'
-import { destinationSections } from '../../src/event/destination-sections.js'
-import { eventSchemas } from '../../src/event/event-schemas.js'
-import { fieldReference } from '../../src/event/field-reference.js'
-import { withTables } from '../../src/event/field-tables.js'
-import { checkExpression } from '../../src/expr/expression.js'
-import { expressionFunctions } from '../../src/expr/functions.js'
-import { inList } from '../../src/expr/scope.js'
-import { compileDecisionFilter } from '../../src/insight/decision-filter.js'
-import { complaintAboutRecord } from '../../src/record/check.js'
-import { policyScopes } from '../../src/record/policy-scope.js'
-import { recordFields } from '../../src/record/record-fields.js'
-import { recordSchemas } from '../../src/record/record-schemas.js'
-import { recordTypes } from '../../src/record/traffic-record.js'
-import type { DecisionName } from '../../src/shape/logged-decision.js'
+import { optional, secretText, targetOptions } from '../../src/delivery/deliver/target-options.js'
+import { complaintAboutRecord } from '../../src/delivery/record/check.js'
+import { policyScopes } from '../../src/delivery/record/policy-scope.js'
+import { recordFields } from '../../src/delivery/record/record-fields.js'
+import { recordSchemas } from '../../src/delivery/record/record-schemas.js'
+import { recordTypes } from '../../src/delivery/record/traffic-record.js'
+import * as limits from '../../src/ground/core/limits.js'
+import { mapOf, objectOf, oneOf, Type } from '../../src/ground/core/schema.js'
+import { checkExpression } from '../../src/ground/expr/expression.js'
+import { expressionFunctions } from '../../src/ground/expr/functions.js'
+import { inList } from '../../src/ground/expr/scope.js'
+import { compileDecisionFilter } from '../../src/management/insight/decision-filter.js'
+import { trafficEvents } from '../../src/words/event/catalog.js'
+import { destinationSections } from '../../src/words/event/destination-sections.js'
+import { eventSchemas } from '../../src/words/event/event-schemas.js'
+import { fieldReference } from '../../src/words/event/field-reference.js'
+import { withTables } from '../../src/words/event/field-tables.js'
+import type { DecisionName } from '../../src/words/shape/logged-decision.js'
 import { performanceTables } from '../bench/performance-tables.js'
-import { httpLines } from '../deliver/http-lines.js'
+import { httpLines } from '../delivery/deliver/http-lines.js'
 import { openTestStore } from '../harness/api.js'
 import { attributeTables } from './attribute-table.js'
 import { type Bound, boundRows, boundsTables } from './bounds-table.js'
@@ -147,7 +147,7 @@ const values = [
   { name: [1] },
 ]
 
-/** Formats are checked by `check.ts` alone. */
+/** Formats are checked by `record/check.ts` alone. */
 const needsFormat = new Set(['address', 'timestamp'])
 
 t.test('the schemas of records say what is checked', (t) => {

@@ -48,6 +48,21 @@ t.test('no heading comes twice in a page, or its anchor would mean the first', (
   t.end()
 })
 
+t.test('a list of contents has every section of its page, in order', (t) => {
+  let lists = 0
+  for (const page of pages) {
+    const text = prose(page)
+    const sections = [...text.matchAll(/^## (.+)$/gm)].map(([, heading = '']) => anchorOf(heading))
+    const head = text.split(/^## /m)[0] ?? ''
+    const listed = [...head.matchAll(/^- \[.*?\]\(#([^)]+)\)/gm)].map(([, anchor]) => anchor)
+    if (listed.length === 0) continue
+    lists += 1
+    t.strictSame(listed, sections, page.file)
+  }
+  t.ok(lists > 10, `${lists} of them`)
+  t.end()
+})
+
 t.test('every page is reached from the front page', (t) => {
   const seen = new Set<string>()
   const visit = (file: string): void => {

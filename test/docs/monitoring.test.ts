@@ -7,11 +7,11 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { parse, stringify } from 'yaml'
-import { Books } from '../../src/books/books.js'
-import { booksMetrics } from '../../src/books/metrics.js'
-import { createLogger } from '../../src/core/telemetry/log.js'
-import { createRegistry, metricsText } from '../../src/core/telemetry/metrics.js'
-import { createOccurrences } from '../../src/core/telemetry/occurrences.js'
+import { Books } from '../../src/delivery/books/books.js'
+import { booksMetrics } from '../../src/delivery/books/metrics.js'
+import { createLogger } from '../../src/ground/core/telemetry/log.js'
+import { createRegistry, metricsText } from '../../src/ground/core/telemetry/metrics.js'
+import { createOccurrences } from '../../src/ground/core/telemetry/occurrences.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { pageOf, sectionOf } from './pages.js'
 
@@ -111,16 +111,16 @@ t.test('every query names metrics that exist', async (t) => {
 })
 
 t.test('every alert says what to do, in a section of its own', (t) => {
-  const operating = pageOf('docs/operating.md')
+  const runbook = pageOf('docs/alerts.md')
   for (const { alert = '', annotations = {} } of alerts) {
     t.match(annotations, { summary: /\.$/, description: /\.$/ }, alert)
     t.equal(
       annotations['runbook_url'],
-      `{{ $externalLabels.docs_of_weir }}docs/operating.md#${alert.toLowerCase()}`,
+      `{{ $externalLabels.docs_of_weir }}docs/alerts.md#${alert.toLowerCase()}`,
     )
-    t.match(sectionOf(operating, alert).text, /\w+/, alert)
+    t.match(sectionOf(runbook, alert).text, /\w+/, alert)
   }
-  const named = [...sectionOf(operating, 'Alerts').text.matchAll(/^### (\w+)$/gm)].map(([, name]) => name)
+  const named = [...sectionOf(runbook, 'Alerts').text.matchAll(/^### (\w+)$/gm)].map(([, name]) => name)
   t.strictSame(named.toSorted(), alerts.map(({ alert }) => alert).toSorted(), 'and no section is left over')
   t.end()
 })

@@ -1,7 +1,7 @@
 /** What the documents call by its name exists: commands, scripts, metrics, headers. */
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import t from 'tap'
 import { compiled } from '../harness/processes.js'
 import { blocks, pages } from './pages.js'
@@ -36,7 +36,7 @@ t.test('headers of messages and requests', (t) => {
 t.test('the event kind of the recipe is the one that a test runs Weir with', (t) => {
   const recipes = readFileSync('CONTRIBUTING.md', 'utf8')
   const [, shown = ''] = /^\+(export const sshSessionEnded[\s\S]*?^\+}\))$/m.exec(recipes) ?? []
-  const file = readFileSync('test/event/ssh-session-ended.ts', 'utf8')
+  const file = readFileSync('test/words/event/ssh-session-ended.ts', 'utf8')
   t.ok(shown !== '' && file.includes(shown.replaceAll(/^\+/gm, '')), shown)
   t.end()
 })
@@ -98,17 +98,31 @@ t.test('no document has npx fetch the public package weir, which is another prog
 
 t.test('files and rooms of the architecture', (t) => {
   const architecture = pages.find(({ file }) => file === 'docs/architecture.md')!.text
-  const rooms = readdirSync('src', { withFileTypes: true }).filter((entry) => entry.isDirectory())
+  const dirsIn = (dir: string): string[] =>
+    readdirSync(dir, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [entry.name] : []))
+  const wings = dirsIn('src').filter((name) => name !== 'roles')
+  const rooms = [
+    'roles',
+    ...wings.flatMap((wing) => dirsIn(join('src', wing)).map((room) => join(wing, room))),
+  ]
   const table = architecture.split('\n## Rooms\n')[1]!.split('\n## ')[0]!
   const listed = [...table.matchAll(/^\| `([a-z-]+)` \|/gm)].map(([, room]) => room)
-  t.strictSame(listed.toSorted(), rooms.map(({ name }) => name).toSorted())
+  t.strictSame(listed.toSorted(), rooms.map((room) => basename(room)).toSorted())
   const relative = pages.filter(({ file }) => /architecture|concepts|CONTRIBUTING/.test(file))
   for (const { file, text } of relative) {
     const names = [...text.matchAll(/`(?:src\/)?([a-z-]+\/(?:[\w./-]+(?:\.(?:ts|mjs)|\/))?)`/g)]
     t.ok(names.length > 5, file)
     for (const [, name = ''] of names) {
-      const inRoom = rooms.some((room) => existsSync(join('src', room.name, name)))
-      t.ok(existsSync(name) || existsSync(join('src', name)) || inRoom, `${file}: ${name}`)
+      const places = [
+        '',
+        'src',
+        ...wings.map((wing) => join('src', wing)),
+        ...rooms.map((room) => join('src', room)),
+      ]
+      t.ok(
+        places.some((place) => existsSync(join(place, name))),
+        `${file}: ${name}`,
+      )
     }
   }
   for (const { file, text } of pages) {

@@ -1,18 +1,20 @@
-/** The runbook: every command of docs/operating.md is run against a deployment; what needs a stop comes last. */
+/** The operator's pages: every command of them is run against a deployment; what needs a stop comes last. */
 import { execFile } from 'node:child_process'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { Session } from 'chdb'
 import t, { type Test } from 'tap'
-import type { FaultClass } from '../../src/deliver/destination.js'
-import { pausedByHand } from '../../src/deliver/health.js'
-import { unansweredCause } from '../../src/shape/delivery/delivery-advice.js'
+import { pausedByHand } from '../../src/delivery/deliver/health.js'
+import type { FaultClass } from '../../src/delivery/outgoing/fault-class.js'
+import { unansweredCause } from '../../src/management/operate/advice/delivery-advice.js'
 import { compiled } from '../harness/processes.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { type RunningWeir, startEmulator, startWeir, until } from '../harness/weir.js'
 import { blocks, pageOf, sectionOf } from './pages.js'
 
-const page = pageOf('docs/operating.md')
+/** In the order in which their commands are run. */
+const books = ['docs/cli.md', 'docs/alerts.md', 'docs/operating.md', 'docs/scale.md'].map(pageOf)
+const blocksOf = (language: string): readonly string[] => books.flatMap((page) => blocks(page, language))
 const token = 'a-token-of-the-tests-0001'
 /** The record that the document names. */
 const recordId = '01KAFZR7DA0T4CH30SW7DJ5M3B'
@@ -26,14 +28,14 @@ const notRun = {
 }
 
 t.test('a block that is not run has a reason', (t) => {
-  const texts = blocks(page, 'text')
+  const texts = blocksOf('text')
   t.equal(texts.length, Object.keys(notRun).length)
   for (const text of texts)
     t.ok(
       Object.keys(notRun).some((head) => text.startsWith(head)),
       text,
     )
-  t.strictSame(blocks(page, 'bash'), [], 'commands are in blocks of the language sh')
+  t.strictSame(blocksOf('bash'), [], 'commands are in blocks of the language sh')
   t.end()
 })
 
@@ -47,7 +49,7 @@ const causes: Readonly<Record<FaultClass | typeof unansweredCause, true>> = {
 }
 
 t.test('every cause of a state has a section', (t) => {
-  const states = sectionOf(page, 'States of destinations')
+  const states = sectionOf(pageOf('docs/alerts.md'), 'States of destinations')
   for (const cause of Object.keys(causes))
     t.match(sectionOf(states, `Cause ${cause}`).text, /^\nState `\w+`/, cause)
   t.match(sectionOf(states, 'Paused by hand').text, /^\nState `paused`/, pausedByHand)
@@ -110,7 +112,7 @@ class Runbook {
 
 const needsStop = (block = ''): boolean => block.includes('# the service is stopped')
 
-/** In the order of the page, but for one stop: what needs it comes last, and what follows that comes after it. */
+/** In the order of the pages, but for one stop: what needs it comes last, and what follows that comes after it. */
 function inTurn(all: readonly string[]): readonly string[] {
   const follows = all.filter((block, index) => !needsStop(block) && needsStop(all[index - 1]))
   const stopped = all.filter((block) => needsStop(block))
@@ -186,7 +188,7 @@ t.test('the runbook', async (t) => {
   runbook.values.push([/http:\/\/127\.0\.0\.1:8080/g, () => runbook.weir?.url ?? ''])
   runbook.values.push([/http:\/\/127\.0\.0\.1:4566/g, () => emulator.url])
 
-  for (const block of inTurn(blocks(page, 'sh'))) {
+  for (const block of inTurn(blocksOf('sh'))) {
     if (block.includes('abrp_…')) {
       const words = block.split('\n').filter((line) => line.includes('account grant'))
       await runbook.run(t, words.join('\n'))
@@ -205,7 +207,7 @@ t.test('the runbook', async (t) => {
       clickhouse.query(sql.replace(/Disk\(.*\)/, "Memory('weir')"), 'TSV').trim()
     const destinations = () => ask('SELECT id FROM event_destinations')
     t.equal(destinations(), destination.id)
-    for (const sql of blocks(sectionOf(page, 'Back up and restore'), 'sql')) ask(sql)
+    for (const sql of blocks(sectionOf(pageOf('docs/operating.md'), 'Back up and restore'), 'sql')) ask(sql)
     t.equal(destinations(), destination.id, 'it is there again')
     t.match(ask('SHOW TABLES'), /^event_destinations_history$/m)
   })

@@ -1,6 +1,6 @@
 /** The writers' pages in `docs/log-formats.md`. */
-import type { Writer } from '../../src/ingest/format.js'
-import { formats } from '../../src/ingest/formats.js'
+import type { Writer } from '../../src/delivery/ingest/format.js'
+import { formats } from '../../src/delivery/ingest/formats.js'
 
 const section = ({ program, escapes, nothing, client, times, lost, sources }: Writer): string =>
   [

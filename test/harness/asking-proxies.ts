@@ -55,11 +55,10 @@ export const nginx: AskingProxy = {
     const asks = recipe('nginx', 'nginx closed', { '127.0.0.1:8081': weir, 'weir_…': key })
     writeFileSync(join(dir, 'weir.conf'), asks)
     const server = recipe('nginx', 'nginx server', {
-      ...{
-        [appAddress]: app,
-        'listen 80;': `listen 127.0.0.1:${port}${http2 ? ' http2' : ''}; keepalive_requests 10000;`,
-      },
-      ...{ '/etc/nginx/weir.conf': 'weir.conf', ...(names ? {} : { 'server_name www.example.com;': '' }) },
+      [appAddress]: app,
+      'listen 80;': `listen 127.0.0.1:${port}${http2 ? ' http2' : ''}; keepalive_requests 10000;`,
+      '/etc/nginx/weir.conf': 'weir.conf',
+      ...(names ? {} : { 'server_name www.example.com;': '' }),
     })
     return spawnIn(dir, program, configuredNginx(dir, `${more}\n${server}`))
   },
@@ -72,7 +71,8 @@ export const haproxy: AskingProxy = {
     const lua = recipe('haproxy', 'haproxy lua', { '127.0.0.1:8081': weir, 'weir_…': key })
     writeFileSync(join(dir, 'weir.lua'), lua)
     const config = recipe('haproxy', 'haproxy asks', {
-      ...{ '/etc/haproxy/weir.lua': 'weir.lua', [appAddress]: app },
+      '/etc/haproxy/weir.lua': 'weir.lua',
+      [appAddress]: app,
       'bind :80': `bind 127.0.0.1:${port}${http2 ? ' proto h2' : ''}\n${more}`,
     })
     writeFileSync(join(dir, 'haproxy.cfg'), config)
@@ -86,7 +86,10 @@ export const caddy: AskingProxy = {
   start(program, { dir, port, weir, app, key, names, http2, more = '' }) {
     const site = recipe('caddy', 'caddy', {
       'http://www.example.com {': `http://${names ? 'www.example.com' : ''}:${port} {\n${more}`,
-      ...{ '127.0.0.1:8081': weir, 'weir_…': key, [appAddress]: app, '{host}:80': `{host}:${port}` },
+      '127.0.0.1:8081': weir,
+      'weir_…': key,
+      [appAddress]: app,
+      '{host}:80': `{host}:${port}`,
     })
     writeFileSync(
       join(dir, 'Caddyfile'),
@@ -102,14 +105,14 @@ const envoy: AskingProxy = {
   start(program, { dir, port, weir, app, key, names }) {
     const portOf = (address: string): string => `address: 127.0.0.1, port_value: ${address.split(':')[1]} `
     const config = recipe('envoy', 'envoy asks', {
-      ...{ 'http://127.0.0.1:8081': `http://${weir}`, 'weir_…': key },
-      ...{ 'address: 0.0.0.0, port_value: 80 ': portOf(`127.0.0.1:${port}`) },
-      ...{ [portOf('127.0.0.1:8081')]: portOf(weir), [portOf(appAddress)]: portOf(app) },
+      'http://127.0.0.1:8081': `http://${weir}`,
+      'weir_…': key,
+      'address: 0.0.0.0, port_value: 80 ': portOf(`127.0.0.1:${port}`),
+      [portOf('127.0.0.1:8081')]: portOf(weir),
+      [portOf(appAddress)]: portOf(app),
       ...(names ? {} : { 'domains: ["www.example.com"]': 'domains: ["*"]' }),
       // Else it keeps each connection on which it refused a request for a second.
-      ...{
-        'use_remote_address: true': 'delayed_close_timeout: 0.01s\n                use_remote_address: true',
-      },
+      'use_remote_address: true': 'delayed_close_timeout: 0.01s\n                use_remote_address: true',
     })
     writeFileSync(join(dir, 'envoy.yaml'), config)
     const args = ['-c', 'envoy.yaml', '--concurrency', '1', '--disable-hot-restart', '-l', 'warning']
@@ -122,12 +125,16 @@ const traefik: AskingProxy = {
   program: programAt(...inPath('traefik')),
   start(program, { dir, port, weir, app, key, edgeId, names }) {
     const asks = recipe('traefik', 'traefik asks', {
-      ...{ '127.0.0.1:8081': weir, 'weir_…': key, 'edghts_…': edgeId, [appAddress]: app },
+      '127.0.0.1:8081': weir,
+      'weir_…': key,
+      'edghts_…': edgeId,
+      [appAddress]: app,
       ...(names ? {} : { 'Host(`www.example.com`)': 'PathPrefix(`/`)' }),
     })
     writeFileSync(join(dir, 'weir.yml'), asks)
     const main = recipe('traefik', 'traefik', {
-      ...{ '":80"': `"127.0.0.1:${port}"`, '/etc/traefik/weir.yml': 'weir.yml' },
+      '":80"': `"127.0.0.1:${port}"`,
+      '/etc/traefik/weir.yml': 'weir.yml',
     })
     // Tests reach nothing but this machine.
     const silent = 'global: { checkNewVersion: false, sendAnonymousUsage: false }\n'

@@ -1,8 +1,8 @@
 /** Callers of the API in tests, and what tests ask of a call. */
-import { ApiError, type Client, openClient } from '../../src/client/client.js'
-import { Collection } from '../../src/client/collection.js'
-import { Http } from '../../src/client/http.js'
-import { resources } from '../../src/resource/registry.js'
+import { ApiError, type Client, openClient } from '../../src/words/client/client.js'
+import { Collection } from '../../src/words/client/collection.js'
+import { Http } from '../../src/words/client/http.js'
+import { resources } from '../../src/words/resource/registry.js'
 import { RawClient, type RawClientOptions } from './raw-client.js'
 
 /** The typed client of one API key, for all ordinary calls. `raw` sends what that client can't, with the same key. */

@@ -1,6 +1,6 @@
 /**
- * Proxies that pass requests on to each other, and one at the end of each chain that answers and writes a log. Every hop trusts the ones
- * before it, which come from 127.0.0.1, and no client. A program serves all its hops, of all chains.
+ * Proxies that pass requests on to each other, and one at the end of each chain that answers and writes a log. Every hop
+ * trusts the ones before it, which come from 127.0.0.1, and no client. A program serves all its hops, of all chains.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -144,7 +144,8 @@ const traefik: Starting = (dir, hops) => {
   const routes = {
     http: {
       routers: named(({ port, next }) => ({
-        ...{ rule: 'PathPrefix(`/`)', entryPoints: [`p${port}`] },
+        rule: 'PathPrefix(`/`)',
+        entryPoints: [`p${port}`],
         service: next === undefined ? 'ping@internal' : `p${port}`,
       })),
       services: named(({ next }) =>
@@ -171,7 +172,9 @@ const byPort = (port: number): string[] => [`${port}.log`]
 
 export const chained = {
   nginx: {
-    ...{ of: logPrograms.nginx, start: nginx, format: 'nginx' },
+    of: logPrograms.nginx,
+    start: nginx,
+    format: 'nginx',
     files: (port) => [`${port}.log`, `${port}-json.log`],
   },
   apache: { of: logPrograms.apache, start: apache, format: 'combined', files: byPort },
@@ -179,7 +182,9 @@ export const chained = {
   caddy: { of: logPrograms.caddy, start: caddy, format: 'caddy', files: byPort },
   envoy: { of: meshLogPrograms.envoy, start: envoy, format: 'envoy', files: envoyFiles },
   traefik: {
-    ...{ of: meshLogPrograms['traefik (JSON)'], start: traefik, format: 'traefik' },
+    of: meshLogPrograms['traefik (JSON)'],
+    start: traefik,
+    format: 'traefik',
     files: () => ['traefik.log'],
   },
 } satisfies Record<string, Chained>
@@ -201,7 +206,8 @@ export const programOf = (name: ChainedName, hops: readonly Hop[]): LogProgram =
   entrances: () =>
     hops.map(
       ({ port }): Entrance => ({
-        ...{ port, client: 'peer' },
+        port,
+        client: 'peer',
         logs: chained[name].files(port).map((file) => ({ format: chained[name].format, file, shows: [] })),
       }),
     ),

@@ -5,8 +5,8 @@ import type { Test } from 'tap'
 const shownMax = 10
 
 /**
- * Compares like a test, and reports all of it as one assertion: an assertion of its own costs a third of a millisecond, in the
- * test and in the two processes that read its output.
+ * Compares like a test, and reports all of it as one assertion: an assertion of its own costs a third of a millisecond, in
+ * the test and in the two processes that read its output.
  */
 export class Checks {
   #count = 0

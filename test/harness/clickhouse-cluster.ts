@@ -1,8 +1,8 @@
 /**
- * A cluster of ClickHouse servers as far as the embedded engine can be one, which knows it from a configuration file. Its two
- * shards are the same tables: a read that asks a shard too many finds rows twice. Distributed tables, `cluster()`, macros,
- * storage policies and deduplication are the engine's own. It has neither Keeper nor a queue of statements, so the front leaves
- * out ON CLUSTER, and makes tables of their engines without replication; `replicatedIn` only makes them.
+ * A cluster of ClickHouse servers as far as the embedded engine can be one, which knows it from a configuration file. Its
+ * two shards are the same tables: a read that asks a shard too many finds rows twice. Distributed tables, `cluster()`,
+ * macros, storage policies and deduplication are the engine's own. It has neither Keeper nor a queue of statements, so the
+ * front leaves out ON CLUSTER, and makes tables of their engines without replication; `replicatedIn` only makes them.
  */
 import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'

@@ -1,10 +1,16 @@
 /** Rows of the decision log, as pipelines and deliverers publish them. */
-import { parseAddress } from '../../src/core/address/ip.js'
-import type { Nats } from '../../src/nats/nats.js'
-import { type DecisionRow, DecisionRows, type RecordRow, SourcedRows } from '../../src/wire/decision-rows.js'
-import { type DeliveryRow, DeliveryRows } from '../../src/wire/delivery-rows.js'
-import { type FailureRow, FailureRows } from '../../src/wire/failure-rows.js'
-import { decisionRowsSubject, rowsHeader } from '../../src/wire/names.js'
+
+import {
+  type DecisionRow,
+  DecisionRows,
+  type RecordRow,
+  SourcedRows,
+} from '../../src/delivery/wire/decision-rows.js'
+import { type DeliveryRow, DeliveryRows } from '../../src/delivery/wire/delivery-rows.js'
+import { type FailureRow, FailureRows } from '../../src/delivery/wire/failure-rows.js'
+import { decisionRowsSubject, rowsHeader } from '../../src/delivery/wire/names.js'
+import { parseAddress } from '../../src/ground/core/address/ip.js'
+import type { Nats } from '../../src/ground/nats/nats.js'
 
 /** A row with these values; the rest is an allowed connection. */
 export const decisionRow = (values: Partial<DecisionRow> = {}): DecisionRow => ({

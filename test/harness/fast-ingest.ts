@@ -1,6 +1,7 @@
 /**
- * Publishes messages by fast ingest, as an ingress node may: the server acknowledges many messages with one answer. The client
- * library has no call for it. The reply subject of a message says everything (ADR-50 of NATS, nats-server 2.14 and later):
+ * Publishes messages by fast ingest, as an ingress node may: the server acknowledges many messages with one answer. The
+ * client library has no call for it. The reply subject of a message says everything (ADR-50 of NATS, nats-server 2.14 and
+ * later):
  *
  *     <prefix> . <messages per answer> . fail . <number of the message> . <operation> . $FI
  */

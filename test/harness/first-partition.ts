@@ -1,7 +1,10 @@
 /** The streams and subjects of a deployment with one partition, which is what most tests use. */
-import { deliverySubject as deliverySubjectOf, partitionNumbered } from '../../src/wire/partitions.js'
+import {
+  deliverySubject as deliverySubjectOf,
+  partitionNumbered,
+} from '../../src/delivery/wire/partitions.js'
 
-export { recordsSubjects } from '../../src/wire/partitions.js'
+export { recordsSubjects } from '../../src/delivery/wire/partitions.js'
 
 const first = partitionNumbered(0)!
 

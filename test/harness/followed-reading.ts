@@ -1,6 +1,6 @@
 /** A log that is followed, as `weir publish --file` does. */
-import { followFile } from '../../src/ingest/followed-file.js'
-import type { Position } from '../../src/ingest/log-file.js'
+import { followFile } from '../../src/delivery/ingest/followed-file.js'
+import type { Position } from '../../src/delivery/ingest/log-file.js'
 
 /** Reads until it is stopped; the position is that after the last line. */
 export function reading(path: string, from?: Position, fromEnd = false) {
@@ -9,7 +9,10 @@ export function reading(path: string, from?: Position, fromEnd = false) {
   const notes: string[] = []
   let last = from
   const options = {
-    ...{ from, fromEnd, signal: stop.signal, lingerMs: 400 },
+    from,
+    fromEnd,
+    signal: stop.signal,
+    lingerMs: 400,
     note: (text: string) => void notes.push(text),
     begins: (at: Position) => {
       last = at

@@ -1,7 +1,7 @@
 /** Geography of tests. */
 
-import type { GeoDatabases } from '../../src/record/geo.js'
-import type { Geo } from '../../src/record/geo-entry.js'
+import type { GeoDatabases } from '../../src/delivery/record/geo.js'
+import type { Geo } from '../../src/delivery/record/geo-entry.js'
 
 const all: GeoDatabases['members'] = new Set([
   ...(['country_code', 'country', 'city', 'subdivision', 'continent_code'] as const),

@@ -18,8 +18,8 @@ const buildTimeoutMs = 600_000
 
 /**
  * The path of the program, or why this machine can't build it: without Go, or if its modules can't be fetched. A build takes
- * a minute of CPU, so the program is kept in the user's cache for as long as its sources stay as they are. Throws an error if
- * it does not compile.
+ * a minute of CPU, so the program is kept in the user's cache for as long as its sources stay as they are. Throws an error
+ * if it does not compile.
  */
 export function goProgram(sources: string): { readonly program: string } | { readonly missing: string } {
   const kept = join(homedir(), '.cache', 'weir', 'go')

@@ -15,8 +15,13 @@ export interface HostileRequest {
 }
 
 const plain: HostileRequest = {
-  ...{ says: 'plain', method: 'GET', target: Buffer.from('a'), agent: Buffer.from('agent') },
-  ...{ user: Buffer.from('user'), host: 'web.example', forwarded: undefined },
+  says: 'plain',
+  method: 'GET',
+  target: Buffer.from('a'),
+  agent: Buffer.from('agent'),
+  user: Buffer.from('user'),
+  host: 'web.example',
+  forwarded: undefined,
 }
 
 const around = (bytes: Buffer): Buffer => Buffer.concat([Buffer.from('a'), bytes, Buffer.from('z')])

@@ -1,6 +1,6 @@
 /** The status of a destination, and a check of it. */
-import type { DestinationOperations } from '../../src/operate/destination-operations.js'
-import type { DeliveryStatus, DestinationCheck } from '../../src/shape/delivery-status.js'
+import type { DestinationOperations } from '../../src/management/operate/destination-operations.js'
+import type { DeliveryStatus, DestinationCheck } from '../../src/words/shape/delivery-status.js'
 
 /** The status of a destination that no event was sent to. */
 export const idleStatus: DeliveryStatus = {
@@ -10,6 +10,7 @@ export const idleStatus: DeliveryStatus = {
   state: 'healthy',
   cause: null,
   advice: null,
+  actions: [],
   since: null,
   as_of: null,
   backlog: { events: 0, oldest_at: null, expires_at: null },
@@ -27,6 +28,7 @@ export const passedCheck: DestinationCheck = {
   not_proved: [],
   error: null,
   advice: null,
+  actions: [],
 }
 
 /** Destinations that no event was sent to, and that are not asked. */

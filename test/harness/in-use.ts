@@ -1,7 +1,11 @@
-/** Until all that was just saved decides. An answer of the API says that a change is kept; other processes read it a moment later. */
-import { readMetrics } from '../../src/demo/metrics-page.js'
-import { type Nats, openNats } from '../../src/nats/nats.js'
-import { bucketNames } from '../../src/wire/names.js'
+/**
+ * Until all that was just saved decides. An answer of the API says that a change is kept; other processes read it a moment
+ * later.
+ */
+
+import { bucketNames } from '../../src/delivery/wire/names.js'
+import { type Nats, openNats } from '../../src/ground/nats/nats.js'
+import { readMetrics } from '../../src/outside/demo/metrics-page.js'
 import { type RunningWeir, until } from './weir.js'
 
 const stream = `KV_${bucketNames.config}`

@@ -9,7 +9,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { env } from 'node:process'
 import { Admin, Connection, Consumer, createAclsV3 } from '@platformatic/kafka'
-import { freePort } from '../../src/nats-server/nats-probe.js'
+import { freePort } from '../../src/delivery/nats-server/nats-probe.js'
 import { freeze } from './processes.js'
 import { tempDir } from './temp-dir.js'
 import { until } from './weir.js'
@@ -39,6 +39,8 @@ export interface KafkaBroker {
   limit(clientId: string, bytesPerSecond: number): Promise<void>
   freeze(): void
   thaw(): void
+  /** Without saying goodbye. */
+  kill(): void
 }
 
 interface Test {
@@ -86,7 +88,8 @@ export async function startKafka(t: Test, more = '', advertised?: number): Promi
     advertised === undefined ? text : text.replace(`${named}${plainPort}`, `${named}${advertised}`),
   )
   const classes = ['-Xmx256m', '-XX:TieredStopAtLevel=1', '-cp', join(home!, 'libs', '*')]
-  const id = Buffer.from(randomUUID().replaceAll('-', ''), 'hex').toString('base64url')
+  // An id that begins with a hyphen would be taken for an option.
+  const id = Buffer.from(randomUUID().replaceAll('-', ''), 'hex').toString('base64url').replace(/^-/, 'A')
   const user = 'SCRAM-SHA-256=[name=weir,password=right]'
   const format = ['kafka.tools.StorageTool', 'format', '-t', id, '-c', file, '--add-scram', user]
   execFileSync('java', [...classes, ...format], { stdio: 'ignore' })
@@ -146,6 +149,7 @@ export async function startKafka(t: Test, more = '', advertised?: number): Promi
     },
     freeze: () => freeze(broker.pid!),
     thaw: () => void broker.kill('SIGCONT'),
+    kill: () => void broker.kill('SIGKILL'),
   }
 }
 

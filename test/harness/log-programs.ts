@@ -1,14 +1,14 @@
 /**
- * Programs that write logs, as they are: Debian's nginx, Apache, HAProxy and Caddy, each with several **entrances**, which are ports
- * with logs of their own. An entrance answers any request, so that its log is all that counts.
+ * Programs that write logs, as they are: Debian's nginx, Apache, HAProxy and Caddy, each with several **entrances**, which
+ * are ports with logs of their own. An entrance answers any request, so that its log is all that counts.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import { LineSplitter } from '../../src/ingest/line-splitter.js'
-import { freePort } from '../../src/nats-server/nats-probe.js'
+import { LineSplitter } from '../../src/delivery/ingest/line-splitter.js'
+import { freePort } from '../../src/delivery/nats-server/nats-probe.js'
 import { fixturePem } from './certificates.js'
 import { configuredNginx } from './nginx-file.js'
 import { tempDir } from './temp-dir.js'
@@ -31,8 +31,8 @@ export interface Log {
 }
 
 /**
- * How the client is known: it is the peer, or `X-Forwarded-For` of trusted peers says so, which may send it with each request, or the
- * PROXY protocol does.
+ * How the client is known: it is the peer, or `X-Forwarded-For` of trusted peers says so, which may send it with each
+ * request, or the PROXY protocol does.
  */
 export type Client =
   | 'peer'
@@ -100,7 +100,8 @@ ${server(proxied, 'access_log proxied.log json;', ' proxy_protocol')}`,
   },
   entrances: ([peer = 0, forwarded = 0, proxied = 0]) => [
     {
-      ...{ port: peer, client: 'peer' },
+      port: peer,
+      client: 'peer',
       logs: [
         { format: 'nginx', file: 'combined.log', shows: ['agent', 'user'] },
         { format: 'nginx', file: 'json.log', shows: allOfNginx },
@@ -108,14 +109,16 @@ ${server(proxied, 'access_log proxied.log json;', ' proxy_protocol')}`,
       ],
     },
     {
-      ...{ port: forwarded, client: 'forwarded' },
+      port: forwarded,
+      client: 'forwarded',
       logs: [
         { format: 'combined', file: 'forwarded.log', shows: ['agent', 'user'] },
         { format: 'nginx', file: 'forwarded-json.log', shows: ['agent', 'user', 'host'] },
       ],
     },
     {
-      ...{ port: proxied, client: 'proxy protocol' },
+      port: proxied,
+      client: 'proxy protocol',
       logs: [{ format: 'nginx', file: 'proxied.log', shows: allOfNginx }],
     },
   ],
@@ -170,14 +173,16 @@ ${host(forwarded, `RemoteIPHeader X-Forwarded-For\nRemoteIPInternalProxy 127.0.0
   },
   entrances: ([peer = 0, forwarded = 0]) => [
     {
-      ...{ port: peer, client: 'peer' },
+      port: peer,
+      client: 'peer',
       logs: [
         { format: 'combined', file: 'combined.log', shows: ['agent', 'user'] },
         { format: 'combined', file: 'host.log', shows: ['agent', 'user', 'host'] },
       ],
     },
     {
-      ...{ port: forwarded, client: 'forwarded' },
+      port: forwarded,
+      client: 'forwarded',
       logs: [{ format: 'combined', file: 'forwarded.log', shows: ['agent', 'user'] }],
     },
   ],
@@ -223,7 +228,8 @@ ${frontend(proxied, 'option httpslog', ' accept-proxy')}
   entrances: (ports) =>
     (['peer', 'forwarded', 'forwarded, the second from the end', 'proxy protocol'] as const).map(
       (client, index) => ({
-        ...{ port: ports[index]!, client },
+        port: ports[index]!,
+        client,
         logs: [
           {
             format: 'haproxy',
@@ -276,7 +282,8 @@ respond x 200
   },
   entrances: (ports) =>
     caddyTimes.map(([time], index) => ({
-      ...{ port: ports[index]!, client: 'peer' },
+      port: ports[index]!,
+      client: 'peer',
       logs: [{ format: 'caddy', file: `${time}.log`, shows: ['agent', 'host', 'port'] }],
     })),
 }

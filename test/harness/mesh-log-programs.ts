@@ -116,7 +116,8 @@ export const envoyHttp = (dir: string, name: string, port: number, manager: obje
         route_config: {
           virtual_hosts: [
             {
-              ...{ name: 'any', domains: ['*'] },
+              name: 'any',
+              domains: ['*'],
               routes: [
                 { match: { prefix: '/' }, direct_response: { status: 200, body: { inline_string: 'x' } } },
               ],
@@ -135,7 +136,9 @@ export const envoyTcp = (dir: string, name: string, port: number, cluster: strin
     name: 'tcp',
     typed_config: {
       ...type('filters.network.tcp_proxy.v3.TcpProxy'),
-      ...{ stat_prefix: name, cluster, access_log: envoyLogs(dir, name) },
+      stat_prefix: name,
+      cluster,
+      access_log: envoyLogs(dir, name),
     },
   })
 
@@ -188,7 +191,9 @@ const envoyEntrances: Readonly<Record<string, EnvoyEntrance>> = {
     manager: { use_remote_address: true, xff_num_trusted_hops: 2 },
   },
   proxied: {
-    ...{ client: 'proxy protocol', manager: { use_remote_address: true }, isInText: true },
+    client: 'proxy protocol',
+    manager: { use_remote_address: true },
+    isInText: true,
     listener: proxyProtocol,
   },
 }
@@ -215,11 +220,13 @@ const envoy: LogProgram = {
     ),
   entrances: (ports) =>
     Object.entries(envoyEntrances).map(([name, { client, isInText }], index) => ({
-      ...{ port: ports[index]!, client },
+      port: ports[index]!,
+      client,
       logs: Object.keys(envoyFormats)
         .filter((end) => end !== 'text.log' || isInText)
         .map((end) => ({
-          ...{ format: 'envoy', file: `${name}-${end}` },
+          format: 'envoy',
+          file: `${name}-${end}`,
           isRecorded: recorded.includes(`${name}-${end}`),
           shows:
             client.startsWith('forwarded') || end === 'text.log'
@@ -278,11 +285,15 @@ const traefikWith = (format: 'json' | 'common'): LogProgram => ({
       proxied: { address: `127.0.0.1:${proxied}`, proxyProtocol: { trustedIPs: ['127.0.0.0/8'] } },
     }
     const accessLog = {
-      ...{ format, filePath: join(dir, `${format}.log`), addInternals: true },
+      format,
+      filePath: join(dir, `${format}.log`),
+      addInternals: true,
       fields: { headers: { names: { 'User-Agent': 'keep' } } },
     }
     const settings = {
-      ...{ entryPoints, accessLog, ping: { manualRouting: true } },
+      entryPoints,
+      accessLog,
+      ping: { manualRouting: true },
       providers: { file: { filename: join(dir, 'routes.yml') } },
     }
     writeFileSync(join(dir, 'traefik.yml'), JSON.stringify(settings))
@@ -291,10 +302,13 @@ const traefikWith = (format: 'json' | 'common'): LogProgram => ({
   entrances: (ports) =>
     (['peer', 'forwarded', 'proxy protocol'] as const).map(
       (client, index): Entrance => ({
-        ...{ port: ports[index]!, client },
+        port: ports[index]!,
+        client,
         logs: [
           {
-            ...{ format: 'traefik', file: `${format}.log`, target: traefikTarget },
+            format: 'traefik',
+            file: `${format}.log`,
+            target: traefikTarget,
             isRecorded: client === 'forwarded',
             // A line feed in the name of a user ends a line of text.
             ...(format === 'common' ? { refuses: /not a line of Traefik's default format/ } : {}),

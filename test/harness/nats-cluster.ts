@@ -1,6 +1,6 @@
 /** Three nats-servers that form a cluster, and can be killed and started again one by one. */
 import { join } from 'node:path'
-import { freePort } from '../../src/nats-server/nats-probe.js'
+import { freePort } from '../../src/delivery/nats-server/nats-probe.js'
 import { OwnNats } from './own-nats.js'
 
 const serverCount = 3

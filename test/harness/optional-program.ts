@@ -1,4 +1,7 @@
-/** Programs that tests use if they are there: on the path, below `~/.cache/weir`, or where a variable of the environment says. */
+/**
+ * Programs that tests use if they are there: on the path, below `~/.cache/weir`, or where a variable of the environment
+ * says.
+ */
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'

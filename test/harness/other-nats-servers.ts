@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { join, resolve } from 'node:path'
 import { env } from 'node:process'
-import { findNatsServer } from '../../src/nats-server/find-nats-server.mjs'
+import { findNatsServer } from '../../src/delivery/nats-server/find-nats-server.mjs'
 import type { Other } from './other-nodes.js'
 
 interface Fetched {

@@ -2,8 +2,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { freePort, readGreeting } from '../../src/nats-server/nats-probe.js'
-import { localNatsServer, localNatsServerEnvironment } from '../../src/process/settings.js'
+import { freePort, readGreeting } from '../../src/delivery/nats-server/nats-probe.js'
+import { localNatsServer, localNatsServerEnvironment } from '../../src/management/process/settings.js'
 import { freeze } from './processes.js'
 import { until } from './weir.js'
 
@@ -13,7 +13,9 @@ export function jetstreamIn(dir: string, more = ''): string[] {
   return ['-c', writeSettings(dir, more)]
 }
 
-/** Writes the configuration; returns the path of its file. An old server that loads it again must find its directory there. */
+/**
+ * Writes the configuration; returns the path of its file. An old server that loads it again must find its directory there.
+ */
 function writeSettings(dir: string, more: string): string {
   const file = join(dir, 'nats-server.conf')
   writeFileSync(file, `jetstream { max_file_store: 1TB, store_dir: ${JSON.stringify(dir)} }\n${more}`)

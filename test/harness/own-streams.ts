@@ -1,8 +1,8 @@
 /** A nats-server for one test, with Weir's streams and no process of Weir. */
 import type { Test } from 'tap'
-import { LedgerWriter } from '../../src/books/ledger.js'
-import { type Nats, openNats } from '../../src/nats/nats.js'
-import { ensureStreams } from '../../src/wire/streams.js'
+import { LedgerWriter } from '../../src/delivery/books/ledger.js'
+import { ensureStreams } from '../../src/delivery/wire/streams.js'
+import { type Nats, openNats } from '../../src/ground/nats/nats.js'
 import { OwnNats } from './own-nats.js'
 import { tempDir } from './temp-dir.js'
 

@@ -10,8 +10,9 @@ const checkout = fileURLToPath(new URL('../../../', import.meta.url))
 
 export const compiled = (path: string): string => `${dist}${path}`
 
-const readyTimeoutMs = 120_000
-const endTimeoutMs = 20_000
+const readyTimeoutMs = 300_000
+/** Longer than `weir serve` waits for its own processes (`process/child.ts`). */
+const endTimeoutMs = 60_000
 /** Time to read its last lines. A child that it left behind may keep the pipe open for longer. */
 const lastLinesMs = 10_000
 

@@ -1,8 +1,8 @@
 /** Lines of a log, a `weir publish` that reads them, and the records that it stored. */
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import type { Nats } from '../../src/nats/nats.js'
-import { recordBytes } from '../../src/record/record-encoding.js'
+import { recordBytes } from '../../src/delivery/record/record-encoding.js'
+import type { Nats } from '../../src/ground/nats/nats.js'
 import { recordsStream, recordsSubjects } from './first-partition.js'
 import { openStreams } from './own-streams.js'
 import { runWithInput } from './processes.js'

@@ -8,8 +8,8 @@ import { tempDir } from './temp-dir.js'
 interface FailingDisk {
   readonly dir: string
   /**
-   * Nothing can be written from now on, also in files that are open: what the kernel does after an error of the disk. Before that,
-   * everything was synced.
+   * Nothing can be written from now on, also in files that are open: what the kernel does after an error of the disk. Before
+   * that, everything was synced.
    */
   fail(): void
   /** What an operator does: unmounts it, checks it, and mounts it again. No program may have a file of it open. */
@@ -19,8 +19,8 @@ interface FailingDisk {
 type Owner = { teardown(close: () => unknown): unknown }
 
 /**
- * On `dir`, which exists, with an ext4 of its own in a file. It is unmounted after everything that was opened later is closed; a
- * reason instead, if this user may mount nothing.
+ * On `dir`, which exists, with an ext4 of its own in a file. It is unmounted after everything that was opened later is
+ * closed; a reason instead, if this user may mount nothing.
  */
 export function mountFailingDisk(t: Owner, bytes: number, dir = tempDir(t)): FailingDisk | string {
   if (process.platform !== 'linux') return 'it mounts a loop device, which is only on Linux'

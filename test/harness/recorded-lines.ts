@@ -1,6 +1,6 @@
 /**
- * Lines that real programs wrote, with their records, in `fixtures/written-logs`: for machines without these programs. The tests that run
- * the programs write the files, with `--record`, once the records have been compared with what was sent.
+ * Lines that real programs wrote, with their records, in `fixtures/written-logs`: for machines without these programs. The
+ * tests that run the programs write the files, with `--record`, once the records have been compared with what was sent.
  */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'

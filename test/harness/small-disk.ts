@@ -14,7 +14,10 @@ interface SmallDisk {
 
 const fillBytes = Buffer.alloc(64 * 1024)
 
-/** On `dir`, which exists. It is unmounted after everything that was opened later is closed; a reason instead, if this user may mount nothing. */
+/**
+ * On `dir`, which exists. It is unmounted after everything that was opened later is closed; a reason instead, if this user
+ * may mount nothing.
+ */
 export function mountSmallDisk(
   t: { teardown(close: () => unknown): unknown },
   size: string,

@@ -4,12 +4,16 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Nats, openNats } from '../../src/nats/nats.js'
-import { freePort, readGreeting } from '../../src/nats-server/nats-probe.js'
-import { type AdminCommand, readRuntime, sendAdminCommand } from '../../src/process/running-service.js'
-import { localNatsServer } from '../../src/process/settings.js'
-import { auditStream } from '../../src/wire/names.js'
-import { readPack } from '../../src/wire/pack.js'
+import { freePort, readGreeting } from '../../src/delivery/nats-server/nats-probe.js'
+import { auditStream } from '../../src/delivery/wire/names.js'
+import { readPack } from '../../src/delivery/wire/pack.js'
+import { type Nats, openNats } from '../../src/ground/nats/nats.js'
+import {
+  type AdminCommand,
+  readRuntime,
+  sendAdminCommand,
+} from '../../src/management/process/running-service.js'
+import { localNatsServer } from '../../src/management/process/settings.js'
 import { all, type Caller, openCaller, statusOf } from './caller.js'
 import { clusterName, writeClusterConfig } from './clickhouse-cluster.js'
 import { type ClickhouseFront, startClickhouseFront } from './clickhouse-front.js'
@@ -115,7 +119,7 @@ export class StoreFixture {
     const process = run('programs/main.js', ['api'], { ...this.environment(name), ...env })
     this.#apis.push(process)
     const isOver = () => process.child.exitCode !== null
-    await until('the API is ready', () => readRuntime(dataDir) !== undefined || isOver(), 60_000)
+    await until('the API is ready', () => readRuntime(dataDir) !== undefined || isOver())
     const runtime = readRuntime(dataDir)
     if (runtime === undefined) throw new Error(process.output())
     const url = runtime.apiUrl

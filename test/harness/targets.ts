@@ -1,6 +1,7 @@
 /** The target of a destination as responses show it: every kind is a member, and null unless it is the target's. */
-import type { Resource } from '../../src/client/kinds.js'
-import { destinationKinds } from '../../src/deliver/kinds.js'
+
+import { destinationKinds } from '../../src/delivery/deliver/kinds.js'
+import type { Resource } from '../../src/words/client/kinds.js'
 
 type Target = Resource<'eventDestination'>['target']
 

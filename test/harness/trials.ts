@@ -1,16 +1,16 @@
 /** Trials of a test: in this process, on the records of the test's own NATS. */
 
-import type { Occurrences } from '../../src/core/telemetry/occurrences.js'
-import { trafficEvents } from '../../src/event/catalog.js'
-import { Trials, trialJobs } from '../../src/insight/trials.js'
-import type { Nats } from '../../src/nats/nats.js'
-import { replay } from '../../src/nats/stream-replay.js'
-import type { GeoDatabases } from '../../src/record/geo.js'
-import { openExaminer } from '../../src/trial/examiner.js'
-import { runTrial } from '../../src/trial/trial.js'
-import type { StartTrial } from '../../src/trial/trial-process.js'
-import type { View } from '../../src/view/view.js'
-import { openJobBucket } from '../../src/wire/job-bucket.js'
+import type { GeoDatabases } from '../../src/delivery/record/geo.js'
+import { openJobBucket } from '../../src/delivery/wire/job-bucket.js'
+import type { Occurrences } from '../../src/ground/core/telemetry/occurrences.js'
+import type { Nats } from '../../src/ground/nats/nats.js'
+import { replay } from '../../src/ground/nats/stream-replay.js'
+import { openExaminer } from '../../src/judging/trial/examiner.js'
+import { runTrial } from '../../src/judging/trial/trial.js'
+import type { StartTrial } from '../../src/judging/trial/trial-process.js'
+import { Trials, trialJobs } from '../../src/management/insight/trials.js'
+import { trafficEvents } from '../../src/words/event/catalog.js'
+import type { View } from '../../src/words/view/view.js'
 import { recordsStream, recordsSubjects } from './first-partition.js'
 
 interface TrialsOptions {

@@ -1,8 +1,8 @@
 /** Names from before overlapping ones were refused. */
-import { now } from '../../src/core/clock.js'
-import { resourceOf } from '../../src/resource/registry.js'
+import { now } from '../../src/ground/core/clock.js'
+import { cli } from '../../src/management/write/accounts.js'
 import type { StoreParts } from '../../src/roles/store-parts.js'
-import { cli } from '../../src/write/accounts.js'
+import { resourceOf } from '../../src/words/resource/registry.js'
 
 /** Creates a resource with names that are not looked at; resolves with its id. */
 export async function createUnclaimed(

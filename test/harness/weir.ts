@@ -2,10 +2,10 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Client, openClient } from '../../src/client/client.js'
-import { type EmulatorClient, emulatorClient } from '../../src/emulator/client.js'
-import { type Nats, openNats } from '../../src/nats/nats.js'
-import { readUserUrl } from '../../src/nats-server/nats-access.js'
+import { readUserUrl } from '../../src/delivery/nats-server/nats-access.js'
+import { type Nats, openNats } from '../../src/ground/nats/nats.js'
+import { type EmulatorClient, emulatorClient } from '../../src/outside/emulator/client.js'
+import { type Client, openClient } from '../../src/words/client/client.js'
 import { type Running, run } from './processes.js'
 
 export interface Emulator {

@@ -5,7 +5,7 @@ import { compiled } from '../harness/processes.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { type Emulator, type RunningWeir, serveModules, startEmulator, startWeir } from '../harness/weir.js'
 
-const added = ['event/add-ssh-session-ended.js', 'deliver/add-http-lines.js']
+const added = ['words/event/add-ssh-session-ended.js', 'delivery/deliver/add-http-lines.js']
 
 interface Service {
   readonly weir: RunningWeir

@@ -1,7 +1,7 @@
 /** Agents: credentials created over HTTP, decisions requested over NATS. */
 import t from 'tap'
-import { openClient } from '../../src/client/client.js'
-import { now } from '../../src/core/clock.js'
+import { now } from '../../src/ground/core/clock.js'
+import { openClient } from '../../src/words/client/client.js'
 import { metricsOf } from '../harness/pages.js'
 import { soonestRefusalMs } from '../harness/revocation.js'
 import { tempDir } from '../harness/temp-dir.js'

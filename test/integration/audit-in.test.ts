@@ -1,7 +1,7 @@
 /** Audit events of other services, from NATS to a destination: valid, invalid, and with processes killed. */
 import t from 'tap'
-import type { Nats } from '../../src/nats/nats.js'
-import { deadAuditsSubject, deadLetterStream } from '../../src/wire/names.js'
+import { deadAuditsSubject, deadLetterStream } from '../../src/delivery/wire/names.js'
+import type { Nats } from '../../src/ground/nats/nats.js'
 import { untilInUse } from '../harness/in-use.js'
 import { total } from '../harness/metrics.js'
 import { isReady, metricsOf } from '../harness/pages.js'
@@ -50,7 +50,7 @@ t.test('audit events of other services', async (t) => {
     return all
   }
   const arrived = (count: number): Promise<void> =>
-    until(`${count} events`, async () => (await emulator.client.counts(kinesis)).unique >= count, 120_000)
+    until(`${count} events`, async () => (await emulator.client.counts(kinesis)).unique >= count)
   let expected = 0
 
   await t.test('an event arrives like the API’s own', async (t) => {
@@ -70,7 +70,7 @@ t.test('audit events of other services', async (t) => {
 
   await t.test('the same audit_id again is the same event', async (t) => {
     await publish('ip_policy.updated', { ...policy(0, 'first'), audit_id: 'elsewhere-1' })
-    await until('it arrived twice', async () => (await received()).length >= 2, 60_000)
+    await until('it arrived twice', async () => (await received()).length >= 2)
     const ids = new Set((await received()).map(({ eventId }) => eventId))
     t.equal(ids.size, 1)
   })
@@ -162,9 +162,9 @@ t.test('audit events of other services', async (t) => {
 
   await t.test('the books balance', async (t) => {
     const inBooks = async () => (await added('audits_in')) >= expected + 1 + bad.length
-    await until('everything is in the books', inBooks, 90_000)
+    await until('everything is in the books', inBooks)
     const status = () => api.deliveryStatus(destination)
-    await until('the backlog is empty', async () => (await status()).backlog.events === 0, 60_000)
+    await until('the backlog is empty', async () => (await status()).backlog.events === 0)
     t.equal(await added('audits_in'), expected + 1 + bad.length, 'one was published twice')
     t.equal(await added('audits_bad'), bad.length)
     t.equal(await added('records_in'), 0)
@@ -186,13 +186,9 @@ const withField = <B extends { object: object }>(body: B) => ({
 
 async function found<T>(look: () => Promise<T | undefined>): Promise<T> {
   let seen: T | undefined
-  await until(
-    'a dead letter',
-    async () => {
-      seen = await look()
-      return seen !== undefined
-    },
-    60_000,
-  )
+  await until('a dead letter', async () => {
+    seen = await look()
+    return seen !== undefined
+  })
   return seen as T
 }

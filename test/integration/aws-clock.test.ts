@@ -72,11 +72,13 @@ t.test('ten minutes ahead, then ten minutes behind', async (t) => {
       },
       waitMs,
     )
-    t.match(status, { cause: 'credentials', advice: /the clock of this machine is wrong/ })
+    t.match(status, { cause: 'credentials', advice: /the clock of the machine that delivers is wrong/ })
     t.match(
       status.last_error?.msg,
       /The clock of this machine is (5[4-9]\d|6[0-5]\d) s ahead of that of AWS\.$/,
     )
-    t.match(await api.checkDestination(destinations.all), { advice: /the clock of this machine is wrong/ })
+    t.match(await api.checkDestination(destinations.all), {
+      advice: /the clock of the machine that delivers is wrong/,
+    })
   })
 })

@@ -1,6 +1,7 @@
 /**
- * Bouncers that others made read their bans from Weir: one made with CrowdSec's published library for Go, skipped without Go, or if
- * its modules can't be fetched; and Debian's `crowdsec-custom-bouncer`, set up as `docs/recipes/bouncers.md` says, skipped without it.
+ * Bouncers that others made read their bans from Weir: one made with CrowdSec's published library for Go, skipped without
+ * Go, or if its modules can't be fetched; and Debian's `crowdsec-custom-bouncer`, set up as `docs/recipes/bouncers.md` says,
+ * skipped without it.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

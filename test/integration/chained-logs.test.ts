@@ -1,8 +1,8 @@
 /** Who the client is behind none, one and two trusted proxies, by the logs of real chains of proxies. */
 import { request } from 'node:http'
 import t from 'tap'
-import { recordOfLine } from '../../src/ingest/format.js'
-import { formats } from '../../src/ingest/formats.js'
+import { recordOfLine } from '../../src/delivery/ingest/format.js'
+import { formats } from '../../src/delivery/ingest/formats.js'
 import { type Chain, type ChainedName, chained, hopsOf, programOf } from '../harness/chained-proxies.js'
 import { startProgram, whyNot } from '../harness/log-programs.js'
 import { until } from '../harness/weir.js'
@@ -92,7 +92,7 @@ t.test('chains', { skip: possible.length === 0 }, async (t) => {
         if (found() === undefined) await ask(hops[0]!.port, path)
         return found() !== undefined
       })
-      const made = recordOfLine(format, found()!, {}, 'r-1')
+      const made = recordOfLine(format, { text: found()! }, {}, 'r-1')
       const conn = made.ok ? JSON.parse(made.value).conn : made
       t.match(conn, { client_ip: named }, `${chain.join(' → ')}: ${file}`)
       // The port of a proxy is not the client's.

@@ -1,7 +1,7 @@
 /** Changes under running processes: streams full or recreated, the configuration, the API stopped. */
 import t from 'tap'
-import { isStorageFull } from '../../src/nats/retry.js'
-import { inputConsumer } from '../../src/wire/names.js'
+import { inputConsumer } from '../../src/delivery/wire/names.js'
+import { isStorageFull } from '../../src/ground/nats/retry.js'
 import { deliveriesStream, deliverySubject, recordsStream } from '../harness/first-partition.js'
 import { untilInUse } from '../harness/in-use.js'
 import { isReady, readyOf } from '../harness/pages.js'
@@ -57,7 +57,7 @@ t.test('full: it refuses records, discards none, and accepts them again once the
   signalPipelines(deployment, 'SIGCONT')
   const more = stored + 100
   for (let n = stored; n < more; n += 1)
-    await until(`record ${n} is taken`, () => publishOnce(n).then(() => true, retryWhereFull), 60_000)
+    await until(`record ${n} is taken`, () => publishOnce(n).then(() => true, retryWhereFull))
   await untilArrived(deployment, expectedEvents(more))
   t.equal((await arrivedRecords(deployment)).size, more, 'every accepted record arrived')
   t.ok((await state()).first_seq > 1, 'processed records made room')
@@ -132,7 +132,6 @@ t.test('recreated under a working pipeline: later records are processed', async 
   await until(
     'later records are acknowledged',
     async () => (await nats.consumerInfo(recordsStream, inputConsumer))?.ackFloor === 400,
-    60_000,
   )
   const after = Array.from({ length: 400 }, (_, n) => records + n)
   const arrived = async () => {

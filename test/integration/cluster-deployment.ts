@@ -3,10 +3,10 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { StreamInfo } from '@nats-io/jetstream'
 import type { Test } from 'tap'
-import { openClient } from '../../src/client/client.js'
-import { type Nats, openNats } from '../../src/nats/nats.js'
-import { retried } from '../../src/nats/retry.js'
-import { partitionsUpTo, streamsOf, subjectMappings } from '../../src/wire/partitions.js'
+import { partitionsUpTo, streamsOf, subjectMappings } from '../../src/delivery/wire/partitions.js'
+import { type Nats, openNats } from '../../src/ground/nats/nats.js'
+import { retried } from '../../src/ground/nats/retry.js'
+import { openClient } from '../../src/words/client/client.js'
 import { startClickhouseFront } from '../harness/clickhouse-front.js'
 import { newestRevision } from '../harness/in-use.js'
 import { type NatsCluster, startNatsCluster } from '../harness/nats-cluster.js'
@@ -74,7 +74,12 @@ export async function openClusterDeployment(
   const deliverers = [start('deliver'), start('deliver')]
   const parts = { emulator, weir, dataDir: dir, env, destinations, edgeId }
   const deployment: ClusterDeployment = {
-    ...{ ...parts, cluster, nats, pipelines, deliverers, start },
+    ...parts,
+    cluster,
+    nats,
+    pipelines,
+    deliverers,
+    start,
     untilInUse: async () => {
       const newest = await newestRevision(nats)
       await until(`revision ${newest} is in use`, () => pipelines.every((each) => revisionOf(each) >= newest))

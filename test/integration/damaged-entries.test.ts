@@ -7,8 +7,8 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
 import t, { type Test } from 'tap'
-import { getOrMake } from '../../src/core/maps.js'
-import { auditInStream, deadLetterStream, probeStream } from '../../src/wire/names.js'
+import { auditInStream, deadLetterStream, probeStream } from '../../src/delivery/wire/names.js'
+import { getOrMake } from '../../src/ground/core/maps.js'
 import { all, statusOf as answerOf } from '../harness/caller.js'
 import { isReady } from '../harness/pages.js'
 import { killAll } from '../harness/tree.js'
@@ -229,7 +229,7 @@ async function checkWorks(t: Test, before: readonly string[], round: number): Pr
     'taken',
   )
   const isAsBefore = async () => (await configuration()).join() === before.join()
-  await until('the configuration is as before', isAsBefore, 30_000).catch(() => {})
+  await until('the configuration is as before', isAsBefore).catch(() => {})
   t.strictSame(await configuration(), before, 'the configuration is as before')
   t.equal(await answerOf(deployment.weir.api.ipPolicy.create({ description: `round ${round}` })), 'ok')
   await readLazily()
@@ -255,7 +255,7 @@ for (let round = 0; round < (isFull ? damages.length : 3); round += 1)
     for (const stream of streams) {
       const ofStream = made.filter((each) => each.stream === stream)
       // What a killed process had in hand is delivered again after half a minute.
-      await until(`${stream}: kept`, () => ofStream.some(isKept), 90_000).catch(() =>
+      await until(`${stream}: kept`, () => ofStream.some(isKept)).catch(() =>
         t.fail(`${stream}: nothing is kept`),
       )
       const kept = ofStream.filter(isKept)
@@ -279,10 +279,8 @@ t.test('under running processes: nothing is forgotten, and ClickHouse repairs wh
   t.strictSame(await configuration(), before, 'the configuration stays in use')
   await until('each is noticed', () => made.filter(({ stream }) => stream === 'KV_weir_config').some(isKept))
   for (const stream of repaired)
-    await until(
-      `${stream} is readable again`,
-      async () => (await lastMessages(stream)).every(isReadable),
-      90_000,
+    await until(`${stream} is readable again`, async () =>
+      (await lastMessages(stream)).every(isReadable),
     ).catch(async () =>
       t.strictSame(
         (await lastMessages(stream)).filter((each) => !isReadable(each)),

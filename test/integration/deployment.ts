@@ -3,8 +3,8 @@
  * second those from blocked networks only, the third log actions.
  */
 
-import { ApiError, type Client, type NewSource } from '../../src/client/client.js'
-import type { Nats } from '../../src/nats/nats.js'
+import type { Nats } from '../../src/ground/nats/nats.js'
+import { ApiError, type Client, type NewSource } from '../../src/words/client/client.js'
 import { untilInUse } from '../harness/in-use.js'
 import { total } from '../harness/metrics.js'
 import { metricsOf } from '../harness/pages.js'
@@ -261,7 +261,7 @@ export async function checkBooks(
   const inBooks = async (): Promise<boolean> => {
     return total(await metricsOf(deployment.weir.url), 'weir_records_in_total') >= count + bad
   }
-  await until('every record is in the books', inBooks, 90_000)
+  await until('every record is in the books', inBooks)
   const metrics = await metricsOf(deployment.weir.url)
   const sums = {
     in: total(metrics, 'weir_records_in_total'),

@@ -1,11 +1,11 @@
 /**
- * Processes under `weir serve` that may open no more files or connections: readiness names them, and all goes on when they may again.
- * The nats-server is restarted for that.
+ * Processes under `weir serve` that may open no more files or connections: readiness names them, and all goes on when they
+ * may again. The nats-server is restarted for that.
  */
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
-import { openNats } from '../../src/nats/nats.js'
+import { openNats } from '../../src/ground/nats/nats.js'
 import { total } from '../harness/metrics.js'
 import { isReady, metricsOf, untilNamed } from '../harness/pages.js'
 import { tempDir } from '../harness/temp-dir.js'
@@ -18,7 +18,10 @@ const skip = hasPrlimit ? false : 'there is no prlimit to take descriptors away'
 /** A nats-server that may open nothing stores gigabytes before it must. */
 const skipLong = process.argv.includes('--full') ? skip : 'it takes two minutes: --full runs it'
 
-/** From now on, the process can open nothing: the first number that is free is not allowed. The result gives back what it had. */
+/**
+ * From now on, the process can open nothing: the first number that is free is not allowed. The result gives back what it
+ * had.
+ */
 function exhaust(pid: number): () => void {
   const setTo = (limit: string): void => {
     const { status, stderr } = spawnSync('prlimit', ['--pid', String(pid), `--nofile=${limit}:`])

@@ -2,7 +2,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
-import type { NewResource } from '../../src/client/kinds.js'
+import type { NewResource } from '../../src/words/client/kinds.js'
 import { documentAt, metricsOf } from '../harness/pages.js'
 import { targetShown } from '../harness/targets.js'
 import { type RunningWeir, until } from '../harness/weir.js'

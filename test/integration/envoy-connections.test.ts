@@ -1,7 +1,9 @@
-/** Connections through Envoy's TCP proxy: each line of its logs becomes a record with the bytes and times that there were. */
+/**
+ * Connections through Envoy's TCP proxy: each line of its logs becomes a record with the bytes and times that there were.
+ */
 import t from 'tap'
-import { recordOfLine } from '../../src/ingest/format.js'
-import { formats } from '../../src/ingest/formats.js'
+import { recordOfLine } from '../../src/delivery/ingest/format.js'
+import { formats } from '../../src/delivery/ingest/formats.js'
 import { type HostileRequest, send } from '../harness/hostile-requests.js'
 import { type LogProgram, startProgram, whyNot } from '../harness/log-programs.js'
 import {
@@ -32,8 +34,13 @@ const program: LogProgram = {
 }
 
 const sent: HostileRequest = {
-  ...{ says: 'a request', method: 'GET', target: Buffer.from('a'), agent: Buffer.alloc(200, 'a') },
-  ...{ user: Buffer.from('user'), host: 'web.example', forwarded: undefined },
+  says: 'a request',
+  method: 'GET',
+  target: Buffer.from('a'),
+  agent: Buffer.alloc(200, 'a'),
+  user: Buffer.from('user'),
+  host: 'web.example',
+  forwarded: undefined,
 }
 
 t.test('connections through Envoy', { skip: whyNot(program) }, async (t) => {
@@ -47,7 +54,7 @@ t.test('connections through Envoy', { skip: whyNot(program) }, async (t) => {
     // The first connection was to see whether the port is open.
     await until(`${log.file} has the line`, () => lines(log).length >= 2)
     const [line = ''] = lines(log).slice(-1)
-    const made = recordOfLine(envoy, line, {}, 'r-1')
+    const made = recordOfLine(envoy, { text: line }, {}, 'r-1')
     if (log.file === 'tcp-text.log') {
       t.match(
         made,

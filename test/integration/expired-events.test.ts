@@ -3,7 +3,7 @@
  * and counted, each once, and the books balance.
  */
 import t, { type Test } from 'tap'
-import type { OperatorObjects } from '../../src/event/operator-event.js'
+import type { OperatorObjects } from '../../src/words/event/operator-event.js'
 import { deliveriesStream, deliverySubject } from '../harness/first-partition.js'
 import { untilInUse } from '../harness/in-use.js'
 import { total } from '../harness/metrics.js'
@@ -138,12 +138,23 @@ t.test('failing and paused by hand: announced, dropped once, counted by type', a
     for (const [name, count] of [
       ['all', events],
       ['logs', logs],
-    ] as const)
-      await until(`${name} is announced`, async () => (await countOf(destinations[name])) === count, waitMs)
+    ] as const) {
+      let seen = 0
+      const isAnnounced = async () => {
+        seen = await countOf(destinations[name])
+        return seen === count
+      }
+      await until(() => `${name} is announced: ${seen} of ${count}`, isAnnounced, waitMs)
+    }
     const expiring = await received('events_expiring.v0')
-    for (const name of ['all', 'logs'] as const) {
+    for (const [name, action, advice] of [
+      ['all', 'edit_target', /rights?\b.* are dropped from /],
+      ['logs', 'resume', /paused it at .* are dropped from /],
+    ] as const) {
       const of = expiring.filter((each) => each.event_destination.id === destinations[name])
       t.ok(of.length > 0 && of[0]!.backlog > 0, `${name} was warned of`)
+      const why = `${name}: why its events wait, and what can be done`
+      t.match(of[0], { advice, actions: [{ action, id: destinations[name] }] }, why)
     }
     t.notOk(expiring.some((each) => each.event_destination.id === kept.id))
   })

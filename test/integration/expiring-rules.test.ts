@@ -2,8 +2,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { isoSeconds, now } from '../../src/core/clock.js'
-import type { Nats } from '../../src/nats/nats.js'
+import { isoSeconds, now } from '../../src/ground/core/clock.js'
+import type { Nats } from '../../src/ground/nats/nats.js'
 import { all } from '../harness/caller.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { processesBelow } from '../harness/tree.js'
@@ -14,7 +14,7 @@ const [banned, guest] = ['203.0.113.9', '198.51.100.7']
 const inSeconds = (seconds: number): string => isoSeconds(now() + 1000 * seconds)
 /** A change and an expiry take effect within 2 s; a busy machine gets some more. */
 const effectMs = 2_000
-const patienceMs = 60_000
+const patienceMs = 180_000
 
 interface Moment {
   readonly decision: string
@@ -89,13 +89,18 @@ t.test(
     })
     const ban = (seconds: number, cidr = `${banned}/32`) =>
       weir.api.ipPolicyRule.create({
-        ...{ ip_policy_id, cidr, action: 'deny' as const, description: 'scans' },
+        ip_policy_id,
+        cidr,
+        action: 'deny' as const,
+        description: 'scans',
         expires_at: inSeconds(seconds),
       })
 
     const rule = await ban(12)
     const lets = await weir.api.ipPolicyRule.create({
-      ...{ ip_policy_id, cidr: `${guest}/32`, action: 'allow' as const },
+      ip_policy_id,
+      cidr: `${guest}/32`,
+      action: 'allow' as const,
       expires_at: rule.expires_at,
     })
     const nats = await weir.nats()

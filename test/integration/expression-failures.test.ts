@@ -1,6 +1,6 @@
 /** Expressions that fail on records: a running service lists them within seconds, and explains the example. */
 import t from 'tap'
-import { connectionSubject } from '../../src/wire/names.js'
+import { connectionSubject } from '../../src/delivery/wire/names.js'
 import { until } from '../harness/weir.js'
 import { openAccount } from './service.js'
 

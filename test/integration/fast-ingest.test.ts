@@ -1,9 +1,9 @@
 /** Records that come one by one, published by fast ingest: one answer of the server is for many messages. */
 import { connect } from '@nats-io/transport-node'
 import t from 'tap'
-import { connectionOptions } from '../../src/nats/connection.js'
-import { firstWith, supports } from '../../src/nats/server-versions.js'
-import { partitionsUpTo, recordsPartition } from '../../src/wire/partitions.js'
+import { partitionsUpTo, recordsPartition } from '../../src/delivery/wire/partitions.js'
+import { connectionOptions } from '../../src/ground/nats/connection.js'
+import { firstWith, supports } from '../../src/ground/nats/server-versions.js'
 import { ingest } from '../harness/fast-ingest.js'
 import { checkBooks, expectedEvents, openDeployment, record, untilArrived } from './deployment.js'
 

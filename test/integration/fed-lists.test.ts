@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import type { Client } from '../../src/client/client.js'
+import type { Client } from '../../src/words/client/client.js'
 import { total } from '../harness/metrics.js'
 import { openWebServer } from '../harness/web-server.js'
 import { until } from '../harness/weir.js'

@@ -2,7 +2,7 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { ApiError } from '../../src/client/client.js'
+import { ApiError } from '../../src/words/client/client.js'
 import { newest } from '../harness/caller.js'
 import { total } from '../harness/metrics.js'
 import { isReady, metricsOf, untilNamed } from '../harness/pages.js'
@@ -51,7 +51,7 @@ t.test('full without any traffic, then with room again', async (t) => {
   t.pass('records are stored')
 
   makeRoom()
-  await until('all roles are ready', () => isReady(weir.url), 30_000)
+  await until('all roles are ready', () => isReady(weir.url))
   const after = await weir.api.ipPolicy.create({ description: 'after' })
   t.equal((await newest(weir.api.ipPolicy.list())).id, after.id, 'writes are taken')
   t.equal(await failing(), 0)
@@ -81,7 +81,7 @@ t.test('full while many write: each answer is true of its own change', async (t)
   fill()
   await writers
   makeRoom()
-  await until('all roles are ready', () => isReady(weir.url), 30_000)
+  await until('all roles are ready', () => isReady(weir.url))
   await weir.api.ipPolicy.create({ description: 'last' })
   const found = new Set<string | null>()
   for await (const { description } of weir.api.ipPolicy.list()) found.add(description ?? '')

@@ -1,15 +1,15 @@
 /**
- * Debian's HAProxy sends its log by itself, in each of its formats, over UDP and in both framings over TCP: each line becomes the record of its
- * request.
+ * Debian's HAProxy sends its log by itself, in each of its formats, over UDP and in both framings over TCP: each line
+ * becomes the record of its request.
  */
 import { spawn } from 'node:child_process'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { recordOfLine } from '../../src/ingest/format.js'
-import { haproxy } from '../../src/ingest/formats/haproxy.js'
-import { SyslogServer } from '../../src/ingest/syslog/server.js'
-import { freePort } from '../../src/nats-server/nats-probe.js'
+import { recordOfLine } from '../../src/delivery/ingest/format.js'
+import { haproxy } from '../../src/delivery/ingest/formats/haproxy.js'
+import { SyslogServer } from '../../src/delivery/ingest/syslog/server.js'
+import { freePort } from '../../src/delivery/nats-server/nats-probe.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { until } from '../harness/weir.js'
 
@@ -68,7 +68,7 @@ const portOf = ({ config }: Target): string => /bind 127\.0\.0\.1:(\d+)/.exec(co
 
 const readOf = ({ texts }: Target): unknown[] =>
   texts.map((text) => {
-    const made = recordOfLine(haproxy, text, {}, 'r-1')
+    const made = recordOfLine(haproxy, { text }, {}, 'r-1')
     if (!made.ok) return made.problem
     const { conn, http } = JSON.parse(made.value)
     return [conn.client_ip, conn.server_name, http.request.url.raw, http.response.status_code]
@@ -80,7 +80,9 @@ t.test('what HAProxy sends', { skip: !existsSync(program) && 'there is no haprox
   for (const format of formats)
     for (const way of ways) {
       const server = new SyslogServer({
-        ...{ host: '127.0.0.1', port: 0, note: (text) => t.comment(text) },
+        host: '127.0.0.1',
+        port: 0,
+        note: (text) => t.comment(text),
         lost: (count) => t.fail(`${count} are lost`),
       })
       t.teardown(() => server.close())

@@ -2,8 +2,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { readMetrics } from '../../src/demo/metrics-page.js'
-import type { LoggedDecision } from '../../src/shape/logged-decision.js'
+import { readMetrics } from '../../src/outside/demo/metrics-page.js'
+import type { LoggedDecision } from '../../src/words/shape/logged-decision.js'
 import { untilInUse } from '../harness/in-use.js'
 import { runWithInput } from '../harness/processes.js'
 import { tempDir } from '../harness/temp-dir.js'
@@ -62,7 +62,9 @@ t.test('yesterday’s log is looked at by its own times, and neither delivers no
   t.equal(Date.parse(decisions[0]?.own_at ?? ''), beganMs + 4 * hourMs, 'the newest is first')
   t.equal(decisions.filter(({ decision }) => decision === 'deny').length, 25)
   const { counts } = await api.stats({
-    ...{ interval: 'hour', source: 'history', since: new Date(beganMs).toISOString() },
+    interval: 'hour',
+    source: 'history',
+    since: new Date(beganMs).toISOString(),
   })
   t.strictSame(
     counts.map(({ at, allow, deny }) => [Date.parse(at), allow, deny]),

@@ -1,7 +1,7 @@
 /** Killed processes lose nothing, and the books still balance. */
 import t from 'tap'
-import { readDeadRecords } from '../../src/demo/set-aside.js'
-import { readGreeting } from '../../src/nats-server/nats-probe.js'
+import { readGreeting } from '../../src/delivery/nats-server/nats-probe.js'
+import { readDeadRecords } from '../../src/outside/demo/set-aside.js'
 import { hostileReplies, publishHostile } from '../harness/hostile-replies.js'
 import { killAll, killRole } from '../harness/tree.js'
 import { startWeir, until } from '../harness/weir.js'

@@ -1,6 +1,6 @@
 /**
- * Messages of many records that each cost many steps, next to messages of one: the former pause, and the latter pass them. Pipelines
- * are killed meanwhile. Nothing is lost, and the books balance.
+ * Messages of many records that each cost many steps, next to messages of one: the former pause, and the latter pass them.
+ * Pipelines are killed meanwhile. Nothing is lost, and the books balance.
  */
 import t from 'tap'
 import { untilInUse } from '../harness/in-use.js'

@@ -1,6 +1,6 @@
 /** The books after their stream or bucket was deleted, or processes were killed. */
 import t from 'tap'
-import { booksBucket, ledgerStream } from '../../src/wire/names.js'
+import { booksBucket, ledgerStream } from '../../src/delivery/wire/names.js'
 import { total } from '../harness/metrics.js'
 import { metricsOf } from '../harness/pages.js'
 import { killAll, killRole } from '../harness/tree.js'

@@ -1,11 +1,11 @@
 /**
- * NATS loses streams and buckets under running roles: one at a time, and all at once. They are made again, all roles are ready, and
- * what was acknowledged and still existed is not lost.
+ * NATS loses streams and buckets under running roles: one at a time, and all at once. They are made again, all roles are
+ * ready, and what was acknowledged and still existed is not lost.
  */
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { bucketNames } from '../../src/wire/names.js'
+import { bucketNames } from '../../src/delivery/wire/names.js'
 import { freeze } from '../harness/processes.js'
 import { endNow, processesBelow } from '../harness/tree.js'
 import { openDeployment } from './deployment.js'

@@ -2,9 +2,9 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { openNats } from '../../src/nats/nats.js'
-import { readUserUrl } from '../../src/nats-server/nats-access.js'
-import { readRuntime } from '../../src/process/running-service.js'
+import { readUserUrl } from '../../src/delivery/nats-server/nats-access.js'
+import { openNats } from '../../src/ground/nats/nats.js'
+import { readRuntime } from '../../src/management/process/running-service.js'
 import { processesBelow } from '../harness/tree.js'
 import { openService } from './service.js'
 

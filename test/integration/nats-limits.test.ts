@@ -1,4 +1,7 @@
-/** Weir in an account of NATS whose limits are reached: readiness names what is concerned and the limit, and all goes on when there is room. */
+/**
+ * Weir in an account of NATS whose limits are reached: readiness names what is concerned and the limit, and all goes on when
+ * there is room.
+ */
 import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
 import t, { type Test } from 'tap'

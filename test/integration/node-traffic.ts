@@ -1,12 +1,12 @@
 /** Records of many nodes, as ingress nodes publish them, and what the books of each partition must say about them. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { BooksSnapshot } from '../../src/books/books.js'
-import { LedgerReading } from '../../src/books/reading.js'
-import { Snapshots } from '../../src/books/snapshots.js'
-import type { Nats } from '../../src/nats/nats.js'
-import type { Patience } from '../../src/nats/retry.js'
-import { booksBucket } from '../../src/wire/names.js'
-import { type Partition, partitionsUpTo, recordsPartition } from '../../src/wire/partitions.js'
+import type { BooksSnapshot } from '../../src/delivery/books/books.js'
+import { LedgerReading } from '../../src/delivery/books/reading.js'
+import { Snapshots } from '../../src/delivery/books/snapshots.js'
+import { booksBucket } from '../../src/delivery/wire/names.js'
+import { type Partition, partitionsUpTo, recordsPartition } from '../../src/delivery/wire/partitions.js'
+import type { Nats } from '../../src/ground/nats/nats.js'
+import type { Patience } from '../../src/ground/nats/retry.js'
 import { record } from './deployment.js'
 
 const region = 'eu'
@@ -53,7 +53,9 @@ export class NodeTraffic {
     )
   }
 
-  /** The next records of a node, whichever it is or one of this partition; `noteBytes`: each has so many that are ignored. */
+  /**
+   * The next records of a node, whichever it is or one of this partition; `noteBytes`: each has so many that are ignored.
+   */
   next(of: readonly string[] = names, noteBytes = 0): NodeMessage {
     const first = this.#published
     this.#published += perMessage
@@ -100,8 +102,8 @@ export class NodeTraffic {
 }
 
 /**
- * A promise that is awaited later. If a test fails before, its connection is closed, and this fails, too: that must not end the
- * process, which has others to end.
+ * A promise that is awaited later. If a test fails before, its connection is closed, and this fails, too: that must not end
+ * the process, which has others to end.
  */
 export function reportedLater<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {})
@@ -123,7 +125,9 @@ interface Test {
   strictSame(actual: unknown, expected: unknown, name: string): unknown
 }
 
-/** Checks that an idle deployment has each stored message of each partition in its books, once; resolves with their numbers. */
+/**
+ * Checks that an idle deployment has each stored message of each partition in its books, once; resolves with their numbers.
+ */
 export async function checkPartitionBooks(t: Test, nats: Nats, count: number): Promise<number[]> {
   const { runs } = await readBooks(nats)
   const stored: number[] = []

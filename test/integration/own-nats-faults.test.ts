@@ -1,9 +1,9 @@
 /**
- * Weir on a nats-server of its operator that cannot store because its disk is full or read-only. Readiness names the stream and the server, and all
- * goes on when the operator has mended it.
+ * Weir on a nats-server of its operator that cannot store because its disk is full or read-only. Readiness names the stream
+ * and the server, and all goes on when the operator has mended it.
  */
 import t, { type Test } from 'tap'
-import { openNats } from '../../src/nats/nats.js'
+import { openNats } from '../../src/ground/nats/nats.js'
 import { total } from '../harness/metrics.js'
 import { OwnNats } from '../harness/own-nats.js'
 import { isReady, metricsOf, readyOf, untilNamed } from '../harness/pages.js'
@@ -35,7 +35,7 @@ async function open(t: Test, natsDir: string, settings = '') {
     for (;;) await publish()
   }
   const untilReady = () =>
-    until('all roles are ready', () => isReady(weir.url), 60_000).catch(async (error: Error) => {
+    until('all roles are ready', () => isReady(weir.url)).catch(async (error: Error) => {
       throw new Error(`${error.message} ${JSON.stringify(await readyOf(weir.url))}`)
     })
   const untilStored = () =>

@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { partitionsUpTo } from '../../src/wire/partitions.js'
+import { partitionsUpTo } from '../../src/delivery/wire/partitions.js'
 import { total } from '../harness/metrics.js'
 import { metricsOf } from '../harness/pages.js'
 import { until } from '../harness/weir.js'

@@ -1,6 +1,6 @@
 /** A stream of one partition is full, of records or of packs: the other partitions go on, and nothing is lost. */
 import t from 'tap'
-import { deliverySubject, homeOf } from '../../src/wire/partitions.js'
+import { deliverySubject, homeOf } from '../../src/delivery/wire/partitions.js'
 import { untilInUse } from '../harness/in-use.js'
 import { isReady, readyOf } from '../harness/pages.js'
 import { until } from '../harness/weir.js'

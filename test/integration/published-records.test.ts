@@ -2,7 +2,7 @@
 import { OTLPLogExporter } from '@opentelemetry/exporter-logs-otlp-proto'
 import { BatchLogRecordProcessor, LoggerProvider } from '@opentelemetry/sdk-logs'
 import t from 'tap'
-import { openClient } from '../../src/client/client.js'
+import { openClient } from '../../src/words/client/client.js'
 import { all } from '../harness/caller.js'
 import { untilInUse } from '../harness/in-use.js'
 import { until } from '../harness/weir.js'

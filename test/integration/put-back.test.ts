@@ -1,7 +1,7 @@
 /** A NATS store, or one of its streams, restored from an earlier copy under running and restarting processes. */
 import t from 'tap'
-import { ApiError } from '../../src/client/client.js'
-import type { Nats } from '../../src/nats/nats.js'
+import type { Nats } from '../../src/ground/nats/nats.js'
+import { ApiError } from '../../src/words/client/client.js'
 import { deliveriesStream, recordsStream } from '../harness/first-partition.js'
 import { untilInUse } from '../harness/in-use.js'
 import { messagesOf, OwnNats } from '../harness/own-nats.js'
@@ -118,24 +118,16 @@ t.test(
       return arrived.size
     }
     // Running roles keep today's configuration; restarted ones find it in the bucket as soon as the API has repaired it.
-    await until(
-      'changes are accepted again',
-      () => api.ipPolicy.create({}).then(() => true, isRefusal),
-      60_000,
-    )
+    await until('changes are accepted again', () => api.ipPolicy.create({}).then(() => true, isRefusal))
     await until('a destination of today was kept', async () => (await arrivedSince(today)) === 100)
     for (const role of ['pipeline', 'deliver']) t.equal(await killRole(deployment.weir.process.pid, role), 1)
     const afterwards = records
     await publishAndWait(nats, 100)
     let arrived = 0
-    await until(
-      'a destination of today gets all of them, too',
-      async () => {
-        arrived = await arrivedSince(afterwards)
-        return arrived >= 100
-      },
-      90_000,
-    ).catch(async (error: Error) => {
+    await until('a destination of today gets all of them, too', async () => {
+      arrived = await arrivedSince(afterwards)
+      return arrived >= 100
+    }).catch(async (error: Error) => {
       const status = await api.deliveryStatus(id).catch(String)
       const output = deployment.weir.process.output().slice(-3_000)
       throw new Error(`${error.message} ${arrived} of 100. ${JSON.stringify(status)} ${output}`)

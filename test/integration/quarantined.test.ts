@@ -1,7 +1,7 @@
 /** A record that kills the process that evaluates it: it is found, and its neighbours are processed. */
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
-import { deadLetterStream, deadRecordsSubject } from '../../src/wire/names.js'
+import { deadLetterStream, deadRecordsSubject } from '../../src/delivery/wire/names.js'
 import { recordsStream } from '../harness/first-partition.js'
 import { compiled } from '../harness/processes.js'
 import { processesBelow } from '../harness/tree.js'

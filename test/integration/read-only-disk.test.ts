@@ -2,7 +2,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { ApiError } from '../../src/client/client.js'
+import { ApiError } from '../../src/words/client/client.js'
 import { total } from '../harness/metrics.js'
 import { isReady, metricsOf, untilNamed } from '../harness/pages.js'
 import { makeReadOnly, mountFailingDisk } from '../harness/read-only-disk.js'
@@ -28,7 +28,7 @@ async function open(t: Test, part: string) {
     return weir
   }
   const weir = await start()
-  const untilReady = () => until('all roles are ready', () => isReady(weir.url), 60_000)
+  const untilReady = () => until('all roles are ready', () => isReady(weir.url))
   const refusal = async (): Promise<ApiError> => {
     const error = await weir.api.ipPolicy.create({}).catch((error: unknown) => error)
     if (error instanceof ApiError) return error

@@ -2,7 +2,7 @@
 import { randomBytes, randomInt } from 'node:crypto'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { freePort, isPortFree } from '../../src/nats-server/nats-probe.js'
+import { freePort, isPortFree } from '../../src/delivery/nats-server/nats-probe.js'
 import { newest, openCaller } from '../harness/caller.js'
 import { type ClickhouseFront, startClickhouseFront } from '../harness/clickhouse-front.js'
 import { startNatsCluster } from '../harness/nats-cluster.js'
@@ -13,7 +13,10 @@ import { tempDir } from '../harness/temp-dir.js'
 import { until } from '../harness/weir.js'
 
 const token = 'token-of-the-first-key'
-/** The promise is 5 s, and `test/process/inquiry.test.ts` holds the limits to it; this is for a machine with other work. */
+/**
+ * The promise is 5 s, and `test/management/process/inquiry.test.ts` holds the limits to it; this is for a machine with other
+ * work.
+ */
 const noticedMs = 15_000
 
 interface RunningRole {

@@ -1,6 +1,6 @@
 /**
- * An edge with `"ambiguous_targets": "refuse"`, asked by each proxy: what is ambiguous to expressions is answered 400 or 403 and
- * never served, and targets that all servers read alike are served.
+ * An edge with `"ambiguous_targets": "refuse"`, asked by each proxy: what is ambiguous to expressions is answered 400 or 403
+ * and never served, and targets that all servers read alike are served.
  */
 import t from 'tap'
 import { askingProxies } from '../harness/asking-proxies.js'

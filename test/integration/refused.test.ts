@@ -1,7 +1,7 @@
 /** Invalid records, and destinations that refuse, hang or are deleted. */
 import t, { type Test } from 'tap'
-import { readDeadRecords } from '../../src/demo/set-aside.js'
-import { deadEventsSubject, deadLetterStream, deadRecordsSubject } from '../../src/wire/names.js'
+import { deadEventsSubject, deadLetterStream, deadRecordsSubject } from '../../src/delivery/wire/names.js'
+import { readDeadRecords } from '../../src/outside/demo/set-aside.js'
 import { recordsStream } from '../harness/first-partition.js'
 import { untilInUse } from '../harness/in-use.js'
 import { total } from '../harness/metrics.js'

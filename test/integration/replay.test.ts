@@ -1,9 +1,9 @@
 /** Replays: recorded traffic goes to one destination again, with the ids it had, and the books balance. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { JobBucket } from '../../src/wire/job-bucket.js'
-import { replaysBucket } from '../../src/wire/names.js'
-import { replayJobs, replaySeamMs } from '../../src/wire/replays.js'
+import { JobBucket } from '../../src/delivery/wire/job-bucket.js'
+import { replaysBucket } from '../../src/delivery/wire/names.js'
+import { replayJobs, replaySeamMs } from '../../src/delivery/wire/replays.js'
 import { refused } from '../harness/caller.js'
 import { total } from '../harness/metrics.js'
 import { metricsOf } from '../harness/pages.js'
@@ -124,7 +124,7 @@ t.test('a replay beside live traffic', async (t) => {
       const past = { open_until: begun }
       const jobs = new JobBucket(replayJobs, bucket!)
       await jobs.change(weir.accountId, id, (replay) => ({ ...replay, ...past }))
-      await until('it is done', async () => (await api.getReplay(id)).state === 'done', 120_000)
+      await until('it is done', async () => (await api.getReplay(id)).state === 'done')
       t.ok(performance.now() - createdMs >= replaySeamMs, 'not before')
       t.equal(of(await ids()), 3 * (100 + 25), 'nothing new has come')
       const balanced = async () => {

@@ -1,16 +1,17 @@
 /**
- * Debian's rsyslog sends what it got, in each of its formats and framings, over UDP and TCP, and writes it to files: `weir publish` reads
- * the texts as they were.
+ * Debian's rsyslog sends what it got, in each of its formats and framings, over UDP and TCP, and writes it to files:
+ * `weir publish` reads the texts as they were.
  */
 import { spawn } from 'node:child_process'
 import { createSocket } from 'node:dgram'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { LineSplitter } from '../../src/ingest/line-splitter.js'
-import { LogEnvelopes } from '../../src/ingest/log-envelope.js'
-import { SyslogServer } from '../../src/ingest/syslog/server.js'
-import { freePort } from '../../src/nats-server/nats-probe.js'
+import { LineSplitter } from '../../src/delivery/ingest/line-splitter.js'
+import { LogEnvelopes } from '../../src/delivery/ingest/log-envelope.js'
+import { headTime } from '../../src/delivery/ingest/log-time.js'
+import { SyslogServer } from '../../src/delivery/ingest/syslog/server.js'
+import { freePort } from '../../src/delivery/nats-server/nats-probe.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { until } from '../harness/weir.js'
 
@@ -30,8 +31,8 @@ const heads = [
 ]
 const withTag = heads.flatMap((head) => texts.map((text) => ({ message: `${head}${text}`, text })))
 /**
- * Without a tag, rsyslog takes the text up to its first colon for one, and puts a space behind it: only JSON stays the same, and not even
- * that as RFC 5424, where the name of the program has no colon.
+ * Without a tag, rsyslog takes the text up to its first colon for one, and puts a space behind it: only JSON stays the same,
+ * and not even that as RFC 5424, where the name of the program has no colon.
  */
 const withoutTag = ['<190>Nov 25 10:00:00 web ', '<190>'].map((head) => ({
   message: `${head}${texts[0]}`,
@@ -49,10 +50,14 @@ const framings = {
   NUL: 'protocol="tcp" tcp_framing="traditional" tcp_framedelimiter="0"',
   UDP: 'protocol="udp"',
 }
+const isTime = (loggedAt: string | undefined): boolean => headTime(loggedAt ?? '', Date.now()) !== undefined
+
 interface Target {
   readonly template: string
   readonly name: string
   readonly got: readonly string[]
+  /** As their heads say them. */
+  readonly times: readonly (string | undefined)[]
   /** What the configuration of rsyslog has for it. */
   readonly action: string
 }
@@ -75,12 +80,16 @@ t.test(
         })
         const port = await server.open()
         const got: string[] = []
+        const times: (string | undefined)[] = []
         void (async () => {
-          for await (const { text } of server.lines()) got.push(text)
+          for await (const { text, loggedAt } of server.lines()) {
+            got.push(text)
+            times.push(loggedAt)
+          }
         })()
         t.teardown(() => server.close())
         const action = `action(type="omfwd" target="127.0.0.1" port="${port}" ${parameters} template="${template}")`
-        targets.push({ template, name: `${template}, ${framing}`, got, action })
+        targets.push({ template, name: `${template}, ${framing}`, got, times, action })
       }
     const input = await freePort()
     const files = fileTemplates.map((template) => ({ template, path: join(dir, template) }))
@@ -117,21 +126,26 @@ ${files.map(({ template, path }) => `action(type="omfile" file="${path}" templat
         .filter((text) => !isFirst(text))
         .slice(0, sentAs(template).length)
         .toSorted()
-    for (const { name, template, got } of targets) {
+    for (const { name, template, got, times } of targets) {
       await until(name, () => seen(got, template).length === sentAs(template).length)
       t.strictSame(seen(got, template), wantedAs(template), name)
+      t.strictSame(new Set(times.map(isTime)), new Set([true]), `${name}: all heads have a time`)
     }
     for (const { template, path } of files) {
-      const read = (): string[] => {
+      const all = () => {
         const envelopes = new LogEnvelopes()
         const lines = [...new LineSplitter().push(readFileSync(path))]
-        return seen(
-          lines.flatMap((line) => [...envelopes.open(line)]).map(({ text }) => text),
+        return lines.flatMap((line) => [...envelopes.open(line)])
+      }
+      const read = (): string[] =>
+        seen(
+          all().map(({ text }) => text),
           template,
         )
-      }
       await until(template, () => read().length === sentAs(template).length)
       t.strictSame(read(), wantedAs(template), template)
+      const times = all().map(({ loggedAt }) => isTime(loggedAt))
+      t.strictSame(new Set(times), new Set([true]), `${template}: all heads have a time`)
     }
   },
 )

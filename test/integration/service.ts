@@ -5,8 +5,8 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import root from 'tap'
-import { openClient } from '../../src/client/client.js'
-import { readRuntime, sendAdminCommand } from '../../src/process/running-service.js'
+import { readRuntime, sendAdminCommand } from '../../src/management/process/running-service.js'
+import { openClient } from '../../src/words/client/client.js'
 import { untilInUse } from '../harness/in-use.js'
 import { run } from '../harness/processes.js'
 import { tempDir } from '../harness/temp-dir.js'
@@ -58,7 +58,9 @@ async function startService(): Promise<Service> {
   return service
 }
 
-/** The service with a new account. What could disturb the next one is deleted after the test: host names belong to one edge. */
+/**
+ * The service with a new account. What could disturb the next one is deleted after the test: host names belong to one edge.
+ */
 export async function openAccount(t: Test): Promise<Service> {
   const service = await openService()
   const { adminUrl, adminToken } = readRuntime(service.dataDir)!

@@ -2,9 +2,14 @@
 import { jetstreamManager } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
 import t from 'tap'
-import { isMoved } from '../../src/wire/pack-message.js'
-import { onePartition, packPlaces, sharedConsumer, sharedSubject } from '../../src/wire/partitions.js'
-import { waitingPacks } from '../../src/wire/waiting-packs.js'
+import { isMoved } from '../../src/delivery/wire/pack-message.js'
+import {
+  onePartition,
+  packPlaces,
+  sharedConsumer,
+  sharedSubject,
+} from '../../src/delivery/wire/partitions.js'
+import { waitingPacks } from '../../src/delivery/wire/waiting-packs.js'
 import { deliveriesStream, deliverySubject } from '../harness/first-partition.js'
 import { endNow, processesBelow } from '../harness/tree.js'
 import { until } from '../harness/weir.js'
@@ -101,7 +106,7 @@ t.test('a deliverer that starts gives back what is left from a time with fewer d
   await nats.openConsumer({ ...left, ackPendingMax: 1_000, ackWaitMs: 10_000 })
   t.equal(await threshold(), 0, 'the server would keep it')
   for (const { pid, role } of processesBelow(weir.process.pid)) if (role === 'deliver') endNow(pid)
-  await until('the server is to delete it', async () => (await threshold()) > 0, 30_000)
+  await until('the server is to delete it', async () => (await threshold()) > 0)
 })
 
 t.test('a pause holds what is shared, too; a deletion drops all that waits', async (t) => {

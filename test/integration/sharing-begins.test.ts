@@ -1,7 +1,10 @@
-/** Destinations begin to share consumers, and stop, while events flow: nothing is lost, and nothing is sent twice without a crash. */
+/**
+ * Destinations begin to share consumers, and stop, while events flow: nothing is lost, and nothing is sent twice without a
+ * crash.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { sharedConsumer } from '../../src/wire/partitions.js'
+import { sharedConsumer } from '../../src/delivery/wire/partitions.js'
 import { deliveriesStream } from '../harness/first-partition.js'
 import { endNow, processesBelow } from '../harness/tree.js'
 import { until } from '../harness/weir.js'

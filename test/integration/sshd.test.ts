@@ -1,6 +1,6 @@
 /** The API's certificates in use: a real sshd shows and trusts them, and a real ssh trusts only the authority. */
 import t from 'tap'
-import type { NewResource } from '../../src/client/kinds.js'
+import type { NewResource } from '../../src/words/client/kinds.js'
 import { openTestStore } from '../harness/api.js'
 import { type KeyPairFiles, keyKinds, makeKeyFiles } from '../harness/ssh.js'
 import { type Call, openSshd, ssh, sshVersion, withoutSshd } from '../harness/sshd.js'

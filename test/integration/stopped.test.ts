@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { openNats } from '../../src/nats/nats.js'
+import { openNats } from '../../src/ground/nats/nats.js'
 import { run } from '../harness/processes.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { isAlive, processesBelow } from '../harness/tree.js'
@@ -94,7 +94,8 @@ t.test('stopped under load and started again', async (t) => {
     const paused = {
       state: 'paused',
       cause: 'paused by hand',
-      advice: /^The API key ak_\w+ paused it at .* weir destination resume ed_\w+\.$/,
+      advice: /^The API key ak_\w+ paused it at \S+ Its events wait as in an outage\.$/,
+      actions: [{ action: 'resume', command: /^weir destination resume ed_\w+$/ }],
     }
     const publisher = startPublishing(deployment, records)
     await sleep(loadMsMin)
@@ -157,7 +158,7 @@ t.test('stopped while it starts', async (t) => {
   }
 })
 
-t.test('one role can not start: those that wait for it end with it', async (t) => {
+t.test('one role cannot start: those that wait for it end with it', async (t) => {
   const dataDir = tempDir(t)
   writeFileSync(join(dataDir, 'clickhouse'), 'no directory')
   const serving = run('programs/main.js', ['serve'], { WEIR_DATA_DIR: dataDir, WEIR_PORT: '0' })

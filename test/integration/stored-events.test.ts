@@ -1,9 +1,12 @@
-/** Destinations of the kinds `clickhouse`, with a table as `weir ddl` prints it, and `file`: nothing is lost while one is away. */
+/**
+ * Destinations of the kinds `clickhouse`, with a table as `weir ddl` prints it, and `file`: nothing is lost while one is
+ * away.
+ */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { ddlText } from '../../src/cli/ddl.js'
-import { eventSchemas } from '../../src/event/event-schemas.js'
+import { ddlText } from '../../src/outside/cli/ddl.js'
+import { eventSchemas } from '../../src/words/event/event-schemas.js'
 import { startClickhouseFront } from '../harness/clickhouse-front.js'
 import { untilInUse } from '../harness/in-use.js'
 import { tempDir } from '../harness/temp-dir.js'

@@ -1,10 +1,5 @@
 /** Messages that the janitor removes from the streams, and those that it leaves. */
 import t, { type Test } from 'tap'
-import { createLogger } from '../../src/core/telemetry/log.js'
-import { createRegistry } from '../../src/core/telemetry/metrics.js'
-import { createOccurrences } from '../../src/core/telemetry/occurrences.js'
-import { Janitor } from '../../src/pipeline/janitor.js'
-import type { Row } from '../../src/resource/define.js'
 import {
   auditInStream,
   auditStream,
@@ -12,8 +7,13 @@ import {
   inputConsumer,
   ledgerStream,
   ledgerSubject,
-} from '../../src/wire/names.js'
-import { onePartition, sharedSubject } from '../../src/wire/partitions.js'
+} from '../../src/delivery/wire/names.js'
+import { onePartition, sharedSubject } from '../../src/delivery/wire/partitions.js'
+import { createLogger } from '../../src/ground/core/telemetry/log.js'
+import { createRegistry } from '../../src/ground/core/telemetry/metrics.js'
+import { createOccurrences } from '../../src/ground/core/telemetry/occurrences.js'
+import { Janitor } from '../../src/judging/pipeline/janitor.js'
+import type { Row } from '../../src/words/resource/define.js'
 import { deliveriesStream, deliverySubject, recordsStream } from '../harness/first-partition.js'
 import { messagesOf } from '../harness/own-nats.js'
 import { openStreams } from '../harness/own-streams.js'

@@ -1,10 +1,10 @@
 /**
- * Records that no edge serves, of a deployment with one account and with several: `weir publish` says so, the log has them, and the
- * overview does not say that all is well.
+ * Records that no edge serves, of a deployment with one account and with several: `weir publish` says so, the log has them,
+ * and the overview does not say that all is well.
  */
 import t from 'tap'
-import { openClient } from '../../src/client/client.js'
-import { readRuntime, sendAdminCommand } from '../../src/process/running-service.js'
+import { readRuntime, sendAdminCommand } from '../../src/management/process/running-service.js'
+import { openClient } from '../../src/words/client/client.js'
 import { all } from '../harness/caller.js'
 import { untilInUse } from '../harness/in-use.js'
 import { metricsOf } from '../harness/pages.js'

@@ -3,7 +3,7 @@
  * and can be replayed; what only waits is never counted.
  */
 import t, { type Test } from 'tap'
-import type { OperatorObjects } from '../../src/event/operator-event.js'
+import type { OperatorObjects } from '../../src/words/event/operator-event.js'
 import { deliveriesStream, deliverySubject } from '../harness/first-partition.js'
 import { untilInUse } from '../harness/in-use.js'
 import { total } from '../harness/metrics.js'

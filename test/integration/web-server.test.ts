@@ -90,3 +90,48 @@ t.test('events arrive at web servers', async (t) => {
   t.strictSame(left, [id], 'what `weir listen` made is deleted')
   await weir.stop()
 })
+
+t.test('the event that a state has changed gives the advice of the status', async (t) => {
+  const networks = { WEIR_HTTP_PRIVATE_NETWORKS: '127.0.0.0/8' }
+  const weir = await startWeir(tempDir(t), { WEIR_LOG_LEVEL: 'warn', ...networks })
+  t.teardown(() => weir.stop())
+  const { api } = weir
+  const changes: { event_destination: { id: string }; advice: string; actions: unknown }[] = []
+  const server = await openWebServer(t, ({ path, body }, response) => {
+    const status = Number(path.slice(1))
+    if (status === 204) changes.push(...JSON.parse(body).map(({ object }: { object: never }) => object))
+    response.writeHead(status).end()
+  })
+  const create = (status: number) =>
+    api.eventDestination.create({ target: { http: { url: `${server.url}/${status}`, body: 'array' } } })
+  const announced = await create(204)
+  await api.eventSubscription.create({
+    sources: [{ type: 'event_destination_state_changed.v0' }],
+    destination_ids: [announced.id],
+  })
+  const advised = [
+    { status: 401, advice: /^The server refuses the credentials \(401\)\. .* tries again/, actions: 2 },
+    { status: 429, advice: /\(429\)/, actions: 0 },
+    { status: 404, advice: /nothing at this path \(404\)/, actions: 2 },
+  ]
+  const destinations = await Promise.all(
+    advised.map(async (each) => ({ ...each, id: (await create(each.status)).id })),
+  )
+  await api.httpsEdge.create({ hostports: ['www.example.com:443'] })
+  await api.eventSubscription.create({
+    sources: [{ type: 'http_request_complete.v0' }],
+    destination_ids: destinations.map(({ id }) => id),
+  })
+  await untilInUse(weir)
+  await api.publishRecords([requestTo('/', 'r1')])
+  for (const { status, id, advice, actions } of destinations) {
+    const found = () => changes.find((change) => change.event_destination.id === id)
+    await until(`${status} is announced`, async () => found() !== undefined)
+    const shown = await api.deliveryStatus(id)
+    t.match(shown.advice, advice)
+    t.equal(found()!.advice, shown.advice)
+    t.strictSame(found()!.actions, shown.actions)
+    t.equal(shown.actions.length, actions)
+  }
+  await weir.stop()
+})

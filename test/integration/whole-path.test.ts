@@ -1,6 +1,6 @@
 /** The whole path: resources over HTTP, records over NATS, events at AWS. */
 import t from 'tap'
-import type { TracedRecord } from '../../src/shape/traced-record.js'
+import type { TracedRecord } from '../../src/words/shape/traced-record.js'
 import { all } from '../harness/caller.js'
 import { untilInUse } from '../harness/in-use.js'
 import { total } from '../harness/metrics.js'

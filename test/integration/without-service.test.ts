@@ -1,9 +1,9 @@
 /** What a stopped or killed service leaves: no process, a store that the commands open themselves, and its address. */
 import t, { type Test } from 'tap'
-import { type Client, openClient } from '../../src/client/client.js'
-import { jsonOf } from '../../src/core/bytes.js'
-import { feedsBucket } from '../../src/wire/names.js'
-import type { FeedState } from '../../src/write/feeds/feed-states.js'
+import { feedsBucket } from '../../src/delivery/wire/names.js'
+import { jsonOf } from '../../src/ground/core/bytes.js'
+import type { FeedState } from '../../src/management/scheduled/feeds/feed-states.js'
+import { type Client, openClient } from '../../src/words/client/client.js'
 import { isAlive, processesBelow } from '../harness/tree.js'
 import { openWebServer } from '../harness/web-server.js'
 import { type RunningWeir, startWeir, until } from '../harness/weir.js'
@@ -11,7 +11,9 @@ import { openAccount, weirDoes } from './service.js'
 
 const hourMs = 3_600_000
 
-/** Lists between two fetches: one that is fed, one whose server fails since, and one that is due while the service is away. */
+/**
+ * Lists between two fetches: one that is fed, one whose server fails since, and one that is due while the service is away.
+ */
 async function openFeeds(t: Test, { api, nats }: RunningWeir) {
   let isFailing = false
   const server = await openWebServer(t, ({ path }, response) => {
@@ -92,6 +94,6 @@ t.test('after the service was stopped, and after it was killed', async (t) => {
     'no server is asked before the time, or twice',
   )
   await again.process.kill()
-  await until('its processes have ended', async () => (await command('sql', 'select 1')).code === 0, 60_000)
+  await until('its processes have ended', async () => (await command('sql', 'select 1')).code === 0)
   await checkAnswer()
 })

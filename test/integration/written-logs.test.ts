@@ -1,11 +1,12 @@
 /**
- * Hostile requests through Debian's nginx, Apache, HAProxy and Caddy, and through Envoy and Traefik, behind none, one and two trusted
- * proxies: each line of their logs becomes a record that equals what was sent. `--full` sends every byte in every place.
+ * Hostile requests through Debian's nginx, Apache, HAProxy and Caddy, and through Envoy and Traefik, behind none, one and
+ * two trusted proxies: each line of their logs becomes a record that equals what was sent. `--full` sends every byte in
+ * every place.
  */
 import t, { type Test } from 'tap'
-import { eachOf } from '../../src/core/concurrency.js'
-import { recordOfLine } from '../../src/ingest/format.js'
-import { formats } from '../../src/ingest/formats.js'
+import { recordOfLine } from '../../src/delivery/ingest/format.js'
+import { formats } from '../../src/delivery/ingest/formats.js'
+import { eachOf } from '../../src/ground/core/concurrency.js'
 import { Checks } from '../harness/checks.js'
 import {
   forwardedAlways,
@@ -55,7 +56,10 @@ for (const [name, program] of Object.entries({ ...logPrograms, ...meshLogProgram
     }
   })
 
-/** A server logs what it refuses as far as it has read it, or not at all. For Envoy, a first line without a version is of HTTP/0.9. */
+/**
+ * A server logs what it refuses as far as it has read it, or not at all. For Envoy, a first line without a version is of
+ * HTTP/0.9.
+ */
 const isRefused = (status: number | undefined): boolean => status === undefined || [400, 426].includes(status)
 
 /** The number of the request that a line is of. */
@@ -78,7 +82,7 @@ function compare(
   const refused = new Set<number>()
   const recorded = new Map<number, string>()
   for (const line of lines) {
-    const made = recordOfLine(format, line, {}, 'r-1')
+    const made = recordOfLine(format, { text: line }, {}, 'r-1')
     if (!made.ok) {
       checks.ok(log.refuses?.test(made.problem.msg) ?? false, `${made.problem.msg} ${line}`)
       refused.add(indexIn(line, / \/(\d+)\//) ?? -1)

@@ -7,8 +7,8 @@ import { request as requestTls } from 'node:https'
 import { type AddressInfo, connect } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { recordOfLine } from '../../src/ingest/format.js'
-import { formats } from '../../src/ingest/formats.js'
+import { recordOfLine } from '../../src/delivery/ingest/format.js'
+import { formats } from '../../src/delivery/ingest/formats.js'
 import { fixturePem } from '../harness/certificates.js'
 import { type LogProgram, logPrograms, spawned, startProgram, whyNot } from '../harness/log-programs.js'
 import { configuredNginx } from '../harness/nginx-file.js'
@@ -17,7 +17,7 @@ import { until } from '../harness/weir.js'
 
 /** The record of a line, and the line for messages. */
 function recordOf(format: string, line: string): object {
-  const made = recordOfLine(formats.find(({ name }) => name === format)!, line, {}, 'r-1')
+  const made = recordOfLine(formats.find(({ name }) => name === format)!, { text: line }, {}, 'r-1')
   return made.ok ? JSON.parse(made.value) : { refused: made.problem.msg, line }
 }
 
@@ -81,7 +81,8 @@ location / { return 200 x; }
   },
   entrances: ([port = 0]) => [
     {
-      ...{ port, client: 'peer' },
+      port,
+      client: 'peer',
       logs: ['json.log', 'plain.log', 'legacy.log'].map((file) => ({ format: 'nginx', file, shows: [] })),
     },
   ],
@@ -181,7 +182,8 @@ server app 127.0.0.1:${app}
   },
   entrances: (ports) =>
     ports.slice(0, 5).map((port) => ({
-      ...{ port, client: 'peer' },
+      port,
+      client: 'peer',
       logs: [{ format: 'haproxy', file: 'haproxy.log', shows: [] }],
     })),
 })
@@ -318,7 +320,7 @@ const caddyWithUsers: LogProgram = {
     return spawned(dir, this.program, ['run', '--config', 'caddy.json'])
   },
   entrances: ([port = 0]) => [
-    { ...{ port, client: 'peer' }, logs: [{ format: 'caddy', file: 'access.log', shows: ['user'] }] },
+    { port, client: 'peer', logs: [{ format: 'caddy', file: 'access.log', shows: ['user'] }] },
   ],
 }
 

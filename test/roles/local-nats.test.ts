@@ -1,15 +1,15 @@
 /** What the API may do on the local server when streams of partitions are gone. */
 import t, { type Test } from 'tap'
-import { createLogger } from '../../src/core/telemetry/log.js'
-import { createRegistry } from '../../src/core/telemetry/metrics.js'
-import { createOccurrences } from '../../src/core/telemetry/occurrences.js'
-import { type Nats, openNats } from '../../src/nats/nats.js'
-import { roleInboxPrefix } from '../../src/nats-server/role-users.js'
-import { loadSettings } from '../../src/process/settings.js'
+import { roleInboxPrefix } from '../../src/delivery/nats-server/role-users.js'
+import { partitionsUpTo, streamsOf } from '../../src/delivery/wire/partitions.js'
+import { partitionsWithStreams } from '../../src/delivery/wire/partitions-in-use.js'
+import { ensureStreams } from '../../src/delivery/wire/streams.js'
+import { createLogger } from '../../src/ground/core/telemetry/log.js'
+import { createRegistry } from '../../src/ground/core/telemetry/metrics.js'
+import { createOccurrences } from '../../src/ground/core/telemetry/occurrences.js'
+import { type Nats, openNats } from '../../src/ground/nats/nats.js'
+import { loadSettings } from '../../src/management/process/settings.js'
 import { openLocalNats } from '../../src/roles/local-nats.js'
-import { partitionsUpTo, streamsOf } from '../../src/wire/partitions.js'
-import { partitionsWithStreams } from '../../src/wire/partitions-in-use.js'
-import { ensureStreams } from '../../src/wire/streams.js'
 import { tempDir } from '../harness/temp-dir.js'
 
 const bounds = { storageMaxBytes: 64 * 1024 * 1024, retentionMs: 60 * 60_000 }
@@ -27,7 +27,9 @@ async function withServer(
 ): Promise<void> {
   const environment = {
     ...process.env,
-    ...{ WEIR_DATA_DIR: dataDir, WEIR_PARTITIONS: String(partitions), WEIR_NATS_PORT: '0' },
+    WEIR_DATA_DIR: dataDir,
+    WEIR_PARTITIONS: String(partitions),
+    WEIR_NATS_PORT: '0',
   }
   const server = await openLocalNats(loadSettings({ environment }).settings, occurrences)
   const servers = [server.urlOf(user)]

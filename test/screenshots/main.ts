@@ -1,6 +1,7 @@
 /**
- * `npm run screenshots`: pictures of every page, wide and narrow, light and dark, with an empty account, a full one and answers that
- * fail, next to those that were accepted last. A difference is a failed test, and shown in `dist/screenshots/index.html`.
+ * `npm run screenshots`: pictures of every page, wide and narrow, light and dark, with an empty account, a full one and
+ * answers that fail, next to those that were accepted last. A difference is a failed test, and shown in
+ * `dist/screenshots/index.html`.
  *
  *     npm run screenshots                      # compare
  *     npm run screenshots -- --accept          # these are right
@@ -15,10 +16,10 @@ import { argv } from 'node:process'
 import { pathToFileURL } from 'node:url'
 import type { Route } from 'playwright-core'
 import t from 'tap'
-import { furnishedAccount } from '../console/furnished.js'
-import { newAccount, openVisitor, type Visitor } from '../console/visitor.js'
 import { noChromium } from '../harness/browser.js'
 import { compiled } from '../harness/processes.js'
+import { furnishedAccount } from '../outside/console/furnished.js'
+import { newAccount, openVisitor, type Visitor } from '../outside/console/visitor.js'
 import { differenceOf } from './comparison.js'
 import { consolePages, openPages, type ShownPage } from './shown-pages.js'
 import { makeSteady } from './steady.js'

@@ -12,8 +12,8 @@ import {
 import { connect } from '@nats-io/transport-node'
 
 /**
- * Messages of 100 records have 60 kB. nats-server ends a connection for which it holds 64 MiB (`max_pending`), and redelivers
- * what it lost after 30 s.
+ * Messages of 100 records have 60 kB. nats-server ends a connection for which it holds 64 MiB (`max_pending`), and
+ * redelivers what it lost after 30 s.
  */
 const messagesAhead = 800
 

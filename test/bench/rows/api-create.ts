@@ -5,11 +5,11 @@
  * takes 40 ms, so it is scaled by what that takes here.
  */
 import { join } from 'node:path'
-import { monotonicMs } from '../../../src/core/clock.js'
-import { anyResource, type Row } from '../../../src/resource/define.js'
-import { ipPolicy } from '../../../src/resource/ip-policy.js'
-import { openClickhouse } from '../../../src/store/clickhouse/clickhouse.js'
-import { createTableSql, rowEncoder, tableOf } from '../../../src/store/clickhouse/tables.js'
+import { monotonicMs } from '../../../src/ground/core/clock.js'
+import { openClickhouse } from '../../../src/management/store/clickhouse/clickhouse.js'
+import { createTableSql, rowEncoder, tableOf } from '../../../src/management/store/clickhouse/tables.js'
+import { anyResource, type Row } from '../../../src/words/resource/define.js'
+import { ipPolicy } from '../../../src/words/resource/ip-policy.js'
 import { tempDir } from '../../harness/temp-dir.js'
 import { processesBelow } from '../../harness/tree.js'
 import { startWeir } from '../../harness/weir.js'

@@ -1,6 +1,7 @@
 /**
  * Reads of the API: one IP policy by its id, and a list of 100. The CPU of Weir's API for each, against that of a bare
- * fastify server which sends the same bytes from memory (`floor/api-read.ts`). Both take turns, with the same client.
+ * fastify server which sends the same bytes from memory (`test/bench/floor/api-read.ts`). Both take turns, with the same
+ * client.
  */
 import { writeFileSync } from 'node:fs'
 import { Agent, request } from 'node:http'

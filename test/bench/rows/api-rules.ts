@@ -4,8 +4,8 @@
  * machine, so it is scaled by what `node -e 0` takes here.
  */
 import { Agent, request } from 'node:http'
-import { monotonicMs, sleep } from '../../../src/core/clock.js'
-import { rulesPerIpPolicyMax } from '../../../src/core/limits.js'
+import { monotonicMs, sleep } from '../../../src/ground/core/clock.js'
+import { rulesPerIpPolicyMax } from '../../../src/ground/core/limits.js'
 import { tempDir } from '../../harness/temp-dir.js'
 import { startWeir } from '../../harness/weir.js'
 import { type BenchRow, median } from '../bench.js'

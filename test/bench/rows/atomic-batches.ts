@@ -1,7 +1,7 @@
 /**
  * Whether it would pay to store packs as atomic batches (nats-server 2.12 and later), which Weir does not do: the CPU of
- * nats-server per message of a batch, beside messages that are published at the same time, each by itself. Of packs of a hundred
- * destinations, and of full ones.
+ * nats-server per message of a batch, beside messages that are published at the same time, each by itself. Of packs of a
+ * hundred destinations, and of full ones.
  */
 import { type JetStreamClient, jetstream, jetstreamManager, RetentionPolicy } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'

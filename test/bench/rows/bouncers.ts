@@ -1,11 +1,12 @@
 /**
- * What the bouncer of an IP policy of 100,000 deny rules costs the API: the whole pull, with which a bouncer starts, after a rule has
- * changed, so that nothing of the pull before can be used; a pull after which nothing has changed; and how long after its answer a
- * change is in a pull. CPU is that of the API's process.
+ * What the bouncer of an IP policy of 100,000 deny rules costs the API: the whole pull, with which a bouncer starts, after a
+ * rule has changed, so that nothing of the pull before can be used; a pull after which nothing has changed; and how long
+ * after its answer a change is in a pull. CPU is that of the API's process.
  */
-import { openClient } from '../../../src/client/client.js'
-import { monotonicMs, sleep } from '../../../src/core/clock.js'
-import { rulesPerIpPolicyMax } from '../../../src/core/limits.js'
+
+import { monotonicMs, sleep } from '../../../src/ground/core/clock.js'
+import { rulesPerIpPolicyMax } from '../../../src/ground/core/limits.js'
+import { openClient } from '../../../src/words/client/client.js'
 import { tempDir } from '../../harness/temp-dir.js'
 import { processesBelow, type TreeProcess } from '../../harness/tree.js'
 import { type RunningWeir, startWeir } from '../../harness/weir.js'

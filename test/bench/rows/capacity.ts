@@ -1,8 +1,9 @@
 /**
- * What partitions are for: the rate that NATS sustains. Each nats-server is held to a small share of a core, so that it is what
- * binds while all others have room: on two cores, three whole ones could not be filled. Three servers with six partitions, against
- * three with one partition, of which two lead a stream each, and against one server. Six destinations share the events, one at
- * home in each of six partitions. One copy of each stream. A turn ends when every event has arrived.
+ * What partitions are for: the rate that NATS sustains. Each nats-server is held to a small share of a core, so that it is
+ * what binds while all others have room: on two cores, three whole ones could not be filled. Three servers with six
+ * partitions, against three with one partition, of which two lead a stream each, and against one server. Six destinations
+ * share the events, one at home in each of six partitions. One copy of each stream. A turn ends when every event has
+ * arrived.
  */
 import type { BenchRow } from '../bench.js'
 import { holdToShare } from '../systems/cpu-share.js'
@@ -14,8 +15,8 @@ const destinations = 6
 /** Of many nodes, each partition has about as many. */
 const nodes = 600
 /**
- * A server that waits for its share answers late: so many messages are on their way that none waits for that. With one partition,
- * more would not be stored within a second, after which publishers repeat what was not acknowledged.
+ * A server that waits for its share answers late: so many messages are on their way that none waits for that. With one
+ * partition, more would not be stored within a second, after which publishers repeat what was not acknowledged.
  */
 const atOnce = (partitions: number): number => (partitions === 1 ? 128 : 384)
 /** Of a core, for each server: three of them then leave most of two cores to everything else. */

@@ -1,11 +1,11 @@
 /**
- * What a challenger costs: the walk of `walk`, with the rows of the decision log, while the account has one whose draft changes
- * rules and policies of its edge, while another account has one, and without any.
+ * What a challenger costs: the walk of `walk`, with the rows of the decision log, while the account has one whose draft
+ * changes rules and policies of its edge, while another account has one, and without any.
  */
-import { DecisionLog } from '../../../src/pipeline/decision-log.js'
-import { processMessage } from '../../../src/pipeline/process-record.js'
-import { buildTrafficView, type TrafficView } from '../../../src/produce/compiled-configuration.js'
-import { noGeo, noYield } from '../../evaluate/configuration.js'
+import { DecisionLog } from '../../../src/judging/pipeline/decision-log.js'
+import { processMessage } from '../../../src/judging/pipeline/process-record.js'
+import { buildTrafficView, type TrafficView } from '../../../src/judging/produce/compiled-configuration.js'
+import { noGeo, noYield } from '../../judging/evaluate/configuration.js'
 import type { BenchRow } from '../bench.js'
 import { accountId, configuration, messages, recordCount, storedAtMs } from '../walk/input.js'
 import { Packs } from './walk.js'

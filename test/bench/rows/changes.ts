@@ -3,7 +3,7 @@
  * asked for, for the same page again, for one after another change, and for the changes of the last day as the console's
  * overview asks for them. With `--against DIR`, the build of another checkout takes turns.
  */
-import { eachOf } from '../../../src/core/concurrency.js'
+import { eachOf } from '../../../src/ground/core/concurrency.js'
 import { tempDir } from '../../harness/temp-dir.js'
 import { processesBelow } from '../../harness/tree.js'
 import { type Serve, startWeir } from '../../harness/weir.js'

@@ -5,8 +5,8 @@
  * - One copy (R1): four partitions on three servers, against one partition on one server. More than one server costs
  *   what goes from one to another: a client is connected to one of them, and most leaders are elsewhere.
  * - Three copies (R3): four partitions against one, both on three servers. A server can't hold three copies, so there is no
- *   R3 on one server; and what the copies cost is the price of three copies, which a deployment with one partition pays, too.
- *   It is shown by the two systems of one partition, and has no bound.
+ *   R3 on one server; and what the copies cost is the price of three copies, which a deployment with one partition pays,
+ *   too. It is shown by the two systems of one partition, and has no bound.
  */
 import type { BenchRow, Measure } from '../bench.js'
 import { type Layout, openLayout } from '../systems/nats-cluster.js'

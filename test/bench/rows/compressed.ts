@@ -1,11 +1,11 @@
 /**
- * Messages of 100 records as they are and compressed with gzip: the CPU of Weir's processes and of nats-server per record, and
- * the bytes that are stored. Both take turns on a deployment of their own. Records differ as real ones do: each has a trace id
- * and one of some user agents. What an ingress node spends on compressing is not in it.
+ * Messages of 100 records as they are and compressed with gzip: the CPU of Weir's processes and of nats-server per record,
+ * and the bytes that are stored. Both take turns on a deployment of their own. Records differ as real ones do: each has a
+ * trace id and one of some user agents. What an ingress node spends on compressing is not in it.
  */
 import { createHash } from 'node:crypto'
-import { encodedRecords } from '../../../src/record/record-encoding.js'
-import { partitionNumbered } from '../../../src/wire/partitions.js'
+import { encodedRecords } from '../../../src/delivery/record/record-encoding.js'
+import { partitionNumbered } from '../../../src/delivery/wire/partitions.js'
 import type { BenchRow } from '../bench.js'
 import { openWeir, type System, withClosers } from '../systems/system.js'
 import { costOf, nsPerRecord, Throughput, takeTurns } from '../systems/throughput.js'

@@ -1,10 +1,10 @@
 /**
  * The console in Chromium, on the machine that also runs Weir: how soon the first screen shows its figures, and how smoothly
- * the live table takes as many rows in a second as `GET /live` sends. Frames are counted by `requestAnimationFrame`, of which a
- * browser calls 60 a second at most.
+ * the live table takes as many rows in a second as `GET /live` sends. Frames are counted by `requestAnimationFrame`, of
+ * which a browser calls 60 a second at most.
  */
 import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { monotonicMs, sleep } from '../../../src/core/clock.js'
+import { monotonicMs, sleep } from '../../../src/ground/core/clock.js'
 import { noChromium, openBrowser } from '../../harness/browser.js'
 import { tempDir } from '../../harness/temp-dir.js'
 import { type RunningWeir, startWeir, until } from '../../harness/weir.js'

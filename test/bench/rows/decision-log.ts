@@ -1,12 +1,15 @@
 /**
  * What the decision log and those who watch cost a whole deployment: the CPU of all its processes, NATS included, from
  * publishing a record to its event at AWS and its row in ClickHouse; and how long the API's answers take meanwhile. Two
- * deployments take turns, one that logs all decisions and one that logs none. Linux only, because it reads `/proc`.
+ * deployments take turns, one that logs all decisions and one that logs none; with `--against DIR` instead, two that log
+ * all, one of them of the build of another checkout. Linux only, because it reads `/proc`.
  */
-import { monotonicMs, sleep } from '../../../src/core/clock.js'
-import { decisionLogStream } from '../../../src/wire/names.js'
-import { type BenchRow, type BenchTools, median, percentile } from '../bench.js'
-import { type Closers, openWeir, withClosers } from '../systems/system.js'
+
+import { decisionLogStream } from '../../../src/delivery/wire/names.js'
+import { monotonicMs, sleep } from '../../../src/ground/core/clock.js'
+import { type BenchRow, type BenchTools, median, percentile, type RowResult } from '../bench.js'
+import { serveOf } from '../serve-of.js'
+import { type Closers, openWeir, type WeirOptions, withClosers } from '../systems/system.js'
 import { costOf, cpuOf, nsPerRecord, type TakesTurns, Throughput, takeTurns } from '../systems/throughput.js'
 
 type Weir = Awaited<ReturnType<typeof openWeir>>
@@ -29,8 +32,13 @@ class Side {
     this.throughput = new Throughput(weir, { isDone: () => this.#hasNoRowsWaiting() })
   }
 
-  static async open(mode: string, closers: Closers, tools: BenchTools): Promise<Side> {
-    const side = new Side(await openWeir(closers, { env: { WEIR_DECISION_LOG: mode } }))
+  static async open(
+    mode: string,
+    closers: Closers,
+    tools: BenchTools,
+    options: WeirOptions = {},
+  ): Promise<Side> {
+    const side = new Side(await openWeir(closers, { ...options, env: { WEIR_DECISION_LOG: mode } }))
     await side.throughput.warmUp(['packed'], tools)
     return side
   }
@@ -82,7 +90,9 @@ class Side {
   }
 }
 
-/** Reads of the API are measured by themselves: after a quiet time, a row costs ClickHouse twice as much for some seconds. */
+/**
+ * Reads of the API are measured by themselves: after a quiet time, a row costs ClickHouse twice as much for some seconds.
+ */
 async function p99s(sides: readonly Side[], quick: boolean): Promise<number[]> {
   const times = sides.map((): number[] => [])
   for (let turn = 0; turn < (quick ? 2 : 5); turn += 1)
@@ -90,11 +100,31 @@ async function p99s(sides: readonly Side[], quick: boolean): Promise<number[]> {
   return times.map(median)
 }
 
+/** Turns are short, so that what else a machine does meets both. */
+async function measureAgainst(dir: string, closers: Closers, tools: BenchTools): Promise<RowResult> {
+  const other = await Side.open('all', closers, tools, { serve: serveOf(dir) })
+  const ours = await Side.open('all', closers, tools)
+  const sides = new Map([
+    ['all', ours.throughput],
+    [dir, other.throughput],
+  ])
+  const turns = await takeTurns(sides, 'packed', {
+    records: tools.quick ? 20_000 : 100_000,
+    turns: tools.quick ? 2 : 10,
+  })
+  const ratio = costOf(turns.get('all')!) / costOf(turns.get(dir)!)
+  return {
+    measures: [{ name: `CPU per record, all decisions logged, of ${dir}`, ratio, bound: { atMost: 1.05 } }],
+    nsPerOperation: Object.assign({}, ...[...turns].map(([name, ofOne]) => nsPerRecord(name, ofOne))),
+  }
+}
+
 export const row: BenchRow = {
   name: 'decision-log',
   mustReach: '15 % more CPU per record, twice the p99 of the API, nothing of the pipeline for ten taps',
   run: (tools) =>
     withClosers(async (closers) => {
+      if (tools.against !== undefined) return measureAgainst(tools.against, closers, tools)
       const off = await Side.open('off', closers, tools)
       const all = await Side.open('all', closers, tools)
       const watched: TakesTurns = {

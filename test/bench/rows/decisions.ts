@@ -1,11 +1,11 @@
 /** Decisions over HTTP, as a proxy asks for them, against a server that answers without reading anything. */
 import { Agent, createServer, type RequestOptions, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { openDecisionPort } from '../../../src/decide/decision-port.js'
-import { buildPolicySet } from '../../../src/evaluate/policy-set.js'
-import { KeyUses } from '../../../src/http/caller/key-uses.js'
-import type { Row } from '../../../src/resource/define.js'
-import { noGeo, noYield, TestConfiguration } from '../../evaluate/configuration.js'
+import { buildPolicySet } from '../../../src/judging/evaluate/policy-set.js'
+import { KeyUses } from '../../../src/management/access/key-uses.js'
+import { openDecisionPort } from '../../../src/management/decide/decision-port.js'
+import type { Row } from '../../../src/words/resource/define.js'
+import { noGeo, noYield, TestConfiguration } from '../../judging/evaluate/configuration.js'
 import { type BenchRow, percentile } from '../bench.js'
 
 const rulesMax = 10_000

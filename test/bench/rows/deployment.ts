@@ -1,9 +1,9 @@
 /**
- * A deployment of 20,000 accounts with five edges and five destinations each, 99 % of which get no events. What a record costs,
- * all processes together, against a deployment of two such accounts: once with traffic of as few accounts, so that only
- * the size differs, and once with that of 1,000 accounts, each of which has a destination of its own, so that packs and requests
- * are smaller as well. The latter also against a deployment of 1,000 accounts. How long a start takes, and what each role keeps
- * resident.
+ * A deployment of 20,000 accounts with five edges and five destinations each, 99 % of which get no events. What a record
+ * costs, all processes together, against a deployment of two such accounts: once with traffic of as few accounts, so that
+ * only the size differs, and once with that of 1,000 accounts, each of which has a destination of its own, so that packs and
+ * requests are smaller as well. The latter also against a deployment of 1,000 accounts. How long a start takes, and what
+ * each role keeps resident.
  */
 
 import type { BenchRow, Measure } from '../bench.js'

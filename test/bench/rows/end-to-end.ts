@@ -1,7 +1,7 @@
 /**
  * From a published record to its event at Kinesis: the CPU of all processes, NATS included, per record. A build, the floor
- * (`floor/end-to-end.ts`), a floor that stores events as Weir does (`floor/two-stages.ts`), and with `--against DIR` the
- * build of another checkout, take turns, each with a nats-server and an emulator of its own.
+ * (`test/bench/floor/end-to-end.ts`), a floor that stores events as Weir does (`test/bench/floor/two-stages.ts`), and with
+ * `--against DIR` the build of another checkout, take turns, each with a nats-server and an emulator of its own.
  */
 import type { BenchRow, BenchTools, Measure } from '../bench.js'
 import { serveOf } from '../serve-of.js'

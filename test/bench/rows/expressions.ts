@@ -1,14 +1,14 @@
-import { compileCidr, parseCidr } from '../../../src/core/address/cidr.js'
-import type { Result } from '../../../src/core/errors.js'
+import { compileCidr, parseCidr } from '../../../src/ground/core/address/cidr.js'
+import type { Result } from '../../../src/ground/core/errors.js'
 import {
   type CompiledExpression,
   compileExpression,
   compileToInstruction,
-} from '../../../src/expr/expression.js'
-import { type Operation, StepBudget } from '../../../src/expr/run.js'
-import { defineScope, type ScopeName } from '../../../src/expr/scope.js'
-import { seededRandom } from '../../expr/generator.js'
-import { compileReference } from '../../expr/reference.js'
+} from '../../../src/ground/expr/expression.js'
+import { type Operation, StepBudget } from '../../../src/ground/expr/run.js'
+import { defineScope, type ScopeName } from '../../../src/ground/expr/scope.js'
+import { seededRandom } from '../../ground/expr/generator.js'
+import { compileReference } from '../../ground/expr/reference.js'
 import { type BenchRow, type BenchTools, type Contender, geometricMean } from '../bench.js'
 
 interface Tag {

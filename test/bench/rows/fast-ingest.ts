@@ -1,9 +1,9 @@
 /**
  * Records that come one by one, a message each, at a rate at which nothing waits: the CPU of all processes per record if the
- * ingress node uses fast ingest, and if it publishes each message by itself, some dozens at a time; with `--against DIR`, also to the build of another
- * checkout. The deployments take turns. The node's own CPU is not counted.
+ * ingress node uses fast ingest, and if it publishes each message by itself, some dozens at a time; with `--against DIR`,
+ * also to the build of another checkout. The deployments take turns. The node's own CPU is not counted.
  */
-import { onePartition } from '../../../src/wire/partitions.js'
+import { onePartition } from '../../../src/delivery/wire/partitions.js'
 import type { BenchRow, BenchTools, Measure } from '../bench.js'
 import { serveOf } from '../serve-of.js'
 import { type Closers, openWeir, withClosers } from '../systems/system.js'

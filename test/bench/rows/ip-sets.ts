@@ -1,7 +1,7 @@
 import ipaddr from 'ipaddr.js'
-import { compileCidrSet } from '../../../src/core/address/cidr-set.js'
-import { parseAddress } from '../../../src/core/address/ip.js'
-import { seededRandom } from '../../expr/generator.js'
+import { compileCidrSet } from '../../../src/ground/core/address/cidr-set.js'
+import { parseAddress } from '../../../src/ground/core/address/ip.js'
+import { seededRandom } from '../../ground/expr/generator.js'
 import type { BenchRow, Contender } from '../bench.js'
 
 const random = seededRandom(7)

@@ -4,8 +4,8 @@
  * takes meanwhile, and how much memory the API keeps afterwards.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { monotonicMs } from '../../../src/core/clock.js'
-import { rulesPerIpPolicyMax } from '../../../src/core/limits.js'
+import { monotonicMs } from '../../../src/ground/core/clock.js'
+import { rulesPerIpPolicyMax } from '../../../src/ground/core/limits.js'
 import { tempDir } from '../../harness/temp-dir.js'
 import { processesBelow } from '../../harness/tree.js'
 import { type RunningWeir, startWeir } from '../../harness/weir.js'

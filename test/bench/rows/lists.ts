@@ -1,8 +1,8 @@
 /** Rules on many large lists: an address is looked up in their union, so the number of lists costs little. */
-import { parseAddress } from '../../../src/core/address/ip.js'
-import { decideAddress } from '../../../src/evaluate/ip-policy.js'
-import { buildPolicySet } from '../../../src/evaluate/policy-set.js'
-import { noYield, TestConfiguration } from '../../evaluate/configuration.js'
+import { parseAddress } from '../../../src/ground/core/address/ip.js'
+import { decideAddress } from '../../../src/judging/evaluate/ip-policy.js'
+import { buildPolicySet } from '../../../src/judging/evaluate/policy-set.js'
+import { noYield, TestConfiguration } from '../../judging/evaluate/configuration.js'
 import type { BenchRow, BenchTools, Contender, RowResult } from '../bench.js'
 import { makers, many } from './ip-sets.js'
 

@@ -1,7 +1,7 @@
 /**
- * Is the model of larger deployments right (`test/bench/plan.ts`)? Its service times are measured with one partition, on three
- * servers of which one leads everything; it says from them what 2 and 4 partitions take, and these are measured in the same run.
- * Three copies of each stream, leaders spread, 64 nodes, four destinations with a quarter of the events each.
+ * Is the model of larger deployments right (`test/bench/plan.ts`)? Its service times are measured with one partition, on
+ * three servers of which one leads everything; it says from them what 2 and 4 partitions take, and these are measured in the
+ * same run. Three copies of each stream, leaders spread, 64 nodes, four destinations with a quarter of the events each.
  */
 import type { BenchRow, Measure, RowResult } from '../bench.js'
 import type { Turn } from '../cpu-meter.js'
@@ -14,8 +14,8 @@ const servers = 3
 const destinations = 4
 const nodes = 64
 /**
- * Partitions are for rates at which their packs are full. Two cores reach a quarter of these: with messages of a quarter of the usual
- * size, packs are a quarter as large, too, and full.
+ * Partitions are for rates at which their packs are full. Two cores reach a quarter of these: with messages of a quarter of
+ * the usual size, packs are a quarter as large, too, and full.
  */
 const payloadBytesMax = 256 * 1024
 const layoutOf = (partitions: number) =>

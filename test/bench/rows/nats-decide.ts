@@ -5,7 +5,7 @@
  * checkout, with the decision log on: at a rate at which each answer has a row, and in a flood.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Nats } from '../../../src/nats/nats.js'
+import type { Nats } from '../../../src/ground/nats/nats.js'
 import { run } from '../../harness/processes.js'
 import { type BenchRow, type BenchTools, type Measure, median, percentile } from '../bench.js'
 import { cpuUsed, difference } from '../cpu-meter.js'

@@ -1,11 +1,12 @@
 /**
- * How long a steady stream of records waits for neighbours that do their worst: 200 records per second, one per message, from
- * publication until Kinesis has accepted the event. Next to it, each kind of neighbour publishes as often as a pipeline can
- * take it in the long run: a stream that is given more than that falls behind, whatever it holds. Turns with and without alternate.
+ * How long a steady stream of records waits for neighbours that do their worst: 200 records per second, one per message,
+ * from publication until Kinesis has accepted the event. Next to it, each kind of neighbour publishes as often as a pipeline
+ * can take it in the long run: a stream that is given more than that falls behind, whatever it holds. Turns with and without
+ * alternate.
  */
 import { gzipSync } from 'node:zlib'
-import type { Nats } from '../../../src/nats/nats.js'
-import { inputConsumer } from '../../../src/wire/names.js'
+import { inputConsumer } from '../../../src/delivery/wire/names.js'
+import type { Nats } from '../../../src/ground/nats/nats.js'
 import { recordsStream } from '../../harness/first-partition.js'
 import { until } from '../../harness/weir.js'
 import { type BenchRow, median } from '../bench.js'
@@ -85,8 +86,8 @@ const kinds: Readonly<Record<string, Kind>> = {
 }
 
 /**
- * The messages of a turn, made before it: making them takes this process, which publishes and measures, up to a good part of a
- * second each.
+ * The messages of a turn, made before it: making them takes this process, which publishes and measures, up to a good part of
+ * a second each.
  */
 const messagesOf = ({ messageOf, messagesPerSecond }: Kind, seconds: number, turn: number): Message[] =>
   Array.from({ length: Math.ceil(messagesPerSecond * seconds) }, (_, n) => messageOf(turn * 1_000 + n))

@@ -3,14 +3,14 @@
  * real SDK, and what AWS bills. The server is another process, and accepts every record. A full request is what a lane
  * makes of a backlog: 500 events, or 2,000 if they are packed.
  */
-import { AwsClock } from '../../../src/deliver/aws/aws-clock.js'
-import { limitsOf } from '../../../src/deliver/aws/packed-limits.js'
-import { type Packing, packings, recordsOf } from '../../../src/deliver/aws/packing.js'
-import type { Sender } from '../../../src/deliver/destination.js'
-import { kindNamed, openSender } from '../../../src/deliver/kinds.js'
-import { ReachableNetworks } from '../../../src/deliver/private-networks.js'
-import type { PackedEvent } from '../../../src/wire/packed-event.js'
-import { someEvents } from '../../deliver/events.js'
+import { AwsClock } from '../../../src/delivery/deliver/aws/aws-clock.js'
+import { limitsOf } from '../../../src/delivery/deliver/aws/packed-limits.js'
+import { type Packing, packings, recordsOf } from '../../../src/delivery/deliver/aws/packing.js'
+import type { Sender } from '../../../src/delivery/deliver/destination.js'
+import { kindNamed, openSender } from '../../../src/delivery/deliver/kinds.js'
+import { ReachableNetworks } from '../../../src/delivery/outgoing/private-networks.js'
+import type { PackedEvent } from '../../../src/delivery/wire/packed-event.js'
+import { someEvents } from '../../delivery/deliver/events.js'
 import { run } from '../../harness/processes.js'
 import { type BenchRow, type BenchTools, type Measure, median } from '../bench.js'
 import { type Closers, withClosers } from '../systems/system.js'
@@ -24,7 +24,7 @@ const limits = (kind: string) => kindNamed(kind).limits
 
 interface Service {
   readonly kind: string
-  /** What is billed for each begun one of a record: see `docs/operating.md`. */
+  /** What is billed for each begun one of a record: see `docs/scale.md`. */
   readonly stepBytes: number
   readonly answer: (records: number) => object
 }

@@ -1,12 +1,13 @@
 /**
- * What the policy tests of an account add to a write: the same write in an account with 1,000 tests, 200 edges and an IP policy
- * of 1,000 rules, and in one without tests. They take turns. Meanwhile another client asks for `/healthz`: it waits for no tests.
+ * What the policy tests of an account add to a write: the same write in an account with 1,000 tests, 200 edges and an IP
+ * policy of 1,000 rules, and in one without tests. They take turns. Meanwhile another client asks for `/healthz`: it waits
+ * for no tests.
  */
 
-import { type Client, openClient } from '../../../src/client/client.js'
-import { monotonicMs, sleep } from '../../../src/core/clock.js'
-import { policyTestsPerAccountMax } from '../../../src/core/limits.js'
-import { readRuntime, sendAdminCommand } from '../../../src/process/running-service.js'
+import { monotonicMs, sleep } from '../../../src/ground/core/clock.js'
+import { policyTestsPerAccountMax } from '../../../src/ground/core/limits.js'
+import { readRuntime, sendAdminCommand } from '../../../src/management/process/running-service.js'
+import { type Client, openClient } from '../../../src/words/client/client.js'
 import { tempDir } from '../../harness/temp-dir.js'
 import { type RunningWeir, startWeir } from '../../harness/weir.js'
 import { type BenchRow, median, percentile } from '../bench.js'

@@ -14,10 +14,11 @@
  *   each destination, two have twice as many. This shows that they share a destination, and not that they share its cores.
  *   With an AWS that answers at once, the emulator and nats-server keep the second core busy, so that it says nothing.
  */
-import { monotonicMs, sleep } from '../../../src/core/clock.js'
-import { policiesPerDirectionMax } from '../../../src/core/limits.js'
-import { exprPatternsMax } from '../../../src/expr/check.js'
-import { inputConsumer } from '../../../src/wire/names.js'
+
+import { inputConsumer } from '../../../src/delivery/wire/names.js'
+import { monotonicMs, sleep } from '../../../src/ground/core/clock.js'
+import { policiesPerDirectionMax } from '../../../src/ground/core/limits.js'
+import { exprPatternsMax } from '../../../src/ground/expr/check.js'
 import { recordsStream } from '../../harness/first-partition.js'
 import { type BenchRow, type BenchTools, type Measure, median, type RowResult } from '../bench.js'
 import { openWeir, withClosers } from '../systems/system.js'

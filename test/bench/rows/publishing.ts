@@ -3,14 +3,15 @@
  * the disk before each acknowledgement. Without Weir's roles, which have no part in it. All servers run at the same time
  * and take turns.
  */
-import { createLogger } from '../../../src/core/telemetry/log.js'
-import { createRegistry } from '../../../src/core/telemetry/metrics.js'
-import { createOccurrences } from '../../../src/core/telemetry/occurrences.js'
-import { type Nats, openNats } from '../../../src/nats/nats.js'
-import { openNatsServer } from '../../../src/nats-server/nats-server.js'
-import { natsAccess } from '../../../src/nats-server/nats-users.js'
-import { localNatsServer, localNatsServerEnvironment } from '../../../src/process/settings.js'
-import { ensureStreams } from '../../../src/wire/streams.js'
+
+import { openNatsServer } from '../../../src/delivery/nats-server/nats-server.js'
+import { natsAccess } from '../../../src/delivery/nats-server/nats-users.js'
+import { ensureStreams } from '../../../src/delivery/wire/streams.js'
+import { createLogger } from '../../../src/ground/core/telemetry/log.js'
+import { createRegistry } from '../../../src/ground/core/telemetry/metrics.js'
+import { createOccurrences } from '../../../src/ground/core/telemetry/occurrences.js'
+import { type Nats, openNats } from '../../../src/ground/nats/nats.js'
+import { localNatsServer, localNatsServerEnvironment } from '../../../src/management/process/settings.js'
 import { tempDir } from '../../harness/temp-dir.js'
 import { type BenchRow, median } from '../bench.js'
 import { type Closers, withClosers } from '../systems/system.js'

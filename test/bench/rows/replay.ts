@@ -3,7 +3,7 @@
  * replayed to the same destination, and without. Both take turns in one deployment; replayed events have ids that have
  * arrived before, so ids that are new are those of live records.
  */
-import { monotonicMs, sleep } from '../../../src/core/clock.js'
+import { monotonicMs, sleep } from '../../../src/ground/core/clock.js'
 import { until } from '../../harness/weir.js'
 import { type Deployment, openDeployment, publish } from '../../integration/deployment.js'
 import { type BenchRow, median } from '../bench.js'

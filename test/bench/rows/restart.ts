@@ -4,9 +4,10 @@
  * again. The slowest turn counts, because a kill meets another point of the writes each time. Compared with `node -e 0`,
  * which takes 40 ms on a quiet machine of two cores.
  */
-import { monotonicMs, randomFraction, sleep } from '../../../src/core/clock.js'
-import { eachOf } from '../../../src/core/concurrency.js'
-import { freePort } from '../../../src/nats-server/nats-probe.js'
+
+import { freePort } from '../../../src/delivery/nats-server/nats-probe.js'
+import { monotonicMs, randomFraction, sleep } from '../../../src/ground/core/clock.js'
+import { eachOf } from '../../../src/ground/core/concurrency.js'
 import { openCaller } from '../../harness/caller.js'
 import { isReady } from '../../harness/pages.js'
 import { tempDir } from '../../harness/temp-dir.js'

@@ -7,14 +7,15 @@
  * directory, in turns; what the pipeline and the service of decisions keep resident after the last of these starts; and
  * how long after the request to close a port of an edge decisions over NATS follow it.
  */
-import { processMessage } from '../../../src/pipeline/process-record.js'
-import { buildTrafficView, type TrafficView } from '../../../src/produce/compiled-configuration.js'
-import { PackWriter } from '../../../src/wire/pack.js'
-import { deny, noGeo, noYield, TestConfiguration } from '../../evaluate/configuration.js'
+
+import { PackWriter } from '../../../src/delivery/wire/pack.js'
+import { processMessage } from '../../../src/judging/pipeline/process-record.js'
+import { buildTrafficView, type TrafficView } from '../../../src/judging/produce/compiled-configuration.js'
 import { untilInUse } from '../../harness/in-use.js'
 import { tempDir } from '../../harness/temp-dir.js'
 import { processesBelow } from '../../harness/tree.js'
 import type { RunningWeir } from '../../harness/weir.js'
+import { deny, noGeo, noYield, TestConfiguration } from '../../judging/evaluate/configuration.js'
 import { type BenchRow, type Measure, median } from '../bench.js'
 import { residentOf } from '../memory-meter.js'
 import { createEstate, msUntilSeen, startTimed } from '../systems/estate.js'

@@ -3,7 +3,7 @@
  * Kinesis; destination, subscription and edge are created as soon as it is ready. Compared with `node -e 0`, which takes
  * 40 ms on a quiet machine of two cores, in turns. With `--against DIR`, the build of another checkout takes turns, too.
  */
-import { monotonicMs, sleep } from '../../../src/core/clock.js'
+import { monotonicMs, sleep } from '../../../src/ground/core/clock.js'
 import { tempDir } from '../../harness/temp-dir.js'
 import { type Emulator, type Serve, startEmulator, startWeir } from '../../harness/weir.js'
 import { token } from '../../integration/deployment.js'

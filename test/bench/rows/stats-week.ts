@@ -1,18 +1,19 @@
 /**
- * Sums of a week for a chart, at every zoom and by everything that can be counted apart, with 10 million decisions in embedded
- * ClickHouse: the slowest answer of each kind, in milliseconds, and first pages of searches.
+ * Sums of a week for a chart, at every zoom and by everything that can be counted apart, with 10 million decisions in
+ * embedded ClickHouse: the slowest answer of each kind, in milliseconds, and first pages of searches.
  *
- * On a busy machine an answer waits for the cores. It takes no longer than its CPU time on an idle one, so the shorter of both
- * counts, and searches have a minute.
+ * On a busy machine an answer waits for the cores. It takes no longer than its CPU time on an idle one, so the shorter of
+ * both counts, and searches have a minute.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { monotonicMs, now } from '../../../src/core/clock.js'
-import { dimensions } from '../../../src/shape/stats.js'
-import { openClickhouse } from '../../../src/store/clickhouse/clickhouse.js'
-import { type DecisionsQuery, LogReader } from '../../../src/store/logs/log-reader.js'
-import { shapeLogTables } from '../../../src/store/logs/log-tables.js'
+import { monotonicMs, now } from '../../../src/ground/core/clock.js'
+import { openClickhouse } from '../../../src/management/store/clickhouse/clickhouse.js'
+import { LogReader } from '../../../src/management/store/logs/log-reader.js'
+import { shapeLogTables } from '../../../src/management/store/logs/log-tables.js'
+import type { DecisionsQuery } from '../../../src/management/store/logs/log-windows.js'
+import { dimensions } from '../../../src/words/shape/stats.js'
 import { type BenchRow, type BenchTools, median } from '../bench.js'
 import { filledAccount, fillLog } from '../systems/filled-log.js'
 import { type Closers, withClosers } from '../systems/system.js'

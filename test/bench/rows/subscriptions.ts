@@ -4,10 +4,11 @@
  * combinations of these. On average a record matches one of them, however many there are; the few that match share the
  * records evenly. Every tenth filter is that of another subscription, too.
  */
-import { processMessage } from '../../../src/pipeline/process-record.js'
-import { buildTrafficView, type TrafficView } from '../../../src/produce/compiled-configuration.js'
-import { PackWriter } from '../../../src/wire/pack.js'
-import { noGeo, noYield } from '../../evaluate/configuration.js'
+
+import { PackWriter } from '../../../src/delivery/wire/pack.js'
+import { processMessage } from '../../../src/judging/pipeline/process-record.js'
+import { buildTrafficView, type TrafficView } from '../../../src/judging/produce/compiled-configuration.js'
+import { noGeo, noYield } from '../../judging/evaluate/configuration.js'
 import type { BenchRow } from '../bench.js'
 import { accountId, closedFields, configuration, messages, recordCount, storedAtMs } from '../walk/input.js'
 

@@ -2,15 +2,16 @@
  * A lane over HTTP with the real SDK against the AWS emulator: a share of the records of each request fails at any rate,
  * and a shard takes 1,000 records a second. Seconds, not turns: this is about a rate, not about the cost of work.
  */
-import { monotonicMs, sleep } from '../../../src/core/clock.js'
-import { AwsClock } from '../../../src/deliver/aws/aws-clock.js'
-import { openSender } from '../../../src/deliver/kinds.js'
-import { Lane } from '../../../src/deliver/lane/lane.js'
-import { ReachableNetworks } from '../../../src/deliver/private-networks.js'
-import { openEmulator } from '../../../src/emulator/emulator.js'
-import type { FaultSpec } from '../../../src/emulator/wire.js'
-import { someEvents } from '../../deliver/events.js'
-import { roomForAll } from '../../deliver/fake-lane.js'
+
+import { AwsClock } from '../../../src/delivery/deliver/aws/aws-clock.js'
+import { openSender } from '../../../src/delivery/deliver/kinds.js'
+import { Lane } from '../../../src/delivery/deliver/lane/lane.js'
+import { ReachableNetworks } from '../../../src/delivery/outgoing/private-networks.js'
+import { monotonicMs, sleep } from '../../../src/ground/core/clock.js'
+import { openEmulator } from '../../../src/outside/emulator/emulator.js'
+import type { FaultSpec } from '../../../src/outside/emulator/wire.js'
+import { someEvents } from '../../delivery/deliver/events.js'
+import { roomForAll } from '../../delivery/deliver/fake-lane.js'
 import type { BenchRow } from '../bench.js'
 
 const key = { accessKeyId: 'AKIATEST', secretAccessKey: 'the secret' }
@@ -47,8 +48,13 @@ async function acceptedPerSecond(
   const creds = { aws_access_key_id, aws_secret_access_key }
   const lane = new Lane(
     {
-      ...{ id: 'ed_1', accountId: 'ac_1', kind: 'kinesis', address: arn },
-      ...{ auth: { creds }, packing: 'none', options: {} },
+      id: 'ed_1',
+      accountId: 'ac_1',
+      kind: 'kinesis',
+      address: arn,
+      auth: { creds },
+      packing: 'none',
+      options: {},
     },
     {
       open: (config) =>

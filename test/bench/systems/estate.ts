@@ -2,9 +2,9 @@
  * A large configuration in `weir serve`: 10,000 edges with five policies each, 100,000 rules of one IP policy, which every
  * edge asks, and 1,000 subscriptions.
  */
-import { monotonicMs } from '../../../src/core/clock.js'
-import { rulesPerIpPolicyMax } from '../../../src/core/limits.js'
-import type { Nats } from '../../../src/nats/nats.js'
+import { monotonicMs } from '../../../src/ground/core/clock.js'
+import { rulesPerIpPolicyMax } from '../../../src/ground/core/limits.js'
+import type { Nats } from '../../../src/ground/nats/nats.js'
 import { isReady } from '../../harness/pages.js'
 import { type RunningWeir, startWeir, until } from '../../harness/weir.js'
 import { token } from '../../integration/deployment.js'

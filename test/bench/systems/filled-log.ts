@@ -1,5 +1,5 @@
 /** A decision log of many rows, which ClickHouse makes itself in some seconds. */
-import type { Clickhouse } from '../../../src/store/clickhouse/clickhouse.js'
+import type { Clickhouse } from '../../../src/management/store/clickhouse/clickhouse.js'
 
 export const filledAccount = 'ac_01KAJ5T2Q8XN4RB6TZ5CDEFGHJ'
 
@@ -14,8 +14,8 @@ const statementTimeoutMs = 120_000
 const rowsPerInsert = 500_000
 
 /**
- * Rows of one account, evenly over the time: 200,000 clients in 2,000 networks, of which some come often, 40 edges, 8 policies, 50
- * rules, 60 countries. One in twenty is blocked, one in a hundred denied.
+ * Rows of one account, evenly over the time: 200,000 clients in 2,000 networks, of which some come often, 40 edges, 8
+ * policies, 50 rules, 60 countries. One in twenty is blocked, one in a hundred denied.
  */
 export async function fillLog(clickhouse: Clickhouse, { rows, sinceMs, untilMs }: Filling): Promise<void> {
   for (let from = 0; from < rows; from += rowsPerInsert) {

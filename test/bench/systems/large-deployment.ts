@@ -1,13 +1,13 @@
 /**
- * A deployment with many accounts, edges and destinations. Rows of the resources are multiplied in ClickHouse, from those of one
- * account, which takes a second instead of the many minutes of as many writes. Weir then restores NATS from them, as after
- * its loss.
+ * A deployment with many accounts, edges and destinations. Rows of the resources are multiplied in ClickHouse, from those of
+ * one account, which takes a second instead of the many minutes of as many writes. Weir then restores NATS from them, as
+ * after its loss.
  */
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Client } from '../../../src/client/client.js'
-import { monotonicMs, sleep } from '../../../src/core/clock.js'
-import { type Clickhouse, openClickhouse } from '../../../src/store/clickhouse/clickhouse.js'
+import { monotonicMs, sleep } from '../../../src/ground/core/clock.js'
+import { type Clickhouse, openClickhouse } from '../../../src/management/store/clickhouse/clickhouse.js'
+import type { Client } from '../../../src/words/client/client.js'
 import { isReady } from '../../harness/pages.js'
 import { run } from '../../harness/processes.js'
 import { tempDir } from '../../harness/temp-dir.js'
@@ -35,8 +35,8 @@ const roleArn = 'arn:aws:iam::123456789012:role/weir'
 const statementMs = 120_000
 const restoresMax = 20
 /**
- * Less than this part of a core in so many milliseconds is quiet. ClickHouse merges what was inserted, and half a minute after a
- * start the API begins to compare each row with ClickHouse (`store/foreign-rows.ts`), for a minute or more.
+ * Less than this part of a core in so many milliseconds is quiet. ClickHouse merges what was inserted, and half a minute
+ * after a start the API begins to compare each row with ClickHouse (`store/foreign-rows.ts`), for a minute or more.
  */
 const quietShare = 0.1
 const quietMs = 5_000
@@ -153,16 +153,22 @@ async function multiplyRows(clickhouse: Clickhouse, { accounts, ofEach }: Deploy
   const version = `2 + number % ${ofEach}`
   await rows('account_versions', accounts, { account_id: idOf('ac', 'number'), id: idOf('ac', 'number') })
   await rows('tcp_edge_versions', accounts * ofEach, {
-    ...{ ...ofAccount, version, id: idOf('edgtcp', 'number') },
+    ...ofAccount,
+    version,
+    id: idOf('edgtcp', 'number'),
     hostports: `[concat('host-', toString(number), '.example.com:22')]`,
     // Each edge has expressions of its own.
     policies_inbound: `replaceAll(assumeNotNull(policies_inbound), '1023', toString(number % 1024))`,
   })
   await rows('event_destination_versions', accounts * ofEach, {
-    ...{ ...ofAccount, version: `${version} + ${ofEach}`, id: idOf('ed', 'number') },
+    ...ofAccount,
+    version: `${version} + ${ofEach}`,
+    id: idOf('ed', 'number'),
   })
   await rows('event_subscription_versions', accounts, {
-    ...{ account_id: idOf('ac', 'number'), version: `${2 + 2 * ofEach}`, id: idOf('esb', 'number') },
+    account_id: idOf('ac', 'number'),
+    version: `${2 + 2 * ofEach}`,
+    id: idOf('esb', 'number'),
     destination_ids: `[${idOf('ed', `number * ${ofEach}`)}]`,
   })
 }

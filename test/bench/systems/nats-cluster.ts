@@ -1,9 +1,14 @@
 /** Servers of their own for Weir: one, or three that form a cluster, with the leaders of partitions spread over them. */
 import { connect } from '@nats-io/transport-node'
-import { sleep } from '../../../src/core/clock.js'
-import { connectionOptions } from '../../../src/nats/connection.js'
-import { type Nats, openNats } from '../../../src/nats/nats.js'
-import { type Partition, partitionsUpTo, streamsOf, subjectMappings } from '../../../src/wire/partitions.js'
+import {
+  type Partition,
+  partitionsUpTo,
+  streamsOf,
+  subjectMappings,
+} from '../../../src/delivery/wire/partitions.js'
+import { sleep } from '../../../src/ground/core/clock.js'
+import { connectionOptions } from '../../../src/ground/nats/connection.js'
+import { type Nats, openNats } from '../../../src/ground/nats/nats.js'
 import { clusterName, serverName, startNatsCluster } from '../../harness/nats-cluster.js'
 import { OwnNats } from '../../harness/own-nats.js'
 import { tempDir } from '../../harness/temp-dir.js'
@@ -90,8 +95,8 @@ async function spreadStreams(ask: Ask, partitions: readonly Partition[], servers
 }
 
 /**
- * Streams of which each server has a copy: both of partition n, and their consumers, are led by server n, n + 3 … ; all others by
- * the last server, so that it is the same one each time.
+ * Streams of which each server has a copy: both of partition n, and their consumers, are led by server n, n + 3 … ; all
+ * others by the last server, so that it is the same one each time.
  */
 async function spreadCopies(ask: Ask, partitions: readonly Partition[], servers: number): Promise<void> {
   for (const partition of partitions)

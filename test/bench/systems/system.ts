@@ -2,10 +2,11 @@
  * What rows of the whole path compare: Weir, or the floor program, each with a nats-server and an AWS emulator of its
  * own. Five conditions, 100 networks, one event of nine fields per record and destination.
  */
-import { type Client, openClient } from '../../../src/client/client.js'
-import type { Keep } from '../../../src/emulator/wire.js'
-import { type Nats, openNats } from '../../../src/nats/nats.js'
-import { homeOf, partitionsUpTo } from '../../../src/wire/partitions.js'
+
+import { homeOf, partitionsUpTo } from '../../../src/delivery/wire/partitions.js'
+import { type Nats, openNats } from '../../../src/ground/nats/nats.js'
+import type { Keep } from '../../../src/outside/emulator/wire.js'
+import { type Client, openClient } from '../../../src/words/client/client.js'
 import { untilInUse } from '../../harness/in-use.js'
 import { OwnNats } from '../../harness/own-nats.js'
 import { run } from '../../harness/processes.js'
@@ -57,7 +58,7 @@ interface Options {
   readonly keep?: Keep
 }
 
-interface WeirOptions extends Options {
+export interface WeirOptions extends Options {
   /** Expressions of the edge's policies, each of which denies; none may hold. Default: five cheap ones. */
   readonly conditions?: readonly string[]
   /** Default: that of most records. */
@@ -179,7 +180,10 @@ async function configure(api: Client, sink: Sink, options: WeirOptions): Promise
   return edgeId
 }
 
-/** A destination at home in each of `count` partitions, each with an equal part of the events. Ids are random: some are made in vain. */
+/**
+ * A destination at home in each of `count` partitions, each with an equal part of the events. Ids are random: some are made
+ * in vain.
+ */
 async function divideEvents(
   api: Client,
   count: number,

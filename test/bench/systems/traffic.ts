@@ -1,8 +1,8 @@
 /** Records as ingress nodes publish them: connections from 120 networks, of 600 bytes each. */
 import { connect } from '@nats-io/transport-node'
-import { monotonicMs, sleep } from '../../../src/core/clock.js'
-import { connectionOptions } from '../../../src/nats/connection.js'
-import type { Nats } from '../../../src/nats/nats.js'
+import { monotonicMs, sleep } from '../../../src/ground/core/clock.js'
+import { connectionOptions } from '../../../src/ground/nats/connection.js'
+import type { Nats } from '../../../src/ground/nats/nats.js'
 import { ingest } from '../../harness/fast-ingest.js'
 
 /** A message as it is published. */

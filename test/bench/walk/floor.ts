@@ -3,7 +3,7 @@
  * allows. It checks nothing, counts nothing, and knows no other configuration.
  */
 import { hash } from 'node:crypto'
-import type { GeoLookup } from '../../../src/record/geo.js'
+import type { GeoLookup } from '../../../src/delivery/record/geo.js'
 import { addressOf } from '../floor/address.js'
 import type { ConnectionRecord } from '../floor/events.js'
 import { accountId, deniedCountries, logs, rules, storedAtMs, subscriptions } from './input.js'

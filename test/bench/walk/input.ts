@@ -1,6 +1,6 @@
 /** What the walk is measured on: a configuration, and messages of 100 records of some 600 bytes. */
 import { randomNumbers } from '../../../fixtures/random-numbers.mjs'
-import { deny, log, TestConfiguration } from '../../evaluate/configuration.js'
+import { deny, log, TestConfiguration } from '../../judging/evaluate/configuration.js'
 
 export const accountId = 'ac_01K0WEIRBENCH0000000000001'
 const edgeId = 'edgtcp_01K0WEIRBENCH0000000000002'

@@ -1,4 +1,6 @@
-/** What applications make of a request: each takes one value of a header, a cookie or a parameter, and they differ in which. */
+/**
+ * What applications make of a request: each takes one value of a header, a cookie or a parameter, and they differ in which.
+ */
 import type { Served } from './open.js'
 
 /** Every value that some application may take for the name. */

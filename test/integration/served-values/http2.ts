@@ -8,7 +8,10 @@ export const http2: Wire = { http2: true, send: statusOf }
 const isLeftOut = (name: string): boolean =>
   ['host', 'connection', 'upgrade', 'content-length'].includes(name) || !/^[\w.-]+$/.test(name)
 
-/** `Host` becomes `:authority`; another one stays beside it. Equal names stay several fields, also those of cookies, as browsers split them. */
+/**
+ * `Host` becomes `:authority`; another one stays beside it. Equal names stay several fields, also those of cookies, as
+ * browsers split them.
+ */
 function headersOf(request: string): OutgoingHttpHeaders {
   const [line = '', ...fields] = request
     .slice(0, request.indexOf('\r\n\r\n'))
@@ -23,7 +26,10 @@ function headersOf(request: string): OutgoingHttpHeaders {
   const hosts = named.filter(({ name }) => name === 'host').map(({ value }) => value)
   const [authority, other] = inTarget === undefined ? hosts : [inTarget, ...hosts]
   const headers: Record<string, string[] | string> = {
-    ...{ ':method': method, ':path': path ?? target, ':scheme': 'http', ':authority': authority ?? '' },
+    ':method': method,
+    ':path': path ?? target,
+    ':scheme': 'http',
+    ':authority': authority ?? '',
     ...(other === undefined ? {} : { host: other }),
   }
   for (const { name, value } of named) if (!isLeftOut(name)) headers[name] = [...(headers[name] ?? []), value]

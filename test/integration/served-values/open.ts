@@ -2,16 +2,16 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import type { Test } from 'tap'
-import { openDecisionPort } from '../../../src/decide/decision-port.js'
-import type { Judgement } from '../../../src/evaluate/judgement.js'
-import type { PolicySet } from '../../../src/evaluate/policy-set.js'
-import type { DecidedBy } from '../../../src/event/define.js'
-import { freePort } from '../../../src/nats-server/nats-probe.js'
-import type { RequestRecord } from '../../../src/record/traffic-record.js'
-import { noGeo } from '../../evaluate/configuration.js'
+import { freePort } from '../../../src/delivery/nats-server/nats-probe.js'
+import type { RequestRecord } from '../../../src/delivery/record/traffic-record.js'
+import type { Judgement } from '../../../src/judging/evaluate/judgement.js'
+import type { PolicySet } from '../../../src/judging/evaluate/policy-set.js'
+import { openDecisionPort } from '../../../src/management/decide/decision-port.js'
+import type { DecidedBy } from '../../../src/words/event/define.js'
 import type { AskingProxy } from '../../harness/asking-proxies.js'
 import { tempDir } from '../../harness/temp-dir.js'
 import { until } from '../../harness/weir.js'
+import { noGeo } from '../../judging/evaluate/configuration.js'
 
 /** A request as the application got it. */
 export interface Served {
@@ -73,9 +73,10 @@ function servedIn(text: string): Served {
   return { method, target, headers, bytes: text }
 }
 
-const key = 'weir_key'
+/** The key that it takes. */
+export const key = 'weir_key'
 
-async function openWeir(t: Test, policySet: PolicySet) {
+export async function openWeir(t: Test, policySet: PolicySet) {
   const asked: Judgement[] = []
   const opened = await openDecisionPort('127.0.0.1', 0, {
     policySet: () => policySet,
@@ -134,7 +135,13 @@ export async function openProxy(
   const weir = await openWeir(t, await policySet(port))
   const dir = tempDir(t)
   const child = proxy.start(proxy.program!, {
-    ...{ dir, port, key, weir: weir.address, app: app.address, edgeId: 'edghts_1', http2 },
+    dir,
+    port,
+    key,
+    weir: weir.address,
+    app: app.address,
+    edgeId: 'edghts_1',
+    http2,
   })
   let said = ''
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (text) => (said += String(text)))

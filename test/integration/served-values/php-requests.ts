@@ -1,4 +1,6 @@
-/** Requests whose names are spelled as PHP may read them for others, the same ones for the same seed. Characters are bytes. */
+/**
+ * Requests whose names are spelled as PHP may read them for others, the same ones for the same seed. Characters are bytes.
+ */
 import { numbersFrom } from '../served-targets/targets.js'
 
 const names = ['role', 'role', 'user_id', 'user_id', 'ids', '_method', 'a']

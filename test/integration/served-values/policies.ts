@@ -1,9 +1,9 @@
 /** What a policy denies, and whether Weir denies a request by it. */
 import type { Test } from 'tap'
-import { decideRecord } from '../../../src/evaluate/decide.js'
-import { buildPolicySet, type PolicySet } from '../../../src/evaluate/policy-set.js'
-import type { RequestRecord } from '../../../src/record/traffic-record.js'
-import { deny, noGeo, noYield, TestConfiguration } from '../../evaluate/configuration.js'
+import type { RequestRecord } from '../../../src/delivery/record/traffic-record.js'
+import { decideRecord } from '../../../src/judging/evaluate/decide.js'
+import { buildPolicySet, type PolicySet } from '../../../src/judging/evaluate/policy-set.js'
+import { deny, noGeo, noYield, TestConfiguration } from '../../judging/evaluate/configuration.js'
 import type { Taken } from './applications.js'
 import type { Seen } from './open.js'
 
@@ -44,12 +44,14 @@ export const policies: readonly DeniedValue<keyof Taken>[] = [
   { about: 'role', denied: 'admin', expression: "http.request.headers['x-role'] == 'admin'" },
   { about: 'cookie', denied: 'admin', expression: "http.request.cookies['role'] == 'admin'" },
   {
-    ...{ about: 'cookie', denied: 'admin' },
+    about: 'cookie',
+    denied: 'admin',
     expression: "http.request.headers['cookie'].matches('(^|; )role=admin(;|$)')",
   },
   { about: 'parameter', denied: 'admin', expression: "http.request.url.parameters['role'] == 'admin'" },
   {
-    ...{ about: 'parameter', denied: 'admin' },
+    about: 'parameter',
+    denied: 'admin',
     expression: "http.request.url.query.matches('(^|&)[+]*role=admin(&|$)')",
   },
   { about: 'method', denied: 'DELETE', expression: "http.request.method == 'delete'" },

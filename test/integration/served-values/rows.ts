@@ -1,5 +1,8 @@
-/** The table of `docs/policies.md`: what Weir is asked, and what the application gets, of a request that could be read in two ways. */
-import type { RequestRecord } from '../../../src/record/traffic-record.js'
+/**
+ * The table of `docs/policies.md`: what Weir is asked, and what the application gets, of a request that could be read in two
+ * ways.
+ */
+import type { RequestRecord } from '../../../src/delivery/record/traffic-record.js'
 import type { Seen, Served } from './open.js'
 
 interface Row {

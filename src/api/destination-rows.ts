@@ -1,8 +1,0 @@
-/** The destinations that exist. */
-import { eventDestination } from '../resource/event-destination.js'
-import type { View } from '../view/view.js'
-
-export const isDestinationIn =
-  (view: Pick<View, 'state'>) =>
-  (id: string): boolean =>
-    view.state.rows.get(eventDestination.kind)?.has(id) === true

@@ -1,0 +1,150 @@
+/**
+ * Amazon Data Firehose: PutRecordBatch, one event per record, or several if they are packed.
+ * https://docs.aws.amazon.com/firehose/latest/APIReference/API_PutRecordBatch.html
+ */
+import type { FirehoseClient } from '@aws-sdk/client-firehose'
+import { fail, ok, type Result } from '../../../ground/core/errors.js'
+import type { Fault } from '../../outgoing/fault-class.js'
+import type { PackedEvent } from '../../wire/packed-event.js'
+import { awsAdvice } from '../advice/aws-advice.js'
+import { arnAddress, parseArn } from '../aws/arn.js'
+import { AwsSender, type ClientOptions, loadedOnce } from '../aws/aws.js'
+import { endpointAnswers, unlessDenied } from '../aws/findings.js'
+import { limitsOf } from '../aws/packed-limits.js'
+import { type Packing, type PackingTarget, recordsOf } from '../aws/packing.js'
+import { prepare, sendsPrepared } from '../aws/put-records.js'
+import { rightsOn } from '../aws/rights.js'
+import type { OwnBodies, SharedRecords } from '../aws/shared-bodies.js'
+import {
+  type BillingUnit,
+  type DestinationConfig,
+  defineDestinationKind,
+  type Finding,
+  type KindLimits,
+  type Sender,
+  type SenderDeps,
+  type SendOutcome,
+} from '../destination.js'
+import { firehoseForm, firehoseWords } from '../forms/aws-forms.js'
+import { outcomeOfRecords } from '../lane/outcomes.js'
+
+// --- address ---
+
+const resourceType = 'deliverystream/'
+
+const address = arnAddress('delivery_stream_arn', {
+  service: 'firehose',
+  resource: /^deliverystream\/[a-zA-Z0-9_.-]{1,64}$/,
+  example: 'arn:aws:firehose:us-east-1:123456789012:deliverystream/name',
+})
+
+// --- limits ---
+
+const mebibyte = 1024 * 1024
+
+const limits: KindLimits = {
+  eventsMax: 500,
+  eventBytesMax: 1000 * 1024,
+  sizeOf: ({ dataBytes }) => dataBytes,
+}
+
+/**
+ * Each begun 5 KB of a record are billed (https://aws.amazon.com/firehose/pricing/), so the unused rest of a record is
+ * about a hundredth. A function that transforms records gets several of them at once, in at most 6 MB.
+ */
+const packing: PackingTarget = { recordBytes: 250_000, groupOf: () => '' }
+
+/** Ingestion: each record is rounded up to 5 KB (https://aws.amazon.com/firehose/pricing/). */
+const billing: readonly BillingUnit[] = [
+  { name: 'five_kilobytes', about: 'Each begun 5 KB of a record.', bytes: 5 * 1024 },
+]
+
+// --- client ---
+
+const sdk = loadedOnce(() => import('@aws-sdk/client-firehose'))
+
+const openClient = async (options: ClientOptions) =>
+  sendsPrepared(new (await sdk()).FirehoseClient(options), 'FailedPutCount')
+
+const putRecordBatch = async (
+  client: FirehoseClient,
+  name: string,
+  records: SharedRecords,
+  bodies: OwnBodies,
+  abortSignal: AbortSignal,
+) => {
+  const { PutRecordBatchCommand } = await sdk()
+  const body = bodies.write(records, `"DeliveryStreamName":${JSON.stringify(name)}`)
+  const input = prepare({ DeliveryStreamName: name, Records: [] }, { ...body, abortSignal })
+  const answer = await client.send(new PutRecordBatchCommand(input))
+  bodies.giveBack(body)
+  return answer
+}
+
+const describe = async (client: FirehoseClient, name: string, abortSignal: AbortSignal) => {
+  const { DescribeDeliveryStreamCommand } = await sdk()
+  return client.send(new DescribeDeliveryStreamCommand({ DeliveryStreamName: name }), { abortSignal })
+}
+
+// --- sender ---
+
+class FirehoseSender extends AwsSender<FirehoseClient> implements Sender {
+  /** The service takes the delivery stream's name, not its ARN. */
+  readonly #name: string
+  readonly #packing: Packing
+  readonly #bodies: OwnBodies
+
+  constructor(config: DestinationConfig, deps: SenderDeps) {
+    super(config, { ...deps, limits: limitsOf(deps.limits, config.packing, packing) }, openClient)
+    this.#name = parseArn(config.address)!.resource.slice(resourceType.length)
+    this.#packing = config.packing
+    this.#bodies = deps.bodies.own()
+  }
+
+  async send(events: readonly PackedEvent[], signal: AbortSignal): Promise<SendOutcome> {
+    const records = recordsOf(events, this.#packing, packing)
+    const layout = `firehose ${this.#packing}`
+    const put = await this.call(signal, (client, abort) =>
+      putRecordBatch(client, this.#name, { events, records, hasKeys: false, layout }, this.#bodies, abort),
+    )
+    if (!put.ok) return { outcome: 'failed', fault: put.problem }
+    const { FailedPutCount: failed = 0, RequestResponses: results = [], $metadata } = put.value
+    return outcomeOfRecords(results, failed, $metadata.requestId, records)
+  }
+
+  async check(_event: PackedEvent, signal: AbortSignal): Promise<Result<Finding, Fault>> {
+    const described = await this.call(signal, (client, abort) => describe(client, this.#name, abort))
+    const writing = 'The right to write (firehose:PutRecordBatch), which Firehose checks in no other request.'
+    if (!described.ok) return unlessDenied(described.problem, 'firehose:DescribeDeliveryStream', writing)
+    const { DeliveryStreamStatus: status } = described.value.DeliveryStreamDescription ?? {}
+    if (status !== 'ACTIVE') return fail(notActive(status))
+    const exists = 'The delivery stream exists and is active.'
+    return ok({ mayWrite: false, proved: [endpointAnswers, exists], notProved: [writing] })
+  }
+}
+
+const notActive = (status: string | undefined): Fault => ({
+  class: 'configuration',
+  code: 'NotActive',
+  msg: `The delivery stream is ${status}, not ACTIVE.`,
+})
+
+// --- declaration ---
+
+export const firehose = defineDestinationKind({
+  name: 'firehose',
+  title: 'Firehose delivery stream',
+  about: 'PutRecordBatch.',
+  address,
+  auth: 'aws',
+  rights: rightsOn(['firehose:PutRecordBatch'], ['firehose:DescribeDeliveryStream']),
+  endpointSetting: 'AWS_ENDPOINT_URL_FIREHOSE',
+  setup: { words: firehoseWords, forms: [firehoseForm] },
+  advice: awsAdvice({ thing: 'delivery stream', more: 'raise the quota of the delivery stream' }),
+  limits,
+  requestBytes: { max: 4 * mebibyte, default: 4 * mebibyte },
+  packing,
+  billing,
+  keepsLineBreak: true,
+  open: (config, deps) => new FirehoseSender(config, deps),
+})

@@ -1,0 +1,121 @@
+/** Tries a destination at once: `send_test_event` sends one event to it; `check` finds out what it can without a write. */
+import { after } from '../../ground/core/clock.js'
+import { fail, ok, type Result } from '../../ground/core/errors.js'
+import type { Fault } from '../outgoing/fault-class.js'
+import { ReachableNetworks } from '../outgoing/private-networks.js'
+import { PackWriter, readPack } from '../wire/pack.js'
+import type { PackedEvent } from '../wire/packed-event.js'
+import { checkRole, requestTimeoutMsDefault } from './aws/aws.js'
+import type { AwsClock } from './aws/aws-clock.js'
+import type { SharedBodies } from './aws/shared-bodies.js'
+import type { DestinationConfig, EventPublisher, Finding, Receipt, Sender } from './destination.js'
+import { type DeliverySettings, openSender } from './kinds.js'
+import { faultIn } from './lane/outcomes.js'
+
+export interface TestEvent {
+  readonly partitionKey: string
+  readonly timestampMs: number
+  /** Begins with `{"event_id":"`, as every event does. */
+  readonly json: string
+}
+
+const timedOut: Fault = {
+  class: 'transient',
+  code: 'Timeout',
+  msg: 'The destination did not answer in time.',
+}
+
+/** How destinations are reached. */
+export interface DestinationAccess {
+  readonly openSender: (config: DestinationConfig) => Sender
+  /** Checks that only this account can use the destination's role. Never rejects. */
+  readonly checkRole: (config: DestinationConfig, signal: AbortSignal) => Promise<Result<undefined, Fault>>
+}
+
+/** The parts that all destinations of a process share. */
+interface OfProcess {
+  readonly clock: AwsClock
+  /** Weir's own NATS. */
+  readonly cluster?: EventPublisher
+  readonly bodies?: SharedBodies
+}
+
+/** How destinations are reached under the settings of a process. */
+export function destinationAccess(
+  {
+    aws,
+    delivery: { privateNetworks },
+    destinationKinds: kinds,
+  }: {
+    readonly aws: DeliverySettings['aws']
+    readonly delivery: { readonly privateNetworks?: readonly string[] | undefined }
+    readonly destinationKinds: DeliverySettings['kinds']
+  },
+  { clock, cluster, bodies }: OfProcess,
+): DestinationAccess {
+  const networks = new ReachableNetworks(privateNetworks)
+  const delivery = { kinds, aws, clock, networks, cluster, requestTimeoutMs: requestTimeoutMsDefault }
+  return {
+    openSender: (config) => openSender(config, delivery, bodies),
+    checkRole: (config, signal) => checkRole(config, delivery, signal),
+  }
+}
+
+/** The fault is the service's reason, or what is wrong with the role; in that case nothing is sent. Never rejects. */
+export const sendTestEvent = (
+  config: DestinationConfig,
+  event: TestEvent,
+  timeoutMs: number,
+  access: DestinationAccess,
+): Promise<Result<Receipt, Fault>> =>
+  withSender(config, timeoutMs, access, async (sender, signal) => {
+    const outcome = await sender.send([packedTestEvent(event)], signal)
+    const fault = faultIn(outcome)
+    return fault === undefined ? ok(outcome as Receipt) : fail(fault)
+  })
+
+const nothingAsked: Finding = {
+  mayWrite: false,
+  proved: [],
+  notProved: ['Anything: a target of this kind has no request that writes nothing.'],
+}
+
+/** The fault is the service's reason, or what is wrong with the role. Never rejects. */
+export const checkDestination = (
+  config: DestinationConfig,
+  event: TestEvent,
+  timeoutMs: number,
+  access: DestinationAccess,
+): Promise<Result<Finding, Fault>> =>
+  withSender(config, timeoutMs, access, async (sender, signal) => {
+    const found = (await sender.check?.(packedTestEvent(event), signal)) ?? ok(nothingAsked)
+    if (!found.ok || config.auth === undefined || !('role' in config.auth)) return found
+    const role = 'The role can be assumed, and only with the external id of this account.'
+    return ok({ ...found.value, proved: [role, ...found.value.proved] })
+  })
+
+function packedTestEvent({ partitionKey, timestampMs, json }: TestEvent): PackedEvent {
+  const writer = new PackWriter()
+  writer.append(partitionKey, timestampMs, json)
+  return readPack(writer.take()).events[0]!
+}
+
+/** Tries something with a separate sender and fresh credentials, once the role is checked, and within the time. */
+async function withSender<T>(
+  config: DestinationConfig,
+  timeoutMs: number,
+  access: DestinationAccess,
+  attempt: (sender: Sender, signal: AbortSignal) => Promise<Result<T, Fault>>,
+): Promise<Result<T, Fault>> {
+  const sender = access.openSender(config)
+  const abort = new AbortController()
+  const deadline = after(timeoutMs, () => abort.abort())
+  try {
+    const role = await access.checkRole(config, abort.signal)
+    const result = role.ok ? await attempt(sender, abort.signal) : role
+    return !result.ok && abort.signal.aborted ? fail(timedOut) : result
+  } finally {
+    deadline.stop()
+    sender.close()
+  }
+}

@@ -1,0 +1,34 @@
+/**
+ * How programs write the bytes of a text that could be mistaken for something else. All of them escape bytes, not
+ * characters, so a run of escapes is put together before it is read as UTF-8; bytes that are not UTF-8 become U+FFFD,
+ * because a record is JSON, which has no others.
+ */
+
+const utf8 = (hex: string): string => Buffer.from(hex, 'hex').toString()
+
+/** Apache's short escapes; nginx writes these as `\x0A`. */
+const letters: Readonly<Record<string, string>> = { b: '\b', n: '\n', r: '\r', t: '\t', v: '\v' }
+
+/** nginx's `\x22` and Apache's `\"`, `\\`, `\n`, `\xc3`: no text means something else to the other one. */
+export const withoutBackslashes = (text: string): string =>
+  text.replace(/(?:\\x[\dA-Fa-f]{2})+|\\(.)/gs, (run, char: string | undefined) =>
+    char === undefined ? utf8(run.replaceAll('\\x', '')) : (letters[char] ?? char),
+  )
+
+/** HAProxy's `#22`. A backslash is a character like others there. */
+export const withoutHashes = (text: string): string =>
+  text.replace(/(?:#[\dA-F]{2})+/g, (run) => utf8(run.replaceAll('#', '')))
+
+const isJsonWithBytes = /^(?:[^\\]|\\x[\dA-F]{2})*$/
+
+/**
+ * A line that nginx wrote in the form of JSON, but with the escapes of its other formats (`log_format` without
+ * `escape=json`): JSON has no `\x`. Such a line has no other backslash, and a line in JSON proper never has `\x` behind an
+ * even number of them, so it is clear which one it is.
+ */
+export const jsonOfBytes = (line: string): string =>
+  line.includes('\\x') && isJsonWithBytes.test(line)
+    ? line.replace(/(?:\\x[\dA-F]{2})+/g, (run) =>
+        JSON.stringify(utf8(run.replaceAll('\\x', ''))).slice(1, -1),
+      )
+    : line

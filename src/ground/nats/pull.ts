@@ -1,0 +1,131 @@
+/**
+ * Messages of a durable consumer, asked for in batches.
+ *
+ * A stop loses no message and leaves none to be redelivered: no further batch is requested, and messages already
+ * requested are taken until the batch is complete or nothing arrives for a short time. A message sent to a process that
+ * no longer listens would be redelivered only after the ack wait.
+ */
+import { every, sleep, type Timer } from '../core/clock.js'
+import type { Consumer, ConsumerMessages } from './consumers.js'
+import { type PulledMessage, pulled } from './messages.js'
+
+/** After a stop, a batch ends when nothing arrives for this long. */
+const silenceMs = 60
+
+/**
+ * How long the server keeps a request. That of one message waits for traffic, as does each of an idle deployment. A
+ * longer one costs nothing: the server ends it when the consumer is deleted, and a reconnect makes a new one.
+ */
+const expiresMs = 30_000
+/** A request that came to nothing, unnoticed by the server, is given up when two heartbeats are missing. */
+const idle_heartbeat = 5_000
+/** A batch of several was asked for because there was a backlog: room is kept for all of it until it ends. */
+const batchExpiresMs = 4_000
+
+const lookAgainMs = 100
+
+const requestFor = (max_messages: number) => ({
+  max_messages,
+  // A heartbeat may take no longer than half of its request, or the server refuses it; that is also its default.
+  ...(max_messages === 1 ? { expires: expiresMs, idle_heartbeat } : { expires: batchExpiresMs }),
+})
+
+/** One batch of at most `messagesMax`; ends when it is complete, when it expires, or at a stop. */
+export async function* pullBatch(
+  consumer: Consumer,
+  messagesMax: number,
+  signal: AbortSignal,
+): AsyncGenerator<PulledMessage> {
+  const messages = await consumer.fetch(requestFor(messagesMax))
+  const end = endAtStop(messages, signal)
+  try {
+    for await (const message of messages) yield pulled(message)
+  } finally {
+    end()
+  }
+}
+
+interface PullAllOptions {
+  /**
+   * From then on, no message is waited for, although traffic goes on. One that was given back at once would otherwise come
+   * again, and again, for as long as its batch has room.
+   */
+  readonly endNow?: AbortSignal
+  /**
+   * When no message waits any more, those of this time gather before they are asked for: a message that comes alone costs
+   * server and process several times as much as one of many. 0, the default: each comes at once.
+   */
+  readonly gatherMs?: () => number
+}
+
+/**
+ * Batch after batch until the signal; the next one is requested while the last one is processed. While `messagesMax` is
+ * 0, nothing is requested.
+ */
+export async function* pullAll(
+  consumer: Consumer,
+  messagesMax: () => number,
+  signal: AbortSignal,
+  { endNow, gatherMs = () => 0 }: PullAllOptions = {},
+): AsyncGenerator<PulledMessage> {
+  const ask = async (waiting: number) => {
+    const max = messagesMax()
+    // A request stays open until it is complete: those that have gathered are asked for by their number.
+    const wanted = gatherMs() === 0 ? max : Math.min(max, Math.max(1, waiting))
+    const request =
+      wanted === max ? { max_messages: max, expires: expiresMs, idle_heartbeat } : requestFor(wanted)
+    return { wanted, messages: await consumer.fetch(request) }
+  }
+  let next: Awaited<ReturnType<typeof ask>> | undefined
+  try {
+    while (next !== undefined || !signal.aborted) {
+      if (next === undefined && messagesMax() === 0) {
+        await sleep(lookAgainMs, signal)
+        continue
+      }
+      const { wanted, messages } = next ?? (await ask(0))
+      next = undefined
+      let taken = 0
+      const end = endAtStop(messages, signal, endNow)
+      try {
+        for await (const delivered of messages) {
+          const message = pulled(delivered)
+          taken += 1
+          const waiting = message.pending - (wanted - taken)
+          const isDue = next === undefined && messages.getReceived() >= wanted
+          const isWorthIt = gatherMs() === 0 || waiting > 0
+          if (isDue && isWorthIt && !signal.aborted && messagesMax() > 0) next = await ask(waiting)
+          yield message
+        }
+      } finally {
+        end()
+      }
+      if (next === undefined && gatherMs() > 0) await sleep(gatherMs(), signal)
+    }
+  } finally {
+    next?.messages.stop()
+  }
+}
+
+/** From the signal on, the batch ends at the first silence. The result ends it at once, as does `endNow`. */
+function endAtStop(messages: ConsumerMessages, signal: AbortSignal, endNow?: AbortSignal): () => void {
+  let watch: Timer | undefined
+  const stop = (): void => messages.stop()
+  const stopAtSilence = (): void => {
+    let received = messages.getReceived()
+    watch = every(silenceMs, () => {
+      if (messages.getReceived() === received) messages.stop()
+      received = messages.getReceived()
+    })
+  }
+  if (signal.aborted) stopAtSilence()
+  else signal.addEventListener('abort', stopAtSilence, { once: true })
+  if (endNow?.aborted) stop()
+  else endNow?.addEventListener('abort', stop, { once: true })
+  return () => {
+    signal.removeEventListener('abort', stopAtSilence)
+    endNow?.removeEventListener('abort', stop)
+    watch?.stop()
+    messages.stop()
+  }
+}

@@ -1,0 +1,199 @@
+/**
+ * The counts of one message. They are added to the totals once, when everything the message caused is stored; a message
+ * that is processed again gives the same counts.
+ */
+import type { SourceTally } from '../../delivery/books/ledger.js'
+import { type RecordType, recordTypes, type TrafficRecord } from '../../delivery/record/traffic-record.js'
+import { getOrMake } from '../../ground/core/maps.js'
+import type { Decision } from '../../words/event/define.js'
+import { type Endpoint, endpointName } from '../evaluate/edges.js'
+import type { Verdict } from '../evaluate/evaluate.js'
+import type { Judgement } from '../evaluate/judgement.js'
+import type { TrafficPolicy } from '../evaluate/traffic-policy.js'
+import type { Production } from '../produce/produce.js'
+import type { CompiledSource } from '../produce/source-list.js'
+
+export type CountVector = ReturnType<Counts['vector']>
+
+interface Count {
+  times: number
+}
+
+/** How often each key came. Most messages hold few records, and need no map for what rarely happens. */
+class Tally<K> {
+  #counts: Map<K, Count> | undefined
+  /** The key that was added last, and its count: most records have the key of the one before. */
+  #lastKey: K | undefined
+  #last: Count | undefined
+
+  add(key: K): void {
+    if (this.#last === undefined || key !== this.#lastKey) {
+      this.#counts ??= new Map()
+      this.#last = getOrMake(this.#counts, key, () => ({ times: 0 }))
+      this.#lastKey = key
+    }
+    this.#last.times += 1
+  }
+
+  each(take: (key: K, times: number) => void): void {
+    if (this.#counts !== undefined) for (const [key, { times }] of this.#counts) take(key, times)
+  }
+
+  map<T>(shape: (key: K, times: number) => T): T[] {
+    const shapes: T[] = []
+    this.each((key, times) => shapes.push(shape(key, times)))
+    return shapes
+  }
+}
+
+/** The last record for which an expression had no result. */
+export interface LastFailure {
+  readonly accountId: string | undefined
+  readonly edgeId: string | undefined
+  /** Empty for a filter, of which there is one. */
+  readonly expression: string
+  readonly msg: string
+  readonly recordId: string
+}
+
+/** How often each expression had no result, and the last time. */
+class FailureTally<K> {
+  #counts: Map<K, { times: number; last: LastFailure }> | undefined
+
+  add(key: K, last: LastFailure): void {
+    this.#counts ??= new Map()
+    const count = getOrMake(this.#counts, key, () => ({ times: 0, last }))
+    count.times += 1
+    count.last = last
+  }
+
+  map<T>(shape: (key: K, times: number, last: LastFailure) => T): T[] {
+    return [...(this.#counts ?? [])].map(([key, { times, last }]) => shape(key, times, last))
+  }
+}
+
+const noneEvaluated = Object.fromEntries(recordTypes.map((type) => [type, 0])) as Record<RecordType, number>
+
+export class Counts {
+  readonly #evaluated = { ...noneEvaluated }
+  readonly #decisions = { allow: 0, block: 0, deny: 0 }
+  /** How often the sources of each list were asked. */
+  readonly #asked = new Tally<readonly CompiledSource[]>()
+  readonly #produced = new Tally<CompiledSource>()
+  readonly #policyFailures = new FailureTally<TrafficPolicy>()
+  readonly #filterFailures = new FailureTally<CompiledSource>()
+  readonly #warnings = new Tally<string>()
+  readonly #shadows = new Tally<`${Decision} ${Decision}`>()
+  readonly #unserved = new Tally<string>()
+  #unowned = 0
+  #bad = 0
+  #history = 0
+
+  addBad(): void {
+    this.#bad += 1
+  }
+
+  add({ record, endpoint, verdict, shadow }: Judgement, production: Production): void {
+    if (endpoint.edgeId === undefined) this.#addUnserved(record, endpoint)
+    this.#evaluated[record.type] += 1
+    this.#decisions[verdict.decision] += 1
+    this.#addProduction(production)
+    for (const { source, msg } of production.failed)
+      this.#filterFailures.add(source, lastFailure(record, endpoint, '', msg))
+    for (const { policy, expression, msg } of verdict.failures)
+      this.#policyFailures.add(policy, lastFailure(record, endpoint, expression, msg))
+    for (const { restrictionId } of verdict.warnings) this.#warnings.add(restrictionId)
+    if (shadow !== null) this.#shadows.add(`${verdict.decision} ${shadow.decision}`)
+  }
+
+  /** A record of the past: nothing of it is news. */
+  addHistory(production: Production): void {
+    this.#history += 1
+    this.#addProduction(production)
+  }
+
+  #addProduction({ lists, events }: Production): void {
+    for (const { sources } of lists) this.#asked.add(sources)
+    for (const { source } of events) this.#produced.add(source)
+  }
+
+  #addUnserved(record: TrafficRecord, { accountId }: Endpoint): void {
+    this.#unserved.add(endpointName(record))
+    if (accountId === undefined) this.#unowned += 1
+  }
+
+  #tallies(): SourceTally[] {
+    const tallies: SourceTally[] = []
+    this.#produced.each(({ subscriptionId, kindName, destinationIds }, produced) => {
+      for (const id of destinationIds) tallies.push([subscriptionId, kindName, id, produced, 0])
+    })
+    return tallies
+  }
+
+  /** `records` = `bad` + `history` + all of `evaluated`. */
+  vector() {
+    return {
+      history: this.#history,
+      records: this.#bad + this.#history + recordTypes.reduce((sum, type) => sum + this.#evaluated[type], 0),
+      bad: this.#bad,
+      evaluated: this.#evaluated as Readonly<Record<RecordType, number>>,
+      decisions: this.#decisions as Readonly<Record<Verdict['decision'], number>>,
+      /** Evaluated records that no edge serves, by the endpoint they name. */
+      unserved: this.#unserved.map((endpoint, count) => ({ endpoint, count })),
+      /** Those of them that belong to no account. */
+      unowned: this.#unowned,
+      /** Sources that produced events, and how many of them. */
+      sources: this.#tallies(),
+      /** Each source of a list produced an event or filtered one as often. There may be thousands. */
+      asked: this.#asked.map((sources, times) => ({ sources, times })),
+      /** Expressions of traffic policies without a result. */
+      policyFailures: this.#policyFailures.map(({ ownerId, distinctLabel }, count, last) => ({
+        edge_id: ownerId,
+        policy: distinctLabel,
+        count,
+        last,
+      })),
+      /** Filters without a result; their sources count as asked. */
+      filterFailures: this.#filterFailures.map(({ subscriptionId, kindName }, count, last) => ({
+        subscription_id: subscriptionId,
+        kind: kindName,
+        count,
+        last,
+      })),
+      /** Records that an unenforced restriction would have blocked. */
+      warnings: this.#warnings.map((restriction_id, count) => ({ restriction_id, count })),
+      /** Records with a shadow decision: what was decided, and what would have been. */
+      shadows: this.#shadows.map((pair, count) => {
+        const [decision, shadow] = pair.split(' ') as [Decision, Decision]
+        return { decision, shadow, count }
+      }),
+    }
+  }
+}
+
+/** `record`: a question about a connection may have no id. */
+export const lastFailure = (
+  { record_id }: { readonly record_id?: string | undefined },
+  { accountId, edgeId }: Pick<Endpoint, 'accountId' | 'edgeId'>,
+  expression: string,
+  msg: string,
+): LastFailure => ({ accountId, edgeId, expression, msg, recordId: record_id ?? '' })
+
+/** Do these count the same in the ledger? Asked of each message, because most hold one record or a few. */
+export const areSame = (one: CountVector, other: CountVector): boolean =>
+  one.records === other.records &&
+  one.bad === other.bad &&
+  one.history === other.history &&
+  recordTypes.every((type) => one.evaluated[type] === other.evaluated[type]) &&
+  one.decisions.allow === other.decisions.allow &&
+  one.decisions.block === other.decisions.block &&
+  one.decisions.deny === other.decisions.deny &&
+  one.unserved.length + other.unserved.length === 0 &&
+  one.unowned === other.unowned &&
+  one.sources.length === other.sources.length &&
+  one.sources.every((tally, index) => tally.every((part, at) => part === other.sources[index]![at])) &&
+  one.asked.length === other.asked.length &&
+  one.asked.every(
+    ({ sources, times }, index) =>
+      sources === other.asked[index]!.sources && times === other.asked[index]!.times,
+  )

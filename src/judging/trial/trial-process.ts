@@ -1,0 +1,79 @@
+/** A running trial as the API sees it: a child process, which is ended as soon as it has reported. */
+import type { ChildProcess } from 'node:child_process'
+import { after, yieldTurn } from '../../ground/core/clock.js'
+import type { IpRule } from '../evaluate/policy-source.js'
+import { type TrialProgress, type TrialReport, trialMsMax } from './trial.js'
+import type { FromTrial, ToTrial, TrialJob } from './trial-child.js'
+
+/** A trial that has not ended after this much more time is stopped from outside. */
+const trialGraceMs = 60_000
+/** Rules passed to the process of a trial in one message. */
+const trialRulesAtOnce = 2_000
+
+export interface RunningTrial {
+  /** Rejects if the trial fails or is ended. */
+  readonly ended: Promise<TrialReport>
+  end(): void
+}
+
+export type StartTrial = (
+  job: TrialJob,
+  rules: readonly IpRule[],
+  progressed: (progress: TrialProgress) => void,
+) => RunningTrial
+
+/** `fork` starts a process that calls `serveTrial`, with a channel of the kind `advanced`. */
+export const trialStarter =
+  (fork: () => ChildProcess): StartTrial =>
+  (job, rules, progressed) => {
+    const child = fork()
+    const end = (): void => void child.kill('SIGKILL')
+    const ended = new Promise<TrialReport>((resolve, reject) => {
+      const fail = (reason: string): void => reject(new Error(reason))
+      const late = after(trialMsMax + trialGraceMs, () => fail('It did not end in time.'))
+      child.on('message', (message: FromTrial) => {
+        if (message.type === 'progress') progressed(message.progress)
+        else if (message.type === 'done') resolve(message.report)
+        else fail(message.msg)
+      })
+      child.once('exit', (code, signal) => {
+        late.stop()
+        fail(`Its process ended: ${signal ?? `exit code ${code}`}.`)
+      })
+      child.on('error', (error) => fail(`Its process failed: ${error.message}.`))
+      send(child, job, rules).catch(fail)
+    })
+    return { ended: ended.finally(end), end }
+  }
+
+/** The members of a rule that a trial uses and shows. */
+const shownOf = ({
+  id,
+  cidr,
+  list_id = null,
+  action,
+  description = null,
+  expires_at = null,
+  enforced = true,
+}: IpRule): IpRule => ({
+  id,
+  cidr,
+  list_id,
+  action,
+  description,
+  expires_at,
+  enforced,
+})
+
+/** In parts: a message is copied in one go, and other requests must not wait for it. */
+async function send(child: ChildProcess, job: TrialJob, rules: readonly IpRule[]): Promise<void> {
+  const tell = (message: ToTrial): void => {
+    if (child.connected) child.send(message, () => {})
+  }
+  for (let first = 0; first < rules.length; first += trialRulesAtOnce) {
+    const part = rules.slice(first, first + trialRulesAtOnce)
+    tell({ type: 'rules', rules: part.map(shownOf) })
+    await yieldTurn()
+  }
+  tell({ type: 'start', job })
+}

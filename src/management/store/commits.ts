@@ -1,0 +1,201 @@
+/**
+ * The writes of accounts. Writes of one account that wait are planned one after the other and committed together
+ * (`write-group.ts`), and each gets its own answer. An answer may depend on earlier writes of the group, so none is given
+ * before the group is carried out.
+ */
+import { now } from '../../ground/core/clock.js'
+import { getOrMake } from '../../ground/core/maps.js'
+import type { Bucket } from '../../ground/nats/bucket.js'
+import type { ViewState } from '../../words/view/view-state.js'
+import type { Repeatable } from './answers.js'
+import type { Principal } from './change.js'
+import type { Claims } from './claims/claims.js'
+import type { FinishedHead } from './heads.js'
+import { beforeCommit, committed, notWritten } from './outcome.js'
+import { changeOf, isEmpty, type Plan } from './plan.js'
+import type { Queues } from './queues.js'
+import { withKeptSecrets } from './sealed-values.js'
+import type { AccountParts, SettledAccount } from './settled-account.js'
+import type { VerifyWrite } from './verify.js'
+import { WriteGroup } from './write-group.js'
+
+interface CommitsParts extends AccountParts {
+  readonly queues: Queues
+  readonly claims: Claims
+  readonly secrets: Bucket
+  readonly settled: (accountId: string) => Promise<SettledAccount>
+  readonly verify: VerifyWrite
+}
+
+interface Write<T> {
+  readonly principal: Principal
+  readonly plan: Plan<T>
+  readonly repeatable: Repeatable<T> | undefined
+  resolve(result: T): void
+  reject(error: unknown): void
+}
+
+/** A write that was planned as a part of its group. */
+interface Joined {
+  /** Answers it once the group is carried out. */
+  answer(): void
+  /** Answers it if the group fails. */
+  fail(error: unknown): void
+}
+
+/** A write that waits for its group. */
+interface WaitingWrite {
+  /** Plans it as the group's next write; undefined if it must wait for the next group. */
+  join(known: FinishedHead, group: WriteGroup): Promise<Joined | undefined>
+  /** Answers it if there is no group it could be a part of. */
+  refuse(error: unknown): Promise<void>
+}
+
+export class Commits {
+  readonly #parts: CommitsParts
+  /** By account. */
+  readonly #waiting = new Map<string, WaitingWrite[]>()
+
+  constructor(parts: CommitsParts) {
+    this.#parts = parts
+  }
+
+  /** Resolves with the plan's result when the change is durable; rejects with what the plan throws. */
+  add<T>(accountId: string, principal: Principal, plan: Plan<T>, repeatable?: Repeatable<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const waiting = getOrMake(this.#waiting, accountId, () => [])
+      const write = { principal, plan, repeatable, resolve, reject }
+      waiting.push({
+        join: (known, group) => this.#join(accountId, known, group, write),
+        refuse: (error) => this.#refuse(accountId, write, error),
+      })
+      if (waiting.length === 1) this.#enqueue(accountId)
+    })
+  }
+
+  /** Other work of the account, such as a replacement of rules, gets its turn between two groups. */
+  #enqueue(accountId: string): void {
+    void this.#parts.queues.inTurn(accountId, async () => {
+      const waiting = this.#waiting.get(accountId)!
+      await this.#write(accountId, waiting)
+      if (waiting.length > 0) this.#enqueue(accountId)
+      else this.#waiting.delete(accountId)
+    })
+  }
+
+  /** Commits the first writes together and answers them; never rejects. */
+  async #write(accountId: string, waiting: WaitingWrite[]): Promise<void> {
+    const joined: Joined[] = []
+    try {
+      do {
+        joined.length = 0
+      } while (!(await this.#commitGroup(accountId, await this.#parts.settled(accountId), waiting, joined)))
+      waiting.splice(0, joined.length)
+      for (const write of joined) write.answer()
+    } catch (error) {
+      // Without a state to plan with, no write has a chance now.
+      const failed = waiting.splice(0, joined.length || waiting.length)
+      if (joined.length > 0) for (const write of joined) write.fail(error)
+      else await Promise.all(failed.map((write) => write.refuse(error)))
+    }
+  }
+
+  /** Commits the first writes, which `joined` takes, and carries them out; false if another writer committed first. */
+  async #commitGroup(
+    accountId: string,
+    { known, state }: SettledAccount,
+    waiting: readonly WaitingWrite[],
+    joined: Joined[],
+  ): Promise<boolean> {
+    const { heads, view } = this.#parts
+    const group = new WriteGroup(accountId, known.version + 1, state, heads.bytesMax / 2)
+    for (const write of waiting) {
+      const one = group.isFull ? undefined : await write.join(known, group)
+      if (one === undefined) break
+      joined.push(one)
+    }
+    if (group.changes.length === 0) return true
+    const committed = await heads.commit(accountId, known, group.changes)
+    if (committed === undefined) return false
+    await heads.carryOut(accountId, committed, () => view.reached(accountId, committed.version))
+    return true
+  }
+
+  /**
+   * Answers a write that could not be planned: nothing of it was written. If it repeats a request whose change is committed
+   * already, or whose first answer is known, the answer is that of the first.
+   */
+  async #refuse<T>(
+    accountId: string,
+    { repeatable, resolve, reject }: Write<T>,
+    error: unknown,
+  ): Promise<void> {
+    if (repeatable === undefined) return reject(notWritten(error))
+    try {
+      const isHeld = await this.#parts.heads.holdsRequest(accountId, repeatable.request)
+      // Looked for after the head, which holds a change until its answer is stored.
+      const before = await repeatable.before()
+      if (before !== undefined) resolve(before)
+      else reject(isHeld ? committed(error) : notWritten(error))
+    } catch (unread) {
+      reject(unread)
+    }
+  }
+
+  async #join<T>(
+    accountId: string,
+    known: FinishedHead,
+    group: WriteGroup,
+    write: Write<T>,
+  ): Promise<Joined | undefined> {
+    const { heads, claims, secrets, verify } = this.#parts
+    const { principal, plan, repeatable, resolve, reject } = write
+    // Also if its answer depends on writes of the group that fail.
+    const fail = (error: unknown): void => reject(notWritten(error))
+    if (repeatable !== undefined && group.hasRequest(repeatable.request.key)) return undefined
+    try {
+      const before = await repeatable?.before()
+      if (before !== undefined) return bothWays(() => resolve(before))
+    } catch (unread) {
+      return bothWays(() => reject(unread))
+    }
+    try {
+      for (;;) {
+        const planned = await planChange(accountId, group.nextVersion, principal, plan, group.state, secrets)
+        const { draft } = planned
+        if (isEmpty(draft) && repeatable === undefined) return { answer: () => resolve(draft.result), fail }
+        const answer = repeatable && { answer: repeatable.kept(draft.result) }
+        const change = { ...planned.change, ...answer }
+        heads.checkSize(known, group.nextVersion, change)
+        if (!group.takes(draft, change)) return undefined
+        const { base, state } = group
+        const { puts, removals } = draft
+        await draft.check?.({ state, puts, removals })
+        await verify({ accountId, principal, base, state, puts, removals })
+        if (!(await beforeCommit(() => claims.acquire(accountId, group.nextVersion, draft)))) continue
+        group.add(draft, change)
+        return { answer: () => resolve(draft.result), fail: reject }
+      }
+    } catch (error) {
+      return { answer: () => reject(notWritten(error)), fail }
+    }
+  }
+}
+
+const bothWays = (answer: () => void): Joined => ({ answer, fail: answer })
+
+/** The change that a plan makes of a state. */
+export async function planChange<T>(
+  accountId: string,
+  version: number,
+  principal: Principal,
+  plan: Plan<T>,
+  state: ViewState,
+  secrets: Bucket,
+) {
+  const at = now()
+  const draft = plan(state, version, at)
+  const puts = await beforeCommit(() => withKeptSecrets(secrets, draft.puts, state))
+  const change = changeOf(accountId, version, at, principal, { ...draft, puts }, state)
+  return { draft, change }
+}

@@ -1,0 +1,17 @@
+/** `weir nats-config`: accounts, permissions and subject mappings for nats-servers that Weir does not run itself. */
+import type { Command } from 'commander'
+import type { Settings } from '../../management/process/settings.js'
+
+export function addNatsConfigCommand(program: Command, settings: () => Settings): void {
+  program
+    .command('nats-config')
+    .description(
+      "accounts, permissions and subject mappings for the configuration of your own nats-server; users' passwords are environment variables",
+    )
+    .option('--draining <count>', 'how many partitions have streams, if that is more than WEIR_PARTITIONS')
+    .action(async ({ draining }: { draining?: string }) => {
+      const { natsConfig } = await import('../../delivery/nats-server/nats-config.js')
+      const { partitions } = settings().nats
+      process.stdout.write(natsConfig(partitions, draining === undefined ? partitions : Number(draining)))
+    })
+}

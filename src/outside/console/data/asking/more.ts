@@ -1,0 +1,110 @@
+/** Long lists: the first entries, and more of them on demand. */
+import { useEffect, useMemo, useRef } from 'preact/hooks'
+import type { Client } from '../../../../words/client/client.js'
+import { api } from './api.js'
+import { AnsweredQuestion, type Asked, useQuestion } from './questions.js'
+
+export interface Listed<Entry> {
+  readonly entries: readonly Entry[]
+  readonly hasMore: boolean
+}
+
+/** Something long that is read in steps. */
+export interface Steps<Data> {
+  /** Reads so many more; all that is known. */
+  read(count: number): Promise<Data>
+  /** How many entries are known. */
+  readonly count: number
+  readonly hasFailed: boolean
+}
+
+/**
+ * What is read in steps; begun again whenever `keys` change. `again` reads as far as it was read before. An answer that is
+ * late is dropped.
+ */
+export function useSteps<Data>(
+  keys: readonly unknown[],
+  open: (client: Client) => Steps<Data>,
+  step: number,
+): Asked<Data> & { more(): Promise<void> } {
+  const openNow = useRef(open)
+  openNow.current = open
+  const reading = useRef<Steps<Data> | undefined>(undefined)
+  const question = useMemo(
+    () => new AnsweredQuestion<Data>((mine) => begin(mine, Math.max(step, reading.current?.count ?? 0))),
+    [],
+  )
+  useQuestion(question)
+  function begin(mine: AnsweredQuestion<Data>, count: number, isOther = false): void {
+    const begun = openNow.current(api)
+    reading.current = begun
+    void mine.ask(() => begun.read(count), { isOther })
+  }
+  useEffect(() => {
+    begin(question, step, true)
+    return () => question.drop()
+  }, keys)
+  const more = async (): Promise<void> => {
+    const before = reading.current
+    if (before === undefined) return
+    // What failed can't be read on: it is read again, as far.
+    const going = before.hasFailed ? openNow.current(api) : before
+    const count = before.hasFailed ? before.count + step : step
+    reading.current = going
+    await question.ask(() => going.read(count))
+  }
+  return { ...question.answer.value, again: question.again, question, more }
+}
+
+/** Entries of a list in steps. */
+export const useMore = <Entry>(
+  keys: readonly unknown[],
+  list: (client: Client) => AsyncIterable<Entry>,
+  step: number,
+): Asked<Listed<Entry>> & { more(): Promise<void> } =>
+  useSteps(keys, (client) => new Reading(list(client)), step)
+
+class Reading<Entry> implements Steps<Listed<Entry>> {
+  readonly #iterator: AsyncIterator<Entry>
+  readonly #entries: Entry[] = []
+  /** Read already, to know that there is more. */
+  #next: Entry | undefined
+  #hasFailed = false
+
+  constructor(list: AsyncIterable<Entry>) {
+    this.#iterator = list[Symbol.asyncIterator]()
+  }
+
+  get hasFailed(): boolean {
+    return this.#hasFailed
+  }
+
+  /** How many entries are known. */
+  get count(): number {
+    return this.#entries.length
+  }
+
+  async read(count: number): Promise<Listed<Entry>> {
+    try {
+      return await this.#read(count)
+    } catch (error) {
+      this.#hasFailed = true
+      throw error
+    }
+  }
+
+  async #read(count: number): Promise<Listed<Entry>> {
+    const wanted = this.#entries.length + count
+    if (this.#next !== undefined) this.#entries.push(this.#next)
+    this.#next = undefined
+    for (;;) {
+      const { value, done } = await this.#iterator.next()
+      if (done === true) return { entries: [...this.#entries], hasMore: false }
+      if (this.#entries.length >= wanted) {
+        this.#next = value
+        return { entries: [...this.#entries], hasMore: true }
+      }
+      this.#entries.push(value)
+    }
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * Start here: the demo shows Weir from the outside, on a machine that has only Node. It starts an emulated AWS and the
+ * whole service, creates a configuration through the API, asks and publishes over NATS like an ingress node, reads what
+ * arrives, and compares all of it with the books. It never reaches into the service.
+ */
+import { readFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { packageFile } from '../../ground/core/package.js'
+import { ReleaseStack } from '../../ground/core/release.js'
+import { keepPublishing, recordsPerSecond } from './live-traffic.js'
+import { messageBytesMax } from './publish.js'
+import { linesOf, surveyRecords } from './records-file.js'
+import { replay } from './replay.js'
+import { type Account, checkLine, report } from './report.js'
+import { recordText, run } from './run.js'
+import { grouped, Screen } from './screen.js'
+import { openServices, type Services } from './services.js'
+import { summary } from './summary.js'
+import { type TourCounts, tour } from './tour.js'
+
+interface DemoOptions {
+  /** End when everything has arrived. */
+  readonly once?: boolean
+  /** Replay this file instead of the demo's own records. */
+  readonly records?: string
+  /** Show all details. */
+  readonly verbose?: boolean
+  /** The command line's module: starts `weir serve`. */
+  readonly module: string
+  /** Resolves when the user stops the demo. */
+  readonly stopped: Promise<void>
+}
+
+const interrupted = 130
+
+/** Resolves with the exit code, or rejects, after everything is stopped and removed. */
+export async function runDemo(options: DemoOptions): Promise<number> {
+  const screen = new Screen(process.stdout, options.verbose === true)
+  const release = new ReleaseStack()
+  const stopping = new AbortController()
+  const stop = options.stopped.then(() => undefined)
+  try {
+    const shown = await Promise.race([show(options, screen, release, stopping.signal), stop])
+    if (shown === undefined) return interrupted
+    if (!options.once) {
+      screen.say(addresses(shown.services, await shown.services.signInLink()))
+      const { nats, accountId } = shown.services
+      const live = keepPublishing({ ...shown, nats, accountId }, stopping.signal)
+      await Promise.race([stop, failure(shown.services), live])
+    }
+    return shown.isFine ? 0 : 1
+  } finally {
+    stopping.abort()
+    screen.wipe()
+    await release.release()
+  }
+}
+
+async function show(options: DemoOptions, screen: Screen, release: ReleaseStack, stopping: AbortSignal) {
+  const file = options.records ?? packageFile('fixtures', 'records', 'demo.ndjson.gz')
+  const survey = await screen.step(
+    `Reading ${basename(file)}`,
+    () =>
+      surveyRecords(linesOf(file), messageBytesMax, (lines) =>
+        screen.progress(() => `${grouped(lines)} lines read`),
+      ),
+    ({ lines, servers }) => `${grouped(lines)} records, ${grouped(servers.length)} server names`,
+  )
+  const scenario = options.records === undefined ? tour(readCounts()) : replay(survey)
+  if (!screen.isVerbose)
+    screen.say('Weir and an emulated AWS run in a temporary directory, for this demo only.')
+  const services = await screen.step(
+    'Starting an AWS emulator and weir serve, in a temporary directory',
+    () => openServices(options.module, release, stopping),
+    ({ apiUrl }) => `API at ${apiUrl}`,
+  )
+  if (!options.once) release.add(() => screen.sayAfterKey('Stopping …'))
+  const account = await Promise.race([run(scenario, file, survey, services, screen), failure(services)])
+  const isFine = showReport(account, screen)
+  return { services, scenario, file, textOf: recordText(scenario, account.built), isFine }
+}
+
+const readCounts = (): TourCounts =>
+  JSON.parse(readFileSync(packageFile('fixtures', 'records', 'demo.counts.json'), 'utf8')) as TourCounts
+
+async function failure({ broken }: Services): Promise<never> {
+  throw new Error(await broken)
+}
+
+/** Reports a run; returns whether every check holds. */
+function showReport(account: Account, screen: Screen): boolean {
+  const { text, failed } = report(account)
+  const isFine = failed.length === 0
+  screen.say(screen.isVerbose ? text : summary(account, screen))
+  if (!isFine) screen.say(`\nThese checks do not hold:\n${failed.map(checkLine).join('\n')}`)
+  else if (screen.isVerbose) screen.say('\nEvery record is accounted for, and every event has arrived.')
+  return isFine
+}
+
+const addresses = (
+  { apiUrl, natsUrl, emulatorUrl, token, dir }: Services,
+  signInLink: string,
+): string => `Everything stays up until Ctrl-C, and some ${recordsPerSecond} records a second keep coming.
+  console  ${signInLink} (signs in once)
+  API      ${apiUrl} (/docs, /metrics), key ${token}
+  NATS     ${natsUrl}
+  AWS      ${emulatorUrl} (emulated), logs in ${join(dir, 'logs')}`

@@ -1,6 +1,0 @@
-/** A process that writes one entry of its log, as its settings say. */
-
-import { createRoleContext } from '../../src/process/role-context.js'
-import { loadSettings } from '../../src/process/settings.js'
-
-createRoleContext(loadSettings({}).settings, 'decide').logger.error('It failed.')

@@ -1,0 +1,121 @@
+/** Requests for messages of a durable consumer, by nats-server itself: it refuses some combinations of their options. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import type { Consumer } from '../../../src/ground/nats/consumers.js'
+import { openNats } from '../../../src/ground/nats/nats.js'
+import { pullAll, pullBatch } from '../../../src/ground/nats/pull.js'
+import { OwnNats } from '../../harness/own-nats.js'
+import { tempDir } from '../../harness/temp-dir.js'
+
+/** A stream on a server of its own, and a consumer of it. */
+async function openWork(t: Test) {
+  const server = new OwnNats(tempDir(t))
+  await server.start()
+  t.teardown(() => server.stop())
+  const nats = await openNats({ servers: [server.url], name: 'test', replicas: 1 })
+  t.teardown(() => nats.close())
+  await nats.ensureStream({
+    name: 'work',
+    subjects: ['work.>'],
+    retention: 'limits',
+    bytesMax: 1024 * 1024,
+    ageMaxMs: 60 * 60_000,
+    duplicateWindowMs: 60_000,
+    discard: 'new',
+  })
+  const options = {
+    stream: 'work',
+    name: 'worker',
+    filter: 'work.one',
+    ackWaitMs: 60_000,
+    ackPendingMax: 100,
+  }
+  return { nats, ...(await nats.openConsumer(options)) }
+}
+
+t.test('messages that are there are taken with one request, of one message and of several', async (t) => {
+  const { nats, consumer } = await openWork(t)
+  for (const text of ['a', 'b', 'c', 'd', 'e', 'f', 'g']) await nats.publish('work.one', text)
+  const textsOf = async (messagesMax: number): Promise<string[]> => {
+    const texts: string[] = []
+    for await (const { data } of pullBatch(consumer, messagesMax, new AbortController().signal))
+      texts.push(Buffer.from(data).toString())
+    return texts
+  }
+  t.strictSame(await textsOf(1), ['a'])
+  t.strictSame(await textsOf(3), ['b', 'c', 'd'])
+  const stop = new AbortController()
+  const rest: string[] = []
+  for await (const { data } of pullAll(consumer, () => 2, stop.signal)) {
+    rest.push(Buffer.from(data).toString())
+    if (rest.length === 3) stop.abort()
+  }
+  t.strictSame(rest, ['e', 'f', 'g'])
+
+  await t.test(
+    'a stop ends at once when it is told to, although what is given back comes again',
+    async (t) => {
+      const stop = new AbortController()
+      const now = new AbortController()
+      const given: number[] = []
+      for (const text of ['h', 'i', 'j']) await nats.publish('work.one', text)
+      for await (const { reply, deliveries } of pullAll(consumer, () => 100, stop.signal, {
+        endNow: now.signal,
+      })) {
+        stop.abort()
+        now.abort()
+        given.push(deliveries)
+        nats.acknowledgements.again(reply)
+        await sleep(20)
+      }
+      t.ok(given.length <= 3, `${given.length} messages were given back`)
+      t.ok(Math.max(...given) === 1, 'each once')
+      const { deliveries } = await firstOf(pullBatch(consumer, 1, new AbortController().signal))
+      t.equal(deliveries, 2, 'and it waits for whoever comes next')
+    },
+  )
+})
+
+t.test('headers of a message are read by their names', async (t) => {
+  const { nats, consumer } = await openWork(t)
+  await nats.publish('work.one', 'a')
+  await nats.publish('work.one', 'b', {
+    msgId: 'Weir-Other',
+    headers: { 'Weir-One': 'é: 1', 'Weir-None': '' },
+  })
+  const read: unknown[] = []
+  for await (const { headers } of pullBatch(consumer, 2, new AbortController().signal))
+    read.push(['Weir-One', 'Weir-None', 'Weir-Other', 'Nats-Msg-Id'].map((name) => headers?.get(name)))
+  t.strictSame(read, [
+    [undefined, undefined, undefined, undefined],
+    ['é: 1', '', '', 'Weir-Other'],
+  ])
+})
+
+t.test('messages that gathered while none waited are asked for by their number', async (t) => {
+  const { nats, consumer } = await openWork(t)
+  const asked: number[] = []
+  const counted: Consumer = Object.assign(Object.create(consumer), {
+    fetch: (options: { max_messages: number }) => {
+      asked.push(options.max_messages)
+      return consumer.fetch(options)
+    },
+  })
+  const stop = new AbortController()
+  await nats.publish('work.one', 'a')
+  const taken: string[] = []
+  for await (const { data, reply } of pullAll(counted, () => 4, stop.signal, { gatherMs: () => 50 })) {
+    nats.acknowledgements.done(reply)
+    taken.push(Buffer.from(data).toString())
+    if (taken.length === 1) for (const text of 'bcdefghi') await nats.publish('work.one', text)
+    if (taken.length === 9) stop.abort()
+  }
+  t.strictSame(taken, [...'abcdefghi'])
+  t.strictSame(asked, [1, 1, 4, 3], 'no more than are wanted at a time, and none that is not there')
+})
+
+async function firstOf<T>(messages: AsyncGenerator<T>): Promise<T> {
+  const { value } = await messages.next()
+  await messages.return(undefined)
+  return value as T
+}
