@@ -4,6 +4,9 @@
  * A stop loses no message and leaves none to be redelivered: no further batch is requested, and messages already
  * requested are taken until the batch is complete or nothing arrives for a short time. A message sent to a process that
  * no longer listens would be redelivered only after the ack wait.
+ *
+ * On a busy machine a short time says little: batch after batch also waits until the server has answered a question, and
+ * what it sent before has arrived. Single batches, of which a process may have thousands open, ask nothing.
  */
 import { every, sleep, type Timer } from '../core/clock.js'
 import type { Consumer, ConsumerMessages } from './consumers.js'
@@ -11,6 +14,8 @@ import { type PulledMessage, pulled } from './messages.js'
 
 /** After a stop, a batch ends when nothing arrives for this long. */
 const silenceMs = 60
+/** One that does not answer is not waited for: a stop has to end. */
+const answerMs = 2_000
 
 /**
  * How long the server keeps a request. That of one message waits for traffic, as does each of an idle deployment. A
@@ -86,7 +91,7 @@ export async function* pullAll(
       const { wanted, messages } = next ?? (await ask(0))
       next = undefined
       let taken = 0
-      const end = endAtStop(messages, signal, endNow)
+      const end = endAtStop(messages, signal, { endNow, consumer })
       try {
         for await (const delivered of messages) {
           const message = pulled(delivered)
@@ -107,13 +112,24 @@ export async function* pullAll(
   }
 }
 
+interface BatchEnd {
+  readonly endNow?: AbortSignal | undefined
+  /** Asked, at a silence, whether the server still has something to say. */
+  readonly consumer?: Consumer
+}
+
 /** From the signal on, the batch ends at the first silence. The result ends it at once, as does `endNow`. */
-function endAtStop(messages: ConsumerMessages, signal: AbortSignal, endNow?: AbortSignal): () => void {
+function endAtStop(
+  messages: ConsumerMessages,
+  signal: AbortSignal,
+  { endNow, consumer }: BatchEnd = {},
+): () => void {
   let watch: Timer | undefined
   const stop = (): void => messages.stop()
   const stopAtSilence = (): void => {
     let received = messages.getReceived()
-    watch = every(silenceMs, () => {
+    watch = every(silenceMs, async () => {
+      if (messages.getReceived() === received && consumer !== undefined) await answered(consumer)
       if (messages.getReceived() === received) messages.stop()
       received = messages.getReceived()
     })
@@ -128,4 +144,11 @@ function endAtStop(messages: ConsumerMessages, signal: AbortSignal, endNow?: Abo
     watch?.stop()
     messages.stop()
   }
+}
+
+/** An answer comes behind what was sent before it; none comes from a server that is gone, or that stops. */
+async function answered(consumer: Consumer): Promise<void> {
+  const waited = new AbortController()
+  await Promise.race([consumer.info().catch(() => {}), sleep(answerMs, waited.signal)])
+  waited.abort()
 }
