@@ -42,15 +42,6 @@ const knownToKit = /^src\/outside\/console\/(kit\/.*|data\/(texts\/)?[a-z-]+\.ts
 /** Folders that import each other in a circle, and why they stay so. */
 const knots: readonly { readonly folders: readonly string[]; readonly why: string }[] = [
   {
-    folders: [
-      'delivery/deliver',
-      ...['aws', 'clickhouse', 'http', 'kafka', 'kinds', 'lane', 's3'].map(
-        (each) => `delivery/deliver/${each}`,
-      ),
-    ],
-    why: 'what a kind is stands beside the list of kinds',
-  },
-  {
     folders: ['delivery/ingest', 'delivery/ingest/formats', 'delivery/ingest/syslog'],
     why: 'what a format is stands beside the list of formats',
   },
@@ -283,7 +274,7 @@ const smallFiles: Readonly<Record<string, string>> = {
     'its importer, the editor, is as long as a file may be',
   'src/outside/console/data/recipes.ts': 'the build puts the text of the documents in its place',
   'src/delivery/deliver/advice/file-advice.ts': 'sentences, beside those of the other kinds',
-  'src/delivery/deliver/aws/credentials-age.ts':
+  'src/delivery/deliver/lane/credentials-age.ts':
     'a state machine of its own; the lane, the longest file, only asks it',
   'src/delivery/deliver/lane/hand-pause.ts':
     'a state machine of its own; the run of a destination only asks it',

@@ -19,8 +19,8 @@ export function beginPipelineCounters(
 }
 
 export function beginDeliverCounters(occurrences: Occurrences): void {
-  for (const { name: target, billing = [] } of destinationKinds) {
-    for (const { name: unit } of billing) occurrences.billingUnits({ target, unit }, 0)
+  for (const { name: target, aws } of destinationKinds) {
+    for (const { name: unit } of aws?.billing ?? []) occurrences.billingUnits({ target, unit }, 0)
     occurrences.eventsDelivered({ target }, 0)
     occurrences.eventsRetried({ target }, 0)
     occurrences.eventDeadLettered({ target }, 0)

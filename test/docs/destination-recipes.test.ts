@@ -59,8 +59,6 @@ t.test('ClickHouse inserts what the recipe sends', async (t) => {
       accountId: 'ac_1',
       kind: 'http',
       address: address.replace('https://clickhouse.example.com:8443', server.origin),
-      auth: undefined,
-      packing: 'none',
       // The server of the tests does not unpack.
       options: { ...options, gzip: false, auth: { basic } },
     },

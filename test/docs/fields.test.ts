@@ -1,7 +1,7 @@
 /** The field reference: declarations, documents, `GET /fields` and `GET /schemas/…` say the same. */
 import t from 'tap'
 import { Compile } from 'typebox/compile'
-import { optional, secretText, targetOptions } from '../../src/delivery/deliver/target-options.js'
+import { optional, secretText, targetOptions } from '../../src/delivery/deliver/kind/target-options.js'
 import { complaintAboutRecord } from '../../src/delivery/record/check.js'
 import { policyScopes } from '../../src/delivery/record/policy-scope.js'
 import { recordFields } from '../../src/delivery/record/record-fields.js'

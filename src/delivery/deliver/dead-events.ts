@@ -6,7 +6,7 @@ import { deadLetter } from '../wire/dead-letter.js'
 import { deadEventsSubject, deadLetterHeaders } from '../wire/names.js'
 import { parseSegments, sequenceOfEvent } from '../wire/pack-message.js'
 import type { PackedEvent } from '../wire/packed-event.js'
-import type { DestinationConfig } from './destination.js'
+import type { DestinationConfig } from './kind/destination.js'
 
 interface DeadEventsDeps {
   readonly nats: Pick<Nats, 'publish' | 'payloadBytesMax'>

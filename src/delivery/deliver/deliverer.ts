@@ -12,11 +12,17 @@ import { type OwnConsumerNotice, Sharing } from '../wire/own-consumers.js'
 import { destinationIn } from '../wire/pack-message.js'
 import type { Partition } from '../wire/partitions.js'
 import type { Partitions } from '../wire/partitions-in-use.js'
-import { ByteBudget } from './byte-budget.js'
 import { DeletedDestinations } from './deleted-destinations.js'
-import type { DestinationConfig } from './destination.js'
 import { DestinationRun, type DestinationRunDeps } from './destination-run.js'
-import { healthySince, type LaneReport, type LaneStatus, pausedByHand, type StateReport } from './health.js'
+import type { DestinationConfig } from './kind/destination.js'
+import { ByteBudget } from './lane/byte-budget.js'
+import {
+  healthySince,
+  type LaneReport,
+  type LaneStatus,
+  pausedByHand,
+  type StateReport,
+} from './lane/health.js'
 import {
   deletedAfterMs,
   KeptConsumers,

@@ -13,10 +13,11 @@ import { isLogged, type LogMode, LogPublisher } from '../wire/log-publisher.js'
 import { deliveryRowsSubject, watchedDeliveriesSubject } from '../wire/names.js'
 import type { PackedEvent } from '../wire/packed-event.js'
 import { type Watched, writeWatchedDelivery } from '../wire/watched.js'
-import type { AttemptLog } from './attempt-log.js'
-import type { DestinationConfig, Receipt, SendOutcome } from './destination.js'
-import type { Item } from './job.js'
-import { faultIn, notAcceptedIn } from './lane/outcomes.js'
+import type { DestinationConfig } from './kind/destination.js'
+import { faultIn, notAcceptedIn } from './kind/outcomes.js'
+import type { Receipt, SendOutcome } from './kind/sender.js'
+import type { AttemptLog } from './lane/attempt-log.js'
+import type { Item } from './lane/job.js'
 
 interface DeliveryLogOptions {
   readonly nats: Pick<Nats, 'publish' | 'emit'>

@@ -27,7 +27,7 @@ import {
 } from '../wire/pack-message.js'
 import type { PackedEvent } from '../wire/packed-event.js'
 import { type Partition, type PartitionSet, packPlaces } from '../wire/partitions.js'
-import type { DestinationConfig } from './destination.js'
+import type { DestinationConfig } from './kind/destination.js'
 
 const longestMs = 6 * 60 * 60_000
 

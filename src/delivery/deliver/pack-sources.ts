@@ -16,7 +16,7 @@ import { pullBatch } from '../../ground/nats/pull.js'
 import { packContents } from '../books/ledger.js'
 import { isMoved } from '../wire/pack-message.js'
 import { deliverySubject, type Partition } from '../wire/partitions.js'
-import type { ByteBudget } from './byte-budget.js'
+import type { ByteBudget } from './lane/byte-budget.js'
 
 const ackPendingMax = 1_000
 const acknowledgedMax = 1_000

@@ -1,7 +1,7 @@
 /** The packs of a destination that are being delivered in this process, and how many more it may fetch. */
 import { sleep } from '../../ground/core/clock.js'
 import type { PackedEvent } from '../wire/packed-event.js'
-import type { ByteBudget } from './byte-budget.js'
+import type { ByteBudget } from './lane/byte-budget.js'
 
 /** Packs of one destination in flight in one process; and their events, but for those of the last pack. */
 const bounds = { packs: 16, events: 8_000 }

@@ -6,18 +6,14 @@
 import { isoMillis, monotonicMs, now, timeOfDay } from '../../ground/core/clock.js'
 import type { Occurrences } from '../../ground/core/telemetry/occurrences.js'
 import { attemptsMax, type DeliveryAttempt, type Usage } from '../wire/delivery-attempts.js'
-import type { AttemptLog } from './attempt-log.js'
+import type { BillingUnit } from './aws/aws-kind.js'
 import type { DeliveryLog } from './delivery-log.js'
-import type {
-  BillingUnit,
-  DestinationConfig,
-  DestinationKind,
-  SendAnswer,
-  SendOutcome,
-} from './destination.js'
-import type { Item } from './job.js'
-import { kindNamed } from './kinds.js'
-import { faultIn, notAcceptedIn } from './lane/outcomes.js'
+import type { DestinationConfig } from './kind/destination.js'
+import { faultIn, notAcceptedIn } from './kind/outcomes.js'
+import type { SendAnswer, SendOutcome } from './kind/sender.js'
+import { kindNamed, type ListedKind } from './kinds.js'
+import type { AttemptLog } from './lane/attempt-log.js'
+import type { Item } from './lane/job.js'
 
 interface RequestHistoryOptions {
   /** Gets every request, too. */
@@ -88,17 +84,17 @@ export class RequestHistory {
 
 /** The requests of one destination. */
 class Requests {
-  readonly kind: DestinationKind
+  readonly kind: ListedKind
   readonly #kept: () => number
   /** The oldest first. */
   readonly #attempts: DeliveryAttempt[] = []
   readonly #usage: UsageCounter
   readonly #rate = new AcceptedRate()
 
-  constructor(kind: DestinationKind, kept: () => number) {
+  constructor(kind: ListedKind, kept: () => number) {
     this.kind = kind
     this.#kept = kept
-    this.#usage = new UsageCounter(kind.billing ?? [])
+    this.#usage = new UsageCounter(kind.aws?.billing ?? [])
   }
 
   get attempts(): readonly DeliveryAttempt[] {
@@ -127,7 +123,7 @@ class Requests {
     if (outcome.outcome === 'failed' || accepted === 0) return []
     this.#rate.add(accepted)
     const counts = this.#usage.add(accepted, this.#acceptedSizes(items, outcome, refused!))
-    return (this.kind.billing ?? []).map(({ name }, index) => [name, counts[index]!])
+    return (this.kind.aws?.billing ?? []).map(({ name }, index) => [name, counts[index]!])
   }
 
   /** The sizes of accepted records, as the service counts them. A record is accepted as a whole or not at all. */

@@ -14,7 +14,7 @@ import type { Nats } from '../../ground/nats/nats.js'
 import { type LedgerWriter, packContents } from '../books/ledger.js'
 import { storeAgain } from '../books/stored-packs.js'
 import { type Partition, placeOfSubject, sharedConsumer, sharedSubject } from '../wire/partitions.js'
-import type { ByteBudget } from './byte-budget.js'
+import type { ByteBudget } from './lane/byte-budget.js'
 import { fetchPacks, type PackSource } from './pack-sources.js'
 
 /** Lanes that collect hold packs for minutes, and there may be thousands of them: each process has bounds of its own. */

@@ -1,7 +1,7 @@
 /** The states of destinations as a gauge. */
 import { getOrMake } from '../../ground/core/maps.js'
 import type { Level } from '../../ground/core/telemetry/metrics.js'
-import type { LaneState } from './health.js'
+import type { LaneState } from './lane/health.js'
 
 export interface LaneOfDestination {
   readonly id: string

@@ -5,12 +5,12 @@ import type { Fault } from '../outgoing/fault-class.js'
 import { ReachableNetworks } from '../outgoing/private-networks.js'
 import { PackWriter, readPack } from '../wire/pack.js'
 import type { PackedEvent } from '../wire/packed-event.js'
-import { checkRole, requestTimeoutMsDefault } from './aws/aws.js'
 import type { AwsClock } from './aws/aws-clock.js'
 import type { SharedBodies } from './aws/shared-bodies.js'
-import type { DestinationConfig, EventPublisher, Finding, Receipt, Sender } from './destination.js'
-import { type DeliverySettings, openSender } from './kinds.js'
-import { faultIn } from './lane/outcomes.js'
+import type { DestinationConfig } from './kind/destination.js'
+import { faultIn } from './kind/outcomes.js'
+import type { EventPublisher, Finding, Receipt, Sender } from './kind/sender.js'
+import { type DeliverySettings, openSender, requestTimeoutMsDefault } from './kinds.js'
 
 export interface TestEvent {
   readonly partitionKey: string
@@ -28,8 +28,6 @@ const timedOut: Fault = {
 /** How destinations are reached. */
 export interface DestinationAccess {
   readonly openSender: (config: DestinationConfig) => Sender
-  /** Checks that only this account can use the destination's role. Never rejects. */
-  readonly checkRole: (config: DestinationConfig, signal: AbortSignal) => Promise<Result<undefined, Fault>>
 }
 
 /** The parts that all destinations of a process share. */
@@ -55,13 +53,10 @@ export function destinationAccess(
 ): DestinationAccess {
   const networks = new ReachableNetworks(privateNetworks)
   const delivery = { kinds, aws, clock, networks, cluster, requestTimeoutMs: requestTimeoutMsDefault }
-  return {
-    openSender: (config) => openSender(config, delivery, bodies),
-    checkRole: (config, signal) => checkRole(config, delivery, signal),
-  }
+  return { openSender: (config) => openSender(config, delivery, bodies) }
 }
 
-/** The fault is the service's reason, or what is wrong with the role; in that case nothing is sent. Never rejects. */
+/** The fault is the service's reason, or what is wrong with its role; in that case nothing is sent. Never rejects. */
 export const sendTestEvent = (
   config: DestinationConfig,
   event: TestEvent,
@@ -87,11 +82,9 @@ export const checkDestination = (
   timeoutMs: number,
   access: DestinationAccess,
 ): Promise<Result<Finding, Fault>> =>
-  withSender(config, timeoutMs, access, async (sender, signal) => {
+  withSender(config, timeoutMs, access, async (sender, signal, proved) => {
     const found = (await sender.check?.(packedTestEvent(event), signal)) ?? ok(nothingAsked)
-    if (!found.ok || config.auth === undefined || !('role' in config.auth)) return found
-    const role = 'The role can be assumed, and only with the external id of this account.'
-    return ok({ ...found.value, proved: [role, ...found.value.proved] })
+    return found.ok ? ok({ ...found.value, proved: [...proved, ...found.value.proved] }) : found
   })
 
 function packedTestEvent({ partitionKey, timestampMs, json }: TestEvent): PackedEvent {
@@ -100,19 +93,19 @@ function packedTestEvent({ partitionKey, timestampMs, json }: TestEvent): Packed
   return readPack(writer.take()).events[0]!
 }
 
-/** Tries something with a separate sender and fresh credentials, once the role is checked, and within the time. */
+/** Tries something with a separate sender and fresh credentials, once what it borrows is checked, and within the time. */
 async function withSender<T>(
   config: DestinationConfig,
   timeoutMs: number,
   access: DestinationAccess,
-  attempt: (sender: Sender, signal: AbortSignal) => Promise<Result<T, Fault>>,
+  attempt: (sender: Sender, signal: AbortSignal, proved: readonly string[]) => Promise<Result<T, Fault>>,
 ): Promise<Result<T, Fault>> {
   const sender = access.openSender(config)
   const abort = new AbortController()
   const deadline = after(timeoutMs, () => abort.abort())
   try {
-    const role = await access.checkRole(config, abort.signal)
-    const result = role.ok ? await attempt(sender, abort.signal) : role
+    const borrowed = (await sender.checkBorrowed?.(abort.signal)) ?? ok([])
+    const result = borrowed.ok ? await attempt(sender, abort.signal, borrowed.value) : borrowed
     return !result.ok && abort.signal.aborted ? fail(timedOut) : result
   } finally {
     deadline.stop()

@@ -1,6 +1,6 @@
 /** Routes that pause and resume an event destination: writes of its field `paused`. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { LaneStatus } from '../../delivery/deliver/health.js'
+import type { LaneStatus } from '../../delivery/deliver/lane/health.js'
 import { isoMillis, now } from '../../ground/core/clock.js'
 import { objectOf, type TObject, type TSchema } from '../../ground/core/schema.js'
 import { pluralOf } from '../../ground/core/text/plural.js'

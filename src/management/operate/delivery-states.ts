@@ -3,7 +3,7 @@
  * report is returned with its time. Only after some seconds of silence is the state "no deliverer answers".
  */
 
-import type { LaneReport, LaneState, LaneStatus, StateReport } from '../../delivery/deliver/health.js'
+import type { LaneReport, LaneState, LaneStatus, StateReport } from '../../delivery/deliver/lane/health.js'
 import { type LastOutcomes, laterOutcomes, type Usage } from '../../delivery/wire/delivery-attempts.js'
 import { probeSubject, statesSubject, statusesSubject, statusSubject } from '../../delivery/wire/names.js'
 import { jsonOf } from '../../ground/core/bytes.js'

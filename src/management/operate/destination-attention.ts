@@ -1,6 +1,6 @@
 /** The attention that destinations need: those that fail, lag or are paused, and events that are lost or soon will be. */
 
-import { pausedByHand } from '../../delivery/deliver/health.js'
+import { pausedByHand } from '../../delivery/deliver/lane/health.js'
 import { isoMillis, isoSeconds } from '../../ground/core/clock.js'
 import { operatorAction } from '../../words/event/operator-actions.js'
 import { eventDestination } from '../../words/resource/event-destination.js'

@@ -11,7 +11,7 @@
  * - The advice is that of the status at this time, which knows the last error and what waits.
  */
 
-import { type LaneState, pausedByHand, type StateReport } from '../../delivery/deliver/health.js'
+import { type LaneState, pausedByHand, type StateReport } from '../../delivery/deliver/lane/health.js'
 import { auditStream, operatorSubject, operatorSubjects, statesSubject } from '../../delivery/wire/names.js'
 import { announce, lastAnnouncement } from '../../delivery/wire/operator-events.js'
 import { jsonOf } from '../../ground/core/bytes.js'

@@ -1,7 +1,7 @@
 /**
  * The table of settings. `config/default.jsonc` documents each one with its default. Each destination kind adds its own.
  */
-import type { DestinationKind } from '../../delivery/deliver/destination.js'
+import type { DestinationKind } from '../../delivery/deliver/kind/kind.js'
 import { destinationKinds, requestMaxSetting } from '../../delivery/deliver/kinds.js'
 import { privateNetworksSetting } from '../../delivery/outgoing/private-networks.js'
 import { partitionsMax } from '../../delivery/wire/partitions.js'

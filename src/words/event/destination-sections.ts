@@ -2,14 +2,13 @@
 
 import { packedEventsMax } from '../../delivery/deliver/aws/packed-limits.js'
 import { packings } from '../../delivery/deliver/aws/packing.js'
-import type { DestinationKind } from '../../delivery/deliver/destination.js'
-import { requestMaxSetting } from '../../delivery/deliver/kinds.js'
+import { type ListedKind, requestMaxSetting } from '../../delivery/deliver/kinds.js'
 import { sizeText } from '../../ground/core/text/plural.js'
 import { code, table } from './markdown.js'
 
 const awsPage = 'destinations/aws.md'
-const pageOf = ({ name, auth }: DestinationKind): string =>
-  auth === 'aws' ? awsPage : `destinations/${name.replaceAll('_', '-')}.md`
+const pageOf = ({ name, aws }: ListedKind): string =>
+  aws !== undefined ? awsPage : `destinations/${name.replaceAll('_', '-')}.md`
 
 /** The members of a JSON Schema that are read. */
 interface SchemaNode {
@@ -60,10 +59,10 @@ function allowedIn({ type, items, additionalProperties, ...node }: SchemaNode): 
   return type ?? ''
 }
 
-const targetOf = ({ name, address, auth, packing, options }: DestinationKind): string => {
+const targetOf = ({ name, address, aws, options }: ListedKind): string => {
   const others = [
-    auth === 'aws' ? ', "auth": …' : '',
-    packing === undefined ? '' : ', "packing": …',
+    aws === undefined ? '' : ', "auth": …',
+    aws?.packing === undefined ? '' : ', "packing": …',
     options === undefined ? '' : ', …',
   ]
   return code(`{"${name}": {"${address.field}": ${JSON.stringify(address.example)}${others.join('')}}}`)
@@ -80,12 +79,12 @@ const packingRow: Row = [
   `[How many events a record holds](${awsPage}#packing). Default: ${code('none')}.`,
 ]
 
-function members({ address, auth, packing, options }: DestinationKind): string {
+function members({ address, aws, options }: ListedKind): string {
   const { properties = {}, required = [] } = (options?.schema ?? {}) as SchemaNode
   const rows: Row[] = [
     [code(address.field), 'text, required', `Where events go, such as ${code(address.example)}.`],
-    ...(auth === 'aws' ? [authRow] : []),
-    ...(packing === undefined ? [] : [packingRow]),
+    ...(aws === undefined ? [] : [authRow]),
+    ...(aws?.packing === undefined ? [] : [packingRow]),
     ...Object.entries(properties).flatMap(([name, member]) => rowsOf(name, member, required.includes(name))),
   ]
   return table(['Member', 'Value', 'Meaning'], rows)
@@ -93,9 +92,9 @@ function members({ address, auth, packing, options }: DestinationKind): string {
 
 const hourMs = 3_600_000
 
-function bounds(kind: DestinationKind): string {
-  const { limits, packing, requestBytes, keepsLineBreak, endpointSetting, directorySetting, spaceSetting } =
-    kind
+function bounds(kind: ListedKind): string {
+  const { limits, aws, requestBytes, keepsLineBreak, endpointSetting, directorySetting, spaceSetting } = kind
+  const packing = aws?.packing
   const { eventsMax, eventBytesMax, spanMaxMs, lingerMs, wholePacks } = limits
   const packed = packing === undefined ? '' : ` (${count(packedEventsMax)} if they are packed)`
   const { max, default: usual } = requestBytes
@@ -118,7 +117,7 @@ function bounds(kind: DestinationKind): string {
     .join('\n')
 }
 
-const sectionOf = (kind: DestinationKind): string =>
+const sectionOf = (kind: ListedKind): string =>
   [
     `### ${kind.title[0]!.toUpperCase()}${kind.title.slice(1)}`,
     `${targetOf(kind)} · [more](${pageOf(kind)})`,
@@ -127,5 +126,4 @@ const sectionOf = (kind: DestinationKind): string =>
     bounds(kind),
   ].join('\n\n')
 
-export const destinationSections = (kinds: readonly DestinationKind[]): string =>
-  kinds.map(sectionOf).join('\n\n')
+export const destinationSections = (kinds: readonly ListedKind[]): string => kinds.map(sectionOf).join('\n\n')

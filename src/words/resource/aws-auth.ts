@@ -1,7 +1,7 @@
 /** How Weir authenticates to AWS for a destination: a role, or a pair of keys, each checked for being in its place. */
 
 import { checkRoleArn } from '../../delivery/deliver/aws/arn.js'
-import { optional } from '../../delivery/deliver/target-options.js'
+import { optional } from '../../delivery/deliver/kind/target-options.js'
 import { badRequest, type Problem } from '../../ground/core/errors.js'
 import {
   documented,

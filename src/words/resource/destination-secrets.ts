@@ -3,9 +3,10 @@
  * secrets of a destination are sealed as one text: the secret key of a target at AWS, and JSON for the others.
  */
 
-import type { DestinationAuth } from '../../delivery/deliver/destination.js'
+import type { AwsDestination } from '../../delivery/deliver/aws/aws-kind.js'
+import type { DestinationConfig } from '../../delivery/deliver/kind/destination.js'
+import { type Secrets, secretsIn, withSecrets } from '../../delivery/deliver/kind/target-options.js'
 import { kindNamed } from '../../delivery/deliver/kinds.js'
-import { type Secrets, secretsIn, withSecrets } from '../../delivery/deliver/target-options.js'
 import { badRequest } from '../../ground/core/errors.js'
 import { checkAuth, storedAuth } from './aws-auth.js'
 import type { DeriveTools } from './define.js'
@@ -46,7 +47,7 @@ const secretGiven = (chosen: ChosenTarget, before: ChosenTarget | undefined): Gi
   chosen.auth === undefined ? optionSecret(chosen, before) : keySecret(chosen, before)
 
 /** A target that is not stored, for delivery: all of its secrets must be given. Throws if it could not be created. */
-export function givenTarget(chosen: ChosenTarget): ReturnType<typeof unsealedTarget> {
+export function givenTarget(chosen: ChosenTarget): UnsealedTarget {
   checkTarget(chosen)
   return unsealedTarget(chosen, secretGiven(chosen, undefined))
 }
@@ -83,19 +84,24 @@ function areKept(chosen: ChosenTarget, before: ChosenTarget): boolean {
   return recipientOf(chosen) === recipientOf(before) && names(chosen) === names(before)
 }
 
-/** How a target authenticates and what its options are, for delivery; `secret`: the unsealed text, if there is one. */
+/** A target as delivery needs it: also how it authenticates to AWS, and packs, if it is there. */
+type UnsealedTarget = Pick<DestinationConfig, 'kind' | 'address' | 'options'> &
+  Partial<Pick<AwsDestination, 'auth' | 'packing'>>
+
+/** `secret`: the unsealed text, if there is one. */
 export function unsealedTarget(
-  { kind, auth, options }: ChosenTarget,
+  { kind, address, auth, packing, options }: ChosenTarget,
   secret: string | undefined,
-): { readonly auth: DestinationAuth | undefined; readonly options: Readonly<Record<string, unknown>> } {
+): UnsealedTarget {
   const declared = kindNamed(kind).options
   if (auth === undefined) {
     const secrets = secret === undefined ? {} : (JSON.parse(secret) as Secrets)
-    return { auth: undefined, options: declared === undefined ? {} : withSecrets(declared, options, secrets) }
+    return { kind, address, options: declared === undefined ? {} : withSecrets(declared, options, secrets) }
   }
-  if (auth.role) return { auth: { role: { role_arn: auth.role.role_arn } }, options }
+  const target = { kind, address, packing, options }
+  if (auth.role) return { ...target, auth: { role: { role_arn: auth.role.role_arn } } }
   const { aws_access_key_id } = auth.creds!
-  return { auth: { creds: { aws_access_key_id, aws_secret_access_key: secret! } }, options }
+  return { ...target, auth: { creds: { aws_access_key_id, aws_secret_access_key: secret! } } }
 }
 
 /** Does delivery need the unsealed secret? */

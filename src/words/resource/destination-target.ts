@@ -1,9 +1,13 @@
 /** The target of an event destination: its forms in requests and responses, which derive from the declarations of kinds. */
 
-import { type Packing, packings } from '../../delivery/deliver/aws/packing.js'
-import type { DestinationKind } from '../../delivery/deliver/destination.js'
-import { type DeclaredKind, destinationKinds, kindNamed } from '../../delivery/deliver/kinds.js'
-import { optional, type TargetOptions, withoutSecrets } from '../../delivery/deliver/target-options.js'
+import { type Packing, type PackingTarget, packings } from '../../delivery/deliver/aws/packing.js'
+import { optional, type TargetOptions, withoutSecrets } from '../../delivery/deliver/kind/target-options.js'
+import {
+  type DeclaredKind,
+  destinationKinds,
+  kindNamed,
+  type ListedKind,
+} from '../../delivery/deliver/kinds.js'
 import { badRequest } from '../../ground/core/errors.js'
 import { objectOf, orNull, ruled, type Static, type TSchema, Type } from '../../ground/core/schema.js'
 import {
@@ -30,25 +34,21 @@ interface MemberForms {
 }
 
 /** The member of `target` for a kind: its address, how Weir authenticates to AWS, its packing, and its own options. */
-const memberOf = (
-  { about, address, auth, packing: packs, options }: DestinationKind,
-  forms: MemberForms,
-  name: string,
-): TSchema =>
+const memberOf = ({ about, address, aws, options }: ListedKind, forms: MemberForms, name: string): TSchema =>
   objectOf(
     {
       [address.field]: ruled(addressText(address.pattern, address.example), (text) =>
         ruleOf(address.check(text)),
       ),
-      ...(auth === 'aws' && { auth: forms.auth }),
-      ...(packs !== undefined && { packing: forms.packing }),
+      ...(aws !== undefined && { auth: forms.auth }),
+      ...(aws?.packing !== undefined && { packing: forms.packing }),
       ...options?.schema.properties,
     },
     { description: about, ...(options !== undefined && { title: name }) },
   )
 
 /** The words and tiles of a kind, for forms that are made from the API's document. */
-const setupOf = ({ name, title, about, setup }: DestinationKind) => ({
+const setupOf = ({ name, title, about, setup }: ListedKind) => ({
   'x-setup': {
     words: setup?.words ?? {},
     forms: setup?.forms.map(({ steps: _, ...form }) => form) ?? [
@@ -62,8 +62,9 @@ type OptionsOf<K extends DeclaredKind> =
 
 type MemberOf<K extends DeclaredKind, A> = {
   [Field in K['address']['field']]: string
-} & (K['auth'] extends 'aws' ? { auth: A } : object) &
-  (K['packing'] extends undefined ? object : { packing?: Packing | null }) &
+} & (K extends { aws: { packing?: infer P } }
+  ? { auth: A } & (P extends PackingTarget ? { packing?: Packing | null } : object)
+  : object) &
   OptionsOf<K>
 
 type Targets<A> = { [K in DeclaredKind as K['name']]: MemberOf<K, A> | null }
@@ -72,7 +73,7 @@ const givenForms: MemberForms = { auth: givenAuth, packing: optional(packing) }
 const wholeForms: MemberForms = { auth: wholeAuth, packing: wholePacking }
 
 /** `HttpTarget` for `http`. */
-const titleOf = ({ name }: DestinationKind): string =>
+const titleOf = ({ name }: ListedKind): string =>
   `${name.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())}Target`
 
 export const target = Type.Unsafe<Partial<Targets<GivenAuth>>>(
@@ -113,11 +114,11 @@ export function chosenTarget(given: Target): ChosenTarget {
   const members = given as Readonly<Record<string, unknown>>
   const set = destinationKinds.filter(({ name }) => (members[name] ?? null) !== null)
   if (set.length !== 1) {
-    const names = (kinds: readonly DestinationKind[]): string => kinds.map(({ name }) => name).join(', ')
+    const names = (kinds: readonly ListedKind[]): string => kinds.map(({ name }) => name).join(', ')
     const said = set.length === 0 ? 'names no target' : `names ${set.length} targets (${names(set)})`
     throw badRequest(`"target" ${said}: exactly one of ${names(destinationKinds)} is allowed.`)
   }
-  const { name, address, auth, options } = set[0]!
+  const { name, address, aws, options } = set[0]!
   const member = members[name] as Readonly<Record<string, unknown>>
   const isSet = ([option]: [string, unknown]): boolean => (member[option] ?? null) !== null
   const declared = Object.entries(options?.schema.properties ?? {}).filter(isSet)
@@ -125,7 +126,7 @@ export function chosenTarget(given: Target): ChosenTarget {
     kind: name,
     address: member[address.field] as string,
     // A kind that does not use AWS may have a member of this name among its options.
-    auth: auth === 'aws' ? (member['auth'] as GivenAuth | undefined) : undefined,
+    auth: aws !== undefined ? (member['auth'] as GivenAuth | undefined) : undefined,
     packing: (member['packing'] as Packing | null | undefined) ?? 'none',
     options: Object.fromEntries(declared.map(([option]) => [option, member[option]])),
   }

@@ -1,6 +1,6 @@
 /** Event destinations in the form delivery uses: target and unsealed credentials. */
 
-import type { DestinationConfig } from '../../delivery/deliver/destination.js'
+import type { DestinationConfig } from '../../delivery/deliver/kind/destination.js'
 import type { Sealer } from '../../ground/core/seal.js'
 import type { Row } from '../resource/define.js'
 import { needsSecret, secretBelongsTo, unsealedTarget } from '../resource/destination-secrets.js'
@@ -27,9 +27,6 @@ export function destinationConfig(
   return {
     id: row.id,
     accountId: row.account_id,
-    kind: chosen.kind,
-    address: chosen.address,
-    packing: chosen.packing,
     ...unsealedTarget(chosen, secret),
     pausedAt: (row['paused'] as DestinationPause | null | undefined)?.at,
     ...(keepsRecords(row) && { keepsEvents: true as const }),

@@ -3,10 +3,12 @@
  * real SDK, and what AWS bills. The server is another process, and accepts every record. A full request is what a lane
  * makes of a backlog: 500 events, or 2,000 if they are packed.
  */
+
 import { AwsClock } from '../../../src/delivery/deliver/aws/aws-clock.js'
+import type { AwsDestination } from '../../../src/delivery/deliver/aws/aws-kind.js'
 import { limitsOf } from '../../../src/delivery/deliver/aws/packed-limits.js'
 import { type Packing, packings, recordsOf } from '../../../src/delivery/deliver/aws/packing.js'
-import type { Sender } from '../../../src/delivery/deliver/destination.js'
+import type { Sender } from '../../../src/delivery/deliver/kind/sender.js'
 import { kindNamed, openSender } from '../../../src/delivery/deliver/kinds.js'
 import { ReachableNetworks } from '../../../src/delivery/outgoing/private-networks.js'
 import type { PackedEvent } from '../../../src/delivery/wire/packed-event.js'
@@ -52,7 +54,7 @@ const services: readonly Service[] = [
 ]
 
 const recordsFor = (kind: string, packing: Packing, packed = events) =>
-  recordsOf(packed, packing, kindNamed(kind).packing!)
+  recordsOf(packed, packing, kindNamed(kind).aws!.packing!)
 
 interface Opened {
   readonly sender: Sender
@@ -61,7 +63,11 @@ interface Opened {
 
 /** A sender to a server that accepts everything, and the events of a full request. */
 async function open({ kind, answer }: Service, packing: Packing, closers: Closers): Promise<Opened> {
-  const { eventsMax } = limitsOf({ ...limits(kind), requestBytesMax: 0 }, packing, kindNamed(kind).packing!)
+  const { eventsMax } = limitsOf(
+    { ...limits(kind), requestBytesMax: 0 },
+    packing,
+    kindNamed(kind).aws!.packing!,
+  )
   const full = eventsLike(eventsMax)
   const server = run('test/bench/floor/accepting.js', [
     JSON.stringify(answer(recordsFor(kind, packing, full).length)),
@@ -69,16 +75,22 @@ async function open({ kind, answer }: Service, packing: Packing, closers: Closer
   closers.teardown(() => server.stop())
   const [, port] = await server.line(/^port: (\d+)$/)
   const { address, requestBytes } = kindNamed(kind)
-  const sender = openSender(
-    { id: 'ed_1', accountId: 'ac_1', kind, address: address.example, auth: { creds }, packing, options: {} },
-    {
-      aws: { endpointUrl: `http://127.0.0.1:${port}` },
-      clock: new AwsClock(),
-      requestTimeoutMs: 15_000,
-      networks: new ReachableNetworks(),
-      kinds: { [kind]: { requestBytesMax: requestBytes.max } },
-    },
-  )
+  const config: AwsDestination = {
+    id: 'ed_1',
+    accountId: 'ac_1',
+    kind,
+    address: address.example,
+    auth: { creds },
+    packing,
+    options: {},
+  }
+  const sender = openSender(config, {
+    aws: { endpointUrl: `http://127.0.0.1:${port}` },
+    clock: new AwsClock(),
+    requestTimeoutMs: 15_000,
+    networks: new ReachableNetworks(),
+    kinds: { [kind]: { requestBytesMax: requestBytes.max } },
+  })
   closers.teardown(() => sender.close())
   return { sender, events: full }
 }

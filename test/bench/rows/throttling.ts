@@ -4,6 +4,7 @@
  */
 
 import { AwsClock } from '../../../src/delivery/deliver/aws/aws-clock.js'
+import type { AwsDestination } from '../../../src/delivery/deliver/aws/aws-kind.js'
 import { openSender } from '../../../src/delivery/deliver/kinds.js'
 import { Lane } from '../../../src/delivery/deliver/lane/lane.js'
 import { ReachableNetworks } from '../../../src/delivery/outgoing/private-networks.js'
@@ -46,29 +47,27 @@ async function acceptedPerSecond(
   if (fault !== undefined) world.faults.add(fault)
   const { accessKeyId: aws_access_key_id, secretAccessKey: aws_secret_access_key } = key
   const creds = { aws_access_key_id, aws_secret_access_key }
-  const lane = new Lane(
-    {
-      id: 'ed_1',
-      accountId: 'ac_1',
-      kind: 'kinesis',
-      address: arn,
-      auth: { creds },
-      packing: 'none',
-      options: {},
-    },
-    {
-      open: (config) =>
-        openSender(config, {
-          aws: { endpointUrl: emulator.url, ambientCredentials: key },
-          clock: new AwsClock(),
-          requestTimeoutMs: 15_000,
-          networks: new ReachableNetworks(),
-          kinds: { kinesis: { requestBytesMax: 5_242_880 } },
-        }),
-      deadLetter: async () => {},
-      budget: roomForAll,
-    },
-  )
+  const destination: AwsDestination = {
+    id: 'ed_1',
+    accountId: 'ac_1',
+    kind: 'kinesis',
+    address: arn,
+    auth: { creds },
+    packing: 'none',
+    options: {},
+  }
+  const lane = new Lane(destination, {
+    open: (config) =>
+      openSender(config, {
+        aws: { endpointUrl: emulator.url, ambientCredentials: key },
+        clock: new AwsClock(),
+        requestTimeoutMs: 15_000,
+        networks: new ReachableNetworks(),
+        kinds: { kinesis: { requestBytesMax: 5_242_880 } },
+      }),
+    deadLetter: async () => {},
+    budget: roomForAll,
+  })
   const begunMs = monotonicMs()
   const elapsedMs = (): number => monotonicMs() - begunMs
   const eventsPerPack = (eventsPerSecond * packEveryMs) / 1_000

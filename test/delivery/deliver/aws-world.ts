@@ -1,9 +1,10 @@
 /** An emulator with one resource of each kind, and configurations of destinations for them. */
+
 import type { Test } from 'tap'
 import { parseArn } from '../../../src/delivery/deliver/aws/arn.js'
 import { AwsClock } from '../../../src/delivery/deliver/aws/aws-clock.js'
+import type { AwsDestination, DestinationAuth } from '../../../src/delivery/deliver/aws/aws-kind.js'
 import type { Packing } from '../../../src/delivery/deliver/aws/packing.js'
-import type { DestinationAuth, DestinationConfig } from '../../../src/delivery/deliver/destination.js'
 import { type DeliverySettings, destinationKinds, kindNamed } from '../../../src/delivery/deliver/kinds.js'
 import { ReachableNetworks } from '../../../src/delivery/outgoing/private-networks.js'
 import { type Emulator, type EmulatorOptions, openEmulator } from '../../../src/outside/emulator/emulator.js'
@@ -37,7 +38,7 @@ const serviceOf = (kind: string): Service => parseArn(kindNamed(kind).address.ex
 export interface AwsWorld {
   readonly emulator: Emulator
   readonly deps: DeliverySettings
-  config(kind: string, auth?: DestinationAuth, name?: string, packing?: Packing): DestinationConfig
+  config(kind: string, auth?: DestinationAuth, name?: string, packing?: Packing): AwsDestination
   resource(kind: string, name?: string): ResourceName
   ledger(kind: string, name?: string): Ledger
   /** Number of requests to the operation that accepts events. */

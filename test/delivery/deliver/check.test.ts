@@ -2,8 +2,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
-import { checkRole } from '../../../src/delivery/deliver/aws/aws.js'
-import type { DestinationConfig } from '../../../src/delivery/deliver/destination.js'
+import type { DestinationConfig } from '../../../src/delivery/deliver/kind/destination.js'
 import { type DeliverySettings, openSender } from '../../../src/delivery/deliver/kinds.js'
 import { checkDestination } from '../../../src/delivery/deliver/test-event.js'
 import type { FaultSpec } from '../../../src/outside/emulator/wire.js'
@@ -23,7 +22,6 @@ const event = { partitionKey: 'ev_test', timestampMs: Date.now(), json: '{"event
 const check = (config: DestinationConfig, deps: DeliverySettings, timeoutMs = 10_000) =>
   checkDestination(config, event, timeoutMs, {
     openSender: (each) => openSender(each, deps),
-    checkRole: (each, signal) => checkRole(each, deps, signal),
   })
 
 const answers = /^The endpoint answers and accepts the credentials/

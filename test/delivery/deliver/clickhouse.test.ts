@@ -4,10 +4,11 @@ import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { AwsClock } from '../../../src/delivery/deliver/aws/aws-clock.js'
 import { faultOfAnswer } from '../../../src/delivery/deliver/clickhouse/clickhouse-faults.js'
-import type { DestinationConfig, Sender } from '../../../src/delivery/deliver/destination.js'
+import type { DestinationConfig } from '../../../src/delivery/deliver/kind/destination.js'
+import type { Sender } from '../../../src/delivery/deliver/kind/sender.js'
+import { withoutSecrets } from '../../../src/delivery/deliver/kind/target-options.js'
 import { kindNamed, openSender } from '../../../src/delivery/deliver/kinds.js'
 import { Lane } from '../../../src/delivery/deliver/lane/lane.js'
-import { withoutSecrets } from '../../../src/delivery/deliver/target-options.js'
 import type { FaultClass } from '../../../src/delivery/outgoing/fault-class.js'
 import { ReachableNetworks } from '../../../src/delivery/outgoing/private-networks.js'
 import { PackWriter, readPack } from '../../../src/delivery/wire/pack.js'
@@ -39,9 +40,7 @@ async function startServer(t: Test): Promise<Server> {
     accountId: 'ac_test',
     kind: 'clickhouse',
     address: url,
-    auth: undefined,
     options: { table: 'events', auth: { username, password }, ...options },
-    packing: 'none',
   })
   return {
     front,
@@ -295,9 +294,7 @@ t.test('another web server does not pass for ClickHouse, and its answer is bound
         accountId: 'ac_test',
         kind: 'clickhouse',
         address: url,
-        auth: undefined,
         options: { table: 'events', auth: { username, password: 'p' } },
-        packing: 'none',
       },
       {
         aws: {},

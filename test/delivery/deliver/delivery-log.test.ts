@@ -1,12 +1,12 @@
 /** The log of deliveries: every event of every request is in a row with what became of it. */
 import t from 'tap'
+import { outcomeOfRecords } from '../../../src/delivery/deliver/aws/record-results.js'
 import {
   DeliveryLog,
   WatchedDeliveries,
   watchedDeliveryBytesMax,
 } from '../../../src/delivery/deliver/delivery-log.js'
-import type { SendOutcome } from '../../../src/delivery/deliver/destination.js'
-import { outcomeOfRecords } from '../../../src/delivery/deliver/lane/outcomes.js'
+import type { SendOutcome } from '../../../src/delivery/deliver/kind/sender.js'
 import {
   type DeliveryOutcome,
   type DeliveryRow,

@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
-import { checkRole } from '../../../src/delivery/deliver/aws/aws.js'
-import type { DestinationConfig, Receipt, SendOutcome } from '../../../src/delivery/deliver/destination.js'
+import type { DestinationConfig } from '../../../src/delivery/deliver/kind/destination.js'
+import type { Receipt, SendOutcome } from '../../../src/delivery/deliver/kind/sender.js'
 import { openSender } from '../../../src/delivery/deliver/kinds.js'
 import { sendTestEvent } from '../../../src/delivery/deliver/test-event.js'
 import { PackWriter, readPack } from '../../../src/delivery/wire/pack.js'
@@ -61,7 +61,6 @@ t.test('EventBridge: source and type, as rules match them', async (t) => {
   const event = { partitionKey: 'ev_1', timestampMs: Date.now(), json: edgeJson('ev_1', 'edgtcp_1') }
   const access = {
     openSender: (config: DestinationConfig) => openSender(config, world.deps),
-    checkRole: (config: DestinationConfig, signal: AbortSignal) => checkRole(config, world.deps, signal),
   }
   t.match(await sendTestEvent(world.config('eventbridge'), event, 10_000, access), { ok: true })
   t.match(await send(world, world.config('eventbridge'), someEvents(1)), { outcome: 'accepted' })

@@ -1,19 +1,15 @@
 /** A lane over a sender whose outcomes the test chooses. */
 
-import type { AttemptLog } from '../../../src/delivery/deliver/attempt-log.js'
-import type {
-  BatchLimits,
-  DestinationConfig,
-  Sender,
-  SendOutcome,
-} from '../../../src/delivery/deliver/destination.js'
+import type { AwsDestination } from '../../../src/delivery/deliver/aws/aws-kind.js'
+import type { BatchLimits, Sender, SendOutcome } from '../../../src/delivery/deliver/kind/sender.js'
+import type { AttemptLog } from '../../../src/delivery/deliver/lane/attempt-log.js'
 import type { HoldingBudget } from '../../../src/delivery/deliver/lane/held-packs.js'
 import { Lane } from '../../../src/delivery/deliver/lane/lane.js'
 import type { LaneSettings } from '../../../src/delivery/deliver/lane/lane-settings.js'
 import type { Fault, FaultClass } from '../../../src/delivery/outgoing/fault-class.js'
 import type { PackedEvent } from '../../../src/delivery/wire/packed-event.js'
 
-export const config: DestinationConfig = {
+export const config: AwsDestination = {
   id: 'ed_1',
   accountId: 'ac_1',
   kind: 'kinesis',

@@ -1,6 +1,7 @@
 /** A sender of the kind `file`, without the rest of Weir. */
 import { AwsClock } from '../../../src/delivery/deliver/aws/aws-clock.js'
-import type { DestinationConfig, Sender } from '../../../src/delivery/deliver/destination.js'
+import type { DestinationConfig } from '../../../src/delivery/deliver/kind/destination.js'
+import type { Sender } from '../../../src/delivery/deliver/kind/sender.js'
 import { openSender } from '../../../src/delivery/deliver/kinds.js'
 import { ReachableNetworks } from '../../../src/delivery/outgoing/private-networks.js'
 
@@ -9,9 +10,7 @@ export const fileConfig = (options: object = {}, name = 'events.ndjson'): Destin
   accountId: 'ac_test',
   kind: 'file',
   address: name,
-  auth: undefined,
   options: { ...options },
-  packing: 'none',
 })
 
 /** `directory`: the operator's; undefined if it is not set. */

@@ -14,7 +14,7 @@ import {
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import t from 'tap'
-import type { Sender } from '../../../src/delivery/deliver/destination.js'
+import type { Sender } from '../../../src/delivery/deliver/kind/sender.js'
 import { kindNamed } from '../../../src/delivery/deliver/kinds.js'
 import { Lane } from '../../../src/delivery/deliver/lane/lane.js'
 import { compiled, run } from '../../harness/processes.js'

@@ -16,11 +16,11 @@ const awsPaths = ['auth', 'auth.role', 'auth.role.role_arn', 'auth.creds'].conca
 )
 
 t.test('every member of every kind has words, and no words are of a member that is gone', async (t) => {
-  for (const { name, address, auth, packing, options, setup } of destinationKinds) {
+  for (const { name, address, aws, options, setup } of destinationKinds) {
     const members = [
       address.field,
-      ...(auth === 'aws' ? awsPaths : []),
-      ...(packing === undefined ? [] : ['packing']),
+      ...(aws !== undefined ? awsPaths : []),
+      ...(aws?.packing === undefined ? [] : ['packing']),
       ...(options === undefined ? [] : paths(options.schema)),
     ]
     t.strictSame(Object.keys(setup?.words ?? {}).sort(), members.sort(), name)

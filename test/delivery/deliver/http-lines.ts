@@ -1,14 +1,13 @@
 /** A destination kind that Weir does not have: the lines of events, as the body of a POST to a web server. */
 
-import {
-  type BatchLimits,
-  type DestinationConfig,
-  defineDestinationKind,
-  type KindLimits,
-  type Sender,
-  type SenderDeps,
-  type SendOutcome,
-} from '../../../src/delivery/deliver/destination.js'
+import type { DestinationConfig } from '../../../src/delivery/deliver/kind/destination.js'
+import { defineDestinationKind, type KindLimits } from '../../../src/delivery/deliver/kind/kind.js'
+import type {
+  BatchLimits,
+  Sender,
+  SenderDeps,
+  SendOutcome,
+} from '../../../src/delivery/deliver/kind/sender.js'
 import type { Fault } from '../../../src/delivery/outgoing/fault-class.js'
 import type { PackedEvent } from '../../../src/delivery/wire/packed-event.js'
 import { type Problem, shown } from '../../../src/ground/core/errors.js'
@@ -76,7 +75,6 @@ export const httpLines = defineDestinationKind({
   title: 'web server',
   about: 'POST. The body is the lines of the events.',
   address: { field: 'url', pattern: '^https?://.+', example: 'http://127.0.0.1:8080/events', check },
-  auth: 'none',
   limits,
   requestBytes: { max: mebibyte, default: mebibyte / 2 },
   keepsLineBreak: true,

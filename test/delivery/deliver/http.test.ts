@@ -6,7 +6,8 @@ import { createServer as createTcpServer } from 'node:net'
 import { Webhook } from 'standardwebhooks'
 import t from 'tap'
 import { AwsClock } from '../../../src/delivery/deliver/aws/aws-clock.js'
-import type { DestinationConfig, SendOutcome } from '../../../src/delivery/deliver/destination.js'
+import type { DestinationConfig } from '../../../src/delivery/deliver/kind/destination.js'
+import type { SendOutcome } from '../../../src/delivery/deliver/kind/sender.js'
 import { type DeliverySettings, openSender } from '../../../src/delivery/deliver/kinds.js'
 import { Lane } from '../../../src/delivery/deliver/lane/lane.js'
 import { checkDestination, sendTestEvent } from '../../../src/delivery/deliver/test-event.js'
@@ -32,8 +33,6 @@ const configOf = (address: string, options: object = {}): DestinationConfig => (
   accountId: 'ac_test',
   kind: 'http',
   address,
-  auth: undefined,
-  packing: 'none',
   options: { ...options },
 })
 
@@ -475,7 +474,6 @@ t.test('a test event and a check', async (t) => {
   const event = { partitionKey: 'ev_t', timestampMs: Date.now(), json: '{"event_id":"ev_t"}' }
   const access = (deps: DeliverySettings) => ({
     openSender: (config: DestinationConfig) => openSender(config, deps),
-    checkRole: async () => ({ ok: true, value: undefined }) as const,
   })
   const config = configOf(server.url, { auth: { bearer: { token: 'x' } } })
   t.match(await sendTestEvent(config, event, 10_000, access(depsWith())), { ok: true })

@@ -2,7 +2,8 @@
 import { connect, createServer, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { AwsClock } from '../../../src/delivery/deliver/aws/aws-clock.js'
-import type { DestinationConfig, Sender, SendOutcome } from '../../../src/delivery/deliver/destination.js'
+import type { DestinationConfig } from '../../../src/delivery/deliver/kind/destination.js'
+import type { Sender, SendOutcome } from '../../../src/delivery/deliver/kind/sender.js'
 import { type DeliverySettings, openSender } from '../../../src/delivery/deliver/kinds.js'
 import { Lane } from '../../../src/delivery/deliver/lane/lane.js'
 import { freePort } from '../../../src/delivery/nats-server/nats-probe.js'
@@ -27,8 +28,6 @@ const config = (topic: string, options: object): DestinationConfig => ({
   accountId: 'ac_1',
   kind: 'kafka',
   address: topic,
-  auth: undefined,
-  packing: 'none',
   options: options as DestinationConfig['options'],
 })
 

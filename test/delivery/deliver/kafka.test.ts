@@ -4,7 +4,8 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { Writer } from '@platformatic/kafka'
 import t, { type Test } from 'tap'
 import { AwsClock } from '../../../src/delivery/deliver/aws/aws-clock.js'
-import type { DestinationConfig, Sender, SendOutcome } from '../../../src/delivery/deliver/destination.js'
+import type { DestinationConfig } from '../../../src/delivery/deliver/kind/destination.js'
+import type { Sender, SendOutcome } from '../../../src/delivery/deliver/kind/sender.js'
 import { openSender } from '../../../src/delivery/deliver/kinds.js'
 import { freePort } from '../../../src/delivery/nats-server/nats-probe.js'
 import { ReachableNetworks } from '../../../src/delivery/outgoing/private-networks.js'
@@ -18,8 +19,6 @@ const config = (options: object): DestinationConfig => ({
   accountId: 'ac_1',
   kind: 'kafka',
   address: 'traffic',
-  auth: undefined,
-  packing: 'none',
   options: options as DestinationConfig['options'],
 })
 

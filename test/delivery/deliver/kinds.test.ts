@@ -3,11 +3,9 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { checkRole } from '../../../src/delivery/deliver/aws/aws.js'
-import type {
-  DestinationAuth,
-  DestinationConfig,
-  SendOutcome,
-} from '../../../src/delivery/deliver/destination.js'
+import type { DestinationAuth } from '../../../src/delivery/deliver/aws/aws-kind.js'
+import type { DestinationConfig } from '../../../src/delivery/deliver/kind/destination.js'
+import type { SendOutcome } from '../../../src/delivery/deliver/kind/sender.js'
 import { destinationKinds, kindNamed, openSender } from '../../../src/delivery/deliver/kinds.js'
 import { type DestinationAccess, sendTestEvent } from '../../../src/delivery/deliver/test-event.js'
 import type { PackedEvent } from '../../../src/delivery/wire/packed-event.js'
@@ -333,7 +331,6 @@ t.test('a test event is sent, or the reason is returned', async (t) => {
   const world = await openAwsWorld(t)
   const access: DestinationAccess = {
     openSender: (config) => openSender(config, world.deps),
-    checkRole: (config, signal) => checkRole(config, world.deps, signal),
   }
   const event = {
     partitionKey: 'ev_test',

@@ -1,8 +1,8 @@
 /** Lanes against the AWS emulator, fault by fault: everything arrives, and only what failed is sent again. */
 import t, { type Test } from 'tap'
-import type { DestinationAuth } from '../../../src/delivery/deliver/destination.js'
-import type { PackResult } from '../../../src/delivery/deliver/job.js'
+import type { DestinationAuth } from '../../../src/delivery/deliver/aws/aws-kind.js'
 import { kindNamed, openSender } from '../../../src/delivery/deliver/kinds.js'
+import type { PackResult } from '../../../src/delivery/deliver/lane/job.js'
 import { Lane } from '../../../src/delivery/deliver/lane/lane.js'
 import type { LaneSettings } from '../../../src/delivery/deliver/lane/lane-settings.js'
 import { eventServices, type FaultSpec } from '../../../src/outside/emulator/wire.js'

@@ -2,11 +2,11 @@
 import * as fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { recordsOf } from '../../../src/delivery/deliver/aws/packing.js'
-import type { Sender, SendOutcome } from '../../../src/delivery/deliver/destination.js'
-import type { PackResult } from '../../../src/delivery/deliver/job.js'
+import { outcomeOfRecords } from '../../../src/delivery/deliver/aws/record-results.js'
+import type { Sender, SendOutcome } from '../../../src/delivery/deliver/kind/sender.js'
 import { kindNamed, openSender } from '../../../src/delivery/deliver/kinds.js'
+import type { PackResult } from '../../../src/delivery/deliver/lane/job.js'
 import { Lane } from '../../../src/delivery/deliver/lane/lane.js'
-import { outcomeOfRecords } from '../../../src/delivery/deliver/lane/outcomes.js'
 import { readPack } from '../../../src/delivery/wire/pack.js'
 import type { FaultSpec } from '../../../src/outside/emulator/wire.js'
 import { type AwsWorld, openAwsWorld } from './aws-world.js'
@@ -90,7 +90,7 @@ t.test('records hold lines of events as they were, up to the bytes that the kind
     const { lane } = openPacked(t, world, kind)
     await deliverAll(lane)
     const records = world.ledger(kind).page(0, eventsSent).events
-    const { recordBytes } = kindNamed(kind).packing!
+    const { recordBytes } = kindNamed(kind).aws!.packing!
     for (const { data } of records) t.ok(data.endsWith('}\n') && data.length <= recordBytes)
     t.same(
       records.flatMap(({ data }) => data.trimEnd().split('\n')).sort(),

@@ -1,8 +1,8 @@
 /** A lane whose requests are refused: credentials, pauses, probes and another target. */
 import { mock } from 'node:test'
 import t from 'tap'
-import { ByteBudget } from '../../../src/delivery/deliver/byte-budget.js'
-import type { SendOutcome } from '../../../src/delivery/deliver/destination.js'
+import type { SendOutcome } from '../../../src/delivery/deliver/kind/sender.js'
+import { ByteBudget } from '../../../src/delivery/deliver/lane/byte-budget.js'
 import type { Lane } from '../../../src/delivery/deliver/lane/lane.js'
 import { laneSettings } from '../../../src/delivery/deliver/lane/lane-settings.js'
 import { Pace } from '../../../src/delivery/deliver/lane/pace.js'

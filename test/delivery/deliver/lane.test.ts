@@ -3,7 +3,7 @@ import { mock } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as fc from 'fast-check'
 import t from 'tap'
-import type { SendOutcome } from '../../../src/delivery/deliver/destination.js'
+import type { SendOutcome } from '../../../src/delivery/deliver/kind/sender.js'
 import { eventsOf, someEvents } from './events.js'
 import { accepted, done, failed, fault, gate, openLane, roomForAll } from './fake-lane.js'
 

@@ -141,8 +141,6 @@ async function openLimited(
     accountId: 'ac_test',
     kind: 'http',
     address: server.url,
-    auth: undefined,
-    packing: 'none' as const,
     options: {},
   }
   const lane = new Lane(config, {

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { AwsClock } from '../../../src/delivery/deliver/aws/aws-clock.js'
-import type { Sender } from '../../../src/delivery/deliver/destination.js'
+import type { Sender } from '../../../src/delivery/deliver/kind/sender.js'
 import { openSender } from '../../../src/delivery/deliver/kinds.js'
 import { ReachableNetworks } from '../../../src/delivery/outgoing/private-networks.js'
 import { until } from '../../harness/weir.js'
@@ -39,8 +39,6 @@ function opened(t: Test, servers: readonly string[], requestTimeoutMs = 30_000):
       accountId: 'ac_1',
       kind: 'nats',
       address: 'traffic.closed',
-      auth: undefined,
-      packing: 'none',
       options: { servers } as never,
     },
     {

@@ -8,7 +8,8 @@ import { nkeys } from '@nats-io/nats-core'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
 import t, { type Test } from 'tap'
 import { AwsClock } from '../../../src/delivery/deliver/aws/aws-clock.js'
-import type { DestinationConfig, Sender, SendOutcome } from '../../../src/delivery/deliver/destination.js'
+import type { DestinationConfig } from '../../../src/delivery/deliver/kind/destination.js'
+import type { Sender, SendOutcome } from '../../../src/delivery/deliver/kind/sender.js'
 import { type DeliverySettings, kindNamed, openSender } from '../../../src/delivery/deliver/kinds.js'
 import { Lane } from '../../../src/delivery/deliver/lane/lane.js'
 import { freePort } from '../../../src/delivery/nats-server/nats-probe.js'
@@ -40,8 +41,6 @@ const config = (options: object, address = 'traffic.closed'): DestinationConfig 
   accountId: 'ac_1',
   kind: 'nats',
   address,
-  auth: undefined,
-  packing: 'none',
   options: options as DestinationConfig['options'],
 })
 

@@ -1,7 +1,7 @@
 /** A destination's own consumers come and go; its packs stay. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { ByteBudget } from '../../../src/delivery/deliver/byte-budget.js'
+import { ByteBudget } from '../../../src/delivery/deliver/lane/byte-budget.js'
 import { fetchPacks, PackSources } from '../../../src/delivery/deliver/pack-sources.js'
 import { packHeaders } from '../../../src/delivery/wire/names.js'
 import { onePartition } from '../../../src/delivery/wire/partitions.js'

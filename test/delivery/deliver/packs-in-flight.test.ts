@@ -1,6 +1,6 @@
 /** How many packs a destination may hold, whose lane sends at once or collects events. */
 import t from 'tap'
-import { ByteBudget } from '../../../src/delivery/deliver/byte-budget.js'
+import { ByteBudget } from '../../../src/delivery/deliver/lane/byte-budget.js'
 import { PacksInFlight } from '../../../src/delivery/deliver/packs-in-flight.js'
 import { collectGarbage } from '../../../src/ground/core/collect-garbage.js'
 import { someEvents } from './events.js'

@@ -1,6 +1,6 @@
 /** The last attempts of a destination, and what AWS bills for it. */
 import t from 'tap'
-import type { SendOutcome } from '../../../src/delivery/deliver/destination.js'
+import type { SendOutcome } from '../../../src/delivery/deliver/kind/sender.js'
 import { kindNamed } from '../../../src/delivery/deliver/kinds.js'
 import { AcceptedRate, RequestHistory, UsageCounter } from '../../../src/delivery/deliver/request-history.js'
 import { billingOf } from '../../../src/management/operate/advice/billed-units.js'
@@ -78,7 +78,7 @@ t.test('each record is rounded up to whole billing units', (t) => {
     },
   ]
   for (const { name, kind, sizes, counts, packed } of cases) {
-    const usage = new UsageCounter(kindNamed(kind).billing!)
+    const usage = new UsageCounter(kindNamed(kind).aws!.billing!)
     t.same(usage.add(sizes.length, sizes), counts, name)
     const report = Object.values(usage.report().units)
     t.same(

@@ -1,8 +1,10 @@
 /** S3, against the server of moto. */
+
 import t, { type Test } from 'tap'
-import { checkRole } from '../../../src/delivery/deliver/aws/aws.js'
 import { AwsClock } from '../../../src/delivery/deliver/aws/aws-clock.js'
-import type { DestinationConfig, SendOutcome } from '../../../src/delivery/deliver/destination.js'
+import type { AwsDestination } from '../../../src/delivery/deliver/aws/aws-kind.js'
+import type { DestinationConfig } from '../../../src/delivery/deliver/kind/destination.js'
+import type { SendOutcome } from '../../../src/delivery/deliver/kind/sender.js'
 import { type DeliverySettings, kindNamed, openSender } from '../../../src/delivery/deliver/kinds.js'
 import { Lane } from '../../../src/delivery/deliver/lane/lane.js'
 import type { LaneSettings } from '../../../src/delivery/deliver/lane/lane-settings.js'
@@ -57,7 +59,7 @@ async function openBucket(t: Test, shared: FailingS3): Promise<Bucket> {
     networks: new ReachableNetworks(),
     kinds: { s3: { requestBytesMax: kindNamed('s3').requestBytes.max } },
   }
-  const config = (options: object = {}): DestinationConfig => ({
+  const config = (options: object = {}): AwsDestination => ({
     id: 'ed_1',
     accountId: 'ac_1',
     kind: 's3',
@@ -263,7 +265,6 @@ t.test('S3', { skip: withoutMoto }, async (t) => {
     const bucket = await openBucket(t, shared)
     const access = {
       openSender: (config: DestinationConfig) => openSender(config, bucket.deps),
-      checkRole: (config: DestinationConfig, signal: AbortSignal) => checkRole(config, bucket.deps, signal),
     }
     const json = '{"event_id":"ev_test","event_type":"test.v0"}'
     const event = { partitionKey: 'ev_test', timestampMs: noonMs, json }
@@ -285,7 +286,7 @@ t.test('S3', { skip: withoutMoto }, async (t) => {
   // The last one: from then on, moto enforces policies.
   t.test('the policy allows delivery and checks, and nothing else', async (t) => {
     const bucket = await openBucket(t, shared)
-    const { statements } = kindNamed('s3').rights!(bucket.config())
+    const { statements } = kindNamed('s3').aws!.rights(bucket.config())
     const creds = await enforcePolicy(shared.url, { Version: '2012-10-17', Statement: statements })
     const config = (options?: object) => ({ ...bucket.config(options), auth: { creds } })
     t.match(await bucket.send(some(2, 'a'), config()), { outcome: 'accepted' })

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { readEntries } from '../../../src/delivery/books/ledger-lines.js'
-import { ByteBudget } from '../../../src/delivery/deliver/byte-budget.js'
+import { ByteBudget } from '../../../src/delivery/deliver/lane/byte-budget.js'
 import { type Offered, SharedConsumer } from '../../../src/delivery/deliver/shared-consumer.js'
 import { ledgerStream, ledgerSubject, packHeaders } from '../../../src/delivery/wire/names.js'
 import { firstStoredAtMs } from '../../../src/delivery/wire/pack-message.js'

@@ -3,7 +3,7 @@
  * minute of load takes a second and is the same on every machine.
  */
 import { mock } from 'node:test'
-import type { Sender, SendOutcome } from '../../../src/delivery/deliver/destination.js'
+import type { Sender, SendOutcome } from '../../../src/delivery/deliver/kind/sender.js'
 import { Lane } from '../../../src/delivery/deliver/lane/lane.js'
 import type { PackedEvent } from '../../../src/delivery/wire/packed-event.js'
 import { someEvents } from './events.js'

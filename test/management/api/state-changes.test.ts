@@ -3,7 +3,7 @@
  * advice of its status.
  */
 import t from 'tap'
-import type { StateReport } from '../../../src/delivery/deliver/health.js'
+import type { StateReport } from '../../../src/delivery/deliver/lane/health.js'
 import { auditStream, operatorSubject, statesSubject } from '../../../src/delivery/wire/names.js'
 import { readPack } from '../../../src/delivery/wire/pack.js'
 import { StateChanges } from '../../../src/management/operate/state-changes.js'

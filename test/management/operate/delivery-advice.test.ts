@@ -1,9 +1,10 @@
 /** Advice is in the words of the kind of destination: a table of all kinds, faults and errors. */
+
 import t from 'tap'
 import { faultOfRecord } from '../../../src/delivery/deliver/aws/faults.js'
 import { faultOfAnswer as faultOfClickhouse } from '../../../src/delivery/deliver/clickhouse/clickhouse-faults.js'
-import type { DestinationKind } from '../../../src/delivery/deliver/destination.js'
 import { faultOf as faultOfKafka } from '../../../src/delivery/deliver/kafka/kafka-faults.js'
+import type { ListedKind } from '../../../src/delivery/deliver/kinds.js'
 import { destinationKinds } from '../../../src/delivery/deliver/kinds.js'
 import type { FaultClass } from '../../../src/delivery/outgoing/fault-class.js'
 import { faultOfAnswer as faultOfHttp } from '../../../src/delivery/outgoing/http-faults.js'
@@ -27,11 +28,11 @@ const things: Readonly<Record<string, RegExp>> = {
   file: /WEIR_FILE|ulimit|\bdirectory\b|rotated/,
 }
 
-const isOwn = (thing: string, { name, auth }: DestinationKind): boolean =>
-  thing === name || (thing === 'aws' && auth === 'aws')
+const isOwn = (thing: string, { name, aws }: ListedKind): boolean =>
+  thing === name || (thing === 'aws' && aws !== undefined)
 
 interface Line {
-  readonly kind: DestinationKind
+  readonly kind: ListedKind
   readonly cause: FaultClass
   readonly code: string
   readonly advice: string
@@ -79,7 +80,7 @@ t.test('an error has its sentence under the class that the kind gives it', (t) =
     /^(any|Http\d+|NoKindKnowsIt)$/.test(code) ? undefined : faultOfRecord(code, '').class
   let checked = 0
   for (const { kind, cause, code } of lines) {
-    const found = (classOf[kind.name] ?? (kind.auth === 'aws' ? ofAws : () => undefined))(code)
+    const found = (classOf[kind.name] ?? (kind.aws !== undefined ? ofAws : () => undefined))(code)
     // A denied role is one of credentials; elsewhere, a right is missing. Of a whole request, the status decides.
     if (
       found === undefined ||

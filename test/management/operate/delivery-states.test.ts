@@ -1,6 +1,6 @@
 /** The status of a destination while deliverers answer, are slow, or are away. */
 import t from 'tap'
-import type { LaneReport, LaneStatus } from '../../../src/delivery/deliver/health.js'
+import type { LaneReport, LaneStatus } from '../../../src/delivery/deliver/lane/health.js'
 import { noOutcomes } from '../../../src/delivery/wire/delivery-attempts.js'
 import { statusesSubject, statusSubject } from '../../../src/delivery/wire/names.js'
 import { DeliveryStates, type StatesSettings } from '../../../src/management/operate/delivery-states.js'

@@ -1,6 +1,6 @@
 /** What a resume says. */
 import t from 'tap'
-import { pausedByHand } from '../../../src/delivery/deliver/health.js'
+import { pausedByHand } from '../../../src/delivery/deliver/lane/health.js'
 import { resumptionOf } from '../../../src/management/operate/advice/resumed.js'
 
 const at = '2026-11-20T10:00:00.000Z'

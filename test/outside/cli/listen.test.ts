@@ -2,8 +2,8 @@
 import { request } from 'node:http'
 import t, { type Test } from 'tap'
 import { AwsClock } from '../../../src/delivery/deliver/aws/aws-clock.js'
-import type { SendOutcome } from '../../../src/delivery/deliver/destination.js'
 import { signatureHeaders } from '../../../src/delivery/deliver/http/standard-webhooks.js'
+import type { SendOutcome } from '../../../src/delivery/deliver/kind/sender.js'
 import { openSender } from '../../../src/delivery/deliver/kinds.js'
 import { ReachableNetworks } from '../../../src/delivery/outgoing/private-networks.js'
 import { PackWriter, readPack } from '../../../src/delivery/wire/pack.js'
@@ -49,8 +49,6 @@ async function send(url: string, options: object): Promise<SendOutcome[]> {
     accountId: 'ac_1',
     kind: 'http',
     address: url,
-    auth: undefined,
-    packing: 'none',
   } as const
   const sender = openSender(
     { ...config, options: { ...options } },

@@ -1,5 +1,5 @@
 /** Advice for the kinds at AWS. */
-import type { KindAdvice } from './kind-advice.js'
+import type { KindAdvice } from '../kind/advice.js'
 
 interface AwsTarget {
   /** `stream`, `queue`. */

@@ -1,5 +1,5 @@
 /** Advice for files, on the machine that delivers. */
-import type { KindAdvice } from './kind-advice.js'
+import type { KindAdvice } from '../kind/advice.js'
 
 const full =
   'The disk is full, or nearly, or it has no inodes left (df -i). Make room on it: events are written as soon as there is some.'

@@ -1,5 +1,5 @@
 /** Advice for web servers. */
-import { connectionAdvice, type KindAdvice, tlsAdvice } from './kind-advice.js'
+import { connectionAdvice, type KindAdvice, tlsAdvice } from '../kind/advice.js'
 
 const redirected =
   'The server sends requests to another address, which is not followed. Set the URL that the error names, if it is yours.'

@@ -1,5 +1,5 @@
 /** Advice for Kafka, NATS and ClickHouse. */
-import { connectionAdvice, type KindAdvice, tlsAdvice } from './kind-advice.js'
+import { connectionAdvice, type KindAdvice, tlsAdvice } from '../kind/advice.js'
 
 const caGiven = 'whether its certificate authority is given in tls.ca'
 

@@ -1,6 +1,7 @@
 /** ARNs, read and checked: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference-arns.html */
 import { type Problem, shown } from '../../../ground/core/errors.js'
-import type { DestinationAddress, DestinationConfig } from '../destination.js'
+import type { DestinationConfig } from '../kind/destination.js'
+import type { DestinationAddress } from '../kind/kind.js'
 
 interface Arn {
   readonly partition: string

@@ -14,15 +14,14 @@ import { fail, ok, type Result } from '../../../ground/core/errors.js'
 import { version } from '../../../ground/core/package.js'
 import { withDeadline } from '../../outgoing/deadline.js'
 import type { Fault } from '../../outgoing/fault-class.js'
-import type { AwsCredentials, BatchLimits, DestinationConfig, SenderDeps } from '../destination.js'
+import type { BatchLimits } from '../kind/sender.js'
 import { regionOf } from './arn.js'
 import type { ClockedClient } from './aws-clock.js'
+import type { AwsCredentials, AwsDeps, AwsDestination } from './aws-kind.js'
 import { asStsError, faultOf } from './faults.js'
 
 /** The part that STS needs. */
-type StsDeps = Pick<SenderDeps, 'aws' | 'clock' | 'requestTimeoutMs'>
-
-export const requestTimeoutMsDefault = 15_000
+type StsDeps = Pick<AwsDeps, 'aws' | 'clock' | 'requestTimeoutMs'>
 
 /** More than the requests of one destination at once, so that none waits for a socket. */
 const socketsMax = 8
@@ -45,15 +44,6 @@ export interface ClientOptions {
   readonly customUserAgent: [name: string, version: string][]
 }
 
-/** Loads a module once: Node needs some time for each `import`, even of a loaded module. */
-export function loadedOnce<M>(load: () => Promise<M>): () => Promise<M> {
-  let loaded: Promise<M> | undefined
-  return () => {
-    loaded ??= load()
-    return loaded
-  }
-}
-
 interface Client extends ClockedClient {
   destroy(): void
 }
@@ -68,14 +58,14 @@ const destroy = (client: Promise<Client> | undefined): void => {
 
 /** All of a sender but `send`: one destination's client of a service, created when first needed, and its credentials. */
 export class AwsSender<C extends Client> {
-  readonly #config: DestinationConfig
-  readonly #deps: SenderDeps
+  readonly #config: AwsDestination
+  readonly #deps: AwsDeps
   readonly #create: (options: ClientOptions) => Promise<C>
   #client: Promise<C> | undefined
   /** The previous client, which may still have requests under way. */
   #retired: Promise<C> | undefined
 
-  constructor(config: DestinationConfig, deps: SenderDeps, create: (options: ClientOptions) => Promise<C>) {
+  constructor(config: AwsDestination, deps: AwsDeps, create: (options: ClientOptions) => Promise<C>) {
     this.#config = config
     this.#deps = deps
     this.#create = create
@@ -113,6 +103,14 @@ export class AwsSender<C extends Client> {
     return client
   }
 
+  async checkBorrowed(signal: AbortSignal): Promise<Result<readonly string[], Fault>> {
+    const { auth } = this.#config
+    if (!('role' in auth)) return ok([])
+    const checked = await checkRole(this.#config, this.#deps, signal)
+    const proved = 'The role can be assumed, and only with the external id of this account.'
+    return checked.ok ? ok([proved]) : checked
+  }
+
   /** The SDK keeps credentials in the client, so a new client forgets them. */
   dropCredentials(): void {
     if (this.#client === undefined) return
@@ -135,7 +133,6 @@ export class AwsSender<C extends Client> {
 
   #credentials(region: string): AwsCredentials | (() => Promise<AwsCredentials>) {
     const { auth } = this.#config
-    if (auth === undefined) throw new Error('A destination at AWS has a role or a pair of keys.')
     if ('role' in auth) return roleCredentials(auth.role.role_arn, region, this.#config, this.#deps)
     return { accessKeyId: auth.creds.aws_access_key_id, secretAccessKey: auth.creds.aws_secret_access_key }
   }
@@ -172,7 +169,7 @@ async function clientOptions(
 function roleCredentials(
   roleArn: string,
   region: string,
-  { id, accountId }: DestinationConfig,
+  { id, accountId }: AwsDestination,
   deps: StsDeps,
 ): () => Promise<AwsCredentials> {
   const role = { RoleArn: roleArn, RoleSessionName: sessionName(id), ExternalId: accountId }
@@ -214,12 +211,12 @@ async function assumeRole(
  * keys, and if AWS denies access; any other error of AWS is the fault.
  */
 export async function checkRole(
-  config: DestinationConfig,
+  config: AwsDestination,
   deps: StsDeps,
   signal: AbortSignal,
 ): Promise<Result<undefined, Fault>> {
   const { id, accountId, auth } = config
-  if (auth === undefined || !('role' in auth)) return ok(undefined)
+  if (!('role' in auth)) return ok(undefined)
   const { role_arn } = auth.role
   const role = { RoleArn: role_arn, RoleSessionName: sessionName(id) }
   try {

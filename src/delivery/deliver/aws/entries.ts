@@ -1,6 +1,6 @@
 /** Requests whose entries are accepted or refused one by one, with nothing between entry and event: SQS, EventBridge. */
 import type { Fault } from '../../outgoing/fault-class.js'
-import type { Rejection } from '../destination.js'
+import type { Rejection } from '../kind/sender.js'
 
 /** An entry that was not accepted. */
 export type FailedEntry = Rejection

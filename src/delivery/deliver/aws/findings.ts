@@ -1,7 +1,7 @@
 /** Common parts of the checks of several kinds. */
 import { fail, ok, type Result } from '../../../ground/core/errors.js'
 import type { Fault } from '../../outgoing/fault-class.js'
-import type { Finding } from '../destination.js'
+import type { Finding } from '../kind/sender.js'
 
 export const endpointAnswers = 'The endpoint answers and accepts the credentials.'
 

@@ -1,6 +1,6 @@
 /** Limits of a request with packed events: it holds more events than it may hold records. */
 import type { PackedEvent } from '../../wire/packed-event.js'
-import type { BatchLimits } from '../destination.js'
+import type { BatchLimits } from '../kind/sender.js'
 import type { Packing, PackingTarget } from './packing.js'
 
 /**

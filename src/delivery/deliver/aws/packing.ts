@@ -8,17 +8,10 @@
  * Everything else of delivery counts events: a sender maps the result of a record back to the events in it.
  */
 import type { PackedEvent } from '../../wire/packed-event.js'
+import type { ServiceRecord } from '../kind/sender.js'
 
 export const packings = ['none', 'ndjson'] as const
 export type Packing = (typeof packings)[number]
-
-export interface ServiceRecord {
-  readonly dataBytes: number
-  /** The length of its first event's key, which is the record's. */
-  readonly partitionKeyBytes: number
-  /** Indices of its events in the request, ascending; undefined if the record at an index is the event at that index. */
-  readonly indices?: readonly number[]
-}
 
 export interface PackingTarget {
   /** Bytes of a full record, its partition key included. */

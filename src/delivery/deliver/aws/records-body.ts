@@ -3,7 +3,7 @@
  * most of the garbage of a deliverer.
  */
 import type { PackedEvent } from '../../wire/packed-event.js'
-import type { ServiceRecord } from './packing.js'
+import type { ServiceRecord } from '../kind/sender.js'
 
 export interface RecordsBody {
   /** Does a record have its event's partition key? */

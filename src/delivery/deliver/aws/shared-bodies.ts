@@ -7,8 +7,12 @@
  */
 import { createHash, type Hash } from 'node:crypto'
 import { after, type Timer } from '../../../ground/core/clock.js'
-import type { SharedPacks } from '../shared-packs.js'
 import { BodyPool, type RecordsBody, recordsBody } from './records-body.js'
+
+/** Do several destinations get the same packs? */
+interface PacksOfProcess {
+  readonly areShared: boolean
+}
 
 /** The input that determines the bytes of a body's records. */
 export interface SharedRecords extends RecordsBody {
@@ -36,7 +40,7 @@ export const sharedBodiesBytesMax = 16 * 1024 * 1024
 const forgetAfterMs = 1_000
 
 export class SharedBodies {
-  readonly #packs: Pick<SharedPacks, 'areShared'>
+  readonly #packs: PacksOfProcess
   readonly #pool = new BodyPool()
   /** The oldest first. */
   readonly #beginnings: Beginning[] = []
@@ -45,7 +49,7 @@ export class SharedBodies {
   #idle: Timer | undefined
 
   /** Without packs, nothing is shared. */
-  constructor(packs: Pick<SharedPacks, 'areShared'> = { areShared: false }) {
+  constructor(packs: PacksOfProcess = { areShared: false }) {
     this.#packs = packs
   }
 

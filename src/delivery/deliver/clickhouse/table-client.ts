@@ -10,7 +10,7 @@ import {
   createClient,
 } from '@clickhouse/client'
 import { version } from '../../../ground/core/package.js'
-import type { SenderDeps } from '../destination.js'
+import type { SenderDeps } from '../kind/sender.js'
 
 interface Access {
   readonly database?: string

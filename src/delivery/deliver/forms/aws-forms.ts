@@ -6,7 +6,7 @@ import {
   type SetupStep,
   textIn,
   type Words,
-} from './kind-form.js'
+} from '../kind/form.js'
 
 const awsAuthWords: Words = {
   auth: { label: 'How Weir signs in at AWS', help: 'A role needs no secret here.' },

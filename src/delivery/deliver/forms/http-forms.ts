@@ -1,5 +1,5 @@
 /** The tiles and words of web servers, and of services that take events over HTTP. */
-import type { KindForm, SetupStep, Words } from './kind-form.js'
+import type { KindForm, SetupStep, Words } from '../kind/form.js'
 
 export const httpWords: Words = {
   url: {

@@ -1,5 +1,5 @@
 /** The tiles and words of Kafka, NATS, ClickHouse and files. */
-import { type KindForm, textIn, type Words } from './kind-form.js'
+import { type KindForm, textIn, type Words } from '../kind/form.js'
 
 const tlsWords: Words = {
   tls: { label: 'Encrypt connections (TLS)' },

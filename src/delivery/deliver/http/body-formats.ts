@@ -4,7 +4,7 @@ import type { FaultClass } from '../../outgoing/fault-class.js'
 import type { Hide } from '../../outgoing/hidden-secrets.js'
 import type { HttpAnswer } from '../../outgoing/http-client.js'
 import type { PackedEvent } from '../../wire/packed-event.js'
-import type { BatchLimits, SendOutcome } from '../destination.js'
+import type { BatchLimits, SendOutcome } from '../kind/sender.js'
 import { outcomeOfBulk } from './bulk-answer.js'
 
 export interface BodyFormat {

@@ -7,8 +7,8 @@ import type { Fault, FaultClass } from '../../outgoing/fault-class.js'
 import { fault } from '../../outgoing/faults.js'
 import type { Hide } from '../../outgoing/hidden-secrets.js'
 import type { HttpAnswer } from '../../outgoing/http-client.js'
-import type { SendOutcome } from '../destination.js'
-import { outcomeOfEach } from '../lane/outcomes.js'
+import { outcomeOfEach } from '../kind/outcomes.js'
+import type { SendOutcome } from '../kind/sender.js'
 
 interface BulkItem {
   readonly status: number

@@ -2,7 +2,7 @@
 import { monotonicMs } from '../../../ground/core/clock.js'
 import { fail, ok, type Result } from '../../../ground/core/errors.js'
 import type { Fault } from '../../outgoing/fault-class.js'
-import type { HostPort } from '../servers.js'
+import type { HostPort } from '../kind/servers.js'
 import { type ConnectionOptions, KafkaConnection, NotKafkaError } from './connection.js'
 import { faultOfNumber } from './kafka-faults.js'
 import { answerOf, apisOf, protocol } from './protocol.js'

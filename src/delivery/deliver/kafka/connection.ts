@@ -7,7 +7,7 @@ import { connect as connectTls } from 'node:tls'
 import type { API, Callback, Connection, Reader, ResponseParser, Writer } from '@platformatic/kafka'
 import { version } from '../../../ground/core/package.js'
 import type { ReachableNetworks } from '../../outgoing/private-networks.js'
-import type { HostPort } from '../servers.js'
+import type { HostPort } from '../kind/servers.js'
 import { type Protocol, protocol } from './protocol.js'
 import { authenticate, type Sasl } from './sasl.js'
 

@@ -3,7 +3,7 @@
  * library's own connections are not used, because they would follow a broker to any address that it names; nor is its
  * producer, because the lane retries. It is large, and loaded with the first request.
  */
-import { loadedOnce } from '../aws/aws.js'
+import { loadedOnce } from '../kind/loaded-once.js'
 
 export const protocol = loadedOnce(() => import('@platformatic/kafka'))
 

@@ -19,22 +19,15 @@ import { fault } from '../../outgoing/faults.js'
 import { faultOfError } from '../../outgoing/http-faults.js'
 import type { PackedEvent } from '../../wire/packed-event.js'
 import { clickhouseAdvice } from '../advice/server-advice.js'
-import { loadedOnce } from '../aws/aws.js'
 import { faultIn, isInserted, notClickhouse } from '../clickhouse/clickhouse-faults.js'
 import type { Answer } from '../clickhouse/table-client.js'
-import {
-  type BatchLimits,
-  type DestinationConfig,
-  defineDestinationKind,
-  type Finding,
-  type KindLimits,
-  type Sender,
-  type SenderDeps,
-  type SendOutcome,
-} from '../destination.js'
-import { eventTypeIn } from '../event-type.js'
 import { clickhouseForm, clickhouseWords } from '../forms/server-forms.js'
-import { optional, secretText, targetOptions } from '../target-options.js'
+import type { DestinationConfig } from '../kind/destination.js'
+import { eventTypeIn } from '../kind/event-type.js'
+import { defineDestinationKind, type KindLimits } from '../kind/kind.js'
+import { loadedOnce } from '../kind/loaded-once.js'
+import type { BatchLimits, Finding, Sender, SenderDeps, SendOutcome } from '../kind/sender.js'
+import { type OptionsOf, optional, secretText, targetOptions } from '../kind/target-options.js'
 
 // --- address ---
 
@@ -91,13 +84,7 @@ const options = targetOptions(
   { recipient: (url, { auth }) => `${auth?.username ?? ''} ${new URL(url).origin}` },
 )
 
-interface ClickhouseOptions {
-  readonly database?: string
-  readonly table: string
-  readonly auth?: { readonly username: string; readonly password?: string }
-  readonly async_insert?: boolean
-  readonly unknown_fields?: 'refuse' | 'skip'
-}
+type ClickhouseOptions = OptionsOf<typeof options>
 
 // --- limits ---
 
@@ -127,9 +114,9 @@ class ClickhouseSender implements Sender {
   readonly #table: string
   #client: ClickHouseClient | undefined
 
-  constructor({ address, options: given }: DestinationConfig, deps: SenderDeps) {
+  constructor({ address, options: given }: DestinationConfig<ClickhouseOptions>, deps: SenderDeps) {
     this.#url = address
-    this.#options = given as unknown as ClickhouseOptions
+    this.#options = given
     this.#deps = deps
     const { database, table } = this.#options
     this.#table = [...(database === undefined ? [] : [database]), table].map(quoted).join('.')
@@ -251,7 +238,6 @@ export const clickhouse = defineDestinationKind({
     example: 'https://clickhouse.example.com:8443',
     check: checkUrl,
   },
-  auth: 'none',
   options,
   setup: { words: clickhouseWords, forms: [clickhouseForm] },
   advice: clickhouseAdvice,

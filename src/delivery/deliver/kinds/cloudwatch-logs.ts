@@ -11,21 +11,15 @@ import type { Fault } from '../../outgoing/fault-class.js'
 import type { PackedEvent } from '../../wire/packed-event.js'
 import { awsAdvice } from '../advice/aws-advice.js'
 import { arnAddress, parseArn } from '../aws/arn.js'
-import { AwsSender, loadedOnce } from '../aws/aws.js'
+import { AwsSender } from '../aws/aws.js'
+import type { AwsDeps, AwsDestination, BillingUnit } from '../aws/aws-kind.js'
+import { defineAwsKind } from '../aws/aws-kind.js'
 import { endpointAnswers, unlessDenied } from '../aws/findings.js'
 import { rightsOn } from '../aws/rights.js'
-import {
-  type BillingUnit,
-  type DestinationConfig,
-  defineDestinationKind,
-  type Finding,
-  type KindLimits,
-  type Rejection,
-  type Sender,
-  type SenderDeps,
-  type SendOutcome,
-} from '../destination.js'
 import { cloudwatchLogsForm, cloudwatchLogsWords } from '../forms/aws-forms.js'
+import type { KindLimits } from '../kind/kind.js'
+import { loadedOnce } from '../kind/loaded-once.js'
+import type { Finding, Rejection, Sender, SendOutcome } from '../kind/sender.js'
 
 // --- address ---
 
@@ -107,7 +101,7 @@ class CloudWatchLogsSender extends AwsSender<CloudWatchLogsClient> implements Se
   /** Shared by concurrent requests; undefined if the log stream is not known to exist. */
   #created: Promise<Fault | undefined> | undefined
 
-  constructor(config: DestinationConfig, deps: SenderDeps) {
+  constructor(config: AwsDestination, deps: AwsDeps) {
     super(config, deps, async (options) => new (await sdk()).CloudWatchLogsClient(options))
     this.#stream = { logGroupName: groupName(config.address), logStreamName: config.id }
   }
@@ -200,27 +194,28 @@ function rejections(order: readonly number[], info: RejectedLogEventsInfo): Reje
 
 // --- declaration ---
 
-export const cloudwatchLogs = defineDestinationKind({
+export const cloudwatchLogs = defineAwsKind({
   name: 'cloudwatch_logs',
   title: 'CloudWatch log group',
   about:
     'PutLogEvents, oldest event first. One log stream per destination, named by its id, created on first use.',
   address,
-  auth: 'aws',
+  aws: {
+    rights: ({ address: arn }) =>
+      rightsOn(
+        ['logs:PutLogEvents', 'logs:CreateLogStream'],
+        ['logs:DescribeLogStreams'],
+      )({
+        address: `${arn.replace(/:\*$/, '')}:*`,
+      }),
+    billing,
+  },
   // IAM names the streams of a log group, and the group itself for most actions, by the group's ARN and `:*`.
-  rights: ({ address: arn }) =>
-    rightsOn(
-      ['logs:PutLogEvents', 'logs:CreateLogStream'],
-      ['logs:DescribeLogStreams'],
-    )({
-      address: `${arn.replace(/:\*$/, '')}:*`,
-    }),
   endpointSetting: 'AWS_ENDPOINT_URL_CLOUDWATCH_LOGS',
   setup: { words: cloudwatchLogsWords, forms: [cloudwatchLogsForm] },
   advice: awsAdvice({ thing: 'log group', more: 'raise the quota of PutLogEvents' }),
   limits,
   requestBytes: { max: 1_048_576, default: 1_048_576 },
-  billing,
   keepsLineBreak: false,
   open: (config, deps) => new CloudWatchLogsSender(config, deps),
 })

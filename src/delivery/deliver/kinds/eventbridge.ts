@@ -12,24 +12,19 @@ import type { Fault } from '../../outgoing/fault-class.js'
 import type { PackedEvent } from '../../wire/packed-event.js'
 import { awsAdvice } from '../advice/aws-advice.js'
 import { arnAddress } from '../aws/arn.js'
-import { AwsSender, loadedOnce } from '../aws/aws.js'
+import { AwsSender } from '../aws/aws.js'
+import type { AwsDeps, AwsDestination, BillingUnit } from '../aws/aws-kind.js'
+import { defineAwsKind } from '../aws/aws-kind.js'
 import { type FailedEntry, notMentioned } from '../aws/entries.js'
 import { faultOfRecord } from '../aws/faults.js'
 import { endpointAnswers, unlessDenied } from '../aws/findings.js'
 import { rightsOn } from '../aws/rights.js'
-import {
-  type BillingUnit,
-  type DestinationConfig,
-  defineDestinationKind,
-  type Finding,
-  type KindLimits,
-  type Sender,
-  type SenderDeps,
-  type SendOutcome,
-} from '../destination.js'
-import { eventTypeIn } from '../event-type.js'
 import { eventbridgeForm, eventbridgeWords } from '../forms/aws-forms.js'
-import { outcomeOfEach } from '../lane/outcomes.js'
+import { eventTypeIn } from '../kind/event-type.js'
+import type { KindLimits } from '../kind/kind.js'
+import { loadedOnce } from '../kind/loaded-once.js'
+import { outcomeOfEach } from '../kind/outcomes.js'
+import type { Finding, Sender, SendOutcome } from '../kind/sender.js'
 
 // --- address ---
 
@@ -95,7 +90,7 @@ function entryOf(event: PackedEvent, EventBusName: string): PutEventsRequestEntr
 class EventBridgeSender extends AwsSender<EventBridgeClient> implements Sender {
   readonly #arn: string
 
-  constructor(config: DestinationConfig, deps: SenderDeps) {
+  constructor(config: AwsDestination, deps: AwsDeps) {
     super(config, deps, async (options) => new (await sdk()).EventBridgeClient(options))
     this.#arn = config.address
   }
@@ -149,19 +144,20 @@ function failures(
 
 // --- declaration ---
 
-export const eventbridge = defineDestinationKind({
+export const eventbridge = defineAwsKind({
   name: 'eventbridge',
   title: 'EventBridge event bus',
   about: 'PutEvents. Source: `weir`; DetailType: the type of the event; Time: its time.',
   address,
-  auth: 'aws',
-  rights: rightsOn(['events:PutEvents'], ['events:DescribeEventBus']),
+  aws: {
+    rights: rightsOn(['events:PutEvents'], ['events:DescribeEventBus']),
+    billing,
+  },
   endpointSetting: 'AWS_ENDPOINT_URL_EVENTBRIDGE',
   setup: { words: eventbridgeWords, forms: [eventbridgeForm] },
   advice: awsAdvice({ thing: 'event bus', more: 'raise the quota of PutEvents' }),
   limits,
   requestBytes: { max: entriesBytesMax, default: entriesBytesMax },
-  billing,
   keepsLineBreak: false,
   open: (config, deps) => new EventBridgeSender(config, deps),
 })

@@ -17,22 +17,15 @@ import type { Fault, FaultClass } from '../../outgoing/fault-class.js'
 import { fault, interruptionOf } from '../../outgoing/faults.js'
 import type { PackedEvent } from '../../wire/packed-event.js'
 import { fileAdvice } from '../advice/file-advice.js'
-import {
-  type BatchLimits,
-  type DestinationConfig,
-  defineDestinationKind,
-  type Finding,
-  type KindLimits,
-  type Sender,
-  type SenderDeps,
-  type SendOutcome,
-} from '../destination.js'
 import { openSpace, type SharedSpace } from '../file/account-space.js'
 import { EventFile } from '../file/event-file.js'
 import { FileFault, notADirectory, notAFile } from '../file/file-fault.js'
 import { isRotatedName, type Rotation } from '../file/rotated-files.js'
 import { fileForm, fileWords } from '../forms/server-forms.js'
-import { optional, targetOptions } from '../target-options.js'
+import type { DestinationConfig } from '../kind/destination.js'
+import { defineDestinationKind, type KindLimits } from '../kind/kind.js'
+import type { BatchLimits, Finding, Sender, SenderDeps, SendOutcome } from '../kind/sender.js'
+import { type OptionsOf, optional, targetOptions } from '../kind/target-options.js'
 
 // --- address ---
 
@@ -81,12 +74,7 @@ const options = targetOptions({
   gzip_rotated: optional(Type.Boolean({ description: 'Rotated files are compressed. Default: false.' })),
 })
 
-interface FileOptions {
-  readonly size?: number
-  readonly age_seconds?: number
-  readonly keep?: number
-  readonly gzip_rotated?: boolean
-}
+type FileOptions = OptionsOf<typeof options>
 
 // --- limits ---
 
@@ -149,7 +137,7 @@ class FileSender implements Sender {
   readonly #options: FileOptions
   readonly #opened: Result<Opened, Fault>
 
-  constructor(config: DestinationConfig, deps: SenderDeps) {
+  constructor(config: DestinationConfig<FileOptions>, deps: SenderDeps) {
     this.#deps = deps
     this.#name = config.address
     this.#options = config.options
@@ -265,7 +253,6 @@ export const file = defineDestinationKind({
     example: 'events.ndjson',
     check: checkName,
   },
-  auth: 'none',
   options,
   directorySetting,
   spaceSetting,

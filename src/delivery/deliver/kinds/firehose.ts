@@ -8,25 +8,20 @@ import type { Fault } from '../../outgoing/fault-class.js'
 import type { PackedEvent } from '../../wire/packed-event.js'
 import { awsAdvice } from '../advice/aws-advice.js'
 import { arnAddress, parseArn } from '../aws/arn.js'
-import { AwsSender, type ClientOptions, loadedOnce } from '../aws/aws.js'
+import { AwsSender, type ClientOptions } from '../aws/aws.js'
+import type { AwsDeps, AwsDestination, BillingUnit } from '../aws/aws-kind.js'
+import { defineAwsKind } from '../aws/aws-kind.js'
 import { endpointAnswers, unlessDenied } from '../aws/findings.js'
 import { limitsOf } from '../aws/packed-limits.js'
 import { type Packing, type PackingTarget, recordsOf } from '../aws/packing.js'
 import { prepare, sendsPrepared } from '../aws/put-records.js'
+import { outcomeOfRecords } from '../aws/record-results.js'
 import { rightsOn } from '../aws/rights.js'
 import type { OwnBodies, SharedRecords } from '../aws/shared-bodies.js'
-import {
-  type BillingUnit,
-  type DestinationConfig,
-  defineDestinationKind,
-  type Finding,
-  type KindLimits,
-  type Sender,
-  type SenderDeps,
-  type SendOutcome,
-} from '../destination.js'
 import { firehoseForm, firehoseWords } from '../forms/aws-forms.js'
-import { outcomeOfRecords } from '../lane/outcomes.js'
+import type { KindLimits } from '../kind/kind.js'
+import { loadedOnce } from '../kind/loaded-once.js'
+import type { Finding, Sender, SendOutcome } from '../kind/sender.js'
 
 // --- address ---
 
@@ -94,7 +89,7 @@ class FirehoseSender extends AwsSender<FirehoseClient> implements Sender {
   readonly #packing: Packing
   readonly #bodies: OwnBodies
 
-  constructor(config: DestinationConfig, deps: SenderDeps) {
+  constructor(config: AwsDestination, deps: AwsDeps) {
     super(config, { ...deps, limits: limitsOf(deps.limits, config.packing, packing) }, openClient)
     this.#name = parseArn(config.address)!.resource.slice(resourceType.length)
     this.#packing = config.packing
@@ -131,20 +126,21 @@ const notActive = (status: string | undefined): Fault => ({
 
 // --- declaration ---
 
-export const firehose = defineDestinationKind({
+export const firehose = defineAwsKind({
   name: 'firehose',
   title: 'Firehose delivery stream',
   about: 'PutRecordBatch.',
   address,
-  auth: 'aws',
-  rights: rightsOn(['firehose:PutRecordBatch'], ['firehose:DescribeDeliveryStream']),
+  aws: {
+    rights: rightsOn(['firehose:PutRecordBatch'], ['firehose:DescribeDeliveryStream']),
+    packing,
+    billing,
+  },
   endpointSetting: 'AWS_ENDPOINT_URL_FIREHOSE',
   setup: { words: firehoseWords, forms: [firehoseForm] },
   advice: awsAdvice({ thing: 'delivery stream', more: 'raise the quota of the delivery stream' }),
   limits,
   requestBytes: { max: 4 * mebibyte, default: 4 * mebibyte },
-  packing,
-  billing,
   keepsLineBreak: true,
   open: (config, deps) => new FirehoseSender(config, deps),
 })

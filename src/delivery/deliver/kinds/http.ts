@@ -13,21 +13,14 @@ import { type HttpAnswer, HttpClient, type HttpQuestion } from '../../outgoing/h
 import { faultOfAnswer, faultOfError, readBytesMax, requestIdIn } from '../../outgoing/http-faults.js'
 import type { PackedEvent } from '../../wire/packed-event.js'
 import { httpAdvice } from '../advice/http-advice.js'
-import {
-  type BatchLimits,
-  type DestinationConfig,
-  defineDestinationKind,
-  type Finding,
-  type KindLimits,
-  type Sender,
-  type SenderDeps,
-  type SendOutcome,
-} from '../destination.js'
 import { httpForms, httpWords } from '../forms/http-forms.js'
 import { type BodyFormat, bodyFormatNames, bodyFormats } from '../http/body-formats.js'
 import { brokenHeaders, headersMax, headerText, headerTextRule } from '../http/request-headers.js'
 import { brokenWebhookSecret, signatureHeaders } from '../http/standard-webhooks.js'
-import { optional, secretText, targetOptions } from '../target-options.js'
+import type { DestinationConfig } from '../kind/destination.js'
+import { defineDestinationKind, type KindLimits } from '../kind/kind.js'
+import type { BatchLimits, Finding, Sender, SenderDeps, SendOutcome } from '../kind/sender.js'
+import { type OptionsOf, optional, secretText, targetOptions } from '../kind/target-options.js'
 
 // --- address ---
 
@@ -109,10 +102,13 @@ const members = {
   ),
 }
 
-type HttpOptions = Static<TObject<typeof members>>
-
 /** The problem with members that are valid by themselves, but not together. */
-function brokenTogether({ auth, labels, body, ...headers }: HttpOptions): string | undefined {
+function brokenTogether({
+  auth,
+  labels,
+  body,
+  ...headers
+}: Static<TObject<typeof members>>): string | undefined {
   const forms = [auth?.bearer, auth?.basic].filter((form) => (form ?? null) !== null).length
   if (auth && forms !== 1) return `must have exactly one of bearer and basic in "auth", and has ${forms}`
   if (auth?.basic && /[:\p{Cc}]/u.test(auth.basic.username))
@@ -131,6 +127,8 @@ const options = targetOptions(members, {
     return origin + pathname
   },
 })
+
+type HttpOptions = OptionsOf<typeof options>
 
 // --- limits ---
 
@@ -159,7 +157,7 @@ function fixedHeaders(given: HttpOptions, contentType: string): Record<string, s
   return {
     'User-Agent': `weir/${version}`,
     ...given.headers,
-    ...(given.secret_headers as Record<string, string> | null | undefined),
+    ...given.secret_headers,
     ...(authorized !== undefined && { Authorization: authorized }),
     'Content-Type': given.content_type ?? contentType,
     ...(given.gzip && { 'Content-Encoding': 'gzip' }),
@@ -184,8 +182,8 @@ class HttpSender implements Sender {
   readonly #headers: Record<string, string>
   readonly #hide: Hide
 
-  constructor({ address, options: given }: DestinationConfig, deps: SenderDeps) {
-    this.#options = given as HttpOptions
+  constructor({ address, options: given }: DestinationConfig<HttpOptions>, deps: SenderDeps) {
+    this.#options = given
     this.#format = bodyFormats[this.#options.body ?? 'ndjson']
     this.#limits = { ...deps.limits, ...this.#format.limits }
     this.#client = new HttpClient(new URL(address), deps.networks, deps.requestTimeoutMs)
@@ -266,7 +264,6 @@ export const http = defineDestinationKind({
   title: 'web server',
   about: 'POST, with as many events in a body as its form and the limits allow.',
   address,
-  auth: 'none',
   options,
   setup: { words: httpWords, forms: httpForms },
   limits,

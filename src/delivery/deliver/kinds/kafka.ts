@@ -11,24 +11,17 @@ import type { Fault } from '../../outgoing/fault-class.js'
 import { fault } from '../../outgoing/faults.js'
 import type { PackedEvent } from '../../wire/packed-event.js'
 import { kafkaAdvice } from '../advice/server-advice.js'
-import {
-  type BatchLimits,
-  type DestinationConfig,
-  defineDestinationKind,
-  type Finding,
-  type KindLimits,
-  type Sender,
-  type SenderDeps,
-  type SendOutcome,
-} from '../destination.js'
 import { kafkaForm, kafkaWords } from '../forms/server-forms.js'
 import { KafkaCluster } from '../kafka/cluster.js'
 import { faultOf } from '../kafka/kafka-faults.js'
 import { KafkaProducer, type Message } from '../kafka/producer.js'
-import { type Sasl, saslMechanisms } from '../kafka/sasl.js'
-import { outcomeOfGroups } from '../lane/outcomes.js'
-import { parseHostPort, serverList, tlsOption } from '../servers.js'
-import { optional, secretText, targetOptions } from '../target-options.js'
+import { saslMechanisms } from '../kafka/sasl.js'
+import type { DestinationConfig } from '../kind/destination.js'
+import { defineDestinationKind, type KindLimits } from '../kind/kind.js'
+import { outcomeOfGroups } from '../kind/outcomes.js'
+import type { BatchLimits, Finding, Sender, SenderDeps, SendOutcome } from '../kind/sender.js'
+import { parseHostPort, serverList, tlsOption } from '../kind/servers.js'
+import { type OptionsOf, optional, secretText, targetOptions } from '../kind/target-options.js'
 
 // --- address ---
 
@@ -65,12 +58,7 @@ const options = targetOptions(
   { recipient: (_, { brokers, tls }) => JSON.stringify([brokers, tls]) },
 )
 
-interface KafkaOptions {
-  readonly brokers: readonly string[]
-  readonly key?: (typeof keys)[number]
-  readonly tls?: { readonly ca?: string }
-  readonly sasl?: Sasl
-}
+type KafkaOptions = OptionsOf<typeof options>
 
 // --- limits ---
 
@@ -123,11 +111,12 @@ class KafkaSender implements Sender {
   /** Brokers want no request before. */
   #throttledUntilMs = 0
 
-  constructor({ id, address, options: given }: DestinationConfig, deps: SenderDeps) {
-    const { brokers, key, tls, sasl } = given as unknown as KafkaOptions
+  constructor({ id, address, options: given }: DestinationConfig<KafkaOptions>, deps: SenderDeps) {
+    const { brokers, key, tls, sasl } = given
     this.#deps = deps
     this.#key = key
-    const connections = { networks: deps.networks, clientId: `weir-${id}`, tls, sasl }
+    const login = sasl && { ...sasl, password: sasl.password ?? '' }
+    const connections = { networks: deps.networks, clientId: `weir-${id}`, tls, sasl: login }
     this.#cluster = new KafkaCluster(
       brokers.map((broker) => parseHostPort(broker)!),
       address,
@@ -211,7 +200,6 @@ export const kafka = defineDestinationKind({
   title: 'Kafka topic',
   about: 'Produce, by an idempotent producer. Acknowledged by all replicas in sync (acks=all).',
   address: { field: 'topic', pattern: topicForm.source, example: 'traffic', check: checkTopic },
-  auth: 'none',
   options,
   setup: { words: kafkaWords, forms: [kafkaForm] },
   advice: kafkaAdvice,

@@ -8,26 +8,20 @@ import type { Fault } from '../../outgoing/fault-class.js'
 import type { PackedEvent } from '../../wire/packed-event.js'
 import { awsAdvice } from '../advice/aws-advice.js'
 import { arnAddress } from '../aws/arn.js'
-import { AwsSender, type ClientOptions, loadedOnce } from '../aws/aws.js'
+import { AwsSender, type ClientOptions } from '../aws/aws.js'
+import type { AwsDeps, AwsDestination, BillingUnit } from '../aws/aws-kind.js'
+import { defineAwsKind } from '../aws/aws-kind.js'
 import { endpointAnswers } from '../aws/findings.js'
 import { limitsOf } from '../aws/packed-limits.js'
 import { type Packing, type PackingTarget, recordsOf } from '../aws/packing.js'
 import { prepare, sendsPrepared } from '../aws/put-records.js'
+import { outcomeOfRecords } from '../aws/record-results.js'
 import { rightsOn } from '../aws/rights.js'
 import type { OwnBodies, SharedRecords } from '../aws/shared-bodies.js'
-import {
-  type BatchLimits,
-  type BillingUnit,
-  type DestinationConfig,
-  defineDestinationKind,
-  type Finding,
-  type KindLimits,
-  type Sender,
-  type SenderDeps,
-  type SendOutcome,
-} from '../destination.js'
 import { kinesisForm, kinesisWords } from '../forms/aws-forms.js'
-import { outcomeOfRecords } from '../lane/outcomes.js'
+import type { KindLimits } from '../kind/kind.js'
+import { loadedOnce } from '../kind/loaded-once.js'
+import type { BatchLimits, Finding, Sender, SendOutcome } from '../kind/sender.js'
 
 // --- address ---
 
@@ -123,7 +117,7 @@ class KinesisSender extends AwsSender<KinesisClient> implements Sender {
   #target = packing
   #limitsAsked = false
 
-  constructor(config: DestinationConfig, deps: SenderDeps) {
+  constructor(config: AwsDestination, deps: AwsDeps) {
     super(config, deps, openClient)
     this.#arn = config.address
     this.#packing = config.packing
@@ -178,20 +172,21 @@ class KinesisSender extends AwsSender<KinesisClient> implements Sender {
 
 // --- declaration ---
 
-export const kinesis = defineDestinationKind({
+export const kinesis = defineAwsKind({
   name: 'kinesis',
   title: 'Kinesis stream',
   about: "PutRecords. Partition key: the event's id; for audit events, the id of the object.",
   address,
-  auth: 'aws',
-  rights: rightsOn(['kinesis:PutRecords', 'kinesis:DescribeStreamSummary'], [], ['kms:GenerateDataKey']),
+  aws: {
+    rights: rightsOn(['kinesis:PutRecords', 'kinesis:DescribeStreamSummary'], [], ['kms:GenerateDataKey']),
+    packing,
+    billing,
+  },
   endpointSetting: 'AWS_ENDPOINT_URL_KINESIS',
   setup: { words: kinesisWords, forms: [kinesisForm] },
   advice: awsAdvice({ thing: 'stream', more: 'add shards or raise the quota' }),
   limits,
   requestBytes: { max: 10 * mebibyte, default: 5 * mebibyte },
-  packing,
-  billing,
   keepsLineBreak: true,
   open: (config, deps) => new KinesisSender(config, deps),
 })

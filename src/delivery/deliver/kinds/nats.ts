@@ -14,21 +14,14 @@ import { connectionFault, fault } from '../../outgoing/faults.js'
 import { eventSubject } from '../../wire/names.js'
 import type { PackedEvent } from '../../wire/packed-event.js'
 import { natsAdvice } from '../advice/server-advice.js'
-import { loadedOnce } from '../aws/aws.js'
-import {
-  type BatchLimits,
-  type DestinationConfig,
-  defineDestinationKind,
-  type Finding,
-  type KindLimits,
-  type Sender,
-  type SenderDeps,
-  type SendOutcome,
-} from '../destination.js'
 import { natsForm, natsWords } from '../forms/server-forms.js'
-import { outcomeOfEach } from '../lane/outcomes.js'
-import { type NatsServer, parseNatsServer, serverList, tlsOption } from '../servers.js'
-import { optional, secretText, targetOptions } from '../target-options.js'
+import type { DestinationConfig } from '../kind/destination.js'
+import { defineDestinationKind, type KindLimits } from '../kind/kind.js'
+import { loadedOnce } from '../kind/loaded-once.js'
+import { outcomeOfEach } from '../kind/outcomes.js'
+import type { BatchLimits, Finding, Sender, SenderDeps, SendOutcome } from '../kind/sender.js'
+import { type NatsServer, parseNatsServer, serverList, tlsOption } from '../kind/servers.js'
+import { type OptionsOf, optional, secretText, targetOptions } from '../kind/target-options.js'
 
 // --- address ---
 
@@ -114,18 +107,7 @@ const options = targetOptions(
   },
 )
 
-interface NatsOptions {
-  readonly servers?: readonly string[]
-  readonly auth?: {
-    readonly token?: { readonly token: string }
-    readonly basic?: { readonly username: string; readonly password: string }
-    readonly creds?: { readonly creds: string }
-    readonly nkey?: { readonly seed: string }
-  }
-  readonly tls?: { readonly ca?: string }
-  readonly inbox_prefix?: string
-  readonly jetstream?: boolean
-}
+type NatsOptions = OptionsOf<typeof options>
 
 // --- limits ---
 
@@ -144,11 +126,15 @@ const limits: KindLimits = {
 
 const room = loadedOnce(() => import('../../../ground/nats/outside.js'))
 
-const outsideOf = ({ id, options }: DestinationConfig, { networks }: SenderDeps): OutsideOptions => {
-  const { servers = [], auth, tls, inbox_prefix: inboxPrefix } = options as NatsOptions
+const outsideOf = (
+  { id, options }: DestinationConfig<NatsOptions>,
+  { networks }: SenderDeps,
+): OutsideOptions => {
+  const { servers = [], auth, tls, inbox_prefix: inboxPrefix } = options
   return {
     servers: servers.map((server) => secured(parseNatsServer(server)!, tls)),
-    login: auth?.token ?? auth?.basic ?? auth?.creds ?? auth?.nkey,
+    // Its secret is there: a target that lacks one is refused.
+    login: (auth?.token ?? auth?.basic ?? auth?.creds ?? auth?.nkey) as OutsideOptions['login'],
     inboxPrefix,
     name: `weir ${id}`,
     addressesOf: (host) => networks.addressesOf(host),
@@ -199,8 +185,8 @@ class NatsSender implements Sender {
   #client: OutsideNats | undefined
   #payloadBytesMax: number | undefined
 
-  constructor(config: DestinationConfig, deps: SenderDeps) {
-    const { servers, jetstream = true } = config.options as NatsOptions
+  constructor(config: DestinationConfig<NatsOptions>, deps: SenderDeps) {
+    const { servers, jetstream = true } = config.options
     this.#config = config
     this.#deps = deps
     this.#isOutside = servers !== undefined
@@ -286,7 +272,6 @@ export const nats = defineDestinationKind({
   about:
     'A message per event, with the ids of the destination and the event as Nats-Msg-Id. Without servers, on the NATS of Weir, below `events.<account id>`.',
   address: { field: 'subject', pattern: subjectForm.source, example: 'traffic.closed', check: checkSubject },
-  auth: 'none',
   options,
   setup: { words: natsWords, forms: [natsForm] },
   advice: natsAdvice,

@@ -11,36 +11,23 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { PutObjectCommandInput, S3Client } from '@aws-sdk/client-s3'
 import { fail, ok, type Result } from '../../../ground/core/errors.js'
-import {
-  documented,
-  objectOf,
-  oneOf,
-  ruled,
-  type Static,
-  type TObject,
-  Type,
-} from '../../../ground/core/schema.js'
+import { documented, objectOf, oneOf, ruled, Type } from '../../../ground/core/schema.js'
 import type { Fault } from '../../outgoing/fault-class.js'
 import { fault } from '../../outgoing/faults.js'
 import type { PackedEvent } from '../../wire/packed-event.js'
 import { awsAdvice } from '../advice/aws-advice.js'
 import { arnAddress, checkRegion, parseArn } from '../aws/arn.js'
-import { AwsSender, loadedOnce } from '../aws/aws.js'
+import { AwsSender } from '../aws/aws.js'
+import type { AwsDeps, AwsDestination } from '../aws/aws-kind.js'
+import { defineAwsKind } from '../aws/aws-kind.js'
 import { endpointAnswers, unlessDenied } from '../aws/findings.js'
 import { type AwsRights, mayCheck, mayDeliver, mayUseKey } from '../aws/rights.js'
-import {
-  type BatchLimits,
-  type DestinationConfig,
-  defineDestinationKind,
-  type Finding,
-  type KindLimits,
-  type Receipt,
-  type Sender,
-  type SenderDeps,
-  type SendOutcome,
-} from '../destination.js'
 import { s3Form, s3Words } from '../forms/aws-forms.js'
-import { outcomeOfGroups } from '../lane/outcomes.js'
+import type { KindLimits } from '../kind/kind.js'
+import { loadedOnce } from '../kind/loaded-once.js'
+import { outcomeOfGroups } from '../kind/outcomes.js'
+import type { BatchLimits, Finding, Receipt, Sender, SendOutcome } from '../kind/sender.js'
+import { type OptionsOf, optional, targetOptions } from '../kind/target-options.js'
 import {
   brokenPattern,
   keysInPolicy,
@@ -49,7 +36,6 @@ import {
   placeholders,
   withName,
 } from '../s3/object-key.js'
-import { optional, targetOptions } from '../target-options.js'
 
 // --- address ---
 
@@ -119,8 +105,6 @@ const members = {
   sse: optional(sse),
 }
 
-type S3Options = Static<TObject<typeof members>>
-
 const options = targetOptions(members, {
   broken(arn, { region, sse: encryption }) {
     if (encryption?.type === 'AES256' && (encryption.kms_key_id ?? null) !== null)
@@ -128,6 +112,8 @@ const options = targetOptions(members, {
     return checkRegion(region, arn)
   },
 })
+
+type S3Options = OptionsOf<typeof options>
 
 // --- limits ---
 
@@ -181,7 +167,7 @@ class S3Sender extends AwsSender<S3Client> implements Sender {
   readonly #options: S3Options
   readonly #limits: BatchLimits
 
-  constructor(config: DestinationConfig, deps: SenderDeps) {
+  constructor(config: AwsDestination<S3Options>, deps: AwsDeps) {
     // Servers other than AWS's seldom have a host name for each bucket.
     super(
       config,
@@ -194,7 +180,7 @@ class S3Sender extends AwsSender<S3Client> implements Sender {
     )
     this.#id = config.id
     this.#bucket = parseArn(config.address)!.resource
-    this.#options = config.options as S3Options
+    this.#options = config.options
     this.#limits = limitsOf(deps.limits, this.#options)
   }
 
@@ -254,9 +240,8 @@ class S3Sender extends AwsSender<S3Client> implements Sender {
 function rights({
   id,
   address: arn,
-  options: given,
-}: Pick<DestinationConfig, 'id' | 'address' | 'options'>): AwsRights {
-  const { key, region, sse: encryption } = given as S3Options
+  options: { key, region, sse: encryption },
+}: Pick<AwsDestination<S3Options>, 'id' | 'address' | 'options'>): AwsRights {
   const kmsKey = encryption?.kms_key_id
   const encrypts = kmsKey
     ? [mayUseKey(['kms:GenerateDataKey'], kmsKey, parseArn(arn)!.partition, region)]
@@ -277,14 +262,15 @@ function rights({
 
 // --- declaration ---
 
-export const s3 = defineDestinationKind({
+export const s3 = defineAwsKind({
   name: 's3',
   title: 'S3 bucket',
   about:
     'PutObject: a gzip file of NDJSON for each kind and date, written when the events have a size or an age. A repeated request replaces its objects.',
   address,
-  auth: 'aws',
-  rights,
+  aws: {
+    rights,
+  },
   options,
   endpointSetting: 'AWS_ENDPOINT_URL_S3',
   setup: { words: s3Words, forms: [s3Form] },

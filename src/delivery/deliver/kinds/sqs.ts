@@ -10,22 +10,18 @@ import type { Fault } from '../../outgoing/fault-class.js'
 import type { PackedEvent } from '../../wire/packed-event.js'
 import { awsAdvice } from '../advice/aws-advice.js'
 import { arnAddress, parseArn } from '../aws/arn.js'
-import { AwsSender, loadedOnce } from '../aws/aws.js'
+import { AwsSender } from '../aws/aws.js'
+import type { AwsDeps, AwsDestination } from '../aws/aws-kind.js'
+import { defineAwsKind } from '../aws/aws-kind.js'
 import { type FailedEntry, notMentioned } from '../aws/entries.js'
 import { faultOfRecord } from '../aws/faults.js'
 import { endpointAnswers, unlessDenied } from '../aws/findings.js'
 import { rightsOn } from '../aws/rights.js'
-import {
-  type DestinationConfig,
-  defineDestinationKind,
-  type Finding,
-  type KindLimits,
-  type Sender,
-  type SenderDeps,
-  type SendOutcome,
-} from '../destination.js'
 import { sqsForm, sqsWords } from '../forms/aws-forms.js'
-import { outcomeOfEach } from '../lane/outcomes.js'
+import type { KindLimits } from '../kind/kind.js'
+import { loadedOnce } from '../kind/loaded-once.js'
+import { outcomeOfEach } from '../kind/outcomes.js'
+import type { Finding, Sender, SendOutcome } from '../kind/sender.js'
 
 // --- address ---
 
@@ -105,7 +101,7 @@ class SqsSender extends AwsSender<SQSClient> implements Sender {
   readonly #queueUrl: string
   readonly #isFifo: boolean
 
-  constructor(config: DestinationConfig, deps: SenderDeps) {
+  constructor(config: AwsDestination, deps: AwsDeps) {
     // An endpoint setting is not to be replaced by the queue's URL.
     const own = { useQueueUrlAsEndpoint: false }
     super(config, deps, async (options) => new (await sdk()).SQSClient({ ...options, ...own }))
@@ -168,14 +164,15 @@ const faultOfEntry = (
 
 // --- declaration ---
 
-export const sqs = defineDestinationKind({
+export const sqs = defineAwsKind({
   name: 'sqs',
   title: 'SQS queue',
   about:
     "SendMessageBatch. FIFO queue: an event's group is its `edge.id` if it has that field, else its id, or for audit events the id of the object; its deduplication id is its id.",
   address,
-  auth: 'aws',
-  rights: rightsOn(['sqs:SendMessage'], ['sqs:GetQueueAttributes'], ['kms:GenerateDataKey', 'kms:Decrypt']),
+  aws: {
+    rights: rightsOn(['sqs:SendMessage'], ['sqs:GetQueueAttributes'], ['kms:GenerateDataKey', 'kms:Decrypt']),
+  },
   endpointSetting: 'AWS_ENDPOINT_URL_SQS',
   setup: { words: sqsWords, forms: [sqsForm] },
   advice: awsAdvice({ thing: 'queue', more: 'raise the quota, or use high throughput for a FIFO queue' }),

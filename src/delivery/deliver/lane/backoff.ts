@@ -1,6 +1,6 @@
 import { after, randomFraction } from '../../../ground/core/clock.js'
 import { getOrMake } from '../../../ground/core/maps.js'
-import type { Item } from '../job.js'
+import type { Item } from './job.js'
 
 /**
  * Exponential backoff with full jitter, so that senders that failed together do not retry together.

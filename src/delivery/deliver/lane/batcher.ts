@@ -5,7 +5,7 @@
  * request can hold is divided all the same. What was in such a request stays together when it is sent again.
  */
 import type { PackedEvent } from '../../wire/packed-event.js'
-import type { BatchLimits } from '../destination.js'
+import type { BatchLimits } from '../kind/sender.js'
 
 export interface Batchable {
   readonly event: PackedEvent

@@ -3,7 +3,7 @@
  * finished, so that none of their events is sent twice; then the lane halts.
  */
 import { after, type Timer } from '../../../ground/core/clock.js'
-import { type LaneStatus, pausedByHand } from '../health.js'
+import { type LaneStatus, pausedByHand } from './health.js'
 import type { Lane } from './lane.js'
 
 /** A pause takes effect within two seconds, the time in which the configuration arrives included. */

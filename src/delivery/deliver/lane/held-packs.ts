@@ -7,9 +7,9 @@
  *   of all destinations; beyond it, they are given back, too.
  */
 
-import type { ByteBudget } from '../byte-budget.js'
-import type { Item, Job } from '../job.js'
 import type { Batcher } from './batcher.js'
+import type { ByteBudget } from './byte-budget.js'
+import type { Item, Job } from './job.js'
 
 /** Bounds the bytes of packs that lanes hold while they can't deliver. */
 export type HoldingBudget = Pick<ByteBudget, 'hold' | 'release'>

@@ -5,9 +5,9 @@
  */
 import { monotonicMs, randomFraction } from '../../../ground/core/clock.js'
 import { isAnswer } from '../../outgoing/faults.js'
-import type { BatchLimits, SendOutcome } from '../destination.js'
+import { throttledIn } from '../kind/outcomes.js'
+import type { BatchLimits, SendOutcome } from '../kind/sender.js'
 import { type Backoff, backoffMs, ceilingMs } from './backoff.js'
-import { throttledIn } from './outcomes.js'
 import { eventBounds, Rate, requestBounds } from './rate.js'
 import { isPassing } from './refused-request.js'
 import { RefusedSize } from './refused-size.js'

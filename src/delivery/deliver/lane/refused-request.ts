@@ -1,7 +1,7 @@
 /** Finds the event for which a whole request was refused. */
 import type { Fault } from '../../outgoing/fault-class.js'
-import type { SendAnswer, SendOutcome } from '../destination.js'
-import type { Item } from '../job.js'
+import type { SendAnswer, SendOutcome } from '../kind/sender.js'
+import type { Item } from './job.js'
 
 /** A fault after which sending again can help. */
 export type PassingFault = Fault & { readonly class: 'throttle' | 'transient' }

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { shown } from '../../../ground/core/errors.js'
 import { getOrMake } from '../../../ground/core/maps.js'
 import type { PackedEvent } from '../../wire/packed-event.js'
-import { eventTypeIn } from '../event-type.js'
+import { eventTypeIn } from '../kind/event-type.js'
 
 export const patternDefault = 'weir/{kind}/{yyyy}/{mm}/{dd}/{name}.ndjson.gz'
 /** S3's own limit, in bytes. */

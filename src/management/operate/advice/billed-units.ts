@@ -1,6 +1,6 @@
 /** Sums up what AWS bills for the events of a destination, and says what could be saved. */
 import type { Packing } from '../../../delivery/deliver/aws/packing.js'
-import type { DestinationKind } from '../../../delivery/deliver/destination.js'
+import type { ListedKind } from '../../../delivery/deliver/kinds.js'
 import type { Usage } from '../../../delivery/wire/delivery-attempts.js'
 import type { Billing } from '../../../words/shape/billing.js'
 
@@ -8,14 +8,15 @@ type BilledUnit = NonNullable<Billing>['units'][number]
 
 /** `usages`: of each deliverer. */
 export function billingOf(
-  { billing: units, packing: packable }: Pick<DestinationKind, 'billing' | 'packing'>,
+  { aws }: Pick<ListedKind, 'aws'>,
   packing: Packing,
   usages: readonly Usage[],
 ): Billing {
+  const units = aws?.billing
   if (units === undefined || usages.length === 0) return null
   const sum = (of: (usage: Usage) => number | undefined): number =>
     usages.reduce((all, usage) => all + (of(usage) ?? 0), 0)
-  const mayPack = packable !== undefined && packing === 'none'
+  const mayPack = aws?.packing !== undefined && packing === 'none'
   const counted = units.map(({ name, about }) => ({
     name,
     about,

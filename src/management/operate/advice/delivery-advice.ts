@@ -1,9 +1,9 @@
 /** Advice: the meaning of a destination's state, and what to do about it, for the person who reads a status. */
 
-import { adviceOfFault } from '../../../delivery/deliver/advice/kind-advice.js'
 import { isClockRefusal } from '../../../delivery/deliver/aws/aws-clock.js'
-import { pausedByHand } from '../../../delivery/deliver/health.js'
+import { adviceOfFault } from '../../../delivery/deliver/kind/advice.js'
 import { kindNamed } from '../../../delivery/deliver/kinds.js'
+import { pausedByHand } from '../../../delivery/deliver/lane/health.js'
 import { laneSettings } from '../../../delivery/deliver/lane/lane-settings.js'
 import type { FaultClass } from '../../../delivery/outgoing/fault-class.js'
 import { privateNetworkCode } from '../../../delivery/outgoing/private-networks.js'
@@ -114,9 +114,9 @@ export function faultAdvice(
   error: NamedError | null,
 ): string | undefined {
   if (ownReasons.has(error?.code ?? '')) return undefined
-  const { auth, advice } = kindNamed(kindName)
+  const { aws, advice } = kindNamed(kindName)
   const isClock =
-    auth === 'aws' && cause === 'credentials' && error !== null && isClockRefusal(error.code, error.msg)
+    aws !== undefined && cause === 'credentials' && error !== null && isClockRefusal(error.code, error.msg)
   return isClock ? clockAdvice : adviceOfFault(advice, cause, error?.code)
 }
 

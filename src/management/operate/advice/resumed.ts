@@ -1,5 +1,5 @@
 /** Says what resuming an event destination did. */
-import { type LaneStatus, pausedByHand } from '../../../delivery/deliver/health.js'
+import { type LaneStatus, pausedByHand } from '../../../delivery/deliver/lane/health.js'
 import type { FaultClass } from '../../../delivery/outgoing/fault-class.js'
 import type { Row } from '../../../words/resource/define.js'
 import type { DestinationPause } from '../../../words/resource/event-destination.js'

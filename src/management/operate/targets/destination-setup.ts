@@ -1,8 +1,7 @@
 /** The setup at the other side of a target that is being filled in: steps of its kind, a table, rights at AWS. */
 
-import type { DestinationKind } from '../../../delivery/deliver/destination.js'
-import type { Drafted, SetupStep } from '../../../delivery/deliver/forms/kind-form.js'
-import { destinationKinds } from '../../../delivery/deliver/kinds.js'
+import type { Drafted, SetupStep } from '../../../delivery/deliver/kind/form.js'
+import { destinationKinds, type ListedKind } from '../../../delivery/deliver/kinds.js'
 import { badRequest, shown } from '../../../ground/core/errors.js'
 import { isObject } from '../../../ground/core/json-object.js'
 import { supported } from '../../../ground/core/nearest.js'
@@ -38,21 +37,21 @@ export function setupOf(
   return { steps: [...steps, ...awsSteps(kind, drafted, members)] }
 }
 
-function kindIn(target: Readonly<Record<string, unknown>>): DestinationKind {
+function kindIn(target: Readonly<Record<string, unknown>>): ListedKind {
   const names = Object.keys(target).filter((name) => (target[name] ?? null) !== null)
   const found = destinationKinds.filter(({ name }) => names.includes(name))
   if (found.length === 1 && names.length === 1) return found[0]!
   throw badRequest(`"target" must name one kind: ${supported(destinationKinds.map(({ name }) => name))}.`)
 }
 
-const addressIn = ({ address }: DestinationKind, members: Readonly<Record<string, unknown>>): string => {
+const addressIn = ({ address }: ListedKind, members: Readonly<Record<string, unknown>>): string => {
   const given = members[address.field]
   return typeof given === 'string' && address.check(given) === undefined ? given : address.example
 }
 
 /** Members that are valid by themselves: what is half typed counts as not filled in. */
 function validOptions(
-  { options }: DestinationKind,
+  { options }: ListedKind,
   members: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {
   const declared = Object.entries(options?.schema.properties ?? {})
@@ -83,14 +82,14 @@ const idInPlace = 'ed_00000000000000000000000000'
 
 /** A role with its trust policy, unless keys are chosen; then the rights. */
 function awsSteps(
-  { rights }: DestinationKind,
+  { aws }: ListedKind,
   { accountId, address, options }: Drafted,
   members: Readonly<Record<string, unknown>>,
 ): TargetSetupStep[] {
-  if (rights === undefined) return []
+  if (aws === undefined) return []
   const { auth } = members
   const hasKeys = isObject(auth) && (auth['creds'] ?? null) !== null
-  const needed = rights({ id: idInPlace, address, options })
+  const needed = aws.rights({ id: idInPlace, address, options })
   const policy: TargetSetupStep = {
     text: [`Give ${hasKeys ? 'the user' : 'the role'} this policy.`, ...needed.notes].join(' '),
     copy: { what: 'the policy', text: iamDocument(needed.statements) },

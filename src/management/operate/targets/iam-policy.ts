@@ -11,9 +11,9 @@ const version = '2012-10-17'
 /** Throws if the target is of a kind that needs no rights at AWS. */
 export function iamPolicyOf({ id, account_id, target }: Row): IamPolicy {
   const { kind, address, auth, options } = chosenTarget(target as never)
-  const rights = kindNamed(kind).rights?.({ id, address, options })
+  const rights = kindNamed(kind).aws?.rights({ id, address, options })
   if (rights === undefined) {
-    const withRights = destinationKinds.filter((each) => each.rights !== undefined).map(({ name }) => name)
+    const withRights = destinationKinds.filter((each) => each.aws !== undefined).map(({ name }) => name)
     throw badRequest(
       `The target is of the kind ${kind}, which needs no rights at AWS: only ${withRights.join(', ')} have an IAM policy.`,
     )

@@ -25,8 +25,7 @@ export async function testedTarget(
   // This id belongs to the test alone: it names the session of a role and the object of a bucket, and no destination gets
   // it.
   const id = newId(eventDestination.idPrefix)
-  const { kind, address, packing } = chosen
-  const config = { id, accountId, kind, address, packing, ...givenTarget(chosen) }
+  const config = { id, accountId, ...givenTarget(chosen) }
   const event = testEventFor({ account_id: accountId, id })
   const beganMs = monotonicMs()
   const sent = await sendTestEvent(config, event, timeoutMs, access)
@@ -44,7 +43,7 @@ export async function testedTarget(
     receipt: null,
     error: { code, msg },
     // Nothing is stored, so nothing waits and nothing is tried again: that of the fault is all.
-    advice: faultAdvice(kind, sent.problem.class, { code, msg }) ?? null,
+    advice: faultAdvice(chosen.kind, sent.problem.class, { code, msg }) ?? null,
   }
 }
 

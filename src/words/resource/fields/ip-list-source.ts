@@ -13,7 +13,7 @@ import {
   targetOptions,
   withoutSecrets,
   withSecrets,
-} from '../../../delivery/deliver/target-options.js'
+} from '../../../delivery/deliver/kind/target-options.js'
 import { listFormats } from '../../../ground/core/address/list-formats.js'
 import { badRequest } from '../../../ground/core/errors.js'
 import { hash128 } from '../../../ground/core/ids.js'

@@ -3,7 +3,7 @@
  * can't read a secret back to send it again, so that one that is left out may stay.
  */
 
-import type { Secrets } from '../../../delivery/deliver/target-options.js'
+import type { Secrets } from '../../../delivery/deliver/kind/target-options.js'
 import { badRequest } from '../../../ground/core/errors.js'
 import type { DeriveTools } from '../define.js'
 

@@ -1,5 +1,5 @@
 /** The words and tiles of a kind of target, as the API's document has them under `x-setup`. */
-import type { KindForm, Words } from '../../../delivery/deliver/forms/kind-form.js'
+import type { KindForm, Words } from '../../../delivery/deliver/kind/form.js'
 
 export type TargetWords = Words
 

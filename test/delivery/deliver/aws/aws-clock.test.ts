@@ -1,8 +1,7 @@
 /** The clock of this machine is wrong: AWS refuses a request once, says what time it is, and accepts all later ones. */
 import t, { type Test } from 'tap'
-import { checkRole } from '../../../../src/delivery/deliver/aws/aws.js'
 import { AwsClock, isClockRefusal } from '../../../../src/delivery/deliver/aws/aws-clock.js'
-import type { DestinationAuth } from '../../../../src/delivery/deliver/destination.js'
+import type { DestinationAuth } from '../../../../src/delivery/deliver/aws/aws-kind.js'
 import { openSender } from '../../../../src/delivery/deliver/kinds.js'
 import {
   checkDestination,
@@ -47,7 +46,6 @@ async function openSkewedWorld(t: Test, minutes: number): Promise<SkewedWorld> {
     },
     access: {
       openSender: (config) => openSender(config, deps),
-      checkRole: (config, signal) => checkRole(config, deps, signal),
     },
   }
 }

@@ -36,8 +36,8 @@ t.test(
   (t) => {
     const checks = new Checks()
     const targets: Record<string, PackingTarget> = {
-      kinesis: { ...kindNamed('kinesis').packing!, recordBytes },
-      firehose: { ...kindNamed('firehose').packing!, recordBytes },
+      kinesis: { ...kindNamed('kinesis').aws!.packing!, recordBytes },
+      firehose: { ...kindNamed('firehose').aws!.packing!, recordBytes },
     }
     for (const [kind, target] of Object.entries(targets)) {
       fc.assert(
@@ -91,7 +91,7 @@ t.test('whatever sizes and keys: a full request has no more records than the ser
     sizeOf: kindNamed('kinesis').limits.sizeOf,
   }
   for (const kind of ['kinesis', 'firehose']) {
-    const target = { ...kindNamed(kind).packing!, recordBytes }
+    const target = { ...kindNamed(kind).aws!.packing!, recordBytes }
     fc.assert(
       fc.property(fc.array(specs, { minLength: 1, maxLength: 8 }), (given) => {
         const queue = new Batcher<Batchable>()
@@ -116,15 +116,15 @@ t.test('whatever sizes and keys: a full request has no more records than the ser
       { seed: 12, numRuns: 100 },
     )
   }
-  t.equal(limitsOf(single, 'none', kindNamed('kinesis').packing!), single, 'not packed: as they are')
+  t.equal(limitsOf(single, 'none', kindNamed('kinesis').aws!.packing!), single, 'not packed: as they are')
   t.end()
 })
 
 t.test(
   'events that nearly fill a record, small ones, and many keys: no more records than the service takes',
   (t) => {
-    const { limits, packing } = kindNamed('kinesis')
-    const target = packing!
+    const { limits, aws } = kindNamed('kinesis')
+    const target = aws!.packing!
     const full = (id: string) => ({ id, padding: 'x'.repeat(target.recordBytes - 200) })
     const pairs = Array.from({ length: 100 }, (_, n) => [
       full(`ev_a${n}`),
@@ -151,7 +151,7 @@ t.test('a full request becomes a few full records', (t) => {
     ['kinesis', 20, 25_000],
     ['firehose', 100, 5_000],
   ] as const) {
-    const target = kindNamed(kind).packing!
+    const target = kindNamed(kind).aws!.packing!
     const records = recordsOf(events, 'ndjson', target)
     const billed = records.map(({ dataBytes }) => Math.ceil(dataBytes / unitBytes))
     t.equal(target.recordBytes % unitBytes, 0, 'no begun unit is left unused')

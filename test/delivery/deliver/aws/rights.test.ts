@@ -95,12 +95,12 @@ t.test('rights, by kind', (t) => {
     })),
   ]
   for (const { kind, address, options = {}, want, notes } of cases) {
-    const rights = kindNamed(kind).rights?.({ id: 'ed_1', address, options: options as never })
+    const rights = kindNamed(kind).aws?.rights({ id: 'ed_1', address, options: options as never })
     t.match(rights?.statements, want, kind)
     t.equal(rights?.statements.length, want.length)
     if (notes !== undefined) t.match(rights?.notes, notes)
     if (notes !== undefined) t.equal(rights?.notes.length, notes.length)
   }
-  t.equal(kindNamed('http').rights, undefined)
+  t.equal(kindNamed('http').aws, undefined)
   t.end()
 })

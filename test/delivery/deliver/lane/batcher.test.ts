@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import t from 'tap'
-import type { BatchLimits } from '../../../../src/delivery/deliver/destination.js'
+import type { BatchLimits } from '../../../../src/delivery/deliver/kind/sender.js'
 import { type Batchable, Batcher } from '../../../../src/delivery/deliver/lane/batcher.js'
 import type { PackedEvent } from '../../../../src/delivery/wire/packed-event.js'
 

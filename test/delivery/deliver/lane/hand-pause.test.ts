@@ -1,7 +1,7 @@
 /** A pause by hand: what was begun is finished, the rest waits, and a resumed lane sends at once. */
 import t from 'tap'
-import { pausedByHand } from '../../../../src/delivery/deliver/health.js'
 import { HandPause } from '../../../../src/delivery/deliver/lane/hand-pause.js'
+import { pausedByHand } from '../../../../src/delivery/deliver/lane/health.js'
 import { someEvents } from '../events.js'
 import { accepted, done, failed, gate, openLane } from '../fake-lane.js'
 

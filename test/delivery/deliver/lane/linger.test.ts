@@ -1,7 +1,7 @@
 /** Kinds whose requests wait for more events, or hold whole packs only, and services that say when to come again. */
 import { mock } from 'node:test'
 import t from 'tap'
-import type { BatchLimits } from '../../../../src/delivery/deliver/destination.js'
+import type { BatchLimits } from '../../../../src/delivery/deliver/kind/sender.js'
 import { Pace } from '../../../../src/delivery/deliver/lane/pace.js'
 import { someEvents } from '../events.js'
 import { accepted, config, done, failed, fault, gate, openLane, roomForAll } from '../fake-lane.js'

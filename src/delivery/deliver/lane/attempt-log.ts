@@ -1,6 +1,6 @@
 /** The part of the log that a lane calls: the outcome of each request, and events that were given up. */
-import type { Fault } from '../outgoing/fault-class.js'
-import type { SendOutcome } from './destination.js'
+import type { Fault } from '../../outgoing/fault-class.js'
+import type { SendOutcome } from '../kind/sender.js'
 import type { Item } from './job.js'
 
 export interface AttemptLog {

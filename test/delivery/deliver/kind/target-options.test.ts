@@ -7,9 +7,9 @@ import {
   targetOptions,
   withoutSecrets,
   withSecrets,
-} from '../../../src/delivery/deliver/target-options.js'
-import { mapOf, objectOf, Type } from '../../../src/ground/core/schema.js'
-import { compileCheck } from '../../../src/ground/core/schema-check.js'
+} from '../../../../src/delivery/deliver/kind/target-options.js'
+import { mapOf, objectOf, Type } from '../../../../src/ground/core/schema.js'
+import { compileCheck } from '../../../../src/ground/core/schema-check.js'
 
 const options = targetOptions({
   headers: optional(mapOf(Type.String(), { maxProperties: 4 })),

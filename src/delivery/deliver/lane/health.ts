@@ -1,9 +1,9 @@
 /** The state of a destination, as its `status` shows it. */
-import { isoMillis, now } from '../../ground/core/clock.js'
-import type { Occurrences } from '../../ground/core/telemetry/occurrences.js'
-import type { Fault, FaultClass } from '../outgoing/fault-class.js'
-import type { LastOutcomes, Usage } from '../wire/delivery-attempts.js'
-import type { DestinationConfig } from './destination.js'
+import { isoMillis, now } from '../../../ground/core/clock.js'
+import type { Occurrences } from '../../../ground/core/telemetry/occurrences.js'
+import type { Fault, FaultClass } from '../../outgoing/fault-class.js'
+import type { LastOutcomes, Usage } from '../../wire/delivery-attempts.js'
+import type { DestinationConfig } from '../kind/destination.js'
 
 export type LaneState = 'healthy' | 'throttled' | 'failing' | 'paused'
 

@@ -1,4 +1,4 @@
-import type { Sender } from '../destination.js'
+import type { Sender } from '../kind/sender.js'
 
 /** Tells whether a fault belongs to a lane's current credentials, and whether fetching them again may help. */
 export class CredentialsAge {

@@ -3,7 +3,7 @@
  * stored sealed and never shown. It is always a member of an object or a value of a map that can be present or not, so
  * that a response, in which every secret is null, still says which secrets there are.
  */
-import { isObject, type JsonObject } from '../../ground/core/json-object.js'
+import { isObject, type JsonObject } from '../../../ground/core/json-object.js'
 import {
   documented,
   objectOf,
@@ -13,7 +13,8 @@ import {
   type TObject,
   type TSchema,
   Type,
-} from '../../ground/core/schema.js'
+} from '../../../ground/core/schema.js'
+import type { GivenOptions } from './destination.js'
 
 const secretMark = 'x-secret'
 
@@ -61,6 +62,17 @@ export interface TargetOptions<S extends TObject = TObject> {
   /** Names who gets the secrets: they are kept only while it stays the same. Default: the address. */
   recipient?(address: string, options: Static<S>): string
 }
+
+/** Options as delivery has them: a member that is null is left out. */
+type Given<T> = T extends readonly (infer E)[]
+  ? readonly Given<E>[]
+  : T extends object
+    ? { readonly [K in keyof T]: Given<NonNullable<T[K]>> }
+    : T
+
+/** The type of a kind's options, by what it declares. */
+export type OptionsOf<O extends TargetOptions | undefined> =
+  O extends TargetOptions<infer S> ? Given<Static<S>> : GivenOptions
 
 /** Identity, so that `broken` and `recipient` know the options. */
 export const targetOptions = <P extends Parameters<typeof objectOf>[0]>(
@@ -124,4 +136,11 @@ export const withoutSecrets = ({ schema }: TargetOptions, options: JsonObject): 
 
 /** The options as delivery needs them. */
 export const withSecrets = ({ schema }: TargetOptions, options: JsonObject, secrets: Secrets): JsonObject =>
-  mapSecrets(schema as unknown as SchemaNode, options, (path) => secrets[path] ?? undefined)
+  withoutNulls(mapSecrets(schema as unknown as SchemaNode, options, (path) => secrets[path]))
+
+const withoutNulls = (value: JsonObject): JsonObject =>
+  Object.fromEntries(
+    Object.entries(value).flatMap(([name, member]) =>
+      (member ?? null) === null ? [] : [[name, isObject(member) ? withoutNulls(member) : member]],
+    ),
+  )

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { outcomeOfRecords } from '../../../../src/delivery/deliver/lane/outcomes.js'
+import { outcomeOfRecords } from '../../../../src/delivery/deliver/aws/record-results.js'
 
 t.test('a partial failure names the failed records only', (t) => {
   const throttled = { ErrorCode: 'ProvisionedThroughputExceededException', ErrorMessage: 'slow' }

@@ -1,8 +1,8 @@
 /** A pack in a lane: its events, their outcomes, and the promise of its end. */
 
-import { monotonicMs } from '../../ground/core/clock.js'
-import type { PackedEvent } from '../wire/packed-event.js'
-import type { Batchable } from './lane/batcher.js'
+import { monotonicMs } from '../../../ground/core/clock.js'
+import type { PackedEvent } from '../../wire/packed-event.js'
+import type { Batchable } from './batcher.js'
 
 /** Wire names: these are parts of a destination's `counts`. */
 interface PackCounts {

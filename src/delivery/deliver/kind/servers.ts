@@ -1,6 +1,6 @@
 /** The servers of a destination that speaks TCP, as an account names them, and the certificates that it trusts. */
 import { X509Certificate } from 'node:crypto'
-import { documented, objectOf, ruled, Type } from '../../ground/core/schema.js'
+import { documented, objectOf, ruled, Type } from '../../../ground/core/schema.js'
 import { optional } from './target-options.js'
 
 const serversMax = 16
