@@ -42,9 +42,9 @@ import {
   revokeRight,
 } from '../management/write/accounts.js'
 import { changesOf, findEntries } from '../management/write/changes.js'
-import type { Links, Row } from '../words/resource/define.js'
+import type { Links, Row } from '../words/resource/kind/define.js'
 import { resources } from '../words/resource/registry.js'
-import type { Change } from '../words/shape/change-schema.js'
+import type { Change } from '../words/shape/decisions/change-schema.js'
 import { openLocalNats, withLocalNats } from './local-nats.js'
 import { openDatabase, openStoreParts, type StoreParts } from './store-parts.js'
 

@@ -18,7 +18,7 @@ import { destinationSections } from '../../src/words/event/destination-sections.
 import { eventSchemas } from '../../src/words/event/event-schemas.js'
 import { fieldReference } from '../../src/words/event/field-reference.js'
 import { withTables } from '../../src/words/event/field-tables.js'
-import type { DecisionName } from '../../src/words/shape/logged-decision.js'
+import type { DecisionName } from '../../src/words/shape/decisions/logged-decision.js'
 import { performanceTables } from '../bench/performance-tables.js'
 import { httpLines } from '../delivery/deliver/http-lines.js'
 import { openTestStore } from '../harness/api.js'

@@ -1,6 +1,7 @@
 /** The writers' pages in `docs/log-formats.md`. */
-import type { Writer } from '../../src/delivery/ingest/format.js'
+
 import { formats } from '../../src/delivery/ingest/formats.js'
+import type { Writer } from '../../src/delivery/ingest/lines/format.js'
 
 const section = ({ program, escapes, nothing, client, times, lost, sources }: Writer): string =>
   [

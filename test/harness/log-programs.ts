@@ -7,7 +7,7 @@ import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import { LineSplitter } from '../../src/delivery/ingest/line-splitter.js'
+import { LineSplitter } from '../../src/delivery/ingest/lines/line-splitter.js'
 import { freePort } from '../../src/delivery/nats-server/nats-probe.js'
 import { fixturePem } from './certificates.js'
 import { configuredNginx } from './nginx-file.js'

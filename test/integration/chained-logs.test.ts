@@ -1,8 +1,8 @@
 /** Who the client is behind none, one and two trusted proxies, by the logs of real chains of proxies. */
 import { request } from 'node:http'
 import t from 'tap'
-import { recordOfLine } from '../../src/delivery/ingest/format.js'
 import { formats } from '../../src/delivery/ingest/formats.js'
+import { recordOfLine } from '../../src/delivery/ingest/lines/format.js'
 import { type Chain, type ChainedName, chained, hopsOf, programOf } from '../harness/chained-proxies.js'
 import { startProgram, whyNot } from '../harness/log-programs.js'
 import { until } from '../harness/weir.js'

@@ -2,8 +2,8 @@
  * Connections through Envoy's TCP proxy: each line of its logs becomes a record with the bytes and times that there were.
  */
 import t from 'tap'
-import { recordOfLine } from '../../src/delivery/ingest/format.js'
 import { formats } from '../../src/delivery/ingest/formats.js'
+import { recordOfLine } from '../../src/delivery/ingest/lines/format.js'
 import { type HostileRequest, send } from '../harness/hostile-requests.js'
 import { type LogProgram, startProgram, whyNot } from '../harness/log-programs.js'
 import {

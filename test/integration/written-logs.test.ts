@@ -4,8 +4,8 @@
  * every place.
  */
 import t, { type Test } from 'tap'
-import { recordOfLine } from '../../src/delivery/ingest/format.js'
 import { formats } from '../../src/delivery/ingest/formats.js'
+import { recordOfLine } from '../../src/delivery/ingest/lines/format.js'
 import { eachOf } from '../../src/ground/core/concurrency.js'
 import { Checks } from '../harness/checks.js'
 import {

@@ -1,7 +1,7 @@
 /** When certificates expire, as the metrics show it. */
 import t from 'tap'
 import { certificateExpiry } from '../../src/roles/operator-watches.js'
-import type { Row } from '../../src/words/resource/define.js'
+import type { Row } from '../../src/words/resource/kind/define.js'
 
 const nowMs = Date.parse('2026-11-20T10:00:00Z')
 

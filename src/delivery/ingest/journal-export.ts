@@ -1,10 +1,10 @@
 /**
  * The output of `journalctl -o export` (systemd: Journal Export Format): the fields of an entry in lines, and an empty line
- * behind it. Where binary fields are, the splitter of lines knows (`export-fields.ts`): each is one line here.
+ * behind it. Where binary fields are, the splitter of lines knows (`ingest/lines/export-fields.ts`): each is one line here.
  */
-import { beginsEntry, fieldIn } from './export-fields.js'
-import type { FramedLine } from './format.js'
-import type { RawLine } from './line-splitter.js'
+import { beginsEntry, fieldIn } from './lines/export-fields.js'
+import type { FramedLine } from './lines/format.js'
+import type { RawLine } from './lines/line-splitter.js'
 
 const times: readonly string[] = ['_SOURCE_REALTIME_TIMESTAMP', '__REALTIME_TIMESTAMP']
 

@@ -4,9 +4,10 @@
  * `docker compose logs` and `kubectl logs` show before a line. Runtimes cut long lines into parts, which are put together
  * here.
  */
-import type { FramedLine } from './format.js'
+
 import { JournalExport, journalTime, messageOf } from './journal-export.js'
-import { lineBytesMax, type RawLine } from './line-splitter.js'
+import type { FramedLine } from './lines/format.js'
+import { lineBytesMax, type RawLine } from './lines/line-splitter.js'
 import { syslogMessage } from './syslog/message.js'
 
 /** `2026-11-20T10:00:00.123456789Z stdout F text`; `P` if the line goes on (Kubernetes: pkg/kubelet/kuberuntime/logs). */

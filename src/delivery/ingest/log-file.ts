@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
 import { pipeline, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
-import { LineSplitter, type RawLine } from './line-splitter.js'
+import { LineSplitter, type RawLine } from './lines/line-splitter.js'
 
 export interface Position {
   /** Bytes that were read; of a compressed file, of what is in it. */

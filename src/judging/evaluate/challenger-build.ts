@@ -3,7 +3,7 @@ import { getOrMake } from '../../ground/core/maps.js'
 import type { Slices } from '../../ground/core/slices.js'
 import { isEvaluated } from '../../words/resource/challenger.js'
 import { kindOfEdge } from '../../words/resource/challenger-draft.js'
-import type { Row } from '../../words/resource/define.js'
+import type { Row } from '../../words/resource/kind/define.js'
 import type { DeclaredRow } from '../../words/resource/registry.js'
 import {
   Challenger,

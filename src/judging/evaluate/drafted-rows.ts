@@ -8,10 +8,10 @@ import {
   type DraftedRules,
   kindOfEdge,
 } from '../../words/resource/challenger-draft.js'
-import type { Row } from '../../words/resource/define.js'
 import { completed } from '../../words/resource/fields/fields.js'
 import { isExpiredRule } from '../../words/resource/ip-policy.js'
 import { ipRestriction } from '../../words/resource/ip-restriction.js'
+import type { Row } from '../../words/resource/kind/define.js'
 import type { DeclaredRow } from '../../words/resource/registry.js'
 import type { PlannedWrite } from './planned-configuration.js'
 

@@ -1,5 +1,5 @@
 /** A configuration as it would be after a write: its rows and rules in place of those that it changes. */
-import type { Row } from '../../words/resource/define.js'
+import type { Row } from '../../words/resource/kind/define.js'
 import type { DeclaredRow, KindName } from '../../words/resource/registry.js'
 import { policyKind, ruleKind } from '../../words/view/keys.js'
 import { listChunkKind, textOfChunk } from '../../words/view/list-chunks.js'

@@ -6,7 +6,7 @@ import { type DecisionRequest, parseDecisionRequest } from '../../delivery/recor
 import type { Decision } from '../../words/event/define.js'
 import type { Expectation, ExpectedDecision } from '../../words/resource/fields/expectation.js'
 import type { GivenRecord } from '../../words/resource/fields/given-record.js'
-import type { Explanation } from '../../words/shape/decision.js'
+import type { Explanation } from '../../words/shape/decisions/decision.js'
 import { decideRecord } from './decide.js'
 import { shownPart } from './explain.js'
 import type { Judgement } from './judgement.js'

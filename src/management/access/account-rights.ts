@@ -1,6 +1,6 @@
 /** Rights of accounts, which operators grant. */
 import { WeirError } from '../../ground/core/errors.js'
-import type { AccountRight, AnyResource } from '../../words/resource/define.js'
+import type { AccountRight, AnyResource } from '../../words/resource/kind/define.js'
 import type { ViewState } from '../../words/view/view-state.js'
 
 type Accounts = Pick<ViewState, 'rows'>

@@ -6,10 +6,10 @@ import { WeirError } from '../../ground/core/errors.js'
 import { hashToken } from '../../ground/core/ids.js'
 import { getOrMake } from '../../ground/core/maps.js'
 import type { KeyRight } from '../../words/resource/api-key.js'
-import type { Row } from '../../words/resource/define.js'
+import type { Row } from '../../words/resource/kind/define.js'
 import type { View } from '../../words/view/view.js'
 import type { ViewState } from '../../words/view/view-state.js'
-import type { Principal } from '../store/change.js'
+import type { Principal } from '../store/change/change.js'
 
 export interface Caller {
   readonly accountId: string

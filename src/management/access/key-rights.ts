@@ -4,7 +4,7 @@
  */
 import { badRequest, WeirError } from '../../ground/core/errors.js'
 import { apiKey, expiryOf, includesRight, type KeyRight, rightsOf } from '../../words/resource/api-key.js'
-import type { Row } from '../../words/resource/define.js'
+import type { Row } from '../../words/resource/kind/define.js'
 import type { ViewState } from '../../words/view/view-state.js'
 import type { Caller } from './caller.js'
 

@@ -18,7 +18,7 @@ import { EntryFollower } from '../../ground/nats/bucket-follower.js'
 import type { Nats } from '../../ground/nats/nats.js'
 import { apiKey } from '../../words/resource/api-key.js'
 import { bouncer } from '../../words/resource/bouncers/bouncer.js'
-import type { AnyResource, Row } from '../../words/resource/define.js'
+import type { AnyResource, Row } from '../../words/resource/kind/define.js'
 import { tunnelCredential } from '../../words/resource/tunnel-credential.js'
 
 interface KeyUse {

@@ -19,7 +19,7 @@ import type { Bucket, BucketEntry } from '../../ground/nats/bucket.js'
 import { BucketFollower, type Pass } from '../../ground/nats/bucket-follower.js'
 import type { Nats } from '../../ground/nats/nats.js'
 import { expiryOf } from '../../words/resource/api-key.js'
-import type { Row } from '../../words/resource/define.js'
+import type { Row } from '../../words/resource/kind/define.js'
 
 export const sessionLifetimeMs = 8 * 60 * 60_000
 

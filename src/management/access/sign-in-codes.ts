@@ -6,7 +6,7 @@ import { timingSafeEqual } from 'node:crypto'
 import { monotonicMs, now, randomToken } from '../../ground/core/clock.js'
 import { hashToken } from '../../ground/core/ids.js'
 import { apiKey, isExpired, rightsOf } from '../../words/resource/api-key.js'
-import type { Row } from '../../words/resource/define.js'
+import type { Row } from '../../words/resource/kind/define.js'
 import type { View } from '../../words/view/view.js'
 
 /** 192 bits. */

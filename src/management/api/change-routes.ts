@@ -1,12 +1,13 @@
 /** `GET /changes` and `GET …/{id}/changes`: changes of the account, or of one resource, deleted ones included. */
+
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { badRequest } from '../../ground/core/errors.js'
 import { changesSearchedMax } from '../../ground/core/limits.js'
 import { Type } from '../../ground/core/schema.js'
 import { pluralOf } from '../../ground/core/text/plural.js'
-import { type AnyResource, isServed } from '../../words/resource/define.js'
+import { type AnyResource, isServed } from '../../words/resource/kind/define.js'
 import { resources } from '../../words/resource/registry.js'
-import { changeExample, changeHeadSchema, changeSchema } from '../../words/shape/change-schema.js'
+import { changeExample, changeHeadSchema, changeSchema } from '../../words/shape/decisions/change-schema.js'
 import { maySee } from '../access/account-rights.js'
 import { article } from '../exchange/body/input.js'
 import {
@@ -30,11 +31,7 @@ import {
 } from '../http/openapi/openapi.js'
 import type { HistoryPosition } from '../store/history/history-query.js'
 import { findChanges } from '../write/changes.js'
-
-export const changesTag = {
-  name: 'changes',
-  description: 'What was changed in the account, when and by whom.',
-}
+import { changesTag } from './parts/tags.js'
 
 const parameters = ['limit', 'before_version', 'before_id', 'since', 'until', 'filter'] as const
 

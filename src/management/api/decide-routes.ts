@@ -1,4 +1,5 @@
 /** `POST /decide`: what Weir decides about a connection or request of the caller's account, and why. */
+
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type DecisionRequest, parseDecisionRequest } from '../../delivery/record/record.js'
 import { recordSchemas } from '../../delivery/record/record-schemas.js'
@@ -7,17 +8,12 @@ import { recordBytesMax } from '../../ground/core/limits.js'
 import { oneOf, type TSchema, Type } from '../../ground/core/schema.js'
 import { unservedIn, unservedWords } from '../../judging/evaluate/unserved.js'
 import { componentName } from '../../words/resource/fields/id-schema.js'
-import { decisionSchema } from '../../words/shape/decision.js'
+import { decisionSchema } from '../../words/shape/decisions/decision.js'
 import { readable } from '../exchange/rows.js'
 import { type ApiContext, queryOf, requestBody, sendJson } from '../http/context.js'
 import { describe, shownBy } from '../http/openapi/openapi.js'
 import type { Decider } from '../insight/decider.js'
-
-export const decisionsTag = {
-  name: 'decisions',
-  description:
-    'What Weir decides about a connection or request before it is let in, and why. No event is made.',
-}
+import { decisionsTag } from './parts/tags.js'
 
 const explain = Type.Boolean({
   default: true,

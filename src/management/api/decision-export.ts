@@ -2,7 +2,7 @@
 import type { FastifyRequest } from 'fastify'
 import { ClientGone, WeirError } from '../../ground/core/errors.js'
 import type { Occurrences } from '../../ground/core/telemetry/occurrences.js'
-import { type DecisionFormat, decisionFormats } from '../../words/shape/decision-formats.js'
+import { type DecisionFormat, decisionFormats } from '../../words/shape/decisions/decision-formats.js'
 import { acceptedType } from '../exchange/accepted-forms.js'
 import { reportFault } from '../http/refused-requests.js'
 import { shownDecisions } from '../insight/shown-decision.js'

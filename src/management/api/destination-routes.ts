@@ -3,9 +3,9 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { DeliveryAttempt } from '../../delivery/wire/delivery-attempts.js'
 import { unavailable, WeirError } from '../../ground/core/errors.js'
 import { pluralOf } from '../../ground/core/text/plural.js'
-import { anyResource, type Row } from '../../words/resource/define.js'
 import { eventDestination } from '../../words/resource/event-destination.js'
-import { exampleId } from '../../words/resource/examples.js'
+import { anyResource, type Row } from '../../words/resource/kind/define.js'
+import { exampleId } from '../../words/resource/kind/examples.js'
 import { backlogHistorySchema } from '../../words/shape/backlog-history.js'
 import { deliveryAttemptExample, deliveryAttemptSchema } from '../../words/shape/delivery-attempt.js'
 import {
@@ -27,9 +27,9 @@ import { idempotencyHeaders } from '../http/openapi/write-parameters.js'
 import { actionHandler } from '../http/write-handlers.js'
 import type { DestinationOperations } from '../operate/destination-operations.js'
 import { iamPolicyOf } from '../operate/targets/iam-policy.js'
+import type { WriteContext } from './parts/write-context.js'
 import { registerPauses } from './pause-routes.js'
 import { registerTargets } from './target-routes.js'
-import type { WriteContext } from './write-context.js'
 
 const destination = anyResource(eventDestination)
 

@@ -1,16 +1,16 @@
 /** `GET /live`: decisions, deliveries or dead letters of the caller's account as they happen, as server-sent events. */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { badRequest } from '../../ground/core/errors.js'
 import { type Static, type TSchema, Type } from '../../ground/core/schema.js'
-import { anyResource } from '../../words/resource/define.js'
 import { eventDestination } from '../../words/resource/event-destination.js'
 import { queryExpressionSchema } from '../../words/resource/fields/expression-schema.js'
-import { liveDeadLetterSchema, liveDeliverySchema } from '../../words/shape/live.js'
+import { anyResource } from '../../words/resource/kind/define.js'
 import {
   type LoggedDecision,
   loggedDecisionExample,
   loggedDecisionSchema,
-} from '../../words/shape/logged-decision.js'
+} from '../../words/shape/decisions/logged-decision.js'
+import { liveDeadLetterSchema, liveDeliverySchema } from '../../words/shape/live.js'
 import { compileSchemaFilter } from '../exchange/list-filter.js'
 import { checkPresent, edgeResources } from '../exchange/query-values.js'
 import { readable, rowOf } from '../exchange/rows.js'
@@ -19,11 +19,8 @@ import { type Use, usesIn, warnOfGaps } from '../http/missing-values.js'
 import { filterParameter, gapWarning } from '../http/openapi/openapi.js'
 import { compileDecisionFilter } from '../insight/decision-filter.js'
 import type { Live } from '../insight/live.js'
-import type { WatchRate } from '../insight/live-feed.js'
-import { decisionsTag } from './decide-routes.js'
-
-/** Bytes that a slow watcher has not read; lines beyond them are lost for it. */
-const watcherBufferBytesMax = 256 * 1024
+import { stream, type Watch } from './parts/live-stream.js'
+import { decisionsTag } from './parts/tags.js'
 
 const path = '/live'
 const everything = (): boolean => true
@@ -69,15 +66,6 @@ export function registerLive(app: FastifyInstance, context: ApiContext, live: Li
     stream(request, reply, watch)
   })
 }
-
-interface Reader {
-  readonly send: (line: object) => boolean
-  readonly rate: (rate: WatchRate) => void
-  readonly ended: () => void
-}
-
-/** The result ends the watching. */
-type Watch = (reader: Reader) => () => void
 
 /** The lines that the request asks for, and the names that a filter of decisions uses. */
 function watchFor(
@@ -131,37 +119,3 @@ const filterOf = <S extends TSchema>(
   filter: NamedFilter | undefined,
 ): ((line: Static<S>) => boolean) =>
   filter === undefined ? everything : compileSchemaFilter(schema, filter.text, filter.name)
-
-/**
- * Takes the connection over until the client leaves or stops reading, its key is deleted or expires, its session ends, a
- * restriction refuses its address, or the API stops.
- */
-export function stream(request: FastifyRequest, reply: FastifyReply, watch: Watch): void {
-  const { raw } = reply
-  const { isShutOut } = request.caller
-  const finish = (): void => {
-    unwatch()
-    raw.end()
-  }
-  const send = (line: object): boolean => {
-    if (raw.writableLength > watcherBufferBytesMax) return false
-    raw.write(`data: ${JSON.stringify(line)}\n\n`)
-    return true
-  }
-  const rate = (of: WatchRate): void => {
-    if (isShutOut?.()) finish()
-    // The rates alone have filled another buffer: the client has not read for an hour.
-    else if (raw.writableLength > 2 * watcherBufferBytesMax) raw.destroy()
-    else raw.write(`event: rate\ndata: ${JSON.stringify(of)}\n\n`)
-  }
-  const unwatch = watch({ send, rate, ended: finish })
-  reply.hijack()
-  raw.on('close', unwatch)
-  raw.writeHead(200, {
-    ...(reply.getHeaders() as Record<string, string>),
-    'Content-Type': 'text/event-stream; charset=utf-8',
-    // nginx would collect lines before it passes them on.
-    'X-Accel-Buffering': 'no',
-  })
-  raw.flushHeaders()
-}

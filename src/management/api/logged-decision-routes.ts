@@ -4,7 +4,7 @@ import { badRequest, shown } from '../../ground/core/errors.js'
 import { pageEntriesMax } from '../../ground/core/limits.js'
 import { Type } from '../../ground/core/schema.js'
 import type { Occurrences } from '../../ground/core/telemetry/occurrences.js'
-import { loggedDecisionExample, loggedDecisionSchema } from '../../words/shape/logged-decision.js'
+import { loggedDecisionExample, loggedDecisionSchema } from '../../words/shape/decisions/logged-decision.js'
 import { limitOf, queryText, timeOf, timeParameters, withFixedTimes } from '../exchange/query-values.js'
 import { type ApiContext, queryOf, sendJson } from '../http/context.js'
 import { onlyBlocked, usesIn, warnOfGaps } from '../http/missing-values.js'
@@ -16,7 +16,6 @@ import { decisionIdOf, shownDecision, shownDecisions } from '../insight/shown-de
 import type { LogReader, PageQuery } from '../store/logs/log-reader.js'
 import type { DecisionsQuery, LogPosition } from '../store/logs/log-windows.js'
 import type { RowTime } from '../store/logs/row-times.js'
-import { decisionsTag } from './decide-routes.js'
 import { exportOf, exportTypes, formatFor, type ReadPage } from './decision-export.js'
 import {
   checkSelectedIds,
@@ -27,7 +26,8 @@ import {
   selectingUses,
   selectionIn,
   timeParameter,
-} from './decision-parameters.js'
+} from './parts/decision-parameters.js'
+import { decisionsTag } from './parts/tags.js'
 
 /** Decisions in one answer as NDJSON or CSV. */
 const decisionsExportedMax = 100_000

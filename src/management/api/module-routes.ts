@@ -6,7 +6,7 @@ import type { FastifyInstance } from 'fastify'
 import { notFound } from '../../ground/core/errors.js'
 import { shapeOf, type TSchema } from '../../ground/core/schema.js'
 import { pluralOf } from '../../ground/core/text/plural.js'
-import type { AnyResource, Field } from '../../words/resource/define.js'
+import type { AnyResource, Field } from '../../words/resource/kind/define.js'
 import { article, moduleValue } from '../exchange/body/input.js'
 import { asInPart } from '../exchange/references.js'
 import { queryOf, requestBody, rowAt, sendJson } from '../http/context.js'
@@ -14,7 +14,7 @@ import { moduleExample, shownModuleExample } from '../http/openapi/examples.js'
 import { describe, type OperationDescription, routePath, shownBy } from '../http/openapi/openapi.js'
 import { writeParameters } from '../http/openapi/write-parameters.js'
 import { withAnswer, writeHandler } from '../http/write-handlers.js'
-import type { WriteContext } from './write-context.js'
+import type { WriteContext } from './parts/write-context.js'
 
 export function registerModules(app: FastifyInstance, context: WriteContext, resource: AnyResource): void {
   for (const [name, field] of Object.entries(resource.fields)) {

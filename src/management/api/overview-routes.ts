@@ -1,15 +1,12 @@
 /** `GET /overview`: the state of the account at a glance. */
+
 import type { FastifyInstance } from 'fastify'
 import { overviewSchema } from '../../words/shape/overview.js'
 import { readable } from '../exchange/rows.js'
 import { type ApiContext, queryOf, sendJson } from '../http/context.js'
 import { describe } from '../http/openapi/openapi.js'
 import type { Overview } from '../operate/overview.js'
-
-export const overviewTag = {
-  name: 'overview',
-  description: 'Whether all is well, and what needs a hand.',
-}
+import { overviewTag } from './parts/tags.js'
 
 export function registerOverview(
   app: FastifyInstance,

@@ -4,8 +4,8 @@ import type { LaneStatus } from '../../delivery/deliver/lane/health.js'
 import { isoMillis, now } from '../../ground/core/clock.js'
 import { objectOf, type TObject, type TSchema } from '../../ground/core/schema.js'
 import { pluralOf } from '../../ground/core/text/plural.js'
-import { anyResource, type Row } from '../../words/resource/define.js'
 import { eventDestination } from '../../words/resource/event-destination.js'
+import { anyResource, type Row } from '../../words/resource/kind/define.js'
 import { resourceSchema } from '../../words/resource/shown-schema.js'
 import { resumptionExample, resumptionSchema } from '../../words/shape/resumption.js'
 import type { Caller } from '../access/caller.js'
@@ -16,7 +16,7 @@ import { describe, routePath, shownBy } from '../http/openapi/openapi.js'
 import { postParameters } from '../http/openapi/write-parameters.js'
 import { isValidateOnly, withAnswer, writeHandler } from '../http/write-handlers.js'
 import { resumptionOf } from '../operate/advice/resumed.js'
-import type { WriteContext } from './write-context.js'
+import type { WriteContext } from './parts/write-context.js'
 
 const destination = anyResource(eventDestination)
 

@@ -18,7 +18,7 @@ import { describe, routePath } from '../http/openapi/openapi.js'
 import type { LogReader } from '../store/logs/log-reader.js'
 import { coverageOf } from '../write/policy-test-coverage.js'
 import type { RunTest } from '../write/policy-tests.js'
-import type { WriteContext } from './write-context.js'
+import type { WriteContext } from './parts/write-context.js'
 
 interface CoverageParts {
   readonly geo: GeoLookup

@@ -10,7 +10,7 @@ import { type ApiContext, pathParams, queryOf, sendJson } from '../http/context.
 import { onlyBlocked, onlyFailed } from '../http/missing-values.js'
 import { describe } from '../http/openapi/openapi.js'
 import type { RecordTracer } from '../insight/record-tracer.js'
-import { decisionsTag } from './decide-routes.js'
+import { decisionsTag } from './parts/tags.js'
 
 const path = '/records'
 const eventIdForm = /^ev_[0-9a-f]{48}$/

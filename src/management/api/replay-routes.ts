@@ -6,9 +6,9 @@ import { badRequest, shown, WeirError } from '../../ground/core/errors.js'
 import { listed, pluralOf } from '../../ground/core/text/plural.js'
 import { trafficEvents } from '../../words/event/catalog.js'
 import { checkSource, wholeKinds } from '../../words/event/check-source.js'
-import { anyResource } from '../../words/resource/define.js'
 import { eventDestination } from '../../words/resource/event-destination.js'
 import type { Source } from '../../words/resource/event-subscription.js'
+import { anyResource } from '../../words/resource/kind/define.js'
 import {
   type Replay,
   type ReplayRequest,

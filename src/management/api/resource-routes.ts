@@ -1,7 +1,7 @@
 /** Routes of every resource kind, made from its declaration. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { now } from '../../ground/core/clock.js'
-import { type AnyResource, allOperations, type Operation } from '../../words/resource/define.js'
+import { type AnyResource, allOperations, type Operation } from '../../words/resource/kind/define.js'
 import { childKindsOf } from '../../words/resource/shown-schema.js'
 import type { ViewState } from '../../words/view/view-state.js'
 import type { Caller } from '../access/caller.js'
@@ -19,10 +19,10 @@ import {
 import { listHandler } from '../http/lists/lists.js'
 import { describeOperation, routePath } from '../http/openapi/openapi.js'
 import { type CreationHooks, withAnswer, writeHandler } from '../http/write-handlers.js'
-import type { WriteAnswer } from '../store/answers.js'
-import type { Plan } from '../store/plan.js'
+import type { WriteAnswer } from '../store/change/answers.js'
+import type { Plan } from '../store/change/plan.js'
 import type { WriteResult } from '../write/writes.js'
-import type { WriteContext } from './write-context.js'
+import type { WriteContext } from './parts/write-context.js'
 
 /** The differences of a kind when one is created. */
 export interface Creation extends Partial<CreationHooks> {

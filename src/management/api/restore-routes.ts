@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { badRequest } from '../../ground/core/errors.js'
 import { Type } from '../../ground/core/schema.js'
 import { pluralOf } from '../../ground/core/text/plural.js'
-import { type AnyResource, allOperations, type Row } from '../../words/resource/define.js'
+import { type AnyResource, allOperations, type Row } from '../../words/resource/kind/define.js'
 import type { KindName } from '../../words/resource/registry.js'
 import { childKindsOf, resourceSchema } from '../../words/resource/shown-schema.js'
 import type { ViewState } from '../../words/view/view-state.js'
@@ -15,7 +15,7 @@ import { conflictOf, describe, routePath, shownBy } from '../http/openapi/openap
 import { idempotencyHeaders, writeParameters } from '../http/openapi/write-parameters.js'
 import { withAnswer, writeHandler, writeParameterNames } from '../http/write-handlers.js'
 import { knownId } from './change-routes.js'
-import type { WriteContext } from './write-context.js'
+import type { WriteContext } from './parts/write-context.js'
 
 export const restoreQuery = Type.Object({
   version: Type.Integer({ minimum: 1, description: 'The version to go back to, as the changes list it.' }),

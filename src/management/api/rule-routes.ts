@@ -5,8 +5,8 @@ import { badRequest } from '../../ground/core/errors.js'
 import { rulesBodyBytesMax } from '../../ground/core/limits.js'
 import { Type } from '../../ground/core/schema.js'
 import { pluralOf } from '../../ground/core/text/plural.js'
-import { anyResource } from '../../words/resource/define.js'
 import { ipPolicy } from '../../words/resource/ip-policy.js'
+import { anyResource } from '../../words/resource/kind/define.js'
 import { ruleCountsSchema } from '../../words/shape/ip-policy-rules.js'
 import { trialSchema } from '../../words/shape/trial.js'
 import { whileKeyLasts } from '../access/caller.js'
@@ -18,6 +18,7 @@ import { isValidateOnly, principalOf, writeParameterNames } from '../http/write-
 import { removedRules } from '../insight/removed-parts.js'
 import type { Trials } from '../insight/trials.js'
 import { planRules, rulesBodySchema, wantedRules } from '../write/rule-replacement.js'
+import type { WriteContext } from './parts/write-context.js'
 import {
   answerTrial,
   openJob,
@@ -26,7 +27,6 @@ import {
   trialTimeParameter,
   tryParameter,
 } from './trial-routes.js'
-import type { WriteContext } from './write-context.js'
 
 export function registerRules(app: FastifyInstance, context: WriteContext, trials: Trials): void {
   const path = `${routePath(ipPolicy.path)}/:id/rules`

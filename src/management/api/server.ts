@@ -77,6 +77,7 @@ import { registerDetachments, registerModules } from './module-routes.js'
 import { registerOverview } from './overview-routes.js'
 import { openReference, registerOpenPages } from './pages/open-pages.js'
 import type { OpenapiOptions } from './pages/openapi-document.js'
+import type { WriteContext } from './parts/write-context.js'
 import { registerPolicyTestCoverage, registerPolicyTestRuns } from './policy-test-routes.js'
 import { registerPublishing } from './publish/publish-routes.js'
 import type { IntakeOptions } from './publish/record-intake.js'
@@ -90,7 +91,6 @@ import { registerRules } from './rule-routes.js'
 import { registerSessions } from './session-routes.js'
 import { registerSources, registerSubscriptionCounts } from './source-routes.js'
 import { registerTrials } from './trial-routes.js'
-import type { WriteContext } from './write-context.js'
 
 export interface ApiOptions extends OpenapiOptions {
   readonly context: Omit<WriteContext, 'missingValues'>

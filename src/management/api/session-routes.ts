@@ -2,12 +2,13 @@
  * `/console/session`: signing in to the web console, who is signed in, and signing out. The version header is not needed,
  * and an API key only in the body that signs in.
  */
+
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { isoSeconds } from '../../ground/core/clock.js'
 import { badRequest, WeirError } from '../../ground/core/errors.js'
 import { objectOf, Type } from '../../ground/core/schema.js'
 import { apiKey, rightsOf } from '../../words/resource/api-key.js'
-import type { Row } from '../../words/resource/define.js'
+import type { Row } from '../../words/resource/kind/define.js'
 import {
   type ConsoleSession,
   consoleSessionExample,
@@ -31,21 +32,7 @@ import {
 import { queryOf, refuseBody, sendJson } from '../http/context.js'
 import { checkContentType } from '../http/guard.js'
 import { shownBy } from '../http/openapi/openapi.js'
-
-export const consoleTag = {
-  name: 'console',
-  description: 'Sessions of the web console. With the cookie of one, any other operation needs no API key.',
-}
-
-/** The name of the security scheme: the cookie of a session. */
-export const sessionScheme = {
-  session: {
-    type: 'apiKey' as const,
-    in: 'cookie',
-    name: sessionCookie,
-    description: `A session of the web console, which stands for the API key that signed in. Over TLS, the cookie is called \`${secureSessionCookie}\`.`,
-  },
-}
+import { consoleTag } from './parts/tags.js'
 
 const path = '/console/session'
 const signInBodyBytesMax = 4 * 1024

@@ -3,7 +3,6 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { badRequest, conflict, notFound, shown } from '../../ground/core/errors.js'
 import type { Static, TSchema } from '../../ground/core/schema.js'
 import { pluralOf } from '../../ground/core/text/plural.js'
-import { anyResource, type Row } from '../../words/resource/define.js'
 import {
   completeSource,
   eventSubscription,
@@ -14,7 +13,8 @@ import {
   sourceSchema,
   wrongSourceUri,
 } from '../../words/resource/event-subscription.js'
-import { exampleId } from '../../words/resource/examples.js'
+import { anyResource, type Row } from '../../words/resource/kind/define.js'
+import { exampleId } from '../../words/resource/kind/examples.js'
 import { subscriptionCountsSchema } from '../../words/shape/subscription-counts.js'
 import { withoutNothing } from '../exchange/body/empty-values.js'
 import { checkNames } from '../exchange/body/input.js'
@@ -32,9 +32,9 @@ import {
 import { postParameters, writeParameters } from '../http/openapi/write-parameters.js'
 import { withAnswer, writeHandler } from '../http/write-handlers.js'
 import type { DestinationOperations } from '../operate/destination-operations.js'
-import type { WriteAnswer } from '../store/answers.js'
-import type { Plan } from '../store/plan.js'
-import type { WriteContext } from './write-context.js'
+import type { WriteAnswer } from '../store/change/answers.js'
+import type { Plan } from '../store/change/plan.js'
+import type { WriteContext } from './parts/write-context.js'
 
 const subscription = anyResource(eventSubscription)
 const sourcesPath = '/event_subscriptions/:subscription_id/sources'

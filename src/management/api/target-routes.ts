@@ -3,9 +3,9 @@ import type { FastifyInstance } from 'fastify'
 import { badRequest } from '../../ground/core/errors.js'
 import { compileCheck } from '../../ground/core/schema-check.js'
 import { pluralOf } from '../../ground/core/text/plural.js'
-import { anyResource } from '../../words/resource/define.js'
 import type { Target } from '../../words/resource/destination-target.js'
 import { eventDestination } from '../../words/resource/event-destination.js'
+import { anyResource } from '../../words/resource/kind/define.js'
 import {
   type TargetSetupRequest,
   targetSetupRequestSchema,

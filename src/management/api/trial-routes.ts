@@ -2,15 +2,16 @@
  * Trials: what a draft would have done to recorded traffic. A draft is checked exactly as its write would be, because it
  * is the plan of that write, which is rehearsed.
  */
+
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { now } from '../../ground/core/clock.js'
 import { badRequest, shown } from '../../ground/core/errors.js'
 import { type TSchema, Type } from '../../ground/core/schema.js'
 import { pastTimeForms } from '../../ground/core/text/units.js'
 import type { TrialJob } from '../../judging/trial/trial-child.js'
-import { type AnyResource, anyResource, type Field, type Row } from '../../words/resource/define.js'
 import { eventSubscription } from '../../words/resource/event-subscription.js'
 import { ipRestriction } from '../../words/resource/ip-restriction.js'
+import { type AnyResource, anyResource, type Field, type Row } from '../../words/resource/kind/define.js'
 import { resources } from '../../words/resource/registry.js'
 import { type Trial, trialSchema } from '../../words/shape/trial.js'
 import { type Caller, whileKeyLasts } from '../access/caller.js'
@@ -31,13 +32,14 @@ import {
 import { withRows } from '../http/write-handlers.js'
 import { removedParts } from '../insight/removed-parts.js'
 import type { StoredTrial, TrialRequest, Trials } from '../insight/trials.js'
+import type { Plan } from '../store/change/plan.js'
 import { rowTimes } from '../store/logs/row-times.js'
-import type { Plan } from '../store/plan.js'
 import type { VerifiedWrite } from '../store/verify.js'
 import type { WriteResult } from '../write/writes.js'
 import { registerJob } from './job-routes.js'
+import { trialsTag } from './parts/tags.js'
+import type { WriteContext } from './parts/write-context.js'
 import { shownRuns } from './policy-test-routes.js'
-import type { WriteContext } from './write-context.js'
 
 /** How much recorded traffic a trial reads if the request does not say it. */
 const trialSinceMsDefault = 60 * 60_000
@@ -125,12 +127,6 @@ export async function testsWith(
 export function answerTrial(context: ApiContext, reply: FastifyReply, trial: StoredTrial): FastifyReply {
   const answer = shownTrial(context, trial)
   return sendJson(reply.status(202).header('Location', answer.uri), answer)
-}
-
-export const trialsTag = {
-  name: 'trials',
-  description:
-    'Drafts, tried on recorded traffic. A trial changes nothing and is kept for an hour; an account runs one at a time.',
 }
 
 /** The modules that decide about records. */

@@ -2,8 +2,8 @@
 import { formatCidr, parseCidr, rangesAround } from '../../ground/core/address/cidr.js'
 import { badRequest, shown } from '../../ground/core/errors.js'
 import { Type } from '../../ground/core/schema.js'
-import type { AnyResource } from '../../words/resource/define.js'
 import { ipPolicyRule } from '../../words/resource/ip-policy.js'
+import type { AnyResource } from '../../words/resource/kind/define.js'
 
 /** More rules than this are refused: a policy has 129 at most, one for each prefix. */
 export const coveringMax = 1_000

@@ -6,7 +6,7 @@ import { type CompiledExpression, compileClosures } from '../../ground/expr/expr
 import { expressionFault, type MarkedProblem } from '../../ground/expr/problem.js'
 import { ExpressionFailure, StepBudget } from '../../ground/expr/run.js'
 import { defineScope, type NameType, type Scope, type ScopeName } from '../../ground/expr/scope.js'
-import type { AnyResource } from '../../words/resource/define.js'
+import type { AnyResource } from '../../words/resource/kind/define.js'
 import { resourceSchema } from '../../words/resource/shown-schema.js'
 
 /** Evaluation steps of a list filter per entry: half a millisecond. */

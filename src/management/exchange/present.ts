@@ -1,8 +1,8 @@
 /** Renders resources as clients see them. */
 import { isoSeconds } from '../../ground/core/clock.js'
 import { getOrMake } from '../../ground/core/maps.js'
-import type { AnyResource, Links, Row } from '../../words/resource/define.js'
 import { hasObserved, renderFields, storedFields } from '../../words/resource/fields/fields.js'
+import type { AnyResource, Links, Row } from '../../words/resource/kind/define.js'
 import { resourceOf } from '../../words/resource/registry.js'
 import { childKindsOf } from '../../words/resource/shown-schema.js'
 import type { ViewState } from '../../words/view/view-state.js'

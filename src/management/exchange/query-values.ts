@@ -11,11 +11,11 @@ import {
   pastTimeFormsPlain,
   timeIn,
 } from '../../ground/core/text/units.js'
-import { type AnyResource, anyResource } from '../../words/resource/define.js'
 import { eventDestination } from '../../words/resource/event-destination.js'
 import { eventSubscription } from '../../words/resource/event-subscription.js'
 import { httpsEdge, httpsEdgeRoute } from '../../words/resource/https-edge.js'
 import { ipPolicyRule } from '../../words/resource/ip-policy.js'
+import { type AnyResource, anyResource } from '../../words/resource/kind/define.js'
 import { tcpEdge } from '../../words/resource/tcp-edge.js'
 import type { Store } from '../store/store.js'
 import { type Readers, readable } from './rows.js'

@@ -1,5 +1,5 @@
 /** References to other resources in the values of a request. */
-import type { Fields } from '../../words/resource/define.js'
+import type { Fields } from '../../words/resource/kind/define.js'
 
 /** Maps the path of a field in the resource to its path in the request body. */
 export type NameInBody = (path: string) => string

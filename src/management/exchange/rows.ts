@@ -1,7 +1,7 @@
 /** Rows of an account, as requests name them: by id, or all of a kind. */
 import { notFound, shown, unavailable } from '../../ground/core/errors.js'
 import { isId } from '../../ground/core/ids.js'
-import type { AnyResource, Row } from '../../words/resource/define.js'
+import type { AnyResource, Row } from '../../words/resource/kind/define.js'
 import type { View } from '../../words/view/view.js'
 import type { ViewState } from '../../words/view/view-state.js'
 

@@ -2,7 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { badRequest, shown } from '../../ground/core/errors.js'
 import { supported } from '../../ground/core/nearest.js'
-import type { AnyResource, Row } from '../../words/resource/define.js'
+import type { AnyResource, Row } from '../../words/resource/kind/define.js'
 import { resourceOf } from '../../words/resource/registry.js'
 import { checkAccountRight } from '../access/account-rights.js'
 import type { Caller } from '../access/caller.js'

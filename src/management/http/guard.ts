@@ -16,7 +16,7 @@ import { parseLargeBody } from '../exchange/body/large-body.js'
 import type { AtOnce } from './bounds/at-once.js'
 import { admitAtOnce, boundWork, largeBodyBytes, slicesOf } from './bounds/bounded-work.js'
 import type { Auth } from './caller/auth.js'
-import { browserHeaders, headerLines, onlyHeader } from './headers.js'
+import { browserHeaders, headerLines, onlyHeader } from './caller/headers.js'
 
 const shownPathCharsMax = 200
 

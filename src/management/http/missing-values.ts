@@ -7,11 +7,11 @@ import type { GeoDatabases } from '../../delivery/record/geo.js'
 import { missingNames, missingNote } from '../../delivery/record/geo-entry.js'
 import { namesIn } from '../../ground/expr/expression.js'
 import type { AnyTrafficEvent } from '../../words/event/define.js'
-import type { Row } from '../../words/resource/define.js'
 import { eventSubscription } from '../../words/resource/event-subscription.js'
 import { type PolicyKind, policyScopesOf } from '../../words/resource/fields/traffic-policy-check.js'
+import type { Row } from '../../words/resource/kind/define.js'
 import type { DeclaredRow } from '../../words/resource/registry.js'
-import type { Put } from '../store/change.js'
+import type { Put } from '../store/change/change.js'
 
 /** The answer's header: a sentence for each name. */
 export const warningHeader = 'Weir-Warning'

@@ -3,11 +3,11 @@
  * module are found in the versions of the edge or route that has them.
  */
 import { isoMillis } from '../../ground/core/clock.js'
-import type { AnyResource } from '../../words/resource/define.js'
 import { ipPolicyRule } from '../../words/resource/ip-policy.js'
+import type { AnyResource } from '../../words/resource/kind/define.js'
 import { resources } from '../../words/resource/registry.js'
-import type { Addition } from '../../words/shape/change-schema.js'
-import type { Explanation } from '../../words/shape/decision.js'
+import type { Addition } from '../../words/shape/decisions/change-schema.js'
+import type { Explanation } from '../../words/shape/decisions/decision.js'
 import type { PastRows } from '../store/history/past-rows.js'
 
 /** Versions of an edge or route that are looked at: its policies may have 64 KiB in each. */

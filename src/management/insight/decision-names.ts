@@ -4,7 +4,7 @@ import { missingNote } from '../../delivery/record/geo-entry.js'
 import { policyNames } from '../../delivery/record/policy-names.js'
 import { shapeOf, type TSchema } from '../../ground/core/schema.js'
 import { trafficEvents } from '../../words/event/catalog.js'
-import { type DecisionName, loggedDecisionSchema } from '../../words/shape/logged-decision.js'
+import { type DecisionName, loggedDecisionSchema } from '../../words/shape/decisions/logged-decision.js'
 import { filterNames } from './decision-filter.js'
 
 /** Members that come from what a GeoIP database says, by its names. */

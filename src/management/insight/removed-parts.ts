@@ -3,10 +3,10 @@
  * decisions need not show.
  */
 import type { Slices } from '../../ground/core/slices.js'
-import type { Row } from '../../words/resource/define.js'
 import { subjectOfRule } from '../../words/resource/ip-policy.js'
+import type { Row } from '../../words/resource/kind/define.js'
 import type { ViewState } from '../../words/view/view-state.js'
-import type { Put } from '../store/change.js'
+import type { Put } from '../store/change/change.js'
 
 type Policy = { readonly name?: string; readonly enforced?: boolean }
 type Policies = Readonly<Record<'inbound' | 'outbound', readonly Policy[]>>

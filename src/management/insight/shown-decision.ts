@@ -3,7 +3,7 @@
 import type { DecisionRow } from '../../delivery/wire/decision-rows.js'
 import { canonicalAddress } from '../../ground/core/address/ip.js'
 import { isoMillis } from '../../ground/core/clock.js'
-import type { LoggedDecision } from '../../words/shape/logged-decision.js'
+import type { LoggedDecision } from '../../words/shape/decisions/logged-decision.js'
 import type { LogPosition } from '../store/logs/log-windows.js'
 
 /** Its place in the list. */

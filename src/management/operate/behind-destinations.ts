@@ -18,9 +18,9 @@ import type { Failing } from '../../ground/core/telemetry/health.js'
 import type { Level } from '../../ground/core/telemetry/metrics.js'
 import type { Occurrences } from '../../ground/core/telemetry/occurrences.js'
 import type { Nats } from '../../ground/nats/nats.js'
-import type { Row } from '../../words/resource/define.js'
 import { chosenTarget } from '../../words/resource/destination-target.js'
 import { keepsRecords } from '../../words/resource/event-destination.js'
+import type { Row } from '../../words/resource/kind/define.js'
 import type { BehindStatus } from '../../words/shape/delivery-status.js'
 
 const measureEveryMs = 5_000

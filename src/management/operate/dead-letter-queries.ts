@@ -7,7 +7,7 @@ import { badRequest, notFound, shown } from '../../ground/core/errors.js'
 import { logFilterCharsMax } from '../../ground/core/limits.js'
 import { Type } from '../../ground/core/schema.js'
 import { placeIn as placeInJson, syntaxErrorIndex } from '../../ground/core/text/json-place.js'
-import type { Links } from '../../words/resource/define.js'
+import type { Links } from '../../words/resource/kind/define.js'
 import type { DeadLetter, DeadLetterPlace, WholeDeadLetter } from '../../words/shape/dead-letter.js'
 import {
   checkEverPresent,

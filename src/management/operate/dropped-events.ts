@@ -21,8 +21,8 @@ import type { StoredMessage } from '../../ground/nats/messages.js'
 import type { Nats } from '../../ground/nats/nats.js'
 import { operatorAction } from '../../words/event/operator-actions.js'
 import { type OperatorObjects, operatorEventJson } from '../../words/event/operator-event.js'
-import type { Links, Row } from '../../words/resource/define.js'
 import { eventDestination } from '../../words/resource/event-destination.js'
+import type { Links, Row } from '../../words/resource/kind/define.js'
 
 const kind = 'events_dropped.v0'
 const lookEveryMs = 2_000

@@ -2,7 +2,7 @@
 import { isoMillis } from '../../ground/core/clock.js'
 import { Slices } from '../../ground/core/slices.js'
 import { pluralOf } from '../../ground/core/text/plural.js'
-import type { Row } from '../../words/resource/define.js'
+import type { Row } from '../../words/resource/kind/define.js'
 import { resourceOf } from '../../words/resource/registry.js'
 import type { Attention } from '../../words/shape/overview.js'
 import type { ViewState } from '../../words/view/view-state.js'

@@ -1,7 +1,7 @@
 /** The attention that policies and filters need: those whose expressions had no result for records of the last day. */
 import { isoMillis } from '../../ground/core/clock.js'
 import { shown } from '../../ground/core/errors.js'
-import type { Links } from '../../words/resource/define.js'
+import type { Links } from '../../words/resource/kind/define.js'
 import type { Attention } from '../../words/shape/overview.js'
 import type { ViewState } from '../../words/view/view-state.js'
 import { queryText } from '../exchange/query-values.js'

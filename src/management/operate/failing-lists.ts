@@ -1,9 +1,9 @@
 /** IP lists of an account that their sources do not feed any more: one finding for all of them. */
 import { isoMillis } from '../../ground/core/clock.js'
 import { operatorAction } from '../../words/event/operator-actions.js'
-import type { Row } from '../../words/resource/define.js'
 import type { FeedStatus } from '../../words/resource/fields/ip-list-source.js'
 import { ipList } from '../../words/resource/ip-list.js'
+import type { Row } from '../../words/resource/kind/define.js'
 import type { Attention } from '../../words/shape/overview.js'
 import type { ViewState } from '../../words/view/view-state.js'
 import { rowsOf } from '../exchange/rows.js'

@@ -3,7 +3,7 @@
 import type { DeadLetterType } from '../../delivery/wire/dead-letter.js'
 import { isoMillis } from '../../ground/core/clock.js'
 import { getOrMake } from '../../ground/core/maps.js'
-import type { Links } from '../../words/resource/define.js'
+import type { Links } from '../../words/resource/kind/define.js'
 import type { Attention } from '../../words/shape/overview.js'
 import { queryText } from '../exchange/query-values.js'
 import { deadLettersPath } from './dead-letter-queries.js'

@@ -10,7 +10,7 @@ import { auditHeaders, auditStream, auditSubject } from '../../delivery/wire/nam
 import { PackWriter } from '../../delivery/wire/pack.js'
 import { ahead } from '../../ground/core/concurrency.js'
 import type { Nats } from '../../ground/nats/nats.js'
-import { type AuditEvent, type Change, hasBulk } from './change.js'
+import { type AuditEvent, type Change, hasBulk } from './change/change.js'
 
 const messageBytesMax = 256 * 1024
 const patienceMs = 5_000

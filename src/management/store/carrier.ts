@@ -6,12 +6,12 @@
 
 import { eachOf } from '../../ground/core/concurrency.js'
 import { keysAtOnceMax } from '../../ground/core/limits.js'
-import type { Answers } from './answers.js'
 import type { AuditRelay } from './audit-relay.js'
-import { type Change, versioned } from './change.js'
-import type { ChangeRows } from './change-rows.js'
+import type { Answers } from './change/answers.js'
+import { type Change, versioned } from './change/change.js'
+import type { ChangeRows } from './change/change-rows.js'
+import { splitRelease } from './change/plan.js'
 import type { Claims } from './claims/claims.js'
-import { splitRelease } from './plan.js'
 import type { Projection } from './projection.js'
 import type { Repair } from './repair.js'
 

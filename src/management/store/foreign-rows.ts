@@ -9,7 +9,7 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import { sleep } from '../../ground/core/clock.js'
-import type { AnyResource, Row } from '../../words/resource/define.js'
+import type { AnyResource, Row } from '../../words/resource/kind/define.js'
 import { decodeRow, type EncodedRow, rowEncoder, tableOf } from './clickhouse/tables.js'
 import type { ReconcilerParts } from './reconciler.js'
 import { sealedFields } from './sealed-values.js'

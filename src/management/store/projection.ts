@@ -9,7 +9,7 @@ import { keysAtOnceMax } from '../../ground/core/limits.js'
 import type { Bucket } from '../../ground/nats/bucket.js'
 import { account } from '../../words/resource/account.js'
 import { apiKey } from '../../words/resource/api-key.js'
-import type { Row } from '../../words/resource/define.js'
+import type { Row } from '../../words/resource/kind/define.js'
 import { resourceOf } from '../../words/resource/registry.js'
 import { checkedValue } from '../../words/view/entry-values.js'
 import {
@@ -32,9 +32,9 @@ import {
 import type { View } from '../../words/view/view.js'
 import type { ViewState } from '../../words/view/view-state.js'
 import { BucketWriter } from './buckets.js'
-import type { Change, ChunkChange, RulesReplacement } from './change.js'
-import type { ReplacedRules } from './change-rows.js'
-import { addReplaced, editedChunk, isStagedFor } from './rule-chunks.js'
+import type { Change, ChunkChange, RulesReplacement } from './change/change.js'
+import type { ReplacedRules } from './change/change-rows.js'
+import { addReplaced, editedChunk, isStagedFor } from './change/rule-chunks.js'
 import { sealedFields, splitSecrets } from './sealed-values.js'
 
 const viewPatienceMs = 5_000

@@ -1,8 +1,8 @@
 /**
  * Replaces all rules of an IP policy: stages the new rules, and commits a small change that makes them count.
  *
- * The rules are first written to the bucket as a new generation that no reader uses. `rule-chunks.ts` says why there is
- * a second way. A staging is made for one version of its account, some way ahead. Once the account has passed that
+ * The rules are first written to the bucket as a new generation that no reader uses. `store/change/rule-chunks.ts` says why
+ * there is a second way. A staging is made for one version of its account, some way ahead. Once the account has passed that
  * version, the staging can no longer be committed, and rules left by a dead process may be deleted.
  */
 import { eachOf } from '../../ground/core/concurrency.js'
@@ -10,17 +10,17 @@ import { unavailable } from '../../ground/core/errors.js'
 import { keysAtOnceMax } from '../../ground/core/limits.js'
 import { Slices } from '../../ground/core/slices.js'
 import type { Bucket } from '../../ground/nats/bucket.js'
-import type { Row } from '../../words/resource/define.js'
+import type { Row } from '../../words/resource/kind/define.js'
 import { newStagedGeneration, ruleKind, rulesKey, versionOfStaged } from '../../words/view/keys.js'
 import type { IdleGeneration } from '../../words/view/view-state.js'
-import { type Change, newChange, type Principal, type RulesReplacement } from './change.js'
-import type { ChangeRows } from './change-rows.js'
-import { type FinishedHead, versionGap } from './heads.js'
-import { beforeCommit, unknown, withOutcomeOf } from './outcome.js'
-import { countRules, countsWith, type RulesPlan } from './plan.js'
+import { type Change, newChange, type Principal, type RulesReplacement } from './change/change.js'
+import type { ChangeRows } from './change/change-rows.js'
+import { type FinishedHead, versionGap } from './change/heads.js'
+import { beforeCommit, unknown, withOutcomeOf } from './change/outcome.js'
+import { countRules, countsWith, type RulesPlan } from './change/plan.js'
+import { chunksOf } from './change/rule-chunks.js'
+import { type AccountParts, moveBeyond, type SettledAccount } from './change/settled-account.js'
 import type { Projection } from './projection.js'
-import { chunksOf } from './rule-chunks.js'
-import { type AccountParts, moveBeyond, type SettledAccount } from './settled-account.js'
 import type { VerifyWrite } from './verify.js'
 
 interface RuleReplacerParts extends AccountParts {

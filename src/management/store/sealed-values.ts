@@ -1,12 +1,12 @@
 /** Sealed values of rows, stored in their own bucket, so that the bucket every process reads holds no secret. */
 import { unavailable } from '../../ground/core/errors.js'
 import type { Bucket } from '../../ground/nats/bucket.js'
-import type { Row } from '../../words/resource/define.js'
+import type { Row } from '../../words/resource/kind/define.js'
 import { resourceOf } from '../../words/resource/registry.js'
 import { secretsIn } from '../../words/view/entry-values.js'
 import { type SecretsEntry, secretKey } from '../../words/view/keys.js'
 import type { ViewState } from '../../words/view/view-state.js'
-import type { Put } from './change.js'
+import type { Put } from './change/change.js'
 
 export const sealedFields = (kind: string): string[] =>
   Object.entries(resourceOf(kind).fields).flatMap(([name, { sealed }]) => (sealed ? [name] : []))

@@ -1,7 +1,7 @@
 /** Rows in ClickHouse: the last version of each resource, deletions included. */
 import { getOrMake } from '../../ground/core/maps.js'
 import { account } from '../../words/resource/account.js'
-import type { AnyResource, Row } from '../../words/resource/define.js'
+import type { AnyResource, Row } from '../../words/resource/kind/define.js'
 import type { Clickhouse } from './clickhouse/clickhouse.js'
 import { decodeRow, tableOf } from './clickhouse/tables.js'
 

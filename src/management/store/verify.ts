@@ -1,7 +1,7 @@
 /** The check of a write after it is planned and before it is committed. */
 import type { ViewState } from '../../words/view/view-state.js'
-import type { Principal } from './change.js'
-import type { CheckedWrite } from './plan.js'
+import type { Principal } from './change/change.js'
+import type { CheckedWrite } from './change/plan.js'
 
 export interface VerifiedWrite extends CheckedWrite {
   readonly accountId: string

@@ -9,13 +9,13 @@
  */
 
 import { getOrMake } from '../../ground/core/maps.js'
-import type { Row } from '../../words/resource/define.js'
+import type { Row } from '../../words/resource/kind/define.js'
 import { policyKind, type RulesChunk, ruleKind } from '../../words/view/keys.js'
 import { ownersOf } from '../../words/view/owners.js'
 import type { SortedIds } from '../../words/view/sorted-ids.js'
 import { type IdleGeneration, ViewState } from '../../words/view/view-state.js'
-import type { Change } from './change.js'
-import { type Draft, splitRelease } from './plan.js'
+import type { Change } from './change/change.js'
+import { type Draft, splitRelease } from './change/plan.js'
 
 /** Bounds what the client of the first write waits for. */
 const changesMax = 64

@@ -4,14 +4,14 @@
  */
 import { Slices } from '../../ground/core/slices.js'
 import { auditEvent, type EventPrincipal } from '../../words/event/audit.js'
-import type { Links } from '../../words/resource/define.js'
+import type { Links } from '../../words/resource/kind/define.js'
 import { resourceOf } from '../../words/resource/registry.js'
 import type { ViewState } from '../../words/view/view-state.js'
 import type { Caller } from '../access/caller.js'
 import type { Presenter } from '../exchange/present.js'
 import type { RenderBulk } from '../store/audit-relay.js'
-import type { AuditEvent } from '../store/change.js'
-import type { ChangedRow, ChangeRows } from '../store/change-rows.js'
+import type { AuditEvent } from '../store/change/change.js'
+import type { ChangedRow, ChangeRows } from '../store/change/change-rows.js'
 
 /** Audit events of rules per message, and the bytes of their rules. With 2 KiB of overhead each, they fit 1 MiB. */
 export const ruleEventsPerMessage = 250

@@ -9,7 +9,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { isoMillis } from '../../ground/core/clock.js'
 import { Turns } from '../../ground/core/concurrency.js'
 import { changesSearchedMax } from '../../ground/core/limits.js'
-import type { Fields, Links } from '../../words/resource/define.js'
+import type { Fields, Links } from '../../words/resource/kind/define.js'
 import { resourceOf } from '../../words/resource/registry.js'
 import {
   authorDescription,
@@ -17,7 +17,7 @@ import {
   type ChangedField,
   type ChangeHead,
   changeHeadSchema,
-} from '../../words/shape/change-schema.js'
+} from '../../words/shape/decisions/change-schema.js'
 import { compileSchemaFilter } from '../exchange/list-filter.js'
 import type { History, HistoryDetail, HistoryEntry } from '../store/history/history.js'
 import type { HistoryPosition, HistoryQuery } from '../store/history/history-query.js'

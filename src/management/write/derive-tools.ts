@@ -4,8 +4,8 @@ import type { Turns } from '../../ground/core/concurrency.js'
 import { unavailable } from '../../ground/core/errors.js'
 import { hashToken } from '../../ground/core/ids.js'
 import type { Sealer } from '../../ground/core/seal.js'
-import type { DeriveTools, PrepareTools, SshAnyHost } from '../../words/resource/define.js'
 import { drawTcpAddress, type TcpAddressSpace } from '../../words/resource/fields/tcp-address.js'
+import type { DeriveTools, PrepareTools, SshAnyHost } from '../../words/resource/kind/define.js'
 import type { Store } from '../store/store.js'
 
 export const newToken = (): string => `weir_${randomToken(32)}`

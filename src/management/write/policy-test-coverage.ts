@@ -7,7 +7,7 @@ import { Coverage, policyKeyOf } from '../../judging/evaluate/policy-coverage.js
 import type { PolicySet } from '../../judging/evaluate/policy-set.js'
 import { questionOf } from '../../judging/evaluate/policy-test.js'
 import { labelOf } from '../../judging/evaluate/traffic-policy.js'
-import type { Row } from '../../words/resource/define.js'
+import type { Row } from '../../words/resource/kind/define.js'
 import { policyTest } from '../../words/resource/policy-test.js'
 import type { DeclaredRow } from '../../words/resource/registry.js'
 import {

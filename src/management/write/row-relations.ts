@@ -4,7 +4,7 @@
  */
 import { EntryFaults } from '../../ground/core/entry-faults.js'
 import { conflict, notFound, WeirError } from '../../ground/core/errors.js'
-import type { AnyResource, Row } from '../../words/resource/define.js'
+import type { AnyResource, Row } from '../../words/resource/kind/define.js'
 import { resources } from '../../words/resource/registry.js'
 import { childKindsOf } from '../../words/resource/shown-schema.js'
 import { ruleKind } from '../../words/view/keys.js'
@@ -12,8 +12,8 @@ import { chunkIn, type ListRow, listChunkKind, listKind } from '../../words/view
 import type { ViewState } from '../../words/view/view-state.js'
 import { referencesIn } from '../exchange/references.js'
 import { rowsOf } from '../exchange/rows.js'
-import type { Removal } from '../store/change.js'
-import { type Claim, claimsOf } from '../store/plan.js'
+import type { Removal } from '../store/change/change.js'
+import { type Claim, claimsOf } from '../store/change/plan.js'
 
 /** Attempts to draw an unused value. Failing this often means the space is nearly exhausted. */
 const drawsMax = 100

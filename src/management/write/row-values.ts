@@ -1,8 +1,8 @@
 /** Values of rows while they are planned: of new ones, of restored ones, and whether two rows are the same. */
 import { startOfSecond } from '../../ground/core/clock.js'
 import { newId } from '../../ground/core/ids.js'
-import type { AnyResource, Row } from '../../words/resource/define.js'
 import { storedFields } from '../../words/resource/fields/fields.js'
+import type { AnyResource, Row } from '../../words/resource/kind/define.js'
 import type { Caller } from '../access/caller.js'
 
 export type Values = Readonly<Record<string, unknown>>

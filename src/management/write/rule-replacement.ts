@@ -8,7 +8,6 @@ import { objectOf, type TSchema, Type } from '../../ground/core/schema.js'
 import { compileCheck } from '../../ground/core/schema-check.js'
 import type { Slices } from '../../ground/core/slices.js'
 import { isEnforced } from '../../judging/evaluate/policy-source.js'
-import { type AnyResource, anyResource, type Row } from '../../words/resource/define.js'
 import { bodySchema } from '../../words/resource/fields/fields.js'
 import {
   checkRuleLifetime,
@@ -18,6 +17,7 @@ import {
   isExpiredRule,
   subjectOfRule,
 } from '../../words/resource/ip-policy.js'
+import { type AnyResource, anyResource, type Row } from '../../words/resource/kind/define.js'
 import type { DeclaredRow } from '../../words/resource/registry.js'
 import { resourceSchema } from '../../words/resource/shown-schema.js'
 import { type RuleCounts, ruleUseMember } from '../../words/shape/ip-policy-rules.js'
@@ -28,7 +28,7 @@ import { checkNames, createValues } from '../exchange/body/input.js'
 import { refuseChanged, withIds } from '../exchange/body/sent-back.js'
 import type { Presenter } from '../exchange/present.js'
 import { rowOf } from '../exchange/rows.js'
-import type { RulesDraft, RulesPlan } from '../store/plan.js'
+import type { RulesDraft, RulesPlan } from '../store/change/plan.js'
 import { checkLists } from './row-relations.js'
 
 /** A rule in the body has no policy, because the path names it. */

@@ -1,11 +1,11 @@
 /** What checks of a resource look up in the state that a write is planned with. */
 
-import type { Lookups } from '../../words/resource/define.js'
+import type { Lookups } from '../../words/resource/kind/define.js'
 import { policyBansOf } from '../../words/view/deny-rules.js'
 import type { ViewState } from '../../words/view/view-state.js'
 import { accountRightsOf } from '../access/account-rights.js'
 import { rowsOf } from '../exchange/rows.js'
-import { countRules } from '../store/plan.js'
+import { countRules } from '../store/change/plan.js'
 
 type StateLookups = Omit<Lookups, 'nameInBody' | 'sourceProblems' | 'tcpDomain'>
 

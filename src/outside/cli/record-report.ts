@@ -1,7 +1,7 @@
 /** `weir record`: what became of a record, in a few lines. */
 import { forTerminal } from '../../ground/core/text/terminal.js'
 import type { Settings } from '../../management/process/settings.js'
-import type { Explanation } from '../../words/shape/decision.js'
+import type { Explanation } from '../../words/shape/decisions/decision.js'
 import type {
   AskedDecision,
   EventDelivery,

@@ -10,8 +10,8 @@ import { stopSignal } from '../../management/process/child.js'
 import { readRuntime } from '../../management/process/running-service.js'
 import type { Settings } from '../../management/process/settings.js'
 import { type Client, openClient, type WatchRate } from '../../words/client/client.js'
+import type { LoggedDecision } from '../../words/shape/decisions/logged-decision.js'
 import type { LiveDeadLetter, LiveDelivery } from '../../words/shape/live.js'
-import type { LoggedDecision } from '../../words/shape/logged-decision.js'
 
 export interface TapOptions {
   readonly filter?: string

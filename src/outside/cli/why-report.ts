@@ -4,15 +4,15 @@ import { StartFault } from '../../ground/core/errors.js'
 import { forTerminal } from '../../ground/core/text/terminal.js'
 import type { Settings } from '../../management/process/settings.js'
 import type { Client, DecisionRequest } from '../../words/client/client.js'
-import type { LastChange } from '../../words/shape/change-schema.js'
+import type { LastChange } from '../../words/shape/decisions/change-schema.js'
 import type {
   Decision,
   ExplainedGroup,
   ExplainedPolicy,
   ExplainedRule,
   Explanation,
-} from '../../words/shape/decision.js'
-import type { LoggedDecision } from '../../words/shape/logged-decision.js'
+} from '../../words/shape/decisions/decision.js'
+import type { LoggedDecision } from '../../words/shape/decisions/logged-decision.js'
 import type { AskedDecision, PublishedRecord, TracedRecord } from '../../words/shape/traced-record.js'
 import { clientOf } from './tap.js'
 

@@ -9,7 +9,7 @@ import { runPolicyTest, type TestOutcome } from '../../judging/evaluate/policy-t
 import { answerTo } from '../../judging/evaluate/portable/answer.js'
 import { accountId, compileRead } from '../../judging/evaluate/portable/given-configuration.js'
 import type { FileTest, PolicyFile } from '../../judging/evaluate/portable/policy-file.js'
-import type { Decision } from '../../words/shape/decision.js'
+import type { Decision } from '../../words/shape/decisions/decision.js'
 import { after } from '../console/data/clock.js'
 import { testOfDecision } from '../console/data/drafts/test-of-decision.js'
 import { type Connection, connectionOf, recordOf } from './asked-connection.js'

@@ -4,7 +4,7 @@ import type {
   ChallengerExample,
   ChallengerProgress,
 } from '../shape/challenger-difference.js'
-import type { LoggedDecision } from '../shape/logged-decision.js'
+import type { LoggedDecision } from '../shape/decisions/logged-decision.js'
 import { type CreateOptions, writeQuery } from './collection.js'
 import { linesOf, type WatchOptions } from './decisions.js'
 import type { Http } from './http.js'

@@ -1,5 +1,5 @@
 /** The changes of an account or of one resource, newest first. */
-import type { Change } from '../shape/change-schema.js'
+import type { Change } from '../shape/decisions/change-schema.js'
 import type { Http } from './http.js'
 
 export interface ChangesOptions {

@@ -1,5 +1,5 @@
 /** The operations at one path: resources of a kind, and their modules. */
-import type { Change } from '../shape/change-schema.js'
+import type { Change } from '../shape/decisions/change-schema.js'
 import type { Trial } from '../shape/trial.js'
 import { type ChangesOptions, changesAt } from './changes.js'
 import type { Http, Request } from './http.js'

@@ -1,5 +1,5 @@
 /** The decisions of the log, newest first. */
-import type { LoggedDecision } from '../shape/logged-decision.js'
+import type { LoggedDecision } from '../shape/decisions/logged-decision.js'
 import type { Stats } from '../shape/stats.js'
 import type { TracedRecord } from '../shape/traced-record.js'
 import type { Http, Request } from './http.js'

@@ -2,7 +2,7 @@
  * The paths of every kind of resource, derived from the declarations. The console's bundle has this table as plain data,
  * because a browser needs nothing else of the declarations (`config/bundle-console.mjs`).
  */
-import { type AnyResource, anyResource, isServed } from '../resource/define.js'
+import { type AnyResource, anyResource, isServed } from '../resource/kind/define.js'
 import { declarations } from '../resource/registry.js'
 
 export interface KindPaths {

@@ -1,7 +1,7 @@
 /** Types of the requests and responses of every resource kind, derived from the declarations. */
 
-import type { Fields } from '../resource/define.js'
 import type { BodyOf, ChangesOf, ShownFields, ShownName } from '../resource/fields/client-types.js'
+import type { Fields } from '../resource/kind/define.js'
 import type { declarations } from '../resource/registry.js'
 import type { Collection, Module } from './collection.js'
 

@@ -1,7 +1,7 @@
 import { urlsPerReportMax } from '../../ground/core/limits.js'
 import { boundedBytes, objectOf, oneOf, ruled, type Static, Type } from '../../ground/core/schema.js'
-import { defineResource } from './define.js'
 import { assigned, described, required } from './fields/fields.js'
+import { defineResource } from './kind/define.js'
 
 /** The length that RFC 9110 recommends to support: https://www.rfc-editor.org/rfc/rfc9110#section-4.1-5 */
 const urlBytesMax = 8000

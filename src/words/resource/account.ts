@@ -1,6 +1,6 @@
 import { boundedBytes, Type } from '../../ground/core/schema.js'
-import { defineResource } from './define.js'
 import { defaulted, required } from './fields/fields.js'
+import { defineResource } from './kind/define.js'
 
 /**
  * Owner of all other resources. Accounts and their rights are managed from the command line; the API has no path for them.

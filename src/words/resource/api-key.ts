@@ -1,10 +1,10 @@
 import { isoSeconds } from '../../ground/core/clock.js'
 import { badRequest } from '../../ground/core/errors.js'
 import { documented, oneOf, orNull, ruled, Type } from '../../ground/core/schema.js'
-import { defineResource, type Row } from './define.js'
 import { bearerToken, lastUse, withToken } from './fields/bearer-token.js'
 import { asIs, described, writable } from './fields/fields.js'
 import { canonicalTime, timestamp } from './fields/timestamp-field.js'
+import { defineResource, type Row } from './kind/define.js'
 
 /** The rights that a key may be limited to. `all` is everything that the API offers, now and later. */
 export const keyRights = ['read', 'write', 'skip_tests', 'decide', 'publish', 'all'] as const

@@ -1,6 +1,6 @@
 import { Type } from '../../ground/core/schema.js'
-import { defineResource } from './define.js'
 import { defaulted, derived, described, labels } from './fields/fields.js'
+import { defineResource } from './kind/define.js'
 
 export const tunnelGroupBackend = defineResource({
   kind: 'tunnel_group_backend',

@@ -1,10 +1,10 @@
 /** Certificate authorities that client certificates are verified against. */
 import { problem } from '../../ground/core/errors.js'
 import { certificateFacts, readCertificates } from '../../ground/pki/x509.js'
-import { defineResource } from './define.js'
-import { exampleCertificate, exampleCertificateFacts } from './examples.js'
 import { certificateFactFields, certificatePem, usable } from './fields/certificate-fields.js'
 import { described, required } from './fields/fields.js'
+import { defineResource } from './kind/define.js'
+import { exampleCertificate, exampleCertificateFacts } from './kind/examples.js'
 
 /** The fields describe one certificate; the others of a bundle would not be visible. */
 const certificatesPerAuthority = 1

@@ -5,7 +5,6 @@
 import { EntryFaults } from '../../ground/core/entry-faults.js'
 import { badRequest, conflict, shown } from '../../ground/core/errors.js'
 import { documented, objectOf, orNull, ruled, type TSchema, Type } from '../../ground/core/schema.js'
-import type { Fields, RowOf, StoredOf } from './define.js'
 import type { BodyOf, ChangesOf } from './fields/client-types.js'
 import { ipRestrictionModule } from './fields/edge-modules.js'
 import { bodySchema, completed } from './fields/fields.js'
@@ -13,6 +12,7 @@ import { trafficPoliciesModule } from './fields/traffic-policies.js'
 import { placeOfList } from './fields/traffic-policy-check.js'
 import { checkExpiry, checkSubject, ipPolicyRule } from './ip-policy.js'
 import { ipRestriction } from './ip-restriction.js'
+import type { Fields, RowOf, StoredOf } from './kind/define.js'
 
 /** A draft as JSON: with what it was drafted from, it fits a stored resource. */
 const draftBytesMax = 128 * 1024

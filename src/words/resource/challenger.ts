@@ -11,10 +11,10 @@ import {
 } from '../../ground/core/limits.js'
 import { mapOf, objectOf, oneOf, Type } from '../../ground/core/schema.js'
 import { type ChallengerDraft, checkDraft, completeDraft, draftSchema } from './challenger-draft.js'
-import { defineResource, type Row } from './define.js'
-import { exampleId } from './examples.js'
 import { asIs, assigned, derived, described, field, observed, required } from './fields/fields.js'
 import { canonicalTime, secondsOf, timestamp } from './fields/timestamp-field.js'
+import { defineResource, type Row } from './kind/define.js'
+import { exampleId } from './kind/examples.js'
 
 /** A challenger runs for at most seven days: then its draft is a change to make, or not. */
 const runningDaysMax = 7

@@ -9,9 +9,9 @@ import { type Secrets, secretsIn, withSecrets } from '../../delivery/deliver/kin
 import { kindNamed } from '../../delivery/deliver/kinds.js'
 import { badRequest } from '../../ground/core/errors.js'
 import { checkAuth, storedAuth } from './aws-auth.js'
-import type { DeriveTools } from './define.js'
 import { type ChosenTarget, chosenTarget, memberFor, type Target } from './destination-target.js'
 import { type GivenSecret, givenSecrets, type SealedSecret, sealedOf } from './fields/kept-secrets.js'
+import type { DeriveTools } from './kind/define.js'
 
 /** The context that a destination's sealed secrets are bound to. The name is older than the secrets of other services. */
 export const secretBelongsTo = (row: { readonly account_id: string; readonly id: string }): string =>

@@ -17,12 +17,12 @@ import {
   valueOr,
 } from '../../ground/core/errors.js'
 import { objectOf, oneOf, orNull, ruled, type Static, Type } from '../../ground/core/schema.js'
-import { defineResource, type RowOf } from './define.js'
-import { exampleId } from './examples.js'
 import { certificateTime } from './fields/certificate-fields.js'
 import { domainClaim } from './fields/claimed-names.js'
 import { asIs, derived, described, required, writable } from './fields/fields.js'
 import { reference } from './fields/reference-fields.js'
+import { defineResource, type RowOf } from './kind/define.js'
+import { exampleId } from './kind/examples.js'
 import type { tlsCertificate } from './tls-certificate.js'
 
 /** Names of reserved domains: `app.example.com`, or `*.example.com` for all names one level below. */

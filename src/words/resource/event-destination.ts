@@ -4,11 +4,11 @@ import { destinationKinds } from '../../delivery/deliver/kinds.js'
 import { badRequest } from '../../ground/core/errors.js'
 import { documented, objectOf, oneOf, orNull, ruled, type Static, Type } from '../../ground/core/schema.js'
 import { listed } from '../../ground/core/text/plural.js'
-import { defineResource } from './define.js'
 import { checkTarget, sealedSecretOf, withoutTargetSecrets } from './destination-secrets.js'
 import { chosenTarget, shownTarget, target, wholeTarget } from './destination-target.js'
 import { defaulted, derived, described, hidden, required, sealed, writable } from './fields/fields.js'
 import { idSchema } from './fields/id-schema.js'
+import { defineResource } from './kind/define.js'
 
 const targetField = () => ({
   ...required(target, { column: 'json' }),

@@ -14,13 +14,13 @@ import {
   type Static,
   Type,
 } from '../../ground/core/schema.js'
-import { defineResource, type Links } from './define.js'
-import { exampleId } from './examples.js'
 import { expressionSchema } from './fields/expression-schema.js'
 import { asIs, defaulted, derived, repeatedEntry, writable } from './fields/fields.js'
 import { uriSchema } from './fields/id-schema.js'
 import { references } from './fields/reference-fields.js'
 import { canonicalPastTime, pastTimestamp } from './fields/timestamp-field.js'
+import { defineResource, type Links } from './kind/define.js'
+import { exampleId } from './kind/examples.js'
 
 /** The OpenAPI document lists the values; this room does not know them. */
 export const eventKindSchema = Type.String({ title: 'EventKind', maxLength: 100 })

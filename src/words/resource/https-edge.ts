@@ -1,7 +1,5 @@
 import { conflict, shown } from '../../ground/core/errors.js'
 import { boundedBytes, oneOf, ruled } from '../../ground/core/schema.js'
-import { defineResource } from './define.js'
-import { exampleId } from './examples.js'
 import { checkCatchAlls } from './fields/catch-alls.js'
 import { backendModule, ipRestrictionModule } from './fields/edge-modules.js'
 import { asIs, described, required, writable } from './fields/fields.js'
@@ -11,6 +9,8 @@ import { reference } from './fields/reference-fields.js'
 import { checkReserved } from './fields/tcp-address.js'
 import { trafficPoliciesModule } from './fields/traffic-policies.js'
 import { checkTrafficPolicies } from './fields/traffic-policy-check.js'
+import { defineResource } from './kind/define.js'
+import { exampleId } from './kind/examples.js'
 
 const match = ruled(boundedBytes(1024, 'The path, or the path prefix in whole segments.'), (path) => {
   if (!path.startsWith('/')) return 'a path that begins with "/" is needed'

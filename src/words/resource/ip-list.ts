@@ -11,7 +11,6 @@ import { ipListsPerAccountMax } from '../../ground/core/limits.js'
 import { documented, Type } from '../../ground/core/schema.js'
 import { challenger, isEvaluated } from './challenger.js'
 import { type ChallengerDraft, placeOfListInDraft } from './challenger-draft.js'
-import { defineResource, type Lookups } from './define.js'
 import {
   defaulted,
   derived,
@@ -31,6 +30,7 @@ import {
   statusSchema,
 } from './fields/ip-list-source.js'
 import { type PolicyKind, placeOfList, policyScopesOf } from './fields/traffic-policy-check.js'
+import { defineResource, type Lookups } from './kind/define.js'
 
 const word = '[a-z0-9](?:[a-z0-9_-]*[a-z0-9])?'
 

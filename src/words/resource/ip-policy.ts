@@ -4,11 +4,11 @@ import { badRequest, complaintOf, conflict, shown } from '../../ground/core/erro
 import { rulesPerIpPolicyMax } from '../../ground/core/limits.js'
 import { documented, oneOf, orNull, ruled, Type } from '../../ground/core/schema.js'
 import { checkBansOfRule } from './bouncers/ban-count.js'
-import { defineResource, type Row } from './define.js'
-import { exampleId } from './examples.js'
 import { asIs, defaulted, described, required, writable } from './fields/fields.js'
 import { reference } from './fields/reference-fields.js'
 import { canonicalTime, timestamp } from './fields/timestamp-field.js'
+import { defineResource, type Row } from './kind/define.js'
+import { exampleId } from './kind/examples.js'
 
 export const ipPolicy = defineResource({
   kind: 'ip_policy',

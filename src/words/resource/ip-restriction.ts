@@ -1,9 +1,9 @@
 import { conflict } from '../../ground/core/errors.js'
 import { oneOf, Type } from '../../ground/core/schema.js'
-import { defineResource } from './define.js'
-import { exampleId } from './examples.js'
 import { defaulted, described, required } from './fields/fields.js'
 import { ipPolicyIds } from './fields/reference-fields.js'
+import { defineResource } from './kind/define.js'
+import { exampleId } from './kind/examples.js'
 
 export const ipRestriction = defineResource({
   kind: 'ip_restriction',

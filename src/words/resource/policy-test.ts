@@ -7,11 +7,11 @@ import { recordSchemas } from '../../delivery/record/record-schemas.js'
 import { conflict } from '../../ground/core/errors.js'
 import { policyTestsPerAccountMax } from '../../ground/core/limits.js'
 import { documented, mapOf, objectOf, oneOf, orNull, ruled, Type } from '../../ground/core/schema.js'
-import { defineResource } from './define.js'
 import { completeExpectation } from './fields/expectation.js'
 import { asIs, described, required } from './fields/fields.js'
 import { type GivenRecord, wrongGiven } from './fields/given-record.js'
 import { componentName } from './fields/id-schema.js'
+import { defineResource } from './kind/define.js'
 
 /** Facts about the client that tests may give besides its address; otherwise they come from the database. */
 const assumed = {

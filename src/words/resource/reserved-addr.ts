@@ -1,9 +1,9 @@
 import { oneOf } from '../../ground/core/schema.js'
-import { defineResource } from './define.js'
 import { assigned, defaulted, described } from './fields/fields.js'
 import { hostportSchema } from './fields/hostport.js'
 import { reference } from './fields/reference-fields.js'
 import { checkUnserved, regions } from './fields/tcp-address.js'
+import { defineResource } from './kind/define.js'
 
 export const reservedAddr = defineResource({
   kind: 'reserved_addr',

@@ -1,8 +1,8 @@
 /** Schemas of resources in responses and audit events. */
 import { objectOf, type TSchema, Type } from '../../ground/core/schema.js'
-import type { AnyResource } from './define.js'
 import { hasObserved, shownMembersOf, storedFields } from './fields/fields.js'
 import { componentName, idSchema, uriSchema } from './fields/id-schema.js'
+import type { AnyResource } from './kind/define.js'
 import { resources } from './registry.js'
 
 const childKinds = new Map(

@@ -1,11 +1,11 @@
 /** Authorities that sign SSH certificates. Weir generates their private keys, stores them sealed and never shows them. */
 import { documented, oneOf, ruled, Type } from '../../ground/core/schema.js'
 import { sshCurveNames, sshKeyTypes } from '../../ground/pki/ssh-public-key.js'
-import { defineResource, type SealedSecret } from './define.js'
-import { exampleSshKey } from './examples.js'
 import { assigned, defaulted, described, sealed, unseen, writable } from './fields/fields.js'
 import { chosenKey, generateAuthorityKey, parseCurve } from './fields/ssh-authority-key.js'
 import { sshKeyTypeField } from './fields/ssh-key-fields.js'
+import { defineResource, type SealedSecret } from './kind/define.js'
+import { exampleSshKey } from './kind/examples.js'
 
 const keySize = Type.Integer({
   description: 'Bits: of an RSA key 2048 or 4096, of an ECDSA key 256, 384 or 521.',

@@ -1,25 +1,25 @@
 /** The fields that host and user certificates share, and how one is issued. */
 
 import { createPrivateKey, randomBytes } from 'node:crypto'
-import { isoSeconds } from '../../../ground/core/clock.js'
-import { badRequest } from '../../../ground/core/errors.js'
-import { principalsPerCertificateMax } from '../../../ground/core/limits.js'
-import { boundedBytes, ruled, Type } from '../../../ground/core/schema.js'
+import { isoSeconds } from '../../ground/core/clock.js'
+import { badRequest } from '../../ground/core/errors.js'
+import { principalsPerCertificateMax } from '../../ground/core/limits.js'
+import { boundedBytes, ruled, Type } from '../../ground/core/schema.js'
 import {
   type SshCertificate,
   signedPrincipals,
   signSshCertificate,
   sshNonceBytes,
-} from '../../../ground/pki/ssh-certificate.js'
-import { checkedSshPublicKey } from '../../../ground/pki/ssh-public-key.js'
-import type { PrepareTools, RowOf } from '../define.js'
-import { exampleId, exampleSshKey } from '../examples.js'
-import { authorityKey, sshCertificateAuthority } from '../ssh-certificate-authority.js'
-import { asIs, assigned, defaulted, derived, described, required, writable } from './fields.js'
-import { idSchema } from './id-schema.js'
-import { reference } from './reference-fields.js'
-import { sshKeyTypeField, sshPublicKeyField } from './ssh-key-fields.js'
-import { canonicalTime, lastSecond, secondsOf, timestamp } from './timestamp-field.js'
+} from '../../ground/pki/ssh-certificate.js'
+import { checkedSshPublicKey } from '../../ground/pki/ssh-public-key.js'
+import { asIs, assigned, defaulted, derived, described, required, writable } from './fields/fields.js'
+import { idSchema } from './fields/id-schema.js'
+import { reference } from './fields/reference-fields.js'
+import { sshKeyTypeField, sshPublicKeyField } from './fields/ssh-key-fields.js'
+import { canonicalTime, lastSecond, secondsOf, timestamp } from './fields/timestamp-field.js'
+import type { PrepareTools, RowOf } from './kind/define.js'
+import { exampleId, exampleSshKey } from './kind/examples.js'
+import { authorityKey, sshCertificateAuthority } from './ssh-certificate-authority.js'
 
 /** A host name has at most 253 (RFC 1035, section 2.3.4), a user name usually 32. */
 const principalBytesMax = 255

@@ -1,8 +1,8 @@
-import { defineResource } from './define.js'
-import { exampleSshKey } from './examples.js'
 import { bindAcl } from './fields/bind-acl.js'
 import { described } from './fields/fields.js'
 import { sshPublicKeyField } from './fields/ssh-key-fields.js'
+import { defineResource } from './kind/define.js'
+import { exampleSshKey } from './kind/examples.js'
 
 export const sshCredential = defineResource({
   kind: 'ssh_credential',

@@ -1,4 +1,4 @@
-import { defineResource } from './define.js'
+import { defineResource } from './kind/define.js'
 import {
   hostPrincipals,
   issueCertificate,
@@ -6,7 +6,7 @@ import {
   refusedByField,
   sshCertificateExample,
   sshCertificateFields,
-} from './fields/ssh-certificate-fields.js'
+} from './ssh-certificate-fields.js'
 
 /** A year. */
 const seconds = 365 * 24 * 60 * 60

@@ -1,12 +1,12 @@
 import { badRequest } from '../../ground/core/errors.js'
-import { defineResource } from './define.js'
+import { sshOptionFields } from './fields/ssh-certificate-options.js'
+import { defineResource } from './kind/define.js'
 import {
   issueCertificate,
   sshCertificateExample,
   sshCertificateFields,
   userPrincipals,
-} from './fields/ssh-certificate-fields.js'
-import { sshOptionFields } from './fields/ssh-certificate-options.js'
+} from './ssh-certificate-fields.js'
 
 /** A day. */
 const seconds = 24 * 60 * 60

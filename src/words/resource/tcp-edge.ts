@@ -1,5 +1,3 @@
-import { defineResource } from './define.js'
-import { exampleId } from './examples.js'
 import { checkCatchAlls } from './fields/catch-alls.js'
 import { backendModule, ipRestrictionModule } from './fields/edge-modules.js'
 import { described } from './fields/fields.js'
@@ -7,6 +5,8 @@ import { hostportClaims, hostportOverlaps, hostports, hostportTaken } from './fi
 import { checkReserved } from './fields/tcp-address.js'
 import { trafficPoliciesModule } from './fields/traffic-policies.js'
 import { checkTrafficPolicies } from './fields/traffic-policy-check.js'
+import { defineResource } from './kind/define.js'
+import { exampleId } from './kind/examples.js'
 
 export const tcpEdge = defineResource({
   kind: 'tcp_edge',

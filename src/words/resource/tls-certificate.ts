@@ -9,8 +9,6 @@ import {
   readCertificates,
   readPrivateKey,
 } from '../../ground/pki/x509.js'
-import { defineResource } from './define.js'
-import { exampleCertificate, exampleCertificateFacts, examplePrivateKey } from './examples.js'
 import {
   alternativeNamesField,
   certificateFactFields,
@@ -19,6 +17,8 @@ import {
   usable,
 } from './fields/certificate-fields.js'
 import { assigned, derived, described, required, unseen } from './fields/fields.js'
+import { defineResource } from './kind/define.js'
+import { exampleCertificate, exampleCertificateFacts, examplePrivateKey } from './kind/examples.js'
 
 /** No public authority issues longer chains, and TLS clients don't follow them. */
 const certificatesPerChainMax = 10

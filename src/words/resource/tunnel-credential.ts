@@ -1,7 +1,7 @@
-import { defineResource } from './define.js'
 import { bearerToken, lastUse, withToken } from './fields/bearer-token.js'
 import { bindAcl } from './fields/bind-acl.js'
 import { described } from './fields/fields.js'
+import { defineResource } from './kind/define.js'
 
 export const tunnelCredential = defineResource({
   kind: 'tunnel_credential',

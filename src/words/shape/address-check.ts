@@ -1,7 +1,7 @@
 /** The check of an address by all IP policies and everything that refers to them. */
 import { objectOf, oneOf, orNull, type Static, Type } from '../../ground/core/schema.js'
-import { exampleId } from '../resource/examples.js'
-import { additionSchema } from './change-schema.js'
+import { exampleId } from '../resource/kind/examples.js'
+import { additionSchema } from './decisions/change-schema.js'
 import { ipPolicyUseSchema, ipPolicyUsesExample } from './ip-policy-rules.js'
 
 const action = oneOf(['allow', 'deny'])

@@ -4,8 +4,8 @@
  */
 import { objectOf, oneOf, orNull, type Static, Type } from '../../ground/core/schema.js'
 import { challengerStates } from '../resource/challenger.js'
-import { exampleId } from '../resource/examples.js'
-import { loggedDecisionExample, loggedDecisionSchema } from './logged-decision.js'
+import { exampleId } from '../resource/kind/examples.js'
+import { loggedDecisionExample, loggedDecisionSchema } from './decisions/logged-decision.js'
 import { decisionsSchema, judged, trialExample } from './trial.js'
 
 const { records, changed, matrix, clients, countries, edges, country_changes, edge_changes, over_time } =

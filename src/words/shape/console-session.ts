@@ -1,8 +1,8 @@
 /** The schema of a session of the web console. */
 import { objectOf, oneOf, orNull, type Static, Type } from '../../ground/core/schema.js'
 import { keyRights } from '../resource/api-key.js'
-import { exampleId } from '../resource/examples.js'
 import { idSchema } from '../resource/fields/id-schema.js'
+import { exampleId } from '../resource/kind/examples.js'
 
 export const consoleSessionExample = {
   account_id: exampleId('ac_'),

@@ -2,8 +2,8 @@
 
 import { deadLetterTypes } from '../../delivery/wire/dead-letter.js'
 import { objectOf, oneOf, orNull, type Static, Type } from '../../ground/core/schema.js'
-import { exampleId } from '../resource/examples.js'
 import { uriSchema } from '../resource/fields/id-schema.js'
+import { exampleId } from '../resource/kind/examples.js'
 
 const time = (description: string) =>
   Type.String({ description: `${description}: RFC 3339 in UTC, with milliseconds.` })

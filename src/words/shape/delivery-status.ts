@@ -3,7 +3,7 @@ import { dropReasons } from '../../delivery/books/dropped.js'
 import type { FaultClass } from '../../delivery/outgoing/fault-class.js'
 import { objectOf, orNull, type Static, Type } from '../../ground/core/schema.js'
 import { operatorAction, operatorActionsSchema } from '../event/operator-actions.js'
-import { exampleId } from '../resource/examples.js'
+import { exampleId } from '../resource/kind/examples.js'
 import { billingExample, billingSchema } from './billing.js'
 
 const count = Type.Integer({ minimum: 0 })

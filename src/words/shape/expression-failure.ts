@@ -1,6 +1,6 @@
 /** Expressions without a result, as the API shows them: by policy or filter. */
 import { objectOf, oneOf, orNull, type Static, Type } from '../../ground/core/schema.js'
-import { exampleId } from '../resource/examples.js'
+import { exampleId } from '../resource/kind/examples.js'
 
 const text = (description: string) => orNull(Type.String(), { description })
 

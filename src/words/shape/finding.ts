@@ -1,7 +1,7 @@
 /** Findings, which can hardly be meant: rules without effect, expressions that are constant, and what nobody uses. */
 import { mapOf, objectOf, oneOf, orNull, type Static, Type } from '../../ground/core/schema.js'
-import { exampleId } from '../resource/examples.js'
 import { uriSchema } from '../resource/fields/id-schema.js'
+import { exampleId } from '../resource/kind/examples.js'
 
 /** Findings of a kind that are listed; the others are counted. */
 export const findingsListedMax = 100

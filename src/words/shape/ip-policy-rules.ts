@@ -1,9 +1,9 @@
 /** Rules of an IP policy: how often each decided, and how many a replacement of all changed; and who uses the policy. */
 import { objectOf, oneOf, orNull, type Static, type TSchema, Type } from '../../ground/core/schema.js'
-import { anyResource } from '../resource/define.js'
-import { exampleId } from '../resource/examples.js'
 import { uriSchema } from '../resource/fields/id-schema.js'
 import { ipPolicyRule } from '../resource/ip-policy.js'
+import { anyResource } from '../resource/kind/define.js'
+import { exampleId } from '../resource/kind/examples.js'
 import { resourceSchema } from '../resource/shown-schema.js'
 
 const useExample = { blocked: 310, asked: 12, last_at: '2026-11-20T10:04:00Z' }

@@ -1,6 +1,6 @@
 /** When traffic last went to names and addresses, and where certificates were in use, as far as the decision log knows. */
 import { objectOf, oneOf, orNull, type Static, type TObject, Type } from '../../ground/core/schema.js'
-import { exampleId } from '../resource/examples.js'
+import { exampleId } from '../resource/kind/examples.js'
 
 const time = (description: string) => orNull(Type.String({ format: 'date-time' }), { description })
 

@@ -2,7 +2,7 @@
 
 import { deadLetterTypes } from '../../delivery/wire/dead-letter.js'
 import { objectOf, oneOf, orNull, type Static, Type } from '../../ground/core/schema.js'
-import { exampleId } from '../resource/examples.js'
+import { exampleId } from '../resource/kind/examples.js'
 
 const eventId = 'ev_9f2d1c0b8a7e6f5d4c3b2a190817263545f6e7d8c9b0a1f2'
 

@@ -3,7 +3,7 @@
 import { recordTypes } from '../../delivery/record/traffic-record.js'
 import { objectOf, oneOf, orNull, type Static, Type } from '../../ground/core/schema.js'
 import { operatorAction, operatorActionsSchema } from '../event/operator-actions.js'
-import { exampleId } from '../resource/examples.js'
+import { exampleId } from '../resource/kind/examples.js'
 import { destinationStatusExample, destinationStatusSchema } from './delivery-status.js'
 
 const instant = (description: string) =>

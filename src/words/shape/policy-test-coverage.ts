@@ -1,6 +1,6 @@
 /** Coverage: the parts of the configuration that policy tests reach, and those that traffic reached. */
 import { objectOf, oneOf, orNull, type Static, Type } from '../../ground/core/schema.js'
-import { exampleId } from '../resource/examples.js'
+import { exampleId } from '../resource/kind/examples.js'
 
 /** Parts that are listed; the others are counted. */
 export const partsListedMax = 1_000

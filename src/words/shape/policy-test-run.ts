@@ -2,9 +2,9 @@
 
 import { policyTestsPerAccountMax } from '../../ground/core/limits.js'
 import { objectOf, orNull, type Static, Type } from '../../ground/core/schema.js'
-import { exampleId } from '../resource/examples.js'
+import { exampleId } from '../resource/kind/examples.js'
 import { expectSchema, givenSchema } from '../resource/policy-test.js'
-import { decidedBySchema, decisionWord, explanationSchema } from './decision.js'
+import { decidedBySchema, decisionWord, explanationSchema } from './decisions/decision.js'
 
 const nullable = orNull(Type.String())
 

@@ -3,8 +3,8 @@
 import { replayIdPrefix } from '../../delivery/wire/replays.js'
 import { objectOf, oneOf, orNull, type Static, Type } from '../../ground/core/schema.js'
 import { pastTimeForms } from '../../ground/core/text/units.js'
-import { exampleId } from '../resource/examples.js'
 import { uriSchema } from '../resource/fields/id-schema.js'
+import { exampleId } from '../resource/kind/examples.js'
 
 const time = Type.String({ description: 'RFC 3339 in UTC, with milliseconds.' })
 const count = (description: string) => Type.Integer({ minimum: 0, description })

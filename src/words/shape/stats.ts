@@ -1,6 +1,6 @@
 /** Sums of decisions over time, as the API shows them. */
 import { objectOf, orNull, type Static, Type } from '../../ground/core/schema.js'
-import { exampleId } from '../resource/examples.js'
+import { exampleId } from '../resource/kind/examples.js'
 
 const count = Type.Integer({ minimum: 0 })
 

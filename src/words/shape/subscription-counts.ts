@@ -1,6 +1,6 @@
 /** Counts of an event subscription: the records that each source was asked about, and the events that it made of them. */
 import { objectOf, type Static, Type } from '../../ground/core/schema.js'
-import { exampleId } from '../resource/examples.js'
+import { exampleId } from '../resource/kind/examples.js'
 
 const count = (description: string) => Type.Integer({ minimum: 0, description })
 

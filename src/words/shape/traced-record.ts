@@ -1,8 +1,8 @@
 /** A record and what became of it, as the API shows it. */
 import { objectOf, oneOf, orNull, type Static, Type } from '../../ground/core/schema.js'
-import { exampleId } from '../resource/examples.js'
-import { decisionSchema } from './decision.js'
-import { loggedDecisionExample, loggedDecisionSchema } from './logged-decision.js'
+import { exampleId } from '../resource/kind/examples.js'
+import { decisionSchema } from './decisions/decision.js'
+import { loggedDecisionExample, loggedDecisionSchema } from './decisions/logged-decision.js'
 
 const nullable = (description?: string) =>
   orNull(Type.String(), description === undefined ? {} : { description })

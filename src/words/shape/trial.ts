@@ -1,8 +1,8 @@
 /** A trial, as the API shows it: what a draft would have done to recorded traffic. */
 import { objectOf, oneOf, orNull, type Static, Type } from '../../ground/core/schema.js'
-import { exampleId } from '../resource/examples.js'
 import { uriSchema } from '../resource/fields/id-schema.js'
-import { decisionWord, explanationSchema } from './decision.js'
+import { exampleId } from '../resource/kind/examples.js'
+import { decisionWord, explanationSchema } from './decisions/decision.js'
 import { policyTestRunsSchema } from './policy-test-run.js'
 import { changeOf, overTimeSchema, timesSchema } from './trial/times.js'
 

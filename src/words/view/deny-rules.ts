@@ -1,6 +1,6 @@
 /** The bans of IP policies, by chunks of rules, each of which is counted once: it does not change. */
 import { isBan } from '../resource/bouncers/ban-count.js'
-import type { PolicyBans } from '../resource/define.js'
+import type { PolicyBans } from '../resource/kind/define.js'
 import type { RulesChunk } from './keys.js'
 import type { ViewState } from './view-state.js'
 

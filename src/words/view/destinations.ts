@@ -2,10 +2,10 @@
 
 import type { DestinationConfig } from '../../delivery/deliver/kind/destination.js'
 import type { Sealer } from '../../ground/core/seal.js'
-import type { Row } from '../resource/define.js'
 import { needsSecret, secretBelongsTo, unsealedTarget } from '../resource/destination-secrets.js'
 import { chosenTarget } from '../resource/destination-target.js'
 import { type DestinationPause, eventDestination, keepsRecords } from '../resource/event-destination.js'
+import type { Row } from '../resource/kind/define.js'
 import { rowKey } from './keys.js'
 import type { SecretsView } from './secrets-view.js'
 import type { View } from './view.js'

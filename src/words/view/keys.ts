@@ -14,7 +14,7 @@
  * `weir_idempotency`: `<hash of account and key>`, the answer to the request with this idempotency key.
  */
 import { newId } from '../../ground/core/ids.js'
-import type { Row } from '../resource/define.js'
+import type { Row } from '../resource/kind/define.js'
 
 export const metaKey = 'meta'
 export const markKey = 'mark'

@@ -1,6 +1,6 @@
 /** The parts of IP lists in a state: see `resource/ip-list.ts`. */
 import { unpackText } from '../../ground/core/packed-text.js'
-import type { Row } from '../resource/define.js'
+import type { Row } from '../resource/kind/define.js'
 import type { DeclaredRow } from '../resource/registry.js'
 
 export const listKind = 'ip_list'

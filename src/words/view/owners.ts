@@ -1,4 +1,4 @@
-import type { Row } from '../resource/define.js'
+import type { Row } from '../resource/kind/define.js'
 import { resources } from '../resource/registry.js'
 
 const parentFields = new Map(resources.map(({ kind, parent }) => [kind, parent?.field]))

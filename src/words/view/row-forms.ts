@@ -4,7 +4,7 @@
  */
 import { isObject } from '../../ground/core/json-object.js'
 import type { TSchema } from '../../ground/core/schema.js'
-import type { Field, Fields } from '../resource/define.js'
+import type { Field, Fields } from '../resource/kind/define.js'
 import { resources } from '../resource/registry.js'
 
 type Form = (value: unknown) => boolean

@@ -2,7 +2,7 @@
 import { getOrMake, soleKey } from '../../ground/core/maps.js'
 import type { BucketEntry } from '../../ground/nats/bucket.js'
 import { apiKey } from '../resource/api-key.js'
-import type { Row } from '../resource/define.js'
+import type { Row } from '../resource/kind/define.js'
 import type { DeclaredRow, KindName } from '../resource/registry.js'
 import { checkedValue, damagedRuleKeys } from './entry-values.js'
 import {

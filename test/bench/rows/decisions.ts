@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { buildPolicySet } from '../../../src/judging/evaluate/policy-set.js'
 import { KeyUses } from '../../../src/management/access/key-uses.js'
 import { openDecisionPort } from '../../../src/management/decide/decision-port.js'
-import type { Row } from '../../../src/words/resource/define.js'
+import type { Row } from '../../../src/words/resource/kind/define.js'
 import { noGeo, noYield, TestConfiguration } from '../../judging/evaluate/configuration.js'
 import { type BenchRow, percentile } from '../bench.js'
 

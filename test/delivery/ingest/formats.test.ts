@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import t from 'tap'
-import { type Given, recordOfLine } from '../../../src/delivery/ingest/format.js'
 import { formats } from '../../../src/delivery/ingest/formats.js'
+import { type Given, recordOfLine } from '../../../src/delivery/ingest/lines/format.js'
 import { complaintAboutRecord } from '../../../src/delivery/record/check.js'
 
 const read = (name: string, line: string, given: Given = {}) => {

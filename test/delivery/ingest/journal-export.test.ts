@@ -7,7 +7,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
-import { LineSplitter, lineBytesMax, type RawLine } from '../../../src/delivery/ingest/line-splitter.js'
+import { LineSplitter, lineBytesMax, type RawLine } from '../../../src/delivery/ingest/lines/line-splitter.js'
 import { LogEnvelopes } from '../../../src/delivery/ingest/log-envelope.js'
 import { tempDir } from '../../harness/temp-dir.js'
 

@@ -1,10 +1,10 @@
 /** What container runtimes and daemons of syslog put around lines, as they are found in files. */
 import fc from 'fast-check'
 import t from 'tap'
-import { type FramedLine, recordOfLine } from '../../../src/delivery/ingest/format.js'
 import { ndjson } from '../../../src/delivery/ingest/formats/ndjson.js'
 import { nginx } from '../../../src/delivery/ingest/formats/nginx.js'
-import { lineBytesMax, type RawLine } from '../../../src/delivery/ingest/line-splitter.js'
+import { type FramedLine, recordOfLine } from '../../../src/delivery/ingest/lines/format.js'
+import { lineBytesMax, type RawLine } from '../../../src/delivery/ingest/lines/line-splitter.js'
 import { LogEnvelopes } from '../../../src/delivery/ingest/log-envelope.js'
 
 interface Numbered extends RawLine {

@@ -1,7 +1,7 @@
 /** Lines as Envoy and Traefik write them: escapes, what stands for nothing, clients behind proxies, connections. */
 import t from 'tap'
-import { recordOfLine } from '../../../src/delivery/ingest/format.js'
 import { formats } from '../../../src/delivery/ingest/formats.js'
+import { recordOfLine } from '../../../src/delivery/ingest/lines/format.js'
 
 const recordIn = (name: string, line: string) => {
   const made = recordOfLine(formats.find((each) => each.name === name)!, { text: line }, {}, 'r-1')

@@ -1,7 +1,7 @@
 /** Lines that Envoy and Traefik wrote of hostile requests become the records that were compared with these requests. */
 import t from 'tap'
-import { recordOfLine } from '../../../src/delivery/ingest/format.js'
 import { formats } from '../../../src/delivery/ingest/formats.js'
+import { recordOfLine } from '../../../src/delivery/ingest/lines/format.js'
 import { recordedLogs } from '../../harness/recorded-lines.js'
 
 for (const { file, format, lines } of recordedLogs())

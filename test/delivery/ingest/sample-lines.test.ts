@@ -3,8 +3,8 @@
  * differ is said.
  */
 import t from 'tap'
-import { recordOfLine } from '../../../src/delivery/ingest/format.js'
 import { formats } from '../../../src/delivery/ingest/formats.js'
+import { recordOfLine } from '../../../src/delivery/ingest/lines/format.js'
 import { LogEnvelopes } from '../../../src/delivery/ingest/log-envelope.js'
 
 const read = (format: string, line: string, doubt?: (sentence: string) => void) =>

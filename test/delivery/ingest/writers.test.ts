@@ -1,7 +1,7 @@
 /** Lines as their writers write them: escapes, what stands for nothing, clients behind proxies, times. */
 import t from 'tap'
-import { type Given, recordOfLine } from '../../../src/delivery/ingest/format.js'
 import { formats } from '../../../src/delivery/ingest/formats.js'
+import { type Given, recordOfLine } from '../../../src/delivery/ingest/lines/format.js'
 
 const read = (name: string, line: string, given: Given = {}) =>
   recordOfLine(formats.find((each) => each.name === name)!, { text: line }, given, 'r-1')

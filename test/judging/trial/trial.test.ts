@@ -3,7 +3,7 @@ import t from 'tap'
 import { type Draft, openExaminer } from '../../../src/judging/trial/examiner.js'
 import { runTrial, type TrialReport } from '../../../src/judging/trial/trial.js'
 import { trafficEvents } from '../../../src/words/event/catalog.js'
-import type { Row } from '../../../src/words/resource/define.js'
+import type { Row } from '../../../src/words/resource/kind/define.js'
 import { geoOf } from '../../harness/geo.js'
 import { deny, log, TestConfiguration } from '../evaluate/configuration.js'
 

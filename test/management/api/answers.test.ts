@@ -4,8 +4,8 @@
  */
 import t from 'tap'
 import { runAdminCommand } from '../../../src/roles/admin.js'
-import { type AnyResource, isServed } from '../../../src/words/resource/define.js'
 import { componentName } from '../../../src/words/resource/fields/id-schema.js'
+import { type AnyResource, isServed } from '../../../src/words/resource/kind/define.js'
 import { resources } from '../../../src/words/resource/registry.js'
 import { openTestStore } from '../../harness/api.js'
 import { certificateBody, fixturePem } from '../../harness/certificates.js'

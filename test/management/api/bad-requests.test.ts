@@ -1,7 +1,7 @@
 /** Requests that a client can correct: each is refused with a sentence that names the field and what is allowed. */
 import t from 'tap'
 import { grantRight } from '../../../src/management/write/accounts.js'
-import { allOperations } from '../../../src/words/resource/define.js'
+import { allOperations } from '../../../src/words/resource/kind/define.js'
 import { resources } from '../../../src/words/resource/registry.js'
 import { openTestStore } from '../../harness/api.js'
 import type { Caller } from '../../harness/caller.js'

@@ -1,7 +1,7 @@
 /** Domains: reserved once, with one of the account's certificates or a managed one. */
 import t from 'tap'
-import { anyResource, type DeriveTools, type Row as Stored } from '../../../src/words/resource/define.js'
 import { domain as definition } from '../../../src/words/resource/domain.js'
+import { anyResource, type DeriveTools, type Row as Stored } from '../../../src/words/resource/kind/define.js'
 import { base, openTestStore } from '../../harness/api.js'
 import { all, newest, notFound, refused } from '../../harness/caller.js'
 import { certificateBody } from '../../harness/certificates.js'

@@ -10,7 +10,7 @@ import {
   allOperations,
   type Field,
   type Fields,
-} from '../../../src/words/resource/define.js'
+} from '../../../src/words/resource/kind/define.js'
 import { openTestStore } from '../../harness/api.js'
 import { refused } from '../../harness/caller.js'
 import { Estate, servedResources } from './estate.js'

@@ -1,6 +1,6 @@
 /** An account that has one resource of every kind, each with all its references and modules set. */
-import type { Fields } from '../../../src/words/resource/define.js'
-import { type AnyResource, allOperations } from '../../../src/words/resource/define.js'
+import type { Fields } from '../../../src/words/resource/kind/define.js'
+import { type AnyResource, allOperations } from '../../../src/words/resource/kind/define.js'
 import { resourceOf, resources } from '../../../src/words/resource/registry.js'
 import type { Caller } from '../../harness/caller.js'
 import { certificateBody, fixturePem } from '../../harness/certificates.js'

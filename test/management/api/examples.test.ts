@@ -4,8 +4,8 @@
  */
 import t from 'tap'
 import { runAdminCommand } from '../../../src/roles/admin.js'
-import { type AnyResource, isServed } from '../../../src/words/resource/define.js'
-import { exampleId } from '../../../src/words/resource/examples.js'
+import { type AnyResource, isServed } from '../../../src/words/resource/kind/define.js'
+import { exampleId } from '../../../src/words/resource/kind/examples.js'
 import { resources } from '../../../src/words/resource/registry.js'
 import { openTestStore } from '../../harness/api.js'
 import type { Caller } from '../../harness/caller.js'

@@ -1,7 +1,7 @@
 /** Lists narrowed down: by an expression over shown members, and by a description. */
 import t from 'tap'
 import { grantRight } from '../../../src/management/write/accounts.js'
-import { allOperations } from '../../../src/words/resource/define.js'
+import { allOperations } from '../../../src/words/resource/kind/define.js'
 import { resources } from '../../../src/words/resource/registry.js'
 import { seededRandom } from '../../ground/expr/generator.js'
 import { base, openTestStore } from '../../harness/api.js'

@@ -1,5 +1,5 @@
 /** The operations of the API's document, with paths and bodies for the resources of an estate. */
-import type { AnyResource } from '../../../src/words/resource/define.js'
+import type { AnyResource } from '../../../src/words/resource/kind/define.js'
 import { resourceOf } from '../../../src/words/resource/registry.js'
 import type { TestApi } from '../../harness/api.js'
 import type { HttpAnswer } from '../../harness/raw-client.js'

@@ -1,7 +1,7 @@
 /** The answer of a GET can be sent back: whole, in parts, and with changes. */
 import t from 'tap'
 import { runAdminCommand } from '../../../src/roles/admin.js'
-import { allOperations, type Fields } from '../../../src/words/resource/define.js'
+import { allOperations, type Fields } from '../../../src/words/resource/kind/define.js'
 import { openTestStore } from '../../harness/api.js'
 import { type Caller, refused } from '../../harness/caller.js'
 import { Estate, servedResources } from './estate.js'

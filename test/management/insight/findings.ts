@@ -1,6 +1,6 @@
 /** A configuration in memory, and what is found in it. */
 import { deflateRawSync } from 'node:zlib'
-import type { Row } from '../../../src/words/resource/define.js'
+import type { Row } from '../../../src/words/resource/kind/define.js'
 import { resourceOf } from '../../../src/words/resource/registry.js'
 import { rulesKey } from '../../../src/words/view/keys.js'
 import { ViewState } from '../../../src/words/view/view-state.js'

@@ -1,7 +1,7 @@
 /** Certificates and keys that end soon: when they are named, and how badly. */
 import t from 'tap'
 import { expiringResources } from '../../../src/management/operate/expiring-resources.js'
-import type { Row } from '../../../src/words/resource/define.js'
+import type { Row } from '../../../src/words/resource/kind/define.js'
 import { ViewState } from '../../../src/words/view/view-state.js'
 
 const nowMs = Date.parse('2026-11-20T10:00:00Z')

@@ -1,8 +1,8 @@
 /** IP lists that their sources do not feed any more, as the overview names them. */
 import t from 'tap'
 import { failingLists } from '../../../src/management/operate/failing-lists.js'
-import type { Row } from '../../../src/words/resource/define.js'
 import type { FeedStatus } from '../../../src/words/resource/fields/ip-list-source.js'
+import type { Row } from '../../../src/words/resource/kind/define.js'
 import { ViewState } from '../../../src/words/view/view-state.js'
 
 const nowMs = Date.parse('2026-11-20T10:00:00Z')

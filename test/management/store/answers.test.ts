@@ -1,6 +1,6 @@
 /** Which requests count as repeats of one another, and what is kept of an answer. */
 import t from 'tap'
-import { requestKey, storedAnswer } from '../../../src/management/store/answers.js'
+import { requestKey, storedAnswer } from '../../../src/management/store/change/answers.js'
 
 t.test('repeats of a request', async (t) => {
   const first = requestKey('ac_1', 'key', 'POST /ip_policies {}')

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { readPack } from '../../../src/delivery/wire/pack.js'
 import { isBeyond, packsOf } from '../../../src/management/store/audit-relay.js'
-import { type AuditEvent, type Change, emptyChange } from '../../../src/management/store/change.js'
+import { type AuditEvent, type Change, emptyChange } from '../../../src/management/store/change/change.js'
 
 const kibibyte = 1024
 

@@ -2,9 +2,9 @@
 import t from 'tap'
 import { type EncodedRow, rowEncoder } from '../../../src/management/store/clickhouse/tables.js'
 import { rowComparer } from '../../../src/management/store/foreign-rows.js'
-import type { Row } from '../../../src/words/resource/define.js'
 import { eventDestination } from '../../../src/words/resource/event-destination.js'
 import { ipPolicy } from '../../../src/words/resource/ip-policy.js'
+import type { Row } from '../../../src/words/resource/kind/define.js'
 import { resourceOf } from '../../../src/words/resource/registry.js'
 import { tcpEdge } from '../../../src/words/resource/tcp-edge.js'
 

@@ -1,7 +1,7 @@
 /** The head of an account as text: what is left out if it would not fit a message, and when a change is refused. */
 import t from 'tap'
-import { type Change, emptyChange, type Head } from '../../../src/management/store/change.js'
-import { decodeHead, encodeHead } from '../../../src/management/store/head-text.js'
+import { type Change, emptyChange, type Head } from '../../../src/management/store/change/change.js'
+import { decodeHead, encodeHead } from '../../../src/management/store/change/head-text.js'
 import { policyRow } from './states.js'
 
 const kind = 'ip_policy'

@@ -1,7 +1,7 @@
 /** What follows from a draft: its counts, its claims, and the change that carries it out. */
 import t from 'tap'
 import { resourceBytesMax } from '../../../src/ground/core/limits.js'
-import type { Principal } from '../../../src/management/store/change.js'
+import type { Principal } from '../../../src/management/store/change/change.js'
 import {
   changeOf,
   claimsOf,
@@ -14,7 +14,7 @@ import {
   releaseOf,
   splitRelease,
   unchanged,
-} from '../../../src/management/store/plan.js'
+} from '../../../src/management/store/change/plan.js'
 import { accountId, policyRow, ruleRow, rulesIn, stateWith, tcpEdgeRow } from './states.js'
 
 const principal: Principal = { source: 'API', credentialId: null }

@@ -1,6 +1,6 @@
 /** Which chunk a rule goes to, what a chunk holds after an edit, and what a replacement puts and removes. */
 import t from 'tap'
-import type { ReplacedRules } from '../../../src/management/store/change-rows.js'
+import type { ReplacedRules } from '../../../src/management/store/change/change-rows.js'
 import {
   addReplaced,
   chunksOf,
@@ -8,8 +8,8 @@ import {
   isStagedFor,
   placeRules,
   rulesPerChunkMax,
-} from '../../../src/management/store/rule-chunks.js'
-import type { Row } from '../../../src/words/resource/define.js'
+} from '../../../src/management/store/change/rule-chunks.js'
+import type { Row } from '../../../src/words/resource/kind/define.js'
 import { accountId, policyRow, ruleRow, rulesIn, stateWith } from './states.js'
 
 const ruleKind = 'ip_policy_rule'

@@ -1,5 +1,5 @@
 /** View states made of a few rows, for tests of functions that only read them. */
-import type { Row } from '../../../src/words/resource/define.js'
+import type { Row } from '../../../src/words/resource/kind/define.js'
 import {
   policyKind,
   type RulesChunk,

@@ -1,7 +1,7 @@
 /** Which writes are committed together, and with which state each is planned. */
 import t from 'tap'
-import type { Principal } from '../../../src/management/store/change.js'
-import { changeOf, type Draft, unchanged } from '../../../src/management/store/plan.js'
+import type { Principal } from '../../../src/management/store/change/change.js'
+import { changeOf, type Draft, unchanged } from '../../../src/management/store/change/plan.js'
 import { WriteGroup } from '../../../src/management/store/write-group.js'
 import { accountId, policyRow, ruleRow, rulesIn, stateWith, tcpEdgeRow } from './states.js'
 

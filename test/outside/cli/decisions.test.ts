@@ -3,7 +3,10 @@ import t from 'tap'
 import { type DecisionsCommand, showDecisions } from '../../../src/outside/cli/decisions.js'
 import { decisionText } from '../../../src/outside/cli/tap.js'
 import type { DecisionsOptions } from '../../../src/words/client/decisions.js'
-import { type LoggedDecision, loggedDecisionExample } from '../../../src/words/shape/logged-decision.js'
+import {
+  type LoggedDecision,
+  loggedDecisionExample,
+} from '../../../src/words/shape/decisions/logged-decision.js'
 
 const decision: LoggedDecision = {
   ...loggedDecisionExample,

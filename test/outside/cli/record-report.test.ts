@@ -1,7 +1,7 @@
 /** `weir record`: what a person reads about a record. */
 import t from 'tap'
 import { recordText } from '../../../src/outside/cli/record-report.js'
-import { loggedDecisionExample } from '../../../src/words/shape/logged-decision.js'
+import { loggedDecisionExample } from '../../../src/words/shape/decisions/logged-decision.js'
 import type { EventDelivery, PublishedRecord, TracedRecord } from '../../../src/words/shape/traced-record.js'
 
 const delivery: EventDelivery = {

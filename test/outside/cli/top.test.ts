@@ -3,7 +3,7 @@ import t from 'tap'
 import { shownDecision } from '../../../src/management/insight/shown-decision.js'
 import { pictureData, pictureOf, RecentDecisions } from '../../../src/outside/cli/top.js'
 import { operatorAction } from '../../../src/words/event/operator-actions.js'
-import type { LoggedDecision } from '../../../src/words/shape/logged-decision.js'
+import type { LoggedDecision } from '../../../src/words/shape/decisions/logged-decision.js'
 import { decisionRow } from '../../harness/decision-rows.js'
 
 const time = '2026-11-20T10:00:00.000Z'

@@ -6,8 +6,8 @@ import {
   requestOf,
   type WhyOptions,
 } from '../../../src/outside/cli/why-report.js'
-import type { Decision } from '../../../src/words/shape/decision.js'
-import { loggedDecisionExample } from '../../../src/words/shape/logged-decision.js'
+import type { Decision } from '../../../src/words/shape/decisions/decision.js'
+import { loggedDecisionExample } from '../../../src/words/shape/decisions/logged-decision.js'
 import type { AskedDecision, PublishedRecord } from '../../../src/words/shape/traced-record.js'
 
 const rule = {

@@ -2,7 +2,7 @@
 import t from 'tap'
 import type { Client } from '../../../src/words/client/client.js'
 import type { Resource } from '../../../src/words/client/kinds.js'
-import { isServed } from '../../../src/words/resource/define.js'
+import { isServed } from '../../../src/words/resource/kind/define.js'
 import { declarations, resourceOf } from '../../../src/words/resource/registry.js'
 import { openTestStore } from '../../harness/api.js'
 import { idleDestinations, idleStatus, passedCheck } from '../../harness/idle-status.js'

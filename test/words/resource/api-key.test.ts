@@ -8,7 +8,7 @@ import {
   type KeyRight,
   rightsOf,
 } from '../../../src/words/resource/api-key.js'
-import type { Row } from '../../../src/words/resource/define.js'
+import type { Row } from '../../../src/words/resource/kind/define.js'
 import { lookupsIn, refusalOf } from './lookups.js'
 
 t.test('rights that are given', async (t) => {

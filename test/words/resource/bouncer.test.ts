@@ -1,8 +1,8 @@
 /** How much a bouncer may ban, and how many bouncers an account may have. */
 import t from 'tap'
 import { bouncer } from '../../../src/words/resource/bouncers/bouncer.js'
-import type { PolicyBans, Row } from '../../../src/words/resource/define.js'
 import { ipPolicyRule } from '../../../src/words/resource/ip-policy.js'
+import type { PolicyBans, Row } from '../../../src/words/resource/kind/define.js'
 import { lookupsIn, refusalOf } from './lookups.js'
 
 const entries = { small: 10, half: 150_001, other_half: 150_000 }

@@ -1,7 +1,7 @@
 /** How many challengers are evaluated at the same time, of one account and of all. */
 import t from 'tap'
 import { challenger } from '../../../src/words/resource/challenger.js'
-import type { Row } from '../../../src/words/resource/define.js'
+import type { Row } from '../../../src/words/resource/kind/define.js'
 import { lookupsIn } from './lookups.js'
 
 const hourMs = 60 * 60_000

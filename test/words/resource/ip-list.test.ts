@@ -1,8 +1,8 @@
 /** How many IP lists an account may have. */
 import t from 'tap'
 import { ipListsPerAccountMax } from '../../../src/ground/core/limits.js'
-import type { Lookups } from '../../../src/words/resource/define.js'
 import { ipList } from '../../../src/words/resource/ip-list.js'
+import type { Lookups } from '../../../src/words/resource/kind/define.js'
 
 const row = { id: 'ipl_new', name: 'new' } as never
 const lookupsWith = (count: number) =>

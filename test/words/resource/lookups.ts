@@ -1,6 +1,6 @@
 /** An account's resources and tools for rules of declarations, and what a rule says. */
 import { WeirError } from '../../../src/ground/core/errors.js'
-import type { DeriveTools, Links, Lookups, Row } from '../../../src/words/resource/define.js'
+import type { DeriveTools, Links, Lookups, Row } from '../../../src/words/resource/kind/define.js'
 
 /** An account with these rows by kind. */
 export const lookupsIn = (rows: Readonly<Record<string, readonly object[]>> = {}): Lookups => {

@@ -1,7 +1,7 @@
 /** The rules of policy tests that a request can't show cheaply. */
 import t from 'tap'
 import { policyTestsPerAccountMax } from '../../../src/ground/core/limits.js'
-import type { Lookups, Row } from '../../../src/words/resource/define.js'
+import type { Lookups, Row } from '../../../src/words/resource/kind/define.js'
 import { policyTest } from '../../../src/words/resource/policy-test.js'
 
 const lookupsWith = (count: number) =>

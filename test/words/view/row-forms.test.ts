@@ -1,6 +1,6 @@
 /** Rows of the configuration whose members have other types than their kind declares are damaged; older rows are not. */
 import t from 'tap'
-import type { Row } from '../../../src/words/resource/define.js'
+import type { Row } from '../../../src/words/resource/kind/define.js'
 import { isRowOf } from '../../../src/words/view/row-forms.js'
 
 const row = (id: string, members: object): Row => ({

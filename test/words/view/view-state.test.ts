@@ -1,7 +1,7 @@
 /** A view's state after entries of a bucket: rows, lists of ids, rules that count, and whether it is complete. */
 import fc from 'fast-check'
 import t from 'tap'
-import type { Row } from '../../../src/words/resource/define.js'
+import type { Row } from '../../../src/words/resource/kind/define.js'
 import { Completeness } from '../../../src/words/view/completeness.js'
 import { metaKey, rowKey, rulesKey, stateKey } from '../../../src/words/view/keys.js'
 import { SortedIds } from '../../../src/words/view/sorted-ids.js'

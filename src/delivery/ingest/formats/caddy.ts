@@ -1,9 +1,9 @@
 import { ok, problem, type Result, shown } from '../../../ground/core/errors.js'
 import { isTimestamp } from '../../../ground/core/text/timestamp.js'
-import type { DurationUnit } from '../duration-unit.js'
-import type { Format, Logged, Writer } from '../format.js'
-import { logTime, startOf, type Time } from '../log-time.js'
-import { type Fields, jsonLine, textOf, type Value } from '../values.js'
+import type { DurationUnit } from '../lines/duration-unit.js'
+import type { Format, Logged, Writer } from '../lines/format.js'
+import { logTime, startOf, type Time } from '../lines/log-time.js'
+import { type Fields, jsonLine, textOf, type Value } from '../lines/values.js'
 
 const writer: Writer = {
   program: 'Caddy',

@@ -1,11 +1,11 @@
 import { fail, ok, type Result } from '../../../ground/core/errors.js'
-import { withoutBackslashes } from '../escapes.js'
-import type { Format, Given, Logged, Writer } from '../format.js'
-import { hostIn, isBareAddress } from '../host-form.js'
-import { LineForm } from '../line-form.js'
-import { logTime } from '../log-time.js'
-import { requestParts } from '../request-line.js'
-import { splitAddress, textOf } from '../values.js'
+import { withoutBackslashes } from '../lines/escapes.js'
+import type { Format, Given, Logged, Writer } from '../lines/format.js'
+import { hostIn, isBareAddress } from '../lines/host-form.js'
+import { LineForm } from '../lines/line-form.js'
+import { logTime } from '../lines/log-time.js'
+import { requestParts } from '../lines/request-line.js'
+import { splitAddress, textOf } from '../lines/values.js'
 
 const writer: Writer = {
   program: 'Apache httpd',

@@ -1,9 +1,9 @@
 import { fail, ok, problem, type Result } from '../../../ground/core/errors.js'
-import type { Format, Logged, Writer } from '../format.js'
-import { lastForwarded, withoutPortZero } from '../forwarded.js'
-import { LineForm } from '../line-form.js'
-import { withoutTime } from '../log-time.js'
-import { commonNameIn, type Fields, jsonLine, textOf, type Value } from '../values.js'
+import type { Format, Logged, Writer } from '../lines/format.js'
+import { lastForwarded, withoutPortZero } from '../lines/forwarded.js'
+import { LineForm } from '../lines/line-form.js'
+import { withoutTime } from '../lines/log-time.js'
+import { commonNameIn, type Fields, jsonLine, textOf, type Value } from '../lines/values.js'
 
 const writer: Writer = {
   program: 'Envoy, Envoy Gateway, Istio, Contour',

@@ -1,11 +1,11 @@
 import { ok, type Result } from '../../../ground/core/errors.js'
-import { withoutHashes } from '../escapes.js'
-import type { Format, Given, Logged, Writer } from '../format.js'
-import { hostIn } from '../host-form.js'
-import { LineForm } from '../line-form.js'
-import { logTime } from '../log-time.js'
-import { requestParts, targetOf } from '../request-line.js'
-import { textOf } from '../values.js'
+import { withoutHashes } from '../lines/escapes.js'
+import type { Format, Given, Logged, Writer } from '../lines/format.js'
+import { hostIn } from '../lines/host-form.js'
+import { LineForm } from '../lines/line-form.js'
+import { logTime } from '../lines/log-time.js'
+import { requestParts, targetOf } from '../lines/request-line.js'
+import { textOf } from '../lines/values.js'
 
 const writer: Writer = {
   program: 'HAProxy',

@@ -1,5 +1,5 @@
-import type { Format } from '../format.js'
-import { jsonObject } from '../values.js'
+import type { Format } from '../lines/format.js'
+import { jsonObject } from '../lines/values.js'
 
 /** Records as docs/ingress.md describes them. */
 export const ndjson: Format = {

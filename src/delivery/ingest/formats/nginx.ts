@@ -1,11 +1,11 @@
 import { ok, problem } from '../../../ground/core/errors.js'
 import { splitHost } from '../../../ground/core/text/request-target.js'
-import { jsonOfBytes } from '../escapes.js'
-import type { Format, Logged, Writer } from '../format.js'
-import { lastForwarded } from '../forwarded.js'
-import { logTime, startOf, type Time, withoutTime } from '../log-time.js'
-import { requestParts, targetOf } from '../request-line.js'
-import { commonNameIn, type Fields, jsonLine, textOf, type Value } from '../values.js'
+import { jsonOfBytes } from '../lines/escapes.js'
+import type { Format, Logged, Writer } from '../lines/format.js'
+import { lastForwarded } from '../lines/forwarded.js'
+import { logTime, startOf, type Time, withoutTime } from '../lines/log-time.js'
+import { requestParts, targetOf } from '../lines/request-line.js'
+import { commonNameIn, type Fields, jsonLine, textOf, type Value } from '../lines/values.js'
 import { combined } from './combined.js'
 
 const writer: Writer = {

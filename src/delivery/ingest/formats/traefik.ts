@@ -1,9 +1,9 @@
 import { fail, ok, type Result } from '../../../ground/core/errors.js'
-import type { Format, Logged, Writer } from '../format.js'
-import { lastForwarded } from '../forwarded.js'
-import { LineForm } from '../line-form.js'
-import { logTime, startOf } from '../log-time.js'
-import { commonNameIn, type Fields, jsonLine, splitAddress, textOf, type Value } from '../values.js'
+import type { Format, Logged, Writer } from '../lines/format.js'
+import { lastForwarded } from '../lines/forwarded.js'
+import { LineForm } from '../lines/line-form.js'
+import { logTime, startOf } from '../lines/log-time.js'
+import { commonNameIn, type Fields, jsonLine, splitAddress, textOf, type Value } from '../lines/values.js'
 
 const writer: Writer = {
   program: 'Traefik',

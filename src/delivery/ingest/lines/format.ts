@@ -3,13 +3,13 @@
  * proxy's log; it says what the line says (`Logged`), and this file makes a record of it. What a log does not say, such as
  * the name that all its requests were for, is **given** by whoever runs the command.
  */
-import { now } from '../../ground/core/clock.js'
-import { fail, ok, problem, type Result, shown } from '../../ground/core/errors.js'
-import { ownTimeYears, recordBytesMax, recordIdCharsMax } from '../../ground/core/limits.js'
-import { portOfScheme, splitHost } from '../../ground/core/text/request-target.js'
-import { complaintAboutRecord } from '../record/check.js'
-import { outsideOf, ownTimeOf } from '../record/own-time.js'
-import type { TrafficRecord } from '../record/traffic-record.js'
+import { now } from '../../../ground/core/clock.js'
+import { fail, ok, problem, type Result, shown } from '../../../ground/core/errors.js'
+import { ownTimeYears, recordBytesMax, recordIdCharsMax } from '../../../ground/core/limits.js'
+import { portOfScheme, splitHost } from '../../../ground/core/text/request-target.js'
+import { complaintAboutRecord } from '../../record/check.js'
+import { outsideOf, ownTimeOf } from '../../record/own-time.js'
+import type { TrafficRecord } from '../../record/traffic-record.js'
 import type { DurationUnit } from './duration-unit.js'
 import { headTime, type Time, timeOf } from './log-time.js'
 import { targetOf, type Url } from './request-line.js'
@@ -55,7 +55,7 @@ export interface Logged {
   readonly timeless?: string | undefined
 }
 
-/** A line of a log, and the time of what was put around it (`log-envelope.ts`), as it stands there. */
+/** A line of a log, and the time of what was put around it (`ingest/log-envelope.ts`), as it stands there. */
 export interface FramedLine {
   readonly text: string
   readonly loggedAt?: string | undefined

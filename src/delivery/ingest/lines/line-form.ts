@@ -2,7 +2,7 @@
  * The form of a line, in parts that follow each other, so that a line of another form is refused with the place where it
  * differs.
  */
-import { fail, ok, type Result } from '../../ground/core/errors.js'
+import { fail, ok, type Result } from '../../../ground/core/errors.js'
 
 interface Part {
   /** For people: `the status`. */

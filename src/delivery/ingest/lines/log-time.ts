@@ -1,5 +1,5 @@
 /** Times in logs. */
-import { isTimestamp } from '../../ground/core/text/timestamp.js'
+import { isTimestamp } from '../../../ground/core/text/timestamp.js'
 import { type Fields, textOf } from './values.js'
 
 /**

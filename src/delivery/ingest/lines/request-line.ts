@@ -1,5 +1,5 @@
 /** The first line of a request (RFC 9112, section 3), and the target in it. */
-import { splitUri } from '../../ground/core/text/request-target.js'
+import { splitUri } from '../../../ground/core/text/request-target.js'
 import { textOf, type Value } from './values.js'
 
 interface RequestLine {

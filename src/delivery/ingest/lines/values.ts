@@ -1,10 +1,10 @@
 /** Values in lines of logs, before it is known what they are. */
-import { canonicalAddress, isPeerAddress } from '../../ground/core/address/ip.js'
-import { fail, ok, type Problem, problem, type Result } from '../../ground/core/errors.js'
-import { recordBytesMax } from '../../ground/core/limits.js'
-import { commonNameOf } from '../../ground/core/text/distinguished-name.js'
-import { syntaxErrorIndex } from '../../ground/core/text/json-place.js'
-import { parseJson } from '../record/record.js'
+import { canonicalAddress, isPeerAddress } from '../../../ground/core/address/ip.js'
+import { fail, ok, type Problem, problem, type Result } from '../../../ground/core/errors.js'
+import { recordBytesMax } from '../../../ground/core/limits.js'
+import { commonNameOf } from '../../../ground/core/text/distinguished-name.js'
+import { syntaxErrorIndex } from '../../../ground/core/text/json-place.js'
+import { parseJson } from '../../record/record.js'
 
 /** A value as logged. Empty text and `-` stand for no value. */
 export type Value = string | number | null | undefined

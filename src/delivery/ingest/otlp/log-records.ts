@@ -3,8 +3,8 @@
 import { ok, problem, type Result } from '../../../ground/core/errors.js'
 import { hash128 } from '../../../ground/core/ids.js'
 import { recordBytesMax } from '../../../ground/core/limits.js'
-import { type Logged, recordOf } from '../format.js'
-import { commonNameIn, textOf, type Value } from '../values.js'
+import { type Logged, recordOf } from '../lines/format.js'
+import { commonNameIn, textOf, type Value } from '../lines/values.js'
 
 /** A value of an attribute, as protobuf's `oneof` is decoded. */
 interface AnyValue {

@@ -3,7 +3,7 @@
  * counting), or ends with LF, CRLF or NUL (non-transparent framing). A sender may mix them, so each message is looked at by
  * itself.
  */
-import { lineBytesMax } from '../line-splitter.js'
+import { lineBytesMax } from '../lines/line-splitter.js'
 
 const [lineFeed, nul] = [0x0a, 0x00]
 const [zero, nine] = [0x30, 0x39]

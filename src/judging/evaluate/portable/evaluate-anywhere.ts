@@ -9,7 +9,7 @@
 import type { GeoLookup } from '../../../delivery/record/geo.js'
 import type { Geo } from '../../../delivery/record/geo-entry.js'
 import { forbidCode } from '../../../ground/expr/draft.js'
-import type { Decision, Explanation } from '../../../words/shape/decision.js'
+import type { Decision, Explanation } from '../../../words/shape/decisions/decision.js'
 import type { PolicySet } from '../policy-set.js'
 import { answerTo } from './answer.js'
 import { compileRead } from './given-configuration.js'

@@ -1,6 +1,6 @@
 /** Runs the tests of a file of policies. */
 import type { GeoLookup } from '../../../delivery/record/geo.js'
-import type { Explanation } from '../../../words/shape/decision.js'
+import type { Explanation } from '../../../words/shape/decisions/decision.js'
 import { explainPolicyTest, runPolicyTest, type TestOutcome } from '../policy-test.js'
 import { accountId, compileRead } from './given-configuration.js'
 import type { FileTest, PolicyFile } from './policy-file.js'

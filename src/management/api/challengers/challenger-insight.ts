@@ -7,13 +7,13 @@ import type { Nats } from '../../../ground/nats/nats.js'
 import type { ChallengerRow } from '../../../judging/evaluate/challenger.js'
 import { secondsBetween } from '../../../judging/trial/over-time.js'
 import { challenger, challengerEnd } from '../../../words/resource/challenger.js'
-import { anyResource } from '../../../words/resource/define.js'
+import { anyResource } from '../../../words/resource/kind/define.js'
 import {
   challengerDifferenceSchema,
   challengerExamplesSchema,
   challengerProgressSchema,
 } from '../../../words/shape/challenger-difference.js'
-import { type LoggedDecision, loggedDecisionSchema } from '../../../words/shape/logged-decision.js'
+import { type LoggedDecision, loggedDecisionSchema } from '../../../words/shape/decisions/logged-decision.js'
 import { timeOf, timeParameters } from '../../exchange/query-values.js'
 import { readable } from '../../exchange/rows.js'
 import { type ApiContext, queryOf, rowAt, sendJson } from '../../http/context.js'
@@ -30,7 +30,7 @@ import {
   readPairs,
 } from '../../store/logs/challenger-rows.js'
 import type { LogReader } from '../../store/logs/log-reader.js'
-import { stream } from '../live-routes.js'
+import { stream } from '../parts/live-stream.js'
 
 interface InsightParts {
   readonly log: Pick<LogReader, 'search'>

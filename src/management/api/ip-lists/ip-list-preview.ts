@@ -3,8 +3,8 @@ import type { FastifyInstance } from 'fastify'
 import { badRequest } from '../../../ground/core/errors.js'
 import { compileCheck } from '../../../ground/core/schema-check.js'
 import { pluralOf } from '../../../ground/core/text/plural.js'
-import { anyResource } from '../../../words/resource/define.js'
 import { ipList } from '../../../words/resource/ip-list.js'
+import { anyResource } from '../../../words/resource/kind/define.js'
 import {
   type ListPreviewRequest,
   listPreviewRequestSchema,
@@ -13,7 +13,7 @@ import {
 import { checkNames } from '../../exchange/body/input.js'
 import { queryOf, requestBody, sendJson } from '../../http/context.js'
 import { describe, routePath } from '../../http/openapi/openapi.js'
-import type { WriteContext } from '../write-context.js'
+import type { WriteContext } from '../parts/write-context.js'
 
 const resource = anyResource(ipList)
 const path = `${routePath(ipList.path)}/preview`

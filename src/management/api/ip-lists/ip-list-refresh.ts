@@ -2,8 +2,8 @@
 import type { FastifyInstance } from 'fastify'
 import { now } from '../../../ground/core/clock.js'
 import { pluralOf } from '../../../ground/core/text/plural.js'
-import { anyResource } from '../../../words/resource/define.js'
 import { ipList } from '../../../words/resource/ip-list.js'
+import { anyResource } from '../../../words/resource/kind/define.js'
 import { refreshSchema } from '../../../words/shape/ip-lists/ip-list-refresh.js'
 import { checkNames } from '../../exchange/body/input.js'
 import { readable } from '../../exchange/rows.js'
@@ -12,7 +12,7 @@ import { shownExample } from '../../http/openapi/examples.js'
 import { describe, routePath, shownBy } from '../../http/openapi/openapi.js'
 import { idempotencyHeaders } from '../../http/openapi/write-parameters.js'
 import { actionHandler } from '../../http/write-handlers.js'
-import type { WriteContext } from '../write-context.js'
+import type { WriteContext } from '../parts/write-context.js'
 
 const resource = anyResource(ipList)
 const path = `${routePath(ipList.path)}/:id/refresh`

@@ -1,8 +1,8 @@
 /** `GET /ip_policies/counts`: how many rules each IP policy has, and how much refers to it. */
 import type { FastifyInstance } from 'fastify'
 import { pluralOf } from '../../../ground/core/text/plural.js'
-import { anyResource } from '../../../words/resource/define.js'
 import { ipPolicy } from '../../../words/resource/ip-policy.js'
+import { anyResource } from '../../../words/resource/kind/define.js'
 import { ipPolicyCountExample, ipPolicyCountSchema } from '../../../words/shape/ip-policy-rules.js'
 import { limitOf, queryText } from '../../exchange/query-values.js'
 import { referencesIn } from '../../exchange/references.js'
@@ -11,7 +11,7 @@ import { type ApiContext, queryOf, sendJson } from '../../http/context.js'
 import { beforeIdOf, searchPage } from '../../http/lists/lists.js'
 import { exampleLinks } from '../../http/openapi/examples.js'
 import { describe, listSchema, pageQuery, routePath, shownBy } from '../../http/openapi/openapi.js'
-import { countRules } from '../../store/plan.js'
+import { countRules } from '../../store/change/plan.js'
 import { rowsOfUsers } from './ip-policy-uses.js'
 
 const policy = anyResource(ipPolicy)

@@ -14,8 +14,8 @@ import { type ApiContext, queryOf, sendJson } from '../../http/context.js'
 import { describe, limitParameter } from '../../http/openapi/openapi.js'
 import { expressionFailuresPath } from '../../operate/failing-expressions.js'
 import type { FailedPlace, FailureReader } from '../../store/logs/failure-reader.js'
-import { decisionsTag } from '../decide-routes.js'
-import { checkSelectedIds, edgeIdsIn, selectingSchema } from '../decision-parameters.js'
+import { checkSelectedIds, edgeIdsIn, selectingSchema } from '../parts/decision-parameters.js'
+import { decisionsTag } from '../parts/tags.js'
 
 const dayMs = 24 * 60 * 60_000
 const minuteMs = 60_000

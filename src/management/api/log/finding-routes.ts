@@ -1,4 +1,5 @@
 /** `GET /findings`: what of the configuration can hardly be meant. */
+
 import type { FastifyInstance } from 'fastify'
 import type { GeoLookup } from '../../../delivery/record/geo.js'
 import { getOrMake } from '../../../ground/core/maps.js'
@@ -13,7 +14,8 @@ import { describe } from '../../http/openapi/openapi.js'
 import { type FindingsParts, findingsOf } from '../../insight/findings/findings.js'
 import type { DestinationOperations } from '../../operate/destination-operations.js'
 import { rowTimes } from '../../store/logs/row-times.js'
-import type { WriteContext } from '../write-context.js'
+import { findingsTag } from '../parts/tags.js'
+import type { WriteContext } from '../parts/write-context.js'
 
 interface Parts extends Pick<FindingsParts, 'log' | 'failures' | 'occurrences'> {
   readonly geo: GeoLookup
@@ -31,11 +33,6 @@ const querySchema = Type.Object({
     }),
   ),
 })
-
-export const findingsTag = {
-  name: 'findings',
-  description: 'Rules without effect, expressions that are constant, and what nobody uses.',
-}
 
 export function registerFindings(app: FastifyInstance, context: WriteContext, parts: Parts): void {
   const { destinations, keyUses } = parts

@@ -19,7 +19,6 @@ import type { DeliveryReader } from '../../store/logs/delivery-reader.js'
 import type { FilteredCounts } from '../../store/logs/filtered-counts.js'
 import type { LogReader } from '../../store/logs/log-reader.js'
 import type { RowTime } from '../../store/logs/row-times.js'
-import { decisionsTag } from '../decide-routes.js'
 import {
   checkSelectedIds,
   countedSources,
@@ -31,7 +30,8 @@ import {
   selectingUses,
   selectionIn,
   timeParameter,
-} from '../decision-parameters.js'
+} from '../parts/decision-parameters.js'
+import { decisionsTag } from '../parts/tags.js'
 
 /** Intervals in one answer. */
 const statsIntervalsMax = 1_000

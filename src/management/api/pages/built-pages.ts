@@ -13,8 +13,8 @@ import { dirname, extname, join } from 'node:path'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { getOrMake } from '../../../ground/core/maps.js'
 import { packageFile } from '../../../ground/core/package.js'
+import { browserHeaders } from '../../http/caller/headers.js'
 import { nothingThere } from '../../http/guard.js'
-import { browserHeaders } from '../../http/headers.js'
 import { forever, revalidated, ServedFile } from './served-file.js'
 
 /** A page needs nothing inline and nothing from elsewhere, and no script of it makes HTML or code from a text. */

@@ -6,7 +6,7 @@ import { eventFieldNames, subscribableKinds } from '../../../words/event/check-s
 import type { AnyTrafficEvent } from '../../../words/event/define.js'
 import { type EventSchema, eventSchemas } from '../../../words/event/event-schemas.js'
 import type { KeyRight } from '../../../words/resource/api-key.js'
-import { isServed } from '../../../words/resource/define.js'
+import { isServed } from '../../../words/resource/kind/define.js'
 import { resources } from '../../../words/resource/registry.js'
 import { rightFor } from '../../access/key-rights.js'
 import { problemSchema } from '../../exchange/problem.js'
@@ -14,13 +14,16 @@ import { supportedVersion } from '../../http/caller/auth.js'
 import { Components } from '../../http/openapi/openapi-components.js'
 import { problemReferences, problemResponses } from '../../http/openapi/openapi-problems.js'
 import { deadLettersTag } from '../../operate/dead-letter-queries.js'
-import { changesTag } from '../change-routes.js'
-import { decisionsTag } from '../decide-routes.js'
-import { findingsTag } from '../log/finding-routes.js'
-import { overviewTag } from '../overview-routes.js'
-import { ingestTag } from '../publish/published-body.js'
-import { consoleTag, sessionScheme } from '../session-routes.js'
-import { trialsTag } from '../trial-routes.js'
+import {
+  changesTag,
+  consoleTag,
+  decisionsTag,
+  findingsTag,
+  ingestTag,
+  overviewTag,
+  sessionScheme,
+  trialsTag,
+} from '../parts/tags.js'
 import { introduction } from './openapi-introduction.js'
 
 export interface OpenapiOptions {

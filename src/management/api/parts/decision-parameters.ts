@@ -1,11 +1,11 @@
 /** Parameters that select logged decisions: those of their list and of their sums mean the same. */
 
-import type { DecisionRow } from '../../delivery/wire/decision-rows.js'
-import { boundsOf, parseCidr } from '../../ground/core/address/cidr.js'
-import { badRequest, shown } from '../../ground/core/errors.js'
-import { logFilterCharsMax, ownTimeAheadMinutes, ownTimeYears } from '../../ground/core/limits.js'
-import { Type } from '../../ground/core/schema.js'
-import { deciderWords, decisionWords, sourceWords } from '../../words/shape/logged-decision.js'
+import type { DecisionRow } from '../../../delivery/wire/decision-rows.js'
+import { boundsOf, parseCidr } from '../../../ground/core/address/cidr.js'
+import { badRequest, shown } from '../../../ground/core/errors.js'
+import { logFilterCharsMax, ownTimeAheadMinutes, ownTimeYears } from '../../../ground/core/limits.js'
+import { Type } from '../../../ground/core/schema.js'
+import { deciderWords, decisionWords, sourceWords } from '../../../words/shape/decisions/logged-decision.js'
 import {
   checkEverPresent,
   edgeResources,
@@ -13,11 +13,11 @@ import {
   ruleResources,
   sourceParameter,
   wordIn,
-} from '../exchange/query-values.js'
-import type { ApiContext } from '../http/context.js'
-import { type Use, usesIn } from '../http/missing-values.js'
-import type { Selection } from '../store/logs/log-selection.js'
-import { type RowTime, rowTimes } from '../store/logs/row-times.js'
+} from '../../exchange/query-values.js'
+import type { ApiContext } from '../../http/context.js'
+import { type Use, usesIn } from '../../http/missing-values.js'
+import type { Selection } from '../../store/logs/log-selection.js'
+import { type RowTime, rowTimes } from '../../store/logs/row-times.js'
 
 export type Query = Readonly<Record<string, string | undefined>>
 

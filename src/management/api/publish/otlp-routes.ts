@@ -27,7 +27,7 @@ import { describe } from '../../http/openapi/openapi.js'
 import { problemsIn } from '../../http/openapi/openapi-problems.js'
 import { rawBody } from '../../http/raw-body.js'
 import { refusalOf } from '../../http/refused-requests.js'
-import { ingestTag } from './published-body.js'
+import { ingestTag } from '../parts/tags.js'
 import type { RecordIntake, RefusedLine } from './record-intake.js'
 
 const mebibyte = 1024 * 1024

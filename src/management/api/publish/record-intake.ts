@@ -3,7 +3,7 @@
  * record, so that only its own edges are looked at, here and by the pipeline.
  */
 
-import { targetOf } from '../../../delivery/ingest/request-line.js'
+import { targetOf } from '../../../delivery/ingest/lines/request-line.js'
 import { type Line, parseLine } from '../../../delivery/record/record.js'
 import type { RequestRecord, TrafficRecord } from '../../../delivery/record/traffic-record.js'
 import { publishedRecordsSubject, revisionHeader } from '../../../delivery/wire/names.js'

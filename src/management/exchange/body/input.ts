@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { badRequest, scalarShown, shown, valueAt } from '../../../ground/core/errors.js'
 import { insteadOf, supported } from '../../../ground/core/nearest.js'
-import type { AnyResource, Fields, Row } from '../../../words/resource/define.js'
+import type { AnyResource, Fields, Row } from '../../../words/resource/kind/define.js'
 import { isEmptyOf, isNothing, withoutForeign, withoutNothing } from './empty-values.js'
 import { checkOf, schemaRefusal } from './schema-faults.js'
 import { type AnyField, changedMembers, refuseReadOnly, withIds, withoutReadOnly } from './sent-back.js'

@@ -8,7 +8,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { badRequest, shown, valueAt } from '../../../ground/core/errors.js'
 import type { TSchema } from '../../../ground/core/schema.js'
-import type { AnyResource, Field, Fields } from '../../../words/resource/define.js'
+import type { AnyResource, Field, Fields } from '../../../words/resource/kind/define.js'
 import { resourceSchema } from '../../../words/resource/shown-schema.js'
 import { checkOf, schemaRefusal } from './schema-faults.js'
 

@@ -10,7 +10,7 @@ import { onceReady, type Soon } from '../../../ground/core/concurrency.js'
 import { unavailable, WeirError } from '../../../ground/core/errors.js'
 import type { Occurrences } from '../../../ground/core/telemetry/occurrences.js'
 import { apiKey, isExpired, rightsOf } from '../../../words/resource/api-key.js'
-import type { Row } from '../../../words/resource/define.js'
+import type { Row } from '../../../words/resource/kind/define.js'
 import type { View } from '../../../words/view/view.js'
 import {
   type Caller,
@@ -25,10 +25,10 @@ import { checkWayIn, isLetIn } from '../../access/lockout.js'
 import type { Session, Sessions } from '../../access/sessions.js'
 import { type SignInCodes, signInKeys } from '../../access/sign-in-codes.js'
 import type { Usage } from '../../access/usage.js'
-import type { Principal } from '../../store/change.js'
+import type { Principal } from '../../store/change/change.js'
 import type { KnownKeys } from '../../store/known-keys.js'
-import { headerLines, onlyHeader } from '../headers.js'
 import { checkConsoleRequest, sessionTokenOf } from './console-request.js'
+import { headerLines, onlyHeader } from './headers.js'
 
 export const supportedVersion = '2'
 

@@ -6,7 +6,7 @@ import type { FastifyRequest } from 'fastify'
 import { unavailable, WeirError } from '../../../ground/core/errors.js'
 import type { Occurrences } from '../../../ground/core/telemetry/occurrences.js'
 import { bouncer } from '../../../words/resource/bouncers/bouncer.js'
-import type { Row } from '../../../words/resource/define.js'
+import type { Row } from '../../../words/resource/kind/define.js'
 import type { DeclaredRow } from '../../../words/resource/registry.js'
 import type { View } from '../../../words/view/view.js'
 import { callerAddress, keyFinder, loginSource, unauthenticated } from '../../access/caller.js'
@@ -14,8 +14,8 @@ import type { KeyUses } from '../../access/key-uses.js'
 import { checkWayIn } from '../../access/lockout.js'
 import type { Usage } from '../../access/usage.js'
 import type { KnownKeys } from '../../store/known-keys.js'
-import { onlyHeader } from '../headers.js'
 import { tooManyLogins } from './auth.js'
+import { onlyHeader } from './headers.js'
 
 export interface BouncerAuthOptions {
   readonly view: View

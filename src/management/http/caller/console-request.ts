@@ -10,7 +10,7 @@ import { isAddress } from '../../../ground/core/address/ip.js'
 import { shown, WeirError } from '../../../ground/core/errors.js'
 import { splitHost } from '../../../ground/core/text/request-target.js'
 import { callerAddress, unauthenticated } from '../../access/caller.js'
-import { headerLines, onlyHeader } from '../headers.js'
+import { headerLines, onlyHeader } from './headers.js'
 
 export const sessionCookie = 'weir_console'
 /** Over TLS. Browsers take a cookie of such a name only over TLS and from the host itself, so no neighbour can plant one. */

@@ -1,7 +1,7 @@
 /** Headers of requests, as they were sent, and those of answers that protect browsers. */
 import helmet, { type FastifyHelmetOptions } from '@fastify/helmet'
 import { type FastifyRequest, fastify } from 'fastify'
-import { badRequest } from '../../ground/core/errors.js'
+import { badRequest } from '../../../ground/core/errors.js'
 
 /**
  * The value of each line of a header, in the order of the request. Node keeps only the first line of some headers and joins

@@ -1,7 +1,8 @@
 /** Example requests and responses for the API reference, made from the example in each kind's declaration. */
-import type { AnyResource, Row } from '../../../words/resource/define.js'
-import { exampleId } from '../../../words/resource/examples.js'
+
 import { completed } from '../../../words/resource/fields/fields.js'
+import type { AnyResource, Row } from '../../../words/resource/kind/define.js'
+import { exampleId } from '../../../words/resource/kind/examples.js'
 import { BaseLinks, shownMembers } from '../../exchange/present.js'
 
 type Body = Readonly<Record<string, unknown>>

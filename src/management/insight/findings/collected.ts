@@ -1,6 +1,6 @@
 /** The findings so far, with a bound for each kind. */
 import type { Slices } from '../../../ground/core/slices.js'
-import type { Links, Row } from '../../../words/resource/define.js'
+import type { Links, Row } from '../../../words/resource/kind/define.js'
 import { type DeclaredRow, resourceOf } from '../../../words/resource/registry.js'
 import {
   type Finding,

@@ -3,7 +3,6 @@
  * account learns whose the other names are, or which.
  */
 
-import type { AccountRight, Row } from '../../../words/resource/define.js'
 import {
   type ClaimedNames,
   claimedHostport,
@@ -11,9 +10,10 @@ import {
   namesOfClaim,
 } from '../../../words/resource/fields/claimed-names.js'
 import { NameTree } from '../../../words/resource/fields/name-tree.js'
+import type { AccountRight, Row } from '../../../words/resource/kind/define.js'
 import { accountRightsOf } from '../../access/account-rights.js'
 import { rowsOf } from '../../exchange/rows.js'
-import { claimsOf } from '../../store/plan.js'
+import { claimsOf } from '../../store/change/plan.js'
 import type { Search } from './collected.js'
 
 const kinds = ['tcp_edge', 'https_edge', 'domain'] as const

@@ -1,7 +1,7 @@
 /** Where IP policies are used together. */
 import { getOrMake } from '../../../ground/core/maps.js'
 import { bouncer } from '../../../words/resource/bouncers/bouncer.js'
-import type { Row } from '../../../words/resource/define.js'
+import type { Row } from '../../../words/resource/kind/define.js'
 import { usingKinds } from '../../../words/shape/ip-policy-rules.js'
 import { rowsOf } from '../../exchange/rows.js'
 import type { Search } from './collected.js'

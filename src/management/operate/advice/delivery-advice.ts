@@ -13,9 +13,9 @@ import {
   type OperatorAction,
   operatorAction,
 } from '../../../words/event/operator-actions.js'
-import type { Row } from '../../../words/resource/define.js'
 import { chosenTarget } from '../../../words/resource/destination-target.js'
 import { type DestinationPause, keepsRecords } from '../../../words/resource/event-destination.js'
+import type { Row } from '../../../words/resource/kind/define.js'
 import type { BehindStatus, DeliveryStatus } from '../../../words/shape/delivery-status.js'
 
 /** No deliverer says anything about the destination. */

@@ -1,8 +1,8 @@
 /** Says what resuming an event destination did. */
 import { type LaneStatus, pausedByHand } from '../../../delivery/deliver/lane/health.js'
 import type { FaultClass } from '../../../delivery/outgoing/fault-class.js'
-import type { Row } from '../../../words/resource/define.js'
 import type { DestinationPause } from '../../../words/resource/event-destination.js'
+import type { Row } from '../../../words/resource/kind/define.js'
 import type { Resumption } from '../../../words/shape/resumption.js'
 import { adviceFor } from './delivery-advice.js'
 

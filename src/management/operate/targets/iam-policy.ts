@@ -2,8 +2,8 @@
 
 import { destinationKinds, kindNamed } from '../../../delivery/deliver/kinds.js'
 import { badRequest } from '../../../ground/core/errors.js'
-import type { Row } from '../../../words/resource/define.js'
 import { chosenTarget } from '../../../words/resource/destination-target.js'
+import type { Row } from '../../../words/resource/kind/define.js'
 import { type IamPolicy, principalNote, weirPrincipal } from '../../../words/shape/iam-policy.js'
 
 const version = '2012-10-17'

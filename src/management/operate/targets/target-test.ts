@@ -8,10 +8,10 @@ import {
 import { monotonicMs, now } from '../../../ground/core/clock.js'
 import { newId } from '../../../ground/core/ids.js'
 import { testEventJson } from '../../../words/event/event-schemas.js'
-import type { Row } from '../../../words/resource/define.js'
 import { givenTarget } from '../../../words/resource/destination-secrets.js'
 import { chosenTarget, type Target } from '../../../words/resource/destination-target.js'
 import { eventDestination } from '../../../words/resource/event-destination.js'
+import type { Row } from '../../../words/resource/kind/define.js'
 import type { TargetTest } from '../../../words/shape/delivery/target-test.js'
 import { faultAdvice } from '../advice/delivery-advice.js'
 

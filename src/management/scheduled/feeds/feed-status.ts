@@ -1,12 +1,12 @@
 /** How the fetches of a list went, as it is shown. */
 import { isoSeconds } from '../../../ground/core/clock.js'
-import type { AnyResource, Row } from '../../../words/resource/define.js'
 import {
   type FeedStatus,
   type IpListSource,
   isStale,
   sourceIdentity,
 } from '../../../words/resource/fields/ip-list-source.js'
+import type { AnyResource, Row } from '../../../words/resource/kind/define.js'
 import { type ListRow, listKind } from '../../../words/view/list-chunks.js'
 import type { FeedState, FeedStates } from './feed-states.js'
 

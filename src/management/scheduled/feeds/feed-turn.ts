@@ -28,7 +28,7 @@ import { type ListRow, listKind, readerOfChunk } from '../../../words/view/list-
 import type { View } from '../../../words/view/view.js'
 import type { ViewState } from '../../../words/view/view-state.js'
 import type { Caller } from '../../access/caller.js'
-import type { Principal } from '../../store/change.js'
+import type { Principal } from '../../store/change/change.js'
 import type { Store } from '../../store/store.js'
 import { type IpListEntries, SourceGone } from '../../write/ip-list-entries.js'
 import { type PackedList, packedList } from '../../write/list-packing.js'

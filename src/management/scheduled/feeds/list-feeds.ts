@@ -7,12 +7,12 @@ import { conflict, messageOf, unavailable } from '../../../ground/core/errors.js
 import { getOrMake } from '../../../ground/core/maps.js'
 import type { Level } from '../../../ground/core/telemetry/metrics.js'
 import type { Occurrences } from '../../../ground/core/telemetry/occurrences.js'
-import type { Row } from '../../../words/resource/define.js'
 import {
   feedStates,
   type PreviewedSource,
   sourceIdentity,
 } from '../../../words/resource/fields/ip-list-source.js'
+import type { Row } from '../../../words/resource/kind/define.js'
 import type { IpListPreview } from '../../../words/shape/ip-lists/ip-list-preview.js'
 import { listKind } from '../../../words/view/list-chunks.js'
 import type { View } from '../../../words/view/view.js'

@@ -5,11 +5,11 @@
  * account's next writer finds it, in any process. Answers are not configuration: they expire, and are lost with the
  * bucket, which ClickHouse can't refill.
  */
-import { jsonOf } from '../../ground/core/bytes.js'
-import { badRequest } from '../../ground/core/errors.js'
-import { hash128 } from '../../ground/core/ids.js'
-import { isObject } from '../../ground/core/json-object.js'
-import type { Bucket } from '../../ground/nats/bucket.js'
+import { jsonOf } from '../../../ground/core/bytes.js'
+import { badRequest } from '../../../ground/core/errors.js'
+import { hash128 } from '../../../ground/core/ids.js'
+import { isObject } from '../../../ground/core/json-object.js'
+import type { Bucket } from '../../../ground/nats/bucket.js'
 import { unknown } from './outcome.js'
 
 /** The answer to a write. */

@@ -1,15 +1,15 @@
 /** The ClickHouse rows of a change. */
-import { ahead } from '../../ground/core/concurrency.js'
-import { GroupCommit } from '../../ground/core/group-commit.js'
-import { getOrMake } from '../../ground/core/maps.js'
-import { account } from '../../words/resource/account.js'
-import type { Row } from '../../words/resource/define.js'
-import { resourceOf } from '../../words/resource/registry.js'
-import { ruleKind } from '../../words/view/keys.js'
+import { ahead } from '../../../ground/core/concurrency.js'
+import { GroupCommit } from '../../../ground/core/group-commit.js'
+import { getOrMake } from '../../../ground/core/maps.js'
+import { account } from '../../../words/resource/account.js'
+import type { Row } from '../../../words/resource/kind/define.js'
+import { resourceOf } from '../../../words/resource/registry.js'
+import { ruleKind } from '../../../words/view/keys.js'
+import type { Clickhouse } from '../clickhouse/clickhouse.js'
+import { isRefusedByClickhouse } from '../clickhouse/errors.js'
+import { decodeRow, rowColumnsOf, rowEncoder, tableOf } from '../clickhouse/tables.js'
 import { type Change, changedBy, policiesOfRules, removedBelow } from './change.js'
-import type { Clickhouse } from './clickhouse/clickhouse.js'
-import { isRefusedByClickhouse } from './clickhouse/errors.js'
-import { decodeRow, rowColumnsOf, rowEncoder, tableOf } from './clickhouse/tables.js'
 
 /** A row whose audit event the change does not hold: its new version, or the last one if it was deleted. */
 export interface ChangedRow {

@@ -2,12 +2,12 @@
  * A change: everything one write does to an account, as it is stored in the head before anything else is written.
  * Any process that reads it can carry it out, any number of times, with the same result.
  */
-import { now } from '../../ground/core/clock.js'
-import { newId } from '../../ground/core/ids.js'
-import { getOrMake } from '../../ground/core/maps.js'
-import type { Row } from '../../words/resource/define.js'
-import { resourceOf } from '../../words/resource/registry.js'
-import { policyKind } from '../../words/view/keys.js'
+import { now } from '../../../ground/core/clock.js'
+import { newId } from '../../../ground/core/ids.js'
+import { getOrMake } from '../../../ground/core/maps.js'
+import type { Row } from '../../../words/resource/kind/define.js'
+import { resourceOf } from '../../../words/resource/registry.js'
+import { policyKind } from '../../../words/view/keys.js'
 import type { StoredAnswer } from './answers.js'
 
 export interface Put {

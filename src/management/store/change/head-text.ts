@@ -1,7 +1,7 @@
 /** The head of an account as text. */
-import { jsonOf } from '../../ground/core/bytes.js'
-import { badRequest } from '../../ground/core/errors.js'
-import { isObject } from '../../ground/core/json-object.js'
+import { jsonOf } from '../../../ground/core/bytes.js'
+import { badRequest } from '../../../ground/core/errors.js'
+import { isObject } from '../../../ground/core/json-object.js'
 import type { Head } from './change.js'
 
 /** Throws if the value is damaged. */

@@ -5,10 +5,10 @@
  * lost: its writer, the account's next writer or a sweep carries it out and marks the head done. Every step can be
  * repeated. There are no leases and no clocks: the commit of a stalled writer fails, whenever it comes.
  */
-import { messageOf, unavailable } from '../../ground/core/errors.js'
-import type { Occurrences } from '../../ground/core/telemetry/occurrences.js'
-import type { Bucket } from '../../ground/nats/bucket.js'
-import { isRefusal, type Patience } from '../../ground/nats/retry.js'
+import { messageOf, unavailable } from '../../../ground/core/errors.js'
+import type { Occurrences } from '../../../ground/core/telemetry/occurrences.js'
+import type { Bucket } from '../../../ground/nats/bucket.js'
+import { isRefusal, type Patience } from '../../../ground/nats/retry.js'
 import { answerTo, type RequestKey } from './answers.js'
 import { type Change, type Head, subjectOf, versioned } from './change.js'
 import { decodeHead, encodeHead } from './head-text.js'

@@ -1,9 +1,9 @@
 /** Finds changes in heads that their writers left behind, and has them finished. */
-import { every, monotonicMs, type Timer } from '../../ground/core/clock.js'
-import { deferred, eachOf } from '../../ground/core/concurrency.js'
-import type { Occurrences } from '../../ground/core/telemetry/occurrences.js'
-import type { Bucket, BucketEntry } from '../../ground/nats/bucket.js'
-import { BucketFollower } from '../../ground/nats/bucket-follower.js'
+import { every, monotonicMs, type Timer } from '../../../ground/core/clock.js'
+import { deferred, eachOf } from '../../../ground/core/concurrency.js'
+import type { Occurrences } from '../../../ground/core/telemetry/occurrences.js'
+import type { Bucket, BucketEntry } from '../../../ground/nats/bucket.js'
+import { BucketFollower } from '../../../ground/nats/bucket-follower.js'
 import { decodeHead } from './head-text.js'
 
 /** Unfinished changes of other processes that are finished concurrently. */

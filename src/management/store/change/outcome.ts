@@ -3,8 +3,8 @@
  * can undo that; `not_written`, and nothing of it can still appear; or `unknown`, if NATS did not answer to the commit.
  * A client reads it in `details.outcome`.
  */
-import { TooManyAtOnce, unavailable, WeirError } from '../../ground/core/errors.js'
-import { isStreamMissing } from '../../ground/nats/retry.js'
+import { TooManyAtOnce, unavailable, WeirError } from '../../../ground/core/errors.js'
+import { isStreamMissing } from '../../../ground/nats/retry.js'
 
 export type WriteOutcome = 'committed' | 'not_written' | 'unknown'
 

@@ -6,10 +6,10 @@
  * - An edit of single rules (`placeRules`, `editedChunk`) rewrites the chunks of these rules in the generation that counts.
  *   It costs a chunk, however many rules there are. Each write gives the same result when it is repeated, and the account's
  *   version is written last, so an edit that was killed is finished by the next process.
- * - A replacement of all rules (`replace-rules.ts`), and a repair (`repair.ts`), write a new generation next to the one that
- *   counts and then name it. A reader gets the keys one at a time, and up to 3,125 of them: it sees all old rules until
- *   the row arrives, and then all new ones. The rules of a replacement do not fit the head either, so they are stored before
- *   the commit; a writer that is killed before it leaves a generation that never counts, and that others delete.
+ * - A replacement of all rules (`store/replace-rules.ts`), and a repair (`store/repair.ts`), write a new generation next to
+ *   the one that counts and then name it. A reader gets the keys one at a time, and up to 3,125 of them: it sees all old rules
+ *   until the row arrives, and then all new ones. The rules of a replacement do not fit the head either, so they are stored
+ *   before the commit; a writer that is killed before it leaves a generation that never counts, and that others delete.
  *
  * Immutable chunks alone, listed in the row by their hashes, would do without generations. They were not built: an edit of
  * one rule of 100,000 would rewrite a row of 75 KiB; chunks that no row lists would need a collector that spares those of a
@@ -19,11 +19,11 @@
  * `replace-rules` (all old or all new rules; staged rules of a dead process), `repaired` (a killed repair is continued) and
  * `two-processes` (edits during a replacement).
  */
-import { getOrMake } from '../../ground/core/maps.js'
-import { Slices } from '../../ground/core/slices.js'
-import type { Row } from '../../words/resource/define.js'
-import { type RulesChunk, ruleKind } from '../../words/view/keys.js'
-import type { ViewState } from '../../words/view/view-state.js'
+import { getOrMake } from '../../../ground/core/maps.js'
+import { Slices } from '../../../ground/core/slices.js'
+import type { Row } from '../../../words/resource/kind/define.js'
+import { type RulesChunk, ruleKind } from '../../../words/view/keys.js'
+import type { ViewState } from '../../../words/view/view-state.js'
 import type { ChunkChange, Put, Removal } from './change.js'
 import type { ReplacedRules } from './change-rows.js'
 

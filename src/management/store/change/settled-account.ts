@@ -1,7 +1,7 @@
 /** An account as its next change must see it: nothing left to carry out, and a view that has seen every change. */
-import { unavailable } from '../../ground/core/errors.js'
-import type { View } from '../../words/view/view.js'
-import type { ViewState } from '../../words/view/view-state.js'
+import { unavailable } from '../../../ground/core/errors.js'
+import type { View } from '../../../words/view/view.js'
+import type { ViewState } from '../../../words/view/view-state.js'
 import { newChange } from './change.js'
 import type { FinishedHead, Heads } from './heads.js'
 import { beforeCommit } from './outcome.js'

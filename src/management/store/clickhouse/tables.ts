@@ -7,7 +7,7 @@
  */
 import { isoMillis } from '../../../ground/core/clock.js'
 import { pluralOf } from '../../../ground/core/text/plural.js'
-import type { AnyResource, Column, Field, Fields, Row } from '../../../words/resource/define.js'
+import type { AnyResource, Column, Field, Fields, Row } from '../../../words/resource/kind/define.js'
 import { type Cluster, completeEngine, nameOn, targetOn } from './cluster.js'
 
 /** The author of rows, and the time. */

@@ -1,6 +1,6 @@
 /** Reads what does not change any more about changes: their steps, rows, changed rules and the authors of these. */
 import { challenger } from '../../../words/resource/challenger.js'
-import type { Row } from '../../../words/resource/define.js'
+import type { Row } from '../../../words/resource/kind/define.js'
 import { resourceOf } from '../../../words/resource/registry.js'
 import { ruleKind } from '../../../words/view/keys.js'
 import { decodeRow, type EncodedRow } from '../clickhouse/tables.js'

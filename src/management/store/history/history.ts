@@ -7,10 +7,10 @@
  */
 import { unavailable } from '../../../ground/core/errors.js'
 import { apiKey } from '../../../words/resource/api-key.js'
-import type { AnyResource, Row } from '../../../words/resource/define.js'
+import type { AnyResource, Row } from '../../../words/resource/kind/define.js'
 import { policyKind, ruleKind } from '../../../words/view/keys.js'
 import type { View } from '../../../words/view/view.js'
-import type { WriteVerb } from '../change.js'
+import type { WriteVerb } from '../change/change.js'
 import type { Clickhouse } from '../clickhouse/clickhouse.js'
 import { decodeRow, type EncodedRow, tableOf, timeOf } from '../clickhouse/tables.js'
 import { type ChangedRuleCounts, FactReader, type ReadRows, type Step } from './fact-reader.js'

@@ -8,10 +8,10 @@
  */
 import { isoMillis } from '../../../ground/core/clock.js'
 import { badRequest, unavailable, WeirError } from '../../../ground/core/errors.js'
-import type { AnyResource } from '../../../words/resource/define.js'
+import type { AnyResource } from '../../../words/resource/kind/define.js'
 import type { DeclaredRow, KindName } from '../../../words/resource/registry.js'
-import type { LastChange } from '../../../words/shape/change-schema.js'
-import type { ChangeRows } from '../change-rows.js'
+import type { LastChange } from '../../../words/shape/decisions/change-schema.js'
+import type { ChangeRows } from '../change/change-rows.js'
 import type { Clickhouse } from '../clickhouse/clickhouse.js'
 import { columnsOfField, decodeField, type EncodedRow, tableOf } from '../clickhouse/tables.js'
 import { keyDescriptionsSql } from './history-query.js'

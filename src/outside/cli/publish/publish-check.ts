@@ -1,7 +1,12 @@
 /** `weir publish --check`: reads a sample, and shows what would be published. Nothing is sent. */
 import { open } from 'node:fs/promises'
-import { type Format, type FramedLine, type Given, recordOfLine } from '../../../delivery/ingest/format.js'
-import { LineSplitter, lineBytesMax, type RawLine } from '../../../delivery/ingest/line-splitter.js'
+import {
+  type Format,
+  type FramedLine,
+  type Given,
+  recordOfLine,
+} from '../../../delivery/ingest/lines/format.js'
+import { LineSplitter, lineBytesMax, type RawLine } from '../../../delivery/ingest/lines/line-splitter.js'
 import { LogEnvelopes } from '../../../delivery/ingest/log-envelope.js'
 import { FileReader, markOf } from '../../../delivery/ingest/log-file.js'
 import { messageOf, StartFault } from '../../../ground/core/errors.js'

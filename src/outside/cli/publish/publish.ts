@@ -1,9 +1,9 @@
 /** `weir publish`: lines of a proxy's log, from standard input, a file or syslog, become records in NATS. */
 import { hostname } from 'node:os'
-import { durationUnits } from '../../../delivery/ingest/duration-unit.js'
-import { type Format, type Given, recordOfLine } from '../../../delivery/ingest/format.js'
 import { formats } from '../../../delivery/ingest/formats.js'
-import { lineBytesMax } from '../../../delivery/ingest/line-splitter.js'
+import { durationUnits } from '../../../delivery/ingest/lines/duration-unit.js'
+import { type Format, type Given, recordOfLine } from '../../../delivery/ingest/lines/format.js'
+import { lineBytesMax } from '../../../delivery/ingest/lines/line-splitter.js'
 import { PublishedNames } from '../../../delivery/ingest/published-names.js'
 import { RecordPublisher } from '../../../delivery/ingest/record-publisher.js'
 import { encodedRecords } from '../../../delivery/record/record-encoding.js'

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import { useMemo } from 'preact/hooks'
 import type { Client } from '../../../words/client/client.js'
-import type { Change } from '../../../words/shape/change-schema.js'
+import type { Change } from '../../../words/shape/decisions/change-schema.js'
 import { firstOf, type Page, useAnswer } from '../data/asking/api.js'
 import { useMore } from '../data/asking/more.js'
 import { openEntry, parameter, setParameters } from '../data/location.js'

@@ -1,7 +1,7 @@
 /** Decisions as they happen. */
 import { useMemo } from 'preact/hooks'
 import type { WatchOptions } from '../../../words/client/client.js'
-import type { LoggedDecision } from '../../../words/shape/logged-decision.js'
+import type { LoggedDecision } from '../../../words/shape/decisions/logged-decision.js'
 import { api } from '../data/asking/api.js'
 import { LiveRows, useLive } from '../data/asking/live-rows.js'
 import { copyText } from '../data/clipboard.js'

@@ -2,7 +2,7 @@
  * The first page: is it working, what is let in and what not, is a destination stuck, what changed, what needs a hand.
  * Each number leads to the list behind it.
  */
-import type { Change } from '../../../words/shape/change-schema.js'
+import type { Change } from '../../../words/shape/decisions/change-schema.js'
 import type { Stats } from '../../../words/shape/stats.js'
 import { firstOf, useAnswer } from '../data/asking/api.js'
 import { intervalOf, ranges, startOf } from '../data/decisions/ranges.js'

@@ -1,5 +1,5 @@
 /** Decisions of the past: what was decided, and by which rule. */
-import type { LoggedDecision } from '../../../words/shape/logged-decision.js'
+import type { LoggedDecision } from '../../../words/shape/decisions/logged-decision.js'
 import { type Listed, useSteps } from '../data/asking/more.js'
 import type { Answer } from '../data/asking/questions.js'
 import { vocabularyOf } from '../data/asking/vocabulary.js'

@@ -1,13 +1,13 @@
 /** What was looked at for a decision, in order: restriction, module, traffic policies; what won, and why others did not. */
 
 import type { ComponentChildren } from 'preact'
-import type { Addition } from '../../../words/shape/change-schema.js'
+import type { Addition } from '../../../words/shape/decisions/change-schema.js'
 import type {
   ExplainedGroup,
   ExplainedPolicy,
   ExplainedRule,
   Explanation,
-} from '../../../words/shape/decision.js'
+} from '../../../words/shape/decisions/decision.js'
 import { nameOf } from '../data/resources/resource-names.js'
 import { number, textOf } from '../data/texts/format.js'
 import { Link } from '../kit/link.js'

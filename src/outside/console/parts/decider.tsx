@@ -1,5 +1,5 @@
 /** What said no, in a sentence. */
-import type { Decision, Explanation as Explained } from '../../../words/shape/decision.js'
+import type { Decision, Explanation as Explained } from '../../../words/shape/decisions/decision.js'
 import { RuleLink, Source } from './chain.js'
 import { Name } from './name.js'
 import { StateWord } from './words.js'

@@ -1,5 +1,5 @@
 /** What the tables of decisions show of one, as cells and as columns. */
-import type { LoggedDecision } from '../../../words/shape/logged-decision.js'
+import type { LoggedDecision } from '../../../words/shape/decisions/logged-decision.js'
 import { countryName } from '../data/texts/format.js'
 import { Link } from '../kit/link.js'
 import type { Column } from '../kit/tables/table.js'

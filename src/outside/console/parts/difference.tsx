@@ -1,5 +1,5 @@
 /** What a change does to the fields of a resource: traffic policies in words, other values before and after, with signs. */
-import type { ChangedField } from '../../../words/shape/change-schema.js'
+import type { ChangedField } from '../../../words/shape/decisions/change-schema.js'
 import { lineDifference } from '../data/drafts/differences.js'
 import {
   isJsonEqual,

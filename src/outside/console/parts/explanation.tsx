@@ -1,6 +1,6 @@
 /** Why something was decided: what decided, who added it and who changed it last, and everything that was looked at. */
-import type { Decision, Explanation as Explained } from '../../../words/shape/decision.js'
-import type { LoggedDecision } from '../../../words/shape/logged-decision.js'
+import type { Decision, Explanation as Explained } from '../../../words/shape/decisions/decision.js'
+import type { LoggedDecision } from '../../../words/shape/decisions/logged-decision.js'
 import { may } from '../data/access/session.js'
 import { useAnswer } from '../data/asking/api.js'
 import { whyOf } from '../data/decisions/why.js'

@@ -1,5 +1,5 @@
 /** The explanation of the decision that the URL names, over the list that may have it. */
-import type { LoggedDecision } from '../../../words/shape/logged-decision.js'
+import type { LoggedDecision } from '../../../words/shape/decisions/logged-decision.js'
 import { useAnswer } from '../data/asking/api.js'
 import { setParameters } from '../data/location.js'
 import { Drawer } from '../kit/drawer.js'

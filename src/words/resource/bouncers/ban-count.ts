@@ -2,7 +2,7 @@
 import { conflict } from '../../../ground/core/errors.js'
 import { bansPerBouncerMax } from '../../../ground/core/limits.js'
 import { getOrMake } from '../../../ground/core/maps.js'
-import type { Lookups, PolicyBans, Row } from '../define.js'
+import type { Lookups, PolicyBans, Row } from '../kind/define.js'
 
 interface BanningList {
   readonly id: string

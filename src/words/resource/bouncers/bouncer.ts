@@ -1,10 +1,10 @@
 import { badRequest, conflict } from '../../../ground/core/errors.js'
 import { bouncersPerAccountMax, ipListsPerBouncerMax } from '../../../ground/core/limits.js'
-import { defineResource } from '../define.js'
-import { exampleId } from '../examples.js'
 import { bearerToken, lastUse, withToken } from '../fields/bearer-token.js'
 import { described } from '../fields/fields.js'
 import { ipPolicyIds, references } from '../fields/reference-fields.js'
+import { defineResource } from '../kind/define.js'
+import { exampleId } from '../kind/examples.js'
 import { checkBansOfBouncer } from './ban-count.js'
 
 export const bouncer = defineResource({

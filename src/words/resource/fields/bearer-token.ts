@@ -1,6 +1,6 @@
 /** Bearer tokens: shown once, in the response that creates the resource; only a hash is stored. */
 import { Type } from '../../../ground/core/schema.js'
-import type { DeriveTools } from '../define.js'
+import type { DeriveTools } from '../kind/define.js'
 import { hidden, observed, oneTimeToken } from './fields.js'
 
 export const bearerToken = { token: oneTimeToken(), token_hash: hidden(Type.String()) }

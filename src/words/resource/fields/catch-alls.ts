@@ -1,6 +1,6 @@
 /** Hostports for names of everybody, such as `*:443`: they catch what other accounts have not named yet. */
 import { WeirError } from '../../../ground/core/errors.js'
-import type { AccountRight, Lookups } from '../define.js'
+import type { AccountRight, Lookups } from '../kind/define.js'
 import { isCatchAll } from './claimed-names.js'
 
 const needed: AccountRight = 'catch_all_allowed'

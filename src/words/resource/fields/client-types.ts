@@ -3,7 +3,7 @@
  * compute the matching schemas at run time.
  */
 import type { Static, TSchema } from '../../../ground/core/schema.js'
-import type { Fields } from '../define.js'
+import type { Fields } from '../kind/define.js'
 
 /** Turns an intersection into one object type, which editors and error messages show better. */
 type Flat<T> = { [Name in keyof T]: T[Name] }

@@ -13,7 +13,7 @@ import {
   type TSchema,
   Type,
 } from '../../../ground/core/schema.js'
-import type { Column, Fields, FieldTraits, Links, Shown, StoredOf, TypedField } from '../define.js'
+import type { Column, Fields, FieldTraits, Links, Shown, StoredOf, TypedField } from '../kind/define.js'
 import type { ShownFields } from './client-types.js'
 
 const descriptionBytesMax = 255

@@ -27,7 +27,7 @@ import {
   type Static,
   Type,
 } from '../../../ground/core/schema.js'
-import type { DeriveTools } from '../define.js'
+import type { DeriveTools } from '../kind/define.js'
 import { givenSecrets, type SealedSecret, sealedOf } from './kept-secrets.js'
 
 const minuteSeconds = 60

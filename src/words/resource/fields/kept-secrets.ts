@@ -5,7 +5,7 @@
 
 import type { Secrets } from '../../../delivery/deliver/kind/target-options.js'
 import { badRequest } from '../../../ground/core/errors.js'
-import type { DeriveTools } from '../define.js'
+import type { DeriveTools } from '../kind/define.js'
 
 /** Undefined: there are none. */
 export type GivenSecret = string | 'kept' | undefined

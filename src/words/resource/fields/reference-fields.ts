@@ -10,7 +10,7 @@ import {
   type TSchema,
   Type,
 } from '../../../ground/core/schema.js'
-import type { Links, Reference, Shown } from '../define.js'
+import type { Links, Reference, Shown } from '../kind/define.js'
 import { type ByClient, byClient, field, type Options, repeatedEntry } from './fields.js'
 import { idSchema, refSchema } from './id-schema.js'
 

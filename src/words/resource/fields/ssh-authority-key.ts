@@ -16,7 +16,7 @@ import {
   sshPublicKeyOf,
   sshPublicKeyText,
 } from '../../../ground/pki/ssh-public-key.js'
-import type { PrepareTools } from '../define.js'
+import type { PrepareTools } from '../kind/define.js'
 
 /** The fields of a request that describe the key. */
 interface KeyRequest {

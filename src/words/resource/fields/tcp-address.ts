@@ -6,7 +6,7 @@
 import { isUnder } from '../../../ground/core/address/host-name.js'
 import { randomFraction } from '../../../ground/core/clock.js'
 import { badRequest, conflict, shown } from '../../../ground/core/errors.js'
-import type { Lookups, Row } from '../define.js'
+import type { Lookups, Row } from '../kind/define.js'
 
 export const regions = ['au', 'eu', 'ap', 'us', 'jp', 'in', 'sa'] as const
 

@@ -12,7 +12,7 @@ import { nearestNames } from '../../../ground/core/nearest.js'
 import { checkExpression, listsIn } from '../../../ground/expr/expression.js'
 import { expressionFault } from '../../../ground/expr/problem.js'
 import type { Scope } from '../../../ground/expr/scope.js'
-import type { Lookups } from '../define.js'
+import type { Lookups } from '../kind/define.js'
 
 /** All expressions of one traffic policy module together. */
 const expressionsPerModuleBytesMax = 64 * 1024

@@ -1,14 +1,14 @@
 /**
  * Start here: a resource kind is declared once. Its fields determine the TypeScript type of stored rows, the request
- * bodies, the response and its schema, the table's columns, the OpenAPI document and the audit payload. `registry.ts`
+ * bodies, the response and its schema, the table's columns, the OpenAPI document and the audit payload. `resource/registry.ts`
  * lists all kinds. The room never knows how rows are stored or served: rules of a declaration see other resources
  * through `Lookups`.
  *
  * - A **row** is a resource as it is stored: every field present, unset ones null, other resources as their ids.
  * - A resource is **shown** to clients with its `uri`, references as `{id, uri}`, secrets null.
  */
-import type { Static, TSchema } from '../../ground/core/schema.js'
-import type { MarkedProblem } from '../../ground/expr/problem.js'
+import type { Static, TSchema } from '../../../ground/core/schema.js'
+import type { MarkedProblem } from '../../../ground/expr/problem.js'
 
 /**
  * How a field is stored in its ClickHouse table; `module` has a column per field of the module. `none`: it is not a part

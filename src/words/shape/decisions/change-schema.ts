@@ -1,8 +1,8 @@
 /** The schema of a change in the history. */
-import { documented, objectOf, oneOf, orNull, type Static, Type } from '../../ground/core/schema.js'
-import { exampleId } from '../resource/examples.js'
-import { idSchema } from '../resource/fields/id-schema.js'
-import { resources } from '../resource/registry.js'
+import { documented, objectOf, oneOf, orNull, type Static, Type } from '../../../ground/core/schema.js'
+import { idSchema } from '../../resource/fields/id-schema.js'
+import { exampleId } from '../../resource/kind/examples.js'
+import { resources } from '../../resource/registry.js'
 
 const instant = Type.String({
   description: 'RFC 3339 in UTC, with milliseconds.',

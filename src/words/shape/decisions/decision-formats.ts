@@ -1,6 +1,6 @@
 /** Decisions of the log as lines of text. */
-import { isObject } from '../../ground/core/json-object.js'
-import { csvLine } from '../../ground/core/text/csv.js'
+import { isObject } from '../../../ground/core/json-object.js'
+import { csvLine } from '../../../ground/core/text/csv.js'
 import { type LoggedDecision, loggedDecisionExample } from './logged-decision.js'
 
 export interface DecisionFormat {

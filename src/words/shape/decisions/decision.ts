@@ -2,10 +2,10 @@
  * Start here: the shapes of answers that are no resources, a file each: a schema, an example, a type. The API documents
  * them, the typed client reads them. This one is the answer to a decision request.
  */
-import { objectOf, oneOf, orNull, type Static, Type } from '../../ground/core/schema.js'
-import { exampleId } from '../resource/examples.js'
+import { objectOf, oneOf, orNull, type Static, Type } from '../../../ground/core/schema.js'
+import { exampleId } from '../../resource/kind/examples.js'
+import { targetSchema, valuesSchema } from '../explanation/readings.js'
 import { additionSchema, lastChange } from './change-schema.js'
-import { targetSchema, valuesSchema } from './explanation/readings.js'
 
 export const decisionWord = oneOf(
   ['allow', 'block', 'deny'],

@@ -6,10 +6,10 @@ import {
   loggedPathCharsMax,
   sourceNumbers,
   typeNumbers,
-} from '../../delivery/wire/decision-rows.js'
-import { ownTimeAheadMinutes, ownTimeYears } from '../../ground/core/limits.js'
-import { objectOf, oneOf, orNull, type Static, Type } from '../../ground/core/schema.js'
-import { exampleId } from '../resource/examples.js'
+} from '../../../delivery/wire/decision-rows.js'
+import { ownTimeAheadMinutes, ownTimeYears } from '../../../ground/core/limits.js'
+import { objectOf, oneOf, orNull, type Static, Type } from '../../../ground/core/schema.js'
+import { exampleId } from '../../resource/kind/examples.js'
 
 const wordsOf = <Word extends string>(numbers: Readonly<Record<Word, number>>) =>
   Object.keys(numbers) as Word[]

@@ -1,8 +1,8 @@
 /** The outcome of a fetch of an IP list that someone asked for. */
 import { objectOf, oneOf, orNull, type Static } from '../../../ground/core/schema.js'
-import { anyResource } from '../../resource/define.js'
 import { feedErrorSchema } from '../../resource/fields/ip-list-source.js'
 import { ipList } from '../../resource/ip-list.js'
+import { anyResource } from '../../resource/kind/define.js'
 import { resourceSchema } from '../../resource/shown-schema.js'
 
 const refreshOutcomes = ['changed', 'unchanged', 'failed'] as const

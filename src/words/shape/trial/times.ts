@@ -1,7 +1,7 @@
 /** Which times the records of a trial had, and their decisions over time. */
 import { ownTimeAheadMinutes, ownTimeYears } from '../../../ground/core/limits.js'
 import { objectOf, orNull, type Static, Type } from '../../../ground/core/schema.js'
-import { decisionWord } from '../decision.js'
+import { decisionWord } from '../decisions/decision.js'
 
 const count = Type.Integer({ minimum: 0 })
 

@@ -8,9 +8,9 @@ import { openClickhouse, type TextFormat } from '../../../../src/management/stor
 import { isRefusedByClickhouse, isTableMissing } from '../../../../src/management/store/clickhouse/errors.js'
 import { migrate } from '../../../../src/management/store/clickhouse/migrate.js'
 import { decodeRow, rowEncoder, tableOf } from '../../../../src/management/store/clickhouse/tables.js'
-import { anyResource } from '../../../../src/words/resource/define.js'
 import { eventDestination } from '../../../../src/words/resource/event-destination.js'
 import { ipPolicy } from '../../../../src/words/resource/ip-policy.js'
+import { anyResource } from '../../../../src/words/resource/kind/define.js'
 import { resources } from '../../../../src/words/resource/registry.js'
 import { tempDir } from '../../../harness/temp-dir.js'
 

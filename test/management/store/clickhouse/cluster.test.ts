@@ -13,8 +13,8 @@ import { ddlOfResources, migrate } from '../../../../src/management/store/clickh
 import { rowEncoder, tableOf } from '../../../../src/management/store/clickhouse/tables.js'
 import { ddlOfLogs, shapeLogTables } from '../../../../src/management/store/logs/log-tables.js'
 import { ownText } from '../../../../src/outside/cli/ddl.js'
-import { anyResource } from '../../../../src/words/resource/define.js'
 import { ipPolicy } from '../../../../src/words/resource/ip-policy.js'
+import { anyResource } from '../../../../src/words/resource/kind/define.js'
 import { resources } from '../../../../src/words/resource/registry.js'
 import {
   clusterName,

@@ -11,8 +11,8 @@ import {
   type EncodedRow,
   rowEncoder,
 } from '../../../../src/management/store/clickhouse/tables.js'
-import type { Column, Field, Fields, Row } from '../../../../src/words/resource/define.js'
 import { storedFields } from '../../../../src/words/resource/fields/fields.js'
+import type { Column, Field, Fields, Row } from '../../../../src/words/resource/kind/define.js'
 import { resourceOf, resources } from '../../../../src/words/resource/registry.js'
 
 const origin = { changedAt: 2_000, changedBy: 'ak_1' }

@@ -1,5 +1,5 @@
 /** The part of a view that the history needs, which the test moves on. */
-import type { Row } from '../../../../src/words/resource/define.js'
+import type { Row } from '../../../../src/words/resource/kind/define.js'
 import { ViewState } from '../../../../src/words/view/view-state.js'
 
 export class FollowedView {

@@ -4,7 +4,7 @@ import { type Clickhouse, openClickhouse } from '../../../../src/management/stor
 import { migrate } from '../../../../src/management/store/clickhouse/migrate.js'
 import { rowEncoder, tableOf } from '../../../../src/management/store/clickhouse/tables.js'
 import { History } from '../../../../src/management/store/history/history.js'
-import type { Row } from '../../../../src/words/resource/define.js'
+import type { Row } from '../../../../src/words/resource/kind/define.js'
 import { resourceOf, resources } from '../../../../src/words/resource/registry.js'
 import { tempDir } from '../../../harness/temp-dir.js'
 import { FollowedView } from './followed-view.js'

@@ -14,7 +14,7 @@ import {
   type HistoryEntry,
 } from '../../../../src/management/store/history/history.js'
 import type { HistoryQuery } from '../../../../src/management/store/history/history-query.js'
-import type { Row } from '../../../../src/words/resource/define.js'
+import type { Row } from '../../../../src/words/resource/kind/define.js'
 import { resourceOf, resources } from '../../../../src/words/resource/registry.js'
 import { ViewState } from '../../../../src/words/view/view-state.js'
 import { tempDir } from '../../../harness/temp-dir.js'

@@ -3,11 +3,8 @@ import { generateKeyPairSync } from 'node:crypto'
 import t from 'tap'
 import { WeirError } from '../../../../src/ground/core/errors.js'
 import { compileCheck } from '../../../../src/ground/core/schema-check.js'
-import { exampleSshKey } from '../../../../src/words/resource/examples.js'
-import {
-  issueCertificate,
-  userPrincipals,
-} from '../../../../src/words/resource/fields/ssh-certificate-fields.js'
+import { exampleSshKey } from '../../../../src/words/resource/kind/examples.js'
+import { issueCertificate, userPrincipals } from '../../../../src/words/resource/ssh-certificate-fields.js'
 import { tools } from '../lookups.js'
 
 const { privateKey } = generateKeyPairSync('ed25519', {

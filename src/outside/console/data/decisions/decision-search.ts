@@ -3,7 +3,7 @@
  * far it has come, and someone decides whether it goes on.
  */
 import type { DecisionsPage } from '../../../../words/client/decisions.js'
-import type { LoggedDecision } from '../../../../words/shape/logged-decision.js'
+import type { LoggedDecision } from '../../../../words/shape/decisions/logged-decision.js'
 import type { Listed, Steps } from '../asking/more.js'
 import { monotonicMs } from '../clock.js'
 

@@ -1,8 +1,8 @@
 /** How the console learns why something was decided. */
 import { ApiError } from '../../../../words/client/api-error.js'
 import type { Client, DecisionRequest } from '../../../../words/client/client.js'
-import type { Decision } from '../../../../words/shape/decision.js'
-import type { LoggedDecision } from '../../../../words/shape/logged-decision.js'
+import type { Decision } from '../../../../words/shape/decisions/decision.js'
+import type { LoggedDecision } from '../../../../words/shape/decisions/logged-decision.js'
 import { may } from '../access/session.js'
 
 interface Why {

@@ -1,6 +1,6 @@
 /** Differences of two resources, field by field, and of two texts, line by line. */
 import { isObject, type JsonObject } from '../../../../ground/core/json-object.js'
-import type { ChangedField } from '../../../../words/shape/change-schema.js'
+import type { ChangedField } from '../../../../words/shape/decisions/change-schema.js'
 import { textOf } from '../texts/format.js'
 
 /** They say where and since when a resource is, not what it is. */

@@ -3,7 +3,7 @@
 import type { TextFault } from '../../../../ground/core/text/yaml.js'
 import type { Client, DecisionRequest } from '../../../../words/client/client.js'
 import type { Resource } from '../../../../words/client/kinds.js'
-import type { Decision } from '../../../../words/shape/decision.js'
+import type { Decision } from '../../../../words/shape/decisions/decision.js'
 import { errorText } from '../asking/api.js'
 import { beginDraft, isDraftBegun } from './kept-draft.js'
 import { faultsOf } from './refused-places.js'

@@ -1,5 +1,5 @@
 /** The policy test that wants what is decided now. */
-import type { Decision, Explanation } from '../../../../words/shape/decision.js'
+import type { Decision, Explanation } from '../../../../words/shape/decisions/decision.js'
 
 interface Expected {
   readonly decision: Decision['decision']

@@ -1,5 +1,5 @@
 /** Changes as people see them: the promotion of a challenger is one change, with all that it caused. */
-import type { Change } from '../../../../words/shape/change-schema.js'
+import type { Change } from '../../../../words/shape/decisions/change-schema.js'
 
 export interface ListedChange {
   readonly change: Change

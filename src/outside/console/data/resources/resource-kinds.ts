@@ -4,7 +4,7 @@ import type { ChangesOptions } from '../../../../words/client/changes.js'
 import type { Client } from '../../../../words/client/client.js'
 import type { WriteOptions } from '../../../../words/client/collection.js'
 import { kindTable } from '../../../../words/client/kind-table.js'
-import type { Change } from '../../../../words/shape/change-schema.js'
+import type { Change } from '../../../../words/shape/decisions/change-schema.js'
 
 /** What every kind can do. */
 interface ResourceOperations {

@@ -1,7 +1,7 @@
 /** A decision that differs: what is decided, what the draft decides, and why. */
 import type { Client } from '../../../../words/client/client.js'
-import type { Explanation as Explained } from '../../../../words/shape/decision.js'
-import type { LoggedDecision } from '../../../../words/shape/logged-decision.js'
+import type { Explanation as Explained } from '../../../../words/shape/decisions/decision.js'
+import type { LoggedDecision } from '../../../../words/shape/decisions/logged-decision.js'
 import { useAnswer } from '../../data/asking/api.js'
 import { whyOf } from '../../data/decisions/why.js'
 import { Drawer } from '../../kit/drawer.js'

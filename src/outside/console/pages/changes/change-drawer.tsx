@@ -1,5 +1,5 @@
 /** One change: what it did to each field, and how to put back what was before it, or what it made. */
-import type { Change } from '../../../../words/shape/change-schema.js'
+import type { Change } from '../../../../words/shape/decisions/change-schema.js'
 import { openEntry } from '../../data/location.js'
 import { keyOfChange } from '../../data/resources/promotions.js'
 import { kindTitle } from '../../data/resources/resource-kinds.js'

@@ -5,7 +5,7 @@
 import { useSignal } from '@preact/signals'
 import { ApiError } from '../../../../words/client/api-error.js'
 import type { Client } from '../../../../words/client/client.js'
-import type { Change, ChangedField } from '../../../../words/shape/change-schema.js'
+import type { Change, ChangedField } from '../../../../words/shape/decisions/change-schema.js'
 import type { RuleCounts } from '../../../../words/shape/ip-policy-rules.js'
 import { may } from '../../data/access/session.js'
 import { act, api } from '../../data/asking/api.js'

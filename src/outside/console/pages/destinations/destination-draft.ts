@@ -1,6 +1,6 @@
 /** A destination as it is written. */
 import type { Client } from '../../../../words/client/client.js'
-import type { ChangedField } from '../../../../words/shape/change-schema.js'
+import type { ChangedField } from '../../../../words/shape/decisions/change-schema.js'
 import type { TargetTile } from '../../../../words/shape/delivery/target-words.js'
 import { changedFields } from '../../data/drafts/differences.js'
 import { type Destination, targetOf } from './target.js'

@@ -1,5 +1,5 @@
 /** What to explain, for someone without an id: the last decisions that let nothing in. */
-import type { LoggedDecision } from '../../../../words/shape/logged-decision.js'
+import type { LoggedDecision } from '../../../../words/shape/decisions/logged-decision.js'
 import { firstOf, useAnswer } from '../../data/asking/api.js'
 import { go, hrefTo } from '../../data/location.js'
 import { Link } from '../../kit/link.js'

@@ -1,6 +1,6 @@
 /** What can be done about a decision: look at what decided, try a change, see others like it. */
 import type { DecisionRequest } from '../../../../words/client/client.js'
-import type { Decision } from '../../../../words/shape/decision.js'
+import type { Decision } from '../../../../words/shape/decisions/decision.js'
 import { may } from '../../data/access/session.js'
 import { beginTest, isTestBegun } from '../../data/drafts/test-draft.js'
 import { go, hrefTo } from '../../data/location.js'

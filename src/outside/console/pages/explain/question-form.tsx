@@ -1,7 +1,7 @@
 /** A question by hand: a client, where it wants to go, and what it asks for there; and the answer. */
 import { useSignal } from '@preact/signals'
 import type { DecisionRequest } from '../../../../words/client/client.js'
-import type { Decision } from '../../../../words/shape/decision.js'
+import type { Decision } from '../../../../words/shape/decisions/decision.js'
 import { may } from '../../data/access/session.js'
 import { useAnswer } from '../../data/asking/api.js'
 import {

@@ -1,6 +1,6 @@
 /** The decision about a record at the time, the decision that it would get now, and what became of its events. */
 import type { DecisionRequest } from '../../../../words/client/client.js'
-import type { Decision } from '../../../../words/shape/decision.js'
+import type { Decision } from '../../../../words/shape/decisions/decision.js'
 import type { AskedDecision, PublishedRecord, TracedRecord } from '../../../../words/shape/traced-record.js'
 import { may } from '../../data/access/session.js'
 import { useAnswer } from '../../data/asking/api.js'

@@ -1,5 +1,5 @@
 /** What was changed last, and by whom. */
-import type { Change } from '../../../../words/shape/change-schema.js'
+import type { Change } from '../../../../words/shape/decisions/change-schema.js'
 import type { Page } from '../../data/asking/api.js'
 import type { Asked } from '../../data/asking/questions.js'
 import { listedChanges } from '../../data/resources/promotions.js'

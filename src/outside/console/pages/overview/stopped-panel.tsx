@@ -1,5 +1,5 @@
 /** What was stopped last. A click says why. */
-import type { LoggedDecision } from '../../../../words/shape/logged-decision.js'
+import type { LoggedDecision } from '../../../../words/shape/decisions/logged-decision.js'
 import { firstOf, useAnswer } from '../../data/asking/api.js'
 import type { GoesBy } from '../../data/decisions/row-times.js'
 import { openEntry, parameter } from '../../data/location.js'

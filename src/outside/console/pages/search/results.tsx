@@ -1,5 +1,5 @@
 /** The decisions that a search found, newest first. */
-import type { LoggedDecision } from '../../../../words/shape/logged-decision.js'
+import type { LoggedDecision } from '../../../../words/shape/decisions/logged-decision.js'
 import type { FoundDecisions } from '../../data/decisions/decision-search.js'
 import {
   defaultSince,

@@ -1,7 +1,7 @@
 /** The first request or connection of a new edge: it waits for it, and says meanwhile what may be in its way. */
 import { useEffect, useMemo } from 'preact/hooks'
 import type { WatchOptions } from '../../../../../words/client/client.js'
-import type { LoggedDecision } from '../../../../../words/shape/logged-decision.js'
+import type { LoggedDecision } from '../../../../../words/shape/decisions/logged-decision.js'
 import { api, useAnswer } from '../../../data/asking/api.js'
 import { LiveRows, useLive } from '../../../data/asking/live-rows.js'
 import { openEntry, parameter, setParameters } from '../../../data/location.js'
