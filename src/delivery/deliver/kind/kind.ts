@@ -1,7 +1,7 @@
 /**
- * The declaration of a destination kind. A kind is one file of `deliver/kinds/` and one line in `deliver/kinds.ts`: the API's schema,
- * settings and labels of metrics derive from it. The file of a kind is always in the same order: address, options, limits,
- * client, sender, declaration.
+ * The declaration of a destination kind. A kind is one file of `deliver/kinds/` and one line in `deliver/kinds.ts`: the
+ * API's schema, settings and labels of metrics derive from it. The file of a kind is always in the same order: address,
+ * options, limits, client, sender, declaration.
  *
  * A sender only reports what to send again. The lane decides when and how often, what becomes a dead letter and when a
  * destination pauses.
