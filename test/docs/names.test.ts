@@ -3,8 +3,13 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import t from 'tap'
+import { destinationKinds } from '../../src/delivery/deliver/kinds.js'
+import { findingKinds } from '../../src/words/shape/finding.js'
 import { compiled } from '../harness/processes.js'
-import { blocks, pages } from './pages.js'
+import { blocks, pageOf, pages, sectionOf } from './pages.js'
+
+/** Declaration, list, forms, advice, settings, page. */
+const filesOfKindMax = 6
 
 const source = readdirSync('src', { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.ts'))
@@ -134,6 +139,47 @@ t.test('files and rooms of the architecture', (t) => {
       const origin = isBundle ? name : name.replace(/^dist\/(.*)\.js$/, '$1.ts')
       t.ok(existsSync(origin), `${file}: ${name}`)
     }
+  }
+  t.end()
+})
+
+t.test('every kind of finding has its row, in the order of the list, and a search', (t) => {
+  const { text } = sectionOf(pageOf('docs/policies.md'), 'Findings')
+  const [, ...rows] = [...text.matchAll(/^\| `(\w+)` \|/gm)].map(([, kind]) => kind)
+  t.strictSame(rows, findingKinds)
+  const searches = readdirSync('src/management/insight/findings')
+    .map((name) => readFileSync(join('src/management/insight/findings', name), 'utf8'))
+    .join('\n')
+  for (const kind of findingKinds) t.ok(searches.includes(`'${kind}'`), kind)
+  t.end()
+})
+
+/** Generated parts follow from the declaration. */
+const written = (text: string): string =>
+  text.replaceAll(/<!-- generated: [\s\S]*?<!-- end of generated -->/g, '')
+
+t.test('a kind of destination is known to as many files as the recipe names', (t) => {
+  const files = ['src', 'config', 'docs'].flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((name) => /\.(tsx?|mjs|jsonc|md)$/.test(name))
+      .map((name) => join(folder, name))
+      // Recipes are of services that a kind reaches.
+      .filter((file) => !file.startsWith(join('docs', 'recipes'))),
+  )
+  const texts = files.map((file) => ({ file, text: written(readFileSync(file, 'utf8')) }))
+  for (const { name } of destinationKinds) {
+    const page = name.replaceAll('_', '-')
+    const own = name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
+    const parts = [
+      `\\b${own}(?:Form|Forms|Words|Advice)\\b`,
+      `kinds/${page}\\.js'`,
+      `\\bWEIR_${name.toUpperCase()}_REQUEST_MAX\\b`,
+    ]
+    const isKnown = new RegExp(parts.join('|'))
+    const known = texts.filter(
+      ({ file, text }) => file.endsWith(`deliver/kinds/${page}.ts`) || isKnown.test(text),
+    )
+    t.ok(known.length <= filesOfKindMax, `${name}: ${known.map(({ file }) => file).join(', ')}`)
   }
   t.end()
 })
