@@ -112,7 +112,7 @@ const files = readdirSync(compiled('tests'), { recursive: true, encoding: 'utf8'
   .filter((file) => file.endsWith('.test.js') && isWanted(file))
   .toSorted((a, b) => rank(a) - rank(b) || a.localeCompare(b))
 
-/** What each process runs: one file, or its part of a group. */
+/** The files that each process runs: one, or its part of a group. */
 const processes = files.flatMap((file) => {
   const group = groups.find(({ files }) => files.test(inWing(file)))
   if (group === undefined) return [[file]]

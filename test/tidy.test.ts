@@ -36,7 +36,7 @@ const rooms = [...Object.values(wings).flat(), ...besides]
 /** Folders of the console, in the same order: `kit` knows nothing of Weir. The files next to them come last. */
 const consoleFolders = ['data', 'kit', 'parts', 'pages', '']
 
-/** What `kit` may import of `data`: the browser's page and texts, but nothing that asks the API. */
+/** The parts of `data` that `kit` may import: the browser's page and texts, but nothing that asks the API. */
 const knownToKit = /^src\/outside\/console\/(kit\/.*|data\/(texts\/)?[a-z-]+\.ts)$/
 
 interface Never {
@@ -133,7 +133,7 @@ const importedOnlyBy: Readonly<Record<string, readonly string[]>> = {
   roles: ['.'],
 }
 
-/** What `main.ts` loads before it knows the command: `weir --version` and a role's start pay for it. */
+/** The modules that `main.ts` loads before it knows the command: `weir --version` and a role's start pay for them. */
 const loadedByEveryCommand = {
   rooms: [
     '.',
@@ -156,7 +156,7 @@ const loadedByEveryCommand = {
 /** Packages that are no client of anything: a vocabulary of declarations, a parser. */
 const plainPackages = new Set(['typebox', 'fastify', 'jsonc-parser', 'preact', '@preact/signals'])
 
-/** What is bundled for browsers is needed to build, not to run. */
+/** Files that are bundled for browsers are needed to build, not to run. */
 const isBundled = (file: string): boolean => /^src\/outside\/(console|playground|reference)\//.test(file)
 
 /** A kind of destination is a client of ClickHouse, too. */
@@ -212,7 +212,7 @@ const alone = [
   { what: 'chance', pattern: /\bMath\.random\(|\brandomUUID\(/, files: ['src/ground/core/clock.ts'] },
 ]
 
-/** What runs before anything is compiled can't import the clock. */
+/** A file that runs before anything is compiled can't import the clock. */
 const isLauncher = (file: string): boolean => file.endsWith('.mjs')
 
 const forbidden = [

@@ -37,7 +37,7 @@ export interface BenchTools {
 
 export interface BenchRow {
   readonly name: string
-  /** What it must reach, in words. */
+  /** The bound that it must reach, in words. */
   readonly mustReach: string
   /** Needs no deployment and takes a few seconds with `quick`: CI compares it with the recorded ratios. */
   readonly inCi?: true
@@ -65,7 +65,7 @@ export function geometricMean(values: readonly number[]): number {
 export function benchTools(quick: boolean, against?: string): BenchTools {
   const turns = quick ? 5 : 9
   const turnMs = quick ? 15 : 60
-  // What runs for days is compiled more than once until it is as fast as it gets; that takes most of a second.
+  // Code that runs for days is compiled more than once until it is as fast as it gets; that takes most of a second.
   const warmUpMs = quick ? 15 : 1_000
   return {
     quick,

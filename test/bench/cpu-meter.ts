@@ -8,7 +8,7 @@ const ticksPerSecond = 100
 const settleMs = 2_000
 const idleMs = 5_000
 /**
- * What follows a long load (compilation by V8, merges) takes up to half a minute, and merges begin when they like. Nothing
+ * The work after a long load (compilation by V8, merges) takes up to half a minute, and merges begin when they like. Nothing
  * of it is left when two windows in a row differ by less than this share.
  */
 const idleWindowsMax = 12

@@ -1,5 +1,5 @@
 /**
- * What the decision log costs in embedded ClickHouse: CPU and bytes per row, and how long its questions take.
+ * The cost of the decision log in embedded ClickHouse: CPU and bytes per row, and how long its questions take.
  *
  *     node dist/test/bench/decision-log.js [ROWS, default 1000000]
  *

@@ -1,4 +1,4 @@
-/** What other starts are compared with: 40 ms on a quiet machine of two cores. */
+/** The start that others are compared with: 40 ms on a quiet machine of two cores. */
 import { execFileSync } from 'node:child_process'
 import { monotonicMs } from '../../src/ground/core/clock.js'
 

@@ -60,7 +60,7 @@ const costs = (): string =>
 const plannedRates = [100_000, 300_000, 1_000_000]
 const thousands = (value: number): string => Math.round(value).toLocaleString('en')
 
-/** What the model says of larger deployments, and by how much it was wrong about those that were measured. */
+/** The model's plans for larger deployments, and by how much it was wrong about those that were measured. */
 function plans(): string {
   const recorded = readRecorded()['model']
   if (recorded === undefined) return 'Not recorded.'

@@ -1,4 +1,4 @@
-/** What a plan for a larger deployment says. */
+/** The plan for a larger deployment. */
 import fc from 'fast-check'
 import t from 'tap'
 import { busiestServerTime, natsTime, planFor, type ServiceTimes } from './plan.js'

@@ -26,7 +26,7 @@ export function busiestServerTime({ leader, follower }: ServiceTimes, partitions
   return led * leader + (1 - led) * follower
 }
 
-/** What a plan takes for granted, besides the service times. */
+/** The assumptions of a plan, besides the service times. */
 const assumed = {
   coresOfServer: 8,
   /** Cores are busy for so much of the time at the peak. */
@@ -57,7 +57,7 @@ interface Plan {
   readonly dollars: number
 }
 
-/** What so many records per second need, each with one event. */
+/** The deployment that so many records per second need, each with one event. */
 export function planFor(recordsPerSecond: number, times: ServiceTimes): Plan {
   const { coresOfServer, busy, leaderBusy, diskBytes, bytesStored, price, retentionHours } = assumed
   const cores = (ns: number): number => (recordsPerSecond * ns) / 1e9

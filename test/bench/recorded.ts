@@ -23,7 +23,7 @@ export function record(measured: Recorded, names: readonly string[]): void {
   writeFileSync(file, `${JSON.stringify(Object.fromEntries(rows), rounded, 2)}\n`)
 }
 
-/** What differs from one run to the next is not worth a line of a diff. */
+/** Digits that differ from one run to the next are not worth a line of a diff. */
 const rounded = (key: string, value: unknown): unknown =>
   typeof value === 'number' && key !== 'atLeast' && key !== 'atMost' ? Number(value.toPrecision(3)) : value
 

@@ -1,4 +1,4 @@
-/** What the documents show works as it stands. */
+/** The examples of the documents work as they stand. */
 import { execFile, execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { promisify } from 'node:util'

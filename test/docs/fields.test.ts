@@ -58,7 +58,7 @@ t.test('generated parts of the documents are up to date; `npm run docs` writes t
 t.test('every bound on bytes has one on items beside it', (t) => {
   for (const { what, items } of boundRows) t.ok(items.length > 0, what)
   const named = new Set(boundRows.flatMap(({ bytes, items }) => [...bytes, ...items.map(([name]) => name)]))
-  // What Weir makes itself.
+  // Bounds on data that Weir makes itself.
   const others = ['payloadHeadroomBytes', 'packBytesTarget']
   const sent = Object.keys(limits).filter((name) => /Bytes/.test(name) && !others.includes(name))
   for (const name of sent) t.ok(named.has(name as Bound), name)

@@ -33,7 +33,7 @@ interface Dashboard {
   }[]
 }
 
-/** What `promtool test rules` reads. */
+/** The file that `promtool test rules` reads. */
 interface Cases {
   readonly tests: readonly {
     readonly alert_rule_test: readonly {

@@ -1,4 +1,4 @@
-/** What the documents call by its name exists: commands, scripts, metrics, headers. */
+/** Everything that the documents call by its name exists: commands, scripts, metrics, headers. */
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'

@@ -1,4 +1,4 @@
-/** What `docs/proxies.md` and the recipes say, pasted: from nothing to the first request that a proxy refuses. */
+/** The blocks of `docs/proxies.md` and the recipes, pasted: from nothing to the first request that a proxy refuses. */
 import { execFile } from 'node:child_process'
 import { get } from 'node:http'
 import { connect } from 'node:net'
@@ -18,7 +18,7 @@ const [tryIt = ''] = blocks(sectionOf(page, 'Try it'), 'sh')
 const [, decidePort = '', trusted = ''] =
   /^WEIR_DECIDE_PORT=(\d+) WEIR_TRUST_PROXY=(\S+) npm start /.exec(start) ?? []
 
-/** What a person pastes, with the ports of this test: those of the page may be taken. */
+/** The output of a pasted script, with the ports of this test: those of the page may be taken. */
 async function pasted(
   script: string,
   ports: readonly (readonly [page: string, here: string])[],

@@ -6,7 +6,6 @@ import { delimiter, join } from 'node:path'
 import { configuredNginx } from './nginx-file.js'
 import { recipe } from './recipe.js'
 
-/** What a proxy is set up with. */
 export interface ProxySetup {
   readonly dir: string
   readonly port: number

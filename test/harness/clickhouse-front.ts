@@ -174,7 +174,7 @@ export interface ClickhouseFront {
   readonly url: string
   readonly process: Running
   mode(mode: FrontMode): Promise<void>
-  /** What a cluster was told, as it was sent: settings and statements. */
+  /** The settings and statements that a cluster got, as they were sent. */
   statements(): readonly SentStatement[]
 }
 

@@ -19,7 +19,7 @@ interface IngestedMessage {
   readonly msgId?: string
 }
 
-/** What the server answers: how far it is, how the batch ended, or what is wrong. */
+/** An answer of the server: how far it is, how the batch ended, or what is wrong. */
 interface Answer {
   readonly type?: 'ack' | 'gap' | 'err'
   readonly seq: number

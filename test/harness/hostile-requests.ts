@@ -83,7 +83,7 @@ export const targetOf = (index: number, { target }: HostileRequest): Buffer =>
 
 export const proxiedClient = { address: '203.0.113.44', port: 5678 }
 
-/** What the nearest proxy sends where it always sends a list, of a client that sent none. */
+/** The list that the nearest proxy sends, where it always sends one, for a client that sent none. */
 export const forwardedAlways = '198.51.100.1'
 
 const bytesOf = (index: number, request: HostileRequest, client: Client): Buffer => {

@@ -14,7 +14,7 @@ import { configuredNginx } from './nginx-file.js'
 import { tempDir } from './temp-dir.js'
 import { until } from './weir.js'
 
-/** What an entrance shows in its log, of that which was sent. */
+/** The parts of a request that an entrance shows in its log. */
 type Shown = 'agent' | 'user' | 'host' | 'port'
 
 export interface Log {

@@ -5,7 +5,7 @@ import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { arch, env, platform, versions } from 'node:process'
 
-/** What the tests are to run on once more. */
+/** A version of Node that the tests are to run on once more. */
 export interface Other {
   readonly name: string
   /** The directory of its program, which comes first in PATH; or why it is missing. */

@@ -1,4 +1,4 @@
-/** What a process serves without an API key: metrics, readiness, documents. */
+/** The pages that a process serves without an API key: metrics, readiness, documents. */
 import { type RunningWeir, until } from './weir.js'
 
 /** The page of metrics of a role. */

@@ -12,7 +12,7 @@ interface FailingDisk {
    * that, everything was synced.
    */
   fail(): void
-  /** What an operator does: unmounts it, checks it, and mounts it again. No program may have a file of it open. */
+  /** Unmounts it, checks it, and mounts it again, as an operator does. No program may have a file of it open. */
   mend(): void
 }
 

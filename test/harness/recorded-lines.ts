@@ -8,7 +8,7 @@ import { basename, join } from 'node:path'
 const dir = 'fixtures/written-logs'
 
 interface RecordedLine {
-  /** What was sent. */
+  /** The request or connection that was sent, in words. */
   readonly says: string
   readonly line: string
   readonly record: object

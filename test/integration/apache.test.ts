@@ -48,7 +48,7 @@ const skip =
     ? false
     : "Debian's Apache is not installed"
 
-/** What the page says to paste. Places of tests have spaces. */
+/** The text that the page says to paste. Places of tests have spaces. */
 const pastedInto = (log: string): string => recipe('apache', 'apache log', { [recipeLog]: `"${log}"` })
 
 /** The arguments of the page's command. */

@@ -211,7 +211,7 @@ async function startAgain(): Promise<void> {
   deployment.weir = await startWeir(deployment.dataDir, deployment.env)
 }
 
-/** What reads the entries that are read only if they are asked for. */
+/** Reads the entries that are read only if they are asked for. */
 async function readLazily(): Promise<void> {
   const { api } = deployment.weir
   await api.ipPolicy
@@ -254,7 +254,7 @@ for (let round = 0; round < (isFull ? damages.length : 3); round += 1)
     const streams = new Set(made.map(({ stream }) => stream).filter((stream) => !setAside(stream)))
     for (const stream of streams) {
       const ofStream = made.filter((each) => each.stream === stream)
-      // What a killed process had in hand is delivered again after half a minute.
+      // Messages that a killed process had in hand are delivered again after half a minute.
       await until(`${stream}: kept`, () => ofStream.some(isKept)).catch(() =>
         t.fail(`${stream}: nothing is kept`),
       )

@@ -96,7 +96,7 @@ t.test('Ctrl-C under load, then an immediate start on the same directory', async
   t.equal((await arrivedRecords(again)).size, 2 * records, 'nothing is lost')
   await checkOnce(t, again)
   const deliveries = await deliveriesOfRecords(again)
-  // What a process holds for longer without a word, because it was not its turn, is delivered again.
+  // A message that a process holds for longer without a word, because it was not its turn, is delivered again.
   if (longestPauseMs() < ackWaitMs / 4)
     t.equal(deliveries, (2 * records) / perMessage, 'each message of records was delivered once')
   else t.comment(`deliveries are not counted: nothing went on for ${Math.round(longestPauseMs())} ms`)

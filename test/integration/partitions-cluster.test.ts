@@ -49,7 +49,7 @@ t.test('servers and processes killed and added under load', { skip }, async (t) 
   })
   const counts = await emulator.client.counts({ service: 'kinesis', name: 'all' })
   t.equal(counts.unique, expectedEvents(published).all, 'every record arrived')
-  // What a killed process had is delivered again after the acknowledgement wait, even if its events have arrived.
+  // Messages that a killed process had come again after the acknowledgement wait, even if their events have arrived.
   const inBooks = async () => total(await metricsOf(url), 'weir_records_in_total')
   await until('every record is in the books', async () => (await inBooks()) >= published)
   const metrics = await metricsOf(url)

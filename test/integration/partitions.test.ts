@@ -90,7 +90,7 @@ t.test('two pipelines share the partitions, and one takes over when the other is
       .num_waiting
   const nats = await connect()
   await until('each partition has one reader', async () => {
-    // What a pipeline asked for before it heard of the other one is answered.
+    // Requests that a pipeline sent before it heard of the other one are answered.
     await traffic.publish(nats, nodes)
     await sleep(1_000)
     const requests = await Promise.all(partitionsUpTo(4).map((each) => requestsFor(each.recordsStream)))

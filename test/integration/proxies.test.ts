@@ -22,7 +22,7 @@ const requests = 1_000
 /** Each tenth client is one that an IP policy denies. */
 const [letIn, shutOut] = ['127.0.0.1', '127.0.0.9']
 
-/** What a proxy and `weir publish` are set up with. */
+/** The values that a proxy and `weir publish` are set up with. */
 interface Setup extends ProxySetup {
   /** `127.0.0.1:5140`, where syslog is taken. */
   readonly syslog: string
@@ -179,7 +179,7 @@ for (const { proxy, log, publish: publishing } of logged) {
       WEIR_DATA_DIR: dir,
     })
     t.teardown(() => publish.stop())
-    // What is sent over UDP before it listens is lost.
+    // Messages that are sent over UDP before it listens are lost.
     if (proxy === haproxy) await until('syslog is taken', () => /Syslog is taken/.test(publish.output()))
     const child = proxy.start(proxy.program!, { ...setup, more: log(setup) })
     t.teardown(() => child.kill())

@@ -58,7 +58,7 @@ interface Target {
   readonly got: readonly string[]
   /** As their heads say them. */
   readonly times: readonly (string | undefined)[]
-  /** What the configuration of rsyslog has for it. */
+  /** Its part of the configuration of rsyslog. */
   readonly action: string
 }
 

@@ -1,6 +1,6 @@
 /**
- * What PHP makes of a request must be a reading of Weir's: its names of parameters, cookies and headers are not those that
- * were sent. Hostile ones go through the proxies that ask, and what these serve goes to a script behind nginx.
+ * PHP's reading of a request must be one of Weir's: its names of parameters, cookies and headers are not those that were
+ * sent. Hostile ones go through the proxies that ask, and what these serve goes to a script behind nginx.
  */
 import t from 'tap'
 import { askingProxies } from '../harness/asking-proxies.js'

@@ -1,7 +1,7 @@
 /**
- * What a policy looks at and what the server behind it takes must be one: whenever an application gets a request that it
- * takes for `admin`, Weir had said no, whichever of several values it takes. The proxies are set up as `docs/recipes` says;
- * requests are sent as bytes.
+ * A policy must look at the value that the server behind it takes: whenever an application gets a request that it takes for
+ * `admin`, Weir had said no, whichever of several values it takes. The proxies are set up as `docs/recipes` says; requests
+ * are sent as bytes.
  */
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'

@@ -43,7 +43,7 @@ const alarmingCounters = [
   'weir_store_mismatches_total',
 ]
 
-/** What one round of questions said that is not true. */
+/** The sentences of one round of questions that are not true. */
 async function untrueSentences(deployment: Deployment): Promise<string[]> {
   const { weir } = deployment
   const [statuses, single, overview, findings, metrics, ready] = await Promise.all([

@@ -1,4 +1,4 @@
-/** What a stopped or killed service leaves: no process, a store that the commands open themselves, and its address. */
+/** After a service was stopped or killed: no process, a store that the commands open themselves, and its address. */
 import t, { type Test } from 'tap'
 import { feedsBucket } from '../../src/delivery/wire/names.js'
 import { jsonOf } from '../../src/ground/core/bytes.js'

@@ -190,7 +190,7 @@ function compareOne(
     )
 }
 
-/** What follows a line feed in a target is no header: a server may take none of the others for one. */
+/** The text after a line feed in a target is no header: a server may take none of the others for one. */
 const isCut = ({ target }: HostileRequest): boolean => target.includes('\n')
 
 /** No value is undefined. */

@@ -1,4 +1,4 @@
-/** What only shows with TLS, connections, cookies or accounts: the logs of HAProxy, nginx and Caddy become what was sent. */
+/** Logs with TLS, connections, cookies or accounts: those of HAProxy, nginx and Caddy become what was sent. */
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'

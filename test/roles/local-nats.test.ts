@@ -1,4 +1,4 @@
-/** What the API may do on the local server when streams of partitions are gone. */
+/** The API's rights on the local server when streams of partitions are gone. */
 import t, { type Test } from 'tap'
 import { roleInboxPrefix } from '../../src/delivery/nats-server/role-users.js'
 import { partitionsUpTo, streamsOf } from '../../src/delivery/wire/partitions.js'

@@ -44,7 +44,7 @@ export interface Choices {
   readonly tooMany: boolean
 }
 
-/** What is under one key of a map; of other names the key is "". `literals`: the texts of the expressions that use the name. */
+/** Values under one key of a map; of other names the key is "". `literals`: texts of the expressions that use the name. */
 export type SeveralValues = (
   key: string,
   literals: readonly string[],

@@ -6,8 +6,8 @@ const share = 1 / 20
 const keptMsMax = 1_000
 
 /**
- * What `make` last resolved with, if that is younger than 20 times as long as it took to make, and than a second; else it is
- * made again. Callers at the same time share one: however often it is asked for, making it takes a twentieth of the time.
+ * The last result of `make`, if it is younger than 20 times as long as it took to make, and than a second; else it is made
+ * again. Callers at the same time share one: however often it is asked for, making it takes a twentieth of the time.
  */
 export function recent<T>(make: () => Promise<T>): () => Promise<T> {
   let kept: Promise<T> | undefined

@@ -55,7 +55,7 @@ export class ConfirmedPublisher {
     this.#denied.set(subject, deniedBefore)
     const refused = messages.map((message) => this.#publish(subject, message))
     await this.#connection.flush()
-    // What the server said before it answered is still on its way to the watcher.
+    // Errors that the server sent before its answer are still on their way to the watcher.
     await yieldTurn()
     const denied = this.#denied.get(subject)
     return refused.map((each) => each ?? (denied === deniedBefore ? undefined : denied))

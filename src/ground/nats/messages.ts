@@ -202,7 +202,7 @@ export class Acknowledgements {
     let commands = ''
     for (const reply of this.#done) commands += `PUB ${reply} 0\r\n\r\n`
     this.#done = []
-    // What is buffered while NATS is away is sent afterwards, as with the library's own publish.
+    // Commands that are buffered while NATS is away are sent afterwards, as with the library's own publish.
     if (commands !== '') protocolOf(this.#connection).sendCommand(Buffer.from(commands))
   }
 

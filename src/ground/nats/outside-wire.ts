@@ -157,7 +157,7 @@ export class OutsideWire {
     }
     if (tls_required !== true && tls_available !== true)
       throw new TlsMismatchError('The server does not support TLS.')
-    // What stands behind would be taken for encrypted.
+    // Messages behind the greeting would be taken for encrypted ones.
     if (!this.#messages.isEmpty) throw new NotNatsError()
     return true
   }

@@ -87,7 +87,7 @@ export function explainChallenged(
   return { decision: verdict.decision, explanation: trace.explanation(judgement) }
 }
 
-/** What restrictions block stays blocked. */
+/** A record that restrictions block stays blocked. */
 const withoutUnserved = (verdict: Verdict): Verdict =>
   verdict.decision === 'allow' ? { ...verdict, decision: 'deny' } : verdict
 

@@ -14,7 +14,7 @@ const subjectsMax = 1_000
 
 type FailureCounts = Pick<CountVector, 'policyFailures' | 'filterFailures' | 'warnings' | 'shadows'>
 
-/** What is counted and logged: that of a record does not matter. */
+/** The counts for metrics and the log, which do not need the last failure of a record. */
 type ReportedCounts = Pick<CountVector, 'warnings' | 'shadows'> & {
   readonly policyFailures: readonly Omit<CountVector['policyFailures'][number], 'last'>[]
   readonly filterFailures: readonly Omit<CountVector['filterFailures'][number], 'last'>[]

@@ -175,7 +175,7 @@ export class Intake {
   /** Packs become due by themselves, also if no further message comes. Without work there are none to look at. */
   #watchPacks(): void {
     this.#storeDue ??= every(dueCheckMs, () => {
-      // What was waiting behind the last message may have gone to another process.
+      // The messages behind the last one may have gone to another process.
       this.packs.storeDue(this.#isIdle || this.#work.isOver)
       if (!this.#isIdle || !this.packs.isEmpty) return
       this.#storeDue?.stop()

@@ -97,7 +97,7 @@ export class LongWalks {
   async #drive(): Promise<void> {
     if (this.#isDriven) return
     this.#isDriven = true
-    // What the intake has at hand comes first; it calls again when it waits.
+    // Messages that the intake has at hand come first; it calls again when it waits.
     for (await yieldTurn(); this.#aside > 0 && this.#stepAside === undefined; await yieldTurn())
       await this.#runSection()
     this.#isDriven = false

@@ -28,7 +28,7 @@ import { rowsOf } from '../exchange/rows.js'
 import { sharedPartsOf } from './compiled-parts.js'
 
 interface Built<T> {
-  /** What it was built of: the version of a policy's rules, or the ids of a list's parts. */
+  /** Its source: the version of a policy's rules, or the ids of a list's parts. */
   readonly of: string
   readonly value: T
 }

@@ -71,7 +71,7 @@ export function checkPresent(
   if (!resources.some((resource) => isPresent(context, accountId, resource, id))) throw unknown(name, id)
 }
 
-/** What answers about the past are read from. */
+/** The configuration and its history, from which answers about the past are read. */
 export interface HistoryReaders extends Readers {
   readonly store: Readers['store'] & Pick<Store, 'history'>
 }

@@ -5,7 +5,7 @@ import type { AnyResource, Row } from '../../words/resource/kind/define.js'
 import type { View } from '../../words/view/view.js'
 import type { ViewState } from '../../words/view/view-state.js'
 
-/** What answers are read from. */
+/** The configuration that answers are read from. */
 export interface Readers {
   readonly store: { readonly view: Pick<View, 'isUsable' | 'state'> }
 }

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { monotonicMs } from '../../ground/core/clock.js'
 import type { Occurrences } from '../../ground/core/telemetry/occurrences.js'
 
-/** What the management API answers with, but for what only a proxy or a client's own protocol causes. */
+/** Statuses of the management API's answers, without those that only a proxy or a client's own protocol causes. */
 export const answeredStatuses = [
   ...['200', '201', '202', '204', '304'],
   ...['400', '401', '403', '404', '405', '409', '412', '413', '415', '422', '429', '500', '503'],

@@ -1,4 +1,4 @@
-/** What became of a request that failed: the error that its client sees, and what is logged of it. */
+/** Failed requests: the error that the client sees, and the entry of the log. */
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import {
   ClientGone,

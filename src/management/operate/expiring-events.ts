@@ -6,7 +6,7 @@
  * through an old backlog needs no warning. Time is cut into windows of the length of the warning, as for dead letters: a
  * long outage is announced once for the packs of each window, by whichever process is first.
  *
- * What to do is what the status of the destination says: it knows why its events wait.
+ * The status of the destination says what to do: it knows why its events wait.
  */
 
 import { oldestPack, warningMs } from '../../delivery/deliver/expiry.js'

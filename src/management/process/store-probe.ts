@@ -24,8 +24,8 @@ const { name, bytesMax } = probeStreamOptions
 /** As large as a record, and as a page of a file. */
 const probeBytes = 4096
 /**
- * What must be stored after the stream was out of service: its removal made room for more probes, also on a full disk. It
- * holds the probes of a minute, on twice their bytes of the disk.
+ * So many bytes must be stored after the stream was out of service: its removal made room for more probes, also on a full
+ * disk. The stream holds the probes of a minute, on twice their bytes of the disk.
  */
 const proofBytes = bytesMax - bytesMax / 16
 /** A single late answer is no fault. */

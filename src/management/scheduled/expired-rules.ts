@@ -35,7 +35,7 @@ interface ExpiredRulesParts {
   }
   readonly writes: Pick<Writes, 'delete'>
   readonly occurrences: Pick<Occurrences, 'rulesExpired' | 'expiredRulesKept'>
-  /** What is deleted does not come back when a clock that was ahead is set right. */
+  /** Deleted rules do not come back when a clock that was ahead is set right. */
   readonly ages: Pick<AgeClock, 'now'>
 }
 

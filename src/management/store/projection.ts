@@ -91,7 +91,7 @@ export class Projection {
     const allPuts = changes.flatMap((each) => each.puts)
     const puts = allPuts.filter(({ kind }) => kind !== ruleKind)
     const removals = changes.flatMap((each) => each.removals).filter(({ kind }) => kind !== ruleKind)
-    // What is a part of another row is there before a row names it.
+    // A row that is a part of another one is there before that one names it.
     for (const some of [puts.filter(isInternal), puts.filter((put) => !isInternal(put))])
       await eachOf(some, keysAtOnceMax, ({ kind, row }) => this.putRow(writers, kind, row))
     const rules = new Map(change.puts.flatMap(({ kind, row }) => (kind === ruleKind ? [[row.id, row]] : [])))

@@ -56,7 +56,7 @@ export function seenIn(state: ViewState): SeenAccounts {
   const rows = new Map<string, Map<string, Map<string, number>>>()
   for (const [kind, ofKind] of state.rows) {
     for (const row of ofKind.values()) {
-      // What the key had before is in use still, but no other process can read it.
+      // The earlier row of the key is in use still, but no other process can read it.
       if (isDamaged(state, kind, row)) continue
       const { account_id, id, version } = row
       const ofAccount = getOrMake(rows, account_id, () => new Map<string, Map<string, number>>())

@@ -1,4 +1,4 @@
-/** What a challenger was drafted from, and what of it has changed since. */
+/** The resources that a challenger was drafted from, and those of them that have changed since. */
 
 import { now } from '../../ground/core/clock.js'
 import { notFound, shown } from '../../ground/core/errors.js'
@@ -85,11 +85,11 @@ const hasChanged = (then: ChallengerBasis, present: ChallengerBasis, nowMs: numb
 interface OutdatedBasis {
   readonly kind: string
   readonly id: string
-  /** What became of it, for a sentence. */
+  /** The predicate of a sentence about it, such as `was deleted`. */
   readonly why: string
 }
 
-/** What has changed, or was deleted or made, since the draft. */
+/** The resources that have changed, or were deleted or made, since the draft. */
 export function outdatedIn(state: ViewState, row: DeclaredRow<'challenger'>): OutdatedBasis[] {
   const { account_id, based_on, draft } = row
   const nowMs = now()

@@ -81,7 +81,7 @@ export class IpListEntries {
       signal?.throwIfAborted()
       const placed = placedIn(await store.settled(accountId), write)
       const whole = this.#plan(write, placed, { puts: true })
-      // What would be refused is refused before anything is stored.
+      // A write that would be refused is refused before anything is stored.
       const checked = await store.verifyPlan(accountId, principal, whole)
       const done = checked && !validateOnly ? await this.#write(write, placed, whole) : checked
       if (done !== undefined) return done

@@ -37,7 +37,7 @@ interface ReachedByTraffic {
   readonly rules: ReadonlySet<string>
 }
 
-/** What the account's policy tests reach, and how many there are. */
+/** The parts that the account's policy tests reach, and the number of tests. */
 export async function testedParts(
   state: ViewState,
   accountId: string,

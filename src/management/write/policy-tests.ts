@@ -108,7 +108,7 @@ function* testsIn(state: ViewState, accountId: string): Iterable<DeclaredRow<'po
   for (const row of rowsOf(state, accountId, policyTest.kind)) yield row as DeclaredRow<'policy_test'>
 }
 
-/** What an IP policy decides is in its rules, and what a resource is called decides nothing. */
+/** The row of an IP policy decides nothing, because its rules do; neither do descriptions and metadata. */
 function mayDecide({ kind, row }: VerifiedWrite['puts'][number], state: ViewState): boolean {
   if (!decidingKinds.has(kind) || kind === policyKind) return false
   const before = state.rows.get(kind)?.get(row.id)
@@ -130,7 +130,6 @@ function testsAfter({ accountId, state, puts, removals, rules }: VerifiedWrite):
   return [...others, ...(written as unknown as PolicyTest[])]
 }
 
-/** What a test got, for people. */
 const outcomeInWords = ({ decision, decidedBy, shadow, problem }: TestOutcome): string =>
   decision === null
     ? `no decision (${(problem ?? '').replace(/\.$/, '')})`

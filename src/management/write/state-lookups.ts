@@ -1,4 +1,4 @@
-/** What checks of a resource look up in the state that a write is planned with. */
+/** The lookups of a resource's checks, in the state that a write is planned with. */
 
 import type { Lookups } from '../../words/resource/kind/define.js'
 import { policyBansOf } from '../../words/view/deny-rules.js'

@@ -47,7 +47,7 @@ interface Restoration {
   readonly nameInBody?: NameInBody
   /** Resources below its path. */
   readonly below?: readonly { readonly resource: AnyResource; readonly row: Row }[]
-  /** What it is below of, if that is restored with it. */
+  /** The resource whose path it is below, if that is restored with it. */
   readonly parent?: Row
 }
 

@@ -1,5 +1,5 @@
 /**
- * What the bouncer of an IP policy of 100,000 deny rules costs the API: the whole pull, with which a bouncer starts, after a
+ * The API's cost of the bouncer of an IP policy of 100,000 deny rules: the whole pull, with which a bouncer starts, after a
  * rule has changed, so that nothing of the pull before can be used; a pull after which nothing has changed; and how long
  * after its answer a change is in a pull. CPU is that of the API's process.
  */

@@ -1,5 +1,5 @@
 /**
- * What partitions are for: the rate that NATS sustains. Each nats-server is held to a small share of a core, so that it is
+ * The purpose of partitions: the rate that NATS sustains. Each nats-server is held to a small share of a core, so that it is
  * what binds while all others have room: on two cores, three whole ones could not be filled. Three servers with six
  * partitions, against three with one partition, of which two lead a stream each, and against one server. Six destinations
  * share the events, one at home in each of six partitions. One copy of each stream. A turn ends when every event has

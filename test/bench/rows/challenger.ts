@@ -1,5 +1,5 @@
 /**
- * What a challenger costs: the walk of `walk`, with the rows of the decision log, while the account has one whose draft
+ * The cost of a challenger: the walk of `walk`, with the rows of the decision log, while the account has one whose draft
  * changes rules and policies of its edge, while another account has one, and without any.
  */
 import { DecisionLog } from '../../../src/judging/pipeline/decision-log.js'

@@ -1,5 +1,5 @@
 /**
- * What partitions cost on three servers with their leaders spread: the CPU of all processes per record, all nats-servers
+ * The cost of partitions on three servers with their leaders spread: the CPU of all processes per record, all nats-servers
  * included, at full speed, from 64 nodes to four destinations, one at home in each of four partitions.
  *
  * - One copy (R1): four partitions on three servers, against one partition on one server. More than one server costs

@@ -1,6 +1,6 @@
 /**
- * What the decision log and those who watch cost a whole deployment: the CPU of all its processes, NATS included, from
- * publishing a record to its event at AWS and its row in ClickHouse; and how long the API's answers take meanwhile. Two
+ * The cost of the decision log, and of those who watch, for a whole deployment: the CPU of all its processes, NATS included,
+ * from publishing a record to its event at AWS and its row in ClickHouse; and how long the API's answers take meanwhile. Two
  * deployments take turns, one that logs all decisions and one that logs none; with `--against DIR` instead, two that log
  * all, one of them of the build of another checkout. Linux only, because it reads `/proc`.
  */

@@ -1,5 +1,5 @@
 /**
- * What a further destination costs: the CPU of all processes per record, if every record makes an event for each of three
+ * The cost of a further destination: the CPU of all processes per record, if every record makes an event for each of three
  * Kinesis streams instead of one. Two deployments take turns.
  */
 import type { BenchRow } from '../bench.js'

@@ -156,7 +156,7 @@ function valid<T>(expression: string, compiled: Result<T>): T {
   return compiled.value
 }
 
-/** What the last batch found true, so that no compiler can leave the work out. */
+/** Counts true results, so that no compiler can leave the work out. */
 const sink = { found: 0 }
 
 function batch(contexts: readonly Context[], isTrue: (context: Context) => unknown): () => number {

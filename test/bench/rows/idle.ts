@@ -1,8 +1,8 @@
 /**
- * What an empty `weir serve` takes while nothing is to be done, over all of its processes, nats-server included: CPU, and
- * resident memory (private memory of each process, and pages of programs and libraries once, because processes share them).
- * It is measured three minutes after the start, when V8 has compiled what runs and tidied up. With `--against DIR`, the
- * build of another checkout runs at the same time. A machine that is busy with other things makes each wake-up dearer.
+ * The resources of an empty `weir serve` while nothing is to be done, over all of its processes, nats-server included: CPU,
+ * and resident memory (private memory of each process, and pages of programs and libraries once, because processes share
+ * them). It is measured three minutes after the start, when V8 has compiled what runs and tidied up. With `--against DIR`,
+ * the build of another checkout runs at the same time. A machine that is busy with other things makes each wake-up dearer.
  */
 import { sleep } from '../../../src/ground/core/clock.js'
 import { tempDir } from '../../harness/temp-dir.js'

@@ -19,7 +19,7 @@ export const makers = {
 
 export const many = (count: number, make: () => string): string[] => Array.from({ length: count }, make)
 
-/** What the last batch found, so that no compiler can leave the work out. */
+/** Counts the addresses that are found, so that no compiler can leave the work out. */
 const sink = { found: 0 }
 
 /** Address text in, is it in the set. */

@@ -1,5 +1,5 @@
 /**
- * What others notice while one key sends large bodies: twelve clients send 100,000 rules each, again and again, and go on
+ * The effect on others while one key sends large bodies: twelve clients send 100,000 rules each, again and again, and go on
  * when they are refused. Two replace rules of one IP policy, the others try drafts, which leave nothing. How long `/healthz`
  * takes meanwhile, and how much memory the API keeps afterwards.
  */

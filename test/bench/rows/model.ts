@@ -55,7 +55,7 @@ export function serviceTimesIn({ nsPerOperation }: Pick<RowResult, 'nsPerOperati
   }
 }
 
-/** What the model says, in parts of what was measured. */
+/** The values of the model against the measured ones, part by part. */
 function errors(partitions: number, times: ServiceTimes, turns: readonly Turn[]): readonly Measure[] {
   const compared: Readonly<Record<string, readonly [said: number, measured: number]>> = {
     'all nats-servers': [natsTime(times), sum(serverTimes(turns))],

@@ -112,7 +112,7 @@ async function annoy(
     }
   }
   await Promise.all(Array.from({ length: atOnce }, publishing))
-  // What a turn leaves behind would slow the next one down, which may be one without.
+  // Messages that a turn leaves behind would slow the next one down, which may be one without.
   await until('pipelines are done', async () => {
     const consumer = await nats.consumerInfo(recordsStream, inputConsumer)
     return consumer?.unacknowledged === 0

@@ -1,6 +1,6 @@
 /**
- * What many ingress nodes cost: the CPU of all processes per record, nats-server included, if the records of one stream come
- * from 1,000 nodes instead of 10. Each node publishes on a subject of its own. Two deployments take turns.
+ * The cost of many ingress nodes: the CPU of all processes per record, nats-server included, if the records of one stream
+ * come from 1,000 nodes instead of 10. Each node publishes on a subject of its own. Two deployments take turns.
  */
 import type { BenchRow } from '../bench.js'
 import { openWeir, withClosers } from '../systems/system.js'

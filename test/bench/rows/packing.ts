@@ -1,7 +1,7 @@
 /**
- * What packing saves: the CPU of the process that sends per event, from a full request to its answer over HTTP with the
- * real SDK, and what AWS bills. The server is another process, and accepts every record. A full request is what a lane
- * makes of a backlog: 500 events, or 2,000 if they are packed.
+ * The savings of packing: the CPU of the process that sends per event, from a full request to its answer over HTTP with the
+ * real SDK, and what AWS bills. The server is another process, and accepts every record. A full request is what a lane makes
+ * of a backlog: 500 events, or 2,000 if they are packed.
  */
 
 import { AwsClock } from '../../../src/delivery/deliver/aws/aws-clock.js'
@@ -26,7 +26,7 @@ const limits = (kind: string) => kindNamed(kind).limits
 
 interface Service {
   readonly kind: string
-  /** What is billed for each begun one of a record: see `docs/scale.md`. */
+  /** The size of a billed unit: each begun one of a record is billed, see `docs/scale.md`. */
   readonly stepBytes: number
   readonly answer: (records: number) => object
 }

@@ -1,5 +1,5 @@
 /**
- * What partitions cost: the CPU of all processes per record, nats-server included, with 2, 4 and 8 partitions instead of
+ * The cost of partitions: the CPU of all processes per record, nats-server included, with 2, 4 and 8 partitions instead of
  * one, on one server, where they have no use. Records come from 64 nodes, as fast as they are stored, and at a rate at which
  * packs are stored before they are full. Deployments take turns.
  */

@@ -1,5 +1,5 @@
 /**
- * What the policy tests of an account add to a write: the same write in an account with 1,000 tests, 200 edges and an IP
+ * The time that an account's policy tests add to a write: the same write in an account with 1,000 tests, 200 edges and an IP
  * policy of 1,000 rules, and in one without tests. They take turns. Meanwhile another client asks for `/healthz`: it waits
  * for no tests.
  */

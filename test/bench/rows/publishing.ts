@@ -1,7 +1,7 @@
 /**
- * What publishing records costs, on local nats-servers as Weir starts them: with 10 node names and with many, and synced to
- * the disk before each acknowledgement. Without Weir's roles, which have no part in it. All servers run at the same time
- * and take turns.
+ * The cost of publishing records, on local nats-servers as Weir starts them: with 10 node names and with many, and synced to
+ * the disk before each acknowledgement. Without Weir's roles, which have no part in it. All servers run at the same time and
+ * take turns.
  */
 
 import { openNatsServer } from '../../../src/delivery/nats-server/nats-server.js'

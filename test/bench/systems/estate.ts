@@ -72,7 +72,7 @@ export async function createEstate({ api }: RunningWeir, size: EstateSize): Prom
   return ids
 }
 
-/** What the service of decisions answers about a connection to this edge: `allow` or `deny`. */
+/** The decision about a connection to this edge, from the service of decisions: `allow` or `deny`. */
 async function decisionOf(nats: Nats, edge: number): Promise<string> {
   const conn = {
     client_ip: '203.0.113.7',

@@ -1,6 +1,6 @@
 /**
- * What rows of the whole path compare: Weir, or the floor program, each with a nats-server and an AWS emulator of its
- * own. Five conditions, 100 networks, one event of nine fields per record and destination.
+ * The systems that rows of the whole path compare: Weir, or the floor program, each with a nats-server and an AWS emulator
+ * of its own. Five conditions, 100 networks, one event of nine fields per record and destination.
  */
 
 import { homeOf, partitionsUpTo } from '../../../src/delivery/wire/partitions.js'
@@ -54,7 +54,7 @@ interface WeirSystem extends System {
 
 interface Options {
   readonly destinations?: number
-  /** What the emulator remembers; default: counts. */
+  /** The part of arriving events that the emulator remembers; default: counts. */
   readonly keep?: Keep
 }
 

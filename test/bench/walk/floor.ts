@@ -32,7 +32,7 @@ const closedPieces = [
 ]
 const logTails = logs.map(({ metadata }) => `\t${JSON.stringify(metadata)}\n`)
 
-/** What the pack of a destination begins with: its time, and the templates of its three kinds of events. */
+/** The beginning of a destination's pack: its time, and the templates of its three kinds of events. */
 function packHead(place: number): string {
   const closed = `${headOf('tcp_connection_closed.v0')}${closedPieces.join('\t')}`
   const logged = `${headOf('log.v0')}"metadata":\t}}`

@@ -1,4 +1,4 @@
-/** What the walk is measured on: a configuration, and messages of 100 records of some 600 bytes. */
+/** The input that the walk is measured on: a configuration, and messages of 100 records of some 600 bytes. */
 import { randomNumbers } from '../../../fixtures/random-numbers.mjs'
 import { deny, log, TestConfiguration } from '../../judging/evaluate/configuration.js'
 
@@ -113,7 +113,7 @@ function recordText(index: number): string {
     bytes_in: below(20_000),
     bytes_out: below(2_000_000),
   }
-  // What an ingress node says beyond the schema, and nobody asks for.
+  // Members that an ingress node adds beyond the schema, and nobody asks for.
   const node = {
     name: `ingress-${below(40)}`,
     zone: 'eu-central-1b',

@@ -10,7 +10,7 @@ import { addToSegments, formatSegments, type Segment } from '../../../src/delive
 const destinations = ['ed_a', 'ed_b'] as const
 type Destination = (typeof destinations)[number]
 
-/** What one attempt at a message produces, per destination. */
+/** The number of events that one attempt at a message produces, per destination. */
 type Yield = Readonly<Record<Destination, number>>
 
 const counts = ({ ed_a, ed_b }: Yield): InputCounts => {

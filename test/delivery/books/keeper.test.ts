@@ -48,7 +48,7 @@ function read({ nats }: BooksFixture, t: Test, snapshots: Snapshots): Promise<Le
   return reading
 }
 
-/** What a keeper does periodically: saves, and removes saved entries from the ledger. */
+/** The periodical work of a keeper: it saves, and removes saved entries from the ledger. */
 async function save(
   { nats }: BooksFixture,
   { books, since }: LedgerReading,

@@ -1,4 +1,4 @@
-/** What a check of a destination proves, and that it writes nothing. */
+/** A check of a destination: the facts that it proves, and that it writes nothing. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
@@ -29,7 +29,7 @@ const answers = /^The endpoint answers and accepts the credentials/
 interface Case {
   readonly name: string
   readonly fault?: FaultSpec
-  /** What differs from a world in which everything works. */
+  /** The difference from a world in which everything works. */
   readonly change?: (world: AwsWorld, kind: string) => void
   /** By kind. */
   readonly want: Readonly<Record<string, object>>

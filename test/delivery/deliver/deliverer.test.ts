@@ -1,4 +1,4 @@
-/** What a deliverer does first, if idle destinations share a consumer. */
+/** The first steps of a deliverer, if idle destinations share a consumer. */
 import t, { type Test } from 'tap'
 import { Deliverer } from '../../../src/delivery/deliver/deliverer.js'
 import { SharedPacks } from '../../../src/delivery/deliver/shared-packs.js'

@@ -1,4 +1,4 @@
-/** What a run does with packs of its own consumer. */
+/** How a run treats packs of its own consumer. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { readEntries } from '../../../src/delivery/books/ledger-lines.js'

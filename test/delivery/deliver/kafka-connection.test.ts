@@ -1,4 +1,4 @@
-/** What a connection to a broker keeps of its requests. */
+/** The memory that a connection to a broker keeps for its requests. */
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import type { API } from '@platformatic/kafka'

@@ -162,7 +162,7 @@ interface Broker {
   readonly port: number
 }
 
-/** What a broker says of the topic. */
+/** The answer of a broker about the topic. */
 function metadata(
   brokers: readonly Broker[],
   partitions: readonly (readonly [index: number, leader: number])[],

@@ -199,7 +199,7 @@ t.test('a stream whose own limit is below a full record gets smaller ones', asyn
 
 // --- every pattern of failures ---
 
-/** What a service does, request by request and record by record; fixed, so that a run can be repeated. */
+/** The answers of a service, request by request and record by record; fixed, so that a run can be repeated. */
 interface Service {
   readonly count: number
   readonly poisonous: readonly number[]

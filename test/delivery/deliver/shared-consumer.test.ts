@@ -1,4 +1,4 @@
-/** What becomes of packs of the shared consumer that no run takes. */
+/** Packs of the shared consumer that no run takes: each is moved or dropped. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { readEntries } from '../../../src/delivery/books/ledger-lines.js'

@@ -21,7 +21,7 @@ export interface Stream {
   readonly isWhole?: boolean
   /** … or for itself, however many records it holds. */
   readonly requestsPerSecond?: number
-  /** What the service saves up at most, in seconds of its capacity. Default: 1. */
+  /** The capacity that the service saves up at most, in seconds. Default: 1. */
   readonly savedSeconds?: number
   /** When refused requests may come again, as the service says. */
   readonly retryAfterMs?: number
@@ -157,7 +157,7 @@ const refusal = (failingCode: 'throttle' | 'transient', { retryAfterMs }: Stream
   fault: { ...fault(failingCode), ...(retryAfterMs !== undefined && { retryAfterMs }) },
 })
 
-/** What a stream can accept now. */
+/** The number of requests or records that a stream can accept now. */
 class Capacity {
   #tokens = Number.NaN
   #atMs = 0

@@ -1,6 +1,6 @@
 /**
- * What `journalctl -o export` writes, as bytes: what a client put into a message is never a field, an entry or a line of its
- * own.
+ * The output of `journalctl -o export`, as bytes: text that a client put into a message is never a field, an entry or a line
+ * of its own.
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync, writeFileSync } from 'node:fs'
@@ -52,7 +52,7 @@ function opened(bytes: Buffer, cut?: readonly number[]) {
 const textsIn = (bytes: Buffer, cut?: readonly number[]): string[] =>
   opened(bytes, cut).map(({ text }) => text)
 
-/** What a client would write to forge an entry. */
+/** The text that a client would write to forge an entry. */
 const forging = `a\n\n${cursor(99)}MESSAGE=forged\n\nMESSAGE\n\u0001\0\0\0\0\0\0\0x\n${cursor(98)}`
 const messages = ['plain', '\u001b[31mred\u001b[0m', 'two\nlines', forging, '9 bytes\n9', '', 'the last']
 const fieldOf = (message: string): Buffer =>

@@ -1,4 +1,4 @@
-/** What container runtimes and daemons of syslog put around lines, as they are found in files. */
+/** The envelopes that container runtimes and daemons of syslog put around lines, as they are found in files. */
 import fc from 'fast-check'
 import t from 'tap'
 import { ndjson } from '../../../src/delivery/ingest/formats/ndjson.js'

@@ -1,4 +1,4 @@
-/** What `weir publish` says about names that no edge serves. */
+/** The sentences of `weir publish` about names that no edge serves. */
 import t from 'tap'
 import { PublishedNames, sentencesOf, type Unserved } from '../../../src/delivery/ingest/published-names.js'
 import type { ServedQuestion } from '../../../src/delivery/wire/served-names.js'

@@ -1,4 +1,4 @@
-/** What `weir nats-config` prints, read by a nats-server. */
+/** The configuration that `weir nats-config` prints, read by a nats-server. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'

@@ -72,7 +72,7 @@ t.test('a message has at most 20,000 lines, compressed or not', async (t) => {
 })
 
 t.test('inflation stops at the bound of lines', async (t) => {
-  // What follows is damaged: it is never read.
+  // The end is damaged: it is never read.
   const bomb = gzipSync(linesOf(5_000_000))
   bomb.fill(0, bomb.length - 2_000)
   t.ok(bomb.length > 8_000)

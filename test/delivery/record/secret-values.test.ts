@@ -1,4 +1,4 @@
-/** What explanations show of values that may be secrets. */
+/** The parts that explanations show of values that may be secrets. */
 import fc from 'fast-check'
 import t from 'tap'
 import { isSecret, withoutSecrets } from '../../../src/delivery/record/secret-values.js'

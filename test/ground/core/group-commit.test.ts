@@ -1,4 +1,4 @@
-/** What arrives during a write is written together, in order, and each caller learns the outcome of its own item. */
+/** Items that arrive during a write are written together, in order; each caller learns the outcome of its own item. */
 import fc from 'fast-check'
 import t from 'tap'
 import { GroupCommit } from '../../../src/ground/core/group-commit.js'

@@ -19,7 +19,7 @@ const cases: Readonly<Record<string, readonly string[] | undefined>> = {
   "path in ['a', 'b']": ['a', 'b'],
   "path + 'a' == 'b'": ['a', 'b'],
   "path == other + 'a'": ['a'],
-  // What is beside the comparison is none of it.
+  // Texts beside the comparison are no part of it.
   "path == 'a' && other == 'b'": ['a'],
   "!(path == 'a' || other == 'b') && other.contains('c')": ['a'],
   "other == 'b' ? path == 'a' : path == 'c'": ['a', 'c'],

@@ -1,4 +1,4 @@
-/** What random expressions come to, the same for the same seed. It runs in browsers, too, so it knows nothing of Node. */
+/** The outcomes of random expressions, the same for the same seed. It runs in browsers, too, so it knows nothing of Node. */
 import { compileClosures, compileExpression } from '../../../src/ground/expr/expression.js'
 import { StepBudget } from '../../../src/ground/expr/run.js'
 import { defineScope } from '../../../src/ground/expr/scope.js'

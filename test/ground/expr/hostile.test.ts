@@ -285,7 +285,7 @@ t.test('Members named constructor or __proto__ are never read', async (t) => {
   t.equal(Object.getOwnPropertyDescriptor(Object.prototype, 'x'), undefined, 'Object.prototype is unchanged')
 })
 
-/** What a client may have sent as a password, with its beginning as a number or a text. */
+/** Passwords that a client may have sent: one begins as a text, and one as a number. */
 const secrets = ['hunter2hunter2', '31415926535897932384']
 const sent = ['text', 'a', 'double(a)', 'list', 'list[0]', '[text, a]', 'missing']
 const operations = ['+', '-', '*', '/', '%', '^', '<', 'in', '==']

@@ -35,7 +35,7 @@ const cases: Readonly<Record<string, string>> = {
   // A long text takes steps wherever it is compared.
   [`text == '${long.slice(1)}'`]: `text equal ${long.slice(1)}`,
   [`text == '${long}'`]: '-',
-  // What is not met by most contexts.
+  // Most contexts meet these conditions.
   "text != 'a'": '-',
   "!(text == 'a')": '-',
   flag: '-',

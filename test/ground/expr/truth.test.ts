@@ -1,4 +1,4 @@
-/** What is known of an expression without a record. */
+/** The truth of an expression, as far as it is known without a record. */
 import t from 'tap'
 import { policyScopes } from '../../../src/delivery/record/policy-scope.js'
 import { truthOf } from '../../../src/ground/expr/expression.js'
@@ -59,7 +59,7 @@ const expressions: readonly [text: string, want: Truth | undefined][] = [
   ['conn.server_port > 10 || conn.server_port <= 10', undefined],
   ["inList(conn.client_ip, 'a') && !inList(conn.client_ip, 'a')", 'never'],
   ["inList(conn.client_ip, 'a') && !inList(conn.client_ip, 'b')", undefined],
-  // What a field can't be.
+  // Values that a field can't have.
   ['conn.server_port < 0', 'never'],
   ['conn.server_port == 65536', 'never'],
   ['conn.server_port == 65535', undefined],

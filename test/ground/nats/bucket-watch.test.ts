@@ -1,4 +1,4 @@
-/** What a watch of a bucket delivers, and what its server keeps of it. */
+/** The entries that a watch of a bucket delivers, and the state of it that its server keeps. */
 import t, { type Test } from 'tap'
 import type { Bucket } from '../../../src/ground/nats/bucket.js'
 import { openNats } from '../../../src/ground/nats/nats.js'
@@ -19,7 +19,7 @@ async function openBucket(t: Test) {
   return { server, connected, nats, bucket: await nats.openBucket('watched', 1024 * 1024) }
 }
 
-/** What is delivered: `key=value`, `key deleted`, and `current`. */
+/** The deliveries: `key=value`, `key deleted`, and `current`. */
 async function watched(t: Test, bucket: Bucket, from?: number): Promise<string[]> {
   const delivered: string[] = []
   const watcher = {

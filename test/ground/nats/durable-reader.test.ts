@@ -1,4 +1,4 @@
-/** What a reader remembers of acknowledged messages, for those that are delivered again. */
+/** A reader's memory of acknowledged messages, for those that are delivered again. */
 import fc from 'fast-check'
 import t from 'tap'
 import { AcknowledgedContents, AcknowledgedSequences } from '../../../src/ground/nats/durable-reader.js'

@@ -1,4 +1,4 @@
-/** What the acknowledgement subject of a pulled message says, in the forms that servers write (ADR-15 of NATS). */
+/** The parts of a pulled message's acknowledgement subject, in the forms that servers write (ADR-15 of NATS). */
 import type { JsMsg } from '@nats-io/jetstream'
 import t from 'tap'
 import { pulled } from '../../../src/ground/nats/messages.js'

@@ -1,4 +1,4 @@
-/** What servers of a cluster lead is read from them, and stored by them, without another server in between. */
+/** Messages are read from the servers of a cluster that lead, and stored by them, without another server in between. */
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'

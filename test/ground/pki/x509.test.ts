@@ -1,4 +1,4 @@
-/** What is read from certificates and keys, against the options with which OpenSSL made them. */
+/** Values that are read from certificates and keys, against the options with which OpenSSL made them. */
 import { X509Certificate } from 'node:crypto'
 import t from 'tap'
 import {

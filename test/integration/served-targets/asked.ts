@@ -23,7 +23,7 @@ const denying = (name: string, expression: string) => ({
   outbound: [],
 })
 
-/** What is private is denied: listed paths of one host, all but public ones of another. */
+/** Private paths are denied: listed ones of one host, all but public ones of another. */
 export const policySetAt = (port: number) =>
   buildPolicySet(
     new TestConfiguration('ac_1')
@@ -59,7 +59,7 @@ const policySet = await policySetAt(80)
 
 export const hostOf = ({ protects }: Site): string => (protects === 'listed' ? 'listed' : 'public')
 
-/** What `/decide/auth_request` answers to a proxy that sends this target. */
+/** The answer of `/decide/auth_request` to a proxy that sends this target. */
 export function decisionOf(target: string, site: Site): string {
   const headers = {
     'x-forwarded-for': ['203.0.113.7'],
@@ -120,7 +120,7 @@ export async function ask(
   return { status, headers, body }
 }
 
-/** What of private content the answer shows; empty if nothing. */
+/** The signs of private content in the answer; empty if there are none. */
 export function servedIn({ status, headers, body }: Answer, { protects }: Site): string {
   // Headers of an answer to what is no request show nothing.
   if (status === 400) return ''

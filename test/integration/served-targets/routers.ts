@@ -44,7 +44,7 @@ const routers: Readonly<Record<string, Path>> = {
     attempt(() => posix.normalize(decodeURIComponent(decodeURIComponent(sentPath(target))))),
 }
 
-/** What policies of the test say is private. */
+/** Policies of the test say that these paths are private. */
 const isPrivatePath = (path: string): boolean => /^\/(?:private|admin)\//.test(path) || path === '/secret'
 
 const isPublicPath = (path: string): boolean => path.startsWith('/public/')

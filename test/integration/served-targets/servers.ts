@@ -6,7 +6,7 @@ import { configuredNginx } from '../../harness/nginx-file.js'
 /** A configuration of a server, on a port of its own. */
 export interface Site {
   readonly name: string
-  /** What Weir is asked to protect: `listed` paths, or all but `public` ones. */
+  /** The paths that Weir is asked to protect: `listed` ones, or all but `public` ones. */
   readonly protects: 'listed' | 'all but public'
   /** The server's configuration for this port. */
   readonly text: (port: number) => string

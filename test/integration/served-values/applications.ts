@@ -1,5 +1,5 @@
 /**
- * What applications make of a request: each takes one value of a header, a cookie or a parameter, and they differ in which.
+ * Applications read a request differently: each takes one of the values of a header, a cookie or a parameter.
  */
 import type { Served } from './open.js'
 

@@ -1,4 +1,4 @@
-/** What a policy denies, and whether Weir denies a request by it. */
+/** Policies, each with a value that it denies, and whether Weir denies a request by them. */
 import type { Test } from 'tap'
 import type { RequestRecord } from '../../../src/delivery/record/traffic-record.js'
 import { decideRecord } from '../../../src/judging/evaluate/decide.js'

@@ -90,7 +90,7 @@ export const rows: readonly Row[] = [
   headerRow('`X-Rewrite-URL: /other`', 'x-rewrite-url', 'X-Rewrite-URL: /other'),
 ]
 
-/** What the table says of a proxy: the values in their order, or that the request is refused. */
+/** A proxy's cell in the table: the values in their order, or that the request is refused. */
 export function cellOf({ asked, served }: Seen, row: Row): string {
   if (served === undefined) return 'refused'
   if (asked === undefined) return 'served without a question'

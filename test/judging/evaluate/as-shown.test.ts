@@ -1,4 +1,4 @@
-/** What the API shows of everything that decides is a configuration for the evaluator, and a file for `weir test`. */
+/** The API's answers about everything that decides are a configuration for the evaluator, and a file for `weir test`. */
 import t from 'tap'
 import type { TObject } from '../../../src/ground/core/schema.js'
 import { compile, decide } from '../../../src/judging/evaluate/portable/evaluate-anywhere.js'

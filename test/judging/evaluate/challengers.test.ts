@@ -58,7 +58,7 @@ class Built {
     return this.challengers
   }
 
-  /** What the draft decides about a connection. */
+  /** The draft's decision about a connection. */
   decision(client_ip = '203.0.113.9') {
     const policySet = this.policySet!
     const record: TrafficRecord = {

@@ -123,7 +123,7 @@ const records = [
 
 type Evaluator = typeof import('../../../src/judging/evaluate/portable/evaluate-anywhere.js')
 
-/** What each text comes to, as lines. It runs in the page, too: it must use nothing but its arguments. */
+/** The results of each text, as lines. It runs in the page, too: it must use nothing but its arguments. */
 async function decisions(
   { compile, explain }: Pick<Evaluator, 'compile' | 'explain'>,
   texts: readonly string[],

@@ -1,4 +1,4 @@
-/** What a policy test says about its client, in place of what the databases say. */
+/** The country and the autonomous system that a policy test gives its client, in place of those of the databases. */
 import t from 'tap'
 import { assumedOf, withAssumed } from '../../../src/judging/evaluate/policy-test.js'
 import { geoOf } from '../../harness/geo.js'

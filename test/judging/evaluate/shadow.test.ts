@@ -1,4 +1,4 @@
-/** What is not enforced: it decides nothing, and the shadow says what it would decide. */
+/** Rules and policies that are not enforced: they decide nothing, and the shadow says what they would decide. */
 import fc from 'fast-check'
 import t from 'tap'
 import { PolicyContext } from '../../../src/delivery/record/policy-context.js'

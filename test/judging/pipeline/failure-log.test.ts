@@ -1,4 +1,4 @@
-/** What a pipeline writes about expressions without a result: by place, every two seconds, within bounds. */
+/** The rows that a pipeline writes about expressions without a result: by place, every two seconds, within bounds. */
 import { mock } from 'node:test'
 import t, { type Test } from 'tap'
 import { type FailureRow, readFailureRows } from '../../../src/delivery/wire/failure-rows.js'

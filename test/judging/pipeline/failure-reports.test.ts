@@ -26,7 +26,7 @@ function setUp(t: Test) {
   t.teardown(() => reports.close())
   return {
     reports,
-    /** What was reported since the last look. */
+    /** The reports since the last look. */
     reported: () =>
       lines.splice(0).map(({ policy, restriction_id, count }) => [policy ?? restriction_id, count]),
     metric: async (name: string) => total(await metricsText(registry), name),

@@ -20,7 +20,7 @@ function setUp(t: Test) {
   t.teardown(() => reports.close())
   return {
     reports,
-    /** What was reported since the last look. */
+    /** The reports since the last look. */
     reported: () => lines.splice(0).map(({ records, most_frequent }) => ({ records, most_frequent })),
     pass: (ms: number) => mock.timers.tick(ms),
   }

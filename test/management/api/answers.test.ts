@@ -36,7 +36,7 @@ const chosen: Readonly<Record<string, string>> = { ip_policy_rule: 'cidr', bounc
 const bare = ({ kind, fields }: AnyResource, body: object): object =>
   Object.fromEntries(Object.entries(body).filter(([name]) => fields[name]?.required || name === chosen[kind]))
 
-/** What a policy test gives is a record, which may have members that Weir does not know. */
+/** The record that a policy test gives may have members that Weir does not know. */
 const given = 'given'
 
 /** Paths of objects that may have members beyond the schema. */

@@ -1,4 +1,4 @@
-/** What is done at the same time is bounded: large bodies, and every operation that costs more than its rate says. */
+/** Requests at the same time are bounded: large bodies, and every operation that costs more than its rate says. */
 
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'

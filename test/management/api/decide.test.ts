@@ -305,7 +305,7 @@ t.test('decisions over the API', async (t) => {
       t.ok(await newest(me.withToken(token).apiKey.list()), `${rights}: everything`)
     }
     const refusals: [string, unknown, RegExp][] = [
-      // What stands there may be a token that was put at the wrong place.
+      // The value there may be a token that was put at the wrong place.
       [
         'an unknown right',
         ['see'],

@@ -18,7 +18,7 @@ import {
   withoutIds,
 } from './operations.js'
 
-/** What records may name is in `published-records.test.ts` and `otlp.test.ts`. */
+/** The resources that records may name are tested in `published-records.test.ts` and `otlp.test.ts`. */
 const publishing = ['/records', '/v1/logs']
 /** Their bodies name no resource: `targets.test.ts`, `list-preview.test.ts`. */
 const ofTargets = ['/event_destinations/setup', '/event_destinations/send_test_event', '/ip_lists/preview']

@@ -1,4 +1,4 @@
-/** What no text of any kind of resource may contain, and what may stand before a body. */
+/** The character that no text of any kind of resource may contain, and the one that may stand before a body. */
 import fc from 'fast-check'
 import t from 'tap'
 import { Slices } from '../../../src/ground/core/slices.js'

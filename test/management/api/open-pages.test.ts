@@ -1,4 +1,4 @@
-/** What pages without a key may cost: anyone can ask for them, as often as they like. */
+/** The cost of pages without a key is bounded: anyone can ask for them, as often as they like. */
 import { connect } from 'node:net'
 import { gunzipSync } from 'node:zlib'
 import t from 'tap'

@@ -43,7 +43,7 @@ const compilerOptions = {
   skipLibCheck: true,
 }
 
-/** What a user of both would write. */
+/** A program that a user of both would write. */
 const use = `
 import { createIpPolicy, listEventSubscriptions, listIpPolicies } from './client.js'
 import type { EventKind, IpPolicyUpdatedV0WebhookPayload, TcpEdgeCreate } from './types/index.js'

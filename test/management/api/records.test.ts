@@ -1,4 +1,4 @@
-/** What became of a record: found by its id or by an event, as it was judged then, of the own account alone. */
+/** A record's decision and its events: found by its id or by an event, as it was judged then, of the own account alone. */
 import t from 'tap'
 import { tagOf } from '../../../src/delivery/wire/event-tag.js'
 import { PackWriter, readPack } from '../../../src/delivery/wire/pack.js'

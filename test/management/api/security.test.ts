@@ -1,4 +1,4 @@
-/** What must never happen: secrets shown, information for callers without a key, forged client addresses. */
+/** No secrets are shown, callers without a key get no information, and client addresses can't be forged. */
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'

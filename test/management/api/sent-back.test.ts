@@ -177,7 +177,7 @@ t.test('answers of GET sent back', async (t) => {
         ] as const) {
           const made: Body = await operations.create(sent)
           const shown: Body = await operations.get(made['id'] as string)
-          // What must be the account's only one makes room; what is a secret, or is not shown, is given again.
+          // A resource that must be the account's only one makes room; secret values, and those not shown, are given again.
           if (operations.delete !== undefined && allowed.includes('delete') && isUnique(kind))
             await operations.delete(made['id'] as string)
           const copy = await operations.create({ ...shown, ...notShown(sent) })

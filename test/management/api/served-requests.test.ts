@@ -1,4 +1,4 @@
-/** What the metrics say of requests: each whole answer once, by status and by the pattern of its path. */
+/** The metrics of requests: each whole answer once, by status and by the pattern of its path. */
 
 import t from 'tap'
 import { createLogger } from '../../../src/ground/core/telemetry/log.js'

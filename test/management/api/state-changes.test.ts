@@ -36,7 +36,7 @@ t.test('states that deliverers report', async (t) => {
   const at = (minutes: number): number => startMs + minutes * minuteMs
 
   let status = idleStatus
-  /** What the deliverers say; undefined: none is there. */
+  /** The reports of the deliverers; undefined: none is there. */
   let reports: StateReport[] | undefined
   const report = (state: StateReport['state'], cause: StateReport['cause'], more = {}): void => {
     const since = new Date(startMs).toISOString()

@@ -43,7 +43,7 @@ t.test('no request to read fails because of what is stored', async (t) => {
   }
   t.ok(made.includes('tcp_edge'), `${made.length} kinds have a form without any member`)
 
-  // What was decided about the fullest edge, and about nothing that is known.
+  // Decisions about the fullest edge, and about nothing that is known.
   const [edgeId = ''] = ids.get('tcp_edge')!
   const rows = [{ edgeId }, { edgeId: '', serverName: '', serverPort: 0, country: '', asn: 0 }]
   await clickhouse.insertBlocks('decisions', [

@@ -1,4 +1,4 @@
-/** What the attempts in the log say about an event at one destination. */
+/** The delivery of an event to one destination, by the attempts in the log. */
 import t from 'tap'
 import { deliveryOf } from '../../../src/management/insight/event-delivery.js'
 import type { Attempt } from '../../../src/management/store/logs/delivery-reader.js'

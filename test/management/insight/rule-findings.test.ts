@@ -257,7 +257,7 @@ t.test('faults planted among 10,000 rules: all are found, and no other', async (
     // a and b are used together, and c and d are not.
     if (index % 59 === 0 && action === 'deny' && ['ipp_a', 'ipp_b'].includes(policy))
       planted.rules_contradict.push(add(policy === 'ipp_a' ? 'ipp_b' : 'ipp_a', inside(11), 'allow'))
-    // What only looks like a fault.
+    // Rules that only look like a fault.
     if (index % 101 === 0 && ['ipp_c', 'ipp_d'].includes(policy))
       add(policy === 'ipp_c' ? 'ipp_d' : 'ipp_c', inside(13), 'allow')
     if (index % 103 === 0) add(policy, inside(15), action, { enforced: false })

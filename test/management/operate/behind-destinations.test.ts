@@ -1,4 +1,4 @@
-/** What the status says about records that wait for a destination that is behind. */
+/** The status of records that wait for a destination that is behind. */
 import t from 'tap'
 import { onePartition } from '../../../src/delivery/wire/partitions.js'
 import { createLogger } from '../../../src/ground/core/telemetry/log.js'

@@ -1,4 +1,4 @@
-/** What the API watches in the streams of several partitions. */
+/** The streams of several partitions, as the API watches them. */
 import t from 'tap'
 import { packHeaders } from '../../../src/delivery/wire/names.js'
 import {

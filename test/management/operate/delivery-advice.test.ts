@@ -59,7 +59,7 @@ t.test('each kind × fault × error has sentences, without the things of another
   t.end()
 })
 
-/** What a sentence of an error says is never shown if the kind calls the error something else. */
+/** The sentence of an error is never shown if the kind gives the error another class. */
 const classOf: Readonly<Record<string, (code: string) => FaultClass | undefined>> = {
   kafka: (code) =>
     /^[A-Z_]+$/.test(code) ? faultOfKafka({ errors: [{ apiId: code, message: '' }] }).class : undefined,

@@ -1,4 +1,4 @@
-/** What an overview says of destinations in each state. */
+/** The sentences of an overview about destinations in each state. */
 import t from 'tap'
 import { unansweredCause } from '../../../src/management/operate/advice/delivery-advice.js'
 import { destinationAttention, worstFirst } from '../../../src/management/operate/destination-attention.js'

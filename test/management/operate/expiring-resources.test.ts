@@ -8,7 +8,7 @@ const nowMs = Date.parse('2026-11-20T10:00:00Z')
 const dayMs = 24 * 60 * 60_000
 const time = (days: number): string => new Date(nowMs + days * dayMs).toISOString()
 
-/** What clients must set, by kind. */
+/** The fields that clients must set, by kind. */
 const set: Readonly<Record<string, object>> = {
   tls_certificate: { certificate_pem: 'PEM' },
   ssh_user_certificate: { public_key: 'key', ssh_certificate_authority_id: 'sshca_1', principals: ['alice'] },

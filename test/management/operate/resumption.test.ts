@@ -1,4 +1,4 @@
-/** What a resume says. */
+/** The answer to a resume. */
 import t from 'tap'
 import { pausedByHand } from '../../../src/delivery/deliver/lane/health.js'
 import { resumptionOf } from '../../../src/management/operate/advice/resumed.js'

@@ -1,4 +1,4 @@
-/** What a person sees at the very first start. */
+/** The output of the very first start, as a person sees it. */
 import { join } from 'node:path'
 import t from 'tap'
 import { run } from '../../harness/processes.js'

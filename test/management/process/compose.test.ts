@@ -45,7 +45,7 @@ const services = Object.entries(compose.services)
 const roles = ['api', 'pipeline', 'deliver']
 const natsServers = services.filter(([, { configs }]) => configs?.some(({ source }) => source === 'nats'))
 
-/** What Docker Compose makes of a text; every password is `secret`, every key and token one that fits. */
+/** A text as Docker Compose fills it in; every password is `secret`, every key and token one that fits. */
 const interpolated = (value: string): string =>
   value
     .replace(/\$\{WEIR_SECRET_KEY[^}]*\}/g, Buffer.alloc(32, 1).toString('base64'))
@@ -125,7 +125,7 @@ t.test('images are pinned', (t) => {
 })
 
 t.test('no service may do, use or log more than it needs', (t) => {
-  /** What is weaker than for the others, and why. */
+  /** Services with weaker restrictions than the others, and why. */
   const weaker: Readonly<Record<string, { writable?: string; capabilities?: readonly string[] }>> = {
     ...Object.fromEntries(
       natsServers.map(([name]) => [name, { writable: 'Compose writes its configuration into it' }]),

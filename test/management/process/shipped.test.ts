@@ -1,4 +1,4 @@
-/** What the image and the package start exists in them, and runs there without the sources. */
+/** Programs that the image and the package start exist in them, and run there without the sources. */
 import { execFileSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { dirname, join, normalize, resolve } from 'node:path'

@@ -1,4 +1,4 @@
-/** What is shipped: the files of the image, by the COPY lines of the Dockerfile, and those of the package. */
+/** The shipped files: those of the image, by the COPY lines of the Dockerfile, and those of the package. */
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'

@@ -1,4 +1,4 @@
-/** What the comparison of NATS with ClickHouse finds for an account. */
+/** The results of comparing NATS with ClickHouse for an account. */
 import t from 'tap'
 import {
   compare,

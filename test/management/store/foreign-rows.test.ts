@@ -1,4 +1,4 @@
-/** What the comparison of one row in the bucket with its row in ClickHouse finds. */
+/** The results of comparing one row in the bucket with its row in ClickHouse. */
 import t from 'tap'
 import { type EncodedRow, rowEncoder } from '../../../src/management/store/clickhouse/tables.js'
 import { rowComparer } from '../../../src/management/store/foreign-rows.js'

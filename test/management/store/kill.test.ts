@@ -40,7 +40,7 @@ t.test('killed at random while it writes', { timeout: 1_200_000 }, async (t) => 
     survivor = await fixture.startApi('survivor')
   }
   const { client } = survivor
-  // What was committed and not answered before the kill is finished before the next write.
+  // A change that was committed and not answered before the kill is finished before the next write.
   await client.ipPolicy.update(changed.id, { description: 'after the last kill' })
   for (const { id, description } of acknowledged) {
     t.equal((await client.ipPolicy.get(id)).description, description, 'what was answered is there')

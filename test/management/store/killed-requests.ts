@@ -1,4 +1,4 @@
-/** What is asked of an API that is killed meanwhile, each in an account of its own, and what must hold afterwards. */
+/** Requests to an API that is killed meanwhile, each in an account of its own, and what must hold afterwards. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { bucketNames } from '../../../src/delivery/wire/names.js'

@@ -30,7 +30,7 @@ interface Held {
   readonly claim: string
 }
 
-/** What each account has, as the process shows it. */
+/** The claims of each account, as the process shows them. */
 async function claimsHeld(process: 0 | 1): Promise<Held[]> {
   const held = accounts.map(async (callers, account) => {
     const { tcpEdge, httpsEdge, domain } = callers[process]
@@ -42,7 +42,7 @@ async function claimsHeld(process: 0 | 1): Promise<Held[]> {
   return (await Promise.all(held)).flat()
 }
 
-/** What both processes show. Each shows its own writes at once, and those of the other soon. */
+/** The claims that both processes show. Each shows its own writes at once, and those of the other soon. */
 async function claimsOfAll(): Promise<Held[]> {
   let held: Held[] = []
   await until('both show the same', async () => {

@@ -1,7 +1,7 @@
 /**
- * What 32 clients are answered while the store fails at a step of their writes, and what is there afterwards: a request that
- * was answered as done or as committed has its effect, one of which nothing was written has none, and no answer says
- * nothing about it.
+ * The answers to 32 clients while the store fails at a step of their writes, and the resources that are there afterwards: a
+ * request that was answered as done or as committed has its effect, one of which nothing was written has none, and no answer
+ * says nothing about it.
  */
 import { jetstreamManager } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
@@ -20,7 +20,7 @@ const isFull = process.argv.includes('--full')
 /** How long a fault lasts, unless all are answered before: longer than a call of NATS is repeated. */
 const faultMs = 7_000
 
-/** What a request did: `done`, what its error says of it, or `silent` if that says nothing. */
+/** The outcome of a request: `done`, what its error says of it, or `silent` if that says nothing. */
 type Said = 'done' | 'committed' | 'not_written' | 'unknown' | 'refused' | 'silent'
 
 interface Asked {

@@ -1,4 +1,4 @@
-/** What follows from a draft: its counts, its claims, and the change that carries it out. */
+/** The consequences of a draft: its counts, its claims, and the change that carries it out. */
 import t from 'tap'
 import { resourceBytesMax } from '../../../src/ground/core/limits.js'
 import type { Principal } from '../../../src/management/store/change/change.js'

@@ -1,4 +1,4 @@
-/** What a repair of an account writes: only what differs, also when it is continued after a kill. */
+/** A repair of an account writes only the entries that differ, also when it is continued after a kill. */
 
 import t from 'tap'
 import { bucketNames } from '../../../src/delivery/wire/names.js'

@@ -1,4 +1,4 @@
-/** What the client sends again, how long it waits, and what it throws: against a server with prescribed answers. */
+/** The client's retries, its waits and its errors: against a server with prescribed answers. */
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'

@@ -1,4 +1,4 @@
-/** What objects and templates of events write, as text. */
+/** The text that objects and templates of events write. */
 
 import { EventTime } from '../../../src/delivery/wire/event-template.js'
 import { TemplatedEvent } from '../../../src/delivery/wire/packed-event.js'

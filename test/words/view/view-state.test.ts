@@ -14,7 +14,7 @@ const rowOf = (id: string, more: object = {}): Row => ({
   account_id: accountId,
   version: 1,
   created_at: 0,
-  // What rows of the kinds of this file must have.
+  // Fields that rows of the kinds of this file must have.
   action: 'deny',
   hostports: [],
   target: {},

@@ -53,9 +53,9 @@ export interface BillingUnit {
   readonly bytes: number
 }
 
-/** What a kind at AWS declares besides. */
+/** Members that only kinds at AWS declare. */
 interface AwsMembers<Target extends PackingTarget | undefined, Options> {
-  /** What a role or a user must be allowed to do, for delivery and for checks. */
+  /** The rights that a role or a user needs, for delivery and for checks. */
   rights(target: Pick<DestinationConfig<Options>, 'id' | 'address' | 'options'>): AwsRights
   /** How several events are packed into a record; a target of such a kind has the member `packing`. */
   readonly packing?: Target

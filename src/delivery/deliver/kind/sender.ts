@@ -55,7 +55,7 @@ export interface Receipt {
   readonly shard?: string
 }
 
-/** What the service stores as one: an event, or several of them. */
+/** A record that the service stores: an event, or several of them. */
 export interface ServiceRecord {
   readonly dataBytes: number
   /** The length of its first event's key, which is the record's. */

@@ -28,7 +28,7 @@ export function parseServed(text: string): Result<string> {
   const colon = text.lastIndexOf(':')
   const [host, port] = [text.slice(0, colon), text.slice(colon + 1)]
   const domain = host.startsWith(wildcard) ? host.slice(wildcard.length) : host
-  // What a wildcard stands for is valid, so a valid example is checked in its place.
+  // Every name and port that a wildcard stands for is valid, so a valid example is checked in its place.
   const parsed = parseHostport(`${host === anyHost ? 'any' : domain}:${port === anyPort ? '1' : port}`)
   if (!parsed.ok) return parsed
   const name = parsed.value.slice(0, parsed.value.lastIndexOf(':'))

@@ -11,10 +11,10 @@ import type { FoundEntry } from './list-entry.js'
 type Values = Readonly<Record<string, unknown>>
 
 const setTypes: readonly unknown[] = ['ipv4_addr', 'ipv6_addr']
-/** What does not say which addresses an element has, and for how long. */
+/** Members of an element besides its time. `val` has its addresses; the others change neither addresses nor time. */
 const elementDetails = ['val', 'comment', 'counter', 'limit', 'quota', 'last', 'ct count']
 
-/** What `nft -j` takes, but does not list: their elements would be missing. */
+/** Commands that `nft -j` takes, but does not list: their elements would be missing. */
 const commands = ['add', 'create', 'insert', 'replace', 'delete', 'destroy', 'flush', 'element']
 
 /**
@@ -72,7 +72,7 @@ function* elementEntries(
 function secondsLeft({ expires, timeout, ...more }: Values, ofSet: unknown): number | string | undefined {
   const unknown = Object.keys(more).find((name) => !elementDetails.includes(name))
   if (unknown !== undefined) return `The option ${shown(unknown)} of nft is not known.`
-  // What is left, if the list says it; else all of it, as when the element is added.
+  // The rest of the time, if the list says it; else all of it, as when the element is added.
   const [name, seconds] =
     expires === undefined ? ['timeout', timeout ?? ofSet] : (['expires', expires] as const)
   if (seconds === undefined) return undefined

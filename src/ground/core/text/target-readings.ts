@@ -34,7 +34,7 @@ const unpaired = /%(?![\da-f]{2})/i
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are looked for.
 const disputed = /[\\;#?\x00-\x1f\x7f\ufffd]|\/\/|[. ](?:\/|$)|^[^/]|%[\da-fu]/i
 
-/** What a sign is for `isPlain`. */
+/** The kinds of signs for `isPlain`. */
 const [letter, slash, dotOrSpace, mark] = [0, 1, 2, 3]
 const slashCode = 0x2f
 const marks = new Set('\\;#?%\x7f')

@@ -74,7 +74,7 @@ function registerProgress(app: FastifyInstance, context: ApiContext, { log, lag 
   app.get(path, described, async (request, reply) => {
     queryOf(request, [])
     const row = challengerAt(context, request)
-    // What is counted does not need NATS.
+    // The pairs are counted without NATS.
     const [pairs, behindMs] = await Promise.all([
       log.search((read) => readPairs(read, wholeTimeOf(row))),
       lag.now().then(

@@ -21,7 +21,7 @@ interface AtOnceBound {
   readonly perProcess: number
   /** About as long as one such request takes. */
   readonly retryAfterSeconds: number
-  /** What `perAccount` is for; default: accounts. */
+  /** The words for those that `perAccount` bounds; default: accounts. */
   readonly each?: { readonly one: string; readonly all: string }
   /** As many as are served wait for a place, at most `patienceMs`. Default: further ones are refused at once. */
   readonly waits?: true

@@ -43,11 +43,11 @@ export interface OperationDescription {
   readonly atOnce?: BoundName
   /** Does the answer name its missing values? Answers to writes always do. */
   readonly warns?: true
-  /** What 409 means, if the operation may answer with it. */
+  /** The meaning of 409, if the operation may answer with it. */
   readonly conflict?: string | undefined
 }
 
-/** What 409 means for a kind whose names may overlap with those of another account. */
+/** The meaning of 409 for a kind whose names may overlap with those of another account. */
 export const conflictOf = ({ overlapMessage }: AnyResource): string | undefined =>
   overlapMessage && 'A name overlaps with names of another account.'
 

@@ -60,7 +60,7 @@ interface Use {
 function useIn(kind: string, row: Row): Use {
   const { ip_policy_ids, enforced, type } = row
   const policyIds = (ip_policy_ids ?? []) as readonly string[]
-  // What a firewall drops never becomes a record.
+  // A connection that a firewall drops never becomes a record.
   if (kind === bouncer.kind) return { policyIds, isInForce: true, isLogged: false, isGroup: false }
   if (kind === 'ip_restriction')
     // Requests to the API and to the console are no records.

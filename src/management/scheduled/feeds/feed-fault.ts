@@ -28,7 +28,7 @@ const codes: Readonly<Partial<Record<WeirError['code'], FeedErrorCode>>> = {
   ERR_UNAVAILABLE: 'unavailable',
 }
 
-/** What the write of the entries, or their reading, refused. Anything else is a defect, whose text is for the log alone. */
+/** The fault of entries whose reading or write was refused. Other errors are defects, whose text is for the log alone. */
 export function feedFaultOf(error: unknown): FeedFault {
   if (error instanceof FeedFault) return error
   const code = error instanceof WeirError ? codes[error.code] : undefined

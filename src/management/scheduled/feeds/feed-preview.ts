@@ -1,5 +1,5 @@
 /**
- * What a source has, before there is a list of it: fetched and read as a list is, within the same bounds, and not stored.
+ * A source's text, before there is a list of it: fetched and read as a list is, within the same bounds, and not stored.
  */
 
 import { hiding } from '../../../delivery/outgoing/hidden-secrets.js'
@@ -44,7 +44,7 @@ export async function previewOf(
   }
 }
 
-/** What tells formats apart stands at the beginning. */
+/** The beginning of a text tells its format. */
 const beginBytes = 64 * 1024
 
 const nothing = { format: null, bytes: 0, entries: 0, first: [], refused: [] }

@@ -49,7 +49,7 @@ export class FeedStatuses {
     this.#states = states
   }
 
-  /** What is known of its present source. */
+  /** The state of its present source; a new one if none is known. */
   stateOf({ id, source }: FedList, nowMs: number): FeedState {
     const state = this.#states.get(id)
     return state?.of === sourceIdentity(source) ? state : newState(source, nowMs)

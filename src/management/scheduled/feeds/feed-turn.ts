@@ -68,7 +68,7 @@ export interface Turn {
   readonly state: FeedState
   /** How long reading and writing the entries took. */
   readonly workMs: number
-  /** What was thrown, if the fetch failed. */
+  /** The error of the fetch, if it failed. */
   readonly error?: unknown
 }
 
@@ -145,7 +145,7 @@ export class FeedTurns {
     return secret
   }
 
-  /** What a source has, which is not stored. Rejects only with the signal's reason. */
+  /** The list that a source has, which is not stored. Rejects only with the signal's reason. */
   preview(account_id: string, source: PreviewedSource, signal: AbortSignal): Promise<IpListPreview> {
     const headers = { ...source.headers, ...source.secret_headers } as Record<string, string>
     const place = { url: source.url ?? null, file: source.file ?? null }
@@ -203,7 +203,7 @@ async function readList(bytes: Buffer, format: ListFormat, slices: Slices): Prom
 const unread = ' The source still has the same, which was not read again.'
 const asBefore = (message: string): string => (message.endsWith(unread) ? message : message + unread)
 
-/** What is known of the entries, should they be taken. */
+/** The part of the state that describes these entries, should they be taken. */
 const learnedFrom = (
   { source }: FedList,
   { bytes, validators }: NonNullable<Fetched>,
@@ -230,7 +230,7 @@ function checkShrinking({ entries: before, source: { shrink_guard } }: FedList, 
     )
 }
 
-/** What the present entries cover. A part that is missing while its account is repaired counts nothing. */
+/** How many addresses the present entries cover. A part that is missing while its account is repaired counts nothing. */
 async function coveredBy(state: ViewState, { chunks }: ListRow, slices: Slices): Promise<Covered> {
   const counts = new CoveredCounts()
   for (const id of chunks) {

@@ -1,4 +1,4 @@
-/** What a source had. */
+/** The bytes of a source, and the validators that came with them. */
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { ipListBodyBytesMax } from '../../../ground/core/limits.js'

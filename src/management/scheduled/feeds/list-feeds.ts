@@ -31,7 +31,7 @@ const atOncePerAccountMax = 2
  * core.
  */
 const restFactor = 4
-/** What takes less is no large list. */
+/** A list that takes less time is not large. */
 const restingFromMs = 250
 /** States of lists that do not exist are dropped when they are this old: another process may know of a list first. */
 const droppedAfterMs = 10 * 60_000
@@ -48,7 +48,7 @@ export interface ListFeedsParts extends TurnParts {
   >
 }
 
-/** What a fetch that someone asked for has done. */
+/** The outcome of a fetch that someone asked for. */
 interface Refresh {
   readonly outcome: Exclude<TurnOutcome, 'gone'>
 }
@@ -102,7 +102,7 @@ export class ListFeeds {
     return { outcome: turn.outcome }
   }
 
-  /** What a source has. Nothing is stored, and no list needs to be there. */
+  /** The list that a source has. Nothing is stored, and no IP list needs to be there. */
   preview(accountId: string, source: PreviewedSource): Promise<IpListPreview> {
     return this.#turns.preview(accountId, source, this.#stop.signal)
   }

@@ -57,7 +57,7 @@ export class LogQueries {
         )
       } catch (error) {
         if (isTimeExceeded(error)) throw tooLong(this.timeoutMs)
-        // What was asked for is refused.
+        // The request itself is refused.
         if (error instanceof WeirError) throw error
         throw unavailable('The decision log was not read: ClickHouse does not answer.', error)
       }

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { SyslogFrames } from '../../../../src/delivery/ingest/syslog/frames.js'
 
-/** What senders put around messages (RFC 6587, section 3.4). */
+/** The framings that senders put around messages (RFC 6587, section 3.4). */
 const framings: Readonly<Record<string, (message: string) => string>> = {
   counted: (message) => `${Buffer.byteLength(message)} ${message}`,
   'counted, with a line break that is counted': (message) => `${Buffer.byteLength(message) + 1} ${message}\n`,

@@ -7,7 +7,7 @@ import { createLogger, forPeople, type Logger } from '../../../../src/ground/cor
 import { compiled } from '../../../harness/processes.js'
 import { tempDir } from '../../../harness/temp-dir.js'
 
-/** What a logger for people writes. */
+/** The lines that a logger for people writes. */
 function linesOf(log: (logger: Logger) => void): string {
   const lines: string[] = []
   log(createLogger('api', 'info', forPeople({ write: (line) => lines.push(line) })))
@@ -55,7 +55,7 @@ t.test('no value reaches a terminal as a control character', (t) => {
   t.end()
 })
 
-/** What a process writes to its log; `prefix`: the command that runs it. */
+/** The log of a process; `prefix`: the command that runs it. */
 async function writtenBy(dir: string, prefix: readonly string[], format: string): Promise<string> {
   const writer = [execPath, compiled('test/ground/core/log-writer.js')]
   // `script` would write its recording to the working directory.

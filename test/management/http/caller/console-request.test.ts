@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import t from 'tap'
 import { checkConsoleRequest } from '../../../../src/management/http/caller/console-request.js'
 
-/** What a browser sends from a page at `origin`; `localAddress`: where the connection came in. */
+/** A browser's request from a page at `origin`; `localAddress`: where the connection came in. */
 const request = (host: string, origin: string, localAddress: string): FastifyRequest =>
   ({
     host,

@@ -17,7 +17,7 @@ import { resourceOf, resources } from '../../../../src/words/resource/registry.j
 
 const origin = { changedAt: 2_000, changedBy: 'ak_1' }
 
-/** What ClickHouse returns for an encoded row: 64-bit integers as numbers, times as text. */
+/** An encoded row, as ClickHouse returns it: 64-bit integers as numbers, times as text. */
 const throughClickhouse = (encoded: object): EncodedRow => JSON.parse(JSON.stringify(encoded))
 
 const timeMs = fc.integer({ min: 0, max: Date.UTC(2299, 0) })

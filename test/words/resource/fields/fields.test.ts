@@ -1,4 +1,4 @@
-/** What a declaration's fields accept, fill in and show. */
+/** The values that a declaration's fields accept, fill in and show. */
 import t from 'tap'
 import { Type } from '../../../../src/ground/core/schema.js'
 import { compileCheck } from '../../../../src/ground/core/schema-check.js'
