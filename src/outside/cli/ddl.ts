@@ -43,7 +43,7 @@ export function ownText(statements: readonly string[], others: object): string {
 
 const tableName = /^[A-Za-z_]\w{0,127}(\.[A-Za-z_]\w{0,127})?$/
 
-/** What the command prints; throws for options that are wrong. */
+/** The output of the command; throws for options that are wrong. */
 export function ddlText(schemas: readonly EventSchema[], options: DdlOptions): string {
   const { kind, table, json } = options
   const dialect = dialects.find((each) => each === options.dialect)

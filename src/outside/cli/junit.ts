@@ -6,7 +6,7 @@ interface TestResult {
   readonly failure: string | undefined
 }
 
-/** What XML 1.0 can't contain, even escaped, and halves of characters. */
+/** Characters that XML 1.0 can't contain, even escaped, and halves of characters. */
 const unwritable =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be written.
   /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g

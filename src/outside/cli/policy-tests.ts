@@ -100,7 +100,7 @@ function report(runs: readonly NamedRun[], { passed, failed }: { passed: number;
   return [...lines, `${passed} passed, ${failed} failed`].join('\n')
 }
 
-/** What was expected, what came of it, and why. */
+/** The decision that was expected, the one that the test got, and why. */
 function failureOf({ expect, decision, decided_by, shadow, problem, explanation }: NamedRun): string {
   if (problem !== null) return `It can't be decided: ${problem}`
   // The explanation says what decided; here, it is compared with what the test says.

@@ -36,7 +36,7 @@ export function clientOf({ client: { url, key }, data }: Settings): Client {
   return openClient({ url: found, token: key, warned: warnOnce(), fetch: fetchOrSay })
 }
 
-/** What `fetch` says of a request without an answer is two words, which name neither the place nor the reason. */
+/** For a request without an answer, the message of `fetch` is two words, which name neither the place nor the reason. */
 async function fetchOrSay(...[url, init]: Parameters<typeof fetch>): Promise<Response> {
   try {
     return await fetch(url, init)
@@ -179,7 +179,7 @@ const requestText = ({ method, path, status_code }: LoggedDecision): string =>
 const partText = ({ type, id, policy, rule_id }: LoggedDecision['decided_by']): string =>
   (type === 'none' ? [] : [type, policy, id, rule_id]).filter(Boolean).join(' ')
 
-/** What would have been decided; empty if everything that applied is enforced. */
+/** The decision if everything were enforced; empty if everything that applied is enforced. */
 const shadowText = ({ shadow }: LoggedDecision): string =>
   shadow === null ? '' : `shadow ${shadow.decision} ${partText(shadow.decided_by)}`.trimEnd()
 

@@ -104,7 +104,7 @@ export function decisionText({ decision, revision, warnings, explanation }: Deci
   return [...lines, ...warnings.map((warning) => `Warning: ${warning}`)].join('\n')
 }
 
-/** What decided, then every rule and policy that was looked at. */
+/** The cause of the decision, then every rule and policy that was looked at. */
 export const explanationLines = ({
   hostport,
   decided_by,

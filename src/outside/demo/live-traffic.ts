@@ -1,4 +1,4 @@
-/** What the demo publishes after its report, so that there is something to watch. */
+/** The records that the demo publishes after its report, so that there is something to watch. */
 import { isoMillis, now, sleep } from '../../ground/core/clock.js'
 import type { Nats } from '../../ground/nats/nats.js'
 import { subject } from './publish.js'

@@ -6,7 +6,7 @@ const lookEveryMs = 200
 /** If nothing changes for this long, nothing will. Restarted processes and pauses between attempts take half a minute. */
 const standstillMs = 120_000
 
-/** What was waited for; or the situation in words, which tells whether anything moves. */
+/** The value that was waited for; or the situation in words, which tells whether anything moves. */
 type Look<T> = { readonly found: T } | { readonly situation: string }
 
 /**

@@ -83,7 +83,7 @@ function reasonOf(error: unknown, name: string, isPacked: boolean): string {
   return `${name} can't be read: ${messageOf(error)}.`
 }
 
-/** What the demo must know of a file before it creates anything for it. */
+/** The facts of a file that the demo must know before it creates anything for it. */
 export interface Survey {
   readonly lines: number
   /** Per server name and type, the most frequent first. */

@@ -1,4 +1,4 @@
-/** What the page is given, and what follows from it: faults, the decision with its explanation, how the file's tests end. */
+/** The input of the page, and its results: faults, the decision with its explanation, how the file's tests end. */
 import { signal } from '@preact/signals'
 import { parseDecisionRequest } from '../../delivery/record/record.js'
 import { messageOf } from '../../ground/core/errors.js'
@@ -32,7 +32,7 @@ interface Evaluated {
   readonly faults: readonly TextFault[]
   /** Faults of the members that have no field. */
   readonly moreFaults: readonly TextFault[]
-  /** What is wrong with the record as a whole; empty if nothing is. */
+  /** The fault of the record as a whole; empty if there is none. */
   readonly fault: string
   readonly record: object | undefined
   readonly decision: Decision | undefined
@@ -53,7 +53,7 @@ const nothing: Evaluated = {
 export const policies = signal(example.text)
 export const connection = signal<Connection>(connectionOf(example.file.tests[0]?.given ?? {}))
 export const evaluated = signal<Evaluated>(nothing)
-/** What is shown is of what was typed before. */
+/** The results on the page are those of an earlier input. */
 export const isBehind = signal(true)
 
 /** A pause in typing. */
@@ -102,7 +102,7 @@ async function evaluationOf(text: string, asked: Connection): Promise<Evaluated>
   }
 }
 
-/** What the page knows of addresses: what is typed. */
+/** The page has no data about addresses: it knows only what is typed about them. */
 const unknownPlaces = { lookup: () => ({}) }
 
 type ReadFile = ReturnType<typeof import('../../judging/evaluate/portable/policy-file.js').readPolicyFile>

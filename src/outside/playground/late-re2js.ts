@@ -15,7 +15,7 @@ export const RE2JS = {
   },
 }
 
-/** What is compiled before this is true lacks its patterns. */
+/** Policies that are compiled before this is true lack their patterns. */
 export const hasPatterns = (): boolean => engine !== undefined
 
 /** The result of `work`, with the engine if it needs it. */

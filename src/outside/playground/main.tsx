@@ -21,7 +21,7 @@ import { fragmentOf, sharedIn } from './shared-address.js'
 
 const root = document.documentElement.dataset['root'] ?? './'
 
-/** What the page has put behind the `#` of its address; anything else there comes from someone else. */
+/** The fragment that the page has put behind the `#` of its address; any other one comes from someone else. */
 let fragment: string | undefined = ''
 
 /** Browsers allow some changes of the address per second. */
@@ -86,7 +86,7 @@ async function loadVocabulary(): Promise<void> {
 
 function Page() {
   const { faults, decision } = evaluated.value
-  // What is shown may be of what was typed before.
+  // The decision may be that of an earlier input.
   const hasTest = decision !== undefined && !isBehind.value
   return (
     <>

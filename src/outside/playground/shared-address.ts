@@ -22,7 +22,7 @@ const moreCharsMax = 16 * 1024
 const tooLong = `A link has at most ${fragmentCharsMax} characters.`
 const broken = 'The link is incomplete, or none of this page.'
 
-/** What follows the `#`; undefined if it would be too long. */
+/** The fragment of a link, which follows the `#`; undefined if it would be too long. */
 export async function fragmentOf({ policies, connection }: Shared): Promise<string | undefined> {
   const bytes = new TextEncoder().encode(JSON.stringify([policies, connection]))
   if (bytes.length > textBytesMax) return undefined

@@ -1,5 +1,6 @@
 /**
- * What an expression is completed from: every name and function. The build puts it here (`config/bundle-playground.mjs`).
+ * The vocabulary that completes an expression: every name and function. The build puts it here
+ * (`config/bundle-playground.mjs`).
  */
 import type { Vocabulary } from '../console/data/asking/completion.js'
 

@@ -80,7 +80,7 @@ export interface OpenapiDocument {
 }
 
 export interface Operation extends GivenOperation {
-  /** What the URL names it: `tag/ip-policies/GET/ip_policies`. */
+  /** The operation's name in the URL: `tag/ip-policies/GET/ip_policies`. */
   readonly anchor: string
   /** In capital letters. */
   readonly method: string

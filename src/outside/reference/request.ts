@@ -2,7 +2,7 @@
 import { shellArgument } from '../console/data/texts/shell.js'
 import type { Operation, Parameter, Reference } from './document.js'
 
-/** What is filled in; an empty parameter is left out. */
+/** A request as it is filled in; an empty parameter is left out. */
 export interface RequestDraft {
   /** By the place and name of the parameter: `query limit`. */
   readonly parameters: Readonly<Record<string, string>>
@@ -13,7 +13,7 @@ export interface RequestDraft {
 
 export const keyOf = ({ in: place, name }: Parameter): string => `${place} ${name}`
 
-/** What the document has as an example. Optional parameters are left out. */
+/** The request with the examples of the document. Optional parameters are left out. */
 export function exampleRequest(reference: Reference, operation: Operation): RequestDraft {
   const { parameters, requestBody } = operation
   const filled = parameters

@@ -10,7 +10,7 @@ interface SchemaProps {
   readonly schema: Schema
 }
 
-/** What a value may be, with its members, if it has some. */
+/** The type, bounds and description of a value, with its members, if it has some. */
 export const SchemaView = ({ reference, schema }: SchemaProps) => (
   <div class="schema">
     <p>
@@ -28,7 +28,7 @@ const About = ({ description }: { readonly description: string | undefined }) =>
     </p>
   )
 
-/** What is inside of a value: the members of an object, the entries of a list, the forms that it may have. */
+/** The parts of a value: the members of an object, the entries of a list, the forms that it may have. */
 function Parts({ reference, schema }: SchemaProps) {
   const {
     properties,

@@ -1,4 +1,4 @@
-/** What the page shows: the document, once it is here, and the place in it that the URL names behind `#`. */
+/** The state of the page: the document, once it is here, and the place in it that the URL names behind `#`. */
 import { computed, signal } from '@preact/signals'
 import { messageOf } from '../../ground/core/errors.js'
 import { type OpenapiDocument, Reference } from './document.js'

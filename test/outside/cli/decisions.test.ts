@@ -19,7 +19,7 @@ const decision: LoggedDecision = {
   shadow: null,
 }
 
-/** What was printed and asked for, if the log has so many decisions. */
+/** The lines that were printed and the queries that were asked, if the log has so many decisions. */
 async function shown(options: Partial<DecisionsCommand>, inLog = 3) {
   const lines: string[] = []
   const asked: (DecisionsOptions | undefined)[] = []

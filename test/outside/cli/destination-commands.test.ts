@@ -1,4 +1,4 @@
-/** What `weir destination` prints. */
+/** The output of `weir destination`. */
 import t from 'tap'
 import {
   attemptText,

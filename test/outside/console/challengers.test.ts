@@ -28,7 +28,7 @@ t.test('challengers in the console', inBrowser(), async (t) => {
     t.equal(refused_count, 0)
   }
   const expressionNow = async () => (await api.tcpEdge.get(id)).policies?.inbound[0]?.expressions[0]
-  // What is being written is checked: it may be no expression, or name a list that there is not, as its name is only begun.
+  // An expression is checked while it is typed: it may be none yet, or name a list that there is not, with half of a name.
   // An open page asks whether its draft would be taken: it is outdated, or was discarded meanwhile.
   const expected = /^40[04] PUT \/edges\/tcp\/\w+\/policies$|^40[09] POST \/challengers\/\w+\/promote$/
   const visitor = await openSignedIn(t, token, { expected })

@@ -1,4 +1,4 @@
-/** What an editor completes in an expression, and which part of JSON a place of a fault is. */
+/** Completions of an expression in an editor, and the part of JSON that the place of a fault is. */
 import t from 'tap'
 import {
   completionsAt,

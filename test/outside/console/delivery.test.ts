@@ -1,4 +1,4 @@
-/** What someone does about delivery in the console, against a running service: mend, send again, pause, create, try. */
+/** Work on delivery in the console, against a running service: mend, send again, pause, create, try. */
 import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { until } from '../../harness/weir.js'

@@ -1,4 +1,4 @@
-/** What the API says against a form in a drawer stands at the field that it is about, and anything else below the fields. */
+/** Messages of the API against a form in a drawer stand at the fields that they are about, all others below the fields. */
 import { randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -59,7 +59,7 @@ interface Form {
   /** The label of the field, and what is wrong with it. */
   readonly label: string
   readonly text: string
-  /** What is filled in before. */
+  /** Fills in other fields before. */
   readonly fill?: (drawer: Locator) => Promise<unknown>
   readonly submit: string
 }

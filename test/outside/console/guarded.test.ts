@@ -1,4 +1,4 @@
-/** What other sites and slow readers can't do to the console, in a real browser. */
+/** Other sites and slow readers can't harm the console; tested in a real browser. */
 import { connect } from 'node:net'
 import t, { type Test } from 'tap'
 import { all } from '../../harness/caller.js'

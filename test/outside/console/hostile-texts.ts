@@ -24,7 +24,7 @@ export const hostileTexts: readonly string[] = [
 /** The text of this number, beyond the last from the first on. */
 export const hostile = (index: number): string => hostileTexts[index % hostileTexts.length]!
 
-/** What an object must look like for Preact to draw it. */
+/** An object that looks like one that Preact draws. */
 export const likeVNode = {
   type: 'x-hostile',
   props: { dangerouslySetInnerHTML: { __html: '<x-hostile></x-hostile>' }, children: ['x-hostile'] },
@@ -54,7 +54,7 @@ const findHostile = `(() => {
   return found
 })()`
 
-/** What became part of the page though it is data; empty if nothing did. */
+/** Scripts, elements and attributes that became part of the page though they are data; empty if there are none. */
 export const hostileIn = (page: Page): Promise<string[]> => page.evaluate(findHostile)
 
 /** The hostile texts that are to be read on the page, in fields as well. */

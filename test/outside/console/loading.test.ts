@@ -59,7 +59,7 @@ class Gate {
   }
 }
 
-/** What a person sees of the state of the page. */
+/** The state of the page, as a person sees it. */
 const isBusy = ({ page }: Visitor) => page.locator('main[aria-busy="true"]')
 const saysThatItLoads = ({ page }: Visitor) =>
   page.locator('main [role="status"]').filter({ hasText: 'Loading…' })
@@ -86,7 +86,7 @@ async function check(t: Test, visitor: Visitor, gate: Gate, path: string): Promi
   t.equal(await page.locator('main .empty').count(), 0, `${path} does not take a failure for nothing`)
 
   gate.open()
-  // What comes may show the failure of something else.
+  // An answer that comes may show the failure of something else.
   await until(`${path} has all answers`, async () => {
     // All of them at once: a drawer may be in front of one.
     await page.evaluate(pressAll)
@@ -121,7 +121,7 @@ t.test('slow and failing answers', inBrowser(), async (t) => {
     let isBroken = true
     await page.route('**/console/session', async (route) => {
       if (!isBroken) return route.continue()
-      // What is seen before the answer is there.
+      // Before the answer is there, the page says that it loads.
       t.ok(await saysThatItLoads(visitor).count())
       return route.fulfill({ status: 500, json: problem })
     })

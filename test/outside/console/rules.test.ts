@@ -1,4 +1,4 @@
-/** What someone does about rules in the console: find the one that blocked, change a policy after a trial, undo it. */
+/** Work on rules in the console: find the one that blocked, change a policy after a trial, undo it. */
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'

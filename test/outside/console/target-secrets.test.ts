@@ -1,4 +1,4 @@
-/** What of a target's draft is put into the browser's storage, and what is shown of its secrets. */
+/** The parts of a target's draft that are put into the browser's storage, and how its secrets are shown. */
 import t from 'tap'
 import type { Member } from '../../../src/outside/console/pages/destinations/target-members.js'
 import {

@@ -11,7 +11,7 @@ export async function menuOf(visitor: Visitor): Promise<string[]> {
   return hrefs.map((href) => href.replace(/^\//, ''))
 }
 
-/** What can be opened, as long as its page is in the menu. */
+/** The views that can be opened, as long as their pages are in the menu. */
 export function openedIn(all: Furnished, menu: readonly string[]): string[] {
   const views = [
     `console/changes?id=${all.policyId}`,

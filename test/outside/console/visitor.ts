@@ -81,7 +81,7 @@ const deleted = /^404 GET \/[a-z_/]+\/[a-z]+_[0-9A-Z]{26}$/
 export class Visitor {
   readonly page: Page
   readonly context: BrowserContext
-  /** What the browser complained about, and requests to elsewhere. */
+  /** Complaints of the browser, and requests to elsewhere. */
   readonly complaints: string[] = []
   /** The address of the console. */
   readonly origin: string
@@ -220,7 +220,7 @@ export async function openVisitor(
   await context.addInitScript(watchForDialogs)
   const page = await context.newPage()
   t.teardown(async () => {
-    // What a page says in place of what the test waited for is the reason; that of its answers is in the log.
+    // If the test waited in vain, the text of the page is the reason; the reason of its answers is in the log.
     if (!t.passing()) {
       const said = await page.evaluate('document.body.innerText')
       process.stderr.write([page.url(), said, ...(await lastLogLines()), ''].join('\n'))

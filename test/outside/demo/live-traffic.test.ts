@@ -1,4 +1,4 @@
-/** What the demo publishes after its report: fresh times and ids, now and then a bad record. */
+/** The records that the demo publishes after its report: fresh times and ids, now and then a bad record. */
 import { readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 import t from 'tap'

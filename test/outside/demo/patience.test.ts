@@ -2,7 +2,7 @@
 import t from 'tap'
 import { untilFound } from '../../../src/outside/demo/patience.js'
 
-/** What the looks see, one after the other; the last one again and again. */
+/** The results of the looks, one after the other; the last one again and again. */
 const looks = (...seen: ({ found: string } | { situation: string } | Error)[]) => {
   let count = 0
   return async () => {

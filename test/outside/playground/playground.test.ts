@@ -16,7 +16,7 @@ const withParserBytesMax = 111 * 1024
 
 const sizeOf = (bytes: Buffer): number => gzipSync(bytes, { level: 9 }).length
 
-/** What was loaded since. */
+/** The paths and the size of the files that were loaded since. */
 function loads({ page }: Visitor) {
   const bodies: Promise<Buffer>[] = []
   const paths: string[] = []

@@ -1,6 +1,6 @@
 /** How far `weir publish` is: a line for a person who waits, made of what was counted in the last seconds. */
 
-/** What was counted so far. */
+/** The numbers of records so far. */
 interface Counts {
   readonly stored: number
   readonly refused: number

@@ -1,4 +1,4 @@
-/** What a person sees of `weir publish`, and what is kept of refused lines. */
+/** The report of `weir publish` for a person, and the file that keeps refused lines. */
 import { type FileHandle, open } from 'node:fs/promises'
 import { sentencesOf, type Unserved } from '../../../delivery/ingest/published-names.js'
 import { every, monotonicMs, type Timer } from '../../../ground/core/clock.js'

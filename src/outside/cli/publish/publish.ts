@@ -74,7 +74,7 @@ export async function publish(settings: Settings, options: PublishOptions): Prom
         if (room !== undefined) await Promise.race([room, stopped])
         if (stop.signal.aborted) break
       }
-      // What was read is still published, see `flushed`.
+      // Lines that were read are still published, see `flushed`.
       if (stop.signal.aborted) break
     }
     const isAllStored = await flushed(publisher, stop.signal)

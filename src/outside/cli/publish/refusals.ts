@@ -77,7 +77,7 @@ interface Doubt {
   readonly first_line: number
 }
 
-/** What may be wrong with records, or missing in them, although their lines can be read. */
+/** Doubts about records whose lines can be read: something in them may be wrong, or missing. */
 export class Doubts {
   readonly #bySentence = new Map<string, Doubt>()
 

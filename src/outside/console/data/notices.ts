@@ -1,4 +1,4 @@
-/** What became of the last actions: shown for some seconds, and read aloud. */
+/** Notices that say how the last actions ended: shown for some seconds, and read aloud. */
 import { signal } from '@preact/signals'
 import { after, now } from './clock.js'
 import { withLocalTimes } from './texts/format.js'

@@ -1,5 +1,5 @@
 /**
- * What people paste into their programs, by the marks of `docs/recipes`. The build puts them here
+ * Texts that people paste into their programs, by the marks of `docs/recipes`. The build puts them here
  * (`config/bundle-console.mjs`).
  */
 

@@ -9,7 +9,7 @@ interface DrawerProps {
   readonly children: ComponentChildren
 }
 
-/** What the frame of the page adds to the head of each drawer, because a drawer covers that of the page. */
+/** Controls that the frame of the page adds to the head of each drawer, because a drawer covers that of the page. */
 export const DrawerControls = createContext<ComponentType>(() => null)
 
 export function Drawer({ title, onClose, children }: DrawerProps) {

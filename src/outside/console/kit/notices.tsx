@@ -1,4 +1,4 @@
-/** What became of the last actions. */
+/** Notices that say how the last actions ended. */
 import { close, notices } from '../data/notices.js'
 
 export const Notices = () => (

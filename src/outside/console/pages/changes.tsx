@@ -140,7 +140,7 @@ const verbs = { create: '+ created', update: '~ changed', delete: '− deleted' 
 
 const fieldsNamedMax = 3
 
-/** What a change did, in a line. */
+/** The rules and fields that changed, in a line. */
 function changeSummary({ fields, rules }: Change): string {
   const all = fields.flatMap(fieldSummary)
   const others = all.length - fieldsNamedMax
@@ -158,7 +158,7 @@ const cut = (content: (change: Change) => ComponentChildren) => (listed: ListedC
 /** Who made a change, as people call it. */
 const authorOf = ({ by_description, by }: Change): string => by_description ?? by
 
-/** What was changed, and by which promotion. */
+/** The verb and the kind of a change, and the promotion that caused it. */
 const whatOf = ({ change: { verb, kind, id, by_promotion_of } }: ListedChange) => (
   <>
     <span class="word">{by_promotion_of === id ? 'promoted' : verbs[verb]}</span> {kindTitle(kind)}
@@ -200,7 +200,7 @@ interface ListedProps {
 function Listed({ page: { entries, hasMore }, isLoading, onMore }: ListedProps) {
   const opened = parameter('open')
   const listed = useMemo(() => listedChanges(entries), [entries])
-  // What a promotion changed can be opened by itself.
+  // A change that a promotion caused can be opened by itself.
   const change = entries.find((each) => keyOfChange(each) === opened)
   return (
     <>

@@ -1,4 +1,4 @@
-/** What was set aside and why: by reason, and one by one. It can be mended and sent again, or dropped. */
+/** Dead letters, and why they were set aside: by reason, and one by one. They can be mended and sent again, or dropped. */
 import { useSignal } from '@preact/signals'
 import type { DeadLetter, DeadLetterGroups } from '../../../words/shape/dead-letter.js'
 import { api, firstOf, useAnswer, useStream } from '../data/asking/api.js'
@@ -181,7 +181,7 @@ const ShowAll = () => (
   </button>
 )
 
-/** What is selected besides the type. */
+/** The filters that are selected besides the type. */
 function Chosen() {
   const [reason, destination, since, until] = ['reason', 'destination', 'since', 'until'].map(parameter)
   if (!reason && !destination && !since && !until) return null

@@ -1,4 +1,4 @@
-/** What of the configuration can hardly be meant: each with its evidence, where it is, and a draft without it. */
+/** Parts of the configuration that can hardly be meant: each with its evidence, its place, and a draft without it. */
 import { useSignal } from '@preact/signals'
 import type { Finding, FindingKind, Findings as Found } from '../../../words/shape/finding.js'
 import { useAnswer } from '../data/asking/api.js'
@@ -121,7 +121,7 @@ const NoFindings = ({ isFiltered }: { readonly isFiltered: boolean }) =>
     <Empty>Nothing was found: every part of the configuration that was looked at has an effect.</Empty>
   )
 
-/** What is not listed, and what could not be judged. */
+/** The number of findings that are not listed, and the kinds of which not all could be judged. */
 const Missing = ({ found: { kinds } }: { readonly found: Found }) => (
   <>
     {kinds.map(({ kind, left_out, unknown }) => (

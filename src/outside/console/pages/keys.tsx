@@ -1,4 +1,4 @@
-/** What authenticates: API keys and the credentials of tunnel agents. Their expiry, last use and rights. */
+/** Credentials: API keys and those of tunnel agents. Their expiry, last use and rights. */
 import { parameter } from '../data/location.js'
 import { choiceIn } from '../kit/choices.js'
 import { headOf } from '../kit/page-head.js'

@@ -1,4 +1,4 @@
-/** What was looked at for a decision, in order: restriction, module, traffic policies; what won, and why others did not. */
+/** The steps to a decision, in order: restriction, module, traffic policies; which of them won, and why others did not. */
 
 import type { ComponentChildren } from 'preact'
 import type { Addition } from '../../../words/shape/decisions/change-schema.js'
@@ -53,7 +53,7 @@ const moduleSource = /^(\w+) of (\S+)$/
 /** The account's restriction comes before the module of an edge. */
 const orderOf = ({ source }: ExplainedGroup): number => (moduleSource.test(source) ? 1 : 0)
 
-/** What refers to policies: a restriction by its id, or a module of an edge or route. */
+/** The part that refers to policies: a restriction by its id, or a module of an edge or route. */
 export function Source({ source }: { readonly source: string }) {
   const [, module, id = source] = moduleSource.exec(source) ?? []
   return (

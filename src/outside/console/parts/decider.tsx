@@ -1,10 +1,10 @@
-/** What said no, in a sentence. */
+/** The rule, policy or restriction that said no, in a sentence. */
 import type { Decision, Explanation as Explained } from '../../../words/shape/decisions/decision.js'
 import { RuleLink, Source } from './chain.js'
 import { Name } from './name.js'
 import { StateWord } from './words.js'
 
-/** What would be decided if all were enforced; nothing if all that applied is. */
+/** The decision if all were enforced; nothing if all that applied is. */
 export const Shadow = ({ explanation: { shadow } }: { readonly explanation: Explained }) =>
   shadow === null ? null : (
     <p>

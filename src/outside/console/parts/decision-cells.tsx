@@ -1,4 +1,4 @@
-/** What the tables of decisions show of one, as cells and as columns. */
+/** A decision, as tables of decisions show it: its cells and columns. */
 import type { LoggedDecision } from '../../../words/shape/decisions/logged-decision.js'
 import { countryName } from '../data/texts/format.js'
 import { Link } from '../kit/link.js'
@@ -54,7 +54,7 @@ export const DecisionCell = ({ entry: { decision, shadow } }: { readonly entry: 
   </>
 )
 
-/** What said no: a rule, a traffic policy, a restriction; nothing, if it was let in. */
+/** The rule, traffic policy or restriction that said no; nothing, if the client was let in. */
 function DecidedByCell({ entry: { decided_by } }: { readonly entry: LoggedDecision }) {
   const { type, id, policy, rule_id } = decided_by
   if (type === 'none') return <span class="quiet">–</span>

@@ -1,4 +1,4 @@
-/** What a change does to the fields of a resource: traffic policies in words, other values before and after, with signs. */
+/** Changes of the fields of a resource: traffic policies in words, other values before and after, with signs. */
 import type { ChangedField } from '../../../words/shape/decisions/change-schema.js'
 import { lineDifference } from '../data/drafts/differences.js'
 import {
@@ -86,7 +86,7 @@ function ChangedPolicies({ side, before, after }: ChangedPoliciesProps) {
   )
 }
 
-/** What differs in a field, in a line: `inbound: “no scanners” is changed`, else its name. */
+/** The differences in a field, for a line: `inbound: “no scanners” is changed`, else the name of the field. */
 export function fieldSummary(field: ChangedField): readonly string[] {
   const side = sideOf(field)
   return side === undefined

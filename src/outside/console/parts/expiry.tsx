@@ -7,7 +7,7 @@ const dayMs = 24 * 60 * 60_000
 /** As the overview has it: time enough to get a certificate. */
 const soonMs = 30 * dayMs
 const verySoonMs = 7 * dayMs
-/** What never lasts longer, such as the certificate of a user for a day, expires as it should. */
+/** Entries that never last longer, such as the certificate of a user for a day, expire as they should. */
 const shortLivedMs = 8 * dayMs
 
 interface Expiry {

@@ -81,7 +81,7 @@ function Authors({ decidedBy }: { readonly decidedBy: Explained['decided_by'] })
   )
 }
 
-/** What an entry of the log says about itself. */
+/** The facts that an entry of the log has itself. */
 export function EntryFacts({ entry }: { readonly entry: LoggedDecision }) {
   const { client_ip, country, asn, server_name, server_port, method, path, status_code, weight } = entry
   const entries: readonly Fact[] = [

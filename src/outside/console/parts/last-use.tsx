@@ -134,7 +134,7 @@ const TryAgain = ({ traffic: { error, again } }: Pick<LastTrafficProps, 'traffic
   </span>
 )
 
-/** What is not known, and why. */
+/** The last uses that are not known, and why. */
 export function TrafficNote({ traffic }: Pick<LastTrafficProps, 'traffic'>) {
   const { known, error } = traffic
   if (error !== undefined)

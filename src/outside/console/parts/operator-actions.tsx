@@ -1,4 +1,4 @@
-/** What can be done about something, as buttons: the server says which. */
+/** The actions that an operator can take about something, as buttons: the server says which. */
 import type { Client } from '../../../words/client/client.js'
 import type { OperatorAction } from '../../../words/event/operator-actions.js'
 import type { Resumption } from '../../../words/shape/resumption.js'
@@ -10,7 +10,7 @@ import { EditButton } from './edit-button.js'
 
 type Name = OperatorAction['action']
 
-/** What a press does at once: the request, and the sentence about what it did. */
+/** Actions that a press does at once: the request, and the sentence about its result. */
 const pressed: Partial<Readonly<Record<Name, (client: Client, id: string) => Promise<string>>>> = {
   resume: async (client, id) => msgOf(await client.resumeDestination(id)),
   try_now: async (client, id) => msgOf(await client.resumeDestination(id)),

@@ -1,4 +1,4 @@
-/** What a page is: its line in the list of pages, and what it and its parts are given. */
+/** A page: its line in the list of pages, and the props of the page and its parts. */
 import type { ComponentChildren, ComponentType } from 'preact'
 
 export interface PageEntry {
@@ -18,7 +18,7 @@ export interface PageProps {
   readonly rest: readonly string[]
 }
 
-/** What is most of a page is given: one of several kinds of things, in a list. */
+/** Props of the main part of a page: one of several kinds of things, in a list. */
 export interface HeadedProps {
   /** The head of the page, with a button. */
   readonly head: (button: ComponentChildren) => ComponentChildren

@@ -13,7 +13,7 @@ interface PolicyLineProps {
   readonly side: Side
   readonly index: number
   readonly policy: Policy
-  /** What it is compared with; null: it is new. */
+  /** The policy that it is compared with; null: it is new. */
   readonly before?: Policy | null
   /** Before its actions. */
   readonly children?: ComponentChildren

@@ -1,4 +1,4 @@
-/** What a rule of an IP policy is about: a range, or an IP list by its name. */
+/** The subject of a rule of an IP policy: a range, or an IP list by its name. */
 import { Name } from './name.js'
 
 interface RuleSubjectProps {

@@ -1,4 +1,4 @@
-/** What a view shows when it has nothing to show: it waits, it failed, it is empty. */
+/** A view that has nothing to show: it waits, it failed, it is empty. */
 import type { ComponentChildren } from 'preact'
 import { ApiError } from '../../../words/client/api-error.js'
 import { errorDetails, errorText } from '../data/asking/api.js'
@@ -15,7 +15,7 @@ interface FailureProps {
   readonly again?: () => void
 }
 
-/** What the API said, and how to try again. */
+/** The message of the API, and how to try again. */
 export function Failure({ error, again }: FailureProps) {
   if (isOverTime(error)) return <OverTime {...(again && { again })} />
   const failed = failedTestsIn(error)
@@ -126,7 +126,7 @@ export function AnsweredInLine<Data>({ answer, children }: AnsweredProps<Data>) 
 
 interface NoRowsProps {
   readonly live: Pick<LiveRows<never>, 'isWaiting' | 'error'>
-  /** What it means that there are none. */
+  /** The text if there are no rows, which says what that means. */
   readonly children: ComponentChildren
 }
 
@@ -134,7 +134,7 @@ interface NoRowsProps {
 export const NoRows = ({ live, children }: NoRowsProps) =>
   live.isWaiting.value ? <Waits /> : live.error.value === undefined ? <div>{children}</div> : null
 
-/** What the frame of a page says: that something is still loading, and what failed if no part of the page says so. */
+/** The messages in the frame of a page: something is still loading, or failed and no part of the page says so. */
 export function PageState() {
   const failures = unshownFailures.value
   const isLogOff = failures.some(({ error }) => isOfNoLog(error.value))

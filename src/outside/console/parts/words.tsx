@@ -28,7 +28,7 @@ export const StateWord = ({ tone, text }: { readonly tone: Tone; readonly text: 
 export const UnenforcedWord = ({ isEnforced }: { readonly isEnforced: boolean }) =>
   isEnforced ? null : <StateWord tone="warning" text="not enforced" />
 
-/** What a rule of an IP policy does. */
+/** The action of a rule of an IP policy. */
 export const ActionWord = ({ action }: { readonly action: 'allow' | 'deny' }) => (
   <StateWord tone={action === 'allow' ? 'good' : 'bad'} text={action} />
 )

@@ -33,7 +33,7 @@ export function apiSchemas(): Promise<Schemas> {
   return asked
 }
 
-/** What the answer says, or its status if a proxy made it. */
+/** The message of the answer, or its status if a proxy made it. */
 async function reasonOf(response: Response): Promise<string> {
   const answer = (await response.json().catch(() => null)) as { readonly msg?: string } | null
   return answer?.msg ?? `status ${response.status}.`

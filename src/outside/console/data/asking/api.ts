@@ -23,7 +23,7 @@ async function send(url: string, init: RequestInit): Promise<Response> {
   return response
 }
 
-/** What the console knows, it knows from here. */
+/** The client of the API: the console has all its knowledge from here. */
 export const api: Client = openClient({
   url: root,
   headers: consoleHeaders,
@@ -78,7 +78,7 @@ export async function act<Result>(
   }
 }
 
-/** What the API said, with its times as local ones. */
+/** The message of the API, with its times as local ones. */
 export function errorText(error: unknown): string {
   if (error instanceof ApiError) return withLocalTimes(error.msg, now())
   return error instanceof Error ? `${error.message}.` : String(error)

@@ -1,4 +1,4 @@
-/** What can be written next in an expression: names, functions and words, as `GET /fields` lists them. */
+/** Completions of an expression: names, functions and words, as `GET /fields` lists them. */
 
 export interface KnownName {
   readonly name: string
@@ -29,7 +29,7 @@ export interface Vocabulary {
 }
 
 export interface Completion {
-  /** What is written. */
+  /** The text as it is written in the expression. */
   readonly text: string
   readonly kind: 'name' | 'function' | 'word'
   /** Behind it: the type of a name, the parameters of a function. */

@@ -4,7 +4,7 @@ import { consoleHeaders } from '../access/headers.js'
 import { after } from '../clock.js'
 import { root } from '../location.js'
 
-/** What the API sends at most in one file. */
+/** The API sends at most so many decisions in one file. */
 export const exportedMax = 100_000
 
 export const exportFormats = [

@@ -19,8 +19,8 @@ export interface Steps<Data> {
 }
 
 /**
- * What is read in steps; begun again whenever `keys` change. `again` reads as far as it was read before. An answer that is
- * late is dropped.
+ * Data that is read in steps; begun again whenever `keys` change. `again` reads as far as it was read before. An answer that
+ * is late is dropped.
  */
 export function useSteps<Data>(
   keys: readonly unknown[],
@@ -47,7 +47,7 @@ export function useSteps<Data>(
   const more = async (): Promise<void> => {
     const before = reading.current
     if (before === undefined) return
-    // What failed can't be read on: it is read again, as far.
+    // A failed reading can't go on: a new one reads as far, and the next step.
     const going = before.hasFailed ? openNow.current(api) : before
     const count = before.hasFailed ? before.count + step : step
     reading.current = going

@@ -1,6 +1,6 @@
 /**
- * What the page has asked the API, and how far the answers are. The frame of every page says from this that something is
- * still loading, and what failed without a part of the page that says so.
+ * Questions that the page has asked the API, and how far the answers are. The frame of every page says from this that
+ * something is still loading, and what failed without a part of the page that says so.
  */
 import { computed, type ReadonlySignal, signal } from '@preact/signals'
 import { useLayoutEffect } from 'preact/hooks'

@@ -6,7 +6,7 @@ import type { PolicyTestRuns } from '../../../../words/shape/policy-test-run.js'
 
 export type TestRun = PolicyTestRuns['tests'][number]
 
-/** What is called a name in a list. */
+/** The name of a test in a list. */
 export const nameOfTest = ({ description, policy_test_id }: TestRun): string =>
   description || policy_test_id || 'a test that is not stored'
 

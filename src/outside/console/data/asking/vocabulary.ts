@@ -1,4 +1,4 @@
-/** What expressions can be written with in this deployment: `GET /fields`, asked for once. */
+/** The vocabulary of expressions in this deployment: `GET /fields`, asked for once. */
 import { signal } from '@preact/signals'
 import { useMemo } from 'preact/hooks'
 import type { Client } from '../../../../words/client/client.js'
@@ -78,7 +78,7 @@ interface PolicyVocabularies {
   readonly outbound: Vocabulary
 }
 
-/** What policies about records of a type may use. Undefined until it is known. */
+/** The names, functions and lists that policies about records of a type may use. Undefined until they are known. */
 export function usePolicyVocabularies(type: RecordName): PolicyVocabularies | undefined {
   needVocabulary()
   const known = reference.value

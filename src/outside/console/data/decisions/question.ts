@@ -1,5 +1,6 @@
 /**
- * What someone asks by hand: may this client connect there, or send this request? And what a text in the search field means.
+ * A question that someone asks by hand: may this client connect there, or send this request? And the meaning of a text in
+ * the search field.
  */
 import type { DecisionRequest } from '../../../../words/client/client.js'
 
@@ -77,8 +78,8 @@ const idParameters: readonly (readonly [prefix: string, name: string])[] = [
 ]
 
 /**
- * What someone means who types this into the search field: an address, a range, the id of a rule, an edge, a record or an
- * event, an AS, an endpoint; anything else is an expression. `isName`: does an expression know this name?
+ * The meaning of a text that someone types into the search field: an address, a range, the id of a rule, an edge, a record
+ * or an event, an AS, an endpoint; anything else is an expression. `isName`: does an expression know this name?
  */
 export function meaningOf(text: string, isName: (name: string) => boolean): Meaning {
   if (address.test(text)) return { changes: { client: text } }

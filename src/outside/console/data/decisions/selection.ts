@@ -47,7 +47,7 @@ export const defaultSince = '24h'
 /** In place of `since`: as far as the log goes back. */
 export const sinceEver = 'ever'
 
-/** What the URL selects. */
+/** The selection in the URL. */
 export function selectionNow(): Selection {
   const given = Object.fromEntries(selectingNames.map((name) => [name, parameter(name)]))
   const since = parameter('since') || defaultSince

@@ -35,7 +35,7 @@ async function traced(client: Client, { id, record_id }: LoggedDecision): Promis
   return [...publications, ...asked].find(({ decision }) => decision.id === id)
 }
 
-/** What was decided about a name that no edge served: records pass, and so do questions that said so. */
+/** The decision about a name that no edge served: records pass, and so do questions that said so. */
 export const unservedOf = ({ decided_by }: LoggedDecision) =>
   ({ unserved: decided_by.type === 'unserved' ? 'deny' : 'allow' }) as const
 

@@ -23,7 +23,7 @@ export function objectIn(
 ):
   | { readonly object: JsonObject; readonly fault?: never }
   | { readonly object?: never; readonly fault: JsonFault } {
-  // What follows calls itself for each level, and indents it.
+  // The code that takes the object calls itself for each level, and indents it.
   if (isNestedTooDeep(text))
     return { fault: { text: `${what} is nested at most ${jsonNestingMax} levels deep.` } }
   try {

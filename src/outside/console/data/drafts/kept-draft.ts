@@ -139,7 +139,7 @@ interface Saving<Draft> {
   /** A draft of what holds by now. */
   readonly latest: (client: Client) => Promise<Draft>
   readonly work: (client: Client) => Promise<unknown>
-  /** What to say once it is done. */
+  /** The notice once the draft is saved. */
   readonly done: string
 }
 

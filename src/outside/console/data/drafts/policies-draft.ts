@@ -110,7 +110,7 @@ export function bodyOf({ isEnabled, inbound, outbound }: Draft): {
   return { body, faults }
 }
 
-/** What the API found wrong, by places. */
+/** The faults that the API found, by their places. */
 export function faultsIn(error: unknown): Faults {
   if (!(error instanceof ApiError)) return new Map([['', textOf(String(error))]])
   const { operation_id: _, ...places } = error.details

@@ -1,4 +1,4 @@
-/** What the API found wrong with a draft, by its place in the body: `target.kinesis.stream_arn`, `sources[0].filter`. */
+/** Faults that the API found in a draft, by their places in the body: `target.kinesis.stream_arn`, `sources[0].filter`. */
 import { ApiError } from '../../../../words/client/api-error.js'
 import { now } from '../clock.js'
 import { withLocalTimes } from '../texts/format.js'

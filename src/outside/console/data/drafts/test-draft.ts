@@ -18,7 +18,7 @@ export interface TestDraft {
   readonly decision: string
   /** As YAML; empty: anything may decide. */
   readonly decidedBy: string
-  /** What is expected if everything were enforced; empty: anything. */
+  /** The expected decision if everything were enforced; empty: any decision. */
   readonly shadow: string
   /** As YAML; empty: anything may decide it. */
   readonly shadowDecidedBy: string
@@ -114,7 +114,7 @@ const expectationOf = (decision: string, part: unknown): object => ({
   ...(part != null && { decided_by: part }),
 })
 
-/** What is wrong with one of the texts: as such, or in the API's view. `member`: which of the body it is. */
+/** The faults of one of the texts: of its form, or those that the API found. `member`: the member of the body that it is. */
 export function faultsOfText(read: Read, error: unknown, member: string): readonly TextFault[] {
   if (!read.ok) return read.faults
   return [...faultsOf(error)]

@@ -3,7 +3,7 @@
 interface ExpressionPart {
   /** Where it begins in the whole text. */
   readonly from: number
-  /** What is written of it up to the position. */
+  /** The text of the expression up to the position. */
   readonly text: string
 }
 

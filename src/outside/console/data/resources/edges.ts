@@ -22,7 +22,7 @@ export const isHttps = (edgeId: string): boolean => edgeId.startsWith('edghts_')
 /** TCP edges alone have a backend and IP policies of their own; of an HTTPS edge, its routes have. */
 export const isTcp = (edge: Edge): edge is TcpEdge => !isHttps(edge.id)
 
-/** What an HTTPS edge does with targets that servers read differently. */
+/** The way in which an HTTPS edge treats targets that servers read differently. */
 export const targetsOf = ({
   ambiguous_targets: chosen,
 }: Partial<Pick<HttpsEdge, 'ambiguous_targets'>>): 'judge' | 'refuse' => chosen ?? 'judge'

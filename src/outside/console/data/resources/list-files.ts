@@ -8,7 +8,7 @@ import { type ListDifference, listDifference } from './list-difference.js'
 
 interface EntriesInFile {
   readonly entries: readonly IpListEntry[]
-  /** What is wrong, a sentence each; the API takes none of a list in which something is. */
+  /** A sentence for each fault; the API takes no entry of a list that has one. */
   readonly faults: readonly string[]
 }
 
@@ -66,7 +66,7 @@ export async function entriesInFile(text: string, format: ListFormat): Promise<E
   return { entries, faults: error === undefined ? [] : sentencesOf(error) }
 }
 
-/** What is wrong, a sentence for each line that is. */
+/** A sentence for each wrong line. */
 function sentencesOf({ message, details }: NonNullable<EntryFaults['error']>): readonly string[] {
   const all = Object.values(details)
   if (all.length <= faultsShown) return all.length === 0 ? [message] : all

@@ -3,7 +3,7 @@ import type { Change } from '../../../../words/shape/decisions/change-schema.js'
 
 export interface ListedChange {
   readonly change: Change
-  /** What the promotion changed; none for other changes. */
+  /** The changes that the promotion caused; none for other changes. */
   readonly caused: readonly Change[]
 }
 

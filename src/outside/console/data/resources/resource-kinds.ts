@@ -6,7 +6,7 @@ import type { WriteOptions } from '../../../../words/client/collection.js'
 import { kindTable } from '../../../../words/client/kind-table.js'
 import type { Change } from '../../../../words/shape/decisions/change-schema.js'
 
-/** What every kind can do. */
+/** The operations that every kind has. */
 interface ResourceOperations {
   get(id: string): Promise<unknown>
   changes(id: string, options?: ChangesOptions): AsyncIterable<Change>

@@ -46,7 +46,7 @@ interface Named {
   readonly addr?: string
   readonly name?: string
   readonly description?: string
-  /** What a restriction restricts. */
+  /** The part that a restriction restricts, such as `api`. */
   readonly type?: string
 }
 

@@ -1,7 +1,6 @@
 /** Entries of rules as texts have them, with their lines; nothing is checked. See `rule-files.ts`. */
 import { withoutCsvMarks } from '../../../../ground/core/text/csv.js'
 
-/** What is wrong in a file. */
 export interface FileFault {
   readonly line: number
   readonly text: string

@@ -52,7 +52,7 @@ export const entryOfRule = ({
   enforced,
 })
 
-/** What a rule is about, which no other rule of a policy may be about. No range is written like an id. */
+/** The subject of a rule: no other rule of a policy may have the same. No range is written like an id. */
 export const subjectOf = ({ cidr, list_id }: Pick<RuleEntry, 'cidr' | 'list_id'>): string =>
   cidr ?? list_id ?? ''
 

@@ -3,7 +3,7 @@
 /** `hostports` of `hostports[1]`; else the place itself. */
 export const listOf = (place: string): string => place.replace(/\[\d+\]$/, '')
 
-/** What is wrong with a draft, as a form shows it. */
+/** The faults of a draft, as a form shows them. */
 export interface PlacedFaults {
   /** By the name of the field. */
   readonly at: ReadonlyMap<string, string>

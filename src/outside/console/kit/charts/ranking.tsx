@@ -1,4 +1,4 @@
-/** What there is most of: names with bars and numbers. */
+/** The most frequent values: names with bars and numbers. */
 import type { ComponentChildren } from 'preact'
 import { number, percent } from '../../data/texts/format.js'
 

@@ -22,7 +22,7 @@ export interface ChartMark {
 }
 
 interface TimeChartProps {
-  /** What the chart shows, for those who can't see it. */
+  /** The subject of the chart, for those who can't see it. */
   readonly label: string
   readonly kind: 'stacked' | 'lines'
   /** The beginnings of the intervals, in milliseconds, ascending. */

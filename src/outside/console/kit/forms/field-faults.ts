@@ -12,7 +12,7 @@ interface Form {
 
 export const FormContext = createContext<Form | undefined>(undefined)
 
-/** What is wrong with the member of this name. While the field is shown, the form leaves that to it. */
+/** The fault of the member of this name. While the field is shown, the form leaves the fault to it. */
 export function useFaultAt(name: string | undefined): string | undefined {
   const form = useContext(FormContext)
   const fields = form?.fields

@@ -6,9 +6,9 @@ import { useFaultAt } from './field-faults.js'
 interface Described {
   /** The member of the body that it is for, such as `source.url`: in a form, what the API says against it stands here. */
   readonly name?: string | undefined
-  /** What is expected, in a few words. */
+  /** The expected value, in a few words. */
   readonly hint?: string | undefined
-  /** What is wrong, if the page knows by itself. */
+  /** The fault of the value, if the page knows it by itself. */
   readonly fault?: string | undefined
 }
 
@@ -21,7 +21,7 @@ interface FieldProps<Value> extends Described {
   readonly isOptional?: boolean | undefined
 }
 
-/** What stands below a field, and the attributes by which the field says so to those who can't see it. */
+/** The hint and the fault below a field, and the attributes that tell both to those who can't see the field. */
 export function useDescription({ name, hint, fault: known }: Described) {
   const id = useId()
   const refused = useFaultAt(name)

@@ -11,9 +11,9 @@ interface ListImportProps {
   readonly label: string
   readonly hint: string
   readonly text: { value: string }
-  /** What the API takes at once. */
+  /** The size of the largest list that the API takes at once. */
   readonly mebibytesMax: number
-  /** What there is now, such as `12 rules`. */
+  /** The number of entries now, such as `12 rules`. */
   readonly present: string
   /** Below the text: how it is read. */
   readonly children: ComponentChildren

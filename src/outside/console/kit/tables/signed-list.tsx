@@ -1,4 +1,4 @@
-/** What is added, removed or changed: how many, and a list of each, with signs. */
+/** Entries that are added, removed or changed: how many, and a list of each, with signs. */
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { number } from '../../data/texts/format.js'

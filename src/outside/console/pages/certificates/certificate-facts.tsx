@@ -1,4 +1,4 @@
-/** What is shown of one certificate or credential: its facts, what uses it, its text to copy. */
+/** One certificate or credential, as it is shown: its facts, the domains that use it, its text to copy. */
 import type { Client } from '../../../../words/client/client.js'
 import { firstOf, useAnswer } from '../../data/asking/api.js'
 import { copyText } from '../../data/clipboard.js'

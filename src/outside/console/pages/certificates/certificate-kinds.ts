@@ -39,11 +39,11 @@ export interface CertificateKind {
   /** As the API has it. */
   readonly kind: string
   readonly tab: string
-  /** What it is for, in a sentence. */
+  /** The purpose of the kind, in a sentence. */
   readonly about: string
   readonly operations: (client: Client) => CertificateOperations
   readonly form: (authorities: readonly Certified[]) => readonly FormField[]
-  /** What is lost with it. */
+  /** The loss that a deletion causes, in a sentence. */
   readonly deletion: string
   /** How Weir knows when it was used last. */
   readonly lastUse: LastUse
@@ -219,7 +219,7 @@ export const validityOf = (
   until: entry.not_after ?? entry.valid_until,
 })
 
-/** What it is for: names of servers or users, or what may be bound. */
+/** The names of servers or users that it is for, or those that may be bound with it. */
 export function namesOf({
   subject_alternative_names,
   principals,

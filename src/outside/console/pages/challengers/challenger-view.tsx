@@ -112,7 +112,7 @@ function Head({ challenger, again }: HeadProps) {
   )
 }
 
-/** What a promotion would meet now: failing tests, or a configuration that has changed since the draft was made. */
+/** The obstacles to a promotion now: failing tests, or a configuration that has changed since the draft was made. */
 function Promotion({ challenger: { id } }: { readonly challenger: Challenger }) {
   const check = useAnswer(
     [id],

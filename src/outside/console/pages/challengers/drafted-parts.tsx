@@ -1,4 +1,4 @@
-/** What a draft is about, in words: policies and rules as the pages that edit them show them, next to what holds now. */
+/** The parts of a draft, in words: policies and rules as the pages that edit them show them, next to what holds now. */
 import type { Resource } from '../../../../words/client/kinds.js'
 import { may } from '../../data/access/session.js'
 import { useAnswer } from '../../data/asking/api.js'
@@ -44,7 +44,7 @@ export const DraftedParts = ({ challenger: { draft, based_on, state } }: Drafted
             <DraftedPolicies
               place={placeOf(id, based_on)}
               drafted={wholeModule(policies)}
-              // What was promoted is what holds now; what ended may have been drafted from something else.
+              // A promoted draft is what holds now; one that ended may have been drafted from something else.
               isCompared={state === 'running'}
             />
           </>

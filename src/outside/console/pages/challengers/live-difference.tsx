@@ -1,4 +1,4 @@
-/** What the draft of a challenger decided differently about live traffic so far: in a sentence, as a picture, as lists. */
+/** Different decisions of a challenger's draft about live traffic so far: in a sentence, as a picture, as lists. */
 import { useSignal } from '@preact/signals'
 import { useMemo } from 'preact/hooks'
 import type { Resource } from '../../../../words/client/kinds.js'

@@ -1,4 +1,4 @@
-/** What a challenger is called, what it drafts, and what has become of it, as the list of challengers shows it. */
+/** The name of a challenger, its drafted parts and its state, as the list of challengers shows them. */
 import type { Resource } from '../../../../words/client/kinds.js'
 import type { ChallengerDraft } from '../../../../words/resource/challenger-draft.js'
 import { StateWord, type Tone } from '../../parts/words.js'

@@ -1,4 +1,4 @@
-/** What the draft of a challenger would have decided about the traffic of the past: each of its parts is tried by itself. */
+/** Decisions that the draft of a challenger would have made about past traffic: each of its parts is tried by itself. */
 import type { Client } from '../../../../words/client/client.js'
 import type { Resource } from '../../../../words/client/kinds.js'
 import type { ChallengerDraft } from '../../../../words/resource/challenger-draft.js'

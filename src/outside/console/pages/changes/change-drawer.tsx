@@ -16,7 +16,7 @@ const titles = { create: 'Created', update: 'Changed', delete: 'Deleted' } as co
 
 interface ChangeDrawerProps {
   readonly change: Change
-  /** What was changed with it, because it is a promotion. */
+  /** The changes that it caused, because it is a promotion. */
   readonly caused: readonly Change[]
   readonly onClose: () => void
 }

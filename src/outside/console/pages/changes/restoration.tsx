@@ -16,7 +16,7 @@ import { Difference, rulesText } from '../../parts/difference.js'
 import { EditButton } from '../../parts/edit-button.js'
 import { Failure } from '../../parts/states.js'
 
-/** What a restoration would do. */
+/** The changes that a restoration would make. */
 interface Preview {
   readonly version: number
   readonly fields: readonly ChangedField[]

@@ -147,7 +147,7 @@ function MendAll({ group, changes, done }: MendAllProps) {
   )
 }
 
-/** What was refused, or undefined. */
+/** The reason of a refusal, or undefined. */
 async function mendOne(id: string, changes: readonly JsonChange[]): Promise<string | undefined> {
   try {
     const { text } = await api.deadLetters.get(id)

@@ -1,4 +1,4 @@
-/** What can be done with a destination. */
+/** The actions on a destination. */
 import { useSignal } from '@preact/signals'
 import type { DeliveryStatus, DestinationCheck } from '../../../../words/shape/delivery-status.js'
 import type { Resumption } from '../../../../words/shape/resumption.js'

@@ -1,4 +1,4 @@
-/** What was sent to a destination over time, how long that took, and how much waited. */
+/** The events that were sent to a destination over time, how long that took, and how many waited. */
 import type { BacklogHistory } from '../../../../words/shape/backlog-history.js'
 import type { DeliveryStats } from '../../../../words/shape/stats.js'
 import { useAnswer } from '../../data/asking/api.js'

@@ -20,7 +20,7 @@ export const bodyOf = ({ description, kind, target, blocks }: Draft): Body =>
   // The schema of the target is known at run time only; the API checks it.
   ({ description, target: { [kind]: target }, on_expiry: blocks ? 'block' : 'drop' }) as Body
 
-/** What a tile begins with. */
+/** The draft that a tile begins with. */
 export const emptyDraft = (kind: TargetKind, tile: TargetTile): Draft => ({
   description: '',
   kind: kind.name,

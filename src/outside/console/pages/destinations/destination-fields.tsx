@@ -1,4 +1,4 @@
-/** What a destination is called, where it sends, and what happens to late events. */
+/** The name of a destination, its target, and what happens to late events. */
 import { useSignal } from '@preact/signals'
 import { objectIn } from '../../data/drafts/json-object.js'
 import type { KeptDraft } from '../../data/drafts/kept-draft.js'
@@ -12,9 +12,9 @@ interface DestinationFieldsProps {
   /** Undefined: this page does not know it, and the target is written as JSON. */
   readonly kind: Member | undefined
   readonly kept: KeptDraft<Draft>
-  /** What the API said, by the place. */
+  /** The faults that the API found, by their places. */
   readonly faults: ReadonlyMap<string, string>
-  /** What it could be called. */
+  /** A name that it could have. */
   readonly suggestion?: string
 }
 

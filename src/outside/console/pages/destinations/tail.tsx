@@ -44,7 +44,7 @@ const columns: readonly Column<LiveDelivery>[] = [
   },
 ]
 
-/** What is particular about the event: its envelope is in other columns. */
+/** The event's own part: its envelope is in other columns. */
 const objectText = (event: unknown): string =>
   JSON.stringify((event as { readonly object?: unknown } | null)?.object ?? event)
 

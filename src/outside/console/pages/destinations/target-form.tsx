@@ -10,7 +10,7 @@ interface MembersProps {
   readonly onChange: (value: Value) => void
   /** The place of the members in the body, such as `target.kinesis`. */
   readonly place: string
-  /** What the API said, by the place. */
+  /** The faults that the API found, by their places. */
   readonly faults: ReadonlyMap<string, string>
 }
 
@@ -131,7 +131,7 @@ function MemberField(props: MemberProps) {
 
 const textIn = (value: unknown): string => (value === undefined || value === null ? '' : String(value))
 
-/** What is no number stays a text, about which the API says what is wrong. */
+/** A text that is no number stays a text, about which the API says what is wrong. */
 function readNumber(text: string, onChange: (value: unknown) => void): void {
   if (text.trim() === '') onChange(undefined)
   else onChange(/^\d+$/.test(text.trim()) ? Number(text) : text)
@@ -227,7 +227,7 @@ function OneOfMember({ member, value, onChange, place, faults }: MemberProps) {
 }
 
 function MapMember({ value, onChange, field }: MemberProps & FieldTexts) {
-  // What is typed stays as it is: a line without a colon is not a pair yet.
+  // The typed lines stay as they are: a line without a colon is not a pair yet.
   const text = useSignal(linesOfPairs((value ?? {}) as Record<string, string | null>))
   return (
     <LinesField

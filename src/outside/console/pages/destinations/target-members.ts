@@ -16,7 +16,7 @@ export interface Member {
   readonly choices: readonly string[]
   /** Words for these. */
   readonly choiceWords: Readonly<Record<string, string>>
-  /** What a choice says if nothing is chosen. */
+  /** The text of a choice if nothing is chosen. */
   readonly unset: string
   /** Most targets leave it out. */
   readonly isRare: boolean

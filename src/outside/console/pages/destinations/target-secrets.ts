@@ -23,7 +23,7 @@ export function storableTarget(kind: Member, target: Value, place: string): Stor
   return { target: isObject(kept) ? kept : {}, leftOut: [...new Set(leftOut)] }
 }
 
-/** What takes the place of a value that may be a secret. `isEntry`: of a map, whose names stay. */
+/** Makes the value in place of one that may be a secret. `isEntry`: of a map, whose names stay. */
 type LeaveOut = (place: string, isEntry: boolean) => unknown
 
 /** Nothing was typed; null stands for what is stored at the API. */

@@ -112,7 +112,7 @@ export const reservedDomains: PlainResource<CertifiedDomain, TrafficAnswer> = {
   },
 }
 
-/** What the DNS of the domain must say. */
+/** The records that the DNS of the domain must have. */
 function DnsRecords({
   domain: { domain, cname_target, acme_challenge_cname_target },
 }: {

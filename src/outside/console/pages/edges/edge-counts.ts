@@ -1,6 +1,4 @@
-/**
- * What was decided at each of the edges that a list shows, and how often their expressions had no result, in the last day.
- */
+/** The decisions at each of the edges that a list shows, and how often their expressions had no result, in the last day. */
 import type { Client } from '../../../../words/client/client.js'
 import { useAnswer } from '../../data/asking/api.js'
 

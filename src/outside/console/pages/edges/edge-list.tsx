@@ -152,7 +152,7 @@ const hostportsText = (hostports: readonly string[]): string =>
     ? hostports.join(', ')
     : `${hostports.slice(0, shownHostports).join(', ')} and ${number(hostports.length - shownHostports)} more`
 
-/** What there is to decide by, in a few words. */
+/** The policies and routes of an edge, in a few words. */
 function rulesText(edge: Edge): string {
   const { policies } = edge
   const policyCount = (policies?.inbound.length ?? 0) + (policies?.outbound.length ?? 0)

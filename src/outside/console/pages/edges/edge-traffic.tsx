@@ -1,4 +1,4 @@
-/** What was decided at an edge in the last day, over time. */
+/** The decisions at an edge in the last day, over time. */
 import { useAnswer } from '../../data/asking/api.js'
 import { goesByNow, timeChoices } from '../../data/decisions/row-times.js'
 import { go, hrefTo } from '../../data/location.js'

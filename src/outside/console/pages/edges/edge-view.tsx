@@ -13,7 +13,7 @@ import { BackendForm, IpRestrictionForm } from './module-forms.js'
 import { Modules } from './modules.js'
 import { Routes } from './routes.js'
 
-/** What is edited in a drawer: `edge`, `backend`, `ip_restriction`, or a route's with its id behind a colon. */
+/** The part that is edited in a drawer: `edge`, `backend`, `ip_restriction`, or a route's with its id behind a colon. */
 const editedNow = (): { readonly what: string; readonly routeId: string | undefined } => {
   const [what = '', routeId] = parameter('edit').split(':')
   return { what, routeId }

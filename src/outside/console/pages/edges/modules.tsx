@@ -34,7 +34,7 @@ export function Modules({ place, of: holder, again }: ModulesProps) {
   )
 }
 
-/** What the URL names to edit a module. */
+/** The parameter `edit` of the URL that opens the form of a module. */
 const editOf = (what: string, { routeId }: Place): string =>
   routeId === undefined ? what : `${what}:${routeId}`
 

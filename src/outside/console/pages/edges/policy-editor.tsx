@@ -99,7 +99,7 @@ function DraftView({ place, present, again }: DraftViewProps) {
   )
 }
 
-/** What the draft changes, what it would have changed, and how it is saved. */
+/** The changes of the draft, the decisions that it would have changed, and how it is saved. */
 function Outcome({
   place,
   state,

@@ -58,7 +58,7 @@ export function useDraft(place: Place, present: DraftBody | null): DraftState {
     },
     changeText(text) {
       const module = moduleIn(text)
-      // What is typed as JSON becomes the draft as soon as it is a module.
+      // JSON that is typed becomes the draft as soon as it is a module.
       if (module !== undefined) kept.change(draftOf(module))
       // The text stays as it was typed.
       const isKept = module !== undefined && JSON.stringify(module, null, 2) === text
@@ -107,7 +107,7 @@ const isActions = (list: unknown): boolean =>
     (each: unknown) => typeof each === 'object' && each !== null && 'type' in each && isText(each.type),
   )
 
-/** What is wrong with the text as such. */
+/** The fault of the text as such. */
 function faultOfText(text: string | undefined): Faults | undefined {
   if (text === undefined || moduleIn(text) !== undefined) return undefined
   try {

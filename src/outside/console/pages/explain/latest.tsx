@@ -1,4 +1,4 @@
-/** What to explain, for someone without an id: the last decisions that let nothing in. */
+/** Decisions to explain, for someone without an id: the last ones that let nothing in. */
 import type { LoggedDecision } from '../../../../words/shape/decisions/logged-decision.js'
 import { firstOf, useAnswer } from '../../data/asking/api.js'
 import { go, hrefTo } from '../../data/location.js'

@@ -1,4 +1,4 @@
-/** What can be done about a decision: look at what decided, try a change, see others like it. */
+/** The next steps after a decision: look at what decided, try a change, see others like it. */
 import type { DecisionRequest } from '../../../../words/client/client.js'
 import type { Decision } from '../../../../words/shape/decisions/decision.js'
 import { may } from '../../data/access/session.js'
@@ -11,7 +11,6 @@ interface NextStepsProps {
   readonly client: string
   readonly decision: Decision
   readonly edgeId?: string | null
-  /** What was asked. */
   readonly request: DecisionRequest
 }
 

@@ -88,7 +88,7 @@ interface AskedAnswer {
   readonly decision: Decision
 }
 
-/** What Weir would decide now. Nothing is enforced or logged by it. */
+/** The decision that Weir would make now. Nothing is enforced or logged by it. */
 export function Asked({ question }: { readonly question: Question }) {
   const answer = useAnswer([JSON.stringify(question)], async (client): Promise<AskedAnswer | null> => {
     const request = requestOf(question)

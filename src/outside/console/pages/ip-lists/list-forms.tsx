@@ -45,7 +45,7 @@ export function ChangeList({ list, onClose }: ChangeListProps) {
       work={(client) =>
         client.ipList.update(list.id, {
           ...bodyOf(values),
-          // What is emptied here goes away there.
+          // A category that is emptied here goes away at the API.
           category: values.category.value.trim(),
           ...(values.origin.value === 'hand' && { source: null }),
         })

@@ -86,7 +86,7 @@ export function timesIn(text: string): number | undefined {
 
 const pairsOrNull = (lines: string) => (lines.trim() === '' ? null : pairsInLines(lines))
 
-/** What is looked at before the list is created. */
+/** The source that is looked at before the list is created. */
 export const previewBody = ({ origin, address, format, headers, secretHeaders }: Values) =>
   ({
     [origin.value]: address.value.trim(),

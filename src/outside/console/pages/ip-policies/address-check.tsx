@@ -1,4 +1,4 @@
-/** What becomes of an address: rules by lists that contain it, and who would let it in or refuse it. */
+/** The treatment of an address: rules by lists that contain it, and who would let it in or refuse it. */
 import type { AddressCheck, CheckedUse } from '../../../../words/shape/address-check.js'
 import { useAnswer } from '../../data/asking/api.js'
 import { number } from '../../data/texts/format.js'

@@ -127,7 +127,7 @@ const newRestriction: FormLook = {
     ),
 }
 
-/** What the fields of a restriction say. */
+/** The restriction that the fields describe. */
 export const restrictionIn = ({ enforced, ip_policy_ids, description }: FormValues) => ({
   enforced: enforced === true,
   ip_policy_ids: [...idsIn(ip_policy_ids)],

@@ -59,7 +59,7 @@ export const EndField = ({ value }: { readonly value: TextSignal }) => (
   />
 )
 
-/** What a rule is about: a range as it is typed, or the id of an IP list. */
+/** The subject of a rule: a range as it is typed, or the id of an IP list. */
 export interface SubjectSignals {
   readonly about: TextSignal
   readonly cidr: TextSignal
@@ -146,7 +146,7 @@ export function PolicyField({ value }: { readonly value: TextSignal }) {
   )
 }
 
-/** What the policy says about the range already. */
+/** The rules of the policy that cover the range already. */
 export function Overlapping({ policyId, cidr }: { readonly policyId: string; readonly cidr: string }) {
   const isRange = parseCidr(cidr, { hostBits: 'refuse' }).ok
   const { data } = useAnswer([policyId, isRange ? cidr : ''], async (client) =>

@@ -90,7 +90,7 @@ function groupsOf(attention: readonly Attention[]): Attention[][] {
   return [...groups.values()].toSorted((one, other) => rank(one) - rank(other))
 }
 
-/** What several of the same type have in common. */
+/** The common cause of several entries of the same type. */
 const causes: Partial<Readonly<Record<Attention['type'], string>>> = {
   destination_failing: 'destinations fail',
   destination_throttled: 'destinations accept fewer events than there are',

@@ -1,4 +1,4 @@
-/** What was changed last, and by whom. */
+/** The last changes, and who made them. */
 import type { Change } from '../../../../words/shape/decisions/change-schema.js'
 import type { Page } from '../../data/asking/api.js'
 import type { Asked } from '../../data/asking/questions.js'

@@ -1,4 +1,4 @@
-/** What there is most of: countries, rules and policies that stop, edges. */
+/** The highest counts: countries, rules and policies that stop, edges. */
 import type { StatsOptions } from '../../../../words/client/client.js'
 import type { Stats } from '../../../../words/shape/stats.js'
 import { useAnswer } from '../../data/asking/api.js'
@@ -19,7 +19,7 @@ export interface LeadersProps {
   readonly by: GoesBy
   readonly count: (point: Point) => number
   readonly of: readonly Counted[]
-  /** What to say if there are none. */
+  /** The text if there are none. */
   readonly none?: string
 }
 

@@ -1,4 +1,4 @@
-/** What was stopped last. A click says why. */
+/** The connections and requests that were stopped last. A click says why. */
 import type { LoggedDecision } from '../../../../words/shape/decisions/logged-decision.js'
 import { firstOf, useAnswer } from '../../data/asking/api.js'
 import type { GoesBy } from '../../data/decisions/row-times.js'
@@ -14,7 +14,7 @@ const stoppedMax = 10
 
 const { time, began, endpoint, request, decidedBy } = decisionColumns
 
-/** What was asked for is below its place: a column of its own would leave no room for what decided. */
+/** The request is below its endpoint: a column of its own would leave no room for the cause of the decision. */
 const asked: Column<LoggedDecision> = {
   title: endpoint.title,
   cell: (entry) => (

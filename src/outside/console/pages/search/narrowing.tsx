@@ -146,7 +146,7 @@ const titles: Readonly<Record<string, string>> = {
   record_id: 'Record',
 }
 
-/** What holds and has no field of its own, each with a button to remove it. */
+/** The parameters that hold and have no field of their own, each with a button to remove it. */
 function Chosen() {
   const chosen = selectingNames.filter((name) => titles[name] !== undefined && parameter(name) !== '')
   if (chosen.length === 0) return null

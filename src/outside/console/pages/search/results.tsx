@@ -108,7 +108,7 @@ const Cut = ({ count, at, more }: CutProps) => (
   </div>
 )
 
-/** What to do if nothing was found. */
+/** The next steps if nothing was found. */
 function Nothing() {
   const isNarrow = selectingNames.some((name) => parameter(name) !== '')
   const since = parameter('since') || defaultSince

@@ -139,7 +139,7 @@ function Form({ kept, isNew = false, check, save }: FormProps) {
 
 interface FieldsProps {
   readonly draft: Draft
-  /** What the API said. */
+  /** The API's error about the draft. */
   readonly error: unknown
   readonly isNew: boolean
   readonly change: (changes: Partial<Draft>) => void

@@ -11,7 +11,7 @@ import type { DraftSource } from './subscription-draft.js'
 interface SourcesProps {
   readonly sources: readonly DraftSource[]
   readonly onChange: (sources: readonly DraftSource[]) => void
-  /** What the API said. */
+  /** The API's error about the draft. */
   readonly error: unknown
 }
 
@@ -70,7 +70,7 @@ interface SourceProps {
   readonly kinds: readonly (readonly [kind: string, text: string])[]
   /** Undefined: the kind has neither fields to select nor a filter. */
   readonly fields: readonly Field[] | undefined
-  /** What the API said, by the place in the body. */
+  /** The faults that the API found, by their places in the body. */
   readonly faults: ReadonlyMap<string, string>
   /** The characters of the filter that are wrong. */
   readonly mark: Mark | undefined

@@ -54,7 +54,7 @@ export function SourcesTable({ id, sources }: SourcesTableProps) {
   )
 }
 
-/** What is not counted is not zero. */
+/** A count that is missing is not zero. */
 const numberOf =
   (text: (count: Count) => string) =>
   ({ count, isWaiting }: SourceRow) =>

@@ -28,7 +28,7 @@ export const emptyDraft: Draft = {
   startFrom: '',
 }
 
-/** What it says now, as a body. */
+/** The subscription as it is now, as a body. */
 export const draftOf = (subscription: Resource<'eventSubscription'>): Body => bodyOf(editableOf(subscription))
 
 export const editableOf = ({

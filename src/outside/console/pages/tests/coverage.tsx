@@ -1,4 +1,4 @@
-/** What no test reaches, and what no traffic reached. */
+/** The parts of the configuration that no test reaches, and those that no traffic reached. */
 
 import { useSignal } from '@preact/signals'
 import type { CoveredPart, PolicyTestCoverage } from '../../../../words/shape/policy-test-coverage.js'

@@ -259,7 +259,7 @@ interface VerdictProps {
   readonly passes: boolean
 }
 
-/** What the test would get now. */
+/** The result that the test would have now. */
 function Verdict({ error, isChecking, passes }: VerdictProps) {
   const isFailing = failedTestsIn(error).length > 0
   return (

@@ -95,8 +95,8 @@ export function openEditor(root: ShadowRoot, options: CoreOptions): EditorCore {
 const unansweredMax = 100
 
 /**
- * What the owner of the field knows. It says each text that it learned back when it is drawn again, by when someone may
- * have typed more: such an echo must not replace what was typed since.
+ * The text that the owner of the field knows. The owner says each text that it learned back when it is drawn again, by when
+ * someone may have typed more: such an echo must not replace what was typed since.
  */
 class Owner {
   #known: string
@@ -203,7 +203,7 @@ const completing = (vocabularyNow: () => Vocabulary | undefined, partAt: Express
     ],
   })
 
-/** What can follow these is offered before anything of it is written. */
+/** Behind these signs, completions are offered before anything of them is written. */
 const isAfterSign = (state: EditorState, pos: number): boolean =>
   /[.|'"]/.test(state.sliceDoc(Math.max(0, pos - 1), pos))
 

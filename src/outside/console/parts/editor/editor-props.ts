@@ -1,4 +1,4 @@
-/** What the editor of expressions, JSON and YAML is given, before and after it is loaded. */
+/** The props of the editor of expressions, JSON and YAML, before and after it is loaded. */
 import type { TextFault } from '../../../../ground/core/text/yaml.js'
 import type { Vocabulary } from '../../data/asking/completion.js'
 
@@ -25,7 +25,7 @@ export interface EditorProps {
   readonly mode: 'expression' | 'json' | 'yaml'
   readonly value: string
   readonly onChange: (value: string) => void
-  /** What an expression is completed from. */
+  /** The names, functions and lists from which an expression is completed. */
   readonly vocabulary?: Vocabulary | undefined
   readonly faults?: readonly EditorFault[]
   readonly hint?: string | undefined

@@ -14,7 +14,7 @@ interface FilterInputProps {
   /** In a form, the member of the body that it is for. */
   readonly name?: string
   readonly label: string
-  /** What filters: `decisions`, or events of this kind. */
+  /** The rows that are filtered: `decisions`, or events of this kind. */
   readonly about: string
   /** The filter that holds. */
   readonly value: string
@@ -22,7 +22,7 @@ interface FilterInputProps {
   readonly onApply: (filter: string) => unknown
   /** Called with each change, complete or not. */
   readonly onInput?: (filter: string) => void
-  /** What the API said about the filter that holds. Shown here if it is about a filter. */
+  /** The API's error for the filter that holds. Shown here if it is about a filter. */
   readonly error?: unknown
   readonly hint?: string
   readonly placeholder?: string
@@ -86,7 +86,7 @@ export function FilterInput(props: FilterInputProps) {
 
 type InputRef = { readonly current: HTMLInputElement | null }
 
-/** What is typed, and when it is applied. */
+/** The typed filter, and when it is applied. */
 function useField({ about, value, onApply, onInput }: FilterInputProps, input: InputRef) {
   const draft = useSignal(value)
   const applied = useRef(value)
@@ -124,7 +124,7 @@ function useField({ about, value, onApply, onInput }: FilterInputProps, input: I
   return { ...offered, draft, key, input: typed, leave: apply }
 }
 
-/** What could come next, and which of it is marked. */
+/** The completions that are offered, and which of them is marked. */
 function useCompletions(about: string, input: InputRef, set: (text: string) => void) {
   const options = useSignal<readonly Completion[]>([])
   const active = useSignal(-1)
@@ -220,7 +220,7 @@ function Options({ id, options, active, onChoose }: OptionsProps) {
 export const isFilterFault = (error: unknown): error is ApiError =>
   error instanceof ApiError && error.error_code === 'ERR_INVALID_EXPRESSION'
 
-/** What the API said, with the place that it named marked. */
+/** The message of the API, with the place that it named marked. */
 function Fault({
   id,
   filter,

@@ -30,7 +30,7 @@ interface TileEntry {
   readonly id: string
   readonly name: string
   readonly purpose: string
-  /** What one must have. */
+  /** The end of the sentence “You need …”; empty: nothing is needed. */
   readonly needs: string
   readonly mark: string
 }

@@ -21,13 +21,13 @@ import {
 import { FormDrawer } from './form-drawer.js'
 import { FormFaults } from './form-faults.js'
 
-/** What is sent: the values of fields by their names. */
+/** The body of the request: the values of fields by their names. */
 export type FormBody = Readonly<Record<string, unknown>>
 
 export interface FormLook {
-  /** What it does, such as `Create an API key`. */
+  /** The action of the form, such as `Create an API key`. */
   readonly title: string
-  /** What its button says. */
+  /** The text of its button. */
   readonly submit: string
   readonly right?: Right
   /** Says that it was done. A form without it stands on the page, and what it made is shown; one with it is in a drawer. */
@@ -41,7 +41,7 @@ export interface FormLook {
 interface DeclaredFormProps {
   readonly look: FormLook
   readonly fields: readonly FormField[]
-  /** What is changed, by the names of fields; undefined: something new is made. */
+  /** The values before the change, by the names of fields; undefined: something new is made. */
   readonly present?: FormValues | undefined
   /** Sends it; throws what the API said. */
   readonly send: (client: Client, body: FormBody) => Promise<unknown>
@@ -99,7 +99,7 @@ function FormPanel({ look: { title, submit, right = 'write' }, work, onClose, ch
   )
 }
 
-/** What is typed so far; `present`: what the fields begin with, where they have no own beginning. */
+/** The values that are typed so far; `present`: values that the fields begin with, in place of their own. */
 export const useFormValues = (fields: readonly FormField[], present?: FormValues) =>
   useSignal<FormValues>({ ...initialValues(fields), ...present })
 

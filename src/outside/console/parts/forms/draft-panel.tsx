@@ -11,7 +11,7 @@ interface DraftPanelProps {
   readonly isSaveable: boolean
   readonly save: () => Promise<unknown>
   readonly forget: () => void
-  /** What it changes. */
+  /** The changes that the draft makes. */
   readonly children?: ComponentChildren
 }
 
@@ -33,11 +33,11 @@ export const DraftPanel = ({ isChanged, submit, isSaveable, save, forget, childr
 
 interface ConflictProps {
   readonly kept: Pick<KeptDraft<unknown>, 'forget' | 'keepMine'>
-  /** What was saved, such as `these policies`. */
+  /** The saved object within a sentence, such as `these policies`. */
   readonly what: string
   /** The id of what was saved. */
   readonly id: string
-  /** What was changed. */
+  /** The changes by the other save. */
   readonly children: ComponentChildren
 }
 
@@ -56,7 +56,7 @@ export const DraftConflict = ({ kept, what, id, children }: ConflictProps) => (
   </div>
 )
 
-/** What a reload has dropped of the draft. */
+/** The values of the draft that a reload has dropped. */
 export const MissingValues = ({
   kept: { missing, goWithout },
 }: {

@@ -13,9 +13,9 @@ import { FormFaults } from './form-faults.js'
 
 interface FormDrawerProps {
   readonly title: string
-  /** What the button says. */
+  /** The text of the button. */
   readonly submit: string
-  /** What was done, once it is. */
+  /** The notice once it is done. */
   readonly done: string
   readonly work: (client: Client) => Promise<unknown>
   /** `isDone`: it was done, not given up. */

@@ -1,6 +1,6 @@
 /**
- * What the API says against a form. Each field within says by `name` which member of the body it is for: faults of that
- * member stand at the field, and all others below the fields.
+ * The faults that the API found in a form. Each field within says by `name` which member of the body it is for: faults of
+ * that member stand at the field, and all others below the fields.
  */
 import { computed, type ReadonlySignal, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
@@ -11,7 +11,7 @@ import { FormContext } from '../../kit/forms/field-faults.js'
 import { Failure } from '../states.js'
 
 interface FormFaultsProps {
-  /** What the API said; undefined: nothing. */
+  /** The API's error; undefined: none. */
   readonly error: unknown
   readonly children: ComponentChildren
 }

@@ -1,5 +1,5 @@
 /**
- * What API keys, tunnel credentials and bouncers have in common: a token that is shown once, and its replacement by a new
+ * The common part of API keys, tunnel credentials and bouncers: a token that is shown once, and its replacement by a new
  * one.
  */
 import { signal } from '@preact/signals'
@@ -93,11 +93,11 @@ function showTokenWithoutReplaced(): void {
 
 /** A token that is shown once: it is in no storage of the browser, and not in the address. */
 interface OneTimeTokenProps {
-  /** What it is, such as `API key`. */
+  /** The resource that has the token, such as `API key`. */
   readonly title: string
   readonly token: string
   readonly onClose: () => void
-  /** What to do next. */
+  /** The next step. */
   readonly children?: ComponentChildren
 }
 

@@ -1,6 +1,6 @@
 /**
- * What a plain resource is: a list whose entries open in a drawer, and a form that makes one. A kind declares its columns,
- * fields and sentences; `plain-list.tsx` shows them.
+ * A plain resource: a list whose entries open in a drawer, and a form that makes one. A kind declares its columns, fields
+ * and sentences; `plain-list.tsx` shows them.
  */
 import type { ComponentChildren } from 'preact'
 import type { Client } from '../../../../words/client/client.js'
@@ -16,7 +16,7 @@ interface Identified {
 
 /** `Beside`: what is asked besides the list, such as when traffic last went to its entries. */
 export interface PlainResource<Entry extends Identified, Beside = undefined> {
-  /** What one is called within a sentence, such as `API key`. */
+  /** The name of one within a sentence, such as `API key`. */
   readonly title: string
   readonly place: Place
   /** Ids begin with it: an entry that the path names and that is not there is said to be gone. */
@@ -62,20 +62,20 @@ interface PlainList<Entry, Beside> {
   readonly columns: (beside: Beside) => readonly Column<Entry>[]
   /** Rows stand in the order of these numbers; undefined: the newest first. */
   readonly orderOf?: (entry: Entry) => number
-  /** What it means that there are none. */
+  /** The text of an empty list, which says what that means. */
   readonly empty: ComponentChildren
   readonly note?: (beside: Beside) => ComponentChildren
 }
 
 interface NewForm<Entry> extends FormLook {
-  /** What the button of the page says. */
+  /** The text of the page's button. */
   readonly button: string
   /** The fields; `like`: the entry whose place it takes. */
   readonly fields: (client: Client, like?: Entry) => readonly FormField[] | Promise<readonly FormField[]>
   /** Shown in place of the form if nothing can be made without something else, and there are no fields. */
   readonly impossible?: ComponentChildren
   readonly bodyOf?: (body: FormBody, like: Entry | undefined) => object
-  /** What follows: its token is shown, it is opened, or something else is done. */
+  /** The next step: its token is shown, it is opened, or something else is done. */
   readonly whenMade:
     | 'token'
     | 'open'
@@ -110,7 +110,7 @@ interface PlainDrawer<Entry, Beside> {
 interface Removal<Entry> {
   readonly button: string
   readonly right?: Right
-  /** What can't be undone. */
+  /** The consequence that can't be undone. */
   readonly confirm: (entry: Entry) => string
   readonly done: (entry: Entry) => string
   /** Why this session can't; undefined: it can. */

@@ -1,4 +1,4 @@
-/** What a draft changes into what, and which clients, countries and edges it concerns: of a trial, or of a challenger. */
+/** Decisions now and with a draft, and the clients, countries and edges that it concerns: of a trial, or of a challenger. */
 import type { TrialDecisions } from '../../../../words/shape/trial.js'
 import { countryName, number } from '../../data/texts/format.js'
 import { Ranking } from '../../kit/charts/ranking.js'

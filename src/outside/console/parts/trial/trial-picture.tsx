@@ -1,4 +1,4 @@
-/** What a draft would have changed, over time: decisions now and with the draft, and what changes into what. */
+/** The changes by a draft, over time: decisions now and with the draft, and which decision becomes which. */
 import type { TrialDecisions } from '../../../../words/shape/trial.js'
 import { type ChartSeries, TimeChart } from '../../kit/charts/time-chart.js'
 

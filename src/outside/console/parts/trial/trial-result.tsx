@@ -1,4 +1,4 @@
-/** What a draft would have changed: in a sentence, as a picture, and as lists. */
+/** The changes that a draft would have made: in a sentence, as a picture, and as lists. */
 import { useSignal } from '@preact/signals'
 import type { Trial, TrialDecisions, TrialExample } from '../../../../words/shape/trial.js'
 import { number, percent } from '../../data/texts/format.js'
@@ -100,7 +100,7 @@ function MissingNames({ decisions: { names } }: { readonly decisions: TrialDecis
 const endpointOf = ({ server_name, server_port }: TrialExample): string =>
   `${server_name ?? '?'}:${server_port ?? '?'}`
 
-/** What decided, in a few words. */
+/** The range or policy that decided, in a few words. */
 const deciderOf = ({ decision, explanation: { decided_by } }: TrialExample['after']): string =>
   decision === 'allow' ? '' : (decided_by.cidr ?? decided_by.name ?? 'no allow rule')
 

@@ -47,7 +47,7 @@ function Begin({ kinds, form }: { readonly kinds: readonly TargetKind[]; readonl
   const tile = chosen?.tiles.find(({ id }) => id === form)
   if (chosen !== undefined && tile !== undefined)
     return <TargetStep key={form} kinds={kinds} kind={chosen} tile={tile} />
-  // What people have at hand first: a web server and services over HTTP, then what they run, then AWS.
+  // Targets that people have at hand come first: a web server and services over HTTP, then those that they run, then AWS.
   const isAtAws = ({ members }: TargetKind): boolean =>
     members.some(({ form: f, name }) => name === 'auth' && f === 'one of') &&
     members[0]?.name.endsWith('_arn') === true

@@ -1,4 +1,4 @@
-/** What is to be done at the other side, next to the form, with what is filled in so far. */
+/** The steps to do at the other side, next to the form, with the values that are filled in so far. */
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { TargetSetupStep } from '../../../../../words/shape/delivery/target-setup.js'

@@ -47,7 +47,7 @@ export function TargetStep({ kinds, kind, tile }: TargetStepProps) {
   const check = useDraftCheck(
     draft,
     (client) => client.eventDestination.create(bodyOf(named), { validateOnly: true }),
-    // What is not filled in yet is not asked about.
+    // A draft that is not filled in yet is not asked about.
     isPressed.value ? null : base,
   )
   const { error } = check
@@ -121,7 +121,7 @@ const Actions = ({ isTested, isWhole, test, create }: ActionsProps) => (
   </>
 )
 
-/** What is not filled in yet is no mistake, until one tries to go on. */
+/** A member that is not filled in yet is no mistake, until one tries to go on. */
 function shownFaults(
   faults: ReadonlyMap<string, string>,
   { kind, target }: Draft,
@@ -142,7 +142,7 @@ function shownFaults(
   return new Map([...faults].filter(([place]) => isTyped(place)))
 }
 
-/** What the other side answered. `isOlder`: the form has changed since. */
+/** The answer of the other side. `isOlder`: the form has changed since. */
 function TargetTestAnswer({ test, isOlder }: { readonly test: TargetTest; readonly isOlder: boolean }) {
   const { result, event, took_ms, request_id, receipt, error, advice } = test
   return (

@@ -1,5 +1,6 @@
 /**
- * What to paste into one's proxy, with the names, the address and a key filled in, next to the request that it waits for.
+ * The recipe to paste into one's proxy, with the names, the address and a key filled in, next to the request that the page
+ * waits for.
  */
 import { useSignal } from '@preact/signals'
 import { may, session } from '../../../data/access/session.js'

@@ -56,7 +56,7 @@ export function NameStep({ kind }: { readonly kind: EdgeKind }) {
   const { error, isChecking } = useDraftCheck(
     body,
     (client) => createEdge(client, kind, body, true),
-    // What is not filled in yet is no mistake.
+    // Names that are not filled in yet are no mistake.
     hostports.length === 0 ? body : null,
   )
   const create = async (): Promise<void> => {

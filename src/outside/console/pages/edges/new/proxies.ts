@@ -134,7 +134,7 @@ export interface Filling {
   readonly key: string
 }
 
-/** What a recipe has in their places. */
+/** The texts of a recipe that the values of a `Filling` replace. */
 const placeholders = { edge: 'edghts_…', key: 'weir_…', host: 'www.example.com', app: '127.0.0.1:3000' }
 
 /** The recipe with this edge's own names. */

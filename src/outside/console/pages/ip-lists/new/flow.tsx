@@ -82,7 +82,7 @@ interface FillingProps {
   readonly isNaming: boolean
 }
 
-/** What is typed stays while one goes from step to step, and over a reload. */
+/** The typed texts stay while one goes from step to step, and over a reload. */
 function Filling({ from, isNaming }: FillingProps) {
   const draft = useListDraft(from)
   const { kept, values, entries } = draft

@@ -1,4 +1,4 @@
-/** What was read of a list: how many entries, the first ones, and what can't be read. */
+/** The entries that were read of a list: how many, the first ones, and what can't be read. */
 import { number } from '../../../data/texts/format.js'
 import { StateWord } from '../../../parts/words.js'
 

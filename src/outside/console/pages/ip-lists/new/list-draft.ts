@@ -1,4 +1,4 @@
-/** What is typed about a new list: it survives a reload until the list is created or the draft discarded. */
+/** The draft of a new list: it survives a reload until the list is created or the draft discarded. */
 import { type KeptDraft, useKeptDraft } from '../../../data/drafts/kept-draft.js'
 import { useKeptText } from '../../../data/drafts/kept-text.js'
 import { type Texts, type TextValue, textsOf, type Values, valuesOf } from '../list-texts.js'

@@ -38,7 +38,7 @@ export function SourceStep({ values, onNext, children }: SourceStepProps) {
     )
   }
   const next = (): void => {
-    // What was found is what is created.
+    // The list is created with the format that was found.
     values.format.value ||= looked.value?.preview?.format ?? ''
     onNext()
   }
